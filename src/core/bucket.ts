@@ -1,0 +1,196 @@
+/**
+ * THE algorithm: a leaky bucket *as a queue*. (A leaky bucket as a meter would count and say yes or no; this one
+ * makes its guests wait.) It keeps three laws:
+ *
+ * - Bound: never more than `capacity` cost units wait; what does not fit is refused and told when to come back.
+ * - Spacing: two slots are never closer than `interval x cost of the first`; starts conform to GCRA (ITU-T I.371)
+ *   with that interval and the limit's tolerance. Late is allowed, early never, and lateness is never repaid.
+ * - Order: a newcomer departs after everyone who waits.
+ *
+ * A bucket remembers one number, `next`: the earliest time of its next departure. Everything here is pure: `now`
+ * is an argument, times are microseconds, nothing is read or written but the bucket that was passed.
+ */
+
+import type { Limit } from './limit.ts'
+
+export interface Bucket {
+  limit: Limit
+  /** Earliest time of the next departure. */
+  next: number
+  /**
+   * What the last addition to `next` lost to rounding. At epoch microseconds a double steps by 0.25, which would
+   * make 3,000/s run 250 ppm too fast; carried on, it keeps the interval as exact as it was written.
+   */
+  carry: number
+  /** No departure before this time. */
+  frozenUntil: number
+  /** No departure until resumed. */
+  paused: boolean
+  /** Cost units that were admitted and have not departed: the line, and those who wait to be tried again. */
+  waiting: number
+  /** The last slot that was reserved and its cost: where a change of limit counts from. */
+  lastSlot: number
+  lastCost: number
+  /** The same of the one before, which is the last again when the last is given back. */
+  previousSlot: number
+  previousCost: number
+  /** When the last handler really started. */
+  lastStart: number
+}
+
+/** One who waits: its cost, and, for a retry that backs off, the time before which it cannot depart. */
+export interface Waiting {
+  readonly cost: number
+  readonly readyAt?: number | undefined
+}
+
+export type RejectReason = 'full' | 'deadline' | 'paused' | 'too-costly'
+
+/** The verdict at the rope. `retryAt`: the earliest time at which the same request would be accepted. */
+export type Verdict =
+  | { readonly accepted: true; readonly departsAt: number }
+  | { readonly accepted: false; readonly reason: RejectReason; readonly retryAt: number }
+
+export interface AdmitRequest {
+  /** Whole cost units, at least 1. */
+  readonly cost: number
+  /** The latest time at which the job may still depart. */
+  readonly deadline: number
+}
+
+export function createBucket(limit: Limit): Bucket {
+  return {
+    limit,
+    next: Number.NEGATIVE_INFINITY,
+    carry: 0,
+    frozenUntil: Number.NEGATIVE_INFINITY,
+    paused: false,
+    waiting: 0,
+    lastSlot: Number.NEGATIVE_INFINITY,
+    lastCost: 0,
+    previousSlot: Number.NEGATIVE_INFINITY,
+    previousCost: 0,
+    lastStart: Number.NEGATIVE_INFINITY,
+  }
+}
+
+/** The slot that a departure would get now. */
+export function nextSlot(bucket: Bucket, now: number): number {
+  return Math.max(now, bucket.next, bucket.frozenUntil)
+}
+
+/** Takes the next slot for one attempt; the departure after it stays `interval x cost` away. */
+export function reserve(bucket: Bucket, cost: number, now: number): number {
+  const slot = nextSlot(bucket, now)
+  bucket.previousSlot = bucket.lastSlot
+  bucket.previousCost = bucket.lastCost
+  bucket.lastSlot = slot
+  bucket.lastCost = cost
+  setNext(bucket, slot, slot === bucket.next ? bucket.carry : 0)
+  return slot
+}
+
+/** Gives the last slot back. If somebody reserved after it, it is burned, and the answer is false. */
+export function unreserve(bucket: Bucket, slot: number): boolean {
+  if (bucket.lastSlot !== slot || bucket.next < slot) return false
+  bucket.next = slot
+  bucket.carry = 0
+  bucket.lastSlot = bucket.previousSlot
+  bucket.lastCost = bucket.previousCost
+  return true
+}
+
+/**
+ * Reserves for a start that happens now, at a slot that was due. Up to the tolerance late, the slot stands and the
+ * grid with it, so that the rate is kept. Later than that, the slot moves to now and the lost time is lost.
+ */
+export function reserveDue(bucket: Bucket, cost: number, due: number, now: number): number {
+  return reserve(bucket, cost, now - due <= bucket.limit.tolerance ? due : now)
+}
+
+/** The job whose slot came has started. */
+export function depart(bucket: Bucket, cost: number, now: number): void {
+  bucket.waiting -= cost
+  bucket.lastStart = now
+}
+
+/** A started job waits again, to be retried. It is never refused, and newcomers are until it has departed. */
+export function returnToLine(bucket: Bucket, cost: number): void {
+  bucket.waiting += cost
+}
+
+/** What `admit` would answer; changes nothing. `line`: who waits, in the order of departure. */
+export function judge(bucket: Bucket, request: AdmitRequest, now: number, line: Iterable<Waiting>): Verdict {
+  const { cost, deadline } = request
+  const { capacity, interval } = bucket.limit
+  if (cost > capacity) return { accepted: false, reason: 'too-costly', retryAt: Number.POSITIVE_INFINITY }
+  const excess = bucket.waiting + cost - capacity
+  if (excess > 0) {
+    const reason = bucket.paused ? 'paused' : 'full'
+    return { accepted: false, reason, retryAt: departureOf(excess, bucket, now, line) }
+  }
+  const departsAt = nextSlot(bucket, now) + interval * bucket.waiting
+  if (departsAt > deadline) {
+    return { accepted: false, reason: 'deadline', retryAt: now + (departsAt - deadline) }
+  }
+  // Nobody knows when a paused bucket departs, so a deadline cannot be promised.
+  if (bucket.paused && deadline !== Number.POSITIVE_INFINITY) {
+    return { accepted: false, reason: 'paused', retryAt: departsAt }
+  }
+  return { accepted: true, departsAt }
+}
+
+/** Judges a newcomer and, if it fits, counts it in. */
+export function admit(bucket: Bucket, request: AdmitRequest, now: number, line: Iterable<Waiting>): Verdict {
+  const verdict = judge(bucket, request, now, line)
+  if (verdict.accepted) bucket.waiting += request.cost
+  return verdict
+}
+
+/** One who waited leaves without departing (cancelled or expired); those behind move up. */
+export function leave(bucket: Bucket, cost: number): void {
+  bucket.waiting -= cost
+}
+
+/** A freeze never shortens a longer one. */
+export function freeze(bucket: Bucket, until: number): void {
+  bucket.frozenUntil = Math.max(bucket.frozenUntil, until)
+}
+
+/**
+ * From now on the new limit spaces departures, counted from the last slot. The last start may have been later than
+ * its slot by more than the new tolerance forgives; then it counts from there. Lowering the capacity drops nobody.
+ */
+export function changeLimit(bucket: Bucket, limit: Limit): void {
+  const from = Math.max(bucket.lastSlot, bucket.lastStart - limit.tolerance)
+  bucket.limit = limit
+  setNext(bucket, from, 0)
+}
+
+/** Nobody waits and nothing is remembered that still matters: the bucket may be forgotten. */
+export function isIdle(bucket: Bucket, now: number): boolean {
+  return bucket.waiting === 0 && !bucket.paused && nextSlot(bucket, now) <= now
+}
+
+function setNext(bucket: Bucket, slot: number, carry: number): void {
+  const step = bucket.limit.interval * bucket.lastCost + carry
+  bucket.next = slot + step
+  // Exact, because the slot is larger than the step (Dekker's Fast2Sum); nothing is lost where it is infinite.
+  bucket.carry = Number.isFinite(slot) ? step - (bucket.next - slot) : 0
+}
+
+/**
+ * When `units` cost units will have departed, if handlers are free. A head that is due and still waits shows that
+ * none is; then nobody knows, and one interval is the honest guess.
+ */
+function departureOf(units: number, bucket: Bucket, now: number, line: Iterable<Waiting>): number {
+  let slot = nextSlot(bucket, now)
+  let open = units
+  for (const { cost, readyAt = slot } of line) {
+    slot = Math.max(slot, readyAt)
+    open -= cost
+    if (open <= 0) break
+    slot += bucket.limit.interval * cost
+  }
+  return slot > now ? slot : now + bucket.limit.interval
+}

@@ -1,0 +1,126 @@
+import type { RejectReason } from '../bucket.ts'
+import type { Limit } from '../limit.ts'
+
+/**
+ * What was seen from outside, in the order in which it happened; `at` is microseconds on one clock. The checker
+ * judges nothing but this, so that the same laws can be held against a unit test, a benchmark, a file of departures
+ * or the joint record of many processes.
+ */
+export type HistoryEvent =
+  | LimitEvent
+  | AnswerEvent
+  | StartEvent
+  | ReturnEvent
+  | EndEvent
+  | FreezeEvent
+  | PauseEvent
+  | FaultEvent
+  | AuditEvent
+
+/** From here on `limit` governs the key. The first event of a key must be one of these. */
+export interface LimitEvent {
+  readonly type: 'limit'
+  readonly at: number
+  readonly key: string
+  readonly limit: Limit
+}
+
+/** The verdict that a producer was given. `seq` numbers the admissions of a bucket where `at` may be equal. */
+export type AnswerEvent = {
+  readonly type: 'answer'
+  readonly at: number
+  readonly id: string
+  readonly key: string
+  readonly cost: number
+} & (
+  | { readonly accepted: true; readonly seq?: number; readonly departsAt: number }
+  | { readonly accepted: false; readonly reason: RejectReason; readonly retryAt: number }
+)
+
+/** A handler started. `attempt`: 1 is the first; a job that a freeze gave back starts the same attempt again. */
+export interface StartEvent {
+  readonly type: 'start'
+  readonly at: number
+  readonly id: string
+  readonly key: string
+  readonly cost: number
+  readonly attempt: number
+}
+
+/** A handler ended without ending its job, which waits again and may depart from `readyAt` on. */
+export interface ReturnEvent {
+  readonly type: 'return'
+  readonly at: number
+  readonly id: string
+  readonly reason: 'retry' | 'freeze'
+  readonly readyAt: number
+}
+
+/** The one end state of a job. */
+export interface EndEvent {
+  readonly type: 'end'
+  readonly at: number
+  readonly id: string
+  readonly outcome: 'completed' | 'failed' | 'cancelled' | 'expired'
+}
+
+/** No departures of the key before `until`. */
+export interface FreezeEvent {
+  readonly type: 'freeze'
+  readonly at: number
+  readonly key: string
+  readonly until: number
+}
+
+/** No departures of the key from a `pause` to the next `resume`. */
+export interface PauseEvent {
+  readonly type: 'pause' | 'resume'
+  readonly at: number
+  readonly key: string
+}
+
+/** A worker crashed, or stood still for longer than its lease, while it ran the job `id`: one more start is due. */
+export interface FaultEvent {
+  readonly type: 'fault'
+  readonly at: number
+  readonly id: string
+}
+
+/** A recount of the jobs by state, at one moment. */
+export interface AuditEvent extends Audit {
+  readonly type: 'audit'
+  readonly at: number
+}
+
+/** Jobs by state: `admitted = waiting + handed + running + retrying + ended`, at any moment. */
+export interface Audit {
+  readonly admitted: number
+  readonly waiting: number
+  readonly handed: number
+  readonly running: number
+  readonly retrying: number
+  readonly ended: number
+}
+
+export type Law = 'L1' | 'L2' | 'L3' | 'L4' | 'L5' | 'L9'
+
+/** One breach of one law, with the numbers that show it. */
+export interface Breach {
+  readonly law: Law
+  readonly at: number
+  readonly key?: string
+  readonly id?: string
+  /** A whole sentence with the numbers in it. */
+  readonly message: string
+}
+
+export interface CheckOptions {
+  /** Microseconds for which a limit that was replaced may still be used; 0 where one process does everything. */
+  readonly settle?: number
+  /** Handlers that may run at once, if bounded: while all are taken, L3 asks for nothing. */
+  readonly concurrency?: number
+  /** The share of the configured rate that a busy bucket must reach (L3); absent: L3 is not checked. */
+  readonly minUtilisation?: number
+  /** The history goes on after its last event: jobs without an end are not lost yet. */
+  readonly unfinished?: boolean
+}

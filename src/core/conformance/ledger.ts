@@ -1,0 +1,249 @@
+import type { Limit } from '../limit.ts'
+import { Gcra, mostLenient } from './gcra.ts'
+import type { AnswerEvent, EndEvent, HistoryEvent, ReturnEvent, StartEvent } from './history.ts'
+
+/**
+ * - waiting: accepted and not started yet; a start or an end leaves it
+ * - returned: its handler gave it back, and it waits to start again
+ * - running: its handler started; an end, a return or a fault leaves it
+ * - interrupted: a fault hit it while it ran; nobody outside knows whether it runs still or waits again
+ * - ended: it has its one end state
+ * - rejected: it was turned away at the rope
+ */
+export type JobState = 'waiting' | 'returned' | 'running' | 'interrupted' | 'ended' | 'rejected'
+
+export interface JobRecord {
+  readonly id: string
+  readonly key: string
+  readonly cost: number
+  /** False for a job that was rejected, and for a ghost: one that started and was never accepted. */
+  readonly accepted: boolean
+  readonly answeredAt: number
+  readonly seq: number | undefined
+  state: JobState
+  /** The attempt that runs, or that the next start is due to be. */
+  attempt: number
+  /** Starts of this attempt, and how many there may be. */
+  starts: number
+  startsAllowed: number
+  /** Since when it could depart; never, while that is not known. */
+  readySince: number
+  /** Its first start, and the place of that start among all events. */
+  firstStart: { readonly at: number; readonly place: number } | undefined
+  /** A fault hit it before its first start. */
+  hitInLine: boolean
+}
+
+/** What the history says of a key so far. */
+export class KeyRecord {
+  /** Cost units that wait: those that never started, and those that returned. */
+  waiting = 0
+  /** Of these, the units that returned. */
+  returned = 0
+  /** Cost units that a fault hit: they may wait again or not. */
+  interrupted = 0
+  frozenUntil = Number.NEGATIVE_INFINITY
+  pausedAt: number | undefined
+  readonly spacing = new Gcra()
+  #limits: { readonly limit: Limit; readonly until: number }[] = []
+
+  /** The limits that may govern a verdict or a start at `at`, the newest first; none before the first was set. */
+  limitsAt(at: number): Limit[] {
+    if (this.#limits.length > 1) this.#limits = this.#limits.filter(({ until }) => at < until)
+    return this.#limits.map(({ limit }) => limit)
+  }
+
+  replaceLimit(limit: Limit, at: number, settle: number): void {
+    if (this.#mayBeForgotten(at)) this.spacing.forget()
+    const older = this.#limits.map((known) => ({ ...known, until: Math.min(known.until, at + settle) }))
+    this.#limits = [{ limit, until: Number.POSITIVE_INFINITY }, ...older]
+  }
+
+  /** An idle bucket leaves nothing behind once its next departure has passed, so nobody can count from its last. */
+  #mayBeForgotten(at: number): boolean {
+    const limit = mostLenient(this.spacing, this.limitsAt(at))
+    const next = limit === undefined ? at : this.spacing.due(limit) - limit.tolerance
+    return this.waiting === 0 && this.frozenUntil <= at && next <= at
+  }
+
+  /** A shorter freeze never shortens a longer one. */
+  freeze(until: number): void {
+    this.frozenUntil = Math.max(this.frozenUntil, until)
+  }
+}
+
+/** Follows a history, event by event, so that each law can be judged from what was known at that moment. */
+export class Ledger {
+  /** Every job that was accepted, in the order of the answers. */
+  readonly accepted: JobRecord[] = []
+  /** Accepted jobs by state. */
+  readonly counts: Record<JobState, number> = {
+    waiting: 0,
+    returned: 0,
+    running: 0,
+    interrupted: 0,
+    ended: 0,
+    rejected: 0,
+  }
+  readonly #keys = new Map<string, KeyRecord>()
+  readonly #jobs = new Map<string, JobRecord>()
+  readonly #settle: number
+  #events = 0
+
+  constructor(settle: number) {
+    this.#settle = settle
+  }
+
+  key(name: string): KeyRecord {
+    let key = this.#keys.get(name)
+    if (key === undefined) {
+      key = new KeyRecord()
+      this.#keys.set(name, key)
+    }
+    return key
+  }
+
+  /** The job that has the id now: an ended job's id may be given again. */
+  job(id: string): JobRecord | undefined {
+    return this.#jobs.get(id)
+  }
+
+  apply(event: HistoryEvent): void {
+    this.#events += 1
+    switch (event.type) {
+      case 'limit':
+        this.key(event.key).replaceLimit(event.limit, event.at, this.#settle)
+        break
+      case 'answer':
+        this.#answer(event)
+        break
+      case 'start':
+        this.#start(event)
+        break
+      case 'return':
+        this.#return(event)
+        break
+      case 'end':
+        this.#end(event)
+        break
+      case 'fault':
+        this.#fault(event.id)
+        break
+      case 'freeze':
+        this.key(event.key).freeze(event.until)
+        break
+      case 'pause':
+        this.key(event.key).pausedAt ??= event.at
+        break
+      case 'resume':
+        this.key(event.key).pausedAt = undefined
+        break
+    }
+  }
+
+  #answer(event: AnswerEvent): void {
+    const known = this.#jobs.get(event.id)
+    if (known !== undefined && (isLive(known) || !event.accepted)) return
+    const job = createJob(event, event.accepted, event.accepted ? event.seq : undefined)
+    this.#jobs.set(job.id, job)
+    if (!event.accepted) return
+    this.accepted.push(job)
+    this.#count(job, 1)
+  }
+
+  #start(event: StartEvent): void {
+    const key = this.key(event.key)
+    key.spacing.take(event, key.limitsAt(event.at))
+    let job = this.#jobs.get(event.id)
+    if (job === undefined || job.state === 'rejected') {
+      job = createJob(event, false, undefined)
+      this.#jobs.set(job.id, job)
+    }
+    if (job.state === 'ended') return
+    job.firstStart ??= { at: event.at, place: this.#events }
+    job.attempt = event.attempt
+    job.starts += 1
+    this.#move(job, 'running')
+  }
+
+  #return(event: ReturnEvent): void {
+    const job = this.#jobs.get(event.id)
+    if (job === undefined || !isRunning(job)) return
+    if (event.reason === 'retry') {
+      job.attempt += 1
+      job.starts = 0
+      job.startsAllowed = 1
+    } else {
+      job.startsAllowed += 1
+    }
+    job.readySince = Math.max(event.at, event.readyAt)
+    this.#move(job, 'returned')
+  }
+
+  #end(event: EndEvent): void {
+    const job = this.#jobs.get(event.id)
+    if (job !== undefined && job.state !== 'rejected') this.#move(job, 'ended')
+  }
+
+  #fault(id: string): void {
+    const job = this.#jobs.get(id)
+    if (job === undefined || !isLive(job)) return
+    job.startsAllowed += 1
+    job.readySince = Number.POSITIVE_INFINITY
+    if (job.firstStart === undefined) job.hitInLine = true
+    if (job.state === 'running') this.#move(job, 'interrupted')
+  }
+
+  #move(job: JobRecord, state: JobState): void {
+    this.#count(job, -1)
+    job.state = state
+    this.#count(job, 1)
+  }
+
+  #count(job: JobRecord, sign: 1 | -1): void {
+    if (!job.accepted) return
+    this.counts[job.state] += sign
+    const key = this.key(job.key)
+    const units = sign * job.cost
+    if (inLine(job)) key.waiting += units
+    if (job.state === 'returned') key.returned += units
+    if (job.state === 'interrupted') key.interrupted += units
+  }
+}
+
+/** It has neither been turned away nor ended. */
+export function isLive(job: JobRecord): boolean {
+  return job.state !== 'ended' && job.state !== 'rejected'
+}
+
+/** It waits to start, for the first time or again. */
+export function inLine(job: JobRecord): boolean {
+  return job.state === 'waiting' || job.state === 'returned'
+}
+
+/** Its handler runs, or may run still. */
+export function isRunning(job: JobRecord): boolean {
+  return job.state === 'running' || job.state === 'interrupted'
+}
+
+function createJob(
+  { id, key, cost, at }: AnswerEvent | StartEvent,
+  accepted: boolean,
+  seq: number | undefined,
+): JobRecord {
+  return {
+    id,
+    key,
+    cost,
+    accepted,
+    answeredAt: at,
+    seq,
+    state: accepted ? 'waiting' : 'rejected',
+    attempt: 1,
+    starts: 0,
+    startsAllowed: 1,
+    readySince: at,
+    firstStart: undefined,
+    hitInLine: false,
+  }
+}

@@ -1,0 +1,123 @@
+import { quote } from '../errors.ts'
+import { ROUNDING } from './gcra.ts'
+import type { HistoryEvent, StartEvent } from './history.ts'
+import { instant, type Law, type LawCheck, type Report } from './law.ts'
+import { isRunning, type Ledger } from './ledger.ts'
+
+/** Fewer departures than this show the jitter of their ends, not the rate. */
+const SHORTEST = 20
+
+/** Departures of one key that might have followed each other at the full rate. */
+interface Stretch {
+  departures: number
+  readonly firstAt: number
+  lastAt: number
+  lastCost: number
+  /** What the departures but the last take at the configured rate: the sum of `interval x cost`. */
+  due: number
+}
+
+/**
+ * L3: while a key has work and a handler is free, departures keep the configured rate. A stretch goes on as long as
+ * the next job to start waited already when its slot came, a handler was free from then on, and nothing stopped
+ * the key (freeze, pause, change of limit). Each stretch of 20 departures or more must reach `minUtilisation`.
+ */
+export const rate: Law = (ledger, options, report) => {
+  const { minUtilisation, concurrency = Number.POSITIVE_INFINITY } = options
+  if (minUtilisation === undefined) return { see() {} }
+  return new RateCheck(ledger, minUtilisation, concurrency, report)
+}
+
+class RateCheck implements LawCheck {
+  readonly #ledger: Ledger
+  readonly #minUtilisation: number
+  readonly #concurrency: number
+  readonly #report: Report
+  readonly #stretches = new Map<string, Stretch>()
+  /** The last time at which every handler was taken. */
+  #takenUntil = Number.NEGATIVE_INFINITY
+
+  constructor(ledger: Ledger, minUtilisation: number, concurrency: number, report: Report) {
+    this.#ledger = ledger
+    this.#minUtilisation = minUtilisation
+    this.#concurrency = concurrency
+    this.#report = report
+  }
+
+  see(event: HistoryEvent): void {
+    switch (event.type) {
+      case 'limit':
+      case 'freeze':
+      case 'pause':
+      case 'resume':
+        this.#close(event.key)
+        break
+      case 'return':
+      case 'end':
+        if (this.#allTaken() && this.#runs(event.id)) this.#takenUntil = event.at
+        break
+      case 'start':
+        this.#start(event)
+        break
+    }
+  }
+
+  finish(): void {
+    for (const key of [...this.#stretches.keys()]) this.#close(key)
+  }
+
+  #start(event: StartEvent): void {
+    const [limit] = this.#ledger.key(event.key).limitsAt(event.at)
+    const stretch = this.#stretches.get(event.key)
+    if (stretch !== undefined && limit !== undefined) {
+      const due = limit.interval * stretch.lastCost
+      if (this.#couldStartAt(stretch.lastAt + due, event.id)) {
+        stretch.departures += 1
+        stretch.due += due
+        stretch.lastAt = event.at
+        stretch.lastCost = event.cost
+        return
+      }
+    }
+    this.#close(event.key)
+    const { at, cost } = event
+    this.#stretches.set(event.key, { departures: 1, firstAt: at, lastAt: at, lastCost: cost, due: 0 })
+  }
+
+  #couldStartAt(slot: number, id: string): boolean {
+    const readySince = this.#ledger.job(id)?.readySince ?? Number.POSITIVE_INFINITY
+    return readySince <= slot + ROUNDING && this.#takenUntil <= slot + ROUNDING && !this.#allTaken()
+  }
+
+  #allTaken(): boolean {
+    const { running, interrupted } = this.#ledger.counts
+    return running + interrupted >= this.#concurrency
+  }
+
+  #runs(id: string): boolean {
+    const job = this.#ledger.job(id)
+    return job !== undefined && isRunning(job)
+  }
+
+  #close(key: string): void {
+    const stretch = this.#stretches.get(key)
+    this.#stretches.delete(key)
+    if (stretch === undefined || stretch.departures < SHORTEST) return
+    const { departures, firstAt, lastAt, due } = stretch
+    const utilisation = due / (lastAt - firstAt)
+    if (utilisation >= this.#minUtilisation) return
+    this.#report({
+      law: 'L3',
+      at: lastAt,
+      key,
+      message:
+        `key ${quote(key)}: ${departures} departures with work at every slot, from ${instant(firstAt)} to ` +
+        `${instant(lastAt)}, had ${percent(utilisation)} of the configured rate, ` +
+        `expected at least ${percent(this.#minUtilisation)}`,
+    })
+  }
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(2)} %`
+}

@@ -1,0 +1,49 @@
+import { quote } from '../errors.ts'
+import { mostLenient, ROUNDING } from './gcra.ts'
+import type { StartEvent } from './history.ts'
+import { instant, type Law, type Report, span } from './law.ts'
+import type { KeyRecord } from './ledger.ts'
+
+/**
+ * L2: starts of a key conform to GCRA (see gcra.ts) under a limit that is in force, and none happens while the key is
+ * frozen or paused, or before it has a limit.
+ */
+export const spacing: Law = (ledger, _options, report) => ({
+  see(event) {
+    if (event.type !== 'start') return
+    const key = ledger.key(event.key)
+    judgeStandstill(event, key, report)
+    judgeGap(event, key, report)
+  },
+})
+
+function judgeStandstill(start: StartEvent, key: KeyRecord, report: Report): void {
+  const early = key.frozenUntil - start.at
+  if (early > ROUNDING) {
+    const until = instant(key.frozenUntil)
+    report(breach(start, `while the key was frozen, expected ${until} or later, ${span(early)} later`))
+  }
+  if (key.pausedAt !== undefined) {
+    report(
+      breach(start, `while the key was paused since ${instant(key.pausedAt)}, expected none before a resume`),
+    )
+  }
+}
+
+function judgeGap(start: StartEvent, key: KeyRecord, report: Report): void {
+  const limit = mostLenient(key.spacing, key.limitsAt(start.at))
+  if (limit === undefined) {
+    report(breach(start, 'before the key had a limit, expected none'))
+    return
+  }
+  const { at, id } = key.spacing.last
+  const gap = start.at - at
+  const least = key.spacing.leastGap(limit)
+  if (gap >= least - ROUNDING) return
+  report(breach(start, `${span(gap)} after that of job ${quote(id)}, expected at least ${span(least)}`))
+}
+
+function breach({ at, key, id }: StartEvent, what: string) {
+  const message = `key ${quote(key)}: the start of job ${quote(id)} at ${instant(at)} came ${what}`
+  return { law: 'L2', at, key, id, message } as const
+}

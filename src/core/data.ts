@@ -1,0 +1,60 @@
+import { describe, InvalidDataError } from './errors.ts'
+
+const DEEPEST = 100
+
+/**
+ * Writes job data as JSON text, if it comes out of JSON as it went in: null, booleans, finite numbers, strings,
+ * arrays and plain objects. Properties that are undefined are left out, as JSON does.
+ *
+ * @throws InvalidDataError naming the path of the first value that JSON would lose or change
+ */
+export function encodeData(data: unknown): string {
+  checkValue(data, undefined, 0)
+  return JSON.stringify(data)
+}
+
+/** Where a value stands, as a list from the inside out: built only along one path, read only for an error. */
+interface Path {
+  readonly step: string | number
+  readonly parent: Path | undefined
+}
+
+function checkValue(value: unknown, path: Path | undefined, depth: number): void {
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw notJson(value, path)
+    return
+  }
+  if (typeof value !== 'object') throw notJson(value, path)
+  if (depth >= DEEPEST) {
+    throw new InvalidDataError(
+      `expected JSON data of at most ${DEEPEST} levels, got a deeper or circular one`,
+    )
+  }
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      checkValue(value[index], { step: index, parent: path }, depth + 1)
+    }
+    return
+  }
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) throw notJson(value, path)
+  if ('toJSON' in value && typeof value.toJSON === 'function') throw notJson(value, path)
+  for (const [step, inner] of Object.entries(value)) {
+    if (inner !== undefined) checkValue(inner, { step, parent: path }, depth + 1)
+  }
+}
+
+function notJson(value: unknown, path: Path | undefined): InvalidDataError {
+  const name = typeof value === 'object' && value !== null ? className(value) : describe(value)
+  return new InvalidDataError(`expected JSON data, got ${name} at ${pathText(path)}`)
+}
+
+function className(value: object): string {
+  const name: unknown = value.constructor?.name
+  return typeof name === 'string' && name !== 'Object' ? `a ${name}` : 'an object with toJSON'
+}
+
+function pathText(path: Path | undefined): string {
+  return path === undefined ? '$' : `${pathText(path.parent)}[${JSON.stringify(path.step)}]`
+}

@@ -1,0 +1,140 @@
+/** Something that stands in at most one heap; `handle` belongs to the heap and is -1 while it stands in none. */
+export interface Due {
+  handle: number
+}
+
+const ARITY = 4
+const SMALLEST = 16
+
+/**
+ * A priority queue by due time in which an entry can be moved or removed: an indexed heap.
+ *
+ * Due times, handles and positions are typed arrays beside each other, four children a node: with a million entries
+ * the cost of a step is the memory that it touches, and so a step touches two cache lines and no entry.
+ */
+export class DueHeap<Entry extends Due> {
+  #size = 0
+  #due = new Float64Array(SMALLEST)
+  /** Handle by position. */
+  #handles = new Int32Array(SMALLEST)
+  /** Position by handle. */
+  #positions = new Int32Array(SMALLEST)
+  /** Entry by handle. */
+  #entries: (Entry | undefined)[] = []
+  #free: number[] = []
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** The earliest due time, or Infinity. */
+  get earliest(): number {
+    return this.#size === 0 ? Number.POSITIVE_INFINITY : this.#due[0]!
+  }
+
+  peek(): Entry | undefined {
+    return this.#size === 0 ? undefined : this.#entries[this.#handles[0]!]
+  }
+
+  dueOf(entry: Entry): number {
+    return this.#due[this.#positions[entry.handle]!]!
+  }
+
+  /** Adds the entry, or moves it to its new due time. */
+  set(entry: Entry, due: number): void {
+    if (entry.handle === -1) {
+      if (this.#size === this.#due.length) this.#resize(this.#size * 2)
+      entry.handle = this.#free.pop() ?? this.#entries.length
+      this.#entries[entry.handle] = entry
+      this.#siftUp(this.#size++, due, entry.handle)
+      return
+    }
+    this.#place(this.#positions[entry.handle]!, due, entry.handle)
+  }
+
+  /** Takes the entry out; nothing happens when it stands in no heap. */
+  remove(entry: Entry): void {
+    if (entry.handle === -1) return
+    const hole = this.#positions[entry.handle]!
+    this.#entries[entry.handle] = undefined
+    this.#free.push(entry.handle)
+    entry.handle = -1
+    const last = --this.#size
+    if (hole !== last) this.#place(hole, this.#due[last]!, this.#handles[last]!)
+    if (last === 0) this.#clear()
+  }
+
+  /** Every entry, in no order. */
+  *[Symbol.iterator](): Generator<Entry> {
+    for (let position = 0; position < this.#size; position++) yield this.#entries[this.#handles[position]!]!
+  }
+
+  #place(position: number, due: number, handle: number): void {
+    const parent = (position - 1) >> 2
+    if (position > 0 && due < this.#due[parent]!) this.#siftUp(position, due, handle)
+    else this.#siftDown(position, due, handle)
+  }
+
+  #siftUp(from: number, due: number, handle: number): void {
+    const dues = this.#due
+    let position = from
+    while (position > 0) {
+      const parent = (position - 1) >> 2
+      if (due >= dues[parent]!) break
+      this.#write(position, dues[parent]!, this.#handles[parent]!)
+      position = parent
+    }
+    this.#write(position, due, handle)
+  }
+
+  #siftDown(from: number, due: number, handle: number): void {
+    const dues = this.#due
+    const size = this.#size
+    let position = from
+    for (;;) {
+      const first = position * ARITY + 1
+      if (first >= size) break
+      let child = first
+      let earliest = dues[first]!
+      const end = Math.min(first + ARITY, size)
+      for (let sibling = first + 1; sibling < end; sibling++) {
+        const siblingDue = dues[sibling]!
+        if (siblingDue < earliest) {
+          earliest = siblingDue
+          child = sibling
+        }
+      }
+      if (due <= earliest) break
+      this.#write(position, earliest, this.#handles[child]!)
+      position = child
+    }
+    this.#write(position, due, handle)
+  }
+
+  #write(position: number, due: number, handle: number): void {
+    this.#due[position] = due
+    this.#handles[position] = handle
+    this.#positions[handle] = position
+  }
+
+  #resize(length: number): void {
+    this.#due = extend(new Float64Array(length), this.#due)
+    this.#handles = extend(new Int32Array(length), this.#handles)
+    this.#positions = extend(new Int32Array(length), this.#positions)
+  }
+
+  /** An empty heap keeps nothing of the size that it once had. */
+  #clear(): void {
+    if (this.#due.length === SMALLEST) return
+    this.#due = new Float64Array(SMALLEST)
+    this.#handles = new Int32Array(SMALLEST)
+    this.#positions = new Int32Array(SMALLEST)
+    this.#entries = []
+    this.#free = []
+  }
+}
+
+function extend<Numbers extends Float64Array | Int32Array>(target: Numbers, source: Numbers): Numbers {
+  target.set(source)
+  return target
+}

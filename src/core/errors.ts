@@ -1,0 +1,183 @@
+/**
+ * Every error that this package throws on purpose. A refusal at the rope is not among them: it is a value.
+ *
+ * Each class has a stable `code`, so that callers can tell errors apart across copies of the package, and each
+ * message says what was expected and what came.
+ */
+export class VelvetRopeError extends Error {
+  /** Stable and documented; the message may change, this may not. */
+  readonly code: string
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = new.target.name
+    this.code = code
+  }
+}
+
+/** A limit, rate or duration that cannot be understood or kept. */
+export class InvalidLimitError extends VelvetRopeError {
+  constructor(message: string) {
+    super('invalid-limit', message)
+  }
+}
+
+/** A key or a pattern that is empty, too long or not plain text. */
+export class InvalidKeyError extends VelvetRopeError {
+  constructor(message: string) {
+    super('invalid-key', message)
+  }
+}
+
+/** Data that would not come out of JSON as it went in. */
+export class InvalidDataError extends VelvetRopeError {
+  constructor(message: string) {
+    super('invalid-data', message)
+  }
+}
+
+/** An option that is unknown, missing or out of range. */
+export class InvalidOptionsError extends VelvetRopeError {
+  constructor(message: string) {
+    super('invalid-options', message)
+  }
+}
+
+/** No pattern of the rule book matches the key. A key without a limit is refused, never unlimited. */
+export class NoLimitError extends VelvetRopeError {
+  readonly key: string
+
+  constructor(key: string) {
+    super(
+      'no-limit',
+      `no limit governs the key ${quote(key)}: add a pattern that matches it, or '*' for every key`,
+    )
+    this.key = key
+  }
+}
+
+/** The id names another job already: same id, other key, data or cost. */
+export class IdConflictError extends VelvetRopeError {
+  readonly id: string
+
+  constructor(id: string) {
+    super('id-conflict', `the id ${quote(id)} was given to a job with another key, data or cost`)
+    this.id = id
+  }
+}
+
+/** The store of the line cannot be reached; nothing was accepted. */
+export class BackendUnavailableError extends VelvetRopeError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('backend-unavailable', message, options)
+  }
+}
+
+/** The shaper was closed, or is closing. */
+export class ShaperClosedError extends VelvetRopeError {
+  constructor(name: string) {
+    super('closed', `the shaper ${quote(name)} is closed and accepts nothing more`)
+  }
+}
+
+/** A handler did not settle within `timeoutMs`; its attempt counts as failed and its signal was aborted. */
+export class HandlerTimeoutError extends VelvetRopeError {
+  readonly timeoutMs: number
+
+  constructor(id: string, timeoutMs: number) {
+    super('handler-timeout', `the handler of job ${quote(id)} did not settle within ${timeoutMs} ms`)
+    this.timeoutMs = timeoutMs
+  }
+}
+
+/** A handler threw something that is not an Error; `thrown` is what came. */
+export class NotAnErrorError extends VelvetRopeError {
+  readonly thrown: unknown
+
+  constructor(thrown: unknown) {
+    super('not-an-error', `the handler threw ${describe(thrown)}, expected an Error`)
+    this.thrown = thrown
+  }
+}
+
+/**
+ * Thrown by a handler: the other side said to come back later (429 and Retry-After, say). The bucket departs
+ * nothing for `forMs`, the job goes back to the head of its line, and no attempt is used up.
+ */
+export class FreezeError extends VelvetRopeError {
+  readonly forMs: number
+
+  constructor(options: { forMs: number }) {
+    const forMs: unknown = options?.forMs
+    if (!(typeof forMs === 'number' && Number.isFinite(forMs) && forMs > 0)) {
+      throw new InvalidOptionsError(
+        `expected forMs to be a number of milliseconds above 0, got: ${describe(forMs)}`,
+      )
+    }
+    super('freeze', `freeze the bucket for ${forMs} ms`)
+    this.forMs = forMs
+  }
+}
+
+/** A line of input that cannot be read, and where it stands. */
+export class InvalidInputError extends VelvetRopeError {
+  readonly file: string
+  readonly line: number
+  readonly column: number
+
+  constructor(at: { file: string; line: number; column: number }, message: string) {
+    super('invalid-input', `${at.file}:${at.line}:${at.column}: ${message}`)
+    this.file = at.file
+    this.line = at.line
+    this.column = at.column
+  }
+}
+
+/** Whether `error` is one of ours; with `code`, whether it is that one. Works across copies of the package. */
+export function isVelvetRopeError(error: unknown, code?: string): error is VelvetRopeError {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    (error instanceof VelvetRopeError || KNOWN_NAMES.has(error.name)) &&
+    (code === undefined || error.code === code)
+  )
+}
+
+const KNOWN_NAMES: ReadonlySet<string> = new Set([
+  'InvalidLimitError',
+  'InvalidKeyError',
+  'InvalidDataError',
+  'InvalidOptionsError',
+  'NoLimitError',
+  'IdConflictError',
+  'BackendUnavailableError',
+  'ShaperClosedError',
+  'HandlerTimeoutError',
+  'NotAnErrorError',
+  'FreezeError',
+  'InvalidInputError',
+])
+
+/** Quotes user text for a message: bounded, and with every control character escaped. */
+export function quote(text: string): string {
+  const shown = text.length > 80 ? `${text.slice(0, 77)}...` : text
+  return JSON.stringify(shown).replace(
+    /[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    escapeCharacter,
+  )
+}
+
+/** Names a value for a message without calling any code of its own. */
+export function describe(value: unknown): string {
+  if (typeof value === 'string') return `${quote(value)} (string)`
+  if (typeof value === 'bigint') return `${value}n (bigint)`
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value)
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  if (typeof value === 'object') return 'an object'
+  return typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`
+}
+
+function escapeCharacter(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}

@@ -1,0 +1,40 @@
+import type { Accepted, Rejected } from './job.ts'
+import type { Limit } from './limit.ts'
+
+/** What a job tells of itself in an event. Times are milliseconds since the epoch. */
+export interface JobEvent {
+  readonly id: string
+  readonly key: string
+  readonly cost: number
+  /** The attempt that this is about; 1 is the first, 0 when none was started. */
+  readonly attempt: number
+  readonly at: number
+}
+
+/** The events of a shaper, each with what its listeners are given. */
+export interface ShaperEvents<Result = unknown> {
+  /** A job was accepted into the line. */
+  admitted: [Accepted & { readonly at: number; readonly cost: number }]
+  /** A job was turned away at the rope; it was told when to come back. */
+  rejected: [Rejected & { readonly at: number; readonly cost: number; readonly id?: string }]
+  /** A handler is about to start, in the same tick. */
+  departed: [JobEvent & { readonly waitedMs: number }]
+  /** A handler resolved. */
+  completed: [JobEvent & { readonly result: Result }]
+  /** An attempt failed. With `retryAt` the job waits again; without, it ended. */
+  failed: [JobEvent & { readonly error: Error; readonly retryAt?: number }]
+  /** A handler threw a FreezeError: the job waits again and its attempt was given back. */
+  returned: [JobEvent & { readonly retryAt: number }]
+  /** A job's deadline came while it waited. */
+  expired: [JobEvent]
+  /** A waiting job was taken out, or was still waiting when its shaper was closed. */
+  cancelled: [JobEvent]
+  /** No departures of the bucket until `until`. */
+  frozen: [{ readonly key: string; readonly at: number; readonly until: number }]
+  paused: [{ readonly key: string; readonly at: number }]
+  resumed: [{ readonly key: string; readonly at: number }]
+  /** The rule book changed; `limit` is undefined when the pattern was unset. */
+  limit: [{ readonly pattern: string; readonly at: number; readonly limit: Limit | undefined }]
+  /** Something went wrong that no promise could tell: a listener threw, a result was not JSON. */
+  error: [Error]
+}

@@ -1,0 +1,131 @@
+import type { Backoff } from './backoff.ts'
+import type { RejectReason } from './bucket.ts'
+
+/**
+ * The states of a job.
+ *
+ * | state     | meaning                                          | left for                            |
+ * |-----------|--------------------------------------------------|-------------------------------------|
+ * | waiting   | stands in its bucket's line                      | handed, cancelled, expired          |
+ * | handed    | released from the line, its handler not started  | running, waiting                    |
+ * | running   | its handler was started                          | completed, failed, retrying         |
+ * | retrying  | started before, waits to be tried again          | handed, cancelled, expired          |
+ * | completed | the handler resolved                             | -                                   |
+ * | failed    | the last attempt failed                          | -                                   |
+ * | cancelled | taken out while it waited                        | -                                   |
+ * | expired   | its deadline came while it waited                | -                                   |
+ */
+export type JobState = 'waiting' | 'handed' | 'running' | 'retrying' | EndState
+
+export type EndState = 'completed' | 'failed' | 'cancelled' | 'expired'
+
+const SUCCESSORS: Readonly<Record<JobState, readonly JobState[]>> = {
+  waiting: ['handed', 'cancelled', 'expired'],
+  handed: ['running', 'waiting'],
+  running: ['completed', 'failed', 'retrying'],
+  retrying: ['handed', 'cancelled', 'expired'],
+  completed: [],
+  failed: [],
+  cancelled: [],
+  expired: [],
+}
+
+/** Whether a job may go from one state to another. */
+export function mayBecome(from: JobState, to: JobState): boolean {
+  return SUCCESSORS[from].includes(to)
+}
+
+/** Whether the job is done, whatever its fate. */
+export function isEnded(state: JobState): state is EndState {
+  return SUCCESSORS[state].length === 0
+}
+
+/** How a job is run; the same for many jobs, so they share one. */
+export interface JobSettings {
+  /** How often the handler may be started before the job fails; at least 1. */
+  readonly attempts: number
+  readonly backoff: Backoff
+  /** How long a handler may take before its attempt counts as failed, in milliseconds. */
+  readonly timeoutMs: number
+}
+
+/** The verdict at the rope as a producer sees it. Times are milliseconds; `departsAt` since the epoch. */
+export type Admission = Accepted | Rejected
+
+export interface Accepted {
+  readonly accepted: true
+  readonly id: string
+  readonly key: string
+  /** 1 departs next. */
+  readonly position: number
+  /** When the handler starts, if handlers are free and nobody before it leaves the line or is tried again. */
+  readonly departsAt: number
+  readonly waitMs: number
+}
+
+export interface Rejected {
+  readonly accepted: false
+  /**
+   * `full`: no room in the line. `deadline`: it would depart too late. `paused`: the bucket is paused, and full or
+   * unable to promise a deadline. `too-costly`: it costs more than the capacity and can never fit.
+   */
+  readonly reason: RejectReason
+  readonly key: string
+  /** After this long the same request is accepted, if nobody else came in; Infinity when too costly. */
+  readonly retryAfterMs: number
+  /** Cost units that wait, and that may wait. */
+  readonly waiting: number
+  readonly capacity: number
+}
+
+/** What is known of a job. Times are milliseconds since the epoch. */
+export interface JobView {
+  readonly id: string
+  readonly key: string
+  readonly state: JobState
+  readonly cost: number
+  readonly data: unknown
+  /** Attempts that were used up or are running. */
+  readonly attempt: number
+  readonly attempts: number
+  readonly admittedAt: number
+  /** 1 departs next; only while it waits. */
+  readonly position?: number
+  /** The latest time at which it may depart, if it has one. */
+  readonly deadlineAt?: number
+  /** When its handler last started. */
+  readonly departedAt?: number
+  readonly endedAt?: number
+  /** What the handler resolved to, as JSON keeps it. */
+  readonly result?: unknown
+  /** The message of the last error. */
+  readonly error?: string
+}
+
+/** What is known of a live bucket. Times are milliseconds since the epoch. */
+export interface BucketView {
+  readonly key: string
+  /** The pattern of the rule that governs it, and its limit as text. */
+  readonly pattern: string
+  readonly limit: string
+  /** `paused`, `frozen`, `full` (not one cost unit fits), `waiting`, or `idle` (empty, its `next` not yet past). */
+  readonly state: BucketState
+  /** Cost units that wait, of `capacity`; `fill` is their ratio. */
+  readonly waiting: number
+  readonly capacity: number
+  readonly fill: number
+  /** Jobs in the line, jobs that wait to be tried again, and handlers that run. */
+  readonly jobs: number
+  readonly retrying: number
+  readonly running: number
+  /** When the next job departs; absent when none waits, or when paused. */
+  readonly nextDepartureAt?: number
+  /** How long the head of the line has waited; 0 when none waits. */
+  readonly oldestWaitMs: number
+  readonly frozenUntil?: number
+  readonly paused: boolean
+  /** When a job was last admitted or departed. */
+  readonly lastUsedAt: number
+}
+
+export type BucketState = 'idle' | 'waiting' | 'full' | 'frozen' | 'paused'

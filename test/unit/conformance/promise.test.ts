@@ -1,0 +1,178 @@
+import { expect, test } from 'vitest'
+import { checkHistory, type HistoryEvent } from '../../../src/core/conformance.ts'
+import {
+  accept,
+  audit,
+  end,
+  fault,
+  freeze,
+  giveBack,
+  limit,
+  pause,
+  reject,
+  resume,
+  start,
+} from '../../support/history.ts'
+
+const open = { unfinished: true }
+
+/** Three wait behind x, which started at 0; at 100 ms y is refused and told `retryAt`. */
+function refused(retryAt: number, cost = 1): HistoryEvent[] {
+  return [
+    limit(0, '3, 2/s'),
+    accept(0, 'x'),
+    start(0, 'x'),
+    accept(10, 'p'),
+    accept(20, 'q'),
+    accept(30, 'r'),
+    reject(100, 'y', { retryAt, cost }),
+  ]
+}
+
+test('a refusal that named the departure which made room kept its promise', () => {
+  expect(checkHistory([...refused(500), start(500, 'p')], open)).toEqual([])
+  expect(checkHistory([...refused(1_000, 2), start(500, 'p'), start(1_000, 'q')], open)).toEqual([])
+})
+
+test('a refusal that was told to come back too late breaks L1 with its numbers', () => {
+  expect(checkHistory([...refused(600), start(500, 'p')], open)).toEqual([
+    {
+      law: 'L1',
+      at: 100_000,
+      key: 'a',
+      id: 'y',
+      message:
+        'key "a": job "y", refused at 0.100000 s, was told to come back at 0.600000 s, 100.000 ms later than ' +
+        'needed, expected 0.500000 s',
+    },
+  ])
+})
+
+test('a refusal that was told to come back too early breaks L1 with its numbers', () => {
+  const breaches = checkHistory([...refused(500, 2), start(500, 'p'), start(1_000, 'q')], open)
+  expect(breaches.map(({ law, id }) => [law, id])).toEqual([['L1', 'y']])
+  expect(breaches[0]?.message).toContain(
+    'at 0.500000 s, 500.000 ms earlier than there can be room, expected 1.000000 s',
+  )
+})
+
+test('the grid of slots may lie before the starts by the tolerance, and the promise with it', () => {
+  expect(checkHistory([...refused(495), start(500, 'p')], open)).toEqual([])
+  expect(checkHistory([...refused(494.9), start(500, 'p')], open)).toHaveLength(1)
+  expect(checkHistory([...refused(505), start(500, 'p')], open)).toEqual([])
+  expect(checkHistory([...refused(505.1), start(500, 'p')], open)).toHaveLength(1)
+})
+
+test('late handlers make no promise a lie', () => {
+  expect(checkHistory([...refused(1_000, 2), start(700, 'p'), start(1_400, 'q')], open)).toEqual([])
+})
+
+test('a promise counts the units that really departed', () => {
+  const history = [
+    limit(0, '3, 2/s'),
+    accept(0, 'p', { cost: 2 }),
+    accept(0, 'q'),
+    reject(0, 'y', { retryAt: 1_000, cost: 3 }),
+    reject(0, 'z', { retryAt: 0, cost: 2 }),
+    start(0, 'p', { cost: 2 }),
+    start(1_000, 'q'),
+  ]
+  expect(checkHistory(history, open)).toEqual([])
+})
+
+test('a head that is due and still waits leaves a guess, which is not judged', () => {
+  const guess = (at: number) => [
+    limit(0, '1, 2/s'),
+    ...[accept(0, 'w'), start(0, 'w'), accept(1, 'x')],
+    reject(at, 'y', { retryAt: at + 500 }),
+    start(950, 'x'),
+  ]
+  expect(checkHistory(guess(900), open)).toEqual([])
+  expect(checkHistory(guess(400), open)).toHaveLength(1)
+})
+
+test('those behind an overdue head are due an interval later each', () => {
+  const overdue = (retryAt: number) => [
+    ...refused(500).slice(0, -1),
+    reject(900, 'y', { retryAt, cost: 2 }),
+    start(950, 'p'),
+    start(1_450, 'q'),
+  ]
+  expect(checkHistory(overdue(1_400), open)).toEqual([])
+  expect(checkHistory(overdue(1_900), open)).toHaveLength(1)
+})
+
+test('a frozen head departs when the freeze ends', () => {
+  const frozen = (retryAt: number) => [
+    limit(0, '1, 2/s'),
+    accept(0, 'x'),
+    freeze(1, 800),
+    reject(2, 'y', { retryAt }),
+    start(800, 'x'),
+  ]
+  expect(checkHistory(frozen(800), open)).toEqual([])
+  expect(checkHistory(frozen(700), open)).toHaveLength(1)
+})
+
+test('two who were refused are judged each by its own promise', () => {
+  const history = [...refused(500), reject(200, 'z', { retryAt: 900 }), start(500, 'p')]
+  expect(checkHistory(history, open).map(({ id }) => id)).toEqual(['z'])
+})
+
+test('whatever else moves the line takes the promise back', () => {
+  const movers: HistoryEvent[] = [
+    end(200, 'p', 'cancelled'),
+    end(200, 'p', 'expired'),
+    freeze(200, 300),
+    pause(200),
+    limit(200, '3, 2/s'),
+    fault(200, 'x'),
+    giveBack(200, 'x', 'retry'),
+  ]
+  for (const mover of movers) {
+    const unpause = mover.type === 'pause' ? [resume(300)] : []
+    const later = mover.type === 'end' ? start(500, 'q') : start(500, 'p')
+    expect(checkHistory([...refused(5_000), mover, ...unpause, later], open)).toEqual([])
+  }
+})
+
+test('a smaller job that came in between takes the promise back', () => {
+  const history = [
+    limit(0, '3, 2/s'),
+    accept(0, 'p', { cost: 2 }),
+    reject(100, 'y', { retryAt: 5_000, cost: 2 }),
+    accept(200, 'z'),
+    start(300, 'p', { cost: 2 }),
+  ]
+  expect(checkHistory(history, open)).toEqual([])
+})
+
+test('a recount and the end of a handler do not', () => {
+  const counts = { admitted: 4, waiting: 3, ended: 1 }
+  const history = [...refused(5_000), end(200, 'x'), audit(300, counts), start(500, 'p')]
+  expect(checkHistory(history, open).map(({ law }) => law)).toEqual(['L1'])
+  const failed = [...refused(5_000), end(200, 'x', 'failed'), start(500, 'p')]
+  expect(checkHistory(failed, open).map(({ law }) => law)).toEqual(['L1'])
+})
+
+test('nothing is asked of a promise that depends on a retry, a fault, a pause or a change that settles', () => {
+  const wrong = reject(200, 'y', { retryAt: 5_000 })
+  const line = [limit(0, '1, 2/s'), accept(0, 'x'), start(0, 'x')]
+  const cases: HistoryEvent[][] = [
+    [...line, giveBack(100, 'x', 'retry', 600), wrong, start(600, 'x', { attempt: 2 })],
+    [...line, accept(1, 'p'), fault(100, 'x'), wrong, start(500, 'p')],
+    [...line, accept(1, 'p'), pause(2), wrong, resume(300), start(500, 'p')],
+    [...line, accept(1, 'p'), limit(199, '1, 2/s'), wrong, start(500, 'p')],
+  ]
+  for (const history of cases) expect(checkHistory(history, { ...open, settle: 2_000 })).toEqual([])
+})
+
+test('a start that frees no room takes the promise back', () => {
+  const history = [...refused(5_000), start(500, 'ghost'), start(1_000, 'p')]
+  expect(checkHistory(history, open).map(({ law, id }) => [law, id])).toEqual([['L5', 'ghost']])
+})
+
+test('a rejected stranger to every job moves no line', () => {
+  const history = [...refused(5_000), end(200, 'nobody', 'cancelled'), start(500, 'p')]
+  expect(checkHistory(history, open).map(({ law }) => law)).toEqual(['L1', 'L5'])
+})

@@ -1,0 +1,131 @@
+import { expect, test } from 'vitest'
+import { checkHistory, type HistoryEvent } from '../../../src/core/conformance.ts'
+import {
+  accept,
+  end,
+  fault,
+  freeze,
+  inOrder,
+  limit,
+  pause,
+  resume,
+  run,
+  start,
+} from '../../support/history.ts'
+
+const busy = { minUtilisation: 0.999 }
+
+/** `count` jobs that all wait from 0 on; the n-th starts at `at(n)`. */
+function stream(count: number, at: (n: number) => number, key = 'a'): HistoryEvent[] {
+  return Array.from({ length: count }, (_, n) => run(at(n), `${key}${n}`, { key })).flat()
+}
+
+const rule = limit(0, '99, 10/s')
+const l3 = (...events: (HistoryEvent | HistoryEvent[])[]) => checkHistory(inOrder(rule, ...events), busy)
+
+test('a stream at the configured rate conforms', () => {
+  expect(l3(stream(20, (n) => n * 100))).toEqual([])
+})
+
+test('a slow stream with work at every slot breaks L3 with its numbers', () => {
+  expect(l3(stream(21, (n) => n * 125))).toEqual([
+    {
+      law: 'L3',
+      at: 2_500_000,
+      key: 'a',
+      message:
+        'key "a": 21 departures with work at every slot, from 0.000000 s to 2.500000 s, had 80.00 % of the ' +
+        'configured rate, expected at least 99.90 %',
+    },
+  ])
+})
+
+test('without minUtilisation the rate is not judged', () => {
+  expect(
+    checkHistory(
+      inOrder(
+        rule,
+        stream(21, (n) => n * 125),
+      ),
+    ),
+  ).toEqual([])
+})
+
+test('fewer than 20 departures are not judged', () => {
+  expect(l3(stream(19, (n) => n * 125))).toEqual([])
+  expect(l3(stream(20, (n) => n * 125))).toHaveLength(1)
+})
+
+test('a job of cost 3 is due three intervals', () => {
+  const costly = (gap: number) =>
+    Array.from({ length: 20 }, (_, n) => run(n * gap, `j${n}`, { cost: 3 })).flat()
+  expect(l3(costly(300))).toEqual([])
+  expect(l3(costly(400)).map(({ law }) => law)).toEqual(['L3'])
+})
+
+test('a slot for which nobody waited ends the stretch', () => {
+  const jobs = (from: number) =>
+    Array.from({ length: 30 }, (_, n) => run(n * 125, `j${n}`, { from: n < 15 ? 0 : from })).flat()
+  expect(l3(jobs(1_850))).toHaveLength(1)
+  expect(l3(jobs(1_851))).toEqual([])
+})
+
+test('a freeze, a pause and a change of limit end the stretch', () => {
+  const slow = stream(30, (n) => n * 125)
+  expect(l3(slow)).toHaveLength(1)
+  expect(l3(slow, freeze(1_890, 1_895))).toEqual([])
+  expect(l3(slow, pause(1_890), resume(1_891))).toEqual([])
+  expect(l3(slow, limit(1_890, '99, 10/s'))).toEqual([])
+})
+
+test('while every handler is taken nothing is asked', () => {
+  const held = inOrder(
+    rule,
+    Array.from({ length: 25 }, (_, n) => [
+      accept(0, `j${n}`),
+      start(n * 125, `j${n}`),
+      end(n * 125 + 120, `j${n}`),
+    ]).flat(),
+  )
+  expect(checkHistory(held, { ...busy, concurrency: 1 })).toEqual([])
+  expect(checkHistory(held, { ...busy, concurrency: 2 })).toHaveLength(1)
+})
+
+test('the handlers of all keys count together', () => {
+  const other = [limit(0, '99, 10/s', 'b'), accept(0, 'long', { key: 'b' }), start(0, 'long', { key: 'b' })]
+  const history = inOrder(
+    rule,
+    other,
+    stream(25, (n) => n * 125),
+    end(9_000, 'long'),
+  )
+  expect(checkHistory(history, { ...busy, concurrency: 1 })).toEqual([])
+  expect(checkHistory(history, { ...busy, concurrency: 2 }).map(({ key }) => key)).toEqual(['a'])
+})
+
+test('an end of a job that did not run frees no handler', () => {
+  const history = inOrder(
+    rule,
+    stream(25, (n) => n * 125),
+    accept(0, 'c'),
+    end(10, 'c', 'cancelled'),
+  )
+  expect(checkHistory(history, { ...busy, concurrency: 2 })).toHaveLength(1)
+})
+
+test('the restart of a job that a fault hit ends the stretch, since nobody knows when it was ready', () => {
+  const parts = inOrder(
+    rule,
+    stream(12, (n) => n * 125),
+    [accept(0, 'x'), start(1_500, 'x'), fault(1_501, 'x'), start(1_625, 'x'), end(1_626, 'x')],
+    Array.from({ length: 12 }, (_, n) => run(1_750 + n * 125, `late${n}`)).flat(),
+  )
+  expect(checkHistory(parts, busy)).toEqual([])
+})
+
+test('a start before the first limit, or of a stranger, is no part of a stretch', () => {
+  const unlimited = stream(25, (n) => n * 125).filter(({ type }) => type !== 'limit')
+  expect(checkHistory(inOrder(unlimited), busy).filter(({ law }) => law === 'L3')).toEqual([])
+  const strangers = Array.from({ length: 25 }, (_, n) => start(n * 125, `s${n}`))
+  expect(checkHistory([rule, ...strangers], busy).filter(({ law }) => law === 'L3')).toEqual([])
+})

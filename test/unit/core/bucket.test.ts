@@ -1,0 +1,216 @@
+import { expect, test } from 'vitest'
+import {
+  admit,
+  type Bucket,
+  changeLimit,
+  createBucket,
+  depart,
+  freeze,
+  isIdle,
+  judge,
+  leave,
+  nextSlot,
+  reserve,
+  reserveDue,
+  returnToLine,
+  unreserve,
+  type Waiting,
+} from '../../../src/core/bucket.ts'
+import { parseLimit } from '../../../src/core/limit.ts'
+
+const MS = 1_000
+const FOREVER = Number.POSITIVE_INFINITY
+const bucketOf = (limit: string) => createBucket(parseLimit(limit))
+const one = { cost: 1, deadline: FOREVER }
+
+/** Who waits with cost 1 and no backoff. */
+const line = (length: number): Waiting[] => Array.from({ length }, () => ({ cost: 1, readyAt: -FOREVER }))
+
+/** Lets depart whoever is due by `now`, each at its slot. */
+function drain(bucket: Bucket, waiting: Waiting[], now: number): number[] {
+  const slots: number[] = []
+  while (waiting.length > 0 && nextSlot(bucket, -FOREVER) <= now) {
+    const { cost } = waiting.shift()!
+    const slot = reserve(bucket, cost, slots.length === 0 && bucket.next === -FOREVER ? now : bucket.next)
+    depart(bucket, cost, slot)
+    slots.push(slot)
+  }
+  return slots
+}
+
+test('of ten arrivals 100 ms apart, seven are accepted and three are told when there is room', () => {
+  const bucket = bucketOf('5, 2/s')
+  const waiting: Waiting[] = []
+  const departures: number[] = []
+  const verdicts = Array.from({ length: 10 }, (_, n) => {
+    const now = n * 100 * MS
+    departures.push(...drain(bucket, waiting, now))
+    const verdict = admit(bucket, one, now, waiting)
+    if (verdict.accepted) waiting.push({ cost: 1, readyAt: now })
+    departures.push(...drain(bucket, waiting, now))
+    return verdict.accepted
+      ? verdict.departsAt / MS
+      : { waitMs: (verdict.retryAt - now) / MS, why: verdict.reason }
+  })
+  expect(verdicts).toEqual([
+    0,
+    500,
+    1_000,
+    1_500,
+    2_000,
+    2_500,
+    3_000,
+    { waitMs: 300, why: 'full' },
+    { waitMs: 200, why: 'full' },
+    { waitMs: 100, why: 'full' },
+  ])
+  departures.push(...drain(bucket, waiting, 10_000 * MS))
+  expect(departures.map((slot) => slot / MS)).toEqual([0, 500, 1_000, 1_500, 2_000, 2_500, 3_000])
+})
+
+test('a new bucket departs at once, and then an interval apart', () => {
+  const bucket = bucketOf('5, 10/s')
+  expect(nextSlot(bucket, 7)).toBe(7)
+  expect([0, 0, 0].map((now) => reserve(bucket, 1, now) / MS)).toEqual([0, 100, 200])
+  expect(reserve(bucket, 1, 1_000 * MS) / MS).toBe(1_000)
+})
+
+test('a slot that was given back is free again, unless somebody reserved after it', () => {
+  const bucket = bucketOf('5, 10/s')
+  const first = reserve(bucket, 1, 0)
+  const second = reserve(bucket, 2, 0)
+  expect(unreserve(bucket, first)).toBe(false)
+  expect(bucket.next).toBe(300 * MS)
+  expect(unreserve(bucket, second)).toBe(true)
+  expect(reserve(bucket, 1, 0)).toBe(second)
+})
+
+test('a change of limit counts from the slot before one that was given back', () => {
+  const bucket = bucketOf('5, 10/s')
+  reserve(bucket, 3, 0)
+  const second = reserve(bucket, 1, 0)
+  unreserve(bucket, second)
+  changeLimit(bucket, parseLimit('5, 1/s'))
+  expect(bucket.next).toBe(3_000 * MS)
+})
+
+test('lateness within the tolerance leaves the grid alone, beyond it the slot moves to now', () => {
+  const bucket = bucketOf('5, 10/s')
+  reserve(bucket, 1, 0)
+  expect(reserveDue(bucket, 1, 100 * MS, 105 * MS)).toBe(100 * MS)
+  expect(bucket.next).toBe(200 * MS)
+  expect(reserveDue(bucket, 1, 200 * MS, 206 * MS)).toBe(206 * MS)
+  expect(bucket.next).toBe(306 * MS)
+})
+
+test('a rejection changes nothing', () => {
+  const bucket = bucketOf('2, 10/s')
+  const waiting: Waiting[] = []
+  for (const request of [{ cost: 2, deadline: FOREVER }, one, { cost: 3, deadline: FOREVER }]) {
+    const before = { ...bucket }
+    const verdict = admit(bucket, request, 0, waiting)
+    if (verdict.accepted) waiting.push({ cost: request.cost, readyAt: 0 })
+    else expect(bucket).toEqual(before)
+  }
+  expect(bucket.waiting).toBe(2)
+})
+
+test('what costs more than the capacity is never accepted', () => {
+  expect(admit(bucketOf('2, 10/s'), { cost: 3, deadline: FOREVER }, 0, [])).toEqual({
+    accepted: false,
+    reason: 'too-costly',
+    retryAt: FOREVER,
+  })
+})
+
+test('a deadline that cannot be kept is refused, and kept as soon as it can be', () => {
+  const bucket = bucketOf('9, 10/s')
+  const request = (now: number) => ({ cost: 1, deadline: now + 150 * MS })
+  for (const now of [0, 0]) expect(admit(bucket, request(now), now, [])).toMatchObject({ accepted: true })
+  const refused = judge(bucket, request(0), 0, line(2))
+  expect(refused).toEqual({ accepted: false, reason: 'deadline', retryAt: 50 * MS })
+  // The head departs at 0, which moves nobody's departure.
+  reserve(bucket, 1, 0)
+  depart(bucket, 1, 0)
+  expect(judge(bucket, request(50 * MS - 1), 50 * MS - 1, line(1)).accepted).toBe(false)
+  expect(judge(bucket, request(50 * MS), 50 * MS, line(1))).toEqual({ accepted: true, departsAt: 200 * MS })
+})
+
+test('a paused bucket takes jobs while there is room, but promises no deadline', () => {
+  const bucket = { ...bucketOf('2, 10/s'), paused: true }
+  expect(admit(bucket, one, 0, [])).toEqual({ accepted: true, departsAt: 0 })
+  expect(admit(bucket, { cost: 1, deadline: 500 * MS }, 0, line(1))).toEqual({
+    accepted: false,
+    reason: 'paused',
+    retryAt: 100 * MS,
+  })
+  admit(bucket, one, 0, line(1))
+  expect(judge(bucket, one, 0, line(2))).toMatchObject({ accepted: false, reason: 'paused' })
+})
+
+test('a retry keeps its place: newcomers are refused until it has departed', () => {
+  const bucket = bucketOf('1, 10/s')
+  admit(bucket, one, 0, [])
+  reserve(bucket, 1, 0)
+  depart(bucket, 1, 0)
+  returnToLine(bucket, 1)
+  const backsOff = [{ cost: 1, readyAt: 700 * MS }]
+  expect(judge(bucket, one, 10, backsOff)).toEqual({ accepted: false, reason: 'full', retryAt: 700 * MS })
+  returnToLine(bucket, 1)
+  expect(bucket.waiting).toBe(2)
+})
+
+test('a job that left makes room, and those behind it move up', () => {
+  const bucket = bucketOf('2, 10/s')
+  admit(bucket, one, 0, [])
+  admit(bucket, one, 0, line(1))
+  leave(bucket, 1)
+  expect(admit(bucket, one, 0, line(1))).toEqual({ accepted: true, departsAt: 100 * MS })
+})
+
+test('nobody departs before a freeze ends, and a shorter one shortens nothing', () => {
+  const bucket = bucketOf('2, 10/s')
+  freeze(bucket, 500)
+  freeze(bucket, 300)
+  expect(nextSlot(bucket, 400)).toBe(500)
+  expect(admit(bucket, one, 0, [])).toEqual({ accepted: true, departsAt: 500 })
+  freeze(bucket, 900)
+  expect(reserve(bucket, 1, 0)).toBe(900)
+})
+
+test('a new limit counts from the last slot, and from a start that was late for it', () => {
+  const bucket = bucketOf('9, 10/s')
+  changeLimit(bucket, parseLimit('9, 20/s'))
+  expect(nextSlot(bucket, 3)).toBe(3)
+  reserve(bucket, 2, 0)
+  depart(bucket, 2, 0)
+  changeLimit(bucket, parseLimit('9, 1/s'))
+  expect(bucket.next).toBe(2_000 * MS)
+  changeLimit(bucket, parseLimit('9, 100/s'))
+  expect(bucket.next).toBe(20 * MS)
+  depart(bucket, 2, 4 * MS)
+  changeLimit(bucket, parseLimit('9, 1000/s'))
+  expect(bucket.next).toBe(3.75 * MS + 2 * MS)
+})
+
+test('a lowered capacity drops nobody and refuses until drained', () => {
+  const bucket = bucketOf('3, 10/s')
+  for (let n = 0; n < 3; n++) admit(bucket, one, 0, line(n))
+  changeLimit(bucket, parseLimit('1, 10/s'))
+  expect(bucket.waiting).toBe(3)
+  expect(judge(bucket, one, 0, line(3))).toEqual({ accepted: false, reason: 'full', retryAt: 200 * MS })
+})
+
+test('a bucket is idle when nobody waits and nothing is remembered that matters', () => {
+  const bucket = bucketOf('3, 10/s')
+  expect(isIdle(bucket, 0)).toBe(true)
+  admit(bucket, one, 0, [])
+  expect(isIdle(bucket, 0)).toBe(false)
+  reserve(bucket, 1, 0)
+  depart(bucket, 1, 0)
+  expect(isIdle(bucket, 99 * MS)).toBe(false)
+  expect(isIdle(bucket, 100 * MS)).toBe(true)
+  freeze(bucket, 200 * MS)
+  expect(isIdle(bucket, 100 * MS)).toBe(false)
+  expect(isIdle({ ...bucket, paused: true }, 300 * MS)).toBe(false)
+})

@@ -1,0 +1,59 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { DueHeap } from '../../../src/core/due-heap.ts'
+
+interface Named {
+  handle: number
+  readonly name: number
+}
+
+const entry = (name: number): Named => ({ handle: -1, name })
+
+test('an empty heap is never due', () => {
+  const heap = new DueHeap<Named>()
+  expect(heap.size).toBe(0)
+  expect(heap.earliest).toBe(Number.POSITIVE_INFINITY)
+  expect(heap.peek()).toBeUndefined()
+  heap.remove(entry(1))
+  expect([...heap]).toEqual([])
+})
+
+test('entries come out by due time, however many', () => {
+  const heap = new DueHeap<Named>()
+  const dues = Array.from({ length: 1_000 }, (_, n) => (n * 7_919) % 1_009)
+  for (const [n, due] of dues.entries()) heap.set(entry(n), due)
+  const out: number[] = []
+  for (let head = heap.peek(); head !== undefined; head = heap.peek()) {
+    out.push(heap.earliest)
+    heap.remove(head)
+    expect(head.handle).toBe(-1)
+  }
+  expect(out).toEqual(dues.toSorted((a, b) => a - b))
+  heap.set(entry(1), 5)
+  expect(heap.earliest).toBe(5)
+})
+
+test('after any row of sets, moves and removals the heap agrees with a sorted list', () => {
+  const step = fc.record({ name: fc.nat(39), due: fc.nat(20), remove: fc.boolean() })
+  const property = fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+    const heap = new DueHeap<Named>()
+    const entries = Array.from({ length: 40 }, (_, name) => entry(name))
+    const model = new Map<number, number>()
+    for (const { name, due, remove } of steps) {
+      if (remove) {
+        heap.remove(entries[name]!)
+        model.delete(name)
+      } else {
+        heap.set(entries[name]!, due)
+        model.set(name, due)
+        expect(heap.dueOf(entries[name]!)).toBe(due)
+      }
+      expect(heap.size).toBe(model.size)
+      expect(heap.earliest).toBe(Math.min(...model.values()))
+      const head = heap.peek()
+      if (head !== undefined) expect(model.get(head.name)).toBe(heap.earliest)
+    }
+    expect([...heap].map(({ name }) => name).sort()).toEqual([...model.keys()].sort())
+  })
+  fc.assert(property)
+})

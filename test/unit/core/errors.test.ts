@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest'
+import * as errors from '../../../src/core/errors.ts'
+
+const { describe: name, isVelvetRopeError, quote } = errors
+
+const each: [errors.VelvetRopeError, string, string, string][] = [
+  [new errors.InvalidLimitError('m'), 'InvalidLimitError', 'invalid-limit', 'm'],
+  [new errors.InvalidKeyError('m'), 'InvalidKeyError', 'invalid-key', 'm'],
+  [new errors.InvalidDataError('m'), 'InvalidDataError', 'invalid-data', 'm'],
+  [new errors.InvalidOptionsError('m'), 'InvalidOptionsError', 'invalid-options', 'm'],
+  [new errors.NoLimitError('k'), 'NoLimitError', 'no-limit', 'no limit governs the key "k"'],
+  [
+    new errors.IdConflictError('i'),
+    'IdConflictError',
+    'id-conflict',
+    'the id "i" was given to a job with another',
+  ],
+  [new errors.BackendUnavailableError('m'), 'BackendUnavailableError', 'backend-unavailable', 'm'],
+  [new errors.ShaperClosedError('s'), 'ShaperClosedError', 'closed', 'the shaper "s" is closed'],
+  [
+    new errors.HandlerTimeoutError('i', 50),
+    'HandlerTimeoutError',
+    'handler-timeout',
+    '"i" did not settle within 50 ms',
+  ],
+  [
+    new errors.NotAnErrorError('x'),
+    'NotAnErrorError',
+    'not-an-error',
+    'threw "x" (string), expected an Error',
+  ],
+  [new errors.FreezeError({ forMs: 5 }), 'FreezeError', 'freeze', 'freeze the bucket for 5 ms'],
+  [
+    new errors.InvalidInputError({ file: 'f.csv', line: 3, column: 7 }, 'm'),
+    'InvalidInputError',
+    'invalid-input',
+    'f.csv:3:7: m',
+  ],
+]
+
+test.each(each)('%s has its name, its code and its message', (error, className, code, message) => {
+  expect(error).toBeInstanceOf(Error)
+  expect(error.name).toBe(className)
+  expect(error.code).toBe(code)
+  expect(error.message).toContain(message)
+  expect(isVelvetRopeError(error)).toBe(true)
+  expect(isVelvetRopeError(error, code)).toBe(true)
+  expect(isVelvetRopeError(error, 'other')).toBe(false)
+})
+
+test('every error class is in this test', () => {
+  const classes = Object.values(errors).filter(
+    (value) => typeof value === 'function' && value.prototype instanceof errors.VelvetRopeError,
+  )
+  expect(classes).toHaveLength(each.length)
+})
+
+test('errors carry what they are about', () => {
+  const cause = new Error('socket')
+  expect(new errors.BackendUnavailableError('m', { cause }).cause).toBe(cause)
+  expect(new errors.NoLimitError('k').key).toBe('k')
+  expect(new errors.IdConflictError('i').id).toBe('i')
+  expect(new errors.HandlerTimeoutError('i', 50).timeoutMs).toBe(50)
+  expect(new errors.NotAnErrorError(7).thrown).toBe(7)
+  expect(new errors.FreezeError({ forMs: 5 }).forMs).toBe(5)
+  expect(new errors.InvalidInputError({ file: 'f', line: 3, column: 7 }, 'm')).toMatchObject({
+    file: 'f',
+    line: 3,
+    column: 7,
+  })
+})
+
+test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, '5'])('a freeze for %j is refused', (forMs) => {
+  expect(() => new errors.FreezeError({ forMs: forMs as number })).toThrow(errors.InvalidOptionsError)
+  expect(() => new errors.FreezeError({ forMs: forMs as number })).toThrow('expected forMs to be a number')
+})
+
+test('an error of another copy of the package is known by its name and code', () => {
+  const copy = Object.assign(new Error('m'), { name: 'FreezeError', code: 'freeze' })
+  expect(isVelvetRopeError(copy, 'freeze')).toBe(true)
+  expect(isVelvetRopeError(Object.assign(new Error('m'), { code: 'ENOENT' }))).toBe(false)
+  expect(isVelvetRopeError(Object.assign(new Error('m'), { code: 5 }))).toBe(false)
+  expect(isVelvetRopeError(new Error('m'))).toBe(false)
+  expect(isVelvetRopeError({ name: 'FreezeError', code: 'freeze' })).toBe(false)
+})
+
+test('quoted text is bounded, and its control characters are escaped', () => {
+  expect(quote('plain')).toBe('"plain"')
+  expect(quote('a"\n\u007f\u202e')).toBe('"a\\"\\n\\u007f\\u202e"')
+  expect(quote('x'.repeat(81))).toBe(`"${'x'.repeat(77)}..."`)
+  expect(quote('x'.repeat(80))).toBe(`"${'x'.repeat(80)}"`)
+})
+
+test.each([
+  ['text', '"text" (string)'],
+  [5n, '5n (bigint)'],
+  [null, 'null'],
+  [-1.5, '-1.5'],
+  [true, 'true'],
+  [[1, 2], 'an array of 2'],
+  [{}, 'an object'],
+  [undefined, 'undefined'],
+  [Symbol('s'), 'a symbol'],
+  [() => 1, 'a function'],
+])('a value is named without calling its code: case %#', (value, text) => {
+  expect(name(value)).toBe(text)
+})

@@ -1,0 +1,80 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { InvalidLimitError } from '../../../src/core/errors.ts'
+import { formatLimit, type LimitInput, parseLimit } from '../../../src/core/limit.ts'
+
+test.each<[LimitInput, number, number, number]>([
+  ['20, 1/s', 20, 1_000_000, 5_000],
+  ['100,10/s', 100, 100_000, 5_000],
+  ['1_000, 100/s', 1_000, 10_000, 2_500],
+  ['500, 5000/s, tolerance 2ms', 500, 200, 2_000],
+  ['500, 1/s, Tolerance 250ms', 500, 1_000_000, 250_000],
+  [{ capacity: 3, rate: '2/s' }, 3, 500_000, 5_000],
+  [{ capacity: 3, rate: { count: 2, per: '1s' }, tolerance: '1ms' }, 3, 500_000, 1_000],
+])('reads %j', (input, capacity, interval, tolerance) => {
+  expect(parseLimit(input)).toMatchObject({ capacity, interval, tolerance })
+  expect(Object.isFrozen(parseLimit(input))).toBe(true)
+})
+
+test.each([
+  ['20', "expected '<capacity>, <rate>' such as '100, 10/s', got: \"20\""],
+  ['', "expected '<capacity>, <rate>'"],
+  ['20, 1/s, tolerance 1ms, more', "expected '<capacity>, <rate>'"],
+  ['0, 1/s', 'expected the capacity to be a whole number from 1 to 1000000000, got: 0'],
+  ['-1, 1/s', 'expected the capacity to be a whole number above 0, got: "-1" in "-1, 1/s"'],
+  ['1.5, 1/s', 'expected the capacity to be a whole number above 0'],
+  ['NaN, 1/s', 'expected the capacity to be a whole number above 0'],
+  ['many, 1/s', 'got: "many" in "many, 1/s"'],
+  ['2_000_000_000, 1/s', 'got: 2000000000'],
+  ['20, 10', 'a rate needs a period'],
+  ['20, 0/s', 'expected the count of a rate to be above 0'],
+  ['20, 1/s, 5ms', 'expected \'tolerance <duration>\' after the rate, got: "5ms"'],
+  ['20, 1/s, tolerance 251ms', 'at most a quarter of the interval (250 ms), got: 251ms'],
+  ['20, 5000/s', 'the rate 5000/s has an interval under 1 ms'],
+  ['20, 5000/s, tolerance 11ms', 'expected the tolerance to be at most 10ms, got: 11ms'],
+  [10, "expected a limit such as '100, 10/s' or { capacity: 100, rate: '10/s' }, got: 10"],
+  [null, 'got: null'],
+  [undefined, 'got: undefined'],
+  [[20, '1/s'], 'got: an array of 2'],
+  [{ capacity: 0, rate: '1/s' }, 'got: 0'],
+  [{ capacity: Number.NaN, rate: '1/s' }, 'got: NaN'],
+  [{ capacity: '5', rate: '1/s' }, 'got: "5" (string)'],
+  [{ capacity: 5 }, 'expected a rate such as'],
+  [{ capacity: 5, rate: '1/s', tolerance: 5 }, "expected tolerance to be a duration such as '2ms', got: 5"],
+  [{ capacity: 5, rate: '1/s', burst: 5 }, 'unknown field "burst" in a limit: did you mean capacity?'],
+  [{ capacity: 5, rte: '1/s' }, 'unknown field "rte" in a limit: did you mean rate?'],
+  [{ capacity: 5, rate: '1/s', zzzzzzzzzz: 1 }, 'known are capacity, rate, tolerance'],
+])('refuses %j with a clear error', (input, message) => {
+  const read = () => parseLimit(input as LimitInput)
+  expect(read).toThrow(InvalidLimitError)
+  expect(read).toThrow(
+    expect.objectContaining({ code: 'invalid-limit', message: expect.stringContaining(message) }),
+  )
+})
+
+test('only a tolerance that is not the default is written', () => {
+  expect(formatLimit(parseLimit('20, 1/s'))).toBe('20, 1/s')
+  expect(formatLimit(parseLimit('20, 1/s, tolerance 5ms'))).toBe('20, 1/s')
+  expect(formatLimit(parseLimit('20, 1/s, tolerance 4ms'))).toBe('20, 1/s, tolerance 4ms')
+  expect(formatLimit(parseLimit('20, 5000/s, tolerance 5 ms'))).toBe('20, 5000/s, tolerance 5ms')
+})
+
+test('a limit comes back from its text as it was', () => {
+  const capacity = fc.integer({ min: 1, max: 1e9 })
+  const count = fc.integer({ min: 1, max: 1e5 })
+  const tolerance = fc.integer({ min: 1, max: 10_000 }).map((us) => `${us / 1_000}ms`)
+  const unit = fc.constantFrom('s', '3s', 'm', '15m', 'h', 'd')
+  fc.assert(
+    fc.property(capacity, count, unit, fc.option(tolerance), (held, n, per, allowed) => {
+      const text = `${held}, ${n} per ${per}${allowed === null ? '' : `, tolerance ${allowed}`}`
+      let limit: ReturnType<typeof parseLimit>
+      try {
+        limit = parseLimit(text)
+      } catch (error) {
+        expect(error).toBeInstanceOf(InvalidLimitError)
+        return
+      }
+      expect(parseLimit(formatLimit(limit))).toEqual(limit)
+    }),
+  )
+})

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { InvalidOptionsError } from '../../../src/core/errors.ts'
+import { nearest, parseOptions } from '../../../src/core/options.ts'
+
+const schema = z.strictObject({
+  attempts: z.int().min(1).default(1),
+  backoff: z.strictObject({ delayMs: z.number().min(0) }).optional(),
+})
+
+test('options are read once, with defaults, and frozen', () => {
+  const options = parseOptions(schema, { backoff: { delayMs: 5 } }, 'enqueue')
+  expect(options).toEqual({ attempts: 1, backoff: { delayMs: 5 } })
+  expect(Object.isFrozen(options)).toBe(true)
+})
+
+test.each([
+  [{ atempts: 2 }, 'enqueue: unknown option "atempts": did you mean attempts?'],
+  [{ zzzzzzzzzzzz: 2 }, 'enqueue: unknown option "zzzzzzzzzzzz": known are attempts, backoff'],
+  [{ backoff: { delayMs: 1, delay: 1 } }, 'enqueue: unknown option "delay": in backoff'],
+  [{ attempts: 0 }, /^enqueue: expected attempts to be valid \(.+\), got: 0$/],
+  [{ attempts: Number.NaN }, 'got: NaN'],
+  [{ backoff: { delayMs: '5' } }, /expected backoff\.delayMs to be valid \(.+\), got: "5" \(string\)/],
+  [{ backoff: {} }, /expected backoff\.delayMs to be valid \(.+\), got: undefined/],
+  [5, /expected the options to be valid \(.+\), got: 5/],
+  [null, /expected the options to be valid \(.+\), got: null/],
+])('refuses %j with a clear error', (input, message) => {
+  const read = () => parseOptions(schema, input, 'enqueue')
+  expect(read).toThrow(InvalidOptionsError)
+  expect(read).toThrow(message)
+  expect(read).toThrow(expect.objectContaining({ code: 'invalid-options' }))
+})
+
+test('the nearest word is suggested when it is near', () => {
+  const known = ['attempts', 'backoff', 'keepFinished']
+  expect(nearest('Attempt', known)).toBe('attempts')
+  expect(nearest('keepfinish', known)).toBe('keepFinished')
+  expect(nearest('elephant', known)).toBeUndefined()
+  expect(nearest('x', [])).toBeUndefined()
+})
