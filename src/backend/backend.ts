@@ -1,0 +1,87 @@
+import type { Audit } from '../core/conformance/history.ts'
+import type { Admission, BucketView, JobSettings, JobView } from '../core/job.ts'
+import type { Rule } from '../core/rule-book.ts'
+import type { BucketPage, BucketQuery } from './bucket-query.ts'
+
+/**
+ * What keeps the lines: an interface of verbs, each with the transition that it performs. `now` is an argument, in
+ * microseconds. Not in it: clocks, timers, handlers, events and the choice of a worker; and nothing that names a
+ * store.
+ */
+export interface Backend {
+  /** -> waiting, or refused with nothing changed. @throws NoLimitError, IdConflictError */
+  admit(request: JobRequest, now: number): Admission
+  /** The same for many, in order. @throws as `admit` does for any of them, with none admitted */
+  admitMany(requests: readonly JobRequest[], now: number): Admission[]
+  /** The verdict that `admit` would give; changes nothing. */
+  forecast(key: string, cost: number, now: number): Admission
+  /** waiting | retrying -> cancelled; undefined when the job is unknown or no longer waits. */
+  cancel(id: string, now: number): BackendJob | undefined
+  /** waiting | retrying -> expired, for every job whose deadline has passed. */
+  expire(now: number): BackendJob[]
+  /** waiting | retrying -> handed: the head of the bucket whose slot came first, once it has come. */
+  claim(now: number): BackendJob | undefined
+  /** handed -> running: reserves the slot for a handler that starts at `now`, and answers the slot. */
+  gate(job: BackendJob, now: number): number
+  /** running -> completed | failed | retrying. */
+  finish(job: BackendJob, outcome: Outcome, now: number): void
+
+  /** No departures of the bucket before `until`; a shorter freeze never shortens a longer one. Answers the end. */
+  freeze(key: string, until: number, now: number): number
+  /** No departures of the bucket until `resume`. */
+  pause(key: string, now: number): void
+  resume(key: string, now: number): void
+  /** The rule book in force; waiting jobs are spaced anew under a changed limit at once. */
+  rules(): Rule[]
+  findRule(key: string): Rule | undefined
+  setRule(rule: Rule): void
+  unsetRule(pattern: string): boolean
+
+  job(id: string): JobView | undefined
+  inspect(key: string, now: number): BucketView | undefined
+  list(query: BucketQuery, now: number): BucketPage
+  /** Every job that waits. */
+  waiting(): Iterable<BackendJob>
+  /** Recounts every job by state. */
+  audit(): Audit
+  /** Forgets buckets that are empty and whose `next` has passed; answers how many. */
+  forget(now: number): number
+
+  /** When the next departure is due, if handlers are free; Infinity when nothing waits. */
+  nextDeparture(): number
+  /** When the next deadline passes or the next bucket may be forgotten; Infinity when there is none. */
+  nextChore(): number
+  /** Jobs that have not ended. */
+  readonly live: number
+}
+
+/** A request whose parts were checked; `data` is JSON text, `deadline` an instant in microseconds. */
+export interface JobRequest {
+  readonly id: string | undefined
+  readonly key: string
+  readonly data: string
+  readonly cost: number
+  readonly deadline: number
+  readonly settings: JobSettings
+}
+
+/** A job as a worker gets it. Times are microseconds. */
+export interface BackendJob {
+  readonly id: string
+  readonly key: string
+  readonly data: string
+  readonly cost: number
+  readonly settings: JobSettings
+  /** 1 while the first attempt runs; 0 before. */
+  readonly attempt: number
+  /** Grows with every start of the shaper: a receiver may refuse a number smaller than one that it has seen. */
+  readonly fence: number
+  readonly admittedAt: number
+}
+
+/** How a handler ended. */
+export type Outcome =
+  | { readonly kind: 'completed'; readonly result: string | undefined }
+  | { readonly kind: 'failed'; readonly error: string }
+  | { readonly kind: 'retry'; readonly error: string; readonly readyAt: number }
+  | { readonly kind: 'freeze'; readonly readyAt: number }

@@ -1,0 +1,25 @@
+import type { Verdict } from '../../core/bucket.ts'
+import { MILLISECOND } from '../../core/duration.ts'
+import type { Accepted, Rejected } from '../../core/job.ts'
+import type { MemoryBucket } from './memory-bucket.ts'
+
+/** A thousandth of a millisecond: what the rounding of epoch microseconds may add, and no wait is owed for. */
+const ROUNDING_MS = 0.001
+
+/** For the last of the bucket's line. */
+export function accepted(id: string, { key, jobs }: MemoryBucket, departsAt: number, now: number): Accepted {
+  const waitMs = (departsAt - now) / MILLISECOND
+  return { accepted: true, id, key, position: jobs, departsAt: departsAt / MILLISECOND, waitMs }
+}
+
+/** The wait is rounded up to whole milliseconds, because timers count in them and must not come back early. */
+export function rejected(
+  verdict: Extract<Verdict, { accepted: false }>,
+  bucket: MemoryBucket,
+  now: number,
+): Rejected {
+  const retryAfterMs = Math.max(1, Math.ceil((verdict.retryAt - now) / MILLISECOND - ROUNDING_MS))
+  const { waiting, limit } = bucket.core
+  const { capacity } = limit
+  return { accepted: false, reason: verdict.reason, key: bucket.key, retryAfterMs, waiting, capacity }
+}

@@ -1,0 +1,74 @@
+import { nextSlot } from '../../core/bucket.ts'
+import { DueHeap } from '../../core/due-heap.ts'
+import type { Deadline, JobRecord } from './job-record.ts'
+import type { MemoryBucket } from './memory-bucket.ts'
+
+/**
+ * When what is due. A bucket stands in one heap: that of departures while somebody in it may depart, else, once it
+ * is empty, that of buckets to forget when their `next` has passed. A paused bucket with guests stands in none.
+ */
+export class Agenda {
+  readonly #departures = new DueHeap<MemoryBucket>()
+  readonly #forgettable = new DueHeap<MemoryBucket>()
+  readonly #deadlines = new DueHeap<Deadline>()
+
+  /** When the next departure is due; Infinity when nobody may depart. */
+  get nextDeparture(): number {
+    return this.#departures.earliest
+  }
+
+  /** When the next deadline passes or the next bucket may be forgotten. */
+  get nextChore(): number {
+    return Math.min(this.#deadlines.earliest, this.#forgettable.earliest)
+  }
+
+  /**
+   * Puts the bucket where its next event is. Its slot is not before `from`: now for one who found nobody waiting,
+   * while one who waited already keeps the slot that was due, which the gate moves if it comes too late.
+   */
+  arm(bucket: MemoryBucket, from = Number.NEGATIVE_INFINITY): void {
+    const due = bucket.nextDeparture(from)
+    if (due !== Number.POSITIVE_INFINITY) place(bucket, this.#departures, due)
+    else if (bucket.jobs > 0 || bucket.running > 0 || bucket.core.paused) place(bucket, undefined)
+    else place(bucket, this.#forgettable, nextSlot(bucket.core, from))
+  }
+
+  /** The bucket whose departure is due first, if it is due by `now`. */
+  dueBucket(now: number): MemoryBucket | undefined {
+    return this.#departures.earliest <= now ? this.#departures.peek() : undefined
+  }
+
+  /** The slot of the bucket's next departure; it must stand in the heap of departures. */
+  slotOf(bucket: MemoryBucket): number {
+    return this.#departures.dueOf(bucket)
+  }
+
+  /** Takes out a bucket that may be forgotten. */
+  takeForgettable(now: number): MemoryBucket | undefined {
+    if (this.#forgettable.earliest > now) return undefined
+    const bucket = this.#forgettable.peek()!
+    place(bucket, undefined)
+    return bucket
+  }
+
+  /** A start within the tolerance is on time, also at the last moment. */
+  watch(job: JobRecord): void {
+    if (job.deadline === undefined) return
+    this.#deadlines.set(job.deadline, job.deadline.at + job.bucket.core.limit.tolerance + 1)
+  }
+
+  unwatch(job: JobRecord): void {
+    if (job.deadline !== undefined) this.#deadlines.remove(job.deadline)
+  }
+
+  /** A job whose deadline has passed. */
+  overdueJob(now: number): JobRecord | undefined {
+    return this.#deadlines.earliest <= now ? this.#deadlines.peek()!.job : undefined
+  }
+}
+
+function place(bucket: MemoryBucket, heap: DueHeap<MemoryBucket> | undefined, due = 0): void {
+  if (bucket.heap !== heap) bucket.heap?.remove(bucket)
+  bucket.heap = heap
+  heap?.set(bucket, due)
+}

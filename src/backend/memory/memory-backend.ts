@@ -1,0 +1,285 @@
+import { randomUUID } from 'node:crypto'
+import * as bucketCore from '../../core/bucket.ts'
+import type { Audit } from '../../core/conformance/history.ts'
+import { IdConflictError, NoLimitError } from '../../core/errors.ts'
+import { type Admission, type BucketView, type EndState, isEnded, type JobView } from '../../core/job.ts'
+import type { Rule, RuleBook } from '../../core/rule-book.ts'
+import type { Backend, JobRequest, Outcome } from '../backend.ts'
+import { type BucketPage, type BucketQuery, pageOf } from '../bucket-query.ts'
+import { accepted, rejected } from './admission.ts'
+import { Agenda } from './agenda.ts'
+import { EndedJobs } from './ended-jobs.ts'
+import { JobRecord } from './job-record.ts'
+import { MemoryBucket } from './memory-bucket.ts'
+
+/** The lines of one process: the live buckets by key, their jobs by id, and the agenda of what is due when. */
+export class MemoryBackend implements Backend {
+  readonly #rules: RuleBook
+  readonly #buckets = new Map<string, MemoryBucket>()
+  readonly #jobs = new Map<string, JobRecord>()
+  readonly #agenda = new Agenda()
+  readonly #ended: EndedJobs
+  #admittedCount = 0
+  #endedCount = 0
+  #fence = 0
+
+  constructor(rules: RuleBook, keepFinished: number) {
+    this.#rules = rules
+    this.#ended = new EndedJobs(keepFinished)
+  }
+
+  get live(): number {
+    return this.#admittedCount - this.#endedCount
+  }
+
+  admit(request: JobRequest, now: number): Admission {
+    const known = this.#known(request)
+    if (known !== undefined) return known.told!
+    const bucket = this.#findOpen(request.key)
+    const verdict = bucketCore.admit(bucket.core, request, now, bucket.line())
+    if (!verdict.accepted) return rejected(verdict, bucket, now)
+    const job = new JobRecord(request.id ?? randomUUID(), bucket, request, now)
+    this.#keep(bucket)
+    this.#jobs.set(job.id, job)
+    this.#admittedCount++
+    const hadLine = bucket.hasLine
+    bucket.join(job)
+    bucket.lastUsedAt = now
+    if (!hadLine) this.#agenda.arm(bucket, now)
+    this.#agenda.watch(job)
+    const admission = accepted(job.id, bucket, verdict.departsAt, now)
+    if (request.id !== undefined) job.told = admission
+    return admission
+  }
+
+  admitMany(requests: readonly JobRequest[], now: number): Admission[] {
+    const named = new Map<string, JobRequest>()
+    for (const request of requests) {
+      if (this.#known(request) === undefined) this.#findOpen(request.key)
+      if (request.id === undefined) continue
+      const first = named.get(request.id) ?? request
+      if (!isSameRequest(first, request)) throw new IdConflictError(request.id)
+      named.set(request.id, first)
+    }
+    return requests.map((request) => this.admit(request, now))
+  }
+
+  forecast(key: string, cost: number, now: number): Admission {
+    const bucket = this.#findOpen(key)
+    const request = { cost, deadline: Number.POSITIVE_INFINITY }
+    const verdict = bucketCore.judge(bucket.core, request, now, bucket.line())
+    if (!verdict.accepted) return rejected(verdict, bucket, now)
+    const admission = accepted('', bucket, verdict.departsAt, now)
+    return { ...admission, position: admission.position + 1 }
+  }
+
+  cancel(id: string, now: number): JobRecord | undefined {
+    const job = this.#jobs.get(id)
+    if (job === undefined || (job.state !== 'waiting' && job.state !== 'retrying')) return undefined
+    this.#endWaiting(job, 'cancelled', now)
+    return job
+  }
+
+  expire(now: number): JobRecord[] {
+    const expired: JobRecord[] = []
+    for (let job = this.#agenda.overdueJob(now); job !== undefined; job = this.#agenda.overdueJob(now)) {
+      this.#endWaiting(job, 'expired', now)
+      expired.push(job)
+    }
+    return expired
+  }
+
+  claim(now: number): JobRecord | undefined {
+    const bucket = this.#agenda.dueBucket(now)
+    if (bucket === undefined) return undefined
+    const job = bucket.next(now)
+    job.become('handed')
+    this.#agenda.unwatch(job)
+    return job
+  }
+
+  gate(job: JobRecord, now: number): number {
+    const { bucket, cost } = job
+    job.become('running')
+    const slot = bucketCore.reserveDue(bucket.core, cost, this.#agenda.slotOf(bucket), now)
+    bucketCore.depart(bucket.core, cost, now)
+    job.attempt++
+    job.fence = ++this.#fence
+    job.departedAt = now
+    bucket.running++
+    bucket.lastUsedAt = now
+    this.#agenda.arm(bucket)
+    return slot
+  }
+
+  finish(job: JobRecord, outcome: Outcome, now: number): void {
+    const { bucket } = job
+    bucket.running--
+    if (outcome.kind === 'completed') {
+      job.result = outcome.result
+      this.#end(job, 'completed', now)
+    } else if (outcome.kind === 'failed') {
+      job.error = outcome.error
+      this.#end(job, 'failed', now)
+    } else {
+      job.become('retrying')
+      job.readyAt = outcome.readyAt
+      bucketCore.returnToLine(bucket.core, job.cost)
+      if (outcome.kind === 'freeze') {
+        job.attempt--
+        bucket.rejoinFirst(job)
+      } else {
+        job.error = outcome.error
+        bucket.rejoin(job)
+      }
+      this.#agenda.watch(job)
+    }
+    if (!bucket.hasLine) this.#agenda.arm(bucket)
+  }
+
+  freeze(key: string, until: number, _now: number): number {
+    const bucket = this.#find(key)
+    bucketCore.freeze(bucket.core, until)
+    this.#keep(bucket)
+    this.#agenda.arm(bucket)
+    return bucket.core.frozenUntil
+  }
+
+  pause(key: string, _now: number): void {
+    const bucket = this.#find(key)
+    bucket.core.paused = true
+    this.#keep(bucket)
+    this.#agenda.arm(bucket)
+  }
+
+  resume(key: string, now: number): void {
+    const bucket = this.#buckets.get(key)
+    if (bucket === undefined) return
+    bucket.core.paused = false
+    this.#agenda.arm(bucket, now)
+  }
+
+  rules(): Rule[] {
+    return this.#rules.list()
+  }
+
+  findRule(key: string): Rule | undefined {
+    return this.#rules.find(key)
+  }
+
+  setRule(rule: Rule): void {
+    this.#rules.put(rule)
+    this.#applyRules()
+  }
+
+  unsetRule(pattern: string): boolean {
+    const existed = this.#rules.unset(pattern)
+    if (existed) this.#applyRules()
+    return existed
+  }
+
+  job(id: string): JobView | undefined {
+    return this.#jobs.get(id)?.view()
+  }
+
+  inspect(key: string, now: number): BucketView | undefined {
+    return this.#buckets.get(key)?.view(now)
+  }
+
+  list(query: BucketQuery, now: number): BucketPage {
+    return pageOf(this.#views(query.prefix, now), query)
+  }
+
+  audit(): Audit {
+    const count = { waiting: 0, handed: 0, running: 0, retrying: 0 }
+    for (const { state } of this.#jobs.values()) if (!isEnded(state)) count[state]++
+    return { admitted: this.#admittedCount, ...count, ended: this.#endedCount }
+  }
+
+  forget(now: number): number {
+    let forgotten = 0
+    for (;;) {
+      const bucket = this.#agenda.takeForgettable(now)
+      if (bucket === undefined) return forgotten
+      this.#buckets.delete(bucket.key)
+      forgotten++
+    }
+  }
+
+  nextDeparture(): number {
+    return this.#agenda.nextDeparture
+  }
+
+  nextChore(): number {
+    return this.#agenda.nextChore
+  }
+
+  /** Every job that waits. */
+  *waiting(): Generator<JobRecord> {
+    for (const bucket of this.#buckets.values()) yield* bucket.waiting()
+  }
+
+  /** The job that was admitted under the id of this request, if it is the same. */
+  #known(request: JobRequest): JobRecord | undefined {
+    const job = request.id === undefined ? undefined : this.#jobs.get(request.id)
+    if (job !== undefined && !isSameRequest(job, request)) throw new IdConflictError(job.id)
+    return job
+  }
+
+  /** The live bucket of the key, or a new one that nobody knows yet. */
+  #find(key: string): MemoryBucket {
+    return this.#buckets.get(key) ?? new MemoryBucket(key, this.#rules.resolve(key))
+  }
+
+  /** The same for a newcomer: not a bucket that no rule governs any more. */
+  #findOpen(key: string): MemoryBucket {
+    const bucket = this.#find(key)
+    if (!bucket.isGoverned) throw new NoLimitError(key)
+    return bucket
+  }
+
+  #keep(bucket: MemoryBucket): void {
+    if (bucket.isKept) return
+    bucket.isKept = true
+    this.#buckets.set(bucket.key, bucket)
+  }
+
+  #endWaiting(job: JobRecord, state: 'cancelled' | 'expired', now: number): void {
+    const { bucket } = job
+    bucket.leave(job)
+    bucketCore.leave(bucket.core, job.cost)
+    this.#end(job, state, now)
+    if (!bucket.hasLine) this.#agenda.arm(bucket)
+  }
+
+  #end(job: JobRecord, state: EndState, now: number): void {
+    job.end(state, now)
+    this.#endedCount++
+    this.#agenda.unwatch(job)
+    const forgotten = this.#ended.add(job)
+    if (forgotten !== undefined) this.#jobs.delete(forgotten.id)
+  }
+
+  /** A bucket that no rule governs any more keeps its limit for those who wait; newcomers are refused. */
+  #applyRules(): void {
+    for (const bucket of this.#buckets.values()) {
+      const rule = this.#rules.find(bucket.key)
+      bucket.isGoverned = rule !== undefined
+      if (rule === undefined || (rule.limit === bucket.core.limit && rule.pattern === bucket.pattern))
+        continue
+      bucket.pattern = rule.pattern
+      bucketCore.changeLimit(bucket.core, rule.limit)
+      this.#agenda.arm(bucket)
+    }
+  }
+
+  *#views(prefix: string, now: number): Generator<BucketView> {
+    for (const [key, bucket] of this.#buckets) if (key.startsWith(prefix)) yield bucket.view(now)
+  }
+}
+
+type Asked = Pick<JobRequest, 'key' | 'cost' | 'data'>
+
+function isSameRequest(a: Asked, b: Asked): boolean {
+  return a.key === b.key && a.cost === b.cost && a.data === b.data
+}

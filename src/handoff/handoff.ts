@@ -1,0 +1,15 @@
+import type { BackendJob } from '../backend/backend.ts'
+
+/** Carries a released job to a worker with a free handler. */
+export interface Handoff {
+  /** Whether somebody could take a job now. */
+  readonly hasRoom: boolean
+  /** Somebody must have room. */
+  deliver(job: BackendJob): void
+}
+
+/** The end of a handoff: takes jobs while it has room. */
+export interface Receiver {
+  readonly hasRoom: boolean
+  receive(job: BackendJob): void
+}

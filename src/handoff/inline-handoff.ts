@@ -1,0 +1,34 @@
+import type { BackendJob } from '../backend/backend.ts'
+import type { Handoff, Receiver } from './handoff.ts'
+
+/** Hands jobs to the workers of this process, in turn. */
+export class InlineHandoff implements Handoff {
+  readonly #receivers: Receiver[] = []
+  #turn = 0
+
+  add(receiver: Receiver): void {
+    this.#receivers.push(receiver)
+  }
+
+  remove(receiver: Receiver): void {
+    const index = this.#receivers.indexOf(receiver)
+    if (index !== -1) this.#receivers.splice(index, 1)
+  }
+
+  get hasRoom(): boolean {
+    for (const receiver of this.#receivers) if (receiver.hasRoom) return true
+    return false
+  }
+
+  deliver(job: BackendJob): void {
+    const count = this.#receivers.length
+    for (let step = 0; step < count; step++) {
+      const receiver = this.#receivers[this.#turn++ % count]!
+      if (receiver.hasRoom) {
+        receiver.receive(job)
+        return
+      }
+    }
+    throw new Error(`no worker has room for job ${job.id}: ask hasRoom first`)
+  }
+}

@@ -1,0 +1,43 @@
+export type { BucketPage, BucketQueryInput as BucketQuery } from './backend/bucket-query.ts'
+export type { Clock } from './core/clock.ts'
+export type { Audit } from './core/conformance/history.ts'
+export {
+  BackendUnavailableError,
+  FreezeError,
+  HandlerTimeoutError,
+  IdConflictError,
+  InvalidDataError,
+  InvalidInputError,
+  InvalidKeyError,
+  InvalidLimitError,
+  InvalidOptionsError,
+  isVelvetRopeError,
+  NoLimitError,
+  NotAnErrorError,
+  ShaperClosedError,
+  VelvetRopeError,
+} from './core/errors.ts'
+export type { JobEvent, ShaperEvents } from './core/events.ts'
+export type {
+  Accepted,
+  Admission,
+  BucketState,
+  BucketView,
+  JobState,
+  JobView,
+  Rejected,
+} from './core/job.ts'
+export { formatLimit, type Limit, type LimitInput, parseLimit } from './core/limit.ts'
+export { formatRate, parseRate, type Rate, type RateInput } from './core/rate.ts'
+export type { Handler } from './shaper/attempt.ts'
+export type { LiveRuleBook, RuleView } from './shaper/limits.ts'
+export type {
+  CloseOptions,
+  EnqueueOptions,
+  EnqueueRequest,
+  ShaperOptions,
+  WorkOptions,
+} from './shaper/options.ts'
+export type { ShapedJob } from './shaper/shaped-job.ts'
+export type { ShapedWorker } from './shaper/shaped-worker.ts'
+export { Shaper } from './shaper/shaper.ts'

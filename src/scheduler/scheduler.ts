@@ -1,0 +1,95 @@
+import type { Backend, BackendJob } from '../backend/backend.ts'
+import type { Clock } from '../core/clock.ts'
+import { MILLISECOND } from '../core/duration.ts'
+import type { Handoff } from '../handoff/handoff.ts'
+
+/** What one pass did. */
+export interface Pass {
+  readonly handed: number
+  readonly expired: number
+  readonly forgotten: number
+}
+
+/** A pass ends after so many departures, so that timers, I/O and the promises of handlers get their turn. */
+const LONGEST_PASS = 256
+
+/** A chore may wake a few milliseconds late; not where a departure might wait behind it. */
+const LATENESS_OF_CHORES = 10 * MILLISECOND
+
+/**
+ * Hands over the head of each line when its slot has come and a handler is free; else it stays in the line. Between
+ * passes it sleeps until the next thing is due: one timer, whatever the number of buckets.
+ */
+export class Scheduler {
+  readonly #backend: Backend
+  readonly #handoff: Handoff
+  readonly #clock: Clock
+  readonly #onExpired: (job: BackendJob, now: number) => void
+  #armedFor = Number.POSITIVE_INFINITY
+  #disarm: (() => void) | undefined
+  #isPassing = false
+  #isStopped = false
+
+  constructor(
+    backend: Backend,
+    handoff: Handoff,
+    clock: Clock,
+    onExpired: (job: BackendJob, now: number) => void,
+  ) {
+    this.#backend = backend
+    this.#handoff = handoff
+    this.#clock = clock
+    this.#onExpired = onExpired
+  }
+
+  /** Does all that is due now. A handler that calls back into the shaper meets a pass that is under way: no-op. */
+  runOnce(): Pass {
+    const pass = { handed: 0, expired: 0, forgotten: 0 }
+    if (this.#isPassing) return pass
+    this.#isPassing = true
+    try {
+      while (pass.handed < LONGEST_PASS) {
+        const now = this.#clock.now()
+        pass.expired += this.#expire(now)
+        const job = this.#handoff.hasRoom ? this.#backend.claim(now) : undefined
+        if (job === undefined) break
+        this.#handoff.deliver(job)
+        pass.handed++
+      }
+      pass.forgotten = this.#backend.forget(this.#clock.now())
+    } finally {
+      this.#isPassing = false
+      this.wake()
+    }
+    return pass
+  }
+
+  /** Something changed: sets the timer to an earlier time, if there is one. It never moves later; it wakes in vain. */
+  wake(): void {
+    if (this.#isStopped || this.#isPassing) return
+    const departure = this.#handoff.hasRoom ? this.#backend.nextDeparture() : Number.POSITIVE_INFINITY
+    const due = Math.min(departure, this.#backend.nextChore())
+    if (due >= this.#armedFor) return
+    this.#disarm?.()
+    this.#armedFor = due
+    this.#disarm = this.#clock.wake(due, this.#onTimer, departure - due < LATENESS_OF_CHORES)
+  }
+
+  /** Stops for good; safe to call twice. */
+  stop(): void {
+    this.#isStopped = true
+    this.#disarm?.()
+    this.#disarm = undefined
+  }
+
+  readonly #onTimer = () => {
+    this.#armedFor = Number.POSITIVE_INFINITY
+    this.runOnce()
+  }
+
+  #expire(now: number): number {
+    const expired = this.#backend.expire(now)
+    for (const job of expired) this.#onExpired(job, now)
+    return expired.length
+  }
+}

@@ -1,0 +1,61 @@
+import { NotAnErrorError } from '../core/errors.ts'
+import type { ShapedJob } from './shaped-job.ts'
+
+export type Handler<Data, Result> = (job: ShapedJob<Data>) => Promise<Result> | Result
+
+export type Settled<Result> =
+  | { readonly ok: true; readonly value: Result }
+  | { readonly ok: false; readonly error: Error }
+
+/** A running attempt: settles once, by its handler or by whoever stops it, whichever is first. */
+export class Attempt<Data, Result> {
+  readonly job: ShapedJob<Data>
+  /** When it will have taken too long; microseconds. */
+  readonly stopsAt: number
+  readonly #onSettled: (settled: Settled<Result>) => void
+  #isSettled = false
+
+  constructor(job: ShapedJob<Data>, stopsAt: number, onSettled: (settled: Settled<Result>) => void) {
+    this.job = job
+    this.stopsAt = stopsAt
+    this.#onSettled = onSettled
+  }
+
+  /** Calls the handler in this very tick. */
+  start(handler: Handler<Data, Result>): void {
+    try {
+      const answer = handler(this.job)
+      if (!isThenable(answer)) this.#settle({ ok: true, value: answer })
+      else
+        answer.then(
+          (value) => this.#settle({ ok: true, value }),
+          (error: unknown) => this.#fail(error),
+        )
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** Aborts the job's signal and settles without waiting for the handler, which may never do so. */
+  stop(reason: Error): void {
+    if (this.#isSettled) return
+    this.job.abort(reason)
+    this.#fail(reason)
+  }
+
+  #fail(thrown: unknown): void {
+    this.#settle({ ok: false, error: thrown instanceof Error ? thrown : new NotAnErrorError(thrown) })
+  }
+
+  #settle(settled: Settled<Result>): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    this.#onSettled(settled)
+  }
+}
+
+function isThenable<Result>(answer: Promise<Result> | Result): answer is Promise<Result> {
+  return (
+    typeof answer === 'object' && answer !== null && 'then' in answer && typeof answer.then === 'function'
+  )
+}

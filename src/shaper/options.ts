@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import type { Clock } from '../core/clock.ts'
+import { checkKey } from '../core/key.ts'
+import type { LimitInput } from '../core/limit.ts'
+
+const milliseconds = z
+  .number()
+  .positive()
+  .max(366 * 86_400_000)
+
+/** How long a failed job waits: `{ type: 'exponential', delayMs: 1_000 }`, or a number for a fixed delay. */
+const backoffSchema = z.union([
+  milliseconds.transform((delayMs) => ({ type: 'fixed' as const, delayMs, maxDelayMs: delayMs, jitter: 0 })),
+  z.strictObject({
+    type: z.enum(['fixed', 'exponential']),
+    delayMs: milliseconds,
+    /** Where exponential growth ends. Default: one minute. */
+    maxDelayMs: milliseconds.default(60_000),
+    /** Share of the delay that is left to chance. Default: half. */
+    jitter: z.number().min(0).max(1).default(0.5),
+  }),
+])
+
+/** How often a job's handler may be started: 1 to 1,000. */
+const attempts = z.int().min(1).max(1_000)
+
+/** What every job of a shaper gets unless its `enqueue` says otherwise. */
+export const jobDefaultsSchema = z.strictObject({
+  /** Default: 1, no retries. */
+  attempts: attempts.default(1),
+  /** Default: 1 s, doubling up to one minute, half of it random. */
+  backoff: backoffSchema.default({ type: 'exponential', delayMs: 1_000, maxDelayMs: 60_000, jitter: 0.5 }),
+  /** How long a handler may take before its attempt counts as failed. Default: ten minutes. */
+  timeoutMs: milliseconds.default(600_000),
+  /** How many ended jobs `job(id)` still knows, and whose ids are still refused to others. Default: 1,000. */
+  keepFinished: z.int().min(0).max(10_000_000).default(1_000),
+})
+
+/** Options of `new Shaper(name, options)`. */
+export const shaperOptionsSchema = z.strictObject({
+  /** Limits by pattern: `{ '*': '100, 10/s', 'twilio/+15551234': '500, 1/s' }`. A key without one is refused. */
+  limits: z.custom<Readonly<Record<string, LimitInput>>>(
+    (limits) => typeof limits === 'object' && limits !== null,
+    {
+      error: "a record of pattern and limit, such as { '*': '100, 10/s' }",
+    },
+  ),
+  jobDefaults: jobDefaultsSchema.prefault({}),
+  /** Where time comes from. Default: the monotonic clock of this process. */
+  clock: z.custom<Clock>(isClock, { error: 'a clock with now() and wake()' }).optional(),
+})
+
+/** Options of `enqueue`. */
+export const enqueueOptionsSchema = z.strictObject({
+  /** Names the job: the same id, key, data and cost again gives the first answer again. Default: a random UUID. */
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,128}$/, 'letters, digits, _ and -, 1 to 128 of them')
+    .optional(),
+  /** Units of the capacity that the job takes, and intervals that the next departure stays away. Default: 1. */
+  cost: z.int().min(1).max(1_000_000_000).optional(),
+  /** Refused if it cannot depart within this time, and expired if it has not. Default: it may wait for ever. */
+  deadlineMs: milliseconds.optional(),
+  attempts: attempts.optional(),
+  backoff: backoffSchema.optional(),
+  timeoutMs: milliseconds.optional(),
+})
+
+/** One request of `enqueueMany`. */
+export const enqueueRequestSchema = enqueueOptionsSchema.extend({ key: z.unknown(), data: z.unknown() })
+
+/** Options of `work`. */
+export const workOptionsSchema = z.strictObject({
+  /** Handlers that run at once. The rate shapes; this only bounds memory and sockets. Default: 100. */
+  concurrency: z.int().min(1).max(1_000_000).default(100),
+})
+
+/** Options of `close`. */
+export const closeOptionsSchema = z.strictObject({
+  /** How long to let the lines drain; then the rest is cancelled and handlers are told to stop. Default: not at all. */
+  drainMs: z
+    .number()
+    .min(0)
+    .max(366 * 86_400_000)
+    .optional(),
+})
+
+/** The name of a shaper, which its errors mention. */
+export function checkName(name: unknown): asserts name is string {
+  checkKey(name, 'name of the shaper')
+}
+
+export type ShaperOptions = z.input<typeof shaperOptionsSchema>
+export type JobDefaults = z.output<typeof jobDefaultsSchema>
+export type EnqueueSettings = Readonly<z.output<typeof enqueueOptionsSchema>>
+export type EnqueueOptions = z.input<typeof enqueueOptionsSchema>
+export type WorkOptions = z.input<typeof workOptionsSchema>
+export type CloseOptions = z.input<typeof closeOptionsSchema>
+export type EnqueueRequest<Data> = EnqueueOptions & { readonly key: string; readonly data: Data }
+
+function isClock(clock: unknown): boolean {
+  return (
+    typeof clock === 'object' &&
+    clock !== null &&
+    'now' in clock &&
+    typeof clock.now === 'function' &&
+    'wake' in clock &&
+    typeof clock.wake === 'function'
+  )
+}

@@ -1,0 +1,56 @@
+import type { JobRequest } from '../backend/backend.ts'
+import { encodeData } from '../core/data.ts'
+import { MILLISECOND } from '../core/duration.ts'
+import { describe, InvalidOptionsError } from '../core/errors.ts'
+import type { JobSettings } from '../core/job.ts'
+import { checkKey } from '../core/key.ts'
+import { parseOptions } from '../core/options.ts'
+import {
+  type EnqueueOptions,
+  type EnqueueSettings,
+  enqueueOptionsSchema,
+  enqueueRequestSchema,
+  type JobDefaults,
+} from './options.ts'
+
+const NO_OPTIONS: EnqueueSettings = Object.freeze({})
+
+/** Turns what a producer passes into a request whose every part was checked, or throws and nothing happened. */
+export class RequestReader {
+  readonly #defaults: JobSettings
+
+  constructor({ attempts, backoff, timeoutMs }: JobDefaults) {
+    this.#defaults = Object.freeze({ attempts, backoff, timeoutMs })
+  }
+
+  /** @throws InvalidKeyError, InvalidDataError or InvalidOptionsError */
+  read(key: string, data: unknown, input: EnqueueOptions | undefined, now: number): JobRequest {
+    checkKey(key)
+    const text = encodeData(data)
+    const options = input === undefined ? NO_OPTIONS : parseOptions(enqueueOptionsSchema, input, 'enqueue')
+    const { id, cost = 1, deadlineMs = Number.POSITIVE_INFINITY } = options
+    const deadline = now + deadlineMs * MILLISECOND
+    return { id, key, data: text, cost, deadline, settings: this.#settings(options) }
+  }
+
+  /** The same for `enqueueMany`; the message says which of the requests is at fault. */
+  readMany(requests: unknown, now: number): JobRequest[] {
+    if (!Array.isArray(requests)) {
+      throw new InvalidOptionsError(`enqueueMany: expected an array of requests, got: ${describe(requests)}`)
+    }
+    return requests.map((request: unknown, index) => {
+      const { key, data, ...options } = parseOptions(enqueueRequestSchema, request, `enqueueMany [${index}]`)
+      return this.read(key as string, data, options, now)
+    })
+  }
+
+  /** Jobs that say nothing special share one object. */
+  #settings({ attempts, backoff, timeoutMs }: Partial<JobSettings>): JobSettings {
+    if (attempts === undefined && backoff === undefined && timeoutMs === undefined) return this.#defaults
+    return Object.freeze({
+      attempts: attempts ?? this.#defaults.attempts,
+      backoff: backoff ?? this.#defaults.backoff,
+      timeoutMs: timeoutMs ?? this.#defaults.timeoutMs,
+    })
+  }
+}

@@ -1,0 +1,60 @@
+import type { Clock } from '../core/clock.ts'
+import { MILLISECOND } from '../core/duration.ts'
+import { HandlerTimeoutError } from '../core/errors.ts'
+import type { Attempt } from './attempt.ts'
+
+/**
+ * The attempts that run, and one timer for the first of them that will have taken too long. The timer never moves
+ * later while attempts run: when it fires in vain it is set for the next, so that a short attempt costs no timer.
+ */
+export class RunningAttempts<Data, Result> implements Iterable<Attempt<Data, Result>> {
+  readonly #attempts = new Set<Attempt<Data, Result>>()
+  readonly #clock: Clock
+  #armedFor = Number.POSITIVE_INFINITY
+  #disarm: (() => void) | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  get size(): number {
+    return this.#attempts.size
+  }
+
+  add(attempt: Attempt<Data, Result>): void {
+    this.#attempts.add(attempt)
+    if (attempt.stopsAt < this.#armedFor) this.#arm(attempt.stopsAt)
+  }
+
+  delete(attempt: Attempt<Data, Result>): void {
+    this.#attempts.delete(attempt)
+    if (this.#attempts.size === 0) this.#arm(Number.POSITIVE_INFINITY)
+  }
+
+  /** A copy: whoever is stopped leaves at once. */
+  [Symbol.iterator](): Iterator<Attempt<Data, Result>> {
+    return [...this.#attempts].values()
+  }
+
+  #arm(at: number): void {
+    this.#disarm?.()
+    this.#armedFor = at
+    this.#disarm =
+      at === Number.POSITIVE_INFINITY ? undefined : this.#clock.wake(at, () => this.#stopOverdue(), false)
+  }
+
+  #stopOverdue(): void {
+    this.#arm(Number.POSITIVE_INFINITY)
+    const now = this.#clock.now()
+    for (const attempt of this) {
+      if (attempt.stopsAt <= now) attempt.stop(timeoutError(attempt))
+    }
+    let next = Number.POSITIVE_INFINITY
+    for (const { stopsAt } of this.#attempts) next = Math.min(next, stopsAt)
+    this.#arm(next)
+  }
+}
+
+function timeoutError<Data, Result>({ job, stopsAt }: Attempt<Data, Result>): HandlerTimeoutError {
+  return new HandlerTimeoutError(job.id, Math.round(stopsAt / MILLISECOND - job.departedAt))
+}

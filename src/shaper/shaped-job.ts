@@ -1,0 +1,43 @@
+import type { BackendJob } from '../backend/backend.ts'
+import { MILLISECOND } from '../core/duration.ts'
+
+/** What a handler is given. Times are milliseconds, `admittedAt` and `departedAt` since the epoch. */
+export class ShapedJob<Data = unknown> {
+  readonly id: string
+  readonly key: string
+  readonly data: Data
+  readonly cost: number
+  /** 1 is the first. */
+  readonly attempt: number
+  /** Grows with every start of the shaper, so that a receiver can refuse a late call of an older attempt. */
+  readonly fence: number
+  readonly admittedAt: number
+  readonly departedAt: number
+  readonly waitedMs: number
+  #abort: AbortController | undefined
+
+  constructor(job: BackendJob, startsAt: number) {
+    this.id = job.id
+    this.key = job.key
+    this.data = JSON.parse(job.data)
+    this.cost = job.cost
+    this.attempt = job.attempt
+    this.fence = job.fence
+    this.admittedAt = job.admittedAt / MILLISECOND
+    this.departedAt = startsAt / MILLISECOND
+    this.waitedMs = (startsAt - job.admittedAt) / MILLISECOND
+  }
+
+  /** Aborts when the attempt has taken longer than its `timeoutMs`, or when the shaper closes without waiting. */
+  get signal(): AbortSignal {
+    // Made when it is first asked for: most handlers of small jobs never do.
+    this.#abort ??= new AbortController()
+    return this.#abort.signal
+  }
+
+  /** @internal */
+  abort(reason: Error): void {
+    this.#abort ??= new AbortController()
+    this.#abort.abort(reason)
+  }
+}

@@ -1,0 +1,148 @@
+import type { Backend, BackendJob, Outcome } from '../backend/backend.ts'
+import { backoffDelay } from '../core/backoff.ts'
+import type { Clock } from '../core/clock.ts'
+import { MILLISECOND } from '../core/duration.ts'
+import { type FreezeError, isVelvetRopeError, ShaperClosedError } from '../core/errors.ts'
+import type { JobEvent } from '../core/events.ts'
+import type { Gate } from '../gate/gate.ts'
+import type { Receiver } from '../handoff/handoff.ts'
+import { Attempt, type Handler, type Settled } from './attempt.ts'
+import type { Emitter } from './emitter.ts'
+import { RunningAttempts } from './running-attempts.ts'
+import { ShapedJob } from './shaped-job.ts'
+
+/** What a worker needs of its shaper. */
+export interface WorkerPorts<Result> {
+  readonly name: string
+  readonly backend: Backend
+  readonly gate: Gate
+  readonly clock: Clock
+  readonly emitter: Emitter<Result>
+  /** A handler became free, or a job came back. */
+  onChange(): void
+  /** The worker takes no more jobs. */
+  onClose(worker: Receiver): void
+}
+
+/** Runs one handler, up to `concurrency` times at once, on the jobs that the gate lets through. */
+export class ShapedWorker<Data = unknown, Result = unknown> implements Receiver {
+  readonly concurrency: number
+  readonly #handler: Handler<Data, Result>
+  readonly #ports: WorkerPorts<Result>
+  readonly #attempts: RunningAttempts<Data, Result>
+  readonly #waitingForIdle: (() => void)[] = []
+  #isClosed = false
+
+  /** @internal made by `shaper.work` */
+  constructor(handler: Handler<Data, Result>, concurrency: number, ports: WorkerPorts<Result>) {
+    this.#handler = handler
+    this.concurrency = concurrency
+    this.#ports = ports
+    this.#attempts = new RunningAttempts(ports.clock)
+  }
+
+  /** Handlers that run now. */
+  get running(): number {
+    return this.#attempts.size
+  }
+
+  get hasRoom(): boolean {
+    return !this.#isClosed && this.#attempts.size < this.concurrency
+  }
+
+  /** @internal Passes the gate and starts the handler, in one tick. */
+  receive(job: BackendJob): void {
+    const { gate, emitter } = this.#ports
+    const { startsAt } = gate.pass(job)
+    const shaped = new ShapedJob<Data>(job, startsAt)
+    const stopsAt = startsAt + job.settings.timeoutMs * MILLISECOND
+    const attempt: Attempt<Data, Result> = new Attempt(shaped, stopsAt, (settled) =>
+      this.#finish(job, attempt, settled),
+    )
+    this.#attempts.add(attempt)
+    if (emitter.hears('departed')) {
+      emitter.emit('departed', { ...jobEvent(job, startsAt), waitedMs: shaped.waitedMs })
+    }
+    attempt.start(this.#handler)
+  }
+
+  /** Takes no more jobs, and resolves when the handlers that run have settled. Safe to call twice. */
+  async close(): Promise<void> {
+    if (!this.#isClosed) {
+      this.#isClosed = true
+      this.#ports.onClose(this)
+    }
+    if (this.#attempts.size === 0) return
+    await new Promise<void>((resolve) => void this.#waitingForIdle.push(resolve))
+  }
+
+  /** @internal Aborts what runs and counts it as failed, without waiting for handlers that do not listen. */
+  abandon(): void {
+    for (const attempt of this.#attempts) attempt.stop(new ShaperClosedError(this.#ports.name))
+  }
+
+  #finish(job: BackendJob, attempt: Attempt<Data, Result>, settled: Settled<Result>): void {
+    const { backend, clock, emitter, onChange } = this.#ports
+    this.#attempts.delete(attempt)
+    const now = clock.now()
+    if (settled.ok) {
+      const { value } = settled
+      backend.finish(job, { kind: 'completed', result: this.#encodeResult(value) }, now)
+      if (emitter.hears('completed')) emitter.emit('completed', { ...jobEvent(job, now), result: value })
+    } else if (isFreeze(settled.error)) {
+      this.#giveBack(job, settled.error, now)
+    } else {
+      this.#fail(job, settled.error, now)
+    }
+    if (this.#attempts.size === 0) for (const resolve of this.#waitingForIdle.splice(0)) resolve()
+    onChange()
+  }
+
+  #fail(job: BackendJob, error: Error, now: number): void {
+    const { backend, emitter } = this.#ports
+    const { attempts, backoff } = job.settings
+    const isLast = job.attempt >= attempts || isVelvetRopeError(error, 'closed')
+    const outcome: Outcome = isLast
+      ? { kind: 'failed', error: error.message }
+      : {
+          kind: 'retry',
+          error: error.message,
+          readyAt: now + backoffDelay(backoff, job.attempt, Math.random()),
+        }
+    backend.finish(job, outcome, now)
+    if (!emitter.hears('failed')) return
+    const event = { ...jobEvent(job, now), error }
+    emitter.emit(
+      'failed',
+      outcome.kind === 'retry' ? { ...event, retryAt: outcome.readyAt / MILLISECOND } : event,
+    )
+  }
+
+  #giveBack(job: BackendJob, error: FreezeError, now: number): void {
+    const { backend, emitter } = this.#ports
+    const event = jobEvent(job, now)
+    const until = backend.freeze(job.key, now + error.forMs * MILLISECOND, now)
+    backend.finish(job, { kind: 'freeze', readyAt: until }, now)
+    emitter.emit('frozen', { key: job.key, at: event.at, until: until / MILLISECOND })
+    emitter.emit('returned', { ...event, retryAt: until / MILLISECOND })
+  }
+
+  /** A result is kept as JSON. One that cannot be is told of, and its job is completed all the same. */
+  #encodeResult(result: Result): string | undefined {
+    try {
+      return JSON.stringify(result)
+    } catch (error) {
+      this.#ports.emitter.fail(error instanceof Error ? error : new Error(String(error)))
+      return undefined
+    }
+  }
+}
+
+/** What events tell of a job. */
+export function jobEvent({ id, key, cost, attempt }: BackendJob, now: number): JobEvent {
+  return { id, key, cost, attempt, at: now / MILLISECOND }
+}
+
+function isFreeze(error: Error): error is FreezeError {
+  return isVelvetRopeError(error, 'freeze') && 'forMs' in error && typeof error.forMs === 'number'
+}

@@ -1,0 +1,281 @@
+import type { Backend, JobRequest } from '../backend/backend.ts'
+import { type BucketPage, type BucketQueryInput, bucketQuerySchema } from '../backend/bucket-query.ts'
+import { MemoryBackend } from '../backend/memory/memory-backend.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Audit } from '../core/conformance/history.ts'
+import { MILLISECOND } from '../core/duration.ts'
+import { describe, FreezeError, InvalidOptionsError, ShaperClosedError } from '../core/errors.ts'
+import type { ShaperEvents } from '../core/events.ts'
+import type { Admission, BucketView, JobView } from '../core/job.ts'
+import { checkKey } from '../core/key.ts'
+import { parseOptions } from '../core/options.ts'
+import { RuleBook } from '../core/rule-book.ts'
+import { Gate } from '../gate/gate.ts'
+import { systemClock } from '../gate/precise-wait.ts'
+import { InlineHandoff } from '../handoff/inline-handoff.ts'
+import { Scheduler } from '../scheduler/scheduler.ts'
+import type { Handler } from './attempt.ts'
+import { Emitter } from './emitter.ts'
+import { KeepAlive } from './keep-alive.ts'
+import { LiveRuleBook } from './limits.ts'
+import * as options from './options.ts'
+import { RequestReader } from './request-reader.ts'
+import { jobEvent, ShapedWorker } from './shaped-worker.ts'
+
+type Listener<Result, Name extends keyof ShaperEvents<Result>> = (
+  ...event: ShaperEvents<Result>[Name]
+) => void
+
+/**
+ * A named set of leaky buckets *as queues*. `enqueue` puts a job into the bounded line of its key or refuses it at
+ * once; handlers given to `work` start at the key's rate, in order, whatever comes in.
+ */
+export class Shaper<Data = unknown, Result = unknown> {
+  readonly name: string
+  /** The live rule book: which limit governs which key. */
+  readonly limits: LiveRuleBook
+  readonly #backend: Backend
+  readonly #clock: Clock
+  readonly #emitter = new Emitter<Result>()
+  readonly #handoff = new InlineHandoff()
+  readonly #scheduler: Scheduler
+  readonly #gate: Gate
+  readonly #reader: RequestReader
+  readonly #keepAlive = new KeepAlive()
+  readonly #workers = new Set<ShapedWorker<Data, Result>>()
+  #onDrained: (() => void) | undefined
+  #closing: Promise<void> | undefined
+
+  /** @throws InvalidOptionsError, InvalidLimitError or InvalidKeyError */
+  constructor(name: string, input: options.ShaperOptions) {
+    options.checkName(name)
+    const { limits, jobDefaults, clock } = parseOptions(options.shaperOptionsSchema, input, 'new Shaper')
+    this.name = name
+    this.#clock = clock ?? systemClock
+    this.#backend = new MemoryBackend(new RuleBook(limits), jobDefaults.keepFinished)
+    this.#reader = new RequestReader(jobDefaults)
+    this.#gate = new Gate(this.#backend, this.#clock)
+    this.#scheduler = new Scheduler(this.#backend, this.#handoff, this.#clock, (job, now) =>
+      this.#emitter.emit('expired', jobEvent(job, now)),
+    )
+    this.limits = new LiveRuleBook(this.#backend, (pattern, limit) => {
+      this.#emitter.emit('limit', { pattern, limit, at: this.#clock.now() / MILLISECOND })
+      this.#changed()
+    })
+  }
+
+  /** Resolves when the line can be used. In one process that is at once. */
+  async ready(): Promise<void> {}
+
+  /**
+   * Admits a job to the line of `key`, or refuses it at once and says when to come back.
+   *
+   * @param data anything that JSON keeps as it is; the handler gets a copy
+   * @throws InvalidKeyError, InvalidDataError, InvalidOptionsError, NoLimitError, IdConflictError or
+   * ShaperClosedError; then nothing was admitted
+   */
+  async enqueue(key: string, data: Data, input?: options.EnqueueOptions): Promise<Admission> {
+    this.#assertOpen()
+    const now = this.#clock.now()
+    const request = this.#reader.read(key, data, input, now)
+    const admission = this.#orElseMakeRoom(this.#backend.admit(request, now), now, () =>
+      this.#backend.admit(request, this.#clock.now()),
+    )
+    this.#tell(request, admission)
+    this.#changed()
+    return admission
+  }
+
+  /** The same for many requests; the verdicts come in their order. If one is invalid, none is admitted. */
+  async enqueueMany(requests: readonly options.EnqueueRequest<Data>[]): Promise<Admission[]> {
+    this.#assertOpen()
+    const read = this.#reader.readMany(requests, this.#clock.now())
+    // Whoever is due leaves first, so that their places are free for the newcomers.
+    this.#scheduler.runOnce()
+    const admissions = this.#backend.admitMany(read, this.#clock.now())
+    for (const [index, admission] of admissions.entries()) this.#tell(read[index]!, admission)
+    this.#changed()
+    return admissions
+  }
+
+  /** What `enqueue` would answer now; changes nothing. An accepted forecast has an empty id. */
+  async forecast(key: string, cost = 1): Promise<Admission> {
+    checkKey(key)
+    parseOptions(options.enqueueOptionsSchema, { cost }, 'forecast')
+    const now = this.#clock.now()
+    return this.#orElseMakeRoom(this.#backend.forecast(key, cost, now), now, () =>
+      this.#backend.forecast(key, cost, this.#clock.now()),
+    )
+  }
+
+  /** Takes a waiting job out of its line; false when it is unknown or has departed. */
+  async cancel(id: string): Promise<boolean> {
+    const now = this.#clock.now()
+    const job = this.#backend.cancel(id, now)
+    if (job !== undefined) this.#emitter.emit('cancelled', jobEvent(job, now))
+    this.#changed()
+    return job !== undefined
+  }
+
+  /** What is known of a job: while it lives, and among the last `keepFinished` that ended. */
+  async job(id: string): Promise<JobView | undefined> {
+    return this.#backend.job(id)
+  }
+
+  /** A live bucket; undefined for a key that holds nothing and could depart at once. */
+  async inspect(key: string): Promise<BucketView | undefined> {
+    checkKey(key)
+    return this.#backend.inspect(key, this.#clock.now())
+  }
+
+  /** Live buckets, filtered, sorted and page by page. @throws InvalidOptionsError */
+  async buckets(query: BucketQueryInput = {}): Promise<BucketPage> {
+    return this.#backend.list(parseOptions(bucketQuerySchema, query, 'buckets'), this.#clock.now())
+  }
+
+  /** Jobs by state, recounted: `admitted = waiting + handed + running + retrying + ended`. */
+  async audit(): Promise<Audit> {
+    return this.#backend.audit()
+  }
+
+  /** No departures of the key for `forMs` milliseconds; a shorter freeze never shortens a longer one. */
+  async freeze(key: string, forMs: number): Promise<void> {
+    checkKey(key)
+    const duration = new FreezeError({ forMs }).forMs * MILLISECOND
+    const now = this.#clock.now()
+    const until = this.#backend.freeze(key, now + duration, now)
+    this.#emitter.emit('frozen', { key, at: now / MILLISECOND, until: until / MILLISECOND })
+    this.#changed()
+  }
+
+  /** No departures of the key until `resume`; its line still fills up. */
+  async pause(key: string): Promise<void> {
+    checkKey(key)
+    const now = this.#clock.now()
+    this.#backend.pause(key, now)
+    this.#emitter.emit('paused', { key, at: now / MILLISECOND })
+  }
+
+  /** Departures go on at the rate, without making up for the pause. */
+  async resume(key: string): Promise<void> {
+    checkKey(key)
+    const now = this.#clock.now()
+    this.#backend.resume(key, now)
+    this.#emitter.emit('resumed', { key, at: now / MILLISECOND })
+    this.#changed()
+  }
+
+  /**
+   * Gives the shaper a handler. Several workers share the jobs.
+   *
+   * A handler may throw a FreezeError to hold its whole bucket; any other error fails the attempt.
+   *
+   * @throws InvalidOptionsError or ShaperClosedError
+   */
+  work(handler: Handler<Data, Result>, input: options.WorkOptions = {}): ShapedWorker<Data, Result> {
+    this.#assertOpen()
+    if (typeof handler !== 'function') {
+      throw new InvalidOptionsError(`work: expected the handler to be a function, got: ${describe(handler)}`)
+    }
+    const { concurrency } = parseOptions(options.workOptionsSchema, input, 'work')
+    const worker = new ShapedWorker(handler, concurrency, {
+      name: this.name,
+      backend: this.#backend,
+      gate: this.#gate,
+      clock: this.#clock,
+      emitter: this.#emitter,
+      onChange: () => this.#changed(),
+      onClose: (closed) => this.#handoff.remove(closed),
+    })
+    this.#workers.add(worker)
+    this.#handoff.add(worker)
+    this.#changed()
+    return worker
+  }
+
+  on<Name extends keyof ShaperEvents<Result>>(name: Name, listener: Listener<Result, Name>): this {
+    this.#emitter.on(name, listener)
+    return this
+  }
+
+  off<Name extends keyof ShaperEvents<Result>>(name: Name, listener: Listener<Result, Name>): this {
+    this.#emitter.off(name, listener)
+    return this
+  }
+
+  /**
+   * Accepts nothing more, lets the lines drain for `drainMs`, cancels who still waits (told by `cancelled` events)
+   * and resolves when the handlers have settled. With `drainMs`, handlers that run past it have their signal
+   * aborted and count as failed. Safe to call twice.
+   *
+   * @throws InvalidOptionsError
+   */
+  close(input: options.CloseOptions = {}): Promise<void> {
+    this.#closing ??= this.#close(parseOptions(options.closeOptionsSchema, input, 'close').drainMs)
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #close(drainMs: number | undefined): Promise<void> {
+    if (drainMs !== undefined) await this.#drained(drainMs)
+    this.#scheduler.stop()
+    this.#cancelWaiting()
+    if (drainMs !== undefined) for (const worker of this.#workers) worker.abandon()
+    await Promise.all([...this.#workers].map((worker) => worker.close()))
+    // A handler that failed meanwhile may have put its job back into the line.
+    this.#cancelWaiting()
+    this.#keepAlive.release()
+  }
+
+  /** Resolves when no job is alive, or after `drainMs`. */
+  #drained(drainMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const until = this.#clock.now() + drainMs * MILLISECOND
+      const stopTimer = this.#clock.wake(until, resolve, false)
+      this.#onDrained = () => {
+        stopTimer()
+        resolve()
+      }
+      this.#changed()
+    })
+  }
+
+  #cancelWaiting(): void {
+    const now = this.#clock.now()
+    for (const job of [...this.#backend.waiting()]) {
+      this.#backend.cancel(job.id, now)
+      this.#emitter.emit('cancelled', jobEvent(job, now))
+    }
+  }
+
+  /** A refusal is judged once more when somebody is due: whoever is about to depart makes room first. */
+  #orElseMakeRoom(first: Admission, now: number, judgeAgain: () => Admission): Admission {
+    if (first.accepted || this.#backend.nextDeparture() > now) return first
+    this.#scheduler.runOnce()
+    return judgeAgain()
+  }
+
+  #tell(request: JobRequest, admission: Admission): void {
+    const name = admission.accepted ? 'admitted' : 'rejected'
+    if (!this.#emitter.hears(name)) return
+    const { id, cost } = request
+    const at = this.#clock.now() / MILLISECOND
+    if (admission.accepted) this.#emitter.emit('admitted', { ...admission, cost, at })
+    else this.#emitter.emit('rejected', { ...admission, cost, at, ...(id !== undefined && { id }) })
+  }
+
+  /** Something was admitted, has ended or came back. */
+  #changed(): void {
+    const isLive = this.#backend.live > 0
+    if (!isLive) this.#onDrained?.()
+    this.#keepAlive.set(isLive)
+    this.#scheduler.wake()
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new ShaperClosedError(this.name)
+  }
+}
