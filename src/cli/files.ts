@@ -1,0 +1,104 @@
+import { createReadStream, createWriteStream, type WriteStream } from 'node:fs'
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { finished } from 'node:stream/promises'
+import { InvalidOptionsError } from '../core/errors.ts'
+
+/** The bytes of a file, or of standard input for `-`. */
+export async function* readChunks(file: string): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of file === '-' ? process.stdin : createReadStream(file)) {
+      yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+    }
+  } catch (error) {
+    throw fileError('read', file, error)
+  }
+}
+
+/** What an input is called in messages. */
+export function inputName(file: string): string {
+  return file === '-' ? 'stdin' : file
+}
+
+export async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    throw fileError('read', file, error)
+  }
+}
+
+export async function writeText(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text)
+  } catch (error) {
+    throw fileError('write', file, error)
+  }
+}
+
+/** A file that appears when it is complete: whoever stops half way leaves what was there before. */
+export class OutputFile {
+  readonly #file: string
+  readonly #written: string
+  readonly #stream: WriteStream
+  readonly #end: Promise<void>
+
+  private constructor(file: string, written: string) {
+    this.#file = file
+    this.#written = written
+    this.#stream = createWriteStream(written)
+    this.#end = finished(this.#stream)
+    // Reported by whoever writes next; until then it is not unhandled.
+    this.#end.catch(() => {})
+  }
+
+  static async open(file: string): Promise<OutputFile> {
+    // A pipe or a device cannot be replaced, only written to.
+    const known = await stat(file).catch(() => undefined)
+    return new OutputFile(file, known === undefined || known.isFile() ? `${file}.partial` : file)
+  }
+
+  async write(text: string): Promise<void> {
+    if (text === '') return
+    await this.#attempt(
+      new Promise<void>((resolve, reject) => {
+        this.#stream.write(text, (error) => (error ? reject(error) : resolve()))
+      }),
+    )
+  }
+
+  /** Writes the rest and puts the file in its place. */
+  async commit(): Promise<void> {
+    this.#stream.end()
+    await this.#attempt(this.#end)
+    if (this.#written !== this.#file) await this.#attempt(rename(this.#written, this.#file))
+  }
+
+  async discard(): Promise<void> {
+    this.#stream.destroy()
+    if (this.#written !== this.#file) await rm(this.#written, { force: true })
+  }
+
+  async #attempt(work: Promise<void>): Promise<void> {
+    try {
+      await work
+    } catch (error) {
+      throw fileError('write', this.#file, error)
+    }
+  }
+}
+
+/** A file that cannot be used is a mistake in the command line; anything else stays what it is. */
+function fileError(verb: 'read' | 'write', file: string, error: unknown): unknown {
+  if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return error
+  const reason = REASONS.get(String(error.code)) ?? error.message
+  return new InvalidOptionsError(`cannot ${verb} ${inputName(file)}: ${reason}`)
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['ENOENT', 'no such file or folder'],
+  ['EACCES', 'permission denied'],
+  ['EPERM', 'permission denied'],
+  ['EISDIR', 'it is a folder'],
+  ['ENOTDIR', 'a part of its path is not a folder'],
+  ['ENOSPC', 'no space left'],
+])

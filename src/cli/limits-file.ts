@@ -1,0 +1,60 @@
+import { describe, InvalidInputError, InvalidOptionsError, isVelvetRopeError } from '../core/errors.ts'
+import type { LimitInput } from '../core/limit.ts'
+import { RuleBook } from '../core/rule-book.ts'
+import { readText } from './files.ts'
+
+/** What `--limit` and `--limits` were given. */
+export interface LimitFlags {
+  readonly limit?: string
+  readonly limits?: string
+}
+
+/**
+ * The rule book of a command: `--limits` names a JSON file `{ "<pattern>": "<capacity>, <rate>" }`; `--limit` governs
+ * every key that no pattern of the file matches, and goes before a `*` in it.
+ *
+ * @throws InvalidOptionsError when neither is given, InvalidInputError for a file that cannot be understood
+ */
+export async function readLimits(flags: LimitFlags): Promise<RuleBook> {
+  if (flags.limit === undefined && flags.limits === undefined) {
+    throw new InvalidOptionsError(
+      "expected --limit '<capacity>, <rate>' such as '20, 1/s', or --limits <file>",
+    )
+  }
+  const book =
+    flags.limits === undefined ? new RuleBook() : parseLimits(flags.limits, await readText(flags.limits))
+  if (flags.limit !== undefined) book.set('*', flags.limit)
+  return book
+}
+
+function parseLimits(file: string, text: string): RuleBook {
+  const blame = (offset: number, message: string): InvalidInputError => {
+    const lines = text.slice(0, offset).split('\n')
+    return new InvalidInputError({ file, line: lines.length, column: lines.at(-1)!.length + 1 }, message)
+  }
+  const limits = parseJson(text, blame)
+  const book = new RuleBook()
+  for (const [pattern, limit] of Object.entries(limits)) {
+    try {
+      book.set(pattern, limit as LimitInput)
+    } catch (error) {
+      if (!isVelvetRopeError(error)) throw error
+      throw blame(Math.max(0, text.indexOf(JSON.stringify(pattern))), error.message)
+    }
+  }
+  return book
+}
+
+function parseJson(text: string, blame: (offset: number, message: string) => Error): object {
+  let value: unknown
+  try {
+    value = JSON.parse(text.replace(/^\uFEFF/, ' '))
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    const position = /at position (\d+)/.exec(message)?.[1]
+    const found = position === undefined ? text.length : Number(position)
+    throw blame(found, `expected limits as JSON, { "<pattern>": "<capacity>, <rate>" }: ${message}`)
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  throw blame(0, `expected limits as JSON, { "<pattern>": "<capacity>, <rate>" }, got: ${describe(value)}`)
+}

@@ -1,0 +1,11 @@
+#!/usr/bin/env node
+import { runProgram } from './program.ts'
+
+// Whoever reads our output may stop reading, as `head` does: no error, and nothing more to say.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(process.exitCode ?? 0)
+})
+
+const code = await runProgram(process.argv.slice(2))
+if (code !== 0) process.exitCode = code

@@ -1,0 +1,46 @@
+import { InvalidArgumentError } from 'commander'
+import { quote } from '../core/errors.ts'
+
+/** Reads a flag as a whole number from `least` to `most`. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value
+    throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}, got: ${quote(text)}.`)
+  }
+}
+
+/** Reads a flag as a number above 0, at most `most`. */
+export function positiveNumber(most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (/^\d*\.?\d+$/.test(text) && value > 0 && value <= most) return value
+    throw new InvalidArgumentError(`Expected a number above 0 and at most ${most}, got: ${quote(text)}.`)
+  }
+}
+
+/** Reads a flag as an offset in seconds, 0 or more. */
+export function offset(text: string): number {
+  if (/^\d*\.?\d+$/.test(text)) return Number(text)
+  throw new InvalidArgumentError(`Expected a number of seconds, 0 or more, got: ${quote(text)}.`)
+}
+
+/** A count for a reader. */
+export function formatCount(value: number): string {
+  return value.toLocaleString('en')
+}
+
+/** A part of a whole, in per cent. */
+export function formatShare(part: number, whole: number): string {
+  return whole === 0 ? '' : `${((100 * part) / whole).toFixed(1)} %`
+}
+
+/** Seconds for a reader: to the millisecond below ten, in minutes, hours or days when there are many. */
+export function formatSeconds(seconds: number): string {
+  if (seconds < 10) return `${Number(seconds.toFixed(3))} s`
+  if (seconds < 600) return `${Number(seconds.toFixed(1))} s`
+  const [unit, size] = [['min', 60] as const, ['h', 3_600] as const, ['days', 86_400] as const].findLast(
+    ([, size]) => seconds >= 2 * size,
+  )!
+  return `${(seconds / size).toFixed(1)} ${unit}`
+}

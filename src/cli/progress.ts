@@ -1,0 +1,36 @@
+import { monotonicNow } from '../core/clock.ts'
+import { SECOND } from '../core/duration.ts'
+
+const QUIET = 2 * SECOND
+const EVERY_ON_TERMINAL = 0.2 * SECOND
+const EVERY_IN_LOG = 5 * SECOND
+
+/** Says on standard error how far a long task has come: from its third second on, and in a log only now and then. */
+export class Progress {
+  readonly #stream: NodeJS.WriteStream
+  readonly #now: () => number
+  readonly #start: number
+  #next: number
+  #isShown = false
+
+  constructor(stream: NodeJS.WriteStream = process.stderr, now: () => number = monotonicNow) {
+    this.#stream = stream
+    this.#now = now
+    this.#start = now()
+    this.#next = this.#start + QUIET
+  }
+
+  update(text: string): void {
+    const now = this.#now()
+    if (now < this.#next) return
+    const line = `${text} (${Math.floor((now - this.#start) / SECOND)} s)`
+    this.#stream.write(this.#stream.isTTY ? `\r${line}` : `${line}\n`)
+    this.#next = now + (this.#stream.isTTY ? EVERY_ON_TERMINAL : EVERY_IN_LOG)
+    this.#isShown = true
+  }
+
+  /** Clears the line, so that what follows starts on an empty one. */
+  done(): void {
+    if (this.#isShown && this.#stream.isTTY) this.#stream.write('\r\u001b[K')
+  }
+}

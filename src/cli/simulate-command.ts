@@ -1,0 +1,139 @@
+import { Command, Option } from 'commander'
+import { SECOND } from '../core/duration.ts'
+import { InvalidOptionsError } from '../core/errors.ts'
+import { formatLimit } from '../core/limit.ts'
+import type { RuleBook } from '../core/rule-book.ts'
+import type { Arrival, ArrivalBatches } from '../simulate/arrival.ts'
+import { Comparison, comparedPolicies } from '../simulate/comparison.ts'
+import { renderComparison } from '../simulate/comparison-picture.ts'
+import { DEPARTURES_HEADER, formatDeparture } from '../simulate/departures-csv.ts'
+import { generateArrivals, PATTERNS, type Pattern } from '../simulate/generate-arrivals.ts'
+import { readArrivals } from '../simulate/read-arrivals.ts'
+import { Simulation } from '../simulate/simulation.ts'
+import { renderSimulation } from '../simulate/simulation-picture.ts'
+import { compareReport } from './compare-report.ts'
+import { inputName, OutputFile, readChunks, writeText } from './files.ts'
+import { type LimitFlags, readLimits } from './limits-file.ts'
+import { formatCount, offset, positiveNumber, wholeNumber } from './numbers.ts'
+import { Progress } from './progress.ts'
+import { simulateReport } from './simulate-report.ts'
+import { print } from './terminal.ts'
+
+interface Flags extends LimitFlags {
+  readonly arrivals?: string
+  readonly pattern?: Pattern
+  readonly seconds: number
+  readonly rate: number
+  readonly keys: number
+  readonly seed: number
+  readonly key?: string
+  readonly from: number
+  readonly to?: number
+  readonly compare?: true
+  readonly subBuckets: number
+  readonly json?: true
+  readonly out?: string
+  readonly svg?: string
+}
+
+/** `velvet-rope simulate`: arrivals through limits, in virtual time. */
+export function simulateCommand(): Command {
+  return new Command('simulate')
+    .summary('arrivals through a limit in virtual time: accepted, rejected, waits, a picture')
+    .description(
+      'Tries a limit on recorded or made-up arrivals, in virtual time, with the algorithm that the product runs.\n\n' +
+        'Arrivals are CSV with a header, offset_s,key[,cost], or JSON lines with the same names, in the order of time.\n' +
+        'A limits file is JSON: { "<pattern>": "<capacity>, <rate>", ... }.',
+    )
+    .addOption(
+      new Option('-a, --arrivals <file>', 'CSV or JSON lines; - for standard input').conflicts('pattern'),
+    )
+    .option('-l, --limit <limit>', "capacity and rate of every key, such as '20, 1/s'")
+    .option('--limits <file>', 'limits by pattern, as JSON')
+    .addOption(new Option('--pattern <name>', 'make arrivals up').choices(PATTERNS))
+    .option('--seconds <n>', 'length of a pattern', positiveNumber(1e6), 60)
+    .option('--rate <n>', 'arrivals per second of a pattern, of all keys together', positiveNumber(1e6), 10)
+    .option('--keys <n>', 'keys of a pattern', wholeNumber(1, 1e7), 1)
+    .option('--seed <n>', 'the same seed makes the same arrivals', wholeNumber(0, 2 ** 32 - 1), 1)
+    .option('--key <key>', 'only the arrivals of this key')
+    .option('--from <s>', 'only arrivals from this offset on, in seconds', offset, 0)
+    .option('--to <s>', 'only arrivals before this offset, in seconds', offset)
+    .option('--compare', 'what other policies would have let through')
+    .option('--sub-buckets <n>', 'slices of the sliding window of --compare', wholeNumber(1, 1_000), 10)
+    .option('--json', 'the answer as JSON')
+    .option('--out <file>', 'each arrival with its verdict and departure, as CSV')
+    .option('--svg <file>', 'a picture')
+    .action(simulate)
+}
+
+async function simulate(flags: Flags): Promise<void> {
+  const limits = await readLimits(flags)
+  const policies = comparedPolicies(flags.subBuckets)
+  const comparison = flags.compare ? new Comparison(limits, policies) : undefined
+  const simulation = new Simulation(limits)
+  await run(simulation, comparison, openArrivals(flags), flags)
+
+  const summary = simulation.summary()
+  if (flags.svg !== undefined) {
+    const picture = comparison
+      ? renderComparison(comparison, limits, summary.keys)
+      : simulation.spread && renderSimulation(simulation.spread, summary, limits)
+    if (picture === undefined) throw new InvalidOptionsError('no arrivals, so there is nothing to draw')
+    await writeText(flags.svg, picture)
+  }
+  if (flags.json) {
+    const compared = comparison === undefined ? {} : { compared: comparison.results() }
+    print(JSON.stringify({ ...summary, ...compared }, null, 2))
+    return
+  }
+  print(simulateReport(summary, simulation.spread, limitText(limits)))
+  if (comparison !== undefined) {
+    print(`\n${compareReport(comparison, policies, limits.list()[0]!.limit)}`)
+  }
+}
+
+async function run(
+  simulation: Simulation,
+  comparison: Comparison | undefined,
+  arrivals: ArrivalBatches,
+  { key, from, to = Number.POSITIVE_INFINITY, out }: Flags,
+): Promise<void> {
+  const output = out === undefined ? undefined : await OutputFile.open(out)
+  const progress = new Progress()
+  const isWanted = (arrival: Arrival): boolean =>
+    (key === undefined || arrival.key === key) && arrival.at >= from * SECOND && arrival.at < to * SECOND
+  let count = 0
+  try {
+    await output?.write(DEPARTURES_HEADER)
+    for await (const batch of arrivals) {
+      let rows = ''
+      for (const arrival of batch) {
+        if (!isWanted(arrival)) continue
+        const outcome = simulation.offer(arrival)
+        comparison?.offer(arrival)
+        if (output !== undefined) rows += formatDeparture(arrival, outcome)
+      }
+      await output?.write(rows)
+      count += batch.length
+      progress.update(`${formatCount(count)} arrivals`)
+    }
+    await output?.commit()
+  } catch (error) {
+    await output?.discard()
+    throw error
+  } finally {
+    progress.done()
+  }
+}
+
+function openArrivals(flags: Flags): ArrivalBatches {
+  const { arrivals, pattern, seconds, rate, keys, seed } = flags
+  if (arrivals !== undefined) return readArrivals(inputName(arrivals), readChunks(arrivals))
+  if (pattern !== undefined) return generateArrivals({ pattern, seconds, rate, keys, seed })
+  throw new InvalidOptionsError(`expected --arrivals <file>, or --pattern ${PATTERNS.join(' | ')}`)
+}
+
+function limitText(limits: RuleBook): string {
+  const rules = limits.list()
+  return rules.length === 1 ? formatLimit(rules[0]!.limit) : `${formatCount(rules.length)} limits`
+}

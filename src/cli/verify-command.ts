@@ -1,0 +1,55 @@
+import { Command } from 'commander'
+import type { Breach } from '../core/conformance.ts'
+import { readDepartures } from '../simulate/read-departures.ts'
+import { type Verification, verifyDepartures } from '../simulate/verify-departures.ts'
+import { inputName, readChunks } from './files.ts'
+import { type LimitFlags, readLimits } from './limits-file.ts'
+import { formatCount } from './numbers.ts'
+import { note, paint, print } from './terminal.ts'
+
+interface Flags extends LimitFlags {
+  readonly json?: true
+}
+
+/** `velvet-rope verify`: a departures file against the laws. */
+export function verifyCommand(): Command {
+  return new Command('verify')
+    .summary('a departures file against the laws: exit 1 with each breach and its numbers')
+    .description(
+      'Holds a departures file against the laws: bound (L1), spacing (L2), rate (L3), order (L4), nothing lost (L5).\n\n' +
+        'Reads what simulate --out writes. A file with no more than the columns key and departs_s (and cost) shows\n' +
+        'the spacing only.',
+    )
+    .argument('<file>', 'CSV; - for standard input')
+    .option('-l, --limit <limit>', "capacity and rate of every key, such as '20, 1/s'")
+    .option('--limits <file>', 'limits by pattern, as JSON')
+    .option('--json', 'the answer as JSON')
+    .action(verify)
+}
+
+async function verify(file: string, flags: Flags): Promise<void> {
+  const limits = await readLimits(flags)
+  const verification = verifyDepartures(await readDepartures(inputName(file), readChunks(file)), limits)
+  if (verification.breaches.length > 0) process.exitCode = 1
+  if (flags.json) {
+    print(JSON.stringify({ ...verification, breaches: verification.breaches.map(toJson) }, null, 2))
+    return
+  }
+  for (const breach of verification.breaches) print(`${paint('red', breach.law)}  ${breach.message}`)
+  print(conclude(verification))
+  if (verification.judged.length === 1) {
+    note('only the spacing could be judged: the file has no columns offset_s and verdict')
+  }
+}
+
+function conclude({ rows, keys, judged, breaches }: Verification): string {
+  const what = `${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'} of ${formatCount(keys)} ${keys === 1 ? 'key' : 'keys'}`
+  const laws = judged.join(', ')
+  if (breaches.length === 0) return `${paint('green', 'ok')}: ${what} keep ${laws}`
+  const count = breaches.length === 1 ? '1 breach' : `${formatCount(breaches.length)} breaches`
+  return `${paint('red', 'broken')}: ${count} in ${what}, judged by ${laws}`
+}
+
+function toJson({ law, at, key, id, message }: Breach) {
+  return { law, atS: at / 1e6, key, row: id, message }
+}

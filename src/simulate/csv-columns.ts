@@ -1,0 +1,55 @@
+import { InvalidInputError, quote } from '../core/errors.ts'
+import type { CsvRecord, Position } from './csv-records.ts'
+
+/** Which column holds which field, as the header says. */
+export class CsvColumns {
+  readonly #file: string
+  readonly #index: ReadonlyMap<string, number>
+
+  /** @throws InvalidInputError when a required column is missing or one is named twice */
+  constructor(file: string, header: CsvRecord, required: readonly string[]) {
+    this.#file = file
+    const index = new Map<string, number>()
+    header.fields.forEach((name, column) => {
+      if (index.has(name))
+        throw this.#error(header.positionOf(column), `the column ${quote(name)} comes twice`)
+      index.set(name, column)
+    })
+    this.#index = index
+    const missing = required.find((name) => !index.has(name))
+    if (missing !== undefined) {
+      const got = header.fields.map((name) => quote(name)).join(', ')
+      throw this.#error(header.positionOf(0), `expected a header with the column ${missing}, got: ${got}`)
+    }
+  }
+
+  has(name: string): boolean {
+    return this.#index.has(name)
+  }
+
+  /** @throws InvalidInputError when the record ends before the column */
+  text(record: CsvRecord, name: string): string {
+    const column = this.#index.get(name)
+    const text = column === undefined ? undefined : record.fields[column]
+    if (text === undefined)
+      throw this.blame(record, name, `expected a value for ${name}, got the end of the line`)
+    return text
+  }
+
+  /** The number that a field spells; its text, when it spells none. */
+  number(record: CsvRecord, name: string): number | string {
+    const text = this.text(record, name)
+    return NUMBER.test(text) ? Number(text) : text
+  }
+
+  /** The error that points at one field of a record. */
+  blame(record: CsvRecord, name: string, message: string): InvalidInputError {
+    return this.#error(record.positionOf(this.#index.get(name) ?? 0), message)
+  }
+
+  #error(position: Position, message: string): InvalidInputError {
+    return new InvalidInputError({ file: this.#file, ...position }, message)
+  }
+}
+
+const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i

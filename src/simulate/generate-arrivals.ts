@@ -1,0 +1,95 @@
+import { SECOND } from '../core/duration.ts'
+import type { Arrival } from './arrival.ts'
+import { seededRandom } from './random.ts'
+
+/**
+ * How made-up arrivals come:
+ *
+ * - `steady`: evenly, key after key
+ * - `burst`: nothing, then five seconds' worth at the same instant
+ * - `poisson`: independently of each other, as many people do
+ * - `on-off`: as `poisson` at twice the rate for about three seconds, then nothing for about three seconds
+ */
+export const PATTERNS = ['steady', 'burst', 'poisson', 'on-off'] as const
+export type Pattern = (typeof PATTERNS)[number]
+
+export interface GenerateOptions {
+  readonly pattern: Pattern
+  readonly seconds: number
+  /** Arrivals per second in the mean, of all keys together. */
+  readonly rate: number
+  /** How many keys the arrivals are spread over, as `key-1`, `key-2`, ... */
+  readonly keys: number
+  /** The same seed gives the same arrivals. */
+  readonly seed: number
+}
+
+const BATCH = 4_096
+const BURST_EVERY = 5 * SECOND
+const MEAN_PHASE = 3 * SECOND
+
+/** Makes arrivals up, in batches, each at a whole microsecond so that a file of them loses nothing. */
+export function* generateArrivals(options: GenerateOptions): Generator<readonly Arrival[]> {
+  const random = seededRandom(options.seed)
+  const end = options.seconds * SECOND
+  let batch: Arrival[] = []
+  let index = 0
+  for (const time of times(options, end, random)) {
+    if (time >= end) break
+    // Evenly in turn keeps each key of a steady stream steady; elsewhere chance decides.
+    const turn = options.pattern === 'steady' ? index++ % options.keys : Math.floor(random() * options.keys)
+    batch.push({ at: Math.round(time), key: `key-${turn + 1}`, cost: 1 })
+    if (batch.length === BATCH) {
+      yield batch
+      batch = []
+    }
+  }
+  yield batch
+}
+
+function times(options: GenerateOptions, end: number, random: () => number): Generator<number> {
+  const { rate } = options
+  switch (options.pattern) {
+    case 'steady':
+      return steady(rate)
+    case 'burst':
+      return bursts(rate)
+    case 'poisson':
+      return poisson(rate, random)
+    case 'on-off':
+      return onOff(rate, end, random)
+  }
+}
+
+function* steady(rate: number): Generator<number> {
+  for (let index = 0; ; index++) yield (index * SECOND) / rate
+}
+
+function* bursts(rate: number): Generator<number> {
+  const size = Math.max(1, Math.round((rate * BURST_EVERY) / SECOND))
+  const every = (size * SECOND) / rate
+  for (let index = 0; ; index++) yield Math.floor(index / size) * every
+}
+
+function* poisson(rate: number, random: () => number): Generator<number> {
+  let time = 0
+  for (;;) {
+    time += exponential(SECOND / rate, random)
+    yield time
+  }
+}
+
+function* onOff(rate: number, end: number, random: () => number): Generator<number> {
+  let phaseStart = 0
+  while (phaseStart < end) {
+    const phaseEnd = phaseStart + exponential(MEAN_PHASE, random)
+    let time = phaseStart + exponential(SECOND / (2 * rate), random)
+    for (; time < phaseEnd; time += exponential(SECOND / (2 * rate), random)) yield time
+    phaseStart = phaseEnd + exponential(MEAN_PHASE, random)
+  }
+}
+
+/** Time to the next event of a kind that comes independently, `mean` apart. */
+function exponential(mean: number, random: () => number): number {
+  return -mean * Math.log(1 - random())
+}

@@ -1,0 +1,93 @@
+import { MILLISECOND, SECOND } from '../core/duration.ts'
+import type { Arrival } from './arrival.ts'
+import type { KeyLine, Outcome } from './key-line.ts'
+
+/** What became of all arrivals, as `--json` prints it. */
+export interface Summary {
+  readonly arrivals: number
+  readonly accepted: number
+  readonly rejected: number
+  /** The rejected, by reason: the line was full, or the cost is above the capacity and can never fit. */
+  readonly rejections: { readonly full: number; readonly 'too-costly': number }
+  /** Different keys that were seen. */
+  readonly keys: number
+  /** From arrival to departure of the accepted, in milliseconds; null when there were none. */
+  readonly waitMs: { readonly [name in 'p50' | 'p90' | 'p99' | 'max']: number | null }
+  /** The bucket that was the fullest at any moment, and the first such moment; null when nobody had to wait. */
+  readonly fullestBucket: FullestBucket | null
+  /** Seconds, in the time of the input; null when there were no arrivals or no departures. */
+  readonly firstArrivalS: number | null
+  readonly lastArrivalS: number | null
+  readonly lastDepartureS: number | null
+}
+
+export interface FullestBucket {
+  readonly key: string
+  /** Cost units. */
+  readonly waiting: number
+  readonly capacity: number
+  /** Share of the capacity, 0 to 1. */
+  readonly fill: number
+  readonly atS: number
+}
+
+export class SummaryBuilder {
+  // Names only: what a key needs while it is in use lives elsewhere and is swept out.
+  readonly #keys = new Set<string>()
+  readonly #waits: number[] = []
+  readonly #rejections = { full: 0, 'too-costly': 0 }
+  #fullest: FullestBucket | null = null
+  #firstArrival: number | undefined
+  #lastArrival: number | undefined
+  #lastDeparture: number | undefined
+
+  add(arrival: Arrival, outcome: Outcome, line: KeyLine): void {
+    const { at, key } = arrival
+    this.#keys.add(key)
+    this.#firstArrival ??= at
+    this.#lastArrival = at
+    if (!outcome.accepted) {
+      this.#rejections[outcome.reason === 'too-costly' ? 'too-costly' : 'full']++
+      return
+    }
+    this.#waits.push(outcome.departsAt - at)
+    this.#lastDeparture = Math.max(this.#lastDeparture ?? 0, outcome.departsAt)
+    const { waiting } = line
+    const { capacity } = line.limit
+    if (waiting / capacity > (this.#fullest?.fill ?? 0)) {
+      this.#fullest = { key, waiting, capacity, fill: waiting / capacity, atS: at / SECOND }
+    }
+  }
+
+  build(): Summary {
+    const rejected = this.#rejections.full + this.#rejections['too-costly']
+    const waits = Float64Array.from(this.#waits).sort()
+    return {
+      arrivals: waits.length + rejected,
+      accepted: waits.length,
+      rejected,
+      rejections: { ...this.#rejections },
+      keys: this.#keys.size,
+      waitMs: {
+        p50: percentile(waits, 0.5),
+        p90: percentile(waits, 0.9),
+        p99: percentile(waits, 0.99),
+        max: percentile(waits, 1),
+      },
+      fullestBucket: this.#fullest,
+      firstArrivalS: inSeconds(this.#firstArrival),
+      lastArrivalS: inSeconds(this.#lastArrival),
+      lastDepartureS: inSeconds(this.#lastDeparture),
+    }
+  }
+}
+
+/** By nearest rank: a wait that somebody really had. Milliseconds, to the microsecond. */
+function percentile(sorted: Float64Array, share: number): number | null {
+  const wait = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]
+  return wait === undefined ? null : Math.round(wait) / MILLISECOND
+}
+
+function inSeconds(at: number | undefined): number | null {
+  return at === undefined ? null : Math.round(at) / SECOND
+}

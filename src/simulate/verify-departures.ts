@@ -1,0 +1,53 @@
+import { type Breach, checkHistory, type Law } from '../core/conformance.ts'
+import type { RuleBook } from '../core/rule-book.ts'
+import type { DepartureRow } from './read-departures.ts'
+import { rebuildHistory } from './rebuild-history.ts'
+
+/** The share of the configured rate that a busy bucket must reach; the floor of the slowest backend. */
+const LEAST_UTILISATION = 0.98
+
+export interface Verification {
+  readonly rows: number
+  readonly keys: number
+  /** The laws that could be judged from what the file holds. */
+  readonly judged: readonly Law[]
+  readonly breaches: readonly Breach[]
+}
+
+/**
+ * Holds a departures file against the laws, key by key. A file without arrivals and verdicts shows nothing but the
+ * spacing of its departures.
+ *
+ * @throws NoLimitError when no limit governs a key of the file
+ */
+export function verifyDepartures(rows: readonly DepartureRow[], limits: RuleBook): Verification {
+  const hasArrivals = rows.some(({ at }) => at !== undefined)
+  const judged: readonly Law[] = hasArrivals ? ['L1', 'L2', 'L3', 'L4', 'L5'] : ['L2']
+  const options = hasArrivals ? { minUtilisation: LEAST_UTILISATION } : {}
+  const byKey = groupByKey(rows, hasArrivals)
+  const breaches: Breach[] = []
+  for (const [key, ofKey] of byKey) {
+    const history = rebuildHistory(key, limits.resolve(key).limit, ofKey)
+    for (const breach of checkHistory(history, options)) {
+      if (judged.includes(breach.law)) breaches.push(breach)
+    }
+  }
+  return {
+    rows: rows.length,
+    keys: byKey.size,
+    judged,
+    breaches: breaches.sort((a, b) => a.at - b.at),
+  }
+}
+
+function groupByKey(rows: readonly DepartureRow[], hasArrivals: boolean): Map<string, DepartureRow[]> {
+  const byKey = new Map<string, DepartureRow[]>()
+  for (const row of rows) {
+    const known = byKey.get(row.key)
+    if (known === undefined) byKey.set(row.key, [row])
+    else known.push(row)
+  }
+  // Departures alone may stand in any order: their times are all that there is.
+  if (!hasArrivals) for (const known of byKey.values()) known.sort((a, b) => a.departsAt! - b.departsAt!)
+  return byKey
+}

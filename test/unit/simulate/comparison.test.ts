@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest'
+import { parseLimit } from '../../../src/core/limit.ts'
+import { RuleBook } from '../../../src/core/rule-book.ts'
+import { Comparison, comparedPolicies } from '../../../src/simulate/comparison.ts'
+import { fixedWindow } from '../../../src/simulate/policies/fixed-window.ts'
+import { leakyMeter } from '../../../src/simulate/policies/leaky-meter.ts'
+import type { Policy } from '../../../src/simulate/policies/policy.ts'
+import { slidingWindow } from '../../../src/simulate/policies/sliding-window.ts'
+import { tokenBucketFull, tokenBucketWarmingUp } from '../../../src/simulate/policies/token-bucket.ts'
+import { velvetRope } from '../../../src/simulate/policies/velvet-rope.ts'
+
+/** When the jobs that come at `times` (seconds) start; null for those turned away. */
+function starts(policy: Policy, limit: string, times: readonly number[], cost = 1) {
+  const state = policy.open(parseLimit(limit), 0)
+  return times.map((time) => {
+    const start = state.offer(cost, time * 1e6)
+    return start === undefined ? null : start / 1e6
+  })
+}
+
+describe('policies', () => {
+  it('a fixed window lets two quotas through around its edge', () => {
+    expect(starts(fixedWindow, '5, 2/s', [0.9, 0.9, 0.9, 1, 1, 1])).toEqual([0.9, 0.9, null, 1, 1, null])
+  })
+
+  it('a window of a rate that is not whole keeps the rate', () => {
+    expect(starts(fixedWindow, '5, 0.5/s', [0, 1, 2])).toEqual([0, null, 2])
+    expect(fixedWindow.mapping(parseLimit('5, 2.5/s'))).toContain('3 per 1200ms')
+  })
+
+  it('a sliding window does not, but knows time only by the slice', () => {
+    expect(starts(slidingWindow(10), '5, 2/s', [0.95, 0.95, 1, 1.89, 1.9])).toEqual([
+      0.95,
+      0.95,
+      null,
+      null,
+      1.9,
+    ])
+  })
+
+  it('a token bucket lets a burst of its capacity through, then the rate', () => {
+    expect(starts(tokenBucketFull, '3, 2/s', [0, 0, 0, 0, 0.4, 0.5, 9, 9, 9, 9])).toEqual([
+      0,
+      0,
+      0,
+      null,
+      null,
+      0.5,
+      9,
+      9,
+      9,
+      null,
+    ])
+  })
+
+  it('a token bucket that warms up has the same burst later', () => {
+    expect(starts(tokenBucketWarmingUp, '3, 2/s', [0, 0.5, 9, 9, 9, 9])).toEqual([null, 0.5, 9, 9, 9, null])
+  })
+
+  it('a meter gives the verdicts of the full token bucket', () => {
+    const times = Array.from({ length: 200 }, (_, index) => ((index * index) % 97) / 9 + index / 3)
+    const sorted = times.sort((a, b) => a - b)
+    for (const cost of [1, 2]) {
+      expect(starts(leakyMeter, '4, 3/s', sorted, cost)).toEqual(
+        starts(tokenBucketFull, '4, 3/s', sorted, cost),
+      )
+    }
+  })
+
+  it('the rope lets as many in, one by one', () => {
+    expect(starts(velvetRope, '3, 2/s', [0, 0, 0, 0, 0, 0.5])).toEqual([0, 0.5, 1, 1.5, null, 2])
+  })
+
+  it.each(comparedPolicies(10))('$name behaves like new once it says that it is over', (policy) => {
+    const limit = parseLimit('4, 3/s')
+    const used = policy.open(limit, 0)
+    used.offer(1, 0)
+    expect(used.isOver(1)).toBe(policy === tokenBucketWarmingUp)
+    let now = 1
+    while (!used.isOver(now)) now += 1_000
+    expect(now).toBeLessThan(2_000_000)
+    const fresh = policy.open(limit, 0)
+    for (let index = 0; index < 8; index++) expect(used.offer(1, now)).toBe(fresh.offer(1, now))
+  })
+})
+
+describe('comparison', () => {
+  function compare(limit: string, times: readonly number[], keys = 1) {
+    const comparison = new Comparison(new RuleBook({ '*': limit }), comparedPolicies(10))
+    times.forEach((time, index) => {
+      comparison.offer({ at: time * 1e6, key: `key-${index % keys}`, cost: 1 })
+    })
+    return comparison
+  }
+
+  it('shows what each policy does to a burst', () => {
+    const results = compare('20, 10/s', new Array(100).fill(0)).results()
+    const table = results.map((result) => [
+      result.policy,
+      result.accepted,
+      result.rejected,
+      result.mostStartsInOneSecond,
+      result.smallestGapByInterval,
+    ])
+    expect(table).toEqual([
+      ['fixed window', 10, 90, 10, 0],
+      ['sliding window (10)', 10, 90, 10, 0],
+      ['token bucket, full', 20, 80, 20, 0],
+      ['token bucket, warming up', 0, 100, 0, null],
+      ['leaky bucket as a meter', 20, 80, 20, 0],
+      ['velvet-rope', 21, 79, 10, 1],
+    ])
+  })
+
+  it('measures smoothness key by key', () => {
+    const results = compare('20, 10/s', new Array(100).fill(0), 100).results()
+    for (const result of results.filter(({ accepted }) => accepted > 0)) {
+      expect(result).toMatchObject({ accepted: 100, mostStartsInOneSecond: 1, smallestGapByInterval: null })
+    }
+  })
+
+  it('has nothing to show before the first arrival', () => {
+    expect(compare('1, 1/s', []).results()).toEqual([])
+    expect(compare('1, 1/s', []).spread()).toBeUndefined()
+  })
+})

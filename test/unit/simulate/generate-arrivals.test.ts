@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { generateArrivals, PATTERNS, type Pattern } from '../../../src/simulate/generate-arrivals.ts'
+
+function generate(
+  pattern: Pattern,
+  options: { seconds?: number; rate?: number; keys?: number; seed?: number } = {},
+) {
+  return [...generateArrivals({ pattern, seconds: 600, rate: 20, keys: 1, seed: 1, ...options })].flat()
+}
+
+describe.each(PATTERNS)('the pattern %s', (pattern) => {
+  it('comes in the order of time, at whole microseconds, and ends in time', () => {
+    const times = generate(pattern).map(({ at }) => at)
+    expect(times).toEqual([...times].sort((a, b) => a - b))
+    expect(times.every((at) => Number.isInteger(at) && at >= 0 && at <= 600e6)).toBe(true)
+  })
+
+  it('keeps its mean rate', () => {
+    expect(generate(pattern).length / (600 * 20)).toBeCloseTo(1, 0)
+  })
+
+  it('is the same for the same seed', () => {
+    expect(generate(pattern, { keys: 3 })).toEqual(generate(pattern, { keys: 3 }))
+  })
+
+  it('uses each of its keys', () => {
+    expect(new Set(generate(pattern, { keys: 5 }).map(({ key }) => key)).size).toBe(5)
+  })
+})
+
+describe('patterns', () => {
+  it('differ by seed where chance plays a part', () => {
+    expect(generate('poisson', { seed: 1 })).not.toEqual(generate('poisson', { seed: 2 }))
+  })
+
+  it('space steady arrivals evenly and bring a burst at once', () => {
+    const steady = generate('steady', { seconds: 1, rate: 4 }).map(({ at }) => at)
+    expect(steady).toEqual([0, 250_000, 500_000, 750_000])
+    const burst = generate('burst', { seconds: 10, rate: 2 }).map(({ at }) => at)
+    expect(burst).toEqual([...new Array(10).fill(0), ...new Array(10).fill(5_000_000)])
+  })
+
+  it('end even when next to nothing comes', () => {
+    expect(generate('on-off', { rate: 1e-9 })).toEqual([])
+  })
+})

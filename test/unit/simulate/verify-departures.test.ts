@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest'
+import { InvalidInputError } from '../../../src/core/errors.ts'
+import { RuleBook } from '../../../src/core/rule-book.ts'
+import { DEPARTURES_HEADER, formatDeparture } from '../../../src/simulate/departures-csv.ts'
+import { generateArrivals } from '../../../src/simulate/generate-arrivals.ts'
+import { readDepartures } from '../../../src/simulate/read-departures.ts'
+import { Simulation } from '../../../src/simulate/simulation.ts'
+import { verifyDepartures } from '../../../src/simulate/verify-departures.ts'
+
+async function verify(text: string, limit: string) {
+  async function* chunks() {
+    yield new TextEncoder().encode(text)
+  }
+  return verifyDepartures(await readDepartures('out.csv', chunks()), new RuleBook({ '*': limit }))
+}
+
+function simulate(limit: string, options: { rate: number; keys: number; costs?: number }): string {
+  const simulation = new Simulation(new RuleBook({ '*': limit }))
+  let text = DEPARTURES_HEADER
+  let index = 0
+  for (const batch of generateArrivals({ pattern: 'on-off', seconds: 60, seed: 7, ...options })) {
+    for (const made of batch) {
+      const arrival = { ...made, cost: 1 + (index++ % (options.costs ?? 1)) }
+      text += formatDeparture(arrival, simulation.offer(arrival))
+    }
+  }
+  return text
+}
+
+const HEADER = 'offset_s,key,cost,verdict,position,departs_s,wait_s,retry_after_s'
+
+/** Capacity 2 and one per second: four at once, of which the last is turned away, and one that came back. */
+const SOUND = [
+  '0.000000,a,1,accepted,1,0.000000,0.000000,',
+  '0.000000,a,1,accepted,1,1.000000,1.000000,',
+  '0.000000,a,1,accepted,2,2.000000,2.000000,',
+  '0.000000,a,1,rejected,,,,1.000000',
+  '1.000000,a,1,accepted,2,3.000000,2.000000,',
+]
+
+/** The laws that break when row `index` (from 0) is replaced. */
+async function lawsBroken(index: number, row: string): Promise<string[]> {
+  const text = [HEADER, ...SOUND.with(index, row)].join('\n')
+  return (await verify(text, '2, 1/s')).breaches.map(({ law }) => law)
+}
+
+describe('verify', () => {
+  it.each([
+    ['20, 3/s', { rate: 4, keys: 1 }],
+    ['20, 3/s', { rate: 40, keys: 7 }],
+    ['9, 7/s', { rate: 30, keys: 2, costs: 4 }],
+    ['3, 7 per 3 seconds', { rate: 30, keys: 2, costs: 5 }],
+    ['50, 1/h', { rate: 1, keys: 2 }],
+  ])('finds nothing wrong with what simulate writes under %s', async (limit, options) => {
+    const result = await verify(simulate(limit, options), limit)
+    expect(result.breaches).toEqual([])
+    expect(result).toMatchObject({ keys: options.keys, judged: ['L1', 'L2', 'L3', 'L4', 'L5'] })
+  })
+
+  it('is not confused by six decimals of a third of a second', async () => {
+    const simulation = new Simulation(new RuleBook({ '*': '2, 3/s' }))
+    let text = DEPARTURES_HEADER
+    for (let index = 0; index < 900; index++) {
+      const arrival = { at: (Math.floor(index / 2) * 1e6) / 3, key: 'a', cost: 1 + (index % 2) }
+      text += formatDeparture(arrival, simulation.offer(arrival))
+    }
+    expect((await verify(text, '2, 3/s')).breaches).toEqual([])
+  })
+
+  it('accepts the file that the breaches below are planted in', async () => {
+    expect(await lawsBroken(0, SOUND[0]!)).toEqual([])
+  })
+
+  it('L1: more wait than the capacity', async () => {
+    expect(await lawsBroken(3, '0.000000,a,1,accepted,3,4.000000,4.000000,')).toContain('L1')
+  })
+
+  it('L1: somebody was refused though there was room', async () => {
+    expect(await lawsBroken(4, '1.000000,a,1,rejected,,,,0.000000')).toContain('L1')
+  })
+
+  it('L1: somebody was refused at the very moment when room was made', async () => {
+    expect(await lawsBroken(4, '1.000000,a,1,rejected,,,,1.000000')).toContain('L1')
+  })
+
+  it('L1: a cost that fits was called too costly', async () => {
+    expect(await lawsBroken(4, '1.000000,a,2,rejected,,,,')).toContain('L1')
+  })
+
+  it.each(['0.500000', '1.500000'])('L1: somebody was told to come back after %s s', async (retryAfter) => {
+    expect(await lawsBroken(3, `0.000000,a,1,rejected,,,,${retryAfter}`)).toContain('L1')
+  })
+
+  it('L2: two departures came too close', async () => {
+    const text = [HEADER, ...SOUND.with(1, '0.000000,a,1,accepted,1,0.994000,0.994000,')].join('\n')
+    const { breaches } = await verify(text, '2, 1/s')
+    expect(breaches).toHaveLength(1)
+    expect(breaches[0]).toMatchObject({ law: 'L2', key: 'a', id: 'line 3', at: 994_000 })
+    expect(breaches[0]!.message).toContain('994.000 ms')
+  })
+
+  it('L3: a full line departed at half its rate', async () => {
+    const rows = Array.from({ length: 30 }, (_, index) => {
+      const departs = (index * 2).toFixed(6)
+      return `0.000000,a,1,accepted,${Math.max(1, index)},${departs},${departs},`
+    })
+    const { breaches } = await verify([HEADER, ...rows].join('\n'), '100, 1/s')
+    expect(breaches.map(({ law }) => law)).toEqual(['L3'])
+    expect(breaches[0]!.message).toContain('50.00 %')
+  })
+
+  it('L4: two departed in the wrong order', async () => {
+    const text = [
+      HEADER,
+      SOUND[0],
+      SOUND[2]!.replace('accepted,2', 'accepted,1'),
+      SOUND[1]!.replace('accepted,1', 'accepted,2'),
+    ].join('\n')
+    expect((await verify(text, '2, 1/s')).breaches.map(({ law }) => law)).toEqual(['L4'])
+  })
+
+  it('L5: somebody departed before it was accepted', async () => {
+    expect(await lawsBroken(4, '5.000000,a,1,accepted,1,4.000000,0.000000,')).toContain('L5')
+  })
+
+  it('judges the spacing alone when there is nothing else, in any order of the rows', async () => {
+    const even = await verify('key,departs_s\na,2\na,0\nb,0.5\na,1\n', '1, 1/s')
+    expect(even).toMatchObject({ rows: 4, keys: 2, judged: ['L2'], breaches: [] })
+    const uneven = await verify('key,departs_s\na,0\na,0.9\n', '1, 1/s')
+    expect(uneven.breaches.map(({ law }) => law)).toEqual(['L2'])
+    const costly = await verify('key,departs_s,cost\na,0,3\na,2,1\n', '3, 1/s')
+    expect(costly.breaches.map(({ law }) => law)).toEqual(['L2'])
+  })
+
+  it.each([
+    ['', '1:1: expected departures as CSV, got nothing'],
+    ['key\na\n', '1:1: expected a header with the column departs_s, got: "key"'],
+    [`${HEADER}\n0,a,1,maybe,1,0,0,\n`, '2:7: expected the verdict to be accepted or rejected, got: "maybe"'],
+    [
+      `${HEADER}\n0,a,1,accepted,1,,0,\n`,
+      '2:18: expected departs_s to be a number of seconds, got: "" (string)',
+    ],
+    [
+      `${HEADER}\n0,a,1,rejected,,,,soon\n`,
+      '2:19: expected retry_after_s to be a number of seconds, got: "soon" (string)',
+    ],
+    [
+      `${HEADER}\n1,a,1,accepted,1,1,0,\n0,a,1,accepted,1,1,1,\n`,
+      '3:1: expected arrivals in the order of time',
+    ],
+  ])('says where %j goes wrong', async (text, message) => {
+    const failure = await verify(text, '1, 1/s').catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(InvalidInputError)
+    expect((failure as Error).message).toContain(`out.csv:${message}`)
+  })
+})
