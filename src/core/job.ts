@@ -61,6 +61,8 @@ export interface Accepted {
   /** When the handler starts, if handlers are free and nobody before it leaves the line or is tried again. */
   readonly departsAt: number
   readonly waitMs: number
+  /** The same id had come before: this is the answer that was given then, and nothing was admitted now. */
+  readonly replayed?: true
 }
 
 export interface Rejected {

@@ -260,7 +260,7 @@ export class Shaper<Data = unknown, Result = unknown> {
 
   #tell(request: JobRequest, admission: Admission): void {
     const name = admission.accepted ? 'admitted' : 'rejected'
-    if (!this.#emitter.hears(name)) return
+    if (!this.#emitter.hears(name) || (admission.accepted && admission.replayed)) return
     const { id, cost } = request
     const at = this.#clock.now() / MILLISECOND
     if (admission.accepted) this.#emitter.emit('admitted', { ...admission, cost, at })

@@ -34,7 +34,7 @@ export class MemoryBackend implements Backend {
 
   admit(request: JobRequest, now: number): Admission {
     const known = this.#known(request)
-    if (known !== undefined) return known.told!
+    if (known !== undefined) return { ...known.told!, replayed: true }
     const bucket = this.#findOpen(request.key)
     const verdict = bucketCore.admit(bucket.core, request, now, bucket.line())
     if (!verdict.accepted) return rejected(verdict, bucket, now)

@@ -22,6 +22,9 @@ export class Gcra {
   /** The tolerance that `#excess` was measured against. */
   #tolerance = 0
 
+  /** Starts were seen, and forgotten since: a backend may still count from the last of them, or from nothing. */
+  isForgotten = false
+
   /** The last conforming start. */
   get last(): { readonly at: number; readonly id: string } {
     return { at: this.#from, id: this.#id }
@@ -47,10 +50,12 @@ export class Gcra {
     this.#from = start.at
     this.#id = start.id
     this.#cost = start.cost
+    this.isForgotten = false
   }
 
   /** Nothing is remembered any more, as before the first start. */
   forget(): void {
+    this.isForgotten ||= this.#cost > 0
     this.#from = Number.NEGATIVE_INFINITY
     this.#cost = 0
     this.#excess = 0

@@ -54,16 +54,15 @@ export class KeyRecord {
   }
 
   replaceLimit(limit: Limit, at: number, settle: number): void {
-    if (this.#mayBeForgotten(at)) this.spacing.forget()
     const older = this.#limits.map((known) => ({ ...known, until: Math.min(known.until, at + settle) }))
     this.#limits = [{ limit, until: Number.POSITIVE_INFINITY }, ...older]
   }
 
   /** An idle bucket leaves nothing behind once its next departure has passed, so nobody can count from its last. */
-  #mayBeForgotten(at: number): boolean {
+  forgetIfIdle(at: number): void {
+    if (this.waiting > 0 || this.frozenUntil > at || this.pausedAt !== undefined) return
     const limit = mostLenient(this.spacing, this.limitsAt(at))
-    const next = limit === undefined ? at : this.spacing.due(limit) - limit.tolerance
-    return this.waiting === 0 && this.frozenUntil <= at && next <= at
+    if (limit === undefined || this.spacing.due(limit) - limit.tolerance <= at) this.spacing.forget()
   }
 
   /** A shorter freeze never shortens a longer one. */
@@ -110,6 +109,7 @@ export class Ledger {
 
   apply(event: HistoryEvent): void {
     this.#events += 1
+    if ('key' in event && event.type !== 'start') this.key(event.key).forgetIfIdle(event.at)
     switch (event.type) {
       case 'limit':
         this.key(event.key).replaceLimit(event.limit, event.at, this.#settle)

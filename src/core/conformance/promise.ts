@@ -1,3 +1,4 @@
+import { MILLISECOND } from '../duration.ts'
 import { quote } from '../errors.ts'
 import { ROUNDING } from './gcra.ts'
 import type { AnswerEvent, HistoryEvent, StartEvent } from './history.ts'
@@ -28,7 +29,7 @@ interface Promises {
  * nothing: it makes no liar of the one who promised. Whatever else moves the line (an acceptance, a return, a cancel,
  * an expiry, a freeze, a pause, a fault, a change of limit) takes back what was promised before it, unjudged; so
  * does a job that waits to be tried again, since nobody outside knows its place. The grid of slots lies up to the
- * tolerance before the starts, and so may the promise. Where the head that makes room is due already and still
+ * tolerance before the starts, and so may the promise, which is told in whole milliseconds. Where the head that makes room is due already and still
  * waits, no handler is free, and nobody can tell when one will be: that promise is a guess, and not judged.
  */
 export const promise: Law = (ledger, _options, report) => new PromiseCheck(ledger, report)
@@ -52,8 +53,8 @@ class PromiseCheck implements LawCheck {
   #refuse(refusal: Refusal): void {
     const key = this.#ledger.key(refusal.key)
     const [limit, ...settling] = key.limitsAt(refusal.at)
-    const isClear =
-      settling.length === 0 && key.returned === 0 && key.interrupted === 0 && key.pausedAt === undefined
+    const isStill = key.returned === 0 && key.interrupted === 0 && key.pausedAt === undefined
+    const isClear = isStill && settling.length === 0 && !key.spacing.isForgotten
     if (refusal.reason !== 'full' || limit === undefined || !isClear) return
     let promises = this.#promises.get(refusal.key)
     if (promises === undefined) {
@@ -89,7 +90,7 @@ class PromiseCheck implements LawCheck {
   #judge(refusal: Refusal, expected: number, allowed: number): void {
     const late = refusal.retryAt - expected
     const isGuess = expected - allowed <= refusal.at
-    if (isGuess || Math.abs(late) <= allowed) return
+    if (isGuess || (late >= -allowed && late <= allowed + MILLISECOND)) return
     const wrong = late > 0 ? 'later than needed' : 'earlier than there can be room'
     this.#report({
       law: 'L1',

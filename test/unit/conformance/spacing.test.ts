@@ -86,6 +86,7 @@ test('an idle key may be forgotten, and a new limit then counts from nothing', (
   expect(laws(idle(96))).toEqual([])
   expect(laws(idle(94))).toEqual([['L2', 'y']])
   expect(laws(inOrder(idle(100), accept(50, 'z'), end(130, 'z', 'cancelled')))).toEqual([['L2', 'y']])
+  expect(laws(inOrder(idle(98), accept(97, 'z'), end(130, 'z', 'cancelled')))).toEqual([])
   expect(laws(inOrder(idle(100), freeze(90, 110)))).toEqual([['L2', 'y']])
 })
 

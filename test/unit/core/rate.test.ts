@@ -86,3 +86,11 @@ test('a rate comes back from its text as it was', () => {
 test('a rate cannot be changed after it was read', () => {
   expect(Object.isFrozen(parseRate('10/s'))).toBe(true)
 })
+
+test.each([
+  [{ count: '5', per: '1s' }, '"5" (string)'],
+  [{ count: 5, per: '1s', burst: 3 }, '"burst"'],
+])('the rate object %j is refused, and its message says what came', (input, came) => {
+  expect(() => parseRate(input as never)).toThrow(InvalidLimitError)
+  expect(() => parseRate(input as never)).toThrow(came)
+})

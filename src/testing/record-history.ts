@@ -1,0 +1,94 @@
+import type { EndEvent, HistoryEvent } from '../core/conformance.ts'
+import { MILLISECOND } from '../core/duration.ts'
+import { isVelvetRopeError } from '../core/errors.ts'
+import type { JobEvent } from '../core/events.ts'
+import { parseLimit } from '../core/limit.ts'
+import type { Shaper } from '../shaper/shaper.ts'
+
+/** A history that grows while its shaper works. */
+export interface Recording {
+  /** In the order in which it happened; hand it to `checkHistory`. */
+  readonly history: readonly HistoryEvent[]
+  /** Adds a recount of the jobs by state, for L9. */
+  audit(): Promise<void>
+}
+
+/** Writes down what a shaper does from now on, as `checkHistory` judges it. Start it before the first job. */
+export function recordHistory<Data, Result>(shaper: Shaper<Data, Result>): Recording {
+  const history: HistoryEvent[] = []
+  const limits = new Map<string, string>()
+  let at = 0
+
+  const noteLimit = (key: string) => {
+    const limit = limitOf(shaper, key)
+    if (limit === undefined || limits.get(key) === limit) return
+    limits.set(key, limit)
+    history.push({ type: 'limit', at, key, limit: parseLimit(limit) })
+  }
+  const see = (key: string, atMs: number) => {
+    at = atMs * MILLISECOND
+    if (!limits.has(key)) noteLimit(key)
+  }
+  const end = (outcome: EndEvent['outcome']) => (job: JobEvent) => {
+    see(job.key, job.at)
+    history.push({ type: 'end', at, id: job.id, outcome })
+  }
+  const giveBack = (job: JobEvent, reason: 'retry' | 'freeze', retryAt: number) => {
+    see(job.key, job.at)
+    history.push({ type: 'return', at, id: job.id, reason, readyAt: retryAt * MILLISECOND })
+  }
+
+  shaper
+    .on('admitted', ({ id, key, cost, departsAt, at: atMs }) => {
+      see(key, atMs)
+      history.push({ type: 'answer', at, id, key, cost, accepted: true, departsAt: departsAt * MILLISECOND })
+    })
+    .on('rejected', ({ id = '', key, cost, reason, retryAfterMs, at: atMs }) => {
+      see(key, atMs)
+      const retryAt = at + retryAfterMs * MILLISECOND
+      history.push({ type: 'answer', at, id, key, cost, accepted: false, reason, retryAt })
+    })
+    .on('departed', ({ id, key, cost, attempt, at: atMs }) => {
+      see(key, atMs)
+      history.push({ type: 'start', at, id, key, cost, attempt })
+    })
+    .on('failed', (job) => {
+      if (job.retryAt === undefined) end('failed')(job)
+      else giveBack(job, 'retry', job.retryAt)
+    })
+    .on('returned', (job) => giveBack(job, 'freeze', job.retryAt))
+    .on('completed', end('completed'))
+    .on('cancelled', end('cancelled'))
+    .on('expired', end('expired'))
+    .on('frozen', ({ key, at: atMs, until }) => {
+      see(key, atMs)
+      history.push({ type: 'freeze', at, key, until: until * MILLISECOND })
+    })
+    .on('paused', ({ key, at: atMs }) => {
+      see(key, atMs)
+      history.push({ type: 'pause', at, key })
+    })
+    .on('resumed', ({ key, at: atMs }) => {
+      see(key, atMs)
+      history.push({ type: 'resume', at, key })
+    })
+    .on('limit', ({ at: atMs }) => {
+      at = atMs * MILLISECOND
+      for (const key of limits.keys()) noteLimit(key)
+    })
+
+  return {
+    history,
+    audit: async () => void history.push({ type: 'audit', at, ...(await shaper.audit()) }),
+  }
+}
+
+/** As text; undefined for a key whose last rule was unset, which keeps the limit that it had. */
+function limitOf<Data, Result>(shaper: Shaper<Data, Result>, key: string): string | undefined {
+  try {
+    return shaper.limits.resolve(key).limit
+  } catch (error) {
+    if (isVelvetRopeError(error, 'no-limit')) return undefined
+    throw error
+  }
+}
