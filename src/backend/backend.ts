@@ -44,7 +44,7 @@ export interface Backend {
   waiting(): Iterable<BackendJob>
   /** Recounts every job by state. */
   audit(): Audit
-  /** Forgets buckets that are empty and whose `next` has passed; answers how many. */
+  /** Forgets buckets that are empty and whose `next` has passed, a bounded number at a time; answers how many. */
   forget(now: number): number
 
   /** When the next departure is due, if handlers are free; Infinity when nothing waits. */

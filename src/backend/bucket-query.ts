@@ -50,7 +50,11 @@ export function pageOf(views: Iterable<BucketView>, query: BucketQuery): BucketP
   const field = (descending ? query.sort.slice(1) : query.sort) as SortField
   const rank = (a: Place, b: Place) =>
     compare(a.value, b.value) * (descending ? -1 : 1) || compare(a.key, b.key)
-  const placed = [...filter(views, query)].map((view) => ({ view, key: view.key, value: view[field] ?? 0 }))
+  const placed = [...filter(views, query)].map((view) => ({
+    view,
+    key: view.key,
+    value: rankOf(view, field),
+  }))
   placed.sort(rank)
   const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
   const from = after === undefined ? 0 : placed.findIndex((place) => rank(place, after) > 0)
@@ -62,6 +66,12 @@ export function pageOf(views: Iterable<BucketView>, query: BucketQuery): BucketP
     total: placed.length,
     ...(isMore && { cursor: encodeCursor(last) }),
   }
+}
+
+/** What a view is sorted by. A wait grows while pages are turned; the time when it began does not. */
+function rankOf(view: BucketView, field: SortField): string | number {
+  if (field === 'oldestWaitMs') return -(view.waitingSince ?? Number.MAX_VALUE)
+  return view[field] ?? 0
 }
 
 interface Place {

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { isVelvetRopeError } from '../core/errors.ts'
+import { demoCommand } from './demo-command.ts'
 import { simulateCommand } from './simulate-command.ts'
 import { note } from './terminal.ts'
 import { verifyCommand } from './verify-command.ts'
@@ -28,7 +29,9 @@ const USAGE_ERRORS: ReadonlySet<string> = new Set([
 /** Runs the command line; the answer is the exit code, as far as no command has set one. */
 export async function runProgram(args: readonly string[]): Promise<number> {
   try {
-    await createProgram([simulateCommand(), verifyCommand()]).parseAsync(args, { from: 'user' })
+    await createProgram([demoCommand(), simulateCommand(), verifyCommand()]).parseAsync(args, {
+      from: 'user',
+    })
     return EXIT.ok
   } catch (error) {
     // Commander has said what it had to say.

@@ -28,14 +28,11 @@ export interface Bucket {
   paused: boolean
   /** Cost units that were admitted and have not departed: the line, and those who wait to be tried again. */
   waiting: number
-  /** The last slot that was reserved and its cost: where a change of limit counts from. */
-  lastSlot: number
+  /** The cost of the last slot that was reserved: what keeps `next` away from it. */
   lastCost: number
-  /** The same of the one before, which is the last again when the last is given back. */
-  previousSlot: number
-  previousCost: number
-  /** When the last handler really started. */
+  /** When the last handler really started, and its cost: where a change of limit counts from, if that is later. */
   lastStart: number
+  startedCost: number
 }
 
 /** One who waits: its cost, and, for a retry that backs off, the time before which it cannot depart. */
@@ -58,19 +55,20 @@ export interface AdmitRequest {
   readonly deadline: number
 }
 
+/** Microseconds: two steps of a double at the present epoch. */
+const ROUNDING = 0.5
+
 export function createBucket(limit: Limit): Bucket {
   return {
     limit,
     next: Number.NEGATIVE_INFINITY,
     carry: 0,
-    frozenUntil: Number.NEGATIVE_INFINITY,
+    frozenUntil: 0,
     paused: false,
     waiting: 0,
-    lastSlot: Number.NEGATIVE_INFINITY,
     lastCost: 0,
-    previousSlot: Number.NEGATIVE_INFINITY,
-    previousCost: 0,
     lastStart: Number.NEGATIVE_INFINITY,
+    startedCost: 0,
   }
 }
 
@@ -82,36 +80,36 @@ export function nextSlot(bucket: Bucket, now: number): number {
 /** Takes the next slot for one attempt; the departure after it stays `interval x cost` away. */
 export function reserve(bucket: Bucket, cost: number, now: number): number {
   const slot = nextSlot(bucket, now)
-  bucket.previousSlot = bucket.lastSlot
-  bucket.previousCost = bucket.lastCost
-  bucket.lastSlot = slot
   bucket.lastCost = cost
   setNext(bucket, slot, slot === bucket.next ? bucket.carry : 0)
   return slot
 }
 
 /** Gives the last slot back. If somebody reserved after it, it is burned, and the answer is false. */
-export function unreserve(bucket: Bucket, slot: number): boolean {
-  if (bucket.lastSlot !== slot || bucket.next < slot) return false
+export function unreserve(bucket: Bucket, slot: number, cost: number): boolean {
+  const isLast = Math.abs(bucket.next - (slot + bucket.limit.interval * cost)) <= ROUNDING
+  if (!isLast) return false
   bucket.next = slot
   bucket.carry = 0
-  bucket.lastSlot = bucket.previousSlot
-  bucket.lastCost = bucket.previousCost
+  bucket.lastCost = 0
   return true
 }
 
 /**
- * Reserves for a start that happens now, at a slot that was due. Up to the tolerance late, the slot stands and the
- * grid with it, so that the rate is kept. Later than that, the slot moves to now and the lost time is lost.
+ * Reserves for a start that happens now and was due at `due`. One who waited for a slot of the grid keeps it if the
+ * start is late by the tolerance at most, so that the rate is kept. Later than that, the slot moves to now and the
+ * lost time is lost. One who found the bucket idle had no slot to keep: the grid begins with the start.
  */
 export function reserveDue(bucket: Bucket, cost: number, due: number, now: number): number {
-  return reserve(bucket, cost, now - due <= bucket.limit.tolerance ? due : now)
+  const isOnGrid = due <= Math.max(bucket.next, bucket.frozenUntil)
+  return reserve(bucket, cost, isOnGrid && now - due <= bucket.limit.tolerance ? due : now)
 }
 
 /** The job whose slot came has started. */
 export function depart(bucket: Bucket, cost: number, now: number): void {
   bucket.waiting -= cost
   bucket.lastStart = now
+  bucket.startedCost = cost
 }
 
 /** A started job waits again, to be retried. It is never refused, and newcomers are until it has departed. */
@@ -162,9 +160,11 @@ export function freeze(bucket: Bucket, until: number): void {
  * its slot by more than the new tolerance forgives; then it counts from there. Lowering the capacity drops nobody.
  */
 export function changeLimit(bucket: Bucket, limit: Limit): void {
-  const from = Math.max(bucket.lastSlot, bucket.lastStart - limit.tolerance)
+  const fromSlot = bucket.next + (limit.interval - bucket.limit.interval) * bucket.lastCost
+  const fromStart = bucket.lastStart - limit.tolerance + limit.interval * bucket.startedCost
   bucket.limit = limit
-  setNext(bucket, from, 0)
+  bucket.next = Math.max(fromSlot, fromStart)
+  bucket.carry = 0
 }
 
 /** Nobody waits and nothing is remembered that still matters: the bucket may be forgotten. */

@@ -31,6 +31,7 @@ function checkValue(value: unknown, path: Path | undefined, depth: number): void
       `expected JSON data of at most ${DEEPEST} levels, got a deeper or circular one`,
     )
   }
+  if ('toJSON' in value && typeof value.toJSON === 'function') throw notJson(value, path)
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) {
       checkValue(value[index], { step: index, parent: path }, depth + 1)
@@ -39,7 +40,6 @@ function checkValue(value: unknown, path: Path | undefined, depth: number): void
   }
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) throw notJson(value, path)
-  if ('toJSON' in value && typeof value.toJSON === 'function') throw notJson(value, path)
   for (const [step, inner] of Object.entries(value)) {
     if (inner !== undefined) checkValue(inner, { step, parent: path }, depth + 1)
   }
@@ -52,7 +52,8 @@ function notJson(value: unknown, path: Path | undefined): InvalidDataError {
 
 function className(value: object): string {
   const name: unknown = value.constructor?.name
-  return typeof name === 'string' && name !== 'Object' ? `a ${name}` : 'an object with toJSON'
+  if (typeof name !== 'string' || name === 'Object' || name === 'Array') return 'an object with toJSON'
+  return `a ${name}`
 }
 
 function pathText(path: Path | undefined): string {

@@ -19,6 +19,9 @@ export class DueHeap<Entry extends Due> {
   #handles = new Int32Array(SMALLEST)
   /** Position by handle. */
   #positions = new Int32Array(SMALLEST)
+  /** By handle, when it was set: of two that are due at once, the one that was set first comes first. */
+  #order = new Float64Array(SMALLEST)
+  #sets = 0
   /** Entry by handle. */
   #entries: (Entry | undefined)[] = []
   #free: number[] = []
@@ -46,9 +49,11 @@ export class DueHeap<Entry extends Due> {
       if (this.#size === this.#due.length) this.#resize(this.#size * 2)
       entry.handle = this.#free.pop() ?? this.#entries.length
       this.#entries[entry.handle] = entry
+      this.#order[entry.handle] = this.#sets++
       this.#siftUp(this.#size++, due, entry.handle)
       return
     }
+    this.#order[entry.handle] = this.#sets++
     this.#place(this.#positions[entry.handle]!, due, entry.handle)
   }
 
@@ -64,14 +69,18 @@ export class DueHeap<Entry extends Due> {
     if (last === 0) this.#clear()
   }
 
-  /** Every entry, in no order. */
-  *[Symbol.iterator](): Generator<Entry> {
-    for (let position = 0; position < this.#size; position++) yield this.#entries[this.#handles[position]!]!
+  /** Every entry, the earliest first. */
+  inOrder(): Entry[] {
+    const handles = [...this.#handles.subarray(0, this.#size)]
+    const dueOf = (handle: number) => this.#due[this.#positions[handle]!]!
+    handles.sort((a, b) => dueOf(a) - dueOf(b) || this.#order[a]! - this.#order[b]!)
+    return handles.map((handle) => this.#entries[handle]!)
   }
 
   #place(position: number, due: number, handle: number): void {
     const parent = (position - 1) >> 2
-    if (position > 0 && due < this.#due[parent]!) this.#siftUp(position, due, handle)
+    if (position > 0 && this.#isBefore(due, handle, this.#due[parent]!, this.#handles[parent]!))
+      this.#siftUp(position, due, handle)
     else this.#siftDown(position, due, handle)
   }
 
@@ -80,7 +89,7 @@ export class DueHeap<Entry extends Due> {
     let position = from
     while (position > 0) {
       const parent = (position - 1) >> 2
-      if (due >= dues[parent]!) break
+      if (!this.#isBefore(due, handle, dues[parent]!, this.#handles[parent]!)) break
       this.#write(position, dues[parent]!, this.#handles[parent]!)
       position = parent
     }
@@ -99,16 +108,20 @@ export class DueHeap<Entry extends Due> {
       const end = Math.min(first + ARITY, size)
       for (let sibling = first + 1; sibling < end; sibling++) {
         const siblingDue = dues[sibling]!
-        if (siblingDue < earliest) {
+        if (this.#isBefore(siblingDue, this.#handles[sibling]!, earliest, this.#handles[child]!)) {
           earliest = siblingDue
           child = sibling
         }
       }
-      if (due <= earliest) break
+      if (!this.#isBefore(earliest, this.#handles[child]!, due, handle)) break
       this.#write(position, earliest, this.#handles[child]!)
       position = child
     }
     this.#write(position, due, handle)
+  }
+
+  #isBefore(due: number, handle: number, otherDue: number, otherHandle: number): boolean {
+    return due < otherDue || (due === otherDue && this.#order[handle]! < this.#order[otherHandle]!)
   }
 
   #write(position: number, due: number, handle: number): void {
@@ -121,6 +134,7 @@ export class DueHeap<Entry extends Due> {
     this.#due = extend(new Float64Array(length), this.#due)
     this.#handles = extend(new Int32Array(length), this.#handles)
     this.#positions = extend(new Int32Array(length), this.#positions)
+    this.#order = extend(new Float64Array(length), this.#order)
   }
 
   /** An empty heap keeps nothing of the size that it once had. */
@@ -129,6 +143,7 @@ export class DueHeap<Entry extends Due> {
     this.#due = new Float64Array(SMALLEST)
     this.#handles = new Int32Array(SMALLEST)
     this.#positions = new Int32Array(SMALLEST)
+    this.#order = new Float64Array(SMALLEST)
     this.#entries = []
     this.#free = []
   }

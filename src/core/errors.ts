@@ -159,6 +159,20 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
   'InvalidInputError',
 ])
 
+/** What was thrown, as an Error. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new NotAnErrorError(thrown)
+}
+
+/** The message of an error that somebody else made, who may have made it so that it cannot be read. */
+export function messageOf(error: Error): string {
+  try {
+    return String(error.message)
+  } catch {
+    return 'an error whose message cannot be read'
+  }
+}
+
 /** Quotes user text for a message: bounded, and with every control character escaped. */
 export function quote(text: string): string {
   const shown = text.length > 80 ? `${text.slice(0, 77)}...` : text

@@ -122,12 +122,13 @@ export interface BucketView {
   readonly running: number
   /** When the next job departs; absent when none waits, or when paused. */
   readonly nextDepartureAt?: number
-  /** How long the head of the line has waited; 0 when none waits. */
+  /** How long the one who has waited longest has waited, 0 when none waits; and since when. */
   readonly oldestWaitMs: number
+  readonly waitingSince?: number
   readonly frozenUntil?: number
   readonly paused: boolean
-  /** When a job was last admitted or departed. */
-  readonly lastUsedAt: number
+  /** When a job was last admitted or departed; absent when none was. */
+  readonly lastUsedAt?: number
 }
 
 export type BucketState = 'idle' | 'waiting' | 'full' | 'frozen' | 'paused'

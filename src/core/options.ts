@@ -14,9 +14,8 @@ export function parseOptions<Schema extends z.ZodObject>(
 ): Readonly<z.output<Schema>> {
   const result = schema.safeParse(input)
   if (result.success) return Object.freeze(result.data)
-  const known = Object.keys(schema.shape)
   const [issue] = result.error.issues
-  throw new InvalidOptionsError(`${what}: ${explain(issue!, input, known)}`)
+  throw new InvalidOptionsError(`${what}: ${explain(issue!, input, schema)}`)
 }
 
 /** The known word that a mistyped one most likely meant, if any is near. */
@@ -30,19 +29,53 @@ export function nearest(word: string, known: readonly string[]): string | undefi
     : undefined
 }
 
-function explain(issue: z.core.$ZodIssue, input: unknown, known: readonly string[]): string {
+function explain(issue: z.core.$ZodIssue, input: unknown, schema: z.core.$ZodType): string {
+  if (issue.code === 'invalid_union') return explain(nearestIssue(issue), input, schema)
+  const field = issue.path.join('.')
   if (issue.code === 'unrecognized_keys') {
     const key = issue.keys[0]!
-    const suggestion = issue.path.length === 0 ? nearest(key, known) : undefined
+    const known = fieldsAt(schema, issue.path)
+    const suggestion = nearest(key, known)
+    const where = field === '' ? '' : ` in ${field}`
     const hint = suggestion === undefined ? `known are ${known.join(', ')}` : `did you mean ${suggestion}?`
-    return `unknown option ${quote(key)}: ${issue.path.length === 0 ? hint : `in ${issue.path.join('.')}`}`
+    return `unknown option ${quote(key)}${where}: ${hint}`
   }
   const came = issue.path.reduce<unknown>(
     (value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key],
     input,
   )
-  const field = issue.path.length === 0 ? 'the options' : issue.path.join('.')
-  return `expected ${field} to be valid (${issue.message}), got: ${describe(came)}`
+  return `expected ${field === '' ? 'the options' : field} to be valid (${issue.message}), got: ${describe(came)}`
+}
+
+/** Of the forms that a value may have, the one that it fits best: where the fault lies deepest. */
+function nearestIssue(union: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue {
+  const candidates = union.errors.flatMap(([first]) => (first === undefined ? [] : [first]))
+  const best = candidates.reduce((deepest, issue) => (depthOf(issue) > depthOf(deepest) ? issue : deepest))
+  return { ...best, path: [...union.path, ...best.path] }
+}
+
+/** An unknown field counts as one step deeper than the object it stands in. */
+function depthOf(issue: z.core.$ZodIssue): number {
+  return issue.path.length + (issue.code === 'unrecognized_keys' ? 1 : 0)
+}
+
+/** The names of the fields of the object at `path`; none where the schema holds no single object there. */
+function fieldsAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
+  let at: unknown = schema
+  for (const key of path) at = shapeOf(at)?.[String(key)]
+  return Object.keys(shapeOf(at) ?? {})
+}
+
+/** Looks through defaults, optionals and unions for the object within. */
+function shapeOf(schema: unknown): Record<string, unknown> | undefined {
+  if (typeof schema !== 'object' || schema === null) return undefined
+  if ('shape' in schema) return schema.shape as Record<string, unknown>
+  const { def } = schema as { def?: { innerType?: unknown; options?: unknown[] } }
+  for (const inner of [def?.innerType, ...(def?.options ?? [])]) {
+    const shape = shapeOf(inner)
+    if (shape !== undefined) return shape
+  }
+  return undefined
 }
 
 /** Levenshtein's distance; words here are short, so one row at a time is plenty. */

@@ -14,8 +14,8 @@ export interface PlannedJob {
 
 /** The bursts of an account are played again after this long. */
 export const CYCLE = 2.5 * SECOND
-/** Jobs of one burst follow each other by less than this. */
-const CLOSE = 10 * MILLISECOND
+/** Jobs of one burst follow each other by less than this part of an interval. */
+const CLOSE = 0.25
 const SEED = 1986
 
 /** Every job of every producer, in the order of time; the same each time it is asked. */
@@ -26,7 +26,7 @@ export function planBursts(accounts: readonly Account[], cycles: number): Planne
       const times = Array.from({ length: cycles }, (_, cycle) =>
         account.bursts.flatMap(([atMs, jobs]) => {
           let at = cycle * CYCLE + atMs * MILLISECOND
-          return Array.from({ length: jobs }, () => (at += random() * CLOSE))
+          return Array.from({ length: jobs }, () => (at += random() * CLOSE * account.limit.interval))
         }),
       ).flat()
       return times.map((at, index) => ({ account, at, isLast: index === times.length - 1 }))

@@ -20,6 +20,12 @@ export class AccountLog {
     this.account = account
   }
 
+  /** When the jobs came that were not turned away. */
+  get admissions(): number[] {
+    const turnedAway = new Set(this.rejections.map(({ at }) => at))
+    return this.arrivals.filter((at) => !turnedAway.has(at))
+  }
+
   get accepted(): number {
     return this.arrivals.length - this.rejections.length
   }
@@ -36,12 +42,15 @@ export class AccountLog {
 /** What happened in one run: the bursts once, straight or behind the rope. */
 export class RunLog {
   readonly hasRope: boolean
-  readonly startedAt = monotonicNow()
+  readonly startedAt: number
   readonly accounts: readonly AccountLog[]
+  /** What went wrong, in whole sentences. */
+  readonly errors: string[] = []
   endedAt: number | undefined
 
-  constructor(hasRope: boolean, accounts: readonly Account[]) {
+  constructor(hasRope: boolean, accounts: readonly Account[], startedAt = monotonicNow()) {
     this.hasRope = hasRope
+    this.startedAt = startedAt
     this.accounts = accounts.map((account) => new AccountLog(account))
   }
 
@@ -53,7 +62,7 @@ export class RunLog {
     return this.accounts.reduce((sum, { refused }) => sum + refused, 0)
   }
 
-  end(): void {
-    this.endedAt = monotonicNow()
+  end(at = monotonicNow()): void {
+    this.endedAt = at
   }
 }

@@ -1,4 +1,6 @@
-import { NotAnErrorError } from '../core/errors.ts'
+import type { BackendJob } from '../backend/backend.ts'
+import { MILLISECOND } from '../core/duration.ts'
+import { toError } from '../core/errors.ts'
 import type { ShapedJob } from './shaped-job.ts'
 
 export type Handler<Data, Result> = (job: ShapedJob<Data>) => Promise<Result> | Result
@@ -10,15 +12,24 @@ export type Settled<Result> =
 /** A running attempt: settles once, by its handler or by whoever stops it, whichever is first. */
 export class Attempt<Data, Result> {
   readonly job: ShapedJob<Data>
-  /** When it will have taken too long; microseconds. */
-  readonly stopsAt: number
-  readonly #onSettled: (settled: Settled<Result>) => void
+  /** The same job as the backend knows it. */
+  readonly backendJob: BackendJob
+  readonly #onSettled: (attempt: Attempt<Data, Result>, settled: Settled<Result>) => void
   #isSettled = false
 
-  constructor(job: ShapedJob<Data>, stopsAt: number, onSettled: (settled: Settled<Result>) => void) {
+  constructor(
+    job: ShapedJob<Data>,
+    backendJob: BackendJob,
+    onSettled: (attempt: Attempt<Data, Result>, settled: Settled<Result>) => void,
+  ) {
     this.job = job
-    this.stopsAt = stopsAt
+    this.backendJob = backendJob
     this.#onSettled = onSettled
+  }
+
+  /** When it will have taken too long; microseconds. */
+  get stopsAt(): number {
+    return (this.job.departedAt + this.backendJob.settings.timeoutMs) * MILLISECOND
   }
 
   /** Calls the handler in this very tick. */
@@ -44,13 +55,13 @@ export class Attempt<Data, Result> {
   }
 
   #fail(thrown: unknown): void {
-    this.#settle({ ok: false, error: thrown instanceof Error ? thrown : new NotAnErrorError(thrown) })
+    this.#settle({ ok: false, error: toError(thrown) })
   }
 
   #settle(settled: Settled<Result>): void {
     if (this.#isSettled) return
     this.#isSettled = true
-    this.#onSettled(settled)
+    this.#onSettled(this, settled)
   }
 }
 

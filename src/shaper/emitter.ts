@@ -1,52 +1,84 @@
 import { EventEmitter } from 'node:events'
+import { toError } from '../core/errors.ts'
 import type { ShaperEvents } from '../core/events.ts'
 
 /**
- * Tells listeners what happened. A listener that throws harms neither the others' jobs nor the line: its error goes
- * to the `error` listeners, and where there is none it becomes a warning of the process.
+ * Tells listeners what happened, in the order in which it happened: what a listener sets off is told after what it is
+ * being told. A listener that throws harms neither the others nor the line: its error goes to the `error` listeners,
+ * and where there is none it becomes a warning of the process.
  */
 export class Emitter<Result> {
-  readonly #events = new EventEmitter()
+  /** Keeps the listeners; never asked to emit, because it would stop at the first that throws. */
+  readonly #listeners = new EventEmitter()
+  readonly #untold: (readonly [name: string, event: readonly unknown[]])[] = []
+  #holds = 0
 
   on<Name extends keyof ShaperEvents<Result>>(
     name: Name,
     listener: (...event: ShaperEvents<Result>[Name]) => void,
   ): void {
-    this.#events.on(name, listener)
+    this.#listeners.on(name, listener)
   }
 
   off<Name extends keyof ShaperEvents<Result>>(
     name: Name,
     listener: (...event: ShaperEvents<Result>[Name]) => void,
   ): void {
-    this.#events.off(name, listener)
+    this.#listeners.off(name, listener)
   }
 
   /** Whether it is worth making the event. */
   hears(name: keyof ShaperEvents<Result>): boolean {
-    return this.#events.listenerCount(name) > 0
+    return this.#listeners.listenerCount(name) > 0
   }
 
   emit<Name extends Exclude<keyof ShaperEvents<Result>, 'error'>>(
     name: Name,
     ...event: ShaperEvents<Result>[Name]
   ): void {
-    try {
-      this.#events.emit(name, ...event)
-    } catch (error) {
-      this.fail(error instanceof Error ? error : new Error(String(error)))
+    if (!this.hears(name)) return
+    this.#untold.push([name, event])
+    if (this.#holds === 0) this.#tell()
+  }
+
+  /** Nobody is told anything until as many calls of `release`. */
+  hold(): void {
+    this.#holds++
+  }
+
+  release(): void {
+    if (--this.#holds === 0) this.#tell()
+  }
+
+  #tell(): void {
+    this.#holds++
+    // The list grows while it is told.
+    for (const [name, event] of this.#untold) {
+      for (const listener of this.#listeners.listeners(name)) this.#call(listener, event)
+    }
+    this.#untold.length = 0
+    this.#holds--
+  }
+
+  /** An error that no promise can tell. */
+  fail(error: Error): void {
+    const listeners = this.#listeners.listeners('error')
+    if (listeners.length === 0) process.emitWarning(error)
+    for (const listener of listeners) {
+      try {
+        listener(error)
+      } catch (second) {
+        process.emitWarning(toError(second))
+      }
     }
   }
 
-  fail(error: Error): void {
-    if (!this.hears('error')) {
-      process.emitWarning(error)
-      return
-    }
+  // EventEmitter calls its listeners functions and no more.
+  #call(listener: CallableFunction, event: readonly unknown[]): void {
     try {
-      this.#events.emit('error', error)
-    } catch (second) {
-      process.emitWarning(second instanceof Error ? second : String(second))
+      listener(...event)
+    } catch (error) {
+      this.fail(toError(error))
     }
   }
 }

@@ -11,14 +11,19 @@ const milliseconds = z
 /** How long a failed job waits: `{ type: 'exponential', delayMs: 1_000 }`, or a number for a fixed delay. */
 const backoffSchema = z.union([
   milliseconds.transform((delayMs) => ({ type: 'fixed' as const, delayMs, maxDelayMs: delayMs, jitter: 0 })),
-  z.strictObject({
-    type: z.enum(['fixed', 'exponential']),
-    delayMs: milliseconds,
-    /** Where exponential growth ends. Default: one minute. */
-    maxDelayMs: milliseconds.default(60_000),
-    /** Share of the delay that is left to chance. Default: half. */
-    jitter: z.number().min(0).max(1).default(0.5),
-  }),
+  z
+    .strictObject({
+      type: z.enum(['fixed', 'exponential']),
+      delayMs: milliseconds,
+      /** Where exponential growth ends. Default: one minute, or `delayMs` if that is longer. */
+      maxDelayMs: milliseconds.optional(),
+      /** Share of the delay that is left to chance. Default: half. */
+      jitter: z.number().min(0).max(1).default(0.5),
+    })
+    .transform(({ maxDelayMs, ...backoff }) => ({
+      ...backoff,
+      maxDelayMs: maxDelayMs ?? Math.max(60_000, backoff.delayMs),
+    })),
 ])
 
 /** How often a job's handler may be started: 1 to 1,000. */
@@ -29,7 +34,7 @@ export const jobDefaultsSchema = z.strictObject({
   /** Default: 1, no retries. */
   attempts: attempts.default(1),
   /** Default: 1 s, doubling up to one minute, half of it random. */
-  backoff: backoffSchema.default({ type: 'exponential', delayMs: 1_000, maxDelayMs: 60_000, jitter: 0.5 }),
+  backoff: backoffSchema.prefault({ type: 'exponential', delayMs: 1_000 }),
   /** How long a handler may take before its attempt counts as failed. Default: ten minutes. */
   timeoutMs: milliseconds.default(600_000),
   /** How many ended jobs `job(id)` still knows, and whose ids are still refused to others. Default: 1,000. */
@@ -52,7 +57,7 @@ export const shaperOptionsSchema = z.strictObject({
 
 /** Options of `enqueue`. */
 export const enqueueOptionsSchema = z.strictObject({
-  /** Names the job: the same id, key, data and cost again gives the first answer again. Default: a random UUID. */
+  /** Names the job: the same id, key, data and cost again gives the first answer again. Default: 128 random bits in hexadecimal. */
   id: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,128}$/, 'letters, digits, _ and -, 1 to 128 of them')

@@ -1,7 +1,7 @@
 import type { JobRequest } from '../backend/backend.ts'
 import { encodeData } from '../core/data.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import { describe, InvalidOptionsError } from '../core/errors.ts'
+import { describe, InvalidOptionsError, isVelvetRopeError } from '../core/errors.ts'
 import type { JobSettings } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
@@ -39,8 +39,13 @@ export class RequestReader {
       throw new InvalidOptionsError(`enqueueMany: expected an array of requests, got: ${describe(requests)}`)
     }
     return requests.map((request: unknown, index) => {
-      const { key, data, ...options } = parseOptions(enqueueRequestSchema, request, `enqueueMany [${index}]`)
-      return this.read(key as string, data, options, now)
+      try {
+        const { key, data, ...options } = parseOptions(enqueueRequestSchema, request, 'request')
+        return this.read(key as string, data, options, now)
+      } catch (error) {
+        if (isVelvetRopeError(error)) error.message = `enqueueMany [${index}]: ${error.message}`
+        throw error
+      }
     })
   }
 

@@ -1,5 +1,4 @@
 import type { Clock } from '../core/clock.ts'
-import { MILLISECOND } from '../core/duration.ts'
 import { HandlerTimeoutError } from '../core/errors.ts'
 import type { Attempt } from './attempt.ts'
 
@@ -55,6 +54,6 @@ export class RunningAttempts<Data, Result> implements Iterable<Attempt<Data, Res
   }
 }
 
-function timeoutError<Data, Result>({ job, stopsAt }: Attempt<Data, Result>): HandlerTimeoutError {
-  return new HandlerTimeoutError(job.id, Math.round(stopsAt / MILLISECOND - job.departedAt))
+function timeoutError<Data, Result>({ job, backendJob }: Attempt<Data, Result>): HandlerTimeoutError {
+  return new HandlerTimeoutError(job.id, backendJob.settings.timeoutMs)
 }

@@ -16,10 +16,11 @@ export class ShapedJob<Data = unknown> {
   readonly waitedMs: number
   #abort: AbortController | undefined
 
-  constructor(job: BackendJob, startsAt: number) {
+  /** @internal */
+  constructor(job: BackendJob, data: Data, startsAt: number) {
     this.id = job.id
     this.key = job.key
-    this.data = JSON.parse(job.data)
+    this.data = data
     this.cost = job.cost
     this.attempt = job.attempt
     this.fence = job.fence

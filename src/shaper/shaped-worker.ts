@@ -2,7 +2,7 @@ import type { Backend, BackendJob, Outcome } from '../backend/backend.ts'
 import { backoffDelay } from '../core/backoff.ts'
 import type { Clock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import { type FreezeError, isVelvetRopeError, ShaperClosedError } from '../core/errors.ts'
+import { type FreezeError, isVelvetRopeError, messageOf, ShaperClosedError, toError } from '../core/errors.ts'
 import type { JobEvent } from '../core/events.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Receiver } from '../handoff/handoff.ts'
@@ -32,6 +32,7 @@ export class ShapedWorker<Data = unknown, Result = unknown> implements Receiver 
   readonly #attempts: RunningAttempts<Data, Result>
   readonly #waitingForIdle: (() => void)[] = []
   #isClosed = false
+  #isAbandoned = false
 
   /** @internal made by `shaper.work` */
   constructor(handler: Handler<Data, Result>, concurrency: number, ports: WorkerPorts<Result>) {
@@ -50,20 +51,22 @@ export class ShapedWorker<Data = unknown, Result = unknown> implements Receiver 
     return !this.#isClosed && this.#attempts.size < this.concurrency
   }
 
-  /** @internal Passes the gate and starts the handler, in one tick. */
+  /**
+   * @internal Passes the gate and starts the handler, in one tick. Nothing that takes time stands between the two:
+   * the data are read before, and listeners are told after, yet before they are told of what the handler set off.
+   */
   receive(job: BackendJob): void {
     const { gate, emitter } = this.#ports
+    const data: Data = JSON.parse(job.data)
+    emitter.hold()
     const { startsAt } = gate.pass(job)
-    const shaped = new ShapedJob<Data>(job, startsAt)
-    const stopsAt = startsAt + job.settings.timeoutMs * MILLISECOND
-    const attempt: Attempt<Data, Result> = new Attempt(shaped, stopsAt, (settled) =>
-      this.#finish(job, attempt, settled),
-    )
-    this.#attempts.add(attempt)
+    const attempt = new Attempt(new ShapedJob(job, data, startsAt), job, this.#onSettled)
     if (emitter.hears('departed')) {
-      emitter.emit('departed', { ...jobEvent(job, startsAt), waitedMs: shaped.waitedMs })
+      emitter.emit('departed', { ...jobEvent(job, startsAt), waitedMs: attempt.job.waitedMs })
     }
+    this.#attempts.add(attempt)
     attempt.start(this.#handler)
+    emitter.release()
   }
 
   /** Takes no more jobs, and resolves when the handlers that run have settled. Safe to call twice. */
@@ -78,10 +81,12 @@ export class ShapedWorker<Data = unknown, Result = unknown> implements Receiver 
 
   /** @internal Aborts what runs and counts it as failed, without waiting for handlers that do not listen. */
   abandon(): void {
+    this.#isAbandoned = true
     for (const attempt of this.#attempts) attempt.stop(new ShaperClosedError(this.#ports.name))
   }
 
-  #finish(job: BackendJob, attempt: Attempt<Data, Result>, settled: Settled<Result>): void {
+  readonly #onSettled = (attempt: Attempt<Data, Result>, settled: Settled<Result>): void => {
+    const { backendJob: job } = attempt
     const { backend, clock, emitter, onChange } = this.#ports
     this.#attempts.delete(attempt)
     const now = clock.now()
@@ -101,9 +106,10 @@ export class ShapedWorker<Data = unknown, Result = unknown> implements Receiver 
   #fail(job: BackendJob, error: Error, now: number): void {
     const { backend, emitter } = this.#ports
     const { attempts, backoff } = job.settings
-    const isLast = job.attempt >= attempts || isVelvetRopeError(error, 'closed')
+    const isLast = job.attempt >= attempts || this.#isAbandoned
+    const message = messageOf(error)
     const outcome: Outcome = isLast
-      ? { kind: 'failed', error: error.message }
+      ? { kind: 'failed', error: message }
       : {
           kind: 'retry',
           error: error.message,
@@ -132,7 +138,7 @@ export class ShapedWorker<Data = unknown, Result = unknown> implements Receiver 
     try {
       return JSON.stringify(result)
     } catch (error) {
-      this.#ports.emitter.fail(error instanceof Error ? error : new Error(String(error)))
+      this.#ports.emitter.fail(toError(error))
       return undefined
     }
   }
@@ -143,6 +149,9 @@ export function jobEvent({ id, key, cost, attempt }: BackendJob, now: number): J
   return { id, key, cost, attempt, at: now / MILLISECOND }
 }
 
+/** Also one of another copy of the package, if its number makes sense. */
 function isFreeze(error: Error): error is FreezeError {
-  return isVelvetRopeError(error, 'freeze') && 'forMs' in error && typeof error.forMs === 'number'
+  if (!isVelvetRopeError(error, 'freeze') || !('forMs' in error)) return false
+  const { forMs } = error
+  return typeof forMs === 'number' && Number.isFinite(forMs) && forMs > 0
 }

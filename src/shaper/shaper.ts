@@ -44,6 +44,7 @@ export class Shaper<Data = unknown, Result = unknown> {
   readonly #keepAlive = new KeepAlive()
   readonly #workers = new Set<ShapedWorker<Data, Result>>()
   #onDrained: (() => void) | undefined
+  #isClosing = false
   #closing: Promise<void> | undefined
 
   /** @throws InvalidOptionsError, InvalidLimitError or InvalidKeyError */
@@ -78,9 +79,8 @@ export class Shaper<Data = unknown, Result = unknown> {
     this.#assertOpen()
     const now = this.#clock.now()
     const request = this.#reader.read(key, data, input, now)
-    const admission = this.#orElseMakeRoom(this.#backend.admit(request, now), now, () =>
-      this.#backend.admit(request, this.#clock.now()),
-    )
+    let admission = this.#backend.admit(request, now)
+    if (this.#madeRoom(admission, now)) admission = this.#backend.admit(request, this.#clock.now())
     this.#tell(request, admission)
     this.#changed()
     return admission
@@ -93,19 +93,21 @@ export class Shaper<Data = unknown, Result = unknown> {
     // Whoever is due leaves first, so that their places are free for the newcomers.
     this.#scheduler.runOnce()
     const admissions = this.#backend.admitMany(read, this.#clock.now())
+    this.#emitter.hold()
     for (const [index, admission] of admissions.entries()) this.#tell(read[index]!, admission)
+    this.#emitter.release()
     this.#changed()
     return admissions
   }
 
   /** What `enqueue` would answer now; changes nothing. An accepted forecast has an empty id. */
   async forecast(key: string, cost = 1): Promise<Admission> {
+    this.#assertOpen()
     checkKey(key)
     parseOptions(options.enqueueOptionsSchema, { cost }, 'forecast')
     const now = this.#clock.now()
-    return this.#orElseMakeRoom(this.#backend.forecast(key, cost, now), now, () =>
-      this.#backend.forecast(key, cost, this.#clock.now()),
-    )
+    const admission = this.#backend.forecast(key, cost, now)
+    return this.#madeRoom(admission, now) ? this.#backend.forecast(key, cost, this.#clock.now()) : admission
   }
 
   /** Takes a waiting job out of its line; false when it is unknown or has departed. */
@@ -210,9 +212,11 @@ export class Shaper<Data = unknown, Result = unknown> {
    *
    * @throws InvalidOptionsError
    */
-  close(input: options.CloseOptions = {}): Promise<void> {
-    this.#closing ??= this.#close(parseOptions(options.closeOptionsSchema, input, 'close').drainMs)
-    return this.#closing
+  async close(input: options.CloseOptions = {}): Promise<void> {
+    const { drainMs } = parseOptions(options.closeOptionsSchema, input, 'close')
+    this.#isClosing = true
+    this.#closing ??= this.#close(drainMs)
+    await this.#closing
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -227,7 +231,7 @@ export class Shaper<Data = unknown, Result = unknown> {
     await Promise.all([...this.#workers].map((worker) => worker.close()))
     // A handler that failed meanwhile may have put its job back into the line.
     this.#cancelWaiting()
-    this.#keepAlive.release()
+    this.#keepAlive.set(false)
   }
 
   /** Resolves when no job is alive, or after `drainMs`. */
@@ -245,17 +249,17 @@ export class Shaper<Data = unknown, Result = unknown> {
 
   #cancelWaiting(): void {
     const now = this.#clock.now()
-    for (const job of [...this.#backend.waiting()]) {
-      this.#backend.cancel(job.id, now)
-      this.#emitter.emit('cancelled', jobEvent(job, now))
+    for (const { id } of [...this.#backend.waiting()]) {
+      const job = this.#backend.cancel(id, now)
+      if (job !== undefined) this.#emitter.emit('cancelled', jobEvent(job, now))
     }
   }
 
-  /** A refusal is judged once more when somebody is due: whoever is about to depart makes room first. */
-  #orElseMakeRoom(first: Admission, now: number, judgeAgain: () => Admission): Admission {
-    if (first.accepted || this.#backend.nextDeparture() > now) return first
+  /** After a refusal while somebody is due: lets him depart first, so that the same may be asked once more. */
+  #madeRoom(admission: Admission, now: number): boolean {
+    if (admission.accepted || this.#backend.nextDeparture() > now) return false
     this.#scheduler.runOnce()
-    return judgeAgain()
+    return true
   }
 
   #tell(request: JobRequest, admission: Admission): void {
@@ -276,6 +280,6 @@ export class Shaper<Data = unknown, Result = unknown> {
   }
 
   #assertOpen(): void {
-    if (this.#closing !== undefined) throw new ShaperClosedError(this.name)
+    if (this.#isClosing) throw new ShaperClosedError(this.name)
   }
 }

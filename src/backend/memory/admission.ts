@@ -19,7 +19,7 @@ export function rejected(
   now: number,
 ): Rejected {
   const retryAfterMs = Math.max(1, Math.ceil((verdict.retryAt - now) / MILLISECOND - ROUNDING_MS))
-  const { waiting, limit } = bucket.core
+  const { waiting, limit } = bucket
   const { capacity } = limit
   return { accepted: false, reason: verdict.reason, key: bucket.key, retryAfterMs, waiting, capacity }
 }

@@ -29,8 +29,8 @@ export class Agenda {
   arm(bucket: MemoryBucket, from = Number.NEGATIVE_INFINITY): void {
     const due = bucket.nextDeparture(from)
     if (due !== Number.POSITIVE_INFINITY) place(bucket, this.#departures, due)
-    else if (bucket.jobs > 0 || bucket.running > 0 || bucket.core.paused) place(bucket, undefined)
-    else place(bucket, this.#forgettable, nextSlot(bucket.core, from))
+    else if (bucket.jobs > 0 || bucket.running > 0 || bucket.paused) place(bucket, undefined)
+    else place(bucket, this.#forgettable, nextSlot(bucket, from))
   }
 
   /** The bucket whose departure is due first, if it is due by `now`. */
@@ -54,7 +54,7 @@ export class Agenda {
   /** A start within the tolerance is on time, also at the last moment. */
   watch(job: JobRecord): void {
     if (job.deadline === undefined) return
-    this.#deadlines.set(job.deadline, job.deadline.at + job.bucket.core.limit.tolerance + 1)
+    this.#deadlines.set(job.deadline, job.deadline.at + job.bucket.limit.tolerance + 1)
   }
 
   unwatch(job: JobRecord): void {

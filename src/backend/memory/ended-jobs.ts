@@ -2,6 +2,7 @@ import type { JobRecord } from './job-record.ts'
 
 /** The last jobs that ended, so that their fate can be asked for; the oldest makes room for the newest. */
 export class EndedJobs {
+  readonly #byId = new Map<string, JobRecord>()
   readonly #ring: JobRecord[] = []
   readonly #keep: number
   #oldest = 0
@@ -10,16 +11,19 @@ export class EndedJobs {
     this.#keep = keep
   }
 
-  /** Keeps the job, and answers the one that is no longer kept. */
-  add(job: JobRecord): JobRecord | undefined {
-    if (this.#keep === 0) return job
-    if (this.#ring.length < this.#keep) {
+  get(id: string): JobRecord | undefined {
+    return this.#byId.get(id)
+  }
+
+  add(job: JobRecord): void {
+    if (this.#keep === 0) return
+    if (this.#ring.length === this.#keep) {
+      this.#byId.delete(this.#ring[this.#oldest]!.id)
+      this.#ring[this.#oldest] = job
+      this.#oldest = (this.#oldest + 1) % this.#keep
+    } else {
       this.#ring.push(job)
-      return undefined
     }
-    const forgotten = this.#ring[this.#oldest]
-    this.#ring[this.#oldest] = job
-    this.#oldest = (this.#oldest + 1) % this.#keep
-    return forgotten
+    this.#byId.set(job.id, job)
   }
 }

@@ -16,6 +16,8 @@ export interface Deadline extends Due {
 /** All that is kept of one job, from its admission until it is forgotten. Times are microseconds. */
 export class JobRecord implements BackendJob, Waiting, Standing, Due {
   readonly id: string
+  /** Where it stands among the live jobs; undefined for one that its producer named. */
+  readonly slot: number | undefined
   readonly bucket: MemoryBucket
   readonly data: string
   readonly cost: number
@@ -27,7 +29,7 @@ export class JobRecord implements BackendJob, Waiting, Standing, Due {
   #state: JobState = 'waiting'
   attempt = 0
   fence = 0
-  /** Before this a retry does not depart. (Undefined until then, like the times below: a number takes room.) */
+  /** Before this a retry does not depart; undefined for one that has not failed. (A number would take room.) */
   readyAt: number | undefined = undefined
   departedAt: number | undefined = undefined
   endedAt: number | undefined = undefined
@@ -37,8 +39,9 @@ export class JobRecord implements BackendJob, Waiting, Standing, Due {
   place = -1
   handle = -1
 
-  constructor(id: string, bucket: MemoryBucket, request: JobRequest, now: number) {
+  constructor(id: string, slot: number | undefined, bucket: MemoryBucket, request: JobRequest, now: number) {
     this.id = id
+    this.slot = slot
     this.bucket = bucket
     this.data = request.data
     this.cost = request.cost

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import * as bucketCore from '../../core/bucket.ts'
 import type { Audit } from '../../core/conformance/history.ts'
 import { IdConflictError, NoLimitError } from '../../core/errors.ts'
@@ -10,13 +9,17 @@ import { accepted, rejected } from './admission.ts'
 import { Agenda } from './agenda.ts'
 import { EndedJobs } from './ended-jobs.ts'
 import { JobRecord } from './job-record.ts'
+import { idOfSlot, LiveJobs } from './live-jobs.ts'
 import { MemoryBucket } from './memory-bucket.ts'
+
+/** Buckets forgotten in one call, so that a million that end together hold nobody up. */
+const MOST_FORGOTTEN = 1_000
 
 /** The lines of one process: the live buckets by key, their jobs by id, and the agenda of what is due when. */
 export class MemoryBackend implements Backend {
   readonly #rules: RuleBook
   readonly #buckets = new Map<string, MemoryBucket>()
-  readonly #jobs = new Map<string, JobRecord>()
+  readonly #jobs = new LiveJobs()
   readonly #agenda = new Agenda()
   readonly #ended: EndedJobs
   #admittedCount = 0
@@ -34,17 +37,17 @@ export class MemoryBackend implements Backend {
 
   admit(request: JobRequest, now: number): Admission {
     const known = this.#known(request)
-    if (known !== undefined) return { ...known.told!, replayed: true }
+    if (known?.told !== undefined) return { ...known.told, replayed: true }
     const bucket = this.#findOpen(request.key)
-    const verdict = bucketCore.admit(bucket.core, request, now, bucket.line())
+    const verdict = bucketCore.admit(bucket, request, now, bucket.line())
     if (!verdict.accepted) return rejected(verdict, bucket, now)
-    const job = new JobRecord(request.id ?? randomUUID(), bucket, request, now)
+    const slot = request.id === undefined ? this.#jobs.takeSlot() : undefined
+    const job = new JobRecord(request.id ?? idOfSlot(slot!), slot, bucket, request, now)
     this.#keep(bucket)
-    this.#jobs.set(job.id, job)
+    this.#jobs.add(job)
     this.#admittedCount++
     const hadLine = bucket.hasLine
     bucket.join(job)
-    bucket.lastUsedAt = now
     if (!hadLine) this.#agenda.arm(bucket, now)
     this.#agenda.watch(job)
     const admission = accepted(job.id, bucket, verdict.departsAt, now)
@@ -67,7 +70,7 @@ export class MemoryBackend implements Backend {
   forecast(key: string, cost: number, now: number): Admission {
     const bucket = this.#findOpen(key)
     const request = { cost, deadline: Number.POSITIVE_INFINITY }
-    const verdict = bucketCore.judge(bucket.core, request, now, bucket.line())
+    const verdict = bucketCore.judge(bucket, request, now, bucket.line())
     if (!verdict.accepted) return rejected(verdict, bucket, now)
     const admission = accepted('', bucket, verdict.departsAt, now)
     return { ...admission, position: admission.position + 1 }
@@ -92,7 +95,7 @@ export class MemoryBackend implements Backend {
   claim(now: number): JobRecord | undefined {
     const bucket = this.#agenda.dueBucket(now)
     if (bucket === undefined) return undefined
-    const job = bucket.next(now)
+    const job = bucket.takeNext(now)
     job.become('handed')
     this.#agenda.unwatch(job)
     return job
@@ -101,19 +104,19 @@ export class MemoryBackend implements Backend {
   gate(job: JobRecord, now: number): number {
     const { bucket, cost } = job
     job.become('running')
-    const slot = bucketCore.reserveDue(bucket.core, cost, this.#agenda.slotOf(bucket), now)
-    bucketCore.depart(bucket.core, cost, now)
+    const slot = bucketCore.reserveDue(bucket, cost, this.#agenda.slotOf(bucket), now)
+    bucketCore.depart(bucket, cost, now)
     job.attempt++
     job.fence = ++this.#fence
     job.departedAt = now
     bucket.running++
-    bucket.lastUsedAt = now
     this.#agenda.arm(bucket)
     return slot
   }
 
   finish(job: JobRecord, outcome: Outcome, now: number): void {
     const { bucket } = job
+    const { hasLine } = bucket
     bucket.running--
     if (outcome.kind === 'completed') {
       job.result = outcome.result
@@ -124,7 +127,7 @@ export class MemoryBackend implements Backend {
     } else {
       job.become('retrying')
       job.readyAt = outcome.readyAt
-      bucketCore.returnToLine(bucket.core, job.cost)
+      bucketCore.returnToLine(bucket, job.cost)
       if (outcome.kind === 'freeze') {
         job.attempt--
         bucket.rejoinFirst(job)
@@ -134,20 +137,20 @@ export class MemoryBackend implements Backend {
       }
       this.#agenda.watch(job)
     }
-    if (!bucket.hasLine) this.#agenda.arm(bucket)
+    if (!hasLine) this.#agenda.arm(bucket)
   }
 
   freeze(key: string, until: number, _now: number): number {
     const bucket = this.#find(key)
-    bucketCore.freeze(bucket.core, until)
+    bucketCore.freeze(bucket, until)
     this.#keep(bucket)
     this.#agenda.arm(bucket)
-    return bucket.core.frozenUntil
+    return bucket.frozenUntil
   }
 
   pause(key: string, _now: number): void {
     const bucket = this.#find(key)
-    bucket.core.paused = true
+    bucket.paused = true
     this.#keep(bucket)
     this.#agenda.arm(bucket)
   }
@@ -155,7 +158,7 @@ export class MemoryBackend implements Backend {
   resume(key: string, now: number): void {
     const bucket = this.#buckets.get(key)
     if (bucket === undefined) return
-    bucket.core.paused = false
+    bucket.paused = false
     this.#agenda.arm(bucket, now)
   }
 
@@ -179,7 +182,7 @@ export class MemoryBackend implements Backend {
   }
 
   job(id: string): JobView | undefined {
-    return this.#jobs.get(id)?.view()
+    return this.#job(id)?.view()
   }
 
   inspect(key: string, now: number): BucketView | undefined {
@@ -192,18 +195,17 @@ export class MemoryBackend implements Backend {
 
   audit(): Audit {
     const count = { waiting: 0, handed: 0, running: 0, retrying: 0 }
-    for (const { state } of this.#jobs.values()) if (!isEnded(state)) count[state]++
+    for (const { state } of this.#jobs) if (!isEnded(state)) count[state]++
     return { admitted: this.#admittedCount, ...count, ended: this.#endedCount }
   }
 
   forget(now: number): number {
-    let forgotten = 0
-    for (;;) {
+    for (let forgotten = 0; forgotten < MOST_FORGOTTEN; forgotten++) {
       const bucket = this.#agenda.takeForgettable(now)
       if (bucket === undefined) return forgotten
       this.#buckets.delete(bucket.key)
-      forgotten++
     }
+    return MOST_FORGOTTEN
   }
 
   nextDeparture(): number {
@@ -216,14 +218,20 @@ export class MemoryBackend implements Backend {
 
   /** Every job that waits. */
   *waiting(): Generator<JobRecord> {
-    for (const bucket of this.#buckets.values()) yield* bucket.waiting()
+    for (const bucket of this.#buckets.values()) yield* bucket.inOrder()
   }
 
   /** The job that was admitted under the id of this request, if it is the same. */
   #known(request: JobRequest): JobRecord | undefined {
-    const job = request.id === undefined ? undefined : this.#jobs.get(request.id)
-    if (job !== undefined && !isSameRequest(job, request)) throw new IdConflictError(job.id)
+    const job = request.id === undefined ? undefined : this.#job(request.id)
+    // Nobody was told an answer under an id that we gave, so nobody can ask for it again.
+    if (job !== undefined && (job.told === undefined || !isSameRequest(job, request)))
+      throw new IdConflictError(job.id)
     return job
+  }
+
+  #job(id: string): JobRecord | undefined {
+    return this.#jobs.get(id) ?? this.#ended.get(id)
   }
 
   /** The live bucket of the key, or a new one that nobody knows yet. */
@@ -247,7 +255,7 @@ export class MemoryBackend implements Backend {
   #endWaiting(job: JobRecord, state: 'cancelled' | 'expired', now: number): void {
     const { bucket } = job
     bucket.leave(job)
-    bucketCore.leave(bucket.core, job.cost)
+    bucketCore.leave(bucket, job.cost)
     this.#end(job, state, now)
     if (!bucket.hasLine) this.#agenda.arm(bucket)
   }
@@ -256,8 +264,8 @@ export class MemoryBackend implements Backend {
     job.end(state, now)
     this.#endedCount++
     this.#agenda.unwatch(job)
-    const forgotten = this.#ended.add(job)
-    if (forgotten !== undefined) this.#jobs.delete(forgotten.id)
+    this.#jobs.delete(job)
+    this.#ended.add(job)
   }
 
   /** A bucket that no rule governs any more keeps its limit for those who wait; newcomers are refused. */
@@ -265,10 +273,9 @@ export class MemoryBackend implements Backend {
     for (const bucket of this.#buckets.values()) {
       const rule = this.#rules.find(bucket.key)
       bucket.isGoverned = rule !== undefined
-      if (rule === undefined || (rule.limit === bucket.core.limit && rule.pattern === bucket.pattern))
-        continue
+      if (rule === undefined || (rule.limit === bucket.limit && rule.pattern === bucket.pattern)) continue
       bucket.pattern = rule.pattern
-      bucketCore.changeLimit(bucket.core, rule.limit)
+      bucketCore.changeLimit(bucket, rule.limit)
       this.#agenda.arm(bucket)
     }
   }

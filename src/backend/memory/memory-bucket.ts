@@ -1,34 +1,47 @@
-import { type Bucket, createBucket, nextSlot, type Waiting } from '../../core/bucket.ts'
+import { type Bucket, nextSlot, type Waiting } from '../../core/bucket.ts'
 import { type Due, DueHeap } from '../../core/due-heap.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import type { BucketState, BucketView } from '../../core/job.ts'
-import { formatLimit } from '../../core/limit.ts'
+import { formatLimit, type Limit } from '../../core/limit.ts'
 import type { Rule } from '../../core/rule-book.ts'
 import type { JobRecord } from './job-record.ts'
 import { Line } from './line.ts'
 
-/** A live bucket: the core's numbers, its line, and those of its jobs that wait to be tried again. */
-export class MemoryBucket implements Due {
+/**
+ * A live bucket: the numbers of the core, its line, and those of its jobs that wait to be tried again. One object for
+ * all of it: with a million of them, every further one costs the collector and the cache.
+ */
+export class MemoryBucket implements Bucket, Due {
   readonly key: string
-  readonly core: Bucket
   pattern: string
+  limit: Limit
+  next = Number.NEGATIVE_INFINITY
+  carry = 0
+  frozenUntil = 0
+  paused = false
+  waiting = 0
+  lastCost = 0
+  lastStart = Number.NEGATIVE_INFINITY
+  startedCost = 0
+  running = 0
   /** The heap that it stands in, of departures or of buckets to forget, and its handle there. */
   heap: DueHeap<MemoryBucket> | undefined = undefined
   handle = -1
-  running = 0
   /** Whether the backend knows it, and whether a rule still governs it. */
   isKept = false
   isGoverned = true
-  lastUsedAt = Number.NEGATIVE_INFINITY
   readonly #line = new Line<JobRecord>()
+  /** Those whose attempt failed, by the time when they may be tried again. */
   #retries: DueHeap<JobRecord> | undefined = undefined
+  /** Those whom a freeze gave back, in the order in which they had departed. */
+  #givenBack: DueHeap<JobRecord> | undefined = undefined
   /** A retry departed last, so that the line has the next slot. */
   #isLinesTurn = false
 
   constructor(key: string, rule: Rule) {
     this.key = key
     this.pattern = rule.pattern
-    this.core = createBucket(rule.limit)
+    this.limit = rule.limit
   }
 
   /** Jobs that wait, in the line or to be tried again. */
@@ -37,7 +50,7 @@ export class MemoryBucket implements Due {
   }
 
   get retrying(): number {
-    return this.#retries?.size ?? 0
+    return (this.#retries?.size ?? 0) + (this.#givenBack?.size ?? 0)
   }
 
   join(job: JobRecord): void {
@@ -52,71 +65,72 @@ export class MemoryBucket implements Due {
 
   /** One that a freeze gave back goes before everyone else, for it was at the head already. */
   rejoinFirst(job: JobRecord): void {
-    this.rejoin(job)
-    this.#isLinesTurn = false
+    job.readyAt = undefined
+    this.#givenBack ??= new DueHeap()
+    this.#givenBack.set(job, job.fence)
   }
 
   leave(job: JobRecord): void {
-    if (job.state === 'retrying') this.#leaveRetries(job)
+    if (job.state === 'retrying') this.#leaveReturned(job)
     else this.#line.leave(job)
   }
 
-  /** Whether new jobs wait, as against jobs to be tried again. */
+  /** Whether somebody waits who may depart with the next slot, whenever that is. */
   get hasLine(): boolean {
-    return this.#line.size > 0
+    return this.#line.size > 0 || this.#givenBack !== undefined
   }
 
   /** The slot, not before `from`, of the next departure; Infinity when nobody may depart. */
   nextDeparture(from: number): number {
-    if (this.jobs === 0 || this.core.paused) return Number.POSITIVE_INFINITY
-    const slot = nextSlot(this.core, from)
-    return this.#line.size > 0 ? slot : Math.max(slot, this.#retries!.earliest)
+    if (this.jobs === 0 || this.paused) return Number.POSITIVE_INFINITY
+    const slot = nextSlot(this, from)
+    return this.hasLine ? slot : Math.max(slot, this.#retries!.earliest)
   }
 
   /**
    * Takes out the job that departs now. Retries go before new jobs, but have at most every second slot while new
    * jobs wait: a job that always fails cannot starve its bucket.
    */
-  next(now: number): JobRecord {
-    const retry = this.#retries?.peek()
-    const isReady = retry !== undefined && retry.readyAt! <= now
-    if (!isReady || (this.#isLinesTurn && this.#line.size > 0)) {
+  takeNext(now: number): JobRecord {
+    const returned = this.#givenBack?.peek() ?? this.#readyRetry(now)
+    if (returned === undefined) {
       this.#isLinesTurn = false
       return this.#line.next()!
     }
-    this.#leaveRetries(retry)
-    this.#isLinesTurn = true
-    return retry
+    if (returned.readyAt !== undefined) this.#isLinesTurn = true
+    this.#leaveReturned(returned)
+    return returned
   }
 
   /** Everyone who waits, in the order in which they depart as far as is known. */
-  *waiting(): Generator<JobRecord> {
-    const retries = [...(this.#retries ?? [])].sort((a, b) => a.readyAt! - b.readyAt!)
+  *inOrder(): Generator<JobRecord> {
+    yield* byDue(this.#givenBack)
+    const retries = byDue(this.#retries)
     let isLinesTurn = this.#isLinesTurn
-    let slot = nextSlot(this.core, Number.NEGATIVE_INFINITY)
+    let slot = nextSlot(this, Number.NEGATIVE_INFINITY)
     let next = 0
     for (const job of this.#line) {
       const retry = retries[next]
       if (!isLinesTurn && retry !== undefined && retry.readyAt! <= slot) {
         yield retry
-        slot += this.core.limit.interval * retry.cost
+        slot += this.limit.interval * retry.cost
         next++
       }
       isLinesTurn = false
       yield job
-      slot += this.core.limit.interval * job.cost
+      slot += this.limit.interval * job.cost
     }
     yield* retries.slice(next)
   }
 
   /** The same as the core's verdict needs it; without retries, the line itself. */
   line(): Iterable<Waiting> {
-    return this.#retries === undefined ? this.#line : this.waiting()
+    return this.retrying === 0 ? this.#line : this.inOrder()
   }
 
   positionOf(job: JobRecord): number {
     let position = 0
-    for (const waiting of this.waiting()) {
+    for (const waiting of this.inOrder()) {
       position++
       if (waiting === job) break
     }
@@ -124,43 +138,53 @@ export class MemoryBucket implements Due {
   }
 
   view(now: number): BucketView {
-    const { core } = this
     const next = this.nextDeparture(now)
-    const isFrozen = core.frozenUntil > now
+    const isFrozen = this.frozenUntil > now
+    const admissions = [...this.inOrder()].map(({ admittedAt }) => admittedAt)
+    const since = Math.min(...admissions)
+    const lastUse = Math.max(this.lastStart, ...admissions)
     return {
       key: this.key,
       pattern: this.pattern,
-      limit: formatLimit(core.limit),
+      limit: formatLimit(this.limit),
       state: this.#stateAt(now),
-      waiting: core.waiting,
-      capacity: core.limit.capacity,
-      fill: core.waiting / core.limit.capacity,
+      waiting: this.waiting,
+      capacity: this.limit.capacity,
+      fill: this.waiting / this.limit.capacity,
       jobs: this.#line.size,
       retrying: this.retrying,
       running: this.running,
       ...(Number.isFinite(next) && { nextDepartureAt: next / MILLISECOND }),
-      oldestWaitMs: this.#oldestWait(now) / MILLISECOND,
-      ...(isFrozen && { frozenUntil: core.frozenUntil / MILLISECOND }),
-      paused: core.paused,
-      lastUsedAt: this.lastUsedAt / MILLISECOND,
+      oldestWaitMs: Math.max(0, now - since) / MILLISECOND,
+      ...(Number.isFinite(since) && { waitingSince: since / MILLISECOND }),
+      ...(isFrozen && { frozenUntil: this.frozenUntil / MILLISECOND }),
+      paused: this.paused,
+      ...(Number.isFinite(lastUse) && { lastUsedAt: lastUse / MILLISECOND }),
     }
   }
 
   #stateAt(now: number): BucketState {
-    if (this.core.paused) return 'paused'
-    if (this.core.frozenUntil > now) return 'frozen'
-    if (this.core.waiting === 0) return 'idle'
-    return this.core.waiting >= this.core.limit.capacity ? 'full' : 'waiting'
+    if (this.paused) return 'paused'
+    if (this.frozenUntil > now) return 'frozen'
+    if (this.waiting === 0) return 'idle'
+    return this.waiting >= this.limit.capacity ? 'full' : 'waiting'
   }
 
-  #oldestWait(now: number): number {
-    let oldest = this.#line.first()?.admittedAt ?? now
-    for (const retry of this.#retries ?? []) oldest = Math.min(oldest, retry.admittedAt)
-    return now - oldest
+  #readyRetry(now: number): JobRecord | undefined {
+    if (this.#isLinesTurn && this.#line.size > 0) return undefined
+    return this.#retries !== undefined && this.#retries.earliest <= now ? this.#retries.peek() : undefined
   }
 
-  #leaveRetries(job: JobRecord): void {
-    this.#retries!.remove(job)
-    if (this.#retries!.size === 0) this.#retries = undefined
+  #leaveReturned(job: JobRecord): void {
+    const isRetry = job.readyAt !== undefined
+    const heap = isRetry ? this.#retries! : this.#givenBack!
+    heap.remove(job)
+    if (heap.size > 0) return
+    if (isRetry) this.#retries = undefined
+    else this.#givenBack = undefined
   }
+}
+
+function byDue(heap: DueHeap<JobRecord> | undefined): JobRecord[] {
+  return heap === undefined ? [] : heap.inOrder()
 }

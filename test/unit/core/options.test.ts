@@ -17,7 +17,10 @@ test('options are read once, with defaults, and frozen', () => {
 test.each([
   [{ atempts: 2 }, 'enqueue: unknown option "atempts": did you mean attempts?'],
   [{ zzzzzzzzzzzz: 2 }, 'enqueue: unknown option "zzzzzzzzzzzz": known are attempts, backoff'],
-  [{ backoff: { delayMs: 1, delay: 1 } }, 'enqueue: unknown option "delay": in backoff'],
+  [
+    { backoff: { delayMs: 1, delay: 1 } },
+    'enqueue: unknown option "delay" in backoff: did you mean delayMs?',
+  ],
   [{ attempts: 0 }, /^enqueue: expected attempts to be valid \(.+\), got: 0$/],
   [{ attempts: Number.NaN }, 'got: NaN'],
   [{ backoff: { delayMs: '5' } }, /expected backoff\.delayMs to be valid \(.+\), got: "5" \(string\)/],

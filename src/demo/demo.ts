@@ -1,0 +1,66 @@
+import type { Breach } from '../core/conformance.ts'
+import { systemClock } from '../gate/precise-wait.ts'
+import type { Account } from './account.ts'
+import { ApiClient } from './api-client.ts'
+import { runBehindRope } from './behind-rope.ts'
+import { planBursts, waitUntil } from './bursts.ts'
+import { RunLog } from './run-log.ts'
+import { StrictApi } from './strict-api.ts'
+import { runWithoutRope } from './without-rope.ts'
+
+export interface DemoOptions {
+  readonly accounts: readonly Account[]
+  /** How often the bursts are played. */
+  readonly cycles: number
+  /** The part of its interval by which the API lets an account's calls be too close. */
+  readonly slack: number
+}
+
+/** Watches the demo while it runs. */
+export interface DemoView {
+  /** A run begins; `isQuiet` tells when watching disturbs no call. */
+  begin(log: RunLog, isQuiet: () => boolean): void
+  /** Nothing more will happen. */
+  end(): void
+}
+
+export interface DemoResult {
+  readonly without: RunLog
+  readonly behind: RunLog
+  /** Every breach of a law behind the rope. */
+  readonly breaches: readonly Breach[]
+}
+
+/** The same bursts twice at the same strict API: straight, then behind the rope. */
+export async function runDemo({ accounts, cycles, slack }: DemoOptions, view: DemoView): Promise<DemoResult> {
+  const plan = planBursts(accounts, cycles)
+  let log: RunLog | undefined
+  const api = await StrictApi.listen({
+    accounts,
+    slack,
+    onCall: (call) => void log?.of(call.key).calls.push(call),
+  })
+  const client = new ApiClient(api.port)
+  const begin = (hasRope: boolean): RunLog => {
+    log = new RunLog(hasRope, accounts)
+    view.begin(log, () => client.underWay === 0)
+    return log
+  }
+  try {
+    await client.warmUp()
+    const without = begin(false)
+    await runWithoutRope(plan, client, without)
+    without.end()
+    // Until the last call without the rope is too long ago to matter.
+    const longest = Math.max(...accounts.map(({ limit }) => limit.interval))
+    await waitUntil(systemClock.now() + longest * (1 - slack))
+    const behind = begin(true)
+    const breaches = await runBehindRope(plan, client, behind)
+    behind.end()
+    return { without, behind, breaches }
+  } finally {
+    view.end()
+    client.close()
+    await api.close()
+  }
+}

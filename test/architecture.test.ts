@@ -1,0 +1,207 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
+import { dirname, join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** Data flows down this list; an import points only upwards in it. */
+const LAYERS = [
+  'core',
+  'backend',
+  'gate',
+  'handoff',
+  'scheduler',
+  'shaper',
+  'testing',
+  'simulate',
+  'demo',
+  'http',
+  'dashboard',
+  'telemetry',
+  'cli',
+  'workers',
+]
+/** What users import: these show what the layers hold, and no layer imports them. */
+const ENTRIES: Readonly<Record<string, string>> = { 'src/index.ts': 'shaper', 'src/testing.ts': 'testing' }
+
+const TYPES = /^(?:import|export) type\b[^;']*'[^']+'/gm
+
+interface Source {
+  readonly path: string
+  readonly text: string
+  /** Without comments and the text of strings, for those who look for words. */
+  readonly code: string
+  readonly imports: readonly string[]
+  /** Those that are left when the types are gone. */
+  readonly loads: readonly string[]
+}
+
+const sources = [...read('src'), ...read('workers')]
+const tests = read('test')
+const byPath = new Map(sources.map((source) => [source.path, source]))
+
+function read(folder: string): Source[] {
+  const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+  return names
+    .filter((name) => /\.tsx?$/.test(name))
+    .map((name) => {
+      const path = join(folder, name).split(sep).join('/')
+      const text = readFileSync(join(ROOT, path), 'utf8')
+      return {
+        path,
+        text,
+        code: codeOf(text),
+        imports: importsOf(path, text),
+        loads: importsOf(path, text.replace(TYPES, '')),
+      }
+    })
+}
+
+function codeOf(text: string): string {
+  return text
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, "''")
+    .replace(/(^|\s)\/\/.*$/gm, '')
+}
+
+/** What a file imports or exports again, types as well; relative ones as paths from the root. */
+function importsOf(path: string, text: string): string[] {
+  const found = text.matchAll(
+    /(?:^\s*|\b)(?:import|export)\b[^'";]*?\bfrom\s*'([^']+)'|\bimport\s*\(?\s*'([^']+)'/gm,
+  )
+  return [...found].map(([, from, bare]) => {
+    const name = (from ?? bare)!
+    return name.startsWith('.')
+      ? relative(ROOT, join(ROOT, dirname(path), name))
+          .split(sep)
+          .join('/')
+      : name
+  })
+}
+
+function layerOf(path: string): string {
+  const entry = ENTRIES[path]
+  if (entry !== undefined) return entry
+  const [top, folder = ''] = path.split('/')
+  return top === 'src' ? folder : top!
+}
+
+const isOurs = (name: string) => name.startsWith('src/') || name.startsWith('workers/')
+
+/** Every breach as a line, so that a failure shows all of them. */
+function breaches(judge: (source: Source) => readonly string[], among = sources): string[] {
+  return among.flatMap((source) => judge(source).map((breach) => `${source.path}: ${breach}`))
+}
+
+describe('the house', () => {
+  test('is looked at, and its imports are found', () => {
+    expect(sources.length).toBeGreaterThan(50)
+    expect(byPath.get('src/shaper/shaper.ts')!.imports).toContain('src/core/clock.ts')
+    expect(byPath.get('src/index.ts')!.imports).toContain('src/shaper/shaper.ts')
+    expect(importsOf('src/a/b.ts', "const lazy = await import('../c.ts')\nimport './d.ts'")).toEqual([
+      'src/c.ts',
+      'src/a/d.ts',
+    ])
+  })
+
+  test('every import is of a file that exists, with its ending', () => {
+    const missing = breaches(({ imports }) =>
+      imports.filter((name) => isOurs(name) && !name.endsWith('.json') && !byPath.has(name)),
+    )
+    expect(missing).toEqual([])
+  })
+
+  test('every file stands in a layer', () => {
+    expect(breaches(({ path }) => (LAYERS.includes(layerOf(path)) ? [] : [layerOf(path)]))).toEqual([])
+  })
+
+  test('imports point only upwards', () => {
+    const downwards = breaches(({ path, imports }) =>
+      imports.filter((name) => isOurs(name) && LAYERS.indexOf(layerOf(name)) > LAYERS.indexOf(layerOf(path))),
+    )
+    expect(downwards).toEqual([])
+  })
+
+  test('no layer imports an entry', () => {
+    const entries = breaches(({ path, imports }) =>
+      path in ENTRIES ? [] : imports.filter((name) => name in ENTRIES),
+    )
+    expect(entries).toEqual([])
+  })
+
+  test('nobody loads in a circle; only types may know each other', () => {
+    const circles: string[] = []
+    const done = new Set<string>()
+    const visit = (path: string, trail: readonly string[]) => {
+      const from = trail.indexOf(path)
+      if (from !== -1) circles.push([...trail.slice(from), path].join(' -> '))
+      if (from !== -1 || done.has(path)) return
+      for (const name of byPath.get(path)?.loads ?? []) visit(name, [...trail, path])
+      done.add(path)
+    }
+    for (const { path } of sources) visit(path, [])
+    expect(circles).toEqual([])
+  })
+
+  test('core imports zod and itself, and asks for no module of Node', () => {
+    const strangers = breaches(({ path, imports }) =>
+      layerOf(path) === 'core'
+        ? imports.filter((name) => name !== 'zod' && !name.startsWith('src/core/'))
+        : [],
+    )
+    expect(strangers).toEqual([])
+  })
+
+  test('modules of Node are imported by their full name', () => {
+    const short = breaches(({ imports }) => imports.filter((name) => builtinModules.includes(name)))
+    expect(short).toEqual([])
+  })
+
+  test('packages are those that the product declares', () => {
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    const undeclared = breaches(({ imports }) =>
+      imports.filter((name) => {
+        const [first, second] = name.split('/')
+        const packageName = first!.startsWith('@') ? `${first}/${second}` : first!
+        return !isOurs(name) && !name.startsWith('node:') && !(packageName in dependencies)
+      }),
+    )
+    expect(undeclared).toEqual([])
+  })
+})
+
+describe('every file', () => {
+  test('of the product has at most 300 lines, of the tests at most 400', () => {
+    const lines = (most: number) => (source: Source) => {
+      const count = source.text.trimEnd().split('\n').length
+      return count > most ? [`${count} lines`] : []
+    }
+    expect([...breaches(lines(300)), ...breaches(lines(400), tests)]).toEqual([])
+  })
+
+  test('but one takes the time as an argument', () => {
+    const clocks = /\bDate\.now\b|\bnew Date\(\)|\bperformance\.(now|timeOrigin)\b|\bprocess\.hrtime\b/g
+    const readers = breaches(({ path, code }) =>
+      path === 'src/core/clock.ts' ? [] : (code.match(clocks) ?? []),
+    )
+    expect(readers).toEqual([])
+    expect(byPath.get('src/core/clock.ts')!.code).toContain('performance.now')
+  })
+
+  test('is typed, without a way around it', () => {
+    const ways = /\bany\b(?=\s*[\])>,;|&=)]|$)|:\s*any\b|\bas\s+any\b/gm
+    const comments = /@ts-(?:ignore|nocheck|expect-error)|biome-ignore|eslint-disable/g
+    const found = breaches(
+      ({ code, text }) => [...(code.match(ways) ?? []), ...(text.match(comments) ?? [])],
+      [...sources, ...tests.filter(({ path }) => path !== 'test/architecture.test.ts')],
+    )
+    expect(found).toEqual([])
+  })
+
+  test('of the tests runs: none is skipped, and none runs alone', () => {
+    const modes = /\b(?:test|it|describe)(?:\.\w+)*\.(?:skip|only|todo|fails|skipIf|runIf)\b/g
+    expect(breaches(({ code }) => code.match(modes) ?? [], tests)).toEqual([])
+  })
+})

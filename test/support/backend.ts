@@ -1,0 +1,56 @@
+import type { JobRequest, Outcome } from '../../src/backend/backend.ts'
+import type { JobRecord } from '../../src/backend/memory/job-record.ts'
+import { MemoryBackend } from '../../src/backend/memory/memory-backend.ts'
+import { SECOND } from '../../src/core/duration.ts'
+import type { LimitInput } from '../../src/core/limit.ts'
+import { RuleBook } from '../../src/core/rule-book.ts'
+
+const SETTINGS = {
+  attempts: 3,
+  backoff: { type: 'fixed', delayMs: 1_000, maxDelayMs: 1_000, jitter: 0 },
+  timeoutMs: 60_000,
+} as const
+
+export function request(part: Partial<JobRequest> = {}): JobRequest {
+  return {
+    id: undefined,
+    key: 'a',
+    data: '1',
+    cost: 1,
+    deadline: Number.POSITIVE_INFINITY,
+    settings: SETTINGS,
+    ...part,
+  }
+}
+
+export function backendWith(
+  limits: string | Record<string, LimitInput>,
+  keepFinished = 1_000,
+): MemoryBackend {
+  return new MemoryBackend(new RuleBook(typeof limits === 'string' ? { '*': limits } : limits), keepFinished)
+}
+
+/** Takes the next job through the gate, as a scheduler with a free handler does, and leaves it running. */
+export function start(backend: MemoryBackend, now: number): JobRecord | undefined {
+  const job = backend.claim(now)
+  if (job !== undefined) backend.gate(job, now)
+  return job
+}
+
+export const COMPLETED: Outcome = { kind: 'completed', result: undefined }
+
+export function retryAt(readyAt: number): Outcome {
+  return { kind: 'retry', error: 'as planned', readyAt }
+}
+
+/** Runs every job that departs by `until`, each for no time at all; answers who departed when. */
+export function runUntil(backend: MemoryBackend, until: number): (readonly [string, number])[] {
+  const departures: [string, number][] = []
+  for (let due = backend.nextDeparture(); due <= until; due = backend.nextDeparture()) {
+    const job = start(backend, due)
+    if (job === undefined) throw new Error('a departure was due and nobody departed')
+    departures.push([job.id, due / SECOND])
+    backend.finish(job, COMPLETED, due)
+  }
+  return departures
+}

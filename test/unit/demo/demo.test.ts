@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
+import { demoCommand } from '../../../src/cli/demo-command.ts'
+import { parseLimit } from '../../../src/core/limit.ts'
+import type { Account } from '../../../src/demo/account.ts'
+import { runDemo } from '../../../src/demo/demo.ts'
+import type { RunLog } from '../../../src/demo/run-log.ts'
+import { problemsOf } from '../../../src/demo/verdict.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-demo-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+afterEach(() => {
+  vi.restoreAllMocks()
+  process.exitCode = undefined
+})
+
+/** Slow enough that a busy machine does not matter. */
+const accounts: readonly Account[] = [{ key: 'acme', limit: parseLimit('3, 2/s'), bursts: [[0, 6]] }]
+
+/** Runs the command in this process and catches what it prints. */
+async function demo(slack: number, svg: string): Promise<string> {
+  let text = ''
+  vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+    text += String(chunk)
+    return true
+  })
+  await demoCommand({ accounts, slack }).parseAsync(['--seconds', '1', '--svg', svg], { from: 'user' })
+  return text
+}
+
+describe('the demo', () => {
+  it('shows the runs one after the other, and has nobody refused behind the rope', async () => {
+    const seen: RunLog[] = []
+    const view = { begin: (run: RunLog) => void seen.push(run), end: vi.fn() }
+    const result = await runDemo({ accounts, cycles: 1, slack: 0.1 }, view)
+    expect(problemsOf(result)).toEqual([])
+    expect(seen).toEqual([result.without, result.behind])
+    expect(view.end).toHaveBeenCalledOnce()
+    expect(result.without.refused).toBe(5)
+    const { accepted, rejections, cameBack, departures, calls } = result.behind.of('acme')
+    expect({ accepted, rejected: rejections.length, cameBack }).toEqual({
+      accepted: 5,
+      rejected: 2,
+      cameBack: 1,
+    })
+    expect(departures).toHaveLength(5)
+    expect(calls).toHaveLength(5)
+  })
+
+  it('exits 1 and says so when the API is stricter than the rope', async () => {
+    const svg = join(folder, 'strict.svg')
+    const text = await demo(-0.5, svg)
+    expect(process.exitCode).toBe(1)
+    expect(text).toContain('429: 4 of 5 calls of key "acme" were refused by the API')
+    expect(text).toContain('broken: ')
+    expect(readFileSync(svg, 'utf8')).toContain('behind it 4.')
+  })
+
+  it('runs as a program, in a pipe, in plain lines', async () => {
+    const svg = join(folder, 'demo.svg')
+    const args = ['--import', 'tsx', 'src/cli/main.ts', 'demo', '--svg', svg]
+    const child = spawn(process.execPath, args, { env: { ...process.env, FORCE_COLOR: undefined } })
+    let [stdout, stderr] = ['', '']
+    child.stdout.on('data', (chunk) => (stdout += chunk))
+    child.stderr.on('data', (chunk) => (stderr += chunk))
+    const code = await new Promise((resolve) => child.on('close', resolve))
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).not.toContain('\u001b')
+    expect(stdout).toMatch(
+      /^without the rope\n[\s\S]*^behind the rope\n[\s\S]*^429s .*^ok: every law kept; .*behind it: 0 of 6\d$/ms,
+    )
+    expect(stdout.trimEnd().split('\n').at(-1)).toBe(`picture: ${svg}`)
+    expect(readFileSync(svg, 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/)
+  })
+})

@@ -1,0 +1,30 @@
+import { MILLISECOND, SECOND } from '../../../src/core/duration.ts'
+import { parseLimit } from '../../../src/core/limit.ts'
+import type { Account } from '../../../src/demo/account.ts'
+import type { DemoResult } from '../../../src/demo/demo.ts'
+import { RunLog } from '../../../src/demo/run-log.ts'
+
+export const ACCOUNT: Account = { key: 'acme', limit: parseLimit('3, 5/s'), bursts: [[0, 6]] }
+
+/** Six jobs at once: without the rope five are refused; behind it four depart evenly, and two are turned away. */
+export function madeUpRuns(): DemoResult {
+  const without = new RunLog(false, [ACCOUNT], 0)
+  const behind = new RunLog(true, [ACCOUNT], 10 * SECOND)
+  for (const run of [without, behind]) {
+    const log = run.of('acme')
+    for (let job = 0; job < 6; job++) {
+      const at = run.startedAt + job * MILLISECOND
+      log.arrivals.push(at)
+      if (!run.hasRope) log.calls.push({ key: 'acme', at, isRefused: job > 0 })
+      else if (job >= 4) log.rejections.push({ at, retryAfterMs: 200 - job })
+    }
+  }
+  for (let job = 0; job < 4; job++) {
+    const at = behind.startedAt + job * behind.of('acme').account.limit.interval
+    behind.of('acme').departures.push({ at, waitedMs: job * 199 })
+    behind.of('acme').calls.push({ key: 'acme', at, isRefused: false })
+  }
+  without.end(0.5 * SECOND)
+  behind.end(11 * SECOND)
+  return { without, behind, breaches: [] }
+}

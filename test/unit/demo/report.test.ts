@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import { demoReport } from '../../../src/cli/demo-report.ts'
+import { fitsScreen, renderScreen } from '../../../src/cli/demo-screen.ts'
+import { SECOND } from '../../../src/core/duration.ts'
+import { ACCOUNTS } from '../../../src/demo/account.ts'
+import { renderDemo } from '../../../src/demo/demo-picture.ts'
+import { RunLog } from '../../../src/demo/run-log.ts'
+import { tally } from '../../../src/demo/tally.ts'
+import { problemsOf } from '../../../src/demo/verdict.ts'
+import { madeUpRuns } from './made-up-runs.ts'
+
+describe('tally', () => {
+  it('counts what became of the jobs, and measures the calls at the API', () => {
+    const { without, behind } = madeUpRuns()
+    expect(tally(without.of('acme'))).toMatchObject({ calls: 6, refused: 5, utilisation: Number.NaN })
+    expect(tally(without.of('acme')).smallestGap).toBeCloseTo(0.005)
+    expect(tally(behind.of('acme'))).toEqual({
+      accepted: 4,
+      rejected: 2,
+      calls: 4,
+      refused: 0,
+      smallestGap: 1,
+      utilisation: 1,
+      longestWaitMs: 597,
+    })
+  })
+})
+
+describe('the report', () => {
+  it('says ok with the numbers', () => {
+    const text = demoReport(madeUpRuns())
+    expect(text).toMatch(/^429s {2,}5 {2,}0$/m)
+    expect(text).toMatch(/^smallest gap \/ interval {2,}0\.005 {2,}1\.000$/m)
+    expect(text).toContain('Turned away at the rope: 2, told to come back in 0.195 s to 0.196 s.')
+    expect(text).toContain('ok: every law kept; 429s without the rope: 5 of 6 calls, behind it: 0 of 4')
+  })
+
+  it('names what went wrong', () => {
+    const result = { ...madeUpRuns(), breaches: [{ law: 'L2', at: 0, message: 'too close' } as const] }
+    const { calls } = result.behind.of('acme')
+    calls.push({ ...calls[0]!, isRefused: true })
+    result.behind.errors.push('acme: socket hang up')
+    expect(problemsOf(result)).toEqual([
+      'L2: too close',
+      '429: 1 of 5 calls of key "acme" were refused by the API',
+      'acme: socket hang up',
+    ])
+    expect(demoReport(result)).toMatch(/acme: socket hang up\nbroken: /)
+  })
+
+  it('has nothing to tell of the turned away when there were none', () => {
+    const result = madeUpRuns()
+    result.behind.of('acme').rejections.length = 0
+    expect(demoReport(result)).toContain('Nobody was turned away.')
+  })
+})
+
+describe('the live picture', () => {
+  it.each([
+    [80, 24],
+    [120, 40],
+  ])('fits %d x %d from the first frame on', (columns, rows) => {
+    const runs = [new RunLog(false, ACCOUNTS, 0), new RunLog(true, ACCOUNTS, 3 * SECOND)]
+    for (const shown of [[], runs.slice(0, 1), runs]) {
+      const lines = renderScreen(shown, 60 * SECOND, { columns, rows })
+      expect(lines.length).toBeLessThan(rows)
+      for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns)
+    }
+    expect(fitsScreen({ columns, rows })).toBe(true)
+    expect(fitsScreen({ columns: 60, rows })).toBe(false)
+  })
+
+  it('draws arrivals ragged, departures flat, and the line', () => {
+    const { without, behind } = madeUpRuns()
+    const lines = renderScreen([without, behind], 10.75 * SECOND, { columns: 80, rows: 24 })
+    const row = (label: string) => lines.find((line) => line.startsWith(`  ${label}`))!.split(' ┊ ')[1]!
+    expect(row('arrivals').slice(0, 6)).toBe('█     ')
+    expect(row('calls')).toMatch(/^▂▂▂▂ {2,}behind 0 × 429$/)
+    expect(row('the line')).toMatch(/^···┃ +0 of 3 wait$/)
+  })
+})
+
+describe('the picture', () => {
+  it('is well-formed and marks each 429', () => {
+    const svg = renderDemo(madeUpRuns())
+    const open: string[] = []
+    for (const [, closing, name, attributes] of svg.matchAll(/<(\/?)([a-z]+)([^>]*)>/g)) {
+      if (closing === '/') expect(open.pop()).toBe(name)
+      else if (!attributes!.endsWith('/')) open.push(name!)
+    }
+    expect(open).toEqual([])
+    expect(svg).not.toMatch(/NaN|Infinity|undefined/)
+    const red = svg.match(/stroke="#e5372b"[^>]* d="([^"]*)"/)![1]!
+    expect(red.match(/M/g)).toHaveLength(5)
+  })
+})

@@ -1,0 +1,78 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { JobRecord } from '../../../src/backend/memory/job-record.ts'
+import { idOfSlot, LiveJobs } from '../../../src/backend/memory/live-jobs.ts'
+import { MemoryBucket } from '../../../src/backend/memory/memory-bucket.ts'
+import { RuleBook } from '../../../src/core/rule-book.ts'
+import { request } from '../../support/backend.ts'
+
+const bucket = new MemoryBucket('a', new RuleBook({ '*': '1, 1/s' }).resolve('a'))
+
+function named(id: string): JobRecord {
+  return new JobRecord(id, undefined, bucket, request({ id }), 0)
+}
+
+function unnamed(jobs: LiveJobs): JobRecord {
+  const slot = jobs.takeSlot()
+  return new JobRecord(idOfSlot(slot), slot, bucket, request(), 0)
+}
+
+test('it does whatever a map by id does', () => {
+  const step = fc.oneof(
+    fc.constant('named' as const),
+    fc.constant('unnamed' as const),
+    fc.constant('unnamed' as const),
+    fc.nat(),
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 100, size: 'max' }), (steps) => {
+      const jobs = new LiveJobs()
+      const model = new Map<string, JobRecord>()
+      const gone: string[] = []
+      for (const [index, step] of steps.entries()) {
+        if (typeof step === 'number') {
+          const leaver = [...model.values()][step % Math.max(1, model.size)]
+          if (leaver === undefined) continue
+          jobs.delete(leaver)
+          model.delete(leaver.id)
+          gone.push(leaver.id)
+        } else {
+          const job = step === 'named' ? named(`job${index}`) : unnamed(jobs)
+          jobs.add(job)
+          model.set(job.id, job)
+        }
+        expect(jobs.size).toBe(model.size)
+        expect(new Set(jobs)).toEqual(new Set(model.values()))
+        for (const [id, job] of model) expect(jobs.get(id)).toBe(job)
+        for (const id of gone) expect(jobs.get(id)).toBeUndefined()
+      }
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('ids that it gives are never the same, and hold to the alphabet of ids', () => {
+  const ids = Array.from({ length: 10_000 }, () => idOfSlot(7))
+  expect(new Set(ids).size).toBe(ids.length)
+  expect(ids.every((id) => /^[0-9a-f]{32}$/.test(id))).toBe(true)
+})
+
+test('an id that only looks like one that it gave is nobody', () => {
+  const jobs = new LiveJobs()
+  const job = unnamed(jobs)
+  jobs.add(job)
+  const forged = `${'0'.repeat(24)}${job.id.slice(24)}`
+  const odd = [
+    forged,
+    'f'.repeat(32),
+    '0'.repeat(32),
+    `${'0'.repeat(24)}-0000001`,
+    'x'.repeat(32),
+    '',
+    'length',
+  ]
+  for (const id of odd) expect(jobs.get(id)).toBeUndefined()
+  const namesake = named(forged)
+  jobs.add(namesake)
+  expect([jobs.get(forged), jobs.get(job.id)]).toEqual([namesake, job])
+})

@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest'
+import type { ShaperEvents } from '../../../src/index.ts'
+import { FreezeError } from '../../../src/index.ts'
+import { Stage } from '../../support/stage.ts'
+
+const NAMES = [
+  'admitted',
+  'rejected',
+  'departed',
+  'completed',
+  'failed',
+  'returned',
+  'expired',
+  'cancelled',
+  'frozen',
+  'paused',
+  'resumed',
+  'limit',
+] as const satisfies (keyof ShaperEvents)[]
+
+function listen(stage: Stage): [name: string, event: unknown][] {
+  const heard: [string, unknown][] = []
+  for (const name of NAMES) stage.shaper.on(name, (event: unknown) => void heard.push([name, event]))
+  return heard
+}
+
+describe('events', () => {
+  test('tell the whole life of a job, with its numbers', async () => {
+    const stage = new Stage('5, 2/s', { jobDefaults: { attempts: 2, backoff: 700 } })
+    stage.shaper.work(({ attempt }) => {
+      if (attempt === 1) throw new Error('as planned')
+      return 'done'
+    })
+    await stage.pass(100)
+    const heard = listen(stage)
+    await stage.shaper.enqueue('k', 0, { id: 'x', cost: 2 })
+    await stage.pass(5_000)
+    const job = { id: 'x', key: 'k', cost: 2 }
+    expect(heard).toEqual([
+      ['admitted', { accepted: true, ...job, position: 1, departsAt: 100, waitMs: 0, at: 100 }],
+      ['departed', { ...job, attempt: 1, at: 100, waitedMs: 0 }],
+      ['failed', { ...job, attempt: 1, at: 100, error: new Error('as planned'), retryAt: 800 }],
+      ['departed', { ...job, attempt: 2, at: 1_100, waitedMs: 1_000 }],
+      ['completed', { ...job, attempt: 2, at: 1_100, result: 'done' }],
+    ])
+  })
+
+  test('tell of refusals, with the id if it had one', async () => {
+    const stage = new Stage('1, 2/s')
+    await stage.fill('k', 1)
+    const heard = listen(stage)
+    await stage.shaper.enqueue('k', 0)
+    await stage.shaper.enqueue('k', 0, { id: 'x', cost: 2 })
+    const refused = { accepted: false, key: 'k', waiting: 1, capacity: 1, at: 0 }
+    expect(heard).toEqual([
+      ['rejected', { ...refused, reason: 'full', retryAfterMs: 500, cost: 1 }],
+      [
+        'rejected',
+        { ...refused, reason: 'too-costly', retryAfterMs: Number.POSITIVE_INFINITY, cost: 2, id: 'x' },
+      ],
+    ])
+  })
+
+  test('tell of the last failure without a time to try again', async () => {
+    const stage = new Stage('1, 2/s')
+    stage.shaper.work(() => Promise.reject(new Error('as planned')))
+    await stage.fill('k', 1)
+    const heard = listen(stage)
+    await stage.pass(1)
+    expect(heard[1]).toEqual([
+      'failed',
+      { id: 'k1', key: 'k', cost: 1, attempt: 1, at: 0, error: new Error('as planned') },
+    ])
+  })
+
+  test('tell of freezes, pauses, and what they do to jobs', async () => {
+    const stage = new Stage('5, 2/s')
+    stage.shaper.work(() => {
+      throw new FreezeError({ forMs: 1_000 })
+    })
+    await stage.fill('k', 1)
+    const heard = listen(stage)
+    await stage.pass(10)
+    await stage.shaper.freeze('k', 4_000)
+    await stage.shaper.pause('k')
+    await stage.shaper.resume('k')
+    await stage.shaper.cancel('k1')
+    const job = { id: 'k1', key: 'k', cost: 1 }
+    expect(heard).toEqual([
+      ['departed', { ...job, attempt: 1, at: 0, waitedMs: 0 }],
+      ['frozen', { key: 'k', at: 0, until: 1_000 }],
+      ['returned', { ...job, attempt: 1, at: 0, retryAt: 1_000 }],
+      ['frozen', { key: 'k', at: 10, until: 4_010 }],
+      ['paused', { key: 'k', at: 10 }],
+      ['resumed', { key: 'k', at: 10 }],
+      ['cancelled', { ...job, attempt: 0, at: 10 }],
+    ])
+  })
+
+  test('tell of deadlines and of the rule book', async () => {
+    const stage = new Stage('5, 2/s')
+    await stage.shaper.enqueue('k', 0, { id: 'x', deadlineMs: 100 })
+    const heard = listen(stage)
+    await stage.pass(200)
+    const { pattern } = await stage.shaper.limits.set('k', '5, 1/s')
+    await stage.shaper.limits.unset('k')
+    await stage.shaper.limits.unset('k')
+    expect(heard).toMatchObject([
+      ['expired', { id: 'x', key: 'k', cost: 1, attempt: 0, at: 105.001 }],
+      ['limit', { pattern, at: 200, limit: { capacity: 5, interval: 1_000_000 } }],
+      ['limit', { pattern, at: 200, limit: undefined }],
+    ])
+  })
+
+  test('say nothing of an id that comes again', async () => {
+    const stage = new Stage('5, 2/s')
+    await stage.shaper.enqueue('k', 0, { id: 'x' })
+    const heard = listen(stage)
+    await stage.shaper.enqueue('k', 0, { id: 'x' })
+    expect(heard).toEqual([])
+  })
+
+  test('are heard until they are taken off', async () => {
+    const stage = new Stage('5, 2/s')
+    const heard: string[] = []
+    const listener = ({ id }: { id: string }) => void heard.push(id)
+    expect(stage.shaper.on('admitted', listener)).toBe(stage.shaper)
+    await stage.fill('k', 1)
+    expect(stage.shaper.off('admitted', listener)).toBe(stage.shaper)
+    await stage.fill('l', 1)
+    expect(heard).toEqual(['k1'])
+  })
+})
+
+describe('a listener that throws', () => {
+  test.each([
+    ['an error', new Error('careless')],
+    ['a string', 'careless'],
+    ['undefined', undefined],
+    ['an object without a prototype', Object.create(null)],
+  ])('%s: harms nobody, and the error is told', async (_, thrown) => {
+    const stage = new Stage('5, 2/s', { jobDefaults: { attempts: 2, backoff: 1 } })
+    const errors: unknown[] = []
+    stage.shaper.on('error', (error) => void errors.push(error))
+    for (const name of NAMES) {
+      stage.shaper.on(name, () => {
+        throw thrown
+      })
+    }
+    stage.shaper.work((job) => {
+      if (job.attempt === 1) throw new Error('as planned')
+    })
+    await stage.fill('k', 3)
+    await stage.shaper.enqueue('k', 0, { id: 'k4', deadlineMs: 1_600 })
+    await stage.pass(20)
+    await stage.shaper.cancel('k3')
+    await stage.shaper.freeze('k', 2_000)
+    await stage.pass(9_000)
+    expect(await stage.shaper.audit()).toEqual({
+      admitted: 4,
+      waiting: 0,
+      handed: 0,
+      running: 0,
+      retrying: 0,
+      ended: 4,
+    })
+    expect(errors.length).toBeGreaterThan(10)
+    expect(errors.every((error) => error instanceof Error)).toBe(true)
+    await stage.conforms()
+  })
+
+  test('does not keep the event from the other listeners', async () => {
+    const stage = new Stage('5, 2/s')
+    const heard: string[] = []
+    stage.shaper.on('error', () => undefined)
+    stage.shaper.on('admitted', () => {
+      throw new Error('careless')
+    })
+    stage.shaper.on('admitted', ({ id }) => void heard.push(id))
+    await stage.fill('k', 1)
+    expect(heard).toEqual(['k1'])
+  })
+
+  test.each([
+    ['nobody listens for errors', undefined],
+    ['the listener for errors throws as well', () => Promise.reject],
+  ])('becomes a warning of the process when %s', async (_, listener) => {
+    const stage = new Stage('5, 2/s')
+    const warned = new Promise<Error>((resolve) => process.once('warning', resolve))
+    if (listener !== undefined) {
+      stage.shaper.on('error', () => {
+        throw new Error('careless twice')
+      })
+    }
+    stage.shaper.on('admitted', () => {
+      throw new Error('careless')
+    })
+    expect(await stage.fill('k', 1)).toMatchObject([{ accepted: true }])
+    expect((await warned).message).toContain('careless')
+  })
+})
