@@ -45,10 +45,10 @@ export class Scheduler {
   /** Does all that is due now. A handler that calls back into the shaper meets a pass that is under way: no-op. */
   runOnce(): Pass {
     const pass = { handed: 0, expired: 0, forgotten: 0 }
-    if (this.#isPassing) return pass
+    if (this.#isPassing || this.#isStopped) return pass
     this.#isPassing = true
     try {
-      while (pass.handed < LONGEST_PASS) {
+      while (pass.handed < LONGEST_PASS && !this.#isStopped) {
         const now = this.#clock.now()
         pass.expired += this.#expire(now)
         const job = this.#handoff.hasRoom ? this.#backend.claim(now) : undefined

@@ -15,6 +15,7 @@ import { systemClock } from '../gate/precise-wait.ts'
 import { InlineHandoff } from '../handoff/inline-handoff.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
 import type { Handler } from './attempt.ts'
+import { Closing } from './closing.ts'
 import { Emitter } from './emitter.ts'
 import { KeepAlive } from './keep-alive.ts'
 import { LiveRuleBook } from './limits.ts'
@@ -43,9 +44,7 @@ export class Shaper<Data = unknown, Result = unknown> {
   readonly #reader: RequestReader
   readonly #keepAlive = new KeepAlive()
   readonly #workers = new Set<ShapedWorker<Data, Result>>()
-  #onDrained: (() => void) | undefined
-  #isClosing = false
-  #closing: Promise<void> | undefined
+  readonly #closing: Closing<Result>
 
   /** @throws InvalidOptionsError, InvalidLimitError or InvalidKeyError */
   constructor(name: string, input: options.ShaperOptions) {
@@ -59,6 +58,7 @@ export class Shaper<Data = unknown, Result = unknown> {
     this.#scheduler = new Scheduler(this.#backend, this.#handoff, this.#clock, (job, now) =>
       this.#emitter.emit('expired', jobEvent(job, now)),
     )
+    this.#closing = new Closing(this.#backend, this.#scheduler, this.#clock, this.#emitter, this.#workers)
     this.limits = new LiveRuleBook(this.#backend, (pattern, limit) => {
       this.#emitter.emit('limit', { pattern, limit, at: this.#clock.now() / MILLISECOND })
       this.#changed()
@@ -214,45 +214,12 @@ export class Shaper<Data = unknown, Result = unknown> {
    */
   async close(input: options.CloseOptions = {}): Promise<void> {
     const { drainMs } = parseOptions(options.closeOptionsSchema, input, 'close')
-    this.#isClosing = true
-    this.#closing ??= this.#close(drainMs)
-    await this.#closing
+    await this.#closing.close(drainMs)
+    this.#keepAlive.set(false)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
-  }
-
-  async #close(drainMs: number | undefined): Promise<void> {
-    if (drainMs !== undefined) await this.#drained(drainMs)
-    this.#scheduler.stop()
-    this.#cancelWaiting()
-    if (drainMs !== undefined) for (const worker of this.#workers) worker.abandon()
-    await Promise.all([...this.#workers].map((worker) => worker.close()))
-    // A handler that failed meanwhile may have put its job back into the line.
-    this.#cancelWaiting()
-    this.#keepAlive.set(false)
-  }
-
-  /** Resolves when no job is alive, or after `drainMs`. */
-  #drained(drainMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const until = this.#clock.now() + drainMs * MILLISECOND
-      const stopTimer = this.#clock.wake(until, resolve, false)
-      this.#onDrained = () => {
-        stopTimer()
-        resolve()
-      }
-      this.#changed()
-    })
-  }
-
-  #cancelWaiting(): void {
-    const now = this.#clock.now()
-    for (const { id } of [...this.#backend.waiting()]) {
-      const job = this.#backend.cancel(id, now)
-      if (job !== undefined) this.#emitter.emit('cancelled', jobEvent(job, now))
-    }
   }
 
   /** After a refusal while somebody is due: lets him depart first, so that the same may be asked once more. */
@@ -274,12 +241,12 @@ export class Shaper<Data = unknown, Result = unknown> {
   /** Something was admitted, has ended or came back. */
   #changed(): void {
     const isLive = this.#backend.live > 0
-    if (!isLive) this.#onDrained?.()
+    if (!isLive) this.#closing.drained()
     this.#keepAlive.set(isLive)
     this.#scheduler.wake()
   }
 
   #assertOpen(): void {
-    if (this.#isClosing) throw new ShaperClosedError(this.name)
+    if (this.#closing.hasBegun) throw new ShaperClosedError(this.name)
   }
 }

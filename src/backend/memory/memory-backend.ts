@@ -1,15 +1,14 @@
 import * as bucketCore from '../../core/bucket.ts'
 import type { Audit } from '../../core/conformance/history.ts'
 import { IdConflictError, NoLimitError } from '../../core/errors.ts'
-import { type Admission, type BucketView, type EndState, isEnded, type JobView } from '../../core/job.ts'
+import type { Admission, BucketView, EndState, JobView } from '../../core/job.ts'
 import type { Rule, RuleBook } from '../../core/rule-book.ts'
 import type { Backend, JobRequest, Outcome } from '../backend.ts'
 import { type BucketPage, type BucketQuery, pageOf } from '../bucket-query.ts'
 import { accepted, rejected } from './admission.ts'
 import { Agenda } from './agenda.ts'
-import { EndedJobs } from './ended-jobs.ts'
-import { JobRecord } from './job-record.ts'
-import { idOfSlot, LiveJobs } from './live-jobs.ts'
+import { isSameRequest, JobLedger } from './job-ledger.ts'
+import type { JobRecord } from './job-record.ts'
 import { MemoryBucket } from './memory-bucket.ts'
 
 /** Buckets forgotten in one call, so that a million that end together hold nobody up. */
@@ -19,33 +18,27 @@ const MOST_FORGOTTEN = 1_000
 export class MemoryBackend implements Backend {
   readonly #rules: RuleBook
   readonly #buckets = new Map<string, MemoryBucket>()
-  readonly #jobs = new LiveJobs()
+  readonly #jobs: JobLedger
   readonly #agenda = new Agenda()
-  readonly #ended: EndedJobs
-  #admittedCount = 0
-  #endedCount = 0
   #fence = 0
 
   constructor(rules: RuleBook, keepFinished: number) {
     this.#rules = rules
-    this.#ended = new EndedJobs(keepFinished)
+    this.#jobs = new JobLedger(keepFinished)
   }
 
   get live(): number {
-    return this.#admittedCount - this.#endedCount
+    return this.#jobs.live
   }
 
   admit(request: JobRequest, now: number): Admission {
-    const known = this.#known(request)
+    const known = this.#jobs.known(request)
     if (known?.told !== undefined) return { ...known.told, replayed: true }
     const bucket = this.#findOpen(request.key)
     const verdict = bucketCore.admit(bucket, request, now, bucket.line())
     if (!verdict.accepted) return rejected(verdict, bucket, now)
-    const slot = request.id === undefined ? this.#jobs.takeSlot() : undefined
-    const job = new JobRecord(request.id ?? idOfSlot(slot!), slot, bucket, request, now)
+    const job = this.#jobs.add(request, bucket, now)
     this.#keep(bucket)
-    this.#jobs.add(job)
-    this.#admittedCount++
     const hadLine = bucket.hasLine
     bucket.join(job)
     if (!hadLine) this.#agenda.arm(bucket, now)
@@ -58,7 +51,7 @@ export class MemoryBackend implements Backend {
   admitMany(requests: readonly JobRequest[], now: number): Admission[] {
     const named = new Map<string, JobRequest>()
     for (const request of requests) {
-      if (this.#known(request) === undefined) this.#findOpen(request.key)
+      if (this.#jobs.known(request) === undefined) this.#findOpen(request.key)
       if (request.id === undefined) continue
       const first = named.get(request.id) ?? request
       if (!isSameRequest(first, request)) throw new IdConflictError(request.id)
@@ -182,7 +175,7 @@ export class MemoryBackend implements Backend {
   }
 
   job(id: string): JobView | undefined {
-    return this.#job(id)?.view()
+    return this.#jobs.get(id)?.view()
   }
 
   inspect(key: string, now: number): BucketView | undefined {
@@ -194,9 +187,7 @@ export class MemoryBackend implements Backend {
   }
 
   audit(): Audit {
-    const count = { waiting: 0, handed: 0, running: 0, retrying: 0 }
-    for (const { state } of this.#jobs) if (!isEnded(state)) count[state]++
-    return { admitted: this.#admittedCount, ...count, ended: this.#endedCount }
+    return this.#jobs.audit()
   }
 
   forget(now: number): number {
@@ -219,19 +210,6 @@ export class MemoryBackend implements Backend {
   /** Every job that waits. */
   *waiting(): Generator<JobRecord> {
     for (const bucket of this.#buckets.values()) yield* bucket.inOrder()
-  }
-
-  /** The job that was admitted under the id of this request, if it is the same. */
-  #known(request: JobRequest): JobRecord | undefined {
-    const job = request.id === undefined ? undefined : this.#job(request.id)
-    // Nobody was told an answer under an id that we gave, so nobody can ask for it again.
-    if (job !== undefined && (job.told === undefined || !isSameRequest(job, request)))
-      throw new IdConflictError(job.id)
-    return job
-  }
-
-  #job(id: string): JobRecord | undefined {
-    return this.#jobs.get(id) ?? this.#ended.get(id)
   }
 
   /** The live bucket of the key, or a new one that nobody knows yet. */
@@ -261,11 +239,8 @@ export class MemoryBackend implements Backend {
   }
 
   #end(job: JobRecord, state: EndState, now: number): void {
-    job.end(state, now)
-    this.#endedCount++
     this.#agenda.unwatch(job)
-    this.#jobs.delete(job)
-    this.#ended.add(job)
+    this.#jobs.end(job, state, now)
   }
 
   /** A bucket that no rule governs any more keeps its limit for those who wait; newcomers are refused. */
@@ -283,10 +258,4 @@ export class MemoryBackend implements Backend {
   *#views(prefix: string, now: number): Generator<BucketView> {
     for (const [key, bucket] of this.#buckets) if (key.startsWith(prefix)) yield bucket.view(now)
   }
-}
-
-type Asked = Pick<JobRequest, 'key' | 'cost' | 'data'>
-
-function isSameRequest(a: Asked, b: Asked): boolean {
-  return a.key === b.key && a.cost === b.cost && a.data === b.data
 }
