@@ -25,7 +25,7 @@ export interface WorkerPorts<Result> {
 }
 
 /** Runs one handler, up to `concurrency` times at once, on the jobs that the gate lets through. */
-export class ShapedWorker<Data = unknown, Result = unknown> implements Receiver {
+export class ShapedWorker<Data = unknown, Result = unknown> {
   readonly concurrency: number
   readonly #handler: Handler<Data, Result>
   readonly #ports: WorkerPorts<Result>

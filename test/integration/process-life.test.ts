@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { runChild } from '../support/child.ts'
+
+test('a process with jobs in line stays until the last of them has ended, and then exits by itself', async () => {
+  const { code, signal, out, err } = await runChild('works').ended
+  expect({ code, signal, out, err }).toEqual({ code: 0, signal: null, out: 'done 10\n', err: '' })
+})
+
+test('one with jobs and nobody to do them stays until it is killed', async () => {
+  const child = runChild('waits')
+  await child.said('waits')
+  let isOver = false
+  void child.ended.then(() => {
+    isOver = true
+  })
+  // Long enough for a process that has nothing to stay for to have gone.
+  await runChild('idles').ended
+  expect(isOver).toBe(false)
+  child.kill('SIGTERM')
+  expect(await child.ended).toMatchObject({ code: null, signal: 'SIGTERM', err: '' })
+})
+
+test('one without jobs exits at once, though it has a shaper, a worker, and buckets', async () => {
+  expect(await runChild('idles').ended).toEqual({ code: 0, signal: null, out: 'exits\n', err: '' })
+})

@@ -1,0 +1,112 @@
+import { execFile } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const run = promisify(execFile)
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const COMPILER = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+
+/** A project that has installed what `npm pack` would publish, with the dependencies of this checkout. */
+const project = mkdtempSync(join(tmpdir(), 'velvet-rope-package-'))
+const installed = join(project, 'node_modules', 'velvet-rope')
+
+beforeAll(async () => {
+  mkdirSync(installed, { recursive: true })
+  cpSync(join(ROOT, 'package.json'), join(installed, 'package.json'))
+  for (const name of Object.keys(manifest.dependencies)) {
+    symlinkSync(join(ROOT, 'node_modules', name), join(project, 'node_modules', name), 'dir')
+  }
+  symlinkSync(join(ROOT, 'node_modules', '@types'), join(project, 'node_modules', '@types'), 'dir')
+  const build = [COMPILER, '-p', 'tsconfig.build.json', '--outDir', join(installed, 'dist')]
+  await run(process.execPath, build, { cwd: ROOT }).catch((error: { stdout: string }) => {
+    throw new Error(error.stdout)
+  })
+})
+
+afterAll(() => rmSync(project, { recursive: true }))
+
+async function node(...args: string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, args, { cwd: project })
+  return stdout.trim()
+}
+
+/** What the compiler has to say of a user's file. */
+async function compile(name: string, text: string): Promise<string> {
+  writeFileSync(join(project, name), text)
+  const flags = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2023', '--types', 'node']
+  const said = await run(process.execPath, [COMPILER, ...flags, name], { cwd: project }).catch(
+    (error: { stdout: string }) => error,
+  )
+  return said.stdout
+}
+
+describe('the package as it is published', () => {
+  test('has every file that its manifest names', () => {
+    const exported = Object.values(manifest.exports).flatMap((entry) =>
+      typeof entry === 'string' ? [entry] : Object.values(entry as Record<string, string>),
+    )
+    const named = [manifest.main, manifest.types, ...Object.values(manifest.bin), ...exported] as string[]
+    expect(named.filter((file) => !existsSync(join(installed, file)))).toEqual([])
+  })
+
+  test('can be imported by its names, and shapes', async () => {
+    const script = `
+      import { Shaper } from 'velvet-rope'
+      import { checkHistory, recordHistory, VirtualClock } from 'velvet-rope/testing'
+      const clock = new VirtualClock()
+      const shaper = new Shaper('installed', { limits: { '*': '5, 2/s' }, clock })
+      const { history } = recordHistory(shaper)
+      const starts = []
+      shaper.work(() => void starts.push(clock.now()))
+      await shaper.enqueueMany([{ key: 'k', data: 1 }, { key: 'k', data: 2 }])
+      await clock.advance(2_000_000)
+      console.log(JSON.stringify([starts, checkHistory(history)]))
+    `
+    expect(JSON.parse(await node('--input-type=module', '-e', script))).toEqual([[0, 500_000], []])
+  })
+
+  test('exports nothing else', async () => {
+    const script = "import('velvet-rope/dist/src/core/clock.js').catch((error) => console.log(error.code))"
+    expect(await node('-e', script)).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED')
+  })
+
+  test('has a command that knows its version', async () => {
+    expect(await node(join(installed, manifest.bin['velvet-rope']), '--version')).toBe(manifest.version)
+  })
+
+  test('gives its users types that compile, strictly and without our own settings', async () => {
+    const use = `
+      import { type Admission, Shaper } from 'velvet-rope'
+      import { VirtualClock } from 'velvet-rope/testing'
+      const limits = { '*': '5, 2/s', a: { capacity: 3, rate: '1/s' } }
+      const shaper = new Shaper<{ to: string }, number>('typed', { limits, clock: new VirtualClock() })
+      shaper.on('completed', ({ result }) => result.toFixed()).work(async (job) => job.data.to.length)
+      const admission: Admission = await shaper.enqueue('k', { to: 'me' })
+      export const wait: number = admission.accepted ? admission.waitMs : admission.retryAfterMs
+    `
+    expect(await compile('use.mts', use)).toBe('')
+    const misuse = use.replace("{ to: 'me' }", "{ from: 'me' }")
+    expect(await compile('misuse.mts', misuse)).toMatch(/^misuse\.mts\(7,.*'from' does not exist/)
+  })
+
+  test('is found well made by publint', async () => {
+    const { messages, pkg } = await publint({ pkgDir: installed, strict: true, pack: false })
+    expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])
+  })
+})
