@@ -179,18 +179,27 @@ function setNext(bucket: Bucket, slot: number, carry: number): void {
   bucket.carry = Number.isFinite(slot) ? step - (bucket.next - slot) : 0
 }
 
+/** How far into a line a refusal looks; beyond, every cost unit counts as one interval, which is never too early. */
+const FARTHEST_LOOK = 1_000
+
 /**
  * When `units` cost units will have departed, if handlers are free. A head that is due and still waits shows that
  * none is; then nobody knows, and one interval is the honest guess.
  */
 function departureOf(units: number, bucket: Bucket, now: number, line: Iterable<Waiting>): number {
+  const { interval } = bucket.limit
   let slot = nextSlot(bucket, now)
   let open = units
+  let looked = 0
   for (const { cost, readyAt = slot } of line) {
     slot = Math.max(slot, readyAt)
     open -= cost
     if (open <= 0) break
-    slot += bucket.limit.interval * cost
+    slot += interval * cost
+    if (++looked === FARTHEST_LOOK) {
+      slot += interval * open
+      break
+    }
   }
-  return slot > now ? slot : now + bucket.limit.interval
+  return slot > now ? slot : now + interval
 }

@@ -109,15 +109,17 @@ export class FreezeError extends VelvetRopeError {
 
   constructor(options: { forMs: number }) {
     const forMs: unknown = options?.forMs
-    if (!(typeof forMs === 'number' && Number.isFinite(forMs) && forMs > 0)) {
+    if (!(typeof forMs === 'number' && forMs > 0 && forMs <= LONGEST_FREEZE_MS)) {
       throw new InvalidOptionsError(
-        `expected forMs to be a number of milliseconds above 0, got: ${describe(forMs)}`,
+        `expected forMs to be a number of milliseconds above 0 and at most 366 days, got: ${describe(forMs)}`,
       )
     }
     super('freeze', `freeze the bucket for ${forMs} ms`)
     this.forMs = forMs
   }
 }
+
+const LONGEST_FREEZE_MS = 366 * 86_400_000
 
 /** A line of input that cannot be read, and where it stands. */
 export class InvalidInputError extends VelvetRopeError {

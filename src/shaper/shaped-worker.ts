@@ -2,10 +2,9 @@ import type { Backend, BackendJob, Outcome } from '../backend/backend.ts'
 import { backoffDelay } from '../core/backoff.ts'
 import type { Clock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import { type FreezeError, isVelvetRopeError, messageOf, ShaperClosedError, toError } from '../core/errors.ts'
+import { FreezeError, isVelvetRopeError, messageOf, ShaperClosedError, toError } from '../core/errors.ts'
 import type { JobEvent } from '../core/events.ts'
 import type { Gate } from '../gate/gate.ts'
-import type { Receiver } from '../handoff/handoff.ts'
 import { Attempt, type Handler, type Settled } from './attempt.ts'
 import type { Emitter } from './emitter.ts'
 import { RunningAttempts } from './running-attempts.ts'
@@ -20,8 +19,8 @@ export interface WorkerPorts<Result> {
   readonly emitter: Emitter<Result>
   /** A handler became free, or a job came back. */
   onChange(): void
-  /** The worker takes no more jobs. */
-  onClose(worker: Receiver): void
+  /** The worker takes no more jobs, and none of its handlers runs. */
+  onClosed(): void
 }
 
 /** Runs one handler, up to `concurrency` times at once, on the jobs that the gate lets through. */
@@ -71,12 +70,11 @@ export class ShapedWorker<Data = unknown, Result = unknown> {
 
   /** Takes no more jobs, and resolves when the handlers that run have settled. Safe to call twice. */
   async close(): Promise<void> {
-    if (!this.#isClosed) {
-      this.#isClosed = true
-      this.#ports.onClose(this)
+    this.#isClosed = true
+    if (this.#attempts.size > 0) {
+      await new Promise<void>((resolve) => void this.#waitingForIdle.push(resolve))
     }
-    if (this.#attempts.size === 0) return
-    await new Promise<void>((resolve) => void this.#waitingForIdle.push(resolve))
+    this.#ports.onClosed()
   }
 
   /** @internal Aborts what runs and counts it as failed, without waiting for handlers that do not listen. */
@@ -149,9 +147,12 @@ export function jobEvent({ id, key, cost, attempt }: BackendJob, now: number): J
   return { id, key, cost, attempt, at: now / MILLISECOND }
 }
 
-/** Also one of another copy of the package, if its number makes sense. */
+/** Also one of another copy of the package, if its number makes sense. One that cannot be looked at is none. */
 function isFreeze(error: Error): error is FreezeError {
-  if (!isVelvetRopeError(error, 'freeze') || !('forMs' in error)) return false
-  const { forMs } = error
-  return typeof forMs === 'number' && Number.isFinite(forMs) && forMs > 0
+  try {
+    if (!isVelvetRopeError(error, 'freeze') || !('forMs' in error)) return false
+    return new FreezeError({ forMs: error.forMs as number }).forMs > 0
+  } catch {
+    return false
+  }
 }

@@ -180,14 +180,17 @@ export class Shaper<Data = unknown, Result = unknown> {
       throw new InvalidOptionsError(`work: expected the handler to be a function, got: ${describe(handler)}`)
     }
     const { concurrency } = parseOptions(options.workOptionsSchema, input, 'work')
-    const worker = new ShapedWorker(handler, concurrency, {
+    const worker: ShapedWorker<Data, Result> = new ShapedWorker(handler, concurrency, {
       name: this.name,
       backend: this.#backend,
       gate: this.#gate,
       clock: this.#clock,
       emitter: this.#emitter,
       onChange: () => this.#changed(),
-      onClose: (closed) => this.#handoff.remove(closed),
+      onClosed: () => {
+        this.#handoff.remove(worker)
+        this.#workers.delete(worker)
+      },
     })
     this.#workers.add(worker)
     this.#handoff.add(worker)

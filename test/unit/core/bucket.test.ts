@@ -215,3 +215,23 @@ test('a bucket is idle when nobody waits and nothing is remembered that matters'
   expect(isIdle(bucket, 100 * MS)).toBe(false)
   expect(isIdle({ ...bucket, paused: true }, 300 * MS)).toBe(false)
 })
+
+test('a refusal from a very long line looks at a bounded part of it, and is never told a time too early', () => {
+  const bucket = bucketOf('10, 10/s')
+  reserve(bucket, 1, 0)
+  bucket.waiting = 5_000
+  let looked = 0
+  const endless = {
+    *[Symbol.iterator]() {
+      for (;;) {
+        looked++
+        yield { cost: 1 }
+      }
+    },
+  }
+  const verdict = judge(bucket, one, 0, endless)
+  expect(looked).toBeLessThanOrEqual(1_000)
+  // 4,991 have to depart; the last of them at 499.1 s.
+  expect(verdict).toMatchObject({ reason: 'full', retryAt: expect.closeTo(499_200 * MS, -6) })
+  expect((verdict as { retryAt: number }).retryAt).toBeGreaterThanOrEqual(499_100 * MS)
+})
