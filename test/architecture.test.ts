@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -42,7 +42,9 @@ const sources = [...read('src'), ...read('workers')]
 const tests = read('test')
 const byPath = new Map(sources.map((source) => [source.path, source]))
 
+/** A layer that has no file yet has no folder either. */
 function read(folder: string): Source[] {
+  if (!existsSync(join(ROOT, folder))) return []
   const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
   return names
     .filter((name) => /\.tsx?$/.test(name))
