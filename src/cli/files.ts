@@ -1,7 +1,8 @@
 import { createReadStream, createWriteStream, type WriteStream } from 'node:fs'
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { finished } from 'node:stream/promises'
-import { InvalidOptionsError } from '../core/errors.ts'
+import { InvalidOptionsError, quote } from '../core/errors.ts'
 
 /** The bytes of a file, or of standard input for `-`. */
 export async function* readChunks(file: string): AsyncGenerator<Uint8Array> {
@@ -32,6 +33,21 @@ export async function writeText(file: string, text: string): Promise<void> {
     await writeFile(file, text)
   } catch (error) {
     throw fileError('write', file, error)
+  }
+}
+
+/** @throws InvalidOptionsError when two flags name one file: what one writes, the other would lose */
+export function checkDistinct(flags: Readonly<Record<string, string | undefined>>): void {
+  const flagByPath = new Map<string, string>()
+  for (const [flag, file] of Object.entries(flags)) {
+    if (file === undefined || file === '-') continue
+    const other = flagByPath.get(resolve(file))
+    if (other !== undefined) {
+      throw new InvalidOptionsError(
+        `expected --${other} and --${flag} to be two files, got: ${quote(file)} for both`,
+      )
+    }
+    flagByPath.set(resolve(file), flag)
   }
 }
 

@@ -3,8 +3,9 @@ import { runProgram } from './program.ts'
 
 // Whoever reads our output may stop reading, as `head` does: no error, and nothing more to say.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-  process.exit(process.exitCode ?? 0)
+  if (error.code === 'EPIPE') process.exit(process.exitCode ?? 0)
+  process.stderr.write(`velvet-rope: standard output cannot be written: ${error.message}\n`)
+  process.exit(1)
 })
 
 const code = await runProgram(process.argv.slice(2))

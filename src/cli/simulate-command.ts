@@ -12,7 +12,7 @@ import { readArrivals } from '../simulate/read-arrivals.ts'
 import { Simulation } from '../simulate/simulation.ts'
 import { renderSimulation } from '../simulate/simulation-picture.ts'
 import { compareReport } from './compare-report.ts'
-import { inputName, OutputFile, readChunks, writeText } from './files.ts'
+import { checkDistinct, inputName, OutputFile, readChunks, writeText } from './files.ts'
 import { type LimitFlags, readLimits } from './limits-file.ts'
 import { formatCount, offset, positiveNumber, wholeNumber } from './numbers.ts'
 import { Progress } from './progress.ts'
@@ -67,6 +67,7 @@ export function simulateCommand(): Command {
 }
 
 async function simulate(flags: Flags): Promise<void> {
+  checkDistinct({ arrivals: flags.arrivals, limits: flags.limits, out: flags.out, svg: flags.svg })
   const limits = await readLimits(flags)
   const policies = comparedPolicies(flags.subBuckets)
   const comparison = flags.compare ? new Comparison(limits, policies) : undefined
@@ -88,7 +89,10 @@ async function simulate(flags: Flags): Promise<void> {
   }
   print(simulateReport(summary, simulation.spread, limitText(limits)))
   if (comparison !== undefined) {
-    print(`\n${compareReport(comparison, policies, limits.list()[0]!.limit)}`)
+    const [first, ...others] = limits.list()
+    print(`\n${compareReport(comparison, policies, first!.limit)}`)
+    if (others.length > 0)
+      print(`This for keys under ${first!.pattern}; others likewise, each by its own limit.`)
   }
 }
 

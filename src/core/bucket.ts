@@ -117,30 +117,48 @@ export function returnToLine(bucket: Bucket, cost: number): void {
   bucket.waiting += cost
 }
 
-/** What `admit` would answer; changes nothing. `line`: who waits, in the order of departure. */
-export function judge(bucket: Bucket, request: AdmitRequest, now: number, line: Iterable<Waiting>): Verdict {
+/**
+ * What `admit` would answer; changes nothing.
+ *
+ * @param line everyone who waits, in the order of departure
+ * @param ahead those who depart before a newcomer, in that order; absent when that is all of them
+ */
+export function judge(
+  bucket: Bucket,
+  request: AdmitRequest,
+  now: number,
+  line: Iterable<Waiting>,
+  ahead?: readonly Waiting[],
+): Verdict {
   const { cost, deadline } = request
-  const { capacity, interval } = bucket.limit
+  const { capacity } = bucket.limit
   if (cost > capacity) return { accepted: false, reason: 'too-costly', retryAt: Number.POSITIVE_INFINITY }
+  const departsAt = departureBehind(bucket, now, ahead)
+  // The end of the line stands still while the line moves up to it: later, the same deadline reaches as far.
+  const inTime = now + Math.max(0, departsAt - deadline)
   const excess = bucket.waiting + cost - capacity
   if (excess > 0) {
-    const reason = bucket.paused ? 'paused' : 'full'
-    return { accepted: false, reason, retryAt: departureOf(excess, bucket, now, line) }
+    const room = departureOf(excess, bucket, now, line)
+    if (inTime > room) return { accepted: false, reason: 'deadline', retryAt: inTime }
+    return { accepted: false, reason: bucket.paused ? 'paused' : 'full', retryAt: room }
   }
-  const departsAt = nextSlot(bucket, now) + interval * bucket.waiting
-  if (departsAt > deadline) {
-    return { accepted: false, reason: 'deadline', retryAt: now + (departsAt - deadline) }
-  }
+  if (inTime > now) return { accepted: false, reason: 'deadline', retryAt: inTime }
   // Nobody knows when a paused bucket departs, so a deadline cannot be promised.
   if (bucket.paused && deadline !== Number.POSITIVE_INFINITY) {
-    return { accepted: false, reason: 'paused', retryAt: departsAt }
+    return { accepted: false, reason: 'paused', retryAt: now + bucket.limit.interval }
   }
   return { accepted: true, departsAt }
 }
 
 /** Judges a newcomer and, if it fits, counts it in. */
-export function admit(bucket: Bucket, request: AdmitRequest, now: number, line: Iterable<Waiting>): Verdict {
-  const verdict = judge(bucket, request, now, line)
+export function admit(
+  bucket: Bucket,
+  request: AdmitRequest,
+  now: number,
+  line: Iterable<Waiting>,
+  ahead?: readonly Waiting[],
+): Verdict {
+  const verdict = judge(bucket, request, now, line, ahead)
   if (verdict.accepted) bucket.waiting += request.cost
   return verdict
 }
@@ -177,6 +195,15 @@ function setNext(bucket: Bucket, slot: number, carry: number): void {
   bucket.next = slot + step
   // Exact, because the slot is larger than the step (Dekker's Fast2Sum); nothing is lost where it is infinite.
   bucket.carry = Number.isFinite(slot) ? step - (bucket.next - slot) : 0
+}
+
+/** When a newcomer departs, if handlers are free. */
+function departureBehind(bucket: Bucket, now: number, ahead: readonly Waiting[] | undefined): number {
+  const { interval } = bucket.limit
+  let slot = nextSlot(bucket, now)
+  if (ahead === undefined) return slot + interval * bucket.waiting
+  for (const { cost, readyAt = slot } of ahead) slot = Math.max(slot, readyAt) + interval * cost
+  return slot
 }
 
 /** How far into a line a refusal looks; beyond, every cost unit counts as one interval, which is never too early. */

@@ -163,7 +163,12 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
 
 /** What was thrown, as an Error. */
 export function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new NotAnErrorError(thrown)
+  try {
+    return thrown instanceof Error ? thrown : new NotAnErrorError(thrown)
+  } catch {
+    // A proxy can refuse even to say what it is.
+    return new NotAnErrorError('something that cannot be looked at')
+  }
 }
 
 /** The message of an error that somebody else made, who may have made it so that it cannot be read. */

@@ -38,3 +38,22 @@ export interface ShaperEvents<Result = unknown> {
   /** Something went wrong that no promise could tell: a listener threw, a result was not JSON. */
   error: [Error]
 }
+
+/** The names of the events, as a table so that the compiler misses none. */
+const NAMES: Readonly<Record<keyof ShaperEvents, true>> = {
+  admitted: true,
+  rejected: true,
+  departed: true,
+  completed: true,
+  failed: true,
+  returned: true,
+  expired: true,
+  cancelled: true,
+  frozen: true,
+  paused: true,
+  resumed: true,
+  limit: true,
+  error: true,
+}
+
+export const SHAPER_EVENTS = Object.freeze(Object.keys(NAMES))

@@ -73,7 +73,10 @@ export interface Rejected {
    */
   readonly reason: RejectReason
   readonly key: string
-  /** After this long the same request is accepted, if nobody else came in; Infinity when too costly. */
+  /**
+   * After this long the same request is accepted, if nobody else came in. Infinity when too costly; a guess when
+   * paused, or while no handler is free.
+   */
   readonly retryAfterMs: number
   /** Cost units that wait, and that may wait. */
   readonly waiting: number

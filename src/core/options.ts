@@ -20,6 +20,8 @@ export function parseOptions<Schema extends z.ZodObject>(
 
 /** The known word that a mistyped one most likely meant, if any is near. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
+  // Nobody mistypes at such length, and the distance would take long.
+  if (word.length > 64) return undefined
   const ranked = known
     .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance)
@@ -44,7 +46,13 @@ function explain(issue: z.core.$ZodIssue, input: unknown, schema: z.core.$ZodTyp
     (value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key],
     input,
   )
-  return `expected ${field === '' ? 'the options' : field} to be valid (${issue.message}), got: ${describe(came)}`
+  return `expected ${field === '' ? 'the options' : field} to be ${expectationOf(issue)}, got: ${describe(came)}`
+}
+
+/** The library says `Too small: expected number to be >=1`, or `Invalid input: expected int, received string`. */
+function expectationOf({ message }: z.core.$ZodIssue): string {
+  const expected = /expected (.+?)(?:, received .*)?$/.exec(message)?.[1] ?? message
+  return expected.replace(' to be ', ' ')
 }
 
 /** Of the forms that a value may have, the one that it fits best: where the fault lies deepest. */
@@ -66,12 +74,12 @@ function fieldsAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string
   return Object.keys(shapeOf(at) ?? {})
 }
 
-/** Looks through defaults, optionals and unions for the object within. */
+/** Looks through defaults, optionals, transforms and unions for the object within. */
 function shapeOf(schema: unknown): Record<string, unknown> | undefined {
   if (typeof schema !== 'object' || schema === null) return undefined
   if ('shape' in schema) return schema.shape as Record<string, unknown>
-  const { def } = schema as { def?: { innerType?: unknown; options?: unknown[] } }
-  for (const inner of [def?.innerType, ...(def?.options ?? [])]) {
+  const { def } = schema as { def?: { innerType?: unknown; in?: unknown; options?: unknown[] } }
+  for (const inner of [def?.innerType, def?.in, ...(def?.options ?? [])]) {
     const shape = shapeOf(inner)
     if (shape !== undefined) return shape
   }

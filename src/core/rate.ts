@@ -31,7 +31,7 @@ export function intervalOf(rate: Rate): number {
  * @throws InvalidLimitError for anything else; a bare number is refused, because nothing says per what
  */
 export function parseRate(input: RateInput): Rate {
-  if (typeof input === 'string') return parseRateText(input.trim())
+  if (typeof input === 'string') return parseRateText(input.trim().replace(/\s+/g, ' '))
   if (typeof input === 'number') throw bareNumber(String(input))
   if (typeof input !== 'object' || input === null || typeof input.per !== 'string') {
     throw new InvalidLimitError(

@@ -25,7 +25,7 @@ export class RuleBook {
 
   /** @throws InvalidLimitError or InvalidKeyError; nothing is kept of a book with one bad rule */
   constructor(limits: Readonly<Record<string, LimitInput>> = {}) {
-    if (typeof limits !== 'object' || limits === null || Array.isArray(limits)) {
+    if (!isPlainObject(limits)) {
       throw new InvalidLimitError(`expected limits such as { '*': '100, 10/s' }, got: ${describe(limits)}`)
     }
     for (const [pattern, limit] of Object.entries(limits)) this.set(pattern, limit)
@@ -130,4 +130,10 @@ function parseLimitOf(pattern: string, input: LimitInput): Limit {
       throw new InvalidLimitError(`limit ${quote(pattern)}: ${error.message}`)
     throw error
   }
+}
+
+function isPlainObject(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
 }

@@ -36,12 +36,14 @@ export class Attempt<Data, Result> {
   start(handler: Handler<Data, Result>): void {
     try {
       const answer = handler(this.job)
-      if (!isThenable(answer)) this.#settle({ ok: true, value: answer })
-      else
-        answer.then(
+      // A promise costs a turn and two reactions; an answer that is none ends the attempt at once.
+      if (!isThenable(answer)) this.#settle({ ok: true, value: answer as Result })
+      else {
+        Promise.resolve(answer).then(
           (value) => this.#settle({ ok: true, value }),
           (error: unknown) => this.#fail(error),
         )
+      }
     } catch (error) {
       this.#fail(error)
     }
@@ -65,8 +67,7 @@ export class Attempt<Data, Result> {
   }
 }
 
-function isThenable<Result>(answer: Promise<Result> | Result): answer is Promise<Result> {
-  return (
-    typeof answer === 'object' && answer !== null && 'then' in answer && typeof answer.then === 'function'
-  )
+function isThenable(answer: unknown): answer is PromiseLike<unknown> {
+  const isObject = (typeof answer === 'object' && answer !== null) || typeof answer === 'function'
+  return isObject && 'then' in answer
 }

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
-import { toError } from '../core/errors.ts'
-import type { ShaperEvents } from '../core/events.ts'
+import { describe, InvalidOptionsError, toError } from '../core/errors.ts'
+import { SHAPER_EVENTS, type ShaperEvents } from '../core/events.ts'
+import { nearest } from '../core/options.ts'
 
 /**
  * Tells listeners what happened, in the order in which it happened: what a listener sets off is told after what it is
@@ -17,6 +18,7 @@ export class Emitter<Result> {
     name: Name,
     listener: (...event: ShaperEvents<Result>[Name]) => void,
   ): void {
+    checkListener(name, listener)
     this.#listeners.on(name, listener)
   }
 
@@ -76,9 +78,24 @@ export class Emitter<Result> {
   // EventEmitter calls its listeners functions and no more.
   #call(listener: CallableFunction, event: readonly unknown[]): void {
     try {
-      listener(...event)
+      const answer: unknown = listener(...event)
+      // An async listener fails later, and would end the process if nobody looked.
+      if (answer instanceof Promise) answer.catch((error: unknown) => this.fail(toError(error)))
     } catch (error) {
       this.fail(toError(error))
     }
   }
 }
+
+function checkListener(name: unknown, listener: unknown): void {
+  if (typeof name !== 'string' || !EVENTS.includes(name)) {
+    const suggestion = typeof name === 'string' ? nearest(name, EVENTS) : undefined
+    const hint = suggestion === undefined ? `one of ${EVENTS.join(', ')}` : `perhaps ${suggestion}`
+    throw new InvalidOptionsError(`on: expected the name of an event, ${hint}, got: ${describe(name)}`)
+  }
+  if (typeof listener !== 'function') {
+    throw new InvalidOptionsError(`on: expected the listener to be a function, got: ${describe(listener)}`)
+  }
+}
+
+const EVENTS: readonly string[] = SHAPER_EVENTS

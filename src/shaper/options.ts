@@ -57,7 +57,7 @@ export const shaperOptionsSchema = z.strictObject({
 
 /** Options of `enqueue`. */
 export const enqueueOptionsSchema = z.strictObject({
-  /** Names the job: the same id, key, data and cost again gives the first answer again. Default: 128 random bits in hexadecimal. */
+  /** Names the job: the same id, key, data and cost again gives the first answer again. Default: 32 hexadecimal digits, 24 of them random. */
   id: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,128}$/, 'letters, digits, _ and -, 1 to 128 of them')
@@ -82,7 +82,10 @@ export const workOptionsSchema = z.strictObject({
 
 /** Options of `close`. */
 export const closeOptionsSchema = z.strictObject({
-  /** How long to let the lines drain; then the rest is cancelled and handlers are told to stop. Default: not at all. */
+  /**
+   * How long to let the lines drain; then the rest is cancelled and handlers that still run are aborted and fail.
+   * Default: the rest is cancelled at once, and handlers that run are waited for.
+   */
   drainMs: z
     .number()
     .min(0)

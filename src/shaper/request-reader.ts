@@ -38,7 +38,7 @@ export class RequestReader {
     if (!Array.isArray(requests)) {
       throw new InvalidOptionsError(`enqueueMany: expected an array of requests, got: ${describe(requests)}`)
     }
-    return requests.map((request: unknown, index) => {
+    return Array.from(requests, (request: unknown, index) => {
       try {
         const { key, data, ...options } = parseOptions(enqueueRequestSchema, request, 'request')
         return this.read(key as string, data, options, now)
@@ -57,5 +57,12 @@ export class RequestReader {
       backoff: backoff ?? this.#defaults.backoff,
       timeoutMs: timeoutMs ?? this.#defaults.timeoutMs,
     })
+  }
+}
+
+/** @throws InvalidOptionsError; any text may be asked for, and most is unknown */
+export function checkId(id: unknown): asserts id is string {
+  if (typeof id !== 'string') {
+    throw new InvalidOptionsError(`expected the id of a job to be a string, got: ${describe(id)}`)
   }
 }

@@ -29,7 +29,7 @@ export class ShapedJob<Data = unknown> {
     this.waitedMs = (startsAt - job.admittedAt) / MILLISECOND
   }
 
-  /** Aborts when the attempt has taken longer than its `timeoutMs`, or when the shaper closes without waiting. */
+  /** Aborts when the attempt has taken longer than its `timeoutMs`, or longer than the `drainMs` of a close. */
   get signal(): AbortSignal {
     // Made when it is first asked for: most handlers of small jobs never do.
     this.#abort ??= new AbortController()

@@ -58,14 +58,17 @@ export class ShapedWorker<Data = unknown, Result = unknown> {
     const { gate, emitter } = this.#ports
     const data: Data = JSON.parse(job.data)
     emitter.hold()
-    const { startsAt } = gate.pass(job)
-    const attempt = new Attempt(new ShapedJob(job, data, startsAt), job, this.#onSettled)
-    if (emitter.hears('departed')) {
-      emitter.emit('departed', { ...jobEvent(job, startsAt), waitedMs: attempt.job.waitedMs })
+    try {
+      const { startsAt } = gate.pass(job)
+      const attempt = new Attempt(new ShapedJob(job, data, startsAt), job, this.#onSettled)
+      if (emitter.hears('departed')) {
+        emitter.emit('departed', { ...jobEvent(job, startsAt), waitedMs: attempt.job.waitedMs })
+      }
+      this.#attempts.add(attempt)
+      attempt.start(this.#handler)
+    } finally {
+      emitter.release()
     }
-    this.#attempts.add(attempt)
-    attempt.start(this.#handler)
-    emitter.release()
   }
 
   /** Takes no more jobs, and resolves when the handlers that run have settled. Safe to call twice. */
@@ -92,10 +95,10 @@ export class ShapedWorker<Data = unknown, Result = unknown> {
       const { value } = settled
       backend.finish(job, { kind: 'completed', result: this.#encodeResult(value) }, now)
       if (emitter.hears('completed')) emitter.emit('completed', { ...jobEvent(job, now), result: value })
-    } else if (isFreeze(settled.error)) {
-      this.#giveBack(job, settled.error, now)
     } else {
-      this.#fail(job, settled.error, now)
+      const forMs = freezeOf(settled.error)
+      if (forMs === undefined) this.#fail(job, settled.error, now)
+      else this.#giveBack(job, forMs, now)
     }
     if (this.#attempts.size === 0) for (const resolve of this.#waitingForIdle.splice(0)) resolve()
     onChange()
@@ -110,7 +113,7 @@ export class ShapedWorker<Data = unknown, Result = unknown> {
       ? { kind: 'failed', error: message }
       : {
           kind: 'retry',
-          error: error.message,
+          error: message,
           readyAt: now + backoffDelay(backoff, job.attempt, Math.random()),
         }
     backend.finish(job, outcome, now)
@@ -122,10 +125,10 @@ export class ShapedWorker<Data = unknown, Result = unknown> {
     )
   }
 
-  #giveBack(job: BackendJob, error: FreezeError, now: number): void {
+  #giveBack(job: BackendJob, forMs: number, now: number): void {
     const { backend, emitter } = this.#ports
     const event = jobEvent(job, now)
-    const until = backend.freeze(job.key, now + error.forMs * MILLISECOND, now)
+    const until = backend.freeze(job.key, now + forMs * MILLISECOND, now)
     backend.finish(job, { kind: 'freeze', readyAt: until }, now)
     emitter.emit('frozen', { key: job.key, at: event.at, until: until / MILLISECOND })
     emitter.emit('returned', { ...event, retryAt: until / MILLISECOND })
@@ -147,12 +150,13 @@ export function jobEvent({ id, key, cost, attempt }: BackendJob, now: number): J
   return { id, key, cost, attempt, at: now / MILLISECOND }
 }
 
-/** Also one of another copy of the package, if its number makes sense. One that cannot be looked at is none. */
-function isFreeze(error: Error): error is FreezeError {
+/** For how long the handler froze its bucket: also by an error of another copy of the package, if it makes sense. */
+function freezeOf(error: Error): number | undefined {
   try {
-    if (!isVelvetRopeError(error, 'freeze') || !('forMs' in error)) return false
-    return new FreezeError({ forMs: error.forMs as number }).forMs > 0
+    if (!isVelvetRopeError(error, 'freeze') || !('forMs' in error)) return undefined
+    return new FreezeError({ forMs: error.forMs as number }).forMs
   } catch {
-    return false
+    // What cannot be looked at is none of ours.
+    return undefined
   }
 }

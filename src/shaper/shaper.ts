@@ -20,7 +20,7 @@ import { Emitter } from './emitter.ts'
 import { KeepAlive } from './keep-alive.ts'
 import { LiveRuleBook } from './limits.ts'
 import * as options from './options.ts'
-import { RequestReader } from './request-reader.ts'
+import { checkId, RequestReader } from './request-reader.ts'
 import { jobEvent, ShapedWorker } from './shaped-worker.ts'
 
 type Listener<Result, Name extends keyof ShaperEvents<Result>> = (
@@ -55,9 +55,10 @@ export class Shaper<Data = unknown, Result = unknown> {
     this.#backend = new MemoryBackend(new RuleBook(limits), jobDefaults.keepFinished)
     this.#reader = new RequestReader(jobDefaults)
     this.#gate = new Gate(this.#backend, this.#clock)
-    this.#scheduler = new Scheduler(this.#backend, this.#handoff, this.#clock, (job, now) =>
-      this.#emitter.emit('expired', jobEvent(job, now)),
-    )
+    this.#scheduler = new Scheduler(this.#backend, this.#handoff, this.#clock, (job, now) => {
+      this.#emitter.emit('expired', jobEvent(job, now))
+      this.#changed()
+    })
     this.#closing = new Closing(this.#backend, this.#scheduler, this.#clock, this.#emitter, this.#workers)
     this.limits = new LiveRuleBook(this.#backend, (pattern, limit) => {
       this.#emitter.emit('limit', { pattern, limit, at: this.#clock.now() / MILLISECOND })
@@ -112,6 +113,7 @@ export class Shaper<Data = unknown, Result = unknown> {
 
   /** Takes a waiting job out of its line; false when it is unknown or has departed. */
   async cancel(id: string): Promise<boolean> {
+    checkId(id)
     const now = this.#clock.now()
     const job = this.#backend.cancel(id, now)
     if (job !== undefined) this.#emitter.emit('cancelled', jobEvent(job, now))
@@ -121,6 +123,7 @@ export class Shaper<Data = unknown, Result = unknown> {
 
   /** What is known of a job: while it lives, and among the last `keepFinished` that ended. */
   async job(id: string): Promise<JobView | undefined> {
+    checkId(id)
     return this.#backend.job(id)
   }
 

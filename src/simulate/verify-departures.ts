@@ -23,7 +23,8 @@ export interface Verification {
 export function verifyDepartures(rows: readonly DepartureRow[], limits: RuleBook): Verification {
   const hasArrivals = rows.some(({ at }) => at !== undefined)
   const judged: readonly Law[] = hasArrivals ? ['L1', 'L2', 'L3', 'L4', 'L5'] : ['L2']
-  const options = hasArrivals ? { minUtilisation: LEAST_UTILISATION } : {}
+  // In virtual time a handler is always free, so two departures show the rate already.
+  const options = hasArrivals ? { minUtilisation: LEAST_UTILISATION, shortestStretch: 2 } : {}
   const byKey = groupByKey(rows, hasArrivals)
   const breaches: Breach[] = []
   for (const [key, ofKey] of byKey) {

@@ -143,6 +143,8 @@ const arrival = fc.record({
   afterMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 900 })),
   key,
   cost: fc.integer({ min: 1, max: 3 }),
+  deadlineMs: fc.option(ms(3_000), { nil: undefined }),
+  freezeMs: fc.option(ms(2_000), { nil: undefined, freq: 10 }),
 })
 
 test('with free handlers every promise is kept to the microsecond, and the rate to the full', async () => {
@@ -159,18 +161,21 @@ test('with free handlers every promise is kept to the microsecond, and the rate 
           expect(at).toBeCloseTo(promised.get(id) ?? at, 3)
         })
         shaper.work(() => undefined)
-        for (const { afterMs, key, cost } of arrivals) {
+        for (const { afterMs, key, cost, deadlineMs, freezeMs } of arrivals) {
           await clock.advance(afterMs * MS)
+          // Who waits already was promised something else.
+          if (freezeMs !== undefined && (await shaper.inspect(key)) === undefined)
+            await shaper.freeze(key, freezeMs)
           const forecast = await shaper.forecast(key, cost)
-          const admission = await shaper.enqueue(key, null, { cost })
-          expect({ ...admission, ...(admission.accepted && { id: '' }) }).toEqual(forecast)
+          const admission = await shaper.enqueue(key, null, { cost, deadlineMs })
+          const isHasty = !admission.accepted && admission.reason === 'deadline'
+          if (!isHasty) expect({ ...admission, ...(admission.accepted && { id: '' }) }).toEqual(forecast)
           if (admission.accepted) promised.set(admission.id, admission.departsAt)
-          else if (admission.reason === 'full') {
+          else if (admission.reason !== 'too-costly') {
             await clock.advance((admission.retryAfterMs - 1) * MS)
-            const tooEarly = await shaper.forecast(key, cost)
-            expect(tooEarly.accepted).toBe(false)
+            expect(await shaper.enqueue(key, null, { cost, deadlineMs })).toMatchObject({ accepted: false })
             await clock.advance(MS)
-            expect(await shaper.enqueue(key, null, { cost })).toMatchObject({ accepted: true })
+            expect(await shaper.enqueue(key, null, { cost, deadlineMs })).toMatchObject({ accepted: true })
           }
         }
         await clock.advance(600_000 * MS)

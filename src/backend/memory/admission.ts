@@ -3,13 +3,20 @@ import { MILLISECOND } from '../../core/duration.ts'
 import type { Accepted, Rejected } from '../../core/job.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
-/** A thousandth of a millisecond: what the rounding of epoch microseconds may add, and no wait is owed for. */
-const ROUNDING_MS = 0.001
+/** What the rounding of epoch microseconds may add, and no wait is owed for. */
+const ROUNDING_MS = 0.0005
 
-/** For the last of the bucket's line. */
-export function accepted(id: string, { key, jobs }: MemoryBucket, departsAt: number, now: number): Accepted {
+interface Place {
+  readonly id: string
+  readonly key: string
+  readonly position: number
+  /** Microseconds. */
+  readonly departsAt: number
+}
+
+export function accepted({ id, key, position, departsAt }: Place, now: number): Accepted {
   const waitMs = (departsAt - now) / MILLISECOND
-  return { accepted: true, id, key, position: jobs, departsAt: departsAt / MILLISECOND, waitMs }
+  return { accepted: true, id, key, position, departsAt: departsAt / MILLISECOND, waitMs }
 }
 
 /** The wait is rounded up to whole milliseconds, because timers count in them and must not come back early. */

@@ -33,6 +33,14 @@ export class Line<Guest extends Standing> {
     return this.#ring[this.#front & (this.#ring.length - 1)]
   }
 
+  last(): Guest | undefined {
+    for (let place = this.#back - 1; place >= this.#front; place--) {
+      const guest = this.#ring[place & (this.#ring.length - 1)]
+      if (guest !== undefined) return guest
+    }
+    return undefined
+  }
+
   /** Takes out the first. */
   next(): Guest | undefined {
     const guest = this.first()

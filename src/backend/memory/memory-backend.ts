@@ -35,7 +35,8 @@ export class MemoryBackend implements Backend {
     const known = this.#jobs.known(request)
     if (known?.told !== undefined) return { ...known.told, replayed: true }
     const bucket = this.#findOpen(request.key)
-    const verdict = bucketCore.admit(bucket, request, now, bucket.line())
+    const ahead = bucket.ahead(now)
+    const verdict = bucketCore.admit(bucket, request, now, bucket.line(), ahead)
     if (!verdict.accepted) return rejected(verdict, bucket, now)
     const job = this.#jobs.add(request, bucket, now)
     this.#keep(bucket)
@@ -43,7 +44,8 @@ export class MemoryBackend implements Backend {
     bucket.join(job)
     if (!hadLine) this.#agenda.arm(bucket, now)
     this.#agenda.watch(job)
-    const admission = accepted(job.id, bucket, verdict.departsAt, now)
+    const position = (ahead?.length ?? bucket.jobs - 1) + 1
+    const admission = accepted({ id: job.id, key: job.key, position, departsAt: verdict.departsAt }, now)
     if (request.id !== undefined) job.told = admission
     return admission
   }
@@ -63,10 +65,11 @@ export class MemoryBackend implements Backend {
   forecast(key: string, cost: number, now: number): Admission {
     const bucket = this.#findOpen(key)
     const request = { cost, deadline: Number.POSITIVE_INFINITY }
-    const verdict = bucketCore.judge(bucket, request, now, bucket.line())
+    const ahead = bucket.ahead(now)
+    const verdict = bucketCore.judge(bucket, request, now, bucket.line(), ahead)
     if (!verdict.accepted) return rejected(verdict, bucket, now)
-    const admission = accepted('', bucket, verdict.departsAt, now)
-    return { ...admission, position: admission.position + 1 }
+    const position = (ahead?.length ?? bucket.jobs) + 1
+    return accepted({ id: '', key, position, departsAt: verdict.departsAt }, now)
   }
 
   cancel(id: string, now: number): JobRecord | undefined {

@@ -104,28 +104,48 @@ export class MemoryBucket implements Bucket, Due {
 
   /** Everyone who waits, in the order in which they depart as far as is known. */
   *inOrder(): Generator<JobRecord> {
+    const retries = byDue(this.#retries).reverse()
     yield* byDue(this.#givenBack)
-    const retries = byDue(this.#retries)
+    yield* this.#merge(this.#line, retries, Number.NEGATIVE_INFINITY)
+    yield* retries.reverse()
+  }
+
+  /** Those who depart before a newcomer; undefined when that is everyone in the line, one after the other. */
+  ahead(now: number): JobRecord[] | undefined {
+    if (this.retrying === 0) return undefined
+    const retries = byDue(this.#retries).reverse()
+    return [...byDue(this.#givenBack), ...this.#merge([...this.#line, undefined], retries, now)]
+  }
+
+  /** Everyone who waits, as a verdict needs them: without retries that is the line itself. */
+  line(): Iterable<Waiting> {
+    return this.retrying === 0 ? this.#line : this.inOrder()
+  }
+
+  /**
+   * The line, and between its guests the retries that go before them; these are taken from the end of `retries`, the
+   * first due last. A guest that is undefined is a newcomer, whose predecessors are wanted, not itself.
+   */
+  *#merge(
+    line: Iterable<JobRecord | undefined>,
+    retries: JobRecord[],
+    now: number,
+  ): Generator<JobRecord, undefined> {
     let isLinesTurn = this.#isLinesTurn
-    let slot = nextSlot(this, Number.NEGATIVE_INFINITY)
-    let next = 0
-    for (const job of this.#line) {
-      const retry = retries[next]
+    let slot = nextSlot(this, now)
+    for (const given of this.#givenBack?.inOrder() ?? []) slot += this.limit.interval * given.cost
+    for (const guest of line) {
+      const retry = retries.at(-1)
       if (!isLinesTurn && retry !== undefined && retry.readyAt! <= slot) {
         yield retry
         slot += this.limit.interval * retry.cost
-        next++
+        retries.pop()
       }
       isLinesTurn = false
-      yield job
-      slot += this.limit.interval * job.cost
+      if (guest === undefined) return
+      yield guest
+      slot += this.limit.interval * guest.cost
     }
-    yield* retries.slice(next)
-  }
-
-  /** The same as the core's verdict needs it; without retries, the line itself. */
-  line(): Iterable<Waiting> {
-    return this.retrying === 0 ? this.#line : this.inOrder()
   }
 
   positionOf(job: JobRecord): number {
@@ -140,9 +160,8 @@ export class MemoryBucket implements Bucket, Due {
   view(now: number): BucketView {
     const next = this.nextDeparture(now)
     const isFrozen = this.frozenUntil > now
-    const admissions = [...this.inOrder()].map(({ admittedAt }) => admittedAt)
-    const since = Math.min(...admissions)
-    const lastUse = Math.max(this.lastStart, ...admissions)
+    const [since, lastAdmission] = this.#admissions()
+    const lastUse = Math.max(this.lastStart, lastAdmission)
     return {
       key: this.key,
       pattern: this.pattern,
@@ -168,6 +187,19 @@ export class MemoryBucket implements Bucket, Due {
     if (this.frozenUntil > now) return 'frozen'
     if (this.waiting === 0) return 'idle'
     return this.waiting >= this.limit.capacity ? 'full' : 'waiting'
+  }
+
+  /** When the one who has waited longest was admitted, and the one who came last. The line stands in that order. */
+  #admissions(): [first: number, last: number] {
+    let first = this.#line.first()?.admittedAt ?? Number.POSITIVE_INFINITY
+    let last = this.#line.last()?.admittedAt ?? Number.NEGATIVE_INFINITY
+    for (const heap of [this.#givenBack, this.#retries]) {
+      for (const { admittedAt } of heap?.inOrder() ?? []) {
+        first = Math.min(first, admittedAt)
+        last = Math.max(last, admittedAt)
+      }
+    }
+    return [first, last]
   }
 
   #readyRetry(now: number): JobRecord | undefined {

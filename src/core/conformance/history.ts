@@ -121,6 +121,8 @@ export interface CheckOptions {
   readonly concurrency?: number
   /** The share of the configured rate that a busy bucket must reach (L3); absent: L3 is not checked. */
   readonly minUtilisation?: number
+  /** Departures in a row from which on L3 is judged; fewer show the jitter of their ends. Default: 20. */
+  readonly shortestStretch?: number
   /** The history goes on after its last event: jobs without an end are not lost yet. */
   readonly unfinished?: boolean
 }

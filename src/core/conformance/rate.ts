@@ -4,9 +4,6 @@ import type { HistoryEvent, StartEvent } from './history.ts'
 import { instant, type Law, type LawCheck, type Report } from './law.ts'
 import { isRunning, type Ledger } from './ledger.ts'
 
-/** Fewer departures than this show the jitter of their ends, not the rate. */
-const SHORTEST = 20
-
 /** Departures of one key that might have followed each other at the full rate. */
 interface Stretch {
   departures: number
@@ -20,26 +17,28 @@ interface Stretch {
 /**
  * L3: while a key has work and a handler is free, departures keep the configured rate. A stretch goes on as long as
  * the next job to start waited already when its slot came, a handler was free from then on, and nothing stopped
- * the key (freeze, pause, change of limit). Each stretch of 20 departures or more must reach `minUtilisation`.
+ * the key (freeze, pause, change of limit). Each stretch of `shortestStretch` departures or more must reach `minUtilisation`.
  */
 export const rate: Law = (ledger, options, report) => {
-  const { minUtilisation, concurrency = Number.POSITIVE_INFINITY } = options
+  const { minUtilisation, shortestStretch = 20, concurrency = Number.POSITIVE_INFINITY } = options
   if (minUtilisation === undefined) return { see() {} }
-  return new RateCheck(ledger, minUtilisation, concurrency, report)
+  return new RateCheck(ledger, minUtilisation, shortestStretch, concurrency, report)
 }
 
 class RateCheck implements LawCheck {
   readonly #ledger: Ledger
   readonly #minUtilisation: number
+  readonly #shortest: number
   readonly #concurrency: number
   readonly #report: Report
   readonly #stretches = new Map<string, Stretch>()
   /** The last time at which every handler was taken. */
   #takenUntil = Number.NEGATIVE_INFINITY
 
-  constructor(ledger: Ledger, minUtilisation: number, concurrency: number, report: Report) {
+  constructor(ledger: Ledger, minUtilisation: number, shortest: number, concurrency: number, report: Report) {
     this.#ledger = ledger
     this.#minUtilisation = minUtilisation
+    this.#shortest = shortest
     this.#concurrency = concurrency
     this.#report = report
   }
@@ -102,7 +101,7 @@ class RateCheck implements LawCheck {
   #close(key: string): void {
     const stretch = this.#stretches.get(key)
     this.#stretches.delete(key)
-    if (stretch === undefined || stretch.departures < SHORTEST) return
+    if (stretch === undefined || stretch.departures < this.#shortest) return
     const { departures, firstAt, lastAt, due } = stretch
     const utilisation = due / (lastAt - firstAt)
     if (utilisation >= this.#minUtilisation) return

@@ -21,12 +21,12 @@ test.each([
     { backoff: { delayMs: 1, delay: 1 } },
     'enqueue: unknown option "delay" in backoff: did you mean delayMs?',
   ],
-  [{ attempts: 0 }, /^enqueue: expected attempts to be valid \(.+\), got: 0$/],
+  [{ attempts: 0 }, /^enqueue: expected attempts to be number >=1, got: 0$/],
   [{ attempts: Number.NaN }, 'got: NaN'],
-  [{ backoff: { delayMs: '5' } }, /expected backoff\.delayMs to be valid \(.+\), got: "5" \(string\)/],
-  [{ backoff: {} }, /expected backoff\.delayMs to be valid \(.+\), got: undefined/],
-  [5, /expected the options to be valid \(.+\), got: 5/],
-  [null, /expected the options to be valid \(.+\), got: null/],
+  [{ backoff: { delayMs: '5' } }, /expected backoff\.delayMs to be .+, got: "5" \(string\)/],
+  [{ backoff: {} }, /expected backoff\.delayMs to be .+, got: undefined/],
+  [5, /expected the options to be .+, got: 5/],
+  [null, /expected the options to be .+, got: null/],
 ])('refuses %j with a clear error', (input, message) => {
   const read = () => parseOptions(schema, input, 'enqueue')
   expect(read).toThrow(InvalidOptionsError)

@@ -229,3 +229,35 @@ type Then = (resolve: (value: unknown) => void, reject: (reason: unknown) => voi
 function thenable(callback: Then): Promise<unknown> {
   return Object.defineProperty({}, 'then', { value: callback }) as Promise<unknown>
 }
+
+describe('an error that cannot be read', () => {
+  const revoked = () => {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    return proxy
+  }
+  const unreadable = () =>
+    Object.defineProperty(new Error('x'), 'message', {
+      get() {
+        throw new Error('no')
+      },
+    })
+
+  test.each([
+    ['a message that throws', unreadable],
+    ['a revoked proxy', revoked],
+  ])('%s fails its attempts, now or later, and nobody else is harmed', async (_, make) => {
+    const stage = new Stage('9, 10/s', { jobDefaults: { attempts: 2, backoff: 10 } })
+    let completed = 0
+    stage.shaper.on('completed', () => void completed++)
+    stage.shaper.work(({ data }) => {
+      if (data === 'now') throw make()
+      return data === 'later' ? Promise.resolve().then(() => Promise.reject(make())) : 1
+    })
+    for (const data of ['now', 'fine', 'later', 'fine']) await stage.shaper.enqueue('k', data)
+    await stage.pass(5_000)
+    expect(completed).toBe(2)
+    expect(await stage.shaper.audit()).toMatchObject({ admitted: 4, running: 0, ended: 4 })
+    await stage.close()
+  })
+})

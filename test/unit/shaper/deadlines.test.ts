@@ -29,7 +29,7 @@ describe('at admission', () => {
     await stage.conforms()
   })
 
-  test('behind a freeze, and behind a full line, the other reasons come first', async () => {
+  test('behind a freeze, and behind a full line, the reason is what it has to wait for longest', async () => {
     const stage = new Stage('2, 2/s')
     await stage.shaper.freeze('k', 1_000)
     expect(await stage.shaper.enqueue('k', 0, { deadlineMs: 999 })).toMatchObject({
@@ -38,7 +38,14 @@ describe('at admission', () => {
     })
     expect(await stage.shaper.enqueue('k', 0, { deadlineMs: 1_000 })).toMatchObject({ accepted: true })
     await stage.shaper.enqueue('k', 0)
-    expect(await stage.shaper.enqueue('k', 0, { deadlineMs: 1 })).toMatchObject({ reason: 'full' })
+    expect(await stage.shaper.enqueue('k', 0, { deadlineMs: 1 })).toMatchObject({
+      reason: 'deadline',
+      retryAfterMs: 1_999,
+    })
+    expect(await stage.shaper.enqueue('k', 0, { deadlineMs: 1_500 })).toMatchObject({
+      reason: 'full',
+      retryAfterMs: 1_000,
+    })
     expect(await stage.shaper.enqueue('k', 0, { deadlineMs: 1, cost: 3 })).toMatchObject({
       reason: 'too-costly',
     })

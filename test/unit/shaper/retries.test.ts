@@ -232,3 +232,25 @@ describe('timeoutMs', () => {
     expect(reason).toBeInstanceOf(HandlerTimeoutError)
   })
 })
+
+describe('a retry that backs off for long', () => {
+  test('is not ahead of a newcomer, who is told so and departs at once', async () => {
+    const stage = new Stage('5, 1 per 10s', { jobDefaults: { attempts: 2, backoff: 3_600_000 } })
+    const departed: string[] = []
+    stage.shaper.on('departed', ({ id, at }) => void departed.push(`${id} at ${at / 1_000}`))
+    stage.shaper.work(({ data }) => {
+      if (data === 'fails') throw new Error('as planned')
+    })
+    await stage.shaper.enqueue('k', 'fails', { id: 'a' })
+    await stage.pass(15_000)
+    expect(await stage.shaper.enqueue('k', 0, { id: 'b', deadlineMs: 5_000 })).toMatchObject({
+      accepted: true,
+      position: 1,
+      waitMs: 0,
+    })
+    expect(await stage.shaper.enqueue('k', 0, { id: 'c' })).toMatchObject({ position: 2, waitMs: 10_000 })
+    expect(await stage.shaper.job('c')).toMatchObject({ position: 2 })
+    await stage.pass(3_700_000)
+    expect(departed).toEqual(['a at 0', 'b at 15', 'c at 25', 'a at 3600'])
+  })
+})

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RuleBook } from '../../../src/core/rule-book.ts'
 import { timeAxis, valueTicks } from '../../../src/simulate/axis.ts'
-import { renderBarChart } from '../../../src/simulate/bar-chart.ts'
 import { renderChart } from '../../../src/simulate/chart.ts'
 import { Comparison, comparedPolicies } from '../../../src/simulate/comparison.ts'
 import { renderComparison } from '../../../src/simulate/comparison-picture.ts'
@@ -88,20 +87,6 @@ describe('charts', () => {
 
   it('draw nothing at all without breaking', () => {
     expectWellFormed(renderChart({ title: 'empty', panels: [{ title: 'p', unit: 'u', series: [] }] }))
-  })
-
-  it('draw bars, and only words where there is no value', () => {
-    const bars = [
-      { label: 'velvet-rope', value: 0.98, tone: 'velvet' as const },
-      { label: 'other', value: Number.NaN, text: 'did not finish' },
-    ]
-    const svg = renderBarChart({
-      title: 'gaps',
-      groups: [{ title: 'one key', unit: 'gap / interval', bars, mark: { value: 1, label: 'the interval' } }],
-    })
-    expectWellFormed(svg)
-    expect(svg.match(/<rect class="f-/g)).toHaveLength(1)
-    expect(svg).toContain('did not finish')
   })
 })
 
