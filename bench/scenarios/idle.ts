@@ -89,8 +89,7 @@ export const idle: Scenario = {
         ]),
         notes: [
           verdict('live buckets left', medianOf(rope, 'buckets'), { most: 0 }, whole),
-          'Timers are counted whether or not they keep the process alive. The one that is left belongs to the shaper, not to a ' +
-            'bucket: it keeps the process alive while jobs wait, and is idle now.',
+          'Timers are counted whether or not they keep the process alive.',
           'The shaper still knows its last 1,000 ended jobs (`keepFinished`).',
         ],
       },

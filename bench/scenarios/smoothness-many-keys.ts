@@ -11,7 +11,7 @@ const JOBS_PER_KEY = 10
 const JOBS = KEYS * JOBS_PER_KEY
 const RATE = 5
 const PACE = { count: 1, periodMs: 1_000 / RATE }
-const WARM_UP = { pace: { count: 1, periodMs: 20 }, jobs: 60 }
+const WARM_UP = { pace: { count: 1, periodMs: 5 }, jobs: 4_000 }
 
 const three = decimals(3)
 const milliseconds = (value: number) => `${decimals(2)(value)} ms`

@@ -49,6 +49,8 @@ export interface Backend {
 
   /** When the next departure is due, if handlers are free; Infinity when nothing waits. */
   nextDeparture(): number
+  /** By how much that departure may be late and still keep its slot, in microseconds. */
+  nextTolerance(): number
   /** When the next deadline passes or the next bucket may be forgotten; Infinity when there is none. */
   nextChore(): number
   /** Jobs that have not ended. */

@@ -2,7 +2,7 @@
  * THE algorithm: a leaky bucket *as a queue*. (A leaky bucket as a meter would count and say yes or no; this one
  * makes its guests wait.) It keeps three laws:
  *
- * - Bound: never more than `capacity` cost units wait; what does not fit is refused and told when to come back.
+ * - Bound: nobody is admitted who would make more than `capacity` cost units wait; he is told when to come back.
  * - Spacing: two slots are never closer than `interval x cost of the first`; starts conform to GCRA (ITU-T I.371)
  *   with that interval and the limit's tolerance. Late is allowed, early never, and lateness is never repaid.
  * - Order: a newcomer departs after everyone who waits.

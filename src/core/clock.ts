@@ -6,10 +6,10 @@ export interface Clock {
   now(): number
   /**
    * Calls back at `at` or after it, never before and never at once; calling the answer takes the wish back.
-   * `precise` spends processor time to be on time to a fraction of a millisecond, else a few late are fine.
-   * Being asked keeps no process alive.
+   * `slack`: by how many microseconds a late call does no harm; the less, the more processor time is spent on being
+   * on time. Being asked keeps no process alive.
    */
-  wake(at: number, callback: () => void, precise: boolean): () => void
+  wake(at: number, callback: () => void, slack: number): () => void
 }
 
 /**

@@ -78,7 +78,7 @@ export interface Rejected {
    * paused, or while no handler is free.
    */
   readonly retryAfterMs: number
-  /** Cost units that wait, and that may wait. */
+  /** Cost units that wait, those to be tried again included, and that may wait. */
   readonly waiting: number
   readonly capacity: number
 }
@@ -115,9 +115,10 @@ export interface BucketView {
   readonly limit: string
   /** `paused`, `frozen`, `full` (not one cost unit fits), `waiting`, or `idle` (empty, its `next` not yet past). */
   readonly state: BucketState
-  /** Cost units that wait, of `capacity`; `fill` is their ratio. */
+  /** Cost units in the line, of `capacity`. */
   readonly waiting: number
   readonly capacity: number
+  /** Share of the capacity that newcomers find taken: by the line and by those to be tried again. May exceed 1. */
   readonly fill: number
   /** Jobs in the line, jobs that wait to be tried again, and handlers that run. */
   readonly jobs: number

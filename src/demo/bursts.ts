@@ -47,5 +47,5 @@ export async function playBursts(
 }
 
 export function waitUntil(at: number): Promise<void> {
-  return new Promise((resolve) => void systemClock.wake(at, resolve, false))
+  return new Promise((resolve) => void systemClock.wake(at, resolve, 1_000))
 }

@@ -15,6 +15,7 @@ const LONGEST_PASS = 256
 
 /** A chore may wake a few milliseconds late; not where a departure might wait behind it. */
 const LATENESS_OF_CHORES = 10 * MILLISECOND
+const CHORE_SLACK = Number.POSITIVE_INFINITY
 
 /**
  * Hands over the head of each line when its slot has come and a handler is free; else it stays in the line. Between
@@ -72,7 +73,8 @@ export class Scheduler {
     if (due >= this.#armedFor) return
     this.#disarm?.()
     this.#armedFor = due
-    this.#disarm = this.#clock.wake(due, this.#onTimer, departure - due < LATENESS_OF_CHORES)
+    const isNear = departure - due < LATENESS_OF_CHORES
+    this.#disarm = this.#clock.wake(due, this.#onTimer, isNear ? this.#backend.nextTolerance() : CHORE_SLACK)
   }
 
   /** Stops for good; safe to call twice. */

@@ -66,7 +66,7 @@ export class Closing<Result> {
     if (this.#backend.live === 0) return Promise.resolve()
     return new Promise((resolve) => {
       const until = this.#clock.now() + drainMs * MILLISECOND
-      const stopTimer = this.#clock.wake(until, resolve, false)
+      const stopTimer = this.#clock.wake(until, resolve, Number.POSITIVE_INFINITY)
       this.#onDrained = () => {
         stopTimer()
         resolve()

@@ -39,7 +39,9 @@ export class RunningAttempts<Data, Result> implements Iterable<Attempt<Data, Res
     this.#disarm?.()
     this.#armedFor = at
     this.#disarm =
-      at === Number.POSITIVE_INFINITY ? undefined : this.#clock.wake(at, () => this.#stopOverdue(), false)
+      at === Number.POSITIVE_INFINITY
+        ? undefined
+        : this.#clock.wake(at, () => this.#stopOverdue(), Number.POSITIVE_INFINITY)
   }
 
   #stopOverdue(): void {

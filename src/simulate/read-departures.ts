@@ -44,6 +44,9 @@ export async function readDepartures(
   return rows
 }
 
+/** Microseconds: each of three columns is rounded to one. */
+const ROUNDING = 2
+
 class RowReader {
   readonly #columns: CsvColumns
   readonly #isFull: boolean
@@ -71,11 +74,20 @@ class RowReader {
     const { line } = record.positionOf(0)
     if (!this.#isFull || this.#isAccepted(record)) {
       const departsAt = Math.round(this.#seconds(record, 'departs_s') * SECOND)
+      // One who departed before he came has broken a law, which says more than his wait.
+      if (columns.has('wait_s') && departsAt >= at) this.#checkWait(record, departsAt - at)
       return { line, key, cost, at: this.#isFull ? Math.round(at) : undefined, departsAt, retryAt: undefined }
     }
     const wasTold = columns.text(record, 'retry_after_s') !== ''
     const retryAt = wasTold ? at + this.#seconds(record, 'retry_after_s') * SECOND : undefined
     return { line, key, cost, at: Math.round(at), departsAt: undefined, retryAt }
+  }
+
+  #checkWait(record: CsvRecord, wait: number): void {
+    const told = this.#seconds(record, 'wait_s') * SECOND
+    if (Math.abs(told - wait) <= ROUNDING) return
+    const message = `expected wait_s to be departs_s less offset_s, ${wait / SECOND}, got: ${told / SECOND}`
+    throw this.#columns.blame(record, 'wait_s', message)
   }
 
   #isAccepted(record: CsvRecord): boolean {

@@ -17,6 +17,11 @@ export class Agenda {
     return this.#departures.earliest
   }
 
+  /** By how much that departure may be late and still keep its slot. */
+  get nextTolerance(): number {
+    return this.#departures.peek()?.limit.tolerance ?? Number.POSITIVE_INFINITY
+  }
+
   /** When the next deadline passes or the next bucket may be forgotten. */
   get nextChore(): number {
     return Math.min(this.#deadlines.earliest, this.#forgettable.earliest)

@@ -206,6 +206,10 @@ export class MemoryBackend implements Backend {
     return this.#agenda.nextDeparture
   }
 
+  nextTolerance(): number {
+    return this.#agenda.nextTolerance
+  }
+
   nextChore(): number {
     return this.#agenda.nextChore
   }

@@ -161,13 +161,14 @@ export class MemoryBucket implements Bucket, Due {
     const next = this.nextDeparture(now)
     const isFrozen = this.frozenUntil > now
     const [since, lastAdmission] = this.#admissions()
+    const returned = this.#returned().reduce((units, { cost }) => units + cost, 0)
     const lastUse = Math.max(this.lastStart, lastAdmission)
     return {
       key: this.key,
       pattern: this.pattern,
       limit: formatLimit(this.limit),
       state: this.#stateAt(now),
-      waiting: this.waiting,
+      waiting: this.waiting - returned,
       capacity: this.limit.capacity,
       fill: this.waiting / this.limit.capacity,
       jobs: this.#line.size,
@@ -193,13 +194,15 @@ export class MemoryBucket implements Bucket, Due {
   #admissions(): [first: number, last: number] {
     let first = this.#line.first()?.admittedAt ?? Number.POSITIVE_INFINITY
     let last = this.#line.last()?.admittedAt ?? Number.NEGATIVE_INFINITY
-    for (const heap of [this.#givenBack, this.#retries]) {
-      for (const { admittedAt } of heap?.inOrder() ?? []) {
-        first = Math.min(first, admittedAt)
-        last = Math.max(last, admittedAt)
-      }
+    for (const { admittedAt } of this.#returned()) {
+      first = Math.min(first, admittedAt)
+      last = Math.max(last, admittedAt)
     }
     return [first, last]
+  }
+
+  #returned(): JobRecord[] {
+    return [...byDue(this.#givenBack), ...byDue(this.#retries)]
   }
 
   #readyRetry(now: number): JobRecord | undefined {

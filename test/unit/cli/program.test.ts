@@ -246,3 +246,16 @@ describe('usage', () => {
     expect((await run()).code).toBe(2)
   })
 })
+
+describe('files that are named twice', () => {
+  it.each([
+    ['--arrivals and --out', () => ['-a', arrivals, '--out', arrivals]],
+    ['--out and --svg', () => ['-a', arrivals, '--out', join(folder, 'x'), '--svg', `${folder}/./x`]],
+  ])('%s are refused, and nothing is written', async (_, flags) => {
+    const before = [readFileSync(arrivals, 'utf8'), readdirSync(folder).sort()]
+    const { code, stderr } = await run('simulate', '-l', '5, 2/s', ...flags())
+    expect(code).toBe(2)
+    expect(stderr).toContain('to be two files')
+    expect([readFileSync(arrivals, 'utf8'), readdirSync(folder).sort()]).toEqual(before)
+  })
+})

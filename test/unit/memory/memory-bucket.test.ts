@@ -153,7 +153,7 @@ describe('the view', () => {
       pattern: '*',
       limit: '100, 1/s',
       state: 'waiting',
-      waiting: 3,
+      waiting: 2,
       capacity: 100,
       fill: 0.03,
       jobs: 1,

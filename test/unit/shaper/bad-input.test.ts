@@ -307,3 +307,16 @@ describe('an option', () => {
     expect(isVelvetRopeError(Object.assign(new Error('x'), error), 'invalid-options')).toBe(true)
   })
 })
+
+test.each([null, undefined, 1])('an id that is %s is refused, where one is asked for', async (id) => {
+  const { shaper } = new Stage('5, 1/s')
+  await expect(shaper.cancel(id as never)).rejects.toMatchObject({ code: 'invalid-options' })
+  await expect(shaper.job(id as never)).rejects.toMatchObject({ code: 'invalid-options' })
+})
+
+test('limits that are not a plain object, and a batch with holes, are refused', async () => {
+  const limits = new Map([['*', '1, 1/s']])
+  expect(() => new Stage(limits as never)).toThrow(/expected limits such as/)
+  const { shaper } = new Stage('5, 1/s')
+  await expect(shaper.enqueueMany(new Array(3))).rejects.toThrow(/enqueueMany \[0\]/)
+})

@@ -161,3 +161,27 @@ describe('buckets', () => {
     },
   )
 })
+
+test('a line of 200,000 can be looked at like any other', async () => {
+  const stage = new Stage('1000000, 10/s')
+  await stage.shaper.enqueueMany(Array.from({ length: 200_000 }, (_, data) => ({ key: 'deep', data })))
+  expect(await stage.shaper.inspect('deep')).toMatchObject({ waiting: 200_000, jobs: 200_000 })
+  expect((await stage.shaper.buckets()).total).toBe(1)
+})
+
+test('those to be tried again are counted apart from the line, and fill the bucket for newcomers', async () => {
+  const stage = new Stage('2, 10/s', { jobDefaults: { attempts: 2, backoff: 60_000 } })
+  stage.shaper.work(() => {
+    throw new Error('as planned')
+  })
+  await stage.fill('k', 2)
+  await stage.pass(150)
+  expect(await stage.shaper.inspect('k')).toMatchObject({
+    waiting: 0,
+    jobs: 0,
+    retrying: 2,
+    fill: 1,
+    state: 'full',
+  })
+  expect(await stage.shaper.enqueue('k', 0)).toMatchObject({ reason: 'full', waiting: 2, capacity: 2 })
+})

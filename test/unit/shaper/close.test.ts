@@ -297,3 +297,15 @@ describe('after the close', () => {
     await stage.conforms()
   })
 })
+
+test('a drain ends when the last job that waits expires', async () => {
+  const stage = new Stage('5, 1/s')
+  await stage.shaper.enqueue('k', 0, { deadlineMs: 100 })
+  let closedAt: number | undefined
+  const closed = stage.shaper.close({ drainMs: 3_000 }).then(() => {
+    closedAt = stage.now
+  })
+  await stage.pass(200)
+  await closed
+  expect(closedAt).toBeLessThan(110)
+})

@@ -197,3 +197,25 @@ describe('a listener that throws', () => {
     },
   )
 })
+
+describe('a listener', () => {
+  test.each<[unknown, unknown, RegExp]>([
+    ['complete', () => undefined, /perhaps completed/],
+    ['__proto__', () => undefined, /one of admitted/],
+    [undefined, () => undefined, /got: undefined/],
+    ['completed', 5, /listener to be a function, got: 5/],
+  ])('for %s is refused when nobody would ever be told', (name, listener, message) => {
+    const { shaper } = new Stage('5, 1/s')
+    expect(() => shaper.on(name as 'completed', listener as never)).toThrow(message)
+  })
+
+  test('that fails later is told of, too', async () => {
+    const stage = new Stage('5, 1/s')
+    const errors: unknown[] = []
+    stage.shaper.on('error', (error) => void errors.push(error.message))
+    stage.shaper.on('admitted', async () => Promise.reject(new Error('later')))
+    await stage.shaper.enqueue('k', 0)
+    await stage.pass(0)
+    expect(errors).toEqual(['later'])
+  })
+})

@@ -153,4 +153,14 @@ describe('verify', () => {
     expect(failure).toBeInstanceOf(InvalidInputError)
     expect((failure as Error).message).toContain(`out.csv:${message}`)
   })
+
+  it('finds a last departure that came hours late', async () => {
+    expect(await lawsBroken(4, '1.000000,a,1,accepted,2,9003.000000,9002.000000,')).toContain('L3')
+  })
+
+  it('refuses a wait that is not the time between arrival and departure', async () => {
+    await expect(lawsBroken(4, '1.000000,a,1,accepted,2,3.000000,77.000000,')).rejects.toThrow(
+      'expected wait_s to be departs_s less offset_s, 2, got: 77',
+    )
+  })
 })
