@@ -193,8 +193,8 @@ export function isIdle(bucket: Bucket, now: number): boolean {
 function setNext(bucket: Bucket, slot: number, carry: number): void {
   const step = bucket.limit.interval * bucket.lastCost + carry
   bucket.next = slot + step
-  // Exact, because the slot is larger than the step (Dekker's Fast2Sum); nothing is lost where it is infinite.
-  bucket.carry = Number.isFinite(slot) ? step - (bucket.next - slot) : 0
+  // Exact where the slot is larger than the step (Dekker's Fast2Sum), which is where rounding matters.
+  bucket.carry = step - (bucket.next - slot)
 }
 
 /** When a newcomer departs, if handlers are free. */

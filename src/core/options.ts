@@ -39,7 +39,8 @@ function explain(issue: z.core.$ZodIssue, input: unknown, schema: z.core.$ZodTyp
     const known = fieldsAt(schema, issue.path)
     const suggestion = nearest(key, known)
     const where = field === '' ? '' : ` in ${field}`
-    const hint = suggestion === undefined ? `known are ${known.join(', ')}` : `did you mean ${suggestion}?`
+    const hint =
+      suggestion === undefined ? `known are ${known.join(', ') || 'none'}` : `did you mean ${suggestion}?`
     return `unknown option ${quote(key)}${where}: ${hint}`
   }
   const came = issue.path.reduce<unknown>(
@@ -57,7 +58,7 @@ function expectationOf({ message }: z.core.$ZodIssue): string {
 
 /** Of the forms that a value may have, the one that it fits best: where the fault lies deepest. */
 function nearestIssue(union: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue {
-  const candidates = union.errors.flatMap(([first]) => (first === undefined ? [] : [first]))
+  const candidates = union.errors.map(([first]) => first!)
   const best = candidates.reduce((deepest, issue) => (depthOf(issue) > depthOf(deepest) ? issue : deepest))
   return { ...best, path: [...union.path, ...best.path] }
 }

@@ -235,3 +235,12 @@ test('a refusal from a very long line looks at a bounded part of it, and is neve
   expect(verdict).toMatchObject({ reason: 'full', retryAt: expect.closeTo(499_200 * MS, -6) })
   expect((verdict as { retryAt: number }).retryAt).toBeGreaterThanOrEqual(499_100 * MS)
 })
+
+test('a newcomer departs after those ahead of him, not after everyone who waits', () => {
+  const bucket = bucketOf('9, 10/s')
+  reserve(bucket, 1, 0)
+  bucket.waiting = 4
+  const ahead: Waiting[] = [{ cost: 2 }, { cost: 1, readyAt: 500 * MS }]
+  expect(judge(bucket, one, 0, [], ahead)).toEqual({ accepted: true, departsAt: 600 * MS })
+  expect(judge(bucket, one, 0, [], [])).toEqual({ accepted: true, departsAt: 100 * MS })
+})

@@ -41,3 +41,24 @@ test('the nearest word is suggested when it is near', () => {
   expect(nearest('elephant', known)).toBeUndefined()
   expect(nearest('x', [])).toBeUndefined()
 })
+
+test('an unknown option of great length, or where nothing is known, gets no suggestion', () => {
+  const schema = z.strictObject({
+    attempts: z.number().optional(),
+    list: z.array(z.strictObject({ a: z.number() })),
+  })
+  const long = 'attempts'.repeat(10)
+  expect(() => parseOptions(schema, { list: [], [long]: 1 }, 'call')).toThrow('known are attempts, list')
+  expect(() => parseOptions(schema, { list: [{ a: 1, b: 2 }] }, 'call')).toThrow(
+    'call: unknown option "b" in list.0: known are none',
+  )
+})
+
+test('of several forms, the one that nearly fits is told of', () => {
+  const schema = z.strictObject({
+    when: z.union([z.number(), z.strictObject({ at: z.number() }), z.string()]),
+  })
+  expect(() => parseOptions(schema, { when: { at: 'x' } }, 'call')).toThrow('expected when.at to be number')
+  expect(() => parseOptions(schema, { when: { at: 1, att: 2 } }, 'call')).toThrow('in when: did you mean at?')
+  expect(() => parseOptions(schema, { when: null }, 'call')).toThrow('expected when to be number, got: null')
+})
