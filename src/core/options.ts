@@ -59,13 +59,10 @@ function expectationOf({ message }: z.core.$ZodIssue): string {
 /** Of the forms that a value may have, the one that it fits best: where the fault lies deepest. */
 function nearestIssue(union: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue {
   const candidates = union.errors.map(([first]) => first!)
-  const best = candidates.reduce((deepest, issue) => (depthOf(issue) > depthOf(deepest) ? issue : deepest))
+  const best = candidates.reduce((deepest, issue) =>
+    issue.path.length > deepest.path.length ? issue : deepest,
+  )
   return { ...best, path: [...union.path, ...best.path] }
-}
-
-/** An unknown field counts as one step deeper than the object it stands in. */
-function depthOf(issue: z.core.$ZodIssue): number {
-  return issue.path.length + (issue.code === 'unrecognized_keys' ? 1 : 0)
 }
 
 /** The names of the fields of the object at `path`; none where the schema holds no single object there. */
