@@ -1,4 +1,4 @@
-import type { Backend, JobRequest } from '../backend/backend.ts'
+import type { Backend } from '../backend/backend.ts'
 import { type BucketPage, type BucketQueryInput, bucketQuerySchema } from '../backend/bucket-query.ts'
 import { MemoryBackend } from '../backend/memory/memory-backend.ts'
 import type { Clock } from '../core/clock.ts'
@@ -22,6 +22,7 @@ import { LiveRuleBook } from './limits.ts'
 import * as options from './options.ts'
 import { checkId, RequestReader } from './request-reader.ts'
 import { jobEvent, ShapedWorker } from './shaped-worker.ts'
+import { tellAdmission } from './tell-admission.ts'
 
 type Listener<Result, Name extends keyof ShaperEvents<Result>> = (
   ...event: ShaperEvents<Result>[Name]
@@ -82,7 +83,7 @@ export class Shaper<Data = unknown, Result = unknown> {
     const request = this.#reader.read(key, data, input, now)
     let admission = this.#backend.admit(request, now)
     if (this.#madeRoom(admission, now)) admission = this.#backend.admit(request, this.#clock.now())
-    this.#tell(request, admission)
+    tellAdmission(this.#emitter, request, admission, this.#clock.now())
     this.#changed()
     return admission
   }
@@ -93,9 +94,11 @@ export class Shaper<Data = unknown, Result = unknown> {
     const read = this.#reader.readMany(requests, this.#clock.now())
     // Whoever is due leaves first, so that their places are free for the newcomers.
     this.#scheduler.runOnce()
-    const admissions = this.#backend.admitMany(read, this.#clock.now())
+    const now = this.#clock.now()
+    const admissions = this.#backend.admitMany(read, now)
     this.#emitter.hold()
-    for (const [index, admission] of admissions.entries()) this.#tell(read[index]!, admission)
+    for (const [index, admission] of admissions.entries())
+      tellAdmission(this.#emitter, read[index]!, admission, now)
     this.#emitter.release()
     this.#changed()
     return admissions
@@ -233,15 +236,6 @@ export class Shaper<Data = unknown, Result = unknown> {
     if (admission.accepted || this.#backend.nextDeparture() > now) return false
     this.#scheduler.runOnce()
     return true
-  }
-
-  #tell(request: JobRequest, admission: Admission): void {
-    const name = admission.accepted ? 'admitted' : 'rejected'
-    if (!this.#emitter.hears(name) || (admission.accepted && admission.replayed)) return
-    const { id, cost } = request
-    const at = this.#clock.now() / MILLISECOND
-    if (admission.accepted) this.#emitter.emit('admitted', { ...admission, cost, at })
-    else this.#emitter.emit('rejected', { ...admission, cost, at, ...(id !== undefined && { id }) })
   }
 
   /** Something was admitted, has ended or came back. */

@@ -1,6 +1,6 @@
 import * as bucketCore from '../../core/bucket.ts'
 import type { Audit } from '../../core/conformance/history.ts'
-import { IdConflictError, NoLimitError } from '../../core/errors.ts'
+import { IdConflictError } from '../../core/errors.ts'
 import type { Admission, BucketView, EndState, JobView } from '../../core/job.ts'
 import type { Rule, RuleBook } from '../../core/rule-book.ts'
 import type { Backend, JobRequest, Outcome } from '../backend.ts'
@@ -9,21 +9,20 @@ import { accepted, rejected } from './admission.ts'
 import { Agenda } from './agenda.ts'
 import { isSameRequest, JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
-import { MemoryBucket } from './memory-bucket.ts'
+import { LiveBuckets } from './live-buckets.ts'
 
 /** Buckets forgotten in one call, so that a million that end together hold nobody up. */
 const MOST_FORGOTTEN = 1_000
 
 /** The lines of one process: the live buckets by key, their jobs by id, and the agenda of what is due when. */
 export class MemoryBackend implements Backend {
-  readonly #rules: RuleBook
-  readonly #buckets = new Map<string, MemoryBucket>()
+  readonly #buckets: LiveBuckets
   readonly #jobs: JobLedger
   readonly #agenda = new Agenda()
   #fence = 0
 
   constructor(rules: RuleBook, keepFinished: number) {
-    this.#rules = rules
+    this.#buckets = new LiveBuckets(rules)
     this.#jobs = new JobLedger(keepFinished)
   }
 
@@ -34,12 +33,12 @@ export class MemoryBackend implements Backend {
   admit(request: JobRequest, now: number): Admission {
     const known = this.#jobs.known(request)
     if (known?.told !== undefined) return { ...known.told, replayed: true }
-    const bucket = this.#findOpen(request.key)
+    const bucket = this.#buckets.findOpen(request.key)
     const ahead = bucket.ahead(now)
     const verdict = bucketCore.admit(bucket, request, now, bucket.line(), ahead)
     if (!verdict.accepted) return rejected(verdict, bucket, now)
     const job = this.#jobs.add(request, bucket, now)
-    this.#keep(bucket)
+    this.#buckets.keep(bucket)
     const hadLine = bucket.hasLine
     bucket.join(job)
     if (!hadLine) this.#agenda.arm(bucket, now)
@@ -53,7 +52,7 @@ export class MemoryBackend implements Backend {
   admitMany(requests: readonly JobRequest[], now: number): Admission[] {
     const named = new Map<string, JobRequest>()
     for (const request of requests) {
-      if (this.#jobs.known(request) === undefined) this.#findOpen(request.key)
+      if (this.#jobs.known(request) === undefined) this.#buckets.findOpen(request.key)
       if (request.id === undefined) continue
       const first = named.get(request.id) ?? request
       if (!isSameRequest(first, request)) throw new IdConflictError(request.id)
@@ -63,7 +62,7 @@ export class MemoryBackend implements Backend {
   }
 
   forecast(key: string, cost: number, now: number): Admission {
-    const bucket = this.#findOpen(key)
+    const bucket = this.#buckets.findOpen(key)
     const request = { cost, deadline: Number.POSITIVE_INFINITY }
     const ahead = bucket.ahead(now)
     const verdict = bucketCore.judge(bucket, request, now, bucket.line(), ahead)
@@ -137,17 +136,17 @@ export class MemoryBackend implements Backend {
   }
 
   freeze(key: string, until: number, _now: number): number {
-    const bucket = this.#find(key)
+    const bucket = this.#buckets.find(key)
     bucketCore.freeze(bucket, until)
-    this.#keep(bucket)
+    this.#buckets.keep(bucket)
     this.#agenda.arm(bucket)
     return bucket.frozenUntil
   }
 
   pause(key: string, _now: number): void {
-    const bucket = this.#find(key)
+    const bucket = this.#buckets.find(key)
     bucket.paused = true
-    this.#keep(bucket)
+    this.#buckets.keep(bucket)
     this.#agenda.arm(bucket)
   }
 
@@ -159,20 +158,20 @@ export class MemoryBackend implements Backend {
   }
 
   rules(): Rule[] {
-    return this.#rules.list()
+    return this.#buckets.rules.list()
   }
 
   findRule(key: string): Rule | undefined {
-    return this.#rules.find(key)
+    return this.#buckets.rules.find(key)
   }
 
   setRule(rule: Rule): void {
-    this.#rules.put(rule)
+    this.#buckets.rules.put(rule)
     this.#applyRules()
   }
 
   unsetRule(pattern: string): boolean {
-    const existed = this.#rules.unset(pattern)
+    const existed = this.#buckets.rules.unset(pattern)
     if (existed) this.#applyRules()
     return existed
   }
@@ -197,7 +196,7 @@ export class MemoryBackend implements Backend {
     for (let forgotten = 0; forgotten < MOST_FORGOTTEN; forgotten++) {
       const bucket = this.#agenda.takeForgettable(now)
       if (bucket === undefined) return forgotten
-      this.#buckets.delete(bucket.key)
+      this.#buckets.forget(bucket)
     }
     return MOST_FORGOTTEN
   }
@@ -216,25 +215,7 @@ export class MemoryBackend implements Backend {
 
   /** Every job that waits. */
   *waiting(): Generator<JobRecord> {
-    for (const bucket of this.#buckets.values()) yield* bucket.inOrder()
-  }
-
-  /** The live bucket of the key, or a new one that nobody knows yet. */
-  #find(key: string): MemoryBucket {
-    return this.#buckets.get(key) ?? new MemoryBucket(key, this.#rules.resolve(key))
-  }
-
-  /** The same for a newcomer: not a bucket that no rule governs any more. */
-  #findOpen(key: string): MemoryBucket {
-    const bucket = this.#find(key)
-    if (!bucket.isGoverned) throw new NoLimitError(key)
-    return bucket
-  }
-
-  #keep(bucket: MemoryBucket): void {
-    if (bucket.isKept) return
-    bucket.isKept = true
-    this.#buckets.set(bucket.key, bucket)
+    for (const bucket of this.#buckets) yield* bucket.inOrder()
   }
 
   #endWaiting(job: JobRecord, state: 'cancelled' | 'expired', now: number): void {
@@ -250,19 +231,11 @@ export class MemoryBackend implements Backend {
     this.#jobs.end(job, state, now)
   }
 
-  /** A bucket that no rule governs any more keeps its limit for those who wait; newcomers are refused. */
   #applyRules(): void {
-    for (const bucket of this.#buckets.values()) {
-      const rule = this.#rules.find(bucket.key)
-      bucket.isGoverned = rule !== undefined
-      if (rule === undefined || (rule.limit === bucket.limit && rule.pattern === bucket.pattern)) continue
-      bucket.pattern = rule.pattern
-      bucketCore.changeLimit(bucket, rule.limit)
-      this.#agenda.arm(bucket)
-    }
+    for (const bucket of this.#buckets.applyRules()) this.#agenda.arm(bucket)
   }
 
   *#views(prefix: string, now: number): Generator<BucketView> {
-    for (const [key, bucket] of this.#buckets) if (key.startsWith(prefix)) yield bucket.view(now)
+    for (const bucket of this.#buckets) if (bucket.key.startsWith(prefix)) yield bucket.view(now)
   }
 }
