@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/redis-setup.ts'],
     testTimeout: 60_000,
     coverage: {
       provider: 'v8',

@@ -73,10 +73,57 @@ export class BackendUnavailableError extends VelvetRopeError {
   }
 }
 
+/** The Redis that was found cannot keep the laws: too old, a replica, or one that evicts keys. */
+export class UnfitRedisError extends VelvetRopeError {
+  constructor(message: string) {
+    super('unfit-redis', message)
+  }
+}
+
+/** Under a name of ours the store holds something that we did not write; it was left as it was. */
+export class ForeignValueError extends VelvetRopeError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('foreign-value', message, options)
+  }
+}
+
+/** The store has a newer rule book than the one that was given; the newer one stays. */
+export class OldRuleBookError extends VelvetRopeError {
+  constructor(message: string) {
+    super('old-rule-book', message)
+  }
+}
+
 /** The shaper was closed, or is closing. */
 export class ShaperClosedError extends VelvetRopeError {
   constructor(name: string) {
     super('closed', `the shaper ${quote(name)} is closed and accepts nothing more`)
+  }
+}
+
+/**
+ * The lease of a running job was lost: its worker stood still, or could not reach the store, for too long. Another
+ * worker may run the job; what this handler did is not counted. Aborts the job's signal.
+ */
+export class LeaseLostError extends VelvetRopeError {
+  readonly id: string
+
+  constructor(id: string) {
+    super(
+      'lease-lost',
+      `the lease of job ${quote(id)} was lost: its handler may run again, and its outcome is not kept`,
+    )
+    this.id = id
+  }
+}
+
+/** The workers of a job died or stood still while it ran, once too often; the job failed. */
+export class WorkerLostError extends VelvetRopeError {
+  readonly id: string
+
+  constructor(id: string) {
+    super('worker-lost', `job ${quote(id)} failed: each of its workers died or stood still while it ran`)
+    this.id = id
   }
 }
 
@@ -154,7 +201,12 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
   'NoLimitError',
   'IdConflictError',
   'BackendUnavailableError',
+  'UnfitRedisError',
+  'ForeignValueError',
+  'OldRuleBookError',
   'ShaperClosedError',
+  'LeaseLostError',
+  'WorkerLostError',
   'HandlerTimeoutError',
   'NotAnErrorError',
   'FreezeError',

@@ -16,7 +16,17 @@ const each: [errors.VelvetRopeError, string, string, string][] = [
     'the id "i" was given to a job with another',
   ],
   [new errors.BackendUnavailableError('m'), 'BackendUnavailableError', 'backend-unavailable', 'm'],
+  [new errors.UnfitRedisError('m'), 'UnfitRedisError', 'unfit-redis', 'm'],
+  [new errors.ForeignValueError('m'), 'ForeignValueError', 'foreign-value', 'm'],
+  [new errors.OldRuleBookError('m'), 'OldRuleBookError', 'old-rule-book', 'm'],
   [new errors.ShaperClosedError('s'), 'ShaperClosedError', 'closed', 'the shaper "s" is closed'],
+  [new errors.LeaseLostError('i'), 'LeaseLostError', 'lease-lost', 'the lease of job "i" was lost'],
+  [
+    new errors.WorkerLostError('i'),
+    'WorkerLostError',
+    'worker-lost',
+    'job "i" failed: each of its workers died',
+  ],
   [
     new errors.HandlerTimeoutError('i', 50),
     'HandlerTimeoutError',
@@ -58,6 +68,7 @@ test('every error class is in this test', () => {
 test('errors carry what they are about', () => {
   const cause = new Error('socket')
   expect(new errors.BackendUnavailableError('m', { cause }).cause).toBe(cause)
+  expect(new errors.ForeignValueError('m', { cause }).cause).toBe(cause)
   expect(new errors.NoLimitError('k').key).toBe('k')
   expect(new errors.IdConflictError('i').id).toBe('i')
   expect(new errors.HandlerTimeoutError('i', 50).timeoutMs).toBe(50)

@@ -1,0 +1,97 @@
+import { type Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
+import type { Origin } from './connection-input.ts'
+
+/** What a client is for, and so how it behaves while Redis is away. */
+export type Profile = 'commands' | 'transport' | 'blocking'
+
+export type Client = Redis | Cluster
+
+/** A client of its own for `profile`; what it is made of stays as it is. */
+export function makeClient(origin: Origin, profile: Profile): Client {
+  switch (origin.kind) {
+    case 'options':
+      return new Redis({ ...origin.options, ...PROFILES[profile] })
+    case 'redis':
+      return origin.client.duplicate(PROFILES[profile])
+    case 'cluster':
+      return duplicateCluster(origin.client, profile)
+  }
+}
+
+/** Whatever the user's client does, ours answer in the same shapes and come back by themselves. */
+const COMMON = {
+  lazyConnect: false,
+  enableReadyCheck: true,
+  connectTimeout: 2_000,
+  // How long a socket that was closed from here may stay half open.
+  disconnectTimeout: 500,
+  keepAlive: 5_000,
+  retryStrategy: reconnectDelay,
+  // After a failover behind one address; 1: the command is not sent again.
+  reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 1 : false),
+  monitor: false,
+  readOnly: false,
+  replyMapping: 'legacy',
+  scripts: undefined,
+  // It drops commands that may have run, and has others sent twice.
+  socketTimeout: undefined,
+  stringNumbers: false,
+} as const satisfies RedisOptions
+
+/** Fails fast, and never sends anything twice. */
+const NEVER_TWICE = {
+  autoResendUnfulfilledCommands: false,
+  enableAutoPipelining: false,
+  maxRetriesPerRequest: 0,
+} as const satisfies RedisOptions
+
+const PROFILES = {
+  commands: {
+    ...COMMON,
+    ...NEVER_TWICE,
+    commandTimeout: 1_500,
+    enableOfflineQueue: false,
+  },
+  /** As BullMQ wants it: waits for Redis as long as it takes; what it sends may run twice. */
+  transport: {
+    ...COMMON,
+    autoResendUnfulfilledCommands: true,
+    commandTimeout: undefined,
+    enableOfflineQueue: true,
+    maxRetriesPerRequest: null,
+  },
+  /**
+   * A command waits for a connection that is being made, and fails with it. A server that is silent for 1.5 s
+   * beyond the command's own limit counts as the end of that limit.
+   */
+  blocking: {
+    ...COMMON,
+    ...NEVER_TWICE,
+    blockingTimeout: 60_000,
+    blockingTimeoutGrace: 1_500,
+    commandTimeout: undefined,
+    enableOfflineQueue: true,
+  },
+} as const satisfies Record<Profile, RedisOptions>
+
+function duplicateCluster(client: Cluster, profile: Profile): Cluster {
+  // Clusters take these at their top, and ignore or misread them among the options of their nodes.
+  const { enableOfflineQueue, lazyConnect, readOnly, retryStrategy, scripts, ...ofNodes } = PROFILES[profile]
+  const options: ClusterOptions = {
+    enableOfflineQueue,
+    lazyConnect,
+    scripts,
+    clusterRetryStrategy: retryStrategy,
+    scaleReads: 'master',
+    redisOptions: ofNodes,
+    // Redirected commands did not run; those whose connection broke may have, and go out again when this is not 0.
+    retryDelayOnFailover: profile === 'transport' ? 100 : 0,
+    ...(profile !== 'transport' && { enableAutoPipelining: false }),
+  }
+  return client.duplicate([], options)
+}
+
+/** At most one second, so that work goes on within five of Redis coming back; half random against stampedes. */
+function reconnectDelay(times: number): number {
+  return Math.min(1_000, 50 * 2 ** Math.min(times - 1, 10)) * (0.5 + Math.random() / 2)
+}

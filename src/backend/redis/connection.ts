@@ -1,0 +1,119 @@
+import { BackendUnavailableError } from '../../core/errors.ts'
+import { type Client, makeClient, type Profile } from './client-profiles.ts'
+import type { Origin } from './connection-input.ts'
+import { asBackendError } from './redis-errors.ts'
+
+const READY_WITHIN_MS = 2_000
+const QUIT_WITHIN_MS = 500
+
+/**
+ * The clients of one shaper, each made when it is first needed. All reconnect by themselves, at most a second after
+ * the last try, until `close`.
+ */
+export class Connection {
+  readonly #origin: Origin
+  readonly #onError: (error: Error) => void
+  readonly #clients = new Set<Client>()
+  /** The last error of each client that is in trouble: together they are one outage. */
+  readonly #troubles = new Map<Client, Error>()
+  #commands: Client | undefined
+  #isClosed = false
+
+  /** @param onError told at most once for each outage: from the first error until all clients are ready again */
+  constructor(origin: Origin, onError: (error: Error) => void) {
+    this.#origin = origin
+    this.#onError = onError
+  }
+
+  /** For scripts: fails at once while Redis is away and after 1.5 s without an answer; sends nothing twice. */
+  get commands(): Client {
+    this.#commands ??= this.#make('commands')
+    return this.#commands
+  }
+
+  /** A client of its own for BullMQ: waits for Redis as long as it takes. */
+  transport(): Client {
+    return this.#make('transport')
+  }
+
+  /** A client of its own for commands that wait in Redis: without a time limit but that of the command. */
+  blocking(): Client {
+    return this.#make('blocking')
+  }
+
+  /** @throws BackendUnavailableError when `commands` are not ready within the time; the tries go on */
+  ready(withinMs = READY_WITHIN_MS): Promise<void> {
+    const client = this.commands
+    if (client.status === 'ready') return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      const settle = (how: () => void) => {
+        clearTimeout(timer)
+        client.off('ready', onReady)
+        client.off('end', onEnd)
+        how()
+      }
+      const onReady = () => settle(resolve)
+      const onEnd = () => settle(() => reject(closedError()))
+      const timer = setTimeout(() => settle(() => reject(this.#notReady(client, withinMs))), withinMs)
+      client.on('ready', onReady)
+      client.on('end', onEnd)
+      if (client.status === 'end') onEnd()
+    })
+  }
+
+  /**
+   * For whoever had a command time out: gives up the socket of `commands`, which may be half open, and connects
+   * anew. Commands on their way fail.
+   */
+  reconnect(): void {
+    if (!this.#isClosed && this.#commands?.status === 'ready') this.#commands.disconnect(true)
+  }
+
+  /** Closes every client made here, in at most half a second; safe to call twice. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#clients].map(quit))
+  }
+
+  #make(profile: Profile): Client {
+    if (this.#isClosed) throw closedError()
+    const client = makeClient(this.#origin, profile)
+    this.#clients.add(client)
+    // Without a listener, errors would be printed, or end the process.
+    client.on('error', (error: Error) => this.#noteTrouble(client, error))
+    client.on('ready', () => this.#troubles.delete(client))
+    client.on('end', () => {
+      this.#troubles.delete(client)
+      this.#clients.delete(client)
+    })
+    return client
+  }
+
+  #noteTrouble(client: Client, error: Error): void {
+    const isNew = this.#troubles.size === 0
+    this.#troubles.set(client, error)
+    if (isNew && !this.#isClosed) this.#onError(asBackendError(error))
+  }
+
+  #notReady(client: Client, withinMs: number): BackendUnavailableError {
+    const trouble = this.#troubles.get(client)
+    const cause = trouble === undefined ? undefined : asBackendError(trouble)
+    const why = cause?.message ?? 'Redis is unavailable: no answer'
+    return new BackendUnavailableError(`${why}; not ready within ${withinMs} ms`, { cause })
+  }
+}
+
+async function quit(client: Client): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const deadline = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, QUIT_WITHIN_MS)
+  })
+  // Whoever cannot say goodbye just leaves.
+  await Promise.race([client.quit().catch(() => undefined), deadline])
+  clearTimeout(timer)
+  if (client.status !== 'end') client.disconnect()
+}
+
+function closedError(): BackendUnavailableError {
+  return new BackendUnavailableError('Redis is unavailable: the connection was closed')
+}

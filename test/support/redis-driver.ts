@@ -1,0 +1,249 @@
+import { Redis } from 'ioredis'
+import { afterAll } from 'vitest'
+import { type BucketQueryInput, bucketQuerySchema } from '../../src/backend/bucket-query.ts'
+import { Connection } from '../../src/backend/redis/connection.ts'
+import { type ConnectionInput, parseConnection } from '../../src/backend/redis/connection-input.ts'
+import { shardKey } from '../../src/backend/redis/keys.ts'
+import { RedisBackend } from '../../src/backend/redis/redis-backend.ts'
+import type { HandedJob, SharedBackend, SharedOutcome } from '../../src/backend/shared-backend.ts'
+import { HOUR } from '../../src/core/duration.ts'
+import type { LimitInput } from '../../src/core/limit.ts'
+import { parseRule, RuleBook } from '../../src/core/rule-book.ts'
+import type { Driver, Ending, Request, Started } from './backend-driver.ts'
+import { redisAddress, uniquePrefix } from './redis-server.ts'
+
+export interface RedisOptions {
+  readonly limits: Readonly<Record<string, LimitInput>>
+  readonly keepFinished?: number
+  readonly shards?: number
+  readonly prefix?: string
+  readonly name?: string
+  /** Of another Redis than that which all tests share. */
+  readonly connection?: Connection
+}
+
+const connections: Connection[] = []
+let shared: Connection | undefined
+let looker: Redis | undefined
+
+afterAll(async () => {
+  looker?.disconnect()
+  await Promise.all(connections.map((connection) => connection.close()))
+})
+
+/** Closed at the end of the test file at the latest. */
+export function connect(input: ConnectionInput): Connection {
+  const connection = new Connection(parseConnection(input), () => undefined)
+  connections.push(connection)
+  return connection
+}
+
+/** The one place that knows how a backend on Redis is made. */
+export async function openRedisBackend(options: RedisOptions): Promise<RedisBackend> {
+  const { limits, keepFinished = 1_000, shards = 1, prefix = uniquePrefix(), name = 'test' } = options
+  shared ??= connect(redisAddress())
+  const { connection = shared } = options
+  await connection.ready()
+  const backend = new RedisBackend({
+    name,
+    prefix,
+    shards,
+    connection,
+    limits: new RuleBook(limits),
+    keepFinished,
+  })
+  await backend.open()
+  return backend
+}
+
+/** A client of the test's own, to look at the shared Redis. */
+export function lookAt(): Redis {
+  looker ??= new Redis(redisAddress())
+  return looker
+}
+
+export async function redisDriver(
+  limits: Readonly<Record<string, LimitInput>>,
+  keepFinished?: number,
+): Promise<Driver> {
+  const prefix = uniquePrefix()
+  return new RedisDriver(await openRedisBackend({ limits, keepFinished, prefix }), prefix)
+}
+
+/** With no look-ahead and no lead a claim, the gate and the start are one step, as they are in memory. */
+class RedisDriver implements Driver {
+  readonly #backend: RedisBackend
+  readonly #prefix: string
+  readonly #running = new Map<string, HandedJob>()
+
+  constructor(backend: RedisBackend, prefix: string) {
+    this.#backend = backend
+    this.#prefix = prefix
+  }
+
+  async admit(request: Request, now: number) {
+    const { admission } = await this.#backend.admit(asNamed(request, now), now)
+    return admission
+  }
+
+  async admitMany(requests: readonly Request[], now: number) {
+    const named = requests.map((request) => asNamed(request, now))
+    const answers = await this.#backend.admitMany(named, now)
+    return answers.map(({ admission }) => admission)
+  }
+
+  forecast(key: string, cost: number, now: number) {
+    return this.#backend.forecast(key, cost, now)
+  }
+
+  async cancel(id: string, now: number) {
+    return (await this.#backend.cancel(id, now)) !== undefined
+  }
+
+  async expire(now: number) {
+    const ids: string[] = []
+    for (;;) {
+      const expired = await this.#backend.expire(0, now)
+      ids.push(...expired.map(({ id }) => id))
+      if (expired.length === 0) return ids
+    }
+  }
+
+  async forget(now: number) {
+    const idle = shardKey(this.#backend.tags[0]!, 'idle')
+    do {
+      // Buckets are forgotten by the way; looking far back, the claim finds nobody to hand over.
+      const { jobs } = await claim(this.#backend, now, -1_000 * HOUR)
+      await finishAs(this.#backend, jobs, { kind: 'back' }, now)
+    } while ((await lookAt().zcount(idle, '-inf', now)) > 0)
+  }
+
+  async startNext(now: number): Promise<Started | undefined> {
+    const { jobs } = await claim(this.#backend, now, 0)
+    const [handed] = jobs
+    if (handed === undefined) return undefined
+    const started = await startHanded(this.#backend, handed, now)
+    this.#running.set(handed.id, handed)
+    return started
+  }
+
+  async finish(id: string, ending: Ending, now: number) {
+    const handed = this.#running.get(id)
+    if (handed === undefined) throw new Error(`${id} does not run`)
+    this.#running.delete(id)
+    await finishAs(this.#backend, [handed], asOutcome(ending, now), now)
+  }
+
+  async freeze(key: string, until: number, now: number) {
+    return (await this.#backend.freeze(key, until - now, now)).until
+  }
+
+  async pause(key: string, now: number) {
+    await this.#backend.pause(key, now)
+  }
+
+  async resume(key: string, now: number) {
+    await this.#backend.resume(key, now)
+  }
+
+  async rules() {
+    return this.#backend.rules()
+  }
+
+  async findRule(key: string) {
+    return this.#backend.findRule(key)
+  }
+
+  async setRule(pattern: string, limit: LimitInput, now: number) {
+    await this.#backend.setRule(parseRule(pattern, limit), now)
+  }
+
+  async unsetRule(pattern: string, now: number) {
+    return (await this.#backend.unsetRule(pattern, now)).existed
+  }
+
+  job(id: string, now: number) {
+    return this.#backend.job(id, now)
+  }
+
+  inspect(key: string, now: number) {
+    return this.#backend.inspect(key, now)
+  }
+
+  list(query: BucketQueryInput, now: number) {
+    return this.#backend.list(bucketQuerySchema.parse(query), now)
+  }
+
+  audit() {
+    return this.#backend.audit()
+  }
+
+  stored() {
+    return keysOf(this.#prefix)
+  }
+
+  async close() {
+    this.#backend.stopWaiting()
+  }
+}
+
+function asNamed(request: Request, now: number) {
+  return { ...request, deadline: request.deadline - now }
+}
+
+function asOutcome(ending: Ending, now: number): SharedOutcome {
+  switch (ending.kind) {
+    case 'completed':
+      return { kind: 'completed', result: ending.result }
+    case 'failed':
+      return ending
+    case 'retry':
+      return { kind: 'retry', error: ending.error, delay: ending.readyAt - now }
+    case 'freeze':
+      return { kind: 'freeze', duration: ending.until - now }
+  }
+}
+
+export function claim(backend: SharedBackend, now: number, lookAhead: number, most = 1) {
+  return backend.claim(0, { scheduler: 'test', lookAhead, most, lease: HOUR }, now)
+}
+
+/** Takes one who was handed over through the gate, and starts it at once. */
+export async function startHanded(
+  backend: SharedBackend,
+  handed: HandedJob,
+  now: number,
+  shard = 0,
+): Promise<Started> {
+  const { answers } = await backend.gate(shard, [{ ...handed, worker: 'test', lead: 0, lease: HOUR }], now)
+  const [answer] = answers
+  if (answer?.kind !== 'granted') throw new Error(`expected ${handed.id} to be granted, got: ${answer?.kind}`)
+  const [isMine] = await backend.start(shard, [{ ...handed, startedAt: now }], now)
+  if (!isMine) throw new Error(`${handed.id} was lost before its start`)
+  const { id, key, data, cost, settings, attempt, fence, admittedAt } = answer.job
+  return { id, key, data, cost, settings, attempt, fence, admittedAt, slot: answer.slot }
+}
+
+async function finishAs(
+  backend: SharedBackend,
+  jobs: readonly HandedJob[],
+  outcome: SharedOutcome,
+  now: number,
+): Promise<void> {
+  if (jobs.length === 0) return
+  const reports = jobs.map(({ id, epoch }) => ({ id, epoch, outcome }))
+  const answers = await backend.finish(0, reports, now)
+  if (answers.some(({ isMine }) => !isMine)) throw new Error(`a job was lost before it was ${outcome.kind}`)
+}
+
+/** The names, without the prefix, of all keys of shapers with this prefix that do not expire by themselves. */
+export async function keysOf(prefix: string): Promise<string[]> {
+  const start = `{${prefix}:`
+  const names = new Set<string>()
+  for await (const page of lookAt().scanStream({ match: `${start}*`, count: 1_000 })) {
+    for (const name of page.map(String)) {
+      if ((await lookAt().pttl(name)) === -1) names.add(name.slice(start.length))
+    }
+  }
+  return [...names].sort()
+}

@@ -1,0 +1,26 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, inject } from 'vitest'
+import { RedisProcess, type RedisSettings } from './redis-process.ts'
+
+export { type RedisCluster, startCluster } from './redis-cluster.ts'
+export { RedisProcess, type RedisSettings } from './redis-process.ts'
+
+// Also when a test fails before it stops its own.
+afterAll(() => RedisProcess.stopAll())
+// When vitest itself was killed, this process would run its test to the end, and its servers with it.
+process.once('disconnect', () => void RedisProcess.stopAll())
+
+/** Of the one Redis that all tests share: for `new Redis(...)` and the option `connection`. */
+export function redisAddress(): string {
+  return inject('redisAddress')
+}
+
+/** Keeps the keys of a test file apart from those of others at the shared Redis. */
+export function uniquePrefix(): string {
+  return `t${randomBytes(6).toString('hex')}`
+}
+
+/** A server for tests that stop, fill or configure it; gone at the end of the test file at the latest. */
+export function startRedis(settings?: RedisSettings): Promise<RedisProcess> {
+  return RedisProcess.start(settings)
+}
