@@ -3,6 +3,7 @@ export type { Clock } from './core/clock.ts'
 export type { Audit } from './core/conformance/history.ts'
 export {
   BackendUnavailableError,
+  ForeignValueError,
   FreezeError,
   HandlerTimeoutError,
   IdConflictError,
@@ -12,10 +13,14 @@ export {
   InvalidLimitError,
   InvalidOptionsError,
   isVelvetRopeError,
+  LeaseLostError,
   NoLimitError,
   NotAnErrorError,
+  OldRuleBookError,
   ShaperClosedError,
+  UnfitRedisError,
   VelvetRopeError,
+  WorkerLostError,
 } from './core/errors.ts'
 export type { JobEvent, ShaperEvents } from './core/events.ts'
 export type {
@@ -23,6 +28,7 @@ export type {
   Admission,
   BucketState,
   BucketView,
+  Durability,
   JobState,
   JobView,
   Rejected,

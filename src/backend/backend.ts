@@ -57,7 +57,7 @@ export interface Backend {
   readonly live: number
 }
 
-/** A request whose parts were checked; `data` is JSON text, `deadline` an instant in microseconds. */
+/** A request whose parts were checked; `data` is JSON text. `deadline` is microseconds: an instant in the verbs above. */
 export interface JobRequest {
   readonly id: string | undefined
   readonly key: string

@@ -1,4 +1,4 @@
-import type { Accepted, Rejected } from './job.ts'
+import type { Accepted, Durability, Rejected } from './job.ts'
 import type { Limit } from './limit.ts'
 
 /** What a job tells of itself in an event. Times are milliseconds since the epoch. */
@@ -25,6 +25,8 @@ export interface ShaperEvents<Result = unknown> {
   failed: [JobEvent & { readonly error: Error; readonly retryAt?: number }]
   /** A handler threw a FreezeError: the job waits again and its attempt was given back. */
   returned: [JobEvent & { readonly retryAt: number }]
+  /** The worker that held the job died or stood still for longer than its lease: the job goes back to its line. */
+  recovered: [JobEvent & { readonly mayHaveStarted: boolean }]
   /** A job's deadline came while it waited. */
   expired: [JobEvent]
   /** A waiting job was taken out, or was still waiting when its shaper was closed. */
@@ -35,6 +37,8 @@ export interface ShaperEvents<Result = unknown> {
   resumed: [{ readonly key: string; readonly at: number }]
   /** The rule book changed; `limit` is undefined when the pattern was unset. */
   limit: [{ readonly pattern: string; readonly at: number; readonly limit: Limit | undefined }]
+  /** The store of a shared line answers, and is fit; `version` is that of Redis. */
+  connected: [{ readonly durability: Durability; readonly version: string; readonly at: number }]
   /** Something went wrong that no promise could tell: a listener threw, a result was not JSON. */
   error: [Error]
 }
@@ -47,12 +51,14 @@ const NAMES: Readonly<Record<keyof ShaperEvents, true>> = {
   completed: true,
   failed: true,
   returned: true,
+  recovered: true,
   expired: true,
   cancelled: true,
   frozen: true,
   paused: true,
   resumed: true,
   limit: true,
+  connected: true,
   error: true,
 }
 

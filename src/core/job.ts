@@ -133,6 +133,20 @@ export interface BucketView {
   readonly paused: boolean
   /** When a job was last admitted or departed; absent when none was. */
   readonly lastUsedAt?: number
+  /** What its jobs survive. */
+  readonly durability: Durability
 }
+
+/**
+ * What it takes for accepted jobs to be lost.
+ *
+ * | durability | they are lost                                                          |
+ * |------------|------------------------------------------------------------------------|
+ * | memory     | when this process ends                                                 |
+ * | none       | when Redis restarts: it writes no append-only file                     |
+ * | everysec   | when the machine of Redis loses power: those of the last second or two |
+ * | always     | with the disk of Redis                                                 |
+ */
+export type Durability = 'memory' | 'none' | 'everysec' | 'always'
 
 export type BucketState = 'idle' | 'waiting' | 'full' | 'frozen' | 'paused'

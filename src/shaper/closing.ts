@@ -3,15 +3,15 @@ import type { Clock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
 import type { Emitter } from './emitter.ts'
-import { jobEvent } from './shaped-worker.ts'
+import { jobEvent } from './job-event.ts'
 
-/** What the end of a shaper needs of its workers. */
+/** What the end of a line needs of its workers. */
 interface Closable {
   close(): Promise<void>
   abandon(): void
 }
 
-/** How a shaper ends: it drains if told so, starts nothing more, cancels who still waits, and waits for handlers. */
+/** How a line in memory ends: it drains if told so, starts nothing more, cancels who still waits, waits for handlers. */
 export class Closing<Result> {
   readonly #backend: Backend
   readonly #scheduler: Scheduler
@@ -20,8 +20,6 @@ export class Closing<Result> {
   readonly #workers: ReadonlySet<Closable>
   #closed: Promise<void> | undefined
   #onDrained: (() => void) | undefined
-  /** Set before anything else happens, since closing tells listeners, who may call back. */
-  hasBegun = false
 
   constructor(
     backend: Backend,
@@ -39,8 +37,7 @@ export class Closing<Result> {
 
   /** The first call decides how; the later ones wait for the same end. */
   close(drainMs: number | undefined): Promise<void> {
-    if (!this.hasBegun && drainMs === undefined) this.#scheduler.stop()
-    this.hasBegun = true
+    if (this.#closed === undefined && drainMs === undefined) this.#scheduler.stop()
     // Not at once: a listener that is told of the end may ask for it again.
     this.#closed ??= Promise.resolve().then(() => this.#close(drainMs))
     return this.#closed

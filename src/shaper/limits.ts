@@ -1,8 +1,8 @@
-import type { Backend } from '../backend/backend.ts'
 import { NoLimitError } from '../core/errors.ts'
 import { checkKey } from '../core/key.ts'
-import { formatLimit, type Limit, type LimitInput } from '../core/limit.ts'
+import { formatLimit, type LimitInput } from '../core/limit.ts'
 import { parseRule, type Rule } from '../core/rule-book.ts'
+import type { Awaitable } from './awaitable.ts'
 
 /** A rule of the book, with its limit as text. */
 export interface RuleView {
@@ -10,35 +10,43 @@ export interface RuleView {
   readonly limit: string
 }
 
+/** What keeps the rules. It knows them by heart, so that they are read at once; a change may take a while. */
+export interface RuleStore {
+  rules(): Rule[]
+  /** The rule that governs the key. */
+  findRule(key: string): Rule | undefined
+  /** Tells listeners of the change, as `unsetRule` does. */
+  setRule(rule: Rule): Awaitable<void>
+  /** False when there was none. */
+  unsetRule(pattern: string): Awaitable<boolean>
+}
+
 /** The live rule book of a shaper. A change reaches the jobs that wait already, at once and without a burst. */
 export class LiveRuleBook {
-  readonly #backend: Backend
-  readonly #onChange: (pattern: string, limit: Limit | undefined) => void
+  readonly #store: RuleStore
 
   /** @internal */
-  constructor(backend: Backend, onChange: (pattern: string, limit: Limit | undefined) => void) {
-    this.#backend = backend
-    this.#onChange = onChange
+  constructor(store: RuleStore) {
+    this.#store = store
   }
 
   /** The rule that governs the key. @throws InvalidKeyError, or NoLimitError when none does */
   resolve(key: string): RuleView {
     checkKey(key)
-    const rule = this.#backend.findRule(key)
+    const rule = this.#store.findRule(key)
     if (rule === undefined) throw new NoLimitError(key)
     return viewOf(rule)
   }
 
   /** Every rule. */
   list(): RuleView[] {
-    return this.#backend.rules().map(viewOf)
+    return this.#store.rules().map(viewOf)
   }
 
   /** Adds a rule or replaces that of the same pattern. @throws InvalidKeyError or InvalidLimitError */
   async set(pattern: string, limit: LimitInput): Promise<RuleView> {
     const rule = parseRule(pattern, limit)
-    this.#backend.setRule(rule)
-    this.#onChange(pattern, rule.limit)
+    await this.#store.setRule(rule)
     return viewOf(rule)
   }
 
@@ -48,9 +56,7 @@ export class LiveRuleBook {
    */
   async unset(pattern: string): Promise<boolean> {
     checkKey(pattern, 'pattern')
-    const existed = this.#backend.unsetRule(pattern)
-    if (existed) this.#onChange(pattern, undefined)
-    return existed
+    return this.#store.unsetRule(pattern)
   }
 }
 

@@ -1,7 +1,10 @@
 import { z } from 'zod'
+import type { ConnectionInput } from '../backend/redis/connection-input.ts'
 import type { Clock } from '../core/clock.ts'
+import { describe, InvalidOptionsError } from '../core/errors.ts'
 import { checkKey } from '../core/key.ts'
 import type { LimitInput } from '../core/limit.ts'
+import { parseOptions } from '../core/options.ts'
 
 const milliseconds = z
   .number()
@@ -51,9 +54,53 @@ export const shaperOptionsSchema = z.strictObject({
     },
   ),
   jobDefaults: jobDefaultsSchema.prefault({}),
-  /** Where time comes from. Default: the monotonic clock of this process. */
+  /**
+   * Where many processes share the lines: a Redis URL, ioredis options, an ioredis Redis or Cluster. Default: the
+   * lines are in the memory of this process.
+   */
+  connection: z.custom<ConnectionInput>().optional(),
+  /** With a connection: begins every key of Redis, so that several products can share one. Default: `vr`. */
+  prefix: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/, 'letters, digits, _ and -, 1 to 64 of them')
+    .default('vr'),
+  /**
+   * With a connection: over how many slots of a Redis Cluster the lines are spread; every process must say the same.
+   * Default: 1.
+   */
+  shards: z.int().min(1).max(256).default(1),
+  /**
+   * With a connection: how long before its slot a job is handed to a worker, 1 to 10,000. Default: it follows the time
+   * that handing over takes.
+   */
+  lookAheadMs: z.number().min(1).max(10_000).optional(),
+  /** Where time comes from. Default: the monotonic clock of this process. Not with a connection: Redis has the clock. */
   clock: z.custom<Clock>(isClock, { error: 'a clock with now() and wake()' }).optional(),
 })
+
+const ONLY_WITH_CONNECTION = ['prefix', 'shards', 'lookAheadMs'] as const
+
+/** @throws InvalidOptionsError, also for options that do not go together */
+export function parseShaperOptions(input: ShaperOptions): ShaperSettings {
+  const settings = parseOptions(shaperOptionsSchema, input, 'new Shaper')
+  if (settings.connection === undefined) {
+    // An address that was not set, say: every process would then have lines of its own.
+    if ('connection' in input) {
+      throw new InvalidOptionsError(
+        'new Shaper: expected connection to say where Redis is, or to be left out, got: undefined',
+      )
+    }
+    const given = ONLY_WITH_CONNECTION.find((field) => input[field] !== undefined)
+    if (given === undefined) return settings
+    throw new InvalidOptionsError(
+      `new Shaper: ${given} needs a connection: expected one beside it, got: undefined`,
+    )
+  }
+  if (settings.clock === undefined) return settings
+  throw new InvalidOptionsError(
+    `new Shaper: a shared line follows the clock of Redis: expected clock to be undefined, got: ${describe(settings.clock)}`,
+  )
+}
 
 /** Options of `enqueue`. */
 export const enqueueOptionsSchema = z.strictObject({
@@ -78,6 +125,16 @@ export const enqueueRequestSchema = enqueueOptionsSchema.extend({ key: z.unknown
 export const workOptionsSchema = z.strictObject({
   /** Handlers that run at once. The rate shapes; this only bounds memory and sockets. Default: 100. */
   concurrency: z.int().min(1).max(1_000_000).default(100),
+  /**
+   * With a connection: whether this process may be the one that hands jobs over, to all workers. One of those that
+   * may is elected; where none may, nothing departs. Without a connection it makes no difference. Default: true.
+   */
+  scheduler: z.boolean().default(true),
+  /**
+   * With a connection: for how long a worker that stopped answering keeps its jobs before others get them, 500 to
+   * 600,000. Without one it makes no difference. Default: 10,000.
+   */
+  leaseMs: z.int().min(500).max(600_000).default(10_000),
 })
 
 /** Options of `close`. */
@@ -99,10 +156,12 @@ export function checkName(name: unknown): asserts name is string {
 }
 
 export type ShaperOptions = z.input<typeof shaperOptionsSchema>
+export type ShaperSettings = Readonly<z.output<typeof shaperOptionsSchema>>
 export type JobDefaults = z.output<typeof jobDefaultsSchema>
 export type EnqueueSettings = Readonly<z.output<typeof enqueueOptionsSchema>>
 export type EnqueueOptions = z.input<typeof enqueueOptionsSchema>
 export type WorkOptions = z.input<typeof workOptionsSchema>
+export type WorkSettings = Readonly<z.output<typeof workOptionsSchema>>
 export type CloseOptions = z.input<typeof closeOptionsSchema>
 export type EnqueueRequest<Data> = EnqueueOptions & { readonly key: string; readonly data: Data }
 

@@ -15,7 +15,10 @@ import {
 
 const NO_OPTIONS: EnqueueSettings = Object.freeze({})
 
-/** Turns what a producer passes into a request whose every part was checked, or throws and nothing happened. */
+/**
+ * Turns what a producer passes into a request whose every part was checked, or throws and nothing happened. Its
+ * `deadline` is a duration, which begins when the line gets the request: only the line has the clock.
+ */
 export class RequestReader {
   readonly #defaults: JobSettings
 
@@ -24,24 +27,24 @@ export class RequestReader {
   }
 
   /** @throws InvalidKeyError, InvalidDataError or InvalidOptionsError */
-  read(key: string, data: unknown, input: EnqueueOptions | undefined, now: number): JobRequest {
+  read(key: string, data: unknown, input: EnqueueOptions | undefined): JobRequest {
     checkKey(key)
     const text = encodeData(data)
     const options = input === undefined ? NO_OPTIONS : parseOptions(enqueueOptionsSchema, input, 'enqueue')
     const { id, cost = 1, deadlineMs = Number.POSITIVE_INFINITY } = options
-    const deadline = now + deadlineMs * MILLISECOND
+    const deadline = deadlineMs * MILLISECOND
     return { id, key, data: text, cost, deadline, settings: this.#settings(options) }
   }
 
   /** The same for `enqueueMany`; the message says which of the requests is at fault. */
-  readMany(requests: unknown, now: number): JobRequest[] {
+  readMany(requests: unknown): JobRequest[] {
     if (!Array.isArray(requests)) {
       throw new InvalidOptionsError(`enqueueMany: expected an array of requests, got: ${describe(requests)}`)
     }
     return Array.from(requests, (request: unknown, index) => {
       try {
         const { key, data, ...options } = parseOptions(enqueueRequestSchema, request, 'request')
-        return this.read(key as string, data, options, now)
+        return this.read(key as string, data, options)
       } catch (error) {
         if (isVelvetRopeError(error)) error.message = `enqueueMany [${index}]: ${error.message}`
         throw error

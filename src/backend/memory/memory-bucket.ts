@@ -180,6 +180,7 @@ export class MemoryBucket implements Bucket, Due {
       ...(isFrozen && { frozenUntil: this.frozenUntil / MILLISECOND }),
       paused: this.paused,
       ...(Number.isFinite(lastUse) && { lastUsedAt: lastUse / MILLISECOND }),
+      durability: 'memory',
     }
   }
 

@@ -52,6 +52,7 @@ describe('inspect', () => {
       waitingSince: 0,
       paused: false,
       lastUsedAt: 0,
+      durability: 'memory',
     })
     await stage.pass(1_500)
     expect(await stage.shaper.inspect('k')).toMatchObject({ state: 'idle', jobs: 0, lastUsedAt: 1_000 })

@@ -159,7 +159,7 @@ describe('several workers', () => {
     })
     await stage.fill('k', 3)
     await stage.pass(1_000)
-    expect([closed, worker.hasRoom, stage.starts.length]).toEqual([true, false, 1])
+    expect([closed, worker.running, stage.starts.length]).toEqual([true, 0, 1])
     await stage.conforms({ unfinished: true })
   })
 })

@@ -1,0 +1,62 @@
+/**
+ * Every name of a key in Redis. All keys of a shard begin with its hash tag, so that they live on one node of a
+ * cluster, and one script may touch them all.
+ *
+ * | key (after the tag) | type   | holds                                                                           |
+ * |---------------------|--------|---------------------------------------------------------------------------------|
+ * | :meta               | hash   | counters, the elected scheduler, the run of the server, the version of the book |
+ * | :buckets            | hash   | user key -> packed bucket; only buckets that hold something or must remember    |
+ * | :jobs               | hash   | id -> packed job: what its producer said, and was told                          |
+ * | :states             | hash   | id -> packed state; none while a job waits for the first time                   |
+ * | :due                | zset   | user key -> slot of the head of its line; only buckets with work to hand over   |
+ * | :idle               | zset   | user key -> when the empty bucket may be forgotten                              |
+ * | :deadlines          | zset   | id -> when a waiting job expires                                                |
+ * | :leases             | zset   | id -> when a job that was handed over or runs is given up for lost              |
+ * | :ended              | list   | ids of jobs that ended, the newest first                                        |
+ * | :book               | string | the rule book as JSON                                                           |
+ * | :wake               | list   | one marker, for schedulers that sleep                                           |
+ * | :line:N             | list   | jobs of bucket number N, the head first                                         |
+ * | :handed:N           | list   | those that were handed over and have not started, in their order                |
+ * | :retry:N, :back:N   | zset   | those to be tried again: after a failure by time, else by their last start      |
+ * | :op:ID              | string | the answer to a rare write, so that it is answered again; expires by itself     |
+ *
+ * A user's key is never part of a name, only a field, a member or a value. In lists and sorted sets of jobs a member
+ * is the id, and where the cost is not 1, a space and the cost.
+ */
+const NAMES = {
+  meta: 'hash',
+  buckets: 'hash',
+  jobs: 'hash',
+  states: 'hash',
+  due: 'zset',
+  idle: 'zset',
+  deadlines: 'zset',
+  leases: 'zset',
+  ended: 'list',
+  book: 'string',
+  wake: 'list',
+} as const
+
+/** Followed by the number of the bucket, or by the id of the operation. */
+const NUMBERED = ['line', 'handed', 'retry', 'back', 'op'] as const
+
+/** The name and the hash tag of one shard; every script gets it as its first key. */
+export function shardTag(prefix: string, name: string, shard: number): string {
+  return `{${prefix}:${encodeName(name)}:${shard}}`
+}
+
+export function shardKey(tag: string, name: keyof typeof NAMES): string {
+  return `${tag}:${name}`
+}
+
+/** What every script begins with: the same names, built from its first key. */
+export function luaKeys(): string {
+  const fixed = Object.keys(NAMES).map((name) => `${name} = KEYS[1] .. ':${name}'`)
+  const numbered = NUMBERED.map((name) => `${name} = KEYS[1] .. ':${name}:'`)
+  return `local K = { ${[...fixed, ...numbered].join(', ')} }`
+}
+
+/** The shaper's name is the user's text: what is not plain is encoded, and `~` says so. */
+function encodeName(name: string): string {
+  return /^[A-Za-z0-9_.-]+$/.test(name) ? name : `~${Buffer.from(name).toString('base64url')}`
+}

@@ -1,0 +1,178 @@
+import { ForeignValueError } from '../../core/errors.ts'
+import type {
+  Claim,
+  ClaimRequest,
+  FinishAnswer,
+  FinishReport,
+  GateAnswer,
+  GateReply,
+  GateRequest,
+  HandedJob,
+  Recovered,
+  SharedJob,
+  SharedOutcome,
+  StartReport,
+} from '../shared-backend.ts'
+import * as replies from './replies.ts'
+import { decodeSettings } from './settings-text.ts'
+import type { Store } from './store.ts'
+
+type Values = (string | number)[]
+
+/** What schedulers and workers do. They try again by themselves: every verb may be run twice. */
+export class LineVerbs {
+  readonly #store: Store
+  readonly #keepFinished: number
+  /** Told which version of the rule book a shard has, as far as it was heard. */
+  readonly #onVersion: (shard: number, version: number) => void
+
+  constructor(store: Store, keepFinished: number, onVersion: (shard: number, version: number) => void) {
+    this.#store = store
+    this.#keepFinished = keepFinished
+    this.#onVersion = onVersion
+  }
+
+  async claim(shard: number, request: ClaimRequest, now?: number): Promise<Claim> {
+    const { scheduler, lookAhead, most, lease } = request
+    const values = [now ?? '', scheduler, lookAhead, most, lease, this.#keepFinished]
+    const reply = replies.parseReply(replies.claimReply, await this.#store.run('claim', shard, values))
+    const nothing = { jobs: [], nextClaim: Infinity, nextRecovery: Infinity, nextExpiry: Infinity }
+    if (reply[0] === 'follow') return { ...nothing, isElected: false, now: reply[1], leaderUntil: reply[2] }
+    const [, at, nextDue, nextRecovery, nextExpiry, nextIdle, ...texts] = reply
+    return {
+      isElected: true,
+      leaderUntil: at,
+      now: at,
+      jobs: replies
+        .inGroups(texts, 3)
+        .map(([id, epoch, key]) => ({ id: id!, epoch: Number(epoch), key: key! })),
+      nextClaim: Math.min(nextDue - lookAhead, nextIdle + LATENESS_OF_CHORES),
+      nextRecovery,
+      nextExpiry,
+    }
+  }
+
+  async recover(shard: number, now?: number): Promise<Recovered[]> {
+    const values = [now ?? '', this.#keepFinished]
+    const [at, , ...texts] = replies.parseReply(
+      replies.sweepReply,
+      await this.#store.run('recover', shard, values),
+    )
+    return replies.inGroups(texts, 6).map(([id, epoch, key, cost, attempt, fate]) => ({
+      id: id!,
+      epoch: Number(epoch),
+      key: key!,
+      cost: Number(cost),
+      attempt: Number(attempt),
+      at,
+      crashed: fate !== 'waits',
+      failed: fate === 'failed',
+    }))
+  }
+
+  async expire(shard: number, now?: number): Promise<SharedJob[]> {
+    const values = [now ?? '', this.#keepFinished]
+    const [at, , ...texts] = replies.parseReply(
+      replies.sweepReply,
+      await this.#store.run('expire', shard, values),
+    )
+    return replies.inGroups(texts, 4).map(([id, key, cost, attempt]) => ({
+      id: id!,
+      key: key!,
+      cost: Number(cost),
+      attempt: Number(attempt),
+      at,
+    }))
+  }
+
+  async gate(shard: number, requests: readonly GateRequest[], now?: number): Promise<GateReply> {
+    const values = requests.flatMap(({ id, epoch, worker, lead, lease, missed }) => [
+      id,
+      epoch,
+      worker,
+      lead,
+      lease,
+      missed ?? '',
+    ])
+    const reply = await this.#store.run('gate', shard, [
+      now ?? '',
+      this.#keepFinished,
+      requests.length,
+      ...values,
+    ])
+    const [at, version, ...answers] = replies.parseReply(replies.gateReply, reply)
+    this.#onVersion(shard, version)
+    return { now: at, answers: answers.map((answer, index) => gateAnswer(requests[index]!.id, answer, at)) }
+  }
+
+  async start(shard: number, starts: readonly StartReport[], now?: number): Promise<boolean[]> {
+    const values = starts.flatMap(({ id, epoch, startedAt }) => [id, epoch, startedAt])
+    return this.#flags('start', shard, [now ?? '', starts.length, ...values])
+  }
+
+  async finish(shard: number, reports: readonly FinishReport[], now?: number): Promise<FinishAnswer[]> {
+    const values = reports.flatMap(({ id, epoch, startedAt, outcome }) => [
+      id,
+      epoch,
+      startedAt ?? '',
+      ...outcomeValues(outcome),
+    ])
+    const reply = await this.#store.run('finish', shard, [
+      now ?? '',
+      this.#keepFinished,
+      reports.length,
+      ...values,
+    ])
+    const [at, ...answers] = replies.parseReply(replies.finishReply, reply)
+    return answers.map((answer) =>
+      typeof answer === 'number' ? { isMine: true, at, readyAt: answer } : { isMine: answer, at },
+    )
+  }
+
+  async renew(shard: number, jobs: readonly HandedJob[], lease: number, now?: number): Promise<boolean[]> {
+    const values = jobs.flatMap(({ id, epoch }) => [id, epoch])
+    return this.#flags('renew', shard, [now ?? '', lease, jobs.length, ...values])
+  }
+
+  async #flags(verb: 'start' | 'renew', shard: number, values: Values): Promise<boolean[]> {
+    return replies.parseReply(replies.flagsReply, await this.#store.run(verb, shard, values))
+  }
+}
+
+/** Buckets to forget wait for each other: nobody misses them. */
+const LATENESS_OF_CHORES = 500_000
+
+function outcomeValues(outcome: SharedOutcome): Values {
+  switch (outcome.kind) {
+    case 'completed':
+      return ['completed', outcome.result ?? '', outcome.result === undefined ? '0' : '1', '']
+    case 'failed':
+      return ['failed', outcome.error, '1', '']
+    case 'retry':
+      return ['retry', outcome.error, '1', outcome.delay]
+    case 'freeze':
+      return ['freeze', '', '0', outcome.duration]
+    case 'back':
+      return ['back', '', '0', '']
+  }
+}
+
+function gateAnswer(id: string, answer: replies.GateAnswerReply, at: number): GateAnswer {
+  switch (answer[0]) {
+    case 'granted': {
+      const [, slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence] =
+        answer
+      const job = { id, key, data, cost, settings: decodeSettings(settings), attempt, fence, admittedAt }
+      return { kind: 'granted', slot, startAt, latest, tolerance, job }
+    }
+    case 'wait':
+      return { kind: 'wait', until: answer[1] }
+    case 'expired':
+      return { kind: 'expired', job: { id, key: answer[1], cost: answer[2], attempt: answer[3], at } }
+    case 'returned':
+    case 'stale':
+      return { kind: answer[0] }
+    default:
+      throw new ForeignValueError('Redis answered what no gate of ours does')
+  }
+}

@@ -1,0 +1,22 @@
+#!lua flags=no-writes
+-- Recounts the jobs of one page of buckets, and answers the shard's counters.
+-- uses: shard bucket job line
+--
+-- KEYS[1]  the shard's tag
+-- ARGV     now (unused), cursor ('0' begins)
+-- Answers  { next cursor ('0': that was all), admitted, ended, waiting, handed, running, retrying }
+
+local meta = read_meta()
+local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', 1000)
+local waiting, handed, running, returned = 0, 0, 0, 0
+for index = 1, #page[2], 2 do
+  local bucket = read_bucket(page[2][index])
+  if bucket then
+    read_line(bucket)
+    waiting, handed = waiting + bucket.inLine, handed + bucket.inHanded
+    running, returned = running + bucket.running, returned + retrying(bucket)
+  end
+end
+return {
+  page[1], text(meta.admitted), text(meta.ended), text(waiting), text(handed), text(running), text(returned),
+}

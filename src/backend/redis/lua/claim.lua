@@ -1,0 +1,84 @@
+#!lua flags=allow-oom
+-- waiting | retrying -> handed, for the heads whose slots come within the look-ahead. At most W jobs of a bucket are
+-- handed over and have not started, so a backlog waits in its line. Elects the one scheduler that may do so.
+-- uses: shard bucket job line
+--
+-- KEYS[1]  the shard's tag
+-- ARGV     now | '', scheduler, look-ahead, most (1 to 200), lease, keepFinished
+-- Answers  { 'follow', now, leader until } |
+--          { 'ok', now, next due | 'inf', next lease | 'inf', next deadline | 'inf', next to forget | 'inf',
+--            id, epoch, key, ... }
+
+local LEADER_LEASE = 1500000
+local LONG_SLEEP = 1000000
+local MOST_FORGOTTEN = 100
+
+local now = read_now(ARGV[1])
+local scheduler, look_ahead, most = ARGV[2], number(ARGV[3]), number(ARGV[4])
+local lease, keep = number(ARGV[5]), number(ARGV[6])
+expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'ended', 'wake')
+local elected = redis.call('HMGET', K.meta, 'leader', 'leaderUntil')
+local leader_until = tonumber(elected[2] or 0)
+-- A lease further away than it can be was given before the clock stepped back.
+if elected[1] and elected[1] ~= scheduler and leader_until > now and leader_until <= now + LEADER_LEASE then
+  -- Its last wait, from the time when it was elected, may have taken the marker of the other.
+  if redis.call('LLEN', K.wake) == 0 then redis.call('LPUSH', K.wake, '1') end
+  return { 'follow', text(now), text(leader_until) }
+end
+local meta = read_meta()
+guard_run(meta, now)
+
+local handed = {}
+for _, key in ipairs(redis.call('ZRANGEBYSCORE', K.due, '-inf', now + look_ahead, 'LIMIT', 0, most)) do
+  local bucket = read_bucket(key)
+  if not bucket then redis.call('ZREM', K.due, key)
+  else
+    read_line(bucket)
+    local window = math.max(1, math.ceil(look_ahead / bucket.interval))
+    local due = due_of(bucket)
+    while due <= now + look_ahead and bucket.inHanded < window and #handed < 3 * most do
+      local found_line = has_line(bucket)
+      local member, kind, ready_at = take_next(bucket, math.max(now, due))
+      local id, cost = parse_member(member)
+      local state = read_state(id)
+      state.state, state.kind, state.readyAt = 'handed', kind, ready_at
+      state.floor = found_line and -INF or ready_at
+      state.epoch = state.epoch + 1
+      state.worker, state.slot = '', 0
+      write_state(state)
+      redis.call('RPUSH', K.handed .. bucket.n, member)
+      redis.call('ZADD', K.leases, now + lease, id)
+      bucket.inHanded = bucket.inHanded + 1
+      bucket.handed = bucket.handed + cost
+      if kind ~= 'line' then bucket.returned = bucket.returned - cost end
+      handed[#handed + 1] = id
+      handed[#handed + 1] = text(state.epoch)
+      handed[#handed + 1] = key
+      due = due_of(bucket)
+    end
+    place(bucket, meta)
+    -- Whoever starts or comes back puts it there again.
+    if bucket.inHanded >= window then redis.call('ZREM', K.due, key) end
+  end
+end
+
+for _, key in ipairs(redis.call('ZRANGEBYSCORE', K.idle, '-inf', now, 'LIMIT', 0, MOST_FORGOTTEN)) do
+  redis.call('HDEL', K.buckets, key)
+  redis.call('ZREM', K.idle, key)
+end
+trim_ended(keep, now)
+
+local function first_of(name)
+  local first = redis.call('ZRANGE', K[name], 0, 0, 'WITHSCORES')
+  return first[2] and tonumber(first[2]) or INF
+end
+local next_due = first_of('due')
+-- With nothing to do for long, whoever wakes first may be elected.
+local is_busy = next_due - look_ahead < now + LONG_SLEEP
+redis.call('HSET', K.meta, 'leader', scheduler, 'leaderUntil', is_busy and now + LEADER_LEASE or now, 'wakeDue', next_due)
+redis.call('DEL', K.wake)
+local answer = {
+  'ok', text(now), text(next_due), text(first_of('leases')), text(first_of('deadlines')), text(first_of('idle')),
+}
+for _, value in ipairs(handed) do answer[#answer + 1] = value end
+return answer

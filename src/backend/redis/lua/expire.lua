@@ -1,0 +1,27 @@
+#!lua flags=allow-oom
+-- waiting | retrying | handed and without a slot -> expired, for jobs whose deadline has passed; 200 at most.
+-- uses: shard bucket job line leave
+--
+-- KEYS[1]  the shard's tag
+-- ARGV     now | '', keepFinished
+-- Answers  { at, next deadline | 'inf', id, key, cost, attempt, ... }
+
+local now = read_now(ARGV[1])
+local keep = number(ARGV[2])
+expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'ended', 'wake')
+local meta = read_meta()
+local answer = { text(now), 'inf' }
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT', 0, 200)) do
+  local job, state = read_job(id), read_state(id)
+  local bucket = job and read_bucket(job.key)
+  if bucket and WAITS[state.state] then
+    read_line(bucket)
+    end_waiting(bucket, meta, job, state, 'expired', now, keep)
+    for _, value in ipairs({ id, job.key, text(job.cost), text(state.attempt) }) do answer[#answer + 1] = value end
+  else
+    redis.call('ZREM', K.deadlines, id)
+  end
+end
+local first = redis.call('ZRANGE', K.deadlines, 0, 0, 'WITHSCORES')
+if first[2] then answer[2] = text(tonumber(first[2])) end
+return answer

@@ -1,0 +1,73 @@
+#!lua flags=allow-oom
+-- running -> completed | failed | retrying; granted or handed -> back to the line it came from.
+-- uses: shard bucket job line leave grant
+--
+-- KEYS[1]  the shard's tag
+-- ARGV     now | '', keepFinished, number of reports, then for each: id, epoch, started at | '', outcome (completed |
+--          failed | retry | freeze | back), its text (result as JSON | error) | '', has text ('1' | '0'), delay | ''
+-- Answers  { now, '0' | '1' | ready at, ... }: '0' where the job is not the caller's any more
+
+local now = read_now(ARGV[1])
+local keep = number(ARGV[2])
+expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'ended', 'wake')
+local meta = read_meta()
+
+local function wait_again(bucket, job, state, kind, ready_at)
+  state.state, state.kind, state.readyAt, state.worker = 'retrying', kind, ready_at, kind == 'back' and 'frozen' or ''
+  bucket.waiting = bucket.waiting + job.cost
+  bucket.returned = bucket.returned + job.cost
+  put_back(bucket, member_of(job), state)
+  write_state(state)
+  redis.call('ZREM', K.leases, job.id)
+  if job.deadline ~= INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, job.id) end
+end
+
+-- The same report again: its answer was lost on the way.
+local function answered(state, outcome)
+  if state.state == outcome then return '1' end
+  if state.state ~= 'retrying' then return '0' end
+  if outcome == 'retry' and state.kind == 'retry' then return text(state.readyAt) end
+  if outcome == 'freeze' and state.kind == 'back' and state.worker == 'frozen' then return text(now) end
+  return '0'
+end
+
+local function finish(at)
+  local id, epoch, started_at, outcome = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
+  local said, delay = ARGV[at + 5] == '1' and ARGV[at + 4], ARGV[at + 6]
+  local job, state = read_job(id), read_state(id)
+  local bucket = job and read_bucket(job.key)
+  if not bucket or state.epoch ~= epoch then return '0' end
+  read_line(bucket)
+  if outcome == 'back' then
+    if state.state ~= 'handed' and state.state ~= 'granted' then return '0' end
+    if state.state == 'granted' then unreserve(bucket) end
+    send_back(bucket, id)
+    place(bucket, meta)
+    return '1'
+  end
+  if state.state == 'granted' and started_at ~= '' then start(bucket, job, state, number(started_at)) end
+  if state.state ~= 'running' then return answered(state, outcome) end
+  local had_line = has_line(bucket) or bucket.inHanded > 0
+  bucket.running = bucket.running - 1
+  local ready_at = nil
+  if outcome == 'completed' or outcome == 'failed' then
+    if outcome == 'completed' then state.result = said else state.error = said end
+    end_job(job, state, outcome, now, keep)
+  elseif outcome == 'retry' then
+    state.error = said
+    ready_at = now + number(delay)
+    wait_again(bucket, job, state, 'retry', ready_at)
+  else
+    bucket.frozen = math.max(bucket.frozen, now + number(delay))
+    bucket.from = -INF
+    ready_at = bucket.frozen
+    state.attempt = state.attempt - 1
+    wait_again(bucket, job, state, 'back', -INF)
+  end
+  if had_line then place(bucket, meta) else arm(bucket, meta, -INF) end
+  return ready_at and text(ready_at) or '1'
+end
+
+local answers = { text(now) }
+for index = 1, number(ARGV[3]) do answers[index + 1] = finish(4 + (index - 1) * 7) end
+return answers

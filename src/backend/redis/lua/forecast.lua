@@ -1,0 +1,25 @@
+#!lua flags=no-writes
+-- The verdict that `admit` would give now.
+-- uses: shard bucket job line order verdict
+--
+-- KEYS[1]  the shard's tag
+-- ARGV     now | '', version of the caller's rule book, key, cost, pattern, capacity, interval, tolerance, limit
+-- Answers  { 'old-book', version } | { 'ok', now, 'yes', position, departsAt }
+--          | { 'ok', now, 'no', reason, retryAt, waiting, capacity }
+
+local now = read_now(ARGV[1])
+local meta = read_meta()
+local book, key, cost = number(ARGV[2]), ARGV[3], number(ARGV[4])
+if book ~= meta.book then return { 'old-book', text(meta.book) } end
+local rule = read_rule(5, book)
+local bucket = read_bucket(key)
+if bucket then
+  read_line(bucket)
+  if bucket.book < book then change_limit(bucket, rule) end
+else
+  bucket = new_bucket(key, 0, rule)
+  bucket.inLine, bucket.inHanded, bucket.inRetry, bucket.inBack = 0, 0, 0, 0
+end
+local departs_at, position, retry_at = judge(bucket, cost, INF, now)
+if departs_at then return { 'ok', text(now), 'yes', text(position), text(departs_at) } end
+return { 'ok', text(now), 'no', position, text(retry_at), text(bucket.waiting), text(bucket.capacity) }

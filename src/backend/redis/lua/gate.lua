@@ -1,0 +1,77 @@
+#!lua flags=allow-oom
+-- handed -> granted: reserves a slot, not before now + lead, for the first of those who were handed over. Nobody is
+-- granted one while another of the bucket has not started, so a slot that was missed can always be moved.
+-- uses: shard bucket job line leave grant
+--
+-- KEYS[1]  the shard's tag
+-- ARGV     now | '', keepFinished, number of requests, then for each: id, epoch, worker, lead, lease, missed slot | ''
+-- Answers  { now, version of the rule book, answer, ... }, where an answer is
+--          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence }
+--          | { 'wait', until } | { 'returned' } | { 'expired', key, cost, attempt } | { 'stale' }
+
+-- Who is later than that asks again: the bucket may have been frozen meanwhile.
+local LATEST_START = 250000
+
+local now = read_now(ARGV[1])
+local keep = number(ARGV[2])
+expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'ended', 'wake')
+local meta = read_meta()
+guard_run(meta, now)
+
+-- When to ask again: after the one before has started, as far as is known.
+local function ask_again(bucket)
+  local soon = now + math.max(1000, math.min(50000, bucket.interval / 4))
+  if bucket.granted ~= '' and bucket.grantedSlot > now then return bucket.grantedSlot + 500 end
+  if bucket.granted == '' then return math.max(soon, math.max(bucket.from, bucket.next, bucket.frozen) + 500) end
+  return soon
+end
+
+local function answer(at)
+  local id, epoch, worker = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2]
+  local lead, lease, missed = number(ARGV[at + 3]), number(ARGV[at + 4]), ARGV[at + 5]
+  local job, state = read_job(id), read_state(id)
+  local bucket = job and read_bucket(job.key)
+  local is_mine = state.state == 'handed' or (state.state == 'granted' and state.worker == worker)
+  if not bucket or state.epoch ~= epoch or not is_mine then return { 'stale' } end
+  read_line(bucket)
+  if parse_member(redis.call('LINDEX', K.handed .. bucket.n, 0) or '') ~= id then
+    -- Whoever waits is alive: nobody else shall have it.
+    redis.call('ZADD', K.leases, now + lease, id)
+    return { 'wait', text(ask_again(bucket)) }
+  end
+  local is_first = state.state == 'handed'
+  if not is_first and missed ~= '' and number(missed) == state.slot then ungrant(bucket, job, state) end
+  local slot, start_at = state.slot, math.max(state.slot, now)
+  if state.state == 'handed' then
+    if bucket.paused == 0 then slot, start_at = grant(bucket, meta, job, state, worker, now, lead) end
+    if bucket.paused == 1 or not slot then
+      if not is_first then state.attempt = state.attempt - 1 end
+      write_state(state)
+      send_back(bucket, id)
+      place(bucket, meta)
+      return { 'returned' }
+    end
+    if start_at > job.deadline + bucket.tolerance then
+      ungrant(bucket, job, state)
+      state.state = 'handed'
+      if not is_first then state.attempt = state.attempt - 1 end
+      end_waiting(bucket, meta, job, state, 'expired', now, keep)
+      return { 'expired', job.key, text(job.cost), text(state.attempt) }
+    end
+    if is_first then
+      state.attempt = state.attempt + 1
+      state.fence = redis.call('HINCRBY', K.meta, 'fence', 1)
+    end
+    write_state(state)
+    write_bucket(bucket)
+    redis.call('ZADD', K.leases, now + lease, id)
+  end
+  return {
+    'granted', text(slot), text(start_at), text(start_at + LATEST_START), text(bucket.tolerance), job.key, text(job.cost), job.settings, job.data,
+    text(job.admittedAt), text(state.attempt), text(state.fence),
+  }
+end
+
+local answers = { text(now), text(meta.book) }
+for index = 1, number(ARGV[3]) do answers[index + 2] = answer(4 + (index - 1) * 6) end
+return answers

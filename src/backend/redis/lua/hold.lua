@@ -1,0 +1,34 @@
+#!lua flags=allow-oom
+-- Holds a bucket, or lets it go: no departures before a time (a shorter freeze never shortens a longer one), or until
+-- it is resumed.
+-- uses: shard bucket job line
+--
+-- KEYS[1]  the shard's tag
+-- ARGV     now | '', not-after | '', operation, verb (freeze | pause | resume), key, duration | '', version of the
+--          caller's rule book, pattern, capacity, interval, tolerance, limit
+-- Answers  { 'old-book', version } | { 'late' } | { 'ok', at, frozen until, slot of one who departs still | '0' }
+
+local REMEMBERED_MS = 10000
+
+local now = read_now(ARGV[1])
+local operation, verb, key = ARGV[3], ARGV[4], ARGV[5]
+expect('meta', 'buckets', 'due', 'idle', 'wake')
+local told = redis.call('GET', K.op .. operation)
+if told then return cmsgpack.unpack(told) end
+if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
+local meta = read_meta()
+local book = number(ARGV[7])
+if book ~= meta.book then return { 'old-book', text(meta.book) } end
+local bucket = read_bucket(key)
+if not bucket and verb == 'resume' then return { 'ok', text(now), '0', '0' } end
+if not bucket then bucket = new_bucket(key, redis.call('HINCRBY', K.meta, 'numbers', 1), read_rule(8, book)) end
+read_line(bucket)
+local from = -INF
+if verb == 'freeze' then bucket.frozen = math.max(bucket.frozen, now + number(ARGV[6]))
+elseif verb == 'pause' then bucket.paused = 1
+else bucket.paused, from = 0, now end
+if bucket.inHanded > 0 then from = bucket.from end
+arm(bucket, meta, from)
+local answer = { 'ok', text(now), text(bucket.frozen), text(bucket.grantedSlot) }
+redis.call('SET', K.op .. operation, cmsgpack.pack(answer), 'PX', REMEMBERED_MS)
+return answer

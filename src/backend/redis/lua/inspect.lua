@@ -1,0 +1,12 @@
+#!lua flags=no-writes
+-- What is known of one bucket.
+-- uses: shard bucket job line view
+--
+-- KEYS[1]  the shard's tag
+-- ARGV     now | '', key
+-- Answers  { now } when it is unknown | { now, view }: see view_of for its values
+
+local now = read_now(ARGV[1])
+local bucket = read_bucket(ARGV[2])
+if not bucket then return { text(now) } end
+return { text(now), view_of(bucket, now) }

@@ -1,0 +1,36 @@
+#!lua flags=no-writes
+-- What is known of one job.
+-- uses: shard bucket job line order
+--
+-- KEYS[1]  the shard's tag
+-- ARGV     now | '', id
+-- Answers  { } when it is unknown | { key, state, cost, settings, data, attempt, admittedAt, deadline, departedAt,
+--          endedAt, position ('0': it does not wait), has result, result, has error, error }
+
+local job = read_job(ARGV[2])
+if not job then return {} end
+local state = read_state(job.id)
+
+-- 1 departs next.
+local function position()
+  local bucket = read_bucket(job.key)
+  if not bucket then return 0 end
+  read_line(bucket)
+  local before = bucket.granted ~= '' and 1 or 0
+  if state.state == 'granted' then return 1 end
+  if retrying(bucket) == 0 and state.state == 'waiting' then
+    local index = redis.call('LPOS', K.line .. bucket.n, member_of(job))
+    return index and bucket.inHanded + index + 1 or 0
+  end
+  for index, guest in ipairs(in_order(bucket, -INF, false)) do
+    if guest.id == job.id then return before + index end
+  end
+  return 0
+end
+
+local waits = state.state == 'waiting' or state.state == 'retrying' or state.state == 'handed'
+return {
+  job.key, state.state, text(job.cost), job.settings, job.data, text(state.attempt), text(job.admittedAt),
+  text(job.deadline), text(state.departedAt), text(state.endedAt), text(waits and position() or 0),
+  state.result and '1' or '0', state.result or '', state.error and '1' or '0', state.error or '',
+}

@@ -1,0 +1,59 @@
+-- Grants slots to those who were handed over, and starts them.
+
+-- A slot further away is not waited for in a worker.
+local FARTHEST_SLOT = 250000
+local LONGEST_QUARANTINE = 60000000
+
+-- Heals a clock that was set back, and holds the bucket for one interval after a restart.
+local function mind_the_clock(bucket, meta, now)
+  local farthest = now + 2 * FARTHEST_SLOT + bucket.interval * bucket.lastCost
+  if bucket.next > farthest then bucket.next, bucket.carry = farthest, 0 end
+  if meta.quarantine == 0 then return end
+  local quiet = math.min(LONGEST_QUARANTINE, bucket.interval * math.max(1, bucket.lastCost))
+  local until_ = meta.quarantine + quiet
+  if meta.quarantine <= now and until_ > now and until_ > bucket.next then bucket.next, bucket.carry = until_, 0 end
+end
+
+-- Reserves the slot. Answers it, and the time from which the handler may start.
+local function grant(bucket, meta, job, state, worker, now, lead)
+  mind_the_clock(bucket, meta, now)
+  local due = math.max(bucket.from, bucket.next, bucket.frozen, state.floor)
+  local earliest = math.max(now + lead, state.readyAt)
+  local before = { bucket.next, bucket.carry, bucket.lastCost }
+  local slot, on_grid = reserve_due(bucket, job.cost, due, earliest)
+  local start_at = math.max(slot, earliest)
+  if start_at - now > FARTHEST_SLOT + lead then
+    bucket.next, bucket.carry, bucket.lastCost = unpack(before)
+    return nil
+  end
+  bucket.from = -INF
+  bucket.granted, bucket.grantedSlot, bucket.grantedCost = job.id, slot, job.cost
+  bucket.handed = bucket.handed - job.cost
+  state.state, state.slot, state.onGrid, state.worker = 'granted', slot, on_grid, worker
+  return slot, start_at
+end
+
+-- Takes the slot away from the one who was granted it and has not started.
+local function ungrant(bucket, job, state)
+  unreserve(bucket)
+  bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
+  bucket.handed = bucket.handed + job.cost
+  state.state = 'handed'
+end
+
+-- granted -> running at the time `at`, before which nobody else can have been granted a slot: so a start that was
+-- later than is tolerated, or had no slot on the grid to keep, is where the grid goes on from. The caller writes both.
+local function start(bucket, job, state, at)
+  -- The two clocks agree to a fraction of a millisecond, which is taken off.
+  local tolerated = bucket.tolerance - math.min(500, bucket.tolerance / 4)
+  if not state.onGrid or at - state.slot > tolerated then
+    bucket.lastCost = job.cost
+    set_next(bucket, math.max(at, state.slot), 0)
+  end
+  redis.call('LREM', K.handed .. bucket.n, 1, member_of(job))
+  bucket.inHanded = bucket.inHanded - 1
+  bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
+  depart(bucket, job.cost, at)
+  bucket.running = bucket.running + 1
+  state.state, state.departedAt = 'running', at
+end

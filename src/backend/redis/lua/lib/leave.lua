@@ -1,0 +1,51 @@
+-- How a job leaves a line without a handler, and how those who were handed over come back.
+
+local WAITS = { waiting = true, retrying = true, handed = true }
+
+-- Takes a job that waits out of wherever it stands, and counts its units out.
+local function leave(bucket, job, state)
+  local member = member_of(job)
+  if state.state == 'handed' then
+    redis.call('LREM', K.handed .. bucket.n, 1, member)
+    bucket.handed = bucket.handed - job.cost
+    bucket.inHanded = bucket.inHanded - 1
+  elseif state.kind == 'line' then
+    bucket.inLine = bucket.inLine - redis.call('LREM', K.line .. bucket.n, 1, member)
+  else
+    redis.call('ZREM', K[state.kind] .. bucket.n, member)
+    local count = state.kind == 'retry' and 'inRetry' or 'inBack'
+    bucket[count] = bucket[count] - 1
+    bucket.returned = bucket.returned - job.cost
+  end
+  bucket.waiting = bucket.waiting - job.cost
+end
+
+-- The job ends while it waits.
+local function end_waiting(bucket, meta, job, state, how, now, keep)
+  leave(bucket, job, state)
+  end_job(job, state, how, now, keep)
+  if has_line(bucket) or bucket.inHanded > 0 then place(bucket, meta) else arm(bucket, meta, -INF) end
+end
+
+-- handed -> where they came from: the job, and those who were handed over after it, or their order would be lost.
+local function send_back(bucket, id)
+  local key = K.handed .. bucket.n
+  while bucket.inHanded > 0 do
+    local member = redis.call('RPOP', key)
+    local last, cost = parse_member(member)
+    local state = read_state(last)
+    bucket.inHanded = bucket.inHanded - 1
+    if last == bucket.granted then
+      bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
+      state.attempt = state.attempt - 1
+    else
+      bucket.handed = bucket.handed - cost
+    end
+    if state.kind ~= 'line' then bucket.returned = bucket.returned + cost end
+    state.state = state.kind == 'line' and 'waiting' or 'retrying'
+    put_back(bucket, member, state)
+    write_state(state)
+    redis.call('ZREM', K.leases, last)
+    if last == id then return end
+  end
+end

@@ -1,0 +1,82 @@
+-- A bucket's line: who stands in it, who departs next, and when.
+
+local function read_line(bucket)
+  bucket.inLine = redis.call('LLEN', K.line .. bucket.n)
+  bucket.inHanded = redis.call('LLEN', K.handed .. bucket.n)
+  bucket.inRetry = redis.call('ZCARD', K.retry .. bucket.n)
+  bucket.inBack = redis.call('ZCARD', K.back .. bucket.n)
+  return bucket
+end
+
+local function retrying(bucket)
+  return bucket.inRetry + bucket.inBack
+end
+
+local function has_line(bucket)
+  return bucket.inLine > 0 or bucket.inBack > 0
+end
+
+-- When the next one to be handed over departs; Infinity when there is none.
+local function due_of(bucket)
+  if bucket.paused == 1 or bucket.inLine + retrying(bucket) == 0 then return INF end
+  local slot = next_slot(bucket, bucket.from) + bucket.interval * bucket.handed
+  if has_line(bucket) then return slot end
+  local earliest = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
+  return math.max(slot, tonumber(earliest[2]))
+end
+
+-- Writes the bucket, and puts it where its next event is: among those due, among those to forget, or in neither.
+local function place(bucket, meta)
+  local due = due_of(bucket)
+  if due < INF then
+    redis.call('ZADD', K.due, due, bucket.key)
+    redis.call('ZREM', K.idle, bucket.key)
+    wake_for(meta, due)
+  else
+    redis.call('ZREM', K.due, bucket.key)
+    local jobs = bucket.inLine + retrying(bucket) + bucket.inHanded + bucket.running
+    if jobs > 0 or bucket.paused == 1 then redis.call('ZREM', K.idle, bucket.key)
+    else redis.call('ZADD', K.idle, next_slot(bucket, -INF), bucket.key) end
+  end
+  write_bucket(bucket)
+end
+
+-- The same, with the time before which the head does not depart: now for one who found nobody waiting.
+local function arm(bucket, meta, from)
+  bucket.from = from
+  place(bucket, meta)
+end
+
+-- Takes out the one who departs at `at`: those given back first; then retries, at most every second while others wait.
+local function take_next(bucket, at)
+  local first = redis.call('ZPOPMIN', K.back .. bucket.n)
+  if first[1] then
+    bucket.inBack = bucket.inBack - 1
+    return first[1], 'back', -INF
+  end
+  if bucket.linesTurn == 0 or bucket.inLine == 0 then
+    local retry = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
+    if retry[1] and tonumber(retry[2]) <= at then
+      redis.call('ZREM', K.retry .. bucket.n, retry[1])
+      bucket.inRetry = bucket.inRetry - 1
+      bucket.linesTurn = 1
+      return retry[1], 'retry', tonumber(retry[2])
+    end
+  end
+  bucket.linesTurn = 0
+  bucket.inLine = bucket.inLine - 1
+  return redis.call('LPOP', K.line .. bucket.n), 'line', -INF
+end
+
+-- Puts one back where it came from, before all others there.
+local function put_back(bucket, member, state)
+  if state.kind == 'line' then
+    redis.call('LPUSH', K.line .. bucket.n, member)
+    bucket.inLine = bucket.inLine + 1
+  else
+    local is_retry = state.kind == 'retry'
+    redis.call('ZADD', K[state.kind] .. bucket.n, is_retry and state.readyAt or state.fence, member)
+    local count = is_retry and 'inRetry' or 'inBack'
+    bucket[count] = bucket[count] + 1
+  end
+end

@@ -1,0 +1,78 @@
+-- What every verb needs: the time, the shard's own numbers, and the refusal of what is not ours.
+
+local INF = math.huge
+local SCHEMA = 1
+
+-- Stops the script. Only before the first write: nothing is half done.
+local function foreign(what)
+  error({ err = 'VR_FOREIGN ' .. what })
+end
+
+local function number(text)
+  local value = tonumber(text)
+  if value == nil or value ~= value then error({ err = 'VR_ARGUMENT' }) end
+  return value
+end
+
+local function text(value)
+  return string.format('%.17g', value)
+end
+
+-- Microseconds. The clock is read once; a test passes its own time.
+local function read_now(given)
+  if given ~= '' then return number(given) end
+  local time = redis.call('TIME')
+  return time[1] * 1000000 + time[2]
+end
+
+local EXPECTED = {
+  meta = 'hash', buckets = 'hash', jobs = 'hash', states = 'hash', due = 'zset', idle = 'zset',
+  deadlines = 'zset', leases = 'zset', ended = 'list', book = 'string', wake = 'list',
+}
+
+-- All that the verb may write to holds what it should, or nothing. The lists of a bucket are read before they are
+-- written, which tells as much.
+local function expect(...)
+  for _, name in ipairs({ ... }) do
+    local kind = redis.call('TYPE', K[name]).ok
+    if kind ~= EXPECTED[name] and kind ~= 'none' then foreign(name) end
+  end
+end
+
+local function unpack_record(raw, fields, what)
+  local ok, record = pcall(cmsgpack.unpack, raw)
+  if not ok or type(record) ~= 'table' or record[1] ~= SCHEMA or #record ~= fields then foreign(what) end
+  return record
+end
+
+-- The numbers of the shard: what is missing has not been needed yet.
+local function read_meta()
+  local names = { 'run', 'quarantine', 'book', 'wakeDue', 'numbers', 'fence', 'admitted', 'ended' }
+  local values = redis.call('HMGET', K.meta, unpack(names))
+  local meta = { run = values[1] or '' }
+  for index = 2, #names do
+    local value = values[index]
+    if value and tonumber(value) == nil then foreign('meta') end
+    meta[names[index]] = tonumber(value or 0)
+  end
+  return meta
+end
+
+-- After a restart or a failover nobody knows the last starts: every bucket waits one interval, counted from now.
+local function guard_run(meta, now)
+  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
+  if run == meta.run then return end
+  if meta.run ~= '' then
+    meta.quarantine = now
+    redis.call('HSET', K.meta, 'quarantine', now)
+  end
+  redis.call('HSET', K.meta, 'run', run)
+end
+
+-- Wakes a scheduler, if all of them sleep beyond `due`.
+local function wake_for(meta, due)
+  if due >= meta.wakeDue and meta.wakeDue ~= 0 then return end
+  meta.wakeDue = due
+  redis.call('HSET', K.meta, 'wakeDue', due)
+  if redis.call('LLEN', K.wake) == 0 then redis.call('LPUSH', K.wake, '1') end
+end

@@ -1,0 +1,61 @@
+-- The verdict at the rope: `judge` of src/core/bucket.ts for a line that stands in Redis.
+
+-- When a newcomer departs, and which position he gets.
+local function behind(bucket, now)
+  local slot = next_slot(bucket, now)
+  local granted = bucket.granted ~= '' and 1 or 0
+  if retrying(bucket) == 0 then
+    return slot + bucket.interval * (bucket.waiting - bucket.grantedCost), bucket.inLine + bucket.inHanded + 1
+  end
+  local ahead = in_order(bucket, now, true)
+  local units = 0
+  for _, guest in ipairs(ahead) do
+    slot = math.max(slot, guest.readyAt or slot) + bucket.interval * guest.cost
+    units = units + guest.cost
+  end
+  local unseen = bucket.inLine > FARTHEST_LOOK and bucket.waiting - bucket.grantedCost - units or 0
+  local hidden = math.max(0, bucket.inLine - FARTHEST_LOOK)
+  return slot + bucket.interval * math.max(0, unseen), #ahead + hidden + granted + 1
+end
+
+-- When `units` cost units will have departed; one interval from now where the head is due and still waits.
+local function departure_of(units, bucket, now)
+  local open = units - bucket.grantedCost
+  local slot = bucket.grantedSlot
+  if bucket.granted == '' or open > 0 then
+    slot = next_slot(bucket, now)
+    local seen = 0
+    local jobs = bucket.inLine + bucket.inHanded - (bucket.granted ~= '' and 1 or 0)
+    if retrying(bucket) == 0 and jobs == bucket.waiting - bucket.grantedCost then
+      slot = slot + bucket.interval * (open - 1)
+    else
+      -- A refusal looks at the line as it stands, whoever is ready when.
+      for _, guest in ipairs(in_order(bucket, -INF, false)) do
+        slot = math.max(slot, guest.readyAt or slot)
+        open = open - guest.cost
+        if open <= 0 then break end
+        slot = slot + bucket.interval * guest.cost
+        seen = seen + 1
+        if seen == FARTHEST_LOOK then break end
+      end
+      if open > 0 then slot = slot + bucket.interval * open end
+    end
+  end
+  return slot > now and slot or now + bucket.interval
+end
+
+-- Answers departsAt and position; or nil, the reason, and when the same request would be accepted.
+local function judge(bucket, cost, deadline, now)
+  if cost > bucket.capacity then return nil, 'too-costly', INF end
+  local departs_at, position = behind(bucket, now)
+  local in_time = now + math.max(0, departs_at - deadline)
+  local excess = bucket.waiting + cost - bucket.capacity
+  if excess > 0 then
+    local room = departure_of(excess, bucket, now)
+    if in_time > room then return nil, 'deadline', in_time end
+    return nil, bucket.paused == 1 and 'paused' or 'full', room
+  end
+  if in_time > now then return nil, 'deadline', in_time end
+  if bucket.paused == 1 and deadline ~= INF then return nil, 'paused', now + bucket.interval end
+  return departs_at, position
+end

@@ -1,0 +1,66 @@
+#!lua flags=allow-oom
+-- handed | granted | running -> back at the head of its line, for jobs whose lease has ended; 200 at most. One that
+-- may have started counts a crash, and the third crash fails it.
+-- uses: shard bucket job line leave grant
+--
+-- KEYS[1]  the shard's tag
+-- ARGV     now | '', keepFinished
+-- Answers  { at, next lease | 'inf', id, epoch that is void, key, cost, attempt, 'waits' | 'crashed' | 'failed', ... }
+
+local MOST_CRASHES = 3
+
+local now = read_now(ARGV[1])
+local keep = number(ARGV[2])
+expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'ended', 'wake')
+local meta = read_meta()
+local answer = { text(now), 'inf' }
+
+local function recover(bucket, job, state)
+  if state.state == 'handed' then
+    send_back(bucket, job.id)
+    return 'waits'
+  end
+  local was_running = state.state == 'running'
+  -- Whether a handler runs with that slot nobody knows: the slot is burned, and the units leave the line.
+  if was_running then bucket.running = bucket.running - 1
+  else
+    state.onGrid = false
+    start(bucket, job, state, now)
+    bucket.running = bucket.running - 1
+  end
+  state.crashes = state.crashes + 1
+  if state.crashes >= MOST_CRASHES then
+    state.error = 'crashed ' .. state.crashes .. ' times: its worker died or stood still while it ran'
+    end_job(job, state, 'failed', now, keep)
+    return 'failed'
+  end
+  state.attempt = state.attempt - 1
+  state.state, state.kind, state.readyAt, state.worker = 'retrying', 'back', -INF, ''
+  bucket.waiting = bucket.waiting + job.cost
+  bucket.returned = bucket.returned + job.cost
+  put_back(bucket, member_of(job), state)
+  write_state(state)
+  redis.call('ZREM', K.leases, job.id)
+  if job.deadline ~= INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, job.id) end
+  return 'crashed'
+end
+
+local HELD = { handed = true, granted = true, running = true }
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now, 'LIMIT', 0, 200)) do
+  local job, state = read_job(id), read_state(id)
+  local bucket = job and read_bucket(job.key)
+  if bucket and HELD[state.state] then
+    read_line(bucket)
+    local epoch = state.epoch
+    local fate = recover(bucket, job, state)
+    place(bucket, meta)
+    for _, value in ipairs({ id, text(epoch), job.key, text(job.cost), text(state.attempt), fate }) do
+      answer[#answer + 1] = value
+    end
+  else
+    redis.call('ZREM', K.leases, id)
+  end
+end
+local first = redis.call('ZRANGE', K.leases, 0, 0, 'WITHSCORES')
+if first[2] then answer[2] = text(tonumber(first[2])) end
+return answer

@@ -1,0 +1,27 @@
+#!lua flags=allow-oom
+-- granted -> running: the handler was called. Only now do its cost units leave those that wait.
+-- uses: shard bucket job line grant
+--
+-- KEYS[1]  the shard's tag
+-- ARGV     now | '', number of reports, then for each: id, epoch, started at
+-- Answers  { '1' | '0', ... }: '0' where the job is not the caller's any more
+
+expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'wake')
+local meta = read_meta()
+local answers = {}
+for index = 1, number(ARGV[2]) do
+  local at = 3 + (index - 1) * 3
+  local id, epoch, started_at = ARGV[at], number(ARGV[at + 1]), number(ARGV[at + 2])
+  local job, state = read_job(id), read_state(id)
+  local bucket = job and read_bucket(job.key)
+  local is_mine = bucket and state.epoch == epoch and (state.state == 'granted' or state.state == 'running')
+  if is_mine and state.state == 'granted' then
+    read_line(bucket)
+    start(bucket, job, state, started_at)
+    write_state(state)
+    if job.deadline ~= INF then redis.call('ZREM', K.deadlines, id) end
+    place(bucket, meta)
+  end
+  answers[index] = is_mine and '1' or '0'
+end
+return answers

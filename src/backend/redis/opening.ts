@@ -1,0 +1,78 @@
+import { isVelvetRopeError, ShaperClosedError, toError } from '../../core/errors.ts'
+import type { Connection } from './connection.ts'
+import { type Probe, probe } from './probe.ts'
+import type { RedisBackend } from './redis-backend.ts'
+
+const TRY_AGAIN_AFTER_MS = 500
+
+export interface OpeningPorts {
+  readonly name: string
+  readonly connection: Connection
+  readonly backend: RedisBackend
+  readonly onConnected: (probe: Probe) => void
+  /** Something that does not keep the line from being used. */
+  readonly onWarning: (error: Error) => void
+}
+
+/** How a shared line is opened: Redis is connected, found fit, and its rule book fetched. Until then nothing is done. */
+export class Opening {
+  readonly #ports: OpeningPorts
+  #underWay: Promise<void> | undefined
+  #isOpen = false
+  #isClosed = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(ports: OpeningPorts) {
+    this.#ports = ports
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  /** @throws BackendUnavailableError within two seconds, UnfitRedisError or ForeignValueError; the next call tries anew */
+  ready(): Promise<void> {
+    this.#underWay ??= this.#open().catch((error: unknown) => {
+      this.#underWay = undefined
+      throw error
+    })
+    return this.#underWay
+  }
+
+  /** Calls back once it is open, however long Redis is away; what it is unfit for is told, and tried again. */
+  whenOpen(callback: () => void): void {
+    this.ready().then(
+      () => {
+        if (!this.#isClosed) callback()
+      },
+      (thrown: unknown) => {
+        if (this.#isClosed) return
+        const error = toError(thrown)
+        // An outage was told by the connection itself.
+        if (!isVelvetRopeError(error, 'backend-unavailable')) this.#ports.onWarning(error)
+        this.#timer = setTimeout(() => this.whenOpen(callback), TRY_AGAIN_AFTER_MS)
+      },
+    )
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+  }
+
+  async #open(): Promise<void> {
+    const { name, connection, backend, onConnected, onWarning } = this.#ports
+    if (this.#isClosed) throw new ShaperClosedError(name)
+    await connection.ready()
+    const found = await probe(connection.commands)
+    backend.durability = found.durability
+    try {
+      await backend.open()
+    } catch (error) {
+      if (!isVelvetRopeError(error, 'old-rule-book')) throw error
+      onWarning(error)
+    }
+    this.#isOpen = true
+    onConnected(found)
+  }
+}

@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto'
+import { BackendUnavailableError, IdConflictError, NoLimitError } from '../../core/errors.ts'
+import type { Admission } from '../../core/job.ts'
+import type { Rule } from '../../core/rule-book.ts'
+import type { Holding, NamedRequest, SharedAdmission, SharedJob } from '../shared-backend.ts'
+import type { FullMemory } from './full-memory.ts'
+import { acceptance, admissionOf, refusal } from './job-answers.ts'
+import { admitReply, cancelReply, forecastReply, holdReply, parseReply } from './replies.ts'
+import { encodeSettings } from './settings-text.ts'
+import { ruleValues, type SharedRules } from './shared-rules.ts'
+import type { Store } from './store.ts'
+
+const MOST_PER_CALL = 200
+/** Somebody who changes the rule book all the time must not keep others out for ever. */
+const MOST_TRIES = 20
+
+/** What producers and operators do. */
+export class ProducerVerbs {
+  readonly #store: Store
+  readonly #rules: SharedRules
+  readonly #memory: FullMemory
+  readonly #keepFinished: number
+
+  constructor(store: Store, rules: SharedRules, memory: FullMemory, keepFinished: number) {
+    this.#store = store
+    this.#rules = rules
+    this.#memory = memory
+    this.#keepFinished = keepFinished
+  }
+
+  /** Requests of one shard, 200 at most in one call; if one of a call is invalid, none of it is admitted. */
+  async admit(shard: number, requests: readonly NamedRequest[], now?: number): Promise<SharedAdmission[]> {
+    const isFull = this.#memory.isFull
+    if (isFull === true || (isFull !== false && (await isFull))) {
+      throw new BackendUnavailableError(
+        'Redis is unavailable: 85 % of its memory (maxmemory) is used; nobody is admitted',
+      )
+    }
+    const admissions: SharedAdmission[] = []
+    for (let from = 0; from < requests.length; from += MOST_PER_CALL) {
+      admissions.push(...(await this.#admit(shard, requests.slice(from, from + MOST_PER_CALL), now)))
+    }
+    return admissions
+  }
+
+  async forecast(shard: number, key: string, cost: number, now?: number): Promise<Admission> {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const values = [this.#rules.version, key, cost, ...ruleValues(this.#ruleOf(key))]
+      const reply = parseReply(forecastReply, await this.#store.read('forecast', shard, values, now))
+      if (reply[0] === 'old-book') await this.#rules.settle(shard, reply[1])
+      else if (reply[2] === 'yes') return acceptance('', key, reply[3], reply[4], reply[1])
+      else return refusal(key, reply[3], reply[4], reply[5], reply[6], reply[1])
+    }
+    throw unsettled()
+  }
+
+  async cancel(shard: number, id: string, operation: string, now?: number): Promise<SharedJob | undefined> {
+    const reply = parseReply(
+      cancelReply,
+      await this.#store.write('cancel', shard, [operation, this.#keepFinished, id], now),
+    )
+    if (reply[0] !== 'ok') return undefined
+    return { id, at: reply[1], key: reply[2], cost: reply[3], attempt: reply[4] }
+  }
+
+  async hold(
+    shard: number,
+    verb: 'freeze' | 'pause' | 'resume',
+    key: string,
+    duration: number,
+    now?: number,
+  ): Promise<Holding> {
+    const operation = randomBytes(12).toString('base64url')
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const values = [operation, verb, key, duration, this.#rules.version, ...ruleValues(this.#ruleOf(key))]
+      const reply = parseReply(holdReply, await this.#store.write('hold', shard, values, now))
+      if (reply[0] === 'ok') return { at: reply[1], until: reply[2], departsAt: reply[3] }
+      if (reply[0] === 'old-book') await this.#rules.settle(shard, reply[1])
+    }
+    throw unsettled()
+  }
+
+  async #admit(shard: number, requests: readonly NamedRequest[], now?: number): Promise<SharedAdmission[]> {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const values = [
+        this.#rules.version,
+        this.#keepFinished,
+        requests.length,
+        ...requests.flatMap((request) => this.#valuesOf(request)),
+      ]
+      const reply = parseReply(admitReply, await this.#store.write('admit', shard, values, now))
+      if (reply[0] === 'ok') {
+        const [, at, ...verdicts] = reply
+        return verdicts.map((verdict, index) =>
+          admissionOf(requests[index]!.id, requests[index]!.key, verdict, at),
+        )
+      }
+      if (reply[0] === 'conflict') throw new IdConflictError(reply[1])
+      if (reply[0] === 'old-book') await this.#rules.settle(shard, reply[1])
+    }
+    throw unsettled()
+  }
+
+  #valuesOf({ id, key, cost, deadline, settings, data }: NamedRequest): (string | number)[] {
+    const until = deadline === Number.POSITIVE_INFINITY ? 'inf' : deadline
+    return [id, key, cost, until, encodeSettings(settings), data, ...ruleValues(this.#ruleOf(key))]
+  }
+
+  /** A bucket that exists keeps its limit where no rule governs it any more, but nobody new comes in. */
+  #ruleOf(key: string): Rule {
+    const rule = this.#rules.book.find(key)
+    if (rule === undefined) throw new NoLimitError(key)
+    return rule
+  }
+}
+
+function unsettled(): BackendUnavailableError {
+  return new BackendUnavailableError(`the rule book was changed by others ${MOST_TRIES} times in a row`)
+}

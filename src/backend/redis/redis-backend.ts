@@ -1,0 +1,208 @@
+import { randomBytes } from 'node:crypto'
+import type { Audit } from '../../core/conformance/history.ts'
+import type { Admission, BucketView, Durability, JobView } from '../../core/job.ts'
+import type { Rule, RuleBook } from '../../core/rule-book.ts'
+import { type BucketPage, type BucketQuery, pageOf } from '../bucket-query.ts'
+import type * as shared from '../shared-backend.ts'
+import { AdmissionBatches } from './admission-batches.ts'
+import type { Connection } from './connection.ts'
+import { FullMemory } from './full-memory.ts'
+import { shardTag } from './keys.ts'
+import { LineVerbs } from './line-verbs.ts'
+import { ProducerVerbs } from './producer-verbs.ts'
+import { shardOf } from './shard-of.ts'
+import { SharedRules } from './shared-rules.ts'
+import { Store } from './store.ts'
+import { Views } from './views.ts'
+import { Wakes } from './wakes.ts'
+
+export interface RedisBackendOptions {
+  readonly name: string
+  readonly prefix: string
+  readonly shards: number
+  readonly connection: Connection
+  /** The limits that this process brings. */
+  readonly limits: RuleBook
+  readonly keepFinished: number
+}
+
+/** Lines that many processes share, in Redis: one script for each verb, and the clock of Redis for all of them. */
+export class RedisBackend implements shared.SharedBackend {
+  readonly shards: number
+  /** The hash tag of each shard, which all its keys begin with. */
+  readonly tags: readonly string[]
+  /** What Redis keeps when it dies, as its owner found out. */
+  durability: Durability = 'none'
+  readonly #store: Store
+  readonly #rules: SharedRules
+  readonly #producers: ProducerVerbs
+  readonly #lines: LineVerbs
+  readonly #views: Views
+  readonly #wakes: Wakes
+  readonly #batches: readonly AdmissionBatches[]
+
+  constructor({ name, prefix, shards, connection, limits, keepFinished }: RedisBackendOptions) {
+    this.shards = shards
+    this.tags = Array.from({ length: shards }, (_, shard) => shardTag(prefix, name, shard))
+    this.#store = new Store(connection, this.tags)
+    this.#rules = new SharedRules(this.#store, limits)
+    const memory = new FullMemory(() => connection.commands)
+    this.#producers = new ProducerVerbs(this.#store, this.#rules, memory, keepFinished)
+    this.#lines = new LineVerbs(this.#store, keepFinished, (shard, version) =>
+      this.#noteVersion(shard, version),
+    )
+    this.#views = new Views(this.#store)
+    this.#wakes = new Wakes(connection, this.tags)
+    this.#batches = this.tags.map(
+      (_, shard) => new AdmissionBatches((some) => this.#producers.admit(shard, some)),
+    )
+  }
+
+  /** Fetches the rule book, or brings the first one. @throws OldRuleBookError, after which all the same it can be used */
+  open(now?: number): Promise<void> {
+    return this.#rules.open(now)
+  }
+
+  shardOf(key: string): number {
+    return shardOf(key, this.shards)
+  }
+
+  async admit(request: shared.NamedRequest, now?: number): Promise<shared.SharedAdmission> {
+    const shard = this.shardOf(request.key)
+    if (now === undefined) return this.#batches[shard]!.admit(request)
+    const [admission] = await this.#producers.admit(shard, [request], now)
+    return admission!
+  }
+
+  async admitMany(requests: readonly shared.NamedRequest[], now?: number): Promise<shared.SharedAdmission[]> {
+    const byShard = new Map<number, shared.NamedRequest[]>()
+    for (const request of requests) {
+      const shard = this.shardOf(request.key)
+      const known = byShard.get(shard)
+      if (known === undefined) byShard.set(shard, [request])
+      else known.push(request)
+    }
+    const told = new Map<shared.NamedRequest, shared.SharedAdmission>()
+    await Promise.all(
+      [...byShard].map(async ([shard, some]) => {
+        const admissions = await this.#producers.admit(shard, some, now)
+        for (const [index, request] of some.entries()) told.set(request, admissions[index]!)
+      }),
+    )
+    return requests.map((request) => told.get(request)!)
+  }
+
+  forecast(key: string, cost: number, now?: number): Promise<Admission> {
+    return this.#producers.forecast(this.shardOf(key), key, cost, now)
+  }
+
+  /** An id does not tell its shard, so all are asked. */
+  async cancel(id: string, now?: number): Promise<shared.SharedJob | undefined> {
+    const operation = randomBytes(12).toString('base64url')
+    const asked = this.tags.map((_, shard) => this.#producers.cancel(shard, id, operation, now))
+    return (await Promise.all(asked)).find((job) => job !== undefined)
+  }
+
+  claim(shard: number, request: shared.ClaimRequest, now?: number): Promise<shared.Claim> {
+    return this.#lines.claim(shard, request, now)
+  }
+
+  recover(shard: number, now?: number): Promise<shared.Recovered[]> {
+    return this.#lines.recover(shard, now)
+  }
+
+  expire(shard: number, now?: number): Promise<shared.SharedJob[]> {
+    return this.#lines.expire(shard, now)
+  }
+
+  awaitWake(shard: number, atMost: number): Promise<void> {
+    return this.#wakes.next(shard, atMost)
+  }
+
+  gate(shard: number, requests: readonly shared.GateRequest[], now?: number): Promise<shared.GateReply> {
+    return this.#lines.gate(shard, requests, now)
+  }
+
+  start(shard: number, starts: readonly shared.StartReport[], now?: number): Promise<boolean[]> {
+    return this.#lines.start(shard, starts, now)
+  }
+
+  finish(
+    shard: number,
+    reports: readonly shared.FinishReport[],
+    now?: number,
+  ): Promise<shared.FinishAnswer[]> {
+    return this.#lines.finish(shard, reports, now)
+  }
+
+  renew(shard: number, jobs: readonly shared.HandedJob[], lease: number, now?: number): Promise<boolean[]> {
+    return this.#lines.renew(shard, jobs, lease, now)
+  }
+
+  freeze(key: string, duration: number, now?: number) {
+    return this.#producers.hold(this.shardOf(key), 'freeze', key, duration, now)
+  }
+
+  pause(key: string, now?: number) {
+    return this.#producers.hold(this.shardOf(key), 'pause', key, 0, now)
+  }
+
+  resume(key: string, now?: number) {
+    return this.#producers.hold(this.shardOf(key), 'resume', key, 0, now)
+  }
+
+  rules(): Rule[] {
+    return this.#rules.book.list()
+  }
+
+  findRule(key: string): Rule | undefined {
+    return this.#rules.book.find(key)
+  }
+
+  async setRule(rule: Rule, now?: number): Promise<shared.Held> {
+    return { at: await this.#rules.set(rule, now) }
+  }
+
+  unsetRule(pattern: string, now?: number): Promise<shared.Held & { readonly existed: boolean }> {
+    return this.#rules.unset(pattern, now)
+  }
+
+  refreshRules(): Promise<void> {
+    return this.#rules.refresh()
+  }
+
+  job(id: string, now?: number): Promise<JobView | undefined> {
+    return this.#views.job(id, now)
+  }
+
+  inspect(key: string, now?: number): Promise<BucketView | undefined> {
+    return this.#views.inspect(this.shardOf(key), key, this.durability, now)
+  }
+
+  async list(query: BucketQuery, now?: number): Promise<BucketPage> {
+    return pageOf(await this.#views.all(query.prefix, this.durability, now), query)
+  }
+
+  audit(): Promise<Audit> {
+    return this.#views.audit()
+  }
+
+  async quarantine(shard: number, now?: number): Promise<void> {
+    await this.#store.run('quarantine', shard, [now ?? ''])
+  }
+
+  time(shard: number): Promise<number> {
+    return this.#store.time(shard)
+  }
+
+  /** Ends those who wait for a marker. */
+  stopWaiting(): void {
+    this.#wakes.stop()
+  }
+
+  #noteVersion(shard: number, version: number): void {
+    if (version === this.#rules.version) return
+    // In the background: a verb of a worker carries no rule. What fails is tried again at the next verb.
+    this.#rules.settle(shard, version).catch(() => undefined)
+  }
+}

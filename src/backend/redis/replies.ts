@@ -1,0 +1,134 @@
+import { z } from 'zod'
+import { ForeignValueError } from '../../core/errors.ts'
+
+/** What the scripts answer: texts, and lists of texts. Numbers come as text of 17 digits. */
+const number = z.string().transform((text, context) => {
+  const value =
+    text === 'inf' ? Number.POSITIVE_INFINITY : text === '-inf' ? Number.NEGATIVE_INFINITY : Number(text)
+  if (Number.isNaN(value)) context.addIssue(`expected a number, got: ${text.slice(0, 40)}`)
+  return value
+})
+const flag = z.enum(['0', '1']).transform((text) => text === '1')
+const rejectReason = z.enum(['full', 'deadline', 'paused', 'too-costly'])
+
+const refusedCall = [
+  z.tuple([z.literal('old-book'), number]),
+  z.tuple([z.literal('conflict'), z.string()]),
+] as const
+
+const yes = z.tuple([z.literal('yes'), number, number, number, flag])
+const no = z.tuple([z.literal('no'), rejectReason, number, number, number])
+
+export const admitReply = z.union([z.tuple([z.literal('ok'), number], z.union([yes, no])), ...refusedCall])
+export const forecastReply = z.union([
+  z.tuple([z.literal('ok'), number, z.literal('yes'), number, number]),
+  z.tuple([z.literal('ok'), number, z.literal('no'), rejectReason, number, number, number]),
+  refusedCall[0],
+])
+export const cancelReply = z.union([
+  z.tuple([z.literal('ok'), number, z.string(), number, number]),
+  z.tuple([z.literal('none')]),
+])
+export const holdReply = z.union([z.tuple([z.literal('ok'), number, number, number]), refusedCall[0]])
+export const bookReply = z.union([z.tuple([z.literal('ok'), number, number]), refusedCall[0]])
+export const retimeReply = z.union([z.tuple([z.literal('ok'), number]), refusedCall[0]])
+
+/** Texts after the first numbers, which `inGroups` cuts. */
+export const claimReply = z.union([
+  z.tuple([z.literal('ok'), number, number, number, number, number], z.string()),
+  z.tuple([z.literal('follow'), number, number]),
+])
+export const sweepReply = z.tuple([number, number], z.string())
+
+const gateAnswer = z.union([
+  z.tuple([
+    z.literal('granted'),
+    number,
+    number,
+    number,
+    number,
+    z.string(),
+    number,
+    z.string(),
+    z.string(),
+    number,
+    number,
+    number,
+  ]),
+  z.tuple([z.literal('wait'), number]),
+  z.tuple([z.literal('returned')]),
+  z.tuple([z.literal('expired'), z.string(), number, number]),
+  z.tuple([z.literal('stale')]),
+])
+export type GateAnswerReply = z.output<typeof gateAnswer>
+export const gateReply = z.tuple([number, number], gateAnswer)
+export const flagsReply = z.array(flag)
+export const finishReply = z.tuple([number], z.union([flag, number]))
+
+const text = z.string()
+/** key, pattern, limit, capacity, waiting, returned, jobs, retrying, running, next, frozen, paused, last start, first and last admission. */
+const bucket = z.tuple([
+  text,
+  text,
+  text,
+  number,
+  number,
+  number,
+  number,
+  number,
+  number,
+  number,
+  number,
+  flag,
+  number,
+  number,
+  number,
+])
+export type BucketReply = z.output<typeof bucket>
+export const inspectReply = z.union([z.tuple([number]), z.tuple([number, bucket])])
+export const listReply = z.tuple([number, text], bucket)
+export const auditReply = z.tuple([text, number, number, number, number, number, number])
+export const jobReply = z.union([
+  z.tuple([]),
+  z.tuple([
+    text,
+    z.enum([
+      'waiting',
+      'handed',
+      'granted',
+      'running',
+      'retrying',
+      'completed',
+      'failed',
+      'cancelled',
+      'expired',
+    ]),
+    number,
+    text,
+    text,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    flag,
+    text,
+    flag,
+    text,
+  ]),
+])
+
+/** @throws ForeignValueError when it is nothing that our scripts answer: another version's, say */
+export function parseReply<Schema extends z.ZodType>(schema: Schema, reply: unknown): z.output<Schema> {
+  const result = schema.safeParse(reply)
+  if (result.success) return result.data
+  throw new ForeignValueError(`Redis answered what no script of ours does: ${z.prettifyError(result.error)}`)
+}
+
+/** Cuts a flat list of texts into groups of `size`. */
+export function inGroups(texts: readonly string[], size: number): string[][] {
+  const groups: string[][] = []
+  for (let from = 0; from < texts.length; from += size) groups.push(texts.slice(from, from + size))
+  return groups
+}

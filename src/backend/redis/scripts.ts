@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { messageOf, toError } from '../../core/errors.ts'
+import type { Client } from './client-profiles.ts'
+import { luaKeys } from './keys.ts'
+import { asBackendError } from './redis-errors.ts'
+
+/** The verbs, each a file in `lua/` whose header says what it does, what it is given, and all that it may answer. */
+const VERBS = [
+  'admit',
+  'audit',
+  'book',
+  'cancel',
+  'claim',
+  'expire',
+  'finish',
+  'forecast',
+  'gate',
+  'hold',
+  'inspect',
+  'job',
+  'list',
+  'quarantine',
+  'recover',
+  'renew',
+  'retime',
+  'start',
+  'time',
+] as const
+
+export type Verb = (typeof VERBS)[number]
+
+interface Script {
+  readonly text: string
+  readonly sha: string
+}
+
+/** Read once, when this module is loaded: a missing file fails the start, not a call. */
+const SCRIPTS = new Map<Verb, Script>(VERBS.map((verb) => [verb, load(verb)]))
+
+/**
+ * Runs a verb on one shard. Numbers travel as the shortest text that gives the same double.
+ *
+ * @throws BackendUnavailableError, ForeignValueError; never an error that carries arguments
+ */
+export async function runScript(
+  client: Client,
+  verb: Verb,
+  tag: string,
+  values: readonly (string | number)[],
+): Promise<unknown> {
+  const { sha, text } = SCRIPTS.get(verb)!
+  try {
+    return await client.evalsha(sha, 1, tag, ...values)
+  } catch (thrown) {
+    if (!messageOf(toError(thrown)).startsWith('NOSCRIPT')) throw asBackendError(thrown)
+  }
+  try {
+    // Redis was restarted, or its scripts were flushed: this loads the script again.
+    return await client.eval(text, 1, tag, ...values)
+  } catch (thrown) {
+    throw asBackendError(thrown)
+  }
+}
+
+/** A script is its first line, which Redis reads, the names of the keys, the parts that it uses, and itself. */
+function load(verb: Verb): Script {
+  const [shebang, ...lines] = read(`${verb}.lua`).split('\n')
+  const uses = /^-- uses: (.*)$/m.exec(lines.join('\n'))?.[1]
+  if (!shebang!.startsWith('#!lua') || uses === undefined) throw new Error(`${verb}.lua has no proper header`)
+  const parts = uses.split(' ').map((part) => read(`lib/${part}.lua`))
+  const text = [shebang, luaKeys(), ...parts, ...lines].join('\n')
+  return { text, sha: createHash('sha1').update(text).digest('hex') }
+}
+
+function read(path: string): string {
+  return readFileSync(new URL(`lua/${path}`, import.meta.url), 'utf8')
+}

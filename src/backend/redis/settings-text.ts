@@ -1,0 +1,27 @@
+import { ForeignValueError, quote } from '../../core/errors.ts'
+import type { JobSettings } from '../../core/job.ts'
+
+/** How a job is run, as a short text that is kept with every job: `3,x,1000,60000,0.5,600000`. */
+export function encodeSettings({ attempts, backoff, timeoutMs }: JobSettings): string {
+  const type = backoff.type === 'exponential' ? 'x' : 'f'
+  return [attempts, type, backoff.delayMs, backoff.maxDelayMs, backoff.jitter, timeoutMs].join(',')
+}
+
+/** @throws ForeignValueError when the text is of a version that this one does not know */
+export function decodeSettings(text: string): JobSettings {
+  const [attempts, type, delayMs, maxDelayMs, jitter, timeoutMs, ...rest] = text.split(',')
+  const numbers = [attempts, delayMs, maxDelayMs, jitter, timeoutMs].map(Number)
+  if (!numbers.every(Number.isFinite) || (type !== 'x' && type !== 'f') || rest.length > 0) {
+    throw new ForeignValueError(`expected the settings of a job, got: ${quote(text)}`)
+  }
+  return {
+    attempts: numbers[0]!,
+    backoff: {
+      type: type === 'x' ? 'exponential' : 'fixed',
+      delayMs: numbers[1]!,
+      maxDelayMs: numbers[2]!,
+      jitter: numbers[3]!,
+    },
+    timeoutMs: numbers[4]!,
+  }
+}

@@ -1,0 +1,101 @@
+import { monotonicNow } from '../../core/clock.ts'
+import { MILLISECOND, SECOND } from '../../core/duration.ts'
+import { BackendUnavailableError, isVelvetRopeError } from '../../core/errors.ts'
+import type { Connection } from './connection.ts'
+import { asBackendError } from './redis-errors.ts'
+import { runScript, type Verb } from './scripts.ts'
+
+/** Whoever calls is answered within two seconds; a little of that is left for the way back. */
+const PATIENCE = 1.9 * SECOND
+/** A request that reaches Redis later than this is refused: its caller has been told that Redis is away. */
+const NOT_AFTER = 2 * SECOND
+const LEAST_TRY = 50 * MILLISECOND
+
+type Values = readonly (string | number)[]
+
+/** The shards of one shaper, and how their scripts are called. Times are microseconds. */
+export class Store {
+  readonly tags: readonly string[]
+  readonly #connection: Connection
+  /** Redis time less our own, as the last look at the clock of each shard had it. */
+  readonly #offsets: (number | undefined)[] = []
+
+  constructor(connection: Connection, tags: readonly string[]) {
+    this.#connection = connection
+    this.tags = tags
+  }
+
+  /** One try, for those who try again by themselves. */
+  async run(verb: Verb, shard: number, values: Values): Promise<unknown> {
+    try {
+      return await runScript(this.#connection.commands, verb, this.tags[shard]!, values)
+    } catch (error) {
+      this.#noteTimeout(error)
+      throw error
+    }
+  }
+
+  /** A verb that changes nothing; its first value is the time. */
+  read(verb: Verb, shard: number, values: Values, now?: number): Promise<unknown> {
+    return this.#patiently(() => this.run(verb, shard, [now ?? '', ...values]))
+  }
+
+  /**
+   * A verb that is answered again when it comes twice: tried until the caller's two seconds are over. Its first
+   * values are the time, and the time after which it must not run any more.
+   */
+  async write(verb: Verb, shard: number, values: Values, now?: number): Promise<unknown> {
+    if (now !== undefined) return this.run(verb, shard, [now, '', ...values])
+    for (const isLast of [false, true]) {
+      const notAfter = (await this.storeTime(shard)) + NOT_AFTER
+      const reply = await this.#patiently(() => this.run(verb, shard, ['', notAfter, ...values]))
+      if (!Array.isArray(reply) || reply[0] !== 'late') return reply
+      // It took too long, or the clock of Redis was set.
+      if (!isLast) await this.time(shard)
+    }
+    throw new BackendUnavailableError('Redis is unavailable: the request came too late and was refused')
+  }
+
+  async text(key: string): Promise<string | undefined> {
+    return this.#patiently(async () => {
+      try {
+        return (await this.#connection.commands.get(key)) ?? undefined
+      } catch (error) {
+        throw asBackendError(error)
+      }
+    })
+  }
+
+  /** What the clock of a shard says now; asked once, and reckoned from then on. */
+  async storeTime(shard: number): Promise<number> {
+    if (this.#offsets[shard] === undefined) await this.#patiently(() => this.time(shard))
+    return monotonicNow() + this.#offsets[shard]!
+  }
+
+  /** Asks for the time. */
+  async time(shard: number): Promise<number> {
+    const time = Number(await this.run('time', shard, []))
+    this.#offsets[shard] = time - monotonicNow()
+    return time
+  }
+
+  async #patiently<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+    const until = monotonicNow() + PATIENCE
+    for (;;) {
+      try {
+        return await call()
+      } catch (error) {
+        const left = until - monotonicNow()
+        if (!isVelvetRopeError(error, 'backend-unavailable') || left < LEAST_TRY) throw error
+        await this.#connection.ready(left / MILLISECOND)
+      }
+    }
+  }
+
+  /** A socket on which an answer is overdue may be half open. */
+  #noteTimeout(error: unknown): void {
+    if (error instanceof BackendUnavailableError && error.message.includes('no answer in time')) {
+      this.#connection.reconnect()
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import type { Audit } from '../../core/conformance/history.ts'
+import type { BucketView, Durability, JobView } from '../../core/job.ts'
+import { bucketView, jobView } from './job-answers.ts'
+import { auditReply, inspectReply, jobReply, listReply, parseReply } from './replies.ts'
+import type { Store } from './store.ts'
+
+/** What can be seen of lines and jobs; none of it writes. */
+export class Views {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** An id does not tell its shard, so all are asked. */
+  async job(id: string, now?: number): Promise<JobView | undefined> {
+    const asked = this.#store.tags.map(async (_, shard) => {
+      const reply = await this.#store.read('job', shard, [id], now)
+      return jobView(id, parseReply(jobReply, reply))
+    })
+    return (await Promise.all(asked)).find((view) => view !== undefined)
+  }
+
+  async inspect(
+    shard: number,
+    key: string,
+    durability: Durability,
+    now?: number,
+  ): Promise<BucketView | undefined> {
+    const [at, reply] = parseReply(inspectReply, await this.#store.read('inspect', shard, [key], now))
+    return reply === undefined ? undefined : bucketView(reply, at, durability)
+  }
+
+  /** Page by page; a bucket that lives from the first page to the last is seen once, others perhaps. */
+  async all(prefix: string, durability: Durability, now?: number): Promise<BucketView[]> {
+    const found = new Map<string, BucketView>()
+    for (const shard of this.#store.tags.keys()) {
+      let cursor = '0'
+      do {
+        const reply = parseReply(listReply, await this.#store.read('list', shard, [cursor, prefix], now))
+        const [at, next, ...views] = reply
+        for (const view of views) found.set(view[0], bucketView(view, at, durability))
+        cursor = next
+      } while (cursor !== '0')
+    }
+    return [...found.values()]
+  }
+
+  /** Exact for a shard whose buckets fit on one page, about a thousand; else a count while the line moves. */
+  async audit(): Promise<Audit> {
+    const sum = { admitted: 0, waiting: 0, handed: 0, running: 0, retrying: 0, ended: 0 }
+    for (const shard of this.#store.tags.keys()) {
+      let cursor = '0'
+      do {
+        const reply = parseReply(auditReply, await this.#store.read('audit', shard, [cursor]))
+        const [next, admitted, ended, waiting, handed, running, retrying] = reply
+        if (cursor === '0') sum.admitted += admitted
+        if (cursor === '0') sum.ended += ended
+        sum.waiting += waiting
+        sum.handed += handed
+        sum.running += running
+        sum.retrying += retrying
+        cursor = next
+      } while (cursor !== '0')
+    }
+    return sum
+  }
+}

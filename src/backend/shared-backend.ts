@@ -1,0 +1,203 @@
+import type { Audit } from '../core/conformance/history.ts'
+import type { Admission, BucketView, JobView } from '../core/job.ts'
+import type { Rule } from '../core/rule-book.ts'
+import type { BackendJob, JobRequest } from './backend.ts'
+import type { BucketPage, BucketQuery } from './bucket-query.ts'
+
+/**
+ * What keeps lines that many processes share: the verbs of producers, schedulers and workers, each atomic, each with
+ * the transition that it performs. The store has the one clock; `now` is passed by tests alone. Times and durations
+ * are microseconds; a duration counts from the moment at which the store runs the verb.
+ *
+ * Lines stand in shards; all jobs of one key stand in one. Verbs of schedulers and workers name the shard.
+ *
+ * @throws BackendUnavailableError from every verb when the store does not answer; whether it ran is then unknown,
+ * and the same call again does no harm
+ */
+export interface SharedBackend {
+  readonly shards: number
+  shardOf(key: string): number
+
+  /** -> waiting, or refused with nothing changed. `deadline` is a duration. @throws NoLimitError, IdConflictError */
+  admit(request: NamedRequest, now?: number): Promise<SharedAdmission>
+  /** The same for many: one call for each shard; verdicts in order. */
+  admitMany(requests: readonly NamedRequest[], now?: number): Promise<SharedAdmission[]>
+  /** The verdict that `admit` would give; writes nothing. */
+  forecast(key: string, cost: number, now?: number): Promise<Admission>
+  /** waiting | retrying | handed and not granted -> cancelled; undefined when it is unknown or has departed. */
+  cancel(id: string, now?: number): Promise<SharedJob | undefined>
+
+  /** waiting | retrying -> handed, for the heads that are due within the look-ahead; elects who may claim. */
+  claim(shard: number, request: ClaimRequest, now?: number): Promise<Claim>
+  /** handed | running -> waiting | retrying at the head, for jobs whose lease has ended; failed after crashes. */
+  recover(shard: number, now?: number): Promise<Recovered[]>
+  /** waiting | retrying -> expired, for jobs whose deadline has passed. */
+  expire(shard: number, now?: number): Promise<SharedJob[]>
+  /** Resolves when something became due earlier than was known, or after `atMost`. */
+  awaitWake(shard: number, atMost: number): Promise<void>
+
+  /** handed -> handed with a slot, or sent back. */
+  gate(shard: number, requests: readonly GateRequest[], now?: number): Promise<GateReply>
+  /** handed with a slot -> running. False: the job is not this worker's any more. */
+  start(shard: number, starts: readonly StartReport[], now?: number): Promise<boolean[]>
+  /** running (or handed with a slot, when the start is told along) -> completed | failed | retrying; or back. */
+  finish(shard: number, reports: readonly FinishReport[], now?: number): Promise<FinishAnswer[]>
+  /** Moves the end of leases; false: the lease was lost. */
+  renew(shard: number, jobs: readonly HandedJob[], lease: number, now?: number): Promise<boolean[]>
+
+  /** No departures of the bucket for `duration`. Answers the end of the longest freeze. */
+  freeze(key: string, duration: number, now?: number): Promise<Holding>
+  pause(key: string, now?: number): Promise<Holding>
+  resume(key: string, now?: number): Promise<Held>
+  /** The rule book as this process knows it. */
+  rules(): Rule[]
+  findRule(key: string): Rule | undefined
+  setRule(rule: Rule, now?: number): Promise<Held>
+  unsetRule(pattern: string, now?: number): Promise<Held & { readonly existed: boolean }>
+  /** Fetches the rule book anew. */
+  refreshRules(): Promise<void>
+
+  job(id: string, now?: number): Promise<JobView | undefined>
+  inspect(key: string, now?: number): Promise<BucketView | undefined>
+  list(query: BucketQuery, now?: number): Promise<BucketPage>
+  audit(): Promise<Audit>
+  /** Somebody saw the clock of a shard jump: each of its buckets waits one interval, counted from now. */
+  quarantine(shard: number, now?: number): Promise<void>
+  /** What the clock of a shard says. */
+  time(shard: number): Promise<number>
+}
+
+/** Named by its producer, who makes up a name where the user has none: what is asked twice is done once. */
+export type NamedRequest = JobRequest & { readonly id: string }
+
+/** A verdict and the moment at which it was given. */
+export interface SharedAdmission {
+  readonly admission: Admission
+  readonly at: number
+}
+
+/** The moment at which something was done. */
+export interface Held {
+  readonly at: number
+}
+
+/** One handing over of a job; a later one has a higher epoch and makes this one void. */
+export interface HandedJob {
+  readonly id: string
+  readonly epoch: number
+}
+
+export interface Holding extends Held {
+  /** When the longest freeze of the bucket ends. */
+  readonly until: number
+  /** The slot of one who was granted it before and starts all the same; 0 when there is none. */
+  readonly departsAt: number
+}
+
+/** A job that left its line without a handler. */
+export interface SharedJob {
+  readonly id: string
+  readonly key: string
+  readonly cost: number
+  readonly attempt: number
+  readonly at: number
+}
+
+export interface ClaimRequest {
+  /** Names the scheduler that asks. */
+  readonly scheduler: string
+  /** How long before its slot a job is handed over. */
+  readonly lookAhead: number
+  /** The most jobs to take, 1 to 200. */
+  readonly most: number
+  /** For how long a job that was handed over belongs to nobody else. */
+  readonly lease: number
+}
+
+export interface Claim {
+  /** False: another scheduler is elected, until `leaderUntil`; nothing was claimed. */
+  readonly isElected: boolean
+  readonly leaderUntil: number
+  readonly jobs: readonly (HandedJob & { readonly key: string })[]
+  readonly now: number
+  /** When `claim`, `recover` and `expire` have something to do next; Infinity when nothing is known. */
+  readonly nextClaim: number
+  readonly nextRecovery: number
+  readonly nextExpiry: number
+}
+
+export interface Recovered extends HandedJob {
+  readonly key: string
+  readonly cost: number
+  readonly attempt: number
+  readonly at: number
+  /** Its handler may have started. */
+  readonly crashed: boolean
+  /** It crashed once too often, and failed. */
+  readonly failed: boolean
+}
+
+export interface GateRequest extends HandedJob {
+  /** Names the worker that asks. */
+  readonly worker: string
+  /** How long the answer may take; the slot is not before now + lead. */
+  readonly lead: number
+  /** For how long the job belongs to the worker if it does not renew. */
+  readonly lease: number
+  /** The slot that was granted before and missed. */
+  readonly missed?: number
+}
+
+export interface GateReply {
+  readonly now: number
+  readonly answers: readonly GateAnswer[]
+}
+
+export type GateAnswer =
+  /**
+   * May start from `startAt` on, `latest` at the last. Nobody else of the bucket is granted a slot before the start was
+   * reported, so a late start breaks nothing; one later than `tolerance` moves the grid of slots.
+   */
+  | {
+      readonly kind: 'granted'
+      readonly slot: number
+      readonly startAt: number
+      readonly latest: number
+      readonly tolerance: number
+      readonly job: BackendJob
+    }
+  /** Somebody before it has not started; ask again at `until`. */
+  | { readonly kind: 'wait'; readonly until: number }
+  /** Its slot is far away: it stands at the head of its line again. */
+  | { readonly kind: 'returned' }
+  | { readonly kind: 'expired'; readonly job: SharedJob }
+  /** It is not this worker's, or not any more. */
+  | { readonly kind: 'stale' }
+
+export interface StartReport extends HandedJob {
+  readonly startedAt: number
+}
+
+export interface FinishReport extends HandedJob {
+  /** When its handler started, if that was not reported yet. */
+  readonly startedAt?: number
+  readonly outcome: SharedOutcome
+}
+
+export type SharedOutcome =
+  | { readonly kind: 'completed'; readonly result: string | undefined }
+  | { readonly kind: 'failed'; readonly error: string }
+  /** It may depart again after `delay`. */
+  | { readonly kind: 'retry'; readonly error: string; readonly delay: number }
+  /** The bucket is frozen for `duration`; the attempt is given back. */
+  | { readonly kind: 'freeze'; readonly duration: number }
+  /** It did not start: to the head of its line. */
+  | { readonly kind: 'back' }
+
+/** `isMine` false: the lease was lost and nothing was changed. */
+export interface FinishAnswer {
+  readonly isMine: boolean
+  readonly at: number
+  /** When a job that waits again may depart. */
+  readonly readyAt?: number
+}

@@ -1,0 +1,192 @@
+import type { BackendJob } from '../backend/backend.ts'
+import type { GateAnswer, SharedJob } from '../backend/shared-backend.ts'
+import { backoffDelay } from '../core/backoff.ts'
+import type { Clock } from '../core/clock.ts'
+import { MILLISECOND, SECOND } from '../core/duration.ts'
+import { toError } from '../core/errors.ts'
+import type { BucketQueue } from './bucket-queue.ts'
+import type { HandedOver } from './handed-over.ts'
+import type { Leases } from './leases.ts'
+import { PermitHolder, type Permits } from './permits.ts'
+import type { RedisClock } from './redis-clock.ts'
+import type { ShardCalls } from './shard-calls.ts'
+import type { Signal, Ticket } from './ticket.ts'
+
+/** For so long a permit may be held idle: others wait for it. */
+const NEAR = 50 * MILLISECOND
+/** Who waits longer for a handler goes back into his line: another worker may have one. */
+const PATIENCE = SECOND
+/** Who is told to wait asks again after that at the earliest. */
+const SOONEST = MILLISECOND
+const RETRY = { type: 'exponential', delayMs: 50, maxDelayMs: 1_000, jitter: 0.5 } as const
+const COARSE = Number.POSITIVE_INFINITY
+
+export interface PassagePorts {
+  readonly clock: Clock
+  /** The clock of the store that keeps the shard. */
+  readonly storeClock: (shard: number) => RedisClock
+  readonly calls: Pick<ShardCalls, 'gate' | 'finish'>
+  readonly leases: Leases
+  /** Whatever takes time before the start. What it throws is told to `onError`, and the job is left to its lease. */
+  readonly prepare: (job: BackendJob, handed: HandedOver) => Start
+  readonly onExpired: (job: SharedJob) => void
+  readonly onError: (error: Error) => void
+}
+
+/**
+ * Calls the handler in this very tick; from now on the permit is the handler's. Resolves when nobody need hold the job
+ * any more, and never rejects.
+ *
+ * @param startsAt by the store's clock, in microseconds
+ */
+export type Start = (startsAt: number) => Promise<void>
+
+type Grant = Extract<GateAnswer, { kind: 'granted' }>
+
+/**
+ * How one job passes the gate. A free handler is looked for before a slot is reserved, and taken when the slot has
+ * come. The last look at the clock and the call of the handler are one synchronous tick: never early; and for one who
+ * is later than the limit tolerates, the store moves the slot.
+ */
+export class Passage {
+  readonly #ports: PassagePorts
+  readonly #permits: Permits
+  missedSlots = 0
+
+  constructor(ports: PassagePorts, permits: Permits) {
+    this.#ports = ports
+    this.#permits = permits
+  }
+
+  /** Resolves when the job's fate is decided, or when it has to wait for others of its bucket. */
+  async pass(ticket: Ticket, queue: BucketQueue): Promise<void> {
+    const permit = new PermitHolder(this.#permits)
+    try {
+      await this.#pass(ticket, queue, permit)
+    } catch (error) {
+      this.#ports.onError(toError(error))
+      ticket.decide('dropped')
+    } finally {
+      permit.putBack()
+    }
+  }
+
+  async #pass(ticket: Ticket, queue: BucketQueue, permit: PermitHolder): Promise<void> {
+    const { clock, storeClock, prepare } = this.#ports
+    const { job } = ticket
+    const store = storeClock(job.shard)
+    let missed: number | undefined
+    for (let failures = 0; ticket.isOpen; ) {
+      if (!store.isSound) {
+        permit.putBack()
+        await ticket.wait((onSignal) => store.onSound(onSignal))
+      } else if (!permit.isHeld && this.#permits.free === 0) {
+        await this.#waitForHandler(ticket, queue, (onSignal) => this.#permits.whenFree(onSignal))
+      } else {
+        const { measurement } = store
+        const answer = await this.#ask(job, missed)
+        if (answer === undefined) {
+          permit.putBack()
+          const until = clock.now() + backoffDelay(RETRY, ++failures, Math.random())
+          await ticket.wait((onSignal) => clock.wake(until, onSignal, COARSE))
+        } else if (answer.kind !== 'granted') {
+          this.#turnAway(ticket, answer, store)
+          if (!ticket.isOpen) queue.noteLeaving()
+          return
+        } else if (ticket.isOpen) {
+          failures = 0
+          const start = prepare(answer.job, job)
+          const isValid = () => store.isSound && store.measurement === measurement
+          await this.#waitForSlot(ticket, answer, store, permit, isValid)
+          await this.#takeHandler(ticket, queue, permit)
+          if (!ticket.isOpen) return
+          // From here to the handler nothing may wait.
+          if (isValid() && this.#isOnTime(job, answer, store)) {
+            permit.handOn()
+            ticket.start(start(Math.max(store.now(), answer.startAt)))
+            queue.noteLeaving()
+            return
+          }
+          missed = answer.slot
+          this.missedSlots++
+        }
+      }
+    }
+  }
+
+  /** Undefined when the store did not answer: nothing is known then, and it is asked again while the lease lasts. */
+  async #ask(job: HandedOver, missed: number | undefined): Promise<GateAnswer | undefined> {
+    const { calls, leases } = this.#ports
+    try {
+      const { answer, sentAt, receivedAt } = await calls.gate(job.shard, job, missed)
+      if (answer.kind === 'granted') leases.extend(job, sentAt, receivedAt)
+      return answer
+    } catch {
+      return undefined
+    }
+  }
+
+  #turnAway(ticket: Ticket, answer: Exclude<GateAnswer, Grant>, store: RedisClock): void {
+    if (answer.kind === 'wait') {
+      ticket.askAt = Math.max(store.toLocal(answer.until), this.#ports.clock.now() + SOONEST)
+      return
+    }
+    ticket.decide('dropped')
+    if (answer.kind === 'expired') this.#ports.onExpired(answer.job)
+  }
+
+  /** Until the slot has come. By then the offset of the clocks may have changed a little, so it looks again. */
+  async #waitForSlot(
+    ticket: Ticket,
+    grant: Grant,
+    store: RedisClock,
+    permit: PermitHolder,
+    isValid: () => boolean,
+  ): Promise<void> {
+    const { clock } = this.#ports
+    const slack = grant.tolerance / 2
+    if (store.toLocal(grant.startAt) - clock.now() > NEAR) permit.putBack()
+    while (ticket.isOpen && isValid()) {
+      const at = store.toLocal(grant.startAt)
+      if (clock.now() >= at) return
+      await ticket.wait((onSignal) => clock.wake(at, onSignal, slack))
+    }
+  }
+
+  /** Takes a permit, at once when one is free. */
+  async #takeHandler(ticket: Ticket, queue: BucketQueue, permit: PermitHolder): Promise<void> {
+    if (!ticket.isOpen || permit.tryTake()) return
+    await this.#waitForHandler(ticket, queue, (onSignal) => permit.take(onSignal))
+  }
+
+  async #waitForHandler(ticket: Ticket, queue: BucketQueue, signal: Signal): Promise<void> {
+    const { clock } = this.#ports
+    let isImpatient = false
+    const until = clock.now() + PATIENCE
+    const patience: Signal = (onSignal) => {
+      const onPatienceEnds = () => {
+        isImpatient = true
+        onSignal()
+      }
+      return clock.wake(until, onPatienceEnds, COARSE)
+    }
+    await ticket.wait(signal, patience)
+    if (isImpatient) queue.giveBack()
+  }
+
+  #isOnTime(job: HandedOver, grant: Grant, store: RedisClock): boolean {
+    const now = this.#ports.clock.now()
+    const from = store.toLocal(grant.startAt)
+    const until = from + usableWindow(grant, store)
+    return from <= now && now <= until && this.#ports.leases.isHeld(job)
+  }
+}
+
+/**
+ * How late a start may be. The error of the clock is taken off, but never more than half of what is tolerated: under
+ * a tolerance that is smaller than the error nobody would ever start.
+ */
+function usableWindow({ startAt, latest }: Grant, store: RedisClock): number {
+  const tolerated = latest - startAt
+  return tolerated - Math.min(store.error, tolerated / 2)
+}

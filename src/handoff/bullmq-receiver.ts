@@ -1,0 +1,109 @@
+import { type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq'
+import type { Cluster, Redis } from 'ioredis'
+import { toError } from '../core/errors.ts'
+import { QUEUE, WORKER_SETTINGS } from './bullmq-settings.ts'
+import { readRecord } from './delivery-record.ts'
+import { OutageNews } from './outage-news.ts'
+import type { Delivery, ReceiveOptions, Receiver } from './transport.ts'
+import { settlesWithin } from './within.ts'
+
+/** How long `close` waits for deliveries under way, and then for the connections. */
+export interface Grace {
+  readonly deliveriesMs: number
+  readonly connectionsMs: number
+}
+
+/**
+ * Receives from one BullMQ queue for each shard. BullMQ's locks and its counting of stalls only tidy up after workers
+ * that died: the line has its own leases, and the gate refuses whatever comes twice.
+ */
+export class BullMqReceiver implements Receiver {
+  readonly #client: Redis | Cluster
+  readonly #workers: readonly Worker<unknown, void>[]
+  readonly #onDelivery: (delivery: Delivery) => Promise<void>
+  readonly #onError: (error: Error) => void
+  readonly #grace: Grace
+  readonly #underWay = new Set<Promise<void>>()
+  #isStopped = false
+  #closing: Promise<void> | undefined
+
+  /** @param client becomes the receiver's own, who ends it */
+  constructor(client: Redis | Cluster, tags: readonly string[], options: ReceiveOptions, grace: Grace) {
+    this.#client = client
+    this.#onDelivery = options.onDelivery
+    this.#onError = options.onError
+    this.#grace = grace
+    const news = new OutageNews(options.onError)
+    client.on('error', news.tell)
+    client.on('ready', news.over)
+    this.#workers = tags.map((prefix, shard) => {
+      const settings = { ...WORKER_SETTINGS, connection: client, prefix, concurrency: options.prefetch }
+      const worker = new Worker<unknown, void>(
+        QUEUE,
+        (job, token) => this.#process(shard, job, token),
+        settings,
+      )
+      return worker.on('error', news.tell)
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await Promise.all(this.#workers.map((worker) => worker.pause(true)))
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await this.stop()
+    const isIdle = await settlesWithin(this.#grace.deliveriesMs, Promise.allSettled(this.#underWay))
+    // BullMQ takes no second word: a close that waits cannot be hurried by one that does not.
+    const closing = Promise.allSettled(this.#workers.map((worker) => worker.close(!isIdle)))
+    if (!(await settlesWithin(this.#grace.connectionsMs, closing))) this.#cutOff()
+    this.#client.disconnect()
+  }
+
+  /** With Redis away a worker waits for an answer that does not come. */
+  #cutOff(): void {
+    for (const worker of this.#workers) worker.disconnect().catch(() => {})
+  }
+
+  async #process(shard: number, job: Job<unknown, void>, token: string | undefined): Promise<void> {
+    if (this.#isStopped) {
+      // Its fetch was on the way when we stopped: to the head of the queue again.
+      await job.moveToWait(token)
+      throw new WaitingError()
+    }
+    const delivery = this.#read(shard, job)
+    const work = this.#deliver(delivery)
+    this.#underWay.add(work)
+    await work
+    this.#underWay.delete(work)
+  }
+
+  /**
+   * What we cannot read goes to BullMQ's failed jobs with the reason, whatever its options say, and stays there for
+   * whoever put it in, or for a process that knows its version: it is neither lost nor fetched again.
+   */
+  #read(shard: number, job: Job<unknown, void>): Delivery {
+    try {
+      return readRecord(job.data, shard, job.id ?? '')
+    } catch (thrown) {
+      const error = toError(thrown)
+      this.#onError(error)
+      job.opts.removeOnFail = false
+      throw new UnrecoverableError(error.message)
+    }
+  }
+
+  async #deliver(delivery: Delivery): Promise<void> {
+    try {
+      await this.#onDelivery(delivery)
+    } catch (thrown) {
+      this.#onError(toError(thrown))
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import type { HandedJob } from '../backend/shared-backend.ts'
+import { ForeignValueError, messageOf, quote } from '../core/errors.ts'
+import type { Delivery } from './transport.ts'
+
+const VERSION = 1
+
+const Record = z.strictObject({
+  v: z.literal(VERSION),
+  id: z.string().min(1),
+  epoch: z.int().positive(),
+  key: z.string().min(1),
+})
+const Versioned = z.looseObject({ v: z.number() })
+
+type DeliveryRecord = z.infer<typeof Record>
+
+/** What the transport keeps of a delivery; the job's own record has the rest. */
+export function recordOf({ id, epoch, key }: Delivery): DeliveryRecord {
+  return { v: VERSION, id, epoch, key }
+}
+
+/** What `recordOf` made. @throws ForeignValueError when it is another's, or of a version that is not known here */
+export function readRecord(value: unknown, shard: number, name: string): Delivery {
+  const record = Record.safeParse(value)
+  if (record.success) {
+    const { id, epoch, key } = record.data
+    return { id, epoch, key, shard }
+  }
+  const versioned = Versioned.safeParse(value)
+  throw new ForeignValueError(
+    versioned.success && versioned.data.v !== VERSION
+      ? `the delivery ${quote(name)} has version ${versioned.data.v}, this process knows ${VERSION}: it was set aside`
+      : `the delivery ${quote(name)} is not ours and was set aside: expected { v, id, epoch, key }, got: ${shown(value)}`,
+  )
+}
+
+/**
+ * The name of one handing over. BullMQ forbids colons and bare numbers; halves of surrogate pairs would all become
+ * the same character on the way.
+ */
+export function deliveryId({ id, epoch }: HandedJob): string {
+  return `${id.replace(FORBIDDEN, escaped)}_e${epoch}`
+}
+
+const FORBIDDEN = /[%:\ud800-\udfff]/g
+
+function escaped(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+function shown(value: unknown): string {
+  try {
+    return quote(JSON.stringify(value) ?? String(value))
+  } catch (error) {
+    return error instanceof Error ? quote(messageOf(error)) : 'nothing that can be shown'
+  }
+}

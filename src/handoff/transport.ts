@@ -1,0 +1,34 @@
+import type { HandedJob } from '../backend/shared-backend.ts'
+
+/** A job on its way to a worker. */
+export interface Delivery {
+  readonly id: string
+  readonly epoch: number
+  readonly key: string
+  readonly shard: number
+}
+
+/** Brings handed jobs to workers, at least once, in no order to rely on; the gate decides what starts. */
+export interface Transport {
+  /** Resolves when the jobs are kept; what is handed twice is delivered at least once. */
+  hand(shard: number, jobs: readonly Delivery[]): Promise<void>
+  /** Removes those that nobody fetched. */
+  take(shard: number, deliveries: readonly HandedJob[]): Promise<void>
+  /** Delivers to this process, of all shards, `prefetch` at a time at the most. */
+  receive(options: ReceiveOptions): Promise<Receiver>
+  close(): Promise<void>
+}
+
+export interface ReceiveOptions {
+  readonly prefetch: number
+  /** The transport may forget the delivery when this settles. */
+  readonly onDelivery: (delivery: Delivery) => Promise<void>
+  readonly onError: (error: Error) => void
+}
+
+export interface Receiver {
+  /** No more deliveries; those under way go on. */
+  stop(): Promise<void>
+  /** Resolves when those under way have settled and nothing is connected. */
+  close(): Promise<void>
+}

@@ -1,0 +1,237 @@
+import type { Claim, Recovered, SharedBackend, SharedJob } from '../backend/shared-backend.ts'
+import type { Clock } from '../core/clock.ts'
+import { MILLISECOND, SECOND } from '../core/duration.ts'
+import { OutageNews } from '../handoff/outage-news.ts'
+import type { Transport } from '../handoff/transport.ts'
+import { Alarm } from './alarm.ts'
+import { Backlog } from './backlog.ts'
+import { LookAhead } from './look-ahead.ts'
+import { outageDelay } from './outage-delay.ts'
+
+export interface SharedSchedulerOptions {
+  /** Names this scheduler at the election; no other has the name. */
+  readonly name: string
+  readonly shard: number
+  readonly backend: Pick<SharedBackend, 'claim' | 'recover' | 'expire' | 'awaitWake'>
+  readonly transport: Pick<Transport, 'hand' | 'take'>
+  /** How many jobs were handed over and not fetched; absent: not bounded but by what the store hands out. */
+  readonly unfetched?: (shard: number) => Promise<number>
+  readonly clock: Clock
+  /** Milliseconds; absent: it follows the time that handing over takes, between 50 and 250. */
+  readonly lookAheadMs?: number
+  readonly onExpired: (job: SharedJob) => void
+  readonly onRecovered: (job: Recovered) => void
+  readonly onError: (error: Error) => void
+  /** From 0 to 1, as of `Math.random`. */
+  readonly random?: () => number
+}
+
+/** What one pass did. `isElected` false: another scheduler hands over, and this one did nothing. */
+export interface SharedPass {
+  readonly handed: number
+  readonly recovered: number
+  readonly expired: number
+  readonly isElected: boolean
+}
+
+type Tally = { -readonly [Count in keyof SharedPass]: SharedPass[Count] }
+
+/** A job that was claimed and, for whatever reason, not handed over comes back when this and the look-ahead end. */
+const LEASE = 2 * SECOND
+/** For so long a wake that was lost on its way may stall the shard. */
+const LONGEST_SLEEP = 5 * SECOND
+/** What should be due and yields nothing is not asked for again before. */
+const PATIENCE = 100 * MILLISECOND
+/** Passes are so many to a look-ahead: each start makes room for one more job, and a wake for each is a waste. */
+const PASSES_PER_LOOK_AHEAD = 10
+/** Followers come back at different times. */
+const JITTER = 50 * MILLISECOND
+
+/**
+ * The scheduler of one shard of a shared store: hands over the heads of the lines shortly before their slots, brings
+ * back what was lost on the way, and lets expire what waits too long. Any number of them may run; the store elects
+ * the one that works. Between passes it sleeps until the next thing is due or the store wakes it.
+ */
+export class SharedScheduler {
+  readonly #options: SharedSchedulerOptions
+  readonly #clock: Clock
+  readonly #shard: number
+  readonly #lookAhead: LookAhead
+  readonly #backlog: Backlog
+  readonly #news: OutageNews
+  readonly #wakes: Alarm
+  readonly #end: Alarm
+  #running: Promise<void> | undefined
+  #stopping: Promise<void> | undefined
+  #passing: Promise<SharedPass> | undefined
+  #isStopping = false
+  #isListening = false
+  #isFollower = false
+  #due = Number.NEGATIVE_INFINITY
+  /** Failures in a row, of passes and of listening for wakes. */
+  #failures = 0
+  #deafness = 0
+
+  constructor(options: SharedSchedulerOptions) {
+    const { clock, shard, lookAheadMs, unfetched } = options
+    this.#options = options
+    this.#clock = clock
+    this.#shard = shard
+    this.#lookAhead = new LookAhead(lookAheadMs === undefined ? undefined : lookAheadMs * MILLISECOND)
+    this.#backlog = new Backlog(unfetched && (() => unfetched(shard)))
+    this.#news = new OutageNews(options.onError)
+    this.#wakes = new Alarm(clock)
+    this.#end = new Alarm(clock)
+  }
+
+  /** Does all that is due now; never rejects: an error ends the pass, and is told once. Joins a pass that is under way. */
+  runOnce(): Promise<SharedPass> {
+    this.#passing ??= this.#pass().finally(() => {
+      this.#passing = undefined
+    })
+    return this.#passing
+  }
+
+  /** Safe to call twice. To start again, wait until `stop` has resolved. */
+  start(): void {
+    this.#running ??= this.#loop()
+  }
+
+  /** Resolves when a pass that was under way has ended; safe to call twice. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop().finally(() => {
+      this.#stopping = undefined
+    })
+    return this.#stopping
+  }
+
+  async #stop(): Promise<void> {
+    this.#isStopping = true
+    this.#end.ring()
+    this.#wakes.ring()
+    await this.#running
+    await this.#passing
+    this.#running = undefined
+    this.#isStopping = false
+    this.#end.reset()
+  }
+
+  async #loop(): Promise<void> {
+    while (!this.#isStopping) {
+      const startedAt = this.#clock.now()
+      await this.runOnce()
+      await this.#sleep(startedAt)
+    }
+  }
+
+  async #sleep(passStartedAt: number): Promise<void> {
+    const failures = Math.max(this.#failures, this.#deafness)
+    if (failures > 0) await this.#end.sleep(this.#clock.now() + outageDelay(failures, this.#random()))
+    else await this.#end.sleep(passStartedAt + this.#lookAhead.value / PASSES_PER_LOOK_AHEAD)
+    if (this.#isStopping || this.#failures > 0) return
+    // Each start would wake it, and it could hand over nothing.
+    if (this.#backlog.isFull) return this.#end.sleep(this.#due)
+    // One wakes whoever listens: a follower must not hear what is meant for the elected.
+    if (!this.#isFollower) this.#listen()
+    await this.#wakes.sleep(this.#due)
+  }
+
+  /** Goes on over many naps: the store's own timing is too coarse to wake anybody for a departure. */
+  #listen(): void {
+    if (this.#isListening) return
+    this.#isListening = true
+    this.#options.backend.awaitWake(this.#shard, LONGEST_SLEEP).then(
+      () => this.#heard(0),
+      (thrown: unknown) => {
+        this.#news.tell(thrown)
+        this.#heard(this.#deafness + 1)
+      },
+    )
+  }
+
+  #heard(deafness: number): void {
+    this.#isListening = false
+    this.#deafness = deafness
+    this.#wakes.ring()
+  }
+
+  async #pass(): Promise<SharedPass> {
+    const tally: Tally = { handed: 0, recovered: 0, expired: 0, isElected: false }
+    // The claim sees all that rang before it; what rings from here on is looked at in another pass.
+    this.#wakes.reset()
+    const startedAt = this.#clock.now()
+    try {
+      let isMore = true
+      while (isMore) isMore = (await this.#step(tally, startedAt)) && !this.#isStopping
+      this.#failures = 0
+      if (this.#deafness === 0) this.#news.over()
+    } catch (thrown) {
+      this.#failures++
+      this.#news.tell(thrown)
+    }
+    return tally
+  }
+
+  /** One claim and the chores that it found due; whether there may be more to do at once. */
+  async #step(tally: Tally, passStartedAt: number): Promise<boolean> {
+    const most = await this.#backlog.room()
+    const lookAhead = this.#lookAhead.value
+    const request = { scheduler: this.#options.name, lookAhead, most, lease: LEASE + lookAhead }
+    const claim = await this.#options.backend.claim(this.#shard, request)
+    const claimedAt = this.#clock.now()
+    tally.isElected = claim.isElected
+    this.#isFollower = !claim.isElected
+    if (!claim.isElected) {
+      const left = Math.max(0, claim.leaderUntil - claim.now)
+      this.#due = claimedAt + left + JITTER * this.#random()
+      return false
+    }
+    await this.#hand(claim.jobs)
+    if (claim.jobs.length > 0) this.#lookAhead.observe(this.#clock.now() - passStartedAt)
+    tally.handed += claim.jobs.length
+    const recovered = claim.nextRecovery <= claim.now ? await this.#recover() : 0
+    const expired = claim.nextExpiry <= claim.now ? await this.#expire() : 0
+    tally.recovered += recovered
+    tally.expired += expired
+    this.#due = claimedAt + timeLeft(claim, this.#backlog.isFull)
+    // These move the times that the claim told, and what came back may be claimed anew.
+    return recovered > 0 || expired > 0 || (claim.jobs.length >= most && !this.#backlog.isFull)
+  }
+
+  async #hand(jobs: Claim['jobs']): Promise<void> {
+    if (jobs.length === 0) return
+    this.#backlog.add(jobs.length)
+    const shard = this.#shard
+    const deliveries = jobs.map(({ id, epoch, key }) => ({ id, epoch, key, shard }))
+    await this.#options.transport.hand(shard, deliveries)
+  }
+
+  async #recover(): Promise<number> {
+    const jobs = await this.#options.backend.recover(this.#shard)
+    for (const job of jobs) this.#options.onRecovered(job)
+    // Without this, what nobody fetches would be handed over again and again, and pile up.
+    if (jobs.length > 0) await this.#options.transport.take(this.#shard, jobs)
+    return jobs.length
+  }
+
+  async #expire(): Promise<number> {
+    const jobs = await this.#options.backend.expire(this.#shard)
+    for (const job of jobs) this.#options.onExpired(job)
+    return jobs.length
+  }
+
+  #random(): number {
+    return (this.#options.random ?? Math.random)()
+  }
+}
+
+/** Microseconds until something is due; what was due and done, or could not be done, is not due at once again. */
+function timeLeft(claim: Claim, isBacklogFull: boolean): number {
+  const { now, jobs, nextClaim, nextRecovery, nextExpiry } = claim
+  const mayClaimAtOnce = jobs.length > 0 && !isBacklogFull
+  return Math.min(
+    nextClaim > now || mayClaimAtOnce ? nextClaim - now : PATIENCE,
+    nextRecovery > now ? nextRecovery - now : PATIENCE,
+    nextExpiry > now ? nextExpiry - now : PATIENCE,
+  )
+}

@@ -1,0 +1,45 @@
+import type { JobRequest } from '../backend/backend.ts'
+import type { BucketPage, BucketQuery } from '../backend/bucket-query.ts'
+import type { Audit } from '../core/conformance/history.ts'
+import type { Admission, BucketView, JobView } from '../core/job.ts'
+import type { Handler } from './attempt.ts'
+import type { Awaitable } from './awaitable.ts'
+import type { LiveRuleBook } from './limits.ts'
+import type { WorkSettings } from './options.ts'
+import type { ShapedWorker } from './shaped-worker.ts'
+
+/**
+ * What stands behind a shaper: one kind of line, wired to its clock, its schedulers and its workers. It tells listeners
+ * what its verbs do. Not in it: the checks of names, keys and options, all of which come before; and the refusal of
+ * `enqueue`, `enqueueMany`, `forecast` and `work` after `close`.
+ *
+ * Durations are microseconds and count from the moment at which the clock of the line runs the verb; in a request
+ * `deadline` is one of them, Infinity for none.
+ */
+export interface Engine<Data, Result> {
+  /** The live rule book. */
+  readonly limits: LiveRuleBook
+  /** Resolves when the line can be used. */
+  ready(): Awaitable<void>
+
+  enqueue(request: JobRequest): Awaitable<Admission>
+  /** Verdicts in order. */
+  enqueueMany(requests: readonly JobRequest[]): Awaitable<Admission[]>
+  /** What `enqueue` would answer; changes nothing. */
+  forecast(key: string, cost: number): Awaitable<Admission>
+  /** False when the job is unknown or has departed. */
+  cancel(id: string): Awaitable<boolean>
+
+  job(id: string): Awaitable<JobView | undefined>
+  inspect(key: string): Awaitable<BucketView | undefined>
+  buckets(query: BucketQuery): Awaitable<BucketPage>
+  audit(): Awaitable<Audit>
+
+  freeze(key: string, duration: number): Awaitable<void>
+  pause(key: string): Awaitable<void>
+  resume(key: string): Awaitable<void>
+
+  work(handler: Handler<Data, Result>, settings: WorkSettings): ShapedWorker
+  /** The first call decides how; the later ones wait for the same end. */
+  close(drainMs: number | undefined): Promise<void>
+}

@@ -1,0 +1,197 @@
+import type { Backend, JobRequest } from '../backend/backend.ts'
+import type { BucketPage, BucketQuery } from '../backend/bucket-query.ts'
+import { MemoryBackend } from '../backend/memory/memory-backend.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Audit } from '../core/conformance/history.ts'
+import { MILLISECOND } from '../core/duration.ts'
+import type { Admission, BucketView, JobView } from '../core/job.ts'
+import type { Limit } from '../core/limit.ts'
+import { RuleBook } from '../core/rule-book.ts'
+import { Gate } from '../gate/gate.ts'
+import { systemClock } from '../gate/precise-wait.ts'
+import { InlineHandoff } from '../handoff/inline-handoff.ts'
+import { Scheduler } from '../scheduler/scheduler.ts'
+import type { Handler } from './attempt.ts'
+import { Closing } from './closing.ts'
+import type { Emitter } from './emitter.ts'
+import type { Engine } from './engine.ts'
+import { jobEvent } from './job-event.ts'
+import { KeepAlive } from './keep-alive.ts'
+import { LiveRuleBook } from './limits.ts'
+import { LocalWorker } from './local-worker.ts'
+import type { ShaperSettings, WorkSettings } from './options.ts'
+import { tellAdmission } from './tell-admission.ts'
+
+/** The line in the memory of this process. What a verb does has been done when it returns; nothing is awaited. */
+export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
+  readonly limits: LiveRuleBook
+  readonly #name: string
+  readonly #clock: Clock
+  readonly #emitter: Emitter<Result>
+  readonly #backend: Backend
+  readonly #gate: Gate
+  readonly #handoff = new InlineHandoff()
+  readonly #scheduler: Scheduler
+  readonly #keepAlive = new KeepAlive()
+  readonly #workers = new Set<LocalWorker<Data, Result>>()
+  readonly #closing: Closing<Result>
+
+  /** @throws InvalidLimitError or InvalidKeyError */
+  constructor(name: string, { limits, jobDefaults, clock }: ShaperSettings, emitter: Emitter<Result>) {
+    this.#name = name
+    this.#clock = clock ?? systemClock
+    this.#emitter = emitter
+    this.#backend = new MemoryBackend(new RuleBook(limits), jobDefaults.keepFinished)
+    this.#gate = new Gate(this.#backend, this.#clock)
+    this.#scheduler = new Scheduler(this.#backend, this.#handoff, this.#clock, (job, now) => {
+      emitter.emit('expired', jobEvent(job, now))
+      this.#changed()
+    })
+    this.#closing = new Closing(this.#backend, this.#scheduler, this.#clock, emitter, this.#workers)
+    this.limits = this.#openRuleBook()
+  }
+
+  ready(): void {}
+
+  enqueue(read: JobRequest): Admission {
+    const now = this.#clock.now()
+    const request = dated(read, now)
+    let admission = this.#backend.admit(request, now)
+    if (this.#madeRoom(admission, now)) admission = this.#backend.admit(request, this.#clock.now())
+    tellAdmission(this.#emitter, request, admission, this.#clock.now())
+    this.#changed()
+    return admission
+  }
+
+  enqueueMany(read: readonly JobRequest[]): Admission[] {
+    const asked = this.#clock.now()
+    const requests = read.map((request) => dated(request, asked))
+    // Whoever is due leaves first, so that their places are free for the newcomers.
+    this.#scheduler.runOnce()
+    const now = this.#clock.now()
+    const admissions = this.#backend.admitMany(requests, now)
+    this.#emitter.hold()
+    for (const [index, admission] of admissions.entries())
+      tellAdmission(this.#emitter, requests[index]!, admission, now)
+    this.#emitter.release()
+    this.#changed()
+    return admissions
+  }
+
+  forecast(key: string, cost: number): Admission {
+    const now = this.#clock.now()
+    const admission = this.#backend.forecast(key, cost, now)
+    return this.#madeRoom(admission, now) ? this.#backend.forecast(key, cost, this.#clock.now()) : admission
+  }
+
+  cancel(id: string): boolean {
+    const now = this.#clock.now()
+    const job = this.#backend.cancel(id, now)
+    if (job !== undefined) this.#emitter.emit('cancelled', jobEvent(job, now))
+    this.#changed()
+    return job !== undefined
+  }
+
+  job(id: string): JobView | undefined {
+    return this.#backend.job(id)
+  }
+
+  inspect(key: string): BucketView | undefined {
+    return this.#backend.inspect(key, this.#clock.now())
+  }
+
+  buckets(query: BucketQuery): BucketPage {
+    return this.#backend.list(query, this.#clock.now())
+  }
+
+  audit(): Audit {
+    return this.#backend.audit()
+  }
+
+  freeze(key: string, duration: number): void {
+    const now = this.#clock.now()
+    const until = this.#backend.freeze(key, now + duration, now)
+    this.#emitter.emit('frozen', { key, at: now / MILLISECOND, until: until / MILLISECOND })
+    this.#changed()
+  }
+
+  pause(key: string): void {
+    const now = this.#clock.now()
+    this.#backend.pause(key, now)
+    this.#emitter.emit('paused', { key, at: now / MILLISECOND })
+  }
+
+  resume(key: string): void {
+    const now = this.#clock.now()
+    this.#backend.resume(key, now)
+    this.#emitter.emit('resumed', { key, at: now / MILLISECOND })
+    this.#changed()
+  }
+
+  work(handler: Handler<Data, Result>, { concurrency }: WorkSettings): LocalWorker<Data, Result> {
+    const worker: LocalWorker<Data, Result> = new LocalWorker(handler, concurrency, {
+      name: this.#name,
+      backend: this.#backend,
+      gate: this.#gate,
+      clock: this.#clock,
+      emitter: this.#emitter,
+      onChange: () => this.#changed(),
+      onClosed: () => {
+        this.#handoff.remove(worker)
+        this.#workers.delete(worker)
+      },
+    })
+    this.#workers.add(worker)
+    this.#handoff.add(worker)
+    this.#changed()
+    return worker
+  }
+
+  async close(drainMs: number | undefined): Promise<void> {
+    await this.#closing.close(drainMs)
+    this.#keepAlive.set(false)
+  }
+
+  /** A change takes hold, and is told, before the call returns. */
+  #openRuleBook(): LiveRuleBook {
+    const backend = this.#backend
+    const changed = (pattern: string, limit: Limit | undefined) => {
+      this.#emitter.emit('limit', { pattern, limit, at: this.#clock.now() / MILLISECOND })
+      this.#changed()
+    }
+    return new LiveRuleBook({
+      rules: () => backend.rules(),
+      findRule: (key) => backend.findRule(key),
+      setRule: (rule) => {
+        backend.setRule(rule)
+        changed(rule.pattern, rule.limit)
+      },
+      unsetRule: (pattern) => {
+        const existed = backend.unsetRule(pattern)
+        if (existed) changed(pattern, undefined)
+        return existed
+      },
+    })
+  }
+
+  /** After a refusal while somebody is due: lets him depart first, so that the same may be asked once more. */
+  #madeRoom(admission: Admission, now: number): boolean {
+    if (admission.accepted || this.#backend.nextDeparture() > now) return false
+    this.#scheduler.runOnce()
+    return true
+  }
+
+  /** Something was admitted, has ended or came back. */
+  #changed(): void {
+    const isLive = this.#backend.live > 0
+    if (!isLive) this.#closing.drained()
+    this.#keepAlive.set(isLive)
+    this.#scheduler.wake()
+  }
+}
+
+/** The request with an instant for its deadline; most have none, and stay the object that they are. */
+function dated(request: JobRequest, now: number): JobRequest {
+  const { deadline } = request
+  return deadline === Number.POSITIVE_INFINITY ? request : { ...request, deadline: now + deadline }
+}

@@ -1,0 +1,196 @@
+import { randomBytes } from 'node:crypto'
+import type { JobRequest } from '../backend/backend.ts'
+import type { BucketPage, BucketQuery } from '../backend/bucket-query.ts'
+import { Connection } from '../backend/redis/connection.ts'
+import { parseConnection } from '../backend/redis/connection-input.ts'
+import { Opening } from '../backend/redis/opening.ts'
+import { RedisBackend } from '../backend/redis/redis-backend.ts'
+import type { Holding, SharedAdmission } from '../backend/shared-backend.ts'
+import type { Audit } from '../core/conformance/history.ts'
+import { MILLISECOND } from '../core/duration.ts'
+import type { Admission, BucketView, JobView } from '../core/job.ts'
+import type { Limit } from '../core/limit.ts'
+import { RuleBook } from '../core/rule-book.ts'
+import type { Handler } from './attempt.ts'
+import type { Emitter } from './emitter.ts'
+import type { Engine } from './engine.ts'
+import { jobEvent } from './job-event.ts'
+import { LiveRuleBook } from './limits.ts'
+import type { ShaperSettings, WorkSettings } from './options.ts'
+import type { ShapedWorker } from './shaped-worker.ts'
+import { SharedFloor } from './shared-floor.ts'
+import { tellAdmission } from './tell-admission.ts'
+
+/** How long after a start its news may reach Redis; whoever comes back when told finds the room that it made. */
+const NEWS_MS = 20
+
+/** The line that many processes share, in Redis. Listeners are told in the process that did what they are told of. */
+export class RedisEngine<Data, Result> implements Engine<Data, Result> {
+  readonly limits: LiveRuleBook
+  readonly #emitter: Emitter<Result>
+  readonly #connection: Connection
+  readonly #backend: RedisBackend
+  readonly #opening: Opening
+  readonly #floor: SharedFloor<Data, Result>
+  #closing: Promise<void> | undefined
+
+  /** Begins to connect. @throws InvalidOptionsError, InvalidLimitError or InvalidKeyError */
+  constructor(name: string, settings: ShaperSettings, emitter: Emitter<Result>) {
+    const { prefix, shards, jobDefaults, lookAheadMs } = settings
+    const limits = new RuleBook(settings.limits)
+    const onError = (error: Error) => {
+      if (this.#closing === undefined) emitter.fail(error)
+    }
+    this.#emitter = emitter
+    this.#connection = new Connection(parseConnection(settings.connection), onError)
+    const { keepFinished } = jobDefaults
+    const connection = this.#connection
+    this.#backend = new RedisBackend({ name, prefix, shards, connection, limits, keepFinished })
+    const backend = this.#backend
+    this.#opening = new Opening({
+      name,
+      connection,
+      backend,
+      onWarning: onError,
+      onConnected: ({ durability, version }) => void this.#tellConnected(durability, version),
+    })
+    this.#floor = new SharedFloor({ name, connection, backend, lookAheadMs, emitter, onError })
+    this.limits = this.#openRuleBook()
+    // Whoever calls meanwhile waits for the same; who does not is told by the events.
+    this.#opening.ready().catch(() => undefined)
+  }
+
+  ready(): Promise<void> {
+    return this.#opening.ready()
+  }
+
+  async enqueue(read: JobRequest): Promise<Admission> {
+    if (!this.#opening.isOpen) await this.#opening.ready()
+    const request = named(read)
+    return this.#tell(request, await this.#backend.admit(request))
+  }
+
+  async enqueueMany(read: readonly JobRequest[]): Promise<Admission[]> {
+    await this.#opening.ready()
+    const requests = read.map(named)
+    const admissions = await this.#backend.admitMany(requests)
+    return admissions.map((admission, index) => this.#tell(requests[index]!, admission))
+  }
+
+  async forecast(key: string, cost: number): Promise<Admission> {
+    await this.#opening.ready()
+    return honest(await this.#backend.forecast(key, cost))
+  }
+
+  async cancel(id: string): Promise<boolean> {
+    await this.#opening.ready()
+    const job = await this.#backend.cancel(id)
+    if (job !== undefined) this.#emitter.emit('cancelled', jobEvent(job, job.at))
+    return job !== undefined
+  }
+
+  async job(id: string): Promise<JobView | undefined> {
+    await this.#opening.ready()
+    return this.#backend.job(id)
+  }
+
+  async inspect(key: string): Promise<BucketView | undefined> {
+    await this.#opening.ready()
+    return this.#backend.inspect(key)
+  }
+
+  async buckets(query: BucketQuery): Promise<BucketPage> {
+    await this.#opening.ready()
+    return this.#backend.list(query)
+  }
+
+  async audit(): Promise<Audit> {
+    await this.#opening.ready()
+    return this.#backend.audit()
+  }
+
+  async freeze(key: string, duration: number): Promise<void> {
+    await this.#opening.ready()
+    const held = await this.#backend.freeze(key, duration)
+    const { at, until } = await settled(held)
+    this.#emitter.emit('frozen', { key, at: at / MILLISECOND, until: until / MILLISECOND })
+  }
+
+  async pause(key: string): Promise<void> {
+    await this.#opening.ready()
+    const { at } = await settled(await this.#backend.pause(key))
+    this.#emitter.emit('paused', { key, at: at / MILLISECOND })
+  }
+
+  async resume(key: string): Promise<void> {
+    await this.#opening.ready()
+    const { at } = await this.#backend.resume(key)
+    this.#emitter.emit('resumed', { key, at: at / MILLISECOND })
+  }
+
+  work(handler: Handler<Data, Result>, settings: WorkSettings): ShapedWorker {
+    return this.#floor.work(handler, settings, this.#opening)
+  }
+
+  close(drainMs: number | undefined): Promise<void> {
+    this.#closing ??= this.#close(drainMs)
+    return this.#closing
+  }
+
+  async #close(drainMs: number | undefined): Promise<void> {
+    this.#opening.close()
+    await this.#floor.close(drainMs)
+    await this.#connection.close()
+  }
+
+  #tell(request: JobRequest, { admission, at }: SharedAdmission): Admission {
+    const told = honest(admission)
+    tellAdmission(this.#emitter, request, told, at)
+    return told
+  }
+
+  async #tellConnected(durability: BucketView['durability'], version: string): Promise<void> {
+    if (!this.#emitter.hears('connected')) return
+    const at = (await this.#backend.time(0)) / MILLISECOND
+    this.#emitter.emit('connected', { durability, version, at })
+  }
+
+  #openRuleBook(): LiveRuleBook {
+    const backend = this.#backend
+    const tell = (pattern: string, limit: Limit | undefined, at: number) => {
+      this.#emitter.emit('limit', { pattern, limit, at: at / MILLISECOND })
+    }
+    return new LiveRuleBook({
+      rules: () => backend.rules(),
+      findRule: (key) => backend.findRule(key),
+      setRule: async (rule) => {
+        await this.#opening.ready()
+        tell(rule.pattern, rule.limit, (await backend.setRule(rule)).at)
+      },
+      unsetRule: async (pattern) => {
+        await this.#opening.ready()
+        const { at, existed } = await backend.unsetRule(pattern)
+        if (existed) tell(pattern, undefined, at)
+        return existed
+      },
+    })
+  }
+}
+
+/** The name is made here, so that a request that is sent again is known again. */
+function named(request: JobRequest): JobRequest & { readonly id: string } {
+  return { ...request, id: request.id ?? randomBytes(12).toString('base64url') }
+}
+
+/** Room is made by a start, and its news travels a little. */
+function honest(admission: Admission): Admission {
+  if (admission.accepted || admission.reason !== 'full') return admission
+  return { ...admission, retryAfterMs: admission.retryAfterMs + NEWS_MS }
+}
+
+/** A job that was granted its slot before starts all the same: until then the bucket does not stand still. */
+async function settled(held: Holding): Promise<Holding> {
+  const waitMs = held.departsAt === 0 ? 0 : (held.departsAt - held.at) / MILLISECOND + NEWS_MS
+  if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
+  return held
+}

@@ -1,0 +1,155 @@
+import type { Clock } from '../../../src/core/clock.ts'
+import { VirtualClock } from '../../../src/core/virtual-clock.ts'
+import type { HandedOver } from '../../../src/gate/handed-over.ts'
+import { Leases } from '../../../src/gate/leases.ts'
+import { RedisClock } from '../../../src/gate/redis-clock.ts'
+import { ShardCalls } from '../../../src/gate/shard-calls.ts'
+import { SharedGate } from '../../../src/gate/shared-gate.ts'
+import { FakeStore } from './fake-store.ts'
+
+const LEASE = 10_000_000
+const EPOCH = 1_800_000_000_000_000
+
+/** Promises and calls that go out at the end of a turn settle before time goes on. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => void setImmediate(resolve))
+}
+
+export interface Started {
+  readonly id: string
+  readonly key: string
+  /** By the store's own clock, in microseconds since the stage was built. */
+  readonly at: number
+  readonly worker: number
+  /** How far from the truth the clock of the worker might have been, as far as it knew. */
+  readonly error: number
+}
+
+/** A clock on which time can pass without anybody being woken. */
+class StallingClock extends VirtualClock implements Clock {
+  #stalled = 0
+
+  override now(): number {
+    return super.now() + this.#stalled
+  }
+
+  override wake(at: number, callback: () => void): () => void {
+    return super.wake(at - this.#stalled, callback)
+  }
+
+  stall(duration: number): void {
+    this.#stalled += duration
+  }
+}
+
+/** One store, and gates of several workers, on virtual time. */
+export class GateStage {
+  readonly clock = new StallingClock(EPOCH, settle)
+  readonly store = new FakeStore(this.clock)
+  readonly gates: SharedGate[] = []
+  readonly leases: Leases[] = []
+  readonly clocks: RedisClock[] = []
+  readonly starts: Started[] = []
+  readonly expired: string[] = []
+  readonly errors: Error[] = []
+  readonly jumps: number[] = []
+  /** Jobs whose data make no sense. */
+  readonly unreadable = new Set<string>()
+  /** How long a handler runs. */
+  runs = 0
+  mostRunning = 0
+  #running = 0
+
+  async open(workers = 1, concurrency = 100): Promise<this> {
+    for (let worker = 0; worker < workers; worker++) this.#openWorker(worker, concurrency)
+    await this.pass(50)
+    return this
+  }
+
+  /** Goes on by milliseconds. */
+  pass(ms: number): Promise<void> {
+    return this.clock.advance(ms * 1_000)
+  }
+
+  /** The processes stand still for milliseconds: what was due meanwhile happens late, all of it at once. */
+  stall(ms: number): void {
+    this.clock.stall(ms * 1_000)
+  }
+
+  /** Delivers jobs to a worker; the answer collects who is done. */
+  take(jobs: readonly HandedOver[], worker = 0): string[] {
+    const done: string[] = []
+    for (const job of jobs) void this.gates[worker]!.take(job).then(() => done.push(job.id))
+    return done
+  }
+
+  ids(): string[] {
+    return this.starts.map(({ id }) => id)
+  }
+
+  /** In whole milliseconds, since the start of the first: which found its slot on the way here, so it was half a trip late. */
+  gaps(): number[] {
+    return this.starts.map(({ at }) => Math.ceil((at - this.starts[0]!.at) / 1_000))
+  }
+
+  stop(): void {
+    for (const clock of this.clocks) clock.stop()
+  }
+
+  #openWorker(worker: number, concurrency: number): void {
+    const { clock, store } = this
+    const redisClock = new RedisClock({
+      clock,
+      ping: () => store.time(),
+      onJump: async (by) => void this.jumps.push(by),
+    })
+    const leases = new Leases({
+      backend: store,
+      clock,
+      lease: LEASE,
+      onLost: (job) => this.gates[worker]!.drop(job),
+    })
+    const onError = (error: Error) => void this.errors.push(error)
+    const storeClock = () => redisClock
+    const calls = new ShardCalls({
+      backend: store,
+      clock,
+      storeClock,
+      worker: `w${worker}`,
+      lease: LEASE,
+      onError,
+    })
+    const gate: SharedGate = new SharedGate({
+      clock,
+      storeClock,
+      leases,
+      calls,
+      concurrency,
+      onError,
+      onExpired: ({ id }) => void this.expired.push(id),
+      prepare: ({ id, key }, handed) => {
+        if (this.unreadable.has(id)) throw new Error(`cannot read ${id}`)
+        return (startsAt) => {
+          this.starts.push({ id, key, worker, at: store.now() - EPOCH, error: redisClock.error })
+          this.mostRunning = Math.max(this.mostRunning, ++this.#running)
+          const { epoch, shard } = handed
+          void calls.start(shard, { id, epoch, startedAt: startsAt }).catch(() => undefined)
+          return this.#run(gate, () => calls.finish(shard, { id, epoch, startedAt: startsAt, outcome: DONE }))
+        }
+      },
+    })
+    redisClock.start()
+    this.clocks.push(redisClock)
+    this.leases.push(leases)
+    this.gates.push(gate)
+  }
+
+  async #run(gate: SharedGate, finish: () => Promise<unknown>): Promise<void> {
+    if (this.runs > 0) await this.clock.sleep(this.runs)
+    this.#running--
+    gate.release()
+    await finish().catch(() => undefined)
+  }
+}
+
+const DONE = { kind: 'completed', result: undefined } as const

@@ -1,0 +1,364 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { VirtualClock } from '../../../src/core/virtual-clock.ts'
+import { SharedScheduler, type SharedSchedulerOptions } from '../../../src/scheduler/shared-scheduler.ts'
+import { FakeStore, FakeTransport } from './fake-store.ts'
+
+const MS = 1_000
+const S = 1_000_000
+
+let clock: VirtualClock
+let store: FakeStore
+let transport: FakeTransport
+let events: string[]
+let errors: string[]
+let started: SharedScheduler[]
+
+beforeEach(() => {
+  clock = new VirtualClock(1_000 * S)
+  store = new FakeStore(clock)
+  transport = new FakeTransport(clock)
+  events = []
+  errors = []
+  started = []
+})
+
+afterEach(async () => {
+  for (const scheduler of started) await scheduler.stop()
+  expect(errors).toEqual([])
+})
+
+function scheduler(options: Partial<SharedSchedulerOptions> = {}): SharedScheduler {
+  const made = new SharedScheduler({
+    name: 'a',
+    shard: 0,
+    backend: store,
+    transport,
+    clock,
+    onExpired: (job) => void events.push(`expired ${job.id}`),
+    onRecovered: (job) => void events.push(`recovered ${job.id}`),
+    onError: (error) => void errors.push(error.message),
+    random: () => 0.5,
+    ...options,
+  })
+  started.push(made)
+  return made
+}
+
+const ids = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `j${from + index}`)
+const handedIds = () => transport.handed.map(({ id }) => id)
+
+describe('a pass', () => {
+  test('hands over what is due, and says how much it did', async () => {
+    store.admit('now')
+    store.admit('later', clock.now() + 1 * S)
+    expect(await scheduler().runOnce()).toEqual({ handed: 1, recovered: 0, expired: 0, isElected: true })
+    expect(transport.handed).toEqual([{ id: 'now', epoch: 1, key: 'k', shard: 0, at: clock.now() }])
+  })
+
+  test('asks for a lease of two seconds and the look-ahead', async () => {
+    await scheduler({ lookAheadMs: 80 }).runOnce()
+    expect(store.claims[0]).toMatchObject({ scheduler: 'a', lookAhead: 80 * MS, lease: 2.08 * S, most: 200 })
+  })
+
+  test('claims until a claim comes back with room left', async () => {
+    for (const id of ids(450)) store.admit(id)
+    expect((await scheduler().runOnce()).handed).toBe(450)
+    expect(store.claims.length).toBe(3)
+    expect(handedIds()).toEqual(ids(450))
+  })
+
+  test('takes back what nobody fetched before it hands it over once more', async () => {
+    const one = scheduler()
+    store.admit('lost')
+    await one.runOnce()
+    await clock.advance(3 * S)
+    expect(await one.runOnce()).toMatchObject({ recovered: 1, handed: 1 })
+    expect(events).toEqual(['recovered lost'])
+    expect(transport.handed.map(({ epoch }) => epoch)).toEqual([1, 2])
+    expect([...transport.queued]).toEqual(['lost_e2'])
+  })
+
+  test('lets expire what waited too long', async () => {
+    store.deadlines = [{ id: 'old', key: 'k', cost: 1, attempt: 0, at: clock.now() }]
+    expect(await scheduler().runOnce()).toMatchObject({ expired: 1 })
+    expect(events).toEqual(['expired old'])
+  })
+
+  test('asked for twice at once is one pass', async () => {
+    const one = scheduler()
+    expect(one.runOnce()).toBe(one.runOnce())
+  })
+
+  test('ends with an error, which is told; what was claimed comes back with its lease', async () => {
+    const one = scheduler()
+    store.admit('job')
+    transport.isAway = true
+    expect(await one.runOnce()).toMatchObject({ handed: 0, isElected: true })
+    expect(errors.splice(0)).toEqual(['the transport is away'])
+    transport.isAway = false
+    expect((await one.runOnce()).handed).toBe(0)
+    await clock.advance(3 * S)
+    expect(await one.runOnce()).toMatchObject({ recovered: 1, handed: 1 })
+  })
+})
+
+describe('between passes', () => {
+  test('sleeps until the next thing is due', async () => {
+    const due = clock.now() + 3 * S
+    store.admit('later', due)
+    scheduler().start()
+    await clock.advance(2.9 * S)
+    expect(handedIds()).toEqual([])
+    const asleep = store.claims.length
+    expect(asleep).toBeLessThanOrEqual(2)
+    await clock.advance(0.2 * S)
+    expect(transport.handed[0]).toMatchObject({ id: 'later', at: due })
+  })
+
+  test('with nothing to do, it asks once in five seconds', async () => {
+    scheduler().start()
+    await clock.advance(60 * S)
+    expect(store.claims.length).toBeLessThanOrEqual(13)
+  })
+
+  test('is woken by what comes in meanwhile', async () => {
+    scheduler().start()
+    await clock.advance(1 * S)
+    store.admit('new')
+    await clock.advance(0)
+    expect(handedIds()).toEqual(['new'])
+  })
+
+  test('hears what comes in during a pass, when the claim has been decided', async () => {
+    const one = scheduler()
+    store.meanwhile = () => store.admit('late')
+    one.start()
+    await clock.advance(6 * MS)
+    expect(handedIds()).toEqual(['late'])
+  })
+
+  test('hears what comes in during a later pass, while it listens already', async () => {
+    scheduler().start()
+    await clock.advance(1 * S)
+    store.meanwhile = () => store.admit('second')
+    store.admit('first')
+    await clock.advance(6 * MS)
+    expect(handedIds()).toEqual(['first', 'second'])
+  })
+
+  test('a lost wake stalls it for five seconds at the most', async () => {
+    scheduler().start()
+    await clock.advance(1 * S)
+    store.losesMarkers = true
+    store.admit('unheard')
+    await clock.advance(5 * S)
+    expect(handedIds()).toEqual(['unheard'])
+  })
+
+  test('many wakes make few passes', async () => {
+    scheduler().start()
+    await clock.advance(1 * S)
+    const before = store.claims.length
+    for (const id of ids(1_000)) {
+      store.admit(id)
+      await clock.advance(100)
+    }
+    await clock.advance(10 * MS)
+    expect(handedIds()).toEqual(ids(1_000))
+    expect(store.claims.length - before).toBeLessThanOrEqual(24)
+  })
+
+  test('a chore that is due and yields nothing does not keep it busy', async () => {
+    store.recover = async () => []
+    store.leases.set('stuck', { job: { id: 'stuck', epoch: 1 }, end: clock.now() })
+    scheduler().start()
+    await clock.advance(1 * S)
+    expect(store.claims.length).toBeLessThanOrEqual(12)
+  })
+})
+
+describe('start and stop', () => {
+  test('twice is as good as once', async () => {
+    const one = scheduler()
+    one.start()
+    one.start()
+    await clock.advance(1 * S)
+    expect(store.claims.length).toBe(1)
+    await Promise.all([one.stop(), one.stop()])
+    await one.stop()
+  })
+
+  test('stop ends the sleep, and nothing is claimed any more', async () => {
+    const one = scheduler()
+    one.start()
+    await clock.advance(1 * S)
+    await one.stop()
+    const { length } = store.claims
+    store.admit('after')
+    await clock.advance(60 * S)
+    expect(store.claims.length).toBe(length)
+  })
+
+  test('stop waits for the pass that is under way, and it claims no further', async () => {
+    const one = scheduler()
+    for (const id of ids(500)) store.admit(id)
+    transport.takes = 30 * MS
+    one.start()
+    await clock.advance(1 * MS)
+    let isStopped = false
+    const stopped = one.stop().then(() => {
+      isStopped = true
+    })
+    await clock.advance(20 * MS)
+    expect(isStopped).toBe(false)
+    await clock.advance(20 * MS)
+    await stopped
+    expect(handedIds()).toEqual(ids(200))
+  })
+
+  test('may be started again, and listens once', async () => {
+    const one = scheduler()
+    one.start()
+    await clock.advance(1 * S)
+    await one.stop()
+    one.start()
+    await clock.advance(1 * S)
+    expect(store.sleepers).toBe(1)
+    store.admit('new')
+    await clock.advance(6 * MS)
+    expect(handedIds()).toEqual(['new'])
+  })
+})
+
+describe('while another is elected', () => {
+  test('it does nothing, and listens to nothing', async () => {
+    store.leader = 'b'
+    store.leaderUntil = clock.now() + 1 * S
+    store.admit('job')
+    scheduler().start()
+    await clock.advance(0.9 * S)
+    expect(store.claims.length).toBe(1)
+    expect(store.sleepers).toBe(0)
+    expect(handedIds()).toEqual([])
+  })
+
+  test('it takes over when the other falls silent', async () => {
+    store.leader = 'b'
+    store.leaderUntil = clock.now() + 1 * S
+    store.admit('job')
+    scheduler().start()
+    await clock.advance(1.05 * S)
+    expect(handedIds()).toEqual(['job'])
+  })
+
+  test('of two, one works, and the other takes over in less than two seconds', async () => {
+    const [a, b] = [scheduler({ name: 'a' }), scheduler({ name: 'b' })]
+    a.start()
+    b.start()
+    for (const id of ids(20)) store.admit(id, clock.now() + Number(id.slice(1)) * 100 * MS)
+    await clock.advance(1 * S)
+    expect(store.leader).toBe('a')
+    await a.stop()
+    await clock.advance(2 * S)
+    expect(store.leader).toBe('b')
+    // Nobody fetches here, so some come back and are handed over twice.
+    expect([...new Set(handedIds())]).toEqual(ids(20))
+  })
+
+  test('a leader that lost the election stops in the middle of its pass', async () => {
+    const one = scheduler()
+    for (const id of ids(300)) store.admit(id)
+    store.meanwhile = () => {
+      store.leader = 'b'
+      store.leaderUntil = clock.now() + 1 * S
+    }
+    expect(await one.runOnce()).toMatchObject({ handed: 200, isElected: false })
+  })
+})
+
+describe('outages', () => {
+  test('the store is asked again after 100 ms, and later once a second; it is told once', async () => {
+    store.isAway = true
+    const one = scheduler()
+    const claim = store.claim.bind(store)
+    const tries: number[] = []
+    store.claim = (shard, request) => {
+      tries.push(clock.now())
+      return claim(shard, request)
+    }
+    one.start()
+    await clock.advance(60 * S)
+    const gaps = tries.slice(1).map((at, index) => (at - tries[index]!) / MS)
+    expect(gaps.slice(0, 4)).toEqual([112.5, 225, 450, 900])
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(1_000)
+    expect(tries.length).toBeLessThan(70)
+    expect(errors.splice(0)).toEqual(['the store is away'])
+    store.isAway = false
+    store.admit('after')
+    await clock.advance(1 * S)
+    expect(handedIds()).toEqual(['after'])
+  })
+
+  test('with the transport away, jobs wait in their line', async () => {
+    transport.isAway = true
+    const one = scheduler()
+    for (const id of ids(3)) store.admit(id)
+    one.start()
+    await clock.advance(10 * S)
+    expect(new Set(errors.splice(0))).toEqual(new Set(['the transport is away']))
+    transport.isAway = false
+    await clock.advance(4 * S)
+    expect(new Set(handedIds())).toEqual(new Set(ids(3)))
+    await one.stop()
+  })
+
+  test('where nobody can listen, it looks by itself once a second', async () => {
+    store.isDeaf = true
+    scheduler().start()
+    await clock.advance(20 * S)
+    expect(errors.splice(0)).toEqual(['nobody listens'])
+    expect(store.claims.length).toBeLessThan(30)
+    store.admit('unheard')
+    await clock.advance(1.1 * S)
+    expect(handedIds()).toEqual(['unheard'])
+  })
+})
+
+describe('while nobody works', () => {
+  test('no more than about 2,000 jobs lie in the transport, though all are due', async () => {
+    for (const id of ids(10_000)) store.admit(id)
+    scheduler({ unfetched: () => transport.unfetched() }).start()
+    let most = 0
+    for (let second = 0; second < 20; second++) {
+      await clock.advance(1 * S)
+      most = Math.max(most, transport.queued.size)
+    }
+    expect(most).toBeGreaterThanOrEqual(1_900)
+    expect(most).toBeLessThanOrEqual(2_100)
+    expect(store.waiting.length + store.leases.size).toBe(10_000)
+    expect(store.claims.length).toBeLessThan(700)
+  })
+
+  test('the transport is asked rarely while it is fetched from', async () => {
+    scheduler({ unfetched: () => transport.unfetched() }).start()
+    for (let round = 0; round < 100; round++) {
+      for (const id of ids(100, round * 100)) store.admit(id)
+      await clock.advance(20 * MS)
+      transport.queued.clear()
+    }
+    expect(transport.handed.length).toBe(10_000)
+    expect(transport.asked).toBeLessThanOrEqual(6)
+  })
+})
+
+test('the look-ahead follows the time that handing over takes', async () => {
+  const one = scheduler()
+  transport.takes = 100 * MS
+  one.start()
+  for (const id of ids(5)) {
+    store.admit(id)
+    await clock.advance(1 * S)
+  }
+  expect(store.claims[0]!.lookAhead).toBe(50 * MS)
+  expect(store.claims.at(-1)!.lookAhead).toBe(150 * MS)
+})

@@ -1,0 +1,331 @@
+import { describe, expect, test } from 'vitest'
+import { FreezeError } from '../../../src/core/errors.ts'
+import type { ShapedJob } from '../../../src/shaper/shaped-job.ts'
+import { LEASE_MS, SharedWorkerStage } from './shared-worker-stage.ts'
+
+const BACKOFF = { type: 'fixed', delayMs: 500, maxDelayMs: 500, jitter: 0 } as const
+const THRICE = { attempts: 3, backoff: BACKOFF, timeoutMs: 60_000 } as const
+
+const outcomes = (stage: SharedWorkerStage) =>
+  stage.store.finished.map(([id, { outcome }]) => [id, outcome.kind])
+
+const renewals = (stage: SharedWorkerStage) => stage.store.calls.filter((call) => call.startsWith('renew'))
+
+describe('a handler', () => {
+  test('gets the job with its data and its departure by the clock of the store', async () => {
+    const jobs: ShapedJob<unknown>[] = []
+    const stage = await new SharedWorkerStage((job) => void jobs.push(job)).open()
+    stage.deliver(stage.store.hand('a', 1, { data: '{"to":"x"}' }))
+    await stage.pass(50)
+    expect(jobs).toMatchObject([{ id: 'a1', key: 'a', data: { to: 'x' }, attempt: 1, fence: 1, cost: 1 }])
+    const [, startedAt] = stage.store.started[0]!
+    expect(jobs[0]!.departedAt).toBe(startedAt / 1_000)
+    expect(startedAt).toBeGreaterThanOrEqual(stage.store.jobs.get('a1')!.slot)
+    await stage.close()
+    expect([stage.isClosed, stage.worker.running, stage.worker.waiting]).toEqual([true, 0, 0])
+  })
+
+  test('is told of when it starts and, once the store knows, when it ends', async () => {
+    const stage = new SharedWorkerStage(async () => {
+      await stage.clock.sleep(10_000)
+      return 'done'
+    })
+    await stage.open()
+    const results: unknown[] = []
+    stage.emitter.on('completed', ({ result }) => void results.push(result))
+    stage.deliver(stage.store.hand('a', 2))
+    await stage.pass(300)
+    expect(stage.told.map(([event, id]) => `${event} ${id}`)).toEqual([
+      'departed a1',
+      'completed a1',
+      'departed a2',
+      'completed a2',
+    ])
+    const [departed, completed] = stage.told.map(([, , ms]) => ms)
+    expect(completed! - departed!).toBeGreaterThanOrEqual(10)
+    expect(results).toEqual(['done', 'done'])
+    expect(stage.store.finished.map(([, report]) => report.startedAt)).toEqual([undefined, undefined])
+    expect(stage.forgotten).toEqual(['a1', 'a2'])
+    await stage.close()
+  })
+
+  test('that ends at once is told of in one report, with its start', async () => {
+    const stage = await new SharedWorkerStage(async () => undefined).open()
+    stage.deliver(stage.store.hand('a', 2))
+    await stage.pass(300)
+    expect(stage.store.calls.filter((call) => call.startsWith('start'))).toEqual([])
+    expect(outcomes(stage)).toEqual([
+      ['a1', 'completed'],
+      ['a2', 'completed'],
+    ])
+    await stage.close()
+  })
+
+  test('that fails is tried again while attempts are left, by the delay of its backoff', async () => {
+    const stage = await new SharedWorkerStage(() => {
+      throw new Error('as planned')
+    }).open()
+    const retries: (number | undefined)[] = []
+    stage.emitter.on('failed', ({ at, retryAt }) => void retries.push(retryAt && Math.round(retryAt - at)))
+    stage.deliver(stage.store.hand('a', 1, { settings: THRICE }))
+    stage.deliver(stage.store.hand('b', 1))
+    await stage.pass(100)
+    expect(stage.store.finished.map(([id, { outcome }]) => [id, outcome])).toEqual([
+      ['a1', { kind: 'retry', error: 'as planned', delay: 500_000 }],
+      ['b1', { kind: 'failed', error: 'as planned' }],
+    ])
+    expect(retries).toEqual([500, undefined])
+    await stage.close()
+  })
+
+  test('that says the other side wants a pause freezes its bucket and keeps its attempt', async () => {
+    const stage = await new SharedWorkerStage(() => {
+      throw new FreezeError({ forMs: 2_000 })
+    }).open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(100)
+    expect(stage.store.finished[0]![1].outcome).toEqual({ kind: 'freeze', duration: 2_000_000 })
+    expect(stage.told.map(([event, who]) => `${event} ${who}`)).toEqual([
+      'departed a1',
+      'frozen a',
+      'returned a1',
+    ])
+    await stage.close()
+  })
+
+  test('that takes too long is stopped, also where the clock of the store is moved meanwhile', async () => {
+    const reasons: unknown[] = []
+    const stage = await new SharedWorkerStage(({ signal }) => {
+      signal.addEventListener('abort', () => reasons.push(signal.reason))
+      return new Promise(() => undefined)
+    }).open()
+    stage.deliver(stage.store.hand('a', 1, { settings: { ...THRICE, attempts: 1, timeoutMs: 3_000 } }))
+    await stage.pass(1_000)
+    stage.store.offset += 60_000_000
+    await stage.pass(1_500)
+    expect(reasons).toEqual([])
+    await stage.pass(1_000)
+    expect(reasons).toMatchObject([{ code: 'handler-timeout' }])
+    expect(outcomes(stage)).toEqual([['a1', 'failed']])
+    await stage.close()
+  })
+
+  test('whose job expired at the gate is not called', async () => {
+    const stage = await new SharedWorkerStage(() => 'never').open()
+    const jobs = stage.store.hand('a', 1)
+    stage.store.expiring.add('a1')
+    stage.deliver(jobs)
+    await stage.pass(100)
+    expect(stage.told.map(([event]) => event)).toEqual(['expired'])
+    expect(stage.forgotten).toEqual(['a1'])
+    await stage.close()
+  })
+})
+
+describe('a lease', () => {
+  /** Handlers that run for `ms`, and the reasons for which they were aborted. */
+  function lasting(ms: number, concurrency?: number) {
+    const reasons: unknown[] = []
+    const stage: SharedWorkerStage = new SharedWorkerStage(async ({ signal }) => {
+      signal.addEventListener('abort', () => reasons.push(signal.reason))
+      await stage.clock.sleep(ms * 1_000)
+    }, concurrency)
+    return { stage, reasons }
+  }
+
+  test('is renewed a third of its length after another, all in one call, until the end', async () => {
+    const { stage } = lasting(4 * LEASE_MS)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    stage.deliver(stage.store.hand('b', 1))
+    await stage.pass(1.1 * LEASE_MS)
+    expect(renewals(stage)).toEqual(Array(3).fill('renew a1 b1'))
+    await stage.pass(4 * LEASE_MS)
+    expect(outcomes(stage).sort()).toEqual([
+      ['a1', 'completed'],
+      ['b1', 'completed'],
+    ])
+    const told = renewals(stage).length
+    await stage.pass(2 * LEASE_MS)
+    expect(renewals(stage)).toHaveLength(told)
+    expect(stage.errors).toEqual([])
+    await stage.close()
+  })
+
+  test('of many jobs is renewed at most 200 at a time', async () => {
+    const { stage } = lasting(LEASE_MS, 500)
+    await stage.open()
+    for (let n = 0; n < 450; n++) stage.deliver(stage.store.hand(`k${n}-`))
+    await stage.pass(0.4 * LEASE_MS)
+    const sizes = renewals(stage).map((call) => call.split(' ').length - 1)
+    expect(sizes).toEqual([200, 200, 50])
+    await stage.close(2 * LEASE_MS)
+  })
+
+  test('that is another worker’s now aborts the handler, whose outcome is not reported', async () => {
+    const { stage, reasons } = lasting(LEASE_MS)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(100)
+    stage.store.take('a1')
+    await stage.pass(0.5 * LEASE_MS)
+    expect(reasons).toMatchObject([{ code: 'lease-lost', id: 'a1' }])
+    expect([stage.forgotten, outcomes(stage), stage.worker.running]).toEqual([['a1'], [], 0])
+    await stage.pass(LEASE_MS)
+    expect([outcomes(stage), stage.errors]).toMatchObject([[], [{ code: 'lease-lost' }]])
+    await stage.close()
+  })
+
+  test('that ends while the store is away aborts the handler then, and not before', async () => {
+    const { stage, reasons } = lasting(5 * LEASE_MS)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(100)
+    stage.store.isDown = true
+    await stage.pass(LEASE_MS - 200)
+    expect(reasons).toEqual([])
+    await stage.pass(200)
+    expect(reasons).toMatchObject([{ code: 'lease-lost' }])
+    stage.store.isDown = false
+    await stage.close(LEASE_MS)
+    expect(outcomes(stage)).toEqual([])
+  })
+
+  test('that outlasts an outage is kept, and the end is reported when the store is back', async () => {
+    const { stage, reasons } = lasting(1_000)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(100)
+    stage.store.isDown = true
+    await stage.pass(4_000)
+    expect(stage.names('completed')).toEqual([])
+    stage.store.isDown = false
+    await stage.pass(3_000)
+    expect([stage.names('completed'), reasons]).toEqual([['a1'], []])
+    expect(stage.errors).toMatchObject([{ code: 'backend-unavailable' }])
+    await stage.close()
+  })
+
+  test('that is over when the end could be reported: the outcome is not told, and the error is', async () => {
+    const { stage } = lasting(1_000)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(100)
+    stage.store.isDown = true
+    await stage.pass(2 * LEASE_MS)
+    expect(stage.errors.map(({ code }) => code)).toEqual(['backend-unavailable', 'lease-lost'])
+    expect([stage.names('completed'), stage.forgotten]).toEqual([[], ['a1']])
+    stage.store.isDown = false
+    await stage.close(2_000)
+  })
+
+  test('a start of which the store did not hear is told along with the end', async () => {
+    const { stage } = lasting(1_000)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    // The grant is on its way back.
+    await stage.pass(1)
+    stage.store.isDown = true
+    await stage.pass(900)
+    expect(stage.names('departed')).toEqual(['a1'])
+    stage.store.isDown = false
+    await stage.pass(4_000)
+    expect(stage.store.finished.map(([, { startedAt }]) => typeof startedAt)).toEqual(['number'])
+    expect(stage.names('completed')).toEqual(['a1'])
+    await stage.close()
+  })
+
+  test('that was lost before the start was reported aborts the handler at once', async () => {
+    const { stage, reasons } = lasting(LEASE_MS)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(0.7)
+    stage.store.take('a1')
+    await stage.pass(20)
+    expect(stage.names('departed')).toEqual(['a1'])
+    expect(reasons).toMatchObject([{ code: 'lease-lost' }])
+    await stage.close(2 * LEASE_MS)
+  })
+})
+
+describe('close', () => {
+  function slow(ms: number, concurrency = 10) {
+    const stage: SharedWorkerStage = new SharedWorkerStage(async () => {
+      await stage.clock.sleep(ms * 1_000)
+    }, concurrency)
+    return stage
+  }
+
+  test('gives back who waits, waits for handlers, reports them and then closes the transport', async () => {
+    const stage = await slow(3_000).open()
+    stage.deliver(stage.store.hand('a', 3))
+    await stage.pass(50)
+    const closed = stage.worker.close()
+    await stage.pass(100)
+    expect(outcomes(stage).sort()).toEqual([
+      ['a2', 'back'],
+      ['a3', 'back'],
+    ])
+    expect([stage.isClosed, stage.worker.running, stage.transport]).toEqual([false, 1, ['open', 'stop']])
+    await stage.pass(3_000)
+    await closed
+    expect([stage.isClosed, stage.transport]).toEqual([true, ['open', 'stop', 'close']])
+    expect(stage.names('completed')).toEqual(['a1'])
+    expect(stage.worker.close()).toBe(stage.worker.close())
+    await stage.close()
+  })
+
+  test('with a time to drain: what still runs then fails, and is tried again where attempts are left', async () => {
+    const stage = await slow(60_000).open()
+    stage.deliver(stage.store.hand('a', 1, { settings: THRICE }))
+    stage.deliver(stage.store.hand('b', 1))
+    await stage.pass(50)
+    await stage.close(1_100, { drainMs: 1_000 })
+    expect(outcomes(stage)).toEqual([
+      ['a1', 'retry'],
+      ['b1', 'failed'],
+    ])
+    expect(stage.names('failed')).toEqual(['a1', 'b1'])
+    expect(stage.isClosed).toBe(true)
+  })
+
+  test('what comes meanwhile is given back', async () => {
+    const stage = await slow(500).open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(50)
+    const closed = stage.worker.close()
+    stage.deliver(stage.store.hand('b', 1))
+    await stage.pass(1_000)
+    await closed
+    expect(outcomes(stage)).toEqual([
+      ['b1', 'back'],
+      ['a1', 'completed'],
+    ])
+    await stage.close()
+  })
+
+  test('ends with the store away, when the leases have', async () => {
+    const stage = await slow(1_000).open()
+    stage.deliver(stage.store.hand('a', 3))
+    await stage.pass(50)
+    stage.store.isDown = true
+    await stage.close(LEASE_MS + 5_000)
+    expect(stage.isClosed).toBe(true)
+    expect(stage.forgotten.sort()).toEqual(['a1', 'a2', 'a3'])
+  })
+
+  test('a transport that cannot be opened is tried again, and told of once', async () => {
+    const stage = new SharedWorkerStage(() => undefined, 10, 3)
+    await stage.pass(2_000)
+    expect(stage.transport).toEqual(['open'])
+    expect(stage.errors.map(({ message }) => message)).toEqual(['no transport yet'])
+    await stage.close()
+  })
+
+  test('while the transport cannot be opened it ends at once', async () => {
+    const stage = new SharedWorkerStage(() => undefined, 10, 1_000)
+    await stage.pass(5_000)
+    await stage.close(0)
+    expect([stage.isClosed, stage.transport]).toEqual([true, []])
+  })
+})
