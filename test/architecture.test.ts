@@ -20,8 +20,8 @@ const LAYERS = [
   'http',
   'dashboard',
   'telemetry',
-  'cli',
   'workers',
+  'cli',
 ]
 /** What users import: these show what the layers hold, and no layer imports them. */
 const ENTRIES: Readonly<Record<string, string>> = { 'src/index.ts': 'shaper', 'src/testing.ts': 'testing' }
@@ -100,7 +100,7 @@ function breaches(judge: (source: Source) => readonly string[], among = sources)
 describe('the house', () => {
   test('is looked at, and its imports are found', () => {
     expect(sources.length).toBeGreaterThan(50)
-    expect(byPath.get('src/shaper/shaper.ts')!.imports).toContain('src/core/clock.ts')
+    expect(byPath.get('src/shaper/shaper.ts')!.imports).toContain('src/core/key.ts')
     expect(byPath.get('src/index.ts')!.imports).toContain('src/shaper/shaper.ts')
     expect(importsOf('src/a/b.ts', "const lazy = await import('../c.ts')\nimport './d.ts'")).toEqual([
       'src/c.ts',
@@ -181,6 +181,25 @@ describe('every file', () => {
       return count > most ? [`${count} lines`] : []
     }
     expect([...breaches(lines(300)), ...breaches(lines(400), tests)]).toEqual([])
+  })
+
+  test('of Lua has at most 120 lines, a header with its keys, and what it answers', () => {
+    const folder = join(ROOT, 'src/backend/redis/lua')
+    const scripts = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.lua'),
+    )
+    const faults = scripts.flatMap((name) => {
+      const text = readFileSync(join(folder, name), 'utf8')
+      const lines = text.trimEnd().split('\n').length
+      const isVerb = !name.startsWith('lib')
+      const hasHeader =
+        !isVerb || ['#!lua', '-- uses: ', '-- KEYS[1]', '-- Answers '].every((part) => text.includes(part))
+      return lines > 120 || !hasHeader
+        ? [`${name}: ${lines} lines${hasHeader ? '' : ', and no proper header'}`]
+        : []
+    })
+    expect(scripts.length).toBeGreaterThan(20)
+    expect(faults).toEqual([])
   })
 
   test('but one takes the time as an argument', () => {

@@ -37,6 +37,8 @@ beforeAll(async () => {
   await run(process.execPath, build, { cwd: ROOT }).catch((error: { stdout: string }) => {
     throw new Error(error.stdout)
   })
+  const scripts = 'src/backend/redis/lua'
+  cpSync(join(ROOT, scripts), join(installed, 'dist', scripts), { recursive: true })
 })
 
 afterAll(() => rmSync(project, { recursive: true }))

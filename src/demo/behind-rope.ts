@@ -4,13 +4,15 @@ import { MILLISECOND } from '../core/duration.ts'
 import { formatLimit } from '../core/limit.ts'
 import { Shaper } from '../shaper/shaper.ts'
 import { recordHistory } from '../testing/record-history.ts'
+import { callApi, RefusedError } from './api-call.ts'
 import type { ApiClient } from './api-client.ts'
-import { type PlannedJob, playBursts, waitUntil } from './bursts.ts'
+import type { PlannedJob } from './bursts.ts'
+import { playOffers } from './offers.ts'
 import type { RunLog } from './run-log.ts'
 
-const LONGEST_DRAIN_MS = 60_000
+export const LONGEST_DRAIN_MS = 60_000
 /** A machine that is busy with other work starts handlers late, which breaks no law; half the rate would. */
-const LEAST_UTILISATION = 0.9
+export const LEAST_UTILISATION = 0.9
 
 /** Every job lines up behind the rope, and handlers call the API. Resolves when all lines are drained. */
 export async function runBehindRope(
@@ -39,28 +41,13 @@ export async function runBehindRope(
     account.rejections.push({ at, retryAfterMs: admission.retryAfterMs })
     return admission.retryAfterMs
   }
-  const offers: Promise<void>[] = []
-  await playBursts(plan, ({ account: { key }, isLast }) => {
-    offers.push(
-      offer(key).then(async (retryAfterMs) => {
-        if (retryAfterMs === undefined || !isLast) return
-        await waitUntil(monotonicNow() + retryAfterMs * MILLISECOND)
-        if ((await offer(key)) === undefined) log.of(key).cameBack++
-        else log.errors.push(`${key}: a job came back when it was told to, and was turned away again`)
-      }),
-    )
+  await playOffers(plan, {
+    comeBacks: 1,
+    offer,
+    onCameBack: (key) => void log.of(key).cameBack++,
+    onError: (message) => void log.errors.push(message),
   })
-  await Promise.all(offers)
   await shaper.close({ drainMs: LONGEST_DRAIN_MS })
   await recording.audit()
   return checkHistory(recording.history, { minUtilisation: LEAST_UTILISATION })
-}
-
-/** The API answered 429; it keeps count of that itself. */
-class RefusedError extends Error {}
-
-async function callApi(client: ApiClient, key: string): Promise<void> {
-  const status = await client.call(key)
-  if (status === 429) throw new RefusedError(`${key}: answered 429`)
-  if (status !== 202) throw new Error(`${key}: the API answered ${status}`)
 }

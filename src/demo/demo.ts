@@ -5,6 +5,7 @@ import { ApiClient } from './api-client.ts'
 import { runBehindRope } from './behind-rope.ts'
 import { planBursts, waitUntil } from './bursts.ts'
 import { RunLog } from './run-log.ts'
+import { SharedRope } from './shared/shared-rope.ts'
 import { StrictApi } from './strict-api.ts'
 import { runWithoutRope } from './without-rope.ts'
 
@@ -14,6 +15,8 @@ export interface DemoOptions {
   readonly cycles: number
   /** The part of its interval by which the API lets an account's calls be too close. */
   readonly slack: number
+  /** A Redis URL: the line is there, and producers and workers are processes of their own. Absent: all in this one. */
+  readonly redis?: string
 }
 
 /** Watches the demo while it runs. */
@@ -31,8 +34,13 @@ export interface DemoResult {
   readonly breaches: readonly Breach[]
 }
 
-/** The same bursts twice at the same strict API: straight, then behind the rope. */
-export async function runDemo({ accounts, cycles, slack }: DemoOptions, view: DemoView): Promise<DemoResult> {
+/**
+ * The same bursts twice at the same strict API: straight, then behind the rope.
+ *
+ * @throws BackendUnavailableError when `redis` does not answer
+ */
+export async function runDemo(options: DemoOptions, view: DemoView): Promise<DemoResult> {
+  const { accounts, cycles, slack, redis } = options
   const plan = planBursts(accounts, cycles)
   let log: RunLog | undefined
   const api = await StrictApi.listen({
@@ -46,7 +54,9 @@ export async function runDemo({ accounts, cycles, slack }: DemoOptions, view: De
     view.begin(log, () => client.underWay === 0)
     return log
   }
+  let shared: SharedRope | undefined
   try {
+    if (redis !== undefined) shared = await SharedRope.open({ redis, accounts, cycles, port: api.port })
     await client.warmUp()
     const without = begin(false)
     await runWithoutRope(plan, client, without)
@@ -55,12 +65,13 @@ export async function runDemo({ accounts, cycles, slack }: DemoOptions, view: De
     const longest = Math.max(...accounts.map(({ limit }) => limit.interval))
     await waitUntil(systemClock.now() + longest * (1 - slack))
     const behind = begin(true)
-    const breaches = await runBehindRope(plan, client, behind)
+    const breaches = await (shared?.run(behind) ?? runBehindRope(plan, client, behind))
     behind.end()
     return { without, behind, breaches }
   } finally {
     view.end()
     client.close()
+    await shared?.close()
     await api.close()
   }
 }

@@ -30,8 +30,9 @@ export class AccountLog {
     return this.arrivals.length - this.rejections.length
   }
 
+  /** News of a departure may overtake that of the admission, where they come from two processes. */
   get waiting(): number {
-    return this.accepted - this.departures.length
+    return Math.max(0, this.accepted - this.departures.length)
   }
 
   get refused(): number {
@@ -62,7 +63,8 @@ export class RunLog {
     return this.accounts.reduce((sum, { refused }) => sum + refused, 0)
   }
 
+  /** The first call counts. */
   end(at = monotonicNow()): void {
-    this.endedAt = at
+    this.endedAt ??= at
   }
 }

@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { runProgram } from '../../../src/cli/program.ts'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { launch } from './launch.ts'
+import { run } from './run-program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-cli-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -19,47 +20,19 @@ function file(name: string, text: string): string {
   return path
 }
 
-/** Runs the real program in a process of its own. */
-function launch(args: readonly string[], input = '') {
-  return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args])
-    let [stdout, stderr] = ['', '']
-    child.stdout.on('data', (chunk) => (stdout += chunk))
-    child.stderr.on('data', (chunk) => (stderr += chunk))
-    child.on('close', (code) => resolve({ code, stdout, stderr }))
-    child.stdin.end(input)
-  })
-}
-
-/** Runs the program in this process and catches what it writes. */
-async function run(...args: readonly string[]) {
-  const written = { stdout: '', stderr: '' }
-  for (const name of ['stdout', 'stderr'] as const) {
-    vi.spyOn(process[name], 'write').mockImplementation((text) => {
-      written[name] += String(text)
-      return true
-    })
-  }
-  const returned = await runProgram(args)
-  const code = returned || Number(process.exitCode ?? 0)
-  process.exitCode = undefined
-  vi.restoreAllMocks()
-  return { code, ...written }
-}
-
 describe('the real program', () => {
   it('simulates standard input and verifies what it wrote', async () => {
     const out = join(folder, 'piped.csv')
     const simulated = await launch(
       ['simulate', '--arrivals', '-', '--limit', '5, 2/s', '--out', out],
       readFileSync(arrivals, 'utf8'),
-    )
+    ).ended
     expect(simulated).toMatchObject({ code: 0, stderr: '' })
     expect(simulated.stdout).toContain('rejected        3  30.0 %')
     expect(simulated.stdout).not.toContain('\u001b')
     expect(readFileSync(out, 'utf8').split('\n')[8]).toBe('0.700000,a,1,rejected,,,,0.300000')
 
-    const verified = await launch(['verify', '-', '--limit', '5, 2/s'], readFileSync(out, 'utf8'))
+    const verified = await launch(['verify', '-', '--limit', '5, 2/s'], readFileSync(out, 'utf8')).ended
     expect(verified).toEqual({
       code: 0,
       stderr: '',
@@ -69,7 +42,7 @@ describe('the real program', () => {
 
   it('knows its version', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
-    expect(await launch(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+    expect(await launch(['--version']).ended).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
   })
 
   it('keeps quiet when nobody reads on', async () => {

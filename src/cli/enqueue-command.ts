@@ -1,0 +1,171 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Command } from 'commander'
+import { monotonicNow } from '../core/clock.ts'
+import { InvalidInputError, InvalidOptionsError, isVelvetRopeError, quote } from '../core/errors.ts'
+import type { Admission } from '../core/job.ts'
+import type { EnqueueOptions, ShaperOptions } from '../shaper/options.ts'
+import { Shaper } from '../shaper/shaper.ts'
+import { enqueueLines } from './enqueue-lines.ts'
+import { EnqueueTally } from './enqueue-tally.ts'
+import { EXIT } from './exit-codes.ts'
+import { readChunks } from './files.ts'
+import { readJobLines } from './job-lines.ts'
+import { parseJson } from './json-text.ts'
+import { formatCount, formatSeconds, wholeNumber } from './numbers.ts'
+import { Progress } from './progress.ts'
+import { addLineOptions, type LineFlags, readLineOptions } from './shared-line.ts'
+import { note, paint, print } from './terminal.ts'
+
+interface Flags extends LineFlags {
+  readonly id?: string
+  readonly cost?: number
+  readonly deadline?: number
+  readonly attempts?: number
+  readonly wait?: true
+  readonly skipInvalid?: true
+  readonly json?: true
+}
+
+type OpenShaper = (name: string, options: ShaperOptions) => Shaper
+
+const YEAR_MS = 366 * 86_400_000
+/** So many lines that cannot be read are shown; the rest is counted. */
+const SHOWN_INVALID = 20
+
+const EXAMPLE = `
+Examples:
+  velvet-rope enqueue +15551234 '{"text":"hello"}' --redis redis://127.0.0.1:6379 --name sms --limit '100, 10/s'
+  velvet-rope enqueue --name sms --limit '100, 10/s' --wait < jobs.jsonl
+
+  A line of jobs.jsonl: {"key":"+15551234","data":{"text":"hello"},"id":"order-7","cost":1,"deadlineMs":60000}`
+
+/** `velvet-rope enqueue`: a job from arguments, or many from standard input. */
+export function enqueueCommand(open: OpenShaper = (name, options) => new Shaper(name, options)): Command {
+  const command = new Command('enqueue')
+    .summary('a job, or JSON lines from standard input, into a line in Redis: exit 3 when turned away')
+    .description(
+      'Enqueues one job, or without <key> one for each JSON line of standard input, and says what the verdict is. ' +
+        '--cost, --deadline and --attempts then are for the lines that do not say otherwise.\n\n' +
+        'A line that cannot be read ends it with exit 2, and nothing of that line or after it is enqueued. ' +
+        'Exit 0 when all were accepted, 3 when somebody was turned away, 1 when Redis does not answer.',
+    )
+    .argument('[key]', 'the bucket')
+    .argument('[data]', 'what the handler gets, as JSON')
+  return addLineOptions(command)
+    .option('--id <id>', 'names the job: the same again gives the first answer again')
+    .option('--cost <n>', 'places and intervals that it takes', wholeNumber(1, 1e9))
+    .option('--deadline <ms>', 'refused if it cannot depart within this time', wholeNumber(1, YEAR_MS))
+    .option('--attempts <n>', 'how often its handler may start', wholeNumber(1, 1_000))
+    .option('--wait', 'when the line is full, come back as told until everybody is in')
+    .option('--skip-invalid', 'go on after a line that cannot be read')
+    .option('--json', 'the answer as JSON')
+    .addHelpText('after', EXAMPLE)
+    .action(async (key: string | undefined, data: string | undefined, flags: Flags) => {
+      const value = checkArguments(key, data, flags)
+      const shaper = open(flags.name, await readLineOptions(flags)).on('error', noteOther)
+      try {
+        if (key === undefined) await enqueueInput(shaper, flags)
+        else await enqueueOne(shaper, key, value, flags)
+      } finally {
+        await shaper.close()
+      }
+    })
+}
+
+/** That Redis is away is told by whatever is asked of it. */
+function noteOther(error: Error): void {
+  if (!isVelvetRopeError(error, 'backend-unavailable')) note(error.message)
+}
+
+/** The data of the one job. @throws InvalidOptionsError or InvalidInputError */
+function checkArguments(
+  key: string | undefined,
+  data: string | undefined,
+  { id, skipInvalid }: Flags,
+): unknown {
+  if (key === undefined) {
+    if (id === undefined) return undefined
+    throw new InvalidOptionsError(
+      'expected --id with a <key>, got: neither key nor data; lines have an "id" of their own',
+    )
+  }
+  if (skipInvalid)
+    throw new InvalidOptionsError(
+      'expected --skip-invalid without a <key>: it is for lines of standard input',
+    )
+  if (data === undefined) {
+    throw new InvalidOptionsError(
+      `expected data as JSON after the key ${quote(key)}, such as '{"text":"hello"}', got: nothing`,
+    )
+  }
+  const parsed = parseJson(data)
+  if (parsed.ok) return parsed.value
+  const at = { file: 'data', line: 1, column: parsed.column }
+  throw new InvalidInputError(
+    at,
+    `expected JSON, such as '{"text":"hello"}' or '"hello"', got: ${quote(data)}`,
+  )
+}
+
+async function enqueueOne(shaper: Shaper, key: string, data: unknown, flags: Flags): Promise<void> {
+  const options = { id: flags.id, ...optionsOf(flags) }
+  let admission = await shaper.enqueue(key, data, options)
+  while (flags.wait && !admission.accepted && admission.reason === 'full') {
+    await sleep(Math.min(admission.retryAfterMs, 2 ** 31 - 1))
+    admission = await shaper.enqueue(key, data, options)
+  }
+  print(flags.json ? JSON.stringify(admission) : describeVerdict(admission))
+  if (!admission.accepted) process.exitCode = EXIT.rejected
+}
+
+async function enqueueInput(shaper: Shaper, flags: Flags): Promise<void> {
+  if (process.stdin.isTTY) note('reading JSON lines from the keyboard; Ctrl-D ends them')
+  const file = 'stdin'
+  const tally = new EnqueueTally(monotonicNow)
+  const progress = new Progress()
+  const onInvalid =
+    flags.skipInvalid &&
+    ((error: InvalidInputError) => {
+      if (++tally.invalid <= SHOWN_INVALID) note(error.message)
+    })
+  const batches = readJobLines(readChunks('-'), { file, defaults: optionsOf(flags), onInvalid })
+  const onProgress = () => progress.update(tally.progress())
+  try {
+    await enqueueLines(shaper, batches, tally, { file, wait: flags.wait === true, onInvalid, onProgress })
+  } catch (error) {
+    progress.done()
+    note(describeStop(tally))
+    throw error
+  }
+  progress.done()
+  if (tally.invalid > SHOWN_INVALID) note(`... and ${formatCount(tally.invalid - SHOWN_INVALID)} more`)
+  print(flags.json ? JSON.stringify(tally.toJson()) : tally.summary())
+  if (tally.rejections > 0) process.exitCode = EXIT.rejected
+}
+
+/** How far it came. What was sent without an answer may have been done. */
+function describeStop({ accepted, settledLine, underWay }: EnqueueTally): string {
+  const before = settledLine === 0 ? 'none' : `${formatCount(accepted)}, of lines 1 to ${settledLine}`
+  if (underWay === undefined) {
+    return `accepted before: ${before}; nothing after line ${settledLine} was enqueued`
+  }
+  const [first, last] = underWay
+  return `accepted before: ${before}; lines ${first} to ${last} may be in or not: those with an "id" can be sent again`
+}
+
+function optionsOf({ cost, deadline, attempts }: Flags): EnqueueOptions {
+  return { cost, deadlineMs: deadline, attempts }
+}
+
+function describeVerdict(admission: Admission): string {
+  if (admission.accepted) {
+    const { id, position, waitMs, replayed } = admission
+    const when = waitMs <= 0 ? 'departs now' : `departs in ${formatSeconds(waitMs / 1_000)}`
+    return `${paint('green', 'accepted')}  ${id}: number ${position} in the line, ${when}${replayed ? ', as answered before' : ''}`
+  }
+  const { reason, retryAfterMs, waiting, capacity } = admission
+  const again = Number.isFinite(retryAfterMs)
+    ? `come back in ${formatSeconds(retryAfterMs / 1_000)}`
+    : 'it can never fit'
+  return `${paint('red', 'rejected')}  ${reason}: ${formatCount(waiting)} of ${formatCount(capacity)} wait; ${again}`
+}

@@ -1,0 +1,39 @@
+import { type Command, Option } from 'commander'
+import { checkRedisUrl } from '../../workers/redis-url.ts'
+import { formatLimit } from '../core/limit.ts'
+import type { ShaperOptions } from '../shaper/options.ts'
+import { type LimitFlags, readLimits } from './limits-file.ts'
+import { wholeNumber } from './numbers.ts'
+
+/** Flags that say which line many processes share. */
+export interface LineFlags extends LimitFlags {
+  readonly redis?: string
+  readonly name: string
+  readonly shards?: number
+  readonly prefix?: string
+}
+
+/** A line that many processes share, in a Redis. */
+export type SharedLineOptions = ShaperOptions & { readonly connection: string }
+
+export function addLineOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--redis <url>', 'the Redis that keeps the line').env('REDIS_URL'))
+    .addOption(
+      new Option('--name <name>', 'the shaper, as every process calls it')
+        .env('VELVET_ROPE_NAME')
+        .makeOptionMandatory(),
+    )
+    .option('-l, --limit <limit>', "capacity and rate of every key, such as '100, 10/s'")
+    .option('--limits <file>', 'limits by pattern, as JSON: { "<pattern>": "<capacity>, <rate>" }')
+    .option('--shards <n>', 'how many shards the shaper has', wholeNumber(1, 256))
+    .option('--prefix <text>', "what the shaper's names in Redis begin with")
+}
+
+/** @throws InvalidOptionsError, InvalidLimitError or InvalidInputError */
+export async function readLineOptions(flags: LineFlags): Promise<SharedLineOptions> {
+  const connection = checkRedisUrl(flags.redis, '--redis, or REDIS_URL in the environment,')
+  const rules = (await readLimits(flags)).list()
+  const limits = Object.fromEntries(rules.map(({ pattern, limit }) => [pattern, formatLimit(limit)]))
+  return { limits, connection, prefix: flags.prefix, shards: flags.shards }
+}

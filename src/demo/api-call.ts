@@ -1,0 +1,11 @@
+import type { ApiClient } from './api-client.ts'
+
+/** The API answered 429; it keeps count of that itself. */
+export class RefusedError extends Error {}
+
+/** What the handlers of the demo do: one message of the account. */
+export async function callApi(client: ApiClient, key: string): Promise<void> {
+  const status = await client.call(key)
+  if (status === 429) throw new RefusedError(`${key}: answered 429`)
+  if (status !== 202) throw new Error(`${key}: the API answered ${status}`)
+}

@@ -1,0 +1,51 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { startRedis } from '../support/redis-server.ts'
+import { launch } from '../unit/cli/launch.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-cli-demo-'))
+/** A Redis of its own, to see that nothing is left in it. */
+let url: string
+let redis: Redis
+beforeAll(async () => {
+  ;({ url } = await startRedis())
+  redis = new Redis(url)
+  await redis.set('of somebody else', 'stays')
+})
+afterAll(async () => {
+  await redis.quit()
+  rmSync(folder, { recursive: true })
+})
+
+it('the demo on Redis keeps every law, and leaves nothing behind', async () => {
+  const svg = join(folder, 'demo.svg')
+  const { code, stdout, stderr } = await launch(['demo', '--seconds', '9', '--svg', svg, '--redis', url])
+    .ended
+  expect(stderr).toBe('')
+  expect(stdout).toContain('every law kept')
+  // Tests beside this one may hold up a call on its way to the API, who then says so.
+  expect(code).toBe(/^ok: /m.test(stdout) ? 0 : 1)
+  expect(stdout).toMatch(/^Of these, \d came back when they were told to, and got in\.$/m)
+  expect(readFileSync(svg, 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/)
+  expect(await redis.keys('*')).toEqual(['of somebody else'])
+})
+
+it('the demo leaves nothing behind when it is stopped half way', async () => {
+  const demo = launch(['demo', '--svg', join(folder, 'stopped.svg'), '--redis', url])
+  await demo.said('behind the rope')
+  await expect.poll(() => redis.keys('{vr-demo-*')).not.toEqual([])
+  demo.signal('SIGTERM')
+  await demo.ended
+  await expect.poll(() => redis.keys('*'), { timeout: 10_000 }).toEqual(['of somebody else'])
+})
+
+it('the demo says in one line that Redis is not there', async () => {
+  expect(await launch(['demo', '--redis', 'redis://:secret@127.0.0.1:1']).ended).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^velvet-rope: Redis is unavailable[^\n]*\n$/),
+  })
+})

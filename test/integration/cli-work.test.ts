@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { Shaper } from '../../src/index.ts'
+import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
+import { launch } from '../unit/cli/launch.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-cli-work-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** Says what it gets, and waits, fails or goes on as it is told. */
+const handler = join(folder, 'handler.mjs')
+writeFileSync(
+  handler,
+  `import { setTimeout as sleep } from 'node:timers/promises'
+  // As a pool of connections would.
+  setInterval(() => {}, 60_000)
+  export default async ({ id, data }) => {
+    console.log('started ' + id)
+    if (data.fails) throw new Error(data.fails)
+    await sleep(data.takesMs ?? 0)
+    console.log('done ' + id)
+  }`,
+)
+
+/** A line that nobody else has; as its producer sees it, and as flags of the command. */
+function openLine(limit = '20, 50/s') {
+  const prefix = uniquePrefix()
+  const shaper = new Shaper('sms', { limits: { '*': limit }, connection: redisAddress(), prefix })
+  const flags = ['--redis', redisAddress(), '--name', 'sms', '--prefix', prefix, '--limit', limit]
+  return { shaper, work: (...more: string[]) => launch(['work', handler, ...flags, ...more]) }
+}
+
+describe('velvet-rope work', () => {
+  it('runs jobs at the rate, tells of failures, and ends with 0 when it is told to', async () => {
+    const { shaper, work } = openLine()
+    await shaper.enqueue('a', {}, { id: 'first' })
+    await shaper.enqueue('a', { fails: 'no\nluck' }, { id: 'second' })
+    const worker = work()
+    await worker.said('job "second" failed in attempt 1: "no\\nluck"')
+    await worker.said('done first')
+    worker.signal('SIGTERM')
+    const { code, stdout, stderr } = await worker.ended
+    expect(code).toBe(0)
+    expect(stdout).toBe('started first\ndone first\nstarted second\n')
+    expect(stderr).toMatch(/^connected to .*: Redis \d+\.\d+\.\d+, durability (none|everysec|always)$/m)
+    expect(stderr).toMatch(/^SIGTERM: takes no more jobs[\s\S]*^ended\n$/m)
+    await shaper.close()
+  })
+
+  it('lets a handler end that runs, and leaves the rest in the line', async () => {
+    const { shaper, work } = openLine('20, 1/m')
+    await shaper.enqueue('a', { takesMs: 1_000 }, { id: 'long' })
+    await shaper.enqueue('a', {}, { id: 'next' })
+    const worker = work()
+    await worker.said('started long')
+    worker.signal('SIGINT')
+    const { code, stdout } = await worker.ended
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'started long\ndone long\n' })
+    expect(await shaper.job('long')).toMatchObject({ state: 'completed' })
+    expect(await shaper.job('next')).toMatchObject({ state: 'waiting' })
+    await shaper.close()
+  })
+
+  it('ends at once at the second signal', async () => {
+    const { shaper, work } = openLine()
+    await shaper.enqueue('a', { takesMs: 60_000 }, { id: 'long' })
+    const worker = work()
+    await worker.said('started long')
+    worker.signal('SIGTERM')
+    await worker.said('takes no more jobs')
+    worker.signal('SIGTERM')
+    expect(await worker.ended).toMatchObject({ code: 143 })
+    await shaper.close()
+  })
+
+  it('gives up on handlers after --drain', async () => {
+    const { shaper, work } = openLine()
+    await shaper.enqueue('a', { takesMs: 60_000 }, { id: 'long' })
+    const worker = work('--drain', '100')
+    await worker.said('started long')
+    worker.signal('SIGTERM')
+    expect(await worker.ended).toMatchObject({ code: 0, stdout: 'started long\n' })
+    await shaper.close()
+  })
+
+  it('says in one line that Redis is not there', async () => {
+    const flags = ['--redis', 'redis://:secret@127.0.0.1:1', '--name', 'sms', '--limit', '1, 1/s']
+    const { code, stdout, stderr } = await launch(['work', handler, ...flags]).ended
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr.trimEnd().split('\n').at(-1)).toMatch(/^velvet-rope: Redis is unavailable/)
+    expect(stderr).not.toMatch(/secret| {4}at /)
+  })
+})

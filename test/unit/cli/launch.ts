@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process'
+import { onTestFinished } from 'vitest'
+
+export interface Launched {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs the real program in a process of its own, which does not outlive the test. */
+export function launch(args: readonly string[], input = '', env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+    env: { ...process.env, FORCE_COLOR: undefined, REDIS_URL: undefined, ...env },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const written = { stdout: '', stderr: '' }
+  const waiting = new Set<() => void>()
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (chunk: string) => {
+      written[name] += chunk
+      for (const look of waiting) look()
+    })
+  }
+  const ended = new Promise<Launched>((resolve) => {
+    child.on('close', (code) => resolve({ code, ...written }))
+  })
+  child.stdin.end(input)
+  return {
+    ended,
+    signal: (signal: NodeJS.Signals) => child.kill(signal),
+    /** Resolves when it has written `text`; rejects when it ends without. */
+    said: (text: string) =>
+      new Promise<void>((resolve, reject) => {
+        const look = () => {
+          if (written.stdout.includes(text) || written.stderr.includes(text)) resolve()
+        }
+        waiting.add(look)
+        void ended.then(({ code }) =>
+          reject(new Error(`ended with ${code}, without ${text}: ${written.stderr}`)),
+        )
+        look()
+      }),
+  }
+}

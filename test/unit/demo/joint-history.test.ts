@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest'
+import { checkHistory, type HistoryEvent } from '../../../src/core/conformance.ts'
+import { parseLimit } from '../../../src/core/limit.ts'
+import { joinHistories } from '../../../src/demo/shared/joint-history.ts'
+
+const limit = (at: number): HistoryEvent => ({ type: 'limit', at, key: 'a', limit: parseLimit('5, 10/s') })
+const job = { id: 'x', key: 'a', cost: 1 }
+
+it('what several processes saw becomes one history: one limit for each key first, audits last', () => {
+  const audit = {
+    type: 'audit',
+    admitted: 1,
+    waiting: 0,
+    handed: 0,
+    running: 0,
+    retrying: 0,
+    ended: 1,
+  } as const
+  const producer: HistoryEvent[] = [
+    limit(10),
+    { type: 'answer', at: 10, ...job, accepted: true, departsAt: 10 },
+    { ...audit, at: 10 },
+  ]
+  const worker: HistoryEvent[] = [
+    limit(20),
+    { type: 'start', at: 20, ...job, attempt: 1 },
+    { type: 'end', at: 30, id: 'x', outcome: 'completed' },
+  ]
+  for (const histories of [
+    [worker, producer],
+    [producer, worker],
+  ]) {
+    const joint = joinHistories(histories)
+    expect(joint.map(({ type, at }) => [type, at])).toEqual([
+      ['limit', 10],
+      ['answer', 10],
+      ['start', 20],
+      ['end', 30],
+      ['audit', 30],
+    ])
+    expect(checkHistory(joint)).toEqual([])
+  }
+})
+
+it('nothing joined is nothing', () => {
+  expect(joinHistories([[], []])).toEqual([])
+})
