@@ -173,6 +173,8 @@ export type GateAnswer =
   | { readonly kind: 'expired'; readonly job: SharedJob }
   /** It is not this worker's, or not any more. */
   | { readonly kind: 'stale' }
+  /** Something in the store that is not ours stands where the job, its state or its bucket should. */
+  | { readonly kind: 'foreign' }
 
 export interface StartReport extends HandedJob {
   readonly startedAt: number

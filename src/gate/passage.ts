@@ -3,7 +3,7 @@ import type { GateAnswer, SharedJob } from '../backend/shared-backend.ts'
 import { backoffDelay } from '../core/backoff.ts'
 import type { Clock } from '../core/clock.ts'
 import { MILLISECOND, SECOND } from '../core/duration.ts'
-import { toError } from '../core/errors.ts'
+import { ForeignValueError, quote, toError } from '../core/errors.ts'
 import type { BucketQueue } from './bucket-queue.ts'
 import type { HandedOver } from './handed-over.ts'
 import type { Leases } from './leases.ts'
@@ -133,6 +133,7 @@ export class Passage {
     }
     ticket.decide('dropped')
     if (answer.kind === 'expired') this.#ports.onExpired(answer.job)
+    if (answer.kind === 'foreign') this.#ports.onError(foreignValue(ticket.job))
   }
 
   /** Until the slot has come. By then the offset of the clocks may have changed a little, so it looks again. */
@@ -189,4 +190,10 @@ export class Passage {
 function usableWindow({ startAt, latest }: Grant, store: RedisClock): number {
   const tolerated = latest - startAt
   return tolerated - Math.min(store.error, tolerated / 2)
+}
+
+function foreignValue({ id, key }: HandedOver): ForeignValueError {
+  return new ForeignValueError(
+    `job ${quote(id)} of key ${quote(key)} cannot start: the store holds something under our names that is not ours`,
+  )
 }

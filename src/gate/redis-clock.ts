@@ -1,7 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import { MILLISECOND, SECOND } from '../core/duration.ts'
 import { type ClockSample, Offset } from './offset.ts'
-import { RoundTrips } from './round-trips.ts'
 
 export type { ClockSample } from './offset.ts'
 
@@ -30,7 +29,6 @@ export interface RedisClockPorts {
  */
 export class RedisClock {
   readonly #ports: RedisClockPorts
-  readonly #roundTrips = new RoundTrips()
   readonly #waitingForSound = new Set<() => void>()
   #offset: Offset | undefined
   #pingsDue = FIRST_PINGS
@@ -63,11 +61,6 @@ export class RedisClock {
     return this.#offset?.errorAt(this.#ports.clock.now()) ?? Number.POSITIVE_INFINITY
   }
 
-  /** How long before a slot the gate must be asked for it. */
-  get lead(): number {
-    return this.#roundTrips.lead
-  }
-
   now(): number {
     const local = this.#ports.clock.now()
     return local + this.#offsetAt(local)
@@ -91,12 +84,6 @@ export class RedisClock {
     }
     this.#offset.add(sample)
     if (this.#pingsDue > 0) this.#offset.step()
-  }
-
-  /** The same, for a reply of the gate: the lead follows these. */
-  observeGateCall(sample: ClockSample): void {
-    this.observe(sample)
-    this.#roundTrips.add(sample.receivedAt - sample.sentAt)
   }
 
   /** Calls back once it is sound, never at once; calling the answer takes the wish back. */

@@ -103,7 +103,7 @@ export class ShardCalls {
     const sentAt = clock.now()
     const { now, answers } = await backend.gate(shard, requests)
     const receivedAt = clock.now()
-    store.observeGateCall({ sentAt, receivedAt, storeTime: now })
+    store.observe({ sentAt, receivedAt, storeTime: now })
     return answers.map((answer) => ({ answer, sentAt, receivedAt }))
   }
 

@@ -171,6 +171,7 @@ function gateAnswer(id: string, answer: replies.GateAnswerReply, at: number): Ga
       return { kind: 'expired', job: { id, key: answer[1], cost: answer[2], attempt: answer[3], at } }
     case 'returned':
     case 'stale':
+    case 'foreign':
       return { kind: answer[0] }
     default:
       throw new ForeignValueError('Redis answered what no gate of ours does')

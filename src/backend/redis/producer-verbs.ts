@@ -72,9 +72,17 @@ export class ProducerVerbs {
   ): Promise<Holding> {
     const operation = randomBytes(12).toString('base64url')
     for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const values = [operation, verb, key, duration, this.#rules.version, ...ruleValues(this.#ruleOf(key))]
+      const values = [
+        operation,
+        verb,
+        key,
+        duration,
+        this.#rules.version,
+        ...ruleValues(this.#rules.book.find(key)),
+      ]
       const reply = parseReply(holdReply, await this.#store.write('hold', shard, values, now))
       if (reply[0] === 'ok') return { at: reply[1], until: reply[2], departsAt: reply[3] }
+      if (reply[0] === 'no-limit') throw new NoLimitError(key)
       if (reply[0] === 'old-book') await this.#rules.settle(shard, reply[1])
     }
     throw unsettled()
@@ -96,6 +104,7 @@ export class ProducerVerbs {
         )
       }
       if (reply[0] === 'conflict') throw new IdConflictError(reply[1])
+      if (reply[0] === 'no-limit') throw new NoLimitError(reply[1])
       if (reply[0] === 'old-book') await this.#rules.settle(shard, reply[1])
     }
     throw unsettled()
@@ -103,10 +112,9 @@ export class ProducerVerbs {
 
   #valuesOf({ id, key, cost, deadline, settings, data }: NamedRequest): (string | number)[] {
     const until = deadline === Number.POSITIVE_INFINITY ? 'inf' : deadline
-    return [id, key, cost, until, encodeSettings(settings), data, ...ruleValues(this.#ruleOf(key))]
+    return [id, key, cost, until, encodeSettings(settings), data, ...ruleValues(this.#rules.book.find(key))]
   }
 
-  /** A bucket that exists keeps its limit where no rule governs it any more, but nobody new comes in. */
   #ruleOf(key: string): Rule {
     const rule = this.#rules.book.find(key)
     if (rule === undefined) throw new NoLimitError(key)

@@ -10,6 +10,7 @@ import { FullMemory } from './full-memory.ts'
 import { shardTag } from './keys.ts'
 import { LineVerbs } from './line-verbs.ts'
 import { ProducerVerbs } from './producer-verbs.ts'
+import { pageReply, parseReply } from './replies.ts'
 import { shardOf } from './shard-of.ts'
 import { SharedRules } from './shared-rules.ts'
 import { Store } from './store.ts'
@@ -188,7 +189,11 @@ export class RedisBackend implements shared.SharedBackend {
   }
 
   async quarantine(shard: number, now?: number): Promise<void> {
-    await this.#store.run('quarantine', shard, [now ?? ''])
+    let cursor = '0'
+    do {
+      const reply = await this.#store.run('quarantine', shard, [now ?? '', cursor])
+      cursor = parseReply(pageReply, reply)[1]
+    } while (cursor !== '0')
   }
 
   time(shard: number): Promise<number> {

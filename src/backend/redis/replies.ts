@@ -14,6 +14,7 @@ const rejectReason = z.enum(['full', 'deadline', 'paused', 'too-costly'])
 const refusedCall = [
   z.tuple([z.literal('old-book'), number]),
   z.tuple([z.literal('conflict'), z.string()]),
+  z.tuple([z.literal('no-limit'), z.string()]),
 ] as const
 
 const yes = z.tuple([z.literal('yes'), number, number, number, flag])
@@ -29,7 +30,11 @@ export const cancelReply = z.union([
   z.tuple([z.literal('ok'), number, z.string(), number, number]),
   z.tuple([z.literal('none')]),
 ])
-export const holdReply = z.union([z.tuple([z.literal('ok'), number, number, number]), refusedCall[0]])
+export const holdReply = z.union([
+  z.tuple([z.literal('ok'), number, number, number]),
+  refusedCall[0],
+  z.tuple([z.literal('no-limit')]),
+])
 export const bookReply = z.union([z.tuple([z.literal('ok'), number, number]), refusedCall[0]])
 export const retimeReply = z.union([z.tuple([z.literal('ok'), number]), refusedCall[0]])
 
@@ -59,6 +64,7 @@ const gateAnswer = z.union([
   z.tuple([z.literal('returned')]),
   z.tuple([z.literal('expired'), z.string(), number, number]),
   z.tuple([z.literal('stale')]),
+  z.tuple([z.literal('foreign')]),
 ])
 export type GateAnswerReply = z.output<typeof gateAnswer>
 export const gateReply = z.tuple([number, number], gateAnswer)
@@ -87,6 +93,7 @@ const bucket = z.tuple([
 export type BucketReply = z.output<typeof bucket>
 export const inspectReply = z.union([z.tuple([number]), z.tuple([number, bucket])])
 export const listReply = z.tuple([number, text], bucket)
+export const pageReply = z.tuple([number, text])
 export const auditReply = z.tuple([text, number, number, number, number, number, number])
 export const jobReply = z.union([
   z.tuple([]),

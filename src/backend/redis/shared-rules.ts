@@ -25,7 +25,7 @@ const MOST_RETIMED = 200
  */
 export class SharedRules {
   readonly #store: Store
-  readonly #code: Record<string, string>
+  readonly #code: StoredBook['base']
   #stored: StoredBook | undefined
   #book: RuleBook
 
@@ -78,7 +78,7 @@ export class SharedRules {
       existed = compile(book)
         .list()
         .some((rule) => rule.pattern === pattern)
-      return existed ? change(book, pattern, null) : undefined
+      return existed ? change(book, pattern, undefined) : undefined
     }, now)
     return { at, existed }
   }
@@ -148,7 +148,9 @@ export class SharedRules {
   }
 }
 
-/** What a verb passes along about a rule. */
-export function ruleValues({ pattern, limit }: Rule): (string | number)[] {
+/** What a verb passes along about the rule of a key; nothing where no rule governs it. */
+export function ruleValues(rule: Rule | undefined): (string | number)[] {
+  if (rule === undefined) return ['', 0, 0, 0, '']
+  const { pattern, limit } = rule
   return [pattern, limit.capacity, limit.interval, limit.tolerance, formatLimit(limit)]
 }

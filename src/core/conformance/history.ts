@@ -15,6 +15,7 @@ export type HistoryEvent =
   | FreezeEvent
   | PauseEvent
   | FaultEvent
+  | CrashEvent
   | AuditEvent
 
 /** From here on `limit` governs the key. The first event of a key must be one of these. */
@@ -86,6 +87,16 @@ export interface FaultEvent {
   readonly id: string
 }
 
+/**
+ * A process died, or stood still for longer than its leases. Which jobs it held that had not started is not known
+ * from outside: of each key at most the first `handed` in line. They keep their one start, and lose their place.
+ */
+export interface CrashEvent {
+  readonly type: 'crash'
+  readonly at: number
+  readonly handed: number
+}
+
 /** A recount of the jobs by state, at one moment. */
 export interface AuditEvent extends Audit {
   readonly type: 'audit'
@@ -115,6 +126,12 @@ export interface Breach {
 }
 
 export interface CheckOptions {
+  /**
+   * Microseconds that news takes from one process to the others; 0 where one process does everything. The store
+   * hears of a start or a return up to that much later, and a worker that was promised a slot hears of a freeze or
+   * a pause up to that much later.
+   */
+  readonly lag?: number
   /** Microseconds for which a limit that was replaced may still be used; 0 where one process does everything. */
   readonly settle?: number
   /** Handlers that may run at once, if bounded: while all are taken, L3 asks for nothing. */

@@ -1,6 +1,5 @@
-import type { Limit } from '../limit.ts'
-import { Gcra, mostLenient } from './gcra.ts'
-import type { AnswerEvent, EndEvent, HistoryEvent, ReturnEvent, StartEvent } from './history.ts'
+import type { AnswerEvent, CrashEvent, EndEvent, HistoryEvent, ReturnEvent, StartEvent } from './history.ts'
+import { KeyRecord } from './key-record.ts'
 
 /**
  * - waiting: accepted and not started yet; a start or an end leaves it
@@ -30,45 +29,8 @@ export interface JobRecord {
   readySince: number
   /** Its first start, and the place of that start among all events. */
   firstStart: { readonly at: number; readonly place: number } | undefined
-  /** A fault hit it before its first start. */
+  /** A fault or a crash hit it before its first start. */
   hitInLine: boolean
-}
-
-/** What the history says of a key so far. */
-export class KeyRecord {
-  /** Cost units that wait: those that never started, and those that returned. */
-  waiting = 0
-  /** Of these, the units that returned. */
-  returned = 0
-  /** Cost units that a fault hit: they may wait again or not. */
-  interrupted = 0
-  frozenUntil = Number.NEGATIVE_INFINITY
-  pausedAt: number | undefined
-  readonly spacing = new Gcra()
-  #limits: { readonly limit: Limit; readonly until: number }[] = []
-
-  /** The limits that may govern a verdict or a start at `at`, the newest first; none before the first was set. */
-  limitsAt(at: number): Limit[] {
-    if (this.#limits.length > 1) this.#limits = this.#limits.filter(({ until }) => at < until)
-    return this.#limits.map(({ limit }) => limit)
-  }
-
-  replaceLimit(limit: Limit, at: number, settle: number): void {
-    const older = this.#limits.map((known) => ({ ...known, until: Math.min(known.until, at + settle) }))
-    this.#limits = [{ limit, until: Number.POSITIVE_INFINITY }, ...older]
-  }
-
-  /** An idle bucket leaves nothing behind once its next departure has passed, so nobody can count from its last. */
-  forgetIfIdle(at: number): void {
-    if (this.waiting > 0 || this.frozenUntil > at || this.pausedAt !== undefined) return
-    const limit = mostLenient(this.spacing, this.limitsAt(at))
-    if (limit === undefined || this.spacing.due(limit) - limit.tolerance <= at) this.spacing.forget()
-  }
-
-  /** A shorter freeze never shortens a longer one. */
-  freeze(until: number): void {
-    this.frozenUntil = Math.max(this.frozenUntil, until)
-  }
 }
 
 /** Follows a history, event by event, so that each law can be judged from what was known at that moment. */
@@ -87,16 +49,22 @@ export class Ledger {
   readonly #keys = new Map<string, KeyRecord>()
   readonly #jobs = new Map<string, JobRecord>()
   readonly #settle: number
+  readonly #lag: number
   #events = 0
 
-  constructor(settle: number) {
+  constructor(settle: number, lag: number) {
     this.#settle = settle
+    this.#lag = lag
+  }
+
+  get keys(): Iterable<KeyRecord> {
+    return this.#keys.values()
   }
 
   key(name: string): KeyRecord {
     let key = this.#keys.get(name)
     if (key === undefined) {
-      key = new KeyRecord()
+      key = new KeyRecord(this.#lag)
       this.#keys.set(name, key)
     }
     return key
@@ -129,8 +97,11 @@ export class Ledger {
       case 'fault':
         this.#fault(event.id)
         break
+      case 'crash':
+        this.#crash(event)
+        break
       case 'freeze':
-        this.key(event.key).freeze(event.until)
+        this.key(event.key).freeze(event)
         break
       case 'pause':
         this.key(event.key).pausedAt ??= event.at
@@ -163,6 +134,7 @@ export class Ledger {
     job.firstStart ??= { at: event.at, place: this.#events }
     job.attempt = event.attempt
     job.starts += 1
+    this.#tell(job, event.at)
     this.#move(job, 'running')
   }
 
@@ -177,25 +149,51 @@ export class Ledger {
       job.startsAllowed += 1
     }
     job.readySince = Math.max(event.at, event.readyAt)
+    this.#tell(job, event.at)
     this.#move(job, 'returned')
   }
 
   #end(event: EndEvent): void {
     const job = this.#jobs.get(event.id)
-    if (job !== undefined && job.state !== 'rejected') this.#move(job, 'ended')
+    if (job === undefined || job.state === 'rejected') return
+    // Who ends in the line is ended by the store, which has no news to wait for.
+    if (isRunning(job)) this.#tell(job, event.at)
+    this.#move(job, 'ended')
   }
 
   #fault(id: string): void {
     const job = this.#jobs.get(id)
     if (job === undefined || !isLive(job)) return
     job.startsAllowed += 1
+    if (job.state === 'waiting') this.#hitInLine(job)
     job.readySince = Number.POSITIVE_INFINITY
-    if (job.firstStart === undefined) job.hitInLine = true
     if (job.state === 'running') this.#move(job, 'interrupted')
+  }
+
+  #crash({ handed }: CrashEvent): void {
+    const passed = new Map<string, number>()
+    for (const job of this.accepted) {
+      const ahead = passed.get(job.key) ?? 0
+      if (!inLine(job) || ahead >= handed) continue
+      passed.set(job.key, ahead + 1)
+      if (job.state === 'waiting') this.#hitInLine(job)
+      job.readySince = Number.POSITIVE_INFINITY
+    }
+  }
+
+  #hitInLine(job: JobRecord): void {
+    if (!job.hitInLine) this.key(job.key).hit += 1
+    job.hitInLine = true
+  }
+
+  /** Before it moves: the store hears of it later. */
+  #tell(job: JobRecord, at: number): void {
+    if (job.accepted) this.key(job.key).news.add(job, at)
   }
 
   #move(job: JobRecord, state: JobState): void {
     this.#count(job, -1)
+    if (job.state === 'waiting' && job.hitInLine) this.key(job.key).hit -= 1
     job.state = state
     this.#count(job, 1)
   }

@@ -4,8 +4,8 @@ import { isLive, type JobRecord } from './ledger.ts'
 
 /**
  * L4: jobs of a key start for the first time in the order of their admission: by `seq` where all have one, else in
- * the order of the answers. Jobs that ended in the line are left out, and jobs that a fault hit in the line: those
- * behind one of them wait for its lease, not for ever. One breach for each job that overtook.
+ * the order of the answers. Jobs that ended in the line are left out, and jobs that a fault or a crash hit in the line:
+ * those behind one of them wait for its lease, not for ever. One breach for each job that overtook.
  */
 export const order: Law = (ledger, _options, report) => ({
   see() {},

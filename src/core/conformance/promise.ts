@@ -27,20 +27,24 @@ interface Promises {
  * That time is not predicted here but read off the line that really departed: from the time the next start was due
  * at the refusal, one `interval x cost` for each start until the one that made room. So a late handler changes
  * nothing: it makes no liar of the one who promised. Whatever else moves the line (an acceptance, a return, a cancel,
- * an expiry, a freeze, a pause, a fault, a change of limit) takes back what was promised before it, unjudged; so
+ * an expiry, a freeze, a pause, a fault, a crash, a change of limit) takes back what was promised before it, unjudged; so
  * does a job that waits to be tried again, since nobody outside knows its place. The grid of slots lies up to the
  * tolerance before the starts, and so may the promise, which is told in whole milliseconds. Where the head that makes room is due already and still
- * waits, no handler is free, and nobody can tell when one will be: that promise is a guess, and not judged.
+ * waits, no handler is free, and nobody can tell when one will be: that promise is a guess, and not judged. So is
+ * one while a job that a fault or a crash hit stands in the line. Whoever promises may not have heard of the starts
+ * within the last `lag`, so the promise may be later by as much, never earlier.
  */
-export const promise: Law = (ledger, _options, report) => new PromiseCheck(ledger, report)
+export const promise: Law = (ledger, options, report) => new PromiseCheck(ledger, options.lag ?? 0, report)
 
 class PromiseCheck implements LawCheck {
   readonly #ledger: Ledger
+  readonly #lag: number
   readonly #report: Report
   readonly #promises = new Map<string, Promises>()
 
-  constructor(ledger: Ledger, report: Report) {
+  constructor(ledger: Ledger, lag: number, report: Report) {
     this.#ledger = ledger
+    this.#lag = lag
     this.#report = report
   }
 
@@ -53,9 +57,11 @@ class PromiseCheck implements LawCheck {
   #refuse(refusal: Refusal): void {
     const key = this.#ledger.key(refusal.key)
     const [limit, ...settling] = key.limitsAt(refusal.at)
-    const isStill = key.returned === 0 && key.interrupted === 0 && key.pausedAt === undefined
-    const isClear = isStill && settling.length === 0 && !key.spacing.isForgotten
+    const isSure = key.returned === 0 && key.interrupted === 0 && key.hit === 0
+    const isClear = isSure && key.pausedAt === undefined && settling.length === 0 && !key.spacing.isForgotten
     if (refusal.reason !== 'full' || limit === undefined || !isClear) return
+    // There is room, of which the store has not heard: how long that takes, nobody can promise.
+    if (key.waiting + refusal.cost <= limit.capacity) return
     let promises = this.#promises.get(refusal.key)
     if (promises === undefined) {
       promises = { elapsed: 0, byCost: new Map() }
@@ -90,7 +96,7 @@ class PromiseCheck implements LawCheck {
   #judge(refusal: Refusal, expected: number, allowed: number): void {
     const late = refusal.retryAt - expected
     const isGuess = expected - allowed <= refusal.at
-    if (isGuess || (late >= -allowed && late <= allowed + MILLISECOND)) return
+    if (isGuess || (late >= -allowed && late <= allowed + this.#lag + MILLISECOND)) return
     const wrong = late > 0 ? 'later than needed' : 'earlier than there can be room'
     this.#report({
       law: 'L1',
@@ -105,6 +111,7 @@ class PromiseCheck implements LawCheck {
 
   #forget(event: Exclude<HistoryEvent, StartEvent>): void {
     if (event.type === 'audit') return
+    if (event.type === 'crash') return void this.#promises.clear()
     // Those who end while they run have left the line already.
     if (event.type === 'end' && (event.outcome === 'completed' || event.outcome === 'failed')) return
     const key = 'key' in event ? event.key : this.#ledger.job(event.id)?.key

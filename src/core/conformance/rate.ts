@@ -1,6 +1,6 @@
 import { quote } from '../errors.ts'
 import { ROUNDING } from './gcra.ts'
-import type { HistoryEvent, StartEvent } from './history.ts'
+import type { CheckOptions, HistoryEvent, StartEvent } from './history.ts'
 import { instant, type Law, type LawCheck, type Report } from './law.ts'
 import { isRunning, type Ledger } from './ledger.ts'
 
@@ -17,12 +17,12 @@ interface Stretch {
 /**
  * L3: while a key has work and a handler is free, departures keep the configured rate. A stretch goes on as long as
  * the next job to start waited already when its slot came, a handler was free from then on, and nothing stopped
- * the key (freeze, pause, change of limit). Each stretch of `shortestStretch` departures or more must reach `minUtilisation`.
+ * the key (freeze, pause, change of limit, crash). It takes up to `lag` until a job that waits, or a handler that is
+ * free, is known where it is needed. Each stretch of `shortestStretch` departures or more must reach `minUtilisation`.
  */
 export const rate: Law = (ledger, options, report) => {
-  const { minUtilisation, shortestStretch = 20, concurrency = Number.POSITIVE_INFINITY } = options
-  if (minUtilisation === undefined) return { see() {} }
-  return new RateCheck(ledger, minUtilisation, shortestStretch, concurrency, report)
+  const { minUtilisation } = options
+  return minUtilisation === undefined ? { see() {} } : new RateCheck(ledger, minUtilisation, options, report)
 }
 
 class RateCheck implements LawCheck {
@@ -30,16 +30,18 @@ class RateCheck implements LawCheck {
   readonly #minUtilisation: number
   readonly #shortest: number
   readonly #concurrency: number
+  readonly #lag: number
   readonly #report: Report
   readonly #stretches = new Map<string, Stretch>()
   /** The last time at which every handler was taken. */
   #takenUntil = Number.NEGATIVE_INFINITY
 
-  constructor(ledger: Ledger, minUtilisation: number, shortest: number, concurrency: number, report: Report) {
+  constructor(ledger: Ledger, minUtilisation: number, options: CheckOptions, report: Report) {
     this.#ledger = ledger
     this.#minUtilisation = minUtilisation
-    this.#shortest = shortest
-    this.#concurrency = concurrency
+    this.#shortest = options.shortestStretch ?? 20
+    this.#concurrency = options.concurrency ?? Number.POSITIVE_INFINITY
+    this.#lag = options.lag ?? 0
     this.#report = report
   }
 
@@ -50,6 +52,9 @@ class RateCheck implements LawCheck {
       case 'pause':
       case 'resume':
         this.#close(event.key)
+        break
+      case 'crash':
+        this.finish()
         break
       case 'return':
       case 'end':
@@ -85,7 +90,8 @@ class RateCheck implements LawCheck {
 
   #couldStartAt(slot: number, id: string): boolean {
     const readySince = this.#ledger.job(id)?.readySince ?? Number.POSITIVE_INFINITY
-    return readySince <= slot + ROUNDING && this.#takenUntil <= slot + ROUNDING && !this.#allTaken()
+    const known = slot - this.#lag + ROUNDING
+    return readySince <= known && this.#takenUntil <= known && !this.#allTaken()
   }
 
   #allTaken(): boolean {

@@ -1,12 +1,13 @@
 import { quote } from '../errors.ts'
 import { mostLenient, ROUNDING } from './gcra.ts'
 import type { StartEvent } from './history.ts'
+import type { KeyRecord } from './key-record.ts'
 import { instant, type Law, type Report, span } from './law.ts'
-import type { KeyRecord } from './ledger.ts'
 
 /**
  * L2: starts of a key conform to GCRA (see gcra.ts) under a limit that is in force, and none happens while the key is
- * frozen or paused, or before it has a limit.
+ * frozen or paused, or before it has a limit. A worker that was promised a slot hears of a freeze or a pause up to
+ * `lag` later, and is forgiven until then.
  */
 export const spacing: Law = (ledger, _options, report) => ({
   see(event) {
@@ -18,14 +19,16 @@ export const spacing: Law = (ledger, _options, report) => ({
 })
 
 function judgeStandstill(start: StartEvent, key: KeyRecord, report: Report): void {
-  const early = key.frozenUntil - start.at
+  const frozenUntil = key.knownFreezeAt(start.at)
+  const early = frozenUntil - start.at
   if (early > ROUNDING) {
-    const until = instant(key.frozenUntil)
+    const until = instant(frozenUntil)
     report(breach(start, `while the key was frozen, expected ${until} or later, ${span(early)} later`))
   }
-  if (key.pausedAt !== undefined) {
+  const pausedAt = key.knownPauseAt(start.at)
+  if (pausedAt !== undefined) {
     report(
-      breach(start, `while the key was paused since ${instant(key.pausedAt)}, expected none before a resume`),
+      breach(start, `while the key was paused since ${instant(pausedAt)}, expected none before a resume`),
     )
   }
 }

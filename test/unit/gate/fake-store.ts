@@ -54,6 +54,8 @@ export class FakeStore implements Pick<SharedBackend, 'gate' | 'start' | 'finish
   drift = 0
   /** How long the next call takes there and back. */
   trip: () => readonly [there: number, back: number] = () => [500, 500]
+  /** Who is not the first is told to ask again after so long. */
+  askAgainAfter = 5_000
   isDown = false
   /** The store runs the verb, and nobody hears of it. */
   losesReplies = false
@@ -142,8 +144,11 @@ export class FakeStore implements Pick<SharedBackend, 'gate' | 'start' | 'finish
   async #call<Answer>(name: string, run: () => Answer): Promise<Answer> {
     this.calls.push(name)
     const [there, back] = this.trip()
-    await this.clock.sleep(this.isDown ? TIMEOUT : there)
-    if (this.isDown) throw new BackendUnavailableError('the store is away')
+    if (this.isDown) {
+      await this.clock.sleep(TIMEOUT)
+      throw new BackendUnavailableError('the store is away')
+    }
+    await this.clock.sleep(there)
     const answer = run()
     if (this.losesReplies) {
       await this.clock.sleep(TIMEOUT)
@@ -165,7 +170,8 @@ export class FakeStore implements Pick<SharedBackend, 'gate' | 'start' | 'finish
     if (job === undefined || (job.state !== 'handed' && !isGranted)) return { kind: 'stale' }
     const bucket = this.buckets.get(job.key)!
     const now = this.now()
-    if (bucket.handed[0] !== id || (bucket.granted ?? id) !== id) return { kind: 'wait', until: now + 5_000 }
+    if (bucket.handed[0] !== id || (bucket.granted ?? id) !== id)
+      return { kind: 'wait', until: now + this.askAgainAfter }
     if (this.expiring.has(id)) {
       this.#leave(job, id)
       job.state = 'ended'

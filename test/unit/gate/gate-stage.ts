@@ -53,6 +53,8 @@ export class GateStage {
   readonly expired: string[] = []
   readonly errors: Error[] = []
   readonly jumps: number[] = []
+  /** Whether the store can make its buckets wait after a jump. */
+  canQuarantine = true
   /** Jobs whose data make no sense. */
   readonly unreadable = new Set<string>()
   /** How long a handler runs. */
@@ -101,7 +103,10 @@ export class GateStage {
     const redisClock = new RedisClock({
       clock,
       ping: () => store.time(),
-      onJump: async (by) => void this.jumps.push(by),
+      onJump: async (by) => {
+        if (!this.canQuarantine) throw new Error('not now')
+        this.jumps.push(by)
+      },
     })
     const leases = new Leases({
       backend: store,

@@ -46,6 +46,8 @@ describe('one bucket', () => {
 
   test('those that come in another order than they were handed over start in that order', async () => {
     const stage = await new GateStage().open()
+    // Nobody waits for his time to ask again when it may be his turn.
+    stage.store.askAgainAfter = 700_000
     const [first, second, third] = stage.store.hand('a', 3)
     stage.take([third!, second!, first!])
     await stage.pass(1_000)
@@ -66,10 +68,13 @@ describe('one bucket', () => {
 
   test('what is delivered twice is held once', async () => {
     const stage = await new GateStage().open()
+    stage.runs = 500_000
     const [job] = stage.store.hand('a')
     const done = stage.take([job!, job!])
     await stage.pass(100)
-    expect([stage.ids(), done]).toEqual([['a1'], ['a1', 'a1']])
+    expect([stage.ids(), done, calls(stage, 'gate').length]).toEqual([['a1'], [], 1])
+    await stage.pass(500)
+    expect(done).toEqual(['a1', 'a1'])
     const late = stage.take([job!])
     await stage.pass(100)
     expect([stage.ids(), late]).toEqual([['a1'], ['a1']])
@@ -150,6 +155,22 @@ describe('handlers', () => {
     await stage.pass(100)
     expect(stage.gates[0]!.missedSlots).toBe(0)
     expect(stage.ids().at(-1)).toBe('slow2')
+    expectEmpty(stage)
+  })
+
+  test('one who is far from his new slot puts his permit back until then', async () => {
+    const stage = await new GateStage().open(1, 1)
+    stage.runs = 60_000
+    stage.take(stage.store.hand('a'))
+    stage.take(stage.store.hand('b'))
+    await stage.pass(30)
+    expect(stage.ids()).toEqual(['a1'])
+    stage.store.bucket('b').frozenUntil = stage.store.now() + 250_000
+    stage.take(stage.store.hand('c'))
+    await stage.pass(200)
+    expect(stage.ids()).toEqual(['a1', 'c1'])
+    await stage.pass(200)
+    expect(stage.ids()).toEqual(['a1', 'c1', 'b1'])
     expectEmpty(stage)
   })
 
@@ -257,6 +278,23 @@ describe("a store's clock that jumps", () => {
     expect(stage.ids().sort()).toEqual(['a1', 'a2', 'b1'])
     expectEmpty(stage)
   })
+})
+
+test("while the store's buckets were not made to wait after a jump nobody starts", async () => {
+  const stage = await new GateStage().open()
+  stage.canQuarantine = false
+  stage.take(stage.store.hand('a', 2))
+  await stage.pass(50)
+  stage.store.offset += 300_000
+  stage.take(stage.store.hand('b', 1))
+  await stage.pass(1_000)
+  const asked = calls(stage, 'gate').length
+  await stage.pass(5_000)
+  expect([stage.ids(), calls(stage, 'gate').length]).toEqual([['a1'], asked])
+  stage.canQuarantine = true
+  await stage.pass(500)
+  expect(stage.ids().sort()).toEqual(['a1', 'a2', 'b1'])
+  expectEmpty(stage)
 })
 
 describe('close', () => {

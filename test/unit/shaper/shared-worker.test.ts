@@ -61,6 +61,20 @@ describe('a handler', () => {
     await stage.close()
   })
 
+  test('makes room for the next when it has ended', async () => {
+    const running: number[] = []
+    const stage: SharedWorkerStage = new SharedWorkerStage(async () => {
+      running.push(stage.worker.running)
+      await stage.clock.sleep(50_000)
+    }, 1)
+    await stage.open()
+    for (const key of ['a', 'b', 'c']) stage.deliver(stage.store.hand(key))
+    await stage.pass(300)
+    expect(running).toEqual([1, 1, 1])
+    expect(stage.names('completed')).toHaveLength(3)
+    await stage.close()
+  })
+
   test('that fails is tried again while attempts are left, by the delay of its backoff', async () => {
     const stage = await new SharedWorkerStage(() => {
       throw new Error('as planned')
@@ -224,7 +238,7 @@ describe('a lease', () => {
     await stage.open()
     stage.deliver(stage.store.hand('a', 1))
     // The grant is on its way back.
-    await stage.pass(1)
+    await stage.pass(0.7)
     stage.store.isDown = true
     await stage.pass(900)
     expect(stage.names('departed')).toEqual(['a1'])
@@ -233,6 +247,32 @@ describe('a lease', () => {
     expect(stage.store.finished.map(([, { startedAt }]) => typeof startedAt)).toEqual(['number'])
     expect(stage.names('completed')).toEqual(['a1'])
     await stage.close()
+  })
+
+  test('the start of a handler that ended at once is told again with its end, until the store has heard it', async () => {
+    const stage = await new SharedWorkerStage(async () => undefined).open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(0.7)
+    stage.store.isDown = true
+    await stage.pass(1_400)
+    expect(stage.names('departed')).toEqual(['a1'])
+    stage.store.isDown = false
+    await stage.pass(3_000)
+    expect(stage.names('completed')).toEqual(['a1'])
+    await stage.close()
+  })
+
+  test('that could not be renewed is renewed again soon', async () => {
+    const { stage } = lasting(LEASE_MS)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(100)
+    stage.store.isDown = true
+    await stage.pass(LEASE_MS / 3 + 1_500)
+    stage.store.isDown = false
+    await stage.pass(LEASE_MS / 10)
+    expect(renewals(stage)).toHaveLength(2)
+    await stage.close(2 * LEASE_MS)
   })
 
   test('that was lost before the start was reported aborts the handler at once', async () => {

@@ -6,7 +6,8 @@
 -- ARGV     now | '', not-after | '', version of the caller's rule book, keepFinished, number of jobs (1 to 200), then
 --          for each: id, key, cost, deadline (a duration | 'inf'), settings, data, pattern, capacity, interval,
 --          tolerance, limit
--- Answers  { 'old-book', version } | { 'late' } | { 'conflict', id }: nothing was changed
+-- Answers  { 'old-book', version } | { 'late' } | { 'conflict', id } | { 'no-limit', key }: nothing was
+--          changed
 --          { 'ok', now, { 'yes', position, departsAt, admittedAt, isReplay } | { 'no', reason, retryAt, waiting, capacity }, ... }
 
 local now = read_now(ARGV[1])
@@ -31,7 +32,9 @@ for index = 1, count do
   else
     by_id[id] = request
   end
-  if not buckets[key] then
+  -- A bucket that no rule governs any more keeps its limit for those who wait, but nobody new comes in.
+  if not known and ARGV[at + 6] == '' then return { 'no-limit', key } end
+  if not known and not buckets[key] then
     local bucket = read_bucket(key) or new_bucket(key, nil, read_rule(at + 6, book))
     if bucket.n then read_line(bucket)
     else bucket.inLine, bucket.inHanded, bucket.inRetry, bucket.inBack = 0, 0, 0, 0 end

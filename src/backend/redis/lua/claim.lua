@@ -30,9 +30,10 @@ guard_run(meta, now)
 
 local handed = {}
 for _, key in ipairs(redis.call('ZRANGEBYSCORE', K.due, '-inf', now + look_ahead, 'LIMIT', 0, most)) do
-  local bucket = read_bucket(key)
-  if not bucket then redis.call('ZREM', K.due, key)
-  else
+  -- One that cannot be read must not hold up the others; whoever asks for it is told.
+  local is_readable, bucket = pcall(read_bucket, key)
+  if is_readable and not bucket then redis.call('ZREM', K.due, key) end
+  if is_readable and bucket then
     read_line(bucket)
     local window = math.max(1, math.ceil(look_ahead / bucket.interval))
     local due = due_of(bucket)

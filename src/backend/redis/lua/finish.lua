@@ -34,10 +34,8 @@ end
 local function finish(at)
   local id, epoch, started_at, outcome = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
   local said, delay = ARGV[at + 5] == '1' and ARGV[at + 4], ARGV[at + 6]
-  local job, state = read_job(id), read_state(id)
-  local bucket = job and read_bucket(job.key)
+  local job, state, bucket = read_all(id)
   if not bucket or state.epoch ~= epoch then return '0' end
-  read_line(bucket)
   if outcome == 'back' then
     if state.state ~= 'handed' and state.state ~= 'granted' then return '0' end
     if state.state == 'granted' then unreserve(bucket) end

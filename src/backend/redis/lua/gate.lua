@@ -7,7 +7,7 @@
 -- ARGV     now | '', keepFinished, number of requests, then for each: id, epoch, worker, lead, lease, missed slot | ''
 -- Answers  { now, version of the rule book, answer, ... }, where an answer is
 --          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence }
---          | { 'wait', until } | { 'returned' } | { 'expired', key, cost, attempt } | { 'stale' }
+--          | { 'wait', until } | { 'returned' } | { 'expired', key, cost, attempt } | { 'stale' } | { 'foreign' }
 
 -- Who is later than that asks again: the bucket may have been frozen meanwhile.
 local LATEST_START = 250000
@@ -29,11 +29,10 @@ end
 local function answer(at)
   local id, epoch, worker = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2]
   local lead, lease, missed = number(ARGV[at + 3]), number(ARGV[at + 4]), ARGV[at + 5]
-  local job, state = read_job(id), read_state(id)
-  local bucket = job and read_bucket(job.key)
+  local job, state, bucket, is_foreign = read_all(id)
+  if not bucket then return { is_foreign and 'foreign' or 'stale' } end
   local is_mine = state.state == 'handed' or (state.state == 'granted' and state.worker == worker)
-  if not bucket or state.epoch ~= epoch or not is_mine then return { 'stale' } end
-  read_line(bucket)
+  if state.epoch ~= epoch or not is_mine then return { 'stale' } end
   if parse_member(redis.call('LINDEX', K.handed .. bucket.n, 0) or '') ~= id then
     -- Whoever waits is alive: nobody else shall have it.
     redis.call('ZADD', K.leases, now + lease, id)

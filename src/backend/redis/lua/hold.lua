@@ -6,7 +6,7 @@
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', operation, verb (freeze | pause | resume), key, duration | '', version of the
 --          caller's rule book, pattern, capacity, interval, tolerance, limit
--- Answers  { 'old-book', version } | { 'late' } | { 'ok', at, frozen until, slot of one who departs still | '0' }
+-- Answers  { 'old-book', version } | { 'late' } | { 'no-limit' } | { 'ok', at, frozen until, slot of one who departs still | '0' }
 
 local REMEMBERED_MS = 10000
 
@@ -21,6 +21,7 @@ local book = number(ARGV[7])
 if book ~= meta.book then return { 'old-book', text(meta.book) } end
 local bucket = read_bucket(key)
 if not bucket and verb == 'resume' then return { 'ok', text(now), '0', '0' } end
+if not bucket and ARGV[8] == '' then return { 'no-limit' } end
 if not bucket then bucket = new_bucket(key, redis.call('HINCRBY', K.meta, 'numbers', 1), read_rule(8, book)) end
 read_line(bucket)
 local from = -INF

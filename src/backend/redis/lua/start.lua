@@ -12,11 +12,9 @@ local answers = {}
 for index = 1, number(ARGV[2]) do
   local at = 3 + (index - 1) * 3
   local id, epoch, started_at = ARGV[at], number(ARGV[at + 1]), number(ARGV[at + 2])
-  local job, state = read_job(id), read_state(id)
-  local bucket = job and read_bucket(job.key)
-  local is_mine = bucket and state.epoch == epoch and (state.state == 'granted' or state.state == 'running')
+  local job, state, bucket = read_all(id)
+  local is_mine = bucket ~= nil and state.epoch == epoch and (state.state == 'granted' or state.state == 'running')
   if is_mine and state.state == 'granted' then
-    read_line(bucket)
     start(bucket, job, state, started_at)
     write_state(state)
     if job.deadline ~= INF then redis.call('ZREM', K.deadlines, id) end

@@ -44,6 +44,14 @@ local function read_rule(at, book)
   }
 end
 
+-- A slot further away is not waited for in a worker.
+local FARTHEST_SLOT = 250000
+
+-- No slot was granted further ahead; what is, was granted before the clock was set back.
+local function farthest_next(bucket, now)
+  return now + 2 * FARTHEST_SLOT + bucket.interval * bucket.lastCost
+end
+
 local function next_slot(bucket, now)
   return math.max(now, bucket.next, bucket.frozen)
 end

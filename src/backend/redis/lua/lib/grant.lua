@@ -1,12 +1,10 @@
 -- Grants slots to those who were handed over, and starts them.
 
--- A slot further away is not waited for in a worker.
-local FARTHEST_SLOT = 250000
 local LONGEST_QUARANTINE = 60000000
 
 -- Heals a clock that was set back, and holds the bucket for one interval after a restart.
 local function mind_the_clock(bucket, meta, now)
-  local farthest = now + 2 * FARTHEST_SLOT + bucket.interval * bucket.lastCost
+  local farthest = farthest_next(bucket, now)
   if bucket.next > farthest then bucket.next, bucket.carry = farthest, 0 end
   if meta.quarantine == 0 then return end
   local quiet = math.min(LONGEST_QUARANTINE, bucket.interval * math.max(1, bucket.lastCost))

@@ -43,6 +43,7 @@ local function send_back(bucket, id)
     end
     if state.kind ~= 'line' then bucket.returned = bucket.returned + cost end
     state.state = state.kind == 'line' and 'waiting' or 'retrying'
+    if state.kind ~= 'back' then bucket.linesTurn = state.kind == 'line' and 1 or 0 end
     put_back(bucket, member, state)
     write_state(state)
     redis.call('ZREM', K.leases, last)

@@ -80,3 +80,17 @@ local function put_back(bucket, member, state)
     bucket[count] = bucket[count] + 1
   end
 end
+
+-- A job, its state and its bucket. None of them where there is no such job; and where something under our names is
+-- not ours, which must not stop the others of a call.
+local function read_all(id)
+  local ok, job, state, bucket = pcall(function()
+    local job = read_job(id)
+    if not job then return nil end
+    local bucket = read_bucket(job.key)
+    if bucket then read_line(bucket) end
+    return job, read_state(id), bucket
+  end)
+  if not ok then return nil, nil, nil, true end
+  return job, state, bucket, false
+end

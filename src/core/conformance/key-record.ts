@@ -1,0 +1,69 @@
+import type { Limit } from '../limit.ts'
+import { Gcra, mostLenient } from './gcra.ts'
+import type { FreezeEvent } from './history.ts'
+import { News } from './news.ts'
+
+/** What the history says of a key so far. */
+export class KeyRecord {
+  /** Cost units that wait: those that never started, and those that returned. */
+  waiting = 0
+  /** Of these, the units that returned. */
+  returned = 0
+  /** Cost units that a fault hit: they may wait again or not. */
+  interrupted = 0
+  /** Jobs in line that a fault or a crash hit before their first start. */
+  hit = 0
+  frozenUntil = Number.NEGATIVE_INFINITY
+  pausedAt: number | undefined
+  readonly spacing = new Gcra()
+  readonly news: News
+  readonly #lag: number
+  #limits: { readonly limit: Limit; readonly until: number }[] = []
+  /** The freezes that not every process may have heard of. */
+  #newFreezes: FreezeEvent[] = []
+  #heardFreeze = Number.NEGATIVE_INFINITY
+
+  constructor(lag: number) {
+    this.#lag = lag
+    this.news = new News(lag)
+  }
+
+  /** The limits that may govern a verdict or a start at `at`, the newest first; none before the first was set. */
+  limitsAt(at: number): Limit[] {
+    if (this.#limits.length > 1) this.#limits = this.#limits.filter(({ until }) => at < until)
+    return this.#limits.map(({ limit }) => limit)
+  }
+
+  replaceLimit(limit: Limit, at: number, settle: number): void {
+    const older = this.#limits.map((known) => ({ ...known, until: Math.min(known.until, at + settle) }))
+    this.#limits = [{ limit, until: Number.POSITIVE_INFINITY }, ...older]
+  }
+
+  /** An idle bucket leaves nothing behind once its next departure has passed, so nobody can count from its last. */
+  forgetIfIdle(at: number): void {
+    if (this.waiting > 0 || this.frozenUntil > at || this.pausedAt !== undefined) return
+    const limit = mostLenient(this.spacing, this.limitsAt(at))
+    if (limit === undefined || this.spacing.due(limit) - limit.tolerance <= at) this.spacing.forget()
+  }
+
+  /** A shorter freeze never shortens a longer one. */
+  freeze(event: FreezeEvent): void {
+    this.frozenUntil = Math.max(this.frozenUntil, event.until)
+    this.#newFreezes.push(event)
+  }
+
+  /** The end of the freezes that every process has heard of at `at`. */
+  knownFreezeAt(at: number): number {
+    const isNew = (freeze: FreezeEvent) => freeze.at + this.#lag > at
+    for (const freeze of this.#newFreezes) {
+      if (!isNew(freeze)) this.#heardFreeze = Math.max(this.#heardFreeze, freeze.until)
+    }
+    this.#newFreezes = this.#newFreezes.filter(isNew)
+    return this.#heardFreeze
+  }
+
+  /** Since when the key is paused, if every process has heard of it at `at`. */
+  knownPauseAt(at: number): number | undefined {
+    return this.pausedAt !== undefined && this.pausedAt + this.#lag <= at ? this.pausedAt : undefined
+  }
+}

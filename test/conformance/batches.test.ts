@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest'
+import { IdConflictError, NoLimitError } from '../../src/core/errors.ts'
+import { at, msAt, request } from '../support/backend-driver.ts'
+import { DRIVERS, openFor } from './drivers.ts'
+
+describe.each(DRIVERS)('%s: admitMany', (_, open) => {
+  test('verdicts come in order, and the bound holds within the batch', async () => {
+    const driver = await openFor(open, '4, 1/s')
+    const costs = [1, 2, 2, 1, 1, 5]
+    const batch = costs.map((cost, index) => request(`j${index}`, { cost }))
+    const verdicts = await driver.admitMany(batch, at(0))
+    expect(verdicts).toMatchObject([
+      { id: 'j0', position: 1, departsAt: msAt(0) },
+      { id: 'j1', position: 2, departsAt: msAt(1) },
+      { reason: 'full', retryAfterMs: 1_000, waiting: 3 },
+      { id: 'j3', position: 3, departsAt: msAt(3) },
+      { reason: 'full', retryAfterMs: 1_000, waiting: 4 },
+      { reason: 'too-costly' },
+    ])
+    expect(await driver.runUntil(at(9))).toEqual([
+      ['j0', 0],
+      ['j1', 1],
+      ['j3', 3],
+    ])
+  })
+
+  test('buckets of one batch know nothing of each other', async () => {
+    const driver = await openFor(open, { a: '1, 1/s', b: '2, 1/s' })
+    const batch = ['a', 'b', 'a', 'b'].map((key, index) => request(`${key}${index}`, { key }))
+    expect(await driver.admitMany(batch, at(0))).toMatchObject([
+      { accepted: true, key: 'a', position: 1 },
+      { accepted: true, key: 'b', position: 1 },
+      { accepted: false, key: 'a', waiting: 1, capacity: 1 },
+      { accepted: true, key: 'b', position: 2, departsAt: msAt(1) },
+    ])
+  })
+
+  test('deadlines are judged behind those of the same batch', async () => {
+    const driver = await openFor(open, '9, 1/s')
+    const deadline = at(1)
+    const batch = [...'xyz'].map((id) => request(id, { deadline }))
+    expect(await driver.admitMany(batch, at(0))).toMatchObject([
+      { accepted: true, departsAt: msAt(0) },
+      { accepted: true, departsAt: msAt(1) },
+      { accepted: false, reason: 'deadline', retryAfterMs: 1_000 },
+    ])
+  })
+
+  test('none is none', async () => {
+    const driver = await openFor(open, '9, 1/s')
+    expect(await driver.admitMany([], at(0))).toEqual([])
+  })
+
+  test('the same id twice is one job, whether it fits or not', async () => {
+    const driver = await openFor(open, '2, 1/s')
+    const [big, small] = [request('big', { cost: 3 }), request('small')]
+    const verdicts = await driver.admitMany([big, small, small, big], at(0))
+    expect(verdicts.map(({ accepted }) => accepted)).toEqual([false, true, true, false])
+    expect(verdicts[2]).toEqual({ ...verdicts[1], replayed: true })
+    expect(await driver.audit()).toMatchObject({ admitted: 1, waiting: 1 })
+  })
+
+  test.each([
+    ['no limit', request('bad', { key: 'lawless' }), NoLimitError],
+    ['an id of somebody else', request('known', { data: '2' }), IdConflictError],
+    ['an id of the same batch', request('first', { data: '2' }), IdConflictError],
+  ])('one with %s in the middle, and nobody is admitted', async (_, bad, error) => {
+    const driver = await openFor(open, { a: '9, 1/s', b: '9, 1/s' })
+    await driver.admit(request('known', { key: 'b' }), at(0))
+    const everything = async () => [
+      await driver.audit(),
+      await driver.list({ sort: 'key' }, at(0)),
+      await driver.job('first', at(0)),
+      await driver.job('last', at(0)),
+      await driver.stored(),
+    ]
+    const before = await everything()
+    const [first, last] = [request('first'), request('last')]
+    await expect(driver.admitMany([first, bad, last], at(0))).rejects.toThrow(error)
+    expect(await everything()).toEqual(before)
+    expect(await driver.admitMany([first, last], at(0))).toMatchObject([{ position: 1 }, { position: 2 }])
+  })
+
+  test('a batch may replay a part of itself', async () => {
+    const driver = await openFor(open, '2, 1/s')
+    const [x, y, z] = [request('x'), request('y'), request('z')]
+    const first = await driver.admit(x, at(0))
+    expect(await driver.admitMany([y, x, z], at(0.5))).toMatchObject([
+      { accepted: true, id: 'y', position: 2, departsAt: msAt(1.5) },
+      { ...first, replayed: true },
+      { accepted: false, reason: 'full', waiting: 2 },
+    ])
+  })
+
+  test('of a thousand at once, as many as there is room for', async () => {
+    const driver = await openFor(open, '700, 10/s')
+    const batch = Array.from({ length: 1_000 }, (_, index) => request(`j${index}`))
+    const verdicts = await driver.admitMany(batch, at(0))
+    expect(verdicts.map((verdict) => verdict.accepted && verdict.position)).toEqual(
+      batch.map((_, index) => index < 700 && index + 1),
+    )
+    expect(verdicts[699]).toMatchObject({ id: 'j699', departsAt: msAt(69.9) })
+    expect(await driver.audit()).toMatchObject({ admitted: 700, waiting: 700 })
+    expect((await driver.startNext(at(0)))!.id).toBe('j0')
+  })
+})

@@ -1,0 +1,285 @@
+import { describe, expect, test } from 'vitest'
+import type { SharedOutcome } from '../../src/backend/shared-backend.ts'
+import { SECOND } from '../../src/core/duration.ts'
+import { at, msAt } from '../support/backend-driver.ts'
+import { COMPLETED, RedisStage } from './redis-stage.ts'
+
+const OUTCOMES: readonly SharedOutcome[] = [
+  COMPLETED,
+  { kind: 'failed', error: 'no' },
+  { kind: 'retry', error: 'no', delay: 0 },
+  { kind: 'freeze', duration: SECOND },
+  { kind: 'back' },
+]
+
+/** Claims and lets the lease end, at once. */
+async function lose(stage: RedisStage, seconds: number) {
+  const recovered = await stage.recover(seconds)
+  await stage.balances()
+  return recovered
+}
+
+describe('an epoch that is void', () => {
+  test('is refused by every verb, and nothing changes', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('xy', 0)
+    const [old] = await stage.hand(0)
+    await lose(stage, 31)
+    const [young] = await stage.hand(31)
+    expect([old!.epoch, young!.epoch]).toEqual([1, 2])
+    await stage.gate(young!, 31)
+    const before = await stage.dump()
+    expect(await stage.gate(old!, 31)).toEqual({ kind: 'stale' })
+    expect(await stage.start(old!, 31)).toBe(false)
+    expect(await stage.renew(old!, 99, 31)).toBe(false)
+    for (const outcome of OUTCOMES) {
+      expect(await stage.finish(old!, outcome, 31)).toEqual({ isMine: false, at: at(31) })
+      expect(await stage.finish(old!, outcome, 31, 31)).toMatchObject({ isMine: false })
+    }
+    expect(await stage.dump()).toEqual(before)
+    expect(await stage.start(young!, 31)).toBe(true)
+  })
+
+  test.each(OUTCOMES.slice(1))('a job that has ended is nobody’s ($kind)', async (outcome) => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('x', 0)
+    const x = await stage.run(0)
+    expect(await stage.finish(x, COMPLETED, 1)).toEqual({ isMine: true, at: at(1) })
+    const before = await stage.dump()
+    expect(await stage.finish(x, outcome, 2)).toMatchObject({ isMine: false })
+    expect([await stage.start(x, 2), await stage.renew(x, 9, 2)]).toEqual([false, false])
+    expect(await stage.dump()).toEqual(before)
+  })
+
+  test.each(OUTCOMES)('what is told twice is done once ($kind)', async (outcome) => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('xy', 0)
+    const [x] = await stage.hand(0)
+    await stage.gate(x!, 0)
+    if (outcome.kind !== 'back') await stage.start(x!, 0)
+    expect(await stage.finish(x!, outcome, 1)).toMatchObject({ isMine: true })
+    const before = await stage.dump()
+    await stage.finish(x!, outcome, 2)
+    expect(await stage.dump()).toEqual(before)
+    await stage.balances()
+  })
+
+  test('one who was told that its start is lost has nothing to finish', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('x', 0)
+    const [x] = await stage.hand(0)
+    expect(await stage.start(x!, 0)).toBe(false)
+    expect(await stage.finish(x!, COMPLETED, 0)).toMatchObject({ isMine: false })
+    expect(await stage.state('x')).toBe('handed')
+  })
+})
+
+describe('a lease that has ended', () => {
+  test('of one that was handed over: back to the head, no crash, no attempt', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('xy', 0)
+    await stage.hand(0)
+    expect(await lose(stage, 30 - 1e-6)).toEqual([])
+    expect(await lose(stage, 30)).toEqual([
+      { id: 'x', epoch: 1, key: 'a', cost: 1, attempt: 0, at: at(30), crashed: false, failed: false },
+    ])
+    expect(await stage.backend.job('x', at(30))).toMatchObject({ state: 'waiting', attempt: 0, position: 1 })
+    expect(await stage.hand(30)).toEqual([{ id: 'x', epoch: 2 }])
+    for (let crash = 0; crash < 5; crash++) {
+      expect(await lose(stage, 70 + crash * 40)).toMatchObject([{ crashed: false }])
+      await stage.hand(70 + crash * 40)
+    }
+  })
+
+  test('of several: all come back, in their order', async () => {
+    const stage = await RedisStage.open('99, 10/s')
+    await stage.lineUp('wxyz', 0)
+    await stage.hand(0, 250)
+    await lose(stage, 30)
+    expect(await stage.backend.audit()).toMatchObject({ waiting: 4, handed: 0 })
+    expect((await stage.hand(30, 350)).map(({ id }) => id)).toEqual(['w', 'x', 'y', 'z'])
+  })
+
+  test('of one in the middle: it and those behind it come back, the one before stays', async () => {
+    const stage = await RedisStage.open('99, 10/s')
+    await stage.lineUp('xyz', 0)
+    const [x, y, z] = await stage.hand(0, 250)
+    await stage.renew(x!, 60, 1)
+    await stage.renew(z!, 60, 1)
+    expect((await lose(stage, 30)).map(({ id }) => id)).toContain('y')
+    expect(await stage.gate(x!, 31)).toMatchObject({ kind: 'granted' })
+    await stage.start(x!, 31)
+    expect(await stage.gate(y!, 31)).toEqual({ kind: 'stale' })
+    expect((await stage.hand(31.1)).map(({ id }) => id)).toEqual(['y'])
+  })
+
+  test('of one that had a slot: a crash, for its handler may have started; the slot is burned', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('xy', 0)
+    const [x] = await stage.hand(0)
+    await stage.gate(x!, 29.5)
+    await stage.renew(x!, 0.5, 29.5)
+    expect(await lose(stage, 30)).toMatchObject([{ id: 'x', epoch: 1, crashed: true, failed: false }])
+    expect(await stage.backend.job('x', at(30))).toMatchObject({ state: 'retrying', position: 1 })
+    expect(await stage.hand(30.4)).toEqual([])
+    expect((await stage.run(31)).id).toBe('x')
+  })
+
+  test('of one that ran: a crash, and it goes before all others', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('xy', 0)
+    await stage.run(0)
+    expect(await lose(stage, 30)).toMatchObject([{ id: 'x', crashed: true, failed: false }])
+    expect(await stage.inspect('a', 30)).toMatchObject({ running: 0, retrying: 1, jobs: 1, fill: 2 / 9 })
+    expect((await stage.run(30)).id).toBe('x')
+    expect((await stage.run(31)).id).toBe('y')
+  })
+
+  test('the third crash fails it', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('x', 0)
+    for (const [start, end, failed] of [
+      [0, 30, false],
+      [40, 70, false],
+      [80, 110, true],
+    ] as const) {
+      await stage.run(start)
+      expect(await lose(stage, end)).toMatchObject([{ id: 'x', crashed: true, failed }])
+    }
+    expect(await stage.backend.job('x', at(110))).toMatchObject({ state: 'failed', endedAt: msAt(110) })
+    expect((await stage.backend.job('x', at(110)))!.error).toMatch(/crash/)
+    expect(await stage.hand(200)).toEqual([])
+    expect(await stage.backend.audit()).toMatchObject({ ended: 1, running: 0, retrying: 0 })
+  })
+
+  test('crashes in between failures do not use up attempts', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('x', 0)
+    await stage.finish(await stage.run(0), { kind: 'retry', error: 'no', delay: 0 }, 1)
+    await stage.run(2)
+    await lose(stage, 40)
+    expect(await stage.backend.job('x', at(40))).toMatchObject({ state: 'retrying', attempt: 1 })
+    const [again] = await stage.hand(41)
+    expect(await stage.gate(again!, 41)).toMatchObject({ kind: 'granted', job: { attempt: 2 } })
+  })
+
+  test('of one with a deadline that has passed: it expires where it waits', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.admit('x', 0, { deadline: at(5) })
+    await stage.run(0)
+    await lose(stage, 30)
+    expect(await stage.backend.expire(0, at(30))).toMatchObject([{ id: 'x', key: 'a' }])
+    expect(await stage.state('x', 30)).toBe('expired')
+    await stage.balances()
+  })
+
+  test('200 are recovered at a time', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    for (let index = 0; index < 450; index++) await stage.admit(`j${index}`, 0, { key: `${index}` })
+    for (let call = 0; call < 3; call++) await stage.claim(0)
+    const sizes: number[] = []
+    for (let some = await lose(stage, 99); some.length > 0; some = await lose(stage, 99))
+      sizes.push(some.length)
+    expect(sizes).toEqual([200, 200, 50])
+  })
+})
+
+describe('renew', () => {
+  test('moves the end of a lease, of one that was handed over, granted or runs', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('x', 0)
+    const [x] = await stage.hand(0)
+    expect(await stage.renew(x!, 30, 20)).toBe(true)
+    expect(await lose(stage, 45)).toEqual([])
+    await stage.gate(x!, 45)
+    expect(await stage.renew(x!, 30, 60)).toBe(true)
+    expect(await lose(stage, 85)).toEqual([])
+    await stage.start(x!, 85)
+    expect(await stage.renew(x!, 30, 86)).toBe(true)
+    expect(await lose(stage, 115)).toEqual([])
+    expect(await lose(stage, 116)).toMatchObject([{ id: 'x', crashed: true }])
+    expect(await stage.renew(x!, 30, 116)).toBe(false)
+  })
+
+  test('the gate takes a lease of its own', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('x', 0)
+    const [x] = await stage.hand(0)
+    await stage.gate(x!, 20, { lease: 5 * SECOND })
+    expect(await lose(stage, 24.9)).toEqual([])
+    expect(await lose(stage, 25)).toMatchObject([{ id: 'x' }])
+  })
+
+  test('whoever waits for its turn at the gate is alive', async () => {
+    const stage = await RedisStage.open('99, 10/s')
+    await stage.lineUp('xy', 0)
+    const [x, y] = await stage.hand(0, 150)
+    await stage.gate(x!, 29)
+    expect(await stage.gate(y!, 29)).toMatchObject({ kind: 'wait' })
+    expect(await lose(stage, 31)).toEqual([])
+  })
+
+  test('a job that waits again has none', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('x', 0)
+    await stage.finish(await stage.run(0), { kind: 'retry', error: 'no', delay: 90 * SECOND }, 1)
+    expect(await lose(stage, 60)).toEqual([])
+    expect(await stage.state('x', 60)).toBe('retrying')
+  })
+})
+
+describe('one scheduler is elected', () => {
+  /** Every half second somebody is due in a bucket of its own. */
+  async function busyStage(): Promise<RedisStage> {
+    const stage = await RedisStage.open('9, 1/s')
+    for (const [index, id] of [...'abcdefgh'].entries()) {
+      await stage.lineUp(id, 0, { key: id })
+      if (index > 0) await stage.backend.freeze(id, (index / 2) * SECOND, at(0))
+    }
+    return stage
+  }
+
+  test('and nobody else claims before its time is over, which is under two seconds', async () => {
+    const stage = await busyStage()
+    expect(await stage.claim(0, { scheduler: 's1' })).toMatchObject({ isElected: true, jobs: [{ id: 'a' }] })
+    const other = await stage.claim(0.5, { scheduler: 's2' })
+    expect(other).toMatchObject({ isElected: false, jobs: [], now: at(0.5) })
+    expect(other.leaderUntil).toBeGreaterThan(at(0.5))
+    expect(other.leaderUntil).toBeLessThan(at(2))
+  })
+
+  test('it stays elected while it claims', async () => {
+    const stage = await busyStage()
+    for (let half = 0; half < 6; half++) {
+      expect(await stage.claim(half / 2, { scheduler: 's1' })).toMatchObject({ isElected: true })
+      expect(await stage.claim(half / 2 + 0.1, { scheduler: 's2' })).toMatchObject({ isElected: false })
+    }
+  })
+
+  test('another takes over when it is silent, and goes on where it was', async () => {
+    const stage = await busyStage()
+    await stage.claim(0, { scheduler: 's1' })
+    const { leaderUntil } = await stage.claim(0.1, { scheduler: 's2' })
+    const then = (leaderUntil - at(0)) / SECOND
+    expect(await stage.claim(then - 0.001, { scheduler: 's2' })).toMatchObject({ isElected: false })
+    expect(await stage.claim(then, { scheduler: 's2' })).toMatchObject({
+      isElected: true,
+      jobs: [{ id: 'b' }, { id: 'c' }, { id: 'd' }],
+    })
+    expect(await stage.claim(then, { scheduler: 's1' })).toMatchObject({ isElected: false, jobs: [] })
+    await stage.balances()
+  })
+
+  test('with nothing to do for long, whoever looks first is', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    for (const scheduler of ['s1', 's2', 's1']) {
+      expect(await stage.claim(0, { scheduler })).toMatchObject({ isElected: true, jobs: [] })
+    }
+  })
+
+  test('a clock that was set back does not keep the others out', async () => {
+    const stage = await busyStage()
+    await stage.claim(0, { scheduler: 's1' })
+    expect(await stage.claim(-3_600, { scheduler: 's2' })).toMatchObject({ isElected: true })
+  })
+})

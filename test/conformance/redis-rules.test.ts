@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest'
+import { RedisBackend } from '../../src/backend/redis/redis-backend.ts'
+import { NoLimitError, OldRuleBookError } from '../../src/core/errors.ts'
+import { parseRule, RuleBook } from '../../src/core/rule-book.ts'
+import { at } from '../support/backend-driver.ts'
+import { connect, lookAt } from '../support/redis-driver.ts'
+import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
+import { RedisStage } from './redis-stage.ts'
+
+const texts = (stage: RedisStage) =>
+  stage.backend.rules().map(({ pattern, limit }) => `${pattern}: ${limit.capacity}`)
+
+test('a change by one process governs the others from their next verb on', async () => {
+  const prefix = uniquePrefix()
+  const one = await RedisStage.open('9, 1/s', { prefix })
+  const two = await RedisStage.open('9, 1/s', { prefix })
+  await one.backend.setRule(parseRule('*', '1, 1/s'), at(0))
+  expect((await two.admit('x', 0)).admission).toMatchObject({ accepted: true })
+  expect((await two.admit('y', 0)).admission).toMatchObject({ accepted: false, capacity: 1 })
+  expect(texts(two)).toEqual(['*: 1'])
+  await two.backend.setRule(parseRule('a', '3, 1/s'), at(0))
+  expect(await one.backend.forecast('a', 1, at(0))).toMatchObject({ position: 2 })
+  expect(texts(one)).toEqual(['*: 1', 'a: 3'])
+  await one.backend.unsetRule('*', at(0))
+  await one.backend.unsetRule('a', at(0))
+  await expect(two.admit('z', 0)).rejects.toThrow(NoLimitError)
+})
+
+test('a process that only looks fetches the book', async () => {
+  const prefix = uniquePrefix()
+  const one = await RedisStage.open('9, 1/s', { prefix })
+  const two = await RedisStage.open('9, 1/s', { prefix })
+  await one.backend.setRule(parseRule('*', '1, 1/s'), at(0))
+  expect(texts(two)).toEqual(['*: 9'])
+  await two.backend.refreshRules()
+  expect(texts(two)).toEqual(['*: 1'])
+})
+
+test('two changes at once are both kept', async () => {
+  const prefix = uniquePrefix()
+  const one = await RedisStage.open('9, 1/s', { prefix })
+  const two = await RedisStage.open('9, 1/s', { prefix })
+  await Promise.all([
+    ...Array.from({ length: 5 }, (_, n) => one.backend.setRule(parseRule(`a/${n}`, `${n + 1}, 1/s`), at(0))),
+    ...Array.from({ length: 5 }, (_, n) => two.backend.setRule(parseRule(`b/${n}`, `${n + 1}, 1/s`), at(0))),
+  ])
+  await Promise.all([one.backend.refreshRules(), two.backend.refreshRules()])
+  expect(texts(one)).toHaveLength(11)
+  expect(texts(two).sort()).toEqual(texts(one).sort())
+})
+
+test('newer code brings newer limits; what was set since stays on top', async () => {
+  const prefix = uniquePrefix()
+  const older = await RedisStage.open({ '*': '9, 1/s', a: '5, 1/s' }, { prefix })
+  await older.backend.setRule(parseRule('a', '4, 1/s'), at(0))
+  const newer = await RedisStage.open({ '*': '8, 1/s', a: '6, 1/s', b: '7, 1/s' }, { prefix })
+  expect(texts(newer).sort()).toEqual(['*: 8', 'a: 4', 'b: 7'])
+  expect(await older.backend.forecast('c', 9, at(0))).toMatchObject({ reason: 'too-costly', capacity: 8 })
+  expect(texts(older).sort()).toEqual(texts(newer).sort())
+})
+
+test('older code that comes back is told, changes nothing, and uses the newer limits', async () => {
+  const prefix = uniquePrefix()
+  await RedisStage.open('9, 1/s', { prefix })
+  const newer = await RedisStage.open('8, 1/s', { prefix })
+  const before = await newer.dump()
+  const limits = new RuleBook({ '*': '9, 1/s' })
+  const connection = connect(redisAddress())
+  await connection.ready()
+  const backend = new RedisBackend({ name: 'test', prefix, shards: 1, connection, limits, keepFinished: 9 })
+  await expect(backend.open()).rejects.toThrow(OldRuleBookError)
+  expect(await newer.dump()).toEqual(before)
+  const older = new RedisStage(backend, prefix, lookAt())
+  expect(texts(older)).toEqual(['*: 8'])
+  expect(await older.backend.forecast('c', 9, at(0))).toMatchObject({ reason: 'too-costly', capacity: 8 })
+  // The same code as the newest is no older one.
+  expect(texts(await RedisStage.open('8, 1/s', { prefix }))).toEqual(['*: 8'])
+})
+
+test('a rule that is set is never lost to a process that opens at the same time', async () => {
+  const prefix = uniquePrefix()
+  const one = await RedisStage.open('9, 1/s', { prefix })
+  await Promise.all([
+    one.backend.setRule(parseRule('a', '3, 1/s'), at(0)),
+    RedisStage.open('8, 1/s', { prefix }),
+    RedisStage.open('8, 1/s', { prefix }),
+  ])
+  await one.backend.refreshRules()
+  expect(texts(one).sort()).toEqual(['*: 8', 'a: 3'])
+})
+
+test('a change reaches 500 live buckets', async () => {
+  const stage = await RedisStage.open('9, 1/s')
+  for (let index = 0; index < 500; index++) await stage.admit(`j${index}`, 0, { key: `k${index}` })
+  await stage.backend.setRule(parseRule('*', '5, 1/m'), at(0))
+  const { buckets, total } = await stage.backend.list(
+    { prefix: '', minFill: 0, sort: 'key', limit: 1_000 },
+    at(0),
+  )
+  expect(total).toBe(500)
+  expect(new Set(buckets.map(({ limit }) => limit))).toEqual(new Set(['5, 1/m']))
+})

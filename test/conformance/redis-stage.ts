@@ -1,0 +1,121 @@
+import type { Redis } from 'ioredis'
+import { expect } from 'vitest'
+import type { JobRequest } from '../../src/backend/backend.ts'
+import { bucketQuerySchema } from '../../src/backend/bucket-query.ts'
+import type { RedisBackend } from '../../src/backend/redis/redis-backend.ts'
+import type { ClaimRequest, GateRequest, HandedJob, SharedOutcome } from '../../src/backend/shared-backend.ts'
+import { MILLISECOND, SECOND } from '../../src/core/duration.ts'
+import { at, request } from '../support/backend-driver.ts'
+import { lookAt, openRedisBackend, type RedisOptions } from '../support/redis-driver.ts'
+import { uniquePrefix } from '../support/redis-server.ts'
+
+export const COMPLETED: SharedOutcome = { kind: 'completed', result: undefined }
+
+type Options = Omit<RedisOptions, 'limits'> & { readonly client?: Redis }
+
+/** One backend on Redis, asked as schedulers and workers ask. Times are seconds after a fixed noon. */
+export class RedisStage {
+  readonly backend: RedisBackend
+  readonly prefix: string
+  readonly redis: Redis
+
+  constructor(backend: RedisBackend, prefix: string, redis: Redis) {
+    this.backend = backend
+    this.prefix = prefix
+    this.redis = redis
+  }
+
+  static async open(limits: string | RedisOptions['limits'], options: Options = {}): Promise<RedisStage> {
+    const { prefix = uniquePrefix(), client = lookAt(), ...others } = options
+    const book = typeof limits === 'string' ? { '*': limits } : limits
+    return new RedisStage(await openRedisBackend({ ...others, prefix, limits: book }), prefix, client)
+  }
+
+  get tag(): string {
+    return this.backend.tags[0]!
+  }
+
+  admit(id: string, seconds: number, part: Partial<JobRequest> = {}) {
+    const { deadline, ...asked } = request(id, part)
+    return this.backend.admit({ ...asked, deadline: deadline - at(seconds) }, at(seconds))
+  }
+
+  /** Admits jobs whose ids are one letter each. */
+  async lineUp(ids: string, seconds: number, part: Partial<JobRequest> = {}): Promise<void> {
+    for (const id of ids) {
+      const { admission } = await this.admit(id, seconds, part)
+      expect(admission).toMatchObject({ accepted: true, id })
+    }
+  }
+
+  claim(seconds: number, part: Partial<ClaimRequest> = {}) {
+    const asked = { scheduler: 's1', lookAhead: 0, most: 200, lease: 30 * SECOND, ...part }
+    return this.backend.claim(0, asked, at(seconds))
+  }
+
+  /** The ids of those who are handed over within the look-ahead. */
+  async hand(seconds: number, lookAheadMs = 0): Promise<HandedJob[]> {
+    const { jobs } = await this.claim(seconds, { lookAhead: lookAheadMs * MILLISECOND })
+    return jobs.map(({ id, epoch }) => ({ id, epoch }))
+  }
+
+  async gate(job: HandedJob, seconds: number, part: Partial<GateRequest> = {}) {
+    const asked = { worker: 'w1', lead: 0, lease: 30 * SECOND, ...job, ...part }
+    return (await this.backend.gate(0, [asked], at(seconds))).answers[0]!
+  }
+
+  async start(job: HandedJob, seconds: number): Promise<boolean> {
+    return (await this.backend.start(0, [{ ...job, startedAt: at(seconds) }], at(seconds)))[0]!
+  }
+
+  async finish(job: HandedJob, outcome: SharedOutcome, seconds: number, startedAt?: number) {
+    const report = { ...job, outcome, ...(startedAt !== undefined && { startedAt: at(startedAt) }) }
+    return (await this.backend.finish(0, [report], at(seconds)))[0]!
+  }
+
+  async renew(job: HandedJob, leaseSeconds: number, seconds: number): Promise<boolean> {
+    return (await this.backend.renew(0, [job], leaseSeconds * SECOND, at(seconds)))[0]!
+  }
+
+  recover(seconds: number) {
+    return this.backend.recover(0, at(seconds))
+  }
+
+  async state(id: string, seconds = 0): Promise<string | undefined> {
+    return (await this.backend.job(id, at(seconds)))?.state
+  }
+
+  inspect(key: string, seconds: number) {
+    return this.backend.inspect(key, at(seconds))
+  }
+
+  list(seconds: number) {
+    return this.backend.list(bucketQuerySchema.parse({ sort: 'key' }), at(seconds))
+  }
+
+  /** Starts the head, which must be due. */
+  async run(seconds: number): Promise<HandedJob> {
+    const [job] = await this.hand(seconds)
+    expect(await this.gate(job!, seconds)).toMatchObject({ kind: 'granted' })
+    expect(await this.start(job!, seconds)).toBe(true)
+    return job!
+  }
+
+  /** Nobody was lost: every job that was admitted is in one state. */
+  async balances(): Promise<void> {
+    const { admitted, waiting, handed, running, retrying, ended } = await this.backend.audit()
+    expect(waiting + handed + running + retrying + ended).toBe(admitted)
+  }
+
+  /** All keys of the shaper with their values, byte by byte. */
+  async dump(): Promise<Record<string, string>> {
+    const found: Record<string, string> = {}
+    for await (const page of this.redis.scanStream({ match: `{${this.prefix}:*`, count: 1_000 })) {
+      for (const name of page.map(String)) {
+        const value = await this.redis.dumpBuffer(name)
+        if (value !== null) found[name] = value.toString('base64')
+      }
+    }
+    return found
+  }
+}

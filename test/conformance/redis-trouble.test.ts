@@ -1,0 +1,162 @@
+import { Redis } from 'ioredis'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { BackendUnavailableError } from '../../src/core/errors.ts'
+import { at, request } from '../support/backend-driver.ts'
+import { connect, openRedisBackend } from '../support/redis-driver.ts'
+import { startRedis, uniquePrefix } from '../support/redis-server.ts'
+import { COMPLETED, RedisStage } from './redis-stage.ts'
+
+describe('memory', () => {
+  async function nearlyFull(share: number) {
+    const server = await startRedis({ maxmemory: '32mb' })
+    onTestFinished(() => server.stop())
+    const client = new Redis(server.url)
+    onTestFinished(() => client.disconnect())
+    const prefix = uniquePrefix()
+    const limits = { '*': '99, 10/s' }
+    const first = await openRedisBackend({ limits, prefix, connection: connect(server.url) })
+    for (const id of 'xyz') await first.admit(request(id), at(0))
+    const used = async () => Number(/^used_memory:(\d+)/m.exec(await client.info('memory'))?.[1]) / 2 ** 25
+    for (let n = 0; (await used()) < share; n++) {
+      const isRefused = await client.set(`ballast:${n}`, 'b'.repeat(50_000)).catch(() => 'full')
+      if (isRefused === 'full') break
+    }
+    // Another process, which has not looked at the memory yet.
+    return RedisStage.open(limits, { prefix, connection: connect(server.url), client })
+  }
+
+  test.each([
+    ['85 %', 0.86],
+    ['all', 1],
+  ])('with %s of it used nobody is admitted, and those who wait depart', async (_, share) => {
+    const stage = await nearlyFull(share)
+    await expect(stage.admit('q', 0)).rejects.toThrow(BackendUnavailableError)
+    await expect(stage.backend.admitMany([request('q')], at(0))).rejects.toThrow(/memory/)
+    expect(await stage.backend.job('q', at(0))).toBeUndefined()
+    const x = await stage.run(0)
+    expect(await stage.finish(x, COMPLETED, 0)).toMatchObject({ isMine: true })
+    const y = await stage.run(0.1)
+    expect(await stage.finish(y, { kind: 'retry', error: 'no', delay: 0 }, 0.1)).toMatchObject({
+      isMine: true,
+    })
+    expect(await stage.renew(await stage.run(0.2), 9, 0.2)).toBe(true)
+    expect(await stage.recover(20)).toHaveLength(1)
+    expect(await stage.backend.cancel('z', at(20))).toMatchObject({ id: 'z' })
+    expect(await stage.backend.freeze('a', 1_000, at(20))).toMatchObject({ at: at(20) })
+    expect(await stage.backend.forecast('a', 1, at(20))).toMatchObject({ accepted: true })
+    await stage.balances()
+  })
+
+  test('with less than that everybody is', async () => {
+    const stage = await nearlyFull(0.7)
+    expect((await stage.admit('q', 0)).admission).toMatchObject({ accepted: true })
+  })
+})
+
+/** Without times of the test's own: Redis has the clock. */
+describe('a request that comes late or twice', () => {
+  async function own() {
+    const server = await startRedis()
+    onTestFinished(() => server.stop())
+    const client = new Redis(server.url)
+    onTestFinished(() => client.disconnect())
+    const stage = await RedisStage.open('9, 1/h', { connection: connect(server.url), client })
+    const scripts = async () =>
+      Number(/cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0)
+    return { server, stage, scripts }
+  }
+
+  test('that was given up is refused when it arrives after all', async () => {
+    const { server, stage, scripts } = await own()
+    await stage.backend.admit(request('first'))
+    const before = await scripts()
+    server.pause()
+    const asked = performance.now()
+    const given = await Promise.allSettled([
+      stage.backend.admit(request('late')),
+      stage.backend.freeze('a', 60_000_000),
+      stage.backend.cancel('first'),
+    ])
+    expect(performance.now() - asked).toBeLessThan(2_100)
+    for (const answer of given) {
+      expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'backend-unavailable' } })
+    }
+    // What was sent waits in the socket; its time is two seconds after it was asked for.
+    await new Promise((resolve) => setTimeout(resolve, 2_200 - (performance.now() - asked)))
+    server.resume()
+    await vi.waitFor(async () => expect(await scripts()).toBeGreaterThanOrEqual(before + 3), 5_000)
+    expect(await stage.backend.audit()).toMatchObject({ admitted: 1, waiting: 1, ended: 0 })
+    expect((await stage.backend.inspect('a'))!.frozenUntil).toBeUndefined()
+    expect(await stage.backend.job('late')).toBeUndefined()
+  })
+
+  test('that arrives in time is done, whether its answer was waited for or not; asked again, it is answered again', async () => {
+    const { server, stage } = await own()
+    await stage.backend.admit(request('first'))
+    server.pause()
+    const asked = stage.backend.admit(request('x'))
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    server.resume()
+    const { admission } = await asked
+    expect(admission).toMatchObject({ accepted: true, position: 2 })
+    expect((await stage.backend.admit(request('x'))).admission).toMatchObject({ accepted: true, position: 2 })
+    expect(await stage.backend.audit()).toMatchObject({ admitted: 2, waiting: 2 })
+  })
+
+  test('that was lost with its connection is sent once more, and done once', async () => {
+    const { stage } = await own()
+    await stage.backend.admit(request('first'))
+    for (let turn = 0; turn < 20; turn++) {
+      const asked = stage.backend.admit(request(`j${turn % 5}`))
+      await stage.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+      expect((await asked).admission).toMatchObject({ accepted: true, position: 2 + (turn % 5) })
+    }
+    expect(await stage.backend.audit()).toMatchObject({ admitted: 6, waiting: 6 })
+  })
+})
+
+describe('when nobody knows the last starts', () => {
+  test('after a restart every bucket waits one interval, counted from the first look', async () => {
+    const server = await startRedis({ port: 'free', appendonly: 'yes', appendfsync: 'always' })
+    onTestFinished(() => server.stop())
+    const client = new Redis(server.url)
+    onTestFinished(() => client.disconnect())
+    const connection = connect(server.url)
+    const stage = await RedisStage.open('9, 2/s', { connection, client })
+    await stage.lineUp('wxyz', 0)
+    await stage.run(0)
+    await server.restart()
+    await connection.ready()
+    const [x] = await stage.hand(3)
+    expect(x!.id).toBe('x')
+    expect(await stage.gate(x!, 3)).toEqual({ kind: 'returned' })
+    const [again] = await stage.hand(3.3, 250)
+    expect(await stage.gate(again!, 3.3)).toMatchObject({ kind: 'granted', slot: at(3.5) })
+    await stage.start(again!, 3.5)
+    expect((await stage.run(4)).id).toBe('y')
+    await stage.balances()
+  })
+
+  test('and after a clock was seen to jump', async () => {
+    const stage = await RedisStage.open('9, 2/s')
+    await stage.lineUp('xy', 0)
+    await stage.run(0)
+    await stage.backend.quarantine(0, at(3))
+    const [y] = await stage.hand(3)
+    expect(await stage.gate(y!, 3)).toEqual({ kind: 'returned' })
+    expect((await stage.run(3.5)).id).toBe('y')
+  })
+
+  test('a clock that was set back by an hour does not stop a bucket for an hour', async () => {
+    const stage = await RedisStage.open('9, 2/s')
+    await stage.lineUp('xy', 3_600)
+    await stage.run(3_600)
+    await stage.backend.quarantine(0, at(0))
+    const starts: number[] = []
+    for (let tenth = 0; tenth < 30 && starts.length === 0; tenth++) {
+      const [y] = await stage.hand(tenth / 10)
+      if (y !== undefined && (await stage.gate(y, tenth / 10)).kind === 'granted') starts.push(tenth)
+    }
+    expect(starts).toHaveLength(1)
+  })
+})

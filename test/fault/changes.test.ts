@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { Campaign } from '../support/campaign/campaign.ts'
+import { fleet, NEWS } from '../support/campaign/fleet.ts'
+
+/** Microseconds for which a slot that was promised under the old limit may still be used. */
+const SETTLE = 300_000
+
+/** How long all workers are away; milliseconds. */
+const AWAY_MS = 20_000
+
+test('a limit that is raised and lowered tenfold under load is kept at every moment', async () => {
+  const plan = fleet({ limit: '300, 10/s', keys: ['a', 'b'], producer: { jobs: 110 } })
+  await using campaign = await Campaign.start(plan)
+  await sleep(1_500)
+  await campaign.setLimit('300, 100/s')
+  await sleep(1_500)
+  await campaign.setLimit('300, 10/s')
+  await sleep(1_500)
+  await campaign.setLimit('300, 100/s')
+  await campaign.rest(30_000)
+  const { startsOf, history } = await campaign.verdict({ lag: NEWS, settle: SETTLE })
+  const [raised = 0, lowered = 0] = history
+    .filter((event) => event.type === 'limit' && event.key === 'a' && event.at > 0)
+    .map(({ at }) => at / 1_000)
+  const between = startsOf('a').filter((at) => at > raised && at < lowered)
+  // At the rate before there would be 15.
+  expect(between.length).toBeGreaterThan(20)
+  expect(startsOf('a')).toHaveLength(220)
+})
+
+test('workers that are closed and replaced one after the other disturb neither order nor spacing', async () => {
+  const plan = fleet({ producer: { jobs: 70 } })
+  await using campaign = await Campaign.start(plan)
+  for (const worker of [...campaign.workers]) {
+    await campaign.addWorker(plan.workers[0]!)
+    await campaign.close(worker)
+  }
+  await campaign.rest(30_000)
+  const { history } = await campaign.verdict({ lag: NEWS })
+  expect(history.filter((event) => event.type === 'start')).toHaveLength(560)
+})
+
+test('a fleet that comes back to a backlog lets nobody in faster than the rate', async () => {
+  const plan = fleet({
+    limit: '500, 50/s',
+    keys: ['a', 'b', 'c'],
+    producer: { jobs: AWAY_MS / 200 + 10, gapMs: 200 },
+    worker: { tellsStarts: true },
+  })
+  await using campaign = await Campaign.start(plan)
+  const before = [...campaign.workers]
+  await Promise.all(before.map((worker) => worker.said('in-handler')))
+  for (const worker of before) await campaign.kill(worker)
+  await sleep(AWAY_MS)
+  for (const worker of plan.workers) await campaign.addWorker(worker)
+  await campaign.rest(30_000)
+  const { history } = await campaign.verdict({ lag: NEWS })
+  expect(history.filter((event) => event.type === 'end')).toHaveLength(2 * 3 * (AWAY_MS / 200 + 10))
+})

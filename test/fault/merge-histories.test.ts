@@ -1,0 +1,112 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { HistoryFile, type HistoryRecord } from '../support/campaign/history-file.ts'
+import { mergeHistories, runningIn, withoutEnd } from '../support/campaign/merge-histories.ts'
+import { accept, end, freeze, giveBack, reject, start } from '../support/history.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-merge-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+let files = 0
+function written(...records: HistoryRecord[]): string {
+  const path = join(folder, `${files++}.jsonl`)
+  const file = new HistoryFile(path)
+  for (const record of records) file.write(record)
+  return path
+}
+
+type Event = (HistoryRecord & { kind: 'event' })['event']
+const host = (event: Event): HistoryRecord => ({ kind: 'event', clock: 'host', event })
+/** The clock of the store is 1,000 ms ahead. */
+const store = (event: Event): HistoryRecord => ({
+  kind: 'event',
+  clock: 'store',
+  event: { ...event, at: event.at + 1e6 },
+})
+const clock = (offByUs = 0, roundTrip = 100): HistoryRecord => ({
+  kind: 'clock',
+  at: 0,
+  store: 1e6 + offByUs,
+  roundTrip,
+})
+const told = (paths: string[]) =>
+  mergeHistories(paths).history.map((event) => [event.type, 'id' in event ? event.id : '', event.at / 1_000])
+
+test('what the store decided and what a process saw stand in the order in which they happened', () => {
+  const producer = written(store(accept(10, 'x')), store(accept(20, 'y')), clock(300, 800))
+  const worker = written(clock(0, 50), host(start(15, 'x')), store(end(18, 'x')), host(start(115, 'y')))
+  expect(told([producer, worker])).toEqual([
+    ['answer', 'x', 10],
+    ['start', 'x', 15],
+    ['end', 'x', 18],
+    ['answer', 'y', 20],
+    ['start', 'y', 115],
+  ])
+})
+
+test('the times that an event names are brought to the clock of the host, too', () => {
+  const later = 1_050
+  const path = written(
+    clock(),
+    store(reject(10, 'x', { retryAt: later })),
+    store(reject(11, 'y', { retryAt: Infinity, reason: 'too-costly' })),
+    store(giveBack(12, 'x', 'retry', later)),
+    store(freeze(13, later)),
+  )
+  expect(mergeHistories([path]).history).toMatchObject([
+    { retryAt: 50_000 },
+    { retryAt: Infinity },
+    { readyAt: 50_000 },
+    { until: 50_000 },
+  ])
+})
+
+test('a comparison of the clocks that errs by microseconds turns no cause and effect around', () => {
+  const path = written(clock(), store(accept(10.1, 'x')), host(start(10, 'x')), store(end(9.9, 'x')))
+  expect(told([path])).toEqual([
+    ['answer', 'x', 9.999],
+    ['start', 'x', 10],
+    ['end', 'x', 10],
+  ])
+})
+
+test('an answer that was lost, and given again, counts from the admission that the worker was told of', () => {
+  const replayed: HistoryRecord = { kind: 'event', clock: 'host', event: accept(900, 'x'), replayed: true }
+  const started: HistoryRecord = {
+    kind: 'event',
+    clock: 'host',
+    event: start(700, 'x'),
+    admittedAt: 1_005_000,
+  }
+  expect(told([written(clock(), replayed), written(started)])).toEqual([
+    ['answer', 'x', 5],
+    ['start', 'x', 700],
+  ])
+})
+
+test('where the clock of the store was moved nothing can be said', () => {
+  expect(() => mergeHistories([written(clock(), clock(50_000))])).toThrow(
+    'the clock of the store was moved against the host',
+  )
+  expect(() => mergeHistories([written(host(start(1, 'x')))])).toThrow('expected a comparison of the clocks')
+})
+
+test('the calls that found the store away are told with their length', () => {
+  const path = written(clock(), { kind: 'unavailable', at: 5, tookMs: 1_500 })
+  expect(mergeHistories([path])).toEqual({ history: [], unavailableMs: [1_500] })
+})
+
+test('who was in a handler, and who has no end, is read from a file that may still grow', () => {
+  const path = written(
+    store(accept(0, 'x')),
+    ...['x', 'y', 'z'].map((id, n) => host(start(n, id))),
+    store(end(5, 'x')),
+    store(giveBack(6, 'y', 'retry')),
+    store(accept(7, 'w')),
+  )
+  writeFileSync(path, '{"kind":"event","cl', { flag: 'a' })
+  expect(runningIn(path)).toEqual({ ids: ['z'], lastAt: 2_000 })
+  expect(withoutEnd([path])).toEqual(['w'])
+})

@@ -1,0 +1,337 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { isVelvetRopeError } from '../../src/core/errors.ts'
+import type { BucketView } from '../../src/core/job.ts'
+import { DRIVERS } from '../conformance/drivers.ts'
+import { at, COMPLETED, type Driver, type Ending, type Request, request } from '../support/backend-driver.ts'
+import { CoreDriver } from '../support/core-driver.ts'
+
+const KEYS = ['a', 'b/x', 'b/y']
+// All with the same tolerance: a start that it forgives would else be judged by the old one or by the new one.
+const LIMITS = ['5, 2/s', '8, 10/s', '3, 1/s', '20, 40/s', '6, 3/s', '4, 20 per 3 seconds']
+const MS = 1_000
+const TOLERANCE = 5 * MS
+
+const isDoubtful = (late: number) => late > TOLERANCE - 0.5 * MS - 1 && late < TOLERANCE + 1
+
+const key = fc.constantFrom(...KEYS)
+const limit = fc.constantFrom(...LIMITS)
+const pattern = fc.constantFrom('*', 'b', 'b/x', 'a')
+const cost = fc.integer({ min: 1, max: 4 })
+const which = fc.nat(1_000)
+const lapse = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(1) },
+  { weight: 3, arbitrary: fc.integer({ min: 1, max: 8 * MS }) },
+  { weight: 6, arbitrary: fc.integer({ min: 1, max: 700 * MS }) },
+  { weight: 1, arbitrary: fc.integer({ min: 1, max: 10_000 * MS }) },
+)
+
+const verb = fc.oneof(
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      do: fc.constant('admit' as const),
+      key,
+      cost,
+      patience: fc.option(fc.nat(3_000 * MS), { freq: 3 }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('admitMany' as const),
+      key,
+      costs: fc.array(cost, { maxLength: 6 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('again' as const), which, isOther: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('forecast' as const), key, cost }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('cancel' as const), which }) },
+  { weight: 12, arbitrary: fc.record({ do: fc.constant('start' as const) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('complete' as const), which }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('fail' as const), which }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constant('retry' as const), which, backoff: fc.nat(2_000 * MS) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('giveBack' as const),
+      which,
+      duration: fc.integer({ min: 1, max: 900 * MS }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('freeze' as const),
+      key,
+      duration: fc.integer({ min: 1, max: 1_500 * MS }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('pause' as const), key }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('resume' as const), key }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('setRule' as const), pattern, limit }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('unsetRule' as const), pattern }) },
+)
+type Verb = typeof verb extends fc.Arbitrary<infer Value> ? Value : never
+
+/** One trace, played to all backends at once; every answer of one is the answer of all. */
+class Play {
+  #now = at(0)
+  readonly #drivers: readonly Driver[]
+  readonly #requests: Request[] = []
+  readonly #running: string[] = []
+  readonly #retries = new Set<number>()
+
+  constructor(drivers: readonly Driver[]) {
+    this.#drivers = drivers
+  }
+
+  async step(verb: Verb, lapse: number): Promise<void> {
+    this.#now += lapse
+    if (verb.do === 'start') this.#now = await this.#clearOfDoubt(this.#now)
+    const now = this.#now
+    await this.#all(async (driver) => (await driver.expire(now)).sort())
+    await this.#all((driver) => driver.forget(now))
+    await this.#do(verb, now)
+    await this.look()
+  }
+
+  /** Half a millisecond below the tolerance, clocks that do not quite agree may forgive a late start or not. */
+  async #clearOfDoubt(now: number): Promise<number> {
+    const views = await Promise.all(KEYS.map((key) => this.#drivers[0]!.inspect(key, 0)))
+    for (const view of views) {
+      const due = (view?.nextDepartureAt ?? 0) * MS
+      if (isDoubtful(now - due)) return this.#clearOfDoubt(now + MS)
+    }
+    return now
+  }
+
+  /** Everything that can be seen. */
+  async look(): Promise<void> {
+    const now = this.#now
+    const ids = this.#requests.slice(-6).map(({ id }) => id)
+    await this.#all(async (driver) => {
+      const [page, audit, ...jobs] = await Promise.all([
+        driver.list({ sort: 'key' }, now),
+        driver.audit(),
+        ...ids.map((id) => driver.job(id, now)),
+      ])
+      return [page.buckets.map(withoutDurability), page.total, audit, jobs]
+    })
+  }
+
+  async #do(verb: Verb, now: number): Promise<void> {
+    switch (verb.do) {
+      case 'admit': {
+        const deadline = verb.patience === null ? Number.POSITIVE_INFINITY : now + verb.patience
+        const asked = this.#request(verb.key, verb.cost, deadline)
+        await this.#all((driver) => driver.admit(asked, now))
+        break
+      }
+      case 'admitMany': {
+        const asked = verb.costs.map((cost) => this.#request(verb.key, cost))
+        await this.#all((driver) => driver.admitMany(asked, now))
+        break
+      }
+      case 'again': {
+        const asked = this.#requests[verb.which % this.#requests.length]
+        if (asked === undefined) break
+        const again = verb.isOther ? { ...asked, data: 'null' } : asked
+        await this.#all((driver) => driver.admit(again, now))
+        break
+      }
+      case 'forecast':
+        await this.#all((driver) => driver.forecast(verb.key, verb.cost, now))
+        break
+      case 'cancel': {
+        const { id } = this.#requests[verb.which % this.#requests.length] ?? { id: 'nobody' }
+        await this.#all((driver) => driver.cancel(id, now))
+        break
+      }
+      case 'start': {
+        const started = await this.#all((driver) => startAll(driver, now))
+        this.#running.push(...(started ?? []).map(({ id }) => id))
+        break
+      }
+      case 'complete':
+        await this.#finish(verb.which, COMPLETED)
+        break
+      case 'fail':
+        await this.#finish(verb.which, { kind: 'failed', error: 'as planned' })
+        break
+      case 'retry': {
+        // Of two that are ready at the same microsecond, either may depart first.
+        let readyAt = now + verb.backoff
+        while (this.#retries.has(readyAt)) readyAt++
+        this.#retries.add(readyAt)
+        await this.#finish(verb.which, { kind: 'retry', error: 'once more', readyAt })
+        break
+      }
+      case 'giveBack':
+        await this.#finish(verb.which, { kind: 'freeze', until: now + verb.duration })
+        break
+      case 'freeze':
+        await this.#all((driver) => driver.freeze(verb.key, now + verb.duration, now))
+        break
+      case 'pause':
+        await this.#all((driver) => driver.pause(verb.key, now))
+        break
+      case 'resume':
+        await this.#all((driver) => driver.resume(verb.key, now))
+        break
+      case 'setRule':
+        await this.#all((driver) => driver.setRule(verb.pattern, verb.limit, now))
+        await this.#all((driver) => driver.rules())
+        break
+      case 'unsetRule':
+        await this.#all((driver) => driver.unsetRule(verb.pattern, now))
+        await this.#all((driver) => Promise.all(KEYS.map((key) => driver.findRule(key))))
+    }
+  }
+
+  #request(key: string, cost: number, deadline?: number): Request {
+    const id = `j${this.#requests.length}`
+    const asked = request(id, { key, cost, data: `"${id}"`, ...(deadline !== undefined && { deadline }) })
+    this.#requests.push(asked)
+    return asked
+  }
+
+  async #finish(which: number, ending: Ending): Promise<void> {
+    if (this.#running.length === 0) return
+    const [id] = this.#running.splice(which % this.#running.length, 1)
+    await this.#all((driver) => driver.finish(id!, ending, this.#now))
+  }
+
+  /** Undefined when they threw, and then all of them the same error. */
+  async #all<Answer>(ask: (driver: Driver) => Promise<Answer>): Promise<Answer | undefined> {
+    const answers = await Promise.all(this.#drivers.map((driver) => answerOf(ask(driver))))
+    for (const answer of answers.slice(1)) expect(answer).toEqual(answers[0])
+    return answers[0]!.value
+  }
+}
+
+interface Answer<Value> {
+  readonly value?: Value
+  readonly error?: string
+}
+
+async function answerOf<Value>(promise: Promise<Value>): Promise<Answer<Value>> {
+  try {
+    return { value: await promise }
+  } catch (error) {
+    if (isVelvetRopeError(error)) return { error: error.message }
+    throw error
+  }
+}
+
+/** Everyone who is due; of two buckets that are due at the same microsecond, either may come first. */
+async function startAll(driver: Driver, now: number) {
+  const all = []
+  for (let next = await driver.startNext(now); next !== undefined; next = await driver.startNext(now)) {
+    const { fence, ...started } = next
+    expect(fence).toBeGreaterThan(0)
+    all.push(started)
+  }
+  return all.sort((a, b) => (a.key < b.key ? -1 : 1))
+}
+
+function withoutDurability({ durability: _, ...view }: BucketView) {
+  return view
+}
+
+const limits = fc.record({ '*': limit, b: limit })
+const steps = fc.array(fc.tuple(verb, lapse), { minLength: 1, maxLength: 60, size: 'max' })
+
+test('every backend gives the same answers, whatever is asked of it', { timeout: 240_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(limits, steps, async (limits, steps) => {
+      const drivers = await Promise.all(DRIVERS.map(([, open]) => open(limits)))
+      try {
+        const play = new Play(drivers)
+        for (const [verb, lapse] of steps) await play.step(verb, lapse)
+      } finally {
+        await Promise.all(drivers.map((driver) => driver.close()))
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
+const simpleVerbs: readonly Verb['do'][] = [
+  'admit',
+  'cancel',
+  'start',
+  'freeze',
+  'pause',
+  'resume',
+  'setRule',
+]
+const simpleSteps = fc.array(
+  fc.tuple(
+    verb.filter((verb) => simpleVerbs.includes(verb.do)),
+    lapse,
+  ),
+  { minLength: 1, maxLength: 60, size: 'max' },
+)
+
+test.each(DRIVERS)('%s does for one key what the core does', { timeout: 240_000 }, async (_, open) => {
+  await fc.assert(
+    fc.asyncProperty(limit, simpleSteps, async (first, steps) => {
+      const driver = await open({ '*': first })
+      const core = new CoreDriver(first)
+      let now = at(0)
+      const ids: string[] = []
+      try {
+        for (const [verb, lapse] of steps) {
+          now += lapse
+          if (verb.do === 'start' && isDoubtful(now - core.due)) now += MS
+          expect((await driver.expire(now)).sort()).toEqual(core.expire(now).sort())
+          await driver.forget(now)
+          core.forget(now)
+          switch (verb.do) {
+            case 'admit': {
+              const deadline = verb.patience === null ? Number.POSITIVE_INFINITY : now + verb.patience
+              const id = `j${ids.push('') - 1}`
+              const answer = await driver.admit(request(id, { cost: verb.cost, deadline }), now)
+              expect(answer).toMatchObject(core.admit(id, verb.cost, deadline, now))
+              break
+            }
+            case 'cancel': {
+              const id = `j${verb.which % (ids.length + 1)}`
+              expect(await driver.cancel(id, now)).toBe(core.cancel(id))
+              break
+            }
+            case 'start': {
+              const started = await driver.startNext(now)
+              if (started !== undefined) await driver.finish(started.id, COMPLETED, now)
+              expect(started && [started.id, started.slot]).toEqual(core.startNext(now))
+              break
+            }
+            case 'freeze':
+              expect(await driver.freeze('a', now + verb.duration, now)).toBe(
+                core.freeze(now + verb.duration),
+              )
+              break
+            case 'pause':
+              await driver.pause('a', now)
+              core.pause()
+              break
+            case 'resume':
+              await driver.resume('a', now)
+              core.resume(now)
+              break
+            case 'setRule':
+              await driver.setRule('*', verb.limit, now)
+              core.setLimit(verb.limit)
+          }
+        }
+      } finally {
+        await driver.close()
+      }
+    }),
+    { numRuns: 300 },
+  )
+})

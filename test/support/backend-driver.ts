@@ -1,0 +1,95 @@
+import type { BackendJob, JobRequest } from '../../src/backend/backend.ts'
+import type { BucketPage, BucketQueryInput } from '../../src/backend/bucket-query.ts'
+import type { Audit } from '../../src/core/conformance.ts'
+import { SECOND } from '../../src/core/duration.ts'
+import type { Admission, BucketView, JobView } from '../../src/core/job.ts'
+import type { LimitInput } from '../../src/core/limit.ts'
+import type { Rule } from '../../src/core/rule-book.ts'
+
+/**
+ * What every backend can do, in the words of a test, so that one suite runs over all of them. Times are microseconds
+ * and always told.
+ */
+export interface Driver {
+  admit(request: Request, now: number): Promise<Admission>
+  admitMany(requests: readonly Request[], now: number): Promise<Admission[]>
+  forecast(key: string, cost: number, now: number): Promise<Admission>
+  /** Answers whether it still waited. */
+  cancel(id: string, now: number): Promise<boolean>
+  /** Ends those whose deadline has passed; answers who, the first first. */
+  expire(now: number): Promise<string[]>
+  /** Forgets every bucket that is empty and whose `next` has passed. */
+  forget(now: number): Promise<void>
+  /** Starts the head that is due, if one is. */
+  startNext(now: number): Promise<Started | undefined>
+  /** Ends the attempt that runs. */
+  finish(id: string, ending: Ending, now: number): Promise<void>
+  /** Answers the end of the longest freeze. */
+  freeze(key: string, until: number, now: number): Promise<number>
+  pause(key: string, now: number): Promise<void>
+  resume(key: string, now: number): Promise<void>
+  rules(): Promise<Rule[]>
+  findRule(key: string): Promise<Rule | undefined>
+  setRule(pattern: string, limit: LimitInput, now: number): Promise<void>
+  /** Answers whether there was one. */
+  unsetRule(pattern: string, now: number): Promise<boolean>
+  job(id: string, now: number): Promise<JobView | undefined>
+  inspect(key: string, now: number): Promise<BucketView | undefined>
+  list(query: BucketQueryInput, now: number): Promise<BucketPage>
+  audit(): Promise<Audit>
+  /** The names of everything that the backend keeps in a store; empty where there is none. */
+  stored(): Promise<string[]>
+  close(): Promise<void>
+}
+
+export type OpenDriver = (
+  limits: Readonly<Record<string, LimitInput>>,
+  keepFinished?: number,
+) => Promise<Driver>
+
+/** `deadline` is an instant. */
+export type Request = JobRequest & { readonly id: string }
+
+export type Started = BackendJob & { readonly slot: number }
+
+export type Ending =
+  | { readonly kind: 'completed'; readonly result?: string }
+  | { readonly kind: 'failed'; readonly error: string }
+  | { readonly kind: 'retry'; readonly error: string; readonly readyAt: number }
+  | { readonly kind: 'freeze'; readonly until: number }
+
+export const COMPLETED: Ending = { kind: 'completed' }
+
+export const SETTINGS = {
+  attempts: 3,
+  backoff: { type: 'fixed', delayMs: 1_000, maxDelayMs: 1_000, jitter: 0 },
+  timeoutMs: 60_000,
+} as const
+
+/** A time of our days, where doubles step by a quarter of a microsecond. */
+const NOON = 1_700_000_000 * SECOND
+
+export function at(seconds: number): number {
+  return NOON + seconds * SECOND
+}
+
+/** The same instant as a view tells it. */
+export function msAt(seconds: number): number {
+  return at(seconds) / 1_000
+}
+
+export function request(id: string, part: Partial<JobRequest> = {}): Request {
+  return {
+    key: 'a',
+    data: '1',
+    cost: 1,
+    deadline: Number.POSITIVE_INFINITY,
+    settings: SETTINGS,
+    ...part,
+    id,
+  }
+}
+
+export function failAndRetry(readyAt: number): Ending {
+  return { kind: 'retry', error: 'as planned', readyAt }
+}

@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { ChildPlan, Order } from './plans.ts'
+
+const FILE = fileURLToPath(new URL('process.ts', import.meta.url))
+/** How long an order may take; milliseconds. */
+const PATIENCE = 5_000
+
+/** A process of a campaign, as the one who started it sees it. */
+export class CampaignChild {
+  readonly name: string
+  readonly plan: ChildPlan
+  readonly #process: ChildProcess
+  readonly #ended: Promise<void>
+  readonly #lines: string[] = []
+  readonly #listeners = new Set<() => void>()
+  #orders: Promise<unknown> = Promise.resolve()
+  #errors = ''
+  #fate: string | undefined
+  #isKilled = false
+
+  constructor(name: string, plan: ChildPlan) {
+    this.name = name
+    this.plan = plan
+    const child = spawn(process.execPath, ['--import', 'tsx', FILE, JSON.stringify(plan)], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    this.#process = child
+    // Orders to one who has just died are missed; what waits for the answer says so.
+    child.stdin.on('error', () => undefined)
+    let rest = ''
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      const lines = (rest + chunk).split('\n')
+      rest = lines.pop()!
+      this.#lines.push(...lines)
+      this.#wake()
+    })
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      this.#errors = (this.#errors + chunk).slice(-4_000)
+    })
+    this.#ended = new Promise((resolve) => {
+      child.on('close', (code, signal) => {
+        this.#fate = signal ?? `exit ${code}`
+        this.#wake()
+        resolve()
+      })
+    })
+  }
+
+  get isAlive(): boolean {
+    return this.#fate === undefined
+  }
+
+  /** What it said last and what went wrong, for the message of a failure. */
+  get state(): string {
+    const errors = this.#errors.trim() === '' ? '' : `\n    ${this.#errors.trim().replaceAll('\n', '\n    ')}`
+    return `  ${this.name}: ${this.#fate ?? 'alive'}, said last: ${this.#lines.at(-1) ?? 'nothing'}${errors}`
+  }
+
+  /** Resolves with the first line after `from` lines that begins with `start`. @throws Error when it ends before, or takes too long */
+  async said(start: string, { withinMs = 20_000, from = 0 } = {}): Promise<string> {
+    const until = AbortSignal.timeout(withinMs)
+    for (;;) {
+      const line = this.#lines.slice(from).find((said) => said.startsWith(start))
+      if (line !== undefined) return line
+      if (!this.isAlive || until.aborted) {
+        const why = this.isAlive ? `in ${withinMs} ms` : 'and ended'
+        throw new Error(`expected ${this.name} to say "${start}", it has not ${why}:\n${this.state}`)
+      }
+      await this.#news(until)
+    }
+  }
+
+  /** How many lines it has said. */
+  get spoken(): number {
+    return this.#lines.length
+  }
+
+  /** Gives an order and resolves with its answer; one order after the other. @throws Error when it was not carried out */
+  order<Answer>(order: Order): Promise<Answer> {
+    const carriedOut = this.#orders.then(async (): Promise<Answer> => {
+      const from = this.spoken
+      this.#process.stdin?.write(`${JSON.stringify(order)}\n`)
+      const line = await this.said('reply ', { withinMs: PATIENCE, from })
+      const { answer, failure } = JSON.parse(line.slice('reply '.length))
+      if (failure !== undefined) throw new Error(`${this.name} could not ${order.do}: ${failure}`)
+      return answer
+    })
+    this.#orders = carriedOut.catch(() => undefined)
+    return carriedOut
+  }
+
+  /** Ends it in the middle of whatever it does. */
+  async kill(): Promise<void> {
+    this.#isKilled = true
+    this.#process.kill('SIGKILL')
+    await this.#ended
+  }
+
+  /** Resolves when it stands still. */
+  async stop(): Promise<void> {
+    this.#process.kill('SIGSTOP')
+    // The third field of the file is the state, behind a name in brackets.
+    while (!/\) T /.test(readFileSync(`/proc/${this.#process.pid}/stat`, 'utf8'))) await sleep(1)
+  }
+
+  goOn(): void {
+    this.#process.kill('SIGCONT')
+  }
+
+  /** Lets it end by itself, or ends it. Complains of one that ended before it was told to, and of one that does not. */
+  async close(): Promise<string | undefined> {
+    if (this.#isKilled) return undefined
+    const wasAlive = this.isAlive
+    this.goOn()
+    const complaint = wasAlive ? await this.#askToClose() : 'ended before it was told to'
+    this.#process.kill('SIGKILL')
+    await this.#ended
+    return complaint === undefined ? undefined : `${complaint}\n${this.state}`
+  }
+
+  async #askToClose(): Promise<string | undefined> {
+    try {
+      await this.order({ do: 'close' })
+      return undefined
+    } catch (error) {
+      return String(error)
+    }
+  }
+
+  #news(until: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#listeners.delete(done)
+        until.removeEventListener('abort', done)
+        resolve()
+      }
+      this.#listeners.add(done)
+      until.addEventListener('abort', done)
+    })
+  }
+
+  #wake(): void {
+    for (const listener of [...this.#listeners]) listener()
+  }
+}

@@ -1,0 +1,29 @@
+import type { CampaignPlan } from './campaign.ts'
+import type { ProducerPlan, WorkerPlan } from './plans.ts'
+
+/** Two producers and three workers around one Redis; every handler takes 20 ms. */
+export function fleet({
+  producer = {},
+  worker = {},
+  workers,
+  ...plan
+}: Partial<Omit<CampaignPlan, 'producers'>> & {
+  producer?: Partial<ProducerPlan>
+  /** For each of the three. */
+  worker?: WorkerPlan
+} = {}): CampaignPlan {
+  return {
+    limit: '200, 20/s',
+    keys: ['a', 'b', 'c/x', 'c/y'],
+    producers: ['p', 'q'].map((name) => ({ name, jobs: 50, ...producer })),
+    workers: workers ?? [1, 2, 3].map(() => ({ concurrency: 50, leaseMs: 1_500, takesMs: 20, ...worker })),
+    redis: {},
+    ...plan,
+  }
+}
+
+/**
+ * Microseconds that news may take in an undisturbed fleet on a busy machine: from a start to the store, and from the
+ * store to a worker through a scheduler and a gate. A few milliseconds where there are processors for all processes.
+ */
+export const NEWS = 400_000

@@ -1,0 +1,44 @@
+import { openSync, readFileSync, writeSync } from 'node:fs'
+import type { HistoryEvent } from '../../../src/testing.ts'
+
+/** One line of the record of a process. */
+export type HistoryRecord =
+  | {
+      readonly kind: 'event'
+      readonly event: HistoryEvent
+      /** Whose time `event.at` is; the other times of an event are the store's. */
+      readonly clock: 'host' | 'store'
+      /** Of a start: when the store admitted the job. */
+      readonly admittedAt?: number
+      /** Of an answer: it was given once before and did not arrive, so nobody knows when. */
+      readonly replayed?: boolean
+    }
+  | ({ readonly kind: 'clock' } & ClockSample)
+  /** A call ended with an error that says that the store is away. */
+  | { readonly kind: 'unavailable'; readonly at: number; readonly tookMs: number }
+
+/** What the store's clock said at `at` on the host's, give or take half the round trip. Microseconds. */
+export interface ClockSample {
+  readonly at: number
+  readonly store: number
+  readonly roundTrip: number
+}
+
+/** Where a process writes down what it does. A line is in the file when `write` returns: SIGKILL loses none. */
+export class HistoryFile {
+  readonly #fd: number
+
+  constructor(path: string) {
+    this.#fd = openSync(path, 'a')
+  }
+
+  write(record: HistoryRecord): void {
+    writeSync(this.#fd, `${JSON.stringify(record)}\n`)
+  }
+}
+
+/** The whole lines of a file that may still grow. */
+export function readRecords(path: string): HistoryRecord[] {
+  const lines = readFileSync(path, 'utf8').split('\n')
+  return lines.slice(0, -1).map((line) => JSON.parse(line))
+}

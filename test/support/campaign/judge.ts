@@ -1,0 +1,52 @@
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseLimit } from '../../../src/core/limit.ts'
+import { type Breach, type CheckOptions, checkHistory, type HistoryEvent } from '../../../src/testing.ts'
+import { type MergedHistory, mergeHistories } from './merge-histories.ts'
+
+/** A campaign in which no law was broken. */
+export interface Verdict extends MergedHistory {
+  /** When handlers of a key started, in order; milliseconds. */
+  startsOf(key: string): number[]
+}
+
+const MOST_TOLD = 20
+
+/** Merges the records of a folder and holds them against the laws. @throws Error with the breaches, if there are any */
+export function judge(
+  folder: string,
+  limit: string,
+  keys: readonly string[],
+  options: CheckOptions,
+): Verdict {
+  const merged = mergeHistories(recordsIn(folder))
+  const first = keys.map((key): HistoryEvent => ({ type: 'limit', at: 0, key, limit: parseLimit(limit) }))
+  const history = [...first, ...merged.history]
+  const breaches = checkHistory(history, options)
+  if (breaches.length > 0) throw new Error(tell(breaches, save(folder, history)))
+  const startsOf = (key: string) =>
+    history.flatMap((event) => (event.type === 'start' && event.key === key ? [event.at / 1_000] : []))
+  return { ...merged, history, startsOf }
+}
+
+/** The paths of the records of all processes. */
+export function recordsIn(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.jsonl'))
+    .toSorted()
+    .map((name) => join(folder, name))
+}
+
+function save(folder: string, history: readonly HistoryEvent[]): string {
+  const path = join(folder, 'history.txt')
+  writeFileSync(path, history.map((event) => `${JSON.stringify(event)}\n`).join(''))
+  return path
+}
+
+function tell(breaches: readonly Breach[], path: string): string {
+  const laws = breaches.map(({ law }) => law)
+  const counts = [...new Set(laws)].map((law) => `${law}: ${laws.filter((other) => other === law).length}`)
+  const lines = breaches.slice(0, MOST_TOLD).map(({ law, message }) => `  ${law} ${message}`)
+  if (breaches.length > MOST_TOLD) lines.push(`  and ${breaches.length - MOST_TOLD} more`)
+  return `expected no breach, got ${breaches.length} (${counts.join(', ')}):\n${lines.join('\n')}\nthe history: ${path}`
+}

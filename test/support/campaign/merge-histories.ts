@@ -1,0 +1,121 @@
+import type { HistoryEvent } from '../../../src/testing.ts'
+import { type ClockSample, type HistoryRecord, readRecords } from './history-file.ts'
+
+/** What many processes wrote down, as one history on the host's clock. */
+export interface MergedHistory {
+  readonly history: HistoryEvent[]
+  /** How long the calls took that said that the store is away; milliseconds. */
+  readonly unavailableMs: readonly number[]
+}
+
+type EventRecord = HistoryRecord & { kind: 'event' }
+type StartRecord = EventRecord & { event: { type: 'start' } }
+
+/**
+ * Puts the records of all files in the order in which things happened. The store is one, so one offset serves all
+ * that it decided, and keeps the order in which it did so.
+ *
+ * @throws Error when the clock of the store was moved: then nothing can be said of the order
+ */
+export function mergeHistories(paths: readonly string[]): MergedHistory {
+  const files = paths.map(readRecords)
+  const offset = offsetOf(files.flat().filter((record) => record.kind === 'clock'))
+  const events = files.map((file) => file.filter((record) => record.kind === 'event'))
+  const firstStarts = new Map<string, StartRecord>()
+  for (const record of events.flat()) {
+    if (!isStart(record)) continue
+    const known = firstStarts.get(record.event.id)
+    if (known === undefined || record.event.at < known.event.at) firstStarts.set(record.event.id, record)
+  }
+  const history = events.flatMap((file) => {
+    const startedAt = new Map<string, number>()
+    return file.map((record) => {
+      const event = onHostClock(record, offset)
+      if (event.type === 'start') startedAt.set(event.id, event.at)
+      if (event.type === 'return' || event.type === 'end') return notBefore(event, startedAt.get(event.id))
+      if (event.type === 'answer' && event.accepted) {
+        return beforeStart(event, record.replayed === true, firstStarts.get(event.id), offset)
+      }
+      return event
+    })
+  })
+  return {
+    history: history.sort((a, b) => a.at - b.at),
+    unavailableMs: files.flat().flatMap((record) => (record.kind === 'unavailable' ? [record.tookMs] : [])),
+  }
+}
+
+/** The last events of the handlers that a process had started and not ended. */
+export function runningIn(path: string): { readonly ids: readonly string[]; readonly lastAt: number } {
+  const running = new Set<string>()
+  let lastAt = 0
+  for (const record of readRecords(path)) {
+    if (record.kind !== 'event') continue
+    const { event } = record
+    if (event.type === 'start') running.add(event.id)
+    if (event.type === 'return' || event.type === 'end') running.delete(event.id)
+    if (record.clock === 'host') lastAt = event.at
+  }
+  return { ids: [...running], lastAt }
+}
+
+/** Jobs that were accepted and of which no end is written. */
+export function withoutEnd(paths: readonly string[]): string[] {
+  const open = new Set<string>()
+  const records = paths.flatMap(readRecords).filter((record) => record.kind === 'event')
+  for (const { event } of records) if (event.type === 'answer' && event.accepted) open.add(event.id)
+  for (const { event } of records) if (event.type === 'end') open.delete(event.id)
+  return [...open]
+}
+
+function isStart(record: EventRecord): record is StartRecord {
+  return record.event.type === 'start'
+}
+
+/** From the store's clock to the host's. */
+function offsetOf(samples: readonly ClockSample[]): number {
+  const [best] = samples.toSorted((a, b) => a.roundTrip - b.roundTrip)
+  if (best === undefined) throw new Error('expected a comparison of the clocks in the records, got none')
+  const offset = best.at - best.store
+  for (const { at, store, roundTrip } of samples) {
+    const apart = Math.abs(at - store - offset)
+    if (apart <= (roundTrip + best.roundTrip) / 2 + 1_000) continue
+    throw new Error(
+      `the clock of the store was moved against the host's by ${apart} us: the run says nothing`,
+    )
+  }
+  return offset
+}
+
+function onHostClock({ event, clock }: EventRecord, offset: number): HistoryEvent {
+  const at = clock === 'host' ? event.at : event.at + offset
+  switch (event.type) {
+    case 'answer':
+      // JSON has no infinity.
+      return event.accepted
+        ? { ...event, at, departsAt: event.departsAt + offset }
+        : { ...event, at, retryAt: (event.retryAt ?? Number.POSITIVE_INFINITY) + offset }
+    case 'return':
+      return { ...event, at, readyAt: event.readyAt + offset }
+    case 'freeze':
+      return { ...event, at, until: event.until + offset }
+    default:
+      return { ...event, at }
+  }
+}
+
+/** The comparison of the clocks errs by some microseconds, which must not turn cause and effect around. */
+function notBefore<Event extends HistoryEvent>(event: Event, startedAt = event.at): Event {
+  return { ...event, at: Math.max(event.at, startedAt) }
+}
+
+function beforeStart<Event extends HistoryEvent>(
+  event: Event,
+  replayed: boolean,
+  start: StartRecord | undefined,
+  offset: number,
+): Event {
+  if (start === undefined) return event
+  const at = replayed && start.admittedAt !== undefined ? start.admittedAt + offset : event.at
+  return { ...event, at: Math.min(at, start.event.at - 1) }
+}

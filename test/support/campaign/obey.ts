@@ -1,0 +1,40 @@
+import { createInterface } from 'node:readline'
+import type { Shaper } from '../../../src/index.ts'
+import type { HistoryFile } from './history-file.ts'
+import type { Order, Reply } from './plans.ts'
+
+/** Does what it is told on the standard input, one order after the other, and ends the process after `close`. */
+export async function obey(shaper: Shaper, keys: readonly string[], file: HistoryFile): Promise<void> {
+  shaper.on('limit', ({ at, limit }) => {
+    if (limit === undefined) return
+    for (const key of keys) {
+      file.write({ kind: 'event', clock: 'store', event: { type: 'limit', at: at * 1_000, key, limit } })
+    }
+  })
+  for await (const line of createInterface({ input: process.stdin })) {
+    const order: Order = JSON.parse(line)
+    const reply = await carryOut(shaper, order).then(
+      (answer): Reply => ({ answer }),
+      (error: unknown): Reply => ({ failure: String(error) }),
+    )
+    console.log(`reply ${JSON.stringify(reply)}`)
+    if (order.do === 'close') process.exit()
+  }
+  // Whoever gave the orders is gone.
+  process.exit(1)
+}
+
+async function carryOut(shaper: Shaper, order: Order): Promise<unknown> {
+  switch (order.do) {
+    case 'audit':
+      return shaper.audit()
+    case 'buckets':
+      return shaper.buckets({ sort: 'key', limit: 20 })
+    case 'job':
+      return shaper.job(order.id)
+    case 'limit':
+      return shaper.limits.set('*', order.limit)
+    case 'close':
+      return shaper.close()
+  }
+}

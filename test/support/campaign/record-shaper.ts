@@ -1,0 +1,33 @@
+import type { Shaper } from '../../../src/index.ts'
+import type { HistoryEvent } from '../../../src/testing.ts'
+import type { HistoryFile } from './history-file.ts'
+
+const MS = 1_000
+
+/** Writes down what the store decided, as this process is told of it. Starts are written by the handlers. */
+export function recordShaper(shaper: Shaper, file: HistoryFile): void {
+  const write = (event: HistoryEvent) => file.write({ kind: 'event', clock: 'store', event })
+  shaper
+    .on('admitted', ({ id, key, cost, departsAt, at }) =>
+      write({ type: 'answer', at: at * MS, id, key, cost, accepted: true, departsAt: departsAt * MS }),
+    )
+    .on('rejected', ({ id = '', key, cost, reason, retryAfterMs, at }) => {
+      const retryAt = (at + retryAfterMs) * MS
+      write({ type: 'answer', at: at * MS, id, key, cost, accepted: false, reason, retryAt })
+    })
+    .on('completed', ({ id, at }) => write({ type: 'end', at: at * MS, id, outcome: 'completed' }))
+    .on('failed', ({ id, at, retryAt }) =>
+      write(
+        retryAt === undefined
+          ? { type: 'end', at: at * MS, id, outcome: 'failed' }
+          : { type: 'return', at: at * MS, id, reason: 'retry', readyAt: retryAt * MS },
+      ),
+    )
+    .on('returned', ({ id, at, retryAt }) =>
+      write({ type: 'return', at: at * MS, id, reason: 'freeze', readyAt: retryAt * MS }),
+    )
+    .on('cancelled', ({ id, at }) => write({ type: 'end', at: at * MS, id, outcome: 'cancelled' }))
+    .on('expired', ({ id, at }) => write({ type: 'end', at: at * MS, id, outcome: 'expired' }))
+    .on('frozen', ({ key, at, until }) => write({ type: 'freeze', at: at * MS, key, until: until * MS }))
+    .on('error', (error) => console.error(error))
+}

@@ -1,0 +1,119 @@
+import { type BucketQueryInput, bucketQuerySchema } from '../../src/backend/bucket-query.ts'
+import type { JobRecord } from '../../src/backend/memory/job-record.ts'
+import { MemoryBackend } from '../../src/backend/memory/memory-backend.ts'
+import type { LimitInput } from '../../src/core/limit.ts'
+import { parseRule, RuleBook } from '../../src/core/rule-book.ts'
+import type { Driver, Ending, Request, Started } from './backend-driver.ts'
+
+export async function memoryDriver(
+  limits: Readonly<Record<string, LimitInput>>,
+  keepFinished = 1_000,
+): Promise<Driver> {
+  return new MemoryDriver(new MemoryBackend(new RuleBook(limits), keepFinished))
+}
+
+class MemoryDriver implements Driver {
+  readonly #backend: MemoryBackend
+  readonly #running = new Map<string, JobRecord>()
+
+  constructor(backend: MemoryBackend) {
+    this.#backend = backend
+  }
+
+  async admit(request: Request, now: number) {
+    return this.#backend.admit(request, now)
+  }
+
+  async admitMany(requests: readonly Request[], now: number) {
+    return this.#backend.admitMany(requests, now)
+  }
+
+  async forecast(key: string, cost: number, now: number) {
+    return this.#backend.forecast(key, cost, now)
+  }
+
+  async cancel(id: string, now: number) {
+    return this.#backend.cancel(id, now) !== undefined
+  }
+
+  async expire(now: number) {
+    return this.#backend.expire(now).map(({ id }) => id)
+  }
+
+  async forget(now: number) {
+    while (this.#backend.forget(now) > 0);
+  }
+
+  async startNext(now: number): Promise<Started | undefined> {
+    const job = this.#backend.claim(now)
+    if (job === undefined) return undefined
+    const slot = this.#backend.gate(job, now)
+    this.#running.set(job.id, job)
+    const { id, key, data, cost, settings, attempt, fence, admittedAt } = job
+    return { id, key, data, cost, settings, attempt, fence, admittedAt, slot }
+  }
+
+  async finish(id: string, ending: Ending, now: number) {
+    const job = this.#running.get(id)
+    if (job === undefined) throw new Error(`${id} does not run`)
+    this.#running.delete(id)
+    if (ending.kind === 'freeze') {
+      const readyAt = this.#backend.freeze(job.key, ending.until, now)
+      this.#backend.finish(job, { kind: 'freeze', readyAt }, now)
+    } else if (ending.kind === 'completed') {
+      this.#backend.finish(job, { kind: 'completed', result: ending.result }, now)
+    } else {
+      this.#backend.finish(job, ending, now)
+    }
+  }
+
+  async freeze(key: string, until: number, now: number) {
+    return this.#backend.freeze(key, until, now)
+  }
+
+  async pause(key: string, now: number) {
+    this.#backend.pause(key, now)
+  }
+
+  async resume(key: string, now: number) {
+    this.#backend.resume(key, now)
+  }
+
+  async rules() {
+    return this.#backend.rules()
+  }
+
+  async findRule(key: string) {
+    return this.#backend.findRule(key)
+  }
+
+  async setRule(pattern: string, limit: LimitInput) {
+    this.#backend.setRule(parseRule(pattern, limit))
+  }
+
+  async unsetRule(pattern: string) {
+    return this.#backend.unsetRule(pattern)
+  }
+
+  async job(id: string) {
+    return this.#backend.job(id)
+  }
+
+  async inspect(key: string, now: number) {
+    return this.#backend.inspect(key, now)
+  }
+
+  async list(query: BucketQueryInput, now: number) {
+    return this.#backend.list(bucketQuerySchema.parse(query), now)
+  }
+
+  async audit() {
+    return this.#backend.audit()
+  }
+
+  async stored() {
+    return []
+  }
+
+  async close() {}
+}
