@@ -1,30 +1,33 @@
 import { once } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Enqueue, Pace, Payload, Product } from './products/product.ts'
+import type { Enqueue, Pace, Payload, Product, Start } from './products/product.ts'
 
 /** Jobs that a producer hands over before it lets the process see to other things. */
 const PER_TURN = 1_000
 
-/** A product, open, with a handler that only counts. */
-export interface Stage {
-  readonly enqueue: Enqueue
+/** How far the handlers have come. */
+export interface Progress {
   /** Jobs that have started so far. */
   readonly count: number
   /** Resolves when so many have started. */
   started(wanted: number): Promise<void>
 }
 
-/** Opens a product; `onStart` is called inside the handler, first thing. */
-export function openStage(product: Product, pace: Pace, onStart: (key: string) => void = ignore): Stage {
+/** A product, open, with a handler that only counts. */
+export interface Stage extends Progress {
+  readonly enqueue: Enqueue
+}
+
+/** A handler that only counts; `onStart` is called inside it, first thing. */
+export function countStarts(onStart: (key: string) => void = ignore): Progress & { readonly start: Start } {
   const progress = new EventTarget()
   let count = 0
   let awaited = Number.POSITIVE_INFINITY
-  const enqueue = product.open(pace, (key) => {
-    onStart(key)
-    if (++count === awaited) progress.dispatchEvent(new Event('reached'))
-  })
   return {
-    enqueue,
+    start(key) {
+      onStart(key)
+      if (++count === awaited) progress.dispatchEvent(new Event('reached'))
+    },
     get count() {
       return count
     },
@@ -32,6 +35,19 @@ export function openStage(product: Product, pace: Pace, onStart: (key: string) =
       awaited = wanted
       if (count < wanted) await once(progress, 'reached')
     },
+  }
+}
+
+/** Opens a product; `onStart` is called inside the handler, first thing. */
+export function openStage(product: Product, pace: Pace, onStart?: (key: string) => void): Stage {
+  const counter = countStarts(onStart)
+  const enqueue = product.open(pace, counter.start)
+  return {
+    enqueue,
+    get count() {
+      return counter.count
+    },
+    started: counter.started,
   }
 }
 

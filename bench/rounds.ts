@@ -1,4 +1,4 @@
-import { loadProduct } from './products/index.ts'
+import type { Half } from './scenarios/index.ts'
 import type { Result, Sample, Scenario } from './scenarios/scenario.ts'
 import { runTrial } from './trial-process.ts'
 
@@ -6,11 +6,16 @@ import { runTrial } from './trial-process.ts'
  * Round after round, each product once a round: what the machine does meanwhile hits all of them alike. A trial
  * that failed once is not tried again.
  */
-export async function runScenario(scenario: Scenario, wanted: number, isQuick: boolean): Promise<Result[]> {
+export async function runScenario(
+  half: Half,
+  scenario: Scenario<string>,
+  wanted: number,
+  isQuick: boolean,
+): Promise<Result[]> {
   const rounds = Math.min(wanted, scenario.mostRounds ?? wanted)
   const results = await Promise.all(
     scenario.trials(isQuick).map(async (trial) => {
-      const { name, setting } = await loadProduct(trial.product)
+      const { name, setting } = await half.load(trial.product)
       const samples: Sample[] = []
       return {
         trial: { ...trial, scenario: scenario.name },
@@ -25,7 +30,7 @@ export async function runScenario(scenario: Scenario, wanted: number, isQuick: b
     for (const result of results) {
       if (result.failure !== '') continue
       showProgress(`${scenario.name}, round ${round} of ${rounds}: ${result.name}, ${result.trial.keys} keys`)
-      const outcome = await runTrial(result.trial, scenario.timeLimitMs)
+      const outcome = await runTrial(result.trial, scenario.timeLimitMs, half.needsRedis)
       if ('failure' in outcome) result.failure = outcome.failure
       else result.samples.push(outcome)
     }

@@ -1,22 +1,27 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { redisVersion } from './redis/server.ts'
 import { describeMachine } from './report/machine.ts'
 import { drawSmoothness } from './report/picture.ts'
 import { refreshReadme } from './report/readme.ts'
 import { asText, type Table } from './report/table.ts'
 import { runScenario } from './rounds.ts'
-import { SCENARIOS } from './scenarios/index.ts'
+import { HALVES, type Half } from './scenarios/index.ts'
 import type { Result } from './scenarios/scenario.ts'
 
+const NAMES = HALVES.flatMap(({ scenarios }) => scenarios).map(({ name }) => name)
 const USAGE = `npm run bench -- [options]
-  --rounds N     measurements of each kind, of which the median counts (default 5)
-  --only NAME    one scenario: ${SCENARIOS.map(({ name }) => name).join(', ')}
-  --quick        a smoke check of about a minute: one round, smaller sizes
-  --write        also refresh the tables in bench/README.md`
+  --memory, --redis  one half; default: both. The Redis half starts redis-server by itself
+  --only NAME        one scenario: ${NAMES.join(', ')}
+  --rounds N         measurements of each kind, of which the median counts (default 5)
+  --quick            a smoke check of a few minutes: one round, smaller sizes
+  --write            also refresh the tables in bench/README.md`
 
 const { values: flags } = parseArgs({
   options: {
+    memory: { type: 'boolean', default: false },
+    redis: { type: 'boolean', default: false },
     rounds: { type: 'string' },
     only: { type: 'string' },
     quick: { type: 'boolean', default: false },
@@ -25,32 +30,56 @@ const { values: flags } = parseArgs({
   },
 })
 const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 5))
-const scenarios = SCENARIOS.filter(({ name }) => flags.only === undefined || name === flags.only)
-if (flags.help || !(Number.isInteger(rounds) && rounds >= 1) || scenarios.length === 0) {
+const halves = HALVES.filter((half) => flags.memory === flags.redis || flags[half.name])
+  .map((half) => ({ ...half, scenarios: half.scenarios.filter(isWanted) }))
+  .filter(({ scenarios }) => scenarios.length > 0)
+if (flags.help || !(Number.isInteger(rounds) && rounds >= 1) || halves.length === 0) {
   console.log(USAGE)
   process.exit(flags.help ? 0 : 2)
 }
 
-const machine = describeMachine(rounds)
-const tables: Table[] = []
-const results: Record<string, Result[]> = {}
-console.log(`${machine}\n`)
-for (const scenario of scenarios) {
-  const measured = await runScenario(scenario, rounds, flags.quick)
-  const shown = scenario.tables(measured)
-  for (const table of shown) console.log(asText(table))
-  results[scenario.name] = measured
-  tables.push(...shown)
+// So that servers and trials end with it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+// Asked before the first figure: a missing server should not be found after ten minutes.
+const server = halves.some(({ needsRedis }) => needsRedis) ? findRedis() : ''
+for (const half of halves) await runHalf(half)
+
+async function runHalf(half: Half): Promise<void> {
+  const machine = describeMachine(rounds, half.packages, half.needsRedis ? server : undefined)
+  const tables: Table[] = []
+  const results: Record<string, Result[]> = {}
+  console.log(`${machine}\n`)
+  for (const scenario of half.scenarios) {
+    const measured = await runScenario(half, scenario, rounds, flags.quick)
+    const shown = scenario.tables(measured)
+    for (const table of shown) console.log(asText(table))
+    results[scenario.name] = measured
+    tables.push(...shown)
+  }
+  const isWhole = flags.only === undefined
+  // A part of the bench, or a quick look, must not overwrite the figures of a whole run.
+  if (isWhole && !flags.quick) {
+    const name = half.name === 'memory' ? 'results' : `results-${half.name}`
+    write(`${name}.json`, `${JSON.stringify({ machine, rounds, results })}\n`)
+    write(`${name}.svg`, drawSmoothness(results[half.picture]!, machine))
+  }
+  if (flags.write) {
+    refreshReadme(half.name, machine, tables, isWhole)
+    console.log('refreshed bench/README.md')
+  }
 }
 
-// A part of the bench, or a quick look, must not overwrite the figures of a whole run.
-if (flags.only === undefined && !flags.quick) {
-  write('results.json', `${JSON.stringify({ machine, rounds, results })}\n`)
-  write('results.svg', drawSmoothness(results['smoothness-1-key']!, machine))
+function isWanted({ name }: { readonly name: string }): boolean {
+  return flags.only === undefined || name === flags.only
 }
-if (flags.write) {
-  refreshReadme(machine, tables)
-  console.log('refreshed bench/README.md')
+
+function findRedis(): string {
+  try {
+    return redisVersion()
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error)
+    process.exit(1)
+  }
 }
 
 function write(name: string, content: string): void {

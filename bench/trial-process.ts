@@ -1,14 +1,38 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { startRedis } from './redis/server.ts'
 import type { Sample, Trial } from './scenarios/scenario.ts'
 
 const MEASURE = fileURLToPath(new URL('./measure.ts', import.meta.url))
 const NODE_OPTIONS = ['--import', 'tsx', '--expose-gc', '--max-old-space-size=6144']
 
-/** Measures in a fresh process, so that nobody pays for the garbage or enjoys the warm code of somebody else. */
-export async function runTrial(trial: Trial, timeLimitMs: number): Promise<Sample | { failure: string }> {
-  const child = fork(MEASURE, [JSON.stringify(trial)], { execArgv: NODE_OPTIONS, silent: true })
+/**
+ * Measures in a fresh process, so that nobody pays for the garbage or enjoys the warm code of somebody else; and
+ * where Redis is needed, with a fresh server, which ends with the trial.
+ */
+export async function runTrial(
+  trial: Trial,
+  timeLimitMs: number,
+  needsRedis: boolean,
+): Promise<Sample | Failure> {
+  if (!needsRedis) return measureApart(trial, timeLimitMs, '')
+  const server = await startRedis()
+  try {
+    return await measureApart(trial, timeLimitMs, server.socket)
+  } finally {
+    await server.stop()
+  }
+}
+
+interface Failure {
+  readonly failure: string
+}
+
+async function measureApart(trial: Trial, timeLimitMs: number, socket: string): Promise<Sample | Failure> {
+  const child = fork(MEASURE, [JSON.stringify(trial), socket], { execArgv: NODE_OPTIONS, silent: true })
+  const abandon = () => void child.kill('SIGKILL')
+  process.once('exit', abandon)
   let sample: Sample | undefined
   let complaint = ''
   let isOverdue = false
@@ -24,8 +48,12 @@ export async function runTrial(trial: Trial, timeLimitMs: number): Promise<Sampl
   }, timeLimitMs)
   await once(child, 'close')
   clearTimeout(timer)
+  process.off('exit', abandon)
   if (sample !== undefined) return sample
   if (isOverdue) return { failure: `over ${timeLimitMs / 1_000} s` }
   if (complaint.includes('heap out of memory')) return { failure: 'out of memory' }
-  throw new Error(`${trial.scenario} of ${trial.product} failed:\n${complaint}`)
+  // The others are still worth measuring, but nobody should miss it.
+  console.error(`${trial.scenario} of ${trial.product}, ${trial.keys} keys, failed:\n${complaint}`)
+  process.exitCode = 1
+  return { failure: 'failed' }
 }

@@ -14,7 +14,7 @@ export interface Payload {
 export type Start = (key: string, data: Payload) => void
 
 /** Hands a job over. A product that answers at admission resolves then; the others have nothing to say. */
-export type Enqueue = (key: string, data: Payload) => Promise<void> | undefined
+export type Enqueue = (key: string, data: Payload) => Promise<unknown> | undefined
 
 /** All that the scenarios know of a product. Every measurement has a process of its own, so nothing is closed. */
 export interface Product {

@@ -2,9 +2,11 @@ import { ROPE } from '../products/index.ts'
 import type { Result } from '../scenarios/scenario.ts'
 import { median, sum } from '../statistics.ts'
 
-/** The median of a figure over all rounds; undefined for a trial that failed. */
+/** The median of a figure over all rounds; undefined for a trial that failed or has no such figure. */
 export function medianOf(result: Result | undefined, figure: string): number | undefined {
-  return result === undefined || result.samples.length === 0 ? undefined : median(values(result, figure))
+  if (result === undefined || result.samples.length === 0) return undefined
+  const value = median(values(result, figure))
+  return Number.isNaN(value) ? undefined : value
 }
 
 /** The sum of a figure over all rounds. */
@@ -28,7 +30,7 @@ export function cell(
   const value = medianOf(result, figure)
   if (value === undefined) return failureOf(result)
   const base = medianOf(reference, figure)
-  return base === undefined ? write(value) : `${write(value)} (${ratio(value / base)})`
+  return base === undefined || base === 0 ? write(value) : `${write(value)} (${ratio(value / base)})`
 }
 
 /** The result of velvet-rope, with so many keys if that matters. */

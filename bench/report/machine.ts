@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
-import { PEERS } from '../products/index.ts'
 
 /** The machine, the Node and the versions that the figures belong to, in one line. */
-export function describeMachine(rounds: number): string {
+export function describeMachine(rounds: number, peers: readonly string[], server?: string): string {
   const processors = cpus()
   const packages = [
     versionOf('../../package.json'),
-    ...PEERS.map((name) => versionOf(`../node_modules/${name}/package.json`)),
+    ...peers.map((name) => versionOf(`../node_modules/${name}/package.json`)),
+    ...(server === undefined ? [] : [server]),
   ]
   return [
     `${processors[0]?.model.trim() ?? 'unknown processor'}, ${processors.length} cores`,

@@ -2,15 +2,36 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { asMarkdown, type Table } from './table.ts'
 
 const README = new URL('../README.md', import.meta.url)
-const BEGIN = '<!-- results: written by npm run bench -- --write -->'
-const END = '<!-- end of results -->'
 
-/** Puts the tables between the markers of bench/README.md; all that stands outside them is left alone. */
-export function refreshReadme(machine: string, tables: readonly Table[]): void {
+/**
+ * Puts the tables of one half between its markers in bench/README.md; all that stands outside them is left alone.
+ * A part of a half replaces its own tables only, and the line about the machine stays with the whole.
+ */
+export function refreshReadme(
+  half: string,
+  machine: string,
+  tables: readonly Table[],
+  isWhole: boolean,
+): void {
   const text = readFileSync(README, 'utf8')
-  const from = text.indexOf(BEGIN)
-  const to = text.indexOf(END)
-  if (from === -1 || to < from) throw new Error(`bench/README.md must hold ${BEGIN} and then ${END}`)
-  const results = [`Measured on ${machine}.`, ...tables.map(asMarkdown)].join('\n\n')
-  writeFileSync(README, `${text.slice(0, from + BEGIN.length)}\n\n${results}\n${text.slice(to)}`)
+  const begin = `<!-- ${half} results: written by npm run bench -- --${half} --write -->`
+  const end = `<!-- end of ${half} results -->`
+  const from = text.indexOf(begin) + begin.length
+  const to = text.indexOf(end)
+  if (from < begin.length || to < from) throw new Error(`bench/README.md must hold ${begin} and then ${end}`)
+  const results = isWhole
+    ? `\n\n${[`Measured on ${machine}.`, ...tables.map(asMarkdown)].join('\n\n')}\n`
+    : tables.reduce(replaceTable, text.slice(from, to))
+  writeFileSync(README, text.slice(0, from) + results + text.slice(to))
+}
+
+/** A table reaches from its title to the next one. */
+function replaceTable(results: string, table: Table): string {
+  const title = `\n**${table.title}**\n`
+  const fresh = `\n${asMarkdown(table)}\n`
+  const from = results.indexOf(title)
+  if (from === -1) return `${results}${fresh}`
+  const next = results.slice(from + title.length).search(/\n\*\*[^|\n]*\*\*\n/)
+  const rest = next === -1 ? '' : results.slice(from + title.length + next)
+  return results.slice(0, from) + fresh + rest
 }

@@ -3,9 +3,9 @@ import type { Pace } from '../products/product.ts'
 import type { Table } from '../report/table.ts'
 
 /** One measurement, made in a process of its own; plain data, because it travels there. */
-export interface Trial {
+export interface Trial<Name extends string = string> {
   readonly scenario: string
-  readonly product: ProductName
+  readonly product: Name
   readonly pace: Pace
   /** Keys that take part, or buckets that live. */
   readonly keys: number
@@ -28,13 +28,15 @@ export interface Result {
   readonly failure: string
 }
 
-export interface Scenario {
+/** `Name`: the products that it can load. */
+export interface Scenario<Name extends string = ProductName> {
   readonly name: string
   /** How long one measurement may take. */
   readonly timeLimitMs: number
   /** For figures that hardly vary: more rounds than this are not made. */
   readonly mostRounds?: number
-  trials(isQuick: boolean): Omit<Trial, 'scenario'>[]
-  measure(trial: Trial): Promise<Sample>
+  trials(isQuick: boolean): Omit<Trial<Name>, 'scenario'>[]
+  /** @param socket of the Redis server that was started for this one measurement; empty in the memory half */
+  measure(trial: Trial<Name>, socket: string): Promise<Sample>
   tables(results: readonly Result[]): Table[]
 }

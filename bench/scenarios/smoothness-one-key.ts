@@ -1,19 +1,14 @@
 import { startsOfBurst } from '../burst.ts'
 import { loadProduct, PEERS, ROPE } from '../products/index.ts'
-import { intervalMs } from '../products/product.ts'
-import { cell, cellOfTotal, decimals, medianOf, ropeOf, totalOf, verdict } from '../report/figures.ts'
-import { breachesOfSpacing } from '../spacing.ts'
-import { gapsOf, mostWithin, quantile, utilisation } from '../statistics.ts'
 import type { Scenario } from './scenario.ts'
+import { smoothnessOfLine, tableOfLine } from './smoothness.ts'
 
 const JOBS = 400
 const WARM_UP_JOBS = 60
 const RATE = 200
 const ONE_BY_ONE = { count: 1, periodMs: 1_000 / RATE }
 const BY_THE_SECOND = { count: RATE, periodMs: 1_000 }
-
-const three = decimals(3)
-const whole = decimals(0)
+const TARGETS = { smallestGap: 0.75, firstPercentile: 0.95, utilisation: 0.995, mostInOneSecond: RATE + 1 }
 
 /** One key at 200/s, and a burst of two seconds' work at once: how even are the starts of the handlers? */
 export const smoothnessOneKey: Scenario = {
@@ -32,51 +27,11 @@ export const smoothnessOneKey: Scenario = {
     const product = await loadProduct(name)
     await startsOfBurst(product, ONE_BY_ONE, ['warm-up'], WARM_UP_JOBS)
     const starts = (await startsOfBurst(product, pace, ['measured'], jobs)).flat()
-    const interval = intervalMs(pace)
-    const gaps = gapsOf(starts).map((gap) => gap / interval)
-    return {
-      figures: {
-        smallestGap: Math.min(...gaps),
-        firstPercentile: quantile(gaps, 0.01),
-        utilisation: utilisation(starts, interval),
-        mostInOneSecond: mostWithin(starts, 1_000),
-        breaches: breachesOfSpacing(starts, pace),
-      },
-      starts: starts.map((start) => Math.round((start - starts[0]!) * 1_000) / 1_000),
-    }
+    return smoothnessOfLine(starts, pace)
   },
 
   tables(results) {
-    const rope = ropeOf(results)
-    return [
-      {
-        title: `Smoothness: 1 key, ${RATE}/s, a burst of ${JOBS} jobs (T = ${ONE_BY_ONE.periodMs} ms)`,
-        columns: [
-          'product',
-          'configured as',
-          'smallest gap / T',
-          '1st percentile / T',
-          'utilisation',
-          'most starts in 1 s',
-          'breaches of L2',
-        ],
-        rows: results.map((result) => [
-          result.name,
-          result.setting,
-          cell(result, 'smallestGap', three, rope),
-          cell(result, 'firstPercentile', three, rope),
-          cell(result, 'utilisation', three, rope),
-          cell(result, 'mostInOneSecond', whole, rope),
-          cellOfTotal(result, 'breaches', JOBS),
-        ]),
-        notes: [
-          verdict('smallest gap / T', medianOf(rope, 'smallestGap'), { least: 0.75 }, three),
-          verdict('1st percentile / T', medianOf(rope, 'firstPercentile'), { least: 0.95 }, three),
-          verdict('utilisation', medianOf(rope, 'utilisation'), { least: 0.995 }, three),
-          verdict('most starts in 1 s', medianOf(rope, 'mostInOneSecond'), { most: RATE + 1 }, whole),
-          verdict('breaches of L2 in all rounds', totalOf(rope, 'breaches'), { most: 0 }, whole),
-        ],
-      },
-    ]
+    const title = `Smoothness: 1 key, ${RATE}/s, a burst of ${JOBS} jobs (T = ${ONE_BY_ONE.periodMs} ms)`
+    return [tableOfLine(title, results, TARGETS)]
   },
 }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Connection } from '../backend/redis/connection.ts'
 import type { Opening } from '../backend/redis/opening.ts'
 import type { RedisBackend } from '../backend/redis/redis-backend.ts'
@@ -49,7 +49,7 @@ export class SharedFloor<Data, Result> {
     const transport = this.#openTransport()
     const worker: SharedWorker<Data, Result> = new SharedWorker(handler, concurrency, {
       name,
-      worker: randomUUID(),
+      worker: randomBytes(6).toString('base64url'),
       backend,
       transport: { receive: (options) => whenOpen(opening, () => transport.receive(options)) },
       clock: systemClock,
@@ -100,7 +100,7 @@ export class SharedFloor<Data, Result> {
     this.#schedulers = backend.tags.map(
       (_, shard) =>
         new SharedScheduler({
-          name: randomUUID(),
+          name: randomBytes(6).toString('base64url'),
           shard,
           backend,
           transport,

@@ -12,7 +12,7 @@
  * | :idle               | zset   | user key -> when the empty bucket may be forgotten                              |
  * | :deadlines          | zset   | id -> when a waiting job expires                                                |
  * | :leases             | zset   | id -> when a job that was handed over or runs is given up for lost              |
- * | :ended              | list   | ids of jobs that ended, the newest first                                        |
+ * | :ended              | zset   | id -> when the job ended                                                        |
  * | :book               | string | the rule book as JSON                                                           |
  * | :wake               | list   | one marker, for schedulers that sleep                                           |
  * | :line:N             | list   | jobs of bucket number N, the head first                                         |
@@ -32,7 +32,7 @@ const NAMES = {
   idle: 'zset',
   deadlines: 'zset',
   leases: 'zset',
-  ended: 'list',
+  ended: 'zset',
   book: 'string',
   wake: 'list',
 } as const

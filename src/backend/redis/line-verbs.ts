@@ -45,7 +45,7 @@ export class LineVerbs {
       now: at,
       jobs: replies
         .inGroups(texts, 3)
-        .map(([id, epoch, key]) => ({ id: id!, epoch: Number(epoch), key: key! })),
+        .map(([id, epoch, key]) => ({ id: String(id), epoch: Number(epoch), key: String(key) })),
       nextClaim: Math.min(nextDue - lookAhead, nextIdle + LATENESS_OF_CHORES),
       nextRecovery,
       nextExpiry,
@@ -59,9 +59,9 @@ export class LineVerbs {
       await this.#store.run('recover', shard, values),
     )
     return replies.inGroups(texts, 6).map(([id, epoch, key, cost, attempt, fate]) => ({
-      id: id!,
+      id: String(id),
       epoch: Number(epoch),
-      key: key!,
+      key: String(key),
       cost: Number(cost),
       attempt: Number(attempt),
       at,
@@ -77,8 +77,8 @@ export class LineVerbs {
       await this.#store.run('expire', shard, values),
     )
     return replies.inGroups(texts, 4).map(([id, key, cost, attempt]) => ({
-      id: id!,
-      key: key!,
+      id: String(id),
+      key: String(key),
       cost: Number(cost),
       attempt: Number(attempt),
       at,

@@ -1,14 +1,20 @@
 import { z } from 'zod'
 import { ForeignValueError } from '../../core/errors.ts'
 
-/** What the scripts answer: texts, and lists of texts. Numbers come as text of 17 digits. */
-const number = z.string().transform((text, context) => {
-  const value =
-    text === 'inf' ? Number.POSITIVE_INFINITY : text === '-inf' ? Number.NEGATIVE_INFINITY : Number(text)
-  if (Number.isNaN(value)) context.addIssue(`expected a number, got: ${text.slice(0, 40)}`)
-  return value
-})
-const flag = z.enum(['0', '1']).transform((text) => text === '1')
+/** Whole numbers come as they are, others as text of 17 digits, because Redis would cut them. */
+const number = z.union([
+  z.number(),
+  z.string().transform((text, context) => {
+    const value =
+      text === 'inf' ? Number.POSITIVE_INFINITY : text === '-inf' ? Number.NEGATIVE_INFINITY : Number(text)
+    if (Number.isNaN(value)) context.addIssue(`expected a number, got: ${text.slice(0, 40)}`)
+    return value
+  }),
+])
+const flag = z.union([
+  z.enum(['0', '1']).transform((text) => text === '1'),
+  z.literal([0, 1]).transform((is) => is === 1),
+])
 const rejectReason = z.enum(['full', 'deadline', 'paused', 'too-costly'])
 
 const refusedCall = [
@@ -38,12 +44,13 @@ export const holdReply = z.union([
 export const bookReply = z.union([z.tuple([z.literal('ok'), number, number]), refusedCall[0]])
 export const retimeReply = z.union([z.tuple([z.literal('ok'), number]), refusedCall[0]])
 
-/** Texts after the first numbers, which `inGroups` cuts. */
+/** After the first numbers a flat list, which `inGroups` cuts. */
+const value = z.union([z.string(), z.number()])
 export const claimReply = z.union([
-  z.tuple([z.literal('ok'), number, number, number, number, number], z.string()),
+  z.tuple([z.literal('ok'), number, number, number, number, number], value),
   z.tuple([z.literal('follow'), number, number]),
 ])
-export const sweepReply = z.tuple([number, number], z.string())
+export const sweepReply = z.tuple([number, number], value)
 
 const gateAnswer = z.union([
   z.tuple([
@@ -133,9 +140,9 @@ export function parseReply<Schema extends z.ZodType>(schema: Schema, reply: unkn
   throw new ForeignValueError(`Redis answered what no script of ours does: ${z.prettifyError(result.error)}`)
 }
 
-/** Cuts a flat list of texts into groups of `size`. */
-export function inGroups(texts: readonly string[], size: number): string[][] {
-  const groups: string[][] = []
-  for (let from = 0; from < texts.length; from += size) groups.push(texts.slice(from, from + size))
+/** Cuts a flat list into groups of `size`. */
+export function inGroups<Value>(values: readonly Value[], size: number): Value[][] {
+  const groups: Value[][] = []
+  for (let from = 0; from < values.length; from += size) groups.push(values.slice(from, from + size))
   return groups
 }

@@ -59,12 +59,12 @@ for index, request in ipairs(requests) do
     else
       if not bucket.n then bucket.n = redis.call('HINCRBY', K.meta, 'numbers', 1) end
       local job = {
-        schema = SCHEMA, id = request.id, key = request.key, cost = request.cost, admittedAt = now,
+        id = request.id, key = request.key, cost = request.cost, admittedAt = now,
         deadline = request.deadline, settings = request.settings, data = request.data, position = position,
         departsAt = departs_at,
       }
       local found_nobody = not has_line(bucket) and bucket.inHanded == 0
-      redis.call('HSET', K.jobs, job.id, pack_record(job, JOB_FIELDS))
+      write_job(job)
       redis.call('RPUSH', K.line .. bucket.n, member_of(job))
       bucket.inLine = bucket.inLine + 1
       bucket.waiting = bucket.waiting + job.cost

@@ -21,5 +21,6 @@ local bucket = read_bucket(job.key)
 if not bucket then foreign('buckets') end
 read_line(bucket)
 state.worker = ARGV[3]
-end_waiting(bucket, meta, job, state, 'cancelled', now, keep)
+end_waiting(bucket, meta, job, state, 'cancelled', now)
+trim_ended(keep, now)
 return answer

@@ -16,12 +16,13 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT
   local bucket = job and read_bucket(job.key)
   if bucket and WAITS[state.state] then
     read_line(bucket)
-    end_waiting(bucket, meta, job, state, 'expired', now, keep)
+    end_waiting(bucket, meta, job, state, 'expired', now)
     for _, value in ipairs({ id, job.key, text(job.cost), text(state.attempt) }) do answer[#answer + 1] = value end
   else
     redis.call('ZREM', K.deadlines, id)
   end
 end
+trim_ended(keep, now)
 local first = redis.call('ZRANGE', K.deadlines, 0, 0, 'WITHSCORES')
 if first[2] then answer[2] = text(tonumber(first[2])) end
 return answer

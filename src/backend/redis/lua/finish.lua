@@ -50,7 +50,7 @@ local function finish(at)
   local ready_at = nil
   if outcome == 'completed' or outcome == 'failed' then
     if outcome == 'completed' then state.result = said else state.error = said end
-    end_job(job, state, outcome, now, keep)
+    end_job(job, state, outcome, now)
   elseif outcome == 'retry' then
     state.error = said
     ready_at = now + number(delay)
@@ -68,4 +68,5 @@ end
 
 local answers = { text(now) }
 for index = 1, number(ARGV[3]) do answers[index + 1] = finish(4 + (index - 1) * 7) end
+trim_ended(keep, now)
 return answers

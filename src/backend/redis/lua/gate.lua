@@ -54,7 +54,7 @@ local function answer(at)
       ungrant(bucket, job, state)
       state.state = 'handed'
       if not is_first then state.attempt = state.attempt - 1 end
-      end_waiting(bucket, meta, job, state, 'expired', now, keep)
+      end_waiting(bucket, meta, job, state, 'expired', now)
       return { 'expired', job.key, text(job.cost), text(state.attempt) }
     end
     if is_first then

@@ -1,41 +1,59 @@
 -- The records of a job: the part that stays, the part that moves, and how it ends.
 
-local JOB_FIELDS = { 'schema', 'key', 'cost', 'admittedAt', 'deadline', 'settings', 'data', 'position', 'departsAt' }
-local STATE_FIELDS = {
-  'schema', 'state', 'epoch', 'kind', 'readyAt', 'floor', 'attempt', 'fence', 'crashes', 'worker', 'slot',
-  'onGrid', 'departedAt', 'endedAt', 'result', 'error',
+-- Texts are last; of all texts only the result, the error and the data may hold a zero byte.
+local JOB_FORMAT = '<HI4ddI4dss'
+local JOB_MAGIC = 0x5602
+local STATE_FORMAT = '<HBI4BddI4dBdBddsBI4c0BI4c0'
+local STATE_MAGIC = 0x5603
+
+-- granted: handed, with a slot. A job that waits for the first time has no record of its state.
+local STATES = {
+  'waiting', 'handed', 'granted', 'running', 'retrying', 'completed', 'failed', 'cancelled', 'expired',
 }
-
-local function read_record(hash, id, fields, what)
-  local raw = redis.call('HGET', hash, id)
-  if not raw then return nil end
-  local values = unpack_record(raw, #fields, what)
-  local record = { id = id }
-  for index, name in ipairs(fields) do record[name] = values[index] end
-  return record
-end
-
-local function pack_record(record, fields)
-  local values = {}
-  for index, name in ipairs(fields) do values[index] = record[name] end
-  return cmsgpack.pack(values)
-end
+-- Where it stands or came from; 'retry': by time, 'back': before all others.
+local KINDS = { 'line', 'retry', 'back' }
+local STATE_NUMBERS, KIND_NUMBERS = {}, {}
+for number_, name in ipairs(STATES) do STATE_NUMBERS[name] = number_ end
+for number_, name in ipairs(KINDS) do KIND_NUMBERS[name] = number_ end
 
 local function read_job(id)
-  return read_record(K.jobs, id, JOB_FIELDS, 'jobs')
-end
-
--- waiting, handed, granted (handed, with a slot), running, retrying; completed, failed, cancelled, expired.
--- `kind`: where it stands or came from: 'line', 'retry' (by time) or 'back' (before all others).
-local function read_state(id)
-  return read_record(K.states, id, STATE_FIELDS, 'states') or {
-    id = id, schema = SCHEMA, state = 'waiting', epoch = 0, kind = 'line', readyAt = -INF, floor = -INF, attempt = 0,
-    fence = 0, crashes = 0, worker = '', slot = 0, onGrid = false, departedAt = -1, endedAt = -1, result = false, error = false,
+  local raw = redis.call('HGET', K.jobs, id)
+  if not raw then return nil end
+  local ok, magic, cost, admitted_at, deadline, position, departs_at, key, settings, rest = pcall(struct.unpack, JOB_FORMAT, raw)
+  if not ok or magic ~= JOB_MAGIC then foreign('jobs') end
+  return {
+    id = id, cost = cost, admittedAt = admitted_at, deadline = deadline, position = position, departsAt = departs_at,
+    key = key, settings = settings, data = string.sub(raw, rest),
   }
 end
 
-local function write_state(state)
-  redis.call('HSET', K.states, state.id, pack_record(state, STATE_FIELDS))
+local function write_job(job)
+  redis.call('HSET', K.jobs, job.id, struct.pack(JOB_FORMAT, JOB_MAGIC, job.cost, job.admittedAt, job.deadline,
+    job.position, job.departsAt, job.key, job.settings) .. job.data)
+end
+
+local function read_state(id)
+  local raw = redis.call('HGET', K.states, id)
+  local s = { id = id, state = 'waiting', epoch = 0, kind = 'line', readyAt = -INF, floor = -INF, attempt = 0,
+    fence = 0, crashes = 0, slot = 0, onGrid = false, departedAt = -1, endedAt = -1, worker = '', result = false,
+    error = false }
+  if not raw then return s end
+  local ok, magic, state, epoch, kind, ready_at, floor, attempt, fence, crashes, slot, on_grid, departed_at, ended_at,
+    worker, has_result, result, has_error, error_, stop = pcall(struct.unpack, STATE_FORMAT, raw)
+  if not ok or magic ~= STATE_MAGIC or stop ~= #raw + 1 or not STATES[state] then foreign('states') end
+  s.state, s.epoch, s.kind, s.readyAt, s.floor = STATES[state], epoch, KINDS[kind], ready_at, floor
+  s.attempt, s.fence, s.crashes, s.slot, s.onGrid = attempt, fence, crashes, slot, on_grid == 1
+  s.departedAt, s.endedAt, s.worker = departed_at, ended_at, worker
+  if has_result == 1 then s.result = result end
+  if has_error == 1 then s.error = error_ end
+  return s
+end
+
+local function write_state(s)
+  local result, error_ = s.result or '', s.error or ''
+  redis.call('HSET', K.states, s.id, struct.pack(STATE_FORMAT, STATE_MAGIC, STATE_NUMBERS[s.state], s.epoch,
+    KIND_NUMBERS[s.kind], s.readyAt, s.floor, s.attempt, s.fence, s.crashes, s.slot, s.onGrid and 1 or 0, s.departedAt,
+    s.endedAt, s.worker, s.result and 1 or 0, #result, result, s.error and 1 or 0, #error_, error_))
 end
 
 local function member_of(job)
@@ -52,26 +70,23 @@ end
 -- A replay can come this much later than its request, and must still find the job.
 local REPLAY_WINDOW = 10000000
 
--- Forgets jobs that ended, but for the last `keep`; a few at a time.
+-- Forgets jobs that ended, but for the last `keep`.
 local function trim_ended(keep, now)
-  for _ = 1, 4 do
-    if redis.call('LLEN', K.ended) <= keep then return end
-    local id = redis.call('LINDEX', K.ended, -1)
-    local state = read_state(id)
-    if state.endedAt > now - REPLAY_WINDOW and state.endedAt <= now then return end
-    redis.call('RPOP', K.ended)
-    redis.call('HDEL', K.jobs, id)
-    redis.call('HDEL', K.states, id)
-  end
+  local surplus = math.min(200, redis.call('ZCARD', K.ended) - keep)
+  if surplus <= 0 then return end
+  local ids = redis.call('ZRANGEBYSCORE', K.ended, '-inf', now - REPLAY_WINDOW, 'LIMIT', 0, surplus)
+  if #ids == 0 then return end
+  redis.call('ZREM', K.ended, unpack(ids))
+  redis.call('HDEL', K.jobs, unpack(ids))
+  redis.call('HDEL', K.states, unpack(ids))
 end
 
-local function end_job(job, state, how, now, keep)
+local function end_job(job, state, how, now)
   state.state = how
   state.endedAt = now
   write_state(state)
-  if job.deadline ~= INF then redis.call('ZREM', K.deadlines, job.id) end
+  redis.call('ZREM', K.deadlines, job.id)
   redis.call('ZREM', K.leases, job.id)
-  redis.call('LPUSH', K.ended, job.id)
+  redis.call('ZADD', K.ended, now, job.id)
   redis.call('HINCRBY', K.meta, 'ended', 1)
-  trim_ended(keep, now)
 end

@@ -21,9 +21,9 @@ local function leave(bucket, job, state)
 end
 
 -- The job ends while it waits.
-local function end_waiting(bucket, meta, job, state, how, now, keep)
+local function end_waiting(bucket, meta, job, state, how, now)
   leave(bucket, job, state)
-  end_job(job, state, how, now, keep)
+  end_job(job, state, how, now)
   if has_line(bucket) or bucket.inHanded > 0 then place(bucket, meta) else arm(bucket, meta, -INF) end
 end
 

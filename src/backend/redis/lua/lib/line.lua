@@ -49,12 +49,11 @@ end
 
 -- Takes out the one who departs at `at`: those given back first; then retries, at most every second while others wait.
 local function take_next(bucket, at)
-  local first = redis.call('ZPOPMIN', K.back .. bucket.n)
-  if first[1] then
+  if bucket.inBack > 0 then
     bucket.inBack = bucket.inBack - 1
-    return first[1], 'back', -INF
+    return redis.call('ZPOPMIN', K.back .. bucket.n)[1], 'back', -INF
   end
-  if bucket.linesTurn == 0 or bucket.inLine == 0 then
+  if bucket.inRetry > 0 and (bucket.linesTurn == 0 or bucket.inLine == 0) then
     local retry = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
     if retry[1] and tonumber(retry[2]) <= at then
       redis.call('ZREM', K.retry .. bucket.n, retry[1])

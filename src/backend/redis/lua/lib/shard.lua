@@ -1,7 +1,6 @@
 -- What every verb needs: the time, the shard's own numbers, and the refusal of what is not ours.
 
 local INF = math.huge
-local SCHEMA = 1
 
 -- Stops the script. Only before the first write: nothing is half done.
 local function foreign(what)
@@ -14,7 +13,9 @@ local function number(text)
   return value
 end
 
+-- For a reply: a whole number as it is, which is fast; else as text, because Redis cuts what follows the point.
 local function text(value)
+  if value % 1 == 0 and value < 9007199254740992 and value > -9007199254740992 then return value end
   return string.format('%.17g', value)
 end
 
@@ -27,7 +28,7 @@ end
 
 local EXPECTED = {
   meta = 'hash', buckets = 'hash', jobs = 'hash', states = 'hash', due = 'zset', idle = 'zset',
-  deadlines = 'zset', leases = 'zset', ended = 'list', book = 'string', wake = 'list',
+  deadlines = 'zset', leases = 'zset', ended = 'zset', book = 'string', wake = 'list',
 }
 
 -- All that the verb may write to holds what it should, or nothing. The lists of a bucket are read before they are
@@ -37,12 +38,6 @@ local function expect(...)
     local kind = redis.call('TYPE', K[name]).ok
     if kind ~= EXPECTED[name] and kind ~= 'none' then foreign(name) end
   end
-end
-
-local function unpack_record(raw, fields, what)
-  local ok, record = pcall(cmsgpack.unpack, raw)
-  if not ok or type(record) ~= 'table' or record[1] ~= SCHEMA or #record ~= fields then foreign(what) end
-  return record
 end
 
 -- The numbers of the shard: what is missing has not been needed yet.
