@@ -21,12 +21,19 @@ export interface BullMqHandoffOptions {
   readonly graceMs?: number
 }
 
-/** So many deliveries go out in one write. */
+/** So many of BullMQ's jobs go out in one write. */
 const LARGEST_CHUNK = 200
+/**
+ * Of many jobs that are due together, several travel as one of BullMQ's: carrying each by itself would cost more than
+ * all the rest. Few enough, and in enough bundles, that they spread over the workers.
+ */
+const BUNDLES = 32
+const LARGEST_BUNDLE = 8
 
 /**
  * Carries jobs through BullMQ, which is a transport here and nothing else: it neither paces nor retries nor judges.
- * Each handing over has a name of its own, so a late one is another delivery, and the gate refuses it.
+ * Each handing over has a name of its own, so a late one is another delivery, and the gate refuses it. A bundle has
+ * the name of its first.
  */
 export class BullMqHandoff implements Transport {
   readonly #tags: readonly string[]
@@ -49,11 +56,12 @@ export class BullMqHandoff implements Transport {
 
   /** @throws BackendUnavailableError; some or all of the jobs may be kept nevertheless */
   async hand(shard: number, jobs: readonly Delivery[]): Promise<void> {
-    for (let from = 0; from < jobs.length; from += LARGEST_CHUNK) {
-      const bulk = jobs.slice(from, from + LARGEST_CHUNK).map((job) => ({
+    const bundles = bundled(jobs)
+    for (let from = 0; from < bundles.length; from += LARGEST_CHUNK) {
+      const bulk = bundles.slice(from, from + LARGEST_CHUNK).map((bundle) => ({
         name: 'job',
-        data: recordOf(job),
-        opts: { ...DELIVERY_SETTINGS, jobId: deliveryId(job) },
+        data: recordOf(bundle),
+        opts: { ...DELIVERY_SETTINGS, jobId: deliveryId(bundle[0]!) },
       }))
       await this.#ask(shard, (queue) => queue.addBulk(bulk))
     }
@@ -68,7 +76,7 @@ export class BullMqHandoff implements Transport {
     }
   }
 
-  /** How many were handed and not fetched. @throws BackendUnavailableError */
+  /** How many bundles were handed and not fetched. @throws BackendUnavailableError */
   unfetched(shard: number): Promise<number> {
     return this.#ask(shard, (queue) => queue.getWaitingCount())
   }
@@ -149,4 +157,11 @@ export class BullMqHandoff implements Transport {
     }
     return queue
   }
+}
+
+function bundled(jobs: readonly Delivery[]): Delivery[][] {
+  const size = Math.min(LARGEST_BUNDLE, Math.ceil(jobs.length / BUNDLES))
+  const bundles: Delivery[][] = []
+  for (let from = 0; from < jobs.length; from += size) bundles.push(jobs.slice(from, from + size))
+  return bundles
 }

@@ -23,7 +23,7 @@ export class BullMqReceiver implements Receiver {
   readonly #onDelivery: (delivery: Delivery) => Promise<void>
   readonly #onError: (error: Error) => void
   readonly #grace: Grace
-  readonly #underWay = new Set<Promise<void>>()
+  readonly #underWay = new Set<Promise<unknown>>()
   #isStopped = false
   #closing: Promise<void> | undefined
 
@@ -77,8 +77,8 @@ export class BullMqReceiver implements Receiver {
       await job.moveToWait(token)
       throw new WaitingError()
     }
-    const delivery = this.#read(shard, job)
-    const work = this.#deliver(delivery)
+    const deliveries = this.#read(shard, job)
+    const work = Promise.all(deliveries.map((delivery) => this.#deliver(delivery)))
     this.#underWay.add(work)
     await work
     this.#underWay.delete(work)
@@ -88,7 +88,7 @@ export class BullMqReceiver implements Receiver {
    * What we cannot read goes to BullMQ's failed jobs with the reason, whatever its options say, and stays there for
    * whoever put it in, or for a process that knows its version: it is neither lost nor fetched again.
    */
-  #read(shard: number, job: Job<unknown, void>): Delivery {
+  #read(shard: number, job: Job<unknown, void>): Delivery[] {
     try {
       return readRecord(job.data, shard, job.id ?? '')
     } catch (thrown) {

@@ -7,31 +7,28 @@ const VERSION = 1
 
 const Record = z.strictObject({
   v: z.literal(VERSION),
-  id: z.string().min(1),
-  epoch: z.int().positive(),
-  key: z.string().min(1),
+  jobs: z
+    .array(z.strictObject({ id: z.string().min(1), epoch: z.int().positive(), key: z.string().min(1) }))
+    .min(1),
 })
 const Versioned = z.looseObject({ v: z.number() })
 
 type DeliveryRecord = z.infer<typeof Record>
 
-/** What the transport keeps of a delivery; the job's own record has the rest. */
-export function recordOf({ id, epoch, key }: Delivery): DeliveryRecord {
-  return { v: VERSION, id, epoch, key }
+/** What the transport keeps of deliveries that travel together; the jobs' own records have the rest. */
+export function recordOf(deliveries: readonly Delivery[]): DeliveryRecord {
+  return { v: VERSION, jobs: deliveries.map(({ id, epoch, key }) => ({ id, epoch, key })) }
 }
 
 /** What `recordOf` made. @throws ForeignValueError when it is another's, or of a version that is not known here */
-export function readRecord(value: unknown, shard: number, name: string): Delivery {
+export function readRecord(value: unknown, shard: number, name: string): Delivery[] {
   const record = Record.safeParse(value)
-  if (record.success) {
-    const { id, epoch, key } = record.data
-    return { id, epoch, key, shard }
-  }
+  if (record.success) return record.data.jobs.map((job) => ({ ...job, shard }))
   const versioned = Versioned.safeParse(value)
   throw new ForeignValueError(
     versioned.success && versioned.data.v !== VERSION
       ? `the delivery ${quote(name)} has version ${versioned.data.v}, this process knows ${VERSION}: it was set aside`
-      : `the delivery ${quote(name)} is not ours and was set aside: expected { v, id, epoch, key }, got: ${shown(value)}`,
+      : `the delivery ${quote(name)} is not ours and was set aside: expected { v, jobs }, got: ${shown(value)}`,
   )
 }
 

@@ -14,7 +14,7 @@ export interface Transport {
   hand(shard: number, jobs: readonly Delivery[]): Promise<void>
   /** Removes those that nobody fetched. */
   take(shard: number, deliveries: readonly HandedJob[]): Promise<void>
-  /** Delivers to this process, of all shards, `prefetch` at a time at the most. */
+  /** Delivers to this process: of each shard `prefetch` bundles of jobs at a time at the most. */
   receive(options: ReceiveOptions): Promise<Receiver>
   close(): Promise<void>
 }

@@ -55,6 +55,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
   readonly #attemptOf = new Map<string, Attempt<Data, Result>>()
   /** Jobs that were started and of whose end the store was not told yet. */
   readonly #runs = new Set<Promise<void>>()
+  readonly #watches = new Map<number, StartWatch>()
   readonly #leases: Leases
   readonly #calls: ShardCalls
   readonly #gate: SharedGate
@@ -146,8 +147,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
 
   /** Listeners are told after the handler was called, yet before they are told of what it set off. */
   #start(job: BackendJob, handed: HandedOver, data: Data, startsAt: number): Promise<void> {
-    const { clock, emitter, storeClock } = this.#ports
-    const store = storeClock(handed.shard)
+    const { clock, emitter } = this.#ports
     const ports = { clock, calls: this.#calls, leases: this.#leases }
     const reports = new WorkerReports(ports, handed)
     const name = nameOf(handed)
@@ -167,9 +167,8 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
         }
         this.#attempts.add(attempt)
         this.#attemptOf.set(name, attempt)
-        const watch = new StartWatch(() => store.now())
-        attempt.start(this.#handler)
-        void reports.start(Math.max(startsAt, watch.latestStart))
+        const latest = this.#watchOf(handed.shard).watch(() => attempt.start(this.#handler))
+        void reports.start(Math.max(startsAt, latest))
       } finally {
         emitter.release()
       }
@@ -195,6 +194,16 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
     }
     const { at, readyAt } = answer
     tellEnd(emitter, job, settled, readyAt === undefined ? outcome : { kind: outcome.kind, readyAt }, at)
+  }
+
+  #watchOf(shard: number): StartWatch {
+    let watch = this.#watches.get(shard)
+    if (watch === undefined) {
+      const store = this.#ports.storeClock(shard)
+      watch = new StartWatch(() => store.now())
+      this.#watches.set(shard, watch)
+    }
+    return watch
   }
 
   #onLost(handed: HandedOver): void {

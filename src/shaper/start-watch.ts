@@ -1,29 +1,35 @@
 /** Microseconds; less is the noise of looking. */
 const NOTICEABLE = 100
+/** So many calls after one that took long are looked at closely, which costs ten microseconds each. */
+const CLOSELY_WATCHED = 1_000
 
 /**
  * Finds out when a handler began, which is after the last look at the clock: the system may have taken the processor
- * away in between. Where that happened while the handler was being called, nobody can tell whether it was before its
- * first line or after it, so it counts as before. What a handler computes undisturbed is none of that.
+ * away in between. Where that may have happened while the handler was being called, nobody can tell whether it was
+ * before its first line or after it, so it counts as before. What a handler computes undisturbed is none of that.
  */
 export class StartWatch {
   readonly #now: () => number
-  readonly #switches = switches()
-  readonly #calledAt: number
+  #closely = 0
 
-  /** Make it right before the call. */
   constructor(now: () => number) {
     this.#now = now
-    this.#calledAt = now()
   }
 
-  /** Ask right after the call: the latest time at which the handler can have begun. */
-  get latestStart(): number {
+  /** Answers the latest time at which the handler can have begun. */
+  watch(callHandler: () => void): number {
+    const before = this.#closely > 0 ? switches() : undefined
+    const calledAt = this.#now()
+    callHandler()
     const now = this.#now()
-    return now - this.#calledAt > NOTICEABLE && switches() > this.#switches ? now : this.#calledAt
+    if (this.#closely > 0) this.#closely--
+    if (now - calledAt <= NOTICEABLE) return calledAt
+    this.#closely = CLOSELY_WATCHED
+    return before === undefined || switches() > before ? now : calledAt
   }
 }
 
+/** How often the system took the processor away from this process before it was done. */
 function switches(): number {
   return process.resourceUsage().involuntaryContextSwitches
 }

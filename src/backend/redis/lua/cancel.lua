@@ -22,5 +22,5 @@ if not bucket then foreign('buckets') end
 read_line(bucket)
 state.worker = ARGV[3]
 end_waiting(bucket, meta, job, state, 'cancelled', now)
-trim_ended(keep, now)
+close_books(meta, keep, now)
 return answer

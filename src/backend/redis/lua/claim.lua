@@ -42,7 +42,7 @@ for _, key in ipairs(redis.call('ZRANGEBYSCORE', K.due, '-inf', now + look_ahead
       local member, kind, ready_at = take_next(bucket, math.max(now, due))
       local id, cost = parse_member(member)
       local state = read_state(id)
-      state.state, state.kind, state.readyAt = 'handed', kind, ready_at
+      state.state, state.kind, state.readyAt, state.key, state.cost = 'handed', kind, ready_at, key, cost
       state.floor = found_line and -INF or ready_at
       state.epoch = state.epoch + 1
       state.worker, state.slot = '', 0
@@ -57,9 +57,12 @@ for _, key in ipairs(redis.call('ZRANGEBYSCORE', K.due, '-inf', now + look_ahead
       handed[#handed + 1] = key
       due = due_of(bucket)
     end
-    place(bucket, meta)
     -- Whoever starts or comes back puts it there again.
-    if bucket.inHanded >= window then redis.call('ZREM', K.due, key) end
+    if bucket.inHanded < window then place(bucket, meta)
+    else
+      redis.call('ZREM', K.due, key)
+      write_bucket(bucket)
+    end
   end
 end
 

@@ -22,7 +22,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT
     redis.call('ZREM', K.deadlines, id)
   end
 end
-trim_ended(keep, now)
+close_books(meta, keep, now)
 local first = redis.call('ZRANGE', K.deadlines, 0, 0, 'WITHSCORES')
 if first[2] then answer[2] = text(tonumber(first[2])) end
 return answer

@@ -12,14 +12,15 @@ local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'ended', 'wake')
 local meta = read_meta()
 
-local function wait_again(bucket, job, state, kind, ready_at)
+local function wait_again(bucket, state, kind, ready_at)
   state.state, state.kind, state.readyAt, state.worker = 'retrying', kind, ready_at, kind == 'back' and 'frozen' or ''
-  bucket.waiting = bucket.waiting + job.cost
-  bucket.returned = bucket.returned + job.cost
-  put_back(bucket, member_of(job), state)
+  local job = read_job(state.id)
+  bucket.waiting = bucket.waiting + state.cost
+  bucket.returned = bucket.returned + state.cost
+  put_back(bucket, member_of(state), state)
   write_state(state)
-  redis.call('ZREM', K.leases, job.id)
-  if job.deadline ~= INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, job.id) end
+  redis.call('ZREM', K.leases, state.id)
+  if job and job.deadline ~= INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, job.id) end
 end
 
 -- The same report again: its answer was lost on the way.
@@ -34,7 +35,7 @@ end
 local function finish(at)
   local id, epoch, started_at, outcome = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
   local said, delay = ARGV[at + 5] == '1' and ARGV[at + 4], ARGV[at + 6]
-  local job, state, bucket = read_all(id)
+  local state, bucket = read_moving(id)
   if not bucket or state.epoch ~= epoch then return '0' end
   if outcome == 'back' then
     if state.state ~= 'handed' and state.state ~= 'granted' then return '0' end
@@ -43,24 +44,24 @@ local function finish(at)
     place(bucket, meta)
     return '1'
   end
-  if state.state == 'granted' and started_at ~= '' then start(bucket, job, state, number(started_at)) end
+  if state.state == 'granted' and started_at ~= '' then start(bucket, state, number(started_at)) end
   if state.state ~= 'running' then return answered(state, outcome) end
   local had_line = has_line(bucket) or bucket.inHanded > 0
   bucket.running = bucket.running - 1
   local ready_at = nil
   if outcome == 'completed' or outcome == 'failed' then
     if outcome == 'completed' then state.result = said else state.error = said end
-    end_job(job, state, outcome, now)
+    end_job(meta, state, outcome, now)
   elseif outcome == 'retry' then
     state.error = said
     ready_at = now + number(delay)
-    wait_again(bucket, job, state, 'retry', ready_at)
+    wait_again(bucket, state, 'retry', ready_at)
   else
     bucket.frozen = math.max(bucket.frozen, now + number(delay))
     bucket.from = -INF
     ready_at = bucket.frozen
     state.attempt = state.attempt - 1
-    wait_again(bucket, job, state, 'back', -INF)
+    wait_again(bucket, state, 'back', -INF)
   end
   if had_line then place(bucket, meta) else arm(bucket, meta, -INF) end
   return ready_at and text(ready_at) or '1'
@@ -68,5 +69,5 @@ end
 
 local answers = { text(now) }
 for index = 1, number(ARGV[3]) do answers[index + 1] = finish(4 + (index - 1) * 7) end
-trim_ended(keep, now)
+close_books(meta, keep, now)
 return answers

@@ -29,8 +29,10 @@ end
 local function answer(at)
   local id, epoch, worker = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2]
   local lead, lease, missed = number(ARGV[at + 3]), number(ARGV[at + 4]), ARGV[at + 5]
-  local job, state, bucket, is_foreign = read_all(id)
-  if not bucket then return { is_foreign and 'foreign' or 'stale' } end
+  local state, bucket, is_foreign = read_moving(id)
+  local is_readable, job = pcall(read_job, id)
+  if is_foreign or not is_readable then return { 'foreign' } end
+  if not bucket or not job then return { 'stale' } end
   local is_mine = state.state == 'handed' or (state.state == 'granted' and state.worker == worker)
   if state.epoch ~= epoch or not is_mine then return { 'stale' } end
   if parse_member(redis.call('LINDEX', K.handed .. bucket.n, 0) or '') ~= id then
@@ -59,7 +61,8 @@ local function answer(at)
     end
     if is_first then
       state.attempt = state.attempt + 1
-      state.fence = redis.call('HINCRBY', K.meta, 'fence', 1)
+      meta.fence = meta.fence + 1
+      state.fence = meta.fence
     end
     write_state(state)
     write_bucket(bucket)
@@ -72,5 +75,8 @@ local function answer(at)
 end
 
 local answers = { text(now), text(meta.book) }
+local fence = meta.fence
 for index = 1, number(ARGV[3]) do answers[index + 2] = answer(4 + (index - 1) * 6) end
+if meta.fence ~= fence then redis.call('HSET', K.meta, 'fence', meta.fence) end
+close_books(meta, keep, now)
 return answers

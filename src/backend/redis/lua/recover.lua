@@ -25,13 +25,13 @@ local function recover(bucket, job, state)
   if was_running then bucket.running = bucket.running - 1
   else
     state.onGrid = false
-    start(bucket, job, state, now)
+    start(bucket, state, now)
     bucket.running = bucket.running - 1
   end
   state.crashes = state.crashes + 1
   if state.crashes >= MOST_CRASHES then
     state.error = 'crashed ' .. state.crashes .. ' times: its worker died or stood still while it ran'
-    end_job(job, state, 'failed', now)
+    end_job(meta, state, 'failed', now)
     return 'failed'
   end
   state.attempt = state.attempt - 1
@@ -61,7 +61,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now, 'LIMIT', 
     redis.call('ZREM', K.leases, id)
   end
 end
-trim_ended(keep, now)
+close_books(meta, keep, now)
 local first = redis.call('ZRANGE', K.leases, 0, 0, 'WITHSCORES')
 if first[2] then answer[2] = text(tonumber(first[2])) end
 return answer

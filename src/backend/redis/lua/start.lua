@@ -12,12 +12,12 @@ local answers = {}
 for index = 1, number(ARGV[2]) do
   local at = 3 + (index - 1) * 3
   local id, epoch, started_at = ARGV[at], number(ARGV[at + 1]), number(ARGV[at + 2])
-  local job, state, bucket = read_all(id)
+  local state, bucket = read_moving(id)
   local is_mine = bucket ~= nil and state.epoch == epoch and (state.state == 'granted' or state.state == 'running')
   if is_mine and state.state == 'granted' then
-    start(bucket, job, state, started_at)
+    start(bucket, state, started_at)
     write_state(state)
-    if job.deadline ~= INF then redis.call('ZREM', K.deadlines, id) end
+    redis.call('ZREM', K.deadlines, id)
     place(bucket, meta)
   end
   answers[index] = is_mine and '1' or '0'

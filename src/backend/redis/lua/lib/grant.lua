@@ -41,17 +41,17 @@ end
 
 -- granted -> running at the time `at`, before which nobody else can have been granted a slot: so a start that was
 -- later than is tolerated, or had no slot on the grid to keep, is where the grid goes on from. The caller writes both.
-local function start(bucket, job, state, at)
+local function start(bucket, state, at)
   -- The two clocks agree to a fraction of a millisecond, which is taken off.
   local tolerated = bucket.tolerance - math.min(500, bucket.tolerance / 4)
   if not state.onGrid or at - state.slot > tolerated then
-    bucket.lastCost = job.cost
+    bucket.lastCost = state.cost
     set_next(bucket, math.max(at, state.slot), 0)
   end
-  redis.call('LREM', K.handed .. bucket.n, 1, member_of(job))
+  redis.call('LREM', K.handed .. bucket.n, 1, member_of(state))
   bucket.inHanded = bucket.inHanded - 1
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
-  depart(bucket, job.cost, at)
+  depart(bucket, state.cost, at)
   bucket.running = bucket.running + 1
   state.state, state.departedAt = 'running', at
 end

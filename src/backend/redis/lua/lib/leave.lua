@@ -23,7 +23,7 @@ end
 -- The job ends while it waits.
 local function end_waiting(bucket, meta, job, state, how, now)
   leave(bucket, job, state)
-  end_job(job, state, how, now)
+  end_job(meta, state, how, now)
   if has_line(bucket) or bucket.inHanded > 0 then place(bucket, meta) else arm(bucket, meta, -INF) end
 end
 

@@ -80,16 +80,15 @@ local function put_back(bucket, member, state)
   end
 end
 
--- A job, its state and its bucket. None of them where there is no such job; and where something under our names is
--- not ours, which must not stop the others of a call.
-local function read_all(id)
-  local ok, job, state, bucket = pcall(function()
-    local job = read_job(id)
-    if not job then return nil end
-    local bucket = read_bucket(job.key)
+-- The state of a job that was handed over, and its bucket. None of them where there is no such job; and where something
+-- under our names is not ours, which must not stop the others of a call.
+local function read_moving(id)
+  local ok, state, bucket = pcall(function()
+    local state = read_state(id)
+    local bucket = state.key ~= '' and read_bucket(state.key) or nil
     if bucket then read_line(bucket) end
-    return job, read_state(id), bucket
+    return state, bucket
   end)
-  if not ok then return nil, nil, nil, true end
-  return job, state, bucket, false
+  if not ok then return nil, nil, true end
+  return state, bucket, false
 end
