@@ -2,9 +2,21 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/redis-setup.ts'],
     testTimeout: 60_000,
+    projects: [
+      { extends: true, test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: ['test/fault/**'] } },
+      {
+        extends: true,
+        test: {
+          name: 'campaign',
+          include: ['test/fault/**/*.test.ts'],
+          // Many processes each, and judged by the clock: one after the other, when all else is done.
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],

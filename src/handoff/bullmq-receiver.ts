@@ -7,6 +7,12 @@ import { OutageNews } from './outage-news.ts'
 import type { Delivery, ReceiveOptions, Receiver } from './transport.ts'
 import { settlesWithin } from './within.ts'
 
+/**
+ * So many deliveries are fetched at a time. BullMQ fetches until it has no more or so many as it may run at once, and
+ * runs the first of them only then; a delivery is taken on at once, so few keep the stream going.
+ */
+const FETCHERS = 4
+
 /** How long `close` waits for deliveries under way, and then for the connections. */
 export interface Grace {
   readonly deliveriesMs: number
@@ -37,7 +43,7 @@ export class BullMqReceiver implements Receiver {
     client.on('error', news.tell)
     client.on('ready', news.over)
     this.#workers = tags.map((prefix, shard) => {
-      const settings = { ...WORKER_SETTINGS, connection: client, prefix, concurrency: options.prefetch }
+      const settings = { ...WORKER_SETTINGS, connection: client, prefix, concurrency: FETCHERS }
       const worker = new Worker<unknown, void>(
         QUEUE,
         (job, token) => this.#process(shard, job, token),

@@ -14,14 +14,13 @@ export interface Transport {
   hand(shard: number, jobs: readonly Delivery[]): Promise<void>
   /** Removes those that nobody fetched. */
   take(shard: number, deliveries: readonly HandedJob[]): Promise<void>
-  /** Delivers to this process: of each shard `prefetch` bundles of jobs at a time at the most. */
+  /** Delivers to this process, as fast as it takes on. */
   receive(options: ReceiveOptions): Promise<Receiver>
   close(): Promise<void>
 }
 
 export interface ReceiveOptions {
-  readonly prefetch: number
-  /** The transport may forget the delivery when this settles. */
+  /** Settles when the worker has taken it on: the transport forgets it then, and brings others. */
   readonly onDelivery: (delivery: Delivery) => Promise<void>
   readonly onError: (error: Error) => void
 }

@@ -112,7 +112,11 @@ export class SharedFloor<Data, Result> {
           onError,
         }),
     )
-    for (const scheduler of this.#schedulers) scheduler.start()
+    for (const [shard, scheduler] of this.#schedulers.entries()) {
+      scheduler.start()
+      // BullMQ takes its time with the first call: better now than when the first job is due.
+      transport.unfetched(shard).catch(() => undefined)
+    }
   }
 
   #tellRecovered(job: Recovered): void {

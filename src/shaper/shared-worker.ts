@@ -14,6 +14,7 @@ import type { Attempt, Handler, Settled } from './attempt.ts'
 import type { Emitter } from './emitter.ts'
 import { jobEvent } from './job-event.ts'
 import { outcomeOf } from './outcome.ts'
+import { Room } from './room.ts'
 import { RunningAttempts } from './running-attempts.ts'
 import { ShapedJob } from './shaped-job.ts'
 import type { ShapedWorker } from './shaped-worker.ts'
@@ -60,6 +61,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
   readonly #calls: ShardCalls
   readonly #gate: SharedGate
   readonly #intake: WorkerIntake
+  readonly #room: Room
   #closed: Promise<void> | undefined
 
   constructor(handler: Handler<Data, Result>, concurrency: number, ports: SharedWorkerPorts<Result>) {
@@ -80,8 +82,9 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
       onExpired: (job) => emitter.emit('expired', jobEvent(job, job.at)),
       onError,
     })
-    const onDelivery = (handed: HandedOver) => this.#gate.take(handed)
-    this.#intake = new WorkerIntake(transport, clock, { prefetch, onDelivery, onError })
+    this.#room = new Room(prefetch)
+    const onDelivery = (handed: HandedOver) => this.#take(handed)
+    this.#intake = new WorkerIntake(transport, clock, { onDelivery, onError })
   }
 
   get running(): number {
@@ -118,6 +121,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
   async #close(drainMs: number | undefined): Promise<void> {
     const { clock, emitter, onClosed } = this.#ports
     const stopped = this.#intake.stop()
+    this.#room.open()
     const disarm =
       drainMs === undefined
         ? undefined
@@ -132,6 +136,12 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
       emitter.fail(toError(error))
     }
     onClosed()
+  }
+
+  /** Once a job is at the gate its lease sees to it, and the transport may forget it. */
+  async #take(handed: HandedOver): Promise<void> {
+    await this.#room.take()
+    void this.#gate.take(handed).finally(() => this.#room.release())
   }
 
   /** The data are read before the slot comes: nothing that takes time may stand between it and the handler. */

@@ -54,7 +54,7 @@ export class SharedWorkerStage {
       storeClock: () => this.storeClock,
       emitter: this.emitter,
       lease: LEASE_MS * 1_000,
-      prefetch: 100,
+      prefetch: 1_000,
       onClosed: () => {
         this.isClosed = true
       },

@@ -41,7 +41,10 @@ local function answer(at)
     return { 'wait', text(ask_again(bucket)) }
   end
   local is_first = state.state == 'handed'
-  if not is_first and missed ~= '' and number(missed) == state.slot then ungrant(bucket, job, state) end
+  -- It missed its slot; or it asks again because an answer was lost, and all may have changed meanwhile.
+  local is_void = missed ~= '' and number(missed) == state.slot or now > state.slot + LATEST_START
+    or bucket.paused == 1 or bucket.frozen > now
+  if not is_first and is_void then ungrant(bucket, job, state) end
   local slot, start_at = state.slot, math.max(state.slot, now)
   if state.state == 'handed' then
     if bucket.paused == 0 then slot, start_at = grant(bucket, meta, job, state, worker, now, lead) end
@@ -66,8 +69,8 @@ local function answer(at)
     end
     write_state(state)
     write_bucket(bucket)
-    redis.call('ZADD', K.leases, now + lease, id)
   end
+  redis.call('ZADD', K.leases, now + lease, id)
   return {
     'granted', text(slot), text(start_at), text(start_at + LATEST_START), text(bucket.tolerance), job.key, text(job.cost), job.settings, job.data,
     text(job.admittedAt), text(state.attempt), text(state.fence),
