@@ -194,7 +194,7 @@ export type SharedOutcome =
   /** The bucket is frozen for `duration`; the attempt is given back. */
   | { readonly kind: 'freeze'; readonly duration: number }
   /** It did not start: to the head of its line. */
-  | { readonly kind: 'back' }
+  | { readonly kind: 'back'; readonly worker: string }
 
 /** `isMine` false: the lease was lost and nothing was changed. */
 export interface FinishAnswer {

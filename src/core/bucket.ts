@@ -89,7 +89,8 @@ export function reserve(bucket: Bucket, cost: number, now: number): number {
 export function unreserve(bucket: Bucket, slot: number, cost: number): boolean {
   const isLast = Math.abs(bucket.next - (slot + bucket.limit.interval * cost)) <= ROUNDING
   if (!isLast) return false
-  bucket.next = slot
+  // The limit may have been lowered since it was reserved.
+  bucket.next = Math.max(slot, earliestAfterStart(bucket, bucket.limit))
   bucket.carry = 0
   bucket.lastCost = 0
   return true
@@ -179,10 +180,14 @@ export function freeze(bucket: Bucket, until: number): void {
  */
 export function changeLimit(bucket: Bucket, limit: Limit): void {
   const fromSlot = bucket.next + (limit.interval - bucket.limit.interval) * bucket.lastCost
-  const fromStart = bucket.lastStart - limit.tolerance + limit.interval * bucket.startedCost
+  bucket.next = Math.max(fromSlot, earliestAfterStart(bucket, limit))
   bucket.limit = limit
-  bucket.next = Math.max(fromSlot, fromStart)
   bucket.carry = 0
+}
+
+/** What the last start allows under `limit`. */
+function earliestAfterStart({ lastStart, startedCost }: Bucket, limit: Limit): number {
+  return lastStart - limit.tolerance + limit.interval * startedCost
 }
 
 /** Nobody waits and nothing is remembered that still matters: the bucket may be forgotten. */

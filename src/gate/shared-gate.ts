@@ -13,6 +13,8 @@ const SLACK = 2 * MILLISECOND
 export interface SharedGatePorts extends PassagePorts {
   readonly clock: Clock
   readonly leases: Leases
+  /** Names the worker. */
+  readonly worker: string
   /** Handlers that may run at once; the owner calls `release` when one has ended. */
   readonly concurrency: number
 }
@@ -122,7 +124,11 @@ export class SharedGate {
 
   async #giveBack({ shard, id, epoch }: HandedOver): Promise<void> {
     try {
-      await this.#ports.calls.finish(shard, { id, epoch, outcome: { kind: 'back' } })
+      await this.#ports.calls.finish(shard, {
+        id,
+        epoch,
+        outcome: { kind: 'back', worker: this.#ports.worker },
+      })
     } catch {
       // Told of by the call; its lease ends, and the store takes it back.
     }

@@ -38,8 +38,8 @@ type Tally = { -readonly [Count in keyof SharedPass]: SharedPass[Count] }
 
 /** A job that was claimed and, for whatever reason, not handed over comes back when this and the look-ahead end. */
 const LEASE = 2 * SECOND
-/** For so long a wake that was lost on its way may stall the shard. */
-const LONGEST_SLEEP = 5 * SECOND
+/** For so long a wake may stall the shard that went to a scheduler which has just died. */
+const LONGEST_SLEEP = 1.5 * SECOND
 /** What should be due and yields nothing is not asked for again before. */
 const PATIENCE = 100 * MILLISECOND
 /** Passes are so many to a look-ahead: each start makes room for one more job, and a wake for each is a waste. */

@@ -122,6 +122,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
     const { clock, emitter, onClosed } = this.#ports
     const stopped = this.#intake.stop()
     this.#room.open()
+    this.#leases.hurry()
     const disarm =
       drainMs === undefined
         ? undefined

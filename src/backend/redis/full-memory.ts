@@ -6,8 +6,8 @@ import type { Client } from './client-profiles.ts'
 const WATERMARK = 0.85
 
 /**
- * Whether the memory of Redis is nearly full, as of a second ago at most while somebody asks. Where Redis does not
- * say, it is not.
+ * Whether the memory of Redis is nearly full, as of a second ago or so while somebody asks; nobody waits for the
+ * answer. Where Redis does not say, it is not.
  */
 export class FullMemory {
   readonly #client: () => Client
@@ -18,16 +18,14 @@ export class FullMemory {
     this.#client = client
   }
 
-  /** The last answer; asks anew in the background when it is old. The first call waits for it. */
-  get isFull(): boolean | Promise<boolean> {
-    const isFirst = this.#askedAt === Number.NEGATIVE_INFINITY
-    if (monotonicNow() - this.#askedAt < SECOND) return this.#isFull
-    this.#askedAt = monotonicNow()
-    const asked = this.#ask()
-    return isFirst || this.#isFull ? asked : this.#isFull
+  /** The last answer; asks anew in the background when it is old. */
+  get isFull(): boolean {
+    if (monotonicNow() - this.#askedAt >= SECOND) void this.ask()
+    return this.#isFull
   }
 
-  async #ask(): Promise<boolean> {
+  async ask(): Promise<void> {
+    this.#askedAt = monotonicNow()
     try {
       const client = this.#client()
       const servers = 'nodes' in client ? client.nodes('master') : [client]
@@ -36,7 +34,6 @@ export class FullMemory {
     } catch {
       // Whoever is admitted next finds out for himself whether Redis is there.
     }
-    return this.#isFull
   }
 }
 

@@ -19,17 +19,21 @@ import type { Store } from './store.ts'
 
 type Values = (string | number)[]
 
+export interface LineVerbsPorts {
+  /** Told which version of the rule book a shard has, and to which all its buckets are held. */
+  onBook(shard: number, version: number, retimed: number): void
+}
+
 /** What schedulers and workers do. They try again by themselves: every verb may be run twice. */
 export class LineVerbs {
   readonly #store: Store
   readonly #keepFinished: number
-  /** Told which version of the rule book a shard has, as far as it was heard. */
-  readonly #onVersion: (shard: number, version: number) => void
+  readonly #ports: LineVerbsPorts
 
-  constructor(store: Store, keepFinished: number, onVersion: (shard: number, version: number) => void) {
+  constructor(store: Store, keepFinished: number, ports: LineVerbsPorts) {
     this.#store = store
     this.#keepFinished = keepFinished
-    this.#onVersion = onVersion
+    this.#ports = ports
   }
 
   async claim(shard: number, request: ClaimRequest, now?: number): Promise<Claim> {
@@ -38,7 +42,8 @@ export class LineVerbs {
     const reply = replies.parseReply(replies.claimReply, await this.#store.run('claim', shard, values))
     const nothing = { jobs: [], nextClaim: Infinity, nextRecovery: Infinity, nextExpiry: Infinity }
     if (reply[0] === 'follow') return { ...nothing, isElected: false, now: reply[1], leaderUntil: reply[2] }
-    const [, at, nextDue, nextRecovery, nextExpiry, nextIdle, ...texts] = reply
+    const [, at, nextDue, nextRecovery, nextExpiry, nextIdle, book, retimed, ...texts] = reply
+    this.#ports.onBook(shard, book, retimed)
     return {
       isElected: true,
       leaderUntil: at,
@@ -101,7 +106,7 @@ export class LineVerbs {
       ...values,
     ])
     const [at, version, ...answers] = replies.parseReply(replies.gateReply, reply)
-    this.#onVersion(shard, version)
+    this.#ports.onBook(shard, version, version)
     return { now: at, answers: answers.map((answer, index) => gateAnswer(requests[index]!.id, answer, at)) }
   }
 
@@ -153,7 +158,7 @@ function outcomeValues(outcome: SharedOutcome): Values {
     case 'freeze':
       return ['freeze', '', '0', outcome.duration]
     case 'back':
-      return ['back', '', '0', '']
+      return ['back', outcome.worker, '1', '']
   }
 }
 

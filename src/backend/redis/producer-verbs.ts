@@ -30,8 +30,7 @@ export class ProducerVerbs {
 
   /** Requests of one shard, 200 at most in one call; if one of a call is invalid, none of it is admitted. */
   async admit(shard: number, requests: readonly NamedRequest[], now?: number): Promise<SharedAdmission[]> {
-    const isFull = this.#memory.isFull
-    if (isFull === true || (isFull !== false && (await isFull))) {
+    if (this.#memory.isFull) {
       throw new BackendUnavailableError(
         'Redis is unavailable: 85 % of its memory (maxmemory) is used; nobody is admitted',
       )

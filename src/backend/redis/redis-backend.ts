@@ -41,17 +41,19 @@ export class RedisBackend implements shared.SharedBackend {
   readonly #views: Views
   readonly #wakes: Wakes
   readonly #batches: readonly AdmissionBatches[]
+  readonly #memory: FullMemory
+  #isSettling = false
 
   constructor({ name, prefix, shards, connection, limits, keepFinished }: RedisBackendOptions) {
     this.shards = shards
     this.tags = Array.from({ length: shards }, (_, shard) => shardTag(prefix, name, shard))
     this.#store = new Store(connection, this.tags)
     this.#rules = new SharedRules(this.#store, limits)
-    const memory = new FullMemory(() => connection.commands)
-    this.#producers = new ProducerVerbs(this.#store, this.#rules, memory, keepFinished)
-    this.#lines = new LineVerbs(this.#store, keepFinished, (shard, version) =>
-      this.#noteVersion(shard, version),
-    )
+    this.#memory = new FullMemory(() => connection.commands)
+    this.#producers = new ProducerVerbs(this.#store, this.#rules, this.#memory, keepFinished)
+    this.#lines = new LineVerbs(this.#store, keepFinished, {
+      onBook: (shard, version, retimed) => this.#noteBook(shard, version, retimed),
+    })
     this.#views = new Views(this.#store)
     this.#wakes = new Wakes(connection, this.tags)
     this.#batches = this.tags.map(
@@ -60,8 +62,9 @@ export class RedisBackend implements shared.SharedBackend {
   }
 
   /** Fetches the rule book, or brings the first one. @throws OldRuleBookError, after which all the same it can be used */
-  open(now?: number): Promise<void> {
-    return this.#rules.open(now)
+  async open(now?: number): Promise<void> {
+    await this.#memory.ask()
+    await this.#rules.open(now)
   }
 
   shardOf(key: string): number {
@@ -205,9 +208,16 @@ export class RedisBackend implements shared.SharedBackend {
     this.#wakes.stop()
   }
 
-  #noteVersion(shard: number, version: number): void {
-    if (version === this.#rules.version) return
-    // In the background: a verb of a worker carries no rule. What fails is tried again at the next verb.
-    this.#rules.settle(shard, version).catch(() => undefined)
+  /** In the background: verbs of workers carry no rule. What fails is tried again at the next verb. */
+  #noteBook(shard: number, version: number, retimed: number): void {
+    if (this.#isSettling || (version === this.#rules.version && retimed === version)) return
+    this.#isSettling = true
+    const settling =
+      retimed === version ? this.#rules.settle(shard, version) : this.#rules.retime(shard, version)
+    settling
+      .catch(() => undefined)
+      .finally(() => {
+        this.#isSettling = false
+      })
   }
 }

@@ -47,7 +47,7 @@ export const retimeReply = z.union([z.tuple([z.literal('ok'), number]), refusedC
 /** After the first numbers a flat list, which `inGroups` cuts. */
 const value = z.union([z.string(), z.number()])
 export const claimReply = z.union([
-  z.tuple([z.literal('ok'), number, number, number, number, number], value),
+  z.tuple([z.literal('ok'), number, number, number, number, number, number, number], value),
   z.tuple([z.literal('follow'), number, number]),
 ])
 export const sweepReply = z.tuple([number, number], value)

@@ -89,6 +89,12 @@ export class SharedRules {
     else if (this.#stored !== undefined) await this.#write(shard, this.#stored)
   }
 
+  /** Whoever changed the book has not held all buckets of the shard to it, and may be gone. */
+  async retime(shard: number, version: number): Promise<void> {
+    if (this.version !== version) await this.settle(shard, version)
+    await this.#retime(shard)
+  }
+
   /** Writes what `next` makes of the newest book, here and in every shard; undefined: nothing is to be changed. */
   async #update(
     next: (stored: StoredBook | undefined) => StoredBook | undefined,
@@ -126,9 +132,10 @@ export class SharedRules {
         const rule = this.#book.find(key)
         return rule === undefined ? [] : [[key, ...ruleValues(rule)]]
       })
-      for (let from = 0; from < rules.length; from += MOST_RETIMED) {
+      for (let from = 0; from === 0 || from < rules.length; from += MOST_RETIMED) {
         const some = rules.slice(from, from + MOST_RETIMED)
-        const values = [this.version, some.length, ...some.flat()]
+        const isLast = next === '0' && from + MOST_RETIMED >= rules.length
+        const values = [this.version, isLast ? '1' : '0', some.length, ...some.flat()]
         const reply = parseReply(retimeReply, await this.#store.run('retime', shard, values))
         // Somebody changed the book again, and goes through the buckets in our place.
         if (reply[0] !== 'ok') return

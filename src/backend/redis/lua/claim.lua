@@ -7,17 +7,20 @@
 -- ARGV     now | '', scheduler, look-ahead, most (1 to 200), lease, keepFinished
 -- Answers  { 'follow', now, leader until } |
 --          { 'ok', now, next due | 'inf', next lease | 'inf', next deadline | 'inf', next to forget | 'inf',
---            id, epoch, key, ... }
+--            version of the rule book, version to which all buckets are held, id, epoch, key, ... }
 
 local LEADER_LEASE = 1500000
 local LONG_SLEEP = 1000000
 local MOST_FORGOTTEN = 100
+-- Nobody claimed for so long: Redis may have been away, and workers could not renew. They get some time for it.
+local SILENCE = 10000000
+local GRACE = 3000000
 
 local now = read_now(ARGV[1])
 local scheduler, look_ahead, most = ARGV[2], number(ARGV[3]), number(ARGV[4])
 local lease, keep = number(ARGV[5]), number(ARGV[6])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'ended', 'wake')
-local elected = redis.call('HMGET', K.meta, 'leader', 'leaderUntil')
+local elected = redis.call('HMGET', K.meta, 'leader', 'leaderUntil', 'claimedAt', 'retimed')
 local leader_until = tonumber(elected[2] or 0)
 -- A lease further away than it can be was given before the clock stepped back.
 if elected[1] and elected[1] ~= scheduler and leader_until > now and leader_until <= now + LEADER_LEASE then
@@ -28,13 +31,14 @@ end
 local meta = read_meta()
 guard_run(meta, now)
 
+if now - (tonumber(elected[3]) or now) > SILENCE then lift_leases(now + GRACE) end
+
 local handed = {}
 for _, key in ipairs(redis.call('ZRANGEBYSCORE', K.due, '-inf', now + look_ahead, 'LIMIT', 0, most)) do
   -- One that cannot be read must not hold up the others; whoever asks for it is told.
-  local is_readable, bucket = pcall(read_bucket, key)
+  local is_readable, bucket = pcall(read_bucket_and_line, key)
   if is_readable and not bucket then redis.call('ZREM', K.due, key) end
   if is_readable and bucket then
-    read_line(bucket)
     local window = math.max(1, math.ceil(look_ahead / bucket.interval))
     local due = due_of(bucket)
     while due <= now + look_ahead and bucket.inHanded < window and #handed < 3 * most do
@@ -79,10 +83,11 @@ end
 local next_due = first_of('due')
 -- With nothing to do for long, whoever wakes first may be elected.
 local is_busy = next_due - look_ahead < now + LONG_SLEEP
-redis.call('HSET', K.meta, 'leader', scheduler, 'leaderUntil', is_busy and now + LEADER_LEASE or now, 'wakeDue', next_due)
+redis.call('HSET', K.meta, 'leader', scheduler, 'leaderUntil', is_busy and now + LEADER_LEASE or now, 'wakeDue', next_due, 'claimedAt', now)
 redis.call('DEL', K.wake)
 local answer = {
   'ok', text(now), text(next_due), text(first_of('leases')), text(first_of('deadlines')), text(first_of('idle')),
+  text(meta.book), text(tonumber(elected[4] or 0)),
 }
 for _, value in ipairs(handed) do answer[#answer + 1] = value end
 return answer

@@ -6,16 +6,21 @@
 -- ARGV     now | '', keepFinished
 -- Answers  { at, next deadline | 'inf', id, key, cost, attempt, ... }
 
+-- What cannot be read must not hold up the others; it is looked at again after this time.
+local UNREADABLE = 60000000
+
 local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'ended', 'wake')
 local meta = read_meta()
 local answer = { text(now), 'inf' }
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT', 0, 200)) do
-  local job, state = read_job(id), read_state(id)
-  local bucket = job and read_bucket(job.key)
-  if bucket and WAITS[state.state] then
-    read_line(bucket)
+  local is_readable, job, state, bucket = pcall(read_waiting, id)
+  if not is_readable then redis.call('ZADD', K.deadlines, now + UNREADABLE, id)
+  elseif bucket and state.state == 'granted' then
+    -- It starts, or it comes back and has expired.
+    redis.call('ZADD', K.deadlines, now + 250000, id)
+  elseif bucket and WAITS[state.state] then
     end_waiting(bucket, meta, job, state, 'expired', now)
     for _, value in ipairs({ id, job.key, text(job.cost), text(state.attempt) }) do answer[#answer + 1] = value end
   else

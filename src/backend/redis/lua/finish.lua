@@ -4,7 +4,7 @@
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, number of reports, then for each: id, epoch, started at | '', outcome (completed |
---          failed | retry | freeze | back), its text (result as JSON | error) | '', has text ('1' | '0'), delay | ''
+--          failed | retry | freeze | back), its text (result as JSON | error | worker) | '', has text ('1' | '0'), delay | ''
 -- Answers  { now, '0' | '1' | ready at, ... }: '0' where the job is not the caller's any more
 
 local now = read_now(ARGV[1])
@@ -36,9 +36,12 @@ local function finish(at)
   local id, epoch, started_at, outcome = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
   local said, delay = ARGV[at + 5] == '1' and ARGV[at + 4], ARGV[at + 6]
   local state, bucket = read_moving(id)
-  if not bucket or state.epoch ~= epoch then return '0' end
+  if not state or state.epoch ~= epoch then return '0' end
+  if not bucket then return answered(state, outcome) end
   if outcome == 'back' then
     if state.state ~= 'handed' and state.state ~= 'granted' then return '0' end
+    -- It was brought twice, and another worker has the slot.
+    if state.state == 'granted' and state.worker ~= said then return '0' end
     if state.state == 'granted' then unreserve(bucket) end
     send_back(bucket, id)
     place(bucket, meta)

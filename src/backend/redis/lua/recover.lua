@@ -8,6 +8,8 @@
 -- Answers  { at, next lease | 'inf', id, epoch that is void, key, cost, attempt, 'waits' | 'crashed' | 'failed', ... }
 
 local MOST_CRASHES = 3
+-- What cannot be read must not hold up the others; it is looked at again after this time.
+local UNREADABLE = 60000000
 
 local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
@@ -47,10 +49,9 @@ end
 
 local HELD = { handed = true, granted = true, running = true }
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now, 'LIMIT', 0, 200)) do
-  local job, state = read_job(id), read_state(id)
-  local bucket = job and read_bucket(job.key)
-  if bucket and HELD[state.state] then
-    read_line(bucket)
+  local is_readable, job, state, bucket = pcall(read_waiting, id)
+  if not is_readable then redis.call('ZADD', K.leases, now + UNREADABLE, id)
+  elseif bucket and HELD[state.state] then
     local epoch = state.epoch
     local fate = recover(bucket, job, state)
     place(bucket, meta)

@@ -3,7 +3,7 @@
 -- uses: shard bucket job line
 --
 -- KEYS[1]  the shard's tag
--- ARGV     version of the caller's rule book, number of buckets (1 to 200), then for each: key, pattern, capacity,
+-- ARGV     version of the caller's rule book, whether these are the last ('1' | '0'), number of buckets (0 to 200), then for each: key, pattern, capacity,
 --          interval, tolerance, limit
 -- Answers  { 'old-book', version } | { 'ok', buckets whose limit changed }
 
@@ -12,8 +12,8 @@ local meta = read_meta()
 local book = number(ARGV[1])
 if book ~= meta.book then return { 'old-book', text(meta.book) } end
 local changed = 0
-for index = 1, number(ARGV[2]) do
-  local at = 3 + (index - 1) * 6
+for index = 1, number(ARGV[3]) do
+  local at = 4 + (index - 1) * 6
   local bucket = read_bucket(ARGV[at])
   if bucket and bucket.book < book then
     read_line(bucket)
@@ -25,4 +25,5 @@ for index = 1, number(ARGV[2]) do
     end
   end
 end
+if ARGV[2] == '1' then redis.call('HSET', K.meta, 'retimed', book) end
 return { 'ok', text(changed) }

@@ -69,9 +69,11 @@ local function reserve(bucket, cost, now)
   return slot
 end
 
--- Only the last slot can be given back, and the last it is: nobody is granted one while another has not started.
+-- Only the last slot can be given back, and the last it is: nobody is granted one while another has not started. The
+-- limit may have been lowered since it was granted.
 local function unreserve(bucket)
-  bucket.next = bucket.grantedSlot
+  local from_start = bucket.lastStart - bucket.tolerance + bucket.interval * bucket.startedCost
+  bucket.next = math.max(bucket.grantedSlot, from_start)
   bucket.carry = 0
   bucket.lastCost = 0
 end

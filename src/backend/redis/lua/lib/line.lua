@@ -80,6 +80,11 @@ local function put_back(bucket, member, state)
   end
 end
 
+local function read_bucket_and_line(key)
+  local bucket = read_bucket(key)
+  return bucket and read_line(bucket)
+end
+
 -- The state of a job that was handed over, and its bucket. None of them where there is no such job; and where something
 -- under our names is not ours, which must not stop the others of a call.
 local function read_moving(id)
@@ -91,4 +96,10 @@ local function read_moving(id)
   end)
   if not ok then return nil, nil, true end
   return state, bucket, false
+end
+
+local function read_waiting(id)
+  local job = read_job(id)
+  if not job then return nil end
+  return job, read_state(id), read_bucket_and_line(job.key)
 end

@@ -1,6 +1,8 @@
 -- What every verb needs: the time, the shard's own numbers, and the refusal of what is not ours.
 
 local INF = math.huge
+-- Workers that Redis was away from find it again, and renew, within this time.
+local RESTART_GRACE = 5000000
 
 -- Stops the script. Only before the first write: nothing is half done.
 local function foreign(what)
@@ -53,6 +55,13 @@ local function read_meta()
   return meta
 end
 
+-- Leases that end before `until_` end then: their workers may have had no chance to renew them.
+local function lift_leases(until_)
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', until_, 'LIMIT', 0, 1000)) do
+    redis.call('ZADD', K.leases, until_, id)
+  end
+end
+
 -- After a restart or a failover nobody knows the last starts: every bucket waits one interval, counted from now.
 local function guard_run(meta, now)
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
@@ -60,6 +69,7 @@ local function guard_run(meta, now)
   if meta.run ~= '' then
     meta.quarantine = now
     redis.call('HSET', K.meta, 'quarantine', now)
+    lift_leases(now + RESTART_GRACE)
   end
   redis.call('HSET', K.meta, 'run', run)
 end
