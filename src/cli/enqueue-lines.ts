@@ -58,7 +58,7 @@ async function sendBatch(
   try {
     admissions = await entrance.enqueueMany(batch.map(({ request }) => request))
   } catch (error) {
-    const culprit = batch.find(({ request }) => isFaultOf(error, request))
+    const culprit = batch.findLast(({ request }) => isFaultOf(error, request))
     if (culprit === undefined || !(error instanceof Error)) throw error
     const blamed = new InvalidInputError({ file: options.file, line: culprit.line, column: 1 }, error.message)
     if (options.onInvalid === undefined) throw blamed

@@ -12,6 +12,11 @@ import { settlesWithin } from './within.ts'
  * runs the first of them only then; a delivery is taken on at once, so few keep the stream going.
  */
 const FETCHERS = 4
+/**
+ * After an outage of a cluster a BullMQ worker may wait for ever for something that never comes. One that has fetched
+ * nothing from one look to the next, though there is something to fetch, is replaced.
+ */
+const LOOK_EVERY_MS = 5_000
 
 /** How long `close` waits for deliveries under way, and then for the connections. */
 export interface Grace {
@@ -25,7 +30,12 @@ export interface Grace {
  */
 export class BullMqReceiver implements Receiver {
   readonly #client: Redis | Cluster
-  readonly #workers: readonly Worker<unknown, void>[]
+  readonly #tags: readonly string[]
+  readonly #news: OutageNews
+  readonly #workers: Worker<unknown, void>[]
+  /** Shards that had something to fetch at the last look, and from which nothing has come since. */
+  readonly #neglected = new Set<number>()
+  readonly #looks: NodeJS.Timeout
   readonly #onDelivery: (delivery: Delivery) => Promise<void>
   readonly #onError: (error: Error) => void
   readonly #grace: Grace
@@ -39,22 +49,41 @@ export class BullMqReceiver implements Receiver {
     this.#onDelivery = options.onDelivery
     this.#onError = options.onError
     this.#grace = grace
-    const news = new OutageNews(options.onError)
-    client.on('error', news.tell)
-    client.on('ready', news.over)
-    this.#workers = tags.map((prefix, shard) => {
-      const settings = { ...WORKER_SETTINGS, connection: client, prefix, concurrency: FETCHERS }
-      const worker = new Worker<unknown, void>(
-        QUEUE,
-        (job, token) => this.#process(shard, job, token),
-        settings,
-      )
-      return worker.on('error', news.tell)
-    })
+    this.#tags = tags
+    this.#news = new OutageNews(options.onError)
+    client.on('error', this.#news.tell)
+    client.on('ready', this.#news.over)
+    this.#workers = tags.map((_, shard) => this.#openWorker(shard))
+    this.#looks = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
+  }
+
+  #openWorker(shard: number): Worker<unknown, void> {
+    const connection = this.#client
+    const settings = { ...WORKER_SETTINGS, connection, prefix: this.#tags[shard]!, concurrency: FETCHERS }
+    const process = (job: Job<unknown, void>, token: string | undefined) => this.#process(shard, job, token)
+    return new Worker<unknown, void>(QUEUE, process, settings).on('error', this.#news.tell)
+  }
+
+  async #look(): Promise<void> {
+    for (const [shard, tag] of this.#tags.entries()) {
+      const waiting = await this.#client.llen(`${tag}:${QUEUE}:wait`).catch(() => 0)
+      const isBusy = this.#underWay.size >= FETCHERS
+      if (waiting === 0 || isBusy || this.#isStopped) this.#neglected.delete(shard)
+      else if (this.#neglected.has(shard)) this.#replace(shard)
+      else this.#neglected.add(shard)
+    }
+  }
+
+  #replace(shard: number): void {
+    this.#neglected.delete(shard)
+    const stuck = this.#workers[shard]!
+    this.#workers[shard] = this.#openWorker(shard)
+    stuck.close(true).catch(this.#news.tell)
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true
+    clearInterval(this.#looks)
     await Promise.all(this.#workers.map((worker) => worker.pause(true)))
   }
 
@@ -83,6 +112,7 @@ export class BullMqReceiver implements Receiver {
       await job.moveToWait(token)
       throw new WaitingError()
     }
+    this.#neglected.delete(shard)
     const deliveries = this.#read(shard, job)
     const work = Promise.all(deliveries.map((delivery) => this.#deliver(delivery)))
     this.#underWay.add(work)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { HandedJob } from '../backend/shared-backend.ts'
-import { ForeignValueError, messageOf, quote } from '../core/errors.ts'
+import { describe, ForeignValueError, quote } from '../core/errors.ts'
 import type { Delivery } from './transport.ts'
 
 const VERSION = 1
@@ -28,7 +28,7 @@ export function readRecord(value: unknown, shard: number, name: string): Deliver
   throw new ForeignValueError(
     versioned.success && versioned.data.v !== VERSION
       ? `the delivery ${quote(name)} has version ${versioned.data.v}, this process knows ${VERSION}: it was set aside`
-      : `the delivery ${quote(name)} is not ours and was set aside: expected { v, jobs }, got: ${shown(value)}`,
+      : `the delivery ${quote(name)} is not ours and was set aside: expected { v, jobs }, got: ${describe(value)}`,
   )
 }
 
@@ -44,12 +44,4 @@ const FORBIDDEN = /[%:\ud800-\udfff]/g
 
 function escaped(character: string): string {
   return `%${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-}
-
-function shown(value: unknown): string {
-  try {
-    return quote(JSON.stringify(value) ?? String(value))
-  } catch (error) {
-    return error instanceof Error ? quote(messageOf(error)) : 'nothing that can be shown'
-  }
 }

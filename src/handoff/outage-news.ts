@@ -1,3 +1,4 @@
+import { asBackendError } from '../backend/redis/redis-errors.ts'
 import { toError } from '../core/errors.ts'
 
 const MOST_REMEMBERED = 100
@@ -15,7 +16,7 @@ export class OutageNews {
   }
 
   readonly tell = (thrown: unknown): void => {
-    const error = toError(thrown)
+    const error = asBackendError(toError(thrown))
     if (this.#told.has(error.message)) return
     if (this.#told.size === MOST_REMEMBERED) this.#told.clear()
     this.#told.add(error.message)

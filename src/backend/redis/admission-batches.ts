@@ -1,7 +1,7 @@
 import { isVelvetRopeError } from '../../core/errors.ts'
 import type { NamedRequest, SharedAdmission } from '../shared-backend.ts'
+import { sizeOfSlice } from './slices.ts'
 
-const MOST_PER_CALL = 200
 /** One call is on its way while the next one is being written. */
 const MOST_UNDER_WAY = 2
 
@@ -38,7 +38,15 @@ export class AdmissionBatches {
     // Whoever asks in the same tick comes along.
     queueMicrotask(() => {
       this.#isPlanned = false
-      void this.#call(this.#waiting.splice(0, MOST_PER_CALL))
+      void this.#call(
+        this.#waiting.splice(
+          0,
+          sizeOfSlice(
+            this.#waiting.map(({ request }) => request),
+            0,
+          ),
+        ),
+      )
       this.#plan()
     })
   }
@@ -50,9 +58,11 @@ export class AdmissionBatches {
       for (const [index, { resolve }] of batch.entries()) resolve(admissions[index]!)
     } catch (error) {
       // One bad request refuses the call; the others shall not pay for it.
-      const isShared = batch.length === 1 || isVelvetRopeError(error, 'backend-unavailable')
-      if (isShared) for (const { reject } of batch) reject(error)
+      const isOutage = isVelvetRopeError(error, 'backend-unavailable')
+      if (isOutage || batch.length === 1) for (const { reject } of batch) reject(error)
       else await this.#callOneByOne(batch)
+      // They have waited for the same Redis.
+      if (isOutage) for (const { reject } of this.#waiting.splice(0)) reject(error)
     }
     this.#underWay--
     this.#plan()

@@ -17,6 +17,9 @@ export class Connection {
   /** The last error of each client that is in trouble: together they are one outage. */
   readonly #troubles = new Map<Client, Error>()
   #commands: Client | undefined
+  /** Whether `commands` can be written to. */
+  #isUsable = false
+  #becomingReady: Promise<void> | undefined
   #isClosed = false
 
   /** @param onError told at most once for each outage: from the first error until all clients are ready again */
@@ -27,7 +30,15 @@ export class Connection {
 
   /** For scripts: fails at once while Redis is away and after 1.5 s without an answer; sends nothing twice. */
   get commands(): Client {
-    this.#commands ??= this.#make('commands')
+    if (this.#commands === undefined) {
+      this.#commands = this.#make('commands')
+      this.#commands.on('ready', () => {
+        this.#isUsable = true
+      })
+      this.#commands.on('close', () => {
+        this.#isUsable = false
+      })
+    }
     return this.#commands
   }
 
@@ -43,8 +54,16 @@ export class Connection {
 
   /** @throws BackendUnavailableError when `commands` are not ready within the time; the tries go on */
   ready(withinMs = READY_WITHIN_MS): Promise<void> {
+    if (this.#isClosed) return Promise.reject(closedError())
     const client = this.commands
-    if (client.status === 'ready') return Promise.resolve()
+    if (this.#isUsable) return Promise.resolve()
+    this.#becomingReady ??= this.#becomesReady(client, withinMs).finally(() => {
+      this.#becomingReady = undefined
+    })
+    return this.#becomingReady
+  }
+
+  #becomesReady(client: Client, withinMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (how: () => void) => {
         clearTimeout(timer)
@@ -66,12 +85,16 @@ export class Connection {
    * anew. Commands on their way fail.
    */
   reconnect(): void {
-    if (!this.#isClosed && this.#commands?.status === 'ready') this.#commands.disconnect(true)
+    if (this.#isClosed || !this.#isUsable) return
+    // Its status says `ready` until the socket is closed.
+    this.#isUsable = false
+    this.#commands?.disconnect(true)
   }
 
   /** Closes every client made here, in at most half a second; safe to call twice. */
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#isUsable = false
     await Promise.all([...this.#clients].map(quit))
   }
 

@@ -5,12 +5,15 @@ import type { Rule } from '../../core/rule-book.ts'
 import type { Holding, NamedRequest, SharedAdmission, SharedJob } from '../shared-backend.ts'
 import type { FullMemory } from './full-memory.ts'
 import { acceptance, admissionOf, refusal } from './job-answers.ts'
+import { Lane } from './lane.ts'
 import { admitReply, cancelReply, forecastReply, holdReply, parseReply } from './replies.ts'
 import { encodeSettings } from './settings-text.ts'
 import { ruleValues, type SharedRules } from './shared-rules.ts'
+import { sizeOfSlice } from './slices.ts'
 import type { Store } from './store.ts'
 
-const MOST_PER_CALL = 200
+/** Calls of `admit` under way to one shard. */
+const LANES = 4
 /** Somebody who changes the rule book all the time must not keep others out for ever. */
 const MOST_TRIES = 20
 
@@ -20,6 +23,7 @@ export class ProducerVerbs {
   readonly #rules: SharedRules
   readonly #memory: FullMemory
   readonly #keepFinished: number
+  readonly #lanes = new Map<number, Lane>()
 
   constructor(store: Store, rules: SharedRules, memory: FullMemory, keepFinished: number) {
     this.#store = store
@@ -28,7 +32,7 @@ export class ProducerVerbs {
     this.#keepFinished = keepFinished
   }
 
-  /** Requests of one shard, 200 at most in one call; if one of a call is invalid, none of it is admitted. */
+  /** Requests of one shard, in calls of 200 or 1 MB; if one of a call is invalid, none of it is admitted. */
   async admit(shard: number, requests: readonly NamedRequest[], now?: number): Promise<SharedAdmission[]> {
     if (this.#memory.isFull) {
       throw new BackendUnavailableError(
@@ -36,8 +40,10 @@ export class ProducerVerbs {
       )
     }
     const admissions: SharedAdmission[] = []
-    for (let from = 0; from < requests.length; from += MOST_PER_CALL) {
-      admissions.push(...(await this.#admit(shard, requests.slice(from, from + MOST_PER_CALL), now)))
+    while (admissions.length < requests.length) {
+      const from = admissions.length
+      const slice = requests.slice(from, from + sizeOfSlice(requests, from))
+      admissions.push(...(await this.#laneOf(shard).run(() => this.#admit(shard, slice, now))))
     }
     return admissions
   }
@@ -85,6 +91,15 @@ export class ProducerVerbs {
       if (reply[0] === 'old-book') await this.#rules.settle(shard, reply[1])
     }
     throw unsettled()
+  }
+
+  #laneOf(shard: number): Lane {
+    let lane = this.#lanes.get(shard)
+    if (lane === undefined) {
+      lane = new Lane(LANES)
+      this.#lanes.set(shard, lane)
+    }
+    return lane
   }
 
   async #admit(shard: number, requests: readonly NamedRequest[], now?: number): Promise<SharedAdmission[]> {

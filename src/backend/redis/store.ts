@@ -9,7 +9,7 @@ import { runScript, type Verb } from './scripts.ts'
 const PATIENCE = 1.9 * SECOND
 /** A request that reaches Redis later than this is refused: its caller has been told that Redis is away. */
 const NOT_AFTER = 2 * SECOND
-const LEAST_TRY = 50 * MILLISECOND
+const PAUSE_MS = 30
 
 type Values = readonly (string | number)[]
 
@@ -79,16 +79,35 @@ export class Store {
     return time
   }
 
+  /** Tries until the time is over, and not a moment longer: the answer to a try that hangs is not waited for. */
   async #patiently<Answer>(call: () => Promise<Answer>): Promise<Answer> {
-    const until = monotonicNow() + PATIENCE
-    for (;;) {
-      try {
-        return await call()
-      } catch (error) {
-        const left = until - monotonicNow()
-        if (!isVelvetRopeError(error, 'backend-unavailable') || left < LEAST_TRY) throw error
-        await this.#connection.ready(left / MILLISECOND)
+    let timer: NodeJS.Timeout | undefined
+    let isOver = false
+    let last: unknown
+    const over = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        isOver = true
+        reject(last ?? new BackendUnavailableError('Redis is unavailable: no answer in time'))
+      }, PATIENCE / MILLISECOND)
+    })
+    const tries = async () => {
+      for (;;) {
+        try {
+          return await call()
+        } catch (error) {
+          if (!isVelvetRopeError(error, 'backend-unavailable') || isOver) throw error
+          last = error
+          // A refusal may come at once, and be all that there is for a while.
+          await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+          await this.#connection.ready()
+        }
       }
+    }
+    try {
+      return await Promise.race([tries(), over])
+    } finally {
+      clearTimeout(timer)
+      isOver = true
     }
   }
 

@@ -11,9 +11,10 @@ if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
 expect('meta', 'book')
 local meta = read_meta()
 -- The same words again: an answer was lost on the way.
-if redis.call('GET', K.book) == ARGV[4] then return { 'ok', text(now), text(meta.book) } end
 local version = number(ARGV[3])
-if version <= meta.book then return { 'old-book', text(meta.book) } end
+local is_known = redis.call('GET', K.book) == ARGV[4]
+if is_known and meta.book == version then return { 'ok', text(now), text(version) } end
+if not is_known and version <= meta.book then return { 'old-book', text(meta.book) } end
 redis.call('SET', K.book, ARGV[4])
 redis.call('HSET', K.meta, 'book', version)
 return { 'ok', text(now), text(version) }

@@ -21,7 +21,7 @@ local scheduler, look_ahead, most = ARGV[2], number(ARGV[3]), number(ARGV[4])
 local lease, keep = number(ARGV[5]), number(ARGV[6])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'ended', 'wake')
 local elected = redis.call('HMGET', K.meta, 'leader', 'leaderUntil', 'claimedAt', 'retimed')
-local leader_until = tonumber(elected[2] or 0)
+local leader_until = tonumber(elected[2] or 0) or foreign('meta')
 -- A lease further away than it can be was given before the clock stepped back.
 if elected[1] and elected[1] ~= scheduler and leader_until > now and leader_until <= now + LEADER_LEASE then
   -- Its last wait, from the time when it was elected, may have taken the marker of the other.
@@ -43,9 +43,11 @@ for _, key in ipairs(redis.call('ZRANGEBYSCORE', K.due, '-inf', now + look_ahead
     local due = due_of(bucket)
     while due <= now + look_ahead and bucket.inHanded < window and #handed < 3 * most do
       local found_line = has_line(bucket)
-      local member, kind, ready_at = take_next(bucket, math.max(now, due))
+      local member, kind, ready_at = peek_next(bucket, math.max(now, due))
       local id, cost = parse_member(member)
-      local state = read_state(id)
+      local is_known, state = pcall(read_state, id)
+      if not is_known then break end
+      take_out(bucket, member, kind)
       state.state, state.kind, state.readyAt, state.key, state.cost = 'handed', kind, ready_at, key, cost
       state.floor = found_line and -INF or ready_at
       state.epoch = state.epoch + 1
@@ -86,7 +88,7 @@ local is_busy = next_due - look_ahead < now + LONG_SLEEP
 redis.call('HSET', K.meta, 'leader', scheduler, 'leaderUntil', is_busy and now + LEADER_LEASE or now, 'wakeDue', next_due, 'claimedAt', now)
 redis.call('DEL', K.wake)
 local answer = {
-  'ok', text(now), text(next_due), text(first_of('leases')), text(first_of('deadlines')), text(first_of('idle')),
+  'ok', text(now), text(next_due), text(first_of('leases')), text(first_of('deadlines')), text(math.min(first_of('idle'), next_trim(keep))),
   text(meta.book), text(tonumber(elected[4] or 0)),
 }
 for _, value in ipairs(handed) do answer[#answer + 1] = value end

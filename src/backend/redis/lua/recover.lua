@@ -47,10 +47,31 @@ local function recover(bucket, job, state)
   return 'crashed'
 end
 
+-- Its record is gone, but it stands among those who were handed over, and everybody would wait for it.
+local function forget_lost(id, job)
+  local state = read_state(id)
+  local bucket = read_bucket_and_line(job and job.key or state.key)
+  if not bucket then return end
+  for _, member in ipairs(redis.call('LRANGE', K.handed .. bucket.n, 0, -1)) do
+    local lost, cost = parse_member(member)
+    if lost == id then
+      redis.call('LREM', K.handed .. bucket.n, 1, member)
+      bucket.inHanded = bucket.inHanded - 1
+      bucket.waiting = bucket.waiting - cost
+      if bucket.granted == id then bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
+      else bucket.handed = bucket.handed - cost end
+      place(bucket, meta)
+    end
+  end
+end
+
 local HELD = { handed = true, granted = true, running = true }
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now, 'LIMIT', 0, 200)) do
   local is_readable, job, state, bucket = pcall(read_waiting, id)
   if not is_readable then redis.call('ZADD', K.leases, now + UNREADABLE, id)
+  elseif not HELD[state and state.state or ''] then
+    redis.call('ZREM', K.leases, id)
+    pcall(forget_lost, id, job)
   elseif bucket and HELD[state.state] then
     local epoch = state.epoch
     local fate = recover(bucket, job, state)

@@ -82,6 +82,12 @@ local function trim_ended(keep, now)
   redis.call('HDEL', K.states, unpack(ids))
 end
 
+-- When there is something to forget, if nobody ends meanwhile.
+local function next_trim(keep)
+  if redis.call('ZCARD', K.ended) <= keep then return INF end
+  return tonumber(redis.call('ZRANGE', K.ended, 0, 0, 'WITHSCORES')[2]) + REPLAY_WINDOW
+end
+
 -- Writes what a call counted, and forgets jobs that ended long ago: at the end of every verb that ends jobs.
 local function close_books(meta, keep, now)
   if meta.newlyEnded then redis.call('HINCRBY', K.meta, 'ended', meta.newlyEnded) end

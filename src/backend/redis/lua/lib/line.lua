@@ -47,24 +47,28 @@ local function arm(bucket, meta, from)
   place(bucket, meta)
 end
 
--- Takes out the one who departs at `at`: those given back first; then retries, at most every second while others wait.
-local function take_next(bucket, at)
-  if bucket.inBack > 0 then
-    bucket.inBack = bucket.inBack - 1
-    return redis.call('ZPOPMIN', K.back .. bucket.n)[1], 'back', -INF
-  end
+-- The one who departs at `at`: those given back first; then retries, at most every second while others wait.
+local function peek_next(bucket, at)
+  if bucket.inBack > 0 then return redis.call('ZRANGE', K.back .. bucket.n, 0, 0)[1], 'back', -INF end
   if bucket.inRetry > 0 and (bucket.linesTurn == 0 or bucket.inLine == 0) then
     local retry = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
-    if retry[1] and tonumber(retry[2]) <= at then
-      redis.call('ZREM', K.retry .. bucket.n, retry[1])
-      bucket.inRetry = bucket.inRetry - 1
-      bucket.linesTurn = 1
-      return retry[1], 'retry', tonumber(retry[2])
-    end
+    if retry[1] and tonumber(retry[2]) <= at then return retry[1], 'retry', tonumber(retry[2]) end
   end
-  bucket.linesTurn = 0
-  bucket.inLine = bucket.inLine - 1
-  return redis.call('LPOP', K.line .. bucket.n), 'line', -INF
+  return redis.call('LINDEX', K.line .. bucket.n, 0), 'line', -INF
+end
+
+-- Takes out the one who was peeked at.
+local function take_out(bucket, member, kind)
+  if kind == 'line' then
+    redis.call('LPOP', K.line .. bucket.n)
+    bucket.linesTurn = 0
+    bucket.inLine = bucket.inLine - 1
+    return
+  end
+  redis.call('ZREM', K[kind] .. bucket.n, member)
+  local count = kind == 'retry' and 'inRetry' or 'inBack'
+  bucket[count] = bucket[count] - 1
+  if kind == 'retry' then bucket.linesTurn = 1 end
 end
 
 -- Puts one back where it came from, before all others there.

@@ -49,7 +49,7 @@ local function read_meta()
   local meta = { run = values[1] or '' }
   for index = 2, #names do
     local value = values[index]
-    if value and tonumber(value) == nil then foreign('meta') end
+    if value and (tonumber(value) == nil or value == 'nan' or value == '-nan') then foreign('meta') end
     meta[names[index]] = tonumber(value or 0)
   end
   return meta
