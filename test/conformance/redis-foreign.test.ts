@@ -194,6 +194,58 @@ describe('one bucket that is not ours', () => {
   )
 })
 
+describe('one bucket that cannot be read', () => {
+  /** `p` of the bucket `bad`, which is the first, and `q` of `good`. */
+  async function waiting(deadline = Number.POSITIVE_INFINITY): Promise<RedisStage> {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('p', 0, { key: 'bad', deadline })
+    await stage.lineUp('q', 0.1, { key: 'good', deadline })
+    return stage
+  }
+
+  const UNREADABLE = {
+    'its record': ({ redis, tag }: RedisStage) => redis.hset(shardKey(tag, 'buckets'), 'bad', 'garbage'),
+    'its line': ({ redis, tag }: RedisStage) => replace(redis, `${tag}:line:1`),
+    'those handed over': ({ redis, tag }: RedisStage) => replace(redis, `${tag}:handed:1`),
+    'its retries': ({ redis, tag }: RedisStage) => replace(redis, `${tag}:retry:1`),
+    'those given back': ({ redis, tag }: RedisStage) => replace(redis, `${tag}:back:1`),
+    'its job': ({ redis, tag }: RedisStage) => redis.hset(shardKey(tag, 'jobs'), 'p', 'garbage'),
+    'the state of its job': ({ redis, tag }: RedisStage) =>
+      redis.hset(shardKey(tag, 'states'), 'p', 'garbage'),
+  }
+
+  describe.each(Object.entries(UNREADABLE))('%s', (_, spoil) => {
+    const others = (jobs: readonly { readonly id: string }[]) =>
+      jobs.map(({ id }) => id).filter((id) => id !== 'p')
+
+    test('claim hands over the others, time and again', async () => {
+      const stage = await waiting()
+      await spoil(stage)
+      expect(others(await stage.hand(1))).toEqual(['q'])
+      await stage.lineUp('r', 1, { key: 'other' })
+      expect(others(await stage.hand(1))).toEqual(['r'])
+    })
+
+    test('recover brings back the others, and looks at it again in a minute', async () => {
+      const stage = await waiting()
+      await stage.hand(1)
+      await spoil(stage)
+      expect(others(await stage.recover(31))).toEqual(['q'])
+      expect(await stage.state('q', 31)).toBe('waiting')
+      expect(await stage.recover(90)).toEqual([])
+      expect((await stage.claim(90)).nextRecovery).toBeLessThanOrEqual(at(91 + 30))
+    })
+
+    test('expire ends the others, and looks at it again in a minute', async () => {
+      const stage = await waiting(at(5))
+      await spoil(stage)
+      expect(others(await stage.backend.expire(0, at(6)))).toEqual(['q'])
+      expect(await stage.state('q', 6)).toBe('expired')
+      expect(await stage.backend.expire(0, at(60))).toEqual([])
+    })
+  })
+})
+
 describe('reads', () => {
   test.each(Object.keys(POISONS))('%s: answered or refused, and nothing written', async (poison) => {
     const stage = await busyStage()

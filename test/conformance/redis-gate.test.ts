@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { MILLISECOND, SECOND } from '../../src/core/duration.ts'
 import { at, msAt, SETTINGS } from '../support/backend-driver.ts'
-import { COMPLETED, RedisStage } from './redis-stage.ts'
+import { BACK, COMPLETED, RedisStage } from './redis-stage.ts'
 
 const ids = (jobs: readonly { readonly id: string }[]) => jobs.map(({ id }) => id)
 
@@ -258,7 +258,11 @@ describe('sent back', () => {
     await stage.lineUp('xy', 0)
     const [x] = await stage.hand(0)
     expect(await stage.gate(x!, 0, { lead: 100 * MILLISECOND })).toMatchObject({ slot: at(0.1) })
-    expect(await stage.finish(x!, { kind: 'back' }, 0.05)).toMatchObject({ isMine: true })
+    const before = await stage.dump()
+    // It was delivered twice, and the other worker closes.
+    expect(await stage.finish(x!, { kind: 'back', worker: 'w2' }, 0.05)).toMatchObject({ isMine: false })
+    expect(await stage.dump()).toEqual(before)
+    expect(await stage.finish(x!, BACK, 0.05)).toMatchObject({ isMine: true })
     expect(await stage.backend.job('x', at(0.05))).toMatchObject({
       state: 'waiting',
       attempt: 0,
@@ -267,7 +271,7 @@ describe('sent back', () => {
     await stage.balances()
     const again = await stage.run(0.2)
     expect(again).toEqual({ id: 'x', epoch: 2 })
-    expect(await stage.finish(again, { kind: 'back' }, 0.3)).toMatchObject({ isMine: false })
+    expect(await stage.finish(again, BACK, 0.3)).toMatchObject({ isMine: false })
   })
 
   test('several at once come back in their order', async () => {
@@ -279,7 +283,7 @@ describe('sent back', () => {
     const back = [handed[2]!, handed[0]!, handed[3]!, handed[1]!]
     await stage.backend.finish(
       0,
-      back.map((job) => ({ ...job, outcome: { kind: 'back' } })),
+      back.map((job) => ({ ...job, outcome: BACK })),
       at(0),
     )
     await stage.balances()
@@ -293,7 +297,7 @@ describe('sent back', () => {
     await stage.finish(r, { kind: 'retry', error: 'no', delay: 0 }, 0.01)
     const [again] = await stage.hand(0.1)
     expect(again!.id).toBe('r')
-    await stage.finish(again!, { kind: 'back' }, 0.1)
+    await stage.finish(again!, BACK, 0.1)
     expect(await stage.backend.job('r', at(0.1))).toMatchObject({
       state: 'retrying',
       attempt: 1,
@@ -314,7 +318,7 @@ describe('sent back', () => {
     expect((await stage.run(0.25)).id).toBe('r')
     const [x] = await stage.hand(0.35)
     expect(x!.id).toBe('x')
-    await stage.finish(x!, { kind: 'back' }, 0.35)
+    await stage.finish(x!, BACK, 0.35)
     expect((await stage.run(0.35)).id).toBe('x')
     expect((await stage.run(0.45)).id).toBe('s')
     await stage.balances()
@@ -326,7 +330,7 @@ describe('sent back', () => {
     await stage.finish(await stage.run(0), { kind: 'freeze', duration: 0.1 * SECOND }, 0.01)
     const [given] = await stage.hand(0.2)
     expect(given!.id).toBe('f')
-    await stage.finish(given!, { kind: 'back' }, 0.2)
+    await stage.finish(given!, BACK, 0.2)
     expect(await stage.backend.job('f', at(0.2))).toMatchObject({
       state: 'retrying',
       attempt: 0,

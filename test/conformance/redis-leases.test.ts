@@ -1,16 +1,19 @@
 import { describe, expect, test } from 'vitest'
+import { shardKey } from '../../src/backend/redis/keys.ts'
 import type { SharedOutcome } from '../../src/backend/shared-backend.ts'
 import { SECOND } from '../../src/core/duration.ts'
 import { at, msAt } from '../support/backend-driver.ts'
-import { COMPLETED, RedisStage } from './redis-stage.ts'
+import { BACK, COMPLETED, RedisStage } from './redis-stage.ts'
 
 const OUTCOMES: readonly SharedOutcome[] = [
   COMPLETED,
   { kind: 'failed', error: 'no' },
   { kind: 'retry', error: 'no', delay: 0 },
   { kind: 'freeze', duration: SECOND },
-  { kind: 'back' },
+  BACK,
 ]
+
+const ENDINGS = OUTCOMES.filter(({ kind }) => kind === 'completed' || kind === 'failed')
 
 /** Claims and lets the lease end, at once. */
 async function lose(stage: RedisStage, seconds: number) {
@@ -63,6 +66,26 @@ describe('an epoch that is void', () => {
     expect(await stage.dump()).toEqual(before)
     await stage.balances()
   })
+
+  test.each(ENDINGS)(
+    'a job that has ended, told again when its bucket was forgotten ($kind)',
+    async (outcome) => {
+      const stage = await RedisStage.open('9, 1/s')
+      await stage.lineUp('x', 0)
+      const x = await stage.run(0)
+      expect(await stage.finish(x, outcome, 0.1)).toMatchObject({ isMine: true })
+      await stage.claim(9)
+      expect(await stage.redis.hlen(shardKey(stage.tag, 'buckets'))).toBe(0)
+      const before = await stage.dump()
+      expect(await stage.finish(x, outcome, 10)).toEqual({ isMine: true, at: at(10) })
+      expect(await stage.finish(x, outcome, 10, 0)).toEqual({ isMine: true, at: at(10) })
+      for (const other of OUTCOMES.filter(({ kind }) => kind !== outcome.kind)) {
+        expect(await stage.finish(x, other, 10)).toEqual({ isMine: false, at: at(10) })
+      }
+      expect(await stage.finish({ id: 'x', epoch: 2 }, outcome, 10)).toEqual({ isMine: false, at: at(10) })
+      expect(await stage.dump()).toEqual(before)
+    },
+  )
 
   test('one who was told that its start is lost has nothing to finish', async () => {
     const stage = await RedisStage.open('9, 1/s')

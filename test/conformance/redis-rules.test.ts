@@ -1,8 +1,13 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { bucketQuerySchema } from '../../src/backend/bucket-query.ts'
+import { shardKey } from '../../src/backend/redis/keys.ts'
 import { RedisBackend } from '../../src/backend/redis/redis-backend.ts'
+import { change, parseBook } from '../../src/backend/redis/rule-book-text.ts'
+import { runScript } from '../../src/backend/redis/scripts.ts'
+import { SECOND } from '../../src/core/duration.ts'
 import { NoLimitError, OldRuleBookError } from '../../src/core/errors.ts'
 import { parseRule, RuleBook } from '../../src/core/rule-book.ts'
-import { at } from '../support/backend-driver.ts'
+import { at, request } from '../support/backend-driver.ts'
 import { connect, lookAt } from '../support/redis-driver.ts'
 import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 import { RedisStage } from './redis-stage.ts'
@@ -87,6 +92,57 @@ test('a rule that is set is never lost to a process that opens at the same time'
   ])
   await one.backend.refreshRules()
   expect(texts(one).sort()).toEqual(['*: 8', 'a: 3'])
+})
+
+describe('whoever sets a limit and dies before the waiting buckets are held to it', () => {
+  /** What the dead one did: it wrote the book into the first shard. */
+  async function writeBook({ redis, backend }: RedisStage, limit: string): Promise<void> {
+    const stored = await redis.get(shardKey(backend.tags[0]!, 'book'))
+    const book = change(parseBook(stored!), '*', limit)
+    const values = ['', '', book.version, JSON.stringify(book)]
+    expect(await runScript(redis, 'book', backend.tags[0]!, values)).toMatchObject([
+      'ok',
+      expect.anything(),
+      book.version,
+    ])
+  }
+
+  /** Claims, as a scheduler does, until all buckets are held to the limit. */
+  async function claimsUntil(stage: RedisStage, total: number, limit: string): Promise<void> {
+    const query = bucketQuerySchema.parse({ limit: 1_000 })
+    await vi.waitFor(async () => {
+      for (let shard = 0; shard < stage.backend.shards; shard++) {
+        await stage.backend.claim(shard, { scheduler: 's2', lookAhead: 0, most: 1, lease: SECOND }, at(0))
+      }
+      const { buckets } = await stage.backend.list(query, at(0))
+      expect(buckets).toHaveLength(total)
+      expect(new Set(buckets.map((bucket) => bucket.limit))).toEqual(new Set([limit]))
+    }, 10_000)
+  }
+
+  test.each([1, 3])('the claims of another process do it (shards: %i)', async (shards) => {
+    const prefix = uniquePrefix()
+    const dead = await RedisStage.open('9, 1/s', { prefix, shards })
+    const other = await RedisStage.open('9, 1/s', { prefix, shards })
+    const batch = Array.from({ length: 450 }, (_, n) => request(`j${n}`, { key: `k${n}` }))
+    await dead.backend.admitMany(batch, at(0))
+    await writeBook(dead, '5, 1/m')
+    await claimsUntil(other, 450, '5, 1/m')
+    expect(texts(other)).toEqual(['*: 5'])
+  })
+
+  test('also those of a process that comes later, or of one that heard of the book before', async () => {
+    const prefix = uniquePrefix()
+    const dead = await RedisStage.open('9, 1/s', { prefix })
+    const other = await RedisStage.open('9, 1/s', { prefix })
+    await dead.lineUp('xy', 0)
+    await writeBook(dead, '5, 1/m')
+    await other.backend.refreshRules()
+    await claimsUntil(other, 1, '5, 1/m')
+    await writeBook(dead, '6, 1/m')
+    await claimsUntil(await RedisStage.open('9, 1/s', { prefix }), 1, '6, 1/m')
+    expect(await other.redis.hmget(shardKey(other.tag, 'meta'), 'book', 'retimed')).toEqual(['3', '3'])
+  })
 })
 
 test('a change reaches 500 live buckets', async () => {

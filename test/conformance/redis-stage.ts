@@ -10,6 +10,8 @@ import { lookAt, openRedisBackend, type RedisOptions } from '../support/redis-dr
 import { uniquePrefix } from '../support/redis-server.ts'
 
 export const COMPLETED: SharedOutcome = { kind: 'completed', result: undefined }
+/** By the worker that `gate` names. */
+export const BACK: SharedOutcome = { kind: 'back', worker: 'w1' }
 
 type Options = Omit<RedisOptions, 'limits'> & { readonly client?: Redis }
 

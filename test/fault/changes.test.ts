@@ -7,7 +7,7 @@ import { fleet, NEWS } from '../support/campaign/fleet.ts'
 const SETTLE = 300_000
 
 /** How long all workers are away; milliseconds. */
-const AWAY_MS = 20_000
+const AWAY_MS = 60_000
 
 test('a limit that is raised and lowered tenfold under load is kept at every moment', async () => {
   const plan = fleet({ limit: '300, 10/s', keys: ['a', 'b'], producer: { jobs: 110 } })

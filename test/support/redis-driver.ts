@@ -114,7 +114,7 @@ class RedisDriver implements Driver {
     do {
       // Buckets are forgotten by the way; looking far back, the claim finds nobody to hand over.
       const { jobs } = await claim(this.#backend, now, -1_000 * HOUR)
-      await finishAs(this.#backend, jobs, { kind: 'back' }, now)
+      await finishAs(this.#backend, jobs, { kind: 'back', worker: 'test' }, now)
     } while ((await lookAt().zcount(idle, '-inf', now)) > 0)
   }
 

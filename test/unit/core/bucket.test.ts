@@ -95,6 +95,15 @@ test('a change of limit counts from the slot before one that was given back', ()
   expect(bucket.next).toBe(2_995 * MS)
 })
 
+test('a slot that is given back after the limit was lowered leaves the distance from the last start', () => {
+  const bucket = bucketOf('5, 10/s')
+  depart(bucket, 1, reserve(bucket, 1, 0))
+  const second = reserve(bucket, 1, 0)
+  changeLimit(bucket, parseLimit('5, 1/s'))
+  expect(unreserve(bucket, second, 1)).toBe(true)
+  expect(bucket.next).toBe(995 * MS)
+})
+
 test('lateness within the tolerance leaves the grid alone, beyond it the slot moves to now', () => {
   const bucket = bucketOf('5, 10/s')
   reserve(bucket, 1, 0)

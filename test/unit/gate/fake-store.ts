@@ -230,6 +230,7 @@ export class FakeStore implements Pick<SharedBackend, 'gate' | 'start' | 'finish
     if (job === undefined) return { isMine: false, at }
     if (outcome.kind === 'back') {
       if (job.state !== 'handed' && job.state !== 'granted') return { isMine: false, at }
+      if (job.state === 'granted' && job.worker !== outcome.worker) return { isMine: false, at }
       this.#leave(job, id)
       job.state = 'waiting'
       this.finished.push([id, report])

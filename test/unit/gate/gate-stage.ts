@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import type { Clock } from '../../../src/core/clock.ts'
 import { VirtualClock } from '../../../src/core/virtual-clock.ts'
 import type { HandedOver } from '../../../src/gate/handed-over.ts'
@@ -128,6 +129,7 @@ export class GateStage {
       clock,
       storeClock,
       leases,
+      worker: `w${worker}`,
       calls,
       concurrency,
       onError,
@@ -158,3 +160,11 @@ export class GateStage {
 }
 
 const DONE = { kind: 'completed', result: undefined } as const
+
+/** Nobody is left, and nothing is kept. */
+export function expectEmpty(stage: GateStage): void {
+  for (const gate of stage.gates) expect([gate.waiting, gate.buckets]).toEqual([0, 0])
+  for (const leases of stage.leases) expect(leases.size).toBe(0)
+  expect(stage.errors).toEqual([])
+  stage.stop()
+}

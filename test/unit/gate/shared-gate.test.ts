@@ -1,16 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { GateStage } from './gate-stage.ts'
+import { expectEmpty, GateStage } from './gate-stage.ts'
 
 const calls = (stage: GateStage, verb: string) => stage.store.calls.filter((call) => call.startsWith(verb))
-
-/** Nobody is left, and nothing is kept. */
-function expectEmpty(stage: GateStage): void {
-  for (const gate of stage.gates) expect([gate.waiting, gate.buckets]).toEqual([0, 0])
-  for (const leases of stage.leases) expect(leases.size).toBe(0)
-  expect(stage.errors).toEqual([])
-  stage.stop()
-}
 
 describe('one bucket', () => {
   test('starts at its slots, in order, with one slot reserved at a time', async () => {
@@ -215,47 +207,6 @@ describe('a slot that is missed', () => {
     expect(stage.ids()).toEqual(['a1', 'b1', 'c1'])
     expect(stage.mostRunning).toBe(1)
     expect(stage.gates[0]!.missedSlots).toBe(2)
-    expectEmpty(stage)
-  })
-})
-
-describe('with the store away', () => {
-  test('nothing starts, one error is told, and it goes on when the store is back', async () => {
-    const stage = await new GateStage().open()
-    stage.store.isDown = true
-    stage.take(stage.store.hand('a', 2))
-    stage.take(stage.store.hand('b', 1))
-    await stage.pass(4_000)
-    expect(stage.starts).toEqual([])
-    expect(stage.errors.splice(0)).toHaveLength(1)
-    stage.store.isDown = false
-    await stage.pass(3_000)
-    expect(stage.ids().sort()).toEqual(['a1', 'a2', 'b1'])
-    expectEmpty(stage)
-  })
-
-  test('a job whose lease has ended meanwhile is dropped', async () => {
-    const stage = await new GateStage().open()
-    stage.store.isDown = true
-    const done = stage.take(stage.store.hand('a', 2))
-    await stage.pass(15_000)
-    expect(done).toEqual(['a1', 'a2'])
-    stage.store.isDown = false
-    await stage.pass(5_000)
-    expect(stage.starts).toEqual([])
-    stage.errors.length = 0
-    expectEmpty(stage)
-  })
-
-  test('a grant of which nobody heard is granted again, and starts once', async () => {
-    const stage = await new GateStage().open()
-    stage.store.losesReplies = true
-    stage.take(stage.store.hand('a', 1))
-    await stage.pass(1_000)
-    stage.store.losesReplies = false
-    await stage.pass(3_000)
-    expect([stage.ids(), stage.store.started.length]).toEqual([['a1'], 1])
-    stage.errors.length = 0
     expectEmpty(stage)
   })
 })

@@ -9,8 +9,6 @@ const THRICE = { attempts: 3, backoff: BACKOFF, timeoutMs: 60_000 } as const
 const outcomes = (stage: SharedWorkerStage) =>
   stage.store.finished.map(([id, { outcome }]) => [id, outcome.kind])
 
-const renewals = (stage: SharedWorkerStage) => stage.store.calls.filter((call) => call.startsWith('renew'))
-
 describe('a handler', () => {
   test('gets the job with its data and its departure by the clock of the store', async () => {
     const jobs: ShapedJob<unknown>[] = []
@@ -136,158 +134,6 @@ describe('a handler', () => {
   })
 })
 
-describe('a lease', () => {
-  /** Handlers that run for `ms`, and the reasons for which they were aborted. */
-  function lasting(ms: number, concurrency?: number) {
-    const reasons: unknown[] = []
-    const stage: SharedWorkerStage = new SharedWorkerStage(async ({ signal }) => {
-      signal.addEventListener('abort', () => reasons.push(signal.reason))
-      await stage.clock.sleep(ms * 1_000)
-    }, concurrency)
-    return { stage, reasons }
-  }
-
-  test('is renewed a third of its length after another, all in one call, until the end', async () => {
-    const { stage } = lasting(4 * LEASE_MS)
-    await stage.open()
-    stage.deliver(stage.store.hand('a', 1))
-    stage.deliver(stage.store.hand('b', 1))
-    await stage.pass(1.1 * LEASE_MS)
-    expect(renewals(stage)).toEqual(Array(3).fill('renew a1 b1'))
-    await stage.pass(4 * LEASE_MS)
-    expect(outcomes(stage).sort()).toEqual([
-      ['a1', 'completed'],
-      ['b1', 'completed'],
-    ])
-    const told = renewals(stage).length
-    await stage.pass(2 * LEASE_MS)
-    expect(renewals(stage)).toHaveLength(told)
-    expect(stage.errors).toEqual([])
-    await stage.close()
-  })
-
-  test('of many jobs is renewed at most 200 at a time', async () => {
-    const { stage } = lasting(LEASE_MS, 500)
-    await stage.open()
-    for (let n = 0; n < 450; n++) stage.deliver(stage.store.hand(`k${n}-`))
-    await stage.pass(0.4 * LEASE_MS)
-    const sizes = renewals(stage).map((call) => call.split(' ').length - 1)
-    expect(sizes).toEqual([200, 200, 50])
-    await stage.close(2 * LEASE_MS)
-  })
-
-  test('that is another worker’s now aborts the handler, whose outcome is not reported', async () => {
-    const { stage, reasons } = lasting(LEASE_MS)
-    await stage.open()
-    stage.deliver(stage.store.hand('a', 1))
-    await stage.pass(100)
-    stage.store.take('a1')
-    await stage.pass(0.5 * LEASE_MS)
-    expect(reasons).toMatchObject([{ code: 'lease-lost', id: 'a1' }])
-    expect([stage.forgotten, outcomes(stage), stage.worker.running]).toEqual([['a1'], [], 0])
-    await stage.pass(LEASE_MS)
-    expect([outcomes(stage), stage.errors]).toMatchObject([[], [{ code: 'lease-lost' }]])
-    await stage.close()
-  })
-
-  test('that ends while the store is away aborts the handler then, and not before', async () => {
-    const { stage, reasons } = lasting(5 * LEASE_MS)
-    await stage.open()
-    stage.deliver(stage.store.hand('a', 1))
-    await stage.pass(100)
-    stage.store.isDown = true
-    await stage.pass(LEASE_MS - 200)
-    expect(reasons).toEqual([])
-    await stage.pass(200)
-    expect(reasons).toMatchObject([{ code: 'lease-lost' }])
-    stage.store.isDown = false
-    await stage.close(LEASE_MS)
-    expect(outcomes(stage)).toEqual([])
-  })
-
-  test('that outlasts an outage is kept, and the end is reported when the store is back', async () => {
-    const { stage, reasons } = lasting(1_000)
-    await stage.open()
-    stage.deliver(stage.store.hand('a', 1))
-    await stage.pass(100)
-    stage.store.isDown = true
-    await stage.pass(4_000)
-    expect(stage.names('completed')).toEqual([])
-    stage.store.isDown = false
-    await stage.pass(3_000)
-    expect([stage.names('completed'), reasons]).toEqual([['a1'], []])
-    expect(stage.errors).toMatchObject([{ code: 'backend-unavailable' }])
-    await stage.close()
-  })
-
-  test('that is over when the end could be reported: the outcome is not told, and the error is', async () => {
-    const { stage } = lasting(1_000)
-    await stage.open()
-    stage.deliver(stage.store.hand('a', 1))
-    await stage.pass(100)
-    stage.store.isDown = true
-    await stage.pass(2 * LEASE_MS)
-    expect(stage.errors.map(({ code }) => code)).toEqual(['backend-unavailable', 'lease-lost'])
-    expect([stage.names('completed'), stage.forgotten]).toEqual([[], ['a1']])
-    stage.store.isDown = false
-    await stage.close(2_000)
-  })
-
-  test('a start of which the store did not hear is told along with the end', async () => {
-    const { stage } = lasting(1_000)
-    await stage.open()
-    stage.deliver(stage.store.hand('a', 1))
-    // The grant is on its way back.
-    await stage.pass(0.7)
-    stage.store.isDown = true
-    await stage.pass(900)
-    expect(stage.names('departed')).toEqual(['a1'])
-    stage.store.isDown = false
-    await stage.pass(4_000)
-    expect(stage.store.finished.map(([, { startedAt }]) => typeof startedAt)).toEqual(['number'])
-    expect(stage.names('completed')).toEqual(['a1'])
-    await stage.close()
-  })
-
-  test('the start of a handler that ended at once is told again with its end, until the store has heard it', async () => {
-    const stage = await new SharedWorkerStage(async () => undefined).open()
-    stage.deliver(stage.store.hand('a', 1))
-    await stage.pass(0.7)
-    stage.store.isDown = true
-    await stage.pass(1_400)
-    expect(stage.names('departed')).toEqual(['a1'])
-    stage.store.isDown = false
-    await stage.pass(3_000)
-    expect(stage.names('completed')).toEqual(['a1'])
-    await stage.close()
-  })
-
-  test('that could not be renewed is renewed again soon', async () => {
-    const { stage } = lasting(LEASE_MS)
-    await stage.open()
-    stage.deliver(stage.store.hand('a', 1))
-    await stage.pass(100)
-    stage.store.isDown = true
-    await stage.pass(LEASE_MS / 3 + 1_500)
-    stage.store.isDown = false
-    await stage.pass(LEASE_MS / 10)
-    expect(renewals(stage)).toHaveLength(2)
-    await stage.close(2 * LEASE_MS)
-  })
-
-  test('that was lost before the start was reported aborts the handler at once', async () => {
-    const { stage, reasons } = lasting(LEASE_MS)
-    await stage.open()
-    stage.deliver(stage.store.hand('a', 1))
-    await stage.pass(0.7)
-    stage.store.take('a1')
-    await stage.pass(20)
-    expect(stage.names('departed')).toEqual(['a1'])
-    expect(reasons).toMatchObject([{ code: 'lease-lost' }])
-    await stage.close(2 * LEASE_MS)
-  })
-})
-
 describe('close', () => {
   function slow(ms: number, concurrency = 10) {
     const stage: SharedWorkerStage = new SharedWorkerStage(async () => {
@@ -349,7 +195,10 @@ describe('close', () => {
     stage.deliver(stage.store.hand('a', 3))
     await stage.pass(50)
     stage.store.isDown = true
-    await stage.close(LEASE_MS + 5_000)
+    void stage.worker.close()
+    await stage.pass(LEASE_MS - 1_000)
+    expect(stage.isClosed).toBe(false)
+    await stage.close(6_000)
     expect(stage.isClosed).toBe(true)
     expect(stage.forgotten.sort()).toEqual(['a1', 'a2', 'a3'])
   })

@@ -49,7 +49,7 @@ local FARTHEST_SLOT = 250000
 
 -- No slot was granted further ahead; what is, was granted before the clock was set back.
 local function farthest_next(bucket, now)
-  return now + 2 * FARTHEST_SLOT + bucket.interval * bucket.lastCost
+  return now + 2 * FARTHEST_SLOT + bucket.interval * math.max(bucket.lastCost, bucket.startedCost)
 end
 
 local function next_slot(bucket, now)

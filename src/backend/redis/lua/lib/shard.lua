@@ -57,7 +57,7 @@ end
 
 -- Leases that end before `until_` end then: their workers may have had no chance to renew them.
 local function lift_leases(until_)
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', until_, 'LIMIT', 0, 1000)) do
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', until_, 'LIMIT', 0, 5000)) do
     redis.call('ZADD', K.leases, until_, id)
   end
 end

@@ -1,0 +1,21 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { Shaper } from '../../src/index.ts'
+import { startRedis } from '../support/redis-server.ts'
+
+test.each([
+  ['enqueue', (shaper: Shaper) => shaper.enqueue('k', 1)],
+  ['enqueueMany', (shaper: Shaper) => shaper.enqueueMany([{ key: 'k', data: 1 }])],
+])('with Redis gone silent after ready the first %s fails within two seconds', async (_, ask) => {
+  const server = await startRedis()
+  onTestFinished(() => server.stop())
+  const shaper = new Shaper('sms', { limits: { '*': '9, 10/s' }, connection: server.url })
+  shaper.on('error', () => undefined)
+  onTestFinished(() => shaper.close())
+  await shaper.ready()
+  server.pause()
+  const asked = performance.now()
+  await expect(ask(shaper)).rejects.toMatchObject({ code: 'backend-unavailable' })
+  expect(performance.now() - asked).toBeLessThan(2_100)
+  server.resume()
+  expect(await shaper.enqueue('k', 2, { id: 'after' })).toMatchObject({ accepted: true })
+})

@@ -1,0 +1,319 @@
+import type { Redis } from 'ioredis'
+import { expect } from 'vitest'
+import type { RedisBackend } from '../../src/backend/redis/redis-backend.ts'
+import type { GateAnswer, HandedJob, SharedOutcome } from '../../src/backend/shared-backend.ts'
+import type { HistoryEvent } from '../../src/core/conformance.ts'
+import { SECOND } from '../../src/core/duration.ts'
+import { type Limit, parseLimit } from '../../src/core/limit.ts'
+import { parseRule } from '../../src/core/rule-book.ts'
+import { at, request } from './backend-driver.ts'
+import { recount } from './recount.ts'
+
+const MS = 1_000
+const LEASE = 3 * SECOND
+const CLAIM_LEASE = 2 * SECOND
+const SETTINGS = {
+  attempts: 5,
+  backoff: { type: 'fixed', delayMs: 1, maxDelayMs: 1, jitter: 0 },
+  timeoutMs: 1_000,
+} as const
+/** How often a drain may look before somebody is stuck. */
+const MOST_LOOKS = 5_000
+
+export type Ending = Exclude<SharedOutcome, { kind: 'back' }>
+
+/** - fresh: delivered; granted: it has a slot; started: its handler runs; told: the store knows of it; gone: over */
+type DeliveryState = 'fresh' | 'granted' | 'started' | 'told' | 'gone'
+
+export interface Delivery extends HandedJob {
+  readonly key: string
+  readonly worker: string
+  state: DeliveryState
+  grant: Extract<GateAnswer, { kind: 'granted' }> | undefined
+  missed: number | undefined
+  askAt: number
+  /** When the lease ends, as far as its worker knows. */
+  lease: number
+  startedAt: number
+  outcome: Ending | undefined
+}
+
+interface Job {
+  readonly id: string
+  readonly key: string
+  ended: string | undefined
+  crashes: number
+}
+
+/**
+ * One shard, and what its producers, one scheduler and two workers do with it, step by step, on a time of its own.
+ * Knows all that happened, also where an answer was lost on its way.
+ */
+export class LineTrace {
+  readonly keys = ['a', 'b'] as const
+  readonly history: HistoryEvent[] = []
+  readonly jobs: Job[] = []
+  readonly deliveries: Delivery[] = []
+  now = at(0)
+  readonly #backend: RedisBackend
+  readonly #redis: Redis
+  readonly #limits: { readonly from: number; readonly limit: Limit }[] = []
+  /** By job and epoch: its slot, and since when it has it. */
+  readonly #granted = new Map<string, { readonly slot: number; readonly since: number }>()
+  /** By key. */
+  readonly #lastStarts = new Map<string, { readonly at: number; readonly cost: number }>()
+
+  constructor(backend: RedisBackend, redis: Redis, limit: string) {
+    this.#backend = backend
+    this.#redis = redis
+    this.#noteLimit(limit)
+  }
+
+  /** All that adds up, adds up. */
+  async counts(): Promise<void> {
+    expect(await recount(this.#redis, this.#backend.tags[0]!)).toEqual([])
+  }
+
+  async admit(key: string, cost: number, patience: number | undefined): Promise<void> {
+    const { now } = this
+    const id = `j${this.jobs.length}`
+    const deadline = patience ?? Number.POSITIVE_INFINITY
+    const asked = request(id, { key, cost, settings: SETTINGS, deadline })
+    const { admission } = await this.#backend.admit(asked, now)
+    const { accepted } = admission
+    this.jobs.push({ id, key, ended: accepted ? undefined : 'rejected', crashes: 0 })
+    if (!accepted) return
+    this.#note({ type: 'answer', at: now, id, key, cost, accepted, departsAt: admission.departsAt * MS })
+  }
+
+  /** `fates`: for each job, whether it is lost on its way, brought once, or brought to both workers. */
+  async claim(lookAhead: number, most: number, fates: readonly number[]) {
+    const asked = { scheduler: 's', lookAhead, most, lease: CLAIM_LEASE + lookAhead }
+    const claim = await this.#backend.claim(0, asked, this.now)
+    for (const [index, job] of claim.jobs.entries()) {
+      const fate = fates[index % fates.length]!
+      const workers = [['w1'], ['w2'], ['w1', 'w2'], []][fate]!
+      for (const worker of workers) this.#deliver(job, worker)
+    }
+    return claim
+  }
+
+  /** `isHeard` false: the answer is lost. */
+  async gate(delivery: Delivery, isHeard: boolean): Promise<void> {
+    const { id, epoch, worker, missed } = delivery
+    const asked = { id, epoch, worker, lead: 0, lease: LEASE }
+    const requests = [missed === undefined ? asked : { ...asked, missed }]
+    const answer = (await this.#backend.gate(0, requests, this.now)).answers[0]!
+    if (answer.kind === 'expired') this.#end(id, 'expired')
+    if (answer.kind === 'granted' && this.#granted.get(nameOf(delivery))?.slot !== answer.slot) {
+      this.#granted.set(nameOf(delivery), { slot: answer.slot, since: this.now })
+    }
+    if (!isHeard) return
+    if (answer.kind === 'granted') {
+      Object.assign(delivery, { grant: answer, state: 'granted', lease: this.now + LEASE })
+    } else if (answer.kind === 'wait') Object.assign(delivery, { askAt: answer.until, state: 'fresh' })
+    else delivery.state = 'gone'
+  }
+
+  /** Starts the handler of one that was granted a slot; where it is too late, asks for another. */
+  async start(delivery: Delivery, isHeard: boolean): Promise<void> {
+    const { startAt, latest, slot } = delivery.grant!
+    if (this.now < startAt) return
+    if (this.now > latest || this.now >= delivery.lease) {
+      delivery.missed = slot
+      return this.gate(delivery, isHeard)
+    }
+    const { id, key } = delivery
+    const { cost, attempt } = delivery.grant!.job
+    expect(this.#job(id).ended, `${id} starts`).toBeUndefined()
+    this.#expectSpaced(delivery)
+    this.#lastStarts.set(key, { at: this.now, cost })
+    delivery.state = 'started'
+    delivery.startedAt = this.now
+    this.#note({ type: 'start', at: this.now, id, key, cost, attempt })
+  }
+
+  async tellStart(delivery: Delivery): Promise<void> {
+    const { id, epoch, startedAt } = delivery
+    const [isMine] = await this.#backend.start(0, [{ id, epoch, startedAt }], this.now)
+    if (!isMine) this.#expectLost(delivery)
+    else if (delivery.state === 'started') delivery.state = 'told'
+  }
+
+  /** Ends a handler, or tells its end once more. */
+  async finish(delivery: Delivery, ending: Ending, isHeard: boolean): Promise<void> {
+    const { now } = this
+    const { id, epoch, key, startedAt, state } = delivery
+    const isAgain = delivery.outcome !== undefined
+    delivery.outcome ??= ending
+    const report = { id, epoch, outcome: delivery.outcome }
+    const reports = [state === 'started' ? { ...report, startedAt } : report]
+    const { isMine, readyAt } = (await this.#backend.finish(0, reports, now))[0]!
+    if (isHeard) delivery.state = 'gone'
+    if (isAgain) return
+    if (!isMine) return this.#expectLost(delivery)
+    const { outcome } = delivery
+    if (outcome.kind === 'completed' || outcome.kind === 'failed') return this.#end(id, outcome.kind)
+    if (outcome.kind === 'freeze') {
+      this.#note({ type: 'freeze', at: now, key, until: now + outcome.duration })
+    }
+    this.#note({ type: 'return', at: now, id, reason: outcome.kind, readyAt: readyAt! })
+  }
+
+  /** A worker that closes. Where the job was brought to both, it cannot give back what the other has. */
+  async giveBack(delivery: Delivery): Promise<void> {
+    const { id, epoch, worker } = delivery
+    delivery.state = 'gone'
+    const outcome = { kind: 'back', worker } as const
+    const { isMine } = (await this.#backend.finish(0, [{ id, epoch, outcome }], this.now))[0]!
+    const twin = this.deliveries.find(
+      (other) => other !== delivery && other.id === id && other.epoch === epoch,
+    )
+    const hasSlot = twin !== undefined && twin.state !== 'fresh' && twin.state !== 'gone'
+    if (isMine && hasSlot && twin.lease > this.now) expect(twin.state, `${id} was given back`).toBe('gone')
+  }
+
+  /** The worker renews what it holds. */
+  async renew(worker: string): Promise<void> {
+    const held = this.live('granted', 'started', 'told').filter((delivery) => delivery.worker === worker)
+    const named = held.map(({ id, epoch }) => ({ id, epoch }))
+    if (named.length === 0) return
+    const answers = await this.#backend.renew(0, named, LEASE, this.now)
+    for (const [index, delivery] of held.entries()) if (answers[index]) delivery.lease = this.now + LEASE
+  }
+
+  async recover(): Promise<void> {
+    for (const { id, crashed, failed } of await this.#backend.recover(0, this.now)) {
+      if (crashed) {
+        this.#job(id).crashes++
+        this.#note({ type: 'fault', at: this.now, id })
+      }
+      if (failed) this.#end(id, 'failed')
+    }
+  }
+
+  async expire(): Promise<void> {
+    for (const { id } of await this.#backend.expire(0, this.now)) this.#end(id, 'expired')
+  }
+
+  async cancel(which: number): Promise<void> {
+    const job = this.jobs[which % Math.max(1, this.jobs.length)]
+    if (job === undefined) return
+    if ((await this.#backend.cancel(job.id, this.now)) !== undefined) this.#end(job.id, 'cancelled')
+  }
+
+  async freeze(key: string, duration: number): Promise<void> {
+    const { until } = await this.#backend.freeze(key, duration, this.now)
+    this.#note({ type: 'freeze', at: this.now, key, until })
+  }
+
+  async hold(how: 'pause' | 'resume', key: string): Promise<void> {
+    await this.#backend[how](key, this.now)
+    this.#note({ type: how, at: this.now, key })
+  }
+
+  async setLimit(limit: string): Promise<void> {
+    await this.#backend.setRule(parseRule('*', limit), this.now)
+    this.#noteLimit(limit)
+  }
+
+  /** As after a restart of Redis. */
+  async restart(): Promise<void> {
+    await this.#redis.hset(`${this.#backend.tags[0]!}:meta`, 'run', 'another')
+  }
+
+  live(...states: readonly DeliveryState[]): Delivery[] {
+    return this.deliveries.filter(({ state }) => states.includes(state))
+  }
+
+  /** With workers that do all right, until every job has ended. */
+  async drain(): Promise<void> {
+    for (const key of this.keys) await this.hold('resume', key)
+    for (const delivery of this.live('started', 'told')) await this.finish(delivery, COMPLETED, true)
+    for (const delivery of this.live('fresh', 'granted')) delivery.state = 'gone'
+    for (let look = 0; this.jobs.some(({ ended }) => ended === undefined); look++) {
+      expect(look, 'looks of the drain').toBeLessThan(MOST_LOOKS)
+      await this.expire()
+      await this.recover()
+      const { nextClaim, nextRecovery, nextExpiry } = await this.claim(0, 200, [0])
+      for (const delivery of this.live('fresh').filter(({ askAt }) => askAt <= this.now)) {
+        await this.gate(delivery, true)
+      }
+      const granted = this.live('granted').sort((one, other) => one.grant!.startAt - other.grant!.startAt)
+      for (const delivery of granted) {
+        this.now = Math.max(this.now, delivery.grant!.startAt)
+        await this.start(delivery, true)
+        if (delivery.state === 'started') await this.finish(delivery, COMPLETED, true)
+      }
+      await this.counts()
+      if (granted.length > 0) continue
+      const asks = this.live('fresh').map(({ askAt }) => askAt)
+      this.now = Math.max(this.now + MS, Math.min(nextClaim, nextRecovery, nextExpiry, ...asks))
+    }
+  }
+
+  /** Everything was forgotten but the jobs that ended. */
+  async leavesNothing(): Promise<void> {
+    this.now += 3_600 * SECOND
+    await this.claim(0, 1, [0])
+    const left = await this.#redis.hlen(`${this.#backend.tags[0]!}:buckets`)
+    expect(left).toBe(0)
+    const { admitted, ended } = await this.#backend.audit()
+    expect(ended).toBe(admitted)
+    expect(admitted).toBe(this.jobs.filter((job) => job.ended !== 'rejected').length)
+  }
+
+  #deliver(job: HandedJob & { readonly key: string }, worker: string): void {
+    this.deliveries.push({
+      ...job,
+      worker,
+      state: 'fresh',
+      grant: undefined,
+      missed: undefined,
+      askAt: this.now,
+      lease: 0,
+      startedAt: 0,
+      outcome: undefined,
+    })
+  }
+
+  #job(id: string): Job {
+    return this.jobs.find((job) => job.id === id)!
+  }
+
+  /** After the start before it, by a limit that was in force when it was granted its slot, or since. */
+  #expectSpaced(delivery: Delivery): void {
+    const before = this.#lastStarts.get(delivery.key)
+    if (before === undefined) return
+    const { since } = this.#granted.get(nameOf(delivery))!
+    const limits = this.#limits.filter((_, index) => (this.#limits[index + 1]?.from ?? this.now) >= since)
+    const gaps = limits.map(({ limit }) => limit.interval * before.cost - limit.tolerance)
+    expect(this.now - before.at, `gap before ${delivery.id}`).toBeGreaterThanOrEqual(Math.min(...gaps) - 1)
+  }
+
+  /** Only whoever lost its lease may be refused. */
+  #expectLost(delivery: Delivery): void {
+    delivery.state = 'gone'
+    expect(this.#job(delivery.id).crashes, `crashes of ${delivery.id}, which was refused`).toBeGreaterThan(0)
+  }
+
+  #end(id: string, outcome: 'completed' | 'failed' | 'cancelled' | 'expired'): void {
+    const job = this.#job(id)
+    expect(job.ended, `${id} ${outcome}`).toBeUndefined()
+    job.ended = outcome
+    this.#note({ type: 'end', at: this.now, id, outcome })
+  }
+
+  #noteLimit(text: string): void {
+    const limit = parseLimit(text)
+    this.#limits.push({ from: this.now, limit })
+    for (const key of this.keys) this.#note({ type: 'limit', at: this.now, key, limit })
+  }
+
+  #note(event: HistoryEvent): void {
+    this.history.push(event)
+  }
+}
+
+const nameOf = ({ id, epoch }: HandedJob) => `${id} ${epoch}`
+const COMPLETED = { kind: 'completed', result: undefined } as const

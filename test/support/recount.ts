@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs'
+import type { Redis } from 'ioredis'
+import { z } from 'zod'
+import { luaKeys } from '../../src/backend/redis/keys.ts'
+
+const LIB = new URL('../../src/backend/redis/lua/lib/', import.meta.url)
+const PARTS = ['shard', 'bucket', 'job', 'line'].map((part) =>
+  readFileSync(new URL(`${part}.lua`, LIB), 'utf8'),
+)
+
+/** Tells all that a shard holds: every bucket with its lists, and every job with its state. */
+const SCRIPT = [
+  '#!lua flags=no-writes',
+  luaKeys(),
+  ...PARTS,
+  `local told = { buckets = {}, jobs = {} }
+  for _, name in ipairs({ 'due', 'idle', 'leases', 'deadlines' }) do told[name] = redis.call('ZRANGE', K[name], 0, -1) end
+  for _, key in ipairs(redis.call('HKEYS', K.buckets)) do
+    local b = read_line(read_bucket(key))
+    told.buckets[#told.buckets + 1] = {
+      key = key, waiting = b.waiting, handed = b.handed, returned = b.returned, running = b.running,
+      granted = b.granted, grantedCost = b.grantedCost, paused = b.paused == 1, isDue = due_of(b) < INF,
+      lists = {
+        line = redis.call('LRANGE', K.line .. b.n, 0, -1), handed = redis.call('LRANGE', K.handed .. b.n, 0, -1),
+        retry = redis.call('ZRANGE', K.retry .. b.n, 0, -1), back = redis.call('ZRANGE', K.back .. b.n, 0, -1),
+      },
+    }
+  end
+  for _, id in ipairs(redis.call('HKEYS', K.jobs)) do
+    local state, job = read_state(id), read_job(id)
+    told.jobs[#told.jobs + 1] = {
+      id = id, key = job.key, state = state.state, kind = state.kind, hasDeadline = job.deadline < INF,
+    }
+  end
+  return cjson.encode(told)`,
+].join('\n')
+
+/** An empty table of Lua has no kind of its own. */
+const listOf = <Item extends z.ZodType>(item: Item) =>
+  z.union([z.array(item), z.strictObject({}).transform((): z.output<Item>[] => [])])
+const names = listOf(z.string())
+const number = z.number()
+const schema = z.strictObject({
+  buckets: listOf(
+    z.strictObject({
+      key: z.string(),
+      waiting: number,
+      handed: number,
+      returned: number,
+      running: number,
+      granted: z.string(),
+      grantedCost: number,
+      paused: z.boolean(),
+      isDue: z.boolean(),
+      lists: z.strictObject({ line: names, handed: names, retry: names, back: names }),
+    }),
+  ),
+  jobs: listOf(
+    z.strictObject({
+      id: z.string(),
+      key: z.string(),
+      state: z.string(),
+      kind: z.enum(['line', 'retry', 'back']),
+      hasDeadline: z.boolean(),
+    }),
+  ),
+  due: names,
+  idle: names,
+  leases: names,
+  deadlines: names,
+})
+
+type Shard = z.output<typeof schema>
+type Bucket = Shard['buckets'][number]
+type Job = Shard['jobs'][number]
+
+const ENDED = ['completed', 'failed', 'cancelled', 'expired']
+const idOf = (member: string) => member.split(' ')[0]!
+const units = (members: readonly string[]) =>
+  members.reduce((sum, member) => sum + Number(member.split(' ')[1] ?? 1), 0)
+
+/** What does not add up in a shard: counters against lists, lists against states, and the sets of what is due. */
+export async function recount(redis: Redis, tag: string): Promise<string[]> {
+  const shard = schema.parse(JSON.parse(String(await redis.eval(SCRIPT, 1, tag))))
+  const faults = shard.buckets.flatMap((bucket) => ofBucket(bucket, shard))
+  return [...faults, ...shard.jobs.flatMap((job) => ofJob(job, shard))]
+}
+
+function ofBucket(bucket: Bucket, { jobs, due, idle }: Shard): string[] {
+  const { key, lists, granted } = bucket
+  const { line, handed, retry, back } = lists
+  const own = jobs.filter((job) => job.key === key)
+  const everyone = [...line, ...handed, ...retry, ...back]
+  const inState = (state: string) => own.filter((job) => job.state === state).map(({ id }) => id)
+  const isEmpty = everyone.length === 0 && bucket.running === 0
+  const told = [
+    ['waiting', bucket.waiting, units(everyone)],
+    ['handed', bucket.handed, units(handed) - bucket.grantedCost],
+    ['returned', bucket.returned, units(retry) + units(back)],
+    ['running', bucket.running, inState('running').length],
+    ['granted by state', granted, inState('granted').join()],
+    ['granted at the head', granted, granted === '' ? '' : idOf(handed[0] ?? '')],
+    ['members that are there once', everyone.length, new Set(everyone.map(idOf)).size],
+    ['among those due, or full', bucket.isDue, due.includes(key) || (bucket.isDue && handed.length > 0)],
+    ['idle', isEmpty && !bucket.paused, idle.includes(key)],
+  ] as const
+  return told.flatMap(([what, has, counted]) =>
+    has === counted ? [] : [`${key}: ${what}: ${has}, expected ${counted}`],
+  )
+}
+
+function ofJob({ id, key, state, kind, hasDeadline }: Job, shard: Shard): string[] {
+  const bucket = shard.buckets.find((bucket) => bucket.key === key)
+  const lists = Object.entries(bucket?.lists ?? {})
+  const places = lists.flatMap(([list, members]) => (members.map(idOf).includes(id) ? [list] : []))
+  const isHeld = state === 'handed' || state === 'granted'
+  const place = state === 'waiting' ? 'line' : state === 'retrying' ? kind : isHeld ? 'handed' : ''
+  const isLeased = isHeld || state === 'running'
+  const mayExpire = hasDeadline && (state === 'waiting' || state === 'retrying' || isHeld)
+  const told = [
+    ['stands in', places.join(), place],
+    ['has a bucket', bucket !== undefined || ENDED.includes(state), true],
+    ['has a lease', shard.leases.includes(id), isLeased],
+    ['has a deadline', shard.deadlines.includes(id) || !mayExpire, true],
+  ] as const
+  return told.flatMap(([what, has, expected]) =>
+    has === expected ? [] : [`${id} (${state}): ${what}: ${has}, expected ${expected}`],
+  )
+}

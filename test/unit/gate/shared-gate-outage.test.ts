@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import { expectEmpty, GateStage } from './gate-stage.ts'
+
+const calls = (stage: GateStage, verb: string) => stage.store.calls.filter((call) => call.startsWith(verb))
+
+describe('with the store away', () => {
+  test('nothing starts, one error is told, and it goes on when the store is back', async () => {
+    const stage = await new GateStage().open()
+    stage.store.isDown = true
+    stage.take(stage.store.hand('a', 2))
+    stage.take(stage.store.hand('b', 1))
+    await stage.pass(4_000)
+    expect(stage.starts).toEqual([])
+    expect(stage.errors.splice(0)).toHaveLength(1)
+    stage.store.isDown = false
+    await stage.pass(3_000)
+    expect(stage.ids().sort()).toEqual(['a1', 'a2', 'b1'])
+    expectEmpty(stage)
+  })
+
+  test('a job whose lease has ended meanwhile is kept for a minute, does not start, and is then dropped', async () => {
+    const stage = await new GateStage().open()
+    stage.store.isDown = true
+    const done = stage.take(stage.store.hand('a', 2))
+    await stage.pass(69_900)
+    expect(done).toEqual([])
+    await stage.pass(200)
+    expect(done).toEqual(['a1', 'a2'])
+    stage.store.isDown = false
+    await stage.pass(5_000)
+    expect(stage.starts).toEqual([])
+    stage.errors.length = 0
+    expectEmpty(stage)
+  })
+
+  test('one whose slot comes when its lease has ended starts once the store has renewed it, at a new slot', async () => {
+    const stage = await new GateStage().open()
+    const granted = stage.store.now()
+    stage.store.bucket('a').next = granted + 200_000
+    stage.take(stage.store.hand('a', 1))
+    await stage.pass(50)
+    expect(calls(stage, 'gate')).toEqual(['gate a1'])
+    stage.store.isDown = true
+    // The process stands still until its lease has ended.
+    stage.stall(15_000)
+    await stage.pass(15_000)
+    expect(stage.starts).toEqual([])
+    stage.store.isDown = false
+    await stage.pass(5_000)
+    expect(stage.ids()).toEqual(['a1'])
+    expect(stage.starts[0]!.at).toBeGreaterThan(30_000_000)
+    stage.errors.length = 0
+    expectEmpty(stage)
+  })
+
+  test('whoever is closing drops it when its lease ends', async () => {
+    const stage = await new GateStage().open()
+    stage.store.isDown = true
+    const done = stage.take(stage.store.hand('a', 2))
+    await stage.pass(5_000)
+    stage.leases[0]!.hurry()
+    await stage.pass(4_900)
+    expect(done).toEqual([])
+    await stage.pass(200)
+    expect(done).toEqual(['a1', 'a2'])
+    // A call is still on its way.
+    await stage.pass(2_000)
+    stage.errors.length = 0
+    expectEmpty(stage)
+  })
+
+  test('a grant of which nobody heard is granted again, and starts once', async () => {
+    const stage = await new GateStage().open()
+    stage.store.losesReplies = true
+    stage.take(stage.store.hand('a', 1))
+    await stage.pass(1_000)
+    stage.store.losesReplies = false
+    await stage.pass(3_000)
+    expect([stage.ids(), stage.store.started.length]).toEqual([['a1'], 1])
+    stage.errors.length = 0
+    expectEmpty(stage)
+  })
+})

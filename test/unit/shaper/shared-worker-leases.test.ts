@@ -1,0 +1,211 @@
+import { describe, expect, test } from 'vitest'
+import { LEASE_MS, SharedWorkerStage } from './shared-worker-stage.ts'
+
+const BACKOFF = { type: 'fixed', delayMs: 500, maxDelayMs: 500, jitter: 0 } as const
+const PATIENT = { attempts: 1, backoff: BACKOFF, timeoutMs: 600_000 } as const
+
+/** So long after its end a lease is not given up while the store is away. */
+const PATIENCE_MS = 60_000
+
+const outcomes = (stage: SharedWorkerStage) =>
+  stage.store.finished.map(([id, { outcome }]) => [id, outcome.kind])
+
+const renewals = (stage: SharedWorkerStage) => stage.store.calls.filter((call) => call.startsWith('renew'))
+
+describe('a lease', () => {
+  /** Handlers that run for `ms`, and the reasons for which they were aborted. */
+  function lasting(ms: number, concurrency?: number) {
+    const reasons: unknown[] = []
+    const stage: SharedWorkerStage = new SharedWorkerStage(async ({ signal }) => {
+      signal.addEventListener('abort', () => reasons.push(signal.reason))
+      await stage.clock.sleep(ms * 1_000)
+    }, concurrency)
+    return { stage, reasons }
+  }
+
+  test('is renewed a third of its length after another, all in one call, until the end', async () => {
+    const { stage } = lasting(4 * LEASE_MS)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    stage.deliver(stage.store.hand('b', 1))
+    await stage.pass(1.1 * LEASE_MS)
+    expect(renewals(stage)).toEqual(Array(3).fill('renew a1 b1'))
+    await stage.pass(4 * LEASE_MS)
+    expect(outcomes(stage).sort()).toEqual([
+      ['a1', 'completed'],
+      ['b1', 'completed'],
+    ])
+    const told = renewals(stage).length
+    await stage.pass(2 * LEASE_MS)
+    expect(renewals(stage)).toHaveLength(told)
+    expect(stage.errors).toEqual([])
+    await stage.close()
+  })
+
+  test('of many jobs is renewed at most 200 at a time', async () => {
+    const { stage } = lasting(LEASE_MS, 500)
+    await stage.open()
+    for (let n = 0; n < 450; n++) stage.deliver(stage.store.hand(`k${n}-`))
+    await stage.pass(0.4 * LEASE_MS)
+    const sizes = renewals(stage).map((call) => call.split(' ').length - 1)
+    expect(sizes).toEqual([200, 200, 50])
+    await stage.close(2 * LEASE_MS)
+  })
+
+  test('that is another worker’s now aborts the handler, whose outcome is not reported', async () => {
+    const { stage, reasons } = lasting(LEASE_MS)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(100)
+    stage.store.take('a1')
+    await stage.pass(0.5 * LEASE_MS)
+    expect(reasons).toMatchObject([{ code: 'lease-lost', id: 'a1' }])
+    expect([stage.forgotten, outcomes(stage), stage.worker.running]).toEqual([['a1'], [], 0])
+    await stage.pass(LEASE_MS)
+    expect([outcomes(stage), stage.errors]).toMatchObject([[], [{ code: 'lease-lost' }]])
+    await stage.close()
+  })
+
+  test('that ends while the store is away aborts the handler a minute later, and not before', async () => {
+    const { stage, reasons } = lasting(20 * LEASE_MS)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1, { settings: PATIENT }))
+    await stage.pass(100)
+    stage.store.isDown = true
+    await stage.pass(LEASE_MS + PATIENCE_MS - 200)
+    expect(reasons).toEqual([])
+    await stage.pass(200)
+    expect(reasons).toMatchObject([{ code: 'lease-lost' }])
+    stage.store.isDown = false
+    await stage.close(LEASE_MS)
+    expect(outcomes(stage)).toEqual([])
+  })
+
+  test('that ends while the store is away is kept where the store knows it still', async () => {
+    const { stage, reasons } = lasting(6 * LEASE_MS)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(100)
+    stage.store.isDown = true
+    await stage.pass(4 * LEASE_MS)
+    stage.store.isDown = false
+    await stage.pass(3 * LEASE_MS)
+    expect([reasons, stage.names('completed')]).toEqual([[], ['a1']])
+    await stage.close()
+  })
+
+  test('that ends while the store is away aborts the handler where another has the job when it is back', async () => {
+    const { stage, reasons } = lasting(6 * LEASE_MS)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(100)
+    stage.store.isDown = true
+    await stage.pass(2 * LEASE_MS)
+    expect(reasons).toEqual([])
+    stage.store.take('a1')
+    stage.store.isDown = false
+    await stage.pass(LEASE_MS / 3)
+    expect(reasons).toMatchObject([{ code: 'lease-lost', id: 'a1' }])
+    await stage.pass(6 * LEASE_MS)
+    expect(outcomes(stage)).toEqual([])
+    await stage.close()
+  })
+
+  test('that outlasts an outage is kept, and the end is reported when the store is back', async () => {
+    const { stage, reasons } = lasting(1_000)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(100)
+    stage.store.isDown = true
+    await stage.pass(4_000)
+    expect(stage.names('completed')).toEqual([])
+    stage.store.isDown = false
+    await stage.pass(3_000)
+    expect([stage.names('completed'), reasons]).toEqual([['a1'], []])
+    expect(stage.errors).toMatchObject([{ code: 'backend-unavailable' }])
+    await stage.close()
+  })
+
+  test('that ended before the end could be reported: it is reported all the same when the store is back', async () => {
+    const { stage, reasons } = lasting(1_000)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(100)
+    stage.store.isDown = true
+    await stage.pass(3 * LEASE_MS)
+    expect(stage.names('completed')).toEqual([])
+    stage.store.isDown = false
+    await stage.pass(3_000)
+    expect([stage.names('completed'), reasons, outcomes(stage)]).toEqual([['a1'], [], [['a1', 'completed']]])
+    await stage.close()
+  })
+
+  test('that is over when the end could be reported: the outcome is not told, and the error is', async () => {
+    const { stage } = lasting(1_000)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(100)
+    stage.store.isDown = true
+    await stage.pass(LEASE_MS + PATIENCE_MS - 1_000)
+    expect(stage.errors.map(({ code }) => code)).toEqual(['backend-unavailable'])
+    await stage.pass(5_000)
+    expect(stage.errors.map(({ code }) => code)).toEqual(['backend-unavailable', 'lease-lost'])
+    expect([stage.names('completed'), stage.forgotten]).toEqual([[], ['a1']])
+    stage.store.isDown = false
+    await stage.close(2_000)
+  })
+
+  test('a start of which the store did not hear is told along with the end', async () => {
+    const { stage } = lasting(1_000)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    // The grant is on its way back.
+    await stage.pass(0.7)
+    stage.store.isDown = true
+    await stage.pass(900)
+    expect(stage.names('departed')).toEqual(['a1'])
+    stage.store.isDown = false
+    await stage.pass(4_000)
+    expect(stage.store.finished.map(([, { startedAt }]) => typeof startedAt)).toEqual(['number'])
+    expect(stage.names('completed')).toEqual(['a1'])
+    await stage.close()
+  })
+
+  test('the start of a handler that ended at once is told again with its end, until the store has heard it', async () => {
+    const stage = await new SharedWorkerStage(async () => undefined).open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(0.7)
+    stage.store.isDown = true
+    await stage.pass(1_400)
+    expect(stage.names('departed')).toEqual(['a1'])
+    stage.store.isDown = false
+    await stage.pass(3_000)
+    expect(stage.names('completed')).toEqual(['a1'])
+    await stage.close()
+  })
+
+  test('that could not be renewed is renewed again soon', async () => {
+    const { stage } = lasting(LEASE_MS)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(100)
+    stage.store.isDown = true
+    await stage.pass(LEASE_MS / 3 + 1_500)
+    stage.store.isDown = false
+    await stage.pass(LEASE_MS / 10)
+    expect(renewals(stage)).toHaveLength(2)
+    await stage.close(2 * LEASE_MS)
+  })
+
+  test('that was lost before the start was reported aborts the handler at once', async () => {
+    const { stage, reasons } = lasting(LEASE_MS)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(0.7)
+    stage.store.take('a1')
+    await stage.pass(20)
+    expect(stage.names('departed')).toEqual(['a1'])
+    expect(reasons).toMatchObject([{ code: 'lease-lost' }])
+    await stage.close(2 * LEASE_MS)
+  })
+})
