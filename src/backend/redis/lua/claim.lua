@@ -11,7 +11,7 @@
 
 local LEADER_LEASE = 1500000
 local LONG_SLEEP = 1000000
-local MOST_FORGOTTEN = 100
+local MOST_FORGOTTEN = 1000
 -- Nobody claimed for so long: Redis may have been away, and workers could not renew. They get some time for it.
 local SILENCE = 10000000
 local GRACE = 3000000
@@ -72,9 +72,10 @@ for _, key in ipairs(redis.call('ZRANGEBYSCORE', K.due, '-inf', now + look_ahead
   end
 end
 
-for _, key in ipairs(redis.call('ZRANGEBYSCORE', K.idle, '-inf', now, 'LIMIT', 0, MOST_FORGOTTEN)) do
-  redis.call('HDEL', K.buckets, key)
-  redis.call('ZREM', K.idle, key)
+local idle = redis.call('ZRANGEBYSCORE', K.idle, '-inf', now, 'LIMIT', 0, MOST_FORGOTTEN)
+if #idle > 0 then
+  redis.call('HDEL', K.buckets, unpack(idle))
+  redis.call('ZREM', K.idle, unpack(idle))
 end
 trim_ended(keep, now)
 
