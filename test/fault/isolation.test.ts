@@ -4,22 +4,38 @@ import { Campaign } from '../support/campaign/campaign.ts'
 import { fleet, NEWS } from '../support/campaign/fleet.ts'
 import { latenessOf, percentile } from '../support/campaign/lateness.ts'
 
-test('handlers of one key that take five seconds move no departure of 99 other keys', async () => {
-  const keys = Array.from({ length: 100 }, (_, n) => `k${n}`)
-  const { interval, tolerance } = parseLimit('100, 5/s')
+const JOBS = 50
+/** Until the compiler has seen the code: what it holds up hits all keys alike. */
+const WARM_UP = 10
+const LIMIT = '100, 5/s'
+const { interval, tolerance } = parseLimit(LIMIT)
+const keys = Array.from({ length: 100 }, (_, n) => `k${n}`)
+
+/** How late 99 keys start, in milliseconds, while handlers of the other one take so long. */
+async function latenessBeside(takesMs: number): Promise<number[]> {
   const plan = fleet({
-    limit: '100, 5/s',
+    limit: LIMIT,
     keys,
-    producer: { jobs: 20 },
-    worker: { concurrency: 100, takesMs: 2, slow: { key: 'k0', takesMs: 5_000 } },
+    // Each process more takes the two processors of a small machine away from the one that is measured.
+    workers: [{ concurrency: 100, leaseMs: 5_000, takesMs: 2, slow: { key: 'k0', takesMs } }],
   })
-  await using campaign = await Campaign.start(plan)
+  await using campaign = await Campaign.start({ ...plan, producers: [{ name: 'p', jobs: JOBS }] })
   await campaign.rest(40_000)
   const { startsOf } = await campaign.verdict({ lag: NEWS })
-  const late = keys.slice(1).flatMap((key) => latenessOf(startsOf(key), interval / 1_000, tolerance / 1_000))
-  expect(late).toHaveLength(99 * 40)
-  const told = [0.5, 0.9, 0.99, 1].map((share) => `${percentile(late, share).toFixed(1)} ms`)
-  expect(percentile(late, 0.99), `late by (p50, p90, p99, most): ${told.join(', ')}`).toBeLessThanOrEqual(
-    tolerance / 1_000,
-  )
+  return keys
+    .slice(1)
+    .flatMap((key) => latenessOf(startsOf(key), interval / 1_000, tolerance / 1_000).slice(WARM_UP))
+}
+
+const tell = (late: readonly number[]) =>
+  [0.5, 0.9, 0.99, 1].map((share) => `${percentile(late, share).toFixed(1)} ms`).join(', ')
+
+test('handlers of one key that take five seconds move no departure of 99 other keys', async () => {
+  const beside = await latenessBeside(5_000)
+  const without = await latenessBeside(2)
+  expect(beside).toHaveLength(99 * (JOBS - WARM_UP))
+  expect(
+    percentile(beside, 0.99) - percentile(without, 0.99),
+    `late by (p50, p90, p99, most): ${tell(beside)}; without the slow one: ${tell(without)}`,
+  ).toBeLessThanOrEqual(tolerance / 1_000)
 })
