@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describe, InvalidOptionsError, messageOf, quote, toError } from '../src/core/errors.ts'
+import { describe, quote } from '../src/core/describe.ts'
+import { InvalidOptionsError, messageOf, toError } from '../src/core/errors.ts'
 import type { Handler } from '../src/shaper/attempt.ts'
 import { oneLine } from './one-line.ts'
 

@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { isVelvetRopeError, messageOf, quote, toError } from '../src/core/errors.ts'
+import { quote } from '../src/core/describe.ts'
+import { isVelvetRopeError, messageOf, toError } from '../src/core/errors.ts'
 import type { ShaperOptions, WorkOptions } from '../src/shaper/options.ts'
 import { Shaper } from '../src/shaper/shaper.ts'
 import { readEnvironment } from './environment.ts'

@@ -1,6 +1,7 @@
 import { monotonicNow } from '../src/core/clock.ts'
+import { quote } from '../src/core/describe.ts'
 import { SECOND } from '../src/core/duration.ts'
-import { messageOf, quote } from '../src/core/errors.ts'
+import { messageOf } from '../src/core/errors.ts'
 import type { Shaper } from '../src/shaper/shaper.ts'
 import { oneLine } from './one-line.ts'
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { InvalidOptionsError, quote } from '../core/errors.ts'
+import { quote } from '../core/describe.ts'
+import { InvalidOptionsError } from '../core/errors.ts'
 import type { BucketView } from '../core/job.ts'
 
 const SORT_FIELDS = [
@@ -22,7 +23,7 @@ export const bucketQuerySchema = z.strictObject({
   minFill: z.number().min(0).max(1).default(0),
   /** Only buckets at most this full. A lowered capacity can leave a fill above 1, so there is no default. */
   maxFill: z.number().min(0).optional(),
-  /** Only buckets in this state. Default: any. */
+  /** Only buckets in this state. Default: in whichever. */
   state: z.enum(['idle', 'waiting', 'full', 'frozen', 'paused']).optional(),
   /** A field of the view, with `-` in front for the largest first. Default `-fill`. */
   sort: z.enum([...SORT_FIELDS, ...SORT_FIELDS.map((field) => `-${field}` as const)]).default('-fill'),

@@ -2,7 +2,8 @@ import { createReadStream, createWriteStream, type WriteStream } from 'node:fs'
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { finished } from 'node:stream/promises'
-import { InvalidOptionsError, quote } from '../core/errors.ts'
+import { quote } from '../core/describe.ts'
+import { InvalidOptionsError } from '../core/errors.ts'
 
 /** The bytes of a file, or of standard input for `-`. */
 export async function* readChunks(file: string): AsyncGenerator<Uint8Array> {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { encodeData } from '../core/data.ts'
-import { describe, InvalidInputError, isVelvetRopeError, quote } from '../core/errors.ts'
+import { describe, quote } from '../core/describe.ts'
+import { InvalidInputError, isVelvetRopeError } from '../core/errors.ts'
 import { checkKey } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
 import { type EnqueueOptions, type EnqueueRequest, enqueueRequestSchema } from '../shaper/options.ts'

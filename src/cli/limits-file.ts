@@ -1,4 +1,5 @@
-import { describe, InvalidInputError, InvalidOptionsError, isVelvetRopeError } from '../core/errors.ts'
+import { describe } from '../core/describe.ts'
+import { InvalidInputError, InvalidOptionsError, isVelvetRopeError } from '../core/errors.ts'
 import type { LimitInput } from '../core/limit.ts'
 import { RuleBook } from '../core/rule-book.ts'
 import { readText } from './files.ts'

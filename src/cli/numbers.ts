@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { quote } from '../core/errors.ts'
+import { quote } from '../core/describe.ts'
 
 /** Reads a flag as a whole number from `least` to `most`. */
 export function wholeNumber(least: number, most: number): (text: string) => number {

@@ -1,4 +1,5 @@
-import { describe, InvalidDataError } from './errors.ts'
+import { describe } from './describe.ts'
+import { InvalidDataError } from './errors.ts'
 
 const DEEPEST = 100
 

@@ -1,4 +1,5 @@
-import { InvalidLimitError, quote } from './errors.ts'
+import { quote } from './describe.ts'
+import { InvalidLimitError } from './errors.ts'
 
 /** Microseconds per unit. Every instant and every length of time in the core is in microseconds. */
 export const MILLISECOND = 1_000

@@ -1,4 +1,5 @@
-import { describe, InvalidKeyError, quote } from './errors.ts'
+import { describe, quote } from './describe.ts'
+import { InvalidKeyError } from './errors.ts'
 
 /** Longest key and pattern, in bytes of UTF-8. */
 export const LONGEST_KEY = 256
@@ -8,7 +9,7 @@ const CONTROL = /\p{Control}/u
 const LONE_SURROGATE = /\p{Surrogate}/u
 
 /**
- * A key is data: any text of 1 to 256 bytes without control characters, split into segments by `/`.
+ * A key is data: text of 1 to 256 bytes without control characters, split into segments by `/`.
  *
  * @throws InvalidKeyError
  */

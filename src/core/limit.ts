@@ -1,5 +1,6 @@
+import { describe, quote } from './describe.ts'
 import { formatDuration, MILLISECOND, parseDuration } from './duration.ts'
-import { describe, InvalidLimitError, quote } from './errors.ts'
+import { InvalidLimitError } from './errors.ts'
 import { nearest } from './options.ts'
 import { formatRate, intervalOf, parseRate, type Rate, type RateInput } from './rate.ts'
 

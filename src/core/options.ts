@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { describe, InvalidOptionsError, quote } from './errors.ts'
+import { describe, quote } from './describe.ts'
+import { InvalidOptionsError } from './errors.ts'
 
 /**
  * Checks options once, where they enter, and freezes them.

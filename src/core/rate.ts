@@ -1,5 +1,6 @@
+import { describe, quote } from './describe.ts'
 import { DAY, formatDuration, HOUR, MINUTE, parseCount, parseDuration, SECOND } from './duration.ts'
-import { describe, InvalidLimitError, quote } from './errors.ts'
+import { InvalidLimitError } from './errors.ts'
 
 /**
  * A leak rate: `count` cost units per `period` microseconds. Kept as the pair that was written, because the

@@ -1,4 +1,5 @@
-import { describe, InvalidKeyError, InvalidLimitError, NoLimitError, quote } from './errors.ts'
+import { describe, quote } from './describe.ts'
+import { InvalidKeyError, InvalidLimitError, NoLimitError } from './errors.ts'
 import { checkKey } from './key.ts'
 import { type Limit, type LimitInput, parseLimit } from './limit.ts'
 

@@ -1,4 +1,4 @@
-import { quote } from '../core/errors.ts'
+import { quote } from '../core/describe.ts'
 import type { DemoResult } from './demo.ts'
 
 /** What must not have happened behind the rope and did, in whole sentences; empty when all went well. */

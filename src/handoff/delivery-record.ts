@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { HandedJob } from '../backend/shared-backend.ts'
-import { describe, ForeignValueError, quote } from '../core/errors.ts'
+import { describe, quote } from '../core/describe.ts'
+import { ForeignValueError } from '../core/errors.ts'
 import type { Delivery } from './transport.ts'
 
 const VERSION = 1

@@ -1,12 +1,8 @@
 import type { HandedJob } from '../backend/shared-backend.ts'
+import type { HandedOver } from '../gate/handed-over.ts'
 
 /** A job on its way to a worker. */
-export interface Delivery {
-  readonly id: string
-  readonly epoch: number
-  readonly key: string
-  readonly shard: number
-}
+export type Delivery = HandedOver
 
 /** Brings handed jobs to workers, at least once, in no order to rely on; the gate decides what starts. */
 export interface Transport {

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
-import { describe, InvalidOptionsError, toError } from '../core/errors.ts'
+import { describe } from '../core/describe.ts'
+import { InvalidOptionsError, toError } from '../core/errors.ts'
 import { SHAPER_EVENTS, type ShaperEvents } from '../core/events.ts'
 import { nearest } from '../core/options.ts'
 

@@ -52,7 +52,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
       connection,
       backend,
       onWarning: onError,
-      onConnected: ({ durability, version }) => void this.#tellConnected(durability, version),
+      onConnected: ({ durability, version }) => this.#tellConnected(durability, version).catch(onError),
     })
     this.#floor = new SharedFloor({ name, connection, backend, lookAheadMs, emitter, onError })
     this.limits = this.#openRuleBook()

@@ -1,5 +1,6 @@
+import { describe } from '../core/describe.ts'
 import { SECOND } from '../core/duration.ts'
-import { describe, isVelvetRopeError } from '../core/errors.ts'
+import { isVelvetRopeError } from '../core/errors.ts'
 import { checkKey } from '../core/key.ts'
 import type { Arrival } from './arrival.ts'
 

@@ -1,4 +1,5 @@
-import { InvalidInputError, quote } from '../core/errors.ts'
+import { quote } from '../core/describe.ts'
+import { InvalidInputError } from '../core/errors.ts'
 import type { CsvRecord, Position } from './csv-records.ts'
 
 /** Which column holds which field, as the header says. */

@@ -1,4 +1,5 @@
-import { InvalidInputError, quote } from '../core/errors.ts'
+import { quote } from '../core/describe.ts'
+import { InvalidInputError } from '../core/errors.ts'
 
 /** A record longer than this is a quote that was never closed rather than data. */
 const LONGEST_RECORD = 1_048_576

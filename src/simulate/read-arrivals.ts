@@ -1,4 +1,5 @@
-import { describe, InvalidInputError, quote } from '../core/errors.ts'
+import { describe, quote } from '../core/describe.ts'
+import { InvalidInputError } from '../core/errors.ts'
 import type { Arrival } from './arrival.ts'
 import { ArrivalChecker } from './arrival-checker.ts'
 import { CsvColumns } from './csv-columns.ts'

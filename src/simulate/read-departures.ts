@@ -1,5 +1,6 @@
+import { describe, quote } from '../core/describe.ts'
 import { SECOND } from '../core/duration.ts'
-import { describe, InvalidInputError, quote } from '../core/errors.ts'
+import { InvalidInputError } from '../core/errors.ts'
 import { ArrivalChecker } from './arrival-checker.ts'
 import { CsvColumns } from './csv-columns.ts'
 import { type CsvRecord, CsvRecords } from './csv-records.ts'

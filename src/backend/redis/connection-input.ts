@@ -1,6 +1,7 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis'
 import { z } from 'zod'
-import { describe, InvalidOptionsError } from '../../core/errors.ts'
+import { describe } from '../../core/describe.ts'
+import { InvalidOptionsError } from '../../core/errors.ts'
 import { readConnectionUrl } from './connection-url.ts'
 
 /**

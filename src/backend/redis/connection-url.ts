@@ -1,5 +1,6 @@
 import type { RedisOptions } from 'ioredis'
-import { InvalidOptionsError, quote } from '../../core/errors.ts'
+import { quote } from '../../core/describe.ts'
+import { InvalidOptionsError } from '../../core/errors.ts'
 
 /**
  * Reads `redis://[[user]:password@]host[:port][/db]`, `rediss://` (TLS), `unix:///path` and `/path`; `?db=` and

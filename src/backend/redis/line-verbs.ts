@@ -59,7 +59,7 @@ export class LineVerbs {
 
   async recover(shard: number, now?: number): Promise<Recovered[]> {
     const values = [now ?? '', this.#keepFinished]
-    const [at, , ...texts] = replies.parseReply(
+    const [at, ...texts] = replies.parseReply(
       replies.sweepReply,
       await this.#store.run('recover', shard, values),
     )
@@ -77,7 +77,7 @@ export class LineVerbs {
 
   async expire(shard: number, now?: number): Promise<SharedJob[]> {
     const values = [now ?? '', this.#keepFinished]
-    const [at, , ...texts] = replies.parseReply(
+    const [at, ...texts] = replies.parseReply(
       replies.sweepReply,
       await this.#store.run('expire', shard, values),
     )

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
-import { BackendUnavailableError, quote, UnfitRedisError } from '../../core/errors.ts'
+import { quote } from '../../core/describe.ts'
+import { BackendUnavailableError, UnfitRedisError } from '../../core/errors.ts'
 import type { Client } from './client-profiles.ts'
 import { asBackendError } from './redis-errors.ts'
 

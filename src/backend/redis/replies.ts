@@ -50,7 +50,7 @@ export const claimReply = z.union([
   z.tuple([z.literal('ok'), number, number, number, number, number, number, number], value),
   z.tuple([z.literal('follow'), number, number]),
 ])
-export const sweepReply = z.tuple([number, number], value)
+export const sweepReply = z.tuple([number], value)
 
 const gateAnswer = z.union([
   z.tuple([

@@ -1,4 +1,5 @@
-import { ForeignValueError, quote } from '../../core/errors.ts'
+import { quote } from '../../core/describe.ts'
+import { ForeignValueError } from '../../core/errors.ts'
 import type { JobSettings } from '../../core/job.ts'
 
 /** How a job is run, as a short text that is kept with every job: `3,x,1000,60000,0.5,600000`. */

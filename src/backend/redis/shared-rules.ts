@@ -75,9 +75,7 @@ export class SharedRules {
     let existed = false
     const at = await this.#update((stored) => {
       const book = this.#orFirst(stored)
-      existed = compile(book)
-        .list()
-        .some((rule) => rule.pattern === pattern)
+      existed = book.rules.some(([known]) => known === pattern)
       return existed ? change(book, pattern, undefined) : undefined
     }, now)
     return { at, existed }

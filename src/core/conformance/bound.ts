@@ -1,4 +1,4 @@
-import { quote } from '../errors.ts'
+import { quote } from '../describe.ts'
 import type { AnswerEvent } from './history.ts'
 import type { KeyRecord } from './key-record.ts'
 import { instant, type Law, type Report } from './law.ts'

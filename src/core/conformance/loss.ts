@@ -1,4 +1,4 @@
-import { quote } from '../errors.ts'
+import { quote } from '../describe.ts'
 import type { AnswerEvent, EndEvent, HistoryEvent, ReturnEvent, StartEvent } from './history.ts'
 import { instant, type Law } from './law.ts'
 import { inLine, isLive, isRunning, type JobRecord, type JobState } from './ledger.ts'

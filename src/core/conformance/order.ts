@@ -1,4 +1,4 @@
-import { quote } from '../errors.ts'
+import { quote } from '../describe.ts'
 import { instant, type Law, type Report, span } from './law.ts'
 import { isLive, type JobRecord } from './ledger.ts'
 

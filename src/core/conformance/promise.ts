@@ -1,5 +1,5 @@
+import { quote } from '../describe.ts'
 import { MILLISECOND } from '../duration.ts'
-import { quote } from '../errors.ts'
 import { ROUNDING } from './gcra.ts'
 import type { AnswerEvent, HistoryEvent, StartEvent } from './history.ts'
 import { instant, type Law, type LawCheck, type Report, span } from './law.ts'

@@ -1,4 +1,4 @@
-import { quote } from '../errors.ts'
+import { quote } from '../describe.ts'
 import { ROUNDING } from './gcra.ts'
 import type { CheckOptions, HistoryEvent, StartEvent } from './history.ts'
 import { instant, type Law, type LawCheck, type Report } from './law.ts'

@@ -1,4 +1,4 @@
-import { quote } from '../errors.ts'
+import { quote } from '../describe.ts'
 import { mostLenient, ROUNDING } from './gcra.ts'
 import type { StartEvent } from './history.ts'
 import type { KeyRecord } from './key-record.ts'

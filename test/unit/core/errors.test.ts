@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import { describe as name, quote } from '../../../src/core/describe.ts'
 import * as errors from '../../../src/core/errors.ts'
 
-const { describe: name, isVelvetRopeError, quote } = errors
+const { isVelvetRopeError } = errors
 
 const each: [errors.VelvetRopeError, string, string, string][] = [
   [new errors.InvalidLimitError('m'), 'InvalidLimitError', 'invalid-limit', 'm'],

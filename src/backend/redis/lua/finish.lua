@@ -12,17 +12,6 @@ local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'ended', 'wake')
 local meta = read_meta()
 
-local function wait_again(bucket, state, kind, ready_at)
-  state.state, state.kind, state.readyAt, state.worker = 'retrying', kind, ready_at, kind == 'back' and 'frozen' or ''
-  local job = read_job(state.id)
-  bucket.waiting = bucket.waiting + state.cost
-  bucket.returned = bucket.returned + state.cost
-  put_back(bucket, member_of(state), state)
-  write_state(state)
-  redis.call('ZREM', K.leases, state.id)
-  if job and job.deadline ~= INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, job.id) end
-end
-
 -- The same report again: its answer was lost on the way.
 local function answered(state, outcome)
   if state.state == outcome then return '1' end
@@ -58,13 +47,13 @@ local function finish(at)
   elseif outcome == 'retry' then
     state.error = said
     ready_at = now + number(delay)
-    wait_again(bucket, state, 'retry', ready_at)
+    wait_again(bucket, state, 'retry', ready_at, '')
   else
     bucket.frozen = math.max(bucket.frozen, now + number(delay))
     bucket.from = -INF
     ready_at = bucket.frozen
     state.attempt = state.attempt - 1
-    wait_again(bucket, state, 'back', -INF)
+    wait_again(bucket, state, 'back', -INF, 'frozen')
   end
   if had_line then place(bucket, meta) else arm(bucket, meta, -INF) end
   return ready_at and text(ready_at) or '1'

@@ -9,9 +9,6 @@
 --          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence }
 --          | { 'wait', until } | { 'returned' } | { 'expired', key, cost, attempt } | { 'stale' } | { 'foreign' }
 
--- Who is later than that asks again: the bucket may have been frozen meanwhile.
-local LATEST_START = 250000
-
 local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'ended', 'wake')
@@ -42,7 +39,7 @@ local function answer(at)
   end
   local is_first = state.state == 'handed'
   -- It missed its slot; or it asks again because an answer was lost, and all may have changed meanwhile.
-  local is_void = missed ~= '' and number(missed) == state.slot or now > state.slot + LATEST_START
+  local is_void = missed ~= '' and number(missed) == state.slot or now > state.slot + FARTHEST_SLOT
     or bucket.paused == 1 or bucket.frozen > now
   if not is_first and is_void then ungrant(bucket, job, state) end
   local slot, start_at = state.slot, math.max(state.slot, now)
@@ -57,7 +54,6 @@ local function answer(at)
     end
     if start_at > job.deadline + bucket.tolerance then
       ungrant(bucket, job, state)
-      state.state = 'handed'
       if not is_first then state.attempt = state.attempt - 1 end
       end_waiting(bucket, meta, job, state, 'expired', now)
       return { 'expired', job.key, text(job.cost), text(state.attempt) }
@@ -72,8 +68,9 @@ local function answer(at)
   end
   redis.call('ZADD', K.leases, now + lease, id)
   return {
-    'granted', text(slot), text(start_at), text(start_at + LATEST_START), text(bucket.tolerance), job.key, text(job.cost), job.settings, job.data,
-    text(job.admittedAt), text(state.attempt), text(state.fence),
+    -- Who is later than that asks again: the bucket may have been frozen meanwhile.
+    'granted', text(slot), text(start_at), text(start_at + FARTHEST_SLOT), text(bucket.tolerance), job.key,
+    text(job.cost), job.settings, job.data, text(job.admittedAt), text(state.attempt), text(state.fence),
   }
 end
 

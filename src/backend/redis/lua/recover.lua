@@ -5,31 +5,27 @@
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished
--- Answers  { at, next lease | 'inf', id, epoch that is void, key, cost, attempt, 'waits' | 'crashed' | 'failed', ... }
+-- Answers  { at, id, epoch that is void, key, cost, attempt, 'waits' | 'crashed' | 'failed', ... }
 
 local MOST_CRASHES = 3
--- What cannot be read must not hold up the others; it is looked at again after this time.
-local UNREADABLE = 60000000
 
 local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'ended', 'wake')
 local meta = read_meta()
-local answer = { text(now), 'inf' }
+local answer = { text(now) }
 
-local function recover(bucket, job, state)
+local function recover(bucket, state)
   if state.state == 'handed' then
-    send_back(bucket, job.id)
+    send_back(bucket, state.id)
     return 'waits'
   end
-  local was_running = state.state == 'running'
-  -- Whether a handler runs with that slot nobody knows: the slot is burned, and the units leave the line.
-  if was_running then bucket.running = bucket.running - 1
-  else
+  if state.state == 'granted' then
+    -- Whether a handler runs with that slot nobody knows: it counts as one that starts now.
     state.onGrid = false
     start(bucket, state, now)
-    bucket.running = bucket.running - 1
   end
+  bucket.running = bucket.running - 1
   state.crashes = state.crashes + 1
   if state.crashes >= MOST_CRASHES then
     state.error = 'crashed ' .. state.crashes .. ' times: its worker died or stood still while it ran'
@@ -37,13 +33,7 @@ local function recover(bucket, job, state)
     return 'failed'
   end
   state.attempt = state.attempt - 1
-  state.state, state.kind, state.readyAt, state.worker = 'retrying', 'back', -INF, ''
-  bucket.waiting = bucket.waiting + job.cost
-  bucket.returned = bucket.returned + job.cost
-  put_back(bucket, member_of(job), state)
-  write_state(state)
-  redis.call('ZREM', K.leases, job.id)
-  if job.deadline ~= INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, job.id) end
+  wait_again(bucket, state, 'back', -INF, '')
   return 'crashed'
 end
 
@@ -69,21 +59,17 @@ local HELD = { handed = true, granted = true, running = true }
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now, 'LIMIT', 0, 200)) do
   local is_readable, job, state, bucket = pcall(read_waiting, id)
   if not is_readable then redis.call('ZADD', K.leases, now + UNREADABLE, id)
-  elseif not HELD[state and state.state or ''] then
-    redis.call('ZREM', K.leases, id)
-    pcall(forget_lost, id, job)
   elseif bucket and HELD[state.state] then
     local epoch = state.epoch
-    local fate = recover(bucket, job, state)
+    local fate = recover(bucket, state)
     place(bucket, meta)
     for _, value in ipairs({ id, text(epoch), job.key, text(job.cost), text(state.attempt), fate }) do
       answer[#answer + 1] = value
     end
   else
     redis.call('ZREM', K.leases, id)
+    pcall(forget_lost, id, job)
   end
 end
 close_books(meta, keep, now)
-local first = redis.call('ZRANGE', K.leases, 0, 0, 'WITHSCORES')
-if first[2] then answer[2] = text(tonumber(first[2])) end
 return answer

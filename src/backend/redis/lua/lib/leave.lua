@@ -27,6 +27,18 @@ local function end_waiting(bucket, meta, job, state, how, now)
   if has_line(bucket) or bucket.inHanded > 0 then place(bucket, meta) else arm(bucket, meta, -INF) end
 end
 
+-- A job that was started waits again, of kind 'retry' or 'back'; never refused.
+local function wait_again(bucket, state, kind, ready_at, worker)
+  state.state, state.kind, state.readyAt, state.worker = 'retrying', kind, ready_at, worker
+  bucket.waiting = bucket.waiting + state.cost
+  bucket.returned = bucket.returned + state.cost
+  put_back(bucket, member_of(state), state)
+  write_state(state)
+  redis.call('ZREM', K.leases, state.id)
+  local job = read_job(state.id)
+  if job and job.deadline ~= INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, state.id) end
+end
+
 -- handed -> where they came from: the job, and those who were handed over after it, or their order would be lost.
 local function send_back(bucket, id)
   local key = K.handed .. bucket.n

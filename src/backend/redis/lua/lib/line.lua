@@ -94,9 +94,7 @@ end
 local function read_moving(id)
   local ok, state, bucket = pcall(function()
     local state = read_state(id)
-    local bucket = state.key ~= '' and read_bucket(state.key) or nil
-    if bucket then read_line(bucket) end
-    return state, bucket
+    return state, state.key ~= '' and read_bucket_and_line(state.key) or nil
   end)
   if not ok then return nil, nil, true end
   return state, bucket, false

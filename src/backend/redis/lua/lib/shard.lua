@@ -4,6 +4,9 @@ local INF = math.huge
 -- Workers that Redis was away from find it again, and renew, within this time.
 local RESTART_GRACE = 5000000
 
+-- What cannot be read must not hold up the others; a sweep looks at it again after this time.
+local UNREADABLE = 60000000
+
 -- Stops the script. Only before the first write: nothing is half done.
 local function foreign(what)
   error({ err = 'VR_FOREIGN ' .. what })

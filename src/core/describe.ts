@@ -1,0 +1,22 @@
+/** Quotes user text for a message: bounded, and with every control character escaped. */
+export function quote(text: string): string {
+  const shown = text.length > 80 ? `${text.slice(0, 77)}...` : text
+  return JSON.stringify(shown).replace(
+    /[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    escapeCharacter,
+  )
+}
+
+/** Names a value for a message without calling any code of its own. */
+export function describe(value: unknown): string {
+  if (typeof value === 'string') return `${quote(value)} (string)`
+  if (typeof value === 'bigint') return `${value}n (bigint)`
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value)
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  if (typeof value === 'object') return 'an object'
+  return typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`
+}
+
+function escapeCharacter(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
