@@ -29,7 +29,7 @@ const LARGEST_CHUNK = 200
  * all the rest. Few enough, and in enough bundles, that they spread over the workers.
  */
 const BUNDLES = 32
-const LARGEST_BUNDLE = 8
+export const LARGEST_BUNDLE = 8
 
 /**
  * Carries jobs through BullMQ, which is a transport here and nothing else: it neither paces nor retries nor judges.

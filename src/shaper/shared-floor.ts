@@ -7,7 +7,7 @@ import { MILLISECOND } from '../core/duration.ts'
 import { WorkerLostError } from '../core/errors.ts'
 import { systemClock } from '../gate/precise-wait.ts'
 import { RedisClock } from '../gate/redis-clock.ts'
-import { BullMqHandoff } from '../handoff/bullmq-handoff.ts'
+import { BullMqHandoff, LARGEST_BUNDLE } from '../handoff/bullmq-handoff.ts'
 import { SharedScheduler } from '../scheduler/shared-scheduler.ts'
 import type { Handler } from './attempt.ts'
 import type { Emitter } from './emitter.ts'
@@ -104,7 +104,8 @@ export class SharedFloor<Data, Result> {
           shard,
           backend,
           transport,
-          unfetched: (of) => transport.unfetched(of),
+          // More than there may be, rather than fewer: what lies there for long loses its lease, and comes back.
+          unfetched: async (of) => LARGEST_BUNDLE * (await transport.unfetched(of)),
           clock: systemClock,
           ...(lookAheadMs !== undefined && { lookAheadMs }),
           onExpired: (job) => emitter.emit('expired', jobEvent(job, job.at)),

@@ -214,6 +214,7 @@ export class LineTrace {
 
   async setLimit(limit: string): Promise<void> {
     await this.#backend.setRule(parseRule('*', limit), this.now)
+    this.#forgetPassed()
     this.#noteLimit(limit)
   }
 
@@ -302,6 +303,14 @@ export class LineTrace {
     expect(job.ended, `${id} ${outcome}`).toBeUndefined()
     job.ended = outcome
     this.#note({ type: 'end', at: this.now, id, outcome })
+  }
+
+  /** A bucket that was idle is forgotten once its next departure has passed: then a later limit counts from nothing. */
+  #forgetPassed(): void {
+    const { limit } = this.#limits.at(-1)!
+    for (const [key, { at, cost }] of this.#lastStarts) {
+      if (at + limit.interval * cost <= this.now) this.#lastStarts.delete(key)
+    }
   }
 
   #noteLimit(text: string): void {

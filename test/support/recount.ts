@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { luaKeys } from '../../src/backend/redis/keys.ts'
 
 const LIB = new URL('../../src/backend/redis/lua/lib/', import.meta.url)
-const PARTS = ['shard', 'bucket', 'job', 'line'].map((part) =>
+const PARTS = ['shard', 'bucket', 'job', 'state', 'line'].map((part) =>
   readFileSync(new URL(`${part}.lua`, LIB), 'utf8'),
 )
 
@@ -16,10 +16,10 @@ const SCRIPT = [
   `local told = { buckets = {}, jobs = {} }
   for _, name in ipairs({ 'due', 'idle', 'leases', 'deadlines' }) do told[name] = redis.call('ZRANGE', K[name], 0, -1) end
   for _, key in ipairs(redis.call('HKEYS', K.buckets)) do
-    local b = read_line(read_bucket(key))
+    local b = read_bucket(key)
     told.buckets[#told.buckets + 1] = {
       key = key, waiting = b.waiting, handed = b.handed, returned = b.returned, running = b.running,
-      granted = b.granted, grantedCost = b.grantedCost, paused = b.paused == 1, isDue = due_of(b) < INF,
+      granted = b.granted, grantedCost = b.grantedCost, paused = b.paused == 1, counts = { b.inLine, b.inHanded, b.inRetry, b.inBack }, isDue = due_of(b) < INF,
       lists = {
         line = redis.call('LRANGE', K.line .. b.n, 0, -1), handed = redis.call('LRANGE', K.handed .. b.n, 0, -1),
         retry = redis.call('ZRANGE', K.retry .. b.n, 0, -1), back = redis.call('ZRANGE', K.back .. b.n, 0, -1),
@@ -51,6 +51,7 @@ const schema = z.strictObject({
       granted: z.string(),
       grantedCost: number,
       paused: z.boolean(),
+      counts: z.tuple([number, number, number, number]),
       isDue: z.boolean(),
       lists: z.strictObject({ line: names, handed: names, retry: names, back: names }),
     }),
@@ -94,6 +95,7 @@ function ofBucket(bucket: Bucket, { jobs, due, idle }: Shard): string[] {
   const inState = (state: string) => own.filter((job) => job.state === state).map(({ id }) => id)
   const isEmpty = everyone.length === 0 && bucket.running === 0
   const told = [
+    ['members', String(bucket.counts), String([line, handed, retry, back].map(({ length }) => length))],
     ['waiting', bucket.waiting, units(everyone)],
     ['handed', bucket.handed, units(handed) - bucket.grantedCost],
     ['returned', bucket.returned, units(retry) + units(back)],

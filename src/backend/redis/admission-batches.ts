@@ -4,6 +4,7 @@ import { sizeOfSlice } from './slices.ts'
 
 /** One call is on its way while the next one is being written. */
 const MOST_UNDER_WAY = 2
+const WORTH_HALVING = 16
 
 interface Waiting {
   readonly request: NamedRequest
@@ -38,17 +39,16 @@ export class AdmissionBatches {
     // Whoever asks in the same tick comes along.
     queueMicrotask(() => {
       this.#isPlanned = false
-      void this.#call(
-        this.#waiting.splice(
-          0,
-          sizeOfSlice(
-            this.#waiting.map(({ request }) => request),
-            0,
-          ),
-        ),
-      )
+      void this.#call(this.#waiting.splice(0, this.#sizeOfNext()))
       this.#plan()
     })
+  }
+
+  /** Half of many, when none is under way: Redis works on one half while this process works on the other. */
+  #sizeOfNext(): number {
+    const requests = this.#waiting.map(({ request }) => request)
+    const most = sizeOfSlice(requests, 0)
+    return this.#underWay === 0 && most >= WORTH_HALVING ? Math.ceil(most / 2) : most
   }
 
   async #call(batch: readonly Waiting[]): Promise<void> {

@@ -2,22 +2,23 @@ import type { z } from 'zod'
 import { MILLISECOND } from '../../core/duration.ts'
 import type { Admission, BucketState, BucketView, Durability, JobView } from '../../core/job.ts'
 import type { SharedAdmission } from '../shared-backend.ts'
-import type { admitReply, BucketReply, jobReply } from './replies.ts'
+import type { BucketReply, jobReply, verdictReply } from './replies.ts'
 import { decodeSettings } from './settings-text.ts'
 
 /** What the rounding of epoch microseconds may add, and no wait is owed for. */
 const ROUNDING_MS = 0.0005
 
-type Verdict = Exclude<z.output<typeof admitReply>[2], string | number | undefined>
+type Verdict = z.output<typeof verdictReply>
 
 export function admissionOf(id: string, key: string, verdict: Verdict, now: number): SharedAdmission {
-  if (verdict[0] === 'no') {
-    const [, reason, retryAt, waiting, capacity] = verdict
-    return { admission: refusal(key, reason, retryAt, waiting, capacity, now), at: now }
+  const [said] = verdict
+  if (said !== 'yes' && said !== 'again') {
+    const [, retryAt, waiting, capacity] = verdict
+    return { admission: refusal(key, said, retryAt, waiting, capacity, now), at: now }
   }
-  const [, position, departsAt, admittedAt, isReplay] = verdict
+  const [, position, departsAt, admittedAt] = verdict
   const accepted = acceptance(id, key, position, departsAt, admittedAt)
-  return { admission: isReplay ? { ...accepted, replayed: true } : accepted, at: admittedAt }
+  return { admission: said === 'again' ? { ...accepted, replayed: true } : accepted, at: admittedAt }
 }
 
 export function acceptance(id: string, key: string, position: number, departsAt: number, now: number) {

@@ -3,11 +3,19 @@ import { BackendUnavailableError, IdConflictError, NoLimitError } from '../../co
 import type { Admission } from '../../core/job.ts'
 import type { Rule } from '../../core/rule-book.ts'
 import type { Holding, NamedRequest, SharedAdmission, SharedJob } from '../shared-backend.ts'
+import { admitValues } from './admit-values.ts'
 import type { FullMemory } from './full-memory.ts'
 import { acceptance, admissionOf, refusal } from './job-answers.ts'
 import { Lane } from './lane.ts'
-import { admitReply, cancelReply, forecastReply, holdReply, parseReply } from './replies.ts'
-import { encodeSettings } from './settings-text.ts'
+import {
+  admitReply,
+  cancelReply,
+  forecastReply,
+  holdReply,
+  inGroups,
+  parseReply,
+  verdictReply,
+} from './replies.ts'
 import { ruleValues, type SharedRules } from './shared-rules.ts'
 import { sizeOfSlice } from './slices.ts'
 import type { Store } from './store.ts'
@@ -104,29 +112,20 @@ export class ProducerVerbs {
 
   async #admit(shard: number, requests: readonly NamedRequest[], now?: number): Promise<SharedAdmission[]> {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const values = [
-        this.#rules.version,
-        this.#keepFinished,
-        requests.length,
-        ...requests.flatMap((request) => this.#valuesOf(request)),
-      ]
+      const values = admitValues(requests, this.#rules)
       const reply = parseReply(admitReply, await this.#store.write('admit', shard, values, now))
       if (reply[0] === 'ok') {
         const [, at, ...verdicts] = reply
-        return verdicts.map((verdict, index) =>
-          admissionOf(requests[index]!.id, requests[index]!.key, verdict, at),
-        )
+        return inGroups(verdicts, 4).map((verdict, index) => {
+          const { id, key } = requests[index]!
+          return admissionOf(id, key, parseReply(verdictReply, verdict), at)
+        })
       }
       if (reply[0] === 'conflict') throw new IdConflictError(reply[1])
       if (reply[0] === 'no-limit') throw new NoLimitError(reply[1])
       if (reply[0] === 'old-book') await this.#rules.settle(shard, reply[1])
     }
     throw unsettled()
-  }
-
-  #valuesOf({ id, key, cost, deadline, settings, data }: NamedRequest): (string | number)[] {
-    const until = deadline === Number.POSITIVE_INFINITY ? 'inf' : deadline
-    return [id, key, cost, until, encodeSettings(settings), data, ...ruleValues(this.#rules.book.find(key))]
   }
 
   #ruleOf(key: string): Rule {

@@ -23,10 +23,6 @@ const refusedCall = [
   z.tuple([z.literal('no-limit'), z.string()]),
 ] as const
 
-const yes = z.tuple([z.literal('yes'), number, number, number, flag])
-const no = z.tuple([z.literal('no'), rejectReason, number, number, number])
-
-export const admitReply = z.union([z.tuple([z.literal('ok'), number], z.union([yes, no])), ...refusedCall])
 export const forecastReply = z.union([
   z.tuple([z.literal('ok'), number, z.literal('yes'), number, number]),
   z.tuple([z.literal('ok'), number, z.literal('no'), rejectReason, number, number, number]),
@@ -46,6 +42,11 @@ export const retimeReply = z.union([z.tuple([z.literal('ok'), number]), refusedC
 
 /** After the first numbers a flat list, which `inGroups` cuts. */
 const value = z.union([z.string(), z.number()])
+export const admitReply = z.union([z.tuple([z.literal('ok'), number], value), ...refusedCall])
+export const verdictReply = z.union([
+  z.tuple([z.literal(['yes', 'again']), number, number, number]),
+  z.tuple([rejectReason, number, number, number]),
+])
 export const claimReply = z.union([
   z.tuple([z.literal('ok'), number, number, number, number, number, number, number], value),
   z.tuple([z.literal('follow'), number, number]),

@@ -3,82 +3,103 @@
 -- uses: shard bucket job line order verdict
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', not-after | '', version of the caller's rule book, keepFinished, number of jobs (1 to 200), then
---          for each: id, key, cost, deadline (a duration | 'inf'), settings, data, pattern, capacity, interval,
---          tolerance, limit
--- Answers  { 'old-book', version } | { 'late' } | { 'conflict', id } | { 'no-limit', key }: nothing was
---          changed
---          { 'ok', now, { 'yes', position, departsAt, admittedAt, isReplay } | { 'no', reason, retryAt, waiting, capacity }, ... }
+-- ARGV     now | '', not-after | '', version of the caller's rule book, number of kinds, then for each kind of job: cost,
+--          deadline (a duration | 'inf'), settings, pattern, capacity, interval, tolerance, limit (five empty texts: no
+--          rule); then for each job (1 to 200): id, key, number of its kind, data
+-- Answers  { 'old-book', version } | { 'late' } | { 'conflict', id } | { 'no-limit', key }: nothing was changed
+--          { 'ok', now, then four for each job: 'yes' | 'again', position, departsAt, admittedAt; or
+--            reason, retryAt, waiting, capacity }
 
 local now = read_now(ARGV[1])
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
-expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'wake')
 local meta = read_meta()
-local book, count = number(ARGV[3]), number(ARGV[5])
+local book = number(ARGV[3])
 if book ~= meta.book then return { 'old-book', text(meta.book) } end
 
-local requests, buckets, by_id = {}, {}, {}
-for index = 1, count do
-  local at = 6 + (index - 1) * 11
-  local id, key = ARGV[at], ARGV[at + 1]
-  local request = {
-    id = id, key = key, cost = number(ARGV[at + 2]), deadline = now + number(ARGV[at + 3]),
-    settings = ARGV[at + 4], data = ARGV[at + 5],
+expect('due', 'idle', 'wake')
+
+local kinds, at, are_plain = {}, 5, true
+for index = 1, number(ARGV[4]) do
+  local kind = {
+    cost = number(ARGV[at]), deadline = now + number(ARGV[at + 1]), settings = ARGV[at + 2],
+    -- A bucket that no rule governs any more keeps its limit for those who wait, but nobody new comes in.
+    rule = ARGV[at + 3] ~= '' and read_rule(at + 3, book),
   }
-  local known = by_id[id] or read_job(id)
-  if known then
-    if known.key ~= key or known.cost ~= request.cost or known.data ~= request.data then return { 'conflict', id } end
-    request.known = known
-  else
-    by_id[id] = request
-  end
-  -- A bucket that no rule governs any more keeps its limit for those who wait, but nobody new comes in.
-  if not known and ARGV[at + 6] == '' then return { 'no-limit', key } end
-  if not known and not buckets[key] then
-    local bucket = read_bucket(key) or new_bucket(key, nil, read_rule(at + 6, book))
-    if bucket.n then read_line(bucket)
-    else bucket.inLine, bucket.inHanded, bucket.inRetry, bucket.inBack = 0, 0, 0, 0 end
-    buckets[key] = bucket
-  end
-  requests[index] = request
+  if kind.deadline < INF then expect('deadlines') end
+  are_plain = are_plain and kind.cost == 1
+  kinds[index] = kind
+  at = at + 8
 end
 
-local answers = { 'ok', text(now) }
-local admitted = 0
-for index, request in ipairs(requests) do
-  local bucket, known = buckets[request.key], request.known
-  if known and not known.position then known = known.told end
-  if known then
-    answers[index + 2] = { 'yes', text(known.position), text(known.departsAt), text(known.admittedAt), '1' }
+-- Whoever comes twice is the one who came first, of this call or of an earlier one.
+local jobs, kind_of, first_of, buckets = {}, {}, {}, {}
+local numbers = meta.numbers
+for at_job = at, #ARGV, 4 do
+  local id, key, kind, data = ARGV[at_job], ARGV[at_job + 1], kinds[tonumber(ARGV[at_job + 2])], ARGV[at_job + 3]
+  local job = first_of[id] or read_job(id)
+  if job then
+    if job.key ~= key or job.cost ~= kind.cost or job.data ~= data then return { 'conflict', id } end
   else
-    request.known = nil
-    if bucket.book < book and change_limit(bucket, read_rule(12 + (index - 1) * 11, book)) then bucket.from = -INF end
-    local departs_at, position, retry_at = judge(bucket, request.cost, request.deadline, now)
-    if not departs_at then
-      answers[index + 2] = { 'no', position, text(retry_at), text(bucket.waiting), text(bucket.capacity) }
-    else
-      if not bucket.n then bucket.n = redis.call('HINCRBY', K.meta, 'numbers', 1) end
-      local job = {
-        id = request.id, key = request.key, cost = request.cost, admittedAt = now,
-        deadline = request.deadline, settings = request.settings, data = request.data, position = position,
-        departsAt = departs_at,
-      }
-      local found_nobody = not has_line(bucket) and bucket.inHanded == 0
-      write_job(job)
-      redis.call('RPUSH', K.line .. bucket.n, member_of(job))
-      bucket.inLine = bucket.inLine + 1
-      bucket.waiting = bucket.waiting + job.cost
-      if job.deadline ~= INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, job.id) end
-      if found_nobody then bucket.from = now end
-      bucket.isChanged = true
-      by_id[job.id].told = job
-      admitted = admitted + 1
-      answers[index + 2] = { 'yes', text(position), text(departs_at), text(now), '0' }
+    if not kind.rule then return { 'no-limit', key } end
+    job = {
+      id = id, key = key, data = data, cost = kind.cost, settings = kind.settings, deadline = kind.deadline,
+      admittedAt = now, position = false, departsAt = false,
+    }
+    first_of[id] = job
+    if not buckets[key] then
+      local bucket = read_bucket(key)
+      if bucket then
+        -- Where each has a cost of 1 and nobody is tried again, a verdict looks at no list.
+        local is_plain = are_plain and bucket.waiting == bucket.inLine + bucket.inHanded and retrying(bucket) == 0
+        if is_plain then read_list(bucket, 'line') else read_line(bucket) end
+      else
+        numbers = numbers + 1
+        bucket = new_bucket(key, numbers, kind.rule)
+      end
+      buckets[key] = bucket
     end
   end
+  jobs[#jobs + 1] = job
+  kind_of[#jobs] = kind
+end
+
+local function admit(job, bucket)
+  write_job(job)
+  redis.call('RPUSH', K.line .. bucket.n, member_of(job))
+  if job.deadline < INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, job.id) end
+  -- Behind others, a newcomer does not change when the first of them departs.
+  if not has_line(bucket) then
+    bucket.isMoved = true
+    if bucket.inHanded == 0 then bucket.from = now end
+  end
+  bucket.inLine = bucket.inLine + 1
+  bucket.waiting = bucket.waiting + job.cost
+  bucket.isChanged = true
+end
+
+local answers, n, admitted = { 'ok', text(now) }, 2, 0
+for index, job in ipairs(jobs) do
+  local said, first, second, third = 'again', job.position, job.departsAt, job.admittedAt
+  if not job.position then
+    local bucket, rule = buckets[job.key], kind_of[index].rule
+    if bucket.book < book and change_limit(bucket, rule) then bucket.from, bucket.isMoved = -INF, true end
+    local departs_at, position, retry_at = judge(bucket, job.cost, job.deadline, now)
+    if departs_at then
+      job.position, job.departsAt = position, departs_at
+      admit(job, bucket)
+      admitted = admitted + 1
+      said, first, second = 'yes', position, departs_at
+    else
+      said, first, second, third = position, retry_at, bucket.waiting, bucket.capacity
+    end
+  end
+  answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = said, text(first), text(second), text(third)
+  n = n + 4
 end
 for _, bucket in pairs(buckets) do
-  if bucket.isChanged then place(bucket, meta) end
+  if bucket.isChanged then
+    if bucket.isMoved then place(bucket, meta) else write_bucket(bucket) end
+  end
 end
-if admitted > 0 then redis.call('HINCRBY', K.meta, 'admitted', admitted) end
+if admitted > 0 then redis.call('HSET', K.meta, 'admitted', meta.admitted + admitted, 'numbers', numbers) end
 return answers

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- running -> completed | failed | retrying; granted or handed -> back to the line it came from.
--- uses: shard bucket job line leave grant
+-- uses: shard bucket job state ended line turn moving leave grant
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, number of reports, then for each: id, epoch, started at | '', outcome (completed |
@@ -24,7 +24,7 @@ end
 local function finish(at)
   local id, epoch, started_at, outcome = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
   local said, delay = ARGV[at + 5] == '1' and ARGV[at + 4], ARGV[at + 6]
-  local state, bucket = read_moving(id)
+  local state, bucket = read_moving(id, outcome ~= 'completed' and outcome ~= 'failed')
   if not state or state.epoch ~= epoch then return '0' end
   if not bucket then return answered(state, outcome) end
   if outcome == 'back' then

@@ -18,7 +18,6 @@ if bucket then
   if bucket.book < book then change_limit(bucket, rule) end
 else
   bucket = new_bucket(key, 0, rule)
-  bucket.inLine, bucket.inHanded, bucket.inRetry, bucket.inBack = 0, 0, 0, 0
 end
 local departs_at, position, retry_at = judge(bucket, cost, INF, now)
 if departs_at then return { 'ok', text(now), 'yes', text(position), text(departs_at) } end

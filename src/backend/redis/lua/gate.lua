@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- handed -> granted: reserves a slot, not before now + lead, for the first of those who were handed over. Nobody is
 -- granted one while another of the bucket has not started, so a slot that was missed can always be moved.
--- uses: shard bucket job line leave grant
+-- uses: shard bucket job state ended line turn moving leave grant
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, number of requests, then for each: id, epoch, worker, lead, lease, missed slot | ''
@@ -45,14 +45,17 @@ local function answer(at)
   local slot, start_at = state.slot, math.max(state.slot, now)
   if state.state == 'handed' then
     if bucket.paused == 0 then slot, start_at = grant(bucket, meta, job, state, worker, now, lead) end
-    if bucket.paused == 1 or not slot then
+    local is_returned = bucket.paused == 1 or not slot
+    local is_late = not is_returned and start_at > job.deadline + bucket.tolerance
+    if (is_returned or is_late) and not pcall(read_line, bucket) then return { 'foreign' } end
+    if is_returned then
       if not is_first then state.attempt = state.attempt - 1 end
       write_state(state)
       send_back(bucket, id)
       place(bucket, meta)
       return { 'returned' }
     end
-    if start_at > job.deadline + bucket.tolerance then
+    if is_late then
       ungrant(bucket, job, state)
       if not is_first then state.attempt = state.attempt - 1 end
       end_waiting(bucket, meta, job, state, 'expired', now)

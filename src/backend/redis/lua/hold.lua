@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Holds a bucket, or lets it go: no departures before a time (a shorter freeze never shortens a longer one), or until
 -- it is resumed.
--- uses: shard bucket job line
+-- uses: shard bucket line
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', operation, verb (freeze | pause | resume), key, duration | '', version of the

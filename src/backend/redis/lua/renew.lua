@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Moves the end of leases of jobs that the caller still holds.
--- uses: shard bucket job
+-- uses: shard state
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', lease, number of jobs (1 to 200), then for each: id, epoch

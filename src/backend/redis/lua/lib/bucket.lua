@@ -1,29 +1,31 @@
 -- The algorithm of src/core/bucket.ts, word for word, on a bucket that is packed into one field.
 
 -- Numbers first, then pattern, limit and the job that was granted a slot; none of these texts holds a zero byte.
-local BUCKET_FORMAT = '<HI4dddI4ddddBdddI4Bdddddsss'
+local BUCKET_FORMAT = '<HI4dddI4ddddBdddI4BdddddI4I4I4I4sss'
 local BUCKET_MAGIC = 0x5601
 
 local function read_bucket(key)
   local raw = redis.call('HGET', K.buckets, key)
   if not raw then return nil end
-  local b = { key = key }
   local ok, magic, n, capacity, interval, tolerance, book, next_, carry, frozen, waiting, paused, last_cost, last_start,
-    started_cost, running, lines_turn, from, handed, returned, granted_slot, granted_cost, pattern, limit,
-    granted, stop = pcall(struct.unpack, BUCKET_FORMAT, raw)
+    started_cost, running, lines_turn, from, handed, returned, granted_slot, granted_cost, in_line, in_handed, in_retry,
+    in_back, pattern, limit, granted, stop = pcall(struct.unpack, BUCKET_FORMAT, raw)
   if not ok or magic ~= BUCKET_MAGIC or stop ~= #raw + 1 then foreign('buckets') end
-  b.n, b.capacity, b.interval, b.tolerance, b.book = n, capacity, interval, tolerance, book
-  b.next, b.carry, b.frozen, b.waiting, b.paused = next_, carry, frozen, waiting, paused
-  b.lastCost, b.lastStart, b.startedCost, b.running, b.linesTurn = last_cost, last_start, started_cost, running, lines_turn
-  b.from, b.handed, b.returned, b.grantedSlot, b.grantedCost = from, handed, returned, granted_slot, granted_cost
-  b.pattern, b.limit, b.granted = pattern, limit, granted
-  return b
+  -- All fields at once: a table that grows is made again and again.
+  return {
+    key = key, n = n, capacity = capacity, interval = interval, tolerance = tolerance, book = book, next = next_,
+    carry = carry, frozen = frozen, waiting = waiting, paused = paused, lastCost = last_cost, lastStart = last_start,
+    startedCost = started_cost, running = running, linesTurn = lines_turn, from = from, handed = handed,
+    returned = returned, grantedSlot = granted_slot, grantedCost = granted_cost, pattern = pattern, limit = limit,
+    granted = granted, inLine = in_line, inHanded = in_handed, inRetry = in_retry, inBack = in_back,
+  }
 end
 
 local function write_bucket(b)
   redis.call('HSET', K.buckets, b.key, struct.pack(BUCKET_FORMAT, BUCKET_MAGIC, b.n, b.capacity, b.interval, b.tolerance,
     b.book, b.next, b.carry, b.frozen, b.waiting, b.paused, b.lastCost, b.lastStart, b.startedCost, b.running,
-    b.linesTurn, b.from, b.handed, b.returned, b.grantedSlot, b.grantedCost, b.pattern, b.limit, b.granted))
+    b.linesTurn, b.from, b.handed, b.returned, b.grantedSlot, b.grantedCost, b.inLine, b.inHanded, b.inRetry, b.inBack,
+    b.pattern, b.limit, b.granted))
 end
 
 -- `rule`: { pattern, capacity, interval, tolerance, limit, book } with numbers as numbers.
@@ -32,7 +34,8 @@ local function new_bucket(key, n, rule)
     key = key, n = n, pattern = rule.pattern, capacity = rule.capacity, interval = rule.interval,
     tolerance = rule.tolerance, limit = rule.limit, book = rule.book, next = -INF, carry = 0, frozen = 0, paused = 0,
     waiting = 0, lastCost = 0, lastStart = -INF, startedCost = 0, running = 0, linesTurn = 0, from = -INF,
-    handed = 0, returned = 0, granted = '', grantedSlot = 0, grantedCost = 0,
+    handed = 0, returned = 0, granted = '', grantedSlot = 0, grantedCost = 0, inLine = 0, inHanded = 0, inRetry = 0,
+    inBack = 0,
   }
 end
 

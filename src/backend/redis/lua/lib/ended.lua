@@ -1,0 +1,37 @@
+-- How jobs end, and are forgotten.
+
+-- A replay can come this much later than its request, and must still find the job.
+local REPLAY_WINDOW = 10000000
+
+-- Forgets jobs that ended, but for the last `keep`.
+local function trim_ended(keep, now)
+  local surplus = math.min(200, redis.call('ZCARD', K.ended) - keep)
+  if surplus <= 0 then return end
+  local ids = redis.call('ZRANGEBYSCORE', K.ended, '-inf', now - REPLAY_WINDOW, 'LIMIT', 0, surplus)
+  if #ids == 0 then return end
+  redis.call('ZREM', K.ended, unpack(ids))
+  redis.call('HDEL', K.jobs, unpack(ids))
+  redis.call('HDEL', K.states, unpack(ids))
+end
+
+-- When there is something to forget, if nobody ends meanwhile.
+local function next_trim(keep)
+  if redis.call('ZCARD', K.ended) <= keep then return INF end
+  return tonumber(redis.call('ZRANGE', K.ended, 0, 0, 'WITHSCORES')[2]) + REPLAY_WINDOW
+end
+
+-- Writes what a call counted, and forgets jobs that ended long ago: at the end of every verb that ends jobs.
+local function close_books(meta, keep, now)
+  if meta.newlyEnded then redis.call('HINCRBY', K.meta, 'ended', meta.newlyEnded) end
+  trim_ended(keep, now)
+end
+
+local function end_job(meta, state, how, now)
+  state.state = how
+  state.endedAt = now
+  write_state(state)
+  redis.call('ZREM', K.deadlines, state.id)
+  redis.call('ZREM', K.leases, state.id)
+  redis.call('ZADD', K.ended, now, state.id)
+  meta.newlyEnded = (meta.newlyEnded or 0) + 1
+end

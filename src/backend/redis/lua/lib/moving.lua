@@ -1,0 +1,20 @@
+-- A job together with all that moves with it.
+
+-- The state of a job that was handed over, and its bucket. None of them where there is no such job; and where something
+-- under our names is not ours, which must not stop the others of a call. `is_whole`: all lists may be touched.
+local function read_moving(id, is_whole)
+  local ok, state, bucket = pcall(function()
+    local state = read_state(id)
+    local bucket = state.key ~= '' and read_bucket(state.key) or nil
+    if bucket and is_whole then read_line(bucket) elseif bucket then read_list(bucket, 'handed') end
+    return state, bucket
+  end)
+  if not ok then return nil, nil, true end
+  return state, bucket, false
+end
+
+local function read_waiting(id)
+  local job = read_job(id)
+  if not job then return nil end
+  return job, read_state(id), read_bucket_and_line(job.key)
+end

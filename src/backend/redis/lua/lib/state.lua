@@ -1,0 +1,40 @@
+-- The part of a job that moves, and how it ends. A job that waits for the first time has no record of it; from then on
+-- it has the key and the cost, so that the job with its data need not be read again.
+
+local STATE_FORMAT = '<HBI4I4BddI4dBdBddssBI4c0BI4c0'
+local STATE_MAGIC = 0x5603
+
+-- granted: handed, with a slot.
+local STATES = {
+  'waiting', 'handed', 'granted', 'running', 'retrying', 'completed', 'failed', 'cancelled', 'expired',
+}
+local STATE_NUMBERS = {
+  waiting = 1, handed = 2, granted = 3, running = 4, retrying = 5, completed = 6, failed = 7, cancelled = 8, expired = 9,
+}
+-- Where it stands or came from; 'retry': by time, 'back': before all others.
+local KINDS = { 'line', 'retry', 'back' }
+local KIND_NUMBERS = { line = 1, retry = 2, back = 3 }
+
+local function read_state(id)
+  local raw = redis.call('HGET', K.states, id)
+  local s = { id = id, key = '', cost = 0, state = 'waiting', epoch = 0, kind = 'line', readyAt = -INF, floor = -INF, attempt = 0,
+    fence = 0, crashes = 0, slot = 0, onGrid = false, departedAt = -1, endedAt = -1, worker = '', result = false,
+    error = false }
+  if not raw then return s end
+  local ok, magic, state, epoch, cost, kind, ready_at, floor, attempt, fence, crashes, slot, on_grid, departed_at, ended_at,
+    worker, key, has_result, result, has_error, error_, stop = pcall(struct.unpack, STATE_FORMAT, raw)
+  if not ok or magic ~= STATE_MAGIC or stop ~= #raw + 1 or not STATES[state] then foreign('states') end
+  s.state, s.epoch, s.kind, s.readyAt, s.floor = STATES[state], epoch, KINDS[kind], ready_at, floor
+  s.attempt, s.fence, s.crashes, s.slot, s.onGrid = attempt, fence, crashes, slot, on_grid == 1
+  s.departedAt, s.endedAt, s.worker, s.key, s.cost = departed_at, ended_at, worker, key, cost
+  if has_result == 1 then s.result = result end
+  if has_error == 1 then s.error = error_ end
+  return s
+end
+
+local function write_state(s)
+  local result, error_ = s.result or '', s.error or ''
+  redis.call('HSET', K.states, s.id, struct.pack(STATE_FORMAT, STATE_MAGIC, STATE_NUMBERS[s.state], s.epoch, s.cost,
+    KIND_NUMBERS[s.kind], s.readyAt, s.floor, s.attempt, s.fence, s.crashes, s.slot, s.onGrid and 1 or 0, s.departedAt,
+    s.endedAt, s.worker, s.key, s.result and 1 or 0, #result, result, s.error and 1 or 0, #error_, error_))
+end

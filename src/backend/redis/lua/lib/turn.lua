@@ -1,0 +1,38 @@
+-- Whose turn it is in a bucket's line, and how one leaves it and comes back.
+
+-- The one who departs at `at`: those given back first; then retries, at most every second while others wait.
+local function peek_next(bucket, at)
+  if bucket.inBack > 0 then return redis.call('ZRANGE', K.back .. bucket.n, 0, 0)[1], 'back', -INF end
+  if bucket.inRetry > 0 and (bucket.linesTurn == 0 or bucket.inLine == 0) then
+    local retry = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
+    if retry[1] and tonumber(retry[2]) <= at then return retry[1], 'retry', tonumber(retry[2]) end
+  end
+  return redis.call('LINDEX', K.line .. bucket.n, 0), 'line', -INF
+end
+
+-- Takes out the one who was peeked at.
+local function take_out(bucket, member, kind)
+  if kind == 'line' then
+    redis.call('LPOP', K.line .. bucket.n)
+    bucket.linesTurn = 0
+    bucket.inLine = bucket.inLine - 1
+    return
+  end
+  redis.call('ZREM', K[kind] .. bucket.n, member)
+  local count = kind == 'retry' and 'inRetry' or 'inBack'
+  bucket[count] = bucket[count] - 1
+  if kind == 'retry' then bucket.linesTurn = 1 end
+end
+
+-- Puts one back where it came from, before all others there.
+local function put_back(bucket, member, state)
+  if state.kind == 'line' then
+    redis.call('LPUSH', K.line .. bucket.n, member)
+    bucket.inLine = bucket.inLine + 1
+  else
+    local is_retry = state.kind == 'retry'
+    redis.call('ZADD', K[state.kind] .. bucket.n, is_retry and state.readyAt or state.fence, member)
+    local count = is_retry and 'inRetry' or 'inBack'
+    bucket[count] = bucket[count] + 1
+  end
+end
