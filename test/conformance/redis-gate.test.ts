@@ -149,6 +149,19 @@ describe('a late start', () => {
     expect(await slotAfter(lateMs)).toBeCloseTo(next, 5)
   })
 
+  test('that kept its slot lets the next one come nearer by a little at the most, and the grid is caught up with', async () => {
+    const stage = await RedisStage.open('9, 100/s')
+    await stage.lineUp('wxyz', 0)
+    await stage.run(0)
+    const [x] = await stage.hand(0.01)
+    await stage.gate(x!, 0.01)
+    await stage.start(x!, 0.012)
+    const [y, z] = await stage.hand(0.012, 20)
+    expect(await stage.gate(y!, 0.012)).toMatchObject({ slot: at(0.02), startAt: at(0.0212) })
+    await stage.start(y!, 0.0212)
+    expect(await stage.gate(z!, 0.0212)).toMatchObject({ slot: at(0.03), startAt: at(0.0304) })
+  })
+
   test('of one who found the bucket idle is where the grid begins', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('xy', 0)

@@ -33,7 +33,8 @@ export const redisEnqueue: Scenario<RedisProductName> = {
     const setup = { socket, pace, keys: keysNamed('key', keys) }
     const producer = await openProducer(await loadRedisProduct(product), setup)
     const few = jobs / 10
-    await handSingly(producer, setup.keys, few, IN_FLIGHT)
+    await handSingly(producer, setup.keys, jobs / 2, IN_FLIGHT)
+    await handSingly(producer, setup.keys, few, 1)
     return {
       figures: {
         oneAtATime: await rateOf(few, () => handSingly(producer, setup.keys, few, 1)),

@@ -22,7 +22,7 @@ end
 
 -- Writes what a call counted, and forgets jobs that ended long ago: at the end of every verb that ends jobs.
 local function close_books(meta, keep, now)
-  if meta.newlyEnded then redis.call('HINCRBY', K.meta, 'ended', meta.newlyEnded) end
+  if meta.newlyEnded > 0 then redis.call('HINCRBY', K.meta, 'ended', meta.newlyEnded) end
   trim_ended(keep, now)
 end
 
@@ -33,5 +33,5 @@ local function end_job(meta, state, how, now)
   redis.call('ZREM', K.deadlines, state.id)
   redis.call('ZREM', K.leases, state.id)
   redis.call('ZADD', K.ended, now, state.id)
-  meta.newlyEnded = (meta.newlyEnded or 0) + 1
+  meta.newlyEnded = meta.newlyEnded + 1
 end

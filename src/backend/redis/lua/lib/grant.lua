@@ -1,6 +1,9 @@
 -- Grants slots to those who were handed over, and starts them.
 
 local LONGEST_QUARANTINE = 60000000
+-- After a start that was late and kept its slot, the next one is held to this part of the interval: the grid is caught
+-- up with by and by.
+local EVEN = 0.92
 
 -- Heals a clock that was set back, and holds the bucket for one interval after a restart.
 local function mind_the_clock(bucket, meta, now)
@@ -19,7 +22,7 @@ local function grant(bucket, meta, job, state, worker, now, lead)
   local earliest = math.max(now + lead, state.readyAt)
   local before = { bucket.next, bucket.carry, bucket.lastCost }
   local slot, on_grid = reserve_due(bucket, job.cost, due, earliest)
-  local start_at = math.max(slot, earliest)
+  local start_at = math.max(slot, earliest, bucket.lastStart + EVEN * bucket.interval * bucket.startedCost)
   if start_at - now > FARTHEST_SLOT + lead then
     bucket.next, bucket.carry, bucket.lastCost = unpack(before)
     return nil

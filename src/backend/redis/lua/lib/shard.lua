@@ -45,17 +45,21 @@ local function expect(...)
   end
 end
 
+local function counter(value)
+  if not value then return 0 end
+  local number_ = tonumber(value)
+  if not number_ or number_ ~= number_ then foreign('meta') end
+  return number_
+end
+
 -- The numbers of the shard: what is missing has not been needed yet.
 local function read_meta()
-  local names = { 'run', 'quarantine', 'book', 'wakeDue', 'numbers', 'fence', 'admitted', 'ended' }
-  local values = redis.call('HMGET', K.meta, unpack(names))
-  local meta = { run = values[1] or '' }
-  for index = 2, #names do
-    local value = values[index]
-    if value and (tonumber(value) == nil or value == 'nan' or value == '-nan') then foreign('meta') end
-    meta[names[index]] = tonumber(value or 0)
-  end
-  return meta
+  local values = redis.call('HMGET', K.meta, 'run', 'quarantine', 'book', 'wakeDue', 'numbers', 'fence', 'admitted', 'ended')
+  return {
+    run = values[1] or '', quarantine = counter(values[2]), book = counter(values[3]), wakeDue = counter(values[4]),
+    numbers = counter(values[5]), fence = counter(values[6]), admitted = counter(values[7]), ended = counter(values[8]),
+    newlyEnded = 0,
+  }
 end
 
 -- Leases that end before `until_` end then: their workers may have had no chance to renew them.
