@@ -3,6 +3,7 @@ export type { Clock } from './core/clock.ts'
 export type { Audit } from './core/conformance/history.ts'
 export {
   BackendUnavailableError,
+  FinalError,
   ForeignValueError,
   FreezeError,
   HandlerTimeoutError,
@@ -17,6 +18,7 @@ export {
   NoLimitError,
   NotAnErrorError,
   OldRuleBookError,
+  RequestFailedError,
   ShaperClosedError,
   UnfitRedisError,
   VelvetRopeError,
@@ -36,7 +38,14 @@ export type {
 export { formatLimit, type Limit, type LimitInput, parseLimit } from './core/limit.ts'
 export { formatRate, parseRate, type Rate, type RateInput } from './core/rate.ts'
 export type { Handler } from './shaper/attempt.ts'
-export type { LiveRuleBook, RuleView } from './shaper/limits.ts'
+export type {
+  ByHandOptions,
+  LiveRuleBook,
+  LoadedRules,
+  LoadOptions,
+  OverrideView,
+  RuleView,
+} from './shaper/limits.ts'
 export type {
   CloseOptions,
   EnqueueOptions,

@@ -1,6 +1,6 @@
 import type { Audit } from '../core/conformance/history.ts'
 import type { Admission, BucketView, JobSettings, JobView } from '../core/job.ts'
-import type { Rule } from '../core/rule-book.ts'
+import type { ChangedRules, LayeredBook, RuleChange } from '../core/layered-book.ts'
 import type { BucketPage, BucketQuery } from './bucket-query.ts'
 
 /**
@@ -31,14 +31,17 @@ export interface Backend {
   /** No departures of the bucket until `resume`. */
   pause(key: string, now: number): void
   resume(key: string, now: number): void
-  /** The rule book in force; waiting jobs are spaced anew under a changed limit at once. */
-  rules(): Rule[]
-  findRule(key: string): Rule | undefined
-  setRule(rule: Rule): void
-  unsetRule(pattern: string): boolean
+  /** The rule book in force. */
+  readonly rules: LayeredBook
+  /** Waiting jobs are spaced anew under a changed limit at once. */
+  changeRules(change: RuleChange, now: number): ChangedRules
 
   job(id: string): JobView | undefined
   inspect(key: string, now: number): BucketView | undefined
+  /** The keys of all live buckets. Others may come and go while it is walked, and yet it comes to its end. */
+  keys(): Iterable<string>
+  /** How the job that was claimed departs from its bucket; before `gate`, which changes all of it. */
+  pace(job: BackendJob): Pace & { readonly due: number; readonly tolerance: number }
   list(query: BucketQuery, now: number): BucketPage
   /** Every job that waits. */
   waiting(): Iterable<BackendJob>
@@ -65,6 +68,8 @@ export interface JobRequest {
   readonly cost: number
   readonly deadline: number
   readonly settings: JobSettings
+  /** The span that asked, as W3C Trace Context writes it; not part of what makes two requests the same. */
+  readonly traceparent?: string | undefined
 }
 
 /** A job as a worker gets it. Times are microseconds. */
@@ -79,6 +84,18 @@ export interface BackendJob {
   /** Grows with every start of the shaper: a receiver may refuse a number smaller than one that it has seen. */
   readonly fence: number
   readonly admittedAt: number
+  /** As its request had it. */
+  readonly traceparent?: string | undefined
+}
+
+/** What a departure is held against. Microseconds. */
+export interface Pace {
+  /** Of the rule that governs the bucket. */
+  readonly pattern: string
+  /** When the handler before it in the bucket started; -Infinity when none is remembered. */
+  readonly lastStart: number
+  /** The interval times the cost of that one. */
+  readonly spacing: number
 }
 
 /** How a handler ended. */

@@ -1,7 +1,7 @@
 import type { Audit } from '../core/conformance/history.ts'
 import type { Admission, BucketView, JobView } from '../core/job.ts'
-import type { Rule } from '../core/rule-book.ts'
-import type { BackendJob, JobRequest } from './backend.ts'
+import type { ChangedRules, LayeredBook, RuleChange } from '../core/layered-book.ts'
+import type { BackendJob, JobRequest, Pace } from './backend.ts'
 import type { BucketPage, BucketQuery } from './bucket-query.ts'
 
 /**
@@ -50,16 +50,17 @@ export interface SharedBackend {
   pause(key: string, now?: number): Promise<Holding>
   resume(key: string, now?: number): Promise<Held>
   /** The rule book as this process knows it. */
-  rules(): Rule[]
-  findRule(key: string): Rule | undefined
-  setRule(rule: Rule, now?: number): Promise<Held>
-  unsetRule(pattern: string, now?: number): Promise<Held & { readonly existed: boolean }>
-  /** Fetches the rule book anew. */
-  refreshRules(): Promise<void>
+  readonly rules: LayeredBook
+  /** Resolves when every waiting job is spaced anew. */
+  changeRules(change: RuleChange, now?: number): Promise<ChangedRules>
+  /** Fetches the rule book if others have changed it: a process that asks for nothing else does not hear of it. */
+  followRules(): Promise<void>
 
   job(id: string, now?: number): Promise<JobView | undefined>
   inspect(key: string, now?: number): Promise<BucketView | undefined>
   list(query: BucketQuery, now?: number): Promise<BucketPage>
+  /** All live buckets in no order, a bounded number at a time; one that lives throughout may be seen twice. */
+  survey(): AsyncIterable<readonly BucketView[]>
   audit(): Promise<Audit>
   /** Somebody saw the clock of a shard jump: each of its buckets waits one interval, counted from now. */
   quarantine(shard: number, now?: number): Promise<void>
@@ -164,6 +165,7 @@ export type GateAnswer =
       readonly startAt: number
       readonly latest: number
       readonly tolerance: number
+      readonly pace: Pace
       readonly job: BackendJob
     }
   /** Somebody before it has not started; ask again at `until`. */

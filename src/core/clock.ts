@@ -18,3 +18,8 @@ export interface Clock {
 export function monotonicNow(): number {
   return (performance.timeOrigin + performance.now()) * 1_000
 }
+
+/** What the wall clock says, in milliseconds since the epoch, for what others compare with theirs. It may be set back. */
+export function wallClockMs(): number {
+  return Date.now()
+}

@@ -170,6 +170,23 @@ export class FreezeError extends VelvetRopeError {
 
 const LONGEST_FREEZE_MS = 366 * 86_400_000
 
+/** Thrown by a handler: to try again would not help. The job fails now, whatever attempts it has left. */
+export class FinalError extends VelvetRopeError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('final', message, options)
+  }
+}
+
+/** A request to another service was answered with a failure, or not at all; `status` is absent then. */
+export class RequestFailedError extends VelvetRopeError {
+  readonly status: number | undefined
+
+  constructor(message: string, options?: ErrorOptions & { readonly status?: number }) {
+    super('request-failed', message, options)
+    this.status = options?.status
+  }
+}
+
 /** A line of input that cannot be read, and where it stands. */
 export class InvalidInputError extends VelvetRopeError {
   readonly file: string
@@ -212,6 +229,8 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
   'HandlerTimeoutError',
   'NotAnErrorError',
   'FreezeError',
+  'FinalError',
+  'RequestFailedError',
   'InvalidInputError',
 ])
 

@@ -61,6 +61,12 @@ export interface Accepted {
   /** When the handler starts, if handlers are free and nobody before it leaves the line or is tried again. */
   readonly departsAt: number
   readonly waitMs: number
+  /**
+   * Cost units that wait, this job's and those to be tried again included, and that may wait. Both as they are now,
+   * also in an answer that was given before; a bucket whose key no rule governs any more may hold 0.
+   */
+  readonly waiting: number
+  readonly capacity: number
   /** The same id had come before: this is the answer that was given then, and nothing was admitted now. */
   readonly replayed?: true
 }

@@ -21,8 +21,8 @@ interface Node {
  * pattern governs; of two as long, the one with a literal where the other has its first `*`.
  */
 export class RuleBook {
-  #root: Node = createNode()
-  #rules = new Map<string, Rule>()
+  readonly #root: Node = createNode()
+  readonly #rules = new Map<string, Rule>()
 
   /** @throws InvalidLimitError or InvalidKeyError; nothing is kept of a book with one bad rule */
   constructor(limits: Readonly<Record<string, LimitInput>> = {}) {
@@ -69,16 +69,6 @@ export class RuleBook {
     const rule = parseRule(pattern, input)
     this.put(rule)
     return rule
-  }
-
-  /** Removes a rule; false when there was none. */
-  unset(pattern: string): boolean {
-    if (!this.#rules.delete(pattern)) return false
-    const remaining = this.list()
-    this.#root = createNode()
-    this.#rules.clear()
-    for (const rule of remaining) this.put(rule)
-    return true
   }
 
   /** The same with a rule that was read already. */

@@ -29,7 +29,9 @@ export interface PassagePorts {
   readonly calls: Pick<ShardCalls, 'gate' | 'finish'>
   readonly leases: Leases
   /** Whatever takes time before the start. What it throws is told to `onError`, and the job is left to its lease. */
-  readonly prepare: (job: BackendJob, handed: HandedOver) => Start
+  readonly prepare: (job: BackendJob, handed: HandedOver, grant: Grant) => Start
+  /** A slot came when this process was not ready. */
+  readonly onMissed: (job: HandedOver) => void
   readonly onExpired: (job: SharedJob) => void
   readonly onError: (error: Error) => void
 }
@@ -42,7 +44,7 @@ export interface PassagePorts {
  */
 export type Start = (startsAt: number) => Promise<void>
 
-type Grant = Extract<GateAnswer, { kind: 'granted' }>
+export type Grant = Extract<GateAnswer, { kind: 'granted' }>
 
 /**
  * How one job passes the gate. A free handler is looked for before a slot is reserved, and taken when the slot has
@@ -73,7 +75,7 @@ export class Passage {
   }
 
   async #pass(ticket: Ticket, queue: BucketQueue, permit: PermitHolder): Promise<void> {
-    const { clock, storeClock, prepare } = this.#ports
+    const { clock, storeClock, prepare, onMissed } = this.#ports
     const { job } = ticket
     const store = storeClock(job.shard)
     let missed: number | undefined
@@ -96,7 +98,7 @@ export class Passage {
           return
         } else if (ticket.isOpen) {
           failures = 0
-          const start = prepare(answer.job, job)
+          const start = prepare(answer.job, job, answer)
           const isValid = () => store.isSound && store.measurement === measurement
           await this.#waitForSlot(ticket, answer, store, permit, isValid)
           await this.#takeHandler(ticket, queue, permit)
@@ -110,6 +112,7 @@ export class Passage {
           }
           missed = answer.slot
           this.missedSlots++
+          onMissed(job)
         }
       }
     }

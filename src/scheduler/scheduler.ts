@@ -1,5 +1,6 @@
 import type { Backend, BackendJob } from '../backend/backend.ts'
 import type { Clock } from '../core/clock.ts'
+import { handingsOver, leaderships, schedulerPasses } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import type { Handoff } from '../handoff/handoff.ts'
 
@@ -8,6 +9,12 @@ export interface Pass {
   readonly handed: number
   readonly expired: number
   readonly forgotten: number
+}
+
+export interface SchedulerPorts {
+  /** The shaper's name. */
+  readonly name: string
+  onExpired(job: BackendJob, now: number): void
 }
 
 /** A pass ends after so many departures, so that timers, I/O and the promises of handlers get their turn. */
@@ -25,22 +32,17 @@ export class Scheduler {
   readonly #backend: Backend
   readonly #handoff: Handoff
   readonly #clock: Clock
-  readonly #onExpired: (job: BackendJob, now: number) => void
+  readonly #ports: SchedulerPorts
   #armedFor = Number.POSITIVE_INFINITY
   #disarm: (() => void) | undefined
   #isPassing = false
   #isStopped = false
 
-  constructor(
-    backend: Backend,
-    handoff: Handoff,
-    clock: Clock,
-    onExpired: (job: BackendJob, now: number) => void,
-  ) {
+  constructor(backend: Backend, handoff: Handoff, clock: Clock, ports: SchedulerPorts) {
     this.#backend = backend
     this.#handoff = handoff
     this.#clock = clock
-    this.#onExpired = onExpired
+    this.#ports = ports
   }
 
   /** Does all that is due now. A handler that calls back into the shaper meets a pass that is under way: no-op. */
@@ -48,6 +50,7 @@ export class Scheduler {
     const pass = { handed: 0, expired: 0, forgotten: 0 }
     if (this.#isPassing || this.#isStopped) return pass
     this.#isPassing = true
+    const startedAt = schedulerPasses.hasSubscribers ? this.#clock.now() : undefined
     try {
       while (pass.handed < LONGEST_PASS && !this.#isStopped) {
         const now = this.#clock.now()
@@ -62,7 +65,21 @@ export class Scheduler {
       this.#isPassing = false
       this.wake()
     }
+    this.#tell(pass, startedAt)
     return pass
+  }
+
+  #tell({ handed, expired }: Pass, startedAt: number | undefined): void {
+    const of = { shaper: this.#ports.name, shard: 0 }
+    if (handed > 0 && handingsOver.hasSubscribers) {
+      handingsOver.publish({ ...of, jobs: handed, outcome: 'added' })
+    }
+    if (startedAt !== undefined) {
+      const duration = this.#clock.now() - startedAt
+      schedulerPasses.publish({ ...of, duration, handed, expired, recovered: 0 })
+    }
+    // Nobody else could be elected.
+    if (leaderships.hasSubscribers) leaderships.publish({ ...of, isLeader: true })
   }
 
   /** Something changed: sets the timer to an earlier time, if there is one. It never moves later; it wakes in vain. */
@@ -91,7 +108,7 @@ export class Scheduler {
 
   #expire(now: number): number {
     const expired = this.#backend.expire(now)
-    for (const job of expired) this.#onExpired(job, now)
+    for (const job of expired) this.#ports.onExpired(job, now)
     return expired.length
   }
 }

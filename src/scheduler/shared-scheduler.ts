@@ -1,5 +1,6 @@
 import type { Claim, Recovered, SharedBackend, SharedJob } from '../backend/shared-backend.ts'
 import type { Clock } from '../core/clock.ts'
+import { handingsOver, leaderships, schedulerPasses } from '../core/diagnostics.ts'
 import { MILLISECOND, SECOND } from '../core/duration.ts'
 import { OutageNews } from '../handoff/outage-news.ts'
 import type { Transport } from '../handoff/transport.ts'
@@ -11,6 +12,8 @@ import { outageDelay } from './outage-delay.ts'
 export interface SharedSchedulerOptions {
   /** Names this scheduler at the election; no other has the name. */
   readonly name: string
+  /** The shaper's name. */
+  readonly shaper: string
   readonly shard: number
   readonly backend: Pick<SharedBackend, 'claim' | 'recover' | 'expire' | 'awaitWake'>
   readonly transport: Pick<Transport, 'hand' | 'take'>
@@ -111,6 +114,7 @@ export class SharedScheduler {
     this.#wakes.ring()
     await this.#running
     await this.#passing
+    this.#tellLeadership(false)
     this.#running = undefined
     this.#isStopping = false
     this.#end.reset()
@@ -169,7 +173,27 @@ export class SharedScheduler {
       this.#failures++
       this.#news.tell(thrown)
     }
+    this.#tell(tally, startedAt)
     return tally
+  }
+
+  #tell({ handed, recovered, expired, isElected }: SharedPass, startedAt: number): void {
+    this.#tellLeadership(isElected)
+    if (!schedulerPasses.hasSubscribers) return
+    const duration = this.#clock.now() - startedAt
+    schedulerPasses.publish({
+      shaper: this.#options.shaper,
+      shard: this.#shard,
+      duration,
+      handed,
+      recovered,
+      expired,
+    })
+  }
+
+  #tellLeadership(isLeader: boolean): void {
+    if (!leaderships.hasSubscribers) return
+    leaderships.publish({ shaper: this.#options.shaper, shard: this.#shard, isLeader })
   }
 
   /** One claim and the chores that it found due; whether there may be more to do at once. */
@@ -203,7 +227,18 @@ export class SharedScheduler {
     this.#backlog.add(jobs.length)
     const shard = this.#shard
     const deliveries = jobs.map(({ id, epoch, key }) => ({ id, epoch, key, shard }))
-    await this.#options.transport.hand(shard, deliveries)
+    try {
+      await this.#options.transport.hand(shard, deliveries)
+    } catch (error) {
+      this.#tellHanded(jobs.length, 'error')
+      throw error
+    }
+    this.#tellHanded(jobs.length, 'added')
+  }
+
+  #tellHanded(jobs: number, outcome: 'added' | 'error'): void {
+    if (!handingsOver.hasSubscribers) return
+    handingsOver.publish({ shaper: this.#options.shaper, shard: this.#shard, jobs, outcome })
   }
 
   async #recover(): Promise<number> {

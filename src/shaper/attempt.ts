@@ -27,9 +27,14 @@ export class Attempt<Data, Result> {
     this.#onSettled = onSettled
   }
 
+  /** When its handler was started, by the clock of the process in microseconds. */
+  get startedAt(): number {
+    return this.job.departedAt * MILLISECOND
+  }
+
   /** When it will have taken too long; microseconds. */
   get stopsAt(): number {
-    return (this.job.departedAt + this.backendJob.settings.timeoutMs) * MILLISECOND
+    return this.startedAt + this.backendJob.settings.timeoutMs * MILLISECOND
   }
 
   /** Calls the handler in this very tick. */

@@ -33,6 +33,7 @@ export interface Engine<Data, Result> {
   job(id: string): Awaitable<JobView | undefined>
   inspect(key: string): Awaitable<BucketView | undefined>
   buckets(query: BucketQuery): Awaitable<BucketPage>
+  survey(): AsyncIterable<readonly BucketView[]>
   audit(): Awaitable<Audit>
 
   freeze(key: string, duration: number): Awaitable<void>
@@ -40,6 +41,8 @@ export interface Engine<Data, Result> {
   resume(key: string): Awaitable<void>
 
   work(handler: Handler<Data, Result>, settings: WorkSettings): ShapedWorker
+  /** The schedulers without a handler, for workers in other processes. */
+  schedule(): void
   /** The first call decides how; the later ones wait for the same end. */
   close(drainMs: number | undefined): Promise<void>
 }

@@ -11,6 +11,7 @@ import { RunningAttempts } from './running-attempts.ts'
 import { ShapedJob } from './shaped-job.ts'
 import type { ShapedWorker } from './shaped-worker.ts'
 import { tellEnd } from './tell-end.ts'
+import { areStartsWatched, publishDeparture, publishHandlerEnd, publishLateStart } from './tell-start.ts'
 
 /** What a worker needs of its line. */
 export interface WorkerPorts<Result> {
@@ -55,11 +56,17 @@ export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
    * read before, and listeners are told after, yet before they are told of what the handler set off.
    */
   receive(job: BackendJob): void {
-    const { gate, emitter } = this.#ports
+    const { name, backend, gate, emitter } = this.#ports
     const data: Data = JSON.parse(job.data)
+    const pace = areStartsWatched() ? backend.pace(job) : undefined
     emitter.hold()
     try {
       const { startsAt } = gate.pass(job)
+      if (pace !== undefined) {
+        // Before the handler, which may settle at once.
+        publishDeparture(name, job, pace, pace.due, startsAt)
+        if (startsAt - pace.due > pace.tolerance) publishLateStart(name, job)
+      }
       const attempt = new Attempt(new ShapedJob(job, data, startsAt), job, this.#onSettled)
       if (emitter.hears('departed')) {
         emitter.emit('departed', { ...jobEvent(job, startsAt), waitedMs: attempt.job.waitedMs })
@@ -87,9 +94,10 @@ export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
 
   readonly #onSettled = (attempt: Attempt<Data, Result>, settled: Settled<Result>): void => {
     const { backendJob: job } = attempt
-    const { backend, clock, emitter, onChange } = this.#ports
+    const { name, backend, clock, emitter, onChange } = this.#ports
     this.#attempts.delete(attempt)
     const now = clock.now()
+    publishHandlerEnd(name, attempt, settled, now)
     // A freeze gives the attempt back, and the events are about the one that was.
     const told = settled.ok ? job : jobEvent(job, now)
     const outcome = this.#date(outcomeOf(settled, job, !this.#isAbandoned, Math.random, emitter), job, now)

@@ -1,12 +1,11 @@
-import type { Backend, JobRequest } from '../backend/backend.ts'
+import type { Backend, BackendJob, JobRequest } from '../backend/backend.ts'
 import type { BucketPage, BucketQuery } from '../backend/bucket-query.ts'
 import { MemoryBackend } from '../backend/memory/memory-backend.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Audit } from '../core/conformance/history.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import type { Admission, BucketView, JobView } from '../core/job.ts'
-import type { Limit } from '../core/limit.ts'
-import { RuleBook } from '../core/rule-book.ts'
+import { LayeredBook, parseLayer } from '../core/layered-book.ts'
 import { Gate } from '../gate/gate.ts'
 import { systemClock } from '../gate/precise-wait.ts'
 import { InlineHandoff } from '../handoff/inline-handoff.ts'
@@ -21,6 +20,10 @@ import { LiveRuleBook } from './limits.ts'
 import { LocalWorker } from './local-worker.ts'
 import type { ShaperSettings, WorkSettings } from './options.ts'
 import { tellAdmission } from './tell-admission.ts'
+import { tellRules } from './tell-rules.ts'
+
+/** So many buckets are looked at in one go: some hundred microseconds. */
+const SURVEY_PAGE = 200
 
 /** The line in the memory of this process. What a verb does has been done when it returns; nothing is awaited. */
 export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
@@ -37,16 +40,21 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
   readonly #closing: Closing<Result>
 
   /** @throws InvalidLimitError or InvalidKeyError */
-  constructor(name: string, { limits, jobDefaults, clock }: ShaperSettings, emitter: Emitter<Result>) {
+  constructor(name: string, settings: ShaperSettings, emitter: Emitter<Result>) {
+    const { limits, limitsFrom, jobDefaults, clock } = settings
     this.#name = name
     this.#clock = clock ?? systemClock
     this.#emitter = emitter
-    this.#backend = new MemoryBackend(new RuleBook(limits), jobDefaults.keepFinished)
+    this.#backend = new MemoryBackend(
+      LayeredBook.of(parseLayer(limits, limitsFrom)),
+      jobDefaults.keepFinished,
+    )
     this.#gate = new Gate(this.#backend, this.#clock)
-    this.#scheduler = new Scheduler(this.#backend, this.#handoff, this.#clock, (job, now) => {
+    const onExpired = (job: BackendJob, now: number) => {
       emitter.emit('expired', jobEvent(job, now))
       this.#changed()
-    })
+    }
+    this.#scheduler = new Scheduler(this.#backend, this.#handoff, this.#clock, { name, onExpired })
     this.#closing = new Closing(this.#backend, this.#scheduler, this.#clock, emitter, this.#workers)
     this.limits = this.#openRuleBook()
   }
@@ -104,6 +112,18 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     return this.#backend.list(query, this.#clock.now())
   }
 
+  async *survey(): AsyncGenerator<readonly BucketView[]> {
+    let page: BucketView[] = []
+    for (const key of this.#backend.keys()) {
+      const view = this.inspect(key)
+      if (view !== undefined) page.push(view)
+      if (page.length < SURVEY_PAGE) continue
+      yield page
+      page = []
+    }
+    yield page
+  }
+
   audit(): Audit {
     return this.#backend.audit()
   }
@@ -147,6 +167,9 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     return worker
   }
 
+  /** Its one scheduler runs anyway. */
+  schedule(): void {}
+
   async close(drainMs: number | undefined): Promise<void> {
     await this.#closing.close(drainMs)
     this.#keepAlive.set(false)
@@ -155,21 +178,15 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
   /** A change takes hold, and is told, before the call returns. */
   #openRuleBook(): LiveRuleBook {
     const backend = this.#backend
-    const changed = (pattern: string, limit: Limit | undefined) => {
-      this.#emitter.emit('limit', { pattern, limit, at: this.#clock.now() / MILLISECOND })
-      this.#changed()
-    }
     return new LiveRuleBook({
-      rules: () => backend.rules(),
-      findRule: (key) => backend.findRule(key),
-      setRule: (rule) => {
-        backend.setRule(rule)
-        changed(rule.pattern, rule.limit)
+      get rules() {
+        return backend.rules
       },
-      unsetRule: (pattern) => {
-        const existed = backend.unsetRule(pattern)
-        if (existed) changed(pattern, undefined)
-        return existed
+      changeRules: (change) => {
+        const changed = backend.changeRules(change, this.#clock.now())
+        tellRules(this.#emitter, changed)
+        if (changed.isChanged) this.#changed()
+        return changed
       },
     })
   }

@@ -6,6 +6,7 @@ import { InvalidOptionsError } from '../core/errors.ts'
 import { checkKey } from '../core/key.ts'
 import type { LimitInput } from '../core/limit.ts'
 import { parseOptions } from '../core/options.ts'
+import { TRACEPARENT } from '../core/traceparent.ts'
 
 const milliseconds = z
   .number()
@@ -54,6 +55,8 @@ export const shaperOptionsSchema = z.strictObject({
       error: "a record of pattern and limit, such as { '*': '100, 10/s' }",
     },
   ),
+  /** Who says so, for `limits.list` to tell: this program, or a configuration file that it read. Default: `code`. */
+  limitsFrom: z.enum(['code', 'file']).default('code'),
   jobDefaults: jobDefaultsSchema.prefault({}),
   /**
    * Where many processes share the lines: a Redis URL, ioredis options, an ioredis Redis or Cluster. Default: the
@@ -117,6 +120,17 @@ export const enqueueOptionsSchema = z.strictObject({
   attempts: attempts.optional(),
   backoff: backoffSchema.optional(),
   timeoutMs: milliseconds.optional(),
+  /**
+   * The span that asks, as W3C Trace Context writes it, for the handler to link its own to; kept with the job, and not
+   * part of what makes the same id the same request. Default: none.
+   */
+  traceparent: z
+    .string()
+    .regex(
+      TRACEPARENT,
+      'version, trace id, span id and flags: 2, 32, 16 and 2 digits 0-9a-f with - between them; no id all zeros',
+    )
+    .optional(),
 })
 
 /** One request of `enqueueMany`. */

@@ -26,7 +26,7 @@ export function outcomeOf<Result>(
   const forMs = freezeOf(settled.error)
   if (forMs !== undefined) return { kind: 'freeze', duration: forMs * MILLISECOND }
   const error = messageOf(settled.error)
-  if (attempt >= settings.attempts || !mayRetry) return { kind: 'failed', error }
+  if (attempt >= settings.attempts || !mayRetry || isFinal(settled.error)) return { kind: 'failed', error }
   return { kind: 'retry', error, delay: backoffDelay(settings.backoff, attempt, random()) }
 }
 
@@ -37,6 +37,16 @@ function encodeResult(result: unknown, errors: { fail(error: Error): void }): st
   } catch (error) {
     errors.fail(toError(error))
     return undefined
+  }
+}
+
+/** Whether the handler said that no retry helps: also by an error of another copy of the package. */
+function isFinal(error: Error): boolean {
+  try {
+    return isVelvetRopeError(error, 'final')
+  } catch {
+    // What cannot be looked at is none of ours.
+    return false
   }
 }
 

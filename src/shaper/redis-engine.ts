@@ -5,21 +5,24 @@ import { Connection } from '../backend/redis/connection.ts'
 import { parseConnection } from '../backend/redis/connection-input.ts'
 import { Opening } from '../backend/redis/opening.ts'
 import { RedisBackend } from '../backend/redis/redis-backend.ts'
+import { redisErrorKind } from '../backend/redis/redis-errors.ts'
 import type { Holding, SharedAdmission } from '../backend/shared-backend.ts'
 import type { Audit } from '../core/conformance/history.ts'
+import { redisErrors } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import type { Admission, BucketView, JobView } from '../core/job.ts'
-import type { Limit } from '../core/limit.ts'
-import { RuleBook } from '../core/rule-book.ts'
+import { parseLayer } from '../core/layered-book.ts'
 import type { Handler } from './attempt.ts'
 import type { Emitter } from './emitter.ts'
 import type { Engine } from './engine.ts'
 import { jobEvent } from './job-event.ts'
 import { LiveRuleBook } from './limits.ts'
 import type { ShaperSettings, WorkSettings } from './options.ts'
+import { RuleWatch } from './rule-watch.ts'
 import type { ShapedWorker } from './shaped-worker.ts'
 import { SharedFloor } from './shared-floor.ts'
 import { tellAdmission } from './tell-admission.ts'
+import { tellRules } from './tell-rules.ts'
 
 /** How long after a start its news may reach Redis; whoever comes back when told finds the room that it made. */
 const NEWS_MS = 20
@@ -32,27 +35,36 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   readonly #backend: RedisBackend
   readonly #opening: Opening
   readonly #floor: SharedFloor<Data, Result>
+  readonly #watch: RuleWatch
   #closing: Promise<void> | undefined
 
   /** Begins to connect. @throws InvalidOptionsError, InvalidLimitError or InvalidKeyError */
   constructor(name: string, settings: ShaperSettings, emitter: Emitter<Result>) {
     const { prefix, shards, jobDefaults, lookAheadMs } = settings
-    const limits = new RuleBook(settings.limits)
+    const rules = parseLayer(settings.limits, settings.limitsFrom)
     const onError = (error: Error) => {
       if (this.#closing === undefined) emitter.fail(error)
     }
+    const onTrouble = (error: Error) => {
+      if (redisErrors.hasSubscribers) redisErrors.publish({ shaper: name, kind: redisErrorKind(error) })
+      onError(error)
+    }
     this.#emitter = emitter
-    this.#connection = new Connection(parseConnection(settings.connection), onError)
+    this.#connection = new Connection(parseConnection(settings.connection), onTrouble)
     const { keepFinished } = jobDefaults
     const connection = this.#connection
-    this.#backend = new RedisBackend({ name, prefix, shards, connection, limits, keepFinished })
+    this.#backend = new RedisBackend({ name, prefix, shards, connection, rules, keepFinished })
     const backend = this.#backend
+    this.#watch = new RuleWatch(() => backend.followRules())
     this.#opening = new Opening({
       name,
       connection,
       backend,
       onWarning: onError,
-      onConnected: ({ durability, version }) => this.#tellConnected(durability, version).catch(onError),
+      onConnected: ({ durability, version }) => {
+        this.#watch.start()
+        this.#tellConnected(durability, version).catch(onError)
+      },
     })
     this.#floor = new SharedFloor({ name, connection, backend, lookAheadMs, emitter, onError })
     this.limits = this.#openRuleBook()
@@ -104,6 +116,11 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     return this.#backend.list(query)
   }
 
+  async *survey(): AsyncGenerator<readonly BucketView[]> {
+    await this.#opening.ready()
+    yield* this.#backend.survey()
+  }
+
   async audit(): Promise<Audit> {
     await this.#opening.ready()
     return this.#backend.audit()
@@ -132,6 +149,10 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     return this.#floor.work(handler, settings, this.#opening)
   }
 
+  schedule(): void {
+    this.#floor.schedule(this.#opening)
+  }
+
   close(drainMs: number | undefined): Promise<void> {
     this.#closing ??= this.#close(drainMs)
     return this.#closing
@@ -139,6 +160,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
 
   async #close(drainMs: number | undefined): Promise<void> {
     this.#opening.close()
+    this.#watch.stop()
     await this.#floor.close(drainMs)
     await this.#connection.close()
   }
@@ -157,21 +179,15 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
 
   #openRuleBook(): LiveRuleBook {
     const backend = this.#backend
-    const tell = (pattern: string, limit: Limit | undefined, at: number) => {
-      this.#emitter.emit('limit', { pattern, limit, at: at / MILLISECOND })
-    }
     return new LiveRuleBook({
-      rules: () => backend.rules(),
-      findRule: (key) => backend.findRule(key),
-      setRule: async (rule) => {
-        await this.#opening.ready()
-        tell(rule.pattern, rule.limit, (await backend.setRule(rule)).at)
+      get rules() {
+        return backend.rules
       },
-      unsetRule: async (pattern) => {
+      changeRules: async (change) => {
         await this.#opening.ready()
-        const { at, existed } = await backend.unsetRule(pattern)
-        if (existed) tell(pattern, undefined, at)
-        return existed
+        const changed = await backend.changeRules(change)
+        tellRules(this.#emitter, changed)
+        return changed
       },
     })
   }

@@ -32,9 +32,9 @@ export class RequestReader {
     checkKey(key)
     const text = encodeData(data)
     const options = input === undefined ? NO_OPTIONS : parseOptions(enqueueOptionsSchema, input, 'enqueue')
-    const { id, cost = 1, deadlineMs = Number.POSITIVE_INFINITY } = options
+    const { id, cost = 1, deadlineMs = Number.POSITIVE_INFINITY, traceparent } = options
     const deadline = deadlineMs * MILLISECOND
-    return { id, key, data: text, cost, deadline, settings: this.#settings(options) }
+    return { id, key, data: text, cost, deadline, settings: this.#settings(options), traceparent }
   }
 
   /** The same for `enqueueMany`; the message says which of the requests is at fault. */

@@ -14,6 +14,8 @@ export class ShapedJob<Data = unknown> {
   readonly admittedAt: number
   readonly departedAt: number
   readonly waitedMs: number
+  /** What its `enqueue` said of the span that asked for it (W3C Trace Context). */
+  readonly traceparent?: string
   #abort: AbortController | undefined
 
   /** @internal */
@@ -27,6 +29,7 @@ export class ShapedJob<Data = unknown> {
     this.admittedAt = job.admittedAt / MILLISECOND
     this.departedAt = startsAt / MILLISECOND
     this.waitedMs = (startsAt - job.admittedAt) / MILLISECOND
+    this.traceparent = job.traceparent
   }
 
   /** Aborts when the attempt has taken longer than its `timeoutMs`, or longer than the `drainMs` of a close. */

@@ -26,6 +26,8 @@ type Listener<Result, Name extends keyof ShaperEvents<Result>> = (
  */
 export class Shaper<Data = unknown, Result = unknown> {
   readonly name: string
+  /** Where the lines are: in the memory of this process, or in a Redis that many share. */
+  readonly backend: 'memory' | 'redis'
   /** The live rule book: which limit governs which key. */
   readonly limits: LiveRuleBook
   readonly #engine: Engine<Data, Result>
@@ -38,6 +40,7 @@ export class Shaper<Data = unknown, Result = unknown> {
     options.checkName(name)
     const settings = options.parseShaperOptions(input)
     this.name = name
+    this.backend = settings.connection === undefined ? 'memory' : 'redis'
     this.#reader = new RequestReader(settings.jobDefaults)
     this.#engine = openEngine(name, settings, this.#emitter)
     this.limits = this.#engine.limits
@@ -97,6 +100,14 @@ export class Shaper<Data = unknown, Result = unknown> {
     return this.#engine.buckets(parseOptions(bucketQuerySchema, query, 'buckets'))
   }
 
+  /**
+   * All live buckets, about 200 at a time and in no order, for counting over them: no page takes long, however many
+   * there are. Buckets come and go meanwhile: one that lives throughout is seen, and one may be seen twice.
+   */
+  survey(): AsyncIterable<readonly BucketView[]> {
+    return this.#engine.survey()
+  }
+
   /** Jobs by state, recounted: `admitted = waiting + handed + running + retrying + ended`. */
   async audit(): Promise<Audit> {
     return this.#engine.audit()
@@ -133,6 +144,18 @@ export class Shaper<Data = unknown, Result = unknown> {
       throw new InvalidOptionsError(`work: expected the handler to be a function, got: ${describe(handler)}`)
     }
     return this.#engine.work(handler, parseOptions(options.workOptionsSchema, input, 'work'))
+  }
+
+  /**
+   * Runs the schedulers in this process, without a handler: they hand jobs over to workers elsewhere, bring back what
+   * was lost with a worker, and let expire what waits too long. Every worker runs them anyway, unless told otherwise; so
+   * this is for a process that has none, and should look after a line while its workers are away. Safe to call twice.
+   *
+   * @throws ShaperClosedError
+   */
+  schedule(): void {
+    this.#assertOpen()
+    this.#engine.schedule()
   }
 
   on<Name extends keyof ShaperEvents<Result>>(name: Name, listener: Listener<Result, Name>): this {

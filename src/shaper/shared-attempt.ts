@@ -1,5 +1,4 @@
 import type { BackendJob } from '../backend/backend.ts'
-import { MILLISECOND } from '../core/duration.ts'
 import { Attempt, type Settled } from './attempt.ts'
 import type { ShapedJob } from './shaped-job.ts'
 
@@ -18,7 +17,7 @@ export class SharedAttempt<Data, Result> extends Attempt<Data, Result> {
     this.#startedAt = startedAt
   }
 
-  override get stopsAt(): number {
-    return this.#startedAt + this.backendJob.settings.timeoutMs * MILLISECOND
+  override get startedAt(): number {
+    return this.#startedAt
   }
 }

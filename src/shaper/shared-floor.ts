@@ -67,6 +67,12 @@ export class SharedFloor<Data, Result> {
     return worker
   }
 
+  /** The schedulers alone, for workers in other processes. */
+  schedule(opening: Opening): void {
+    this.#openTransport()
+    opening.whenOpen(() => this.#schedule())
+  }
+
   /** Waiting jobs stay in Redis; those at the gate go back to their lines. */
   async close(drainMs: number | undefined): Promise<void> {
     this.#isClosed = true
@@ -95,12 +101,13 @@ export class SharedFloor<Data, Result> {
   /** One scheduler for each shard serves all workers of the process. */
   #schedule(): void {
     if (this.#isClosed || this.#schedulers.length > 0) return
-    const { backend, emitter, lookAheadMs, onError } = this.#ports
+    const { name, backend, emitter, lookAheadMs, onError } = this.#ports
     const transport = this.#openTransport()
     this.#schedulers = backend.tags.map(
       (_, shard) =>
         new SharedScheduler({
           name: randomBytes(6).toString('base64url'),
+          shaper: name,
           shard,
           backend,
           transport,

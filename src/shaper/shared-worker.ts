@@ -5,7 +5,7 @@ import { MILLISECOND } from '../core/duration.ts'
 import { LeaseLostError, ShaperClosedError, toError } from '../core/errors.ts'
 import { type HandedOver, nameOf } from '../gate/handed-over.ts'
 import { Leases } from '../gate/leases.ts'
-import type { Start } from '../gate/passage.ts'
+import type { Grant, Start } from '../gate/passage.ts'
 import type { RedisClock } from '../gate/redis-clock.ts'
 import { ShardCalls } from '../gate/shard-calls.ts'
 import { SharedGate } from '../gate/shared-gate.ts'
@@ -21,6 +21,7 @@ import type { ShapedWorker } from './shaped-worker.ts'
 import { SharedAttempt } from './shared-attempt.ts'
 import { StartWatch } from './start-watch.ts'
 import { tellEnd } from './tell-end.ts'
+import { publishDeparture, publishHandlerEnd, publishLateStart } from './tell-start.ts'
 import { WorkerIntake } from './worker-intake.ts'
 import { WorkerReports } from './worker-reports.ts'
 
@@ -78,7 +79,8 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
       concurrency,
       calls: this.#calls,
       leases: this.#leases,
-      prepare: (job, handed) => this.#prepare(job, handed),
+      prepare: (job, handed, grant) => this.#prepare(job, handed, grant),
+      onMissed: (job) => publishLateStart(ports.name, job),
       onExpired: (job) => emitter.emit('expired', jobEvent(job, job.at)),
       onError,
     })
@@ -146,10 +148,10 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
   }
 
   /** The data are read before the slot comes: nothing that takes time may stand between it and the handler. */
-  #prepare(job: BackendJob, handed: HandedOver): Start {
+  #prepare(job: BackendJob, handed: HandedOver, grant: Grant): Start {
     const data: Data = JSON.parse(job.data)
     return (startsAt) => {
-      const run = this.#start(job, handed, data, startsAt)
+      const run = this.#start(job, handed, data, grant, startsAt)
       this.#runs.add(run)
       void run.then(() => this.#runs.delete(run))
       return run
@@ -157,8 +159,8 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
   }
 
   /** Listeners are told after the handler was called, yet before they are told of what it set off. */
-  #start(job: BackendJob, handed: HandedOver, data: Data, startsAt: number): Promise<void> {
-    const { clock, emitter } = this.#ports
+  #start(job: BackendJob, handed: HandedOver, data: Data, grant: Grant, startsAt: number): Promise<void> {
+    const { name: shaper, clock, emitter } = this.#ports
     const ports = { clock, calls: this.#calls, leases: this.#leases }
     const reports = new WorkerReports(ports, handed)
     const name = nameOf(handed)
@@ -168,7 +170,11 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
         this.#attemptOf.delete(name)
         this.#gate.release()
         // After the call of a handler that settles at once: the time of the start is told along.
-        queueMicrotask(() => void this.#end(job, handed, reports, settled).then(resolve))
+        const now = clock.now()
+        queueMicrotask(() => {
+          publishHandlerEnd(shaper, attempt, settled, now)
+          void this.#end(job, handed, reports, settled).then(resolve)
+        })
       }
       const attempt = new SharedAttempt(new ShapedJob(job, data, startsAt), job, clock.now(), onSettled)
       emitter.hold()
@@ -179,7 +185,9 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
         this.#attempts.add(attempt)
         this.#attemptOf.set(name, attempt)
         const latest = this.#watchOf(handed.shard).watch(() => attempt.start(this.#handler))
-        void reports.start(Math.max(startsAt, latest))
+        const startedAt = Math.max(startsAt, latest)
+        publishDeparture(shaper, job, grant.pace, grant.slot, startedAt)
+        void reports.start(startedAt)
       } finally {
         emitter.release()
       }

@@ -4,13 +4,15 @@ import { IdConflictError, NoLimitError } from '../../src/core/errors.ts'
 import { at, COMPLETED, failAndRetry, msAt, request } from '../support/backend-driver.ts'
 import { DRIVERS, openFor } from './drivers.ts'
 
-const accepted = (id: string, position: number, seconds: number, now = 0) => ({
+const accepted = (id: string, position: number, seconds: number, fill: readonly number[], now = 0) => ({
   accepted: true,
   id,
   key: 'a',
   position,
   departsAt: msAt(seconds),
   waitMs: msAt(seconds) - msAt(now),
+  waiting: fill[0],
+  capacity: fill[1],
 })
 
 const rejected = (reason: string, retryAfterMs: number, waiting: number, capacity: number) => ({
@@ -25,10 +27,11 @@ const rejected = (reason: string, retryAfterMs: number, waiting: number, capacit
 describe.each(DRIVERS)('%s: admit', (_, open) => {
   test('positions and times follow one another, an interval apart', async () => {
     const driver = await openFor(open, '9, 2/s')
-    expect(await driver.admit(request('w'), at(0))).toEqual(accepted('w', 1, 0))
-    expect(await driver.admit(request('x'), at(0))).toEqual(accepted('x', 2, 0.5))
-    expect(await driver.admit(request('y', { cost: 3 }), at(0.25))).toEqual(accepted('y', 3, 1.25, 0.25))
-    expect(await driver.admit(request('z'), at(0.5))).toEqual(accepted('z', 4, 3, 0.5))
+    expect(await driver.admit(request('w'), at(0))).toEqual(accepted('w', 1, 0, [1, 9]))
+    expect(await driver.admit(request('x'), at(0))).toEqual(accepted('x', 2, 0.5, [2, 9]))
+    const y = request('y', { cost: 3 })
+    expect(await driver.admit(y, at(0.25))).toEqual(accepted('y', 3, 1.25, [5, 9], 0.25))
+    expect(await driver.admit(request('z'), at(0.5))).toEqual(accepted('z', 4, 3, [6, 9], 0.5))
     expect(await driver.inspect('a', at(0.5))).toMatchObject({ waiting: 6, jobs: 4 })
   })
 
@@ -36,8 +39,8 @@ describe.each(DRIVERS)('%s: admit', (_, open) => {
     const driver = await openFor(open, '9, 2/s')
     await driver.lineUp('x', at(0), { cost: 3 })
     await driver.startNext(at(0))
-    expect(await driver.admit(request('y'), at(0.25))).toEqual(accepted('y', 1, 1.5, 0.25))
-    expect(await driver.admit(request('z'), at(0.25))).toEqual(accepted('z', 2, 2, 0.25))
+    expect(await driver.admit(request('y'), at(0.25))).toEqual(accepted('y', 1, 1.5, [1, 9], 0.25))
+    expect(await driver.admit(request('z'), at(0.25))).toEqual(accepted('z', 2, 2, [2, 9], 0.25))
   })
 
   test('an interval is never rounded', async () => {
@@ -60,7 +63,7 @@ describe.each(DRIVERS)('%s: admit', (_, open) => {
     expect([await driver.audit(), await driver.inspect('a', at(0))]).toEqual(before)
     expect(await driver.job('q', at(0))).toBeUndefined()
     await driver.startNext(at(0))
-    expect(await driver.admit(request('q'), at(0))).toMatchObject(accepted('q', 3, 3))
+    expect(await driver.admit(request('q'), at(0))).toEqual(accepted('q', 3, 3, [3, 3]))
   })
 
   test('the wait that a refusal names ends when enough cost units have departed, whole milliseconds', async () => {
@@ -97,7 +100,8 @@ describe.each(DRIVERS)('%s: admit', (_, open) => {
     expect(await driver.admit(request('z', { deadline: at(1.2) }), at(0))).toEqual(
       rejected('deadline', 800, 2, 9),
     )
-    expect(await driver.admit(request('z', { deadline: at(2) }), at(0))).toMatchObject(accepted('z', 3, 2))
+    const z = request('z', { deadline: at(2) })
+    expect(await driver.admit(z, at(0))).toEqual(accepted('z', 3, 2, [3, 9]))
   })
 
   test('a full line and a deadline: the later of the two is told', async () => {
@@ -115,7 +119,7 @@ describe.each(DRIVERS)('%s: admit', (_, open) => {
     await driver.pause('a', at(0))
     const urgent = request('z', { deadline: at(60) })
     expect(await driver.admit(urgent, at(0))).toEqual(rejected('paused', 1_000, 1, 2))
-    expect(await driver.admit(request('y'), at(0))).toEqual(accepted('y', 2, 1))
+    expect(await driver.admit(request('y'), at(0))).toEqual(accepted('y', 2, 1, [2, 2]))
     expect(await driver.admit(request('z'), at(0))).toEqual(rejected('paused', 1_000, 2, 2))
   })
 
@@ -127,7 +131,7 @@ describe.each(DRIVERS)('%s: admit', (_, open) => {
     await driver.finish('x', failAndRetry(at(5)), at(0))
     expect(await driver.admit(request('z'), at(0))).toEqual(rejected('full', 1_000, 2, 2))
     expect(await driver.runUntil(at(1))).toEqual([['y', 1]])
-    expect(await driver.admit(request('z'), at(1))).toEqual({ ...accepted('z', 1, 2, 1) })
+    expect(await driver.admit(request('z'), at(1))).toEqual(accepted('z', 1, 2, [2, 2], 1))
     expect(await driver.admit(request('q'), at(1))).toMatchObject({ reason: 'full', waiting: 2 })
   })
 
@@ -191,21 +195,45 @@ describe.each(DRIVERS)('%s: ids', (_, open) => {
     const driver = await openFor(open, '2, 1/s')
     await driver.lineUp('p', at(0))
     const first = await driver.admit(request('x', { deadline: at(1.5) }), at(0))
-    const again = async (seconds: number) =>
+    const again = async (seconds: number, waiting: number) =>
       expect(await driver.admit(request('x', { deadline: at(0) }), at(seconds))).toEqual({
         ...first,
+        waiting,
         replayed: true,
       })
-    await again(0)
+    await again(0, 2)
     expect(await driver.runUntil(at(0))).toEqual([['p', 0]])
-    await again(0.5)
+    await again(0.5, 1)
     await driver.startNext(at(1))
-    await again(1)
+    await again(1, 0)
     await driver.finish('x', failAndRetry(at(3)), at(1))
-    await again(2)
+    await again(2, 1)
     await driver.cancel('x', at(2))
-    await again(9)
+    await again(9, 0)
     expect(await driver.audit()).toMatchObject({ admitted: 2, ended: 2 })
+  })
+
+  test('who comes again is told how full the line is now, by the rule in force, and changes nothing', async () => {
+    const driver = await openFor(open, { a: '2, 1/s' })
+    const told = await driver.admit(request('x', { cost: 2 }), at(0))
+    const again = async (seconds: number, waiting: number, capacity: number) => {
+      const before = [await driver.audit(), await driver.list({}, at(seconds)), await driver.stored()]
+      const answer = await driver.admit(request('x', { cost: 2 }), at(seconds))
+      expect(answer).toEqual({ ...told, waiting, capacity, replayed: true })
+      expect([await driver.audit(), await driver.list({}, at(seconds)), await driver.stored()]).toEqual(
+        before,
+      )
+    }
+    await driver.setRule('a', '7, 1/s', at(0))
+    await again(0, 2, 7)
+    await driver.unsetRule('a', at(0))
+    // The bucket keeps its limit for those who wait in it.
+    await again(0, 2, 7)
+    await driver.runUntil(at(0))
+    await driver.forget(at(60))
+    await again(60, 0, 0)
+    await driver.setRule('*', '5, 1/s', at(60))
+    await again(60, 0, 5)
   })
 
   test('the id of one who was refused is free', async () => {
@@ -213,7 +241,7 @@ describe.each(DRIVERS)('%s: ids', (_, open) => {
     await driver.lineUp('x', at(0))
     expect(await driver.admit(request('y'), at(0))).toMatchObject({ accepted: false })
     await driver.runUntil(at(0))
-    expect(await driver.admit(request('y', { data: '2' }), at(1))).toEqual(accepted('y', 1, 1, 1))
+    expect(await driver.admit(request('y', { data: '2' }), at(1))).toEqual(accepted('y', 1, 1, [1, 1], 1))
   })
 
   test('an id is free again when its job was forgotten', async () => {
@@ -225,7 +253,7 @@ describe.each(DRIVERS)('%s: ids', (_, open) => {
     expect([await driver.job('x', at(60)), await driver.job('y', at(60))]).toEqual([undefined, undefined])
     expect(await driver.job('z', at(60))).toMatchObject({ state: 'completed' })
     const other = request('x', { data: '2' })
-    expect(await driver.admit(other, at(61))).toEqual(accepted('x', 1, 61, 61))
+    expect(await driver.admit(other, at(61))).toEqual(accepted('x', 1, 61, [1, 9], 61))
     await expect(driver.admit(request('z', { data: '2' }), at(61))).rejects.toThrow(IdConflictError)
   })
 })

@@ -10,10 +10,10 @@ describe.each(DRIVERS)('%s: admitMany', (_, open) => {
     const batch = costs.map((cost, index) => request(`j${index}`, { cost }))
     const verdicts = await driver.admitMany(batch, at(0))
     expect(verdicts).toMatchObject([
-      { id: 'j0', position: 1, departsAt: msAt(0) },
-      { id: 'j1', position: 2, departsAt: msAt(1) },
+      { id: 'j0', position: 1, departsAt: msAt(0), waiting: 1, capacity: 4 },
+      { id: 'j1', position: 2, departsAt: msAt(1), waiting: 3, capacity: 4 },
       { reason: 'full', retryAfterMs: 1_000, waiting: 3 },
-      { id: 'j3', position: 3, departsAt: msAt(3) },
+      { id: 'j3', position: 3, departsAt: msAt(3), waiting: 4, capacity: 4 },
       { reason: 'full', retryAfterMs: 1_000, waiting: 4 },
       { reason: 'too-costly' },
     ])
@@ -28,10 +28,10 @@ describe.each(DRIVERS)('%s: admitMany', (_, open) => {
     const driver = await openFor(open, { a: '1, 1/s', b: '2, 1/s' })
     const batch = ['a', 'b', 'a', 'b'].map((key, index) => request(`${key}${index}`, { key }))
     expect(await driver.admitMany(batch, at(0))).toMatchObject([
-      { accepted: true, key: 'a', position: 1 },
-      { accepted: true, key: 'b', position: 1 },
+      { accepted: true, key: 'a', position: 1, waiting: 1, capacity: 1 },
+      { accepted: true, key: 'b', position: 1, waiting: 1, capacity: 2 },
       { accepted: false, key: 'a', waiting: 1, capacity: 1 },
-      { accepted: true, key: 'b', position: 2, departsAt: msAt(1) },
+      { accepted: true, key: 'b', position: 2, departsAt: msAt(1), waiting: 2, capacity: 2 },
     ])
   })
 
@@ -82,13 +82,17 @@ describe.each(DRIVERS)('%s: admitMany', (_, open) => {
   })
 
   test('a batch may replay a part of itself', async () => {
-    const driver = await openFor(open, '2, 1/s')
+    const driver = await openFor(open, { a: '2, 1/s', b: '9, 1/s' })
     const [x, y, z] = [request('x'), request('y'), request('z')]
-    const first = await driver.admit(x, at(0))
-    expect(await driver.admitMany([y, x, z], at(0.5))).toMatchObject([
-      { accepted: true, id: 'y', position: 2, departsAt: msAt(1.5) },
-      { ...first, replayed: true },
+    const other = request('other', { key: 'b', cost: 4 })
+    const [first, elsewhere] = await driver.admitMany([x, other], at(0))
+    expect(await driver.admitMany([x, y, x, other, z, y], at(0.5))).toMatchObject([
+      { ...first, waiting: 1, replayed: true },
+      { accepted: true, id: 'y', position: 2, departsAt: msAt(1.5), waiting: 2 },
+      { ...first, waiting: 2, replayed: true },
+      { ...elsewhere, waiting: 4, replayed: true },
       { accepted: false, reason: 'full', waiting: 2 },
+      { accepted: true, id: 'y', position: 2, departsAt: msAt(1.5), waiting: 2, replayed: true },
     ])
   })
 

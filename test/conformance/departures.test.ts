@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { at, COMPLETED, msAt, request, SETTINGS } from '../support/backend-driver.ts'
+import { at, COMPLETED, failAndRetry, msAt, request, SETTINGS } from '../support/backend-driver.ts'
 import { DRIVERS, openFor } from './drivers.ts'
+
+const traceOf = (digit: string) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`
 
 describe.each(DRIVERS)('%s: departures', (_, open) => {
   test('waiting -> running -> completed, with all that was asked for', async () => {
@@ -30,6 +32,30 @@ describe.each(DRIVERS)('%s: departures', (_, open) => {
     await driver.finish('x', { kind: 'completed', result: '{"ok":[]}' }, at(3))
     expect(await driver.job('x', at(3))).toMatchObject({ state: 'completed', result: { ok: [] } })
     expect(await driver.audit()).toMatchObject({ admitted: 1, running: 0, ended: 1 })
+  })
+
+  test("the trace of its request comes with every attempt, and is nobody else's", async () => {
+    const driver = await openFor(open, '9, 1/s')
+    const [first, second] = [traceOf('a'), traceOf('b')]
+    await driver.admitMany(
+      [request('x', { traceparent: first }), request('y'), request('z', { traceparent: second })],
+      at(0),
+    )
+    // The same request in another span is the same request.
+    const again = request('x', { traceparent: second })
+    expect(await driver.admit(again, at(0))).toMatchObject({ replayed: true })
+    expect(await driver.job('x', at(0))).not.toHaveProperty('traceparent')
+    expect(await driver.startNext(at(0))).toMatchObject({
+      id: 'x',
+      attempt: 1,
+      traceparent: first,
+      data: '1',
+    })
+    await driver.finish('x', failAndRetry(at(1)), at(0))
+    expect(await driver.startNext(at(1))).toMatchObject({ id: 'x', attempt: 2, traceparent: first })
+    const started = await driver.startNext(at(2))
+    expect([started?.id, started?.traceparent]).toEqual(['y', undefined])
+    expect(await driver.startNext(at(3))).toMatchObject({ id: 'z', traceparent: second })
   })
 
   test('running -> failed, with the error', async () => {

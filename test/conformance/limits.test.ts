@@ -184,14 +184,14 @@ describe.each(DRIVERS)('%s: the rule book', (_, open) => {
     await expect(driver.pause('a', at(9))).rejects.toThrow(NoLimitError)
   })
 
-  test('rules() and findRule() tell what is in force, in the order in which patterns came', async () => {
+  test('tells what is in force, in the order in which patterns came', async () => {
     const driver = await openFor(open, { '*': '3, 1/s', 'a/*': '4, 1/s' })
     await driver.setRule('b', { capacity: 5, rate: '7 per minute', tolerance: '1ms' }, at(0))
     await driver.setRule('*', '3, 2/s', at(0))
     const rules = [
-      parseRule('*', '3, 2/s'),
-      parseRule('a/*', '4, 1/s'),
-      parseRule('b', '5, 7/m, tolerance 1ms'),
+      { ...parseRule('*', '3, 2/s'), origin: 'override', at: at(0) },
+      { ...parseRule('a/*', '4, 1/s'), origin: 'code' },
+      { ...parseRule('b', '5, 7/m, tolerance 1ms'), origin: 'override', at: at(0) },
     ]
     expect(await driver.rules()).toEqual(rules)
     for (const [key, index] of [

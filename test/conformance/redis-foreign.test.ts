@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { shardKey } from '../../src/backend/redis/keys.ts'
 import { isVelvetRopeError } from '../../src/core/errors.ts'
+import { parseRule } from '../../src/core/rule-book.ts'
 import { at } from '../support/backend-driver.ts'
 import { COMPLETED, RedisStage } from './redis-stage.ts'
 
@@ -224,6 +225,15 @@ describe('one bucket that cannot be read', () => {
       expect(others(await stage.hand(1))).toEqual(['q'])
       await stage.lineUp('r', 1, { key: 'other' })
       expect(others(await stage.hand(1))).toEqual(['r'])
+    })
+
+    test('a change of limits holds the others to it', async () => {
+      const stage = await waiting()
+      await spoil(stage)
+      await stage.backend.changeRules({ kind: 'set', rule: parseRule('*', '9, 2/s') }, at(0.2))
+      expect(await stage.inspect('good', 0.2)).toMatchObject({ limit: '9, 2/s' })
+      const numbers = await stage.redis.hmget(shardKey(stage.tag, 'meta'), 'book', 'retimed')
+      expect(numbers).toEqual(['2', '2'])
     })
 
     test('recover brings back the others, and looks at it again in a minute', async () => {

@@ -16,6 +16,7 @@ describe('grants', () => {
       startAt: at(0.002),
       latest: expect.any(Number),
       tolerance: 5_000,
+      pace: { pattern: '*', lastStart: Number.NEGATIVE_INFINITY, spacing: 0 },
       job: {
         id: 'x',
         key: 'a',

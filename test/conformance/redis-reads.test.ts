@@ -42,7 +42,7 @@ test('whoever only looks writes nothing', async () => {
     for (const key of ['a', 'b', 'never used']) await stage.inspect(key, seconds)
     await stage.list(seconds)
     await stage.backend.audit()
-    await stage.backend.refreshRules()
+    await stage.backend.followRules()
     await stage.backend.time(0)
   }
   for (const seconds of [0.1, 5, 1e6]) await looks(seconds)

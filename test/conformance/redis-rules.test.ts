@@ -2,32 +2,33 @@ import { describe, expect, test, vi } from 'vitest'
 import { bucketQuerySchema } from '../../src/backend/bucket-query.ts'
 import { shardKey } from '../../src/backend/redis/keys.ts'
 import { RedisBackend } from '../../src/backend/redis/redis-backend.ts'
-import { change, parseBook } from '../../src/backend/redis/rule-book-text.ts'
+import { changeBook, formatBook, parseBook } from '../../src/backend/redis/rule-book-text.ts'
 import { runScript } from '../../src/backend/redis/scripts.ts'
 import { SECOND } from '../../src/core/duration.ts'
 import { NoLimitError, OldRuleBookError } from '../../src/core/errors.ts'
-import { parseRule, RuleBook } from '../../src/core/rule-book.ts'
+import { parseLayer } from '../../src/core/layered-book.ts'
+import { parseRule } from '../../src/core/rule-book.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { connect, lookAt } from '../support/redis-driver.ts'
 import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 import { RedisStage } from './redis-stage.ts'
 
 const texts = (stage: RedisStage) =>
-  stage.backend.rules().map(({ pattern, limit }) => `${pattern}: ${limit.capacity}`)
+  stage.backend.rules.list().map(({ pattern, limit }) => `${pattern}: ${limit.capacity}`)
 
 test('a change by one process governs the others from their next verb on', async () => {
   const prefix = uniquePrefix()
   const one = await RedisStage.open('9, 1/s', { prefix })
   const two = await RedisStage.open('9, 1/s', { prefix })
-  await one.backend.setRule(parseRule('*', '1, 1/s'), at(0))
+  await one.backend.changeRules({ kind: 'set', rule: parseRule('*', '1, 1/s') }, at(0))
   expect((await two.admit('x', 0)).admission).toMatchObject({ accepted: true })
   expect((await two.admit('y', 0)).admission).toMatchObject({ accepted: false, capacity: 1 })
   expect(texts(two)).toEqual(['*: 1'])
-  await two.backend.setRule(parseRule('a', '3, 1/s'), at(0))
+  await two.backend.changeRules({ kind: 'set', rule: parseRule('a', '3, 1/s') }, at(0))
   expect(await one.backend.forecast('a', 1, at(0))).toMatchObject({ position: 2 })
   expect(texts(one)).toEqual(['*: 1', 'a: 3'])
-  await one.backend.unsetRule('*', at(0))
-  await one.backend.unsetRule('a', at(0))
+  await one.backend.changeRules({ kind: 'unset', pattern: '*' }, at(0))
+  await one.backend.changeRules({ kind: 'unset', pattern: 'a' }, at(0))
   await expect(two.admit('z', 0)).rejects.toThrow(NoLimitError)
 })
 
@@ -35,9 +36,9 @@ test('a process that only looks fetches the book', async () => {
   const prefix = uniquePrefix()
   const one = await RedisStage.open('9, 1/s', { prefix })
   const two = await RedisStage.open('9, 1/s', { prefix })
-  await one.backend.setRule(parseRule('*', '1, 1/s'), at(0))
+  await one.backend.changeRules({ kind: 'set', rule: parseRule('*', '1, 1/s') }, at(0))
   expect(texts(two)).toEqual(['*: 9'])
-  await two.backend.refreshRules()
+  await two.backend.followRules()
   expect(texts(two)).toEqual(['*: 1'])
 })
 
@@ -46,10 +47,14 @@ test('two changes at once are both kept', async () => {
   const one = await RedisStage.open('9, 1/s', { prefix })
   const two = await RedisStage.open('9, 1/s', { prefix })
   await Promise.all([
-    ...Array.from({ length: 5 }, (_, n) => one.backend.setRule(parseRule(`a/${n}`, `${n + 1}, 1/s`), at(0))),
-    ...Array.from({ length: 5 }, (_, n) => two.backend.setRule(parseRule(`b/${n}`, `${n + 1}, 1/s`), at(0))),
+    ...Array.from({ length: 5 }, (_, n) =>
+      one.backend.changeRules({ kind: 'set', rule: parseRule(`a/${n}`, `${n + 1}, 1/s`) }, at(0)),
+    ),
+    ...Array.from({ length: 5 }, (_, n) =>
+      two.backend.changeRules({ kind: 'set', rule: parseRule(`b/${n}`, `${n + 1}, 1/s`) }, at(0)),
+    ),
   ])
-  await Promise.all([one.backend.refreshRules(), two.backend.refreshRules()])
+  await Promise.all([one.backend.followRules(), two.backend.followRules()])
   expect(texts(one)).toHaveLength(11)
   expect(texts(two).sort()).toEqual(texts(one).sort())
 })
@@ -57,7 +62,7 @@ test('two changes at once are both kept', async () => {
 test('newer code brings newer limits; what was set since stays on top', async () => {
   const prefix = uniquePrefix()
   const older = await RedisStage.open({ '*': '9, 1/s', a: '5, 1/s' }, { prefix })
-  await older.backend.setRule(parseRule('a', '4, 1/s'), at(0))
+  await older.backend.changeRules({ kind: 'set', rule: parseRule('a', '4, 1/s') }, at(0))
   const newer = await RedisStage.open({ '*': '8, 1/s', a: '6, 1/s', b: '7, 1/s' }, { prefix })
   expect(texts(newer).sort()).toEqual(['*: 8', 'a: 4', 'b: 7'])
   expect(await older.backend.forecast('c', 9, at(0))).toMatchObject({ reason: 'too-costly', capacity: 8 })
@@ -69,10 +74,10 @@ test('older code that comes back is told, changes nothing, and uses the newer li
   await RedisStage.open('9, 1/s', { prefix })
   const newer = await RedisStage.open('8, 1/s', { prefix })
   const before = await newer.dump()
-  const limits = new RuleBook({ '*': '9, 1/s' })
+  const rules = parseLayer({ '*': '9, 1/s' })
   const connection = connect(redisAddress())
   await connection.ready()
-  const backend = new RedisBackend({ name: 'test', prefix, shards: 1, connection, limits, keepFinished: 9 })
+  const backend = new RedisBackend({ name: 'test', prefix, shards: 1, connection, rules, keepFinished: 9 })
   await expect(backend.open()).rejects.toThrow(OldRuleBookError)
   expect(await newer.dump()).toEqual(before)
   const older = new RedisStage(backend, prefix, lookAt())
@@ -86,11 +91,11 @@ test('a rule that is set is never lost to a process that opens at the same time'
   const prefix = uniquePrefix()
   const one = await RedisStage.open('9, 1/s', { prefix })
   await Promise.all([
-    one.backend.setRule(parseRule('a', '3, 1/s'), at(0)),
+    one.backend.changeRules({ kind: 'set', rule: parseRule('a', '3, 1/s') }, at(0)),
     RedisStage.open('8, 1/s', { prefix }),
     RedisStage.open('8, 1/s', { prefix }),
   ])
-  await one.backend.refreshRules()
+  await one.backend.followRules()
   expect(texts(one).sort()).toEqual(['*: 8', 'a: 3'])
 })
 
@@ -98,8 +103,8 @@ describe('whoever sets a limit and dies before the waiting buckets are held to i
   /** What the dead one did: it wrote the book into the first shard. */
   async function writeBook({ redis, backend }: RedisStage, limit: string): Promise<void> {
     const stored = await redis.get(shardKey(backend.tags[0]!, 'book'))
-    const book = change(parseBook(stored!), '*', limit)
-    const values = ['', '', book.version, JSON.stringify(book)]
+    const book = changeBook(parseBook(stored!), { kind: 'set', rule: parseRule('*', limit) }, at(0))!
+    const values = ['', '', book.version, formatBook(book)]
     expect(await runScript(redis, 'book', backend.tags[0]!, values)).toMatchObject([
       'ok',
       expect.anything(),
@@ -137,7 +142,7 @@ describe('whoever sets a limit and dies before the waiting buckets are held to i
     const other = await RedisStage.open('9, 1/s', { prefix })
     await dead.lineUp('xy', 0)
     await writeBook(dead, '5, 1/m')
-    await other.backend.refreshRules()
+    await other.backend.followRules()
     await claimsUntil(other, 1, '5, 1/m')
     await writeBook(dead, '6, 1/m')
     await claimsUntil(await RedisStage.open('9, 1/s', { prefix }), 1, '6, 1/m')
@@ -148,7 +153,7 @@ describe('whoever sets a limit and dies before the waiting buckets are held to i
 test('a change reaches 500 live buckets', async () => {
   const stage = await RedisStage.open('9, 1/s')
   for (let index = 0; index < 500; index++) await stage.admit(`j${index}`, 0, { key: `k${index}` })
-  await stage.backend.setRule(parseRule('*', '5, 1/m'), at(0))
+  await stage.backend.changeRules({ kind: 'set', rule: parseRule('*', '5, 1/m') }, at(0))
   const { buckets, total } = await stage.backend.list(
     { prefix: '', minFill: 0, sort: 'key', limit: 1_000 },
     at(0),

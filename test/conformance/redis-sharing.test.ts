@@ -28,7 +28,7 @@ async function worksOverShards(backend: Awaited<ReturnType<typeof openRedisBacke
   )
   expect(await backend.cancel('j3', at(0))).toMatchObject({ id: 'j3', key: keys[3] })
   await backend.freeze(keys[4]!, 60_000_000, at(0))
-  await backend.setRule(parseRule('*', '5, 1/s'), at(0))
+  await backend.changeRules({ kind: 'set', rule: parseRule('*', '5, 1/s') }, at(0))
   expect((await backend.list(everything, at(0))).buckets.map(({ limit }) => limit)).toEqual(
     keys.map(() => '5, 1/s'),
   )

@@ -11,7 +11,7 @@ describe('a limit that is lowered while a slot is granted counts from the last s
     await stage.run(0)
     const [y] = await stage.hand(0.09, 50)
     expect(await stage.gate(y!, 0.09)).toMatchObject({ kind: 'granted', slot: at(0.1) })
-    await stage.backend.setRule(parseRule('*', '9, 1/s'), at(0.095))
+    await stage.backend.changeRules({ kind: 'set', rule: parseRule('*', '9, 1/s') }, at(0.095))
     return { stage, y: y! }
   }
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isVelvetRopeError } from '../../src/core/errors.ts'
 import type { BucketView } from '../../src/core/job.ts'
+import { RuleBook } from '../../src/core/rule-book.ts'
 import { DRIVERS } from '../conformance/drivers.ts'
 import { at, COMPLETED, type Driver, type Ending, type Request, request } from '../support/backend-driver.ts'
 import { CoreDriver } from '../support/core-driver.ts'
@@ -17,6 +18,8 @@ const isDoubtful = (late: number) => late > TOLERANCE - 0.5 * MS - 1 && late < T
 const key = fc.constantFrom(...KEYS)
 const limit = fc.constantFrom(...LIMITS)
 const pattern = fc.constantFrom('*', 'b', 'b/x', 'a')
+const origin = fc.constantFrom('code' as const, 'file' as const)
+const someLimits = fc.dictionary(pattern, limit, { noNullPrototype: true })
 const cost = fc.integer({ min: 1, max: 4 })
 const which = fc.nat(1_000)
 const lapse = fc.oneof(
@@ -74,6 +77,8 @@ const verb = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('resume' as const), key }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('setRule' as const), pattern, limit }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('unsetRule' as const), pattern }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('resetRule' as const), pattern }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('loadRules' as const), origin, limits: someLimits }) },
 )
 type Verb = typeof verb extends fc.Arbitrary<infer Value> ? Value : never
 
@@ -189,12 +194,26 @@ class Play {
       case 'unsetRule':
         await this.#all((driver) => driver.unsetRule(verb.pattern, now))
         await this.#all((driver) => Promise.all(KEYS.map((key) => driver.findRule(key))))
+        break
+      case 'resetRule':
+        await this.#all((driver) => driver.changeRules({ kind: 'reset', pattern: verb.pattern }, now))
+        await this.#all((driver) => driver.layers())
+        break
+      case 'loadRules': {
+        const rules = new RuleBook(verb.limits).list()
+        await this.#all((driver) => driver.changeRules({ kind: 'load', rules, origin: verb.origin }, now))
+        await this.#all((driver) => driver.layers())
+      }
     }
   }
 
   #request(key: string, cost: number, deadline?: number): Request {
-    const id = `j${this.#requests.length}`
-    const asked = request(id, { key, cost, data: `"${id}"`, ...(deadline !== undefined && { deadline }) })
+    const number = this.#requests.length
+    const id = `j${number}`
+    const traceparent =
+      number % 3 === 0 ? `00-${'a'.repeat(32)}-${`${number}`.padStart(16, '0')}-01` : undefined
+    const part = { key, cost, data: `"${id}"`, traceparent }
+    const asked = request(id, deadline === undefined ? part : { ...part, deadline })
     this.#requests.push(asked)
     return asked
   }

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import type { JobRequest } from '../../src/backend/backend.ts'
 import type { BucketQueryInput } from '../../src/backend/bucket-query.ts'
 import { SECOND } from '../../src/core/duration.ts'
+import type { RuleChange } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
 import { at, COMPLETED, type Driver, type Ending, type Request, request } from './backend-driver.ts'
 
@@ -92,6 +93,14 @@ export class AuditedDriver implements Driver {
 
   findRule(key: string) {
     return this.#driver.findRule(key)
+  }
+
+  layers() {
+    return this.#driver.layers()
+  }
+
+  changeRules(change: RuleChange, now: number) {
+    return this.#audited(this.#driver.changeRules(change, now), now)
   }
 
   setRule(pattern: string, limit: LimitInput, now: number) {

@@ -3,8 +3,8 @@ import type { BucketPage, BucketQueryInput } from '../../src/backend/bucket-quer
 import type { Audit } from '../../src/core/conformance.ts'
 import { SECOND } from '../../src/core/duration.ts'
 import type { Admission, BucketView, JobView } from '../../src/core/job.ts'
+import type { LayeredRule, RuleChange, RuleDifference, RuleLayers } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
-import type { Rule } from '../../src/core/rule-book.ts'
 
 /**
  * What every backend can do, in the words of a test, so that one suite runs over all of them. Times are microseconds
@@ -28,8 +28,11 @@ export interface Driver {
   freeze(key: string, until: number, now: number): Promise<number>
   pause(key: string, now: number): Promise<void>
   resume(key: string, now: number): Promise<void>
-  rules(): Promise<Rule[]>
-  findRule(key: string): Promise<Rule | undefined>
+  rules(): Promise<LayeredRule[]>
+  layers(): Promise<RuleLayers>
+  findRule(key: string): Promise<LayeredRule | undefined>
+  changeRules(change: RuleChange, now: number): Promise<RuleDifference & { readonly isChanged: boolean }>
+  /** By hand, and by nobody. */
   setRule(pattern: string, limit: LimitInput, now: number): Promise<void>
   /** Answers whether there was one. */
   unsetRule(pattern: string, now: number): Promise<boolean>

@@ -2,8 +2,8 @@ import type { JobRequest, Outcome } from '../../src/backend/backend.ts'
 import type { JobRecord } from '../../src/backend/memory/job-record.ts'
 import { MemoryBackend } from '../../src/backend/memory/memory-backend.ts'
 import { SECOND } from '../../src/core/duration.ts'
+import { LayeredBook, parseLayer } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
-import { RuleBook } from '../../src/core/rule-book.ts'
 
 const SETTINGS = {
   attempts: 3,
@@ -27,7 +27,10 @@ export function backendWith(
   limits: string | Record<string, LimitInput>,
   keepFinished = 1_000,
 ): MemoryBackend {
-  return new MemoryBackend(new RuleBook(typeof limits === 'string' ? { '*': limits } : limits), keepFinished)
+  return new MemoryBackend(
+    LayeredBook.of(parseLayer(typeof limits === 'string' ? { '*': limits } : limits)),
+    keepFinished,
+  )
 }
 
 /** Takes the next job through the gate, as a scheduler with a free handler does, and leaves it running. */

@@ -42,11 +42,12 @@ export class CoreDriver {
     if (!verdict.accepted) {
       const { accepted, reason, retryAt } = verdict
       const retryAfterMs = Math.max(1, Math.ceil((retryAt - now) / MILLISECOND - ROUNDING_MS))
-      return { accepted, reason, retryAfterMs, waiting: this.#bucket.waiting }
+      return { accepted, reason, retryAfterMs, ...this.#fill }
     }
     this.#line.push({ id, cost, expiresAt: deadline + this.#bucket.limit.tolerance + 1 })
     if (this.#line.length === 1) this.#arm(now)
-    return { accepted: true, departsAt: verdict.departsAt / MILLISECOND, position: this.#line.length }
+    const departsAt = verdict.departsAt / MILLISECOND
+    return { accepted: true, departsAt, position: this.#line.length, ...this.#fill }
   }
 
   /** Starts the head if it is due; answers who, and the slot. */
@@ -97,6 +98,11 @@ export class CoreDriver {
 
   forget(now: number): void {
     if (isIdle(this.#bucket, now)) this.#bucket = createBucket(this.#bucket.limit)
+  }
+
+  get #fill() {
+    const { waiting, limit } = this.#bucket
+    return { waiting, capacity: limit.capacity }
   }
 
   #arm(from = Number.NEGATIVE_INFINITY): void {

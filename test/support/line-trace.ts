@@ -213,7 +213,7 @@ export class LineTrace {
   }
 
   async setLimit(limit: string): Promise<void> {
-    await this.#backend.setRule(parseRule('*', limit), this.now)
+    await this.#backend.changeRules({ kind: 'set', rule: parseRule('*', limit) }, this.now)
     this.#forgetPassed()
     this.#noteLimit(limit)
   }

@@ -1,15 +1,16 @@
 import { type BucketQueryInput, bucketQuerySchema } from '../../src/backend/bucket-query.ts'
 import type { JobRecord } from '../../src/backend/memory/job-record.ts'
 import { MemoryBackend } from '../../src/backend/memory/memory-backend.ts'
+import { differenceOf, LayeredBook, parseLayer, type RuleChange } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
-import { parseRule, RuleBook } from '../../src/core/rule-book.ts'
+import { parseRule } from '../../src/core/rule-book.ts'
 import type { Driver, Ending, Request, Started } from './backend-driver.ts'
 
 export async function memoryDriver(
   limits: Readonly<Record<string, LimitInput>>,
   keepFinished = 1_000,
 ): Promise<Driver> {
-  return new MemoryDriver(new MemoryBackend(new RuleBook(limits), keepFinished))
+  return new MemoryDriver(new MemoryBackend(LayeredBook.of(parseLayer(limits)), keepFinished))
 }
 
 class MemoryDriver implements Driver {
@@ -49,8 +50,8 @@ class MemoryDriver implements Driver {
     if (job === undefined) return undefined
     const slot = this.#backend.gate(job, now)
     this.#running.set(job.id, job)
-    const { id, key, data, cost, settings, attempt, fence, admittedAt } = job
-    return { id, key, data, cost, settings, attempt, fence, admittedAt, slot }
+    const { id, key, data, cost, settings, traceparent, attempt, fence, admittedAt } = job
+    return { id, key, data, cost, settings, traceparent, attempt, fence, admittedAt, slot }
   }
 
   async finish(id: string, ending: Ending, now: number) {
@@ -80,19 +81,28 @@ class MemoryDriver implements Driver {
   }
 
   async rules() {
-    return this.#backend.rules()
+    return this.#backend.rules.list()
+  }
+
+  async layers() {
+    return this.#backend.rules.layers
   }
 
   async findRule(key: string) {
-    return this.#backend.findRule(key)
+    return this.#backend.rules.find(key)
   }
 
-  async setRule(pattern: string, limit: LimitInput) {
-    this.#backend.setRule(parseRule(pattern, limit))
+  async changeRules(change: RuleChange, now: number) {
+    const changed = this.#backend.changeRules(change, now)
+    return { isChanged: changed.isChanged, ...differenceOf(changed) }
   }
 
-  async unsetRule(pattern: string) {
-    return this.#backend.unsetRule(pattern)
+  async setRule(pattern: string, limit: LimitInput, now: number) {
+    await this.changeRules({ kind: 'set', rule: parseRule(pattern, limit) }, now)
+  }
+
+  async unsetRule(pattern: string, now: number) {
+    return (await this.changeRules({ kind: 'unset', pattern }, now)).isChanged
   }
 
   async job(id: string) {

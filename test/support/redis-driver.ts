@@ -7,13 +7,15 @@ import { shardKey } from '../../src/backend/redis/keys.ts'
 import { RedisBackend } from '../../src/backend/redis/redis-backend.ts'
 import type { HandedJob, SharedBackend, SharedOutcome } from '../../src/backend/shared-backend.ts'
 import { HOUR } from '../../src/core/duration.ts'
+import { type BaseOrigin, differenceOf, parseLayer, type RuleChange } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
-import { parseRule, RuleBook } from '../../src/core/rule-book.ts'
+import { parseRule } from '../../src/core/rule-book.ts'
 import type { Driver, Ending, Request, Started } from './backend-driver.ts'
 import { redisAddress, uniquePrefix } from './redis-server.ts'
 
 export interface RedisOptions {
   readonly limits: Readonly<Record<string, LimitInput>>
+  readonly limitsFrom?: BaseOrigin
   readonly keepFinished?: number
   readonly shards?: number
   readonly prefix?: string
@@ -40,7 +42,14 @@ export function connect(input: ConnectionInput): Connection {
 
 /** The one place that knows how a backend on Redis is made. */
 export async function openRedisBackend(options: RedisOptions): Promise<RedisBackend> {
-  const { limits, keepFinished = 1_000, shards = 1, prefix = uniquePrefix(), name = 'test' } = options
+  const {
+    limits,
+    limitsFrom,
+    keepFinished = 1_000,
+    shards = 1,
+    prefix = uniquePrefix(),
+    name = 'test',
+  } = options
   shared ??= connect(redisAddress())
   const { connection = shared } = options
   await connection.ready()
@@ -49,7 +58,7 @@ export async function openRedisBackend(options: RedisOptions): Promise<RedisBack
     prefix,
     shards,
     connection,
-    limits: new RuleBook(limits),
+    rules: parseLayer(limits, limitsFrom),
     keepFinished,
   })
   await backend.open()
@@ -147,19 +156,28 @@ class RedisDriver implements Driver {
   }
 
   async rules() {
-    return this.#backend.rules()
+    return this.#backend.rules.list()
+  }
+
+  async layers() {
+    return this.#backend.rules.layers
   }
 
   async findRule(key: string) {
-    return this.#backend.findRule(key)
+    return this.#backend.rules.find(key)
+  }
+
+  async changeRules(change: RuleChange, now: number) {
+    const changed = await this.#backend.changeRules(change, now)
+    return { isChanged: changed.isChanged, ...differenceOf(changed) }
   }
 
   async setRule(pattern: string, limit: LimitInput, now: number) {
-    await this.#backend.setRule(parseRule(pattern, limit), now)
+    await this.changeRules({ kind: 'set', rule: parseRule(pattern, limit) }, now)
   }
 
   async unsetRule(pattern: string, now: number) {
-    return (await this.#backend.unsetRule(pattern, now)).existed
+    return (await this.changeRules({ kind: 'unset', pattern }, now)).isChanged
   }
 
   job(id: string, now: number) {
@@ -220,8 +238,8 @@ export async function startHanded(
   if (answer?.kind !== 'granted') throw new Error(`expected ${handed.id} to be granted, got: ${answer?.kind}`)
   const [isMine] = await backend.start(shard, [{ ...handed, startedAt: now }], now)
   if (!isMine) throw new Error(`${handed.id} was lost before its start`)
-  const { id, key, data, cost, settings, attempt, fence, admittedAt } = answer.job
-  return { id, key, data, cost, settings, attempt, fence, admittedAt, slot: answer.slot }
+  const { id, key, data, cost, settings, traceparent, attempt, fence, admittedAt } = answer.job
+  return { id, key, data, cost, settings, traceparent, attempt, fence, admittedAt, slot: answer.slot }
 }
 
 async function finishAs(

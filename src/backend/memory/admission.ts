@@ -14,9 +14,16 @@ interface Place {
   readonly departsAt: number
 }
 
-export function accepted({ id, key, position, departsAt }: Place, now: number): Accepted {
+/** `waiting`: cost units, the newcomer's included. */
+export function accepted(
+  { id, key, position, departsAt }: Place,
+  waiting: number,
+  { limit }: MemoryBucket,
+  now: number,
+): Accepted {
   const waitMs = (departsAt - now) / MILLISECOND
-  return { accepted: true, id, key, position, departsAt: departsAt / MILLISECOND, waitMs }
+  const { capacity } = limit
+  return { accepted: true, id, key, position, departsAt: departsAt / MILLISECOND, waitMs, waiting, capacity }
 }
 
 /** The wait is rounded up to whole milliseconds, because timers count in them and must not come back early. */

@@ -26,6 +26,8 @@ export class JobRecord implements BackendJob, Waiting, Standing, Due {
   /** What the producer who named the job was told, to be told again when the same id comes again. */
   told: Accepted | undefined = undefined
   readonly deadline: Deadline | undefined
+  /** Where it has none there is no field either: most have none, and a million of them would take room. */
+  declare readonly traceparent?: string
   #state: JobState = 'waiting'
   attempt = 0
   fence = 0
@@ -47,7 +49,8 @@ export class JobRecord implements BackendJob, Waiting, Standing, Due {
     this.cost = request.cost
     this.settings = request.settings
     this.admittedAt = now
-    const { deadline } = request
+    const { deadline, traceparent } = request
+    if (traceparent !== undefined) this.traceparent = traceparent
     this.deadline =
       deadline === Number.POSITIVE_INFINITY ? undefined : { handle: -1, job: this, at: deadline }
   }

@@ -1,15 +1,23 @@
 import { changeLimit } from '../../core/bucket.ts'
 import { NoLimitError } from '../../core/errors.ts'
-import type { RuleBook } from '../../core/rule-book.ts'
+import type { LayeredBook } from '../../core/layered-book.ts'
 import { MemoryBucket } from './memory-bucket.ts'
 
 /** The buckets that somebody waits in, or that remember something, by key; and the rules that govern them. */
 export class LiveBuckets {
-  readonly rules: RuleBook
+  #rules: LayeredBook
   readonly #buckets = new Map<string, MemoryBucket>()
 
-  constructor(rules: RuleBook) {
-    this.rules = rules
+  constructor(rules: LayeredBook) {
+    this.#rules = rules
+  }
+
+  get rules(): LayeredBook {
+    return this.#rules
+  }
+
+  get size(): number {
+    return this.#buckets.size
   }
 
   get(key: string): MemoryBucket | undefined {
@@ -18,7 +26,11 @@ export class LiveBuckets {
 
   /** The live bucket of the key, or a new one that nobody knows until it is kept. @throws NoLimitError */
   find(key: string): MemoryBucket {
-    return this.#buckets.get(key) ?? new MemoryBucket(key, this.rules.resolve(key))
+    const known = this.#buckets.get(key)
+    if (known !== undefined) return known
+    const rule = this.#rules.find(key)
+    if (rule === undefined) throw new NoLimitError(key)
+    return new MemoryBucket(key, rule)
   }
 
   /** The same for a newcomer: not a bucket that no rule governs any more. */
@@ -26,6 +38,13 @@ export class LiveBuckets {
     const bucket = this.find(key)
     if (!bucket.isGoverned) throw new NoLimitError(key)
     return bucket
+  }
+
+  /** Cost units that wait, and that may wait; of a key whose bucket is forgotten, what the rule allows. */
+  fillOf(key: string): { readonly waiting: number; readonly capacity: number } {
+    const bucket = this.#buckets.get(key)
+    const limit = bucket?.limit ?? this.#rules.find(key)?.limit
+    return { waiting: bucket?.waiting ?? 0, capacity: limit?.capacity ?? 0 }
   }
 
   keep(bucket: MemoryBucket): void {
@@ -39,12 +58,13 @@ export class LiveBuckets {
   }
 
   /**
-   * Holds every bucket to the rule that governs it now, and answers those whose limit changed. One that no rule
-   * governs any more keeps its limit for those who wait; newcomers are refused.
+   * Holds every bucket to the rule that governs it from now on, and answers those whose limit changed. One that no
+   * rule governs any more keeps its limit for those who wait; newcomers are refused.
    */
-  *applyRules(): Generator<MemoryBucket> {
+  *applyRules(rules: LayeredBook): Generator<MemoryBucket> {
+    this.#rules = rules
     for (const bucket of this.#buckets.values()) {
-      const rule = this.rules.find(bucket.key)
+      const rule = rules.find(bucket.key)
       bucket.isGoverned = rule !== undefined
       if (rule === undefined || (rule.limit === bucket.limit && rule.pattern === bucket.pattern)) continue
       bucket.pattern = rule.pattern

@@ -2,7 +2,7 @@ import * as bucketCore from '../../core/bucket.ts'
 import type { Audit } from '../../core/conformance/history.ts'
 import { IdConflictError } from '../../core/errors.ts'
 import type { Admission, BucketView, EndState, JobView } from '../../core/job.ts'
-import type { Rule, RuleBook } from '../../core/rule-book.ts'
+import { type ChangedRules, changeLayers, LayeredBook, type RuleChange } from '../../core/layered-book.ts'
 import type { Backend, JobRequest, Outcome } from '../backend.ts'
 import { type BucketPage, type BucketQuery, pageOf } from '../bucket-query.ts'
 import { accepted, rejected } from './admission.ts'
@@ -21,7 +21,7 @@ export class MemoryBackend implements Backend {
   readonly #agenda = new Agenda()
   #fence = 0
 
-  constructor(rules: RuleBook, keepFinished: number) {
+  constructor(rules: LayeredBook, keepFinished: number) {
     this.#buckets = new LiveBuckets(rules)
     this.#jobs = new JobLedger(keepFinished)
   }
@@ -32,7 +32,8 @@ export class MemoryBackend implements Backend {
 
   admit(request: JobRequest, now: number): Admission {
     const known = this.#jobs.known(request)
-    if (known?.told !== undefined) return { ...known.told, replayed: true }
+    const told = known?.told
+    if (told !== undefined) return { ...told, ...this.#buckets.fillOf(told.key), replayed: true }
     const bucket = this.#buckets.findOpen(request.key)
     const ahead = bucket.ahead(now)
     const verdict = bucketCore.admit(bucket, request, now, bucket.line(), ahead)
@@ -44,7 +45,8 @@ export class MemoryBackend implements Backend {
     if (!hadLine) this.#agenda.arm(bucket, now)
     this.#agenda.watch(job)
     const position = (ahead?.length ?? bucket.jobs - 1) + 1
-    const admission = accepted({ id: job.id, key: job.key, position, departsAt: verdict.departsAt }, now)
+    const place = { id: job.id, key: job.key, position, departsAt: verdict.departsAt }
+    const admission = accepted(place, bucket.waiting, bucket, now)
     if (request.id !== undefined) job.told = admission
     return admission
   }
@@ -68,7 +70,8 @@ export class MemoryBackend implements Backend {
     const verdict = bucketCore.judge(bucket, request, now, bucket.line(), ahead)
     if (!verdict.accepted) return rejected(verdict, bucket, now)
     const position = (ahead?.length ?? bucket.jobs) + 1
-    return accepted({ id: '', key, position, departsAt: verdict.departsAt }, now)
+    const place = { id: '', key, position, departsAt: verdict.departsAt }
+    return accepted(place, bucket.waiting + cost, bucket, now)
   }
 
   cancel(id: string, now: number): JobRecord | undefined {
@@ -157,23 +160,16 @@ export class MemoryBackend implements Backend {
     this.#agenda.arm(bucket, now)
   }
 
-  rules(): Rule[] {
-    return this.#buckets.rules.list()
+  get rules(): LayeredBook {
+    return this.#buckets.rules
   }
 
-  findRule(key: string): Rule | undefined {
-    return this.#buckets.rules.find(key)
-  }
-
-  setRule(rule: Rule): void {
-    this.#buckets.rules.put(rule)
-    this.#applyRules()
-  }
-
-  unsetRule(pattern: string): boolean {
-    const existed = this.#buckets.rules.unset(pattern)
-    if (existed) this.#applyRules()
-    return existed
+  changeRules(change: RuleChange, now: number): ChangedRules {
+    const before = this.rules
+    const layers = changeLayers(before.layers, change, now)
+    if (layers === undefined) return { at: now, isChanged: false, before, after: before }
+    for (const bucket of this.#buckets.applyRules(new LayeredBook(layers))) this.#agenda.arm(bucket)
+    return { at: now, isChanged: true, before, after: this.rules }
   }
 
   job(id: string): JobView | undefined {
@@ -182,6 +178,21 @@ export class MemoryBackend implements Backend {
 
   inspect(key: string, now: number): BucketView | undefined {
     return this.#buckets.get(key)?.view(now)
+  }
+
+  *keys(): Generator<string> {
+    // New ones come last. Without an end to it, a slow walk could follow their coming and going for ever.
+    let left = this.#buckets.size
+    for (const { key } of this.#buckets) {
+      if (left-- === 0) return
+      yield key
+    }
+  }
+
+  pace({ bucket }: JobRecord) {
+    const { pattern, lastStart, startedCost, limit } = bucket
+    const spacing = limit.interval * startedCost
+    return { pattern, lastStart, spacing, due: this.#agenda.slotOf(bucket), tolerance: limit.tolerance }
   }
 
   list(query: BucketQuery, now: number): BucketPage {
@@ -229,10 +240,6 @@ export class MemoryBackend implements Backend {
   #end(job: JobRecord, state: EndState, now: number): void {
     this.#agenda.unwatch(job)
     this.#jobs.end(job, state, now)
-  }
-
-  #applyRules(): void {
-    for (const bucket of this.#buckets.applyRules()) this.#agenda.arm(bucket)
   }
 
   *#views(prefix: string, now: number): Generator<BucketView> {

@@ -3,7 +3,7 @@ import type { NamedRequest } from '../shared-backend.ts'
 import { encodeSettings } from './settings-text.ts'
 import { ruleValues, type SharedRules } from './shared-rules.ts'
 
-/** Jobs of one call that differ in no more than their id, their key and their data. */
+/** Jobs of one call that differ in no more than their id, their key, their trace and their data. */
 interface Kind {
   readonly first: NamedRequest
   readonly rule: Rule | undefined
@@ -21,7 +21,7 @@ export function admitValues(requests: readonly NamedRequest[], rules: SharedRule
     const rule = book.find(request.key)
     let kind = kinds.findIndex((known) => known.rule === rule && isAlike(known.first, request))
     if (kind === -1) kind = kinds.push({ first: request, rule }) - 1
-    jobs.push(request.id, request.key, kind + 1, request.data)
+    jobs.push(request.id, request.key, kind + 1, request.traceparent ?? '', request.data)
   }
   return [version, kinds.length, ...kinds.flatMap(kindValues), ...jobs]
 }

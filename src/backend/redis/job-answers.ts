@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { MILLISECOND } from '../../core/duration.ts'
-import type { Admission, BucketState, BucketView, Durability, JobView } from '../../core/job.ts'
+import type { Accepted, Admission, BucketState, BucketView, Durability, JobView } from '../../core/job.ts'
 import type { SharedAdmission } from '../shared-backend.ts'
 import type { BucketReply, jobReply, verdictReply } from './replies.ts'
 import { decodeSettings } from './settings-text.ts'
@@ -11,19 +11,21 @@ const ROUNDING_MS = 0.0005
 type Verdict = z.output<typeof verdictReply>
 
 export function admissionOf(id: string, key: string, verdict: Verdict, now: number): SharedAdmission {
-  const [said] = verdict
-  if (said !== 'yes' && said !== 'again') {
-    const [, retryAt, waiting, capacity] = verdict
-    return { admission: refusal(key, said, retryAt, waiting, capacity, now), at: now }
+  if (verdict[0] !== 'yes' && verdict[0] !== 'again') {
+    const [reason, retryAt, waiting, capacity] = verdict
+    return { admission: refusal(key, reason, retryAt, waiting, capacity, now), at: now }
   }
-  const [, position, departsAt, admittedAt] = verdict
-  const accepted = acceptance(id, key, position, departsAt, admittedAt)
-  return { admission: said === 'again' ? { ...accepted, replayed: true } : accepted, at: admittedAt }
+  const [, departsAt, waiting, capacity, position] = verdict
+  const at = verdict[0] === 'again' ? verdict[5] : now
+  const accepted = acceptance({ id, key, position, departsAt, waiting, capacity }, at)
+  return { admission: verdict[0] === 'again' ? { ...accepted, replayed: true } : accepted, at }
 }
 
-export function acceptance(id: string, key: string, position: number, departsAt: number, now: number) {
+/** `departsAt` and `now` are microseconds. */
+export function acceptance(place: Omit<Accepted, 'accepted' | 'waitMs' | 'replayed'>, now: number): Accepted {
+  const { id, key, position, departsAt, waiting, capacity } = place
   const waitMs = (departsAt - now) / MILLISECOND
-  return { accepted: true, id, key, position, departsAt: departsAt / MILLISECOND, waitMs } as const
+  return { accepted: true, id, key, position, departsAt: departsAt / MILLISECOND, waitMs, waiting, capacity }
 }
 
 /** The wait is rounded up to whole milliseconds, because timers count in them and must not come back early. */

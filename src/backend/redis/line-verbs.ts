@@ -167,8 +167,11 @@ function gateAnswer(id: string, answer: replies.GateAnswerReply, at: number): Ga
     case 'granted': {
       const [, slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence] =
         answer
-      const job = { id, key, data, cost, settings: decodeSettings(settings), attempt, fence, admittedAt }
-      return { kind: 'granted', slot, startAt, latest, tolerance, job }
+      const traceparent = answer[12] === '' ? undefined : answer[12]
+      const known = { id, key, data, cost, settings: decodeSettings(settings), traceparent }
+      const job = { ...known, attempt, fence, admittedAt }
+      const pace = { pattern: answer[13], lastStart: answer[14], spacing: answer[15] }
+      return { kind: 'granted', slot, startAt, latest, tolerance, pace, job }
     }
     case 'wait':
       return { kind: 'wait', until: answer[1] }

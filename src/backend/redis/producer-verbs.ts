@@ -12,7 +12,7 @@ import {
   cancelReply,
   forecastReply,
   holdReply,
-  inGroups,
+  inVerdicts,
   parseReply,
   verdictReply,
 } from './replies.ts'
@@ -61,8 +61,10 @@ export class ProducerVerbs {
       const values = [this.#rules.version, key, cost, ...ruleValues(this.#ruleOf(key))]
       const reply = parseReply(forecastReply, await this.#store.read('forecast', shard, values, now))
       if (reply[0] === 'old-book') await this.#rules.settle(shard, reply[1])
-      else if (reply[2] === 'yes') return acceptance('', key, reply[3], reply[4], reply[1])
-      else return refusal(key, reply[3], reply[4], reply[5], reply[6], reply[1])
+      else if (reply[2] === 'yes') {
+        const [, now, , position, departsAt, waiting, capacity] = reply
+        return acceptance({ id: '', key, position, departsAt, waiting, capacity }, now)
+      } else return refusal(key, reply[3], reply[4], reply[5], reply[6], reply[1])
     }
     throw unsettled()
   }
@@ -116,7 +118,7 @@ export class ProducerVerbs {
       const reply = parseReply(admitReply, await this.#store.write('admit', shard, values, now))
       if (reply[0] === 'ok') {
         const [, at, ...verdicts] = reply
-        return inGroups(verdicts, 4).map((verdict, index) => {
+        return inVerdicts(verdicts).map((verdict, index) => {
           const { id, key } = requests[index]!
           return admissionOf(id, key, parseReply(verdictReply, verdict), at)
         })

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Audit } from '../../core/conformance/history.ts'
 import type { Admission, BucketView, Durability, JobView } from '../../core/job.ts'
-import type { Rule, RuleBook } from '../../core/rule-book.ts'
+import type { ChangedRules, Layer, LayeredBook, RuleChange } from '../../core/layered-book.ts'
 import { type BucketPage, type BucketQuery, pageOf } from '../bucket-query.ts'
 import type * as shared from '../shared-backend.ts'
 import { AdmissionBatches } from './admission-batches.ts'
@@ -22,8 +22,8 @@ export interface RedisBackendOptions {
   readonly prefix: string
   readonly shards: number
   readonly connection: Connection
-  /** The limits that this process brings. */
-  readonly limits: RuleBook
+  /** The rules that this process brings. */
+  readonly rules: Layer
   readonly keepFinished: number
 }
 
@@ -44,11 +44,11 @@ export class RedisBackend implements shared.SharedBackend {
   readonly #memory: FullMemory
   #isSettling = false
 
-  constructor({ name, prefix, shards, connection, limits, keepFinished }: RedisBackendOptions) {
+  constructor({ name, prefix, shards, connection, rules, keepFinished }: RedisBackendOptions) {
     this.shards = shards
     this.tags = Array.from({ length: shards }, (_, shard) => shardTag(prefix, name, shard))
-    this.#store = new Store(connection, this.tags)
-    this.#rules = new SharedRules(this.#store, limits)
+    this.#store = new Store(connection, this.tags, name)
+    this.#rules = new SharedRules(this.#store, rules)
     this.#memory = new FullMemory(() => connection.commands)
     this.#producers = new ProducerVerbs(this.#store, this.#rules, this.#memory, keepFinished)
     this.#lines = new LineVerbs(this.#store, keepFinished, {
@@ -155,24 +155,16 @@ export class RedisBackend implements shared.SharedBackend {
     return this.#producers.hold(this.shardOf(key), 'resume', key, 0, now)
   }
 
-  rules(): Rule[] {
-    return this.#rules.book.list()
+  get rules(): LayeredBook {
+    return this.#rules.book
   }
 
-  findRule(key: string): Rule | undefined {
-    return this.#rules.book.find(key)
+  changeRules(change: RuleChange, now?: number): Promise<ChangedRules> {
+    return this.#rules.change(change, now)
   }
 
-  async setRule(rule: Rule, now?: number): Promise<shared.Held> {
-    return { at: await this.#rules.set(rule, now) }
-  }
-
-  unsetRule(pattern: string, now?: number): Promise<shared.Held & { readonly existed: boolean }> {
-    return this.#rules.unset(pattern, now)
-  }
-
-  refreshRules(): Promise<void> {
-    return this.#rules.refresh()
+  followRules(): Promise<void> {
+    return this.#rules.follow()
   }
 
   job(id: string, now?: number): Promise<JobView | undefined> {
@@ -185,6 +177,10 @@ export class RedisBackend implements shared.SharedBackend {
 
   async list(query: BucketQuery, now?: number): Promise<BucketPage> {
     return pageOf(await this.#views.all(query.prefix, this.durability, now), query)
+  }
+
+  survey(): AsyncIterable<readonly BucketView[]> {
+    return this.#views.pages('', this.durability)
   }
 
   audit(): Promise<Audit> {

@@ -1,3 +1,4 @@
+import type { RedisErrorKind } from '../../core/diagnostics.ts'
 import {
   BackendUnavailableError,
   ForeignValueError,
@@ -26,6 +27,15 @@ export function asBackendError(thrown: unknown): Error {
     : new BackendUnavailableError(`Redis is unavailable: ${reason}`, { cause })
 }
 
+/** The kind of an error that `asBackendError` made. */
+export function redisErrorKind(error: unknown): RedisErrorKind {
+  if (error instanceof ForeignValueError) return 'foreign'
+  if (!(error instanceof BackendUnavailableError)) return 'other'
+  const { message } = error
+  if (message.includes('no answer in time')) return 'timeout'
+  return REFUSALS.some((reason) => message.includes(reason)) ? 'refused' : 'connection'
+}
+
 /** By the word that an error reply of Redis begins with. */
 const REPLIES: Readonly<Record<string, string>> = {
   BUSY: 'a script runs for too long',
@@ -42,6 +52,8 @@ const REPLIES: Readonly<Record<string, string>> = {
   TRYAGAIN: 'the cluster is moving slots',
   WRONGPASS: 'the user name or the password is wrong',
 }
+
+const REFUSALS: readonly string[] = [...Object.values(REPLIES), 'maxclients']
 
 /** By what ioredis and Node say. */
 const CLIENT: readonly (readonly [pattern: RegExp, reason: string])[] = [

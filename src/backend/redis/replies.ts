@@ -24,7 +24,7 @@ const refusedCall = [
 ] as const
 
 export const forecastReply = z.union([
-  z.tuple([z.literal('ok'), number, z.literal('yes'), number, number]),
+  z.tuple([z.literal('ok'), number, z.literal('yes'), number, number, number, number]),
   z.tuple([z.literal('ok'), number, z.literal('no'), rejectReason, number, number, number]),
   refusedCall[0],
 ])
@@ -40,11 +40,12 @@ export const holdReply = z.union([
 export const bookReply = z.union([z.tuple([z.literal('ok'), number, number]), refusedCall[0]])
 export const retimeReply = z.union([z.tuple([z.literal('ok'), number]), refusedCall[0]])
 
-/** After the first numbers a flat list, which `inGroups` cuts. */
+/** After the first numbers a flat list, which `inGroups` or `inVerdicts` cuts. */
 const value = z.union([z.string(), z.number()])
 export const admitReply = z.union([z.tuple([z.literal('ok'), number], value), ...refusedCall])
 export const verdictReply = z.union([
-  z.tuple([z.literal(['yes', 'again']), number, number, number]),
+  z.tuple([z.literal('yes'), number, number, number, number]),
+  z.tuple([z.literal('again'), number, number, number, number, number]),
   z.tuple([rejectReason, number, number, number]),
 ])
 export const claimReply = z.union([
@@ -65,6 +66,10 @@ const gateAnswer = z.union([
     z.string(),
     z.string(),
     number,
+    number,
+    number,
+    z.string(),
+    z.string(),
     number,
     number,
   ]),
@@ -102,6 +107,7 @@ export type BucketReply = z.output<typeof bucket>
 export const inspectReply = z.union([z.tuple([number]), z.tuple([number, bucket])])
 export const listReply = z.tuple([number, text], bucket)
 export const pageReply = z.tuple([number, text])
+export const staleReply = z.tuple([number, text], z.string())
 export const auditReply = z.tuple([text, number, number, number, number, number, number])
 export const jobReply = z.union([
   z.tuple([]),
@@ -139,6 +145,21 @@ export function parseReply<Schema extends z.ZodType>(schema: Schema, reply: unkn
   const result = schema.safeParse(reply)
   if (result.success) return result.data
   throw new ForeignValueError(`Redis answered what no script of ours does: ${z.prettifyError(result.error)}`)
+}
+
+/** How many values each verdict of `admit` has; a refusal has four. */
+const VERDICT_SIZES: Readonly<Record<string, number>> = { yes: 5, again: 6 }
+
+/** Cuts the verdicts of `admit` apart, in their order. */
+export function inVerdicts(values: readonly (string | number)[]): (string | number)[][] {
+  const verdicts: (string | number)[][] = []
+  let from = 0
+  while (from < values.length) {
+    const size = VERDICT_SIZES[values[from]!] ?? 4
+    verdicts.push(values.slice(from, from + size))
+    from += size
+  }
+  return verdicts
 }
 
 /** Cuts a flat list into groups of `size`. */

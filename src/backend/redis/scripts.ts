@@ -24,6 +24,7 @@ const VERBS = [
   'recover',
   'renew',
   'retime',
+  'stale',
   'start',
   'time',
 ] as const

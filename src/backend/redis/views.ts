@@ -31,19 +31,26 @@ export class Views {
     return reply === undefined ? undefined : bucketView(reply, at, durability)
   }
 
-  /** Page by page; a bucket that lives from the first page to the last is seen once, others perhaps. */
+  /** A bucket that lives from the first page to the last is seen once, others perhaps. */
   async all(prefix: string, durability: Durability, now?: number): Promise<BucketView[]> {
     const found = new Map<string, BucketView>()
+    for await (const page of this.pages(prefix, durability, now)) {
+      for (const view of page) found.set(view.key, view)
+    }
+    return [...found.values()]
+  }
+
+  /** About 200 buckets at a time. One that lives from the first page to the last is seen, and may be seen twice. */
+  async *pages(prefix: string, durability: Durability, now?: number): AsyncGenerator<BucketView[]> {
     for (const shard of this.#store.tags.keys()) {
       let cursor = '0'
       do {
         const reply = parseReply(listReply, await this.#store.read('list', shard, [cursor, prefix], now))
         const [at, next, ...views] = reply
-        for (const view of views) found.set(view[0], bucketView(view, at, durability))
+        yield views.map((view) => bucketView(view, at, durability))
         cursor = next
       } while (cursor !== '0')
     }
-    return [...found.values()]
   }
 
   /** Exact for a shard whose buckets fit on one page, about a thousand; else a count while the line moves. */

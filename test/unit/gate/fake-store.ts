@@ -197,6 +197,7 @@ export class FakeStore implements Pick<SharedBackend, 'gate' | 'start' | 'finish
       startAt: Math.max(slot, now),
       latest: Math.max(slot, now) + LATEST_START,
       tolerance: bucket.tolerance,
+      pace: { pattern: '*', lastStart: Number.NEGATIVE_INFINITY, spacing: 0 },
       job: {
         id,
         key: job.key,

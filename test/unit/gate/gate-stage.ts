@@ -52,6 +52,8 @@ export class GateStage {
   readonly clocks: RedisClock[] = []
   readonly starts: Started[] = []
   readonly expired: string[] = []
+  /** Whose slot came when their process was not ready. */
+  readonly missed: string[] = []
   readonly errors: Error[] = []
   readonly jumps: number[] = []
   /** Whether the store can make its buckets wait after a jump. */
@@ -134,6 +136,7 @@ export class GateStage {
       concurrency,
       onError,
       onExpired: ({ id }) => void this.expired.push(id),
+      onMissed: ({ id }) => void this.missed.push(id),
       prepare: ({ id, key }, handed) => {
         if (this.unreadable.has(id)) throw new Error(`cannot read ${id}`)
         return (startsAt) => {

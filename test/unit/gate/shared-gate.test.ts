@@ -196,6 +196,7 @@ describe('a slot that is missed', () => {
     expect(second).toBeGreaterThan(150)
     expect(third! - second!).toBeGreaterThanOrEqual(95)
     expect(stage.gates[0]!.missedSlots).toBe(1)
+    expect(stage.missed).toEqual(['a2'])
     expectEmpty(stage)
   })
 
@@ -207,6 +208,7 @@ describe('a slot that is missed', () => {
     expect(stage.ids()).toEqual(['a1', 'b1', 'c1'])
     expect(stage.mostRunning).toBe(1)
     expect(stage.gates[0]!.missedSlots).toBe(2)
+    expect(stage.missed).toEqual(['b1', 'c1'])
     expectEmpty(stage)
   })
 })

@@ -220,13 +220,14 @@ describe('the rule book', () => {
   test('a limit that is unset stays with the backlog; newcomers are refused; a new one governs all', () => {
     const backend = backendWith({ a: '9, 1/s' })
     admitted(backend, 'xyz')
-    expect([backend.unsetRule('a'), backend.unsetRule('a')]).toEqual([true, false])
+    const unset = () => backend.changeRules({ kind: 'unset', pattern: 'a' }, NOW).isChanged
+    expect([unset(), unset()]).toEqual([true, false])
     expect(() => backend.admit(request(), NOW)).toThrow(NoLimitError)
     expect(() => backend.admitMany([request()], NOW)).toThrow(NoLimitError)
     expect(() => backend.forecast('a', 1, NOW)).toThrow(NoLimitError)
     expect(backend.inspect('a', NOW)).toMatchObject({ limit: '9, 1/s', jobs: 3 })
     expect(runUntil(backend, NOW + SECOND)).toHaveLength(2)
-    backend.setRule(parseRule('*', '9, 0.1/s'))
+    backend.changeRules({ kind: 'set', rule: parseRule('*', '9, 0.1/s') }, NOW)
     expect(backend.nextDeparture()).toBe(NOW + 11 * SECOND)
     expect(backend.admit(request(), NOW + 2 * SECOND)).toMatchObject({ accepted: true, position: 2 })
   })
@@ -234,15 +235,16 @@ describe('the rule book', () => {
   test('a capacity below the depth drops nobody', () => {
     const backend = backendWith('3, 1/s')
     admitted(backend, 'xyz')
-    backend.setRule(parseRule('*', '1, 1/s'))
+    backend.changeRules({ kind: 'set', rule: parseRule('*', '1, 1/s') }, NOW)
     expect(backend.admit(request(), NOW)).toMatchObject({ reason: 'full', waiting: 3, retryAfterMs: 2_000 })
     expect(runUntil(backend, NOW + 9 * SECOND).map(([id]) => id)).toEqual(['x', 'y', 'z'])
   })
 
-  test('rules() and findRule() tell what is in force', () => {
+  test('its rules tell what is in force', () => {
     const backend = backendWith({ '*': '3, 1/s', 'a/*': '4, 1/s' })
-    expect(backend.rules().map(({ pattern }) => pattern)).toEqual(['*', 'a/*'])
-    expect([backend.findRule('a/b')!.pattern, backend.findRule('c')!.pattern]).toEqual(['a/*', '*'])
+    const { rules } = backend
+    expect(rules.list().map(({ pattern }) => pattern)).toEqual(['*', 'a/*'])
+    expect([rules.find('a/b')!.pattern, rules.find('c')!.pattern]).toEqual(['a/*', '*'])
   })
 })
 

@@ -30,6 +30,7 @@ afterEach(async () => {
 function scheduler(options: Partial<SharedSchedulerOptions> = {}): SharedScheduler {
   const made = new SharedScheduler({
     name: 'a',
+    shaper: 'stage',
     shard: 0,
     backend: store,
     transport,

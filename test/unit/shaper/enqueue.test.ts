@@ -43,6 +43,8 @@ describe('enqueue', () => {
       position: 2,
       departsAt: 500,
       waitMs: 500,
+      waiting: 3,
+      capacity: 5,
     })
     data.list.push(2)
     expect(await stage.shaper.job('mine')).toEqual({
@@ -101,7 +103,7 @@ describe('an id', () => {
     expect(await again()).toEqual({ ...first, replayed: true })
     stage.shaper.work(() => undefined)
     await stage.pass(10_000)
-    expect(await again()).toEqual({ ...first, replayed: true })
+    expect(await again()).toEqual({ ...first, waiting: 0, replayed: true })
     expect(await stage.shaper.audit()).toMatchObject({ admitted: 1, ended: 1 })
     await stage.conforms()
   })

@@ -37,7 +37,10 @@ describe('events', () => {
     await stage.pass(5_000)
     const job = { id: 'x', key: 'k', cost: 2 }
     expect(heard).toEqual([
-      ['admitted', { accepted: true, ...job, position: 1, departsAt: 100, waitMs: 0, at: 100 }],
+      [
+        'admitted',
+        { accepted: true, ...job, position: 1, departsAt: 100, waitMs: 0, waiting: 2, capacity: 5, at: 100 },
+      ],
       ['departed', { ...job, attempt: 1, at: 100, waitedMs: 0 }],
       ['failed', { ...job, attempt: 1, at: 100, error: new Error('as planned'), retryAt: 800 }],
       ['departed', { ...job, attempt: 2, at: 1_100, waitedMs: 1_000 }],

@@ -39,9 +39,9 @@ test('it is what enqueue answers, whatever happened before, and changes nothing'
 
 test('a key that was never used departs at once, and is not remembered for being asked', async () => {
   const { shaper } = new Stage('3, 2/s')
-  const forecast = { accepted: true, id: '', key: 'k', position: 1, departsAt: 0, waitMs: 0 }
-  expect(await shaper.forecast('k')).toEqual(forecast)
-  expect(await shaper.forecast('k', 3)).toEqual(forecast)
+  const place = { accepted: true, id: '', key: 'k', position: 1, departsAt: 0, waitMs: 0 }
+  expect(await shaper.forecast('k')).toEqual({ ...place, waiting: 1, capacity: 3 })
+  expect(await shaper.forecast('k', 3)).toEqual({ ...place, waiting: 3, capacity: 3 })
   expect(await shaper.forecast('k', 4)).toMatchObject({ accepted: false, reason: 'too-costly' })
   expect(await shaper.inspect('k')).toBeUndefined()
   expect(await shaper.buckets()).toEqual({ buckets: [], total: 0 })

@@ -6,13 +6,15 @@ describe('the book', () => {
   test('lists, resolves, sets and unsets', async () => {
     const { shaper } = new Stage({ '*': '5, 2/s', 'a/*': '3, 1/s' })
     expect(shaper.limits.list()).toEqual([
-      { pattern: '*', limit: '5, 2/s' },
-      { pattern: 'a/*', limit: '3, 1/s' },
+      { pattern: '*', limit: '5, 2/s', origin: 'code' },
+      { pattern: 'a/*', limit: '3, 1/s', origin: 'code' },
     ])
-    expect(shaper.limits.resolve('a/b/c')).toEqual({ pattern: 'a/*', limit: '3, 1/s' })
+    expect(shaper.limits.resolve('a/b/c')).toEqual({ pattern: 'a/*', limit: '3, 1/s', origin: 'code' })
     expect(await shaper.limits.set('a/b', { capacity: 7, rate: { count: 3, per: '1m' } })).toEqual({
       pattern: 'a/b',
       limit: '7, 3/m',
+      origin: 'override',
+      at: 0,
     })
     expect(shaper.limits.resolve('a/b/c').pattern).toBe('a/b')
     expect(await shaper.limits.unset('a/b')).toBe(true)

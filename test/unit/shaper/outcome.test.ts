@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { BackendJob } from '../../../src/backend/backend.ts'
 import { MILLISECOND, SECOND } from '../../../src/core/duration.ts'
-import { FreezeError } from '../../../src/core/errors.ts'
+import { FinalError, FreezeError } from '../../../src/core/errors.ts'
 import { outcomeOf } from '../../../src/shaper/outcome.ts'
 import { request } from '../../support/backend.ts'
 
@@ -52,6 +52,21 @@ describe('a handler that threw', () => {
   test('has the delay of its attempt, less the part that is left to chance', () => {
     const backoff = { type: 'exponential', delayMs: 100, maxDelayMs: 60_000, jitter: 0.5 } as const
     expect(ended(failure, jobAt(2, backoff)).outcome).toMatchObject({ delay: 150 * MILLISECOND })
+  })
+
+  test('a FinalError has failed its job, though attempts are left', () => {
+    expect(ended({ ok: false, error: new FinalError('never') }).outcome).toEqual({
+      kind: 'failed',
+      error: 'never',
+    })
+    const ofAnotherCopy = Object.assign(new Error('never'), { name: 'FinalError', code: 'final' })
+    expect(ended({ ok: false, error: ofAnotherCopy }).outcome).toMatchObject({ kind: 'failed' })
+    const unreadable = new Proxy(new Error('no'), {
+      has: () => {
+        throw new Error('not for you')
+      },
+    })
+    expect(ended({ ok: false, error: unreadable }).outcome).toMatchObject({ kind: 'retry' })
   })
 
   test('a FreezeError has frozen its bucket, even with the last attempt and a worker that is given up', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { HandlerTimeoutError, Shaper } from '../../../src/index.ts'
+import { FinalError, HandlerTimeoutError, Shaper } from '../../../src/index.ts'
 import { neverSettles, Stage } from '../../support/stage.ts'
 
 function fail(): never {
@@ -45,6 +45,22 @@ describe('attempts', () => {
       [0, 700, 1_400],
     ])
     expect(await stage.shaper.job('k1')).toMatchObject({ state: 'completed', attempt: 3 })
+    await stage.conforms()
+  })
+
+  test('are given up at once by a handler that says that they would not help', async () => {
+    const stage = new Stage('5, 2/s', { jobDefaults: { attempts: 4, backoff: 700 } })
+    stage.shaper.work(() => {
+      throw new FinalError('no such number')
+    })
+    await stage.fill('k', 1)
+    await stage.pass(10_000)
+    expect(await stage.shaper.job('k1')).toMatchObject({
+      state: 'failed',
+      attempt: 1,
+      error: 'no such number',
+    })
+    expect(stage.startsOf('k')).toEqual([0])
     await stage.conforms()
   })
 

@@ -1,34 +1,26 @@
 import { expect, test } from 'vitest'
 import { InvalidKeyError, InvalidLimitError, NoLimitError } from '../../../src/core/errors.ts'
-import { RuleBook } from '../../../src/core/rule-book.ts'
+import {
+  type ChangedRules,
+  changeLayers,
+  LayeredBook,
+  parseLayer,
+  type RuleChange,
+} from '../../../src/core/layered-book.ts'
 import { LiveRuleBook, type RuleStore } from '../../../src/shaper/limits.ts'
 
 /** Takes its time for changes, and can be away. */
 class SlowStore implements RuleStore {
-  readonly #book = new RuleBook({ '*': '5, 2/s' })
+  rules = LayeredBook.of(parseLayer({ '*': '5, 2/s' }))
   isAway = false
 
-  rules() {
-    return this.#book.list()
-  }
-
-  findRule(key: string) {
-    return this.#book.find(key)
-  }
-
-  async setRule(rule: ReturnType<RuleBook['resolve']>) {
-    await this.#round()
-    this.#book.put(rule)
-  }
-
-  async unsetRule(pattern: string) {
-    await this.#round()
-    return this.#book.unset(pattern)
-  }
-
-  async #round() {
+  async changeRules(change: RuleChange): Promise<ChangedRules> {
     await Promise.resolve()
     if (this.isAway) throw new Error('away')
+    const before = this.rules
+    const layers = changeLayers(before.layers, change, 7_000)
+    if (layers !== undefined) this.rules = new LayeredBook(layers)
+    return { at: 7_000, isChanged: layers !== undefined, before, after: this.rules }
   }
 }
 
@@ -36,10 +28,10 @@ test('a change over a store that takes its time has been made when its promise r
   const limits = new LiveRuleBook(new SlowStore())
   const changed = limits.set('a', '3, 1/s')
   expect(limits.resolve('a').pattern).toBe('*')
-  expect(await changed).toEqual({ pattern: 'a', limit: '3, 1/s' })
+  expect(await changed).toEqual({ pattern: 'a', limit: '3, 1/s', origin: 'override', at: 7 })
   expect(limits.list()).toEqual([
-    { pattern: '*', limit: '5, 2/s' },
-    { pattern: 'a', limit: '3, 1/s' },
+    { pattern: '*', limit: '5, 2/s', origin: 'code' },
+    { pattern: 'a', limit: '3, 1/s', origin: 'override', at: 7 },
   ])
   expect([await limits.unset('a'), await limits.unset('a'), await limits.unset('*')]).toEqual([
     true,
@@ -56,7 +48,11 @@ test('what is wrong never reaches the store, and what the store refuses is told'
   await expect(limits.set('a', 'no limit')).rejects.toThrow(InvalidLimitError)
   await expect(limits.set('', '3, 1/s')).rejects.toThrow(InvalidKeyError)
   await expect(limits.unset('')).rejects.toThrow(InvalidKeyError)
+  await expect(limits.reset('')).rejects.toThrow(InvalidKeyError)
+  await expect(limits.load({ a: '3, 1/s', b: 'no limit' })).rejects.toThrow(InvalidLimitError)
   await expect(limits.set('a', '3, 1/s')).rejects.toThrow('away')
   await expect(limits.unset('*')).rejects.toThrow('away')
+  await expect(limits.reset('*')).rejects.toThrow('away')
+  await expect(limits.load({})).rejects.toThrow('away')
   expect(limits.list()).toHaveLength(1)
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { FreezeError } from '../../../src/core/errors.ts'
+import { FinalError, FreezeError } from '../../../src/core/errors.ts'
 import type { ShapedJob } from '../../../src/shaper/shaped-job.ts'
 import { LEASE_MS, SharedWorkerStage } from './shared-worker-stage.ts'
 
@@ -87,6 +87,21 @@ describe('a handler', () => {
       ['b1', { kind: 'failed', error: 'as planned' }],
     ])
     expect(retries).toEqual([500, undefined])
+    await stage.close()
+  })
+
+  test('that says that no retry helps has failed its job, though attempts are left', async () => {
+    const stage = await new SharedWorkerStage(() => {
+      throw new FinalError('no such number')
+    }).open()
+    const retries: (number | undefined)[] = []
+    stage.emitter.on('failed', ({ retryAt }) => void retries.push(retryAt))
+    stage.deliver(stage.store.hand('a', 1, { settings: THRICE }))
+    await stage.pass(100)
+    expect(stage.store.finished.map(([id, { outcome }]) => [id, outcome])).toEqual([
+      ['a1', { kind: 'failed', error: 'no such number' }],
+    ])
+    expect(retries).toEqual([undefined])
     await stage.close()
   })
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { ShaperClosedError } from '../../../src/index.ts'
 import { Stage } from '../../support/stage.ts'
 
 describe('a handler', () => {
@@ -21,6 +22,24 @@ describe('a handler', () => {
       waitedMs: 1_000,
       aborted: false,
     })
+  })
+
+  test('gets the trace of the request that asked, alone or with others; most have none', async () => {
+    const stage = new Stage('9, 2/s')
+    const [one, other] = ['a', 'b'].map((digit) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`)
+    const seen: unknown[] = []
+    stage.shaper.work(({ id, traceparent }) => void seen.push([id, traceparent]))
+    await stage.shaper.enqueue('k', 0, { id: 'x', traceparent: one })
+    await stage.shaper.enqueueMany([
+      { key: 'k', data: 0, id: 'y' },
+      { key: 'k', data: 0, id: 'z', traceparent: other },
+    ])
+    await stage.pass(5_000)
+    expect(seen).toEqual([
+      ['x', one],
+      ['y', undefined],
+      ['z', other],
+    ])
   })
 
   test('starts in the order of admission, whatever the costs', async () => {
@@ -162,4 +181,16 @@ describe('several workers', () => {
     expect([closed, worker.running, stage.starts.length]).toEqual([true, 0, 1])
     await stage.conforms({ unfinished: true })
   })
+})
+
+test('schedule changes nothing in one process, whose scheduler runs anyway; a closed shaper refuses it', async () => {
+  const stage = new Stage('9, 2/s')
+  stage.shaper.schedule()
+  await stage.fill('k', 2)
+  stage.shaper.work(() => undefined)
+  stage.shaper.schedule()
+  await stage.pass(5_000)
+  expect(stage.startsOf('k')).toEqual([0, 500])
+  await stage.close()
+  expect(() => stage.shaper.schedule()).toThrow(ShaperClosedError)
 })

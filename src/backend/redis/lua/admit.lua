@@ -5,10 +5,10 @@
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', version of the caller's rule book, number of kinds, then for each kind of job: cost,
 --          deadline (a duration | 'inf'), settings, pattern, capacity, interval, tolerance, limit (five empty texts: no
---          rule); then for each job (1 to 200): id, key, number of its kind, data
+--          rule); then for each job (1 to 200): id, key, number of its kind, traceparent | '', data
 -- Answers  { 'old-book', version } | { 'late' } | { 'conflict', id } | { 'no-limit', key }: nothing was changed
---          { 'ok', now, then four for each job: 'yes' | 'again', position, departsAt, admittedAt; or
---            reason, retryAt, waiting, capacity }
+--          { 'ok', now, then for each job 'yes', departsAt, waiting, capacity, position; or
+--            'again', departsAt, waiting, capacity, position, admittedAt; or reason, retryAt, waiting, capacity }
 
 local now = read_now(ARGV[1])
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
@@ -32,18 +32,20 @@ for index = 1, number(ARGV[4]) do
 end
 
 -- Whoever comes twice is the one who came first, of this call or of an earlier one.
-local jobs, kind_of, first_of, buckets = {}, {}, {}, {}
+local jobs, kind_of, first_of, buckets, others = {}, {}, {}, {}, {}
 local numbers = meta.numbers
-for at_job = at, #ARGV, 4 do
-  local id, key, kind, data = ARGV[at_job], ARGV[at_job + 1], kinds[tonumber(ARGV[at_job + 2])], ARGV[at_job + 3]
+for at_job = at, #ARGV, 5 do
+  local id, key, kind, data = ARGV[at_job], ARGV[at_job + 1], kinds[tonumber(ARGV[at_job + 2])], ARGV[at_job + 4]
   local job = first_of[id] or read_job(id)
   if job then
     if job.key ~= key or job.cost ~= kind.cost or job.data ~= data then return { 'conflict', id } end
+    -- Only to tell how many wait. A newcomer to the same bucket reads it with its lists.
+    if others[key] == nil and not buckets[key] then others[key] = read_bucket(key) or false end
   else
     if not kind.rule then return { 'no-limit', key } end
     job = {
-      id = id, key = key, data = data, cost = kind.cost, settings = kind.settings, deadline = kind.deadline,
-      admittedAt = now, position = false, departsAt = false,
+      id = id, key = key, data = data, traceparent = ARGV[at_job + 3], cost = kind.cost, settings = kind.settings,
+      deadline = kind.deadline, admittedAt = now, position = false, departsAt = false,
     }
     first_of[id] = job
     if not buckets[key] then
@@ -79,22 +81,26 @@ end
 
 local answers, n, admitted = { 'ok', text(now) }, 2, 0
 for index, job in ipairs(jobs) do
-  local said, first, second, third = 'again', job.position, job.departsAt, job.admittedAt
-  if not job.position then
-    local bucket, rule = buckets[job.key], kind_of[index].rule
+  local bucket, rule = buckets[job.key] or others[job.key], kind_of[index].rule
+  local said, at_time, position = 'again', job.departsAt, job.position
+  if not position then
     if bucket.book < book and change_limit(bucket, rule) then bucket.from, bucket.isMoved = -INF, true end
-    local departs_at, position, retry_at = judge(bucket, job.cost, job.deadline, now)
+    local departs_at, place, retry_at = judge(bucket, job.cost, job.deadline, now)
     if departs_at then
-      job.position, job.departsAt = position, departs_at
+      job.position, job.departsAt = place, departs_at
       admit(job, bucket)
       admitted = admitted + 1
-      said, first, second = 'yes', position, departs_at
+      said, at_time, position = 'yes', departs_at, place
     else
-      said, first, second, third = position, retry_at, bucket.waiting, bucket.capacity
+      said, at_time = place, retry_at
     end
   end
-  answers[n + 1], answers[n + 2], answers[n + 3], answers[n + 4] = said, text(first), text(second), text(third)
+  local limit = rule and (not bucket or bucket.book < book) and rule or bucket
+  answers[n + 1], answers[n + 2] = said, text(at_time)
+  answers[n + 3], answers[n + 4] = bucket and text(bucket.waiting) or 0, limit and text(limit.capacity) or 0
   n = n + 4
+  if position then answers[n + 1], n = text(position), n + 1 end
+  if said == 'again' then answers[n + 1], n = text(job.admittedAt), n + 1 end
 end
 for _, bucket in pairs(buckets) do
   if bucket.isChanged then

@@ -4,7 +4,7 @@
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', version of the caller's rule book, key, cost, pattern, capacity, interval, tolerance, limit
--- Answers  { 'old-book', version } | { 'ok', now, 'yes', position, departsAt }
+-- Answers  { 'old-book', version } | { 'ok', now, 'yes', position, departsAt, waiting, capacity }
 --          | { 'ok', now, 'no', reason, retryAt, waiting, capacity }
 
 local now = read_now(ARGV[1])
@@ -20,5 +20,6 @@ else
   bucket = new_bucket(key, 0, rule)
 end
 local departs_at, position, retry_at = judge(bucket, cost, INF, now)
-if departs_at then return { 'ok', text(now), 'yes', text(position), text(departs_at) } end
-return { 'ok', text(now), 'no', position, text(retry_at), text(bucket.waiting), text(bucket.capacity) }
+local at, waiting, capacity = text(now), bucket.waiting, text(bucket.capacity)
+if departs_at then return { 'ok', at, 'yes', text(position), text(departs_at), text(waiting + cost), capacity } end
+return { 'ok', at, 'no', position, text(retry_at), text(waiting), capacity }

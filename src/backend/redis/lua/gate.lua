@@ -6,7 +6,8 @@
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, number of requests, then for each: id, epoch, worker, lead, lease, missed slot | ''
 -- Answers  { now, version of the rule book, answer, ... }, where an answer is
---          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence }
+--          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence,
+--            traceparent | '', pattern, start before, interval x its cost }
 --          | { 'wait', until } | { 'returned' } | { 'expired', key, cost, attempt } | { 'stale' } | { 'foreign' }
 
 local now = read_now(ARGV[1])
@@ -74,6 +75,7 @@ local function answer(at)
     -- Who is later than that asks again: the bucket may have been frozen meanwhile.
     'granted', text(slot), text(start_at), text(start_at + FARTHEST_SLOT), text(bucket.tolerance), job.key,
     text(job.cost), job.settings, job.data, text(job.admittedAt), text(state.attempt), text(state.fence),
+    job.traceparent, bucket.pattern, text(bucket.lastStart), text(bucket.interval * bucket.startedCost),
   }
 end
 

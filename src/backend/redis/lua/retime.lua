@@ -3,8 +3,8 @@
 -- uses: shard bucket line
 --
 -- KEYS[1]  the shard's tag
--- ARGV     version of the caller's rule book, whether these are the last ('1' | '0'), number of buckets (0 to 200), then for each: key, pattern, capacity,
---          interval, tolerance, limit
+-- ARGV     version of the caller's rule book, whether these are the last ('1' | '0'), number of buckets (0 to 200), then
+--          for each: key, pattern, capacity, interval, tolerance, limit
 -- Answers  { 'old-book', version } | { 'ok', buckets whose limit changed }
 
 expect('meta', 'buckets', 'due', 'idle', 'wake')
@@ -14,9 +14,9 @@ if book ~= meta.book then return { 'old-book', text(meta.book) } end
 local changed = 0
 for index = 1, number(ARGV[3]) do
   local at = 4 + (index - 1) * 6
-  local bucket = read_bucket(ARGV[at])
-  if bucket and bucket.book < book then
-    read_line(bucket)
+  -- One that cannot be read must not hold up the others; whoever asks for it is told.
+  local is_readable, bucket = pcall(read_bucket_and_line, ARGV[at])
+  if is_readable and bucket and bucket.book < book then
     if change_limit(bucket, read_rule(at + 1, book)) then
       changed = changed + 1
       arm(bucket, meta, bucket.inHanded > 0 and bucket.from or -INF)

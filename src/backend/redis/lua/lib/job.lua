@@ -1,23 +1,34 @@
 -- The record of a job: what its producer said, and was told. It never changes.
 
--- Texts are last; of all texts only the data may hold a zero byte.
+-- Texts are last; of all texts only the data may hold a zero byte. Most jobs have no trace, and no room is taken for it;
+-- what has one is of another kind, with the trace before the data.
 local JOB_FORMAT = '<HI4ddI4dss'
 local JOB_MAGIC = 0x5602
+local TRACED_MAGIC = 0x5604
 
 local function read_job(id)
   local raw = redis.call('HGET', K.jobs, id)
   if not raw then return nil end
   local ok, magic, cost, admitted_at, deadline, position, departs_at, key, settings, rest = pcall(struct.unpack, JOB_FORMAT, raw)
-  if not ok or magic ~= JOB_MAGIC then foreign('jobs') end
+  local traceparent = ''
+  if ok and magic == TRACED_MAGIC then
+    ok, traceparent, rest = pcall(struct.unpack, 's', raw, rest)
+  elseif magic ~= JOB_MAGIC then
+    ok = false
+  end
+  if not ok then foreign('jobs') end
   return {
     id = id, cost = cost, admittedAt = admitted_at, deadline = deadline, position = position, departsAt = departs_at,
-    key = key, settings = settings, data = string.sub(raw, rest),
+    key = key, settings = settings, traceparent = traceparent, data = string.sub(raw, rest),
   }
 end
 
 local function write_job(job)
-  redis.call('HSET', K.jobs, job.id, struct.pack(JOB_FORMAT, JOB_MAGIC, job.cost, job.admittedAt, job.deadline,
-    job.position, job.departsAt, job.key, job.settings) .. job.data)
+  local trace = job.traceparent
+  local record = struct.pack(JOB_FORMAT, trace == '' and JOB_MAGIC or TRACED_MAGIC, job.cost, job.admittedAt,
+    job.deadline, job.position, job.departsAt, job.key, job.settings)
+  if trace ~= '' then record = record .. struct.pack('s', trace) end
+  redis.call('HSET', K.jobs, job.id, record .. job.data)
 end
 
 local function member_of(job)

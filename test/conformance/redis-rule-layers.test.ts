@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { shardKey } from '../../src/backend/redis/keys.ts'
+import { formatBook, parseBook } from '../../src/backend/redis/rule-book-text.ts'
+import { ForeignValueError, OldRuleBookError } from '../../src/core/errors.ts'
+import { parseLayer, type RuleChange } from '../../src/core/layered-book.ts'
+import { parseRule } from '../../src/core/rule-book.ts'
+import { at, msAt } from '../support/backend-driver.ts'
+import { uniquePrefix } from '../support/redis-server.ts'
+import { RedisStage } from './redis-stage.ts'
+
+const rulesOf = (stage: RedisStage) =>
+  stage.backend.rules.list().map(({ pattern, limit, origin }) => `${pattern}=${limit.capacity} ${origin}`)
+
+const set = (pattern: string, limit: string, by?: string): RuleChange => {
+  return { kind: 'set', rule: parseRule(pattern, limit), by }
+}
+const load = (limits: Readonly<Record<string, string>>, origin: 'code' | 'file'): RuleChange => {
+  return { kind: 'load', ...parseLayer(limits, origin) }
+}
+
+describe('a program and a service with a file at one line', () => {
+  test('each brings a layer of its own, and newer code leaves the file alone', async () => {
+    const prefix = uniquePrefix()
+    const code = await RedisStage.open({ '*': '9, 1/s', a: '8, 1/s' }, { prefix })
+    const file = await RedisStage.open({ a: '7, 1/s', b: '6, 1/s' }, { prefix, limitsFrom: 'file' })
+    const both = ['*=9 code', 'a=7 file', 'b=6 file']
+    expect(rulesOf(file)).toEqual(both)
+    await code.backend.followRules()
+    expect(rulesOf(code)).toEqual(both)
+    const newer = await RedisStage.open({ '*': '5, 1/s', a: '4, 1/s' }, { prefix })
+    expect(rulesOf(newer)).toEqual(['*=5 code', 'a=7 file', 'b=6 file'])
+    // Neither of them is older for what the other brought.
+    await RedisStage.open({ a: '7, 1/s', b: '6, 1/s' }, { prefix, limitsFrom: 'file' })
+    const older = RedisStage.open({ '*': '9, 1/s', a: '8, 1/s' }, { prefix })
+    await expect(older).rejects.toThrow(OldRuleBookError)
+    await expect(older).rejects.toThrow('newer code: version 3')
+  })
+
+  test('a file that was replaced is told, unless it is loaded', async () => {
+    const prefix = uniquePrefix()
+    const [first, second] = [{ '*': '9, 1/s' }, { '*': '8, 1/s', a: '7, 1/s' }]
+    const stage = await RedisStage.open(first, { prefix, limitsFrom: 'file' })
+    const before = stage.backend.rules
+    const changed = await stage.backend.changeRules(load(second, 'file'), at(0))
+    expect([changed.isChanged, changed.at, changed.before]).toEqual([true, at(0), before])
+    const dump = await stage.dump()
+    expect(await stage.backend.changeRules(load(second, 'file'), at(0))).toMatchObject({ isChanged: false })
+    await expect(RedisStage.open(first, { prefix, limitsFrom: 'file' })).rejects.toThrow('a newer file')
+    expect(await stage.dump()).toEqual(dump)
+    await stage.backend.changeRules(load(first, 'file'), at(0))
+    await RedisStage.open(first, { prefix, limitsFrom: 'file' })
+    await expect(RedisStage.open(second, { prefix, limitsFrom: 'file' })).rejects.toThrow('a newer file')
+  })
+
+  test('what was done by hand survives every load, in every process; reset gives the file its say', async () => {
+    const prefix = uniquePrefix()
+    const one = await RedisStage.open({ '*': '9, 1/s', a: '8, 1/s' }, { prefix, limitsFrom: 'file' })
+    const two = await RedisStage.open({ '*': '9, 1/s', a: '8, 1/s' }, { prefix, limitsFrom: 'file' })
+    await one.backend.changeRules(set('a', '1, 1/s', 'ann'), at(1))
+    await two.backend.changeRules({ kind: 'unset', pattern: '*', by: 'bob' }, at(2))
+    await one.backend.changeRules(load({ '*': '7, 1/s', a: '6, 1/s' }, 'file'), at(3))
+    const overrides = [
+      { ...parseRule('a', '1, 1/s'), by: 'ann', at: at(1) },
+      { pattern: '*', limit: undefined, by: 'bob', at: at(2) },
+    ]
+    await two.backend.followRules()
+    const later = await RedisStage.open({ '*': '7, 1/s', a: '6, 1/s' }, { prefix, limitsFrom: 'file' })
+    for (const { backend } of [one, two, later]) {
+      expect(backend.rules.layers.overrides).toEqual(overrides)
+      expect(backend.rules.list()).toEqual([{ ...overrides[0], origin: 'override' }])
+    }
+    await two.backend.changeRules({ kind: 'reset', pattern: 'a' }, at(4))
+    await two.backend.changeRules({ kind: 'reset', pattern: '*' }, at(4))
+    expect(rulesOf(two)).toEqual(['*=7 file', 'a=6 file'])
+    expect(await two.backend.changeRules({ kind: 'reset', pattern: 'a' }, at(4))).toMatchObject({
+      isChanged: false,
+    })
+  })
+
+  test('those who wait are spaced anew by a load, from the slot that was last', async () => {
+    const stage = await RedisStage.open('9, 1/s', { limitsFrom: 'file' })
+    await stage.lineUp('xyz', 0)
+    await stage.run(0)
+    await stage.backend.changeRules(load({ '*': '9, 10/s' }, 'file'), at(0.05))
+    expect(await stage.inspect('a', 0.05)).toMatchObject({ limit: '9, 10/s', nextDepartureAt: msAt(0.1) })
+    expect(await stage.hand(0.099)).toEqual([])
+    await stage.run(0.1)
+    expect(await stage.hand(0.199)).toEqual([])
+    await stage.run(0.2)
+  })
+})
+
+describe('a book of the version before', () => {
+  const digest = (limits: readonly (readonly [string, string])[]) =>
+    createHash('sha1').update(JSON.stringify(limits)).digest('base64url')
+
+  /** As it was written: a limit for `a` set by hand, `b` unset by hand, `c` set by hand and never of the code. */
+  const OLD = {
+    schema: 1,
+    version: 7,
+    rules: [
+      ['*', '9, 1/s'],
+      ['a', '3, 1/s'],
+      ['c', '2, 1/s'],
+    ],
+    base: [
+      ['*', '9, 1/s'],
+      ['a', '8, 1/s'],
+      ['b', '7, 1/s'],
+    ],
+    byHand: ['a', 'b', 'c', 'gone'],
+    former: [digest([['*', '99, 1/s']])],
+  }
+  const CODE = Object.fromEntries(OLD.base)
+
+  /** A line that the version before has left, with a job that waits. */
+  async function oldLine(): Promise<string> {
+    const prefix = uniquePrefix()
+    const stage = await RedisStage.open(CODE, { prefix })
+    await stage.lineUp('x', 0)
+    await stage.redis.set(shardKey(stage.tag, 'book'), JSON.stringify(OLD))
+    await stage.redis.hset(shardKey(stage.tag, 'meta'), 'book', OLD.version)
+    return prefix
+  }
+
+  test('is read as it was meant, and left as it is until something changes', async () => {
+    const prefix = await oldLine()
+    const stage = await RedisStage.open(CODE, { prefix })
+    expect(rulesOf(stage)).toEqual(['*=9 code', 'a=3 override', 'c=2 override'])
+    expect(stage.backend.rules.layers.overrides).toEqual([
+      parseRule('a', '3, 1/s'),
+      { pattern: 'b', limit: undefined },
+      parseRule('c', '2, 1/s'),
+    ])
+    expect(await stage.redis.get(shardKey(stage.tag, 'book'))).toBe(JSON.stringify(OLD))
+    expect(await stage.backend.forecast('b', 1, at(0))).toMatchObject({ capacity: 9 })
+    await stage.backend.changeRules({ kind: 'reset', pattern: 'b' }, at(0))
+    expect(rulesOf(stage)).toEqual(['*=9 code', 'a=3 override', 'b=7 code', 'c=2 override'])
+    const stored = JSON.parse((await stage.redis.get(shardKey(stage.tag, 'book')))!)
+    expect(stored).toMatchObject({ schema: 2, version: 8, file: [], former: { code: OLD.former, file: [] } })
+    const other = await RedisStage.open(CODE, { prefix })
+    expect(rulesOf(other)).toEqual(rulesOf(stage))
+  })
+
+  test('still knows older code, and gives way to newer', async () => {
+    const prefix = await oldLine()
+    await expect(RedisStage.open('99, 1/s', { prefix })).rejects.toThrow(OldRuleBookError)
+    const newer = await RedisStage.open({ '*': '5, 1/s', a: '4, 1/s', b: '4, 1/s' }, { prefix })
+    expect(rulesOf(newer)).toEqual(['*=5 code', 'a=3 override', 'c=2 override'])
+    await expect(RedisStage.open(CODE, { prefix })).rejects.toThrow(OldRuleBookError)
+  })
+
+  test('goes on with its line: those who wait depart', async () => {
+    const stage = await RedisStage.open(CODE, { prefix: await oldLine() })
+    expect((await stage.run(0)).id).toBe('x')
+    await stage.balances()
+  })
+})
+
+test('a book is read as it was written', async () => {
+  const stage = await RedisStage.open({ '*': '9, 1/s', a: '8, 7 per minute, tolerance 1ms' })
+  await stage.backend.changeRules(load({ a: '3, 1/s' }, 'file'), at(0))
+  await stage.backend.changeRules(load({ b: '3, 1/s' }, 'file'), at(0))
+  await stage.backend.changeRules(set('a', '2, 1/s', 'ann "the boss"'), at(0.5))
+  await stage.backend.changeRules({ kind: 'unset', pattern: '*' }, at(0))
+  const text = (await stage.redis.get(shardKey(stage.tag, 'book')))!
+  expect(formatBook(parseBook(text))).toBe(text)
+  expect(parseBook(text).layers).toEqual(stage.backend.rules.layers)
+})
+
+test.each([
+  ['not JSON', 'it is not JSON'],
+  ['{"schema":3,"version":9}', 'schema'],
+  ['{"schema":2,"version":9,"code":[],"file":[],"overrides":[]}', 'former'],
+  [
+    '{"schema":2,"version":9,"code":[["*","9"]],"file":[],"overrides":[],"former":{"code":[],"file":[]}}',
+    'limit "*"',
+  ],
+])('a book that cannot be read (%s) is refused, and left as it is', async (text, reason) => {
+  const prefix = uniquePrefix()
+  const stage = await RedisStage.open('9, 1/s', { prefix })
+  const name = shardKey(stage.tag, 'book')
+  await stage.redis.set(name, text)
+  const change = stage.backend.changeRules(set('a', '2, 1/s'), at(0))
+  await expect(change).rejects.toThrow(ForeignValueError)
+  await expect(change).rejects.toThrow(reason)
+  await expect(RedisStage.open('9, 1/s', { prefix })).rejects.toThrow(ForeignValueError)
+  expect(await stage.redis.get(name)).toBe(text)
+})

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { shardKey } from '../../src/backend/redis/keys.ts'
+import { SECOND } from '../../src/core/duration.ts'
+import { at, SETTINGS } from '../support/backend-driver.ts'
+import { RedisStage } from './redis-stage.ts'
+
+const TRACE = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+
+/** The record of a job as the version before traces wrote it, byte by byte. */
+function untraced(settings: string, data: string): Buffer {
+  const numbers = Buffer.alloc(34)
+  numbers.writeUInt16LE(0x5602, 0)
+  numbers.writeUInt32LE(1, 2)
+  numbers.writeDoubleLE(at(0), 6)
+  numbers.writeDoubleLE(Number.POSITIVE_INFINITY, 14)
+  numbers.writeUInt32LE(1, 22)
+  numbers.writeDoubleLE(at(0), 26)
+  return Buffer.concat([numbers, Buffer.from(`a\0${settings}\0${data}`)])
+}
+
+test('the trace of a job outlives its retries, a freeze, and workers that die', async () => {
+  const stage = await RedisStage.open('9, 1/s')
+  await stage.admit('x', 0, { traceparent: TRACE, data: '"with \\u0000 in it"' })
+  const isGranted = { kind: 'granted', job: { id: 'x', traceparent: TRACE, data: '"with \\u0000 in it"' } }
+  const next = async (seconds: number, attempt: number) => {
+    const [x] = await stage.hand(seconds)
+    expect(await stage.gate(x!, seconds)).toMatchObject(isGranted)
+    expect(await stage.start(x!, seconds)).toBe(true)
+    expect((await stage.backend.job('x', at(seconds)))?.attempt).toBe(attempt)
+    return x!
+  }
+  await stage.finish(await next(0, 1), { kind: 'retry', error: 'as planned', delay: SECOND }, 0.5)
+  await stage.finish(await next(2, 2), { kind: 'freeze', duration: 5 * SECOND }, 2.5)
+  await next(8, 2)
+  expect(await stage.recover(38)).toMatchObject([{ id: 'x', crashed: true, failed: false }])
+  await next(38, 2)
+})
+
+test('a job without one is kept as it was before there were any, so that lines of that time go on', async () => {
+  const stage = await RedisStage.open('9, 1/s')
+  await stage.admit('x', 0, { data: '{"n":1}' })
+  const jobs = shardKey(stage.tag, 'jobs')
+  const raw = (await stage.redis.hgetBuffer(jobs, 'x'))!
+  const settings = raw.subarray(36, raw.indexOf(0, 36)).toString()
+  expect(raw).toEqual(untraced(settings, '{"n":1}'))
+  await stage.redis.hset(jobs, 'x', untraced(settings, '{"n":2}'))
+  const [x] = await stage.hand(0)
+  expect(await stage.gate(x!, 0)).toMatchObject({
+    kind: 'granted',
+    job: { key: 'a', data: '{"n":2}', settings: SETTINGS, traceparent: undefined },
+  })
+})
+
+test('a record whose trace was cut off is not ours', async () => {
+  const stage = await RedisStage.open('9, 1/s')
+  await stage.admit('x', 0, { traceparent: TRACE })
+  const jobs = shardKey(stage.tag, 'jobs')
+  const raw = (await stage.redis.hgetBuffer(jobs, 'x'))!
+  await stage.redis.hset(jobs, 'x', raw.subarray(0, raw.indexOf('-01')))
+  await expect(stage.backend.job('x', at(0))).rejects.toMatchObject({ code: 'foreign-value' })
+})

@@ -1,0 +1,58 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { expect, test } from 'vitest'
+import * as diagnostics from '../../../src/core/diagnostics.ts'
+import { lateStarts, leaderships } from '../../../src/core/diagnostics.ts'
+
+const LATE = { shaper: 'sms', key: 'k', id: 'a' }
+
+test('a message reaches whoever subscribed, until he ends it', () => {
+  const heard: unknown[] = []
+  const stop = lateStarts.subscribe((message) => void heard.push(message))
+  lateStarts.publish(LATE)
+  stop()
+  lateStarts.publish(LATE)
+  expect(heard).toEqual([LATE])
+})
+
+test('it is known whether anybody listens, so that no message is made in vain', () => {
+  expect(lateStarts.hasSubscribers).toBe(false)
+  const stops = [lateStarts.subscribe(() => undefined), lateStarts.subscribe(() => undefined)]
+  expect(lateStarts.hasSubscribers).toBe(true)
+  expect(leaderships.hasSubscribers).toBe(false)
+  stops[0]!()
+  stops[0]!()
+  expect(lateStarts.hasSubscribers).toBe(true)
+  stops[1]!()
+  expect(lateStarts.hasSubscribers).toBe(false)
+})
+
+test('the same listener twice is told twice, and ends each by itself', () => {
+  const heard: unknown[] = []
+  const listener = (message: unknown) => void heard.push(message)
+  const stops = [lateStarts.subscribe(listener), lateStarts.subscribe(listener)]
+  lateStarts.publish(LATE)
+  expect(heard).toHaveLength(2)
+  stops[0]!()
+  lateStarts.publish(LATE)
+  expect(heard).toHaveLength(3)
+  stops[1]!()
+})
+
+test.each<[string, { publish(message: never): void }]>([
+  ['departure', diagnostics.departures],
+  ['handler', diagnostics.handlerEnds],
+  ['late-start', diagnostics.lateStarts],
+  ['script', diagnostics.scriptRuns],
+  ['redis-error', diagnostics.redisErrors],
+  ['handoff', diagnostics.handingsOver],
+  ['pass', diagnostics.schedulerPasses],
+  ['leader', diagnostics.leaderships],
+])('anybody may subscribe to velvet-rope:%s by that name', (name, published) => {
+  const heard: unknown[] = []
+  const listener = (message: unknown) => void heard.push(message)
+  subscribe(`velvet-rope:${name}`, listener)
+  const message = { shaper: 'sms' }
+  published.publish(message as never)
+  unsubscribe(`velvet-rope:${name}`, listener)
+  expect(heard).toEqual([message])
+})

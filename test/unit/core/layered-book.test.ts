@@ -1,0 +1,183 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { InvalidKeyError, InvalidLimitError } from '../../../src/core/errors.ts'
+import {
+  type ChangedRules,
+  changeLayers,
+  differenceOf,
+  LayeredBook,
+  parseLayer,
+  type RuleChange,
+} from '../../../src/core/layered-book.ts'
+import type { LimitInput } from '../../../src/core/limit.ts'
+import { parseRule } from '../../../src/core/rule-book.ts'
+
+type Limits = Readonly<Record<string, LimitInput>>
+
+const set = (pattern: string, limit: string, by?: string): RuleChange => {
+  return { kind: 'set', rule: parseRule(pattern, limit), by }
+}
+const unset = (pattern: string, by?: string): RuleChange => ({ kind: 'unset', pattern, by })
+const reset = (pattern: string): RuleChange => ({ kind: 'reset', pattern })
+const load = (limits: Limits, origin: 'code' | 'file'): RuleChange => ({
+  kind: 'load',
+  ...parseLayer(limits, origin),
+})
+
+/** A book that is changed again and again; the nth change is made at n. */
+class Desk {
+  book: LayeredBook
+  #changes = 0
+
+  constructor(limits: Limits) {
+    this.book = LayeredBook.of(parseLayer(limits))
+  }
+
+  /** What came of it, in short; undefined: nothing was to be changed. */
+  change(change: RuleChange): string | undefined {
+    const before = this.book
+    const at = ++this.#changes
+    const layers = changeLayers(before.layers, change, at)
+    if (layers === undefined) return undefined
+    this.book = new LayeredBook(layers)
+    const changed: ChangedRules = { at, isChanged: true, before, after: this.book }
+    const { set, unset } = differenceOf(changed)
+    const texts = set.map(({ pattern, limit }) => `${pattern}=${limit.capacity}`)
+    return [...texts, ...unset.map((pattern) => `${pattern} gone`)].join(' ')
+  }
+
+  get rules(): string[] {
+    return this.book.list().map(({ pattern, limit, origin }) => `${pattern}=${limit.capacity} ${origin}`)
+  }
+}
+
+describe('the layers', () => {
+  test('code is below the file, and both below what was done by hand: pattern by pattern', () => {
+    const desk = new Desk({ '*': '1, 1/s', a: '2, 1/s', b: '3, 1/s' })
+    expect(desk.change(load({ a: '4, 1/s', b: '5, 1/s', c: '6, 1/s' }, 'file'))).toBe('a=4 b=5 c=6')
+    expect(desk.change(set('b', '7, 1/s'))).toBe('b=7')
+    expect(desk.change(set('d', '8, 1/s'))).toBe('d=8')
+    expect(desk.rules).toEqual(['*=1 code', 'a=4 file', 'b=7 override', 'c=6 file', 'd=8 override'])
+    const governs = (key: string) => desk.book.find(key)?.origin
+    expect(['x', 'a/x', 'b/x', 'c', 'd'].map(governs)).toEqual([
+      'code',
+      'file',
+      'override',
+      'file',
+      'override',
+    ])
+    expect([desk.book.get('a')?.limit.capacity, desk.book.get('a/x')]).toEqual([4, undefined])
+  })
+
+  test('each is replaced as a whole, and leaves the others alone', () => {
+    const desk = new Desk({ a: '1, 1/s', b: '2, 1/s' })
+    desk.change(load({ a: '3, 1/s', c: '4, 1/s' }, 'file'))
+    desk.change(set('c', '5, 1/s'))
+    expect(desk.change(load({ d: '6, 1/s' }, 'file'))).toBe('a=1 d=6')
+    expect(desk.rules).toEqual(['a=1 code', 'b=2 code', 'd=6 file', 'c=5 override'])
+    expect(desk.change(load({}, 'code'))).toBe('a gone b gone')
+    expect(desk.rules).toEqual(['d=6 file', 'c=5 override'])
+    expect(desk.change(load({}, 'file'))).toBe('d gone')
+    expect(desk.book.find('d')).toBeUndefined()
+  })
+
+  test('a hidden one changes nothing in force', () => {
+    const desk = new Desk({ a: '1, 1/s' })
+    expect(desk.change(load({ a: '2, 1/s' }, 'file'))).toBe('a=2')
+    expect(desk.change(load({ a: '9, 1/s' }, 'code'))).toBe('')
+    expect(desk.change(set('a', '2, 1/s'))).toBe('')
+    expect(desk.change(load({ a: '8, 1/s' }, 'file'))).toBe('')
+    expect(desk.change(reset('a'))).toBe('a=8')
+  })
+
+  test('the same again, in whatever order and words, is no change; one rule more or less is', () => {
+    const desk = new Desk({ a: '1, 1/s', b: '2, 60/m' })
+    const [a] = desk.book.list()
+    expect(
+      desk.change(load({ b: '2, 60 per minute', a: { capacity: 1, rate: '1/s' } }, 'code')),
+    ).toBeUndefined()
+    expect(desk.change(load({ a: '1, 1 / s', b: '2, 60/m', c: '3, 1/s' }, 'code'))).toBe('c=3')
+    // Whoever looks for changed limits finds none in what stayed the same.
+    expect(desk.book.get('a')!.limit).toBe(a!.limit)
+    expect(desk.change(load({ a: '1, 1/s' }, 'code'))).toBe('b gone c gone')
+    expect(desk.change(load({ a: '1, 2/s' }, 'code'))).toBe('a=1')
+  })
+
+  test.each([
+    [{ a: '4, 1/s', b: 'nothing' }, InvalidLimitError],
+    [{ a: '4, 1/s', 'b*': '4, 1/s' }, InvalidKeyError],
+  ])('of %j none is made', (limits, error) => {
+    expect(() => parseLayer(limits, 'file')).toThrow(error)
+  })
+})
+
+describe('by hand', () => {
+  test('who and when is kept; code and file have neither', () => {
+    const desk = new Desk({ a: '1, 1/s' })
+    desk.change(set('a', '2, 1/s', 'ann'))
+    desk.change(set('b', '3, 1/s'))
+    desk.change(unset('a', 'bob'))
+    const { overrides } = desk.book.layers
+    expect(overrides).toEqual([
+      { pattern: 'a', limit: undefined, by: 'bob', at: 3 },
+      { ...parseRule('b', '3, 1/s'), by: undefined, at: 2 },
+    ])
+    expect(desk.book.get('b')).toEqual({ ...parseRule('b', '3, 1/s'), origin: 'override', at: 2 })
+    expect(Object.isFrozen(desk.book.get('b'))).toBe(true)
+    expect(desk.change(reset('a'))).toBe('a=1')
+    expect(desk.book.get('a')).toEqual({ ...parseRule('a', '1, 1/s'), origin: 'code' })
+  })
+
+  test('what is unset stays so through every load, until it is reset or set', () => {
+    const desk = new Desk({ '*': '1, 1/s', a: '2, 1/s' })
+    expect(desk.change(unset('a'))).toBe('a gone')
+    expect(desk.change(unset('a'))).toBeUndefined()
+    expect(desk.change(load({ a: '3, 1/s' }, 'file'))).toBe('')
+    expect(desk.book.find('a')?.pattern).toBe('*')
+    // Also when nobody has the pattern for a while.
+    expect([desk.change(load({}, 'file')), desk.change(load({}, 'code'))]).toEqual(['', '* gone'])
+    expect(desk.change(unset('a'))).toBeUndefined()
+    expect(desk.change(load({ a: '4, 1/s' }, 'code'))).toBe('')
+    expect(desk.change(reset('a'))).toBe('a=4')
+    desk.change(unset('a'))
+    expect(desk.change(set('a', '5, 1/s'))).toBe('a=5')
+  })
+
+  test('what is set where neither code nor file have a say leaves nothing behind', () => {
+    const desk = new Desk({ '*': '1, 1/s' })
+    desk.change(set('a', '2, 1/s'))
+    expect(desk.change(unset('a'))).toBe('a gone')
+    expect(desk.book.layers.overrides).toEqual([])
+    expect([desk.change(reset('a')), desk.change(unset('nobody'))]).toEqual([undefined, undefined])
+    expect(desk.change(load({ a: '3, 1/s' }, 'file'))).toBe('a=3')
+  })
+})
+
+test('a book never changes, and what it says of a pattern is what the highest layer says', () => {
+  const pattern = fc.constantFrom('*', 'a', 'a/b')
+  const limit = fc.integer({ min: 1, max: 3 }).map((capacity) => `${capacity}, 1/s`)
+  const limits = fc.dictionary(pattern, limit, { noNullPrototype: true })
+  const change = fc.oneof(
+    fc.tuple(pattern, limit).map(([pattern, limit]) => set(pattern, limit)),
+    pattern.map((pattern) => unset(pattern)),
+    pattern.map(reset),
+    fc.tuple(limits, fc.constantFrom('code' as const, 'file' as const)).map(([all, from]) => load(all, from)),
+  )
+  const property = fc.property(limits, fc.array(change), (first, changes) => {
+    const desk = new Desk(first)
+    for (const change of changes) {
+      const { book } = desk
+      const before = [book.list(), structuredClone(book.layers)]
+      const told = desk.change(change)
+      expect([book.list(), book.layers]).toEqual(before)
+      if (told === undefined) expect(desk.book).toBe(book)
+      const { code, file, overrides } = desk.book.layers
+      for (const pattern of ['*', 'a', 'a/b']) {
+        const ofPattern = (rule: { readonly pattern: string }) => rule.pattern === pattern
+        const highest = overrides.find(ofPattern) ?? file.find(ofPattern) ?? code.find(ofPattern)
+        expect(desk.book.get(pattern)?.limit).toBe(highest?.limit)
+      }
+    }
+  })
+  fc.assert(property)
+})
