@@ -1,0 +1,93 @@
+import { monotonicNow } from '../core/clock.ts'
+import { messageOf } from '../core/errors.ts'
+import { SHAPER_EVENTS, type ShaperEvents } from '../core/events.ts'
+import { formatLimit } from '../core/limit.ts'
+import type { Shaper } from '../shaper/shaper.ts'
+import { Flood } from './flood.ts'
+import type { Log } from './log.ts'
+import { Repetition } from './repetition.ts'
+
+type Listeners = { readonly [Name in keyof ShaperEvents]: (...event: ShaperEvents[Name]) => void }
+type Fields = Readonly<Record<string, unknown>>
+
+/** Of one kind, within ten seconds. */
+const MOST_LINES = 30
+
+/**
+ * Logs what happens in a shaper.
+ *
+ * | level | what                                                                              | at most              |
+ * |-------|-----------------------------------------------------------------------------------|----------------------|
+ * | debug | verdicts, departures and outcomes                                                 | all                  |
+ * | info  | the store, the rule book, freezes and pauses, expiries                            | 30 of a kind in 10 s |
+ * | warn  | failed attempts, lost workers                                                     | 30 of a kind in 10 s |
+ * | error | errors that no promise could tell                                                 | the same once in 10 s |
+ *
+ * The next line of the kind has in `untold` how many there would have been, and that of the same error in `repeated`
+ * how often it came. Keys are in them; payloads and results are not.
+ *
+ * @param now microseconds of a clock that is never set
+ * @returns ends it
+ */
+export function logShaper(shaper: Shaper, log: Log, now: () => number = monotonicNow): () => void {
+  const listeners = listenersFor(log.with({ shaper: shaper.name }), now)
+  const names = SHAPER_EVENTS as readonly (keyof ShaperEvents)[]
+  const add = <Name extends keyof ShaperEvents>(name: Name) => shaper.on(name, listeners[name])
+  const remove = <Name extends keyof ShaperEvents>(name: Name) => shaper.off(name, listeners[name])
+  for (const name of names) add(name)
+  return () => {
+    for (const name of names) remove(name)
+  }
+}
+
+function listenersFor(log: Log, now: () => number): Listeners {
+  const repetition = new Repetition()
+  const bounded = (level: 'info' | 'warn' | 'error', message: string) => {
+    const flood = new Flood(MOST_LINES)
+    return (fields: Fields) => {
+      if (!log.hears(level)) return
+      const untold = flood.pass(now())
+      if (untold !== undefined) log[level](message, { ...fields, ...(untold > 0 && { untold }) })
+    }
+  }
+  const failed = bounded('warn', 'attempt failed')
+  const recovered = bounded('warn', 'recovered from a lost worker')
+  const expired = bounded('info', 'expired')
+  const frozen = bounded('info', 'frozen')
+  const paused = bounded('info', 'paused')
+  const resumed = bounded('info', 'resumed')
+  const limit = bounded('info', 'limit changed')
+  const errors = bounded('error', 'error')
+  return {
+    admitted: ({ id, key, cost, position, waitMs }) => {
+      log.debug('admitted', { id, key, cost, position, waitMs })
+    },
+    rejected: ({ id, key, cost, reason, retryAfterMs, waiting, capacity }) => {
+      log.debug('rejected', { id, key, cost, reason, retryAfterMs, waiting, capacity })
+    },
+    departed: ({ id, key, attempt, waitedMs }) => log.debug('departed', { id, key, attempt, waitedMs }),
+    completed: ({ id, key, attempt }) => log.debug('completed', { id, key, attempt }),
+    failed: ({ id, key, attempt, at, error, retryAt }) => {
+      const rest = retryAt === undefined ? { isLast: true } : { retryAfterMs: Math.round(retryAt - at) }
+      failed({ id, key, attempt, error, ...rest })
+    },
+    returned: ({ id, key, at, retryAt }) => {
+      log.debug('returned by a freeze', { id, key, retryAfterMs: Math.round(retryAt - at) })
+    },
+    recovered: ({ id, key, attempt, mayHaveStarted }) => recovered({ id, key, attempt, mayHaveStarted }),
+    expired: ({ id, key }) => expired({ id, key }),
+    cancelled: ({ id, key }) => log.debug('cancelled', { id, key }),
+    frozen: ({ key, at, until }) => frozen({ key, forMs: Math.round(until - at) }),
+    paused: ({ key }) => paused({ key }),
+    resumed: ({ key }) => resumed({ key }),
+    limit: ({ pattern, limit: to }) => {
+      limit({ pattern, ...(to === undefined ? { isUnset: true } : { limit: formatLimit(to) }) })
+    },
+    connected: ({ durability, version }) => log.info('connected', { redis: version, durability }),
+    error: (error) => {
+      if (!log.hears('error')) return
+      const repeated = repetition.note(messageOf(error), now())
+      if (repeated !== undefined) errors({ error, ...(repeated > 0 && { repeated }) })
+    },
+  }
+}

@@ -1,0 +1,209 @@
+import type * as api from '@opentelemetry/api'
+import { isVelvetRopeError, toError } from '../core/errors.ts'
+import type { Admission } from '../core/job.ts'
+import type { Handler } from '../shaper/attempt.ts'
+import type { EnqueueOptions, EnqueueRequest } from '../shaper/options.ts'
+import type { Shaper } from '../shaper/shaper.ts'
+import { formatTraceparent, isTraceparent, parseTraceparent } from './traceparent.ts'
+
+type Api = typeof api
+
+/** Of OpenTelemetry's semantic conventions for messaging. */
+const SYSTEM = { 'messaging.system': 'velvet_rope' } as const
+
+/**
+ * Spans around what a shaper does, for whatever SDK of OpenTelemetry the process has registered: `send <pattern>` around
+ * each `enqueue`, whose traceparent is kept with the job, and `process <pattern>` around each call of a handler, linked
+ * to it. Neither keys nor payloads nor the messages of errors are in them.
+ *
+ * @param load how the API of OpenTelemetry is got. Default: `import('@opentelemetry/api')`
+ * @returns ends it; undefined when the API is not installed, after which all is as before
+ */
+export async function traceShaper(
+  shaper: Shaper,
+  load: () => Promise<Api> = () => import('@opentelemetry/api'),
+): Promise<(() => void) | undefined> {
+  const otel = await load().catch(() => undefined)
+  if (otel === undefined) return undefined
+  const tracing = new Tracing(otel, (key) => patternOf(shaper, key))
+  const { enqueue, enqueueMany, work } = shaper
+  shaper.enqueue = async (key, data, options) =>
+    tracing.send([key], options?.traceparent, (traceparent) =>
+      enqueue.call(shaper, key, data, withTraceparent(options, traceparent)),
+    )
+  shaper.enqueueMany = async (requests) => {
+    // What is no list is refused by the shaper itself.
+    if (!Array.isArray(requests) || requests.length === 0) return enqueueMany.call(shaper, requests)
+    const keys = requests.map((request: EnqueueRequest<unknown>) => request?.key)
+    return tracing.send(keys, undefined, (traceparent) =>
+      enqueueMany.call(
+        shaper,
+        requests.map((request) => withTraceparent(request, request?.traceparent ?? traceparent)),
+      ),
+    )
+  }
+  shaper.work = (handler, options) =>
+    work.call(shaper, typeof handler === 'function' ? tracing.traceHandler(handler) : handler, options)
+  return () => void Object.assign(shaper, { enqueue, enqueueMany, work })
+}
+
+/** The spans themselves. */
+export class Tracing {
+  readonly #otel: Api
+  readonly #tracer: api.Tracer
+  readonly #patternOf: (key: string) => string | undefined
+
+  /** @param patternOf the pattern of the rule that governs a key, which the spans are named after */
+  constructor(otel: Api, patternOf: (key: string) => string | undefined) {
+    this.#otel = otel
+    this.#tracer = otel.trace.getTracer('velvet-rope')
+    this.#patternOf = patternOf
+  }
+
+  /**
+   * Asks for admission within a span, which it is given as text to keep with the job: that of the caller where there is
+   * no tracer. The span is a child of the caller's, if he names one, or of the one that is active.
+   */
+  async send<Answer extends Admission | Admission[]>(
+    keys: readonly string[],
+    caller: string | undefined,
+    admit: (traceparent: string | undefined) => Promise<Answer>,
+  ): Promise<Answer> {
+    const { context, SpanKind, trace } = this.#otel
+    const patterns = new Set(keys.map((key) => this.#patternOf(key)))
+    const pattern = patterns.size === 1 ? [...patterns][0] : undefined
+    const attributes = {
+      ...this.#attributes('send', 'send', pattern),
+      ...(keys.length > 1 && { 'messaging.batch.message_count': keys.length }),
+    }
+    const remote = parseTraceparent(caller)
+    const parent = remote === undefined ? context.active() : trace.setSpanContext(context.active(), remote)
+    const span = this.#tracer.startSpan(
+      nameOf('send', pattern),
+      { kind: SpanKind.PRODUCER, attributes },
+      parent,
+    )
+    try {
+      // What is no traceparent is refused by the shaper.
+      const isRefused = caller !== undefined && !isTraceparent(caller)
+      const traceparent = isRefused ? caller : (formatTraceparent(span.spanContext()) ?? caller)
+      const answer = await context.with(trace.setSpan(parent, span), () => admit(traceparent))
+      this.#tell(span, answer)
+      return answer
+    } catch (error) {
+      this.#fail(span, error)
+      throw error
+    } finally {
+      span.end()
+    }
+  }
+
+  /** The handler, each call of it within a span that is linked to that of the job's `enqueue`, and no child of it. */
+  traceHandler<Data, Result>(handler: Handler<Data, Result>): Handler<Data, Result> {
+    const { context, SpanKind, trace } = this.#otel
+    return (job) => {
+      const pattern = this.#patternOf(job.key)
+      const origin = parseTraceparent(job.traceparent)
+      const attributes = {
+        ...this.#attributes('process', 'process', pattern),
+        'messaging.message.id': job.id,
+        'velvet_rope.attempt': job.attempt,
+        'velvet_rope.waited_ms': job.waitedMs,
+      }
+      const links = origin === undefined ? [] : [{ context: origin }]
+      const settings = { kind: SpanKind.CONSUMER, attributes, links, root: true }
+      const span = this.#tracer.startSpan(nameOf('process', pattern), settings)
+      const within = trace.setSpan(context.active(), span)
+      return this.#end(span, () => context.with(within, () => handler(job)))
+    }
+  }
+
+  /** A handler that answers at once still does. */
+  #end<Result>(span: api.Span, call: () => Promise<Result> | Result): Promise<Result> | Result {
+    const onError = (error: unknown): never => {
+      this.#fail(span, error)
+      span.end()
+      throw error
+    }
+    const onResult = (result: Result): Result => {
+      span.end()
+      return result
+    }
+    try {
+      const answer = call()
+      if (isThenable(answer)) return Promise.resolve(answer).then(onResult, onError)
+      return onResult(answer)
+    } catch (error) {
+      return onError(error)
+    }
+  }
+
+  #attributes(name: string, type: string, pattern: string | undefined): api.Attributes {
+    return {
+      ...SYSTEM,
+      'messaging.operation.name': name,
+      'messaging.operation.type': type,
+      ...(pattern !== undefined && { 'messaging.destination.name': pattern }),
+    }
+  }
+
+  /** A refusal is a value, and no error. */
+  #tell(span: api.Span, answer: Admission | Admission[]): void {
+    if (Array.isArray(answer)) {
+      span.setAttribute('velvet_rope.accepted', answer.filter(({ accepted }) => accepted).length)
+    } else if (answer.accepted) {
+      span.setAttributes({ 'messaging.message.id': answer.id, 'velvet_rope.outcome': 'accepted' })
+    } else {
+      span.setAttribute('velvet_rope.outcome', answer.reason)
+    }
+  }
+
+  /** A freeze is what the handler wanted. Messages may hold anything, so the kind of the error is all that is told. */
+  #fail(span: api.Span, thrown: unknown): void {
+    const kind = kindOf(thrown)
+    if (kind === 'freeze') {
+      span.setAttribute('velvet_rope.outcome', 'frozen')
+      return
+    }
+    span.setAttribute('error.type', kind)
+    span.setStatus({ code: this.#otel.SpanStatusCode.ERROR })
+  }
+}
+
+/** The code of one of our errors, the name of another. */
+function kindOf(thrown: unknown): string {
+  try {
+    const error = toError(thrown)
+    return isVelvetRopeError(error) ? error.code : String(error.name)
+  } catch {
+    // Somebody made it so that it cannot be looked at.
+    return '_OTHER'
+  }
+}
+
+function isThenable<Value>(value: Promise<Value> | Value): value is Promise<Value> {
+  const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function'
+  return isObject && 'then' in value
+}
+
+function nameOf(operation: 'send' | 'process', pattern: string | undefined): string {
+  return pattern === undefined ? operation : `${operation} ${pattern}`
+}
+
+/** What are no options is refused by the shaper. */
+function withTraceparent<Options extends EnqueueOptions | undefined>(
+  options: Options,
+  traceparent: string | undefined,
+): Options {
+  const areOptions = options === undefined || (typeof options === 'object' && options !== null)
+  return areOptions && traceparent !== undefined ? { ...options, traceparent } : options
+}
+
+/** Undefined where none governs it, or it is no key. */
+function patternOf(shaper: Shaper, key: string): string | undefined {
+  try {
+    return shaper.limits.resolve(key).pattern
+  } catch {
+    return undefined
+  }
+}

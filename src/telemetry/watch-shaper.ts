@@ -1,0 +1,112 @@
+import {
+  type Departure,
+  departures,
+  handingsOver,
+  handlerEnds,
+  lateStarts,
+  leaderships,
+  redisErrors,
+  schedulerPasses,
+  scriptRuns,
+} from '../core/diagnostics.ts'
+import { SECOND } from '../core/duration.ts'
+import type { ShaperEvents } from '../core/events.ts'
+import type { Shaper } from '../shaper/shaper.ts'
+import type { Instruments } from './instruments.ts'
+import type { PatternLabels } from './pattern-labels.ts'
+
+/** Counts what the shaper tells and what goes on inside of it. Calling the answer ends that; safe to call twice. */
+export function watchShaper(shaper: Shaper, to: Instruments, labels: PatternLabels): () => void {
+  const isOurs = (message: { readonly shaper: string }) => message.shaper === shaper.name
+  const running = new Set<string>()
+  const led = new Set<number>()
+  // Its one scheduler is elected without an election.
+  to.leader.set(shaper.backend === 'memory' ? 1 : 0)
+  to.inflight.set(0)
+
+  const onAdmitted = ({ key }: ShaperEvents['admitted'][0]) => {
+    to.admissions.inc({ pattern: labels.of(patternOf(shaper, key)), outcome: 'accepted' })
+  }
+  const onRejected = ({ key, reason }: ShaperEvents['rejected'][0]) => {
+    to.admissions.inc({ pattern: labels.of(patternOf(shaper, key)), outcome: reason })
+  }
+  shaper.on('admitted', onAdmitted).on('rejected', onRejected)
+
+  const stops = [
+    departures.subscribe((departure) => {
+      if (!isOurs(departure)) return
+      countDeparture(departure, labels.of(departure.pattern), to)
+      running.add(attemptName(departure))
+      to.inflight.set(running.size)
+    }),
+    handlerEnds.subscribe((end) => {
+      if (!isOurs(end)) return
+      to.handlerDuration.observe({ outcome: end.outcome }, seconds(end.duration))
+      // One that was started before anybody watched was not counted in either.
+      if (running.delete(attemptName(end))) to.inflight.set(running.size)
+    }),
+    lateStarts.subscribe((late) => {
+      if (isOurs(late)) to.lateStarts.inc()
+    }),
+    scriptRuns.subscribe((run) => {
+      if (isOurs(run)) to.script.observe({ script: run.verb }, seconds(run.duration))
+    }),
+    redisErrors.subscribe((error) => {
+      if (isOurs(error)) to.redisErrors.inc({ kind: error.kind })
+    }),
+    handingsOver.subscribe((handed) => {
+      if (isOurs(handed)) to.handoffs.inc({ outcome: handed.outcome }, handed.jobs)
+    }),
+    schedulerPasses.subscribe((pass) => {
+      if (isOurs(pass)) to.pass.observe(seconds(pass.duration))
+    }),
+    leaderships.subscribe((leadership) => {
+      if (!isOurs(leadership)) return
+      if (leadership.isLeader) led.add(leadership.shard)
+      else led.delete(leadership.shard)
+      to.leader.set(led.size)
+    }),
+  ]
+  return () => {
+    shaper.off('admitted', onAdmitted).off('rejected', onRejected)
+    for (const stop of stops.splice(0)) stop()
+  }
+}
+
+function countDeparture(departure: Departure, pattern: string, to: Instruments): void {
+  const { attempt, admittedAt, slot, startedAt } = departure
+  to.departures.inc({ pattern })
+  to.lag.observe({ pattern }, seconds(startedAt - slot))
+  if (attempt === 1) to.wait.observe({ pattern }, seconds(startedAt - admittedAt))
+  const ratio = gapRatio(departure)
+  if (ratio !== undefined) to.gapRatio.observe({ pattern }, ratio)
+}
+
+/**
+ * Undefined where the gap says nothing of the pacing: nobody waited when the slot before it allowed the next, or he
+ * waited for something else. One that is too short is always told.
+ */
+function gapRatio({ attempt, admittedAt, startedAt, lastStart, spacing }: Departure): number | undefined {
+  const ratio = (startedAt - lastStart) / spacing
+  if (!Number.isFinite(ratio)) return undefined
+  const wasWaitedFor = attempt === 1 && admittedAt <= lastStart + spacing
+  return wasWaitedFor || ratio < 1 ? ratio : undefined
+}
+
+function attemptName({ id, attempt }: { readonly id: string; readonly attempt: number }): string {
+  return `${id} ${attempt}`
+}
+
+/** Clocks of two processes may differ by a little less than nothing. */
+function seconds(duration: number): number {
+  return Math.max(0, duration) / SECOND
+}
+
+/** The rule may have gone since. */
+function patternOf(shaper: Shaper, key: string): string {
+  try {
+    return shaper.limits.resolve(key).pattern
+  } catch {
+    return 'none'
+  }
+}

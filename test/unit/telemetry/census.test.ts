@@ -1,0 +1,164 @@
+import { expect, test } from 'vitest'
+import type { BucketView } from '../../../src/core/job.ts'
+import { Census } from '../../../src/telemetry/census.ts'
+
+const MINUTE = 60_000_000
+
+function bucket(of: Partial<BucketView>): BucketView {
+  const idle = { state: 'idle', waiting: 0, capacity: 10, fill: 0, oldestWaitMs: 0, paused: false } as const
+  const rest = { limit: '10, 1/s', jobs: 0, retrying: 0, running: 0, durability: 'memory' } as const
+  return { key: 'k', pattern: '*', ...idle, ...rest, ...of }
+}
+
+/** A store whose pages come when they are sent, and a clock that goes when it is told to. */
+class FakeSurvey {
+  now = 0
+  /** Milliseconds that the walk has rested, page by page. */
+  readonly rests: number[] = []
+  /** Walks that were begun. */
+  walks = 0
+  /** How long a page takes; microseconds. */
+  pageTakes = 0
+  #pages: (readonly BucketView[])[] = []
+  #error: Error | undefined
+  #isStuck = false
+  readonly census = new Census({
+    survey: () => this.#survey(),
+    labelOf: (pattern) => pattern,
+    pause: (ms) => this.#pause(ms),
+    now: () => this.now,
+  })
+
+  holds(pages: readonly (readonly BucketView[])[], error?: Error): this {
+    this.#pages = [...pages]
+    this.#error = error
+    this.#isStuck = false
+    return this
+  }
+
+  /** Sends no page after those that it holds, and no end. */
+  sticks(pages: readonly (readonly BucketView[])[] = []): this {
+    this.holds(pages)
+    this.#isStuck = true
+    return this
+  }
+
+  async *#survey() {
+    this.walks++
+    for (const page of this.#pages) {
+      this.now += this.pageTakes
+      yield page
+    }
+    if (this.#error !== undefined) throw this.#error
+    if (this.#isStuck) await new Promise(() => undefined)
+  }
+
+  async #pause(ms: number): Promise<void> {
+    // The patience of whoever asked; all other rests are shorter.
+    if (ms === 1_500) {
+      for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => void setImmediate(resolve))
+      return
+    }
+    this.rests.push(ms)
+    await new Promise((resolve) => void setImmediate(resolve))
+  }
+}
+
+test('it sums over the buckets of a pattern, and counts them by state', async () => {
+  const store = new FakeSurvey().holds([
+    [bucket({ state: 'full', waiting: 10, fill: 1, oldestWaitMs: 500 }), bucket({ pattern: 'a' })],
+    [bucket({ state: 'waiting', waiting: 3, fill: 0.3, oldestWaitMs: 900 })],
+  ])
+  const count = await store.census.latest()
+  expect(count?.patterns).toEqual(
+    new Map([
+      ['*', { waiting: 13, capacity: 20, fillMax: 1, oldestWaitMs: 900 }],
+      ['a', { waiting: 0, capacity: 10, fillMax: 0, oldestWaitMs: 0 }],
+    ]),
+  )
+  expect(count?.states).toEqual({ idle: 1, waiting: 1, full: 1, frozen: 0, paused: 0 })
+})
+
+test('nothing is walked until somebody asks, and those who ask meanwhile share the walk', async () => {
+  const store = new FakeSurvey().holds([[bucket({})]])
+  expect(store.walks).toBe(0)
+  await Promise.all([store.census.latest(), store.census.latest()])
+  expect(store.walks).toBe(1)
+  await store.census.latest()
+  expect(store.walks).toBe(2)
+})
+
+test('a long walk goes on by itself with rests, and its answer is the next one', async () => {
+  const store = new FakeSurvey().holds(Array.from({ length: 60 }, () => [bucket({ waiting: 1 })]))
+  store.pageTakes = 2_000
+  expect(await store.census.latest()).toBeUndefined()
+  expect(store.rests).toHaveLength(50)
+  await expect.poll(() => store.rests.length).toBe(60)
+  expect(new Set(store.rests.slice(0, 49))).toEqual(new Set([0]))
+  // Nine times as long as the page took.
+  expect(new Set(store.rests.slice(49))).toEqual(new Set([18]))
+  expect((await store.census.latest())?.patterns.get('*')?.waiting).toBe(60)
+})
+
+test('a walk whose pages come slowly is a long one, however few they are', async () => {
+  const store = new FakeSurvey().holds(Array.from({ length: 5 }, () => [bucket({ waiting: 1 })]))
+  store.pageTakes = 100_000
+  expect(await store.census.latest()).toBeUndefined()
+  await expect.poll(() => store.rests).toEqual([0, 0, 900, 900, 900])
+  expect((await store.census.latest())?.patterns.get('*')?.waiting).toBe(5)
+})
+
+test.each([
+  [10, 1],
+  [1_000_000, 1_000],
+])('after a page of %d us a long walk rests for %d ms', async (pageTakes, rest) => {
+  const store = new FakeSurvey().holds(Array.from({ length: 60 }, () => [bucket({})]))
+  store.pageTakes = pageTakes
+  await store.census.latest()
+  expect(store.rests.at(-1)).toBe(rest)
+})
+
+test('while the store is away nothing is known, and figures of before are not told as those of now', async () => {
+  const store = new FakeSurvey().holds([[bucket({})]])
+  expect(await store.census.latest()).toBeDefined()
+  store.holds([[bucket({})]], new Error('gone'))
+  expect(await store.census.latest()).toBeUndefined()
+  store.holds([[bucket({})]])
+  expect(await store.census.latest()).toBeDefined()
+})
+
+test('a store that does not answer is not waited for', async () => {
+  const store = new FakeSurvey().holds([[bucket({})]])
+  await store.census.latest()
+  store.sticks()
+  expect(await store.census.latest()).toBeUndefined()
+  expect(await store.census.latest()).toBeUndefined()
+  expect(store.walks).toBe(2)
+})
+
+test('a store that is slow is not taken for one that is away', async () => {
+  const store = new FakeSurvey().holds([[bucket({ waiting: 7 })]])
+  await store.census.latest()
+  store.sticks([[bucket({})], [bucket({})]])
+  expect((await store.census.latest())?.patterns.get('*')?.waiting).toBe(7)
+})
+
+test('what is old is not told', async () => {
+  const store = new FakeSurvey().holds(Array.from({ length: 60 }, () => [bucket({})]))
+  await store.census.latest()
+  await expect.poll(() => store.rests.length).toBe(60)
+  store.now += 14 * MINUTE
+  expect(await store.census.latest()).toBeDefined()
+  await expect.poll(() => store.rests.length).toBe(120)
+  store.now += 16 * MINUTE
+  expect(await store.census.latest()).toBeUndefined()
+})
+
+test('closed, it ends the walk at its next page and walks no more', async () => {
+  const store = new FakeSurvey().holds(Array.from({ length: 60 }, () => [bucket({})]))
+  await store.census.latest()
+  store.census.close()
+  expect(await store.census.latest()).toBeUndefined()
+  await new Promise((resolve) => void setImmediate(resolve))
+  expect([store.rests.length, store.walks]).toEqual([50, 1])
+})

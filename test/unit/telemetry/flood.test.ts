@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { Flood } from '../../../src/telemetry/flood.ts'
+import { PatternLabels } from '../../../src/telemetry/pattern-labels.ts'
+import { Repetition } from '../../../src/telemetry/repetition.ts'
+
+const SECOND = 1_000_000
+
+test('a flood lets the first ones of every ten seconds through, and says how many it kept back', () => {
+  const flood = new Flood(2)
+  expect([0, 1, 2, 9.9 * SECOND].map((now) => flood.pass(now))).toEqual([0, 0, undefined, undefined])
+  expect([10 * SECOND, 10 * SECOND, 10 * SECOND].map((now) => flood.pass(now))).toEqual([2, 0, undefined])
+  expect(flood.pass(99 * SECOND)).toBe(1)
+})
+
+test('a text that comes again is told once in ten seconds, each for itself', () => {
+  const repetition = new Repetition()
+  expect(repetition.note('a', 0)).toBe(0)
+  expect(repetition.note('a', SECOND)).toBeUndefined()
+  expect(repetition.note('b', SECOND)).toBe(0)
+  expect(repetition.note('a', 2 * SECOND)).toBeUndefined()
+  expect(repetition.note('a', 10 * SECOND)).toBe(2)
+  expect(repetition.note('b', 10 * SECOND)).toBeUndefined()
+})
+
+test('of texts that never come again only the last hundred or so are remembered', () => {
+  const repetition = new Repetition()
+  for (let n = 0; n < 100; n++) expect(repetition.note(`${n}`, 0)).toBe(0)
+  expect(repetition.note('99', 1)).toBeUndefined()
+  expect(repetition.note('new', 1)).toBe(0)
+  expect(repetition.note('99', 1)).toBe(0)
+  expect(repetition.note('new', 1)).toBeUndefined()
+})
+
+test('patterns have labels of their own up to a bound, and the same ones for ever', () => {
+  const labels = new PatternLabels(2)
+  expect(['a', 'b', 'c', 'a', 'd', 'b'].map((pattern) => labels.of(pattern))).toEqual([
+    'a',
+    'b',
+    'other',
+    'a',
+    'other',
+    'b',
+  ])
+  expect([...labels.known]).toEqual(['a', 'b'])
+})

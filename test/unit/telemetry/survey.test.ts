@@ -1,0 +1,115 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { Shaper } from '../../../src/index.ts'
+import { collectMetrics } from '../../../src/telemetry/metrics.ts'
+import { VirtualClock } from '../../../src/testing.ts'
+import { redisAddress, uniquePrefix } from '../../support/redis-server.ts'
+import { Stage } from '../../support/stage.ts'
+
+const turn = () => new Promise((resolve) => void setImmediate(resolve))
+
+async function keysOf(shaper: Shaper): Promise<{ keys: string[]; pages: number }> {
+  const keys: string[] = []
+  let pages = 0
+  for await (const page of shaper.survey()) {
+    pages++
+    for (const { key } of page) keys.push(key)
+  }
+  return { keys, pages }
+}
+
+const names = (count: number) => Array.from({ length: count }, (_, n) => `k/${n}`)
+
+async function fill(shaper: Shaper, keys: readonly string[]): Promise<void> {
+  for (let from = 0; from < keys.length; from += 1_000) {
+    await shaper.enqueueMany(keys.slice(from, from + 1_000).map((key) => ({ key, data: 0 })))
+  }
+}
+
+test('in memory every live bucket is seen, as `inspect` sees it', async () => {
+  const { shaper, clock } = new Stage('5, 1/s')
+  await fill(shaper, names(1_000))
+  await shaper.pause('k/7')
+  await clock.advance(5_000_000)
+  const { keys, pages } = await keysOf(shaper)
+  expect(keys.sort()).toEqual(names(1_000).sort())
+  expect(pages).toBeGreaterThanOrEqual(5)
+  for await (const page of shaper.survey()) {
+    for (const view of page) expect(view).toEqual(await shaper.inspect(view.key))
+  }
+})
+
+test('nobody is there: there is nothing to see', async () => {
+  expect((await keysOf(new Stage('5, 1/s').shaper)).keys).toEqual([])
+})
+
+test('a walk ends though buckets come faster than it goes, and misses none that lives throughout', async () => {
+  const stage = new Stage({ '*': '5, 1/s', stays: '5, 1/h' })
+  stage.shaper.work(() => undefined)
+  const staying = names(400).map((key) => `stays/${key}`)
+  await fill(stage.shaper, staying)
+  await stage.pass(10)
+  const seen = new Set<string>()
+  let pages = 0
+  for await (const page of stage.shaper.survey()) {
+    for (const { key } of page) seen.add(key)
+    expect(++pages).toBeLessThan(10)
+    // For each that was looked at, one comes.
+    await fill(
+      stage.shaper,
+      names(400).map((key) => `new/${pages}/${key}`),
+    )
+  }
+  expect(staying.filter((key) => !seen.has(key))).toEqual([])
+})
+
+test('over a million buckets no page takes long, and metrics answer at once', {
+  timeout: 120_000,
+}, async () => {
+  // Without the record that a stage keeps of each.
+  const shaper = new Shaper('survey', { limits: { '*': '5, 1/h' }, clock: new VirtualClock() })
+  await fill(shaper, names(1_000_000))
+  let count = 0
+  let longest = 0
+  let askedAt = performance.now()
+  const delays: number[] = []
+  for await (const page of shaper.survey()) {
+    delays.push(performance.now() - askedAt)
+    count += page.length
+    longest = Math.max(longest, page.length)
+    if (delays.length % 100 === 0) await turn()
+    askedAt = performance.now()
+  }
+  expect([count, longest]).toEqual([1_000_000, 200])
+  // The median of 5,000 pages: what else runs on this machine does not count.
+  expect(delays.sort((a, b) => a - b)[2_500]).toBeLessThan(5)
+  const metrics = collectMetrics(shaper, { cacheMs: 0 })
+  onTestFinished(() => metrics.close())
+  const began = performance.now()
+  const { text } = await metrics.text()
+  expect(performance.now() - began).toBeLessThan(2_000)
+  // The walk has not come to its end: nothing is better than a part.
+  expect(text).not.toMatch(/^velvet_rope_waiting\{/m)
+})
+
+test('on Redis every live bucket is seen, in all shards', async () => {
+  const shaper = new Shaper('survey', {
+    limits: { '*': '5, 1/h' },
+    connection: redisAddress(),
+    prefix: uniquePrefix(),
+    shards: 3,
+  })
+  onTestFinished(() => shaper.close())
+  const keys = names(2_000).map((key, n) => `${n % 50}/${key}`)
+  await fill(shaper, keys)
+  const { keys: seen, pages } = await keysOf(shaper)
+  expect([...new Set(seen)].sort()).toEqual(keys.sort())
+  expect(pages).toBeGreaterThanOrEqual(6)
+  for await (const page of shaper.survey()) {
+    const [view] = page
+    if (view !== undefined) {
+      // Since nobody works, the longer it waits, the later it departs.
+      const { oldestWaitMs, nextDepartureAt, ...rest } = view
+      expect(await shaper.inspect(view.key)).toMatchObject(rest)
+    }
+  }
+})
