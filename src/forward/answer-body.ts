@@ -1,0 +1,81 @@
+import type { Readable, Transform } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import type { ForwardResult } from './answer.ts'
+import type { Secrets } from './secrets.ts'
+
+const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+])
+
+interface KeptBody {
+  readonly bytes: Buffer
+  /** There was more. */
+  readonly truncated: boolean
+}
+
+const UNREADABLE: KeptBody = { bytes: Buffer.alloc(0), truncated: true }
+
+/**
+ * Reads at most `most` bytes, decompressed, and lets go of the rest: of a body that would never end, or grow to
+ * gigabytes, no more is made. Secrets that the other side sends back are overwritten; compressed they could not be
+ * found, so what cannot be decompressed is not kept.
+ *
+ * @param coding of `Content-Encoding`
+ * @throws what breaks the connection, but nothing for a body that is not what its coding says
+ */
+export async function readBody(
+  body: Readable,
+  coding: string | undefined,
+  most: number,
+  secrets: Secrets,
+): Promise<KeptBody> {
+  const plain = decode(body, coding?.trim().toLowerCase() || 'identity')
+  try {
+    return plain === undefined ? UNREADABLE : await readSome(plain, most, secrets)
+  } catch (error) {
+    if (plain === body || body.errored !== null) throw error
+    return UNREADABLE
+  } finally {
+    body.destroy()
+  }
+}
+
+function decode(body: Readable, coding: string): Readable | undefined {
+  if (coding === 'identity') return body
+  const decoder = DECODERS.get(coding)?.()
+  // Also for the error of a body that is destroyed before its end, of which nobody else wants to hear.
+  body.on('error', (error) => decoder?.destroy(error))
+  return decoder === undefined ? undefined : body.pipe(decoder)
+}
+
+async function readSome(chunks: AsyncIterable<Buffer>, most: number, secrets: Secrets): Promise<KeptBody> {
+  const read: Buffer[] = []
+  // A secret that lies across the cut is found as well.
+  const enough = most + Math.max(1, secrets.longest)
+  let size = 0
+  for await (const chunk of chunks) {
+    read.push(chunk)
+    size += chunk.length
+    // Leaving the loop destroys the stream.
+    if (size >= enough) break
+  }
+  const bytes = Buffer.concat(read)
+  secrets.hideBytes(bytes)
+  return { bytes: bytes.subarray(0, most), truncated: size > most }
+}
+
+/** Bytes as text where they are UTF-8, but for a character that was cut off at the end. */
+export function writeBody({
+  bytes,
+  truncated,
+}: KeptBody): Pick<ForwardResult, 'body' | 'encoding' | 'truncated'> {
+  try {
+    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+    return { body: decoder.decode(bytes, { stream: truncated }), encoding: 'text', truncated }
+  } catch {
+    return { body: bytes.toString('base64'), encoding: 'base64', truncated }
+  }
+}

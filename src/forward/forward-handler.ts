@@ -1,0 +1,170 @@
+import { lookup } from 'node:dns/promises'
+import { Agent, type Dispatcher } from 'undici'
+import { wallClockMs } from '../core/clock.ts'
+import { FinalError, FreezeError, isVelvetRopeError, RequestFailedError, toError } from '../core/errors.ts'
+import type { ShapedJob } from '../shaper/shaped-job.ts'
+import { type AnswerHeaders, type ForwardResult, headerOf, keptHeaders, nameOfRefusal } from './answer.ts'
+import { readBody, writeBody } from './answer-body.ts'
+import { DeadlineError, withinDeadline } from './deadline.ts'
+import { type CheckedRequest, readForwardRequest } from './forward-request.ts'
+import { Freezes } from './freezes.ts'
+import { guardedConnect, type Resolve } from './guarded-connect.ts'
+import { keyHeader } from './headers.ts'
+import { type ForwardPlan, readPlan } from './plan.ts'
+import { readRetryAfter } from './retry-after.ts'
+import type { Environment } from './secrets.ts'
+import type { ForwardSettings } from './settings.ts'
+import { signatureHeaders } from './signature.ts'
+import { UnderWay } from './under-way.ts'
+import { type StatusClass, statusClassOf, verdictOf } from './verdict.ts'
+
+export interface ForwardPorts {
+  /** Where `${NAME}` is looked up, once. Default: the environment of the process. */
+  readonly env?: Environment
+  /** Default: the resolver of the system. */
+  readonly resolve?: Resolve
+  /** Milliseconds since the epoch. Default: the clock of the machine. */
+  readonly now?: () => number
+  /** Told once of every request that was sent, when its answer begins or fails to come. */
+  readonly onResponse?: (statusClass: StatusClass) => void
+}
+
+/** What the forwarder needs of a job. */
+export type ForwardJob = Pick<ShapedJob, 'id' | 'key' | 'data' | 'attempt' | 'signal'>
+
+/** A handler for `shaper.work`. */
+export interface ForwardHandler {
+  (job: ForwardJob): Promise<ForwardResult>
+  /**
+   * Lets the requests end that are under way, then closes all connections; safe to call twice. No job may be given to
+   * it afterwards: to change settings, give jobs to a new handler and then close the old one.
+   */
+  close(): Promise<void>
+}
+
+/** So much of an answer that is no result is read: its connection can be used again, and it may name a refusal. */
+const WORTH_READING = 16_384
+
+/**
+ * A handler that sends each job as one HTTP request: a job's data are `{ method, url, headers?, body?, timeoutMs? }`
+ * (`ForwardRequest`), its result is a `ForwardResult`.
+ *
+ * It throws a FreezeError for 429, 503 and 529, a FinalError for what no retry changes, and a RequestFailedError for
+ * the rest: other failures of the other side, of the network and of time.
+ *
+ * @throws InvalidOptionsError for settings that cannot be used, and for a variable that is missing
+ */
+export function createForwardHandler(settings: ForwardSettings, ports: ForwardPorts = {}): ForwardHandler {
+  const { env = process.env, resolve = systemResolve, now = wallClockMs, onResponse } = ports
+  const plan = readPlan(settings, env)
+  const freezes = new Freezes(plan.freezeMs, plan.maxFreezeMs)
+  const agent = new Agent({ connect: guardedConnect(resolve, plan.privateHosts), pipelining: 1 })
+  const underWay = new UnderWay()
+
+  const forward = async (job: ForwardJob): Promise<ForwardResult> => {
+    job.signal.throwIfAborted()
+    const request = readForwardRequest(job.data, plan.allowed)
+    const where = `${request.method} ${request.url.origin}`
+    let isTold = false
+    const tell = (status: number | undefined) => {
+      if (isTold) return
+      isTold = true
+      onResponse?.(statusClassOf(status))
+    }
+    let refusal: FinalError | undefined
+    try {
+      return await withinDeadline(request.timeoutMs ?? plan.timeoutMs, job.signal, async (signal) => {
+        const answer = await send(request, job, signal)
+        const { statusCode: status, headers, body } = answer
+        tell(status)
+        const verdict = verdictOf(status)
+        if (verdict === 'done') return await keep(answer, job.key)
+        if (verdict === 'never') {
+          const reason = status < 400 ? 'redirects are not followed' : 'not tried again'
+          const refuse = (name = '') => new FinalError(`${where} answered ${status}${name}, ${reason}`)
+          // However its body comes, if it does at all: that it is refused is known.
+          refusal = refuse()
+          const { bytes } = await readBody(body, codingOf(headers), WORTH_READING, plan.secrets)
+          throw refuse(nameOfRefusal(headers, bytes, plan.secrets))
+        }
+        void body.dump({ limit: WORTH_READING, signal: AbortSignal.timeout(1_000) }).catch(() => undefined)
+        if (verdict === 'again') throw new RequestFailedError(`${where} answered ${status}`, { status })
+        const asked = readRetryAfter(headerOf(headers, 'retry-after'), headerOf(headers, 'date'), now())
+        throw new FreezeError({ forMs: freezes.next(job.key, asked, now()) })
+      })
+    } catch (thrown) {
+      const isStopped = thrown === job.signal.reason
+      if (isVelvetRopeError(thrown) && !isStopped) throw thrown
+      tell(undefined)
+      if (isStopped) throw thrown
+      throw refusal ?? new RequestFailedError(`${where} failed: ${causeOf(toError(thrown))}`)
+    }
+  }
+
+  const send = (request: CheckedRequest, job: ForwardJob, signal: AbortSignal) => {
+    const { method, url, body = null } = request
+    return agent.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method,
+      headers: headersOf(request, job, plan, now()),
+      body,
+      signal,
+      // The deadline is the one measure of time; undici's own would only be in its way.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+  }
+
+  const keep = async (
+    { statusCode: status, headers, body }: Dispatcher.ResponseData,
+    key: string,
+  ): Promise<ForwardResult> => {
+    const read = await readBody(body, codingOf(headers), plan.maxResponseBytes, plan.secrets)
+    freezes.succeeded(key)
+    return { status, headers: keptHeaders(headers, plan.secrets), ...writeBody(read) }
+  }
+
+  const close = async () => {
+    await underWay.ended()
+    await agent.destroy()
+  }
+  return Object.assign((job: ForwardJob) => underWay.add(forward(job)), { close })
+}
+
+/** Several codings at once are none that we read. */
+function codingOf(headers: AnswerHeaders): string | undefined {
+  const coding = headers['content-encoding']
+  return Array.isArray(coding) ? coding.join() : coding
+}
+
+/** A job's own headers, then those of the configuration, then ours: the later one wins. */
+function headersOf(
+  { headers, origin, body }: CheckedRequest,
+  { id, key, attempt }: ForwardJob,
+  plan: ForwardPlan,
+  now: number,
+): Record<string, string> {
+  return {
+    'user-agent': 'velvet-rope',
+    ...Object.fromEntries(headers),
+    ...Object.fromEntries(plan.headers.get(origin) ?? []),
+    'accept-encoding': 'identity',
+    'idempotency-key': id,
+    'shaper-attempt': String(attempt),
+    'shaper-key': keyHeader(key),
+    ...(plan.signingKey !== undefined && signatureHeaders(plan.signingKey, id, now, body ?? '')),
+  }
+}
+
+/** An error's code rather than its message, which may hold what was sent. */
+function causeOf(error: Error): string {
+  if (error instanceof DeadlineError) return error.message
+  const code = 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : error.name
+}
+
+async function systemResolve(hostname: string): Promise<readonly string[]> {
+  const found = await lookup(hostname, { all: true })
+  return found.map(({ address }) => address)
+}

@@ -1,0 +1,101 @@
+import { z } from 'zod'
+import { quote } from '../core/describe.ts'
+import { FinalError } from '../core/errors.ts'
+import { readHeaders } from './headers.ts'
+import { findOrigin } from './origins.ts'
+import { LONGEST_TIMEOUT_MS } from './settings.ts'
+
+const LONGEST_URL = 8_192
+/** The URL parser would drop some of these, and take others for something else. */
+const UNCLEAN = /[\p{Control}\p{Format}\s\\]/u
+const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+
+const TIMEOUT = `a whole number of milliseconds from 1 to ${LONGEST_TIMEOUT_MS}`
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const
+
+/** The data of a job that is to be forwarded; the texts say what is expected. */
+const forwardRequestSchema = z.strictObject(
+  {
+    method: z.enum(METHODS, `one of ${METHODS.join(', ')}`),
+    /** Absolute, `http` or `https`, of an origin that is allowed. */
+    url: z.string('an absolute http or https URL'),
+    headers: z.record(z.string(), z.string('a text'), 'an object of names and texts').default({}),
+    /** A string goes out as it is; any other value as JSON, with its content type unless the job gives one. */
+    body: z.unknown().optional(),
+    timeoutMs: z.int(TIMEOUT).min(1, TIMEOUT).max(LONGEST_TIMEOUT_MS, TIMEOUT).optional(),
+  },
+  'an object such as { method, url, headers?, body?, timeoutMs? }',
+)
+
+export type ForwardRequest = z.input<typeof forwardRequestSchema>
+
+/** A request that may be sent. */
+export interface CheckedRequest {
+  readonly method: (typeof METHODS)[number]
+  readonly url: URL
+  /** The entry of the allow-list that lets it through. */
+  readonly origin: string
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>
+  readonly body: string | undefined
+  readonly timeoutMs: number | undefined
+}
+
+/**
+ * Reads what a job asks for.
+ *
+ * @throws FinalError: what is wrong with the data stays wrong. It shows nothing of what came but
+ * names of fields and headers, and an origin
+ */
+export function readForwardRequest(data: unknown, allowed: ReadonlySet<string>): CheckedRequest {
+  const { method, url: text, headers, body: given, timeoutMs } = parse(data)
+  const url = readUrl(text)
+  const origin = findOrigin(url, allowed)
+  if (origin === undefined) throw new FinalError(`forward: the origin ${quote(url.origin)} is not allowed`)
+  const read = new Map(
+    readHeaders(headers, (fault) => {
+      throw new FinalError(`forward: ${fault}`)
+    }),
+  )
+  if (given === undefined) return { method, url, origin, headers: read, body: undefined, timeoutMs }
+  if (WITHOUT_BODY.has(method)) throw new FinalError(`forward: expected no body with ${method}, got one`)
+  const isText = typeof given === 'string'
+  if (!isText && !read.has('content-type')) read.set('content-type', 'application/json')
+  return { method, url, origin, headers: read, body: isText ? given : JSON.stringify(given), timeoutMs }
+}
+
+function parse(data: unknown): z.output<typeof forwardRequestSchema> {
+  const read = forwardRequestSchema.safeParse(data)
+  if (read.success) return read.data
+  throw new FinalError(`forward: ${faultOf(read.error.issues[0]!)}`)
+}
+
+/** Without what came, which is data of a user: this message is logged. */
+function faultOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'unrecognized_keys') {
+    const known = Object.keys(forwardRequestSchema.shape).join(', ')
+    return `unknown field ${quote(issue.keys[0]!)}: known are ${known}`
+  }
+  const [field, name] = issue.path.map(String)
+  const what = name === undefined ? (field ?? 'the data') : `the header ${quote(name)}`
+  return `expected ${what} to be ${issue.message}, got something else`
+}
+
+function readUrl(text: string): URL {
+  if (text.length > LONGEST_URL) {
+    throw new FinalError(
+      `forward: expected a url of at most ${LONGEST_URL} characters, got one of ${text.length}`,
+    )
+  }
+  if (UNCLEAN.test(text)) {
+    throw new FinalError('forward: expected a url without spaces, control characters and \\, got one with')
+  }
+  if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) {
+    throw new FinalError('forward: expected url to be an absolute http or https URL, got another')
+  }
+  const url = new URL(text)
+  if (url.username !== '' || url.password !== '' || /^https?:\/\/[^/?#]*@/i.test(text)) {
+    throw new FinalError('forward: expected a url without a user, got one with')
+  }
+  return url
+}

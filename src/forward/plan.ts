@@ -1,0 +1,93 @@
+import { InvalidOptionsError } from '../core/errors.ts'
+import { parseOptions } from '../core/options.ts'
+import { readHeaders } from './headers.ts'
+import { PrivateHosts, readOrigin } from './origins.ts'
+import { type Environment, hasReference, Secrets } from './secrets.ts'
+import { type ForwardSettings, forwardSettingsSchema } from './settings.ts'
+import { signingKey } from './signature.ts'
+
+/** Headers that are secrets by their nature: they may not stand in a file. */
+const SECRET_HEADERS = /^(?:authorization|cookie)$|(?:token|secret|password|(?:api|access)-?key)$/i
+
+/** The settings with everything looked up and checked. */
+export interface ForwardPlan {
+  readonly allowed: ReadonlySet<string>
+  readonly privateHosts: PrivateHosts
+  /** By origin; names in lower case. */
+  readonly headers: ReadonlyMap<string, ReadonlyMap<string, string>>
+  readonly secrets: Secrets
+  readonly signingKey: Buffer | undefined
+  readonly timeoutMs: number
+  readonly maxResponseBytes: number
+  readonly freezeMs: number
+  readonly maxFreezeMs: number
+}
+
+/** @throws InvalidOptionsError; no message shows what a variable holds */
+export function readPlan(input: ForwardSettings, env: Environment): ForwardPlan {
+  const { allow, allowPrivate, headers, signing, ...rest } = parseOptions(
+    forwardSettingsSchema,
+    input,
+    'forward',
+  )
+  const allowed = new Set(allow.map((origin) => readOrigin(origin, 'allow')))
+  const secrets = new Secrets(env)
+  return {
+    ...rest,
+    allowed,
+    privateHosts: new PrivateHosts(allowPrivate),
+    headers: readOriginHeaders(headers, allowed, secrets),
+    signingKey: signing === undefined ? undefined : readSigningKey(signing.secret, secrets),
+    secrets,
+  }
+}
+
+function readOriginHeaders(
+  given: Readonly<Record<string, Readonly<Record<string, string>>>>,
+  allowed: ReadonlySet<string>,
+  secrets: Secrets,
+): ReadonlyMap<string, ReadonlyMap<string, string>> {
+  const byOrigin = new Map<string, ReadonlyMap<string, string>>()
+  for (const [text, headers] of Object.entries(given)) {
+    const origin = readOrigin(text, 'headers')
+    if (!allowed.has(origin)) {
+      throw new InvalidOptionsError(
+        `forward: expected allow to hold ${origin}, which has headers, got none such`,
+      )
+    }
+    if (byOrigin.has(origin)) throw new InvalidOptionsError(`forward: headers has ${origin} twice`)
+    const filled = Object.entries(headers).map(([name, value]) => {
+      const what = `headers of ${origin}, ${name.toLowerCase()},`
+      if (SECRET_HEADERS.test(name) && !hasReference(value)) {
+        throw new InvalidOptionsError(
+          `forward: expected ${what} to refer to a variable as \${NAME}, got a value of its own`,
+        )
+      }
+      return [name, secrets.fill(value, what)] as const
+    })
+    byOrigin.set(
+      origin,
+      readHeaders(Object.fromEntries(filled), (fault) => {
+        throw new InvalidOptionsError(`forward: headers of ${origin}: ${fault}`)
+      }),
+    )
+  }
+  return byOrigin
+}
+
+function readSigningKey(secret: string, secrets: Secrets): Buffer {
+  if (!hasReference(secret)) {
+    throw new InvalidOptionsError(
+      `forward: expected signing.secret to refer to a variable as \${NAME}, got a value of its own`,
+    )
+  }
+  const filled = secrets.fill(secret, 'signing.secret')
+  const key = signingKey(filled)
+  if (key === undefined) {
+    throw new InvalidOptionsError(
+      'forward: expected the variable of signing.secret to hold whsec_ and base64 of 24 to 64 bytes, got another form',
+    )
+  }
+  secrets.add(filled.replace(/^whsec_/, ''))
+  return key
+}

@@ -1,0 +1,163 @@
+import { expect, test } from 'vitest'
+import { isVelvetRopeError } from '../../../src/core/errors.ts'
+import { keyHeader } from '../../../src/forward/headers.ts'
+import { allowing, farSide, forwarder, jobOf, rejection } from './forwarding.ts'
+
+const NOT_FOR_JOBS = [
+  'Host',
+  'Content-Length',
+  'Transfer-Encoding',
+  'Connection',
+  'Keep-Alive',
+  'Upgrade',
+  'TE',
+  'Trailer',
+  'Expect',
+  'HTTP2-Settings',
+  'Proxy-Authorization',
+  'Proxy-Connection',
+  'Idempotency-Key',
+  'Accept-Encoding',
+  'Shaper-Attempt',
+  'Shaper-Key',
+  'Shaper-Anything',
+  'Webhook-Id',
+  'Webhook-Timestamp',
+  'Webhook-Signature',
+]
+
+/** What is wrong with headers, and that nothing was sent. */
+async function refusalOf(headers: Record<string, string>) {
+  const side = await farSide()
+  const forward = forwarder(allowing(side.url))
+  const error = await rejection(forward(jobOf({ method: 'POST', url: `${side.url}/`, headers, body: 'x' })))
+  expect(isVelvetRopeError(error, 'final'), String(error)).toBe(true)
+  expect(side.received).toEqual([])
+  return (error as Error).message
+}
+
+test.each(NOT_FOR_JOBS.flatMap((name) => [name, name.toLowerCase(), name.toUpperCase()]))(
+  'a job may not set %s',
+  async (name) => {
+    const message = await refusalOf({ [name]: 'sesame' })
+    expect(message).toMatch(
+      /^forward: the header [a-z0-9-]+ (belongs to the connection|is set by the forwarder) and/,
+    )
+    expect(message).not.toContain('sesame')
+  },
+)
+
+test.each([
+  'a\r\nX-Evil: 1',
+  'a\nX-Evil: 1',
+  'a\rX-Evil: 1',
+  'a\r\n\r\nGET /evil HTTP/1.1',
+  'a\u0000b',
+  'a\u007f',
+  'a\u0001',
+  'caf\u00e9',
+  '\u560a\u560dX-Evil: 1',
+  'a\u2028b',
+  '\ud83d\ude00',
+])('a value may not hold %j', async (value) => {
+  const message = await refusalOf({ 'x-note': value })
+  expect(message).toBe('forward: the header x-note holds a character that is not printable ASCII')
+})
+
+test.each([
+  '',
+  'a b',
+  'a:',
+  ':authority',
+  'a\r\nx-evil',
+  'a\n',
+  'a\u0000',
+  'a(b)',
+  'a/b',
+  'a"b',
+  'a,b',
+  'a;b',
+  'a@b',
+  '[a]',
+  '\u017fet-x',
+  'h\u00f6st',
+  ' host',
+  'host ',
+])('a name may not be %j', async (name) => {
+  expect(await refusalOf({ [name]: 'x' })).toMatch(/^forward: the header name ".*" is none$/)
+})
+
+test('letters that only look like others in lower case are not let through as those', async () => {
+  // The Kelvin sign becomes a k.
+  expect(await refusalOf({ '\u212aeep-Alive': 'x' })).toMatch(
+    'the header keep-alive belongs to the connection',
+  )
+})
+
+test('there may be one of a name, 64 of them, and 8192 characters in each', async () => {
+  expect(await refusalOf({ 'X-Note': 'a', 'x-note': 'b' })).toBe('forward: the header x-note is there twice')
+  const many = Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`x-${index}`, 'a']))
+  expect(await refusalOf(many)).toBe('forward: there are 65 headers, expected at most 64')
+  expect(await refusalOf({ a: 'x'.repeat(8_193) })).toBe(
+    'forward: the header a is longer than 8192 characters',
+  )
+})
+
+test('what is sent: what the job gives, what the configuration adds over it, and ours', async () => {
+  const side = await farSide()
+  const headers = { [side.url]: { Authorization: `Bearer \${KEY}`, 'X-Tenant': 'ours' } }
+  const forward = forwarder(allowing(side.url, { headers }), { env: { KEY: 'sk_live_1' } })
+  const given = {
+    'X-Note': 'a\tb ~',
+    authorization: 'Bearer of-the-job',
+    'x-tenant': 'theirs',
+    cookie: 'a=1',
+    'X-Literal': `\${KEY}`,
+    __proto_: 'x',
+    constructor: 'y',
+  }
+  const data = { method: 'POST', url: `${side.url}/a/../b?c=d%20e#f`, headers: given, body: { a: 'ü' } }
+  await forward(jobOf(data, { id: 'order-7', key: 'api/acme +1%', attempt: 3 }))
+  const [{ rawHeaders, ...call }] = side.received as [(typeof side.received)[0]]
+  expect(call).toMatchObject({ method: 'POST', path: '/b?c=d%20e', body: '{"a":"ü"}' })
+  expect(call.headers).toEqual({
+    host: new URL(side.url).host,
+    connection: 'keep-alive',
+    'content-length': '10',
+    'user-agent': 'velvet-rope',
+    'x-note': 'a\tb ~',
+    // The configuration's, and once.
+    authorization: 'Bearer sk_live_1',
+    'x-tenant': 'ours',
+    cookie: 'a=1',
+    // Only the configuration refers to the environment.
+    'x-literal': `\${KEY}`,
+    __proto_: 'x',
+    constructor: 'y',
+    'content-type': 'application/json',
+    'accept-encoding': 'identity',
+    'idempotency-key': 'order-7',
+    'shaper-attempt': '3',
+    'shaper-key': 'api/acme%20+1%25',
+  })
+  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase())
+  expect(new Set(names).size).toBe(names.length)
+})
+
+test('headers of an origin go to that origin only', async () => {
+  const [side, other] = [await farSide(), await farSide()]
+  const settings = {
+    allow: [side.url, other.url],
+    allowPrivate: ['127.0.0.1'],
+    headers: { [side.url]: { authorization: `\${KEY}` } },
+  }
+  const forward = forwarder(settings, { env: { KEY: 'sk_live_1' } })
+  await forward(jobOf({ method: 'GET', url: `${other.url}/` }))
+  await forward(jobOf({ method: 'GET', url: `${side.url}/`, headers: { Authorization: 'x' } }))
+  const sent = [...other.received, ...side.received].map(({ headers }) => headers.authorization)
+  expect(sent).toEqual([undefined, 'sk_live_1'])
+})
+
+test('a key fits into a header, whatever it is', () => {
+  expect(keyHeader('sms/+1%/ü/ /"é\u{1f600}')).toBe('sms/+1%25/%C3%BC/%20/"%C3%A9%F0%9F%98%80')
+})
