@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import { explainUnknown, explainValue } from './expectations.ts'
+import { isMapping, type SettingPath, valueAt } from './paths.ts'
+import { configSchema, type Settings } from './schema.ts'
+
+/** Something that is wrong with the settings, wherever they came from. */
+export interface Complaint {
+  readonly path: SettingPath
+  /** Whether the name of the setting is at fault, and not its value. */
+  readonly isAboutName: boolean
+  readonly message: string
+  /** Of an unknown setting: the known one that was most likely meant. */
+  readonly meant?: SettingPath
+}
+
+type Checked =
+  | { readonly ok: true; readonly settings: Settings }
+  | { readonly ok: false; readonly complaints: readonly Complaint[] }
+
+/** Checks what all layers together say; everything that is wrong is told at once. */
+export function checkSettings(input: unknown): Checked {
+  const result = configSchema.safeParse(input, { error: nameKnownFields })
+  const complaints = [
+    ...(result.success ? [] : result.error.issues.flatMap((issue) => complaintsOf(issue, input))),
+    ...withoutRedis(input),
+  ]
+  return result.success && complaints.length === 0
+    ? { ok: true, settings: result.data }
+    : { ok: false, complaints: withoutEchoes(complaints) }
+}
+
+/** The message of an unknown field is what is known in its place: only the schema at that place can tell. */
+const nameKnownFields: z.core.$ZodErrorMap = (issue) =>
+  issue.code === 'unrecognized_keys' && issue.inst instanceof z.ZodObject
+    ? Object.keys(issue.inst.shape).join(' ')
+    : undefined
+
+function complaintsOf(issue: z.core.$ZodIssue, input: unknown): Complaint[] {
+  if (issue.code === 'invalid_union') return complaintsOf(nearestIssue(issue), input)
+  const { path } = issue
+  if (issue.code === 'unrecognized_keys') {
+    const known = issue.message.split(' ')
+    return issue.keys.map((key) => {
+      const { message, meant } = explainUnknown(path, key, known)
+      return { path: [...path, key], isAboutName: true, message, ...(meant && { meant: [...path, meant] }) }
+    })
+  }
+  const { isSentence, isAboutName = false } = issue.code === 'custom' ? (issue.params ?? {}) : {}
+  const message = isSentence === true ? issue.message : explainValue(issue, path, valueAt(input, path))
+  return [{ path, isAboutName: isAboutName === true, message }]
+}
+
+/** Whoever mistyped a name is not told as well that the setting is missing. */
+function withoutEchoes(complaints: readonly Complaint[]): Complaint[] {
+  const meant = new Set(complaints.map((complaint) => JSON.stringify(complaint.meant)))
+  return complaints.filter(
+    ({ path, meant: other }) => other !== undefined || !meant.has(JSON.stringify(path)),
+  )
+}
+
+/** Of the forms that a value may have, the one that it fits best: where the fault lies deepest. */
+function nearestIssue(union: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue {
+  const best = union.errors
+    .flatMap(([first]) => (first === undefined ? [] : [first]))
+    .reduce((deepest, issue) => (issue.path.length > deepest.path.length ? issue : deepest))
+  return { ...best, path: [...union.path, ...best.path] }
+}
+
+/** An address that was forgotten, say: every process would then have lines of its own. */
+function withoutRedis(input: unknown): Complaint[] {
+  if (!isMapping(input) || input['redis'] !== undefined) return []
+  return ['prefix', 'shards']
+    .filter((field) => input[field] !== undefined)
+    .map((field) => ({
+      path: [field],
+      isAboutName: true,
+      message: `${field} needs redis: expected a Redis URL beside it, got: nothing`,
+    }))
+}

@@ -1,0 +1,72 @@
+import { lstat, readlink } from 'node:fs/promises'
+import { dirname, isAbsolute, join, parse, sep } from 'node:path'
+
+/** A name in a folder: whoever changes what stands there may change what a path leads to. */
+export interface Place {
+  /** Absolute, without symbolic links. */
+  readonly folder: string
+  readonly name: string
+}
+
+/** As many as Linux follows. */
+const MOST_LINKS = 40
+
+/**
+ * What to look at to see a path lead elsewhere, or its file change: each symbolic link on the way, the file in its
+ * folder, and that folder in the one around it; or else the name at which the way ends.
+ *
+ * @param path absolute
+ */
+export async function placesOf(path: string): Promise<readonly Place[]> {
+  const links: Place[] = []
+  let way: Place[] = []
+  let folder = parse(path).root
+  let steps = stepsOf(path)
+  for (;;) {
+    const [name, ...further] = steps
+    if (name === undefined || links.length > MOST_LINKS) break
+    steps = further
+    if (name === '..') {
+      folder = dirname(folder)
+      way.pop()
+      continue
+    }
+    const place = { folder, name }
+    const found = await look(join(folder, name))
+    if (!found.isLink) {
+      way.push(place)
+      if (!found.isThere) break
+      folder = join(folder, name)
+      continue
+    }
+    links.push(place)
+    steps = [...stepsOf(found.target), ...further]
+    if (isAbsolute(found.target)) {
+      folder = parse(found.target).root
+      way = []
+    }
+  }
+  return [...links, ...way.slice(-2)]
+}
+
+function stepsOf(path: string): string[] {
+  return path
+    .slice(parse(path).root.length)
+    .split(sep)
+    .filter((step) => step !== '' && step !== '.')
+}
+
+type Found =
+  | { readonly isLink: true; readonly target: string }
+  | { readonly isLink: false; readonly isThere: boolean }
+
+async function look(path: string): Promise<Found> {
+  try {
+    const stats = await lstat(path)
+    return stats.isSymbolicLink()
+      ? { isLink: true, target: await readlink(path) }
+      : { isLink: false, isThere: true }
+  } catch {
+    return { isLink: false, isThere: false }
+  }
+}

@@ -1,0 +1,56 @@
+import { isVelvetRopeError } from '../core/errors.ts'
+import { readPlan } from '../forward/plan.ts'
+import type { ForwardSettings } from '../forward/settings.ts'
+import type { SettingPath } from './paths.ts'
+
+interface ForwardFault {
+  /** From `forward` on. */
+  readonly path: SettingPath
+  readonly isAboutName: boolean
+  readonly message: string
+}
+
+/** In the place of every variable: a process that does not forward has none of them, and yet reads the file. */
+const ANY_VARIABLE: Readonly<Record<string, string>> = new Proxy(
+  {},
+  { get: () => `whsec_${Buffer.alloc(32).toString('base64')}` },
+)
+
+const EXAMPLE = 'https://api.example.com'
+
+/** What the forwarder would refuse, but for variables that are missing: each part by itself, to know its place. */
+export function forwardFaults({
+  allow,
+  allowPrivate = [],
+  headers = {},
+  signing,
+}: ForwardSettings): ForwardFault[] {
+  const faults: ForwardFault[] = []
+  const attempt = (settings: ForwardSettings, path: SettingPath, isAboutName = false): boolean => {
+    try {
+      readPlan(settings, ANY_VARIABLE)
+      return true
+    } catch (error) {
+      if (!isVelvetRopeError(error)) throw error
+      faults.push({ path, isAboutName, message: error.message })
+      return false
+    }
+  }
+  const allowed = allow.filter((origin, index) => attempt({ allow: [origin] }, ['allow', index]))
+  allowPrivate.forEach((host, index) => {
+    attempt({ allow: [EXAMPLE], allowPrivate: [host] }, ['allowPrivate', index])
+  })
+  for (const [origin, given] of Object.entries(headers)) {
+    const path = ['headers', origin]
+    // A fault of `allow` is told once.
+    const among = allowed.length < allow.length ? [...allowed, origin] : allowed
+    if (!attempt({ allow: [EXAMPLE, ...among], headers: { [origin]: {} } }, path, true)) continue
+    for (const [name, value] of Object.entries(given)) {
+      attempt({ allow: [origin], headers: { [origin]: { [name]: value } } }, [...path, name])
+    }
+  }
+  if (signing !== undefined) attempt({ allow: [EXAMPLE], signing }, ['signing', 'secret'])
+  // What is right by itself, and wrong together: an origin that stands there twice, in two ways of writing.
+  if (faults.length === 0 && allow.length > 0) attempt({ allow, headers }, ['headers'])
+  return faults
+}

@@ -1,0 +1,92 @@
+import type { LimitInput } from '../core/limit.ts'
+import type { SettingPath } from './paths.ts'
+
+/** What the command line said; absent where it said nothing. */
+export interface ConfigFlags {
+  readonly listen?: string
+  readonly redis?: string
+  readonly name?: string
+  readonly prefix?: string
+  readonly shards?: number
+  /** Of the pattern `*`. */
+  readonly limit?: LimitInput
+  /** In the place of all limits of the layers below. */
+  readonly limits?: Readonly<Record<string, LimitInput>>
+  /** The origins that jobs may call. */
+  readonly allow?: readonly string[]
+  readonly concurrency?: number
+  /** Whether this process may hand jobs over. */
+  readonly scheduler?: boolean
+  readonly leaseMs?: number
+  readonly drainMs?: number
+  readonly logLevel?: string
+}
+
+/** How a variable says its value. */
+export type VariableForm =
+  | 'text'
+  | 'number'
+  /** `true` or `false`. */
+  | 'boolean'
+  /** Separated by commas. */
+  | 'list'
+  | 'json'
+  /** The variable holds a secret: the setting refers to it, and does not hold it. */
+  | 'secret'
+
+/** A setting by the names that it has outside of the file. */
+export interface SettingName {
+  readonly path: SettingPath
+  /** Behind `VELVET_ROPE_`. */
+  readonly variable: string
+  readonly form: VariableForm
+  readonly flag?: { readonly field: keyof ConfigFlags; readonly option: string }
+}
+
+/** In the order in which they are applied: the limit of `*` goes before the one in `limits`. */
+export const SETTING_NAMES: readonly SettingName[] = [
+  setting(['listen'], 'LISTEN', 'text', 'listen', '--listen'),
+  setting(['redis'], 'REDIS', 'text', 'redis', '--redis'),
+  setting(['name'], 'NAME', 'text', 'name', '--name'),
+  setting(['prefix'], 'PREFIX', 'text', 'prefix', '--prefix'),
+  setting(['shards'], 'SHARDS', 'number', 'shards', '--shards'),
+  setting(['limits'], 'LIMITS', 'json', 'limits', '--limits'),
+  setting(['limits', '*'], 'LIMIT', 'text', 'limit', '--limit'),
+  setting(['forward', 'allow'], 'ALLOW', 'list', 'allow', '--allow'),
+  setting(['forward', 'allowPrivate'], 'ALLOW_PRIVATE', 'list'),
+  setting(['forward', 'headers'], 'HEADERS', 'json'),
+  setting(['forward', 'signing', 'secret'], 'SIGNING_SECRET', 'secret'),
+  setting(['forward', 'timeoutMs'], 'TIMEOUT_MS', 'number'),
+  setting(['forward', 'maxResponseBytes'], 'MAX_RESPONSE_BYTES', 'number'),
+  setting(['forward', 'freezeMs'], 'FREEZE_MS', 'number'),
+  setting(['forward', 'maxFreezeMs'], 'MAX_FREEZE_MS', 'number'),
+  setting(['tokens'], 'TOKENS', 'json'),
+  setting(['http', 'bodyLimitBytes'], 'BODY_LIMIT_BYTES', 'number'),
+  setting(['http', 'maxBatch'], 'MAX_BATCH', 'number'),
+  setting(['http', 'corsOrigins'], 'CORS_ORIGINS', 'list'),
+  setting(['http', 'overload', 'maxLagMs'], 'MAX_LAG_MS', 'number'),
+  setting(['http', 'overload', 'maxInFlight'], 'MAX_IN_FLIGHT', 'number'),
+  setting(['http', 'overload', 'maxHeapShare'], 'MAX_HEAP_SHARE', 'number'),
+  setting(['http', 'maxStreams'], 'MAX_STREAMS', 'number'),
+  setting(['http', 'keepAliveMs'], 'KEEP_ALIVE_MS', 'number'),
+  setting(['http', 'snapshotMs'], 'SNAPSHOT_MS', 'number'),
+  setting(['jobDefaults', 'attempts'], 'JOB_ATTEMPTS', 'number'),
+  setting(['jobDefaults', 'backoff'], 'JOB_BACKOFF', 'json'),
+  setting(['jobDefaults', 'timeoutMs'], 'JOB_TIMEOUT_MS', 'number'),
+  setting(['jobDefaults', 'keepFinished'], 'KEEP_FINISHED', 'number'),
+  setting(['work', 'concurrency'], 'CONCURRENCY', 'number', 'concurrency', '--concurrency'),
+  setting(['work', 'scheduler'], 'SCHEDULER', 'boolean', 'scheduler', '--no-scheduler'),
+  setting(['work', 'leaseMs'], 'LEASE_MS', 'number', 'leaseMs', '--lease'),
+  setting(['drainMs'], 'DRAIN_MS', 'number', 'drainMs', '--drain-ms'),
+  setting(['log', 'level'], 'LOG_LEVEL', 'text', 'logLevel', '--log-level'),
+]
+
+function setting(
+  path: SettingPath,
+  variable: string,
+  form: VariableForm,
+  field?: keyof ConfigFlags,
+  option = '',
+): SettingName {
+  return { path, variable, form, ...(field !== undefined && { flag: { field, option } }) }
+}
