@@ -1,0 +1,5 @@
+/** The producer API over HTTP, as an app that can be served or mounted. */
+export { type AccessToken, accessTokenSchema } from './http/access.ts'
+export { createHttpApp, type HttpApp } from './http/app.ts'
+export { type HttpServer, type Servable, type ServeOptions, serveHttp } from './http/server.ts'
+export type { Answered, HttpOptions, MetricsText } from './http/settings.ts'

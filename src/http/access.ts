@@ -1,0 +1,170 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { z } from 'zod'
+import { quote } from '../core/describe.ts'
+import { checkKey } from '../core/key.ts'
+import { parseOptions } from '../core/options.ts'
+import { Problem } from './problem.ts'
+
+const SCOPES = ['enqueue', 'read', 'admin'] as const
+export type Scope = (typeof SCOPES)[number]
+
+const prefixSchema = z
+  .string()
+  .transform((prefix) => prefix.replace(/\/+$/, ''))
+  .refine(
+    isPrefix,
+    "first segments of keys, such as 'tenant-a', without *; leave the list empty for every key",
+  )
+
+/** A token that gives access, known only by its digest. */
+export const accessTokenSchema = z.strictObject({
+  /**
+   * Who holds it: stands in the rule book beside what was changed, and keeps apart the `Idempotency-Key`s of holders.
+   * Two tokens of one name are one holder who changes tokens. Letters, digits, `.`, `_` and `-`, 1 to 64 of them.
+   */
+  name: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'letters, digits, ., _ and -, 1 to 64 of them'),
+  /** The SHA-256 of the token, 64 hexadecimal digits. */
+  sha256: z
+    .string()
+    .regex(/^[0-9A-Fa-f]{64}$/, '64 hexadecimal digits')
+    .transform((digest) => digest.toLowerCase()),
+  /** What it may do: `enqueue` (and cancel), `read`, or `admin`, which is all. */
+  scopes: z.array(z.enum(SCOPES)).min(1),
+  /** Whole first segments of the keys that it may touch: `tenant-a` means that key and all below it. Default: every key. */
+  prefixes: z.array(prefixSchema).default([]),
+})
+
+export interface AccessToken {
+  readonly name: string
+  /** Hexadecimal. */
+  readonly sha256: string
+  readonly scopes: readonly Scope[]
+  /** Empty: every key. */
+  readonly prefixes: readonly string[]
+}
+
+/** Who asks, and what they may. */
+export type Principal = Omit<AccessToken, 'sha256'>
+
+/** Where there are no tokens everybody may do everything; such a server listens to its own machine only. */
+const ANYBODY: Principal = Object.freeze({ name: 'anonymous', scopes: ['admin'] as const, prefixes: [] })
+
+const tokenListSchema = z.strictObject({ tokens: z.array(accessTokenSchema) })
+
+const UNREAD = Symbol('unread')
+
+interface Holder {
+  readonly digest: Buffer
+  readonly principal: Principal
+}
+
+/**
+ * Tells who asks. The digests are compared in a time that says nothing about them.
+ *
+ * The tokens may be replaced at any time. Who has the same token as before stays the same principal; and where there
+ * once were tokens, none means that nobody may come in: a list that was emptied by mistake opens nothing.
+ */
+export class Doorkeeper {
+  readonly #tokens: () => readonly AccessToken[]
+  #list: unknown = UNREAD
+  /** By all that was said of the token. */
+  #holders: ReadonlyMap<string, Holder> = new Map()
+  #principals: ReadonlySet<Principal> = new Set()
+  #isOpen = true
+
+  /** @throws InvalidOptionsError */
+  constructor(tokens: readonly AccessToken[] | (() => readonly AccessToken[])) {
+    this.#tokens = typeof tokens === 'function' ? tokens : () => tokens
+    this.#read()
+  }
+
+  /** @throws Problem 401 */
+  identify(authorization: string | undefined, needsToken = false): Principal {
+    this.#reread()
+    if (this.#isOpen && !needsToken) return ANYBODY
+    if (authorization === undefined) throw unauthorized('expected an Authorization header', '')
+    const [, token] = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(authorization) ?? []
+    if (token === undefined) {
+      throw unauthorized('expected Authorization to be Bearer and a token', ', error="invalid_request"')
+    }
+    const given = createHash('sha256').update(token).digest()
+    let found: Principal | undefined
+    for (const { digest, principal } of this.#holders.values()) {
+      const isSame = timingSafeEqual(digest, given)
+      if (isSame) found ??= principal
+    }
+    if (found === undefined) throw unauthorized('the token is not known', ', error="invalid_token"')
+    return found
+  }
+
+  /** Whether one who was let in would be let in again, with the same rights. */
+  stillKnows(principal: Principal): boolean {
+    try {
+      this.#reread()
+    } catch {
+      return false
+    }
+    return principal === ANYBODY ? this.#isOpen : this.#principals.has(principal)
+  }
+
+  /** The fault is not that of who asks. */
+  #reread(): void {
+    try {
+      this.#read()
+    } catch (error) {
+      throw new Error('the access tokens cannot be read', { cause: error })
+    }
+  }
+
+  #read(): void {
+    const list = this.#tokens()
+    if (list === this.#list) return
+    const { tokens } = parseOptions(tokenListSchema, { tokens: list }, 'createHttpApp')
+    const holders = new Map<string, Holder>()
+    for (const { sha256, ...principal } of tokens) {
+      const id = JSON.stringify([sha256, principal])
+      const digest = Buffer.from(sha256, 'hex')
+      holders.set(id, this.#holders.get(id) ?? { digest, principal: Object.freeze(principal) })
+    }
+    this.#list = list
+    this.#holders = holders
+    this.#principals = new Set([...holders.values()].map(({ principal }) => principal))
+    if (holders.size > 0) this.#isOpen = false
+  }
+}
+
+/** @throws Problem 403 */
+export function assertScope({ scopes }: Principal, scope: Scope): void {
+  if (scopes.includes(scope) || scopes.includes('admin')) return
+  throw new Problem(
+    'forbidden',
+    { detail: `expected a token with the scope ${scope}, got: ${scopes.join(', ')}` },
+    { 'WWW-Authenticate': `Bearer realm="velvet-rope", error="insufficient_scope", scope="${scope}"` },
+  )
+}
+
+/** Whether the key is one of the prefixes or lies below one; whole segments count. */
+export function isWithin(prefixes: readonly string[], key: string): boolean {
+  return prefixes.length === 0 || prefixes.some((prefix) => key === prefix || key.startsWith(`${prefix}/`))
+}
+
+/** @throws Problem 403, which names the key but not what there is */
+export function assertWithin({ prefixes }: Principal, key: string, what = 'key'): void {
+  if (isWithin(prefixes, key)) return
+  throw new Problem('forbidden', {
+    detail: `expected a ${what} within ${prefixes.map(quote).join(' or ')}, got: ${quote(key)}`,
+  })
+}
+
+function unauthorized(detail: string, error: string): Problem {
+  return new Problem('unauthorized', { detail }, { 'WWW-Authenticate': `Bearer realm="velvet-rope"${error}` })
+}
+
+function isPrefix(prefix: string): boolean {
+  try {
+    checkKey(prefix, 'prefix')
+    return !prefix.split('/').includes('*')
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,65 @@
+import type { Context } from 'hono'
+import type { Accepted, Rejected } from '../core/job.ts'
+import type { RuleView } from '../shaper/limits.ts'
+import { Problem, type ProblemName } from './problem.ts'
+import { policyName, rateLimitHeaders, retryAfterSeconds } from './ratelimit-headers.ts'
+
+const REFUSALS = {
+  full: 'queue-full',
+  deadline: 'deadline',
+  paused: 'paused',
+  'too-costly': 'too-costly',
+} as const satisfies Record<Rejected['reason'], ProblemName>
+
+/** What a producer is told of a job that was accepted. */
+export function acceptedBody({ id, key, position, waiting, capacity, departsAt, waitMs }: Accepted) {
+  return { id, key, position, waiting, capacity, departsAt, waitMs }
+}
+
+/** 202, where the job is, and how much room is left. */
+export function acceptedResponse(
+  context: Context,
+  admission: Accepted,
+  rule: RuleView | undefined,
+  cost: number,
+): Response {
+  return context.json(acceptedBody(admission), 202, {
+    Location: `/v1/jobs/${admission.id}`,
+    ...(rule && rateLimitHeaders(rule, admission, cost)),
+    ...(admission.replayed && { 'Idempotent-Replayed': 'true' }),
+  })
+}
+
+/** What a refusal says: 429 and when to come back, or 422 where coming back does not help. */
+export function refusal(rejected: Rejected, rule: RuleView | undefined, cost: number): Problem {
+  const { reason, key, retryAfterMs, waiting, capacity } = rejected
+  const mayReturn = Number.isFinite(retryAfterMs)
+  const details = {
+    detail: detailOf(rejected, cost),
+    key,
+    ...(mayReturn && { retryAfterMs }),
+    waiting,
+    capacity,
+    ...(rule && { 'violated-policies': [policyName(rule.pattern)] }),
+  }
+  const headers = {
+    ...(mayReturn && {
+      'Retry-After': String(retryAfterSeconds(retryAfterMs)),
+      ...(rule && rateLimitHeaders(rule, rejected, cost)),
+    }),
+  }
+  return new Problem(REFUSALS[reason], details, headers)
+}
+
+function detailOf({ reason, retryAfterMs, waiting, capacity }: Rejected, cost: number): string {
+  switch (reason) {
+    case 'full':
+      return `${waiting} of ${capacity} cost units wait, and the job needs ${cost}; there is room in ${retryAfterMs} ms`
+    case 'deadline':
+      return `the job would depart after its deadline; in ${retryAfterMs} ms it would not`
+    case 'paused':
+      return `the bucket is paused: it is full, or can promise no deadline (${waiting} of ${capacity} cost units wait)`
+    case 'too-costly':
+      return `the job costs ${cost} units, and the line holds ${capacity}`
+  }
+}

@@ -1,0 +1,128 @@
+import { OpenAPIHono } from '@hono/zod-openapi'
+import { cors } from 'hono/cors'
+import { parseOptions } from '../core/options.ts'
+import type { Shaper } from '../shaper/shaper.ts'
+import { Doorkeeper } from './access.ts'
+import { Dispatch } from './dispatch.ts'
+import { EventFeed } from './event-feed.ts'
+import { frame, refuseOtherSites, watchDoor } from './guards.ts'
+import { operationOf } from './operation.ts'
+import { OverloadGuard } from './overload.ts'
+import { rawPath, splitPattern } from './path.ts'
+import { Problem, problemOf, problemResponse } from './problem.ts'
+import type { HttpEnv, Route } from './route.ts'
+import { bucketRoutes } from './routes/buckets.ts'
+import { eventRoutes } from './routes/events.ts'
+import { jobRoutes } from './routes/jobs.ts'
+import { limitRoutes } from './routes/limits.ts'
+import { systemRoutes } from './routes/system.ts'
+import { type HttpOptions, httpOptionsSchema } from './settings.ts'
+
+const CORS = {
+  allowMethods: ['GET', 'POST', 'PUT', 'DELETE'],
+  allowHeaders: ['Authorization', 'Content-Type', 'Idempotency-Key', 'Last-Event-ID', 'X-Request-Id'],
+  exposeHeaders: [
+    'Location',
+    'RateLimit',
+    'RateLimit-Policy',
+    'Retry-After',
+    'Idempotent-Replayed',
+    'X-Request-Id',
+  ],
+}
+
+/** The producer API, to be served by `serveHttp` or mounted in an app: `host.mount('/shaper', app.fetch)`. */
+export class HttpApp extends OpenAPIHono<HttpEnv> {
+  readonly #feed: EventFeed
+
+  /** @internal */
+  constructor(feed: EventFeed) {
+    super({ getPath: ({ url }) => rawPath(url) })
+    this.#feed = feed
+  }
+
+  /** Ends every stream of events; their clients come back, here or elsewhere. */
+  endStreams(): void {
+    this.#feed.end()
+  }
+}
+
+/**
+ * Makes the HTTP API of a shaper. Its description is at `/openapi.json`.
+ *
+ * @throws InvalidOptionsError
+ */
+export function createHttpApp<Data, Result>(
+  shaper: Shaper<Data, Result>,
+  options: HttpOptions = {},
+): HttpApp {
+  const settings = parseOptions(httpOptionsSchema, options, 'createHttpApp')
+  const feed = new EventFeed(shaper as Shaper, settings)
+  const doorkeeper = new Doorkeeper(settings.tokens)
+  const overload = new OverloadGuard(settings.overload, settings)
+  const house = { shaper: shaper as Shaper, settings, feed, doorkeeper, overload }
+  const app = new HttpApp(feed)
+  const { corsOrigins, onError } = settings
+  app.use(frame(settings))
+  app.use(watchDoor())
+  if (corsOrigins.length > 0) app.use(cors({ origin: corsOrigins, ...CORS }))
+  app.use(refuseOtherSites(corsOrigins))
+  app.notFound((context) => problemResponse(new Problem('not-found'), context.get('requestId')))
+  app.onError((error, context) => {
+    const requestId = context.get('requestId')
+    const problem = problemOf(error)
+    if (problem === undefined) onError?.(error, requestId)
+    return problemResponse(problem ?? new Problem('internal'), requestId)
+  })
+  let description: unknown
+  const describeApi = () => {
+    description ??= app.getOpenAPI31Document({
+      openapi: '3.1.0',
+      servers: [{ url: '/' }],
+      info: { title: 'velvet-rope', version: '1', description: DESCRIPTION },
+    })
+    return description
+  }
+  addRoutes(
+    app,
+    [
+      ...jobRoutes(house),
+      ...bucketRoutes(house),
+      ...limitRoutes(house),
+      ...eventRoutes(house),
+      ...systemRoutes(house, describeApi),
+    ],
+    doorkeeper,
+    overload,
+  )
+  return app
+}
+
+const DESCRIPTION =
+  'A queue-based traffic shaper: jobs of a key line up, and depart at its rate. Errors are problems (RFC 9457).'
+
+function addRoutes(
+  app: HttpApp,
+  routes: readonly Route[],
+  doorkeeper: Doorkeeper,
+  guard: OverloadGuard,
+): void {
+  app.openAPIRegistry.registerComponent('securitySchemes', 'token', {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An access token, with scopes and key prefixes. A service without tokens asks for none.',
+  })
+  const byBase = new Map<string, Route[]>()
+  for (const route of routes) {
+    app.openAPIRegistry.registerPath(operationOf(route))
+    const { base } = splitPattern(route.path)
+    byBase.set(base, [...(byBase.get(base) ?? []), route])
+  }
+  // A wildcard also matches the path without its last slash, so what stands there is asked first.
+  const byLength = [...byBase].sort(([one], [other]) => one.length - other.length)
+  for (const [base, group] of byLength) {
+    const dispatch = new Dispatch(base, group, doorkeeper, guard)
+    const hasSubject = group.some(({ path }) => path.includes('{'))
+    app.all(hasSubject ? `${base}*` : base, (context) => dispatch.answer(context))
+  }
+}

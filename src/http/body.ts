@@ -1,0 +1,138 @@
+import type { z } from 'zod'
+import { quote } from '../core/describe.ts'
+import { nearest } from '../core/options.ts'
+import { firstLossyInteger } from './exact-numbers.ts'
+import { type Fault, invalid, Problem } from './problem.ts'
+
+const DEEPEST = 32
+const MOST_FAULTS = 20
+
+/**
+ * Reads a body of JSON, and judges it by the schema. Bytes are counted as they come, since a length may be wrong or
+ * missing.
+ *
+ * @throws Problem 400, 413, 415 or 422
+ */
+export async function readBody<Schema extends z.ZodType>(
+  request: Request,
+  schema: Schema,
+  { most, names }: { readonly most: number; readonly names: readonly string[] },
+): Promise<z.output<Schema>> {
+  const text = await readText(request, most)
+  const value = parseJson(text)
+  const faults: Fault[] = []
+  walk(value, '#', 0, faults)
+  if (faults.length > 0) throw invalid(faults)
+  const lossy = firstLossyInteger(text)
+  if (lossy !== undefined) {
+    throw invalid([
+      { detail: `expected integers that a double holds, and this one as text: ${quote(lossy)}` },
+    ])
+  }
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw invalid(result.error.issues.flatMap((issue) => faultsOf(issue, names)).slice(0, MOST_FAULTS))
+}
+
+async function readText(request: Request, most: number): Promise<string> {
+  const type = request.headers.get('content-type')
+  if (type === null || !/^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type)) {
+    throw unsupported(`expected Content-Type to be application/json, got: ${quote(type ?? '')}`)
+  }
+  const encoding = request.headers.get('content-encoding') ?? 'identity'
+  if (encoding.toLowerCase() !== 'identity') {
+    throw unsupported(`expected the body not to be compressed, got: ${quote(encoding)}`)
+  }
+  if (Number(request.headers.get('content-length') ?? 0) > most) throw tooLarge(most)
+  const bytes = await readBytes(request, most)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new Problem('bad-request', { detail: 'expected the body to be UTF-8' })
+  }
+}
+
+async function readBytes(request: Request, most: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  try {
+    // Leaving the loop early cancels the body.
+    for await (const chunk of request.body ?? []) {
+      size += chunk.byteLength
+      if (size > most) throw tooLarge(most)
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    if (error instanceof Problem) throw error
+    throw new Problem('bad-request', { detail: 'the body ended before its end' })
+  }
+  return Buffer.concat(chunks)
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Problem('bad-request', { detail: 'expected the body to be JSON' })
+  }
+}
+
+/** What a schema does not see: levels, numbers beyond a double, and a name that could change the prototype of a copy. */
+function walk(value: unknown, pointer: string, depth: number, faults: Fault[]): void {
+  if (faults.length >= MOST_FAULTS) return
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    faults.push({ detail: 'expected a number that a double can hold', pointer })
+  }
+  if (typeof value !== 'object' || value === null) return
+  if (depth >= DEEPEST) {
+    faults.push({ detail: `expected at most ${DEEPEST} levels`, pointer })
+    return
+  }
+  for (const [name, inner] of Object.entries(value)) {
+    const at = `${pointer}/${pointerStep(name)}`
+    if (name === '__proto__') faults.push({ detail: 'expected no field __proto__', pointer: at })
+    else walk(inner, at, depth + 1, faults)
+  }
+}
+
+function faultsOf(issue: z.core.$ZodIssue, names: readonly string[]): Fault[] {
+  const pointer = ['#', ...issue.path.map((step) => pointerStep(String(step)))].join('/')
+  if (issue.code === 'invalid_union') {
+    const fitting = nearestForm(issue.errors)
+    return fitting.flatMap((inner) =>
+      faultsOf({ ...inner, path: [...issue.path, ...inner.path] } as z.core.$ZodIssue, names),
+    )
+  }
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((name) => {
+      const suggestion = nearest(name, names)
+      const hint = suggestion === undefined ? `known are ${names.join(', ')}` : `did you mean ${suggestion}?`
+      return { detail: `unknown field ${quote(name)}: ${hint}`, pointer: `${pointer}/${pointerStep(name)}` }
+    })
+  }
+  return [{ detail: issue.message, pointer }]
+}
+
+/** Of the forms that a value may have, the one that it fits best: where the fault lies deepest. */
+function nearestForm(forms: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] {
+  const depthOf = (issues: readonly z.core.$ZodIssue[]) => issues[0]?.path.length ?? 0
+  return forms.reduce((best, issues) => (depthOf(issues) > depthOf(best) ? issues : best))
+}
+
+function pointerStep(name: string): string {
+  // A name may hold half of a surrogate pair, which encodeURIComponent refuses.
+  return encodeURIComponent(
+    name
+      .replace(/\p{Surrogate}/gu, '\ufffd')
+      .replaceAll('~', '~0')
+      .replaceAll('/', '~1'),
+  )
+}
+
+function unsupported(detail: string): Problem {
+  return new Problem('unsupported-media-type', { detail }, { Accept: 'application/json' })
+}
+
+function tooLarge(most: number): Problem {
+  return new Problem('too-large', { detail: `expected a body of at most ${most} bytes` })
+}

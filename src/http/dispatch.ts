@@ -1,0 +1,83 @@
+import type { Context } from 'hono'
+import { checkKey } from '../core/key.ts'
+import { assertScope, assertWithin, type Doorkeeper, type Principal } from './access.ts'
+import type { OverloadGuard } from './overload.ts'
+import { rawPath, splitPattern, splitRest } from './path.ts'
+import { Problem } from './problem.ts'
+import type { HttpEnv, Route } from './route.ts'
+
+/** Whoever calls what is open to all; no rights come with it. */
+const OPEN: Principal = Object.freeze({ name: 'anonymous', scopes: [], prefixes: [] })
+
+/** The routes under one base, such as `/v1/buckets/`: which of them a request means, whether it may, and its answer. */
+export class Dispatch {
+  readonly #base: string
+  readonly #routes: readonly Route[]
+  readonly #doorkeeper: Doorkeeper
+  readonly #guard: OverloadGuard
+
+  constructor(base: string, routes: readonly Route[], doorkeeper: Doorkeeper, guard: OverloadGuard) {
+    this.#base = base
+    this.#routes = routes
+    this.#doorkeeper = doorkeeper
+    this.#guard = guard
+  }
+
+  /** @throws Problem, or what the route throws */
+  async answer(context: Context<HttpEnv>): Promise<Response> {
+    const { route, subject } = this.#find(context.req.raw)
+    context.set('route', route.path)
+    const call = async () => {
+      const principal = this.#admit(route, subject, context)
+      return route.answer({ context, principal, subject })
+    }
+    return route.isExempt ? call() : this.#guard.run(call)
+  }
+
+  #find({ method: given, url }: Request): { readonly route: Route; readonly subject: string } {
+    const method = given === 'HEAD' ? 'get' : given.toLowerCase()
+    const path = rawPath(url)
+    // A host may have mounted the app below a path of its own.
+    const rest = path.slice(path.indexOf(this.#base) + this.#base.length)
+    const ofMethod = this.#routes.filter((route) => route.method === method)
+    const verbs = verbsOf(ofMethod)
+    const { subject, verb } = splitRest(rest, verbs)
+    const route = ofMethod.find(({ path: pattern }) => splitPattern(pattern).verb === verb)
+    if (route !== undefined && (rest !== '' || !route.path.includes('{'))) return { route, subject }
+    throw this.#unknown(rest)
+  }
+
+  /** 405 where another method would have been answered, else 404. */
+  #unknown(rest: string): Problem {
+    const last = rest.slice(rest.lastIndexOf('/') + 1)
+    const known = this.#routes.filter(({ path }) => {
+      const { verb } = splitPattern(path)
+      return verb === undefined || verb === last
+    })
+    const isBare = rest === '' && this.#routes.every(({ path }) => path.includes('{'))
+    if (known.length === 0 || isBare) return new Problem('not-found')
+    const methods = known.flatMap(({ method }) =>
+      method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()],
+    )
+    return new Problem('method-not-allowed', {}, { Allow: [...new Set(methods)].join(', ') })
+  }
+
+  #admit({ scope, path }: Route, subject: string, context: Context<HttpEnv>): Principal {
+    if (scope === undefined) return OPEN
+    const principal = this.#doorkeeper.identify(
+      context.req.header('Authorization'),
+      context.env?.door?.needsToken,
+    )
+    assertScope(principal, scope)
+    const [, what] = /\{(key|pattern)\}/.exec(path) ?? []
+    if (what !== undefined) {
+      checkKey(subject, what)
+      assertWithin(principal, subject, what)
+    }
+    return principal
+  }
+}
+
+function verbsOf(routes: readonly Route[]): string[] {
+  return routes.flatMap(({ path }) => splitPattern(path).verb ?? [])
+}

@@ -1,0 +1,57 @@
+import { isVelvetRopeError } from '../core/errors.ts'
+import type { Admission } from '../core/job.ts'
+import { TRACEPARENT } from '../core/traceparent.ts'
+import type { RuleView } from '../shaper/limits.ts'
+import { acceptedResponse, refusal } from './answers.ts'
+import { readBody } from './body.ts'
+import { jobId, readIdempotencyKey } from './idempotency.ts'
+import { reducedCapacity } from './problem.ts'
+import type { Call, House } from './route.ts'
+import { NEW_JOB_FIELDS, type NewJob, newJobSchema } from './schemas.ts'
+
+/** `POST /v1/buckets/{key}/jobs`. @throws Problem */
+export async function enqueueOne(
+  house: House,
+  { context, principal, subject: key }: Call,
+): Promise<Response> {
+  assertOpen(house)
+  const idempotencyKey = readIdempotencyKey(context.req.header('Idempotency-Key'))
+  const most = house.settings.bodyLimitBytes
+  const job = await readBody(context.req.raw, newJobSchema, { most, names: NEW_JOB_FIELDS })
+  const id = jobId(principal, idempotencyKey, job.id)
+  const admission = await submit(house, key, job, id, context.req.header('traceparent'))
+  const { cost = 1 } = job
+  if (!admission.accepted) throw refusal(admission, ruleOf(house, key), cost)
+  return acceptedResponse(context, admission, ruleOf(house, key), cost)
+}
+
+/** A trace that cannot be read is left out, as W3C asks. */
+export function submit(
+  { shaper }: House,
+  key: string,
+  { data, ...options }: NewJob,
+  id: string | undefined,
+  traceparent: string | undefined,
+): Promise<Admission> {
+  const trace = traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {}
+  return shaper.enqueue(key, data, { ...options, id, ...trace })
+}
+
+/**
+ * The rule that a verdict came by. Asked for after the verdict, which brings the newest book along; and undefined when
+ * the rule was removed in between, or of an answer that is given again.
+ */
+export function ruleOf({ shaper }: House, key: string): RuleView | undefined {
+  try {
+    return shaper.limits.resolve(key)
+  } catch (error) {
+    if (isVelvetRopeError(error, 'no-limit')) return undefined
+    throw error
+  }
+}
+
+/** @throws Problem 503 */
+export function assertOpen({ settings, overload }: House): void {
+  if (settings.isDraining()) throw reducedCapacity('the service is going down and accepts nothing more', 5)
+  overload.assertRoom()
+}

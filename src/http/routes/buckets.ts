@@ -1,0 +1,100 @@
+import { bucketQuerySchema } from '../../backend/bucket-query.ts'
+import { quote } from '../../core/describe.ts'
+import { checkKey } from '../../core/key.ts'
+import { readBody } from '../body.ts'
+import { listBuckets } from '../bucket-list.ts'
+import { jsonContent } from '../operation.ts'
+import { Problem } from '../problem.ts'
+import { readQuery } from '../query.ts'
+import type { House, Route } from '../route.ts'
+import {
+  bucketPageSchema,
+  bucketSchema,
+  forecastQuerySchema,
+  forecastSchema,
+  freezeSchema,
+} from '../schemas.ts'
+
+const DONE = { 204: { description: 'Done.' } } as const
+
+export function bucketRoutes({ shaper, settings }: House): Route[] {
+  return [
+    {
+      method: 'get',
+      path: '/v1/buckets',
+      scope: 'read',
+      summary: 'Live buckets, filtered, sorted and page by page',
+      request: { query: bucketQuerySchema },
+      answers: { 200: { description: 'A page.', ...jsonContent(bucketPageSchema) } },
+      problems: ['invalid'],
+      answer: async ({ context, principal }) => {
+        const query = readQuery(context.req.url, bucketQuerySchema, ['minFill', 'maxFill', 'limit'])
+        return context.json(await listBuckets(shaper, principal, query))
+      },
+    },
+    {
+      method: 'get',
+      path: '/v1/buckets/{key}',
+      scope: 'read',
+      summary: 'A live bucket',
+      answers: { 200: { description: 'The bucket.', ...jsonContent(bucketSchema) } },
+      problems: ['not-found'],
+      answer: async ({ context, subject: key }) => {
+        const bucket = await shaper.inspect(key)
+        if (bucket !== undefined) return context.json(bucket)
+        throw new Problem('not-found', {
+          detail: `the bucket ${quote(key)} holds nothing and could depart at once`,
+        })
+      },
+    },
+    {
+      method: 'get',
+      path: '/v1/buckets/{key}/forecast',
+      scope: 'read',
+      summary: 'The verdict that an enqueue would get now',
+      request: { query: forecastQuerySchema },
+      answers: { 200: { description: 'The verdict.', ...jsonContent(forecastSchema) } },
+      problems: ['no-limit'],
+      answer: async ({ context, subject: key }) => {
+        const { cost } = readQuery(context.req.url, forecastQuerySchema, ['cost'])
+        // Without its id, which is empty; and JSON knows no Infinity.
+        const { id, retryAfterMs, ...forecast } = {
+          id: '',
+          retryAfterMs: NaN,
+          ...(await shaper.forecast(key, cost)),
+        }
+        return context.json({ ...forecast, ...(Number.isFinite(retryAfterMs) && { retryAfterMs }) })
+      },
+    },
+    {
+      method: 'post',
+      path: '/v1/buckets/{key}/freeze',
+      scope: 'admin',
+      summary: 'No departures for a while; a shorter freeze never shortens a longer one',
+      request: { body: { required: true, ...jsonContent(freezeSchema) } },
+      answers: DONE,
+      problems: ['no-limit'],
+      answer: async ({ context, subject: key }) => {
+        const most = settings.bodyLimitBytes
+        const { forMs } = await readBody(context.req.raw, freezeSchema, { most, names: ['forMs'] })
+        await shaper.freeze(key, forMs)
+        return context.body(null, 204)
+      },
+    },
+    ...(['pause', 'resume'] as const).map(
+      (verb): Route => ({
+        method: 'post',
+        path: `/v1/buckets/{key}/${verb}`,
+        scope: 'admin',
+        summary: verb === 'pause' ? 'No departures until resumed' : 'Departures go on at the rate',
+        answers: DONE,
+        problems: ['no-limit'],
+        answer: async ({ context, subject: key }) => {
+          checkKey(key)
+          await shaper[verb](key)
+          return context.body(null, 204)
+        },
+      }),
+    ),
+  ]
+}

@@ -1,0 +1,44 @@
+import { z } from '@hono/zod-openapi'
+import { openStream } from '../event-stream.ts'
+import { reducedCapacity } from '../problem.ts'
+import type { House, Route } from '../route.ts'
+
+export function eventRoutes({ feed, settings, doorkeeper }: House): Route[] {
+  return [
+    {
+      method: 'get',
+      path: '/v1/events',
+      scope: 'read',
+      summary:
+        'What happens, as server-sent events: verdict, departure, outcome, and a snapshot once a second',
+      parameters: [
+        {
+          name: 'Last-Event-ID',
+          in: 'header',
+          required: false,
+          description: 'The last event that was read; those since then come first, up to 1,000.',
+          schema: { type: 'string' },
+        },
+      ],
+      answers: {
+        200: { description: 'A stream.', content: { 'text/event-stream': { schema: z.string() } } },
+      },
+      problems: [],
+      answer: ({ context, principal }) => {
+        if (settings.isDraining()) throw reducedCapacity('the service is going down', 5)
+        const headers = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' }
+        // Nobody would ever read the stream.
+        if (context.req.raw.method === 'HEAD') return new Response(null, { headers })
+        if (feed.listeners >= settings.maxStreams) throw reducedCapacity('too many streams are open', 10)
+        const { outgoing } = context.env ?? {}
+        const owner = {
+          prefixes: principal.prefixes,
+          isWelcome: () => doorkeeper.stillKnows(principal),
+          ...(outgoing !== undefined && { cut: () => void outgoing.destroy() }),
+        }
+        const lastId = context.req.header('Last-Event-ID')
+        return new Response(openStream(feed, owner, lastId), { headers })
+      },
+    },
+  ]
+}

@@ -1,0 +1,92 @@
+import { z } from '@hono/zod-openapi'
+import { quote } from '../../core/describe.ts'
+import { checkKey } from '../../core/key.ts'
+import { isWithin } from '../access.ts'
+import { readBody } from '../body.ts'
+import { jsonContent } from '../operation.ts'
+import { Problem } from '../problem.ts'
+import { readQuery } from '../query.ts'
+import type { House, Route } from '../route.ts'
+import { newLimitSchema, ruleSchema } from '../schemas.ts'
+
+const removalQuerySchema = z.strictObject({
+  /** `only`: what was set or unset by hand goes, and what code or file say is in force again. */
+  override: z.literal('only').optional(),
+})
+
+const FIELDS = ['limit', 'capacity', 'rate', 'tolerance', 'count', 'per']
+
+export function limitRoutes({ shaper, settings }: House): Route[] {
+  const { limits } = shaper
+  return [
+    {
+      method: 'get',
+      path: '/v1/limits',
+      scope: 'read',
+      summary: 'The rule book: every rule, where it comes from, who set it and when',
+      answers: {
+        200: { description: 'The rules.', ...jsonContent(z.strictObject({ limits: z.array(ruleSchema) })) },
+      },
+      problems: [],
+      answer: ({ context, principal }) =>
+        context.json({
+          limits: limits.list().filter(({ pattern }) => isWithin(principal.prefixes, pattern)),
+        }),
+    },
+    {
+      method: 'get',
+      path: '/v1/limits/{pattern}',
+      scope: 'read',
+      summary: 'The rule of a pattern',
+      answers: { 200: { description: 'The rule.', ...jsonContent(ruleSchema) } },
+      problems: ['not-found'],
+      answer: ({ context, subject }) => {
+        const rule = limits.list().find(({ pattern }) => pattern === subject)
+        if (rule === undefined) throw noRule(subject)
+        return context.json(rule)
+      },
+    },
+    {
+      method: 'put',
+      path: '/v1/limits/{pattern}',
+      scope: 'admin',
+      summary: 'Set a limit by hand; it reaches the jobs that wait as well',
+      request: { body: { required: true, ...jsonContent(newLimitSchema) } },
+      answers: { 200: { description: 'The rule.', ...jsonContent(ruleSchema) } },
+      problems: [],
+      answer: async ({ context, principal, subject }) => {
+        checkKey(subject, 'pattern')
+        const most = settings.bodyLimitBytes
+        const { limit } = await readBody(context.req.raw, newLimitSchema, { most, names: FIELDS })
+        return context.json(await limits.set(subject, limit, { by: principal.name }))
+      },
+    },
+    {
+      method: 'delete',
+      path: '/v1/limits/{pattern}',
+      scope: 'admin',
+      summary:
+        'Remove the limit of a pattern, whatever code or file say; or, with override=only, have their say again',
+      request: { query: removalQuerySchema },
+      answers: { 204: { description: 'Removed.' } },
+      problems: ['not-found'],
+      answer: async ({ context, principal, subject }) => {
+        const { override } = readQuery(context.req.url, removalQuerySchema, [])
+        const isGone =
+          override === 'only'
+            ? await limits.reset(subject)
+            : await limits.unset(subject, { by: principal.name })
+        if (isGone) return context.body(null, 204)
+        throw override === 'only' ? notByHand(subject) : noRule(subject)
+      },
+    },
+  ]
+}
+
+function noRule(pattern: string): Problem {
+  return new Problem('not-found', { detail: `no rule has the pattern ${quote(pattern)}` })
+}
+
+function notByHand(pattern: string): Problem {
+  return new Problem('not-found', { detail: `nothing was set by hand for the pattern ${quote(pattern)}` })
+}

@@ -1,0 +1,92 @@
+import { setTimeout as passMs } from 'node:timers/promises'
+import { z } from '@hono/zod-openapi'
+import { jsonContent } from '../operation.ts'
+import { Problem, reducedCapacity } from '../problem.ts'
+import type { House, Route } from '../route.ts'
+
+const LONGEST_CHECK_MS = 2_000
+const LINKS = {
+  description: '/openapi.json',
+  buckets: '/v1/buckets',
+  limits: '/v1/limits',
+  events: '/v1/events',
+  metrics: '/metrics',
+  health: '/healthz',
+  readiness: '/readyz',
+}
+const linksSchema = z
+  .strictObject({ name: z.string(), links: z.record(z.string(), z.string()) })
+  .openapi('Links')
+const statusSchema = z.strictObject({ status: z.enum(['ok', 'ready']) }).openapi('Status')
+
+export function systemRoutes({ shaper, settings }: House, describeApi: () => unknown): Route[] {
+  const { isDraining, readiness = () => shaper.ready(), metrics } = settings
+  return [
+    {
+      method: 'get',
+      path: '/healthz',
+      isExempt: true,
+      summary: 'Whether the process is alive',
+      answers: { 200: { description: 'It is.', ...jsonContent(statusSchema) } },
+      problems: [],
+      answer: ({ context }) => context.json({ status: 'ok' }),
+    },
+    {
+      method: 'get',
+      path: '/readyz',
+      isExempt: true,
+      summary: 'Whether jobs are accepted: the store, the rule book and the scheduler can be reached',
+      answers: { 200: { description: 'They are.', ...jsonContent(statusSchema) } },
+      problems: ['temporary-reduced-capacity'],
+      answer: async ({ context }) => {
+        if (isDraining()) throw reducedCapacity('the service is going down', 5)
+        if (!(await resolvesInTime(readiness))) throw reducedCapacity('the service is not ready')
+        return context.json({ status: 'ready' })
+      },
+    },
+    {
+      method: 'get',
+      path: '/metrics',
+      scope: 'read',
+      isExempt: true,
+      summary: 'Metrics for Prometheus; where there are tokens they need one as well',
+      answers: { 200: { description: 'The metrics.', content: { 'text/plain': { schema: z.string() } } } },
+      problems: ['not-found'],
+      answer: async ({ context }) => {
+        if (metrics === undefined) throw new Problem('not-found', { detail: 'this service has no metrics' })
+        const { contentType, text } = await metrics()
+        return context.body(text, 200, { 'Content-Type': contentType })
+      },
+    },
+    {
+      method: 'get',
+      path: '/',
+      summary: 'Where to go from here',
+      answers: { 200: { description: 'Links.', ...jsonContent(linksSchema) } },
+      problems: [],
+      answer: ({ context }) => context.json({ name: 'velvet-rope', links: LINKS }),
+    },
+    {
+      method: 'get',
+      path: '/openapi.json',
+      summary: 'This description',
+      answers: { 200: { description: 'OpenAPI 3.1.', ...jsonContent(z.looseObject({})) } },
+      problems: [],
+      answer: ({ context }) => context.json(describeApi()),
+    },
+  ]
+}
+
+/** Why it is not ready is for logs: the message may hold an address. */
+async function resolvesInTime(check: () => Promise<void>): Promise<boolean> {
+  const ready = check().then(
+    () => true,
+    () => false,
+  )
+  const late = new AbortController()
+  try {
+    return await Promise.race([ready, passMs(LONGEST_CHECK_MS, false, { signal: late.signal })])
+  } finally {
+    late.abort()
+  }
+}

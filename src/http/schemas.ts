@@ -1,0 +1,203 @@
+import { z } from '@hono/zod-openapi'
+import type { BucketPage } from '../backend/bucket-query.ts'
+import type { BucketView, JobView } from '../core/job.ts'
+import { checkKey } from '../core/key.ts'
+import { enqueueOptionsSchema } from '../shaper/options.ts'
+
+/** Any JSON, but there must be some. */
+const data = z
+  .unknown()
+  .refine((value) => value !== undefined, 'expected data, which may be any JSON, null as well')
+  .openapi({ description: 'Any JSON; the handler gets it.' })
+
+const keyField = z.string().superRefine((key, context) => {
+  try {
+    checkKey(key)
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message })
+  }
+})
+
+// The trace comes in its header.
+const { id, cost, deadlineMs, attempts, backoff, timeoutMs } = enqueueOptionsSchema.shape
+const jobFields = { data, id, cost, deadlineMs, attempts, backoff, timeoutMs }
+
+/** Body of `POST /v1/buckets/{key}/jobs`. */
+export const newJobSchema = z.strictObject(jobFields).openapi('NewJob')
+export type NewJob = z.output<typeof newJobSchema>
+
+/** Body of `POST /v1/jobs`. */
+export function newJobsSchema(most: number) {
+  const job = z.strictObject({ key: keyField, ...jobFields }).openapi('NewJobOfBatch')
+  return z.strictObject({ jobs: z.array(job).min(1).max(most) }).openapi('NewJobs')
+}
+
+export const NEW_JOB_FIELDS: readonly string[] = Object.keys(jobFields)
+export const NEW_JOBS_FIELDS: readonly string[] = ['jobs', 'key', ...NEW_JOB_FIELDS]
+
+/** Body of `PUT /v1/limits/{pattern}`. */
+export const newLimitSchema = z
+  .strictObject({
+    limit: z.union([
+      z.string().max(200),
+      z.strictObject({
+        capacity: z.number(),
+        rate: z.union([z.string().max(200), z.strictObject({ count: z.number(), per: z.string().max(200) })]),
+        tolerance: z.string().max(200).optional(),
+      }),
+    ]),
+  })
+  .openapi('NewLimit', { example: { limit: '500, 100/s' } })
+
+export const freezeSchema = z
+  .strictObject({
+    forMs: z
+      .number()
+      .positive()
+      .max(366 * 86_400_000),
+  })
+  .openapi('Freeze')
+
+const time = z.number().openapi({ description: 'Milliseconds since the epoch.' })
+
+const acceptedFields = {
+  key: z.string(),
+  position: z.number().openapi({ description: '1 departs next.' }),
+  waiting: z.number().openapi({ description: 'Cost units in the line, those of this job included.' }),
+  capacity: z.number(),
+  departsAt: time,
+  waitMs: z.number(),
+}
+
+export const acceptedSchema = z.strictObject({ id: z.string(), ...acceptedFields }).openapi('Accepted')
+
+/** Not an extension of the one above: as `allOf` two closed objects can never both hold. */
+const acceptedVerdictSchema = z
+  .strictObject({
+    status: z.literal(202),
+    id: z.string(),
+    ...acceptedFields,
+    replayed: z.literal(true).optional(),
+  })
+  .openapi('AcceptedVerdict')
+
+export const problemSchema = z
+  .looseObject({
+    type: z.string().openapi({ example: 'urn:velvet-rope:problem:queue-full' }),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string().optional(),
+    instance: z.string().openapi({ description: 'The id of the request.' }),
+    errors: z.array(z.strictObject({ detail: z.string(), pointer: z.string().optional() })).optional(),
+    retryAfterMs: z.number().optional(),
+    waiting: z.number().optional(),
+    capacity: z.number().optional(),
+    'violated-policies': z.array(z.string()).optional(),
+  })
+  .openapi('Problem')
+
+const refusedVerdictSchema = z
+  .strictObject({
+    status: z.union([z.literal(422), z.literal(429), z.literal(500), z.literal(503)]),
+    key: z.string(),
+    type: z.string(),
+    title: z.string(),
+    detail: z.string().optional(),
+    retryAfterMs: z.number().optional(),
+    waiting: z.number().optional(),
+    capacity: z.number().optional(),
+    'violated-policies': z.array(z.string()).optional(),
+    errors: z.array(z.strictObject({ detail: z.string(), pointer: z.string().optional() })).optional(),
+  })
+  .openapi('RefusedVerdict')
+
+export const verdictsSchema = z
+  .strictObject({
+    accepted: z.int(),
+    rejected: z.int(),
+    verdicts: z.array(z.union([acceptedVerdictSchema, refusedVerdictSchema])),
+  })
+  .openapi('Verdicts')
+
+/** What an enqueue would be answered: in short, since nothing was refused. */
+export const forecastSchema = z
+  .union([
+    z.strictObject({ accepted: z.literal(true), ...acceptedFields }),
+    z.strictObject({
+      accepted: z.literal(false),
+      reason: z.enum(['full', 'deadline', 'paused', 'too-costly']),
+      key: z.string(),
+      retryAfterMs: z.number().optional().openapi({ description: 'Absent where waiting does not help.' }),
+      waiting: z.number(),
+      capacity: z.number(),
+    }),
+  ])
+  .openapi('Forecast')
+
+const jobStates = [
+  'waiting',
+  'handed',
+  'running',
+  'retrying',
+  'completed',
+  'failed',
+  'cancelled',
+  'expired',
+] as const
+
+export const jobSchema: z.ZodType<Omit<JobView, 'data'>> = z
+  .strictObject({
+    id: z.string(),
+    key: z.string(),
+    state: z.enum(jobStates),
+    cost: z.number(),
+    data: z.unknown().optional().openapi({ description: 'Only for the scope admin.' }),
+    attempt: z.number(),
+    attempts: z.number(),
+    admittedAt: time,
+    position: z.number().optional(),
+    deadlineAt: time.optional(),
+    departedAt: time.optional(),
+    endedAt: time.optional(),
+    result: z.unknown().optional(),
+    error: z.string().optional(),
+  })
+  .openapi('Job')
+
+export const bucketSchema: z.ZodType<BucketView> = z
+  .strictObject({
+    key: z.string(),
+    pattern: z.string(),
+    limit: z.string(),
+    state: z.enum(['idle', 'waiting', 'full', 'frozen', 'paused']),
+    waiting: z.number(),
+    capacity: z.number(),
+    fill: z.number(),
+    jobs: z.number(),
+    retrying: z.number(),
+    running: z.number(),
+    nextDepartureAt: time.optional(),
+    oldestWaitMs: z.number(),
+    waitingSince: time.optional(),
+    frozenUntil: time.optional(),
+    paused: z.boolean(),
+    lastUsedAt: time.optional(),
+    durability: z.enum(['memory', 'none', 'everysec', 'always']),
+  })
+  .openapi('Bucket')
+
+export const bucketPageSchema: z.ZodType<BucketPage> = z
+  .strictObject({ buckets: z.array(bucketSchema), total: z.number(), cursor: z.string().optional() })
+  .openapi('BucketPage')
+
+export const ruleSchema = z
+  .strictObject({
+    pattern: z.string(),
+    limit: z.string().openapi({ example: '500, 100/s' }),
+    origin: z.enum(['code', 'file', 'override']),
+    by: z.string().optional(),
+    at: time.optional(),
+  })
+  .openapi('Rule')
+
+export const forecastQuerySchema = z.strictObject({ cost: z.int().min(1).max(1_000_000_000).default(1) })

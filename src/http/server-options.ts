@@ -1,0 +1,67 @@
+import { BlockList, isIP } from 'node:net'
+import { z } from 'zod'
+import { describe, quote } from '../core/describe.ts'
+import { InvalidOptionsError } from '../core/errors.ts'
+import { parseOptions } from '../core/options.ts'
+
+const milliseconds = z.int().min(1).max(3_600_000)
+
+/** Options of `serveHttp`. Times are milliseconds. */
+const serveOptionsSchema = z.strictObject({
+  /** A name or an address; IPv6 without brackets. Default: 127.0.0.1. */
+  host: z.string().min(1).max(253).default('127.0.0.1'),
+  /** 0: any free port. Default: 7077. */
+  port: z.int().min(0).max(65_535).default(7_077),
+  /** Whether the app asks for tokens. Without, only this machine itself is listened to. */
+  hasTokens: z.boolean(),
+  /** How long the head of a request may take. Default: 10 s. */
+  headersTimeoutMs: milliseconds.default(10_000),
+  /** How long a whole request may take, at least `headersTimeoutMs`. Default: 30 s. */
+  requestTimeoutMs: milliseconds.default(30_000),
+  /** How long a connection is kept for the next request. Default: 65 s, more than load balancers keep it. */
+  keepAliveTimeoutMs: milliseconds.default(65_000),
+  /**
+   * After how long a connection is cut over which nothing goes, such as that of a stream which nobody reads; longer than
+   * the app's `keepAliveMs`. Default: 120 s.
+   */
+  idleTimeoutMs: milliseconds.default(120_000),
+  /** The largest head of a request. Default: 16 KiB. */
+  maxHeaderBytes: z.int().min(1_024).max(1_048_576).default(16_384),
+  /** Connections at once; those beyond are closed at once. Default: 10,000. */
+  maxConnections: z.int().min(1).max(1_000_000).default(10_000),
+})
+
+export type ServeOptions = z.input<typeof serveOptionsSchema>
+export type ServeSettings = Readonly<z.output<typeof serveOptionsSchema>>
+
+const LOOPBACK = new BlockList()
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4')
+LOOPBACK.addAddress('::1', 'ipv6')
+
+/** @throws InvalidOptionsError, also for options that do not go together */
+export function parseServeOptions(input: ServeOptions): ServeSettings {
+  const settings = parseOptions(serveOptionsSchema, input, 'serveHttp')
+  const { host, hasTokens, headersTimeoutMs, requestTimeoutMs } = settings
+  if (headersTimeoutMs > requestTimeoutMs) {
+    throw new InvalidOptionsError(
+      `serveHttp: expected requestTimeoutMs to be at least headersTimeoutMs (${headersTimeoutMs}), ` +
+        `got: ${describe(requestTimeoutMs)}`,
+    )
+  }
+  // Another name may mean any address, and tomorrow another one.
+  if (!hasTokens && host.toLowerCase() !== 'localhost' && !isLoopback(host)) throw notLoopback(host)
+  return settings
+}
+
+/** Whether an address is of this machine alone. */
+export function isLoopback(address: string): boolean {
+  const version = isIP(address)
+  return version !== 0 && LOOPBACK.check(address, version === 4 ? 'ipv4' : 'ipv6')
+}
+
+export function notLoopback(host: string): InvalidOptionsError {
+  return new InvalidOptionsError(
+    'serveHttp: without access tokens everybody who reaches the server may do everything, so it listens on loopback ' +
+      `only: expected host to be localhost, 127.0.0.1 or ::1, or tokens to be configured, got: ${quote(host)}`,
+  )
+}

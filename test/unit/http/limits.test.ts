@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest'
+import { ruleSchema } from '../../../src/http/schemas.ts'
+import { Api, expectProblem, sha256 } from './api.ts'
+
+const CODE = { '*': '5, 2/s', 'sms/acme': '50, 10/s' }
+
+describe('the rule book', () => {
+  test('is listed, every rule with its origin', async () => {
+    const api = new Api(CODE)
+    expect((await api.get('/v1/limits')).body).toEqual({
+      limits: [
+        { pattern: '*', limit: '5, 2/s', origin: 'code' },
+        { pattern: 'sms/acme', limit: '50, 10/s', origin: 'code' },
+      ],
+    })
+  })
+
+  test.each(['sms/acme', 'sms%2Facme'])('shows the rule of a pattern: %s', async (pattern) => {
+    const { status, body } = await new Api(CODE).get(`/v1/limits/${pattern}`)
+    expect(status).toBe(200)
+    expect(ruleSchema.parse(body)).toEqual({ pattern: 'sms/acme', limit: '50, 10/s', origin: 'code' })
+  })
+
+  test('shows patterns with a star, and knows no others', async () => {
+    const api = new Api(CODE)
+    expect((await api.get('/v1/limits/*')).body).toMatchObject({ pattern: '*' })
+    expect((await api.get('/v1/limits/%2A')).body).toMatchObject({ pattern: '*' })
+    expectProblem(await api.get('/v1/limits/sms'), 404, 'not-found')
+  })
+
+  test('takes a limit set by hand, and notes who did it and when', async () => {
+    const tokens = [{ name: 'ops', sha256: sha256('t'), scopes: ['admin'] as const, prefixes: [] }]
+    const api = new Api(CODE, { tokens })
+    await api.pass(1_234)
+    const { status, body } = await api.call('PUT', '/v1/limits/sms/acme', {
+      token: 't',
+      body: { limit: '500, 100/s' },
+    })
+    expect(status).toBe(200)
+    const rule = { pattern: 'sms/acme', limit: '500, 100/s', origin: 'override', by: 'ops', at: 1_234 }
+    expect(ruleSchema.parse(body)).toEqual(rule)
+    expect(api.shaper.limits.resolve('sms/acme/1')).toEqual(rule)
+    await api.call('DELETE', '/v1/limits/sms/acme', { token: 't' })
+    expect(api.shaper.limits.overrides()).toEqual([{ pattern: 'sms/acme', by: 'ops', at: 1_234 }])
+  })
+
+  test('takes a limit as an object, too', async () => {
+    const api = new Api(CODE)
+    const limit = { capacity: 7, rate: { count: 1, per: '2s' }, tolerance: '1ms' }
+    const { body } = await api.call('PUT', '/v1/limits/mail%2F*', { body: { limit } })
+    expect(body).toMatchObject({ pattern: 'mail/*', limit: '7, every 2s, tolerance 1ms', by: 'anonymous' })
+  })
+
+  test('gives a new limit to those who wait already', async () => {
+    const api = new Api({ '*': '5, 1/s' })
+    const starts: number[] = []
+    api.shaper.on('departed', ({ at }) => void starts.push(at))
+    api.shaper.work(() => undefined)
+    for (let job = 0; job < 4; job++) await api.enqueue('k')
+    await api.pass(0)
+    await api.call('PUT', '/v1/limits/k', { body: { limit: '5, 10/s' } })
+    await api.pass(2_000)
+    expect(starts).toHaveLength(4)
+    expect(starts[3]! - starts[1]!).toBe(200)
+  })
+
+  test('drops a rule whatever code says, until it is told to have its say again', async () => {
+    const api = new Api(CODE)
+    expect((await api.call('DELETE', '/v1/limits/sms%2Facme')).status).toBe(204)
+    expect(api.shaper.limits.resolve('sms/acme')).toMatchObject({ pattern: '*' })
+    expectProblem(await api.call('DELETE', '/v1/limits/sms%2Facme'), 404, 'not-found')
+    expect((await api.call('DELETE', '/v1/limits/sms%2Facme?override=only')).status).toBe(204)
+    expect(api.shaper.limits.resolve('sms/acme')).toMatchObject({ pattern: 'sms/acme', origin: 'code' })
+    expectProblem(await api.call('DELETE', '/v1/limits/sms%2Facme?override=only'), 404, 'not-found')
+    expectProblem(await api.call('DELETE', '/v1/limits/sms%2Facme?override=all'), 422, 'invalid')
+    expectProblem(await api.call('DELETE', '/v1/limits/sms%2Facme?overide=only'), 422, 'invalid')
+    expect(api.shaper.limits.resolve('sms/acme')).toMatchObject({ pattern: 'sms/acme', origin: 'code' })
+  })
+
+  test.each([
+    {},
+    { limit: '' },
+    { limit: '5' },
+    { limit: '5, 0/s' },
+    { limit: '0, 1/s' },
+    { limit: '5, 99999/s' },
+    { limit: null },
+    { limit: 5 },
+    { limit: [5, '1/s'] },
+    { limit: { capacity: 5 } },
+    { limit: { capacity: '5', rate: '1/s' } },
+    { limit: { capacity: 5, rate: '1/s', burst: 3 } },
+    { limit: { capacity: 5, rate: { count: 1, per: 's', x: 1 } } },
+    { limit: '5, 1/s', by: 'me' },
+    { limit: 'x'.repeat(201) },
+  ])('refuses %j, and stays as it is', async (body) => {
+    const api = new Api(CODE)
+    const before = api.shaper.limits.list()
+    expectProblem(await api.call('PUT', '/v1/limits/sms', { body }), 422, 'invalid')
+    expect(api.shaper.limits.list()).toEqual(before)
+  })
+
+  test('says where in a limit the fault is', async () => {
+    const body = { limit: { capacity: 'x', rate: '1/s', burst: 3 } }
+    const { body: problem } = await new Api(CODE).call('PUT', '/v1/limits/sms', { body })
+    expect(problem.errors?.map(({ pointer }) => pointer)).toEqual(['#/limit/capacity', '#/limit/burst'])
+  })
+
+  test.each(['a%00b', 'a%0Db', 'x'.repeat(257), 'a/__proto__'])('refuses the pattern %s', async (pattern) => {
+    const api = new Api(CODE)
+    expectProblem(
+      await api.call('PUT', `/v1/limits/${pattern}`, { body: { limit: '5, 1/s' } }),
+      422,
+      'invalid',
+    )
+    expect(api.shaper.limits.list()).toHaveLength(2)
+  })
+})
