@@ -6,18 +6,20 @@ import { InvalidInputError, InvalidOptionsError, isVelvetRopeError } from '../co
 import type { Admission } from '../core/job.ts'
 import type { EnqueueOptions, ShaperOptions } from '../shaper/options.ts'
 import { Shaper } from '../shaper/shaper.ts'
-import { enqueueLines } from './enqueue-lines.ts'
+import { comeBackMs, type Entrance, enqueueLines, LONGEST_SLEEP_MS } from './enqueue-lines.ts'
 import { EnqueueTally } from './enqueue-tally.ts'
 import { EXIT } from './exit-codes.ts'
 import { readChunks } from './files.ts'
 import { readJobLines } from './job-lines.ts'
+import { MOST_JOBS } from './job-slices.ts'
 import { parseJson } from './json-text.ts'
+import { addPlaceOptions, checkLineName, openService, type PlaceFlags } from './line-or-service.ts'
 import { formatCount, formatSeconds, wholeNumber } from './numbers.ts'
-import { Progress } from './progress.ts'
-import { addLineOptions, type LineFlags, readLineOptions } from './shared-line.ts'
+import { awaitAnswer, Progress } from './progress.ts'
+import { addLimitOptions, readLineOptions } from './shared-line.ts'
 import { note, paint, print } from './terminal.ts'
 
-interface Flags extends LineFlags {
+interface Flags extends PlaceFlags {
   readonly id?: string
   readonly cost?: number
   readonly deadline?: number
@@ -25,6 +27,12 @@ interface Flags extends LineFlags {
   readonly wait?: true
   readonly skipInvalid?: true
   readonly json?: true
+}
+
+/** What of a shaper, or of a service, is needed. */
+interface Producer extends Entrance {
+  enqueue(key: string, data: unknown, options: EnqueueOptions): Promise<Admission>
+  close(): Promise<void>
 }
 
 type OpenShaper = (name: string, options: ShaperOptions) => Shaper
@@ -36,23 +44,25 @@ const SHOWN_INVALID = 20
 const EXAMPLE = `
 Examples:
   velvet-rope enqueue +15551234 '{"text":"hello"}' --redis redis://127.0.0.1:6379 --name sms --limit '100, 10/s'
-  velvet-rope enqueue --name sms --limit '100, 10/s' --wait < jobs.jsonl
+  velvet-rope enqueue --url http://127.0.0.1:7077 --wait < jobs.jsonl
 
   A line of jobs.jsonl: {"key":"+15551234","data":{"text":"hello"},"id":"order-7","cost":1,"deadlineMs":60000}`
 
 /** `velvet-rope enqueue`: a job from arguments, or many from standard input. */
 export function enqueueCommand(open: OpenShaper = (name, options) => new Shaper(name, options)): Command {
   const command = new Command('enqueue')
-    .summary('a job, or JSON lines from standard input, into a line in Redis: exit 3 when turned away')
+    .summary('a job, or JSON lines from standard input, into a line: exit 3 when turned away')
     .description(
       'Enqueues one job, or without <key> one for each JSON line of standard input, and says what the verdict is. ' +
-        '--cost, --deadline and --attempts then are for the lines that do not say otherwise.\n\n' +
+        '--cost, --deadline and --attempts then are for the lines that do not say otherwise. The line is that of a ' +
+        'service (--url), or in Redis (--redis, --name, and its limits).\n\n' +
         'A line that cannot be read ends it with exit 2, and nothing of that line or after it is enqueued. ' +
-        'Exit 0 when all were accepted, 3 when somebody was turned away, 1 when Redis does not answer.',
+        'Exit 0 when all were accepted, 3 when somebody was turned away, 1 when nobody answers. ' +
+        'Ctrl-C says how far it came, and exits with 130.',
     )
     .argument('[key]', 'the bucket')
     .argument('[data]', 'what the handler gets, as JSON')
-  return addLineOptions(command)
+  return addLimitOptions(addPlaceOptions(command))
     .option('--id <id>', 'names the job: the same again gives the first answer again')
     .option('--cost <n>', 'places and intervals that it takes', wholeNumber(1, 1e9))
     .option('--deadline <ms>', 'refused if it cannot depart within this time', wholeNumber(1, YEAR_MS))
@@ -61,16 +71,21 @@ export function enqueueCommand(open: OpenShaper = (name, options) => new Shaper(
     .option('--skip-invalid', 'go on after a line that cannot be read')
     .option('--json', 'the answer as JSON')
     .addHelpText('after', EXAMPLE)
-    .action(async (key: string | undefined, data: string | undefined, flags: Flags) => {
+    .action(async (key: string | undefined, data: string | undefined, flags: Flags, self: Command) => {
       const value = checkArguments(key, data, flags)
-      const shaper = open(flags.name, await readLineOptions(flags)).on('error', noteOther)
+      const producer = openService(flags, self) ?? (await openLine(flags, open))
       try {
-        if (key === undefined) await enqueueInput(shaper, flags)
-        else await enqueueOne(shaper, key, value, flags)
+        if (key === undefined) await enqueueInput(producer, flags)
+        else await enqueueOne(producer, key, value, flags)
       } finally {
-        await shaper.close()
+        await producer.close()
       }
     })
+}
+
+async function openLine(flags: Flags, open: OpenShaper): Promise<Producer> {
+  const line = checkLineName(flags)
+  return open(line.name, await readLineOptions(line)).on('error', noteOther)
 }
 
 /** That Redis is away is told by whatever is asked of it. */
@@ -108,18 +123,36 @@ function checkArguments(
   )
 }
 
-async function enqueueOne(shaper: Shaper, key: string, data: unknown, flags: Flags): Promise<void> {
+async function enqueueOne(producer: Producer, key: string, data: unknown, flags: Flags): Promise<void> {
   const options = { id: flags.id, ...optionsOf(flags) }
-  let admission = await shaper.enqueue(key, data, options)
-  while (flags.wait && !admission.accepted && admission.reason === 'full') {
-    await sleep(Math.min(admission.retryAfterMs, 2 ** 31 - 1))
-    admission = await shaper.enqueue(key, data, options)
-  }
+  const ask = () => producer.enqueue(key, data, options)
+  const admission = await (flags.wait ? askUntilIn(ask) : awaitAnswer(ask()))
   print(flags.json ? JSON.stringify(admission) : describeVerdict(admission))
   if (!admission.accepted) process.exitCode = EXIT.rejected
 }
 
-async function enqueueInput(shaper: Shaper, flags: Flags): Promise<void> {
+/** Comes back as told while the line is full, or a service has no room for anybody. */
+function askUntilIn(ask: () => Promise<Admission>): Promise<Admission> {
+  let state = 'waiting for an answer'
+  const untilIn = async (): Promise<Admission> => {
+    for (;;) {
+      let afterMs: number | undefined
+      try {
+        const admission = await ask()
+        if (admission.accepted || admission.reason !== 'full') return admission
+        afterMs = admission.retryAfterMs
+      } catch (error) {
+        afterMs = comeBackMs(error)
+        if (afterMs === undefined) throw error
+      }
+      state = `no room yet, told to come back after ${formatSeconds(afterMs / 1_000)}`
+      await sleep(Math.min(afterMs, LONGEST_SLEEP_MS))
+    }
+  }
+  return new Progress().during(untilIn(), () => state)
+}
+
+async function enqueueInput(producer: Producer, flags: Flags): Promise<void> {
   if (process.stdin.isTTY) note('reading JSON lines from the keyboard; Ctrl-D ends them')
   const file = 'stdin'
   const tally = new EnqueueTally(monotonicNow)
@@ -129,18 +162,29 @@ async function enqueueInput(shaper: Shaper, flags: Flags): Promise<void> {
     ((error: InvalidInputError) => {
       if (++tally.invalid <= SHOWN_INVALID) note(error.message)
     })
-  const batches = readJobLines(readChunks('-'), { file, defaults: optionsOf(flags), onInvalid })
-  const onProgress = () => progress.update(tally.progress())
-  try {
-    await enqueueLines(shaper, batches, tally, { file, wait: flags.wait === true, onInvalid, onProgress })
-  } catch (error) {
+  const batch = flags.url === undefined ? undefined : MOST_JOBS
+  const batches = readJobLines(readChunks('-'), { file, defaults: optionsOf(flags), onInvalid, batch })
+  const sumUp = () => {
+    if (tally.invalid > SHOWN_INVALID) note(`... and ${formatCount(tally.invalid - SHOWN_INVALID)} more`)
+    print(flags.json ? JSON.stringify(tally.toJson()) : tally.summary())
+  }
+  const onInterrupt = () => {
     progress.done()
+    note(`interrupted; ${describeStop(tally)}`)
+    sumUp()
+    process.exit(EXIT.interrupted)
+  }
+  process.once('SIGINT', onInterrupt)
+  try {
+    const work = enqueueLines(producer, batches, tally, { file, wait: flags.wait === true, onInvalid })
+    await progress.during(work, () => tally.progress())
+  } catch (error) {
     note(describeStop(tally))
     throw error
+  } finally {
+    process.off('SIGINT', onInterrupt)
   }
-  progress.done()
-  if (tally.invalid > SHOWN_INVALID) note(`... and ${formatCount(tally.invalid - SHOWN_INVALID)} more`)
-  print(flags.json ? JSON.stringify(tally.toJson()) : tally.summary())
+  sumUp()
   if (tally.rejections > 0) process.exitCode = EXIT.rejected
 }
 

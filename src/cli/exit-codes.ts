@@ -7,4 +7,6 @@ export const EXIT = {
   usage: 2,
   /** A job was turned away at the rope. */
   rejected: 3,
+  /** Ctrl-C, as shells say it. */
+  interrupted: 130,
 } as const

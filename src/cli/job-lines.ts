@@ -21,9 +21,10 @@ export interface JobLinesOptions {
   readonly defaults: EnqueueOptions
   /** Told of a line that cannot be read, and the next one is looked at. Absent: the reading ends there. */
   readonly onInvalid?: ((error: InvalidInputError) => void) | undefined
+  /** The most jobs of a batch. Default: 500. */
+  readonly batch?: number
 }
 
-/** The most jobs of a batch. */
 const BATCH = 500
 const LONGEST_LINE = 1_048_576
 const EXAMPLE = '{ "key": "a", "data": ... }'
@@ -57,11 +58,12 @@ export async function* readJobLines(
 }
 
 function* batches(lines: readonly string[], before: number, options: JobLinesOptions): Generator<JobLine[]> {
+  const { batch: most = BATCH } = options
   let batch: JobLine[] = []
   for (const [index, text] of lines.entries()) {
     const job = readLine(text, before + index + 1, options)
     if (job !== undefined) batch.push(job)
-    if (batch.length < BATCH) continue
+    if (batch.length < most) continue
     yield batch
     batch = []
   }

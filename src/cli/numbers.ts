@@ -19,6 +19,13 @@ export function positiveNumber(most: number): (text: string) => number {
   }
 }
 
+/** Reads a flag as a share of a whole, in per cent, with or without the sign. */
+export function percentage(text: string): number {
+  const [, number] = /^(\d+(?:\.\d+)?) ?%?$/.exec(text) ?? []
+  if (number !== undefined && Number(number) <= 100) return Number(number)
+  throw new InvalidArgumentError(`Expected a percentage from 0 to 100, got: ${quote(text)}.`)
+}
+
 /** Reads a flag as an offset in seconds, 0 or more. */
 export function offset(text: string): number {
   if (/^\d*\.?\d+$/.test(text)) return Number(text)

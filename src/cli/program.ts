@@ -1,14 +1,28 @@
-import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
+import { packageVersion } from '../service/package-version.ts'
+import { completionCommand } from './completion-command.ts'
 import { demoCommand } from './demo-command.ts'
 import { enqueueCommand } from './enqueue-command.ts'
 import { EXIT } from './exit-codes.ts'
+import { limitsCommand } from './limits-command.ts'
 import { reportError } from './report-error.ts'
+import { serveCommand } from './serve-command.ts'
 import { simulateCommand } from './simulate-command.ts'
+import { topCommand } from './top-command.ts'
 import { verifyCommand } from './verify-command.ts'
 import { workCommand } from './work-command.ts'
 
-const COMMANDS = [demoCommand, workCommand, enqueueCommand, simulateCommand, verifyCommand]
+const COMMANDS = [
+  demoCommand,
+  serveCommand,
+  workCommand,
+  enqueueCommand,
+  topCommand,
+  limitsCommand,
+  simulateCommand,
+  verifyCommand,
+  completionCommand,
+]
 
 /** Runs the command line; the answer is the exit code, as far as no command has set one. */
 export async function runProgram(args: readonly string[]): Promise<number> {
@@ -28,12 +42,12 @@ function createProgram(commands: readonly Command[]): Command {
     .version(packageVersion())
     .showHelpAfterError('(add --help for the options)')
     .exitOverride()
-  for (const command of commands) program.addCommand(command.copyInheritedSettings(program))
+  for (const command of commands) program.addCommand(command)
+  inheritSettings(program)
   return program
 }
 
-/** From the package's own name for itself, so that sources and build find the same file. */
-function packageVersion(): string {
-  const manifest: unknown = createRequire(import.meta.url)('velvet-rope/package.json')
-  return (manifest as { version: string }).version
+/** Commands that were made by themselves know nothing of the program: not even that it wants errors thrown. */
+function inheritSettings(parent: Command): void {
+  for (const command of parent.commands) inheritSettings(command.copyInheritedSettings(parent))
 }

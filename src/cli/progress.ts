@@ -4,6 +4,7 @@ import { SECOND } from '../core/duration.ts'
 const QUIET = 2 * SECOND
 const EVERY_ON_TERMINAL = 0.2 * SECOND
 const EVERY_IN_LOG = 5 * SECOND
+const LOOK_MS = 200
 
 /** Says on standard error how far a long task has come: from its third second on, and in a log only now and then. */
 export class Progress {
@@ -24,7 +25,7 @@ export class Progress {
     const now = this.#now()
     if (now < this.#next) return
     const line = `${text} (${Math.floor((now - this.#start) / SECOND)} s)`
-    this.#stream.write(this.#stream.isTTY ? `\r${line}` : `${line}\n`)
+    this.#stream.write(this.#stream.isTTY ? `\r${line}\u001b[K` : `${line}\n`)
     this.#next = now + (this.#stream.isTTY ? EVERY_ON_TERMINAL : EVERY_IN_LOG)
     this.#isShown = true
   }
@@ -33,4 +34,20 @@ export class Progress {
   done(): void {
     if (this.#isShown && this.#stream.isTTY) this.#stream.write('\r\u001b[K')
   }
+
+  /** The same for work that mostly waits: says `text()` until it has settled. */
+  async during<Value>(work: Promise<Value>, text: () => string): Promise<Value> {
+    const timer = setInterval(() => this.update(text()), LOOK_MS)
+    try {
+      return await work
+    } finally {
+      clearInterval(timer)
+      this.done()
+    }
+  }
+}
+
+/** For one question whose answer may take a while. */
+export function awaitAnswer<Value>(work: Promise<Value>): Promise<Value> {
+  return new Progress().during(work, () => 'waiting for an answer')
 }

@@ -9,6 +9,8 @@ const USAGE_ERRORS: ReadonlySet<string> = new Set([
   'invalid-options',
   'invalid-input',
   'no-limit',
+  'api-refused',
+  'invalid-config',
 ])
 
 /** Says what went wrong; the answer is the exit code. What was not foreseen comes with its stack. */

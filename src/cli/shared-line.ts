@@ -1,9 +1,8 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { checkRedisUrl } from '../../workers/redis-url.ts'
 import { formatLimit } from '../core/limit.ts'
 import type { ShaperOptions } from '../shaper/options.ts'
 import { type LimitFlags, readLimits } from './limits-file.ts'
-import { wholeNumber } from './numbers.ts'
 
 /** Flags that say which line many processes share. */
 export interface LineFlags extends LimitFlags {
@@ -14,20 +13,13 @@ export interface LineFlags extends LimitFlags {
 }
 
 /** A line that many processes share, in a Redis. */
-export type SharedLineOptions = ShaperOptions & { readonly connection: string }
+type SharedLineOptions = ShaperOptions & { readonly connection: string }
 
-export function addLineOptions(command: Command): Command {
+/** The limits that a process brings to its line. */
+export function addLimitOptions(command: Command): Command {
   return command
-    .addOption(new Option('--redis <url>', 'the Redis that keeps the line').env('REDIS_URL'))
-    .addOption(
-      new Option('--name <name>', 'the shaper, as every process calls it')
-        .env('VELVET_ROPE_NAME')
-        .makeOptionMandatory(),
-    )
     .option('-l, --limit <limit>', "capacity and rate of every key, such as '100, 10/s'")
     .option('--limits <file>', 'limits by pattern, as JSON: { "<pattern>": "<capacity>, <rate>" }')
-    .option('--shards <n>', 'how many shards the shaper has', wholeNumber(1, 256))
-    .option('--prefix <text>', "what the shaper's names in Redis begin with")
 }
 
 /** @throws InvalidOptionsError, InvalidLimitError or InvalidInputError */

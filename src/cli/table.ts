@@ -1,3 +1,5 @@
+import { plainText, textWidth } from './display-text.ts'
+
 export interface Column {
   readonly title: string
   /** Numbers stand right, so that their digits line up; default `left`. */
@@ -29,10 +31,7 @@ export function renderFacts(facts: readonly (readonly [name: string, value: stri
   return facts.map(([name, value]) => `${name}${' '.repeat(widest - width(name))}  ${value}`).join('\n')
 }
 
-/** Characters as a reader counts them; colour codes take no room. */
+/** Columns of a terminal; colour codes take none. */
 function width(text: string): number {
-  return [...text.replace(COLOUR, '')].length
+  return textWidth(plainText(text))
 }
-
-// Built, because a pattern may not hold a control character.
-const COLOUR = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g')

@@ -19,7 +19,7 @@ export function note(text: string): void {
 
 /** Colours text for standard output; in a pipe it stays as it is. */
 export function paint(format: Format, text: string): string {
-  return hasColour(process.stdout) ? styleText(format, text) : text
+  return text !== '' && hasColour(process.stdout) ? styleText(format, text) : text
 }
 
 /** Characters in a line of standard output; in a pipe, what most terminals show. */

@@ -1,57 +1,53 @@
 import { Command } from 'commander'
-import { runModuleWorker } from '../../workers/module.ts'
-import { DEFAULT_DRAIN_MS } from '../../workers/termination.ts'
-import { EXIT } from './exit-codes.ts'
-import { wholeNumber } from './numbers.ts'
-import { reportError } from './report-error.ts'
-import { addLineOptions, type LineFlags, readLineOptions } from './shared-line.ts'
+import { loadHandler } from '../../workers/handler-file.ts'
+import { InvalidOptionsError } from '../core/errors.ts'
+import { runService } from '../service/run-service.ts'
+import { runToEnd } from './run-to-end.ts'
+import { addServiceOptions, readSources, type ServiceFlags } from './service-flags.ts'
 
-interface Flags extends LineFlags {
-  readonly concurrency?: number
-  readonly drain: number
-  readonly lease?: number
+interface Flags extends ServiceFlags {
+  readonly forward?: true
 }
 
-const DAY_MS = 86_400_000
-
 const EXAMPLE = `
-Example:
+Examples:
   // handler.js
   export default async (job) => { await sendMessage(job.key, job.data) }
 
-  velvet-rope work ./handler.js --redis redis://127.0.0.1:6379 --name sms --limit '100, 10/s'`
+  velvet-rope work ./handler.js --redis redis://127.0.0.1:6379 --name sms --limit '100, 10/s'
+  velvet-rope work --forward --config velvet-rope.yaml`
 
-/** `velvet-rope work`: a worker process with a user's own handler. */
+/** `velvet-rope work`: a worker process, with a user's own handler or the one that forwards. */
 export function workCommand(): Command {
   const command = new Command('work')
-    .summary("a worker process: runs a handler file on a line in Redis, at each key's rate")
+    .summary("a worker process: runs a handler file on a line in Redis, at each key's rate, or forwards jobs")
     .description(
-      'Runs the default export of an ES module, (job) => result, on the jobs of a line that is kept in Redis. ' +
-        'Any number of workers may run. A TypeScript file works where Node itself can load it.\n\n' +
+      'Runs the default export of an ES module, (job) => result, on the jobs of a line that is kept in Redis; or, ' +
+        'with --forward, sends each as an HTTP request to the third-party API that it names. Any number of workers may ' +
+        'run. A TypeScript file works where Node itself can load it. Everything may stand in a configuration file, in ' +
+        'the environment as VELVET_ROPE_*, or in flags.\n\n' +
         'SIGTERM and SIGINT: takes no more jobs, lets the handlers end that run, and exits with 0; jobs that have ' +
         'not started stay in Redis. A second signal ends it at once.',
     )
-    .argument('<handler>', 'the handler file, from the working folder')
-  return addLineOptions(command)
-    .option('--concurrency <n>', 'handlers that run at once', wholeNumber(1, 1_000_000))
-    .option(
-      '--drain <ms>',
-      'how long handlers that run may take to end',
-      wholeNumber(0, DAY_MS),
-      DEFAULT_DRAIN_MS,
-    )
-    .option(
-      '--lease <ms>',
-      'after so long without a sign of life, a job is given to another worker',
-      wholeNumber(500, 600_000),
-    )
+    .argument('[handler]', 'the handler file, from the working folder')
+    .option('--forward', 'forward jobs as the configuration says')
+  return addServiceOptions(command)
     .addHelpText('after', EXAMPLE)
-    .action(async (file: string, { concurrency, drain, lease, ...line }: Flags) => {
-      const shaper = await readLineOptions(line)
-      const work = { concurrency, leaseMs: lease }
-      const ended = runModuleWorker({ file, name: line.name, shaper, work, drainMs: drain })
-      process.exitCode = await ended.then(() => EXIT.ok, reportError)
-      // A handler may keep connections of its own open, and must not keep a worker alive that has ended.
-      process.exit()
-    })
+    .action((file: string | undefined, { forward, ...flags }: Flags) =>
+      runToEnd(async () =>
+        runService({
+          sources: await readSources(flags),
+          api: false,
+          work: await handlerOf(file, forward),
+        }),
+      ),
+    )
+}
+
+async function handlerOf(file: string | undefined, forward: true | undefined) {
+  if (file !== undefined && forward === undefined) return loadHandler(file)
+  if (file === undefined && forward === true) return 'forward'
+  throw new InvalidOptionsError(
+    `expected either a handler file, such as ./handler.js, or --forward, got: ${file === undefined ? 'neither' : 'both'}`,
+  )
 }

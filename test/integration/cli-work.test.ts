@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { Shaper } from '../../src/index.ts'
 import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 import { launch } from '../unit/cli/launch.ts'
+import { logOf } from './service/running.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-cli-work-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -38,14 +39,28 @@ describe('velvet-rope work', () => {
     await shaper.enqueue('a', {}, { id: 'first' })
     await shaper.enqueue('a', { fails: 'no\nluck' }, { id: 'second' })
     const worker = work()
-    await worker.said('job "second" failed in attempt 1: "no\\nluck"')
+    await worker.saidLike(/"id":"second".*"message":"attempt failed"/)
     await worker.said('done first')
     worker.signal('SIGTERM')
     const { code, stdout, stderr } = await worker.ended
     expect(code).toBe(0)
     expect(stdout).toBe('started first\ndone first\nstarted second\n')
-    expect(stderr).toMatch(/^connected to .*: Redis \d+\.\d+\.\d+, durability (none|everysec|always)$/m)
-    expect(stderr).toMatch(/^SIGTERM: takes no more jobs[\s\S]*^ended\n$/m)
+    const log = logOf(stderr)
+    expect(log.map(({ message }) => message)).toEqual([
+      'connected',
+      'working',
+      'attempt failed',
+      expect.stringMatching(/^going down/),
+      'ended',
+    ])
+    const [connected, working, failed] = log
+    expect(connected).toMatchObject({
+      redis: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      durability: expect.stringMatching(/^(none|everysec|always)$/),
+    })
+    expect(working).toMatchObject({ shaper: 'sms', backend: 'redis' })
+    expect(failed).toMatchObject({ level: 'warn', id: 'second', attempt: 1, isLast: true })
+    expect(failed).toHaveProperty('error.message', expect.stringContaining('luck'))
     await shaper.close()
   })
 
@@ -69,16 +84,16 @@ describe('velvet-rope work', () => {
     const worker = work()
     await worker.said('started long')
     worker.signal('SIGTERM')
-    await worker.said('takes no more jobs')
+    await worker.said('going down')
     worker.signal('SIGTERM')
     expect(await worker.ended).toMatchObject({ code: 143 })
     await shaper.close()
   })
 
-  it('gives up on handlers after --drain', async () => {
+  it('gives up on handlers after --drain-ms', async () => {
     const { shaper, work } = openLine()
     await shaper.enqueue('a', { takesMs: 60_000 }, { id: 'long' })
-    const worker = work('--drain', '100')
+    const worker = work('--drain-ms', '100')
     await worker.said('started long')
     worker.signal('SIGTERM')
     expect(await worker.ended).toMatchObject({ code: 0, stdout: 'started long\n' })

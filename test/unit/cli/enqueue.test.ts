@@ -154,7 +154,15 @@ describe('enqueue refuses', () => {
 
   it.each([
     [['a', '1', '--limit', '1, 1/s', '--name', 'x'], 'expected --redis, or REDIS_URL in the environment'],
-    [['a', '1', '--limit', '1, 1/s', ...REDIS], "required option '--name <name>' not specified"],
+    [['a', '1', '--limit', '1, 1/s', ...REDIS], 'expected --name, or VELVET_ROPE_NAME in the environment'],
+    [['a', '1', '--url', 'http://h', '--name', 'x'], 'expected --url or --name, got both'],
+    [['a', '1', '--url', 'http://h', '--limit', '1, 1/s'], 'expected --url or --limit, got both'],
+    [['a', '1', '--url', 'ftp://h'], 'one that begins with "ftp"'],
+    [['a', '1', '--url', 'h:x'], 'expected --url to be the address of a service'],
+    [['a', '1', '--url', 'http://u:secret@h'], 'one with a user or a password'],
+    [['a', '1', '--url', 'http://h?secret'], 'one with ? or #'],
+    [['a', '1', '--url', 'http://h', '--token', 'sec\nret secret'], 'to be a bearer token'],
+    [['a', '1', ...LINE, '--limit', '1, 1/s', '--token', 'secret'], 'expected --url beside --token'],
     [['a', '1', ...LINE], "expected --limit '<capacity>, <rate>'"],
     [['a', '1', ...LINE, '--limits', limits], 'limits.json:1:3: limit "a"'],
     [['a', ...LINE, '--limit', '1, 1/s'], 'expected data as JSON after the key "a"'],

@@ -25,20 +25,26 @@ export function launch(args: readonly string[], input = '', env: NodeJS.ProcessE
     child.on('close', (code) => resolve({ code, ...written }))
   })
   child.stdin.end(input)
+  const whenWritten = <Found>(find: (all: string) => Found | undefined, what: string) =>
+    new Promise<Found>((resolve, reject) => {
+      const look = () => {
+        const found = find(written.stdout) ?? find(written.stderr)
+        if (found === undefined) return
+        waiting.delete(look)
+        resolve(found)
+      }
+      waiting.add(look)
+      void ended.then(({ code }) =>
+        reject(new Error(`ended with ${code}, without ${what}: ${written.stderr}`)),
+      )
+      look()
+    })
   return {
     ended,
     signal: (signal: NodeJS.Signals) => child.kill(signal),
     /** Resolves when it has written `text`; rejects when it ends without. */
-    said: (text: string) =>
-      new Promise<void>((resolve, reject) => {
-        const look = () => {
-          if (written.stdout.includes(text) || written.stderr.includes(text)) resolve()
-        }
-        waiting.add(look)
-        void ended.then(({ code }) =>
-          reject(new Error(`ended with ${code}, without ${text}: ${written.stderr}`)),
-        )
-        look()
-      }),
+    said: async (text: string) => void (await whenWritten((all) => all.includes(text) || undefined, text)),
+    /** The same for a pattern; resolves with what matched. */
+    saidLike: (pattern: RegExp) => whenWritten((all) => pattern.exec(all) ?? undefined, String(pattern)),
   }
 }

@@ -99,7 +99,7 @@ describe('progress', () => {
     expect(written).toEqual([])
     for (const seconds of [2, 2.1, 3]) at(seconds)
     progress.done()
-    expect(written).toEqual(['\rworking (2 s)', '\rworking (3 s)', '\r\u001b[K'])
+    expect(written).toEqual(['\rworking (2 s)\u001b[K', '\rworking (3 s)\u001b[K', '\r\u001b[K'])
   })
 
   it('writes whole lines, and few of them, into a log', () => {

@@ -46,14 +46,17 @@ describe('work refuses', () => {
   })
 
   it.each([
-    [[good, ...LINE], 'expected --redis, or REDIS_URL in the environment, to be a Redis URL'],
-    [[good, '--limit', '10, 1/s', ...REDIS], "required option '--name <name>' not specified"],
-    [[good, '--name', 'sms', ...REDIS], "expected --limit '<capacity>, <rate>'"],
-    [[...LINE, ...REDIS], "missing required argument 'handler'"],
+    [[good, ...LINE], 'expected --redis, VELVET_ROPE_REDIS, REDIS_URL or redis in the configuration'],
+    [[...LINE, ...REDIS], 'expected either a handler file, such as ./handler.js, or --forward, got: neither'],
+    [[good, '--forward', ...LINE, ...REDIS], 'got: both'],
+    [['--forward', ...LINE, ...REDIS], 'expected --allow, VELVET_ROPE_ALLOW or forward in the configuration'],
+    [['--forward', ...LINE, ...REDIS, '--allow', 'example.com'], '--allow'],
+    [['--forward', '--config', join(folder, 'none.yaml')], 'none.yaml: cannot be read: no such file'],
+    [[good, ...LINE, ...REDIS, '--log-level', 'loud'], "'loud' is invalid"],
     [[good, ...LINE, '--redis', 'redis://u:secret@h/not-a-number'], 'the database of the URL'],
     [[good, ...LINE, ...REDIS, '--concurrency', '0'], 'Expected a whole number from 1'],
     [[good, ...LINE, ...REDIS, '--lease', '10'], 'Expected a whole number from 500 to 600000'],
-    [[good, ...LINE, ...REDIS, '--drain', '-1'], 'Expected a whole number from 0'],
+    [[good, ...LINE, ...REDIS, '--drain-ms', '-1'], 'Expected a whole number from 0'],
   ])('%j', async (args, message) => {
     const { code, stdout, stderr } = await run('work', ...args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

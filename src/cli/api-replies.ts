@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import type { BucketPage } from '../backend/bucket-query.ts'
+import type { Admission, Rejected } from '../core/job.ts'
+import type { RuleView } from '../shaper/limits.ts'
+import type { EnqueueRequest } from '../shaper/options.ts'
+import { type ApiProblemError, problemName, readProblem } from './api-problem.ts'
+
+/** What a service answers; fields that are new to us are left alone, so that a newer service is understood. */
+const viewReply = z.looseObject({
+  key: z.string(),
+  pattern: z.string().default(''),
+  limit: z.string().default(''),
+  state: z.enum(['idle', 'waiting', 'full', 'frozen', 'paused']),
+  waiting: z.number(),
+  capacity: z.number(),
+  fill: z.number(),
+  jobs: z.number().default(0),
+  retrying: z.number().default(0),
+  running: z.number().default(0),
+  nextDepartureAt: z.number().optional(),
+  oldestWaitMs: z.number().default(0),
+  waitingSince: z.number().optional(),
+  frozenUntil: z.number().optional(),
+  paused: z.boolean().default(false),
+  lastUsedAt: z.number().optional(),
+  durability: z.enum(['memory', 'none', 'everysec', 'always']).default('none'),
+})
+
+export const pageReply: z.ZodType<BucketPage> = z.looseObject({
+  buckets: z.array(viewReply),
+  total: z.number(),
+  cursor: z
+    .string()
+    .nullish()
+    .transform((cursor) => cursor ?? undefined),
+})
+
+export const ruleReply = z.looseObject({
+  pattern: z.string(),
+  limit: z.string(),
+  origin: z.enum(['code', 'file', 'override']),
+  by: z.string().optional(),
+  at: z.number().optional(),
+}) satisfies z.ZodType<RuleView>
+
+export const rulesReply = z
+  .looseObject({ limits: z.array(ruleReply) })
+  .transform(({ limits }): readonly RuleView[] => limits)
+
+const acceptedReply = z.object({
+  status: z.literal(202),
+  id: z.string(),
+  key: z.string(),
+  position: z.number(),
+  departsAt: z.number(),
+  waitMs: z.number(),
+  waiting: z.number(),
+  capacity: z.number(),
+  replayed: z.literal(true).optional(),
+})
+
+const refusedReply = z.looseObject({
+  status: z.number().min(400),
+  type: z.string().default(''),
+  /** Absent where coming back does not help. */
+  retryAfterMs: z.number().nullish(),
+  waiting: z.number().default(0),
+  capacity: z.number().default(0),
+})
+
+const bulkReply = z.looseObject({
+  verdicts: z.array(z.union([acceptedReply, refusedReply])),
+})
+
+const REASONS: ReadonlyMap<string, Rejected['reason']> = new Map([
+  ['queue-full', 'full'],
+  ['deadline', 'deadline'],
+  ['paused', 'paused'],
+  ['too-costly', 'too-costly'],
+])
+
+/** A verdict for each request, in order; undefined when the answer holds something else. */
+export function readVerdicts(
+  body: unknown,
+  requests: readonly EnqueueRequest<unknown>[],
+): readonly (Admission | ApiProblemError)[] | undefined {
+  const parsed = bulkReply.safeParse(body)
+  if (!parsed.success || parsed.data.verdicts.length !== requests.length) return undefined
+  return parsed.data.verdicts.map((verdict, index) =>
+    'type' in verdict ? readRefused(verdict, requests[index]!.key) : pickAccepted(verdict),
+  )
+}
+
+function pickAccepted(verdict: z.output<typeof acceptedReply>): Admission {
+  const { id, key, position, departsAt, waitMs, waiting, capacity, replayed } = verdict
+  return {
+    accepted: true,
+    id,
+    key,
+    position,
+    departsAt,
+    waitMs,
+    waiting,
+    capacity,
+    ...(replayed && { replayed }),
+  }
+}
+
+/** Turned away at the rope; or what nobody could admit. */
+function readRefused(verdict: z.output<typeof refusedReply>, key: string): Admission | ApiProblemError {
+  const { status, type, retryAfterMs, waiting, capacity } = verdict
+  const reason = REASONS.get(problemName(type))
+  if (reason === undefined) return readProblem({ status, body: verdict, hasToken: true })
+  return {
+    accepted: false,
+    reason,
+    key,
+    retryAfterMs: retryAfterMs ?? Number.POSITIVE_INFINITY,
+    waiting,
+    capacity,
+  }
+}

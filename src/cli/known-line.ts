@@ -1,0 +1,63 @@
+import { checkRedisUrl } from '../../workers/redis-url.ts'
+import { Connection } from '../backend/redis/connection.ts'
+import { parseConnection } from '../backend/redis/connection-input.ts'
+import { shardKey, shardTag } from '../backend/redis/keys.ts'
+import { parseBook } from '../backend/redis/rule-book-text.ts'
+import { Store } from '../backend/redis/store.ts'
+import { quote } from '../core/describe.ts'
+import { InvalidOptionsError } from '../core/errors.ts'
+import { formatLimit } from '../core/limit.ts'
+import { parseOptions } from '../core/options.ts'
+import { checkName, shaperOptionsSchema } from '../shaper/options.ts'
+import { Shaper } from '../shaper/shaper.ts'
+import { checkLineName, type PlaceFlags } from './line-or-service.ts'
+
+const MOST_SHARDS = 256
+
+/**
+ * A line in Redis that a producer or a worker has opened before, with the limits and as many shards as it has there:
+ * whoever only looks brings no limits of his own, which would replace them. Whatever is asked of the line tells by
+ * itself that Redis is away, so nobody listens for that.
+ *
+ * @throws InvalidOptionsError when there is none under this name, or BackendUnavailableError
+ */
+export async function openKnownLine(input: PlaceFlags): Promise<Shaper> {
+  const { name, redis, shards } = checkLineName(input)
+  const connection = checkRedisUrl(redis, '--redis, or REDIS_URL in the environment,')
+  checkName(name)
+  const { prefix } = parseOptions(
+    shaperOptionsSchema.pick({ prefix: true }),
+    { prefix: input.prefix },
+    'the line',
+  )
+  const known = await readLine(name, connection, prefix)
+  if (shards !== undefined && shards !== known.shards) {
+    throw new InvalidOptionsError(`expected --shards ${known.shards}, as the line has, got: ${shards}`)
+  }
+  const shaper = new Shaper(name, { ...known, connection, prefix })
+  return shaper.on('error', () => {})
+}
+
+/** Every shard has a copy of the rule book, so that they can be counted. */
+async function readLine(name: string, url: string, prefix: string) {
+  const connection = new Connection(parseConnection(url), () => undefined)
+  try {
+    await connection.ready()
+    const tags = Array.from({ length: MOST_SHARDS }, (_, shard) => shardTag(prefix, name, shard))
+    const store = new Store(connection, tags, name)
+    const bookOf = (shard: number) => store.text(shardKey(tags[shard]!, 'book'))
+    const text = await bookOf(0)
+    if (text !== undefined) {
+      let shards = 1
+      while (shards < MOST_SHARDS && (await bookOf(shards)) !== undefined) shards++
+      const { code } = parseBook(text).layers
+      const limits = Object.fromEntries(code.map(({ pattern, limit }) => [pattern, formatLimit(limit)]))
+      return { limits, shards }
+    }
+  } finally {
+    await connection.close()
+  }
+  throw new InvalidOptionsError(
+    `expected a line that a producer or a worker has opened before, got: none by the name ${quote(name)} in this Redis`,
+  )
+}

@@ -1,0 +1,129 @@
+import type { BucketState, BucketView } from '../core/job.ts'
+import { cutText, fitText, padText, plainText, showText, textWidth } from './display-text.ts'
+import type { ScreenSize } from './full-screen.ts'
+import { formatCount } from './numbers.ts'
+import { paint } from './terminal.ts'
+import type { TopBuckets } from './top-buckets.ts'
+import { bucketCells, fillBar } from './top-cells.ts'
+import { type Layout, layOut } from './top-layout.ts'
+import { isDescending, type TopState } from './top-state.ts'
+
+export interface TopFrame {
+  readonly state: TopState
+  readonly found: TopBuckets
+  /** Where the line is: an address, without secrets. */
+  readonly place: string
+  /** Why what is shown may be old. */
+  readonly trouble?: string | undefined
+  /** Epoch milliseconds. */
+  readonly now: number
+}
+
+const GAP = 2
+/** Lines around the rows of buckets: three above, one below. */
+const FRAME = 4
+const LEAST_COLUMNS = 20
+
+export const STATE_COLOURS: Readonly<Record<BucketState, Parameters<typeof paint>[0]>> = {
+  idle: 'gray',
+  waiting: 'green',
+  full: 'red',
+  frozen: 'cyan',
+  paused: 'yellow',
+}
+
+/** How many buckets the screen holds. */
+export function rowsSeen({ rows }: ScreenSize): number {
+  return Math.max(1, rows - FRAME)
+}
+
+/** The screen at one moment: `rows` lines, each of at most `columns`. */
+export function renderTop(frame: TopFrame, size: ScreenSize): string[] {
+  const { state, found, now } = frame
+  const columns = Math.max(LEAST_COLUMNS, size.columns)
+  const seen = rowsSeen(size)
+  const layout = layOut(columns)
+  const shown = found.buckets.slice(state.offset, state.offset + seen)
+  const lines = [
+    titleLine(frame, columns),
+    choiceLine(state, columns),
+    headerLine(layout, state, columns),
+    ...shown.map((view) => bucketLine(view, layout, now)),
+  ]
+  if (shown.length === 0) lines.push(paint('gray', fitText(emptyText(state), columns)))
+  while (lines.length < seen + FRAME - 1) lines.push('')
+  lines.push(footerLine(frame, shown.length, columns))
+  return lines.slice(0, Math.max(1, size.rows))
+}
+
+function headerLine({ gap, key, bar, details }: Layout, state: TopState, columns: number): string {
+  const arrow = isDescending(state) ? '▼' : '▲'
+  const titled = (title: string) => (title === state.sort ? `${title}${arrow}` : title)
+  const cells = details.map(({ title, width, align }) => padText(titled(title), width, align))
+  const header = [padText(titled('key'), key), padText(titled('fill'), bar + 5), ...cells].join(
+    ' '.repeat(gap),
+  )
+  return paint('inverse', padText(header, columns))
+}
+
+function bucketLine(view: BucketView, { gap, key, bar, details }: Layout, now: number): string {
+  const cells = bucketCells(view, now)
+  const colour = STATE_COLOURS[view.state]
+  const [taken, free] = fillBar(view.fill, bar)
+  const fill = `${paint(colour, taken)}${paint('gray', free)}${padText(cells.percent, 5, 'right')}`
+  const others = details.map(({ title, width, align }) => {
+    const text = padText(cells[title], width, align)
+    return title === 'state' ? paint(colour, text) : text
+  })
+  return [padText(cells.key, key), fill, ...others].join(' '.repeat(gap))
+}
+
+/** Counted are the buckets that were read, not all that there are. */
+function titleLine({ found: { buckets, total }, place }: TopFrame, columns: number): string {
+  const sumOf = (field: 'waiting' | 'running') => buckets.reduce((sum, view) => sum + view[field], 0)
+  const states = (['full', 'frozen', 'paused'] as const).flatMap((state) => {
+    const count = buckets.filter((view) => view.state === state).length
+    return count === 0 ? [] : [paint(STATE_COLOURS[state], `${formatCount(count)} ${state}`)]
+  })
+  const first = total > buckets.length ? `, of the first ${formatCount(buckets.length)}:` : ':'
+  const head = paint('bold', `${formatCount(total)} ${total === 1 ? 'bucket' : 'buckets'}`)
+  const facts = [`${formatCount(sumOf('waiting'))} wait`, `${formatCount(sumOf('running'))} run`, ...states]
+  const shown = total === 0 ? head : `${head}${first} ${facts.join(', ')}`
+  const width = textWidth(plainText(shown))
+  if (width > columns) return cutText(plainText(shown), columns)
+  const room = columns - width - GAP
+  return room < textWidth(place) ? shown : `${shown}${paint('gray', padText(place, room + GAP, 'right'))}`
+}
+
+/** What the reader chose; or, while he types, the prefix so far. */
+function choiceLine(state: TopState, columns: number): string {
+  const { prefix, before, minFill, sort } = state
+  if (before !== undefined) return `/${fitText(showText(prefix), columns - 2)}▏`
+  const keys = prefix === '' ? '' : `${showText(prefix)}*`
+  const fill = minFill > 0 ? `fill ≥ ${Number((minFill * 100).toFixed(1))}%` : ''
+  const order = `by ${sort}${isDescending(state) ? ', largest first' : ''}`
+  return paint('gray', cutText([keys, fill, order].filter((part) => part !== '').join('  '), columns))
+}
+
+function footerLine({ state, found, trouble }: TopFrame, shown: number, columns: number): string {
+  if (trouble !== undefined) return paint('red', cutText(showText(trouble), columns))
+  const hints =
+    state.before === undefined
+      ? 'q quit  / prefix  f fill  s sort  r reverse  ↑↓ scroll  Esc all'
+      : 'Enter keep  Esc back'
+  const from = state.offset + 1
+  const place = shown < found.total ? `${from}-${state.offset + shown} of ${formatCount(found.total)}` : ''
+  const room = columns - textWidth(place) - (place === '' ? 0 : GAP)
+  return paint('gray', `${padText(cutHints(hints, room), room)}${place === '' ? '' : '  '}${place}`.trimEnd())
+}
+
+/** As many hints as fit, each whole. */
+function cutHints(text: string, width: number): string {
+  const hints = text.split('  ')
+  while (hints.length > 1 && textWidth(hints.join('  ')) > width) hints.pop()
+  return hints.join('  ')
+}
+
+function emptyText({ prefix, minFill }: TopState): string {
+  return prefix === '' && minFill === 0 ? 'no bucket holds anything' : 'no bucket matches'
+}

@@ -1,0 +1,47 @@
+import type { Handler } from '../shaper/attempt.ts'
+import type { WorkOptions } from '../shaper/options.ts'
+import type { ShapedWorker } from '../shaper/shaped-worker.ts'
+import type { Shaper } from '../shaper/shaper.ts'
+
+/** A handler that may hold connections: `close` lets the jobs end that it has begun, and then ends those. */
+export type ClosableHandler = Handler<unknown, unknown> & { close?(): Promise<void> }
+
+/** The worker of a process, whose handler may be replaced while jobs run. */
+export class LiveWorker {
+  readonly #shaper: Shaper
+  readonly #options: WorkOptions
+  #handler: ClosableHandler | undefined
+  #worker: ShapedWorker | undefined
+
+  constructor(shaper: Shaper, options: WorkOptions) {
+    this.#shaper = shaper
+    this.#options = options
+  }
+
+  /**
+   * Jobs that depart from now on are for this handler; those that run end with theirs, which is closed then. Without a
+   * handler nothing departs: jobs wait until there is one.
+   */
+  use(handler: ClosableHandler | undefined): void {
+    if (handler === undefined) {
+      void this.stop()
+      return
+    }
+    const before = this.#handler
+    this.#handler = handler
+    void before?.close?.()
+    this.#worker ??= this.#shaper.work((job) => this.#handler?.(job), this.#options)
+  }
+
+  /** Takes no more jobs; resolves when those that run have ended. */
+  async stop(): Promise<void> {
+    const worker = this.#worker
+    this.#worker = undefined
+    await worker?.close()
+  }
+
+  /** Closes the handler. */
+  async close(): Promise<void> {
+    await this.#handler?.close?.()
+  }
+}

@@ -1,0 +1,105 @@
+import { renderChanges } from '../config/changes.ts'
+import type { Config } from '../config/config.ts'
+import { type ConfigSources, loadConfig } from '../config/load-config.ts'
+import { watchConfig } from '../config/watch-config.ts'
+import { InvalidOptionsError } from '../core/errors.ts'
+import { createForwardHandler } from '../forward/forward-handler.ts'
+import { createLog, type Log } from '../telemetry/log.ts'
+import type { ClosableHandler } from './live-worker.ts'
+import { type HandlerFor, Service } from './service.ts'
+import { terminationSignal } from './termination.ts'
+
+export interface RunOptions {
+  readonly sources: ConfigSources
+  /** Whether it answers HTTP requests. */
+  readonly api: boolean
+  /**
+   * What it does with jobs: forwards them as the configuration says, or gives them to a handler. Absent: workers
+   * elsewhere see to them; or, without `redis`, it forwards them if it can, since nobody else could.
+   */
+  readonly work?: 'forward' | ClosableHandler
+  /** Whether jobs that wait in memory are waited for at the end. Default: they are given up, by name. */
+  readonly drain?: boolean
+}
+
+/**
+ * Runs a service in this process until SIGTERM or SIGINT, and follows its configuration: when the file changes, and at
+ * SIGHUP. A second SIGTERM or SIGINT ends the process at once.
+ *
+ * @throws InvalidConfigError, InvalidOptionsError, BackendUnavailableError or UnfitRedisError
+ */
+export async function runService({ sources, api, work, drain = false }: RunOptions): Promise<void> {
+  const config = await loadConfig(sources)
+  assertUsable(config, { api, work })
+  const log = createLog({ level: config.log.level })
+  tellGaps(config, work, log)
+  // The first job may have begun before all has been opened.
+  const terminated = terminationSignal()
+  const isWorking = work !== undefined || config.redis === undefined
+  const handlerFor = isWorking ? handlerMaker(work, sources) : undefined
+  const service = await Service.start({ config, api, handlerFor, log })
+  const stopFollowing = follow(sources, config, service, log)
+  const { name, redis, file } = config
+  const where = { shaper: name, backend: redis === undefined ? 'memory' : 'redis', config: file }
+  if (service.url === undefined) log.info('working', where)
+  else log.info('listening', { url: service.url, ...where })
+
+  const signal = await terminated
+  log.info('going down: new jobs are refused; again to end at once', { signal, drainMs: config.drainMs })
+  stopFollowing()
+  await service.stop({ drain })
+  log.info('ended')
+}
+
+function follow(sources: ConfigSources, current: Config, service: Service, log: Log): () => void {
+  const watch = watchConfig({
+    ...sources,
+    current,
+    onChange: (next, changes) => {
+      service.use(next)
+      service.metrics.configReload('success')
+      log.info('configuration changed', { changes: renderChanges(changes) })
+    },
+    onError: (error) => {
+      service.metrics.configReload('failure')
+      log.error('configuration not changed: the last good one stays in force', { error })
+    },
+  })
+  const onHangup = async () => log.info('configuration read again', { outcome: await watch.reload() })
+  process.on('SIGHUP', onHangup)
+  return () => {
+    process.off('SIGHUP', onHangup)
+    watch.close()
+  }
+}
+
+function handlerMaker(work: RunOptions['work'], { env }: ConfigSources): HandlerFor {
+  if (typeof work === 'function') return () => work
+  return ({ forward }, { forwardResponse }) =>
+    forward && createForwardHandler(forward, { env, onResponse: forwardResponse })
+}
+
+function assertUsable({ redis, forward }: Config, { api, work }: Pick<RunOptions, 'api' | 'work'>): void {
+  if (!api && redis === undefined) {
+    throw new InvalidOptionsError(
+      'expected --redis, VELVET_ROPE_REDIS, REDIS_URL or redis in the configuration to say where the line is, such as ' +
+        'redis://127.0.0.1:6379, got: nothing',
+    )
+  }
+  if (work === 'forward' && forward === undefined) {
+    throw new InvalidOptionsError(
+      'expected --allow, VELVET_ROPE_ALLOW or forward in the configuration to say what jobs may call, such as ' +
+        "forward: { allow: ['https://api.stripe.com'] }, got: nothing",
+    )
+  }
+}
+
+/** What an operator may have forgotten, and would wonder about. */
+function tellGaps({ limits, redis, forward }: Config, work: RunOptions['work'], log: Log): void {
+  if (Object.keys(limits).length === 0) {
+    log.warn("no limits: keys are refused until there is one, such as '*': 100, 10/s")
+  }
+  if (redis === undefined && work === undefined && forward === undefined) {
+    log.warn('no forward: jobs wait, and nothing departs, until there is one')
+  }
+}

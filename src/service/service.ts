@@ -1,0 +1,168 @@
+import type { Config } from '../config/config.ts'
+import { createHttpApp, type HttpApp } from '../http/app.ts'
+import { type HttpServer, serveHttp } from '../http/server.ts'
+import { isLoopback, notLoopback } from '../http/server-options.ts'
+import type { Shaper } from '../shaper/shaper.ts'
+import type { Log } from '../telemetry/log.ts'
+import { logShaper } from '../telemetry/log-shaper.ts'
+import { collectMetrics, type Metrics } from '../telemetry/metrics.ts'
+import { traceShaper } from '../telemetry/tracing.ts'
+import { leaveMemory } from './leave-memory.ts'
+import { type ClosableHandler, LiveWorker } from './live-worker.ts'
+import { openShaper } from './open-shaper.ts'
+import { packageVersion } from './package-version.ts'
+import { RuleLoading } from './rule-loading.ts'
+
+/** @throws InvalidOptionsError for what a configuration cannot know by itself: a variable that it refers to is missing */
+export type HandlerFor = (
+  config: Config,
+  metrics: Pick<Metrics, 'forwardResponse'>,
+) => ClosableHandler | undefined
+
+/** What a process does, and what it needs for that. */
+export interface ServiceOptions {
+  readonly config: Config
+  /** Whether it answers HTTP requests at `config.listen`. */
+  readonly api: boolean
+  /** What it does with jobs, by its configuration: undefined while they have to wait. Absent: others see to them. */
+  readonly handlerFor?: HandlerFor
+  readonly log: Log
+}
+
+/** Any key will do: it is only asked for. */
+const PROBE_KEY = 'velvet-rope/readiness'
+/** Milliseconds. */
+const LAST_ANSWERS_MS = 2_000
+
+/**
+ * The shaper with all that surrounds it in one process: HTTP in front, a worker behind, metrics, logs and
+ * spans beside. It is composed here and nowhere else.
+ *
+ * | state    | meaning                                                                   | what leaves it     |
+ * |----------|---------------------------------------------------------------------------|--------------------|
+ * | serving  | jobs are accepted, and depart                                             | `stop`             |
+ * | draining | `/readyz` and new jobs get 503; handlers end, or jobs that wait in memory | all ended, or late |
+ * | ended    | nothing of it is left                                                     |                    |
+ */
+export class Service {
+  readonly shaper: Shaper
+  readonly metrics: Metrics
+  readonly #log: Log
+  readonly #rules: RuleLoading
+  readonly #worker: LiveWorker | undefined
+  readonly #handlerFor: (config: Config) => ClosableHandler | undefined
+  readonly #stopWatching: (() => void)[] = []
+  #config: Config
+  #app: HttpApp | undefined
+  #server: HttpServer | undefined
+  #isDraining = false
+
+  private constructor({ config, api, handlerFor, log }: ServiceOptions) {
+    this.#config = config
+    this.#log = log
+    const forwardResponse = (statusClass: string) => this.metrics.forwardResponse(statusClass)
+    this.#handlerFor = (of) => handlerFor?.(of, { forwardResponse })
+    // Before anything is opened: this is what may still be wrong.
+    const handler = this.#handlerFor(config)
+    this.shaper = openShaper(config)
+    // Of lines that many share, one kind of process counts.
+    this.metrics = collectMetrics(this.shaper, { version: packageVersion(), process: true, buckets: api })
+    this.#rules = new RuleLoading(this.shaper, log)
+    this.#worker = handlerFor && new LiveWorker(this.shaper, config.work)
+    this.#worker?.use(handler)
+  }
+
+  /**
+   * Resolves when it can be used.
+   *
+   * @throws InvalidOptionsError, BackendUnavailableError or UnfitRedisError; then nothing of it is left
+   */
+  static async start(options: ServiceOptions): Promise<Service> {
+    const service = new Service(options)
+    try {
+      await service.#start(options)
+      return service
+    } catch (error) {
+      await service.stop({ drain: false })
+      throw error
+    }
+  }
+
+  /** Where it answers, `http://127.0.0.1:7077`; undefined if it does not. */
+  get url(): string | undefined {
+    return this.#server?.url
+  }
+
+  /**
+   * Brings the parts that are live up to a configuration; jobs that run end as they began.
+   *
+   * @throws InvalidOptionsError from `handlerFor`, or when the last token is gone and others than this machine reach the
+   * server; then all is as it was
+   */
+  use(config: Config): void {
+    const before = this.#config
+    if (this.#server !== undefined && config.tokens.length === 0 && !isLoopback(this.#server.address.host)) {
+      throw notLoopback(this.#server.address.host)
+    }
+    const isAnother = this.#worker !== undefined && differ(config.forward, before.forward)
+    const handler = isAnother ? this.#handlerFor(config) : undefined
+    this.#config = config
+    this.#log.level = config.log.level
+    if (isAnother) this.#worker?.use(handler)
+    if (differ(config.limits, before.limits)) void this.#rules.load(config.limits)
+  }
+
+  /**
+   * Refuses new jobs, lets handlers that run end within `drainMs` of the configuration, aborts the rest, and closes
+   * everything. Jobs that wait stay in Redis. Those in memory are gone with the process, and are named in the log;
+   * with `drain` they are waited for, however long that takes.
+   */
+  async stop({ drain }: { readonly drain: boolean }): Promise<void> {
+    this.#isDraining = true
+    this.#rules.close()
+    this.#app?.endStreams()
+    const { drainMs } = this.#config
+    if (this.shaper.backend === 'redis') await this.shaper.close({ drainMs })
+    else await leaveMemory(this.shaper, { drain, drainMs, worker: this.#worker, log: this.#log })
+    await this.#worker?.close()
+    await this.#server?.close(LAST_ANSWERS_MS)
+    for (const stop of this.#stopWatching.splice(0)) stop()
+    this.metrics.close()
+  }
+
+  async #start({ config, api }: ServiceOptions): Promise<void> {
+    this.#stopWatching.push(logShaper(this.shaper, this.#log))
+    const stopTracing = await traceShaper(this.shaper)
+    if (stopTracing !== undefined) this.#stopWatching.push(stopTracing)
+    await this.shaper.ready()
+    // A line outlives its workers: jobs are to expire, and to be brought back, also while there is none.
+    if (config.work.scheduler) this.shaper.schedule()
+    if (api) await this.#listen(config)
+  }
+
+  async #listen(config: Config): Promise<void> {
+    const log = this.#log
+    this.#app = createHttpApp(this.shaper, {
+      ...config.http,
+      tokens: () => this.#config.tokens,
+      isDraining: () => this.#isDraining,
+      readiness: () => this.#checkReadiness(),
+      metrics: () => this.metrics.text(),
+      onError: (error, requestId) => log.error('request failed', { requestId, error }),
+      onRequest: (answered) => log.debug('answered', { ...answered }),
+    })
+    const hasTokens = config.tokens.length > 0
+    this.#server = await serveHttp(this.#app, { ...config.listen, hasTokens })
+  }
+
+  /** The store is asked, with the rule book that this process has: an answer shows that both can be reached. */
+  async #checkReadiness(): Promise<void> {
+    await this.shaper.ready()
+    await this.shaper.inspect(PROBE_KEY)
+  }
+}
+
+/** Of two parts of a configuration, which are plain data. */
+function differ(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) !== JSON.stringify(other)
+}

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto'
+import { renameSync, writeFileSync } from 'node:fs'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { stringify } from 'yaml'
+import { startRedis } from '../../support/redis-server.ts'
+import { ThirdParty } from '../../support/third-party.ts'
+import { forwardingWorker, logOf, post, serve } from './running.ts'
+
+const WAITING = 40
+/** From the moment at which the file is there. */
+const WITHIN_MS = 1_000
+
+/** As an editor does it. */
+function save(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text)
+  renameSync(`${file}.new`, file)
+}
+
+async function generousApi(): Promise<ThirdParty> {
+  const api = await ThirdParty.start({ perSecond: 1e6, burst: 1e6 })
+  onTestFinished(() => api.stop())
+  return api
+}
+
+test.each(['memory', 'redis'])(
+  'a limit that changes in the file reaches those who wait within a second: %s',
+  async (backend) => {
+    const redis = backend === 'redis' ? await startRedis() : undefined
+    const api = await generousApi()
+    const settings = (limit: string) => ({
+      listen: '127.0.0.1:0',
+      ...(redis && { redis: redis.url }),
+      limits: { '*': limit },
+      forward: { allow: [api.url], allowPrivate: ['127.0.0.1'] },
+    })
+    const service = await serve(settings('100, 1 per 10 minutes'))
+    if (redis) await forwardingWorker(service.file)
+    const jobs = Array.from({ length: WAITING }, (_, index) => ({
+      key: 'acme',
+      id: `j${index}`,
+      data: { method: 'POST', url: `${api.url}/acme` },
+    }))
+    expect((await post(`${service.url}/v1/jobs`, { jobs })).status).toBe(202)
+    await api.when(() => api.calls.length === 1)
+
+    save(service.file, stringify(settings('100, 100/s')))
+    const savedAt = performance.now()
+    await api.when(() => api.calls.length === WAITING)
+    const [, second] = api.calls
+    expect(second!.at - savedAt).toBeLessThan(WITHIN_MS)
+    expect(api.calls.map(({ jobId }) => jobId)).toEqual(jobs.map(({ id }) => id))
+    const gaps = api.calls.slice(2).map(({ at }, index) => at - api.calls[index + 1]!.at)
+    // On the wire they may bunch up a little; a burst would have no gaps at all.
+    expect(gaps.reduce((sum, gap) => sum + gap, 0)).toBeGreaterThan(0.9 * 10 * (WAITING - 2))
+  },
+  60_000,
+)
+
+test('a file that is broken changes nothing, and the log says where; the next good one is taken', async () => {
+  const service = await serve({ limits: { '*': '5, 1/s' } })
+  const limits = async () => (await fetch(`${service.url}/v1/limits`)).json()
+  const before = await limits()
+  save(service.file, "limits:\n  '*': 5, quickly\n")
+  const [, error] = await service.saidLike(/"message":"(configuration not changed[^"]*)"/)
+  expect(error).toBeDefined()
+  await service.saidLike(/velvet-rope\.yaml:2:8/)
+  expect(await limits()).toEqual(before)
+  expect((await fetch(`${service.url}/readyz`)).status).toBe(200)
+
+  save(service.file, "listen: 127.0.0.1:0\nlimits:\n  '*': 7, 1/s\n")
+  await service.said('"message":"configuration changed"')
+  await vi.waitFor(async () => expect(JSON.stringify(await limits())).toContain('7, 1/s'))
+  const metrics = await (await fetch(`${service.url}/metrics`)).text()
+  expect(metrics).toContain('velvet_rope_config_reloads_total{outcome="failure"} 1')
+  expect(metrics).toContain('velvet_rope_config_reloads_total{outcome="success"} 1')
+}, 60_000)
+
+test('SIGHUP reads the file again, and a token that is taken away opens no door any more', async () => {
+  const token = (name: string) => ({
+    name,
+    sha256: createHash('sha256').update(`${name}-secret`).digest('hex'),
+    scopes: ['enqueue', 'read'],
+  })
+  const settings = (names: string[]) =>
+    stringify({ listen: '127.0.0.1:0', limits: { '*': '5, 1/s' }, tokens: names.map(token) })
+  const service = await serve({ limits: { '*': '5, 1/s' }, tokens: ['old', 'new'].map(token) })
+  const ask = async (name: string) => {
+    const headers = { authorization: `Bearer ${name}-secret` }
+    return (await fetch(`${service.url}/v1/buckets/a`, { headers })).status
+  }
+  expect([await ask('old'), await ask('new'), await ask('none')]).toEqual([404, 404, 401])
+  writeFileSync(service.file, settings(['new']))
+  service.signal('SIGHUP')
+  await service.said('"message":"configuration changed"')
+  expect([await ask('old'), await ask('new')]).toEqual([401, 404])
+  service.signal('SIGTERM')
+  const { stderr } = await service.ended
+  expect(stderr).not.toContain('secret')
+  expect(logOf(stderr).filter(({ level }) => level === 'error')).toEqual([])
+}, 60_000)
+
+test('what jobs may call changes while they run', async () => {
+  const [one, other] = [await generousApi(), await generousApi()]
+  const settings = (api: ThirdParty) => ({
+    listen: '127.0.0.1:0',
+    limits: { '*': '50, 100/s' },
+    forward: { allow: [api.url], allowPrivate: ['127.0.0.1'] },
+  })
+  const service = await serve(settings(one))
+  const call = (api: ThirdParty, id: string) =>
+    post(`${service.url}/v1/buckets/a/jobs`, { id, data: { method: 'GET', url: `${api.url}/a` } })
+  const end = async (id: string) => {
+    const ended = async () => {
+      const job = (await (await fetch(`${service.url}/v1/jobs/${id}`)).json()) as { state: string }
+      expect(job.state).toMatch(/completed|failed/)
+      return job.state
+    }
+    return vi.waitFor(ended, { timeout: 5_000 })
+  }
+  await call(one, 'a1')
+  await call(other, 'b1')
+  expect([await end('a1'), await end('b1')]).toEqual(['completed', 'failed'])
+  save(service.file, stringify(settings(other)))
+  await service.said('"message":"configuration changed"')
+  await call(one, 'a2')
+  await call(other, 'b2')
+  expect([await end('a2'), await end('b2')]).toEqual(['failed', 'completed'])
+}, 60_000)

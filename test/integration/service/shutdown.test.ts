@@ -1,0 +1,158 @@
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { Shaper } from '../../../src/index.ts'
+import { startRedis } from '../../support/redis-server.ts'
+import { logOf, post, serve } from './running.ts'
+
+const RUNNING = 20
+const WAITING = 1_000
+
+/** Answers nobody until it is told to. */
+async function slowThirdParty() {
+  const held: ServerResponse[] = []
+  const ids: string[] = []
+  let onFull: () => void = () => undefined
+  const whenFull = new Promise<void>((resolve) => {
+    onFull = resolve
+  })
+  const server = createServer((request, response) => {
+    held.push(response)
+    ids.push(String(request.headers['idempotency-key']))
+    if (held.length === RUNNING) onFull()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ids,
+    whenFull,
+    answerAll: () => {
+      for (const response of held.splice(0)) response.end('done')
+    },
+  }
+}
+
+/** A service with 20 handlers that run and 1,000 jobs that wait. */
+async function busyService(settings: object) {
+  const api = await slowThirdParty()
+  const service = await serve(
+    {
+      limits: { '*': '2000, 500/s' },
+      forward: { allow: [api.url], allowPrivate: ['127.0.0.1'] },
+      work: { concurrency: RUNNING },
+      ...settings,
+    },
+    'redis' in settings ? ['--work'] : [],
+  )
+  const ids: string[] = []
+  for (let from = 0; from < RUNNING + WAITING; from += 510) {
+    const jobs = Array.from({ length: 510 }, (_, index) => {
+      const id = `job-${from + index}`
+      ids.push(id)
+      return { key: `key-${index % 4}`, id, data: { method: 'GET', url: api.url } }
+    })
+    expect((await post(`${service.url}/v1/jobs`, { jobs })).status).toBe(202)
+  }
+  await api.whenFull
+  return { api, service, ids }
+}
+
+async function expectDraining(url: string): Promise<void> {
+  const refused = await post(`${url}/v1/buckets/key-0/jobs`, {
+    data: { method: 'GET', url: 'http://127.0.0.1' },
+  })
+  expect(refused.status).toBe(503)
+  expect(refused.headers.get('retry-after')).toMatch(/^\d+$/)
+  expect(refused.body).toMatchObject({ type: expect.stringContaining('temporary-reduced-capacity') })
+  expect((await fetch(`${url}/readyz`)).status).toBe(503)
+  expect((await fetch(`${url}/healthz`)).status).toBe(200)
+}
+
+test('SIGTERM in memory: handlers end, whoever waited is named, and it exits with 0', async () => {
+  const { api, service, ids } = await busyService({})
+  service.signal('SIGTERM')
+  await service.said('"message":"going down')
+  await expectDraining(service.url)
+  api.answerAll()
+  const { code, stderr } = await service.ended
+  expect(code).toBe(0)
+  expect(api.ids.length).toBe(RUNNING)
+  const log = logOf(stderr)
+  const named = log.filter(({ message }) => message === 'given up: it waited in memory')
+  expect(new Set([...named.map(({ id }) => id), ...api.ids])).toEqual(new Set(ids))
+  expect(named.length).toBe(WAITING)
+  expect(log).toContainEqual(expect.objectContaining({ level: 'warn', jobs: WAITING }))
+  expect(log.filter(({ level }) => level === 'error')).toEqual([])
+}, 60_000)
+
+test('SIGTERM on Redis: handlers end, whoever waited is still there, and it exits with 0', async () => {
+  const redis = await startRedis()
+  const { api, service, ids } = await busyService({ redis: redis.url })
+  service.signal('SIGTERM')
+  await service.said('"message":"going down')
+  await expectDraining(service.url)
+  api.answerAll()
+  expect((await service.ended).code).toBe(0)
+  await using shaper = new Shaper('main', { limits: { '*': '2000, 500/s' }, connection: redis.url })
+  const { admitted, waiting, handed, running, retrying, ended } = await shaper.audit()
+  expect({ admitted, running, retrying, ended }).toEqual({
+    admitted: RUNNING + WAITING,
+    running: 0,
+    retrying: 0,
+    ended: RUNNING,
+  })
+  expect(waiting + handed).toBe(WAITING)
+  const states = await Promise.all(ids.map(async (id) => (await shaper.job(id))?.state))
+  expect(states.filter((state) => state === 'completed').length).toBe(RUNNING)
+  expect(states).not.toContain(undefined)
+}, 60_000)
+
+test.each(['memory', 'redis'])(
+  'handlers that do not end are left behind at the deadline: %s',
+  async (backend) => {
+    const redis = backend === 'redis' ? await startRedis() : undefined
+    const { service } = await busyService({ drainMs: 1_000, ...(redis && { redis: redis.url }) })
+    service.signal('SIGTERM')
+    await service.said('"message":"going down')
+    const since = performance.now()
+    expect((await service.ended).code).toBe(0)
+    expect(performance.now() - since).toBeLessThan(6_000)
+  },
+  60_000,
+)
+
+test('a second signal ends it at once', async () => {
+  const { service } = await busyService({})
+  service.signal('SIGTERM')
+  await service.said('"message":"going down')
+  service.signal('SIGTERM')
+  expect((await service.ended).code).toBe(143)
+}, 60_000)
+
+test('--drain waits for those who wait in memory', async () => {
+  const done: string[] = []
+  const server = createServer((request, response) => {
+    done.push(String(request.headers['idempotency-key']))
+    response.end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const forward = { allow: [url], allowPrivate: ['127.0.0.1'] }
+  const service = await serve({ limits: { '*': '100, 20/s' }, forward }, ['--drain'])
+  const jobs = Array.from({ length: 30 }, (_, index) => ({
+    key: 'a',
+    id: `j${index}`,
+    data: { method: 'GET', url },
+  }))
+  expect((await post(`${service.url}/v1/jobs`, { jobs })).status).toBe(202)
+  service.signal('SIGTERM')
+  await service.said('"message":"going down')
+  await expectDraining(service.url)
+  expect((await service.ended).code).toBe(0)
+  expect(done).toEqual(jobs.map(({ id }) => id))
+}, 60_000)

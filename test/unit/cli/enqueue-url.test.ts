@@ -1,0 +1,104 @@
+import { Readable } from 'node:stream'
+import { beforeEach, expect, it, vi } from 'vitest'
+import { runProgram } from '../../../src/cli/program.ts'
+import { openService, SECRET, tokenFor } from './open-service.ts'
+import { catchOutput, run } from './run-program.ts'
+
+beforeEach(() => {
+  for (const name of ['REDIS_URL', 'VELVET_ROPE_NAME', 'VELVET_ROPE_TOKEN']) vi.stubEnv(name, undefined)
+})
+
+const job = (key: string, n: number, more = '') => `{"key":"${key}","data":${n}${more}}\n`
+
+/** Runs the command in this process, with this on its standard input. */
+function enqueue(url: string, args: readonly string[], input = '') {
+  return catchOutput(() => {
+    const stdin = Object.assign(Readable.from([Buffer.from(input)]), { isTTY: false })
+    vi.spyOn(process, 'stdin', 'get').mockReturnValue(stdin as typeof process.stdin)
+    return runProgram(['enqueue', ...args, '--url', url])
+  })
+}
+
+it('enqueue puts a job into the line of a service, and exits with 3 when it is full', async () => {
+  const { shaper, url } = await openService({ '*': '1, 1/h' })
+  const args = ['a/b', '{"text":"hello"}', '--id', 'order-7', '--attempts', '3']
+  expect(await enqueue(url, args)).toEqual({
+    code: 0,
+    stdout: 'accepted  order-7: number 1 in the line, departs now\n',
+    stderr: '',
+  })
+  expect(await enqueue(url, args)).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('as answered before'),
+  })
+  expect(await shaper.job('order-7')).toMatchObject({ data: { text: 'hello' }, attempts: 3 })
+  expect(await enqueue(url, ['a/b', '1', '--json'])).toEqual({
+    code: 3,
+    stdout: expect.stringMatching(
+      /^\{"accepted":false,"reason":"full","key":"a\/b",.*"waiting":1,"capacity":1\}\n$/,
+    ),
+    stderr: '',
+  })
+})
+
+it('enqueue sends the lines of its input, batch after batch', async () => {
+  const { shaper, url } = await openService({ '*': '100, 1/h' })
+  const input = Array.from({ length: 1_200 }, (_, n) => job(`k${n % 10}`, n)).join('')
+  const { code, stdout, stderr } = await enqueue(url, [], input)
+  expect({ code, stderr }).toEqual({ code: 3, stderr: '' })
+  expect(stdout).toMatch(/^accepted +1,000\nrejected +200\n {2}full +200\n/)
+  expect(await shaper.inspect('k9')).toMatchObject({ waiting: 100 })
+})
+
+it('enqueue comes back until all are in, if told so', async () => {
+  const { shaper, url } = await openService({ '*': '2, 50/s' })
+  const done: unknown[] = []
+  shaper.work(({ data }) => void done.push(data))
+  const input = Array.from({ length: 20 }, (_, n) => job('a', n)).join('')
+  expect(await enqueue(url, ['--wait'], input)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^accepted +20\n/),
+  })
+  await expect.poll(() => done).toEqual(Array.from({ length: 20 }, (_, n) => n))
+})
+
+it('enqueue says which lines nobody could admit, and goes on if told so', async () => {
+  const { shaper, url } = await openService({ 'ok/*': '9, 1/h' })
+  const input = job('ok/a', 1) + job('nobody', 2) + job('ok/b', 3)
+  const stopped = await enqueue(url, [], input)
+  expect(stopped).toMatchObject({ code: 2, stdout: '' })
+  expect(stopped.stderr).toMatch(
+    /\nvelvet-rope: stdin:2:1: the service answered 422: no limit governs the key "nobody"/,
+  )
+  const { code, stdout, stderr } = await enqueue(url, ['--skip-invalid'], input)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^stdin:2:1: /) })
+  expect(stdout).toMatch(/^accepted +2\n[\s\S]*^invalid lines +1$/m)
+  expect((await shaper.buckets()).total).toBe(2)
+})
+
+it('enqueue shows its token to the service alone', async () => {
+  const { url } = await openService({ '*': '9, 1/h' }, [tokenFor('enqueue')])
+  const ran = [
+    await enqueue(url, ['a', '1']),
+    await enqueue(url, ['a', '1', '--token', 'wrong']),
+    await run('limits', 'set', 'a', '1, 1/s', '--url', url, '--token', SECRET),
+  ]
+  vi.stubEnv('VELVET_ROPE_TOKEN', SECRET)
+  ran.push(await enqueue(url, ['a', '1']))
+  expect(ran.map(({ code }) => code)).toEqual([2, 2, 2, 0])
+  expect(ran[0]!.stderr).toMatch(/^velvet-rope: the service answered 401: [^\n]*VELVET_ROPE_TOKEN[^\n]*\n$/)
+  expect(ran[2]!.stderr).toMatch(/^velvet-rope: the service answered 403: [^\n]*\n$/)
+  expect(JSON.stringify(ran)).not.toContain(SECRET)
+})
+
+it('enqueue says how far it came when the service goes away', async () => {
+  const { url, close } = await openService({ '*': '9, 1/h' })
+  await close()
+  expect(await enqueue(url, [], job('a', 1) + job('a', 2))).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /^accepted before: none; lines 1 to 2 may be in or not: [^\n]*\nvelvet-rope: the service at \S+ does not answer: [^\n]*\n$/,
+    ),
+  })
+})

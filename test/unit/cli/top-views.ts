@@ -1,0 +1,27 @@
+import type { BucketView } from '../../../src/core/job.ts'
+
+/** Epoch milliseconds of the line's own clock in these views. */
+export const AT = 1_700_000_000_000
+
+/** A bucket as a line tells of it: half full, its next departure in 40 ms. */
+export function view(key: string, more: Partial<BucketView> = {}): BucketView {
+  return {
+    key,
+    pattern: '*',
+    limit: '100, 10/s',
+    state: 'waiting',
+    waiting: 50,
+    capacity: 100,
+    fill: 0.5,
+    jobs: 50,
+    retrying: 0,
+    running: 1,
+    nextDepartureAt: AT + 40,
+    oldestWaitMs: 5_000,
+    waitingSince: AT - 5_000,
+    paused: false,
+    lastUsedAt: AT,
+    durability: 'memory',
+    ...more,
+  }
+}

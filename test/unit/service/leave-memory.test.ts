@@ -1,0 +1,81 @@
+import { expect, test, vi } from 'vitest'
+import { leaveMemory } from '../../../src/service/leave-memory.ts'
+import { LiveWorker } from '../../../src/service/live-worker.ts'
+import { Stage } from '../../support/stage.ts'
+import { memorableLog } from './memorable-log.ts'
+
+async function busyStage() {
+  const stage = new Stage('10, 1/s')
+  const worker = new LiveWorker(stage.shaper, {})
+  const ends: (() => void)[] = []
+  worker.use(() => new Promise<void>((resolve) => void ends.push(resolve)))
+  await stage.fill('k', 3)
+  await stage.pass(0)
+  return { stage, worker, endAll: () => ends.splice(0).forEach((end) => void end()) }
+}
+
+test('who runs ends; who waits is named, and counted', async () => {
+  const { stage, worker, endAll } = await busyStage()
+  await stage.shaper.cancel('k2')
+  const { log, lines } = memorableLog()
+  const left = leaveMemory(stage.shaper, { drain: false, drainMs: 60_000, worker, log })
+  endAll()
+  await stage.pass(0)
+  await left
+  expect(stage.told).toEqual([
+    ['cancelled', 'k2', 0],
+    ['completed', 'k1', 0],
+    ['cancelled', 'k3', 0],
+  ])
+  expect(lines).toEqual([
+    { level: 'warn', message: 'given up: it waited in memory', fields: { id: 'k3', key: 'k' } },
+    { level: 'warn', message: expect.stringContaining('--drain'), fields: { jobs: 1 } },
+  ])
+})
+
+test('who runs for too long is left behind', async () => {
+  const { stage, worker } = await busyStage()
+  const { log } = memorableLog()
+  let isLeft = false
+  void leaveMemory(stage.shaper, { drain: false, drainMs: 0, worker, log }).then(() => {
+    isLeft = true
+  })
+  // The deadline is of real time, the shaper's own clock is not.
+  await vi.waitFor(async () => {
+    await stage.pass(1)
+    expect(isLeft).toBe(true)
+  })
+  expect(stage.told.map(([event, id]) => `${event} ${id}`).sort()).toEqual([
+    'cancelled k2',
+    'cancelled k3',
+    'failed k1',
+  ])
+})
+
+test('to drain is to wait until nobody waits', async () => {
+  const { stage, worker, endAll } = await busyStage()
+  const { log, lines } = memorableLog()
+  let isLeft = false
+  const left = leaveMemory(stage.shaper, { drain: true, drainMs: 0, worker, log }).then(() => {
+    isLeft = true
+  })
+  for (const _ of ['k1', 'k2', 'k3']) {
+    expect(isLeft).toBe(false)
+    endAll()
+    await stage.pass(1_000)
+  }
+  await left
+  expect(stage.told.map(([event, id]) => `${event} ${id}`)).toEqual([
+    'completed k1',
+    'completed k2',
+    'completed k3',
+  ])
+  expect(lines).toEqual([])
+})
+
+test('nobody waits: nothing to tell', async () => {
+  const stage = new Stage('10, 1/s')
+  const { log, lines } = memorableLog()
+  await leaveMemory(stage.shaper, { drain: false, drainMs: 60_000, worker: undefined, log })
+  expect(lines).toEqual([])
+})

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { type ClosableHandler, LiveWorker } from '../../../src/service/live-worker.ts'
+import { Stage } from '../../support/stage.ts'
+
+/** A handler that ends when it is told to, and says when it was closed. */
+function slowHandler(name: string, told: string[]) {
+  const ends: (() => void)[] = []
+  const handler: ClosableHandler = Object.assign(
+    async ({ id }: { readonly id: string }) => {
+      told.push(`${name} began ${id}`)
+      await new Promise<void>((resolve) => void ends.push(resolve))
+      told.push(`${name} ended ${id}`)
+    },
+    { close: async () => void told.push(`${name} closed`) },
+  )
+  return { handler, endAll: () => ends.splice(0).forEach((end) => void end()) }
+}
+
+test('who runs ends with the handler that he began with; it is closed once, and nobody waits for that', async () => {
+  const stage = new Stage('10, 1/s')
+  const told: string[] = []
+  const [old, fresh] = [slowHandler('old', told), slowHandler('new', told)]
+  const worker = new LiveWorker(stage.shaper, {})
+  worker.use(old.handler)
+  await stage.fill('k', 3)
+  await stage.pass(0)
+  worker.use(fresh.handler)
+  await stage.pass(1_000)
+  expect(told).toEqual(['old began k1', 'old closed', 'new began k2'])
+  old.endAll()
+  await stage.pass(0)
+  expect(told.slice(3)).toEqual(['old ended k1'])
+  fresh.endAll()
+  await stage.pass(1_000)
+  fresh.endAll()
+  await worker.stop()
+  await worker.close()
+  expect(told.slice(4)).toEqual(['new ended k2', 'new began k3', 'new ended k3', 'new closed'])
+})
+
+test('a handler that nobody uses is closed when it is replaced', async () => {
+  const stage = new Stage('10, 1/s')
+  const told: string[] = []
+  const worker = new LiveWorker(stage.shaper, {})
+  worker.use(slowHandler('old', told).handler)
+  worker.use(slowHandler('new', told).handler)
+  await stage.pass(0)
+  expect(told).toEqual(['old closed'])
+})
+
+test('without a handler nothing departs, until there is one', async () => {
+  const stage = new Stage('10, 1/s')
+  const told: string[] = []
+  const worker = new LiveWorker(stage.shaper, {})
+  worker.use(undefined)
+  await stage.fill('k', 1)
+  await stage.pass(5_000)
+  expect(stage.starts).toEqual([])
+  worker.use(async ({ id }) => void told.push(id))
+  await stage.pass(0)
+  expect(told).toEqual(['k1'])
+  worker.use(undefined)
+  await stage.fill('n', 1)
+  await stage.pass(5_000)
+  expect(told).toEqual(['k1'])
+  worker.use(async ({ id }) => void told.push(id))
+  await stage.pass(0)
+  expect(told).toEqual(['k1', 'n1'])
+})
+
+test('what a handler throws is told', async () => {
+  const stage = new Stage('10, 1/s')
+  const worker = new LiveWorker(stage.shaper, {})
+  worker.use(() => {
+    throw new Error('no')
+  })
+  await stage.fill('k', 1)
+  await stage.pass(0)
+  expect(stage.told).toEqual([['failed', 'k1', 0]])
+})

@@ -1,0 +1,18 @@
+import { realpathSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { isVelvetRopeError, messageOf, toError } from '../src/core/errors.ts'
+
+/** Runs `main` and ends the process, if `url` is the file that the process was started with. */
+export async function runAsMain(url: string, main: () => Promise<void>): Promise<void> {
+  const started = process.argv[1]
+  if (started === undefined || realpathSync(started) !== fileURLToPath(url)) return
+  // A handler may keep connections of its own open, and must not keep a worker alive that has ended.
+  process.exit(await main().then(() => 0, tellFailure))
+}
+
+function tellFailure(thrown: unknown): number {
+  const error = toError(thrown)
+  const text = isVelvetRopeError(error) ? error.message : (error.stack ?? messageOf(error))
+  process.stderr.write(`velvet-rope: ${text}\n`)
+  return 1
+}
