@@ -1,4 +1,4 @@
-import type { Half } from './scenarios/index.ts'
+import type { Part } from './scenarios/index.ts'
 import type { Result, Sample, Scenario } from './scenarios/scenario.ts'
 import { runTrial } from './trial-process.ts'
 
@@ -7,7 +7,7 @@ import { runTrial } from './trial-process.ts'
  * that failed once is not tried again.
  */
 export async function runScenario(
-  half: Half,
+  part: Part,
   scenario: Scenario<string>,
   wanted: number,
   isQuick: boolean,
@@ -15,7 +15,7 @@ export async function runScenario(
   const rounds = Math.min(wanted, scenario.mostRounds ?? wanted)
   const results = await Promise.all(
     scenario.trials(isQuick).map(async (trial) => {
-      const { name, setting } = await half.load(trial.product)
+      const { name, setting } = await part.load(trial.product)
       const samples: Sample[] = []
       return {
         trial: { ...trial, scenario: scenario.name },
@@ -30,7 +30,7 @@ export async function runScenario(
     for (const result of results) {
       if (result.failure !== '') continue
       showProgress(`${scenario.name}, round ${round} of ${rounds}: ${result.name}, ${result.trial.keys} keys`)
-      const outcome = await runTrial(result.trial, scenario.timeLimitMs, half.needsRedis)
+      const outcome = await runTrial(result.trial, scenario.timeLimitMs, part.needsRedis)
       if ('failure' in outcome) result.failure = outcome.failure
       else result.samples.push(outcome)
     }

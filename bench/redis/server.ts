@@ -17,8 +17,8 @@ export function redisVersion(): string {
   const { error, stdout } = spawnSync('redis-server', ['--version'], { encoding: 'utf8' })
   if (error !== undefined) {
     throw new Error(
-      'The Redis half of the bench starts redis-server by itself, and there is none on the PATH: expected ' +
-        `redis-server 7.0 or later. Install it, or measure the memory half alone with --memory. (${error.message})`,
+      'The Redis part of the bench starts redis-server by itself, and there is none on the PATH: expected ' +
+        `redis-server 7.0 or later. Install it, or measure the memory part alone with --memory. (${error.message})`,
     )
   }
   return `redis-server ${/v=(\S+)/.exec(stdout)?.[1] ?? 'of unknown version'}`

@@ -4,18 +4,18 @@ import { asMarkdown, type Table } from './table.ts'
 const README = new URL('../README.md', import.meta.url)
 
 /**
- * Puts the tables of one half between its markers in bench/README.md; all that stands outside them is left alone.
- * A part of a half replaces its own tables only, and the line about the machine stays with the whole.
+ * Puts the tables of one part between its markers in bench/README.md; all that stands outside them is left alone.
+ * A scenario of a part replaces its own tables only, and the line about the machine stays with the whole.
  */
 export function refreshReadme(
-  half: string,
+  part: string,
   machine: string,
   tables: readonly Table[],
   isWhole: boolean,
 ): void {
   const text = readFileSync(README, 'utf8')
-  const begin = `<!-- ${half} results: written by npm run bench -- --${half} --write -->`
-  const end = `<!-- end of ${half} results -->`
+  const begin = `<!-- ${part} results: written by npm run bench -- --${part} --write -->`
+  const end = `<!-- end of ${part} results -->`
   const from = text.indexOf(begin) + begin.length
   const to = text.indexOf(end)
   if (from < begin.length || to < from) throw new Error(`bench/README.md must hold ${begin} and then ${end}`)

@@ -36,7 +36,7 @@ export interface Scenario<Name extends string = ProductName> {
   /** For figures that hardly vary: more rounds than this are not made. */
   readonly mostRounds?: number
   trials(isQuick: boolean): Omit<Trial<Name>, 'scenario'>[]
-  /** @param socket of the Redis server that was started for this one measurement; empty in the memory half */
+  /** @param socket of the Redis server that was started for this one measurement; empty in the memory part */
   measure(trial: Trial<Name>, socket: string): Promise<Sample>
   tables(results: readonly Result[]): Table[]
 }

@@ -1,0 +1,25 @@
+import autocannon, { type Result } from 'autocannon'
+import { payload } from '../burst.ts'
+
+export interface Load {
+  readonly connections: number
+  readonly pipelining?: number
+  readonly seconds: number
+}
+
+/** Clients that ask for admission as fast as they get answers, each for one key after the other. */
+export function postJobs(url: string, keys: readonly string[], { seconds, ...load }: Load): Promise<Result> {
+  return autocannon({
+    url,
+    ...load,
+    duration: seconds,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ data: payload(0) }),
+    requests: keys.map((key) => ({ path: `/v1/buckets/${encodeURIComponent(key)}/jobs` })),
+  })
+}
+
+export function countOf({ statusCodeStats }: Result, status: number): number {
+  return statusCodeStats[status]?.count ?? 0
+}
