@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { publint } from 'publint'
@@ -30,7 +30,9 @@ beforeAll(async () => {
   mkdirSync(installed, { recursive: true })
   cpSync(join(ROOT, 'package.json'), join(installed, 'package.json'))
   for (const name of Object.keys(manifest.dependencies)) {
-    symlinkSync(join(ROOT, 'node_modules', name), join(project, 'node_modules', name), 'dir')
+    const place = join(project, 'node_modules', name)
+    mkdirSync(dirname(place), { recursive: true })
+    symlinkSync(join(ROOT, 'node_modules', name), place, 'dir')
   }
   symlinkSync(join(ROOT, 'node_modules', '@types'), join(project, 'node_modules', '@types'), 'dir')
   const build = [COMPILER, '-p', 'tsconfig.build.json', '--outDir', join(installed, 'dist')]
@@ -83,6 +85,23 @@ describe('the package as it is published', () => {
     expect(JSON.parse(await node('--input-type=module', '-e', script))).toEqual([[0, 500_000], []])
   })
 
+  test('can be mounted in somebody’s server, which keeps its own Request and Response', async () => {
+    const script = `
+      import { Shaper } from 'velvet-rope'
+      import { createHttpApp, serveHttp } from 'velvet-rope/http'
+      import { Hono } from 'hono'
+      const [before, app] = [Response, createHttpApp(new Shaper('mounted', { limits: { '*': '5, 2/s' } }))]
+      const host = new Hono()
+      host.mount('/shaper', app.fetch)
+      const mounted = await host.request('/shaper/v1/buckets/k/forecast')
+      const server = await serveHttp(app, { port: 0, hasTokens: false })
+      const served = await fetch(server.url + '/v1/buckets/k/forecast')
+      console.log(JSON.stringify([mounted.status, served.status, Response === before]))
+      await server.close()
+    `
+    expect(JSON.parse(await node('--input-type=module', '-e', script))).toEqual([200, 200, true])
+  })
+
   test('exports nothing else', async () => {
     const script = "import('velvet-rope/dist/src/core/clock.js').catch((error) => console.log(error.code))"
     expect(await node('-e', script)).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED')
@@ -95,16 +114,19 @@ describe('the package as it is published', () => {
   test('gives its users types that compile, strictly and without our own settings', async () => {
     const use = `
       import { type Admission, Shaper } from 'velvet-rope'
+      import { createHttpApp, type HttpOptions } from 'velvet-rope/http'
       import { VirtualClock } from 'velvet-rope/testing'
       const limits = { '*': '5, 2/s', a: { capacity: 3, rate: '1/s' } }
       const shaper = new Shaper<{ to: string }, number>('typed', { limits, clock: new VirtualClock() })
       shaper.on('completed', ({ result }) => result.toFixed()).work(async (job) => job.data.to.length)
       const admission: Admission = await shaper.enqueue('k', { to: 'me' })
+      const options: HttpOptions = { maxBatch: 10 }
+      export const answer: Response | Promise<Response> = createHttpApp(shaper, options).request('/healthz')
       export const wait: number = admission.accepted ? admission.waitMs : admission.retryAfterMs
     `
     expect(await compile('use.mts', use)).toBe('')
     const misuse = use.replace("{ to: 'me' }", "{ from: 'me' }")
-    expect(await compile('misuse.mts', misuse)).toMatch(/^misuse\.mts\(7,.*'from' does not exist/)
+    expect(await compile('misuse.mts', misuse)).toMatch(/^misuse\.mts\(8,.*'from' does not exist/)
   })
 
   test('is found well made by publint', async () => {

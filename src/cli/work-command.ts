@@ -31,6 +31,7 @@ export function workCommand(): Command {
     )
     .argument('[handler]', 'the handler file, from the working folder')
     .option('--forward', 'forward jobs as the configuration says')
+    .option('--listen <host:port>', 'where it answers /healthz, /readyz and /metrics; default: nowhere')
   return addServiceOptions(command)
     .addHelpText('after', EXAMPLE)
     .action((file: string | undefined, { forward, ...flags }: Flags) =>

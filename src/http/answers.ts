@@ -11,9 +11,9 @@ const REFUSALS = {
   'too-costly': 'too-costly',
 } as const satisfies Record<Rejected['reason'], ProblemName>
 
-/** What a producer is told of a job that was accepted. */
+/** What a producer is told of a job that was accepted. Times are rounded up: a promise is not broken by a fraction. */
 export function acceptedBody({ id, key, position, waiting, capacity, departsAt, waitMs }: Accepted) {
-  return { id, key, position, waiting, capacity, departsAt, waitMs }
+  return { id, key, position, waiting, capacity, departsAt: Math.ceil(departsAt), waitMs: Math.ceil(waitMs) }
 }
 
 /** 202, where the job is, and how much room is left. */

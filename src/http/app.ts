@@ -83,18 +83,9 @@ export function createHttpApp<Data, Result>(
     })
     return description
   }
-  addRoutes(
-    app,
-    [
-      ...jobRoutes(house),
-      ...bucketRoutes(house),
-      ...limitRoutes(house),
-      ...eventRoutes(house),
-      ...systemRoutes(house, describeApi),
-    ],
-    doorkeeper,
-    overload,
-  )
+  const ofLines = settings.routes === 'all' ? [jobRoutes, bucketRoutes, limitRoutes, eventRoutes] : []
+  const routes = [...ofLines.flatMap((routesOf) => routesOf(house)), ...systemRoutes(house, describeApi)]
+  addRoutes(app, routes, doorkeeper, overload)
   return app
 }
 

@@ -8,8 +8,7 @@ const DEEPEST = 32
 const MOST_FAULTS = 20
 
 /**
- * Reads a body of JSON, and judges it by the schema. Bytes are counted as they come, since a length may be wrong or
- * missing.
+ * Reads a body of JSON, and judges it by the schema.
  *
  * @throws Problem 400, 413, 415 or 422
  */
@@ -53,18 +52,31 @@ async function readText(request: Request, most: number): Promise<string> {
 }
 
 async function readBytes(request: Request, most: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let size = 0
   try {
-    // Leaving the loop early cancels the body.
-    for await (const chunk of request.body ?? []) {
-      size += chunk.byteLength
-      if (size > most) throw tooLarge(most)
-      chunks.push(chunk)
-    }
+    return await (request.headers.has('content-length')
+      ? readWhole(request, most)
+      : countBytes(request, most))
   } catch (error) {
     if (error instanceof Problem) throw error
     throw new Problem('bad-request', { detail: 'the body ended before its end' })
+  }
+}
+
+/** A server holds a body to the length that it announced, and that was looked at: it need not be counted piece by piece. */
+async function readWhole(request: Request, most: number): Promise<Uint8Array> {
+  const bytes = await request.arrayBuffer()
+  if (bytes.byteLength > most) throw tooLarge(most)
+  return new Uint8Array(bytes)
+}
+
+async function countBytes(request: Request, most: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  // Leaving the loop early cancels the body.
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength
+    if (size > most) throw tooLarge(most)
+    chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }

@@ -30,6 +30,8 @@ export const httpOptionsSchema = z.strictObject({
   tokens: z
     .union([z.array(accessTokenSchema), callback<() => readonly AccessToken[]>('() => AccessToken[]')])
     .default([]),
+  /** `system`: only what tells of the process itself, `/healthz`, `/readyz`, `/metrics`. Default: `all`. */
+  routes: z.enum(['all', 'system']).default('all'),
   /** Default: 64 KiB. */
   bodyLimitBytes: z
     .int()

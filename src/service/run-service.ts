@@ -11,7 +11,7 @@ import { terminationSignal } from './termination.ts'
 
 export interface RunOptions {
   readonly sources: ConfigSources
-  /** Whether it answers HTTP requests. */
+  /** Whether it is the API. Else it answers only for itself, and where a flag or the environment says so. */
   readonly api: boolean
   /**
    * What it does with jobs: forwards them as the configuration says, or gives them to a handler. Absent: workers
@@ -36,13 +36,15 @@ export async function runService({ sources, api, work, drain = false }: RunOptio
   // The first job may have begun before all has been opened.
   const terminated = terminationSignal()
   const isWorking = work !== undefined || config.redis === undefined
+  // In a file, which all may share, it is the address of the API.
+  const hasAddress = ['environment', 'flag'].includes(config.origins['listen'] ?? '')
+  const routes = api ? 'all' : hasAddress ? 'system' : undefined
   const handlerFor = isWorking ? handlerMaker(work, sources) : undefined
-  const service = await Service.start({ config, api, handlerFor, log })
+  const service = await Service.start({ config, routes, handlerFor, log })
   const stopFollowing = follow(sources, config, service, log)
   const { name, redis, file } = config
   const where = { shaper: name, backend: redis === undefined ? 'memory' : 'redis', config: file }
-  if (service.url === undefined) log.info('working', where)
-  else log.info('listening', { url: service.url, ...where })
+  log.info(api ? 'listening' : 'working', { url: service.url, ...where })
 
   const signal = await terminated
   log.info('going down: new jobs are refused; again to end at once', { signal, drainMs: config.drainMs })

@@ -22,8 +22,8 @@ export type HandlerFor = (
 /** What a process does, and what it needs for that. */
 export interface ServiceOptions {
   readonly config: Config
-  /** Whether it answers HTTP requests at `config.listen`. */
-  readonly api: boolean
+  /** What it answers at `config.listen`: everything, or what tells of the process itself. Absent: nothing. */
+  readonly routes: 'all' | 'system' | undefined
   /** What it does with jobs, by its configuration: undefined while they have to wait. Absent: others see to them. */
   readonly handlerFor?: HandlerFor
   readonly log: Log
@@ -49,6 +49,8 @@ export class Service {
   readonly metrics: Metrics
   readonly #log: Log
   readonly #rules: RuleLoading
+  /** Of the configuration that it was started with. */
+  readonly #handler: ClosableHandler | undefined
   readonly #worker: LiveWorker | undefined
   readonly #handlerFor: (config: Config) => ClosableHandler | undefined
   readonly #stopWatching: (() => void)[] = []
@@ -57,19 +59,22 @@ export class Service {
   #server: HttpServer | undefined
   #isDraining = false
 
-  private constructor({ config, api, handlerFor, log }: ServiceOptions) {
+  private constructor({ config, routes, handlerFor, log }: ServiceOptions) {
     this.#config = config
     this.#log = log
     const forwardResponse = (statusClass: string) => this.metrics.forwardResponse(statusClass)
     this.#handlerFor = (of) => handlerFor?.(of, { forwardResponse })
     // Before anything is opened: this is what may still be wrong.
-    const handler = this.#handlerFor(config)
+    this.#handler = this.#handlerFor(config)
     this.shaper = openShaper(config)
     // Of lines that many share, one kind of process counts.
-    this.metrics = collectMetrics(this.shaper, { version: packageVersion(), process: true, buckets: api })
+    this.metrics = collectMetrics(this.shaper, {
+      version: packageVersion(),
+      process: true,
+      buckets: routes === 'all',
+    })
     this.#rules = new RuleLoading(this.shaper, log)
     this.#worker = handlerFor && new LiveWorker(this.shaper, config.work)
-    this.#worker?.use(handler)
   }
 
   /**
@@ -130,20 +135,22 @@ export class Service {
     this.metrics.close()
   }
 
-  async #start({ config, api }: ServiceOptions): Promise<void> {
+  async #start({ config, routes }: ServiceOptions): Promise<void> {
     this.#stopWatching.push(logShaper(this.shaper, this.#log))
     const stopTracing = await traceShaper(this.shaper)
     if (stopTracing !== undefined) this.#stopWatching.push(stopTracing)
     await this.shaper.ready()
+    this.#worker?.use(this.#handler)
     // A line outlives its workers: jobs are to expire, and to be brought back, also while there is none.
     if (config.work.scheduler) this.shaper.schedule()
-    if (api) await this.#listen(config)
+    if (routes !== undefined) await this.#listen(config, routes)
   }
 
-  async #listen(config: Config): Promise<void> {
+  async #listen(config: Config, routes: 'all' | 'system'): Promise<void> {
     const log = this.#log
     this.#app = createHttpApp(this.shaper, {
       ...config.http,
+      routes,
       tokens: () => this.#config.tokens,
       isDraining: () => this.#isDraining,
       readiness: () => this.#checkReadiness(),
@@ -152,7 +159,7 @@ export class Service {
       onRequest: (answered) => log.debug('answered', { ...answered }),
     })
     const hasTokens = config.tokens.length > 0
-    this.#server = await serveHttp(this.#app, { ...config.listen, hasTokens })
+    this.#server = await serveHttp(this.#app, { ...config.listen, hasTokens, replacesGlobals: true })
   }
 
   /** The store is asked, with the rule book that this process has: an answer shows that both can be reached. */

@@ -17,14 +17,14 @@ const SYSTEM = { 'messaging.system': 'velvet_rope' } as const
  * to it. Neither keys nor payloads nor the messages of errors are in them.
  *
  * @param load how the API of OpenTelemetry is got. Default: `import('@opentelemetry/api')`
- * @returns ends it; undefined when the API is not installed, after which all is as before
+ * @returns ends it; undefined when the API is not installed, or no SDK is registered yet, after which all is as before
  */
 export async function traceShaper(
   shaper: Shaper,
   load: () => Promise<Api> = () => import('@opentelemetry/api'),
 ): Promise<(() => void) | undefined> {
   const otel = await load().catch(() => undefined)
-  if (otel === undefined) return undefined
+  if (otel === undefined || !isRegistered(otel)) return undefined
   const tracing = new Tracing(otel, (key) => patternOf(shaper, key))
   const { enqueue, enqueueMany, work } = shaper
   shaper.enqueue = async (key, data, options) =>
@@ -45,6 +45,12 @@ export async function traceShaper(
   shaper.work = (handler, options) =>
     work.call(shaper, typeof handler === 'function' ? tracing.traceHandler(handler) : handler, options)
   return () => void Object.assign(shaper, { enqueue, enqueueMany, work })
+}
+
+/** Where nobody registered an SDK, spans are no spans, and making them would cost a twentieth of a request. */
+function isRegistered({ trace, ProxyTracerProvider }: Api): boolean {
+  const provider = trace.getTracerProvider()
+  return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer('velvet-rope') !== undefined
 }
 
 /** The spans themselves. */

@@ -5,22 +5,21 @@ import { Problem, reducedCapacity } from '../problem.ts'
 import type { House, Route } from '../route.ts'
 
 const LONGEST_CHECK_MS = 2_000
-const LINKS = {
+const SYSTEM_LINKS = {
   description: '/openapi.json',
-  buckets: '/v1/buckets',
-  limits: '/v1/limits',
-  events: '/v1/events',
   metrics: '/metrics',
   health: '/healthz',
   readiness: '/readyz',
 }
+const LINKS = { buckets: '/v1/buckets', limits: '/v1/limits', events: '/v1/events', ...SYSTEM_LINKS }
 const linksSchema = z
   .strictObject({ name: z.string(), links: z.record(z.string(), z.string()) })
   .openapi('Links')
 const statusSchema = z.strictObject({ status: z.enum(['ok', 'ready']) }).openapi('Status')
 
 export function systemRoutes({ shaper, settings }: House, describeApi: () => unknown): Route[] {
-  const { isDraining, readiness = () => shaper.ready(), metrics } = settings
+  const { isDraining, readiness = () => shaper.ready(), metrics, routes } = settings
+  const links = routes === 'all' ? LINKS : SYSTEM_LINKS
   return [
     {
       method: 'get',
@@ -64,7 +63,7 @@ export function systemRoutes({ shaper, settings }: House, describeApi: () => unk
       summary: 'Where to go from here',
       answers: { 200: { description: 'Links.', ...jsonContent(linksSchema) } },
       problems: [],
-      answer: ({ context }) => context.json({ name: 'velvet-rope', links: LINKS }),
+      answer: ({ context }) => context.json({ name: 'velvet-rope', links }),
     },
     {
       method: 'get',
