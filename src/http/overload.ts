@@ -4,7 +4,8 @@ import { monotonicNow } from '../core/clock.ts'
 import { reducedCapacity } from './problem.ts'
 
 const RESOLUTION_MS = 10
-const WINDOW = 2_000_000
+const WINDOW = 500_000
+const PERCENTILE = 90
 const NANOSECONDS_PER_MS = 1e6
 const HEAP_FRESH = 500_000
 
@@ -57,8 +58,8 @@ export class OverloadGuard {
 }
 
 /**
- * The 99th percentile of the event loop's lag, in the last full two seconds: one long tick is no overload. Watching
- * begins with the first question and keeps no process alive.
+ * The 90th percentile of the event loop's lag in the last full half second: one long tick is no overload, and nobody is
+ * turned away for longer than it lasts. Watching begins with the first question and keeps no process alive.
  */
 function watchLag(now: () => number = monotonicNow): () => number {
   let delays: ReturnType<typeof monitorEventLoopDelay> | undefined
@@ -73,7 +74,7 @@ function watchLag(now: () => number = monotonicNow): () => number {
     const passed = now() - since
     if (passed < WINDOW) return lagMs
     // A question after a long silence is not answered with what was long ago.
-    lagMs = passed < 2 * WINDOW ? Math.max(0, delays.percentile(99) / NANOSECONDS_PER_MS - RESOLUTION_MS) : 0
+    lagMs = passed < 2 * WINDOW ? Math.max(0, delays.percentile(PERCENTILE) / NANOSECONDS_PER_MS - RESOLUTION_MS) : 0
     delays.reset()
     since = now()
     return lagMs

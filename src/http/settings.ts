@@ -47,7 +47,7 @@ export const httpOptionsSchema = z.strictObject({
   /** When requests are turned away with 503. */
   overload: z
     .strictObject({
-      /** The event loop's lag, its 99th percentile over two seconds. Default: 200 ms. */
+      /** The event loop's lag, its 90th percentile over half a second. Default: 200 ms. */
       maxLagMs: z.number().positive().default(200),
       /** Requests that are being answered. Default: 2,000. */
       maxInFlight: z.int().min(1).default(2_000),

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { keysNamed } from '../../burst.ts'
 import { countOf, postJobs } from '../../http/load.ts'
 import { type HttpProductName, loadHttpProduct } from '../../products/http/index.ts'
@@ -7,8 +8,8 @@ import type { Scenario } from '../scenario.ts'
 const PACE = { count: 1, periodMs: 3_600_000 }
 const KEYS = 100
 /** Requests that are on their way at once: more than the service lets in. */
-const CONNECTIONS = 400
-const PIPELINING = 16
+const CONNECTIONS = 2_000
+const PIPELINING = 4
 
 const whole = decimals(0)
 
@@ -75,10 +76,24 @@ async function waitingAt(url: string): Promise<number> {
   let cursor: string | undefined
   do {
     const query = cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`
-    const response = await fetch(`${url}/v1/buckets?limit=100${query}`)
-    const page = (await response.json()) as { buckets: { waiting: number }[]; cursor?: string }
+    const page = await pageAt(`${url}/v1/buckets?limit=100${query}`)
     for (const bucket of page.buckets) waiting += bucket.waiting
     cursor = page.cursor
   } while (cursor !== undefined)
   return waiting
+}
+
+interface Page {
+  readonly buckets: readonly { readonly waiting: number }[]
+  readonly cursor?: string
+}
+
+/** Whoever is overloaded has to come to rest first. */
+async function pageAt(url: string): Promise<Page> {
+  for (;;) {
+    const response = await fetch(url)
+    if (response.ok) return (await response.json()) as Page
+    await response.body?.cancel()
+    await setTimeout(250)
+  }
 }

@@ -58,7 +58,7 @@ describe('overload', () => {
     const guard = new OverloadGuard(roomy)
     const isBusy = async () => !(await guard.run(async () => true).catch(() => false))
     expect(await isBusy()).toBe(false)
-    const end = performance.now() + 2_100
+    const end = performance.now() + 700
     while (performance.now() < end) {
       const tick = performance.now() + 60
       while (performance.now() < tick);
