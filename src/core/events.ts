@@ -23,7 +23,7 @@ export interface ShaperEvents<Result = unknown> {
   completed: [JobEvent & { readonly result: Result }]
   /** An attempt failed. With `retryAt` the job waits again; without, it ended. */
   failed: [JobEvent & { readonly error: Error; readonly retryAt?: number }]
-  /** A handler threw a FreezeError: the job waits again and its attempt was given back. */
+  /** A handler threw a FreezeError, or was cut off when its process went down: the job waits again, its attempt is given back. */
   returned: [JobEvent & { readonly retryAt: number }]
   /** The worker that held the job died or stood still for longer than its lease: the job goes back to its line. */
   recovered: [JobEvent & { readonly mayHaveStarted: boolean }]

@@ -74,7 +74,10 @@ function watchLag(now: () => number = monotonicNow): () => number {
     const passed = now() - since
     if (passed < WINDOW) return lagMs
     // A question after a long silence is not answered with what was long ago.
-    lagMs = passed < 2 * WINDOW ? Math.max(0, delays.percentile(PERCENTILE) / NANOSECONDS_PER_MS - RESOLUTION_MS) : 0
+    lagMs =
+      passed < 2 * WINDOW
+        ? Math.max(0, delays.percentile(PERCENTILE) / NANOSECONDS_PER_MS - RESOLUTION_MS)
+        : 0
     delays.reset()
     since = now()
     return lagMs

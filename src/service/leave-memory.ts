@@ -27,6 +27,9 @@ export async function leaveMemory(
     givenUp++
     log.warn('given up: it waited in memory', { id, key })
   }
+  const onFailed = ({ id, key, retryAt }: ShaperEvents['failed'][0]) => {
+    if (retryAt === undefined) log.warn('cut off: its handler ran beyond the deadline', { id, key })
+  }
   if (drain) {
     const stopTelling = tellProgress(shaper, log)
     await shaper.close({ drainMs: FOR_EVER_MS }).finally(stopTelling)
@@ -34,7 +37,7 @@ export async function leaveMemory(
   }
   if (worker !== undefined) await Promise.race([worker.stop(), unless(drainMs)])
   // From here on: who cancelled a job before did so on purpose.
-  shaper.on('cancelled', onCancelled)
+  shaper.on('cancelled', onCancelled).on('failed', onFailed)
   await shaper.close({ drainMs: 0 })
   if (givenUp > 0) {
     log.warn('jobs that waited in memory are gone; --drain waits for them, and redis keeps them', {

@@ -1,19 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { toError } from '../core/errors.ts'
+import { isVelvetRopeError, toError } from '../core/errors.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import type { Log } from '../telemetry/log.ts'
+import type { LimitLayer } from './open-shaper.ts'
 
 const TRY_AGAIN_AFTER_MS = 1_000
 
 /**
- * Brings the limits of a file into the rule book. While the store is away it tries again, always with the newest: a
- * change that was read is not forgotten because Redis was restarted at that moment.
+ * Brings the limits of a configuration into the rule book. While the store is away it tries again, always with the
+ * newest: a change that was read is not forgotten because Redis was restarted at that moment.
  */
 export class RuleLoading {
   readonly #shaper: Shaper
   readonly #log: Log
   readonly #closed = new AbortController()
-  #wanted: Readonly<Record<string, string>> | undefined
+  #wanted: readonly LimitLayer[] | undefined
   #underWay: Promise<void> | undefined
 
   constructor(shaper: Shaper, log: Log) {
@@ -21,12 +22,10 @@ export class RuleLoading {
     this.#log = log
   }
 
-  /** Resolves when these limits are in force, or newer ones, or it was closed. */
-  load(limits: Readonly<Record<string, string>>): Promise<void> {
-    this.#wanted = limits
-    this.#underWay ??= this.#run().finally(() => {
-      this.#underWay = undefined
-    })
+  /** Resolves when these layers are in force, or newer ones, or they never will be, which is logged. */
+  load(layers: readonly LimitLayer[]): Promise<void> {
+    this.#wanted = layers
+    this.#underWay ??= this.#run()
     return this.#underWay
   }
 
@@ -37,15 +36,23 @@ export class RuleLoading {
   async #run(): Promise<void> {
     const { signal } = this.#closed
     while (this.#wanted !== undefined && !signal.aborted) {
-      const limits = this.#wanted
+      const layers = this.#wanted
       try {
-        const { set, unset } = await this.#shaper.limits.load(limits, { origin: 'file' })
-        if (this.#wanted === limits) this.#wanted = undefined
-        this.#log.info('limits in force', { set: set.length, unset: unset.length })
+        for (const layer of layers) await this.#load(layer)
+        if (this.#wanted === layers) this.#wanted = undefined
       } catch (thrown) {
-        this.#log.error('limits not loaded yet', { error: toError(thrown) })
-        await sleep(TRY_AGAIN_AFTER_MS, undefined, { signal, ref: false }).catch(() => undefined)
+        const error = toError(thrown)
+        this.#log.error('limits not loaded', { error })
+        if (isVelvetRopeError(error, 'backend-unavailable')) {
+          await sleep(TRY_AGAIN_AFTER_MS, undefined, { signal, ref: false }).catch(() => undefined)
+        } else if (this.#wanted === layers) this.#wanted = undefined
       }
     }
+    this.#underWay = undefined
+  }
+
+  async #load({ origin, limits }: LimitLayer): Promise<void> {
+    const { set, unset } = await this.#shaper.limits.load(limits, { origin })
+    this.#log.info('limits in force', { origin, set: set.length, unset: unset.length })
   }
 }

@@ -1,7 +1,7 @@
 import { renderChanges } from '../config/changes.ts'
 import type { Config } from '../config/config.ts'
 import { type ConfigSources, loadConfig } from '../config/load-config.ts'
-import { watchConfig } from '../config/watch-config.ts'
+import { type ConfigWatch, watchConfig } from '../config/watch-config.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 import { createForwardHandler } from '../forward/forward-handler.ts'
 import { createLog, type Log } from '../telemetry/log.ts'
@@ -33,28 +33,36 @@ export async function runService({ sources, api, work, drain = false }: RunOptio
   assertUsable(config, { api, work })
   const log = createLog({ level: config.log.level })
   tellGaps(config, work, log)
-  // The first job may have begun before all has been opened.
+  // The first job may have begun before all has been opened; and a hangup never ends it, not even on its way down.
   const terminated = terminationSignal()
+  let onHangup: () => void = () => undefined
+  process.on('SIGHUP', () => onHangup())
   const isWorking = work !== undefined || config.redis === undefined
   // In a file, which all may share, it is the address of the API.
   const hasAddress = ['environment', 'flag'].includes(config.origins['listen'] ?? '')
   const routes = api ? 'all' : hasAddress ? 'system' : undefined
   const handlerFor = isWorking ? handlerMaker(work, sources) : undefined
   const service = await Service.start({ config, routes, handlerFor, log })
-  const stopFollowing = follow(sources, config, service, log)
+  const watch = follow(sources, config, service, log)
+  onHangup = async () => {
+    const outcome = await watch.reload()
+    log.info('configuration read again', { outcome })
+    if (outcome !== 'refused') await service.loadRules()
+  }
   const { name, redis, file } = config
   const where = { shaper: name, backend: redis === undefined ? 'memory' : 'redis', config: file }
   log.info(api ? 'listening' : 'working', { url: service.url, ...where })
 
   const signal = await terminated
   log.info('going down: new jobs are refused; again to end at once', { signal, drainMs: config.drainMs })
-  stopFollowing()
+  onHangup = () => undefined
+  watch.close()
   await service.stop({ drain })
   log.info('ended')
 }
 
-function follow(sources: ConfigSources, current: Config, service: Service, log: Log): () => void {
-  const watch = watchConfig({
+function follow(sources: ConfigSources, current: Config, service: Service, log: Log): ConfigWatch {
+  return watchConfig({
     ...sources,
     current,
     onChange: (next, changes) => {
@@ -67,12 +75,6 @@ function follow(sources: ConfigSources, current: Config, service: Service, log: 
       log.error('configuration not changed: the last good one stays in force', { error })
     },
   })
-  const onHangup = async () => log.info('configuration read again', { outcome: await watch.reload() })
-  process.on('SIGHUP', onHangup)
-  return () => {
-    process.off('SIGHUP', onHangup)
-    watch.close()
-  }
 }
 
 function handlerMaker(work: RunOptions['work'], { env }: ConfigSources): HandlerFor {

@@ -1,4 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/config.ts'
+import { monotonicNow } from '../core/clock.ts'
+import { isVelvetRopeError } from '../core/errors.ts'
 import { createHttpApp, type HttpApp } from '../http/app.ts'
 import { type HttpServer, serveHttp } from '../http/server.ts'
 import { isLoopback, notLoopback } from '../http/server-options.ts'
@@ -9,7 +12,7 @@ import { collectMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { traceShaper } from '../telemetry/tracing.ts'
 import { leaveMemory } from './leave-memory.ts'
 import { type ClosableHandler, LiveWorker } from './live-worker.ts'
-import { openShaper } from './open-shaper.ts'
+import { type LimitLayer, limitLayer, openShaper } from './open-shaper.ts'
 import { packageVersion } from './package-version.ts'
 import { RuleLoading } from './rule-loading.ts'
 
@@ -33,6 +36,8 @@ export interface ServiceOptions {
 const PROBE_KEY = 'velvet-rope/readiness'
 /** Milliseconds. */
 const LAST_ANSWERS_MS = 2_000
+/** Whoever asks whether it is ready, and how often, is not known. Microseconds. */
+const READINESS_FRESH = 250_000
 
 /**
  * The shaper with all that surrounds it in one process: HTTP in front, a worker behind, metrics, logs and
@@ -58,6 +63,8 @@ export class Service {
   #app: HttpApp | undefined
   #server: HttpServer | undefined
   #isDraining = false
+  #readiness: Promise<unknown> = Promise.resolve()
+  #readyUntil = 0
 
   private constructor({ config, routes, handlerFor, log }: ServiceOptions) {
     this.#config = config
@@ -114,7 +121,13 @@ export class Service {
     this.#config = config
     this.#log.level = config.log.level
     if (isAnother) this.#worker?.use(handler)
-    if (differ(config.limits, before.limits)) void this.#rules.load(config.limits)
+    if (differ(config.limits, before.limits))
+      void this.#rules.load(layersAfter(limitLayer(before), limitLayer(config)))
+  }
+
+  /** Brings the limits of the configuration into force, whatever newer ones another process has brought. */
+  loadRules(): Promise<void> {
+    return this.#rules.load([limitLayer(this.#config)].filter(isSaid))
   }
 
   /**
@@ -127,16 +140,24 @@ export class Service {
     this.#rules.close()
     this.#app?.endStreams()
     const { drainMs } = this.#config
-    if (this.shaper.backend === 'redis') await this.shaper.close({ drainMs })
+    if (this.shaper.backend === 'redis') await this.#leaveRedis(drainMs)
     else await leaveMemory(this.shaper, { drain, drainMs, worker: this.#worker, log: this.#log })
-    await this.#worker?.close()
+    // A user's handler may never come to its end.
+    await Promise.race([this.#worker?.close(), sleep(LAST_ANSWERS_MS, undefined, { ref: false })])
     await this.#server?.close(LAST_ANSWERS_MS)
     for (const stop of this.#stopWatching.splice(0)) stop()
     this.metrics.close()
   }
 
+  /** While Redis is away nobody can be told what became of the jobs that ran: they come back when their leases end. */
+  async #leaveRedis(drainMs: number): Promise<void> {
+    const left = this.shaper.close({ drainMs }).then(() => true)
+    const isLeft = await Promise.race([left, sleep(drainMs + LAST_ANSWERS_MS, false, { ref: false })])
+    if (!isLeft) this.#log.warn('Redis did not answer in time: jobs that ran come back when their leases end')
+  }
+
   async #start({ config, routes }: ServiceOptions): Promise<void> {
-    this.#stopWatching.push(logShaper(this.shaper, this.#log))
+    this.#stopWatching.push(logShaper(this.shaper, this.#log), this.#tellOldRules())
     const stopTracing = await traceShaper(this.shaper)
     if (stopTracing !== undefined) this.#stopWatching.push(stopTracing)
     await this.shaper.ready()
@@ -144,6 +165,17 @@ export class Service {
     // A line outlives its workers: jobs are to expire, and to be brought back, also while there is none.
     if (config.work.scheduler) this.shaper.schedule()
     if (routes !== undefined) await this.#listen(config, routes)
+  }
+
+  #tellOldRules(): () => void {
+    const onError = (error: Error) => {
+      if (!isVelvetRopeError(error, 'old-rule-book')) return
+      this.#log.warn(
+        'limits of this configuration are not in force, but newer ones: SIGHUP brings these into force',
+      )
+    }
+    this.shaper.on('error', onError)
+    return () => void this.shaper.off('error', onError)
   }
 
   async #listen(config: Config, routes: 'all' | 'system'): Promise<void> {
@@ -163,10 +195,25 @@ export class Service {
   }
 
   /** The store is asked, with the rule book that this process has: an answer shows that both can be reached. */
-  async #checkReadiness(): Promise<void> {
-    await this.shaper.ready()
-    await this.shaper.inspect(PROBE_KEY)
+  #checkReadiness(): Promise<void> {
+    const now = monotonicNow()
+    if (now >= this.#readyUntil) {
+      this.#readyUntil = now + READINESS_FRESH
+      this.#readiness = this.shaper.ready().then(() => this.shaper.inspect(PROBE_KEY))
+    }
+    return this.#readiness.then(() => undefined)
   }
+}
+
+/** What has to be loaded after a change. A layer that the configuration fills no more is emptied. */
+function layersAfter(before: LimitLayer, after: LimitLayer): LimitLayer[] {
+  const isLeft = isSaid(before) && (before.origin !== after.origin || !isSaid(after))
+  return [...(isSaid(after) ? [after] : []), ...(isLeft ? [{ origin: before.origin, limits: {} }] : [])]
+}
+
+/** Who says nothing of limits does not say that there are none. */
+function isSaid({ limits }: LimitLayer): boolean {
+  return Object.keys(limits).length > 0
 }
 
 /** Of two parts of a configuration, which are plain data. */

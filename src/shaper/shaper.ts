@@ -171,7 +171,7 @@ export class Shaper<Data = unknown, Result = unknown> {
   /**
    * Accepts nothing more, lets the lines drain for `drainMs`, cancels who still waits (told by `cancelled` events)
    * and resolves when the handlers have settled. With `drainMs`, handlers that run past it have their signal
-   * aborted and count as failed. Safe to call twice.
+   * aborted: their jobs count as failed, or on a shared line go back to it with their attempt. Safe to call twice.
    *
    * @throws InvalidOptionsError
    */

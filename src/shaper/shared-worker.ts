@@ -45,6 +45,9 @@ export interface SharedWorkerPorts<Result> {
   onClosed(): void
 }
 
+/** A process that goes down is no fault of the job: others start it again, and no attempt is lost. */
+const GIVEN_BACK = { kind: 'freeze', duration: 0 } as const
+
 /**
  * Runs one handler on the jobs of shared lines that the gate lets through. It holds each under a lease until the store
  * knows how it ended; one whose lease is lost is aborted, and what becomes of it is not told to the store.
@@ -107,8 +110,8 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
    * Takes no more jobs, gives back those that have not started, and resolves when the handlers that run have settled
    * and the store knows. The first call decides how; the later ones wait for the same end.
    *
-   * @param options.drainMs handlers that still run then are aborted: their attempts fail, and are tried again
-   * elsewhere if attempts are left; absent: they are waited for
+   * @param options.drainMs handlers that still run then are aborted, and their jobs go back to their lines with their
+   * attempt; absent: they are waited for
    */
   close({ drainMs }: { readonly drainMs?: number | undefined } = {}): Promise<void> {
     this.#closed ??= this.#close(drainMs)
@@ -205,13 +208,18 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
       emitter.fail(settled.error)
       return
     }
-    const outcome = outcomeOf(settled, job, true, Math.random, emitter)
+    const isCutOff = !settled.ok && settled.error instanceof ShaperClosedError
+    const outcome = isCutOff ? GIVEN_BACK : outcomeOf(settled, job, true, Math.random, emitter)
     const answer = await reports.end(outcome)
     if (answer === undefined || !answer.isMine) {
       emitter.fail(new LeaseLostError(job.id))
       return
     }
     const { at, readyAt } = answer
+    if (isCutOff) {
+      emitter.emit('returned', { ...jobEvent(job, at), retryAt: at / MILLISECOND })
+      return
+    }
     tellEnd(emitter, job, settled, readyAt === undefined ? outcome : { kind: outcome.kind, readyAt }, at)
   }
 

@@ -51,14 +51,20 @@ export class SharedRules {
   }
 
   /**
-   * Fetches the book, or brings the first one. Limits that this code, or this file, brings replace those of an older one.
+   * Fetches the book, or brings the first one. Limits that this code, or this file, brings replace those of an older one;
+   * where it brings none, nothing is replaced.
    *
    * @throws OldRuleBookError when a newer one was here before: its limits are in force, here as well
    */
   async open(now?: number): Promise<void> {
     const brought = this.#brought
-    await this.#update((stored) => (stored === undefined ? firstBook(brought) : rebase(stored, brought)), now)
-    if (this.#stored !== undefined && isFormer(this.#stored, brought)) {
+    // Who says nothing of limits, such as a worker, does not say that there are none.
+    const isSilent = brought.rules.length === 0
+    await this.#update((stored) => {
+      if (stored === undefined) return firstBook(brought)
+      return isSilent ? undefined : rebase(stored, brought)
+    }, now)
+    if (this.#stored !== undefined && !isSilent && isFormer(this.#stored, brought)) {
       throw new OldRuleBookError(
         `the limits that this process brings were replaced before by those of ${NEWER[brought.origin]}: version ${this.version} ` +
           'of the rule book stays in force; to go back to them, load them with limits.load',

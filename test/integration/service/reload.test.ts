@@ -4,7 +4,8 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { stringify } from 'yaml'
 import { startRedis } from '../../support/redis-server.ts'
 import { ThirdParty } from '../../support/third-party.ts'
-import { forwardingWorker, logOf, post, serve } from './running.ts'
+import { launch } from '../../unit/cli/launch.ts'
+import { configFile, forwardingWorker, logOf, post, serve } from './running.ts'
 
 const WAITING = 40
 /** From the moment at which the file is there. */
@@ -125,4 +126,51 @@ test('what jobs may call changes while they run', async () => {
   await call(one, 'a2')
   await call(other, 'b2')
   expect([await end('a2'), await end('b2')]).toEqual(['failed', 'completed'])
+}, 60_000)
+
+test('a worker that knows no limits, or only a flag of its own, leaves those of the service in force', async () => {
+  const redis = await startRedis()
+  const service = await serve({ redis: redis.url, limits: { '*': '10, 1/s', shop: '20, 2/s' } })
+  const limits = async () => {
+    const { limits } = (await (await fetch(`${service.url}/v1/limits`)).json()) as {
+      limits: { pattern: string; limit: string; origin: string }[]
+    }
+    return limits.map(({ pattern, limit, origin }) => `${pattern}: ${limit} (${origin})`).sort()
+  }
+  const before = await limits()
+  expect(before).toEqual(['*: 10, 1/s (file)', 'shop: 20, 2/s (file)'])
+  const forward = { allow: ['https://api.example.com'] }
+  await forwardingWorker({ redis: redis.url, forward })
+  const flagged = launch([
+    'work',
+    '--forward',
+    '--config',
+    configFile({ redis: redis.url, forward }),
+    '--limit',
+    '1, 1/s',
+  ])
+  await flagged.said('"message":"working"')
+  expect((await post(`${service.url}/v1/buckets/shop/jobs`, { data: {} })).status).toBe(202)
+  expect(await limits()).toEqual(before)
+  service.signal('SIGTERM')
+  await service.ended
+  const again = await serve({ redis: redis.url, limits: { '*': '10, 1/s', shop: '20, 2/s' } })
+  expect((await post(`${again.url}/v1/buckets/shop/jobs`, { data: {} })).status).toBe(202)
+}, 60_000)
+
+test('a service that comes with limits of before says so, and brings them into force at SIGHUP', async () => {
+  const redis = await startRedis()
+  const [old, fresh] = [{ '*': '10, 1/s' }, { '*': '20, 2/s' }]
+  for (const limits of [old, fresh]) {
+    const service = await serve({ redis: redis.url, limits })
+    service.signal('SIGTERM')
+    await service.ended
+  }
+  const service = await serve({ redis: redis.url, limits: old })
+  await service.said('limits of this configuration are not in force')
+  const inForce = async () => JSON.stringify(await (await fetch(`${service.url}/v1/limits`)).json())
+  expect(await inForce()).toContain('20, 2/s')
+  service.signal('SIGHUP')
+  await service.said('"message":"limits in force"')
+  expect(await inForce()).toContain('10, 1/s')
 }, 60_000)

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { Shaper } from '../../../src/index.ts'
 import { startRedis } from '../../support/redis-server.ts'
 import { logOf, post, serve } from './running.ts'
@@ -111,16 +111,83 @@ test('SIGTERM on Redis: handlers end, whoever waited is still there, and it exit
   expect(states).not.toContain(undefined)
 }, 60_000)
 
+/** The deadline of the tests below, and how long after it everything is over. */
+const DRAIN_MS = 1_000
+const MARGIN_MS = 4_000
+
+async function stopAtDeadline(service: Awaited<ReturnType<typeof busyService>>['service']) {
+  service.signal('SIGTERM')
+  await service.said('"message":"going down')
+  const since = performance.now()
+  // As a supervisor may do that wants a configuration read again, and does not know better.
+  service.signal('SIGHUP')
+  const { code, stderr } = await service.ended
+  expect(code).toBe(0)
+  expect(performance.now() - since).toBeLessThan(DRAIN_MS + MARGIN_MS)
+  return logOf(stderr)
+}
+
+test('in memory, handlers that do not end are cut off at the deadline, and named', async () => {
+  const { api, service, ids } = await busyService({ drainMs: DRAIN_MS })
+  const log = await stopAtDeadline(service)
+  const cutOff = log.filter(({ message }) => message === 'cut off: its handler ran beyond the deadline')
+  const givenUp = log.filter(({ message }) => message === 'given up: it waited in memory')
+  expect(new Set(cutOff.map(({ id }) => id))).toEqual(new Set(api.ids))
+  expect(new Set([...cutOff, ...givenUp].map(({ id }) => id))).toEqual(new Set(ids))
+}, 60_000)
+
+test('on Redis, handlers that do not end are cut off at the deadline, and their jobs go back with their attempt', async () => {
+  const redis = await startRedis()
+  const { service } = await busyService({ drainMs: DRAIN_MS, redis: redis.url })
+  await stopAtDeadline(service)
+  await using shaper = new Shaper('main', { limits: { '*': '2000, 500/s' }, connection: redis.url })
+  const { admitted, running, ended } = await shaper.audit()
+  expect({ admitted, running, ended }).toEqual({ admitted: RUNNING + WAITING, running: 0, ended: 0 })
+}, 60_000)
+
+test('SIGTERM while Redis is away: it is over soon after the deadline all the same', async () => {
+  const redis = await startRedis()
+  const { api, service } = await busyService({ drainMs: DRAIN_MS, redis: redis.url })
+  redis.pause()
+  api.answerAll()
+  const log = await stopAtDeadline(service)
+  expect(log).toContainEqual(
+    expect.objectContaining({ message: expect.stringContaining('Redis did not answer in time') }),
+  )
+  redis.resume()
+}, 60_000)
+
 test.each(['memory', 'redis'])(
-  'handlers that do not end are left behind at the deadline: %s',
+  'SIGTERM while producers ask on and on: who was let in is accounted for: %s',
   async (backend) => {
     const redis = backend === 'redis' ? await startRedis() : undefined
-    const { service } = await busyService({ drainMs: 1_000, ...(redis && { redis: redis.url }) })
+    const service = await serve({ ...(redis && { redis: redis.url }), limits: { '*': '1000000, 1/s' } })
+    const accepted: string[] = []
+    let isOver = false
+    const producers = Array.from({ length: 12 }, async (_, producer) => {
+      for (let number = 0; !isOver; number++) {
+        const id = `p${producer}-${number}`
+        const answer = await post(`${service.url}/v1/buckets/k${producer}/jobs`, { id, data: {} }).catch(
+          () => undefined,
+        )
+        if (answer?.status === 202) accepted.push(id)
+        else if (answer !== undefined) expect(answer.status).toBe(503)
+      }
+    })
+    await vi.waitFor(() => expect(accepted.length).toBeGreaterThan(300), { timeout: 20_000 })
     service.signal('SIGTERM')
-    await service.said('"message":"going down')
-    const since = performance.now()
-    expect((await service.ended).code).toBe(0)
-    expect(performance.now() - since).toBeLessThan(6_000)
+    const { code, stderr } = await service.ended
+    isOver = true
+    await Promise.all(producers)
+    expect(code).toBe(0)
+    if (redis === undefined) {
+      const named = new Set(logOf(stderr).map(({ id }) => id))
+      expect(accepted.filter((id) => !named.has(id))).toEqual([])
+    } else {
+      await using shaper = new Shaper('main', { limits: { '*': '1000000, 1/s' }, connection: redis.url })
+      const jobs = await Promise.all(accepted.map((id) => shaper.job(id)))
+      expect(jobs.filter((job) => job === undefined)).toEqual([])
+    }
   },
   60_000,
 )

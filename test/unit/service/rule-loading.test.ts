@@ -1,16 +1,20 @@
 import { expect, test, vi } from 'vitest'
+import { BackendUnavailableError } from '../../../src/core/errors.ts'
 import type { Shaper } from '../../../src/index.ts'
 import { RuleLoading } from '../../../src/service/rule-loading.ts'
 import { memorableLog } from './memorable-log.ts'
 
 type Limits = Readonly<Record<string, string>>
 
+const file = (limits: Limits) => ({ origin: 'file' as const, limits })
+
 /** A shaper of which only the loading of limits is asked; it fails as long as it is away. */
 function shaperThat(state: { isAway: boolean }) {
   const loaded: Limits[] = []
   const load = async (limits: Limits, options: object) => {
     expect(options).toEqual({ origin: 'file' })
-    if (state.isAway) throw new Error('Redis does not answer')
+    if (state.isAway) throw new BackendUnavailableError('it does not answer')
+    if ('bad' in limits) throw new Error('it never will')
     loaded.push(limits)
     return { set: [], unset: [] }
   }
@@ -33,15 +37,17 @@ test('limits that could not be loaded are loaded once they can be; of several, t
     },
   }
   const loading = new RuleLoading(shaper, failing)
-  void loading.load({ '*': '1, 1/s' }).then(() => lines.push({ level: '', message: 'loaded', fields: {} }))
-  void loading.load({ '*': '2, 2/s' })
+  void loading
+    .load([file({ '*': '1, 1/s' })])
+    .then(() => lines.push({ level: '', message: 'loaded', fields: {} }))
+  void loading.load([file({ '*': '2, 2/s' })])
   await firstFailure
   expect(loaded).toEqual([])
   state.isAway = false
   await vi.waitFor(() => expect(lines.at(-1)?.message).toBe('loaded'), { timeout: 5_000 })
   expect(loaded).toEqual([{ '*': '2, 2/s' }])
   expect(lines.map(({ level, message }) => [level, message])).toEqual([
-    ['error', 'limits not loaded yet'],
+    ['error', 'limits not loaded'],
     ['info', 'limits in force'],
     ['', 'loaded'],
   ])
@@ -51,7 +57,7 @@ test('closed, it tries no more', async () => {
   const { shaper, loaded } = shaperThat({ isAway: true })
   const { log } = memorableLog()
   const loading = new RuleLoading(shaper, log)
-  const ended = loading.load({ '*': '1, 1/s' })
+  const ended = loading.load([file({ '*': '1, 1/s' })])
   loading.close()
   await ended
   expect(loaded).toEqual([])
@@ -61,8 +67,18 @@ test('limits that come while others are being loaded are loaded after them', asy
   const { shaper, loaded } = shaperThat({ isAway: false })
   const { log } = memorableLog()
   const loading = new RuleLoading(shaper, log)
-  const first = loading.load({ a: '1, 1/s' })
-  const second = loading.load({ b: '1, 1/s' })
+  const first = loading.load([file({ a: '1, 1/s' })])
+  const second = loading.load([file({ b: '1, 1/s' })])
   await Promise.all([first, second])
   expect(loaded.at(-1)).toEqual({ b: '1, 1/s' })
+})
+
+test('what no trying helps is told once, and does not stand in the way of the next', async () => {
+  const { shaper, loaded } = shaperThat({ isAway: false })
+  const { log, lines } = memorableLog()
+  const loading = new RuleLoading(shaper, log)
+  await loading.load([file({ bad: '1, 1/s' })])
+  await loading.load([file({ a: '1, 1/s' })])
+  expect(loaded).toEqual([{ a: '1, 1/s' }])
+  expect(lines.map(({ message }) => message)).toEqual(['limits not loaded', 'limits in force'])
 })

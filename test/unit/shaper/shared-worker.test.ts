@@ -176,17 +176,19 @@ describe('close', () => {
     await stage.close()
   })
 
-  test('with a time to drain: what still runs then fails, and is tried again where attempts are left', async () => {
+  test('with a time to drain: what still runs then goes back with its attempt, whatever attempts are left', async () => {
     const stage = await slow(60_000).open()
     stage.deliver(stage.store.hand('a', 1, { settings: THRICE }))
     stage.deliver(stage.store.hand('b', 1))
     await stage.pass(50)
     await stage.close(1_100, { drainMs: 1_000 })
     expect(outcomes(stage)).toEqual([
-      ['a1', 'retry'],
-      ['b1', 'failed'],
+      ['a1', 'freeze'],
+      ['b1', 'freeze'],
     ])
-    expect(stage.names('failed')).toEqual(['a1', 'b1'])
+    expect(stage.names('returned')).toEqual(['a1', 'b1'])
+    expect(stage.names('failed')).toEqual([])
+    expect(stage.names('frozen')).toEqual([])
     expect(stage.isClosed).toBe(true)
   })
 
