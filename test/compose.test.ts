@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { readVariables } from '../src/config/environment.ts'
 import { composeConfig } from '../src/config/load-config.ts'
+import { parseServeOptions } from '../src/http/server-options.ts'
 
 interface ComposeService {
   readonly image: string
@@ -18,9 +19,11 @@ const root = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.u
 const compose = parse(readFileSync(root('docker-compose.yml'), 'utf8'), { merge: true })
 const services: Readonly<Record<string, ComposeService>> = compose.services
 
-/** What a variable of the shell is when nobody set it. */
+const TOKENS = `[{"name":"shop","sha256":"${'ab'.repeat(32)}","scopes":["enqueue"]}]`
+
+/** What a variable of the shell is when nobody set it; the tokens have to be set. */
 function withDefaults(text: string): string {
-  return text.replace(/\$\{\w+:-([^}]*)\}/g, '$1')
+  return text.replace(/\$\{VELVET_ROPE_TOKENS:\?[^}]+\}/, TOKENS).replace(/\$\{\w+:-([^}]*)\}/g, '$1')
 }
 
 function environmentOf({ environment = {} }: ComposeService): Record<string, string> {
@@ -57,5 +60,8 @@ test.each(['api', 'worker'])('%s understands its environment, with the example a
   const config = composeConfig({ name: 'velvet-rope.yaml', path: file, isNamed: true }, found, { env })
   expect(config.redis).toBe('redis://redis:6379')
   expect(config.forward?.allow).toEqual(['https://api.stripe.com'])
-  if (name === 'api') expect(config.listen).toEqual({ host: '0.0.0.0', port: 7077 })
+  // As the server does before it listens: beyond the loopback there must be tokens.
+  const hasTokens = config.tokens.length > 0
+  expect(parseServeOptions({ ...config.listen, hasTokens })).toMatchObject({ host: '0.0.0.0', port: 7077 })
+  expect(config.origins['listen']).toBe('environment')
 })

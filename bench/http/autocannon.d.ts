@@ -10,7 +10,10 @@ declare module 'autocannon' {
     readonly headers: Readonly<Record<string, string>>
     readonly body: string
     /** Asked one after the other by each connection. */
-    readonly requests: readonly { readonly path: string }[]
+    readonly requests: readonly {
+      readonly path: string
+      readonly onResponse?: (status: number, body: string) => void
+    }[]
   }
   interface Result {
     readonly requests: { readonly average: number; readonly total: number }

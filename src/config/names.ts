@@ -62,6 +62,7 @@ export const SETTING_NAMES: readonly SettingName[] = [
   setting(['forward', 'maxFreezeMs'], 'MAX_FREEZE_MS', 'number'),
   setting(['tokens'], 'TOKENS', 'json'),
   setting(['http', 'bodyLimitBytes'], 'BODY_LIMIT_BYTES', 'number'),
+  setting(['http', 'batchLimitBytes'], 'BATCH_LIMIT_BYTES', 'number'),
   setting(['http', 'maxBatch'], 'MAX_BATCH', 'number'),
   setting(['http', 'corsOrigins'], 'CORS_ORIGINS', 'list'),
   setting(['http', 'overload', 'maxLagMs'], 'MAX_LAG_MS', 'number'),

@@ -92,6 +92,7 @@ const forward = forwardSettingsSchema.superRefine((settings, context) => {
 /** What of the HTTP API can be said in a file; the rest are functions. */
 const httpSettingsSchema = httpOptionsSchema.pick({
   bodyLimitBytes: true,
+  batchLimitBytes: true,
   maxBatch: true,
   corsOrigins: true,
   overload: true,

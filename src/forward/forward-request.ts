@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { quote } from '../core/describe.ts'
 import { FinalError } from '../core/errors.ts'
-import { readHeaders } from './headers.ts'
+import { isSecretHeader, readHeaders } from './headers.ts'
 import { findOrigin } from './origins.ts'
 import { LONGEST_TIMEOUT_MS } from './settings.ts'
 
@@ -57,6 +57,12 @@ export function readForwardRequest(data: unknown, allowed: ReadonlySet<string>):
       throw new FinalError(`forward: ${fault}`)
     }),
   )
+  const secret = [...read.keys()].find(isSecretHeader)
+  if (secret !== undefined) {
+    throw new FinalError(
+      `forward: the header ${secret} is a secret: expected it among the headers of the configuration, got it from a job`,
+    )
+  }
   if (given === undefined) return { method, url, origin, headers: read, body: undefined, timeoutMs }
   if (WITHOUT_BODY.has(method)) throw new FinalError(`forward: expected no body with ${method}, got one`)
   const isText = typeof given === 'string'

@@ -22,6 +22,13 @@ const OF_THE_CONNECTION: ReadonlySet<string> = new Set([
 const OURS: ReadonlySet<string> = new Set(['accept-encoding', 'idempotency-key'])
 const OUR_PREFIXES = ['shaper-', 'webhook-']
 
+const SECRETS = /^(?:authorization|cookie)$|(?:token|secret|password|(?:api|access)-?key)$/i
+
+/** Whether a header is a secret by its nature: it comes from the environment, and stands in no file and no job. */
+export function isSecretHeader(name: string): boolean {
+  return SECRETS.test(name)
+}
+
 /** What is wrong with a header that somebody wants to send, or undefined; a value is never shown. */
 function headerFault(name: string, value: string): string | undefined {
   const known = name.toLowerCase()

@@ -1,13 +1,10 @@
 import { InvalidOptionsError } from '../core/errors.ts'
 import { parseOptions } from '../core/options.ts'
-import { readHeaders } from './headers.ts'
+import { isSecretHeader, readHeaders } from './headers.ts'
 import { PrivateHosts, readOrigin } from './origins.ts'
 import { type Environment, hasReference, Secrets } from './secrets.ts'
 import { type ForwardSettings, forwardSettingsSchema } from './settings.ts'
 import { signingKey } from './signature.ts'
-
-/** Headers that are secrets by their nature: they may not stand in a file. */
-const SECRET_HEADERS = /^(?:authorization|cookie)$|(?:token|secret|password|(?:api|access)-?key)$/i
 
 /** The settings with everything looked up and checked. */
 export interface ForwardPlan {
@@ -58,7 +55,7 @@ function readOriginHeaders(
     if (byOrigin.has(origin)) throw new InvalidOptionsError(`forward: headers has ${origin} twice`)
     const filled = Object.entries(headers).map(([name, value]) => {
       const what = `headers of ${origin}, ${name.toLowerCase()},`
-      if (SECRET_HEADERS.test(name) && !hasReference(value)) {
+      if (isSecretHeader(name) && !hasReference(value)) {
         throw new InvalidOptionsError(
           `forward: expected ${what} to refer to a variable as \${NAME}, got a value of its own`,
         )

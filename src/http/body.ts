@@ -7,6 +7,13 @@ import { type Fault, invalid, Problem } from './problem.ts'
 const DEEPEST = 32
 const MOST_FAULTS = 20
 
+export interface BodyOptions {
+  /** Bytes. */
+  readonly most: number
+  /** The fields that there are, for whoever mistook one. */
+  readonly names: readonly string[]
+}
+
 /**
  * Reads a body of JSON, and judges it by the schema.
  *
@@ -15,7 +22,7 @@ const MOST_FAULTS = 20
 export async function readBody<Schema extends z.ZodType>(
   request: Request,
   schema: Schema,
-  { most, names }: { readonly most: number; readonly names: readonly string[] },
+  { most, names }: BodyOptions,
 ): Promise<z.output<Schema>> {
   const text = await readText(request, most)
   const value = parseJson(text)

@@ -1,11 +1,11 @@
 import { quote } from '../core/describe.ts'
 import { isWithin, type Principal } from './access.ts'
 import { acceptedBody, refusal } from './answers.ts'
-import { readBody } from './body.ts'
 import { assertOpen, ruleOf, submit } from './enqueue-one.ts'
 import { jobId, readIdempotencyKey } from './idempotency.ts'
 import { type Fault, PROBLEMS, Problem, problemOf, reducedCapacity } from './problem.ts'
 import { retryAfterSeconds } from './ratelimit-headers.ts'
+import { readRequest } from './request-body.ts'
 import type { Call, House } from './route.ts'
 import { NEW_JOBS_FIELDS, type NewJob, newJobsSchema } from './schemas.ts'
 
@@ -22,12 +22,13 @@ interface Verdict {
  *
  * @throws Problem
  */
-export async function enqueueMany(house: House, { context, principal }: Call): Promise<Response> {
+export async function enqueueMany(house: House, call: Call): Promise<Response> {
+  const { context, principal } = call
   assertOpen(house)
   const { settings } = house
   const idempotencyKey = readIdempotencyKey(context.req.header('Idempotency-Key'))
-  const { jobs } = await readBody(context.req.raw, newJobsSchema(settings.maxBatch), {
-    most: settings.bodyLimitBytes,
+  const { jobs } = await readRequest(house, call, newJobsSchema(settings.maxBatch), {
+    most: settings.batchLimitBytes,
     names: NEW_JOBS_FIELDS,
   })
   assertAllWithin(principal, jobs)

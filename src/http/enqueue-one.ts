@@ -3,21 +3,18 @@ import type { Admission } from '../core/job.ts'
 import { TRACEPARENT } from '../core/traceparent.ts'
 import type { RuleView } from '../shaper/limits.ts'
 import { acceptedResponse, refusal } from './answers.ts'
-import { readBody } from './body.ts'
 import { jobId, readIdempotencyKey } from './idempotency.ts'
 import { reducedCapacity } from './problem.ts'
+import { readRequest } from './request-body.ts'
 import type { Call, House } from './route.ts'
 import { NEW_JOB_FIELDS, type NewJob, newJobSchema } from './schemas.ts'
 
 /** `POST /v1/buckets/{key}/jobs`. @throws Problem */
-export async function enqueueOne(
-  house: House,
-  { context, principal, subject: key }: Call,
-): Promise<Response> {
+export async function enqueueOne(house: House, call: Call): Promise<Response> {
+  const { context, principal, subject: key } = call
   assertOpen(house)
   const idempotencyKey = readIdempotencyKey(context.req.header('Idempotency-Key'))
-  const most = house.settings.bodyLimitBytes
-  const job = await readBody(context.req.raw, newJobSchema, { most, names: NEW_JOB_FIELDS })
+  const job = await readRequest(house, call, newJobSchema, { names: NEW_JOB_FIELDS })
   const id = jobId(principal, idempotencyKey, job.id)
   const admission = await submit(house, key, job, id, context.req.header('traceparent'))
   const { cost = 1 } = job

@@ -72,16 +72,22 @@ export function watchDoor(): MiddlewareHandler<HttpEnv> {
 }
 
 /**
- * Refuses changes that a page of another site asks a browser for. Browsers say where a request comes from
- * (`Sec-Fetch-Site`, or at least `Origin`); other clients say nothing, and are let through.
+ * Refuses what a page of another site asks a browser for: changes, and streams that would take the places of others.
+ * Browsers say where a request comes from (`Sec-Fetch-Site`, or at least `Origin`); other clients say nothing, and are let
+ * through. So is who follows a link.
  */
 export function refuseOtherSites(allowed: readonly string[]): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
     const { method } = context.req
-    const isRead = method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
-    if (!isRead && isFromElsewhere(context, allowed)) throw new Problem('cross-site')
+    const isLook =
+      method === 'OPTIONS' || (isRead(method) && context.req.header('Sec-Fetch-Mode') === 'navigate')
+    if (!isLook && isFromElsewhere(context, allowed)) throw new Problem('cross-site')
     await next()
   }
+}
+
+function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
 }
 
 function isFromElsewhere({ req }: Context, allowed: readonly string[]): boolean {

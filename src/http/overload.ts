@@ -39,8 +39,7 @@ export class OverloadGuard {
 
   /** @throws Problem 503 */
   async run<Answer>(call: () => Promise<Answer>): Promise<Answer> {
-    if (this.#inFlight >= this.#limits.maxInFlight)
-      throw reducedCapacity('too many requests are being answered')
+    if (this.#inFlight >= this.#limits.maxInFlight) throw tooMany()
     if (this.#lagMs() > this.#limits.maxLagMs) throw reducedCapacity('the process has more to do than it can')
     this.#inFlight++
     try {
@@ -50,11 +49,27 @@ export class OverloadGuard {
     }
   }
 
+  /** Whoever sends slowly takes nobody's place meanwhile; the server bounds how long that may take. @throws Problem 503 */
+  async whileReading<Body>(read: () => Promise<Body>): Promise<Body> {
+    this.#inFlight--
+    try {
+      const body = await read()
+      if (this.#inFlight >= this.#limits.maxInFlight) throw tooMany()
+      return body
+    } finally {
+      this.#inFlight++
+    }
+  }
+
   /** For what makes the lines longer; looking and cancelling go on. @throws Problem 503 */
   assertRoom(): void {
     if (this.#heapShare() <= this.#limits.maxHeapShare) return
     throw reducedCapacity('the process has hardly any memory left', 5)
   }
+}
+
+function tooMany() {
+  return reducedCapacity('too many requests are being answered')
 }
 
 /**

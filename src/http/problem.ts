@@ -9,7 +9,7 @@ export const PROBLEMS = {
   'bad-request': { status: 400, title: 'The request cannot be read' },
   unauthorized: { status: 401, title: 'A valid access token is needed' },
   forbidden: { status: 403, title: 'The access token does not allow this' },
-  'cross-site': { status: 403, title: 'Another site may not change anything here' },
+  'cross-site': { status: 403, title: 'Another site has no business here' },
   'not-found': { status: 404, title: 'There is no such thing' },
   'method-not-allowed': { status: 405, title: 'The method is not known here' },
   'request-timeout': { status: 408, title: 'The request did not come in time' },

@@ -38,6 +38,12 @@ export const httpOptionsSchema = z.strictObject({
     .min(1_024)
     .max(64 * 1_024 * 1_024)
     .default(65_536),
+  /** Of the body of `POST /v1/jobs`. Default: 1 MiB. */
+  batchLimitBytes: z
+    .int()
+    .min(1_024)
+    .max(256 * 1_024 * 1_024)
+    .default(1_048_576),
   /** Jobs in one `POST /v1/jobs`. Default: 1,000. */
   maxBatch: z.int().min(1).max(10_000).default(1_000),
   /** Origins whose pages may call the API, such as `https://ops.example.com`. Default: none. */

@@ -51,7 +51,10 @@ export function createInstruments(registry: Registry) {
     handoffs: counter('handoffs_total', 'Jobs handed over to workers, or not, because of an error', [
       'outcome',
     ]),
-    leader: gauge('scheduler_leader', 'Shards whose elected scheduler is in this process'),
+    leader: gauge(
+      'scheduler_leader',
+      'Shards that the scheduler of this process was elected for when it last looked; of an idle line it may be several',
+    ),
     pass: histogram('scheduler_pass_seconds', 'How long a scheduler looked for what is due', BRIEF),
     script: histogram('redis_script_seconds', 'Scripts of Redis, from the call to the answer', BRIEF, [
       'script',

@@ -1,11 +1,11 @@
 import { bucketQuerySchema } from '../../backend/bucket-query.ts'
 import { quote } from '../../core/describe.ts'
 import { checkKey } from '../../core/key.ts'
-import { readBody } from '../body.ts'
 import { listBuckets } from '../bucket-list.ts'
 import { jsonContent } from '../operation.ts'
 import { Problem } from '../problem.ts'
 import { readQuery } from '../query.ts'
+import { readRequest } from '../request-body.ts'
 import type { House, Route } from '../route.ts'
 import {
   bucketPageSchema,
@@ -17,7 +17,8 @@ import {
 
 const DONE = { 204: { description: 'Done.' } } as const
 
-export function bucketRoutes({ shaper, settings }: House): Route[] {
+export function bucketRoutes(house: House): Route[] {
+  const { shaper } = house
   return [
     {
       method: 'get',
@@ -75,8 +76,7 @@ export function bucketRoutes({ shaper, settings }: House): Route[] {
       answers: DONE,
       problems: ['no-limit'],
       answer: async ({ context, subject: key }) => {
-        const most = settings.bodyLimitBytes
-        const { forMs } = await readBody(context.req.raw, freezeSchema, { most, names: ['forMs'] })
+        const { forMs } = await readRequest(house, { context }, freezeSchema, { names: ['forMs'] })
         await shaper.freeze(key, forMs)
         return context.body(null, 204)
       },

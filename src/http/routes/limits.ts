@@ -2,10 +2,10 @@ import { z } from '@hono/zod-openapi'
 import { quote } from '../../core/describe.ts'
 import { checkKey } from '../../core/key.ts'
 import { isWithin } from '../access.ts'
-import { readBody } from '../body.ts'
 import { jsonContent } from '../operation.ts'
 import { Problem } from '../problem.ts'
 import { readQuery } from '../query.ts'
+import { readRequest } from '../request-body.ts'
 import type { House, Route } from '../route.ts'
 import { newLimitSchema, ruleSchema } from '../schemas.ts'
 
@@ -16,7 +16,8 @@ const removalQuerySchema = z.strictObject({
 
 const FIELDS = ['limit', 'capacity', 'rate', 'tolerance', 'count', 'per']
 
-export function limitRoutes({ shaper, settings }: House): Route[] {
+export function limitRoutes(house: House): Route[] {
+  const { shaper } = house
   const { limits } = shaper
   return [
     {
@@ -56,8 +57,7 @@ export function limitRoutes({ shaper, settings }: House): Route[] {
       problems: [],
       answer: async ({ context, principal, subject }) => {
         checkKey(subject, 'pattern')
-        const most = settings.bodyLimitBytes
-        const { limit } = await readBody(context.req.raw, newLimitSchema, { most, names: FIELDS })
+        const { limit } = await readRequest(house, { context }, newLimitSchema, { names: FIELDS })
         return context.json(await limits.set(subject, limit, { by: principal.name }))
       },
     },

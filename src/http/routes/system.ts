@@ -34,7 +34,8 @@ export function systemRoutes({ shaper, settings }: House, describeApi: () => unk
       method: 'get',
       path: '/readyz',
       isExempt: true,
-      summary: 'Whether jobs are accepted: the store, the rule book and the scheduler can be reached',
+      summary:
+        'Whether jobs are accepted: the store and its rule book can be reached, and the service is not going down',
       answers: { 200: { description: 'They are.', ...jsonContent(statusSchema) } },
       problems: ['temporary-reduced-capacity'],
       answer: async ({ context }) => {

@@ -109,9 +109,7 @@ test('what is sent: what the job gives, what the configuration adds over it, and
   const forward = forwarder(allowing(side.url, { headers }), { env: { KEY: 'sk_live_1' } })
   const given = {
     'X-Note': 'a\tb ~',
-    authorization: 'Bearer of-the-job',
     'x-tenant': 'theirs',
-    cookie: 'a=1',
     'X-Literal': `\${KEY}`,
     __proto_: 'x',
     constructor: 'y',
@@ -129,7 +127,6 @@ test('what is sent: what the job gives, what the configuration adds over it, and
     // The configuration's, and once.
     authorization: 'Bearer sk_live_1',
     'x-tenant': 'ours',
-    cookie: 'a=1',
     // Only the configuration refers to the environment.
     'x-literal': `\${KEY}`,
     __proto_: 'x',
@@ -153,7 +150,7 @@ test('headers of an origin go to that origin only', async () => {
   }
   const forward = forwarder(settings, { env: { KEY: 'sk_live_1' } })
   await forward(jobOf({ method: 'GET', url: `${other.url}/` }))
-  await forward(jobOf({ method: 'GET', url: `${side.url}/`, headers: { Authorization: 'x' } }))
+  await forward(jobOf({ method: 'GET', url: `${side.url}/` }))
   const sent = [...other.received, ...side.received].map(({ headers }) => headers.authorization)
   expect(sent).toEqual([undefined, 'sk_live_1'])
 })
@@ -161,3 +158,12 @@ test('headers of an origin go to that origin only', async () => {
 test('a key fits into a header, whatever it is', () => {
   expect(keyHeader('sms/+1%/ü/ /"é\u{1f600}')).toBe('sms/+1%25/%C3%BC/%20/"%C3%A9%F0%9F%98%80')
 })
+
+test.each(['Authorization', 'cookie', 'X-Api-Key', 'x-shop-access-token', 'client_secret'])(
+  'a secret comes from the configuration, never from a job: %s',
+  async (name) => {
+    const message = await refusalOf({ [name]: 'sesame' })
+    expect(message).toContain(`the header ${name.toLowerCase()} is a secret`)
+    expect(message).not.toContain('sesame')
+  },
+)

@@ -19,6 +19,15 @@ describe('other sites', () => {
     expect((await api.shaper.audit()).admitted).toBe(0)
   })
 
+  test.each(refused)('may not hold a stream open, nor look: %j', async (headers) => {
+    const api = new Api()
+    expectProblem(await api.get('/v1/events', { headers }), 403, 'cross-site')
+    expectProblem(await api.get('/v1/buckets', { headers }), 403, 'cross-site')
+    const followed = { ...headers, 'Sec-Fetch-Mode': 'navigate' }
+    expect((await api.get('/v1/buckets', { headers: followed })).status).toBe(200)
+    expectProblem(await api.enqueue('k', { data: 1 }, { headers: followed }), 403, 'cross-site')
+  })
+
   const trusted: readonly Record<string, string>[] = [
     {},
     { 'Sec-Fetch-Site': 'same-origin' },

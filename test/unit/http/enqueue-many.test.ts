@@ -162,3 +162,16 @@ describe('the same batch again', () => {
     })
   })
 })
+
+test('a thousand requests to be forwarded fit into one call; a megabyte is the end', async () => {
+  const api = new Api({ '*': '100000, 1/s' })
+  const data = {
+    method: 'POST',
+    url: 'https://api.example.com/v1/messages',
+    body: { text: 'Your table is ready.' },
+  }
+  const jobs = Array.from({ length: 1_000 }, (_, index) => ({ key: `shop/${index}`, data }))
+  expect((await api.post('/v1/jobs', { jobs })).status).toBe(202)
+  const large = { jobs: [{ key: 'k', data: 'x'.repeat(1_048_576) }] }
+  expectProblem(await api.post('/v1/jobs', large), 413, 'too-large')
+})

@@ -115,7 +115,12 @@ const KINDS: readonly { status: number; method: string; path: string; call?: Cal
   { status: 404, method: 'GET', path: '/nothing' },
   { status: 404, method: 'GET', path: '/v1/jobs/nobody', call: { token: 't' } },
   { status: 405, method: 'PUT', path: '/healthz' },
-  { status: 413, method: 'POST', path: '/v1/jobs', call: { token: 't', raw: 'x'.repeat(70_000) } },
+  {
+    status: 413,
+    method: 'POST',
+    path: '/v1/buckets/full/jobs',
+    call: { token: 't', raw: 'x'.repeat(70_000) },
+  },
   {
     status: 415,
     method: 'POST',

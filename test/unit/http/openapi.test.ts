@@ -199,4 +199,12 @@ test('a client that is made of the description can do all that there is to do', 
   expect(await call('getMetrics')).toMatchObject({ status: 200, data: 'up 1\n' })
   expect(await call('getRoot')).toMatchObject({ status: 200 })
   expect((await call('getOpenapiJson')).data).toEqual(document)
+
+  // Until the line is full; whoever waits as long as he was told finds room.
+  expect(await call('postBucketsKeyJobs', { key }, { data: 4 })).toMatchObject({ status: 202 })
+  const refused = await call('postBucketsKeyJobs', { key }, { data: 5 })
+  expect(refused).toMatchObject({ status: 429 })
+  api.shaper.work(() => undefined)
+  await api.clock.advance(Number(refused.headers['retry-after']) * 1_000_000)
+  expect(await call('postBucketsKeyJobs', { key }, { data: 5 })).toMatchObject({ status: 202 })
 })

@@ -42,6 +42,32 @@ describe('overload', () => {
     expect((await api.enqueue('k')).status).toBe(202)
   })
 
+  test('who sends slowly takes nobody’s place', async () => {
+    const guard = new OverloadGuard({ maxInFlight: 1, maxLagMs: 1_000, maxHeapShare: 1 })
+    const arrivals: (() => void)[] = []
+    const slow = () =>
+      guard.run(() =>
+        guard.whileReading(() => new Promise<string>((resolve) => arrivals.push(() => resolve('read')))),
+      )
+    const [first, second] = [slow(), slow()]
+    expect(await guard.run(async () => 'answered')).toBe('answered')
+    arrivals[0]!()
+    expect(await first).toBe('read')
+    let onEnd: () => void = () => undefined
+    const busyOne = guard.run(
+      () =>
+        new Promise<void>((resolve) => {
+          onEnd = resolve
+        }),
+    )
+    // There was room when it began to send, and is none now.
+    arrivals[1]!()
+    await expect(second).rejects.toThrow('too many requests')
+    onEnd()
+    await busyOne
+    expect(await guard.run(async () => 'answered')).toBe('answered')
+  })
+
   test('of memory refuses new jobs; looking and cancelling go on', async () => {
     let share = 0.9
     const api = new Api(undefined, { heapShare: () => share })
