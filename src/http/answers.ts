@@ -1,8 +1,10 @@
 import type { Context } from 'hono'
 import type { Accepted, Rejected } from '../core/job.ts'
 import type { RuleView } from '../shaper/limits.ts'
+import { dressedJson } from './guards.ts'
 import { Problem, type ProblemName } from './problem.ts'
 import { policyName, rateLimitHeaders, retryAfterSeconds } from './ratelimit-headers.ts'
+import type { HttpEnv } from './route.ts'
 
 const REFUSALS = {
   full: 'queue-full',
@@ -18,12 +20,12 @@ export function acceptedBody({ id, key, position, waiting, capacity, departsAt, 
 
 /** 202, where the job is, and how much room is left. */
 export function acceptedResponse(
-  context: Context,
+  context: Context<HttpEnv>,
   admission: Accepted,
   rule: RuleView | undefined,
   cost: number,
 ): Response {
-  return context.json(acceptedBody(admission), 202, {
+  return dressedJson(context, 202, acceptedBody(admission), {
     Location: `/v1/jobs/${admission.id}`,
     ...(rule && rateLimitHeaders(rule, admission, cost)),
     ...(admission.replayed && { 'Idempotent-Replayed': 'true' }),

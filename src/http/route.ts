@@ -29,6 +29,8 @@ export interface HttpEnv {
     requestId: string
     /** The pattern of the route that answers. */
     route: string
+    /** The answer has its headers already. */
+    isDressed?: boolean
   }
 }
 
