@@ -148,6 +148,14 @@ export function isWithin(prefixes: readonly string[], key: string): boolean {
   return prefixes.length === 0 || prefixes.some((prefix) => key === prefix || key.startsWith(`${prefix}/`))
 }
 
+/** For what tells of all keys together. @throws Problem 403 */
+export function assertEveryKey({ prefixes }: Principal, what: string): void {
+  if (prefixes.length === 0) return
+  throw new Problem('forbidden', {
+    detail: `expected a token for every key to read ${what}, got one with prefixes`,
+  })
+}
+
 /** @throws Problem 403, which names the key but not what there is */
 export function assertWithin({ prefixes }: Principal, key: string, what = 'key'): void {
   if (isWithin(prefixes, key)) return

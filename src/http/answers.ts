@@ -26,9 +26,9 @@ export function acceptedResponse(
   cost: number,
 ): Response {
   return dressedJson(context, 202, acceptedBody(admission), {
-    Location: `/v1/jobs/${admission.id}`,
+    location: `/v1/jobs/${admission.id}`,
     ...(rule && rateLimitHeaders(rule, admission, cost)),
-    ...(admission.replayed && { 'Idempotent-Replayed': 'true' }),
+    ...(admission.replayed && { 'idempotent-replayed': 'true' }),
   })
 }
 

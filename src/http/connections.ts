@@ -24,11 +24,21 @@ export class Connections {
     })
   }
 
-  /** What came over the socket is no request. In the middle of an answer nothing else can be said. */
+  /**
+   * What came over the socket is no request. Whoever asked before it, and asked in full, gets his answer first: to call
+   * a job refused that was accepted would be a lie. In the middle of an answer nothing else can be said.
+   */
   turnAway(socket: Socket, errorCode: string | undefined): void {
-    const isAnswering = this.#answers.get(socket)?.headersSent ?? false
-    if (errorCode === 'ECONNRESET' || !socket.writable || isAnswering) socket.destroy()
+    const answer = this.#answers.get(socket)
+    const isGone = errorCode === 'ECONNRESET' || !socket.writable
+    if (isGone || (answer?.headersSent && !answer.writableEnded)) socket.destroy()
+    else if (answer?.req.complete) this.#endAfter(answer, socket)
     else socket.end(answerToUnreadable(errorCode), () => socket.destroy())
+  }
+
+  #endAfter(answer: ServerResponse, socket: Socket): void {
+    if (!answer.headersSent) answer.setHeader('Connection', 'close')
+    answer.once('close', () => socket.destroySoon())
   }
 
   /** Those over which nothing is under way end now, the others with their answer. */

@@ -9,13 +9,13 @@ const SANE_ID = /^[A-Za-z0-9._-]{1,64}$/
 
 /** For answers that are data; a page that is served beside the API brings a policy of its own. */
 export const SECURITY_HEADERS = {
-  'Content-Security-Policy':
+  'content-security-policy':
     "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-  'X-Content-Type-Options': 'nosniff',
-  'Cache-Control': 'no-store',
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  'Referrer-Policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
 } as const
 
 /**
@@ -55,8 +55,8 @@ export function dressedJson(
   headers: Readonly<Record<string, string>>,
 ): Response {
   context.set('isDressed', true)
-  const own = { 'Content-Type': 'application/json', 'X-Request-Id': context.get('requestId') }
-  return new Response(JSON.stringify(body), { status, headers: { ...own, ...SECURITY_HEADERS, ...headers } })
+  const own = { 'content-type': 'application/json', ...headers, 'x-request-id': context.get('requestId') }
+  return new Response(JSON.stringify(body), { status, headers: { ...own, ...SECURITY_HEADERS } })
 }
 
 /** An answer to a request that never came in, with the same headers as any. */

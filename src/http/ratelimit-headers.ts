@@ -21,8 +21,8 @@ export function rateLimitHeaders({ pattern, limit }: RuleView, admission: Accept
     ? Math.ceil(headWaitMs(admission, cost, interval / 1_000) / SECOND_MS)
     : retryAfterSeconds(admission.retryAfterMs)
   return {
-    'RateLimit-Policy': `${name};q=${integer(capacity)};w=${integer(Math.ceil((capacity * interval) / SECOND_US))}`,
-    RateLimit: `${name};r=${integer(free)};t=${integer(seconds)}`,
+    'ratelimit-policy': `${name};q=${integer(capacity)};w=${integer(Math.ceil((capacity * interval) / SECOND_US))}`,
+    ratelimit: `${name};r=${integer(free)};t=${integer(seconds)}`,
   }
 }
 

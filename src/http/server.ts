@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { getRequestListener, RequestError } from '@hono/node-server'
 import { quote } from '../core/describe.ts'
@@ -96,10 +96,13 @@ export async function serveHttp(app: Servable, options: ServeOptions): Promise<H
     (request, { outgoing }) => app.fetch(request, { door, outgoing: outgoing as ServerResponse }),
     { hostname: host, overrideGlobalObjects: replacesGlobals, errorHandler: answerToFault },
   )
-  const server = createServer(serverOptions(settings), (incoming, outgoing) => {
+  const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     connections.serve(incoming.socket, outgoing)
     void listener(incoming, outgoing)
-  })
+  }
+  const server = createServer(serverOptions(settings), onRequest)
+  // Whatever else somebody expects, he gets the answer to his request.
+  server.on('checkExpectation', onRequest)
   server.maxConnections = settings.maxConnections
   server.setTimeout(settings.idleTimeoutMs)
   server.on('connection', (socket) => connections.add(socket))

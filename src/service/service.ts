@@ -32,8 +32,8 @@ export interface ServiceOptions {
   readonly log: Log
 }
 
-/** Any key will do: it is only asked for. */
-const PROBE_KEY = 'velvet-rope/readiness'
+/** A job that there is none of. */
+const PROBE = 'velvet-rope-readiness'
 /** Milliseconds. */
 const LAST_ANSWERS_MS = 2_000
 /** Whoever asks whether it is ready, and how often, is not known. Microseconds. */
@@ -194,12 +194,12 @@ export class Service {
     this.#server = await serveHttp(this.#app, { ...config.listen, hasTokens, replacesGlobals: true })
   }
 
-  /** The store is asked, with the rule book that this process has: an answer shows that both can be reached. */
   #checkReadiness(): Promise<void> {
     const now = monotonicNow()
     if (now >= this.#readyUntil) {
       this.#readyUntil = now + READINESS_FRESH
-      this.#readiness = this.shaper.ready().then(() => this.shaper.inspect(PROBE_KEY))
+      // To cancel is to write: what only can be read, such as a replica, is not ready.
+      this.#readiness = this.shaper.ready().then(() => this.shaper.cancel(PROBE))
     }
     return this.#readiness.then(() => undefined)
   }

@@ -12,18 +12,22 @@ export class RuleWatch {
     this.#follow = follow
   }
 
-  /** Call it once. */
+  /** Safe to call twice. */
   start(): void {
-    if (this.#isStopped) return
-    this.#timer = setTimeout(() => {
-      this.#follow()
-        .catch(() => undefined)
-        .finally(() => this.start())
-    }, PERIOD_MS).unref()
+    if (!this.#isStopped && this.#timer === undefined) this.#arm()
   }
 
   stop(): void {
     this.#isStopped = true
     clearTimeout(this.#timer)
+  }
+
+  #arm(): void {
+    if (this.#isStopped) return
+    this.#timer = setTimeout(() => {
+      this.#follow()
+        .catch(() => undefined)
+        .finally(() => this.#arm())
+    }, PERIOD_MS).unref()
   }
 }

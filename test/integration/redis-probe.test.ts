@@ -1,9 +1,10 @@
 import { Cluster } from 'ioredis'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { Connection } from '../../src/backend/redis/connection.ts'
 import { parseConnection } from '../../src/backend/redis/connection-input.ts'
 import { type Probe, probe, readProbe } from '../../src/backend/redis/probe.ts'
 import { BackendUnavailableError, UnfitRedisError } from '../../src/core/errors.ts'
+import { Shaper } from '../../src/index.ts'
 import { startCluster, startRedis } from '../support/redis-server.ts'
 
 const open: Connection[] = []
@@ -114,3 +115,35 @@ test('what INFO says is judged line by line', () => {
   expect(() => read('redis_version:')).toThrow('whose INFO tells its redis_version, got: ""')
   expect(() => readProbe('', undefined)).toThrow(UnfitRedisError)
 })
+
+test('a database that cannot be selected is not taken for another', async () => {
+  await using redis = await startRedis({ port: 'free' })
+  await expect(probed(`${redis.url}/99`)).rejects.toThrow(
+    'expected a Redis that lets us select its database 99, got: 0',
+  )
+  expect(await probed(`${redis.url}/3`)).toMatchObject({ role: 'master' })
+})
+
+test('another Redis behind the same address is looked at as well: one that is not fit takes no newcomers', async () => {
+  const first = await startRedis({ port: 'free', appendonly: 'yes', appendfsync: 'always' })
+  const shaper = new Shaper('probe', { limits: { '*': '100, 1/s' }, connection: first.url })
+  const connected: string[] = []
+  const settled = (isSo: () => boolean) =>
+    vi.waitFor(() => expect(isSo()).toBe(true), { timeout: 20_000, interval: 20 })
+  const refusals: string[] = []
+  shaper
+    .on('connected', ({ durability }) => connected.push(durability))
+    .on('error', ({ message }) => refusals.push(message))
+  await shaper.enqueue('a', 1)
+  await first.kill()
+  const port = first.port!
+  const unfit = await startRedis({ port, policy: 'allkeys-lru', maxmemory: '50mb' })
+  await settled(() => refusals.some((message) => message.includes('allkeys-lru')))
+  await expect(shaper.enqueue('a', 2)).rejects.toThrow('allkeys-lru')
+  await unfit.kill()
+  const fit = await startRedis({ port })
+  await vi.waitFor(() => shaper.enqueue('a', 3), { timeout: 20_000, interval: 100 })
+  expect(connected).toEqual(['always', 'none'])
+  await shaper.close()
+  await fit.stop()
+}, 60_000)

@@ -21,6 +21,7 @@ export class Opening {
   #isOpen = false
   #isClosed = false
   #timer: NodeJS.Timeout | undefined
+  #watched: unknown
 
   constructor(ports: OpeningPorts) {
     this.#ports = ports
@@ -74,5 +75,23 @@ export class Opening {
     }
     this.#isOpen = true
     onConnected(found)
+    this.#watched ??= connection.commands.on('ready', () => void this.#lookAgain())
+  }
+
+  /** Behind the same address may be another Redis now: one that is not fit closes the line for newcomers. */
+  async #lookAgain(): Promise<void> {
+    const { connection, backend, onConnected, onWarning } = this.#ports
+    if (this.#isClosed || !this.#isOpen) return
+    try {
+      const found = await probe(connection.commands)
+      backend.durability = found.durability
+      onConnected(found)
+    } catch (thrown) {
+      const error = toError(thrown)
+      if (this.#isClosed || !isVelvetRopeError(error, 'unfit-redis')) return
+      this.#isOpen = false
+      this.#underWay = undefined
+      onWarning(error)
+    }
   }
 }

@@ -42,14 +42,31 @@ export async function probe(client: Client): Promise<Probe> {
 }
 
 async function probeServer(server: Redis): Promise<Probe> {
-  const [info, appendfsync] = await Promise.all([server.info(), askAppendfsync(server)])
+  const [info, appendfsync] = await Promise.all([
+    server.info(),
+    askAppendfsync(server),
+    assertDatabase(server),
+  ])
   return readProbe(info, appendfsync)
 }
 
-/** Undefined where Redis does not let us ask, as managed ones do. */
+/** Where a database cannot be selected, the client goes on in that of number 0. */
+async function assertDatabase(server: Redis): Promise<void> {
+  const { db: wanted = 0 } = server.options
+  if (wanted === 0) return
+  const found = await ifAllowed(async () => /(?:^| )db=(\d+)/.exec(String(await server.client('INFO')))?.[1])
+  if (found === undefined || Number(found) === wanted) return
+  throw new UnfitRedisError(`expected a Redis that lets us select its database ${wanted}, got: ${found}`)
+}
+
 async function askAppendfsync(server: Redis): Promise<string | undefined> {
+  return ifAllowed(async () => configSchema.parse(await server.config('GET', 'appendfsync'))[1])
+}
+
+/** Undefined where Redis does not let us ask, as managed ones do. */
+async function ifAllowed<Answer>(ask: () => Promise<Answer>): Promise<Answer | undefined> {
   try {
-    return configSchema.parse(await server.config('GET', 'appendfsync'))[1]
+    return await ask()
   } catch (error) {
     const known = asBackendError(error)
     // Refused to us, unknown to it, or answered in another form.

@@ -1,5 +1,6 @@
 import { setTimeout as passMs } from 'node:timers/promises'
 import { z } from '@hono/zod-openapi'
+import { assertEveryKey } from '../access.ts'
 import { jsonContent } from '../operation.ts'
 import { Problem, reducedCapacity } from '../problem.ts'
 import type { House, Route } from '../route.ts'
@@ -52,7 +53,9 @@ export function systemRoutes({ shaper, settings }: House, describeApi: () => unk
       summary: 'Metrics for Prometheus; where there are tokens they need one as well',
       answers: { 200: { description: 'The metrics.', content: { 'text/plain': { schema: z.string() } } } },
       problems: ['not-found'],
-      answer: async ({ context }) => {
+      answer: async ({ context, principal }) => {
+        // Patterns are names of customers.
+        assertEveryKey(principal, 'the metrics')
         if (metrics === undefined) throw new Problem('not-found', { detail: 'this service has no metrics' })
         const { contentType, text } = await metrics()
         return context.body(text, 200, { 'Content-Type': contentType })

@@ -292,3 +292,54 @@ test('the answers over a socket are those of the app', async () => {
   expectProblem(answer, 404, 'not-found')
   expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'")
 })
+
+describe('what comes right behind a request that was asked in full', () => {
+  const BODY = '{"data":1}'
+  const POST = [
+    'POST /v1/buckets/k/jobs HTTP/1.1',
+    'Host: localhost',
+    'Content-Type: application/json',
+    `Content-Length: ${BODY.length}`,
+    '',
+    BODY,
+  ].join('\r\n')
+
+  test.each([
+    ['a byte too many', 'x'],
+    ['garbage', 'GARBAGE\r\n\r\n'],
+    ['a head that is too large', `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(30_000)}\r\n\r\n`],
+  ])('does not take its answer: %s', async (_, behind) => {
+    const api = new Api()
+    const client = await RawClient.to(await serve(api))
+    client.send(POST + behind)
+    const received = await client.closed()
+    expect(received).toMatch(/^HTTP\/1\.1 202 /)
+    expect(received.match(/HTTP\/1\.1 /g)).toHaveLength(1)
+    expect((await api.shaper.audit()).admitted).toBe(1)
+  })
+
+  test('nor those of many', async () => {
+    const api = new Api({ '*': '100, 1/s' })
+    const client = await RawClient.to(await serve(api))
+    client.send(`${POST.repeat(50)}GARBAGE\r\n\r\n`)
+    const received = await client.closed()
+    expect(received.match(/HTTP\/1\.1 202 /g)).toHaveLength(50)
+    expect(received.match(/HTTP\/1\.1 /g)).toHaveLength(50)
+    expect((await api.shaper.audit()).admitted).toBe(50)
+  })
+
+  test('a request that is not whole is refused, and nothing is done', async () => {
+    const api = new Api()
+    const client = await RawClient.to(await serve(api))
+    const head = ['POST /v1/buckets/k/jobs HTTP/1.1', 'Host: localhost', 'Content-Type: application/json']
+    client.send([...head, 'Transfer-Encoding: chunked', '', 'zz', BODY, '0', '', ''].join('\r\n'))
+    expect(await client.closed()).toMatch(/^HTTP\/1\.1 400 /)
+    expect((await api.shaper.audit()).admitted).toBe(0)
+  })
+
+  test('an expectation that nobody knows is no reason to refuse', async () => {
+    const client = await RawClient.to(await serve(new Api()))
+    client.send('GET /healthz HTTP/1.1\r\nHost: localhost\r\nExpect: a miracle\r\nConnection: close\r\n\r\n')
+    expect(await client.closed()).toMatch(/^HTTP\/1\.1 200 /)
+  })
+})
