@@ -1,8 +1,8 @@
 import type { EnqueueRequest } from '../shaper/options.ts'
 
-/** The most jobs of one call, and about how many bytes of them: a service takes 64 KiB unless it is told otherwise. */
+/** The most jobs of one call, and about how many bytes of them: a service takes 1 MiB unless it is told otherwise. */
 export const MOST_JOBS = 200
-const MOST_BYTES = 60_000
+const MOST_BYTES = 1_000_000
 
 /** Cuts requests into calls that a service takes, in order. One that alone is too large makes a call of its own. */
 export function* slicesOf(

@@ -46,14 +46,13 @@ describe('velvet-rope work', () => {
     expect(code).toBe(0)
     expect(stdout).toBe('started first\ndone first\nstarted second\n')
     const log = logOf(stderr)
-    expect(log.map(({ message }) => message)).toEqual([
-      'connected',
-      'working',
-      'attempt failed',
-      expect.stringMatching(/^going down/),
-      'ended',
-    ])
-    const [connected, working, failed] = log
+    const messages = log.map(({ message }) => message)
+    // The clock of Redis is asked before it is told, so that the two may change places.
+    expect(messages.slice(0, 2).sort()).toEqual(['connected', 'working'])
+    expect(messages.slice(2)).toEqual(['attempt failed', expect.stringMatching(/^going down/), 'ended'])
+    const [connected, working, failed] = ['connected', 'working', 'attempt failed'].map((wanted) =>
+      log.find(({ message }) => message === wanted),
+    )
     expect(connected).toMatchObject({
       redis: expect.stringMatching(/^\d+\.\d+\.\d+$/),
       durability: expect.stringMatching(/^(none|everysec|always)$/),

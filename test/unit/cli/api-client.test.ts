@@ -69,8 +69,8 @@ describe('the API of a service', () => {
 
   it('sends what a service takes in one call: neither too many nor too large', async () => {
     const { shaper, url } = await openService({ '*': '1000, 1/s' })
-    const large = { key: 'a', data: 'x'.repeat(40_000) }
-    const tooLarge = { key: 'a', data: 'x'.repeat(100_000) }
+    const large = { key: 'a', data: 'x'.repeat(600_000) }
+    const tooLarge = { key: 'a', data: 'x'.repeat(1_100_000) }
     const many = Array.from({ length: 450 }, (_, n) => ({ key: 'b', data: n }))
     const verdicts = await clientOf(url).enqueueMany([large, large, tooLarge, large, ...many])
     expect(verdicts[2]).toMatchObject({ code: 'api-refused', status: 413 })
