@@ -18,7 +18,6 @@ export {
   NoLimitError,
   NotAnErrorError,
   OldRuleBookError,
-  RequestFailedError,
   ShaperClosedError,
   UnfitRedisError,
   VelvetRopeError,

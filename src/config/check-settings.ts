@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { nearestForm } from '../core/options.ts'
 import { explainUnknown, explainValue } from './expectations.ts'
 import { isMapping, type SettingPath, valueAt } from './paths.ts'
 import { configSchema, type Settings } from './schema.ts'
@@ -36,7 +37,10 @@ const nameKnownFields: z.core.$ZodErrorMap = (issue) =>
     : undefined
 
 function complaintsOf(issue: z.core.$ZodIssue, input: unknown): Complaint[] {
-  if (issue.code === 'invalid_union') return complaintsOf(nearestIssue(issue), input)
+  if (issue.code === 'invalid_union') {
+    const [first] = nearestForm(issue.errors)
+    return first === undefined ? [] : complaintsOf({ ...first, path: [...issue.path, ...first.path] }, input)
+  }
   const { path } = issue
   if (issue.code === 'unrecognized_keys') {
     const known = issue.message.split(' ')
@@ -56,14 +60,6 @@ function withoutEchoes(complaints: readonly Complaint[]): Complaint[] {
   return complaints.filter(
     ({ path, meant: other }) => other !== undefined || !meant.has(JSON.stringify(path)),
   )
-}
-
-/** Of the forms that a value may have, the one that it fits best: where the fault lies deepest. */
-function nearestIssue(union: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue {
-  const best = union.errors
-    .flatMap(([first]) => (first === undefined ? [] : [first]))
-    .reduce((deepest, issue) => (issue.path.length > deepest.path.length ? issue : deepest))
-  return { ...best, path: [...union.path, ...best.path] }
 }
 
 /** An address that was forgotten, say: every process would then have lines of its own. */

@@ -177,16 +177,6 @@ export class FinalError extends VelvetRopeError {
   }
 }
 
-/** A request to another service was answered with a failure, or not at all; `status` is absent then. */
-export class RequestFailedError extends VelvetRopeError {
-  readonly status: number | undefined
-
-  constructor(message: string, options?: ErrorOptions & { readonly status?: number }) {
-    super('request-failed', message, options)
-    this.status = options?.status
-  }
-}
-
 /** A line of input that cannot be read, and where it stands. */
 export class InvalidInputError extends VelvetRopeError {
   readonly file: string
@@ -230,7 +220,6 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
   'NotAnErrorError',
   'FreezeError',
   'FinalError',
-  'RequestFailedError',
   'InvalidInputError',
 ])
 

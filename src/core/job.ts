@@ -15,7 +15,18 @@ import type { RejectReason } from './bucket.ts'
  * | cancelled | taken out while it waited                        | -                                   |
  * | expired   | its deadline came while it waited                | -                                   |
  */
-export type JobState = 'waiting' | 'handed' | 'running' | 'retrying' | EndState
+export const JOB_STATES = [
+  'waiting',
+  'handed',
+  'running',
+  'retrying',
+  'completed',
+  'failed',
+  'cancelled',
+  'expired',
+] as const
+
+export type JobState = (typeof JOB_STATES)[number]
 
 export type EndState = 'completed' | 'failed' | 'cancelled' | 'expired'
 

@@ -98,3 +98,9 @@ function editDistance(a: string, b: string): number {
   }
   return row[b.length]!
 }
+
+/** What is wrong with the form that a value fits best, of those that it may have: where the fault lies deepest. */
+export function nearestForm(forms: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] {
+  const depthOf = (issues: readonly z.core.$ZodIssue[]) => issues[0]?.path.length ?? 0
+  return forms.reduce((best, issues) => (depthOf(issues) > depthOf(best) ? issues : best))
+}

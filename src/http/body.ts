@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { quote } from '../core/describe.ts'
-import { nearest } from '../core/options.ts'
+import { nearest, nearestForm } from '../core/options.ts'
 import { firstLossyInteger } from './exact-numbers.ts'
 import { type Fault, invalid, Problem } from './problem.ts'
 
@@ -130,12 +130,6 @@ function faultsOf(issue: z.core.$ZodIssue, names: readonly string[]): Fault[] {
     })
   }
   return [{ detail: issue.message, pointer }]
-}
-
-/** Of the forms that a value may have, the one that it fits best: where the fault lies deepest. */
-function nearestForm(forms: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] {
-  const depthOf = (issues: readonly z.core.$ZodIssue[]) => issues[0]?.path.length ?? 0
-  return forms.reduce((best, issues) => (depthOf(issues) > depthOf(best) ? issues : best))
 }
 
 function pointerStep(name: string): string {

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import type { BucketPage } from '../backend/bucket-query.ts'
-import type { BucketView, JobView } from '../core/job.ts'
+import { type BucketView, JOB_STATES, type JobView } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import { enqueueOptionsSchema } from '../shaper/options.ts'
 
@@ -134,22 +134,11 @@ export const forecastSchema = z
   ])
   .openapi('Forecast')
 
-const jobStates = [
-  'waiting',
-  'handed',
-  'running',
-  'retrying',
-  'completed',
-  'failed',
-  'cancelled',
-  'expired',
-] as const
-
 export const jobSchema: z.ZodType<Omit<JobView, 'data'>> = z
   .strictObject({
     id: z.string(),
     key: z.string(),
-    state: z.enum(jobStates),
+    state: z.enum(JOB_STATES),
     cost: z.number(),
     data: z.unknown().optional().openapi({ description: 'Only for the scope admin.' }),
     attempt: z.number(),

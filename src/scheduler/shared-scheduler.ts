@@ -1,6 +1,5 @@
 import type { Claim, Recovered, SharedBackend, SharedJob } from '../backend/shared-backend.ts'
 import type { Clock } from '../core/clock.ts'
-import { handingsOver, leaderships, schedulerPasses } from '../core/diagnostics.ts'
 import { MILLISECOND, SECOND } from '../core/duration.ts'
 import { OutageNews } from '../handoff/outage-news.ts'
 import type { Transport } from '../handoff/transport.ts'
@@ -8,6 +7,7 @@ import { Alarm } from './alarm.ts'
 import { Backlog } from './backlog.ts'
 import { LookAhead } from './look-ahead.ts'
 import { outageDelay } from './outage-delay.ts'
+import { tellHanded, tellLeadership, tellPass } from './tell-pass.ts'
 
 export interface SharedSchedulerOptions {
   /** Names this scheduler at the election; no other has the name. */
@@ -114,7 +114,7 @@ export class SharedScheduler {
     this.#wakes.ring()
     await this.#running
     await this.#passing
-    this.#tellLeadership(false)
+    tellLeadership(this.#options, false)
     this.#running = undefined
     this.#isStopping = false
     this.#end.reset()
@@ -173,27 +173,8 @@ export class SharedScheduler {
       this.#failures++
       this.#news.tell(thrown)
     }
-    this.#tell(tally, startedAt)
+    tellPass(this.#options, tally, this.#clock.now() - startedAt)
     return tally
-  }
-
-  #tell({ handed, recovered, expired, isElected }: SharedPass, startedAt: number): void {
-    this.#tellLeadership(isElected)
-    if (!schedulerPasses.hasSubscribers) return
-    const duration = this.#clock.now() - startedAt
-    schedulerPasses.publish({
-      shaper: this.#options.shaper,
-      shard: this.#shard,
-      duration,
-      handed,
-      recovered,
-      expired,
-    })
-  }
-
-  #tellLeadership(isLeader: boolean): void {
-    if (!leaderships.hasSubscribers) return
-    leaderships.publish({ shaper: this.#options.shaper, shard: this.#shard, isLeader })
   }
 
   /** One claim and the chores that it found due; whether there may be more to do at once. */
@@ -230,15 +211,10 @@ export class SharedScheduler {
     try {
       await this.#options.transport.hand(shard, deliveries)
     } catch (error) {
-      this.#tellHanded(jobs.length, 'error')
+      tellHanded(this.#options, jobs.length, 'error')
       throw error
     }
-    this.#tellHanded(jobs.length, 'added')
-  }
-
-  #tellHanded(jobs: number, outcome: 'added' | 'error'): void {
-    if (!handingsOver.hasSubscribers) return
-    handingsOver.publish({ shaper: this.#options.shaper, shard: this.#shard, jobs, outcome })
+    tellHanded(this.#options, jobs.length, 'added')
   }
 
   async #recover(): Promise<number> {

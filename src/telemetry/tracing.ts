@@ -4,7 +4,8 @@ import type { Admission } from '../core/job.ts'
 import type { Handler } from '../shaper/attempt.ts'
 import type { EnqueueOptions, EnqueueRequest } from '../shaper/options.ts'
 import type { Shaper } from '../shaper/shaper.ts'
-import { formatTraceparent, isTraceparent, parseTraceparent } from './traceparent.ts'
+import { patternOf } from './pattern-of.ts'
+import { formatTraceparent, parseTraceparent } from './traceparent.ts'
 
 type Api = typeof api
 
@@ -91,7 +92,7 @@ export class Tracing {
     )
     try {
       // What is no traceparent is refused by the shaper.
-      const isRefused = caller !== undefined && !isTraceparent(caller)
+      const isRefused = caller !== undefined && remote === undefined
       const traceparent = isRefused ? caller : (formatTraceparent(span.spanContext()) ?? caller)
       const answer = await context.with(trace.setSpan(parent, span), () => admit(traceparent))
       this.#tell(span, answer)
@@ -203,13 +204,4 @@ function withTraceparent<Options extends EnqueueOptions | undefined>(
 ): Options {
   const areOptions = options === undefined || (typeof options === 'object' && options !== null)
   return areOptions && traceparent !== undefined ? { ...options, traceparent } : options
-}
-
-/** Undefined where none governs it, or it is no key. */
-function patternOf(shaper: Shaper, key: string): string | undefined {
-  try {
-    return shaper.limits.resolve(key).pattern
-  } catch {
-    return undefined
-  }
 }

@@ -14,6 +14,10 @@ import type { ShaperEvents } from '../core/events.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import type { Instruments } from './instruments.ts'
 import type { PatternLabels } from './pattern-labels.ts'
+import { patternOf } from './pattern-of.ts'
+
+/** The label of keys whose rule has gone since. */
+const GONE = 'none'
 
 /** Counts what the shaper tells and what goes on inside of it. Calling the answer ends that; safe to call twice. */
 export function watchShaper(shaper: Shaper, to: Instruments, labels: PatternLabels): () => void {
@@ -25,10 +29,10 @@ export function watchShaper(shaper: Shaper, to: Instruments, labels: PatternLabe
   to.inflight.set(0)
 
   const onAdmitted = ({ key }: ShaperEvents['admitted'][0]) => {
-    to.admissions.inc({ pattern: labels.of(patternOf(shaper, key)), outcome: 'accepted' })
+    to.admissions.inc({ pattern: labels.of(patternOf(shaper, key) ?? GONE), outcome: 'accepted' })
   }
   const onRejected = ({ key, reason }: ShaperEvents['rejected'][0]) => {
-    to.admissions.inc({ pattern: labels.of(patternOf(shaper, key)), outcome: reason })
+    to.admissions.inc({ pattern: labels.of(patternOf(shaper, key) ?? GONE), outcome: reason })
   }
   shaper.on('admitted', onAdmitted).on('rejected', onRejected)
 
@@ -100,13 +104,4 @@ function attemptName({ id, attempt }: { readonly id: string; readonly attempt: n
 /** Clocks of two processes may differ by a little less than nothing. */
 function seconds(duration: number): number {
   return Math.max(0, duration) / SECOND
-}
-
-/** The rule may have gone since. */
-function patternOf(shaper: Shaper, key: string): string {
-  try {
-    return shaper.limits.resolve(key).pattern
-  } catch {
-    return 'none'
-  }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ForeignValueError } from '../../core/errors.ts'
+import { JOB_STATES } from '../../core/job.ts'
 
 /** Whole numbers come as they are, others as text of 17 digits, because Redis would cut them. */
 const number = z.union([
@@ -113,17 +114,7 @@ export const jobReply = z.union([
   z.tuple([]),
   z.tuple([
     text,
-    z.enum([
-      'waiting',
-      'handed',
-      'granted',
-      'running',
-      'retrying',
-      'completed',
-      'failed',
-      'cancelled',
-      'expired',
-    ]),
+    z.enum([...JOB_STATES, 'granted']),
     number,
     text,
     text,

@@ -42,7 +42,6 @@ const each: [errors.VelvetRopeError, string, string, string][] = [
   ],
   [new errors.FreezeError({ forMs: 5 }), 'FreezeError', 'freeze', 'freeze the bucket for 5 ms'],
   [new errors.FinalError('m'), 'FinalError', 'final', 'm'],
-  [new errors.RequestFailedError('m'), 'RequestFailedError', 'request-failed', 'm'],
   [
     new errors.InvalidInputError({ file: 'f.csv', line: 3, column: 7 }, 'm'),
     'InvalidInputError',
@@ -73,8 +72,6 @@ test('errors carry what they are about', () => {
   expect(new errors.BackendUnavailableError('m', { cause }).cause).toBe(cause)
   expect(new errors.ForeignValueError('m', { cause }).cause).toBe(cause)
   expect(new errors.FinalError('m', { cause }).cause).toBe(cause)
-  expect(new errors.RequestFailedError('m', { cause, status: 500 })).toMatchObject({ cause, status: 500 })
-  expect(new errors.RequestFailedError('m').status).toBeUndefined()
   expect(new errors.NoLimitError('k').key).toBe('k')
   expect(new errors.IdConflictError('i').id).toBe('i')
   expect(new errors.HandlerTimeoutError('i', 50).timeoutMs).toBe(50)

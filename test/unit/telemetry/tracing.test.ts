@@ -1,7 +1,7 @@
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { FreezeError, InvalidOptionsError, Shaper, type ShaperOptions } from '../../../src/index.ts'
-import { formatTraceparent, isTraceparent, parseTraceparent } from '../../../src/telemetry/traceparent.ts'
+import { formatTraceparent, parseTraceparent } from '../../../src/telemetry/traceparent.ts'
 import { traceShaper } from '../../../src/telemetry/tracing.ts'
 import { redisAddress, uniquePrefix } from '../../support/redis-server.ts'
 import { Stage } from '../../support/stage.ts'
@@ -307,17 +307,17 @@ test('on Redis the span of the request is kept with the job, for a worker that k
 })
 
 test.each([
-  [undefined, false],
-  ['', false],
-  [CALLER.toUpperCase(), false],
-  [`${CALLER}-extra`, false],
-  [`${CALLER}\n`, false],
-  [`ff-${TRACE}-${'d'.repeat(16)}-01`, true],
-  [`00-${'0'.repeat(32)}-${'d'.repeat(16)}-01`, true],
-  [`00-${TRACE}-${'0'.repeat(16)}-01`, true],
-])('%o names no span', (text, hasForm) => {
+  undefined,
+  '',
+  CALLER.toUpperCase(),
+  `${CALLER}-extra`,
+  `${CALLER}\n`,
+  `ff-${TRACE}-${'d'.repeat(16)}-01`,
+  `00-${'0'.repeat(32)}-${'d'.repeat(16)}-01`,
+  `00-${TRACE}-${'0'.repeat(16)}-01`,
+  [CALLER],
+])('%o names no span', (text) => {
   expect(parseTraceparent(text)).toBeUndefined()
-  expect(isTraceparent(text)).toBe(hasForm)
 })
 
 test('a traceparent is read as it is written', () => {
