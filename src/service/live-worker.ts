@@ -29,7 +29,7 @@ export class LiveWorker {
     }
     const before = this.#handler
     this.#handler = handler
-    void before?.close?.()
+    if (before !== handler) void before?.close?.()
     this.#worker ??= this.#shaper.work((job) => this.#handler?.(job), this.#options)
   }
 

@@ -48,6 +48,17 @@ test('a handler that nobody uses is closed when it is replaced', async () => {
   expect(told).toEqual(['old closed'])
 })
 
+test('one that is put in its own place stays open', async () => {
+  const stage = new Stage('10, 1/s')
+  const told: string[] = []
+  const worker = new LiveWorker(stage.shaper, {})
+  const { handler } = slowHandler('same', told)
+  worker.use(handler)
+  worker.use(handler)
+  await stage.pass(0)
+  expect(told).toEqual([])
+})
+
 test('without a handler nothing departs, until there is one', async () => {
   const stage = new Stage('10, 1/s')
   const told: string[] = []
