@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { nearestForm } from '../core/options.ts'
+import { nearestIssue } from '../core/options.ts'
 import { explainUnknown, explainValue } from './expectations.ts'
 import { isMapping, type SettingPath, valueAt } from './paths.ts'
 import { configSchema, type Settings } from './schema.ts'
@@ -37,10 +37,7 @@ const nameKnownFields: z.core.$ZodErrorMap = (issue) =>
     : undefined
 
 function complaintsOf(issue: z.core.$ZodIssue, input: unknown): Complaint[] {
-  if (issue.code === 'invalid_union') {
-    const [first] = nearestForm(issue.errors)
-    return first === undefined ? [] : complaintsOf({ ...first, path: [...issue.path, ...first.path] }, input)
-  }
+  if (issue.code === 'invalid_union') return complaintsOf(nearestIssue(issue), input)
   const { path } = issue
   if (issue.code === 'unrecognized_keys') {
     const known = issue.message.split(' ')

@@ -58,11 +58,8 @@ function expectationOf({ message }: z.core.$ZodIssue): string {
 }
 
 /** Of the forms that a value may have, the one that it fits best: where the fault lies deepest. */
-function nearestIssue(union: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue {
-  const candidates = union.errors.map(([first]) => first!)
-  const best = candidates.reduce((deepest, issue) =>
-    issue.path.length > deepest.path.length ? issue : deepest,
-  )
+export function nearestIssue(union: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue {
+  const best = nearestForm(union.errors)[0]!
   return { ...best, path: [...union.path, ...best.path] }
 }
 
@@ -101,6 +98,7 @@ function editDistance(a: string, b: string): number {
 
 /** What is wrong with the form that a value fits best, of those that it may have: where the fault lies deepest. */
 export function nearestForm(forms: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] {
-  const depthOf = (issues: readonly z.core.$ZodIssue[]) => issues[0]?.path.length ?? 0
-  return forms.reduce((best, issues) => (depthOf(issues) > depthOf(best) ? issues : best))
+  const depthOf = (issues: readonly z.core.$ZodIssue[]) =>
+    Math.max(0, ...issues.map(({ path }) => path.length))
+  return [...forms].sort((one, other) => depthOf(other) - depthOf(one))[0]!
 }
