@@ -19,7 +19,8 @@ export function note(text: string): void {
 
 /** Colours text for standard output; in a pipe it stays as it is. */
 export function paint(format: Format, text: string): string {
-  return text !== '' && hasColour(process.stdout) ? styleText(format, text) : text
+  // One rule decides: without this option Node adds its own, and leaves colours out wherever CI is set.
+  return text !== '' && hasColour(process.stdout) ? styleText(format, text, { validateStream: false }) : text
 }
 
 /** Characters in a line of standard output; in a pipe, what most terminals show. */
