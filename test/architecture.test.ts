@@ -14,12 +14,15 @@ const LAYERS = [
   'handoff',
   'scheduler',
   'shaper',
+  'meter',
   'testing',
   'simulate',
   'demo',
   'http',
+  'police',
   'dashboard',
   'forward',
+  'fetch',
   'telemetry',
   'config',
   'service',
@@ -31,6 +34,8 @@ const ENTRIES: Readonly<Record<string, string>> = {
   'src/index.ts': 'shaper',
   'src/testing.ts': 'testing',
   'src/http.ts': 'http',
+  'src/meter.ts': 'police',
+  'src/fetch.ts': 'fetch',
 }
 
 const TYPES = /^(?:import|export) type\b[^;']*'[^']+'/gm

@@ -1,0 +1,42 @@
+import type { MeterFill, MeterState } from '../core/meter.ts'
+
+/**
+ * What keeps the levels of meters: three verbs, each atomic, none with a clock of its own to read outside the store.
+ * `now`, in microseconds, is passed by tests alone; the store's own clock is the one that counts. Anything that keeps
+ * this contract will do; ours are in memory, in Redis and in PostgreSQL.
+ *
+ * @throws BackendUnavailableError from every verb when the store does not answer; whether it ran is then unknown
+ */
+export interface MeterStore {
+  /** Leaks what has leaked since, then adds the amount, or what of it fits, or nothing. */
+  fill(request: FillRequest, now?: number): Promise<Filled>
+  /** Writes nothing. */
+  read(meter: MeterId, now?: number): Promise<Reading>
+  /** Empties it, and lifts a block. */
+  drain(meter: MeterId): Promise<void>
+  /** Resolves when nothing is connected that the store has connected itself. */
+  close(): Promise<void>
+}
+
+/** One level. `name` is that of the meter, `key` names one of its buckets; both are data of users. */
+export interface MeterId {
+  readonly name: string
+  readonly key: string
+}
+
+export interface FillRequest extends MeterId, MeterFill {}
+
+/** Undefined: it is empty and not blocked, and nothing is kept. */
+export interface Reading {
+  readonly state: MeterState | undefined
+  /** When it was read, by the clock of the store. */
+  readonly now: number
+}
+
+export interface Filled {
+  /** The whole amount went in. */
+  readonly accepted: boolean
+  /** As the fill left it. */
+  readonly state: MeterState
+  readonly now: number
+}
