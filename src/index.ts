@@ -19,6 +19,9 @@ export {
   NotAnErrorError,
   OldRuleBookError,
   ShaperClosedError,
+  TurnCancelledError,
+  TurnRefusedError,
+  TurnTimeoutError,
   UnfitRedisError,
   VelvetRopeError,
   WorkerLostError,
@@ -46,12 +49,16 @@ export type {
   RuleView,
 } from './shaper/limits.ts'
 export type {
+  AcquireOptions,
   CloseOptions,
   EnqueueOptions,
   EnqueueRequest,
   ShaperOptions,
+  TryAcquireOptions,
   WorkOptions,
 } from './shaper/options.ts'
 export type { ShapedJob } from './shaper/shaped-job.ts'
 export type { ShapedWorker } from './shaper/shaped-worker.ts'
 export { Shaper } from './shaper/shaper.ts'
+export type { Turn } from './shaper/turn-desk.ts'
+export type { WrapOptions } from './shaper/wrap.ts'

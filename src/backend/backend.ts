@@ -19,8 +19,11 @@ export interface Backend {
   cancel(id: string, now: number): BackendJob | undefined
   /** waiting | retrying -> expired, for every job whose deadline has passed. */
   expire(now: number): BackendJob[]
-  /** waiting | retrying -> handed: the head of the bucket whose slot came first, once it has come. */
-  claim(now: number): BackendJob | undefined
+  /**
+   * waiting | retrying -> handed: the head of the bucket whose slot came first, once it has come. `hasRoom` false: no
+   * handler is free, so only those who take turns may go.
+   */
+  claim(now: number, hasRoom?: boolean): BackendJob | undefined
   /** handed -> running: reserves the slot for a handler that starts at `now`, and answers the slot. */
   gate(job: BackendJob, now: number): number
   /** running -> completed | failed | retrying. */
@@ -50,10 +53,10 @@ export interface Backend {
   /** Forgets buckets that are empty and whose `next` has passed, a bounded number at a time; answers how many. */
   forget(now: number): number
 
-  /** When the next departure is due, if handlers are free; Infinity when nothing waits. */
-  nextDeparture(): number
+  /** When the next departure is due, of all or of those who need no handler; Infinity when nothing waits. */
+  nextDeparture(hasRoom?: boolean): number
   /** By how much that departure may be late and still keep its slot, in microseconds. */
-  nextTolerance(): number
+  nextTolerance(hasRoom?: boolean): number
   /** When the next deadline passes or the next bucket may be forgotten; Infinity when there is none. */
   nextChore(): number
   /** Jobs that have not ended. */
@@ -70,6 +73,8 @@ export interface JobRequest {
   readonly settings: JobSettings
   /** The span that asked, as W3C Trace Context writes it; not part of what makes two requests the same. */
   readonly traceparent?: string | undefined
+  /** There is nothing to do but to depart: a caller waits for his turn, and needs no handler. */
+  readonly isTurn?: true
 }
 
 /** A job as a worker gets it. Times are microseconds. */
@@ -84,8 +89,9 @@ export interface BackendJob {
   /** Grows with every start of the shaper: a receiver may refuse a number smaller than one that it has seen. */
   readonly fence: number
   readonly admittedAt: number
-  /** As its request had it. */
+  /** As its request had them. */
   readonly traceparent?: string | undefined
+  readonly isTurn?: true
 }
 
 /** What a departure is held against. Microseconds. */

@@ -2,9 +2,9 @@ import type { BackendJob } from '../backend/backend.ts'
 
 /** Carries a released job to a worker with a free handler. */
 export interface Handoff {
-  /** Whether somebody could take a job now. */
+  /** Whether somebody could take a job now that needs a handler. */
   readonly hasRoom: boolean
-  /** Somebody must have room. */
+  /** Somebody must have room, or it must be a turn, which its caller takes. */
   deliver(job: BackendJob): void
 }
 

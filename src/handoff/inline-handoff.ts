@@ -1,10 +1,15 @@
 import type { BackendJob } from '../backend/backend.ts'
 import type { Handoff, Receiver } from './handoff.ts'
 
-/** Hands jobs to the workers of this process, in turn. */
+/** Hands jobs to the workers of this process, one after the other, and turns to those who wait for them. */
 export class InlineHandoff implements Handoff {
+  readonly #callers: Pick<Receiver, 'receive'>
   readonly #receivers: Receiver[] = []
-  #turn = 0
+  #next = 0
+
+  constructor(callers: Pick<Receiver, 'receive'>) {
+    this.#callers = callers
+  }
 
   add(receiver: Receiver): void {
     this.#receivers.push(receiver)
@@ -21,9 +26,13 @@ export class InlineHandoff implements Handoff {
   }
 
   deliver(job: BackendJob): void {
+    if (job.isTurn) {
+      this.#callers.receive(job)
+      return
+    }
     const count = this.#receivers.length
     for (let step = 0; step < count; step++) {
-      const receiver = this.#receivers[this.#turn++ % count]!
+      const receiver = this.#receivers[this.#next++ % count]!
       if (receiver.hasRoom) {
         receiver.receive(job)
         return

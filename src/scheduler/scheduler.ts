@@ -25,7 +25,7 @@ const LATENESS_OF_CHORES = 10 * MILLISECOND
 const CHORE_SLACK = Number.POSITIVE_INFINITY
 
 /**
- * Hands over the head of each line when its slot has come and a handler is free; else it stays in the line. Between
+ * Hands over the head of each line when its slot has come and a handler is free, or none is needed; else it stays. Between
  * passes it sleeps until the next thing is due: one timer, whatever the number of buckets.
  */
 export class Scheduler {
@@ -55,7 +55,7 @@ export class Scheduler {
       while (pass.handed < LONGEST_PASS && !this.#isStopped) {
         const now = this.#clock.now()
         pass.expired += this.#expire(now)
-        const job = this.#handoff.hasRoom ? this.#backend.claim(now) : undefined
+        const job = this.#backend.claim(now, this.#handoff.hasRoom)
         if (job === undefined) break
         this.#handoff.deliver(job)
         pass.handed++
@@ -85,13 +85,18 @@ export class Scheduler {
   /** Something changed: sets the timer to an earlier time, if there is one. It never moves later; it wakes in vain. */
   wake(): void {
     if (this.#isStopped || this.#isPassing) return
-    const departure = this.#handoff.hasRoom ? this.#backend.nextDeparture() : Number.POSITIVE_INFINITY
+    const { hasRoom } = this.#handoff
+    const departure = this.#backend.nextDeparture(hasRoom)
     const due = Math.min(departure, this.#backend.nextChore())
     if (due >= this.#armedFor) return
     this.#disarm?.()
     this.#armedFor = due
     const isNear = departure - due < LATENESS_OF_CHORES
-    this.#disarm = this.#clock.wake(due, this.#onTimer, isNear ? this.#backend.nextTolerance() : CHORE_SLACK)
+    this.#disarm = this.#clock.wake(
+      due,
+      this.#onTimer,
+      isNear ? this.#backend.nextTolerance(hasRoom) : CHORE_SLACK,
+    )
   }
 
   /** Stops for good; safe to call twice. */

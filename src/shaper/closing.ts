@@ -1,9 +1,7 @@
-import type { Backend } from '../backend/backend.ts'
+import type { Backend, BackendJob } from '../backend/backend.ts'
 import type { Clock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
-import type { Emitter } from './emitter.ts'
-import { jobEvent } from './job-event.ts'
 
 /** What the end of a line needs of its workers. */
 interface Closable {
@@ -12,11 +10,11 @@ interface Closable {
 }
 
 /** How a line in memory ends: it drains if told so, starts nothing more, cancels who still waits, waits for handlers. */
-export class Closing<Result> {
+export class Closing {
   readonly #backend: Backend
   readonly #scheduler: Scheduler
   readonly #clock: Clock
-  readonly #emitter: Emitter<Result>
+  readonly #onCancelled: (job: BackendJob, now: number) => void
   readonly #workers: ReadonlySet<Closable>
   #closed: Promise<void> | undefined
   #onDrained: (() => void) | undefined
@@ -25,13 +23,13 @@ export class Closing<Result> {
     backend: Backend,
     scheduler: Scheduler,
     clock: Clock,
-    emitter: Emitter<Result>,
+    onCancelled: (job: BackendJob, now: number) => void,
     workers: ReadonlySet<Closable>,
   ) {
     this.#backend = backend
     this.#scheduler = scheduler
     this.#clock = clock
-    this.#emitter = emitter
+    this.#onCancelled = onCancelled
     this.#workers = workers
   }
 
@@ -75,7 +73,7 @@ export class Closing<Result> {
     const now = this.#clock.now()
     for (const { id } of [...this.#backend.waiting()]) {
       const job = this.#backend.cancel(id, now)
-      if (job !== undefined) this.#emitter.emit('cancelled', jobEvent(job, now))
+      if (job !== undefined) this.#onCancelled(job, now)
     }
   }
 }

@@ -1,12 +1,13 @@
 import type { JobRequest } from '../backend/backend.ts'
 import type { BucketPage, BucketQuery } from '../backend/bucket-query.ts'
 import type { Audit } from '../core/conformance/history.ts'
-import type { Admission, BucketView, JobView } from '../core/job.ts'
+import type { Admission, BucketView, JobView, Rejected } from '../core/job.ts'
 import type { Handler } from './attempt.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { LiveRuleBook } from './limits.ts'
 import type { WorkSettings } from './options.ts'
 import type { ShapedWorker } from './shaped-worker.ts'
+import type { Turn } from './turn-desk.ts'
 
 /**
  * What stands behind a shaper: one kind of line, wired to its clock, its schedulers and its workers. It tells listeners
@@ -27,6 +28,11 @@ export interface Engine<Data, Result> {
   enqueueMany(requests: readonly JobRequest[]): Awaitable<Admission[]>
   /** What `enqueue` would answer; changes nothing. */
   forecast(key: string, cost: number): Awaitable<Admission>
+  /**
+   * Admits a caller to the line and resolves at his departure, or answers the refusal; `deadline` 0: now or never. An
+   * aborted signal gives the place back. @throws TurnTimeoutError, TurnCancelledError, the reason of the signal
+   */
+  turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected>
   /** False when the job is unknown or has departed. */
   cancel(id: string): Awaitable<boolean>
 

@@ -4,7 +4,8 @@ import { MemoryBackend } from '../backend/memory/memory-backend.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Audit } from '../core/conformance/history.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import type { Admission, BucketView, JobView } from '../core/job.ts'
+import { ShaperClosedError, TurnCancelledError } from '../core/errors.ts'
+import type { Admission, BucketView, JobView, Rejected } from '../core/job.ts'
 import { LayeredBook, parseLayer } from '../core/layered-book.ts'
 import { Gate } from '../gate/gate.ts'
 import { systemClock } from '../gate/precise-wait.ts'
@@ -17,10 +18,12 @@ import type { Engine } from './engine.ts'
 import { jobEvent } from './job-event.ts'
 import { KeepAlive } from './keep-alive.ts'
 import { LiveRuleBook } from './limits.ts'
+import { LocalTurns } from './local-turns.ts'
 import { LocalWorker } from './local-worker.ts'
 import type { ShaperSettings, WorkSettings } from './options.ts'
 import { tellAdmission } from './tell-admission.ts'
 import { tellRules } from './tell-rules.ts'
+import { type Turn, TurnDesk } from './turn-desk.ts'
 
 /** So many buckets are looked at in one go: some hundred microseconds. */
 const SURVEY_PAGE = 200
@@ -33,11 +36,12 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
   readonly #emitter: Emitter<Result>
   readonly #backend: Backend
   readonly #gate: Gate
-  readonly #handoff = new InlineHandoff()
+  readonly #handoff: InlineHandoff
   readonly #scheduler: Scheduler
   readonly #keepAlive = new KeepAlive()
   readonly #workers = new Set<LocalWorker<Data, Result>>()
-  readonly #closing: Closing<Result>
+  readonly #desk = new TurnDesk()
+  readonly #closing: Closing
 
   /** @throws InvalidLimitError or InvalidKeyError */
   constructor(name: string, settings: ShaperSettings, emitter: Emitter<Result>) {
@@ -50,12 +54,19 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
       jobDefaults.keepFinished,
     )
     this.#gate = new Gate(this.#backend, this.#clock)
+    const turnPorts = { name, backend: this.#backend, gate: this.#gate, emitter, desk: this.#desk }
+    this.#handoff = new InlineHandoff(new LocalTurns({ ...turnPorts, onChange: () => this.#changed() }))
     const onExpired = (job: BackendJob, now: number) => {
       emitter.emit('expired', jobEvent(job, now))
+      if (job.isTurn) this.#desk.expire(job)
       this.#changed()
     }
+    const onCancelled = (job: BackendJob, now: number) => {
+      emitter.emit('cancelled', jobEvent(job, now))
+      if (job.isTurn) this.#desk.refuse(job.id, new ShaperClosedError(name))
+    }
     this.#scheduler = new Scheduler(this.#backend, this.#handoff, this.#clock, { name, onExpired })
-    this.#closing = new Closing(this.#backend, this.#scheduler, this.#clock, emitter, this.#workers)
+    this.#closing = new Closing(this.#backend, this.#scheduler, this.#clock, onCancelled, this.#workers)
     this.limits = this.#openRuleBook()
   }
 
@@ -92,10 +103,24 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     return this.#madeRoom(admission, now) ? this.#backend.forecast(key, cost, this.#clock.now()) : admission
   }
 
+  async turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected> {
+    // A listener that is told of the admission may make the line move.
+    this.#emitter.hold()
+    try {
+      const admission = this.enqueue(request)
+      if (!admission.accepted) return admission
+      const { id } = admission
+      return this.#desk.wait({ ...request, id }, { signal, onLeave: () => void this.cancel(id) })
+    } finally {
+      this.#emitter.release()
+    }
+  }
+
   cancel(id: string): boolean {
     const now = this.#clock.now()
     const job = this.#backend.cancel(id, now)
     if (job !== undefined) this.#emitter.emit('cancelled', jobEvent(job, now))
+    if (job?.isTurn) this.#desk.refuse(id, new TurnCancelledError(id))
     this.#changed()
     return job !== undefined
   }

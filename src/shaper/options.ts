@@ -152,6 +152,21 @@ export const workOptionsSchema = z.strictObject({
   leaseMs: z.int().min(500).max(600_000).default(10_000),
 })
 
+const cost = z.int().min(1).max(1_000_000_000).default(1)
+
+/** Options of `acquire`. */
+export const acquireOptionsSchema = z.strictObject({
+  /** Units of the capacity that the caller takes while he waits, and intervals that the next departure stays away. Default: 1. */
+  cost,
+  /** Refused at once if the turn cannot come within this time, in milliseconds. Default: he may wait for ever. */
+  timeoutMs: milliseconds.optional(),
+  /** Gives the place back when it is aborted; those behind move up. Default: none. */
+  signal: z.instanceof(AbortSignal, { error: 'Invalid input: expected an AbortSignal' }).optional(),
+})
+
+/** Options of `tryAcquire`. */
+export const tryAcquireOptionsSchema = acquireOptionsSchema.pick({ cost: true })
+
 /** Options of `close`. */
 export const closeOptionsSchema = z.strictObject({
   /**
@@ -175,6 +190,8 @@ export type ShaperSettings = Readonly<z.output<typeof shaperOptionsSchema>>
 export type JobDefaults = z.output<typeof jobDefaultsSchema>
 export type EnqueueSettings = Readonly<z.output<typeof enqueueOptionsSchema>>
 export type EnqueueOptions = z.input<typeof enqueueOptionsSchema>
+export type AcquireOptions = z.input<typeof acquireOptionsSchema>
+export type TryAcquireOptions = z.input<typeof tryAcquireOptionsSchema>
 export type WorkOptions = z.input<typeof workOptionsSchema>
 export type WorkSettings = Readonly<z.output<typeof workOptionsSchema>>
 export type CloseOptions = z.input<typeof closeOptionsSchema>

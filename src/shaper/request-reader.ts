@@ -14,6 +14,18 @@ import {
   type JobDefaults,
 } from './options.ts'
 
+/** Nothing can fail, or take time. */
+const TURN_SETTINGS = Object.freeze<JobSettings>({
+  attempts: 1,
+  backoff: { type: 'fixed', delayMs: 1, maxDelayMs: 1, jitter: 0 },
+  timeoutMs: 60_000,
+})
+
+interface TurnSettings {
+  readonly cost: number
+  readonly timeoutMs?: number | undefined
+}
+
 const NO_OPTIONS: EnqueueSettings = Object.freeze({})
 
 /**
@@ -35,6 +47,13 @@ export class RequestReader {
     const { id, cost = 1, deadlineMs = Number.POSITIVE_INFINITY, traceparent } = options
     const deadline = deadlineMs * MILLISECOND
     return { id, key, data: text, cost, deadline, settings: this.#settings(options), traceparent }
+  }
+
+  /** The request of a caller who waits for his turn. */
+  readTurn(key: string, { cost, timeoutMs }: TurnSettings): JobRequest {
+    checkKey(key)
+    const deadline = timeoutMs === undefined ? Number.POSITIVE_INFINITY : timeoutMs * MILLISECOND
+    return { id: undefined, key, data: 'null', cost, deadline, settings: TURN_SETTINGS, isTurn: true }
   }
 
   /** The same for `enqueueMany`; the message says which of the requests is at fault. */

@@ -2,9 +2,9 @@ import { type BucketPage, type BucketQueryInput, bucketQuerySchema } from '../ba
 import type { Audit } from '../core/conformance/history.ts'
 import { describe } from '../core/describe.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import { FreezeError, InvalidOptionsError, ShaperClosedError } from '../core/errors.ts'
+import { FreezeError, InvalidOptionsError, ShaperClosedError, TurnRefusedError } from '../core/errors.ts'
 import type { ShaperEvents } from '../core/events.ts'
-import type { Admission, BucketView, JobView } from '../core/job.ts'
+import type { Admission, BucketView, JobView, Rejected } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
 import type { Handler } from './attempt.ts'
@@ -15,6 +15,8 @@ import { openEngine } from './open-engine.ts'
 import * as options from './options.ts'
 import { checkId, RequestReader } from './request-reader.ts'
 import type { ShapedWorker } from './shaped-worker.ts'
+import type { Turn } from './turn-desk.ts'
+import { type WrapOptions, wrap } from './wrap.ts'
 
 type Listener<Result, Name extends keyof ShaperEvents<Result>> = (
   ...event: ShaperEvents<Result>[Name]
@@ -75,6 +77,49 @@ export class Shaper<Data = unknown, Result = unknown> {
     checkKey(key)
     parseOptions(options.enqueueOptionsSchema, { cost }, 'forecast')
     return this.#engine.forecast(key, cost)
+  }
+
+  /**
+   * Waits in the line of `key` for this caller's turn, together with the jobs and callers that wait there, and resolves
+   * at his departure: what he does then is at the key's rate. Nothing is handed over.
+   *
+   * @throws TurnRefusedError at once when the line is full, or the turn cannot come before the timeout;
+   * TurnTimeoutError when it did not come, though it was promised; the signal's reason when it is aborted;
+   * TurnCancelledError, ShaperClosedError, InvalidKeyError, InvalidOptionsError or NoLimitError
+   */
+  async acquire(key: string, input: options.AcquireOptions = {}): Promise<Turn> {
+    this.#assertOpen()
+    const { signal, ...settings } = parseOptions(options.acquireOptionsSchema, input, 'acquire')
+    const request = this.#reader.readTurn(key, settings)
+    signal?.throwIfAborted()
+    const turn = await this.#engine.turn(request, signal)
+    if (!turn.accepted) throw new TurnRefusedError(turn)
+    return turn
+  }
+
+  /**
+   * Takes a turn if it can be had now, and answers the refusal if not: nobody waits. (On a shared line the way there and
+   * back takes its time: a tenth of a second at the most.)
+   *
+   * @throws InvalidKeyError, InvalidOptionsError, NoLimitError or ShaperClosedError
+   */
+  async tryAcquire(key: string, input: options.TryAcquireOptions = {}): Promise<Turn | Rejected> {
+    this.#assertOpen()
+    const settings = parseOptions(options.tryAcquireOptionsSchema, input, 'tryAcquire')
+    return this.#engine.turn(this.#reader.readTurn(key, { ...settings, timeoutMs: 0 }), undefined)
+  }
+
+  /**
+   * A function that waits its turn and then calls `fn`, with the same `this` and the same arguments. It rejects as
+   * `acquire` does, and as `fn` does.
+   *
+   * @throws InvalidOptionsError
+   */
+  wrap<This, Args extends unknown[], Value>(
+    fn: (this: This, ...args: Args) => Value,
+    input: WrapOptions<Args>,
+  ): (this: This, ...args: Args) => Promise<Awaited<Value>> {
+    return wrap(fn, input, (key, settings) => this.acquire(key, settings))
   }
 
   /** Takes a waiting job out of its line; false when it is unknown or has departed. */

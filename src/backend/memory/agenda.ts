@@ -4,22 +4,24 @@ import type { Deadline, JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
 /**
- * When what is due. A bucket stands in one heap: that of departures while somebody in it may depart, else, once it
- * is empty, that of buckets to forget when their `next` has passed. A paused bucket with guests stands in none.
+ * When what is due. A bucket stands in one heap: while somebody in it may depart, that of departures for which a
+ * handler must be free, or that of those who only take turns; else, once it is empty, that of buckets to forget when
+ * their `next` has passed. A paused bucket with guests stands in none.
  */
 export class Agenda {
   readonly #departures = new DueHeap<MemoryBucket>()
+  readonly #turns = new DueHeap<MemoryBucket>()
   readonly #forgettable = new DueHeap<MemoryBucket>()
   readonly #deadlines = new DueHeap<Deadline>()
 
-  /** When the next departure is due; Infinity when nobody may depart. */
-  get nextDeparture(): number {
-    return this.#departures.earliest
+  /** When the next departure is due, of those for whom there is room; Infinity when nobody may depart. */
+  nextDeparture(hasRoom: boolean): number {
+    return this.#first(hasRoom).earliest
   }
 
   /** By how much that departure may be late and still keep its slot. */
-  get nextTolerance(): number {
-    return this.#departures.peek()?.limit.tolerance ?? Number.POSITIVE_INFINITY
+  nextTolerance(hasRoom: boolean): number {
+    return this.#first(hasRoom).peek()?.limit.tolerance ?? Number.POSITIVE_INFINITY
   }
 
   /** When the next deadline passes or the next bucket may be forgotten. */
@@ -33,19 +35,34 @@ export class Agenda {
    */
   arm(bucket: MemoryBucket, from = Number.NEGATIVE_INFINITY): void {
     const due = bucket.nextDeparture(from)
-    if (due !== Number.POSITIVE_INFINITY) place(bucket, this.#departures, due)
+    if (due !== Number.POSITIVE_INFINITY) place(bucket, this.#heapOf(bucket, due), due)
     else if (bucket.jobs > 0 || bucket.running > 0 || bucket.paused) place(bucket, undefined)
     else place(bucket, this.#forgettable, nextSlot(bucket, from))
   }
 
-  /** The bucket whose departure is due first, if it is due by `now`. */
-  dueBucket(now: number): MemoryBucket | undefined {
-    return this.#departures.earliest <= now ? this.#departures.peek() : undefined
+  /** Somebody else may be next in the bucket, who departs with the same slot. */
+  sort(bucket: MemoryBucket, now: number): void {
+    const { heap } = bucket
+    if (heap !== this.#departures && heap !== this.#turns) return
+    const due = heap.dueOf(bucket)
+    place(bucket, this.#heapOf(bucket, Math.max(due, now)), due)
   }
 
-  /** The slot of the bucket's next departure; it must stand in the heap of departures. */
+  /** The bucket whose departure is due first, if it is due by `now`; without room, the first that needs none. */
+  dueBucket(now: number, hasRoom: boolean): MemoryBucket | undefined {
+    for (;;) {
+      const heap = this.#first(hasRoom)
+      if (heap.earliest > now) return undefined
+      const bucket = heap.peek()!
+      if (hasRoom || bucket.isTurnNext(now)) return bucket
+      // A retry has become ready meanwhile, and goes first.
+      this.sort(bucket, now)
+    }
+  }
+
+  /** The slot of the bucket's next departure; somebody in it must be about to depart. */
   slotOf(bucket: MemoryBucket): number {
-    return this.#departures.dueOf(bucket)
+    return bucket.heap!.dueOf(bucket)
   }
 
   /** Takes out a bucket that may be forgotten. */
@@ -69,6 +86,14 @@ export class Agenda {
   /** A job whose deadline has passed. */
   overdueJob(now: number): JobRecord | undefined {
     return this.#deadlines.earliest <= now ? this.#deadlines.peek()!.job : undefined
+  }
+
+  #first(hasRoom: boolean): DueHeap<MemoryBucket> {
+    return hasRoom && this.#departures.earliest < this.#turns.earliest ? this.#departures : this.#turns
+  }
+
+  #heapOf(bucket: MemoryBucket, due: number): DueHeap<MemoryBucket> {
+    return bucket.isTurnNext(due) ? this.#turns : this.#departures
   }
 }
 

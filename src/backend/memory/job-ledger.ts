@@ -40,7 +40,8 @@ export class JobLedger {
     job.end(state, now)
     this.#endedCount++
     this.#live.delete(job)
-    this.#ended.add(job)
+    // Its caller knows how a turn ended, and nobody else will ask.
+    if (!job.isTurn) this.#ended.add(job)
   }
 
   /** The job that was admitted under the id of this request; it must be the same. @throws IdConflictError */

@@ -28,6 +28,7 @@ export class JobRecord implements BackendJob, Waiting, Standing, Due {
   readonly deadline: Deadline | undefined
   /** Where it has none there is no field either: most have none, and a million of them would take room. */
   declare readonly traceparent?: string
+  declare readonly isTurn?: true
   #state: JobState = 'waiting'
   attempt = 0
   fence = 0
@@ -49,8 +50,9 @@ export class JobRecord implements BackendJob, Waiting, Standing, Due {
     this.cost = request.cost
     this.settings = request.settings
     this.admittedAt = now
-    const { deadline, traceparent } = request
+    const { deadline, traceparent, isTurn } = request
     if (traceparent !== undefined) this.traceparent = traceparent
+    if (isTurn) this.isTurn = true
     this.deadline =
       deadline === Number.POSITIVE_INFINITY ? undefined : { handle: -1, job: this, at: deadline }
   }

@@ -90,8 +90,8 @@ export class MemoryBackend implements Backend {
     return expired
   }
 
-  claim(now: number): JobRecord | undefined {
-    const bucket = this.#agenda.dueBucket(now)
+  claim(now: number, hasRoom = true): JobRecord | undefined {
+    const bucket = this.#agenda.dueBucket(now, hasRoom)
     if (bucket === undefined) return undefined
     const job = bucket.takeNext(now)
     job.become('handed')
@@ -212,12 +212,12 @@ export class MemoryBackend implements Backend {
     return MOST_FORGOTTEN
   }
 
-  nextDeparture(): number {
-    return this.#agenda.nextDeparture
+  nextDeparture(hasRoom = true): number {
+    return this.#agenda.nextDeparture(hasRoom)
   }
 
-  nextTolerance(): number {
-    return this.#agenda.nextTolerance
+  nextTolerance(hasRoom = true): number {
+    return this.#agenda.nextTolerance(hasRoom)
   }
 
   nextChore(): number {
@@ -234,7 +234,8 @@ export class MemoryBackend implements Backend {
     bucket.leave(job)
     bucketCore.leave(bucket, job.cost)
     this.#end(job, state, now)
-    if (!bucket.hasLine) this.#agenda.arm(bucket)
+    if (bucket.hasLine) this.#agenda.sort(bucket, now)
+    else this.#agenda.arm(bucket)
   }
 
   #end(job: JobRecord, state: EndState, now: number): void {

@@ -87,6 +87,13 @@ export class MemoryBucket implements Bucket, Due {
     return this.hasLine ? slot : Math.max(slot, this.#retries!.earliest)
   }
 
+  /** Whether the one who would depart at `at` takes a turn, and so needs no handler. */
+  isTurnNext(at: number): boolean {
+    if (this.retrying > 0 && (this.#givenBack !== undefined || this.#readyRetry(at) !== undefined))
+      return false
+    return this.#line.first()?.isTurn === true
+  }
+
   /**
    * Takes out the job that departs now. Retries go before new jobs, but have at most every second slot while new
    * jobs wait: a job that always fails cannot starve its bucket.

@@ -1,0 +1,92 @@
+import type { BackendJob, JobRequest } from '../backend/backend.ts'
+import { MILLISECOND } from '../core/duration.ts'
+import { TurnTimeoutError } from '../core/errors.ts'
+
+/** A caller's turn: he departed. */
+export interface Turn {
+  readonly accepted: true
+  readonly key: string
+  readonly cost: number
+  /** Milliseconds since the epoch, by the clock of the line. */
+  readonly departedAt: number
+  readonly waitedMs: number
+  /** Grows with every departure of the shaper: a receiver may refuse a number smaller than one that it has seen. */
+  readonly fence: number
+}
+
+export interface Place {
+  readonly signal: AbortSignal | undefined
+  /** He wants his place no more. */
+  readonly onLeave: () => void
+}
+
+type NamedRequest = Pick<JobRequest, 'key' | 'deadline'> & { readonly id: string }
+
+interface Caller {
+  readonly request: NamedRequest
+  resolve(turn: Turn): void
+  reject(reason: unknown): void
+}
+
+/** The callers in this process who wait for their turns, by the ids under which they stand in their lines. */
+export class TurnDesk {
+  readonly #callers = new Map<string, Caller>()
+
+  get size(): number {
+    return this.#callers.size
+  }
+
+  /** Resolves when the caller's turn has come. */
+  wait(request: NamedRequest, { signal, onLeave }: Place): Promise<Turn> {
+    return new Promise((resolve, reject) => {
+      const onAbort = () => {
+        this.refuse(request.id, signal!.reason)
+        onLeave()
+      }
+      const settle = () => {
+        this.#callers.delete(request.id)
+        signal?.removeEventListener('abort', onAbort)
+      }
+      this.#callers.set(request.id, {
+        request,
+        resolve: (turn) => {
+          settle()
+          resolve(turn)
+        },
+        reject: (reason) => {
+          settle()
+          reject(reason)
+        },
+      })
+      signal?.addEventListener('abort', onAbort)
+      // While the line was asked, nobody listened.
+      if (signal?.aborted) onAbort()
+    })
+  }
+
+  /** His turn has come at `at`; false: he waits no more. Microseconds. */
+  depart({ id, key, cost, fence, admittedAt }: BackendJob, at: number): boolean {
+    const caller = this.#callers.get(id)
+    const departedAt = at / MILLISECOND
+    caller?.resolve({
+      accepted: true,
+      key,
+      cost,
+      departedAt,
+      waitedMs: (at - admittedAt) / MILLISECOND,
+      fence,
+    })
+    return caller !== undefined
+  }
+
+  /** His timeout has come first. */
+  expire({ id }: Pick<BackendJob, 'id'>): void {
+    const caller = this.#callers.get(id)
+    caller?.reject(new TurnTimeoutError(caller.request.key, caller.request.deadline / MILLISECOND))
+  }
+
+  /** He has no place in the line any more. */
+  refuse(id: string, reason: unknown): void {
+    this.#callers.get(id)?.reject(reason)
+  }
+}

@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { describe } from '../core/describe.ts'
+import { InvalidOptionsError } from '../core/errors.ts'
+import { parseOptions } from '../core/options.ts'
+import { type AcquireOptions, acquireOptionsSchema } from './options.ts'
+
+/** Options of `wrap`: those of `acquire`, and whose turn it is; key and cost may follow from the arguments. */
+export interface WrapOptions<Args extends unknown[]> extends Omit<AcquireOptions, 'cost'> {
+  readonly key: string | ((...args: Args) => string)
+  /** Default: 1. */
+  readonly cost?: number | ((...args: Args) => number)
+}
+
+const isFunction = (value: unknown) => typeof value === 'function'
+const wrapOptionsSchema = acquireOptionsSchema.extend({
+  key: z.custom((value) => typeof value === 'string' || isFunction(value), {
+    error: 'Invalid input: expected a key or a function that answers one',
+  }),
+  cost: z.union([acquireOptionsSchema.shape.cost, z.custom(isFunction)]),
+})
+
+/**
+ * A function that waits its turn, through `acquire`, and calls `fn` with the same `this` and arguments.
+ *
+ * @throws InvalidOptionsError
+ */
+export function wrap<This, Args extends unknown[], Value>(
+  fn: (this: This, ...args: Args) => Value,
+  input: WrapOptions<Args>,
+  acquire: (key: string, options: AcquireOptions) => Promise<unknown>,
+): (this: This, ...args: Args) => Promise<Awaited<Value>> {
+  if (typeof fn !== 'function') {
+    throw new InvalidOptionsError(`wrap: expected a function to wrap, got: ${describe(fn)}`)
+  }
+  // For its errors: the functions in it have lost their types.
+  parseOptions(wrapOptionsSchema, input, 'wrap')
+  const { key, cost, ...options } = input
+  return async function (this: This, ...args: Args): Promise<Awaited<Value>> {
+    const named = typeof key === 'function' ? key(...args) : key
+    const units = typeof cost === 'function' ? cost(...args) : cost
+    await acquire(named, units === undefined ? options : { ...options, cost: units })
+    return await fn.apply(this, args)
+  }
+}
