@@ -26,6 +26,8 @@ export interface SharedBackend {
   forecast(key: string, cost: number, now?: number): Promise<Admission>
   /** waiting | retrying | handed and not granted -> cancelled; undefined when it is unknown or has departed. */
   cancel(id: string, now?: number): Promise<SharedJob | undefined>
+  /** The same for the caller of a turn, who will not take it: also with a slot. */
+  leave(id: string, now?: number): Promise<SharedJob | undefined>
 
   /** waiting | retrying -> handed, for the heads that are due within the look-ahead; elects who may claim. */
   claim(shard: number, request: ClaimRequest, now?: number): Promise<Claim>
@@ -42,7 +44,7 @@ export interface SharedBackend {
   start(shard: number, starts: readonly StartReport[], now?: number): Promise<boolean[]>
   /** running (or handed with a slot, when the start is told along) -> completed | failed | retrying; or back. */
   finish(shard: number, reports: readonly FinishReport[], now?: number): Promise<FinishAnswer[]>
-  /** Moves the end of leases; false: the lease was lost. */
+  /** Moves the end of leases; false: the lease was lost. With epoch 0: that of the place of a turn. */
   renew(shard: number, jobs: readonly HandedJob[], lease: number, now?: number): Promise<boolean[]>
 
   /** No departures of the bucket for `duration`. Answers the end of the longest freeze. */
@@ -136,6 +138,8 @@ export interface Recovered extends HandedJob {
   readonly crashed: boolean
   /** It crashed once too often, and failed. */
   readonly failed: boolean
+  /** A turn whose caller is not there any more; it was cancelled. */
+  readonly gone: boolean
 }
 
 export interface GateRequest extends HandedJob {

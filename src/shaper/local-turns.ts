@@ -3,6 +3,7 @@ import type { Gate } from '../gate/gate.ts'
 import type { Receiver } from '../handoff/handoff.ts'
 import type { Emitter } from './emitter.ts'
 import { jobEvent } from './job-event.ts'
+import { ShapedJob } from './shaped-job.ts'
 import { areStartsWatched, publishDeparture, publishLateStart } from './tell-start.ts'
 import type { TurnDesk } from './turn-desk.ts'
 
@@ -30,7 +31,7 @@ export class LocalTurns<Result> implements Pick<Receiver, 'receive'> {
     const pace = areStartsWatched() ? backend.pace(job) : undefined
     const { startsAt } = gate.pass(job)
     backend.finish(job, { kind: 'completed', result: undefined }, startsAt)
-    desk.depart(job, startsAt)
+    desk.depart(new ShapedJob(job, undefined, startsAt))
     if (pace !== undefined) {
       publishDeparture(name, job, pace, pace.due, startsAt)
       if (startsAt - pace.due > pace.tolerance) publishLateStart(name, job)

@@ -58,7 +58,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     this.#handoff = new InlineHandoff(new LocalTurns({ ...turnPorts, onChange: () => this.#changed() }))
     const onExpired = (job: BackendJob, now: number) => {
       emitter.emit('expired', jobEvent(job, now))
-      if (job.isTurn) this.#desk.expire(job)
+      if (job.isTurn) this.#desk.expire(job.id)
       this.#changed()
     }
     const onCancelled = (job: BackendJob, now: number) => {

@@ -10,7 +10,8 @@ import type { Holding, SharedAdmission } from '../backend/shared-backend.ts'
 import type { Audit } from '../core/conformance/history.ts'
 import { redisErrors } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import type { Admission, BucketView, JobView } from '../core/job.ts'
+import { isVelvetRopeError } from '../core/errors.ts'
+import type { Admission, BucketView, JobView, Rejected } from '../core/job.ts'
 import { parseLayer } from '../core/layered-book.ts'
 import type { Handler } from './attempt.ts'
 import type { Emitter } from './emitter.ts'
@@ -23,6 +24,7 @@ import type { ShapedWorker } from './shaped-worker.ts'
 import { SharedFloor } from './shared-floor.ts'
 import { tellAdmission } from './tell-admission.ts'
 import { tellRules } from './tell-rules.ts'
+import type { Turn } from './turn-desk.ts'
 
 /** How long after a start its news may reach Redis; whoever comes back when told finds the room that it made. */
 const NEWS_MS = 20
@@ -92,6 +94,40 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   async forecast(key: string, cost: number): Promise<Admission> {
     await this.#opening.ready()
     return honest(await this.#backend.forecast(key, cost))
+  }
+
+  async turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected> {
+    await this.#opening.ready()
+    signal?.throwIfAborted()
+    const isNow = request.deadline === 0
+    const turns = this.#floor.turns(this.#opening)
+    const named = turns.named(request)
+    const turn = turns.expect(named, signal)
+    // He may give up before the line has answered, and nobody looks yet.
+    turn.catch(() => undefined)
+    try {
+      const admission = await this.enqueue(named)
+      if (!admission.accepted) {
+        turns.dismiss(named.id, undefined)
+        return admission
+      }
+    } catch (error) {
+      // Whether it was admitted nobody knows: if so, its lease ends.
+      turns.dismiss(named.id, error)
+    }
+    // He gave up his place before the line knew of it.
+    if (!turns.isExpected(named.id)) void turns.leave(named.id)
+    return isNow ? turn.catch((error: unknown) => this.#tooLate(named, error)) : turn
+  }
+
+  /** Whoever wanted a turn at once, and was promised it, is refused if it did not come. */
+  async #tooLate({ key, cost }: JobRequest, error: unknown): Promise<Rejected> {
+    if (!isVelvetRopeError(error, 'turn-timeout')) throw error
+    const forecast = await this.forecast(key, cost)
+    if (!forecast.accepted) return forecast
+    const { waitMs, waiting, capacity } = forecast
+    const retryAfterMs = Math.max(1, Math.ceil(waitMs))
+    return { accepted: false, reason: 'deadline', key, retryAfterMs, waiting: waiting - cost, capacity }
   }
 
   async cancel(id: string): Promise<boolean> {

@@ -5,20 +5,26 @@ import type { RedisBackend } from '../backend/redis/redis-backend.ts'
 import type { Recovered } from '../backend/shared-backend.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { WorkerLostError } from '../core/errors.ts'
+import type { HandedOver } from '../gate/handed-over.ts'
 import { systemClock } from '../gate/precise-wait.ts'
 import { RedisClock } from '../gate/redis-clock.ts'
 import { BullMqHandoff, LARGEST_BUNDLE } from '../handoff/bullmq-handoff.ts'
+import type { ReceiveOptions, Transport } from '../handoff/transport.ts'
+import { TurnInbox } from '../handoff/turn-inbox.ts'
 import { SharedScheduler } from '../scheduler/shared-scheduler.ts'
 import type { Handler } from './attempt.ts'
 import type { Emitter } from './emitter.ts'
 import { jobEvent } from './job-event.ts'
 import type { WorkSettings } from './options.ts'
 import type { ShapedWorker } from './shaped-worker.ts'
-import { SharedWorker } from './shared-worker.ts'
+import { SharedTurns, TURN_LEASE } from './shared-turns.ts'
+import { SharedWorker, type SharedWorkerPorts } from './shared-worker.ts'
 
 /** Jobs that a worker may hold at its gate beside those that run: as many as handlers, within these. */
 const FEWEST_AT_GATE = 64
 const MOST_AT_GATE = 256
+/** Turns take no time, and so no handler. */
+const MOST_TURNS = 100_000
 
 export interface SharedFloorPorts<Result> {
   readonly name: string
@@ -29,10 +35,17 @@ export interface SharedFloorPorts<Result> {
   readonly onError: (error: Error) => void
 }
 
+/** What makes one kind of worker other than another. */
+interface FloorSettings extends Pick<SharedWorkerPorts<unknown>, 'lease' | 'prefetch' | 'onExpired'> {
+  readonly concurrency: number
+  readonly receive: Transport['receive']
+}
+
 /** What a worker process needs beside its workers: BullMQ, the clocks of the shards, and one scheduler for each. */
 export class SharedFloor<Data, Result> {
   readonly #ports: SharedFloorPorts<Result>
   readonly #workers = new Set<SharedWorker<Data, Result>>()
+  #turns: SharedTurns | undefined
   #transport: BullMqHandoff | undefined
   #clocks: readonly RedisClock[] = []
   #schedulers: readonly SharedScheduler[] = []
@@ -44,27 +57,79 @@ export class SharedFloor<Data, Result> {
 
   /** The worker takes its first job once the line is open. */
   work(handler: Handler<Data, Result>, settings: WorkSettings, opening: Opening): ShapedWorker {
-    const { name, backend, emitter } = this.#ports
     const { concurrency, scheduler, leaseMs } = settings
     const transport = this.#openTransport()
+    const worker = this.#openWorker(handler, {
+      concurrency,
+      lease: leaseMs * MILLISECOND,
+      prefetch: concurrency + Math.min(MOST_AT_GATE, Math.max(FEWEST_AT_GATE, concurrency)),
+      receive: (options) => whenOpen(opening, () => transport.receive(options)),
+    })
+    this.#startWith(opening, scheduler)
+    return worker
+  }
+
+  /** The callers of this process; the first has everything opened that their turns need. */
+  turns(opening: Opening): SharedTurns {
+    this.#turns ??= this.#openTurns(opening)
+    return this.#turns
+  }
+
+  #openTurns(opening: Opening): SharedTurns {
+    const { name, backend, emitter, onError } = this.#ports
+    const turns: SharedTurns = new SharedTurns({
+      name,
+      backend,
+      clock: systemClock,
+      drop: (handed) => worker.drop(handed),
+      onCancelled: (job) => emitter.emit('cancelled', jobEvent(job, job.at)),
+      onError,
+    })
+    const receive = (options: ReceiveOptions) => {
+      const onDelivery = (handed: HandedOver) => {
+        turns.noteHanded(handed)
+        return options.onDelivery(handed)
+      }
+      const next = (shard: number, atMost: number) => backend.awaitTurns(shard, turns.caller, atMost)
+      return new TurnInbox(backend.shards, next, { ...options, onDelivery })
+    }
+    const worker = this.#openWorker(turns.depart as Handler<Data, Result>, {
+      concurrency: MOST_TURNS,
+      lease: TURN_LEASE,
+      prefetch: MOST_TURNS,
+      receive: (options) => whenOpen(opening, async () => receive(options)),
+      onExpired: ({ id }) => turns.expired(id),
+    })
+    this.#startWith(opening, true)
+    return turns
+  }
+
+  #openWorker(handler: Handler<Data, Result>, settings: FloorSettings): SharedWorker<Data, Result> {
+    const { name, backend, emitter } = this.#ports
+    const { concurrency, lease, prefetch, receive, onExpired } = settings
+    this.#openTransport()
     const worker: SharedWorker<Data, Result> = new SharedWorker(handler, concurrency, {
       name,
       worker: randomBytes(6).toString('base64url'),
       backend,
-      transport: { receive: (options) => whenOpen(opening, () => transport.receive(options)) },
+      transport: { receive },
       clock: systemClock,
       storeClock: (shard) => this.#clocks[shard]!,
       emitter,
-      lease: leaseMs * MILLISECOND,
-      prefetch: concurrency + Math.min(MOST_AT_GATE, Math.max(FEWEST_AT_GATE, concurrency)),
+      lease,
+      prefetch,
+      onExpired,
       onClosed: () => this.#workers.delete(worker),
     })
     this.#workers.add(worker)
+    return worker
+  }
+
+  #startWith(opening: Opening, isScheduler: boolean): void {
     opening.whenOpen(() => {
       for (const clock of this.#clocks) clock.start()
-      if (scheduler) this.#schedule()
+      if (isScheduler) this.#schedule()
     })
-    return worker
   }
 
   /** The schedulers alone, for workers in other processes. */
@@ -76,6 +141,9 @@ export class SharedFloor<Data, Result> {
   /** Waiting jobs stay in Redis; those at the gate go back to their lines. */
   async close(drainMs: number | undefined): Promise<void> {
     this.#isClosed = true
+    await this.#turns?.close(drainMs)
+    // The worker of turns would wait for what waits in Redis.
+    this.#ports.backend.stopTurns()
     await Promise.all([...this.#workers].map((worker) => worker.close({ drainMs })))
     this.#ports.backend.stopWaiting()
     await Promise.all(this.#schedulers.map((scheduler) => scheduler.stop()))
@@ -130,6 +198,10 @@ export class SharedFloor<Data, Result> {
   #tellRecovered(job: Recovered): void {
     const { emitter } = this.#ports
     const event = jobEvent(job, job.at)
+    if (job.gone) {
+      emitter.emit('cancelled', event)
+      return
+    }
     emitter.emit('recovered', { ...event, mayHaveStarted: job.crashed })
     if (job.failed) emitter.emit('failed', { ...event, error: new WorkerLostError(job.id) })
   }

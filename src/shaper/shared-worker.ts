@@ -1,5 +1,5 @@
 import type { BackendJob } from '../backend/backend.ts'
-import type { SharedBackend } from '../backend/shared-backend.ts'
+import type { SharedBackend, SharedJob } from '../backend/shared-backend.ts'
 import type { Clock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { LeaseLostError, ShaperClosedError, toError } from '../core/errors.ts'
@@ -41,6 +41,8 @@ export interface SharedWorkerPorts<Result> {
   readonly lease: number
   /** Jobs that may be held at once: those that run, and those that wait at the gate. */
   readonly prefetch: number
+  /** A job's deadline came at the gate. */
+  readonly onExpired?: ((job: SharedJob) => void) | undefined
   /** The worker takes no more jobs, and none of its handlers runs. */
   onClosed(): void
 }
@@ -84,7 +86,10 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
       leases: this.#leases,
       prepare: (job, handed, grant) => this.#prepare(job, handed, grant),
       onMissed: (job) => publishLateStart(ports.name, job),
-      onExpired: (job) => emitter.emit('expired', jobEvent(job, job.at)),
+      onExpired: (job) => {
+        emitter.emit('expired', jobEvent(job, job.at))
+        ports.onExpired?.(job)
+      },
       onError,
     })
     this.#room = new Room(prefetch)
@@ -116,6 +121,11 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
   close({ drainMs }: { readonly drainMs?: number | undefined } = {}): Promise<void> {
     this.#closed ??= this.#close(drainMs)
     return this.#closed
+  }
+
+  /** Whoever took the job on does not want it any more: if it has not started, it never will. */
+  drop(handed: HandedOver): void {
+    this.#gate.drop(handed)
   }
 
   /** Aborts what runs, without waiting for handlers that do not listen. */

@@ -1,4 +1,4 @@
-import type { BackendJob, JobRequest } from '../backend/backend.ts'
+import type { JobRequest } from '../backend/backend.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { TurnTimeoutError } from '../core/errors.ts'
 
@@ -21,6 +21,8 @@ export interface Place {
 }
 
 type NamedRequest = Pick<JobRequest, 'key' | 'deadline'> & { readonly id: string }
+
+type Departed = Omit<Turn, 'accepted'> & { readonly id: string }
 
 interface Caller {
   readonly request: NamedRequest
@@ -64,23 +66,17 @@ export class TurnDesk {
     })
   }
 
-  /** His turn has come at `at`; false: he waits no more. Microseconds. */
-  depart({ id, key, cost, fence, admittedAt }: BackendJob, at: number): boolean {
-    const caller = this.#callers.get(id)
-    const departedAt = at / MILLISECOND
-    caller?.resolve({
-      accepted: true,
-      key,
-      cost,
-      departedAt,
-      waitedMs: (at - admittedAt) / MILLISECOND,
-      fence,
-    })
-    return caller !== undefined
+  has(id: string): boolean {
+    return this.#callers.has(id)
+  }
+
+  /** His turn has come. */
+  depart({ id, key, cost, departedAt, waitedMs, fence }: Departed): void {
+    this.#callers.get(id)?.resolve({ accepted: true, key, cost, departedAt, waitedMs, fence })
   }
 
   /** His timeout has come first. */
-  expire({ id }: Pick<BackendJob, 'id'>): void {
+  expire(id: string): void {
     const caller = this.#callers.get(id)
     caller?.reject(new TurnTimeoutError(caller.request.key, caller.request.deadline / MILLISECOND))
   }
@@ -88,5 +84,12 @@ export class TurnDesk {
   /** He has no place in the line any more. */
   refuse(id: string, reason: unknown): void {
     this.#callers.get(id)?.reject(reason)
+  }
+
+  /** The same for all; answers their ids. */
+  refuseAll(reason: unknown): string[] {
+    const ids = [...this.#callers.keys()]
+    for (const id of ids) this.refuse(id, reason)
+    return ids
   }
 }

@@ -104,7 +104,17 @@ describe('a lease that has ended', () => {
     await stage.hand(0)
     expect(await lose(stage, 30 - 1e-6)).toEqual([])
     expect(await lose(stage, 30)).toEqual([
-      { id: 'x', epoch: 1, key: 'a', cost: 1, attempt: 0, at: at(30), crashed: false, failed: false },
+      {
+        id: 'x',
+        epoch: 1,
+        key: 'a',
+        cost: 1,
+        attempt: 0,
+        at: at(30),
+        crashed: false,
+        failed: false,
+        gone: false,
+      },
     ])
     expect(await stage.backend.job('x', at(30))).toMatchObject({ state: 'waiting', attempt: 0, position: 1 })
     expect(await stage.hand(30)).toEqual([{ id: 'x', epoch: 2 }])
@@ -142,7 +152,9 @@ describe('a lease that has ended', () => {
     const [x] = await stage.hand(0)
     await stage.gate(x!, 29.5)
     await stage.renew(x!, 0.5, 29.5)
-    expect(await lose(stage, 30)).toMatchObject([{ id: 'x', epoch: 1, crashed: true, failed: false }])
+    expect(await lose(stage, 30)).toMatchObject([
+      { id: 'x', epoch: 1, crashed: true, failed: false, gone: false },
+    ])
     expect(await stage.backend.job('x', at(30))).toMatchObject({ state: 'retrying', position: 1 })
     expect(await stage.hand(30.4)).toEqual([])
     expect((await stage.run(31)).id).toBe('x')
@@ -152,7 +164,7 @@ describe('a lease that has ended', () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('xy', 0)
     await stage.run(0)
-    expect(await lose(stage, 30)).toMatchObject([{ id: 'x', crashed: true, failed: false }])
+    expect(await lose(stage, 30)).toMatchObject([{ id: 'x', crashed: true, failed: false, gone: false }])
     expect(await stage.inspect('a', 30)).toMatchObject({ running: 0, retrying: 1, jobs: 1, fill: 2 / 9 })
     expect((await stage.run(30)).id).toBe('x')
     expect((await stage.run(31)).id).toBe('y')

@@ -9,15 +9,18 @@
  * | :jobs               | hash   | id -> packed job: what its producer said, and was told                          |
  * | :states             | hash   | id -> packed state; none while a job waits for the first time                   |
  * | :due                | zset   | user key -> slot of the head of its line; only buckets with work to hand over   |
+ * | :turns              | zset   | the same of buckets at whose head a caller waits for his turn                   |
  * | :idle               | zset   | user key -> when the empty bucket may be forgotten                              |
  * | :deadlines          | zset   | id -> when a waiting job expires                                                |
  * | :leases             | zset   | id -> when a job that was handed over or runs is given up for lost              |
  * | :ended              | zset   | id -> when the job ended                                                        |
+ * | :gone               | zset   | id -> when the turn ended                                                       |
  * | :book               | string | the rule book as JSON                                                           |
  * | :wake               | list   | one marker, for schedulers that sleep                                           |
  * | :line:N             | list   | jobs of bucket number N, the head first                                         |
  * | :handed:N           | list   | those that were handed over and have not started, in their order                |
  * | :retry:N, :back:N   | zset   | those to be tried again: after a failure by time, else by their last start      |
+ * | :inbox:CALLER       | list   | turns that were handed over to the process of their caller; expires by itself   |
  * | :op:ID              | string | the answer to a rare write, so that it is answered again; expires by itself     |
  *
  * A user's key is never part of a name, only a field, a member or a value. In lists and sorted sets of jobs a member
@@ -29,16 +32,18 @@ const NAMES = {
   jobs: 'hash',
   states: 'hash',
   due: 'zset',
+  turns: 'zset',
   idle: 'zset',
   deadlines: 'zset',
   leases: 'zset',
   ended: 'zset',
+  gone: 'zset',
   book: 'string',
   wake: 'list',
 } as const
 
-/** Followed by the number of the bucket, or by the id of the operation. */
-const NUMBERED = ['line', 'handed', 'retry', 'back', 'op'] as const
+/** Followed by the number of the bucket, the id of the operation, or the name of the caller's process. */
+const NUMBERED = ['line', 'handed', 'retry', 'back', 'op', 'inbox'] as const
 
 /** The name and the hash tag of one shard; every script gets it as its first key. */
 export function shardTag(prefix: string, name: string, shard: number): string {
@@ -47,6 +52,11 @@ export function shardTag(prefix: string, name: string, shard: number): string {
 
 export function shardKey(tag: string, name: keyof typeof NAMES): string {
   return `${tag}:${name}`
+}
+
+/** The list in which a process finds the turns that were handed over to it. */
+export function inboxKey(tag: string, caller: string): string {
+  return `${tag}:inbox:${caller}`
 }
 
 /** What every script begins with: the same names, built from its first key. */

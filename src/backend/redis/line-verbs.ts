@@ -70,8 +70,9 @@ export class LineVerbs {
       cost: Number(cost),
       attempt: Number(attempt),
       at,
-      crashed: fate !== 'waits',
+      crashed: fate === 'crashed' || fate === 'failed',
       failed: fate === 'failed',
+      gone: fate === 'gone',
     }))
   }
 

@@ -25,6 +25,14 @@ const LANES = 4
 /** Somebody who changes the rule book all the time must not keep others out for ever. */
 const MOST_TRIES = 20
 
+interface Cancellation {
+  readonly id: string
+  /** The caller of a turn asks. */
+  readonly isCaller: boolean
+  /** By which the same request is known again. */
+  readonly operation: string
+}
+
 /** What producers and operators do. */
 export class ProducerVerbs {
   readonly #store: Store
@@ -69,11 +77,13 @@ export class ProducerVerbs {
     throw unsettled()
   }
 
-  async cancel(shard: number, id: string, operation: string, now?: number): Promise<SharedJob | undefined> {
-    const reply = parseReply(
-      cancelReply,
-      await this.#store.write('cancel', shard, [operation, this.#keepFinished, id], now),
-    )
+  async cancel(
+    shard: number,
+    { id, isCaller, operation }: Cancellation,
+    now?: number,
+  ): Promise<SharedJob | undefined> {
+    const values = [operation, this.#keepFinished, id, isCaller ? '1' : '0']
+    const reply = parseReply(cancelReply, await this.#store.write('cancel', shard, values, now))
     if (reply[0] !== 'ok') return undefined
     return { id, at: reply[1], key: reply[2], cost: reply[3], attempt: reply[4] }
   }

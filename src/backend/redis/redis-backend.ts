@@ -7,6 +7,7 @@ import type * as shared from '../shared-backend.ts'
 import { AdmissionBatches } from './admission-batches.ts'
 import type { Connection } from './connection.ts'
 import { FullMemory } from './full-memory.ts'
+import { type HandedTurn, Inboxes } from './inboxes.ts'
 import { shardTag } from './keys.ts'
 import { LineVerbs } from './line-verbs.ts'
 import { ProducerVerbs } from './producer-verbs.ts'
@@ -40,6 +41,7 @@ export class RedisBackend implements shared.SharedBackend {
   readonly #lines: LineVerbs
   readonly #views: Views
   readonly #wakes: Wakes
+  readonly #inboxes: Inboxes
   readonly #batches: readonly AdmissionBatches[]
   readonly #memory: FullMemory
   #isSettling = false
@@ -56,6 +58,7 @@ export class RedisBackend implements shared.SharedBackend {
     })
     this.#views = new Views(this.#store)
     this.#wakes = new Wakes(connection, this.tags)
+    this.#inboxes = new Inboxes(connection, this.tags)
     this.#batches = this.tags.map(
       (_, shard) => new AdmissionBatches((some) => this.#producers.admit(shard, some)),
     )
@@ -101,9 +104,17 @@ export class RedisBackend implements shared.SharedBackend {
   }
 
   /** An id does not tell its shard, so all are asked. */
-  async cancel(id: string, now?: number): Promise<shared.SharedJob | undefined> {
+  cancel(id: string, now?: number): Promise<shared.SharedJob | undefined> {
+    return this.#takeOut(id, false, now)
+  }
+
+  leave(id: string, now?: number): Promise<shared.SharedJob | undefined> {
+    return this.#takeOut(id, true, now)
+  }
+
+  async #takeOut(id: string, isCaller: boolean, now?: number): Promise<shared.SharedJob | undefined> {
     const operation = randomBytes(12).toString('base64url')
-    const asked = this.tags.map((_, shard) => this.#producers.cancel(shard, id, operation, now))
+    const asked = this.tags.map((_, shard) => this.#producers.cancel(shard, { id, isCaller, operation }, now))
     return (await Promise.all(asked)).find((job) => job !== undefined)
   }
 
@@ -121,6 +132,11 @@ export class RedisBackend implements shared.SharedBackend {
 
   awaitWake(shard: number, atMost: number): Promise<void> {
     return this.#wakes.next(shard, atMost)
+  }
+
+  /** Resolves with the turns that were handed over to the caller, or with none after `atMost`. */
+  awaitTurns(shard: number, caller: string, atMost: number): Promise<HandedTurn[]> {
+    return this.#inboxes.next(shard, caller, atMost)
   }
 
   gate(shard: number, requests: readonly shared.GateRequest[], now?: number): Promise<shared.GateReply> {
@@ -202,6 +218,11 @@ export class RedisBackend implements shared.SharedBackend {
   /** Ends those who wait for a marker. */
   stopWaiting(): void {
     this.#wakes.stop()
+  }
+
+  /** Ends those who wait for turns. */
+  stopTurns(): void {
+    this.#inboxes.stop()
   }
 
   /** In the background: verbs of workers carry no rule. What fails is tried again at the next verb. */

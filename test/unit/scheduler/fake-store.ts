@@ -93,7 +93,7 @@ export class FakeStore implements Pick<SharedBackend, 'claim' | 'recover' | 'exp
     return lost.map(({ job }) => {
       this.leases.delete(job.id)
       this.waiting.unshift({ id: job.id, due: now, epoch: job.epoch })
-      return { ...job, key: 'k', cost: 1, attempt: 1, at: now, crashed: false, failed: false }
+      return { ...job, key: 'k', cost: 1, attempt: 1, at: now, crashed: false, failed: false, gone: false }
     })
   }
 

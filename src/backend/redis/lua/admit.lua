@@ -16,7 +16,7 @@ local meta = read_meta()
 local book = number(ARGV[3])
 if book ~= meta.book then return { 'old-book', text(meta.book) } end
 
-expect('due', 'idle', 'wake')
+expect('due', 'turns', 'idle', 'wake')
 
 local kinds, at, are_plain = {}, 5, true
 for index = 1, number(ARGV[4]) do
@@ -48,6 +48,7 @@ for at_job = at, #ARGV, 5 do
       deadline = kind.deadline, admittedAt = now, position = false, departsAt = false,
     }
     first_of[id] = job
+    if is_turn(id) then expect('leases') end
     if not buckets[key] then
       local bucket = read_bucket(key)
       if bucket then
@@ -66,8 +67,13 @@ for at_job = at, #ARGV, 5 do
 end
 
 local function admit(job, bucket)
+  if is_turn(job.id) and job.deadline == now then job.deadline = now + TRAVEL end
   write_job(job)
   redis.call('RPUSH', K.line .. bucket.n, member_of(job))
+  if is_turn(job.id) then
+    redis.call('ZADD', K.leases, now + TURN_LEASE, job.id)
+    bucket.turns = bucket.turns + 1
+  end
   if job.deadline < INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, job.id) end
   -- Behind others, a newcomer does not change when the first of them departs.
   if not has_line(bucket) then

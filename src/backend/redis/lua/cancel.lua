@@ -1,25 +1,30 @@
 #!lua flags=allow-oom
--- waiting | retrying | handed and without a slot -> cancelled.
--- uses: shard bucket job state ended line turn leave
+-- waiting | retrying | handed and without a slot -> cancelled; for the caller of a turn, who will not take it, also with.
+-- uses: shard bucket job state ended line turn leave grant
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', not-after | '', operation, keepFinished, id
+-- ARGV     now | '', not-after | '', operation, keepFinished, id, whether the caller of the turn asks ('1' | '0')
 -- Answers  { 'late' } | { 'none' } | { 'ok', at, key, cost, attempt }
 
 local now = read_now(ARGV[1])
 local keep, id = number(ARGV[4]), ARGV[5]
-expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'ended', 'wake')
+expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
 local meta = read_meta()
 local job, state = read_job(id), read_state(id)
 if not job then return { 'none' } end
 local answer = { 'ok', text(now), job.key, text(job.cost), text(state.attempt) }
 -- Asked again after the answer was lost: it is the one who cancelled.
 if state.state == 'cancelled' and state.worker == ARGV[3] then return answer end
-if not WAITS[state.state] then return { 'none' } end
+local is_granted = state.state == 'granted' and is_turn(id) and ARGV[6] == '1'
+if not WAITS[state.state] and not is_granted then return { 'none' } end
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
 local bucket = read_bucket(job.key)
 if not bucket then foreign('buckets') end
 read_line(bucket)
+if is_granted then
+  ungrant(bucket, job, state)
+  answer[5] = text(state.attempt - 1)
+end
 state.worker = ARGV[3]
 end_waiting(bucket, meta, job, state, 'cancelled', now)
 close_books(meta, keep, now)

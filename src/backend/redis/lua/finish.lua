@@ -9,7 +9,7 @@
 
 local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
-expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'ended', 'wake')
+expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
 local meta = read_meta()
 
 -- The same report again: its answer was lost on the way.
@@ -32,7 +32,7 @@ local function finish(at)
     -- It was brought twice, and another worker has the slot.
     if state.state == 'granted' and state.worker ~= said then return '0' end
     if state.state == 'granted' then unreserve(bucket) end
-    send_back(bucket, id)
+    send_back(bucket, id, now)
     place(bucket, meta)
     return '1'
   end

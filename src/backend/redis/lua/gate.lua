@@ -12,7 +12,7 @@
 
 local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
-expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'ended', 'wake')
+expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
 local meta = read_meta()
 guard_run(meta, now)
 
@@ -52,7 +52,7 @@ local function answer(at)
     if is_returned then
       if not is_first then state.attempt = state.attempt - 1 end
       write_state(state)
-      send_back(bucket, id)
+      send_back(bucket, id, now)
       place(bucket, meta)
       return { 'returned' }
     end

@@ -12,7 +12,7 @@ local REMEMBERED_MS = 10000
 
 local now = read_now(ARGV[1])
 local operation, verb, key = ARGV[3], ARGV[4], ARGV[5]
-expect('meta', 'buckets', 'due', 'idle', 'wake')
+expect('meta', 'buckets', 'due', 'turns', 'idle', 'wake')
 local told = redis.call('GET', K.op .. operation)
 if told then return cmsgpack.unpack(told) end
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end

@@ -11,7 +11,7 @@ local LONGEST_LEASE = 600000000
 local LEASE = 10000000
 
 local now = read_now(ARGV[1])
-expect('meta', 'buckets', 'due', 'idle', 'leases', 'wake')
+expect('meta', 'buckets', 'due', 'turns', 'idle', 'leases', 'wake')
 local meta = read_meta()
 if ARGV[2] == '0' then redis.call('HSET', K.meta, 'quarantine', now) end
 local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', 200)

@@ -1,23 +1,33 @@
 #!lua flags=allow-oom
 -- handed | granted | running -> back at the head of its line, for jobs whose lease has ended; 200 at most. One that
--- may have started counts a crash, and the third crash fails it.
+-- may have started counts a crash, and the third crash fails it. The places of callers whose process is silent are given
+-- up; a turn that was handed over comes back once, since its news may have been lost.
 -- uses: shard bucket job state ended line turn moving leave grant
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished
--- Answers  { at, id, epoch that is void, key, cost, attempt, 'waits' | 'crashed' | 'failed', ... }
+-- Answers  { at, id, epoch that is void, key, cost, attempt, 'waits' | 'crashed' | 'failed' | 'gone', ... }
 
 local MOST_CRASHES = 3
 
 local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
-expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'ended', 'wake')
+expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
 local meta = read_meta()
 local answer = { text(now) }
 
-local function recover(bucket, state)
+local function recover(bucket, job, state)
+  local is_caller = is_turn(state.id)
+  if is_caller and (state.state ~= 'handed' or state.crashes > 0) and WAITS[state.state] then
+    end_waiting(bucket, meta, job, state, 'cancelled', now)
+    return 'gone'
+  end
   if state.state == 'handed' then
-    send_back(bucket, state.id)
+    if is_caller then
+      state.crashes = state.crashes + 1
+      write_state(state)
+    end
+    send_back(bucket, state.id, now)
     return 'waits'
   end
   if state.state == 'granted' then
@@ -27,7 +37,7 @@ local function recover(bucket, state)
   end
   bucket.running = bucket.running - 1
   state.crashes = state.crashes + 1
-  if state.crashes >= MOST_CRASHES then
+  if state.crashes >= MOST_CRASHES or is_caller then
     state.error = 'crashed ' .. state.crashes .. ' times: its worker died or stood still while it ran'
     end_job(meta, state, 'failed', now)
     return 'failed'
@@ -59,9 +69,9 @@ local HELD = { handed = true, granted = true, running = true }
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now, 'LIMIT', 0, 200)) do
   local is_readable, job, state, bucket = pcall(read_waiting, id)
   if not is_readable then redis.call('ZADD', K.leases, now + UNREADABLE, id)
-  elseif bucket and HELD[state.state] then
+  elseif bucket and (HELD[state.state] or is_turn(id) and WAITS[state.state]) then
     local epoch = state.epoch
-    local fate = recover(bucket, state)
+    local fate = recover(bucket, job, state)
     place(bucket, meta)
     for _, value in ipairs({ id, text(epoch), job.key, text(job.cost), text(state.attempt), fate }) do
       answer[#answer + 1] = value

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- Moves the end of leases of jobs that the caller still holds.
+-- Moves the end of leases of jobs that the caller still holds. With epoch 0: of the places of turns, from admission on;
+-- one that was handed over has a lease of its own.
 -- uses: shard state
 --
 -- KEYS[1]  the shard's tag
@@ -8,14 +9,17 @@
 
 local now = read_now(ARGV[1])
 local lease = number(ARGV[2])
-expect('states', 'leases')
+expect('jobs', 'states', 'leases')
+local WAITS = { waiting = true, retrying = true }
 local HELD = { handed = true, granted = true, running = true }
 local answers = {}
 for index = 1, number(ARGV[3]) do
   local id, epoch = ARGV[2 + index * 2], number(ARGV[3 + index * 2])
   local state = read_state(id)
   local is_held = state.epoch == epoch and HELD[state.state] == true
-  if is_held then redis.call('ZADD', K.leases, now + lease, id) end
+  local is_place = epoch == 0 and is_turn(id) and redis.call('HEXISTS', K.jobs, id) == 1
+  if is_held or is_place and WAITS[state.state] then redis.call('ZADD', K.leases, now + lease, id) end
+  is_held = is_held or is_place and state.endedAt == -1
   answers[index] = is_held and '1' or '0'
 end
 return answers

@@ -7,7 +7,7 @@
 --          for each: key, pattern, capacity, interval, tolerance, limit
 -- Answers  { 'old-book', version } | { 'ok', buckets whose limit changed }
 
-expect('meta', 'buckets', 'due', 'idle', 'wake')
+expect('meta', 'buckets', 'due', 'turns', 'idle', 'wake')
 local meta = read_meta()
 local book = number(ARGV[1])
 if book ~= meta.book then return { 'old-book', text(meta.book) } end

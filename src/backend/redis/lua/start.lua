@@ -6,7 +6,7 @@
 -- ARGV     now | '', number of reports, then for each: id, epoch, started at
 -- Answers  { '1' | '0', ... }: '0' where the job is not the caller's any more
 
-expect('meta', 'buckets', 'jobs', 'states', 'due', 'idle', 'deadlines', 'leases', 'wake')
+expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'wake')
 local meta = read_meta()
 local answers = {}
 for index = 1, number(ARGV[2]) do

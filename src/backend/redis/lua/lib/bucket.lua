@@ -1,7 +1,7 @@
 -- The algorithm of src/core/bucket.ts, word for word, on a bucket that is packed into one field.
 
 -- Numbers first, then pattern, limit and the job that was granted a slot; none of these texts holds a zero byte.
-local BUCKET_FORMAT = '<HI4dddI4ddddBdddI4BdddddI4I4I4I4sss'
+local BUCKET_FORMAT = '<HI4dddI4ddddBdddI4BdddddI4I4I4I4I4sss'
 local BUCKET_MAGIC = 0x5601
 
 local function read_bucket(key)
@@ -9,7 +9,7 @@ local function read_bucket(key)
   if not raw then return nil end
   local ok, magic, n, capacity, interval, tolerance, book, next_, carry, frozen, waiting, paused, last_cost, last_start,
     started_cost, running, lines_turn, from, handed, returned, granted_slot, granted_cost, in_line, in_handed, in_retry,
-    in_back, pattern, limit, granted, stop = pcall(struct.unpack, BUCKET_FORMAT, raw)
+    in_back, turns, pattern, limit, granted, stop = pcall(struct.unpack, BUCKET_FORMAT, raw)
   if not ok or magic ~= BUCKET_MAGIC or stop ~= #raw + 1 then foreign('buckets') end
   -- All fields at once: a table that grows is made again and again.
   return {
@@ -17,7 +17,8 @@ local function read_bucket(key)
     carry = carry, frozen = frozen, waiting = waiting, paused = paused, lastCost = last_cost, lastStart = last_start,
     startedCost = started_cost, running = running, linesTurn = lines_turn, from = from, handed = handed,
     returned = returned, grantedSlot = granted_slot, grantedCost = granted_cost, pattern = pattern, limit = limit,
-    granted = granted, inLine = in_line, inHanded = in_handed, inRetry = in_retry, inBack = in_back,
+    granted = granted, inLine = in_line, inHanded = in_handed, inRetry = in_retry, inBack = in_back, turns = turns,
+    hadTurns = turns > 0,
   }
 end
 
@@ -25,7 +26,7 @@ local function write_bucket(b)
   redis.call('HSET', K.buckets, b.key, struct.pack(BUCKET_FORMAT, BUCKET_MAGIC, b.n, b.capacity, b.interval, b.tolerance,
     b.book, b.next, b.carry, b.frozen, b.waiting, b.paused, b.lastCost, b.lastStart, b.startedCost, b.running,
     b.linesTurn, b.from, b.handed, b.returned, b.grantedSlot, b.grantedCost, b.inLine, b.inHanded, b.inRetry, b.inBack,
-    b.pattern, b.limit, b.granted))
+    b.turns, b.pattern, b.limit, b.granted))
 end
 
 -- `rule`: { pattern, capacity, interval, tolerance, limit, book } with numbers as numbers.
@@ -35,7 +36,7 @@ local function new_bucket(key, n, rule)
     tolerance = rule.tolerance, limit = rule.limit, book = rule.book, next = -INF, carry = 0, frozen = 0, paused = 0,
     waiting = 0, lastCost = 0, lastStart = -INF, startedCost = 0, running = 0, linesTurn = 0, from = -INF,
     handed = 0, returned = 0, granted = '', grantedSlot = 0, grantedCost = 0, inLine = 0, inHanded = 0, inRetry = 0,
-    inBack = 0,
+    inBack = 0, turns = 0, hadTurns = false,
   }
 end
 

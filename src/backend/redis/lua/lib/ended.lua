@@ -3,27 +3,41 @@
 -- A replay can come this much later than its request, and must still find the job.
 local REPLAY_WINDOW = 10000000
 
--- Forgets jobs that ended, but for the last `keep`.
-local function trim_ended(keep, now)
-  local surplus = math.min(200, redis.call('ZCARD', K.ended) - keep)
+local function trim(key, keep, now)
+  local surplus = math.min(200, redis.call('ZCARD', key) - keep)
   if surplus <= 0 then return end
-  local ids = redis.call('ZRANGEBYSCORE', K.ended, '-inf', now - REPLAY_WINDOW, 'LIMIT', 0, surplus)
+  local ids = redis.call('ZRANGEBYSCORE', key, '-inf', now - REPLAY_WINDOW, 'LIMIT', 0, surplus)
   if #ids == 0 then return end
-  redis.call('ZREM', K.ended, unpack(ids))
+  redis.call('ZREM', key, unpack(ids))
   redis.call('HDEL', K.jobs, unpack(ids))
   redis.call('HDEL', K.states, unpack(ids))
 end
 
+-- Forgets jobs that ended, but for the last `keep`.
+local function trim_ended(keep, now)
+  trim(K.ended, keep, now)
+end
+
+-- Turns that ended are not asked for: none is kept.
+local function trim_gone(now)
+  trim(K.gone, 0, now)
+end
+
+local function next_of(key, keep)
+  if redis.call('ZCARD', key) <= keep then return INF end
+  return tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]) + REPLAY_WINDOW
+end
+
 -- When there is something to forget, if nobody ends meanwhile.
 local function next_trim(keep)
-  if redis.call('ZCARD', K.ended) <= keep then return INF end
-  return tonumber(redis.call('ZRANGE', K.ended, 0, 0, 'WITHSCORES')[2]) + REPLAY_WINDOW
+  return math.min(next_of(K.ended, keep), next_of(K.gone, 0))
 end
 
 -- Writes what a call counted, and forgets jobs that ended long ago: at the end of every verb that ends jobs.
 local function close_books(meta, keep, now)
   if meta.newlyEnded > 0 then redis.call('HINCRBY', K.meta, 'ended', meta.newlyEnded) end
   trim_ended(keep, now)
+  if meta.turnsEnded then trim_gone(now) end
 end
 
 local function end_job(meta, state, how, now)
@@ -32,6 +46,7 @@ local function end_job(meta, state, how, now)
   write_state(state)
   redis.call('ZREM', K.deadlines, state.id)
   redis.call('ZREM', K.leases, state.id)
-  redis.call('ZADD', K.ended, now, state.id)
+  if is_turn(state.id) then meta.turnsEnded = true end
+  redis.call('ZADD', is_turn(state.id) and K.gone or K.ended, now, state.id)
   meta.newlyEnded = meta.newlyEnded + 1
 end

@@ -10,7 +10,9 @@ local function leave(bucket, job, state)
     bucket.handed = bucket.handed - job.cost
     bucket.inHanded = bucket.inHanded - 1
   elseif state.kind == 'line' then
-    bucket.inLine = bucket.inLine - redis.call('LREM', K.line .. bucket.n, 1, member)
+    local left = redis.call('LREM', K.line .. bucket.n, 1, member)
+    bucket.inLine = bucket.inLine - left
+    if is_turn(member) then bucket.turns = bucket.turns - left end
   else
     redis.call('ZREM', K[state.kind] .. bucket.n, member)
     local count = state.kind == 'retry' and 'inRetry' or 'inBack'
@@ -40,7 +42,7 @@ local function wait_again(bucket, state, kind, ready_at, worker)
 end
 
 -- handed -> where they came from: the job, and those who were handed over after it, or their order would be lost.
-local function send_back(bucket, id)
+local function send_back(bucket, id, now)
   local key = K.handed .. bucket.n
   while bucket.inHanded > 0 do
     local member = redis.call('RPOP', key)
@@ -58,7 +60,9 @@ local function send_back(bucket, id)
     if state.kind ~= 'back' then bucket.linesTurn = state.kind == 'line' and 1 or 0 end
     put_back(bucket, member, state)
     write_state(state)
-    redis.call('ZREM', K.leases, last)
+    -- The place of a caller is his as long as his process says so.
+    if is_turn(last) then redis.call('ZADD', K.leases, now + TURN_LEASE, last)
+    else redis.call('ZREM', K.leases, last) end
     if last == id then return end
   end
 end

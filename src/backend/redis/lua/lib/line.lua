@@ -34,15 +34,29 @@ local function due_of(bucket)
   return math.max(slot, tonumber(earliest[2]))
 end
 
+-- A turn is handed over whether or not there are workers, so buckets with one at the head of the line stand apart.
+local function place_due(bucket, due)
+  local head = bucket.turns > 0 and redis.call('LINDEX', K.line .. bucket.n, 0)
+  local name, other = 'due', 'turns'
+  if head and is_turn(head) then name, other = other, name end
+  redis.call('ZADD', K[name], due, bucket.key)
+  if bucket.hadTurns or bucket.turns > 0 then redis.call('ZREM', K[other], bucket.key) end
+end
+
+local function leave_due(bucket)
+  redis.call('ZREM', K.due, bucket.key)
+  if bucket.hadTurns or bucket.turns > 0 then redis.call('ZREM', K.turns, bucket.key) end
+end
+
 -- Writes the bucket, and puts it where its next event is: among those due, among those to forget, or in neither.
 local function place(bucket, meta)
   local due = due_of(bucket)
   if due < INF then
-    redis.call('ZADD', K.due, due, bucket.key)
+    place_due(bucket, due)
     redis.call('ZREM', K.idle, bucket.key)
     wake_for(meta, due)
   else
-    redis.call('ZREM', K.due, bucket.key)
+    leave_due(bucket)
     local jobs = bucket.inLine + retrying(bucket) + bucket.inHanded + bucket.running
     if jobs > 0 or bucket.paused == 1 then redis.call('ZREM', K.idle, bucket.key)
     else redis.call('ZADD', K.idle, next_slot(bucket, -INF), bucket.key) end

@@ -7,6 +7,20 @@ local RESTART_GRACE = 5000000
 -- What cannot be read must not hold up the others; a sweep looks at it again after this time.
 local UNREADABLE = 60000000
 
+-- For so long a process that says nothing keeps the places of its callers.
+local TURN_LEASE = 5000000
+-- One that must come at once, and can, has so long to reach its caller.
+local TRAVEL = 100000
+
+-- A turn names in its id the process in which its caller waits: ~caller~rest. No other id begins so.
+local function is_turn(id)
+  return string.byte(id) == 126
+end
+
+local function caller_of(id)
+  return string.match(id, '^~([%w_-]+)~')
+end
+
 -- Stops the script. Only before the first write: nothing is half done.
 local function foreign(what)
   error({ err = 'VR_FOREIGN ' .. what })
@@ -32,8 +46,8 @@ local function read_now(given)
 end
 
 local EXPECTED = {
-  meta = 'hash', buckets = 'hash', jobs = 'hash', states = 'hash', due = 'zset', idle = 'zset',
-  deadlines = 'zset', leases = 'zset', ended = 'zset', book = 'string', wake = 'list',
+  meta = 'hash', buckets = 'hash', jobs = 'hash', states = 'hash', due = 'zset', turns = 'zset', idle = 'zset',
+  deadlines = 'zset', leases = 'zset', ended = 'zset', gone = 'zset', book = 'string', wake = 'list',
 }
 
 -- All that the verb may write to holds what it should, or nothing. The lists of a bucket are read before they are
@@ -58,7 +72,7 @@ local function read_meta()
   return {
     run = values[1] or '', quarantine = counter(values[2]), book = counter(values[3]), wakeDue = counter(values[4]),
     numbers = counter(values[5]), fence = counter(values[6]), admitted = counter(values[7]), ended = counter(values[8]),
-    newlyEnded = 0,
+    newlyEnded = 0, turnsEnded = false,
   }
 end
 

@@ -16,6 +16,7 @@ local function take_out(bucket, member, kind)
     redis.call('LPOP', K.line .. bucket.n)
     bucket.linesTurn = 0
     bucket.inLine = bucket.inLine - 1
+    if is_turn(member) then bucket.turns = bucket.turns - 1 end
     return
   end
   redis.call('ZREM', K[kind] .. bucket.n, member)
@@ -29,6 +30,7 @@ local function put_back(bucket, member, state)
   if state.kind == 'line' then
     redis.call('LPUSH', K.line .. bucket.n, member)
     bucket.inLine = bucket.inLine + 1
+    if is_turn(member) then bucket.turns = bucket.turns + 1 end
   else
     local is_retry = state.kind == 'retry'
     redis.call('ZADD', K[state.kind] .. bucket.n, is_retry and state.readyAt or state.fence, member)

@@ -1,0 +1,51 @@
+import { SECOND } from '../../core/duration.ts'
+import type { HandedJob } from '../shared-backend.ts'
+import type { Client } from './client-profiles.ts'
+import type { Connection } from './connection.ts'
+import { inboxKey } from './keys.ts'
+import { asBackendError } from './redis-errors.ts'
+
+const MOST = 100
+
+/** A turn that was handed over to the process of its caller. */
+export type HandedTurn = HandedJob & { readonly key: string }
+
+/** Waits for the turns that are handed over to one caller, in each of the shards. */
+export class Inboxes {
+  readonly #connection: Connection
+  readonly #tags: readonly string[]
+  /** One client per shard: each waits in Redis. */
+  readonly #clients = new Map<number, Client>()
+
+  constructor(connection: Connection, tags: readonly string[]) {
+    this.#connection = connection
+    this.#tags = tags
+  }
+
+  /** Resolves with what has come, or with nothing after `atMost` microseconds. @throws BackendUnavailableError */
+  async next(shard: number, caller: string, atMost: number): Promise<HandedTurn[]> {
+    let client = this.#clients.get(shard)
+    if (client === undefined) {
+      client = this.#connection.blocking()
+      this.#clients.set(shard, client)
+    }
+    try {
+      const inbox = inboxKey(this.#tags[shard]!, caller)
+      const came = await client.blmpop(atMost / SECOND, 1, inbox, 'LEFT', 'COUNT', MOST)
+      return came === null ? [] : came[1].map(parse)
+    } catch (error) {
+      throw asBackendError(error)
+    }
+  }
+
+  stop(): void {
+    for (const client of this.#clients.values()) client.disconnect()
+    this.#clients.clear()
+  }
+}
+
+/** Id, epoch and key; only the key may hold spaces. */
+function parse(text: string): HandedTurn {
+  const [id = '', epoch = ''] = text.split(' ', 2)
+  return { id, epoch: Number(epoch), key: text.slice(id.length + epoch.length + 2) }
+}
