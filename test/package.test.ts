@@ -102,6 +102,18 @@ describe('the package as it is published', () => {
     expect(JSON.parse(await node('--input-type=module', '-e', script))).toEqual([200, 200, true])
   })
 
+  test('lets requests wait their turn', async () => {
+    const script = `
+      import { Shaper } from 'velvet-rope'
+      import { shapedFetch, turnInterceptor } from 'velvet-rope/fetch'
+      const shaper = new Shaper('calls', { limits: { '*': '5, 2/s' } })
+      const fetch = shapedFetch(shaper, { key: 'account' })
+      const answer = await fetch('data:,hello')
+      console.log(JSON.stringify([await answer.text(), turnInterceptor(shaper).length]))
+    `
+    expect(JSON.parse(await node('--input-type=module', '-e', script))).toEqual(['hello', 1])
+  })
+
   test('exports nothing else', async () => {
     const script = "import('velvet-rope/dist/src/core/clock.js').catch((error) => console.log(error.code))"
     expect(await node('-e', script)).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED')
@@ -115,18 +127,24 @@ describe('the package as it is published', () => {
     const use = `
       import { type Admission, Shaper } from 'velvet-rope'
       import { createHttpApp, type HttpOptions } from 'velvet-rope/http'
+      import { shapedFetch, turnInterceptor } from 'velvet-rope/fetch'
       import { VirtualClock } from 'velvet-rope/testing'
+      import { Agent, fetch as undiciFetch } from 'undici'
       const limits = { '*': '5, 2/s', a: { capacity: 3, rate: '1/s' } }
       const shaper = new Shaper<{ to: string }, number>('typed', { limits, clock: new VirtualClock() })
       shaper.on('completed', ({ result }) => result.toFixed()).work(async (job) => job.data.to.length)
       const admission: Admission = await shaper.enqueue('k', { to: 'me' })
       const options: HttpOptions = { maxBatch: 10 }
       export const answer: Response | Promise<Response> = createHttpApp(shaper, options).request('/healthz')
+      const key = ({ url, headers }: { url: URL; headers: Headers }) => headers.get('x-account') ?? url.host
+      export const got: Promise<Response> = shapedFetch(shaper, { key, attempts: 3 })(new URL('http://a'))
+      export const same: typeof undiciFetch = shapedFetch(shaper, { fetch: undiciFetch })
+      export const dispatcher = new Agent().compose(turnInterceptor(shaper, { timeoutMs: 5_000 }))
       export const wait: number = admission.accepted ? admission.waitMs : admission.retryAfterMs
     `
     expect(await compile('use.mts', use)).toBe('')
     const misuse = use.replace("{ to: 'me' }", "{ from: 'me' }")
-    expect(await compile('misuse.mts', misuse)).toMatch(/^misuse\.mts\(8,.*'from' does not exist/)
+    expect(await compile('misuse.mts', misuse)).toMatch(/^misuse\.mts\(10,.*'from' does not exist/)
   })
 
   test('is found well made by publint', async () => {

@@ -66,6 +66,7 @@ async function inFile(code: string, use: (file: string) => Promise<void>): Promi
     const file = join(folder, 'example.mts')
     const ours = code
       .replaceAll("'velvet-rope/testing'", "'../../src/testing.ts'")
+      .replaceAll("'velvet-rope/fetch'", "'../../src/fetch.ts'")
       .replaceAll("'velvet-rope'", "'../../src/index.ts'")
     await writeFile(file, ours)
     await use(file)

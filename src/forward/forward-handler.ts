@@ -12,7 +12,7 @@ import { guardedConnect, type Resolve } from './guarded-connect.ts'
 import { keyHeader } from './headers.ts'
 import { type ForwardPlan, readPlan } from './plan.ts'
 import { RequestFailedError } from './request-failed.ts'
-import { readRetryAfter } from './retry-after.ts'
+import { readStayAway } from './retry-after.ts'
 import type { Environment } from './secrets.ts'
 import type { ForwardSettings } from './settings.ts'
 import { signatureHeaders } from './signature.ts'
@@ -90,7 +90,7 @@ export function createForwardHandler(settings: ForwardSettings, ports: ForwardPo
         }
         void body.dump({ limit: WORTH_READING, signal: AbortSignal.timeout(1_000) }).catch(() => undefined)
         if (verdict === 'again') throw new RequestFailedError(`${where} answered ${status}`, { status })
-        const asked = readRetryAfter(headerOf(headers, 'retry-after'), headerOf(headers, 'date'), now())
+        const asked = readStayAway((name) => headerOf(headers, name), now())
         throw new FreezeError({ forMs: freezes.next(job.key, asked, now()) })
       })
     } catch (thrown) {

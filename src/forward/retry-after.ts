@@ -1,3 +1,5 @@
+import { type ReadHeader, readRateLimit } from './rate-limit-fields.ts'
+
 /** RFC 9110, 5.6.7: the form to send, and the two old ones that are still to be understood. */
 const DATES = [
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/,
@@ -24,6 +26,20 @@ export function readRetryAfter(
     ? Number(given) * 1_000
     : readDate(given) - (known(readDate(date ?? '')) ?? now)
   return delay > 0 ? delay : undefined
+}
+
+/**
+ * How long an answer asks to stay away, in milliseconds: by `Retry-After`, or else by a quota that is used up;
+ * undefined when it does not say so.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function readStayAway(header: ReadHeader, now: number): number | undefined {
+  const date = header('date') ?? undefined
+  return (
+    readRetryAfter(header('retry-after') ?? undefined, date, now) ??
+    readRateLimit(header, known(readDate(date ?? '')) ?? now)
+  )
 }
 
 function readDate(text: string): number {

@@ -12,7 +12,8 @@
  */
 export type Verdict = 'done' | 'later' | 'again' | 'never'
 
-const LATER: ReadonlySet<number> = new Set([429, 503, 529])
+/** The other side wants to be left alone for a while. */
+export const LATER: ReadonlySet<number> = new Set([429, 503, 529])
 const AGAIN: ReadonlySet<number> = new Set([408, 425])
 
 export function verdictOf(status: number): Verdict {

@@ -133,8 +133,6 @@ export class SharedScheduler {
     if (failures > 0) await this.#end.sleep(this.#clock.now() + outageDelay(failures, this.#random()))
     else await this.#end.sleep(passStartedAt + this.#lookAhead.value / PASSES_PER_LOOK_AHEAD)
     if (this.#isStopping || this.#failures > 0) return
-    // Each start would wake it, and it could hand over nothing.
-    if (this.#backlog.isFull) return this.#end.sleep(this.#due)
     // One wakes whoever listens: a follower must not hear what is meant for the elected.
     if (!this.#isFollower) this.#listen()
     await this.#wakes.sleep(this.#due)

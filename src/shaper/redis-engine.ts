@@ -99,25 +99,22 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   async turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected> {
     await this.#opening.ready()
     signal?.throwIfAborted()
-    const isNow = request.deadline === 0
+    // Whoever departed just now may be the one who asks again.
+    await this.#floor.turns(this.#opening).reported
     const turns = this.#floor.turns(this.#opening)
     const named = turns.named(request)
     const turn = turns.expect(named, signal)
-    // He may give up before the line has answered, and nobody looks yet.
-    turn.catch(() => undefined)
-    try {
-      const admission = await this.enqueue(named)
-      if (!admission.accepted) {
-        turns.dismiss(named.id, undefined)
-        return admission
+    const refusal = new Promise<Rejected>((resolve) => {
+      const onVerdict = (admission: Admission) => {
+        if (admission.accepted) return turns.admitted(named)
+        resolve(admission)
+        turns.refused(named.id)
       }
-    } catch (error) {
-      // Whether it was admitted nobody knows: if so, its lease ends.
-      turns.dismiss(named.id, error)
-    }
-    // He gave up his place before the line knew of it.
-    if (!turns.isExpected(named.id)) void turns.leave(named.id)
-    return isNow ? turn.catch((error: unknown) => this.#tooLate(named, error)) : turn
+      this.enqueue(named).then(onVerdict, (error: unknown) => turns.failed(named, error))
+    })
+    // He may give up, or depart, before the line has answered.
+    const outcome = Promise.race([turn, refusal])
+    return request.deadline === 0 ? outcome.catch((error: unknown) => this.#tooLate(named, error)) : outcome
   }
 
   /** Whoever wanted a turn at once, and was promised it, is refused if it did not come. */

@@ -4,7 +4,7 @@ import type { Opening } from '../backend/redis/opening.ts'
 import type { RedisBackend } from '../backend/redis/redis-backend.ts'
 import type { Recovered } from '../backend/shared-backend.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import { WorkerLostError } from '../core/errors.ts'
+import { ShaperClosedError, WorkerLostError } from '../core/errors.ts'
 import type { HandedOver } from '../gate/handed-over.ts'
 import { systemClock } from '../gate/precise-wait.ts'
 import { RedisClock } from '../gate/redis-clock.ts'
@@ -69,8 +69,14 @@ export class SharedFloor<Data, Result> {
     return worker
   }
 
-  /** The callers of this process; the first has everything opened that their turns need. */
+  /**
+   * The callers of this process; the first has everything opened that their turns need.
+   *
+   * @throws ShaperClosedError
+   */
   turns(opening: Opening): SharedTurns {
+    // He came just before, and waited for the line to be opened.
+    if (this.#isClosed) throw new ShaperClosedError(this.#ports.name)
     this.#turns ??= this.#openTurns(opening)
     return this.#turns
   }
@@ -86,9 +92,8 @@ export class SharedFloor<Data, Result> {
       onError,
     })
     const receive = (options: ReceiveOptions) => {
-      const onDelivery = (handed: HandedOver) => {
-        turns.noteHanded(handed)
-        return options.onDelivery(handed)
+      const onDelivery = async (handed: HandedOver) => {
+        if (turns.noteHanded(handed)) await options.onDelivery(handed)
       }
       const next = (shard: number, atMost: number) => backend.awaitTurns(shard, turns.caller, atMost)
       return new TurnInbox(backend.shards, next, { ...options, onDelivery })
@@ -141,10 +146,12 @@ export class SharedFloor<Data, Result> {
   /** Waiting jobs stay in Redis; those at the gate go back to their lines. */
   async close(drainMs: number | undefined): Promise<void> {
     this.#isClosed = true
+    const until = drainMs === undefined ? undefined : systemClock.now() + drainMs * MILLISECOND
     await this.#turns?.close(drainMs)
     // The worker of turns would wait for what waits in Redis.
     this.#ports.backend.stopTurns()
-    await Promise.all([...this.#workers].map((worker) => worker.close({ drainMs })))
+    const leftMs = until === undefined ? undefined : Math.max(0, (until - systemClock.now()) / MILLISECOND)
+    await Promise.all([...this.#workers].map((worker) => worker.close({ drainMs: leftMs })))
     this.#ports.backend.stopWaiting()
     await Promise.all(this.#schedulers.map((scheduler) => scheduler.stop()))
     for (const clock of this.#clocks) clock.stop()

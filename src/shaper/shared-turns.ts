@@ -14,6 +14,8 @@ export const TURN_LEASE = 5 * SECOND
 /** In which one that must come at once reaches its caller: the line gives it so long, and a while to tell of it. */
 const TRAVEL = 100 * MILLISECOND
 const GRACE = 100 * MILLISECOND
+/** States of one who has his place still. */
+const KEPT = ['waiting', 'handed', 'retrying']
 const COARSE = Number.POSITIVE_INFINITY
 
 type NamedRequest = JobRequest & { readonly id: string }
@@ -30,8 +32,8 @@ export interface SharedTurnPorts {
 }
 
 /**
- * The callers of this process who stand in shared lines. Each place is held by a lease from before its admission until
- * the turn has come: when the process dies, the line gives the places to those behind.
+ * The callers of this process who stand in shared lines. Each place is held by a lease from its admission until the
+ * turn has come: when the process dies, the line gives the places to those behind.
  */
 export class SharedTurns {
   /** Names this process in the ids of its turns. */
@@ -39,14 +41,29 @@ export class SharedTurns {
   readonly #ports: SharedTurnPorts
   readonly #desk = new TurnDesk()
   readonly #leases: Leases
+  /** Whom the line has not answered, and who have not departed. */
+  readonly #asked = new Set<string>()
   /** By id, those that were handed over and have not departed. */
   readonly #handed = new Map<string, HandedOver>()
+  /** By id, how the timeouts of those who wait are called off. */
+  readonly #timeouts = new Map<string, () => void>()
   #onEmpty: (() => void) | undefined
+  #reported: Promise<void> | undefined
 
   constructor(ports: SharedTurnPorts) {
     this.#ports = ports
     const { backend, clock } = ports
-    this.#leases = new Leases({ backend, clock, lease: TURN_LEASE, onLost: ({ id }) => this.#explain(id) })
+    this.#leases = new Leases({
+      backend,
+      clock,
+      lease: TURN_LEASE,
+      onLost: (place) => void this.#explain(place),
+    })
+  }
+
+  /** Resolves when the store was sent word of all who departed: whoever asks then finds their places free. */
+  get reported(): Promise<void> {
+    return this.#reported ?? Promise.resolve()
   }
 
   /** A name for the request, by which its turn finds the way to this process. */
@@ -57,34 +74,48 @@ export class SharedTurns {
   /**
    * Whoever may be admitted must be expected before: his turn may come before the verdict is known.
    *
-   * @throws (rejects) TurnTimeoutError, TurnCancelledError, ShaperClosedError or the signal's reason
+   * @throws (rejects) TurnTimeoutError, TurnCancelledError, ShaperClosedError, the signal's reason, or
+   * BackendUnavailableError when the store was away for so long that nobody knows of the place
    */
   expect(request: NamedRequest, signal: AbortSignal | undefined): Promise<Turn> {
-    const { backend, clock } = this.#ports
-    const { id, key, deadline } = request
-    const place = { id, key, epoch: 0, shard: backend.shardOf(key) }
-    this.#leases.hold(place)
-    const disarm =
-      deadline === Number.POSITIVE_INFINITY
-        ? undefined
-        : clock.wake(clock.now() + Math.max(deadline, TRAVEL) + GRACE, () => void this.#expire(id), COARSE)
+    const { id, deadline } = request
+    this.#asked.add(id)
+    if (deadline > 0) this.#setTimeout(request)
     const turn = this.#desk.wait(request, { signal, onLeave: () => void this.leave(id) })
     return turn.finally(() => {
-      disarm?.()
-      this.#leases.release(place)
+      this.#timeouts.get(id)?.()
+      this.#timeouts.delete(id)
+      this.#leases.release(this.#placeOf(request))
       this.#handed.delete(id)
       if (this.#desk.size === 0) this.#onEmpty?.()
     })
   }
 
-  /** Whether he still waits. */
-  isExpected(id: string): boolean {
-    return this.#desk.has(id)
+  /** The line has given him a place, and keeps it from now on as long as this process says so. */
+  admitted(request: NamedRequest): void {
+    // His turn came first.
+    if (!this.#asked.delete(request.id)) return
+    // Before his place was known it could not be given up.
+    if (!this.#desk.has(request.id)) {
+      void this.leave(request.id)
+      return
+    }
+    this.#leases.hold(this.#placeOf(request))
+    // Who would not wait has to wait for the verdict all the same.
+    if (request.deadline === 0) this.#setTimeout(request)
   }
 
-  /** He was not admitted, or nobody knows. */
-  dismiss(id: string, reason: unknown): void {
-    this.#desk.refuse(id, reason)
+  /** The line has refused him. */
+  refused(id: string): void {
+    this.#asked.delete(id)
+    this.#desk.refuse(id, undefined)
+  }
+
+  /** He was not admitted; or, if the store is away, nobody knows. */
+  failed(request: NamedRequest, error: unknown): void {
+    this.#desk.refuse(request.id, error)
+    if (isVelvetRopeError(error, 'backend-unavailable')) this.admitted(request)
+    else this.#asked.delete(request.id)
   }
 
   /** Takes the place out of the line, also when a slot was granted to it. Never rejects: the lease ends by itself. */
@@ -97,19 +128,29 @@ export class SharedTurns {
       if (job !== undefined) onCancelled(job)
       return job !== undefined
     } catch (error) {
-      onError(toError(error))
+      // An outage was told by the connection itself.
+      if (!isVelvetRopeError(error, 'backend-unavailable')) onError(toError(error))
       return false
     }
   }
 
-  /** A turn was handed over to this process. */
-  noteHanded(handed: HandedOver): void {
-    if (this.#desk.has(handed.id)) this.#handed.set(handed.id, handed)
+  /** A turn was handed over to this process; false when nobody waits for it any more, and its place is given up. */
+  noteHanded(handed: HandedOver): boolean {
+    const isExpected = this.#desk.has(handed.id)
+    if (isExpected) this.#handed.set(handed.id, handed)
+    else void this.leave(handed.id)
+    return isExpected
   }
 
   /** The handler of turns: their callers depart. */
   readonly depart = (job: ShapedJob<unknown>): void => {
+    this.#asked.delete(job.id)
     this.#desk.depart(job)
+    const reported = endOfTurn()
+    this.#reported = reported
+    void reported.then(() => {
+      if (this.#reported === reported) this.#reported = undefined
+    })
   }
 
   /** The line says that the time is over. */
@@ -133,27 +174,46 @@ export class SharedTurns {
     await Promise.all(ids.map((id) => this.leave(id)))
   }
 
-  async #expire(id: string): Promise<void> {
+  #placeOf({ id, key }: NamedRequest): HandedOver {
+    return { id, key, epoch: 0, shard: this.#ports.backend.shardOf(key) }
+  }
+
+  #setTimeout({ id, deadline }: NamedRequest): void {
+    const { clock } = this.#ports
+    if (deadline === Number.POSITIVE_INFINITY) return
+    const at = clock.now() + Math.max(deadline, TRAVEL) + GRACE
+    this.#timeouts.set(
+      id,
+      clock.wake(at, () => this.#expire(id), COARSE),
+    )
+  }
+
+  /** The line lets nobody depart whose time is over, but it may be away, and cannot say so. */
+  #expire(id: string): void {
     if (!this.#desk.has(id)) return
-    if (await this.leave(id)) this.#desk.expire(id)
-    else await this.#explain(id)
+    void this.leave(id)
+    this.#desk.expire(id)
   }
 
   /** The line does not keep his place any more: because his time is over, or because somebody took him out. */
-  async #explain(id: string): Promise<void> {
-    const state = await this.#stateOf(id)
-    // His turn comes: this process knows of it, or will be told.
-    if (state === 'running' || state === 'completed') return
-    if (state === 'expired') this.#desk.expire(id)
-    else this.#desk.refuse(id, new TurnCancelledError(id))
-  }
-
-  async #stateOf(id: string) {
+  async #explain(place: HandedOver): Promise<void> {
+    const { id } = place
     try {
-      return (await this.#ports.backend.job(id))?.state
+      const state = (await this.#ports.backend.job(id))?.state ?? 'unknown'
+      if (!this.#desk.has(id)) return
+      // It was away for long, and knows him still.
+      if (KEPT.includes(state)) this.#leases.hold(place)
+      else if (state === 'expired') this.#desk.expire(id)
+      // When his turn comes, this process knows of it, or will be told.
+      else if (state !== 'running' && state !== 'completed') this.#desk.refuse(id, new TurnCancelledError(id))
     } catch (error) {
-      if (!isVelvetRopeError(error, 'backend-unavailable')) throw error
-      return undefined
+      this.#desk.refuse(id, error)
     }
   }
+}
+
+/** When the worker has sent what it gathered: it does so at the end of the event loop's turn, and began after this call. */
+async function endOfTurn(): Promise<void> {
+  await Promise.resolve()
+  await new Promise<void>((resolve) => void setImmediate(resolve))
 }

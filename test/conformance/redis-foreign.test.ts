@@ -12,10 +12,12 @@ const NAMES = [
   'jobs',
   'states',
   'due',
+  'turns',
   'idle',
   'deadlines',
   'leases',
   'ended',
+  'gone',
   'wake',
 ] as const
 type Name = (typeof NAMES)[number]

@@ -86,6 +86,33 @@ test('an answer that was lost, and given again, counts from the admission that t
   ])
 })
 
+test('what the store was asked for counts once, and only where nobody wrote it down', () => {
+  const found = (record: HistoryRecord): HistoryRecord => ({ ...record, found: true }) as HistoryRecord
+  const one = written(
+    clock(),
+    store(accept(10, 'x')),
+    found(store(end(40, 'x'))),
+    found(store(accept(12, 'y'))),
+  )
+  const other = written(found(store(accept(11, 'x'))), store(end(30, 'x')), found(store(accept(12, 'y'))))
+  expect(told([one, other])).toEqual([
+    ['answer', 'x', 10],
+    ['answer', 'y', 12],
+    ['end', 'x', 30],
+  ])
+})
+
+test('one who was lost with his process failed if he had started, and was given up if not', () => {
+  const lost = (id: string): HistoryRecord =>
+    ({ ...store(end(30, id, 'failed')), lost: true }) as HistoryRecord
+  const path = written(clock(), host(start(20, 'x')), lost('x'), lost('y'))
+  expect(mergeHistories([path]).history).toMatchObject([
+    { type: 'start' },
+    { id: 'x', outcome: 'failed' },
+    { id: 'y', outcome: 'cancelled' },
+  ])
+})
+
 test('where the clock of the store was moved nothing can be said', () => {
   expect(() => mergeHistories([written(clock(), clock(50_000))])).toThrow(
     'the clock of the store was moved against the host',

@@ -5,6 +5,8 @@ import { startRedis } from '../support/redis-server.ts'
 test.each([
   ['enqueue', (shaper: Shaper) => shaper.enqueue('k', 1)],
   ['enqueueMany', (shaper: Shaper) => shaper.enqueueMany([{ key: 'k', data: 1 }])],
+  ['acquire', (shaper: Shaper) => shaper.acquire('k')],
+  ['tryAcquire', (shaper: Shaper) => shaper.tryAcquire('k')],
 ])('with Redis gone silent after ready the first %s fails within two seconds', async (_, ask) => {
   const server = await startRedis()
   onTestFinished(() => server.stop())

@@ -1,10 +1,19 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { isTurnId } from '../../src/backend/turn-id.ts'
 import { isVelvetRopeError } from '../../src/core/errors.ts'
-import type { BucketView } from '../../src/core/job.ts'
+import { type BucketView, isEnded } from '../../src/core/job.ts'
 import { RuleBook } from '../../src/core/rule-book.ts'
 import { DRIVERS } from '../conformance/drivers.ts'
-import { at, COMPLETED, type Driver, type Ending, type Request, request } from '../support/backend-driver.ts'
+import {
+  at,
+  COMPLETED,
+  type Driver,
+  type Ending,
+  type Request,
+  request,
+  TURN_CALLER,
+} from '../support/backend-driver.ts'
 import { CoreDriver } from '../support/core-driver.ts'
 
 const KEYS = ['a', 'b/x', 'b/y']
@@ -37,6 +46,15 @@ const verb = fc.oneof(
       key,
       cost,
       patience: fc.option(fc.nat(3_000 * MS), { freq: 3 }),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('acquire' as const),
+      key,
+      cost,
+      patience: fc.option(fc.integer({ min: 1, max: 3_000 * MS }), { freq: 3 }),
     }),
   },
   {
@@ -122,7 +140,7 @@ class Play {
       const [page, audit, ...jobs] = await Promise.all([
         driver.list({ sort: 'key' }, now),
         driver.audit(),
-        ...ids.map((id) => driver.job(id, now)),
+        ...ids.map((id) => viewOf(driver, id, now)),
       ])
       return [page.buckets.map(withoutDurability), page.total, audit, jobs]
     })
@@ -130,9 +148,10 @@ class Play {
 
   async #do(verb: Verb, now: number): Promise<void> {
     switch (verb.do) {
-      case 'admit': {
+      case 'admit':
+      case 'acquire': {
         const deadline = verb.patience === null ? Number.POSITIVE_INFINITY : now + verb.patience
-        const asked = this.#request(verb.key, verb.cost, deadline)
+        const asked = this.#request(verb.key, verb.cost, deadline, verb.do === 'acquire')
         await this.#all((driver) => driver.admit(asked, now))
         break
       }
@@ -143,7 +162,8 @@ class Play {
       }
       case 'again': {
         const asked = this.#requests[verb.which % this.#requests.length]
-        if (asked === undefined) break
+        // A turn that has ended is forgotten sooner or later.
+        if (asked === undefined || isTurnId(asked.id)) break
         const again = verb.isOther ? { ...asked, data: 'null' } : asked
         await this.#all((driver) => driver.admit(again, now))
         break
@@ -158,7 +178,10 @@ class Play {
       }
       case 'start': {
         const started = await this.#all((driver) => startAll(driver, now))
-        this.#running.push(...(started ?? []).map(({ id }) => id))
+        for (const { id } of started ?? []) {
+          if (isTurnId(id)) await this.#all((driver) => driver.finish(id, COMPLETED, now))
+          else this.#running.push(id)
+        }
         break
       }
       case 'complete':
@@ -207,12 +230,12 @@ class Play {
     }
   }
 
-  #request(key: string, cost: number, deadline?: number): Request {
+  #request(key: string, cost: number, deadline?: number, isTurn = false): Request {
     const number = this.#requests.length
-    const id = `j${number}`
+    const id = isTurn ? `~${TURN_CALLER}~${number}` : `j${number}`
     const traceparent =
       number % 3 === 0 ? `00-${'a'.repeat(32)}-${`${number}`.padStart(16, '0')}-01` : undefined
-    const part = { key, cost, data: `"${id}"`, traceparent }
+    const part = { key, cost, data: `"${id}"`, traceparent, ...(isTurn && { isTurn }) }
     const asked = request(id, deadline === undefined ? part : { ...part, deadline })
     this.#requests.push(asked)
     return asked
@@ -255,6 +278,12 @@ async function startAll(driver: Driver, now: number) {
     all.push(started)
   }
   return all.sort((a, b) => (a.key < b.key ? -1 : 1))
+}
+
+/** A turn that has ended may be known still, or not. */
+async function viewOf(driver: Driver, id: string, now: number) {
+  const view = await driver.job(id, now)
+  return view !== undefined && isTurnId(id) && isEnded(view.state) ? undefined : view
 }
 
 function withoutDurability({ durability: _, ...view }: BucketView) {

@@ -6,13 +6,16 @@ import { lookAt, openRedisBackend } from '../support/redis-driver.ts'
 
 const MS = 1_000
 const LIMITS = ['9, 10/s', '5, 2/s', '20, 40/s', '6, 1/s', '9, 100/s']
-/** A slot is granted 250 ms ahead at most, and may then be late a little. */
-const NEWS = 300 * MS
+/** A slot is granted 250 ms ahead at most, and its start may be 250 ms late: so long an older limit is obeyed. */
+const NEWS = 510 * MS
 
 const key = fc.constantFrom('a', 'a', 'a', 'b')
 const limit = fc.constantFrom(...LIMITS)
 const which = fc.nat(1_000)
 const worker = fc.constantFrom('w1', 'w2')
+const caller = fc.nat(1)
+const cost = fc.constantFrom(1, 1, 1, 2, 3)
+const patience = fc.option(fc.nat(2_000 * MS), { nil: undefined, freq: 2 })
 /** Of five answers one is lost. */
 const isHeard = fc.constantFrom(true, true, true, true, false)
 const upTo = (ms: number) => fc.integer({ min: 1, max: ms * MS })
@@ -33,14 +36,23 @@ const ending: fc.Arbitrary<Ending> = fc.oneof(
 
 const verb = fc.oneof(
   {
-    weight: 22,
+    weight: 14,
+    arbitrary: fc.record({ do: fc.constant('admit' as const), key, cost, patience }),
+  },
+  {
+    weight: 12,
     arbitrary: fc.record({
-      do: fc.constant('admit' as const),
+      do: fc.constant('acquire' as const),
       key,
-      cost: fc.constantFrom(1, 1, 1, 2, 3),
-      patience: fc.option(fc.nat(2_000 * MS), { nil: undefined, freq: 2 }),
+      cost,
+      // Now or never, after a while, or as long as it takes.
+      patience: fc.oneof(fc.constant(0), patience),
+      caller,
     }),
   },
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('renewPlaces' as const), caller }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('leave' as const), which }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('kill' as const), caller }) },
   {
     weight: 18,
     arbitrary: fc.record({
@@ -90,6 +102,14 @@ async function perform(trace: LineTrace, verb: Verb): Promise<void> {
   switch (verb.do) {
     case 'admit':
       return trace.admit(verb.key, verb.cost, verb.patience)
+    case 'acquire':
+      return trace.admit(verb.key, verb.cost, verb.patience, verb.caller)
+    case 'renewPlaces':
+      return trace.renewPlaces(verb.caller)
+    case 'leave':
+      return trace.leave(verb.which)
+    case 'kill':
+      return trace.kill(verb.caller)
     case 'claim':
       await trace.claim(verb.lookAhead, verb.most, verb.fates)
       return

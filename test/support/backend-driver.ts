@@ -69,6 +69,9 @@ export const SETTINGS = {
   timeoutMs: 60_000,
 } as const
 
+/** Turns of the tests have ids of this caller: `~c~1`. */
+export const TURN_CALLER = 'c'
+
 /** A time of our days, where doubles step by a quarter of a microsecond. */
 const NOON = 1_700_000_000 * SECOND
 

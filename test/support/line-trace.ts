@@ -8,6 +8,7 @@ import { type Limit, parseLimit } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import { at, request } from './backend-driver.ts'
 import { recount } from './recount.ts'
+import { callerOf, TraceCallers } from './trace-callers.ts'
 
 const MS = 1_000
 const LEASE = 3 * SECOND
@@ -46,7 +47,7 @@ interface Job {
 }
 
 /**
- * One shard, and what its producers, one scheduler and two workers do with it, step by step, on a time of its own.
+ * One shard, and what its producers and callers, one scheduler and two workers do with it, step by step, on a time of its own.
  * Knows all that happened, also where an answer was lost on its way.
  */
 export class LineTrace {
@@ -54,6 +55,7 @@ export class LineTrace {
   readonly history: HistoryEvent[] = []
   readonly jobs: Job[] = []
   readonly deliveries: Delivery[] = []
+  readonly callers: TraceCallers
   now = at(0)
   readonly #backend: RedisBackend
   readonly #redis: Redis
@@ -66,6 +68,7 @@ export class LineTrace {
   constructor(backend: RedisBackend, redis: Redis, limit: string) {
     this.#backend = backend
     this.#redis = redis
+    this.callers = new TraceCallers(backend, redis)
     this.#noteLimit(limit)
   }
 
@@ -74,14 +77,17 @@ export class LineTrace {
     expect(await recount(this.#redis, this.#backend.tags[0]!)).toEqual([])
   }
 
-  async admit(key: string, cost: number, patience: number | undefined): Promise<void> {
+  /** @param caller whose turn it is; absent: a job */
+  async admit(key: string, cost: number, patience: number | undefined, caller?: number): Promise<void> {
     const { now } = this
-    const id = `j${this.jobs.length}`
+    const number = this.jobs.length
+    const id = caller === undefined ? `j${number}` : this.callers.ask(caller, number)
     const deadline = patience ?? Number.POSITIVE_INFINITY
     const asked = request(id, { key, cost, settings: SETTINGS, deadline })
     const { admission } = await this.#backend.admit(asked, now)
     const { accepted } = admission
     this.jobs.push({ id, key, ended: accepted ? undefined : 'rejected', crashes: 0 })
+    if (!accepted) this.callers.waiting.delete(id)
     if (!accepted) return
     this.#note({ type: 'answer', at: now, id, key, cost, accepted, departsAt: admission.departsAt * MS })
   }
@@ -94,6 +100,10 @@ export class LineTrace {
       const fate = fates[index % fates.length]!
       const workers = [['w1'], ['w2'], ['w1', 'w2'], []][fate]!
       for (const worker of workers) this.#deliver(job, worker)
+    }
+    for (const [index, turn] of (await this.callers.fetch()).entries()) {
+      const isLost = fates[index % fates.length] === 3
+      if (!isLost && this.callers.waiting.has(turn.id)) this.#deliver(turn, callerOf(turn.id)!)
     }
     return claim
   }
@@ -130,6 +140,7 @@ export class LineTrace {
     this.#lastStarts.set(key, { at: this.now, cost })
     delivery.state = 'started'
     delivery.startedAt = this.now
+    this.callers.waiting.delete(id)
     this.#note({ type: 'start', at: this.now, id, key, cost, attempt })
   }
 
@@ -145,7 +156,7 @@ export class LineTrace {
     const { now } = this
     const { id, epoch, key, startedAt, state } = delivery
     const isAgain = delivery.outcome !== undefined
-    delivery.outcome ??= ending
+    delivery.outcome ??= callerOf(id) === undefined ? ending : COMPLETED
     const report = { id, epoch, outcome: delivery.outcome }
     const reports = [state === 'started' ? { ...report, startedAt } : report]
     const { isMine, readyAt } = (await this.#backend.finish(0, reports, now))[0]!
@@ -182,8 +193,42 @@ export class LineTrace {
     for (const [index, delivery] of held.entries()) if (answers[index]) delivery.lease = this.now + LEASE
   }
 
+  /** A process renews what was handed to it, and the places of its callers. */
+  async renewPlaces(which: number): Promise<void> {
+    const caller = this.callers.named(which)
+    await this.renew(caller)
+    const ids = this.callers.waitingOf(caller)
+    if (ids.length === 0) return
+    const places = ids.map((id) => ({ id, epoch: 0 }))
+    const answers = await this.#backend.renew(0, places, LEASE, this.now)
+    for (const [index, id] of ids.entries()) {
+      expect(answers[index], `the place of ${id}`).toBe(this.#job(id).ended === undefined)
+      if (!answers[index]) this.callers.waiting.delete(id)
+    }
+  }
+
+  /** A caller gives up his place, wherever it is. */
+  async leave(which: number): Promise<void> {
+    const waiting = [...this.callers.waiting]
+    const id = waiting[which % Math.max(1, waiting.length)]
+    if (id === undefined) return
+    this.callers.waiting.delete(id)
+    for (const delivery of this.deliveries) if (delivery.id === id) delivery.state = 'gone'
+    const job = await this.#backend.leave(id, this.now)
+    expect(job !== undefined, `${id} leaves`).toBe(this.#job(id).ended === undefined)
+    if (job !== undefined) this.#end(id, 'cancelled')
+  }
+
+  /** A process with callers dies: nobody hears of its turns any more. */
+  kill(which: number): void {
+    const caller = this.callers.kill(which)
+    for (const delivery of this.deliveries) if (delivery.worker === caller) delivery.state = 'gone'
+  }
+
   async recover(): Promise<void> {
-    for (const { id, crashed, failed } of await this.#backend.recover(0, this.now)) {
+    for (const { id, crashed, failed, gone } of await this.#backend.recover(0, this.now)) {
+      if (gone) this.#end(id, 'cancelled')
+      if (failed && callerOf(id) !== undefined) this.#noteDeparture(id)
       if (crashed) {
         this.#job(id).crashes++
         this.#note({ type: 'fault', at: this.now, id })
@@ -234,6 +279,7 @@ export class LineTrace {
     for (const delivery of this.live('fresh', 'granted')) delivery.state = 'gone'
     for (let look = 0; this.jobs.some(({ ended }) => ended === undefined); look++) {
       expect(look, 'looks of the drain').toBeLessThan(MOST_LOOKS)
+      for (const which of this.callers.alive.keys()) await this.renewPlaces(which)
       await this.expire()
       await this.recover()
       const { nextClaim, nextRecovery, nextExpiry } = await this.claim(0, 200, [0])
@@ -259,6 +305,8 @@ export class LineTrace {
     await this.claim(0, 1, [0])
     const left = await this.#redis.hlen(`${this.#backend.tags[0]!}:buckets`)
     expect(left).toBe(0)
+    const known = await this.#redis.hkeys(`${this.#backend.tags[0]!}:jobs`)
+    expect(known.filter((id) => callerOf(id) !== undefined)).toEqual([])
     const { admitted, ended } = await this.#backend.audit()
     expect(ended).toBe(admitted)
     expect(admitted).toBe(this.jobs.filter((job) => job.ended !== 'rejected').length)
@@ -276,6 +324,15 @@ export class LineTrace {
       startedAt: 0,
       outcome: undefined,
     })
+  }
+
+  /** Nobody knows whether the caller departed before his process died: it counts as if he did so now. */
+  #noteDeparture(id: string): void {
+    if (this.history.some((event) => event.type === 'start' && event.id === id)) return
+    const answer = this.history.find((event) => event.type === 'answer' && event.id === id)
+    if (answer?.type !== 'answer') throw new Error(`${id} was not admitted`)
+    const { key, cost } = answer
+    this.#note({ type: 'start', at: this.now, id, key, cost, attempt: 1 })
   }
 
   #job(id: string): Job {

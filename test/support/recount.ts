@@ -14,12 +14,13 @@ const SCRIPT = [
   luaKeys(),
   ...PARTS,
   `local told = { buckets = {}, jobs = {} }
-  for _, name in ipairs({ 'due', 'idle', 'leases', 'deadlines' }) do told[name] = redis.call('ZRANGE', K[name], 0, -1) end
+  for _, name in ipairs({ 'due', 'turns', 'idle', 'leases', 'deadlines', 'ended', 'gone' }) do told[name] = redis.call('ZRANGE', K[name], 0, -1) end
   for _, key in ipairs(redis.call('HKEYS', K.buckets)) do
     local b = read_bucket(key)
     told.buckets[#told.buckets + 1] = {
       key = key, waiting = b.waiting, handed = b.handed, returned = b.returned, running = b.running,
-      granted = b.granted, grantedCost = b.grantedCost, paused = b.paused == 1, counts = { b.inLine, b.inHanded, b.inRetry, b.inBack }, isDue = due_of(b) < INF,
+      granted = b.granted, grantedCost = b.grantedCost, paused = b.paused == 1, counts = { b.inLine, b.inHanded, b.inRetry, b.inBack },
+      turns = b.turns, isDue = due_of(b) < INF,
       lists = {
         line = redis.call('LRANGE', K.line .. b.n, 0, -1), handed = redis.call('LRANGE', K.handed .. b.n, 0, -1),
         retry = redis.call('ZRANGE', K.retry .. b.n, 0, -1), back = redis.call('ZRANGE', K.back .. b.n, 0, -1),
@@ -52,6 +53,7 @@ const schema = z.strictObject({
       grantedCost: number,
       paused: z.boolean(),
       counts: z.tuple([number, number, number, number]),
+      turns: number,
       isDue: z.boolean(),
       lists: z.strictObject({ line: names, handed: names, retry: names, back: names }),
     }),
@@ -66,9 +68,12 @@ const schema = z.strictObject({
     }),
   ),
   due: names,
+  turns: names,
   idle: names,
   leases: names,
   deadlines: names,
+  ended: names,
+  gone: names,
 })
 
 type Shard = z.output<typeof schema>
@@ -76,6 +81,8 @@ type Bucket = Shard['buckets'][number]
 type Job = Shard['jobs'][number]
 
 const ENDED = ['completed', 'failed', 'cancelled', 'expired']
+/** A caller stands behind it. */
+const isTurn = (member: string) => member.startsWith('~')
 const idOf = (member: string) => member.split(' ')[0]!
 const units = (members: readonly string[]) =>
   members.reduce((sum, member) => sum + Number(member.split(' ')[1] ?? 1), 0)
@@ -87,12 +94,15 @@ export async function recount(redis: Redis, tag: string): Promise<string[]> {
   return [...faults, ...shard.jobs.flatMap((job) => ofJob(job, shard))]
 }
 
-function ofBucket(bucket: Bucket, { jobs, due, idle }: Shard): string[] {
+function ofBucket(bucket: Bucket, { jobs, due, turns, idle }: Shard): string[] {
   const { key, lists, granted } = bucket
   const { line, handed, retry, back } = lists
   const own = jobs.filter((job) => job.key === key)
   const everyone = [...line, ...handed, ...retry, ...back]
   const inState = (state: string) => own.filter((job) => job.state === state).map(({ id }) => id)
+  const isPlaced = due.includes(key) || turns.includes(key)
+  // Where the next one is a job for which there is no room, the bucket stands among those of jobs.
+  const mayBeHeldUp = due.includes(key) && retry.length + back.length > 0
   const isEmpty = everyone.length === 0 && bucket.running === 0
   const told = [
     ['members', String(bucket.counts), String([line, handed, retry, back].map(({ length }) => length))],
@@ -103,7 +113,10 @@ function ofBucket(bucket: Bucket, { jobs, due, idle }: Shard): string[] {
     ['granted by state', granted, inState('granted').join()],
     ['granted at the head', granted, granted === '' ? '' : idOf(handed[0] ?? '')],
     ['members that are there once', everyone.length, new Set(everyone.map(idOf)).size],
-    ['among those due, or full', bucket.isDue, due.includes(key) || (bucket.isDue && handed.length > 0)],
+    ['turns', bucket.turns, line.filter(isTurn).length],
+    ['among those due, or full', bucket.isDue, isPlaced || (bucket.isDue && handed.length > 0)],
+    ['in the set of both', due.includes(key) && turns.includes(key), false],
+    ['among turns', turns.includes(key), isPlaced && isTurn(line[0] ?? '') && !mayBeHeldUp],
     ['idle', isEmpty && !bucket.paused, idle.includes(key)],
   ] as const
   return told.flatMap(([what, has, counted]) =>
@@ -117,11 +130,14 @@ function ofJob({ id, key, state, kind, hasDeadline }: Job, shard: Shard): string
   const places = lists.flatMap(([list, members]) => (members.map(idOf).includes(id) ? [list] : []))
   const isHeld = state === 'handed' || state === 'granted'
   const place = state === 'waiting' ? 'line' : state === 'retrying' ? kind : isHeld ? 'handed' : ''
-  const isLeased = isHeld || state === 'running'
+  const isLeased = isHeld || state === 'running' || (isTurn(id) && state === 'waiting')
+  const isEnded = ENDED.includes(state)
   const mayExpire = hasDeadline && (state === 'waiting' || state === 'retrying' || isHeld)
   const told = [
     ['stands in', places.join(), place],
-    ['has a bucket', bucket !== undefined || ENDED.includes(state), true],
+    ['has a bucket', bucket !== undefined || isEnded, true],
+    ['among those that ended', shard.ended.includes(id), isEnded && !isTurn(id)],
+    ['among those that are gone', shard.gone.includes(id), isEnded && isTurn(id)],
     ['has a lease', shard.leases.includes(id), isLeased],
     ['has a deadline', shard.deadlines.includes(id) || !mayExpire, true],
   ] as const

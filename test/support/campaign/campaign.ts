@@ -12,19 +12,23 @@ import { HistoryFile, type HistoryRecord } from './history-file.ts'
 import { hostNow } from './host-time.ts'
 import { judge, recordsIn, type Verdict } from './judge.ts'
 import { runningIn, withoutEnd } from './merge-histories.ts'
-import type { ProducerPlan, WorkerPlan } from './plans.ts'
+import type { CallerPlan, ChildPlan, Fates, ProducerPlan, ShaperPlan, WorkerPlan } from './plans.ts'
+import { noteAdmission } from './record-turns.ts'
 
 /** How long before its slot a job may be handed over; microseconds. */
 const FARTHEST_LOOK_AHEAD = 250_000
 /** Jobs of a key that may have left the line while a process dies. */
 const STARTING = 2
+/** For so long a silent process keeps its turns; milliseconds. */
+const TURN_LEASE_MS = 5_000
+/** Until what a process had sent when it died has reached the store; milliseconds. */
+const ARRIVAL_MS = 500
 
-/** Who takes part. Each producer and each worker is a process; without Redis there is one, which is both. */
-export interface CampaignPlan {
-  readonly limit: string
-  readonly keys: readonly string[]
+/** Who takes part. Each producer, worker and caller is a process; without Redis there is one, which is all of them. */
+export interface CampaignPlan extends Pick<ShaperPlan, 'limit' | 'limits' | 'keys'> {
   readonly producers: readonly ProducerPlan[]
   readonly workers: readonly WorkerPlan[]
+  readonly callers?: readonly CallerPlan[]
   readonly redis: RedisSettings | 'none'
 }
 
@@ -32,11 +36,13 @@ export interface CampaignPlan {
 export class Campaign {
   readonly producers: CampaignChild[] = []
   readonly workers: CampaignChild[] = []
+  readonly callers: CampaignChild[] = []
   readonly #plan: CampaignPlan
   readonly #redis: RedisProcess | undefined
   readonly #folder = mkdtempSync(join(tmpdir(), 'velvet-rope-campaign-'))
   readonly #prefix = uniquePrefix()
   readonly #file: HistoryFile
+  readonly #searches: Promise<void>[] = []
   #lostProcess = false
   #keepsFiles = false
 
@@ -78,17 +84,25 @@ export class Campaign {
     return child
   }
 
+  async addCaller(caller: CallerPlan): Promise<CampaignChild> {
+    const child = this.#add(`caller-${this.callers.length}`, { caller })
+    this.callers.push(child)
+    await child.said('ready')
+    return child
+  }
+
   /** SIGKILL. What it ran is due to start once more; what it held may lose its place. */
   async kill(child: CampaignChild): Promise<void> {
     await child.kill()
     this.#lostProcess = true
     this.#noteFault(child)
+    if (child.plan.caller !== undefined) this.#searches.push(this.#searchTurnsOf(child))
   }
 
   /** SIGSTOP for so long; a fault if that is longer than its leases. */
   async stop(child: CampaignChild, forMs: number): Promise<void> {
     await child.stop()
-    if (forMs >= (child.plan.worker?.leaseMs ?? Number.POSITIVE_INFINITY)) this.#noteFault(child)
+    if (forMs >= leaseOf(child.plan)) this.#noteFault(child)
     await sleep(forMs)
     child.goOn()
   }
@@ -97,7 +111,7 @@ export class Campaign {
   async close(child: CampaignChild): Promise<void> {
     const complaint = await child.close()
     if (complaint !== undefined) throw new Error(`${child.name} did not close: ${complaint}`)
-    for (const list of [this.producers, this.workers])
+    for (const list of [this.producers, this.workers, this.callers])
       if (list.includes(child)) list.splice(list.indexOf(child), 1)
   }
 
@@ -111,12 +125,16 @@ export class Campaign {
     this.#write({ kind: 'event', clock: 'host', event })
   }
 
-  /** Resolves when every producer is done and every admitted job has ended. @throws Error with all that is known */
+  /** Resolves when every producer and every caller that lives is done, and every admitted job has ended. @throws Error with all that is known */
   async rest(withinMs: number): Promise<void> {
     const until = hostNow() + withinMs * 1_000
     const left = () => Math.max(1, Math.ceil((until - hostNow()) / 1_000))
     try {
-      await Promise.all(this.producers.map((child) => child.said('done', { withinMs: left() })))
+      const called = this.callers.filter(({ isAlive }) => isAlive)
+      await Promise.all([
+        ...this.producers.map((child) => child.said('done', { withinMs: left() })),
+        ...called.map((child) => child.said('called', { withinMs: left() })),
+      ])
       for (;;) {
         // A store that has just come back may have to be asked twice.
         const audit = await this.audit().catch(() => undefined)
@@ -129,6 +147,14 @@ export class Campaign {
     }
   }
 
+  /** What became of the callers, in each of the processes that live; after `rest`. */
+  fates(): Promise<Fates[]> {
+    const living = this.callers.filter(({ isAlive }) => isAlive)
+    return Promise.all(
+      living.map(async (child) => JSON.parse((await child.said('called ')).slice('called '.length))),
+    )
+  }
+
   audit(): Promise<Audit> {
     return this.#operator.order({ do: 'audit' })
   }
@@ -136,19 +162,20 @@ export class Campaign {
   /** Ends all processes and holds what they wrote against the laws. @throws Error with the breaches and the path of the history */
   async verdict(options: CheckOptions = {}): Promise<Verdict> {
     const audit = await this.audit()
+    await Promise.all(this.#searches)
     const ends = this.#lostProcess ? await this.#missingEnds() : []
     const complaints = await this.#closeAll()
     this.note({ type: 'audit', at: hostNow(), ...audit })
     for (const end of ends) this.#write({ kind: 'event', clock: 'store', event: end })
     this.#keepsFiles = true
-    const verdict = judge(this.#folder, this.#plan.limit, this.#plan.keys, options)
+    const verdict = judge(this.#folder, this.#plan, options)
     if (complaints.length > 0) throw new Error(`processes did not end well:\n${complaints.join('\n')}`)
     this.#keepsFiles = false
     return verdict
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.workers, ...this.producers].map((child) => child.kill()))
+    await Promise.all([...this.workers, ...this.callers, ...this.producers].map((child) => child.kill()))
     await this.#redis?.stop()
     if (!this.#keepsFiles) rmSync(this.#folder, { recursive: true, force: true })
   }
@@ -159,24 +186,29 @@ export class Campaign {
   }
 
   /** The first worker alone, so that its scheduler is the one that is elected. */
-  async #addFleet({ workers: [first, ...others], producers }: CampaignPlan): Promise<void> {
+  async #addFleet({ workers: [first, ...others], producers, callers = [] }: CampaignPlan): Promise<void> {
     if (first !== undefined) await this.addWorker(first)
     await Promise.all(others.map((worker) => this.addWorker(worker)))
-    await Promise.all(producers.map((producer) => this.addProducer(producer)))
+    await Promise.all([
+      ...producers.map((producer) => this.addProducer(producer)),
+      ...callers.map((caller) => this.addCaller(caller)),
+    ])
   }
 
-  async #addSingle({ producers: [producer], workers: [worker] }: CampaignPlan): Promise<void> {
-    const child = this.#add('single', { producer, worker })
+  async #addSingle({
+    producers: [producer],
+    workers: [worker],
+    callers: [caller] = [],
+  }: CampaignPlan): Promise<void> {
+    const child = this.#add('single', { producer, worker, caller })
     this.producers.push(child)
     await child.said('ready')
   }
 
-  #add(
-    name: string,
-    role: { producer?: ProducerPlan | undefined; worker?: WorkerPlan | undefined },
-  ): CampaignChild {
-    const { limit, keys } = this.#plan
-    const shared = { address: this.#redis?.url, prefix: this.#prefix, limit, keys, file: this.#path(name) }
+  #add(name: string, role: Role): CampaignChild {
+    const { limit, limits, keys } = this.#plan
+    const where = { address: this.#redis?.url, prefix: this.#prefix, file: this.#path(name) }
+    const shared = { ...where, limit, limits, keys }
     return new CampaignChild(name, { ...shared, ...role })
   }
 
@@ -192,7 +224,9 @@ export class Campaign {
     const { ids, lastAt } = runningIn(child.plan.file)
     const at = Math.max(hostNow(), lastAt)
     for (const id of ids) this.note({ type: 'fault', at, id })
-    const handed = Math.ceil(FARTHEST_LOOK_AHEAD / parseLimit(this.#plan.limit).interval) + STARTING
+    const { limit, limits = {} } = this.#plan
+    const intervals = [limit, ...Object.values(limits)].map((text) => parseLimit(text).interval)
+    const handed = Math.ceil(FARTHEST_LOOK_AHEAD / Math.min(...intervals)) + STARTING
     this.note({ type: 'crash', at, handed })
   }
 
@@ -201,17 +235,28 @@ export class Campaign {
     const ends: HistoryEvent[] = []
     for (const id of withoutEnd(recordsIn(this.#folder))) {
       const job = await this.#operator.order<JobView | undefined>({ do: 'job', id })
-      const outcome = OUTCOMES.find((state) => state === job?.state)
-      if (outcome === undefined || job?.endedAt === undefined) continue
-      ends.push({ type: 'end', at: job.endedAt * 1_000, id, outcome })
+      const end = job && endOf(job)
+      if (end !== undefined) ends.push(end)
     }
     return ends
+  }
+
+  /** The store forgets turns soon after their ends, so it is asked at once for what the process could not write down. */
+  async #searchTurnsOf({ plan: { file } }: CampaignChild): Promise<void> {
+    await sleep(ARRIVAL_MS)
+    for (const id of new Set([...withoutEnd([file]), ...runningIn(file).ids])) {
+      const job = await this.#operator.order<JobView | undefined>({ do: 'job', id })
+      if (job === undefined) continue
+      noteAdmission(job, this.#file)
+      const end = endOf(job)
+      if (end !== undefined) this.#write({ kind: 'event', clock: 'store', event: end, found: true })
+    }
   }
 
   async #closeAll(): Promise<string[]> {
     // Producers last: one of them answers for all.
     const complaints = []
-    for (const list of [this.workers, this.producers]) {
+    for (const list of [this.workers, this.callers, this.producers]) {
       complaints.push(...(await Promise.all(list.splice(0).map((child) => child.close()))))
     }
     return complaints.filter((complaint) => complaint !== undefined)
@@ -222,10 +267,28 @@ export class Campaign {
     const ask = (what: 'audit' | 'buckets') =>
       this.#operator.order({ do: what }).then((answer) => `  ${what}: ${JSON.stringify(answer)}`, String)
     const known = [await ask('audit'), await ask('buckets')]
-    const states = [...this.producers, ...this.workers].map(({ state }) => state)
+    const states = [...this.producers, ...this.workers, ...this.callers].map(({ state }) => state)
     const text = [...known, ...states, `  the records: ${this.#folder}`].join('\n')
     return new Error(`the campaign has not come to rest within ${withinMs} ms: ${error}\n${text}`)
   }
+}
+
+interface Role {
+  readonly producer?: ProducerPlan | undefined
+  readonly worker?: WorkerPlan | undefined
+  readonly caller?: CallerPlan | undefined
+}
+
+/** For so long a process may stand still and lose nothing; milliseconds. */
+function leaseOf({ worker, caller }: ChildPlan): number {
+  const { POSITIVE_INFINITY: never } = Number
+  return Math.min(worker?.leaseMs ?? never, caller === undefined ? never : TURN_LEASE_MS)
+}
+
+function endOf({ id, state, endedAt }: JobView): HistoryEvent | undefined {
+  const outcome = OUTCOMES.find((end) => end === state)
+  if (outcome === undefined || endedAt === undefined) return undefined
+  return { type: 'end', at: endedAt * 1_000, id, outcome }
 }
 
 const OUTCOMES = ['completed', 'failed', 'cancelled', 'expired'] as const

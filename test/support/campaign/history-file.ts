@@ -12,7 +12,13 @@ export type HistoryRecord =
       readonly admittedAt?: number
       /** Of an answer: it was given once before and did not arrive, so nobody knows when. */
       readonly replayed?: boolean
+      /** Of an answer or an end: the store was asked for it, since the process that knew may have died. */
+      readonly found?: boolean
+      /** Of an end: the process that held the job fell silent, and nobody else knows whether it had started. */
+      readonly lost?: boolean
     }
+  /** The caller of a turn went on, in his own code; by the host's clock. */
+  | { readonly kind: 'resumed'; readonly at: number; readonly id: string }
   | ({ readonly kind: 'clock' } & ClockSample)
   /** A call ended with an error that says that the store is away. */
   | { readonly kind: 'unavailable'; readonly at: number; readonly tookMs: number }

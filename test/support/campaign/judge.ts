@@ -2,12 +2,16 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseLimit } from '../../../src/core/limit.ts'
 import { type Breach, type CheckOptions, checkHistory, type HistoryEvent } from '../../../src/testing.ts'
+import { resumedIn } from './caller-moments.ts'
 import { type MergedHistory, mergeHistories } from './merge-histories.ts'
+import type { ShaperPlan } from './plans.ts'
 
 /** A campaign in which no law was broken. */
 export interface Verdict extends MergedHistory {
   /** When handlers of a key started, in order; milliseconds. */
   startsOf(key: string): number[]
+  /** When the callers of turns went on in their own code, by the ids of their turns; microseconds. */
+  readonly resumed: ReadonlyMap<string, number>
 }
 
 const MOST_TOLD = 20
@@ -15,18 +19,20 @@ const MOST_TOLD = 20
 /** Merges the records of a folder and holds them against the laws. @throws Error with the breaches, if there are any */
 export function judge(
   folder: string,
-  limit: string,
-  keys: readonly string[],
+  { keys, limit, limits = {} }: Pick<ShaperPlan, 'keys' | 'limit' | 'limits'>,
   options: CheckOptions,
 ): Verdict {
-  const merged = mergeHistories(recordsIn(folder))
-  const first = keys.map((key): HistoryEvent => ({ type: 'limit', at: 0, key, limit: parseLimit(limit) }))
+  const paths = recordsIn(folder)
+  const merged = mergeHistories(paths)
+  const first = keys.map((key): HistoryEvent => {
+    return { type: 'limit', at: 0, key, limit: parseLimit(limits[key] ?? limit) }
+  })
   const history = [...first, ...merged.history]
   const breaches = checkHistory(history, options)
   if (breaches.length > 0) throw new Error(tell(breaches, save(folder, history)))
   const startsOf = (key: string) =>
     history.flatMap((event) => (event.type === 'start' && event.key === key ? [event.at / 1_000] : []))
-  return { ...merged, history, startsOf }
+  return { ...merged, history, startsOf, resumed: resumedIn(paths) }
 }
 
 /** The paths of the records of all processes. */

@@ -20,7 +20,7 @@ type StartRecord = EventRecord & { event: { type: 'start' } }
 export function mergeHistories(paths: readonly string[]): MergedHistory {
   const files = paths.map(readRecords)
   const offset = offsetOf(files.flat().filter((record) => record.kind === 'clock'))
-  const events = files.map((file) => file.filter((record) => record.kind === 'event'))
+  const events = withoutRepetition(files.map((file) => file.filter((record) => record.kind === 'event')))
   const firstStarts = new Map<string, StartRecord>()
   for (const record of events.flat()) {
     if (!isStart(record)) continue
@@ -30,7 +30,7 @@ export function mergeHistories(paths: readonly string[]): MergedHistory {
   const history = events.flatMap((file) => {
     const startedAt = new Map<string, number>()
     return file.map((record) => {
-      const event = onHostClock(record, offset)
+      const event = fateOf(onHostClock(record, offset), record.lost === true, firstStarts)
       if (event.type === 'start') startedAt.set(event.id, event.at)
       if (event.type === 'return' || event.type === 'end') return notBefore(event, startedAt.get(event.id))
       if (event.type === 'answer' && event.accepted) {
@@ -66,6 +66,30 @@ export function withoutEnd(paths: readonly string[]): string[] {
   for (const { event } of records) if (event.type === 'answer' && event.accepted) open.add(event.id)
   for (const { event } of records) if (event.type === 'end') open.delete(event.id)
   return [...open]
+}
+
+/** What the store was asked for counts where nobody who knew of it wrote it down, and once. */
+function withoutRepetition(files: readonly EventRecord[][]): EventRecord[][] {
+  const nameOf = ({ event }: EventRecord) => ('id' in event ? `${event.type} ${event.id}` : event.type)
+  const told = new Set<string>()
+  for (const record of files.flat()) if (record.found !== true) told.add(nameOf(record))
+  const isNews = (record: EventRecord) => {
+    if (record.found !== true) return true
+    const isFirst = !told.has(nameOf(record))
+    told.add(nameOf(record))
+    return isFirst
+  }
+  return files.map((file) => file.filter(isNews))
+}
+
+/** One who was granted a slot in a process that fell silent, and had not used it, was given up in the line. */
+function fateOf(
+  event: HistoryEvent,
+  isLost: boolean,
+  firstStarts: ReadonlyMap<string, StartRecord>,
+): HistoryEvent {
+  if (event.type !== 'end' || !isLost || firstStarts.has(event.id)) return event
+  return { ...event, outcome: 'cancelled' }
 }
 
 function isStart(record: EventRecord): record is StartRecord {

@@ -1,13 +1,18 @@
 import { createInterface } from 'node:readline'
 import type { Shaper } from '../../../src/index.ts'
 import type { HistoryFile } from './history-file.ts'
-import type { Order, Reply } from './plans.ts'
+import type { Order, Reply, ShaperPlan } from './plans.ts'
 
 /** Does what it is told on the standard input, one order after the other, and ends the process after `close`. */
-export async function obey(shaper: Shaper, keys: readonly string[], file: HistoryFile): Promise<void> {
+export async function obey(
+  shaper: Shaper,
+  { keys, limits = {} }: ShaperPlan,
+  file: HistoryFile,
+): Promise<void> {
+  const changed = keys.filter((key) => limits[key] === undefined)
   shaper.on('limit', ({ at, limit }) => {
     if (limit === undefined) return
-    for (const key of keys) {
+    for (const key of changed) {
       file.write({ kind: 'event', clock: 'store', event: { type: 'limit', at: at * 1_000, key, limit } })
     }
   })

@@ -3,8 +3,9 @@ export interface ShaperPlan {
   /** Of Redis; absent: the memory of the one process. */
   readonly address?: string
   readonly prefix: string
-  /** The limit of every key. */
+  /** The limit of every key, but for those that have their own. */
   readonly limit: string
+  readonly limits?: Readonly<Record<string, string>>
   readonly keys: readonly string[]
   /** Where it writes down what it does. */
   readonly file: string
@@ -44,7 +45,49 @@ export interface WorkerPlan {
   readonly tellsStarts?: boolean
 }
 
-export type ChildPlan = ShaperPlan & { readonly producer?: ProducerPlan; readonly worker?: WorkerPlan }
+/** Callers who wait for their turns and then go on themselves, each again and again. */
+export interface CallerPlan {
+  /** Callers at once, for each key. */
+  readonly callers: number
+  /** For so long they ask again; milliseconds. */
+  readonly forMs: number
+  /** What they do by chance is the same whenever the seed is. */
+  readonly seed: number
+  /** Keys whose turns cost something else than 1, each with what they cost in turn. */
+  readonly costs?: Readonly<Record<string, readonly number[]>>
+  /** Keys whose callers take a turn now or not at all, and come back within so many milliseconds. */
+  readonly tries?: Readonly<Record<string, number>>
+  /** A share of the callers gives up within so many milliseconds. */
+  readonly aborts?: Chance
+  /** A share of the callers has a timeout within so many milliseconds. */
+  readonly timeouts?: Chance
+  /** Every so many-th caller goes on without a turn: a planted fault. */
+  readonly barges?: number
+  /** Every so many-th caller is slow to go on, by so many milliseconds: a planted fault. */
+  readonly dawdles?: { readonly every: number; readonly ms: number }
+}
+
+export interface Chance {
+  readonly share: number
+  readonly withinMs: number
+}
+
+/** What became of the callers of a process. */
+export interface Fates {
+  departed: number
+  refused: number
+  aborted: number
+  timedOut: number
+  /** The line kept their places no more. */
+  cancelled: number
+  unavailable: number
+}
+
+export type ChildPlan = ShaperPlan & {
+  readonly producer?: ProducerPlan
+  readonly worker?: WorkerPlan
+  readonly caller?: CallerPlan
+}
 
 /** What a job carries. */
 export interface Work {

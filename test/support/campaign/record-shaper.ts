@@ -1,4 +1,4 @@
-import type { Shaper } from '../../../src/index.ts'
+import { isVelvetRopeError, type Shaper } from '../../../src/index.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
 import type { HistoryFile } from './history-file.ts'
 
@@ -16,13 +16,14 @@ export function recordShaper(shaper: Shaper, file: HistoryFile): void {
       write({ type: 'answer', at: at * MS, id, key, cost, accepted: false, reason, retryAt })
     })
     .on('completed', ({ id, at }) => write({ type: 'end', at: at * MS, id, outcome: 'completed' }))
-    .on('failed', ({ id, at, retryAt }) =>
-      write(
-        retryAt === undefined
-          ? { type: 'end', at: at * MS, id, outcome: 'failed' }
-          : { type: 'return', at: at * MS, id, reason: 'retry', readyAt: retryAt * MS },
-      ),
-    )
+    .on('failed', ({ id, at, retryAt, error }) => {
+      if (retryAt !== undefined) {
+        write({ type: 'return', at: at * MS, id, reason: 'retry', readyAt: retryAt * MS })
+        return
+      }
+      const event = { type: 'end', at: at * MS, id, outcome: 'failed' } as const
+      file.write({ kind: 'event', clock: 'store', event, lost: isVelvetRopeError(error, 'worker-lost') })
+    })
     .on('returned', ({ id, at, retryAt }) =>
       write({ type: 'return', at: at * MS, id, reason: 'freeze', readyAt: retryAt * MS }),
     )

@@ -340,6 +340,16 @@ describe('while nobody works', () => {
     expect(store.claims.length).toBeLessThan(700)
   })
 
+  test('it is woken all the same, for there may be turns, which need nobody to fetch them', async () => {
+    for (const id of ids(3_000)) store.admit(id)
+    scheduler({ unfetched: () => transport.unfetched() }).start()
+    await clock.advance(1.05 * S)
+    const before = store.claims.length
+    store.wake()
+    await clock.advance(6 * MS)
+    expect(store.claims.length).toBe(before + 1)
+  })
+
   test('the transport is asked rarely while it is fetched from', async () => {
     scheduler({ unfetched: () => transport.unfetched() }).start()
     for (let round = 0; round < 100; round++) {

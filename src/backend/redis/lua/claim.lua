@@ -2,7 +2,7 @@
 -- waiting | retrying -> handed, for the heads whose slots come within the look-ahead. At most W jobs of a bucket are
 -- handed over and have not started, so a backlog waits in its line. Elects the one scheduler that may do so. Turns go to
 -- the processes of their callers, at once and whether or not there is room for jobs.
--- uses: shard bucket job state ended line turn
+-- uses: shard bucket job state ended line turn handing
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', scheduler, look-ahead, most (1 to 200), lease, keepFinished
@@ -14,7 +14,6 @@ local LEADER_LEASE = 1500000
 local LONG_SLEEP = 1000000
 local MOST_FORGOTTEN = 1000
 local MOST_TURNS = 200
-local INBOX_MS = 60000
 -- Nobody claimed for so long: Redis may have been away, and workers could not renew. They get some time for it.
 local SILENCE = 10000000
 local GRACE = 3000000
@@ -38,56 +37,50 @@ if now - (tonumber(elected[3]) or now) > SILENCE then lift_leases(now + GRACE) e
 
 local handed, turns = {}, 0
 
-local function deliver(caller, id, epoch, key)
-  turns = turns + 1
-  redis.call('RPUSH', K.inbox .. caller, id .. ' ' .. string.format('%d', epoch) .. ' ' .. key)
-  redis.call('PEXPIRE', K.inbox .. caller, INBOX_MS)
+-- What cannot be read must not hold up the others; whoever asks for it is told.
+local function look_later(key)
+  for _, name in ipairs({ 'due', 'turns' }) do redis.call('ZADD', K[name], 'XX', now + UNREADABLE, key) end
 end
 
 local function hand_over(key)
-  -- One that cannot be read must not hold up the others; whoever asks for it is told.
   local is_readable, bucket = pcall(read_bucket_and_line, key)
-  if is_readable and not bucket then
+  if not is_readable then return look_later(key) end
+  if not bucket then
     redis.call('ZREM', K.due, key)
     redis.call('ZREM', K.turns, key)
+    return
   end
-  if is_readable and bucket then
-    local window = math.max(1, math.ceil(look_ahead / bucket.interval))
-    local due = due_of(bucket)
-    while due <= now + look_ahead and bucket.inHanded < window do
-      local found_line = has_line(bucket)
-      local member, kind, ready_at = peek_next(bucket, math.max(now, due))
-      local id, cost = parse_member(member)
-      local caller = caller_of(id)
-      if caller and turns == MOST_TURNS or not caller and #handed >= 3 * most then break end
-      local is_known, state = pcall(read_state, id)
-      if not is_known then break end
-      take_out(bucket, member, kind)
-      state.state, state.kind, state.readyAt, state.key, state.cost = 'handed', kind, ready_at, key, cost
-      state.floor = found_line and -INF or ready_at
-      state.epoch = state.epoch + 1
-      state.worker, state.slot = '', 0
-      write_state(state)
-      redis.call('RPUSH', K.handed .. bucket.n, member)
-      redis.call('ZADD', K.leases, now + lease, id)
-      bucket.inHanded = bucket.inHanded + 1
-      bucket.handed = bucket.handed + cost
-      if kind ~= 'line' then bucket.returned = bucket.returned - cost end
-      if caller then deliver(caller, id, state.epoch, key)
-      else
-        handed[#handed + 1] = id
-        handed[#handed + 1] = text(state.epoch)
-        handed[#handed + 1] = key
-      end
-      due = due_of(bucket)
-    end
-    -- Whoever starts or comes back puts it there again.
-    if bucket.inHanded < window then place(bucket, meta)
+  local window = math.max(1, math.ceil(look_ahead / bucket.interval))
+  local due, is_known, is_held_up, state = due_of(bucket), true, false, nil
+  while due <= now + look_ahead and bucket.inHanded < window do
+    local member, kind, ready_at = peek_next(bucket, math.max(now, due))
+    local id = parse_member(member)
+    local caller = caller_of(id)
+    is_held_up = not caller and #handed >= 3 * most
+    if is_held_up or caller and turns == MOST_TURNS then break end
+    is_known, state = pcall(read_state, id)
+    if not is_known then break end
+    take_over(bucket, member, kind, ready_at, state, now + lease)
+    if caller then
+      turns = turns + 1
+      deliver(caller, id, state.epoch, key)
     else
-      leave_due(bucket)
-      write_bucket(bucket)
+      handed[#handed + 1] = id
+      handed[#handed + 1] = text(state.epoch)
+      handed[#handed + 1] = key
     end
+    due = due_of(bucket)
   end
+  -- Whoever starts or comes back puts it there again.
+  if bucket.inHanded >= window then
+    leave_due(bucket)
+    write_bucket(bucket)
+    return
+  end
+  place(bucket, meta)
+  if not is_known then look_later(key) end
+  -- Who waits behind a job for which there is no room must not take the places of other turns.
+  if is_held_up and redis.call('ZREM', K.turns, key) == 1 then redis.call('ZADD', K.due, due, key) end
 end
 
 for _, key in ipairs(redis.call('ZRANGEBYSCORE', K.turns, '-inf', now + look_ahead, 'LIMIT', 0, MOST_TURNS)) do hand_over(key) end
@@ -108,7 +101,10 @@ end
 local next_due = math.min(first_of('due'), first_of('turns'))
 -- With nothing to do for long, whoever wakes first may be elected.
 local is_busy = next_due - look_ahead < now + LONG_SLEEP
-redis.call('HSET', K.meta, 'leader', scheduler, 'leaderUntil', is_busy and now + LEADER_LEASE or now, 'wakeDue', next_due, 'claimedAt', now)
+-- Jobs that nobody fetches may be due all the time.
+local wake_turns = next_due > now + look_ahead and next_due or first_of('turns')
+redis.call('HSET', K.meta, 'leader', scheduler, 'leaderUntil', is_busy and now + LEADER_LEASE or now, 'wakeDue', next_due,
+  'wakeTurns', wake_turns, 'claimedAt', now)
 redis.call('DEL', K.wake)
 -- There may be more at once.
 if turns == MOST_TURNS then redis.call('LPUSH', K.wake, '1') end

@@ -15,7 +15,9 @@ local HELD = { handed = true, granted = true, running = true }
 local answers = {}
 for index = 1, number(ARGV[3]) do
   local id, epoch = ARGV[2 + index * 2], number(ARGV[3 + index * 2])
-  local state = read_state(id)
+  -- One that cannot be read must not cost the others their leases.
+  local is_known, state = pcall(read_state, id)
+  if not is_known then state = {} end
   local is_held = state.epoch == epoch and HELD[state.state] == true
   local is_place = epoch == 0 and is_turn(id) and redis.call('HEXISTS', K.jobs, id) == 1
   if is_held or is_place and WAITS[state.state] then redis.call('ZADD', K.leases, now + lease, id) end

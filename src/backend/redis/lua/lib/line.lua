@@ -11,8 +11,8 @@ end
 
 -- The same for a verb that touches but one of them, 'line' or 'handed'; and what `place` may look at.
 local function read_list(bucket, name)
-  if name == 'line' then bucket.inLine = redis.call('LLEN', K.line .. bucket.n)
-  else bucket.inHanded = redis.call('LLEN', K.handed .. bucket.n) end
+  if name == 'handed' then bucket.inHanded = redis.call('LLEN', K.handed .. bucket.n) end
+  if name == 'line' or bucket.turns > 0 then bucket.inLine = redis.call('LLEN', K.line .. bucket.n) end
   if bucket.inRetry > 0 then bucket.inRetry = redis.call('ZCARD', K.retry .. bucket.n) end
   return bucket
 end
@@ -41,6 +41,7 @@ local function place_due(bucket, due)
   if head and is_turn(head) then name, other = other, name end
   redis.call('ZADD', K[name], due, bucket.key)
   if bucket.hadTurns or bucket.turns > 0 then redis.call('ZREM', K[other], bucket.key) end
+  return name == 'turns' and 'wakeTurns' or 'wakeDue'
 end
 
 local function leave_due(bucket)
@@ -52,9 +53,9 @@ end
 local function place(bucket, meta)
   local due = due_of(bucket)
   if due < INF then
-    place_due(bucket, due)
+    local wake = place_due(bucket, due)
     redis.call('ZREM', K.idle, bucket.key)
-    wake_for(meta, due)
+    wake_for(meta, due, wake)
   else
     leave_due(bucket)
     local jobs = bucket.inLine + retrying(bucket) + bucket.inHanded + bucket.running

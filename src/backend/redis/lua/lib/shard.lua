@@ -68,11 +68,12 @@ end
 
 -- The numbers of the shard: what is missing has not been needed yet.
 local function read_meta()
-  local values = redis.call('HMGET', K.meta, 'run', 'quarantine', 'book', 'wakeDue', 'numbers', 'fence', 'admitted', 'ended')
+  local values = redis.call('HMGET', K.meta, 'run', 'quarantine', 'book', 'wakeDue', 'numbers', 'fence', 'admitted', 'ended',
+    'wakeTurns')
   return {
     run = values[1] or '', quarantine = counter(values[2]), book = counter(values[3]), wakeDue = counter(values[4]),
     numbers = counter(values[5]), fence = counter(values[6]), admitted = counter(values[7]), ended = counter(values[8]),
-    newlyEnded = 0, turnsEnded = false,
+    wakeTurns = counter(values[9]), newlyEnded = 0, turnsEnded = false,
   }
 end
 
@@ -95,10 +96,10 @@ local function guard_run(meta, now)
   redis.call('HSET', K.meta, 'run', run)
 end
 
--- Wakes a scheduler, if all of them sleep beyond `due`.
-local function wake_for(meta, due)
-  if due >= meta.wakeDue and meta.wakeDue ~= 0 then return end
-  meta.wakeDue = due
-  redis.call('HSET', K.meta, 'wakeDue', due)
+-- Wakes a scheduler, if all of them sleep beyond `due`, which the field of that name tells: 'wakeDue' or 'wakeTurns'.
+local function wake_for(meta, due, name)
+  if due >= meta[name] and meta[name] ~= 0 then return end
+  meta[name] = due
+  redis.call('HSET', K.meta, name, due)
   if redis.call('LLEN', K.wake) == 0 then redis.call('LPUSH', K.wake, '1') end
 end

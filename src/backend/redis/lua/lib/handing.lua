@@ -1,0 +1,27 @@
+-- How one is handed over, and how a turn finds its caller.
+
+local INBOX_MS = 60000
+
+-- waiting | retrying -> handed, for the one who was peeked at.
+local function take_over(bucket, member, kind, ready_at, state, lease_until)
+  local id, cost = parse_member(member)
+  state.floor = has_line(bucket) and -INF or ready_at
+  take_out(bucket, member, kind)
+  state.state, state.kind, state.readyAt, state.key, state.cost = 'handed', kind, ready_at, bucket.key, cost
+  state.epoch = state.epoch + 1
+  state.worker, state.slot = '', 0
+  write_state(state)
+  redis.call('RPUSH', K.handed .. bucket.n, member)
+  redis.call('ZADD', K.leases, lease_until, id)
+  bucket.inHanded = bucket.inHanded + 1
+  bucket.handed = bucket.handed + cost
+  if kind ~= 'line' then bucket.returned = bucket.returned - cost end
+end
+
+-- Puts the news where the process of the caller looks for it. An inbox that is not ours stays as it is: then it is as if
+-- the news was lost on the way.
+local function deliver(caller, id, epoch, key)
+  local inbox = K.inbox .. caller
+  local left = redis.pcall('RPUSH', inbox, id .. ' ' .. string.format('%d', epoch) .. ' ' .. key)
+  if type(left) == 'number' then redis.call('PEXPIRE', inbox, INBOX_MS) end
+end

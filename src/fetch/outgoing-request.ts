@@ -1,0 +1,79 @@
+import type { Dispatcher } from 'undici'
+import { InvalidOptionsError } from '../core/errors.ts'
+
+type GivenHeaders = ConstructorParameters<typeof Headers>[0]
+
+/** What is told of a request to those who say whose turn it takes, and at what cost. */
+export interface OutgoingRequest {
+  readonly method: string
+  readonly url: URL
+  readonly headers: Headers
+}
+
+/** So much of a Request of fetch as is looked at, whoever made it. */
+export interface RequestLike {
+  readonly url: string
+  readonly method: string
+  readonly headers: GivenHeaders
+  readonly signal?: unknown
+  readonly body?: unknown
+  clone(): RequestLike
+}
+
+export type FetchInput = string | URL | RequestLike
+export type FetchInit = { readonly [Field in 'method' | 'headers' | 'signal' | 'body']?: unknown }
+
+export function isRequest(input: FetchInput): input is RequestLike {
+  return typeof input === 'object' && 'url' in input
+}
+
+/** @throws TypeError for what is no URL, as fetch does */
+export function readFetch(input: FetchInput, init: FetchInit | undefined): OutgoingRequest {
+  const request = isRequest(input) ? input : undefined
+  return {
+    method: String(init?.method ?? request?.method ?? 'GET').toUpperCase(),
+    url: new URL(request?.url ?? String(input)),
+    headers: new Headers((init?.headers as GivenHeaders) ?? request?.headers),
+  }
+}
+
+/** @throws InvalidOptionsError for a request that does not say where it goes: that of a lone Client or Pool */
+export function readDispatch(options: Dispatcher.DispatchOptions): OutgoingRequest {
+  if (options.origin === undefined) {
+    throw new InvalidOptionsError(
+      'turnInterceptor: expected a dispatcher that is told the origin, as an Agent is, or a key that is text, ' +
+        'got: a request without an origin',
+    )
+  }
+  return { method: options.method, url: urlOf(options.origin, options), headers: headersOf(options.headers) }
+}
+
+function urlOf(origin: string | URL, { path, query }: Dispatcher.DispatchOptions): URL {
+  const base = new URL(origin)
+  // Not resolved against it, since `//host` is a path here.
+  const url = path.startsWith('/') ? new URL(base.origin + path) : base
+  for (const [name, value] of Object.entries(query ?? {})) {
+    for (const one of [value].flat()) url.searchParams.append(name, String(one))
+  }
+  return url
+}
+
+/** An object, pairs, or names and values one after the other. */
+function headersOf(given: Dispatcher.DispatchOptions['headers']): Headers {
+  const headers = new Headers()
+  for (const [name, value] of pairsOf(given ?? {})) {
+    for (const one of [value ?? []].flat()) headers.append(name, one)
+  }
+  return headers
+}
+
+type Pair = readonly [name: string, value: string | string[] | undefined]
+
+function pairsOf(given: NonNullable<Dispatcher.DispatchOptions['headers']>): Iterable<Pair> {
+  if (!(Symbol.iterator in given)) return Object.entries(given)
+  const items: readonly (string | Pair)[] = [...given]
+  const names = items.filter((item, index) => typeof item !== 'string' || index % 2 === 0)
+  return names.map((item, index) =>
+    typeof item === 'string' ? [item, items[index * 2 + 1] as string] : item,
+  )
+}

@@ -1,0 +1,71 @@
+import type { Dispatcher } from 'undici'
+import { parseOptions } from '../core/options.ts'
+import { type TurnOptions, turnOptionsSchema } from './options.ts'
+import { readDispatch } from './outgoing-request.ts'
+import { RequestTurns, type TurnGiver } from './request-turns.ts'
+import { TurnController } from './turn-controller.ts'
+import { TurnHandler } from './turn-handler.ts'
+
+/**
+ * An interceptor for `dispatcher.compose(...)` of undici 7: each request waits its turn in the line of its key before it
+ * is dispatched, and an answer of 429, 503 or 529 freezes the key, as with `shapedFetch`.
+ *
+ * Those that are composed after it stand around it. So after it `retry` and `redirect`, whose every request then waits
+ * for a turn, and `cache`, whose hits need none; `dns`, which knows hosts by their addresses, before it.
+ *
+ * A request without a turn fails as `acquire` does, and nothing was sent. A dispatcher that is closed does not wait for
+ * those who stand in line: they fail in their turn.
+ *
+ * @throws InvalidOptionsError or InvalidKeyError
+ */
+export function turnInterceptor(
+  shaper: TurnGiver,
+  options: TurnOptions = {},
+): Dispatcher.DispatcherComposeInterceptor {
+  const turns = new RequestTurns(shaper, parseOptions(turnOptionsSchema, options, 'turnInterceptor'))
+  return (dispatch) => (request, handler) => {
+    void dispatchInTurn(turns, dispatch, request, handler)
+    // There is room for more requests: the line has its own bound.
+    return true
+  }
+}
+
+async function dispatchInTurn(
+  turns: RequestTurns,
+  dispatch: Dispatcher.Dispatch,
+  request: Dispatcher.DispatchOptions,
+  handler: Dispatcher.DispatchHandler,
+): Promise<void> {
+  const controller = new TurnController()
+  const watch = watchBody(request.body, controller)
+  try {
+    // Whoever asks can take it back only through a controller, so he gets one now, and hears of the connection later.
+    handler.onRequestStart?.(controller, {})
+    const place = turns.place(() => readDispatch(request))
+    await turns.wait(place, controller.signal)
+    controller.signal.throwIfAborted()
+    watch.end()
+    dispatch(request, new TurnHandler({ turns, key: place.key, controller, handler }))
+  } catch (error) {
+    handler.onResponseError?.(controller, error as Error)
+  } finally {
+    watch.end()
+  }
+}
+
+/** Nobody else hears yet that a stream fails: that would end the process. */
+function watchBody(body: unknown, controller: TurnController): { end(): void } {
+  if (!isEmitter(body)) return { end: () => undefined }
+  const onError = (error: Error) => controller.abort(error)
+  body.on('error', onError)
+  return { end: () => void body.off('error', onError) }
+}
+
+interface Emitter {
+  on(name: 'error', listener: (error: Error) => void): unknown
+  off(name: 'error', listener: (error: Error) => void): unknown
+}
+
+function isEmitter(body: unknown): body is Emitter {
+  return typeof body === 'object' && body !== null && 'on' in body && 'off' in body
+}

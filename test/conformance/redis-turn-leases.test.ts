@@ -1,0 +1,320 @@
+import { describe, expect, test } from 'vitest'
+import { shardKey } from '../../src/backend/redis/keys.ts'
+import { MILLISECOND, SECOND } from '../../src/core/duration.ts'
+import { at, msAt, request } from '../support/backend-driver.ts'
+import { keysOf, openRedisBackend } from '../support/redis-driver.ts'
+import { COMPLETED, RedisStage } from './redis-stage.ts'
+import { PLACE, TurnStage } from './turn-stage.ts'
+
+/** The lease that a claim gives, in seconds. */
+const HANDED = 30
+/** So long a turn that has ended is known. */
+const KNOWN = 10
+
+const place = (id: string) => ({ id, epoch: 0 })
+
+describe('renew with epoch 0', () => {
+  test('keeps the place of one who waits', async () => {
+    const stage = await TurnStage.open('9, 1/s')
+    await stage.admit('~c~1', 0)
+    await stage.backend.pause('a', at(0))
+    expect(await stage.jobs.renew(place('~c~1'), PLACE, 4)).toBe(true)
+    expect(await stage.recover(8.9)).toEqual([])
+    expect(await stage.recover(9)).toMatchObject([{ id: '~c~1', gone: true }])
+    expect(await stage.jobs.renew(place('~c~1'), PLACE, 9)).toBe(false)
+    await stage.adds()
+  })
+
+  test('says that one who was handed over, or granted, is there, and leaves the lease alone', async () => {
+    const stage = await TurnStage.open('9, 1/s')
+    await stage.admit('~c~1', 0)
+    const { of } = await stage.claim(0)
+    expect(await stage.jobs.renew(place('~c~1'), 99, 1)).toBe(true)
+    expect(await stage.jobs.renew(of('~c~1'), 20, 15)).toBe(true)
+    await stage.gate(of('~c~1'), 16)
+    expect(await stage.jobs.renew(place('~c~1'), 99, 17)).toBe(true)
+    expect(await stage.recover(16 + HANDED)).toMatchObject([{ id: '~c~1', failed: true }])
+  })
+
+  test('of one who departed, of a job, and of nobody is refused', async () => {
+    const stage = await TurnStage.open('9, 1/s')
+    await stage.admit('~c~1 x', 0)
+    await stage.run(0)
+    const before = await stage.jobs.dump()
+    for (const id of ['~c~1', 'x', '~c~nobody', '~']) {
+      expect(await stage.jobs.renew(place(id), PLACE, 1)).toBe(false)
+    }
+    expect(await stage.jobs.dump()).toEqual(before)
+  })
+
+  test('one record that cannot be read costs the others of the call nothing', async () => {
+    const stage = await TurnStage.open('9, 1/s')
+    await stage.admit('~c~1 ~c~2', 0)
+    await stage.jobs.redis.hset(shardKey(stage.jobs.tag, 'states'), '~c~1', 'garbage')
+    const places = ['~c~1', '~c~2'].map(place)
+    expect(await stage.backend.renew(0, places, PLACE * SECOND, at(4))).toEqual([false, true])
+  })
+})
+
+describe('a caller whose process is silent', () => {
+  test('loses the place in which he waits, and those behind move up', async () => {
+    const stage = await TurnStage.open('2, 1/s')
+    await stage.admit('x', 0)
+    await stage.run(0)
+    await stage.admit('~c~1 ~p~2', 0.1)
+    await stage.jobs.renew(place('~p~2'), 60, 1)
+    expect(await stage.recover(0.1 + PLACE)).toEqual([
+      {
+        id: '~c~1',
+        epoch: 0,
+        key: 'a',
+        cost: 1,
+        attempt: 0,
+        at: at(0.1 + PLACE),
+        crashed: false,
+        failed: false,
+        gone: true,
+      },
+    ])
+    expect(await stage.jobs.state('~c~1', 6)).toBe('cancelled')
+    expect(await stage.jobs.inspect('a', 6)).toMatchObject({ waiting: 1 })
+    expect((await stage.backend.job('~p~2', at(6)))!.position).toBe(1)
+    await stage.admit('y', 6)
+  })
+
+  test('is sent his turn once more, and then it is gone; those behind depart', async () => {
+    const stage = await TurnStage.open('9, 1/s')
+    await stage.admit('~c~1 x', 0)
+    await stage.claim(0)
+    expect(await stage.recover(HANDED)).toMatchObject([
+      { id: '~c~1', epoch: 1, gone: false, crashed: false, failed: false },
+    ])
+    expect(await stage.backend.job('~c~1', at(HANDED))).toMatchObject({ state: 'waiting', position: 1 })
+    expect((await stage.claim(HANDED)).of('~c~1')).toEqual({ id: '~c~1', epoch: 2 })
+    expect(await stage.recover(2 * HANDED)).toMatchObject([{ id: '~c~1', epoch: 2, gone: true }])
+    expect((await stage.claim(2 * HANDED)).jobs).toEqual(['x'])
+  })
+
+  test('who was sent his turn again and says nothing loses it where it waits', async () => {
+    const stage = await TurnStage.open('9, 1/s')
+    await stage.admit('~c~1', 0)
+    await stage.claim(0)
+    await stage.recover(HANDED)
+    expect(await stage.recover(HANDED + PLACE - 0.001)).toEqual([])
+    expect(await stage.recover(HANDED + PLACE)).toMatchObject([{ id: '~c~1', gone: true }])
+  })
+
+  test('who was sent it again and takes it departs', async () => {
+    const stage = await TurnStage.open('9, 1/s')
+    await stage.admit('~c~1', 0)
+    await stage.claim(0)
+    await stage.recover(HANDED)
+    await stage.run(HANDED)
+    expect(await stage.jobs.state('~c~1', HANDED)).toBe('completed')
+  })
+
+  test('one of another process that stands behind him comes back too, and has his second chance still', async () => {
+    const stage = await TurnStage.open('99, 10/s', ['c', 'p'])
+    await stage.admit('~c~1 ~p~2 x', 0)
+    const { of } = await stage.claim(0, { lookAheadMs: 250 })
+    for (const id of ['~p~2', 'x']) await stage.jobs.renew(of(id), 60, 1)
+    expect((await stage.recover(HANDED)).map(({ id }) => id)).toEqual(['~c~1'])
+    expect(await stage.jobs.inspect('a', HANDED)).toMatchObject({ waiting: 3, jobs: 3 })
+    await stage.jobs.renew(place('~c~1'), 60, HANDED)
+    expect((await stage.claim(HANDED, { lookAheadMs: 250 })).of('~p~2')).toEqual({ id: '~p~2', epoch: 2 })
+    const again = await stage.recover(2 * HANDED)
+    expect(again.map(({ id, gone }) => [id, gone]).sort()).toEqual([
+      ['x', false],
+      ['~c~1', true],
+      ['~p~2', false],
+    ])
+  })
+
+  test('who was granted a slot has failed, and the slot counts', async () => {
+    const stage = await TurnStage.open('9, 1/s')
+    await stage.admit('~c~1 x', 0)
+    const { of } = await stage.claim(0)
+    await stage.jobs.gate(of('~c~1'), 29.5, { lease: 0.5 * SECOND })
+    expect(await stage.recover(30)).toMatchObject([
+      { id: '~c~1', epoch: 1, gone: false, crashed: true, failed: true },
+    ])
+    expect(await stage.jobs.state('~c~1', 30)).toBe('failed')
+    expect((await stage.claim(30.9)).jobs).toEqual([])
+    expect((await stage.claim(31)).jobs).toEqual(['x'])
+  })
+
+  test('who departed, of which nobody told the end, has failed once', async () => {
+    const stage = await TurnStage.open('9, 1/s')
+    await stage.admit('~c~1', 0)
+    const { of } = await stage.claim(0)
+    await stage.gate(of('~c~1'), 0)
+    await stage.jobs.start(of('~c~1'), 0)
+    expect(await stage.recover(HANDED)).toMatchObject([{ id: '~c~1', crashed: true, failed: true }])
+    expect(await stage.recover(9 * HANDED)).toEqual([])
+    expect(await stage.jobs.finish(of('~c~1'), COMPLETED, HANDED)).toMatchObject({ isMine: false })
+  })
+
+  test('a restart of Redis, or a long silence of all schedulers, gives everyone time to say that he waits', async () => {
+    const stage = await TurnStage.open('9, 1/s')
+    await stage.backend.pause('a', at(0))
+    await stage.claim(0)
+    await stage.admit('~c~1', 0)
+    await stage.jobs.redis.hset(shardKey(stage.jobs.tag, 'meta'), 'run', 'another')
+    await stage.claim(7)
+    expect(await stage.recover(11.9)).toEqual([])
+    expect(await stage.jobs.renew(place('~c~1'), PLACE, 11.9)).toBe(true)
+    await stage.claim(25)
+    expect(await stage.recover(27.9)).toEqual([])
+    expect(await stage.recover(28)).toMatchObject([{ id: '~c~1', gone: true }])
+  })
+})
+
+describe('a caller who leaves', () => {
+  test('while he waits gives his place to those behind', async () => {
+    const stage = await TurnStage.open('3, 1/s')
+    await stage.admit('x ~c~1', 0)
+    await stage.jobs.admit('~c~2', 0)
+    expect(await stage.leave('~c~1', 0.5)).toEqual({
+      id: '~c~1',
+      key: 'a',
+      cost: 1,
+      attempt: 0,
+      at: at(0.5),
+    })
+    expect((await stage.backend.job('~c~2', at(0.5)))!.position).toBe(2)
+    expect(await stage.jobs.inspect('a', 0.5)).toMatchObject({ waiting: 2 })
+    expect(await stage.leave('~c~1', 0.6)).toBeUndefined()
+  })
+
+  test('when his turn was handed over: what comes of it is stale', async () => {
+    const stage = await TurnStage.open('99, 10/s')
+    await stage.admit('~c~1 ~c~2', 0)
+    const { of } = await stage.claim(0, { lookAheadMs: 150 })
+    expect(await stage.leave('~c~1', 0)).toMatchObject({ id: '~c~1' })
+    expect(await stage.gate(of('~c~1'), 0)).toEqual({ kind: 'stale' })
+    expect(await stage.gate(of('~c~2'), 0)).toMatchObject({ kind: 'granted', slot: at(0) })
+  })
+
+  test('with a slot gives it to the one behind him', async () => {
+    const stage = await TurnStage.open('99, 10/s')
+    await stage.admit('x', 0)
+    await stage.run(0)
+    await stage.admit('~c~1 ~c~2', 0)
+    const { of } = await stage.claim(0.05, { lookAheadMs: 150 })
+    expect(await stage.gate(of('~c~1'), 0.05)).toMatchObject({ kind: 'granted', slot: at(0.1) })
+    expect(await stage.leave('~c~1', 0.06)).toMatchObject({ id: '~c~1', attempt: 0 })
+    expect(await stage.gate(of('~c~1'), 0.06)).toEqual({ kind: 'stale' })
+    expect(await stage.jobs.start(of('~c~1'), 0.1)).toBe(false)
+    expect(await stage.gate(of('~c~2'), 0.06)).toMatchObject({ kind: 'granted', slot: at(0.1) })
+  })
+
+  test('with a slot, and nobody behind him: the bucket is as it was before', async () => {
+    const stage = await TurnStage.open('9, 1/s')
+    await stage.admit('~c~1', 0)
+    await stage.run(0)
+    await stage.admit('~c~2', 0.5)
+    const { of } = await stage.claim(0.9, { lookAheadMs: 200 })
+    expect(await stage.gate(of('~c~2'), 0.9)).toMatchObject({ kind: 'granted', slot: at(1) })
+    await stage.leave('~c~2', 0.95)
+    const { admission } = await stage.jobs.admit('~c~3', 0.95)
+    expect(admission).toMatchObject({ accepted: true, departsAt: msAt(1) })
+    await stage.adds()
+  })
+
+  test('after he departed leaves nothing; and nobody else takes a slot from a turn, or from a job', async () => {
+    const stage = await TurnStage.open('9, 1/s')
+    await stage.admit('~c~1 x', 0)
+    const { of } = await stage.claim(0)
+    await stage.gate(of('~c~1'), 0)
+    expect(await stage.backend.cancel('~c~1', at(0))).toBeUndefined()
+    await stage.jobs.start(of('~c~1'), 0)
+    expect(await stage.leave('~c~1', 0)).toBeUndefined()
+    await stage.finish(of('~c~1'), COMPLETED, 0)
+    expect(await stage.leave('~c~1', 0)).toBeUndefined()
+    const { of: second } = await stage.claim(1)
+    await stage.gate(second('x'), 1)
+    expect(await stage.leave('x', 1)).toBeUndefined()
+    expect(await stage.leave('~c~nobody', 1)).toBeUndefined()
+  })
+
+  test('of many shards is found in his', async () => {
+    const backend = await openRedisBackend({ limits: { '*': '9, 1/s' }, shards: 4 })
+    const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+    for (const key of keys) await backend.admit(request(`~c~${key}`, { key }), at(0))
+    expect(new Set(keys.map((key) => backend.shardOf(key))).size).toBeGreaterThan(1)
+    for (const key of keys.slice(0, 4)) {
+      expect(await backend.leave(`~c~${key}`, at(0))).toMatchObject({ id: `~c~${key}`, key })
+    }
+    const handed: string[] = []
+    for (let shard = 0; shard < 4; shard++) {
+      await backend.claim(shard, { scheduler: 's', lookAhead: 0, most: 9, lease: SECOND }, at(0))
+      const turns = await backend.awaitTurns(shard, 'c', MILLISECOND)
+      for (const { key } of turns) expect(backend.shardOf(key)).toBe(shard)
+      handed.push(...turns.map(({ key }) => key))
+    }
+    expect(handed.sort()).toEqual(keys.slice(4))
+    expect(await backend.audit()).toMatchObject({ admitted: 8, handed: 4, ended: 4 })
+  })
+})
+
+describe('what is left of turns', () => {
+  test('that have ended: nothing, after ten seconds', async () => {
+    const stage = await TurnStage.open('9, 10/s')
+    await stage.admit('~c~1 ~c~2 ~c~3', 0)
+    await stage.admit('~c~4', 0, { deadline: at(0.4) })
+    await stage.run(0)
+    await stage.leave('~c~2', 0.05)
+    const { of } = await stage.claim(0.1)
+    await stage.gate(of('~c~3'), 0.1)
+    await stage.recover(0.1 + HANDED)
+    await stage.backend.expire(0, at(0.1 + HANDED))
+    expect(await stage.backend.audit()).toMatchObject({ admitted: 4, ended: 4 })
+    await stage.claim(1 + HANDED + KNOWN)
+    expect(await keysOf(stage.jobs.prefix)).toEqual(['test:0}:book', 'test:0}:meta'])
+  })
+
+  test('is forgotten without a scheduler, when others end', async () => {
+    const stage = await TurnStage.open('9, 1/s')
+    await stage.admit('~c~1 ~c~2 ~c~3', 0)
+    await stage.leave('~c~1', 1)
+    await stage.leave('~c~2', 1 + KNOWN - 0.001)
+    expect(await stage.jobs.state('~c~1', 11)).toBe('cancelled')
+    await stage.leave('~c~3', 1 + KNOWN)
+    expect(await stage.jobs.state('~c~1', 11)).toBeUndefined()
+    expect(await stage.jobs.state('~c~2', 11)).toBe('cancelled')
+    await stage.adds()
+  })
+
+  test('tells the scheduler when to look', async () => {
+    const stage = await TurnStage.open('9, 1/s')
+    await stage.admit('~c~1', 0)
+    await stage.leave('~c~1', 0)
+    const { nextClaim } = await stage.claim(1)
+    expect(nextClaim).toBeGreaterThanOrEqual(at(KNOWN))
+    expect(nextClaim).toBeLessThan(at(KNOWN + 60))
+  })
+
+  test('does not push out the jobs that are kept', async () => {
+    const stage = await RedisStage.open('99, 10/s', { keepFinished: 2 })
+    for (const id of ['x', 'y']) {
+      await stage.admit(id, 0)
+      await stage.backend.cancel(id, at(0))
+    }
+    for (let n = 0; n < 20; n++) {
+      await stage.admit(`~c~${n}`, 1)
+      await stage.backend.leave(`~c~${n}`, at(1))
+    }
+    await stage.claim(60)
+    expect([await stage.state('x', 60), await stage.state('~c~1', 60)]).toEqual(['cancelled', undefined])
+    await stage.balances()
+  })
+
+  test('an inbox that nobody reads goes by itself', async () => {
+    const stage = await TurnStage.open('9, 1/s')
+    await stage.admit('~c~1', 0)
+    await stage.jobs.claim(0)
+    const left = await stage.jobs.redis.pttl(`${stage.jobs.tag}:inbox:c`)
+    expect(left).toBeGreaterThan(0)
+    expect(left).toBeLessThanOrEqual(60_000)
+  })
+})

@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { spacingOfCallers } from '../support/campaign/caller-moments.ts'
+import { Campaign, type CampaignPlan } from '../support/campaign/campaign.ts'
+import { NEWS } from '../support/campaign/fleet.ts'
+import type { Verdict } from '../support/campaign/judge.ts'
+import type { CallerPlan, Fates } from '../support/campaign/plans.ts'
+import { isTurn } from '../support/campaign/record-turns.ts'
+
+const LONG_STOP_MS = 7_000
+
+/** Microseconds by which the way from a departure into the code of its caller, behind `await`, may vary unseen. */
+const INTO_THE_CODE = 2_000
+
+const FAST = 'fast'
+const SLOW = 'slow/x'
+const COSTLY = 'costly'
+const NOW = 'now-or-never'
+const LIMITS = { [FAST]: '16, 20/s', [SLOW]: '20, 5/s', [COSTLY]: '20, 10/s', [NOW]: '4, 10/s' }
+
+/** Jobs and turns in the same lines: a producer, two workers, and callers in three processes. */
+function plan(caller: Partial<CallerPlan> = {}): CampaignPlan {
+  const everyCaller = {
+    callers: 5,
+    forMs: 10_000,
+    costs: { [COSTLY]: [1, 3, 2] },
+    tries: { [NOW]: 300 },
+    ...caller,
+  }
+  return {
+    limit: '10, 10/s',
+    limits: LIMITS,
+    keys: Object.keys(LIMITS),
+    producers: [{ name: 'p', jobs: 20, gapMs: 400, comesBack: true }],
+    workers: [1, 2].map(() => ({ concurrency: 50, leaseMs: 1_500, takesMs: 20 })),
+    callers: [1, 2, 3].map((seed) => ({ ...everyCaller, seed })),
+    redis: {},
+  }
+}
+
+const sum = (fates: readonly Fates[], name: keyof Fates) => fates.reduce((all, one) => all + one[name], 0)
+
+function turnsIn({ history }: Verdict): string[] {
+  return history.flatMap((event) => (event.type === 'start' && isTurn(event.id) ? [event.id] : []))
+}
+
+/** Every turn that departed was a caller's who went on, and they went on at the rate of their keys. */
+function expectCallersKept(verdict: Verdict, lost = 0): void {
+  const turns = turnsIn(verdict)
+  const unseen = turns.filter((id) => !verdict.resumed.has(id))
+  expect(unseen.length).toBeLessThanOrEqual(lost)
+  expect(verdict.resumed.size).toBe(turns.length - unseen.length)
+  expect(spacingOfCallers(verdict.history, verdict.resumed, INTO_THE_CODE)).toEqual([])
+}
+
+test('callers in three processes and jobs share lines, and no law is broken', async () => {
+  await using campaign = await Campaign.start(plan())
+  await campaign.rest(40_000)
+  const fates = await campaign.fates()
+  const verdict = await campaign.verdict({ lag: NEWS, minUtilisation: 0.95 })
+  expectCallersKept(verdict)
+  expect(sum(fates, 'departed')).toBe(turnsIn(verdict).length)
+  expect(sum(fates, 'departed')).toBeGreaterThan(200)
+  expect(sum(fates, 'refused')).toBeGreaterThan(0)
+  expect(sum(fates, 'cancelled') + sum(fates, 'unavailable')).toBe(0)
+})
+
+test('callers who give up, and whose time is over, leave their places to those behind', async () => {
+  const chances = { aborts: { share: 0.4, withinMs: 1_500 }, timeouts: { share: 0.4, withinMs: 2_500 } }
+  await using campaign = await Campaign.start(plan(chances))
+  await campaign.rest(40_000)
+  const fates = await campaign.fates()
+  const verdict = await campaign.verdict({ lag: NEWS })
+  expectCallersKept(verdict)
+  expect(sum(fates, 'departed')).toBe(turnsIn(verdict).length)
+  for (const fate of ['departed', 'aborted', 'refused'] as const) expect(sum(fates, fate)).toBeGreaterThan(50)
+  expect(sum(fates, 'cancelled') + sum(fates, 'unavailable')).toBe(0)
+})
+
+test('the places of callers whose process is killed go to those behind', async () => {
+  await using campaign = await Campaign.start(plan({ forMs: 15_000 }))
+  const victims = campaign.callers.slice(0, 2)
+  for (const victim of victims) {
+    await sleep(3_000)
+    await campaign.kill(victim)
+    await campaign.addCaller({ ...plan().callers![0]!, seed: 10 + campaign.callers.length })
+  }
+  await campaign.rest(60_000)
+  const fates = await campaign.fates()
+  const verdict = await campaign.verdict({ lag: NEWS })
+  // One that departed when its process died never came into the code of its caller.
+  expectCallersKept(verdict, victims.length)
+  expect(sum(fates, 'departed')).toBeGreaterThan(100)
+  const given = verdict.history.filter((event) => event.type === 'end' && event.outcome === 'cancelled')
+  expect(given.length).toBeGreaterThanOrEqual(victims.length)
+})
+
+test('callers whose process stands still for longer than its leases lose their places, and do not go on', async () => {
+  await using campaign = await Campaign.start(plan({ forMs: 15_000 }))
+  await sleep(3_000)
+  await campaign.stop(campaign.callers[1]!, LONG_STOP_MS)
+  await campaign.rest(60_000)
+  const fates = await campaign.fates()
+  const verdict = await campaign.verdict({ lag: NEWS })
+  expectCallersKept(verdict)
+  expect(sum(fates, 'cancelled')).toBeGreaterThan(0)
+})
+
+test('a caller who goes on without a turn is found out', async () => {
+  await using campaign = await Campaign.start(plan({ forMs: 3_000, barges: 20 }))
+  await campaign.rest(40_000)
+  const text = String(await campaign.verdict({ lag: NEWS }).catch((error: unknown) => error))
+  expect(text).toMatch(/the start of job "barged-\d+-\d+" at .* ms after that of job/)
+  expect(text).toMatch(/L5 key .*job "barged-\d+-\d+" started at .* though it was never accepted/)
+})
+
+test('callers who are slow to go on are found out by their own moments', async () => {
+  await using campaign = await Campaign.start(plan({ forMs: 3_000, dawdles: { every: 3, ms: 30 } }))
+  await campaign.rest(40_000)
+  const { history, resumed } = await campaign.verdict({ lag: NEWS })
+  expect(spacingOfCallers(history, resumed, INTO_THE_CODE)).not.toEqual([])
+})

@@ -1,0 +1,165 @@
+import { Agent, type Dispatcher, interceptors, request } from 'undici'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { monotonicNow } from '../../src/core/clock.ts'
+import { parseLimit } from '../../src/core/limit.ts'
+import { type ApiCall, StrictApi } from '../../src/demo/strict-api.ts'
+import { type OutgoingRequest, shapedFetch, turnInterceptor } from '../../src/fetch.ts'
+import { Shaper } from '../../src/index.ts'
+import { checkHistory, recordHistory } from '../../src/testing.ts'
+import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
+import { ThirdParty } from '../support/third-party.ts'
+
+const ACCOUNTS = Array.from({ length: 12 }, (_, n) => `account-${n}`)
+const EACH = 10
+const LIMIT = '20, 2.5/s'
+const INTERVAL = parseLimit(LIMIT).interval
+const SLACK = 0.2
+/** 75 ms: a call may be so much longer on its way than the next one; our tolerance is 5 ms. */
+const FORGIVEN = INTERVAL * SLACK - 5_000
+/** Where a machine stops this process for longer, between a turn and the door of the API, the run is repeated. */
+const MOST_RUNS = 5
+/** Connections are opened before, as somebody has done who calls an API all day, and code has run. */
+const CONNECTIONS = 16
+const WARM_ROUNDS = 5
+
+type Place = 'memory' | 'redis'
+
+/** Of a shared line two, as two processes have them. */
+async function openShapers(place: Place): Promise<readonly [Shaper, Shaper]> {
+  const open = (connection: { connection?: string; prefix?: string }) => {
+    const shaper = new Shaper('calls', { limits: { '*': LIMIT }, ...connection })
+    onTestFinished(() => shaper.close())
+    return shaper
+  }
+  const shared = { connection: redisAddress(), prefix: uniquePrefix() }
+  const first = open(place === 'memory' ? {} : shared)
+  const second = place === 'memory' ? first : open(shared)
+  await Promise.all([first.ready(), second.ready()])
+  return [first, second]
+}
+
+const accountOf = ({ url }: OutgoingRequest) => url.pathname.split('/')[1]!
+
+type Send = (account: string, id: string) => Promise<number>
+
+/** One who uses fetch, and one who uses undici, in two processes or in one, against the same API. */
+async function openClients(place: Place, url: string) {
+  const [first, second] = await openShapers(place)
+  /** When each account's requests left, in turn. */
+  const sent = new Map(ACCOUNTS.map((account) => [account, [] as number[]]))
+  const note = (path: string) => void sent.get(path.split('/')[1]!)?.push(monotonicNow())
+  const fetch = shapedFetch(first, {
+    key: accountOf,
+    attempts: 50,
+    fetch: (input: string, init: RequestInit): Promise<Response> => {
+      note(new URL(input).pathname)
+      return globalThis.fetch(input, init)
+    },
+  })
+  const agent = new Agent({ pipelining: 1 })
+  onTestFinished(() => agent.destroy())
+  const retry = interceptors.retry({ maxRetries: 50, methods: ['POST'], statusCodes: [429], minTimeout: 1 })
+  const noting: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+    note(options.path)
+    return dispatch(options, handler)
+  }
+  const dispatcher = agent.compose(noting, turnInterceptor(second, { key: accountOf }), retry)
+  const warmUp = async () => {
+    await (await globalThis.fetch(`${url}/status`)).arrayBuffer()
+    await (await request(`${url}/status`, { dispatcher: agent })).body.dump()
+  }
+  for (let round = 0; round < WARM_ROUNDS; round++) {
+    await Promise.all(Array.from({ length: CONNECTIONS }, warmUp))
+  }
+  const init = (id: string) => ({ method: 'POST', body: '{}', headers: { 'idempotency-key': id } }) as const
+  const sends: readonly Send[] = [
+    async (account, id) => {
+      const answer = await fetch(`${url}/${account}/messages`, init(id))
+      await answer.text()
+      return answer.status
+    },
+    async (account, id) => {
+      const answer = await request(`${url}/${account}/messages`, { dispatcher, ...init(id) })
+      await answer.body.dump()
+      return answer.statusCode
+    },
+  ]
+  /** All at once: every account's requests, half of them by each client. */
+  const burst = () =>
+    Promise.all(
+      ACCOUNTS.flatMap((account) =>
+        Array.from({ length: EACH }, (_, n) => sends[n % 2]!(account, `${account}-${n}`)),
+      ),
+    )
+  return { shaper: first, burst, sent }
+}
+
+/** Bursts against an API that forgives little; answers what it saw, and by how much a call was held up on its way. */
+async function burstAtStrictApi(place: Place) {
+  const calls: ApiCall[] = []
+  const accounts = ACCOUNTS.map((key) => ({ key, limit: parseLimit(LIMIT), bursts: [] }))
+  const api = await StrictApi.listen({ accounts, slack: SLACK, onCall: (call) => void calls.push(call) })
+  onTestFinished(() => api.close())
+  const { shaper, burst, sent } = await openClients(place, `http://127.0.0.1:${api.port}`)
+  const recording = recordHistory(shaper)
+  const statuses = await burst()
+  const came = new Map(
+    ACCOUNTS.map((key) => [key, calls.filter((call) => call.key === key).map(({ at }) => at)]),
+  )
+  const ways = ACCOUNTS.flatMap((key) => came.get(key)!.map((at, index) => at - sent.get(key)![index]!))
+  return {
+    calls,
+    came,
+    sent,
+    statuses,
+    recording,
+    refused: calls.filter(({ isRefused }) => isRefused),
+    longestWay: Math.max(...ways),
+  }
+}
+
+const closest = (times: readonly number[]) =>
+  Math.min(...times.slice(1).map((at, index) => at - times[index]!))
+
+describe.each<Place>(['memory', 'redis'])('requests that wait their turn in lines in %s', (place) => {
+  test('keep the limit of a strict API at its rate: none of a burst for several accounts is refused', async () => {
+    let run = await burstAtStrictApi(place)
+    for (let n = 1; n < MOST_RUNS && run.refused.length > 0 && run.longestWay > FORGIVEN; n++) {
+      run = await burstAtStrictApi(place)
+    }
+    const { calls, came, sent, statuses, recording, refused } = run
+    expect(refused).toEqual([])
+    expect(statuses).toEqual(statuses.map(() => 202))
+    expect(calls).toHaveLength(ACCOUNTS.length * EACH)
+    for (const account of ACCOUNTS) {
+      expect(closest(sent.get(account)!)).toBeGreaterThan(INTERVAL * (1 - SLACK))
+      // The last one came when the rate says, give or take a busy machine.
+      const times = came.get(account)!
+      expect((times.at(-1)! - times[0]!) / ((EACH - 1) * INTERVAL)).toBeLessThan(1.2)
+    }
+    if (place === 'redis') return
+    await recording.audit()
+    expect(checkHistory(recording.history, { minUtilisation: 0.9 })).toEqual([])
+  })
+
+  test('all arrive when the other side halves its limit and tells nobody, with few refusals', async () => {
+    const api = await ThirdParty.start({ perSecond: 2.6, burst: 1.5 })
+    onTestFinished(() => api.stop())
+    const { burst } = await openClients(place, api.url)
+    const sent = burst()
+    await api.when(() => api.done.size >= (ACCOUNTS.length * EACH) / 2)
+    api.changeLimit(1.3)
+    const statuses = await sent
+    expect(statuses).toEqual(statuses.map(() => 200))
+    const ids = ACCOUNTS.flatMap((account) => Array.from({ length: EACH }, (_, n) => `${account}-${n}`))
+    expect([...api.done].filter((id) => id !== 'undefined').toSorted()).toEqual(ids.toSorted())
+    const refusalsOf = (account: string) =>
+      api.refusals.filter((call) => call.account === account).map(({ at }) => at)
+    expect(ACCOUNTS.flatMap(refusalsOf).length).toBeGreaterThan(0)
+    for (const refusals of ACCOUNTS.map(refusalsOf)) {
+      // One who was granted his turn before the freeze may still go; it holds for a second.
+      const during = refusals.map((from) => refusals.filter((at) => at > from && at < from + 900).length)
+      expect(Math.max(0, ...during)).toBeLessThanOrEqual(1)
+    }
+  })
+})

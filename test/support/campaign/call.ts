@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isVelvetRopeError, type Shaper, TurnRefusedError } from '../../../src/index.ts'
+import type { HistoryFile } from './history-file.ts'
+import { hostNow } from './host-time.ts'
+import type { CallerPlan, Chance, Fates } from './plans.ts'
+import type { IdOfTurn } from './record-turns.ts'
+
+/** Whoever cannot be told when to come back waits no longer than that; milliseconds. */
+const LONGEST_PAUSE = 500
+/** What a caller asks for who gives up: nothing of the shaper's. */
+const GIVEN_UP = new Error('gave up, as planned')
+
+interface Notes {
+  readonly file: HistoryFile
+  readonly idOf: IdOfTurn
+}
+
+/** Callers who wait for turns as planned, each again and again; the first thing that one does in his turn is to write it down. */
+export async function call(
+  shaper: Shaper,
+  keys: readonly string[],
+  plan: CallerPlan,
+  { file, idOf }: Notes,
+): Promise<Fates> {
+  const fates: Fates = { departed: 0, refused: 0, aborted: 0, timedOut: 0, cancelled: 0, unavailable: 0 }
+  const random = dice(plan.seed)
+  const until = hostNow() + plan.forMs * 1_000
+  let calls = 0
+
+  const hits = (chance: Chance | undefined) => chance !== undefined && random() < chance.share
+  const within = ({ withinMs }: Chance) => 1 + Math.floor(random() * withinMs)
+
+  const barge = (key: string, n: number) => {
+    const event = {
+      type: 'start',
+      at: hostNow(),
+      id: `barged-${plan.seed}-${n}`,
+      key,
+      cost: 1,
+      attempt: 1,
+    } as const
+    file.write({ kind: 'event', clock: 'host', event })
+  }
+
+  const take = async (key: string, cost: number) => {
+    if (plan.tries?.[key] !== undefined) {
+      const turn = await shaper.tryAcquire(key, { cost })
+      if (!turn.accepted) throw new TurnRefusedError(turn)
+      return turn
+    }
+    const timeout = hits(plan.timeouts) ? { timeoutMs: within(plan.timeouts!) } : {}
+    if (!hits(plan.aborts)) return shaper.acquire(key, { cost, ...timeout })
+    const giveUp = new AbortController()
+    const timer = setTimeout(() => giveUp.abort(GIVEN_UP), within(plan.aborts!))
+    return shaper.acquire(key, { cost, ...timeout, signal: giveUp.signal }).finally(() => clearTimeout(timer))
+  }
+
+  const takeTurn = async (key: string, cost: number) => {
+    const n = ++calls
+    if (plan.barges !== undefined && n % plan.barges === 0) barge(key, n)
+    const turn = await take(key, cost)
+    if (plan.dawdles !== undefined && n % plan.dawdles.every === 0) await sleep(plan.dawdles.ms)
+    const at = hostNow()
+    const id = idOf(turn)
+    if (id === undefined)
+      throw new Error(`expected a departure of ${key} at ${turn.departedAt}, none was told`)
+    file.write({ kind: 'resumed', at, id })
+  }
+
+  /** Milliseconds for which he stays away. */
+  const settle = (error: unknown): number => {
+    if (error === GIVEN_UP) fates.aborted += 1
+    else if (isVelvetRopeError(error, 'turn-timeout')) fates.timedOut += 1
+    else if (isVelvetRopeError(error, 'turn-cancelled')) fates.cancelled += 1
+    else if (isVelvetRopeError(error, 'backend-unavailable')) fates.unavailable += 1
+    else if (error instanceof TurnRefusedError) {
+      fates.refused += 1
+      return error.reason === 'full' ? error.retryAfterMs : Math.min(error.retryAfterMs, LONGEST_PAUSE)
+    } else throw error
+    return 0
+  }
+
+  const callAgainAndAgain = async (key: string) => {
+    const costs = plan.costs?.[key] ?? [1]
+    for (let n = 0; hostNow() < until; n++) {
+      const pause = await takeTurn(key, costs[n % costs.length]!).then(() => {
+        fates.departed += 1
+        return 0
+      }, settle)
+      const away = plan.tries?.[key]
+      await sleep(away === undefined ? pause : random() * away)
+    }
+  }
+
+  const callers = keys.flatMap((key) => Array.from({ length: plan.callers }, () => callAgainAndAgain(key)))
+  await Promise.all(callers)
+  return fates
+}
+
+/** Numbers from 0 to 1 that look random (xorshift32). */
+function dice(seed: number): () => number {
+  let state = (seed + 1) * 0x9e3779b1
+  return () => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return (state >>> 0) / 2 ** 32
+  }
+}

@@ -1,0 +1,50 @@
+import type { JobView, Shaper } from '../../../src/index.ts'
+import type { HistoryFile } from './history-file.ts'
+import { hostNow } from './host-time.ts'
+
+const MS = 1_000
+
+/** Which turn it was that a caller was given, by what he was told of it. */
+export type IdOfTurn = (turn: { readonly key: string; readonly departedAt: number }) => string | undefined
+
+/**
+ * Writes down the departures of the turns of this process, in the tick in which each departs; and of the turns of
+ * others that end in this process what their own may not have lived to write: that they were admitted.
+ */
+export function recordTurns(shaper: Shaper, file: HistoryFile): IdOfTurn {
+  const admitted = new Set<string>()
+  const departed = new Map<string, string>()
+  const search = async ({ id }: { readonly id: string }) => {
+    if (!isTurn(id) || admitted.has(id)) return
+    const job = await shaper.job(id)
+    if (job !== undefined) noteAdmission(job, file)
+  }
+  shaper
+    .on('admitted', ({ id }) => void admitted.add(id))
+    .on('departed', ({ id, key, cost, attempt, at }) => {
+      // Handlers write down their starts themselves.
+      if (!isTurn(id)) return
+      const event = { type: 'start', at: hostNow(), id, key, cost, attempt } as const
+      file.write({ kind: 'event', clock: 'host', event })
+      departed.set(`${at} ${key}`, id)
+    })
+    .on('cancelled', search)
+    .on('expired', search)
+    .on('failed', search)
+  return ({ key, departedAt }) => departed.get(`${departedAt} ${key}`)
+}
+
+/** Ids of turns are made by the shaper, and begin with what no job's may. */
+export function isTurn(id: string): boolean {
+  return id.startsWith('~')
+}
+
+/** What the store says of an admission that nobody may have written down. */
+export function noteAdmission(
+  { id, key, cost, admittedAt }: JobView,
+  file: Pick<HistoryFile, 'write'>,
+): void {
+  const at = admittedAt * MS
+  const event = { type: 'answer', at, id, key, cost, accepted: true, departsAt: at } as const
+  file.write({ kind: 'event', clock: 'store', event, found: true })
+}
