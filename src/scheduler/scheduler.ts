@@ -59,6 +59,8 @@ export class Scheduler {
         if (job === undefined) break
         this.#handoff.deliver(job)
         pass.handed++
+        // Its caller goes on when this pass is over, and nobody else's handler shall hold him up.
+        if (job.isTurn) break
       }
       pass.forgotten = this.#backend.forget(this.#clock.now())
     } finally {

@@ -36,7 +36,8 @@ export interface SharedFloorPorts<Result> {
 }
 
 /** What makes one kind of worker other than another. */
-interface FloorSettings extends Pick<SharedWorkerPorts<unknown>, 'lease' | 'prefetch' | 'onExpired'> {
+interface FloorSettings
+  extends Pick<SharedWorkerPorts<unknown>, 'lease' | 'prefetch' | 'startsAtEnd' | 'onExpired'> {
   readonly concurrency: number
   readonly receive: Transport['receive']
 }
@@ -102,6 +103,7 @@ export class SharedFloor<Data, Result> {
       concurrency: MOST_TURNS,
       lease: TURN_LEASE,
       prefetch: MOST_TURNS,
+      startsAtEnd: true,
       receive: (options) => whenOpen(opening, async () => receive(options)),
       onExpired: ({ id }) => turns.expired(id),
     })
@@ -111,7 +113,7 @@ export class SharedFloor<Data, Result> {
 
   #openWorker(handler: Handler<Data, Result>, settings: FloorSettings): SharedWorker<Data, Result> {
     const { name, backend, emitter } = this.#ports
-    const { concurrency, lease, prefetch, receive, onExpired } = settings
+    const { concurrency, receive, ...ports } = settings
     this.#openTransport()
     const worker: SharedWorker<Data, Result> = new SharedWorker(handler, concurrency, {
       name,
@@ -121,9 +123,7 @@ export class SharedFloor<Data, Result> {
       clock: systemClock,
       storeClock: (shard) => this.#clocks[shard]!,
       emitter,
-      lease,
-      prefetch,
-      onExpired,
+      ...ports,
       onClosed: () => this.#workers.delete(worker),
     })
     this.#workers.add(worker)

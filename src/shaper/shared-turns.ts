@@ -142,8 +142,8 @@ export class SharedTurns {
     return isExpected
   }
 
-  /** The handler of turns: their callers depart. */
-  readonly depart = (job: ShapedJob<unknown>): void => {
+  /** The handler of turns: their callers depart. It ends when they have gone on, which they do in this very tick. */
+  readonly depart = (job: ShapedJob<unknown>): Promise<void> => {
     this.#asked.delete(job.id)
     this.#desk.depart(job)
     const reported = endOfTurn()
@@ -151,6 +151,7 @@ export class SharedTurns {
     void reported.then(() => {
       if (this.#reported === reported) this.#reported = undefined
     })
+    return new Promise((resolve) => process.nextTick(resolve))
   }
 
   /** The line says that the time is over. */
@@ -212,8 +213,8 @@ export class SharedTurns {
   }
 }
 
-/** When the worker has sent what it gathered: it does so at the end of the event loop's turn, and began after this call. */
+/** When the worker has sent what it gathers once they have gone on: it does so at the end of this turn of the event loop. */
 async function endOfTurn(): Promise<void> {
-  await Promise.resolve()
+  for (let tick = 0; tick < 2; tick++) await new Promise<void>((resolve) => process.nextTick(resolve))
   await new Promise<void>((resolve) => void setImmediate(resolve))
 }

@@ -41,6 +41,8 @@ export interface SharedWorkerPorts<Result> {
   readonly lease: number
   /** Jobs that may be held at once: those that run, and those that wait at the gate. */
   readonly prefetch: number
+  /** The handler lets somebody go, who has gone when it ends: only then is it known when he did. */
+  readonly startsAtEnd?: boolean
   /** A job's deadline came at the gate. */
   readonly onExpired?: ((job: SharedJob) => void) | undefined
   /** The worker takes no more jobs, and none of its handlers runs. */
@@ -173,9 +175,9 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
 
   /** Listeners are told after the handler was called, yet before they are told of what it set off. */
   #start(job: BackendJob, handed: HandedOver, data: Data, grant: Grant, startsAt: number): Promise<void> {
-    const { name: shaper, clock, emitter } = this.#ports
-    const ports = { clock, calls: this.#calls, leases: this.#leases }
-    const reports = new WorkerReports(ports, handed)
+    const { name: shaper, clock, emitter, startsAtEnd } = this.#ports
+    const reports = new WorkerReports({ clock, calls: this.#calls, leases: this.#leases }, handed)
+    const watch = this.#watchOf(handed.shard)
     const name = nameOf(handed)
     return new Promise((resolve) => {
       const onSettled = (attempt: Attempt<Data, Result>, settled: Settled<Result>) => {
@@ -184,12 +186,14 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
         this.#gate.release()
         // After the call of a handler that settles at once: the time of the start is told along.
         const now = clock.now()
+        if (startsAtEnd) reports.noteStart(Math.max(startsAt, begunBy()))
         queueMicrotask(() => {
           publishHandlerEnd(shaper, attempt, settled, now)
           void this.#end(job, handed, reports, settled).then(resolve)
         })
       }
       const attempt = new SharedAttempt(new ShapedJob(job, data, startsAt), job, clock.now(), onSettled)
+      let begunBy = () => startsAt
       emitter.hold()
       try {
         if (emitter.hears('departed')) {
@@ -197,10 +201,11 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
         }
         this.#attempts.add(attempt)
         this.#attemptOf.set(name, attempt)
-        const latest = this.#watchOf(handed.shard).watch(() => attempt.start(this.#handler))
-        const startedAt = Math.max(startsAt, latest)
+        begunBy = watch.watch()
+        attempt.start(this.#handler)
+        const startedAt = Math.max(startsAt, begunBy())
         publishDeparture(shaper, job, grant.pace, grant.slot, startedAt)
-        void reports.start(startedAt)
+        if (!startsAtEnd) void reports.start(startedAt)
       } finally {
         emitter.release()
       }

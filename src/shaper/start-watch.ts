@@ -16,16 +16,17 @@ export class StartWatch {
     this.#now = now
   }
 
-  /** Answers the latest time at which the handler can have begun. */
-  watch(callHandler: () => void): number {
+  /** To be called just before the handler is. What it answers tells, once it was, the latest time at which it can have begun. */
+  watch(): () => number {
     const before = this.#closely > 0 ? switches() : undefined
     const calledAt = this.#now()
-    callHandler()
-    const now = this.#now()
-    if (this.#closely > 0) this.#closely--
-    if (now - calledAt <= NOTICEABLE) return calledAt
-    this.#closely = CLOSELY_WATCHED
-    return before === undefined || switches() > before ? now : calledAt
+    return () => {
+      const now = this.#now()
+      if (this.#closely > 0) this.#closely--
+      if (now - calledAt <= NOTICEABLE) return calledAt
+      this.#closely = CLOSELY_WATCHED
+      return before === undefined || switches() > before ? now : calledAt
+    }
   }
 }
 

@@ -30,9 +30,14 @@ export class WorkerReports {
     this.#job = job
   }
 
-  /** @param startedAt by the store's clock, in microseconds; told before the end */
-  async start(startedAt: number): Promise<void> {
+  /** @param startedAt by the store's clock, in microseconds; told along with the end */
+  noteStart(startedAt: number): void {
     this.#startedAt = startedAt
+  }
+
+  /** The same, told before the end. */
+  async start(startedAt: number): Promise<void> {
+    this.noteStart(startedAt)
     const { calls, leases } = this.#ports
     const { shard, id, epoch } = this.#job
     for (let failures = 0; !this.#hasEnded && leases.isHeld(this.#job); ) {

@@ -124,10 +124,34 @@ describe('a caller whose process is silent', () => {
     expect((await stage.claim(HANDED, { lookAheadMs: 250 })).of('~p~2')).toEqual({ id: '~p~2', epoch: 2 })
     const again = await stage.recover(2 * HANDED)
     expect(again.map(({ id, gone }) => [id, gone]).sort()).toEqual([
-      ['x', false],
       ['~c~1', true],
       ['~p~2', false],
     ])
+    expect(await stage.jobs.inspect('a', 2 * HANDED)).toMatchObject({ waiting: 2, jobs: 2 })
+  })
+
+  test('who comes back with another of the same call is not given up with him', async () => {
+    const stage = await TurnStage.open('99, 10/s', ['c', 'p'])
+    await stage.admit('~c~1 ~p~2', 0)
+    await stage.claim(0, { lookAheadMs: 250 })
+    expect((await stage.recover(1)).map(({ id, gone }) => [id, gone])).toEqual([['~c~1', false]])
+    await stage.run(1)
+    expect(await stage.jobs.state('~c~1', 1)).toBe('completed')
+  })
+
+  test('who was handed over has a second to take it, however long the lease of a job is', async () => {
+    const stage = await TurnStage.open('9, 1/s')
+    await stage.admit('~c~1', 0)
+    await stage.claim(0)
+    expect(await stage.recover(0.999)).toEqual([])
+    expect(await stage.recover(1)).toMatchObject([{ id: '~c~1', gone: false }])
+  })
+
+  test('one whose process has not renewed for long has no second chance', async () => {
+    const stage = await TurnStage.open('9, 1/s')
+    await stage.admit('~c~1', 0)
+    await stage.claim(2.6)
+    expect(await stage.recover(3.6)).toMatchObject([{ id: '~c~1', gone: true }])
   })
 
   test('who was granted a slot has failed, and the slot counts', async () => {

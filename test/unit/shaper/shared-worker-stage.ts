@@ -36,7 +36,7 @@ export class SharedWorkerStage {
   #underWay: Promise<void>[] = []
 
   /** @param refusals so often the transport cannot be opened */
-  constructor(handler: Handler<unknown, unknown>, concurrency = 10, refusals = 0) {
+  constructor(handler: Handler<unknown, unknown>, concurrency = 10, refusals = 0, startsAtEnd = false) {
     this.#refusals = refusals
     this.store.offset = AHEAD
     this.storeClock.start()
@@ -55,6 +55,7 @@ export class SharedWorkerStage {
       emitter: this.emitter,
       lease: LEASE_MS * 1_000,
       prefetch: 1_000,
+      startsAtEnd,
       onClosed: () => {
         this.isClosed = true
       },

@@ -59,6 +59,18 @@ describe('a handler', () => {
     await stage.close()
   })
 
+  test('that lets somebody go has started when he has gone, and is told of in one report', async () => {
+    const goes = () => stage.clock.sleep(3_000)
+    const stage: SharedWorkerStage = new SharedWorkerStage(goes, 10, 0, true)
+    await stage.open()
+    stage.deliver(stage.store.hand('a'))
+    await stage.pass(100)
+    const [[, { startedAt = 0 }]] = stage.store.finished as [(typeof stage.store.finished)[0]]
+    expect(startedAt).toBeGreaterThanOrEqual(stage.store.jobs.get('a1')!.slot + 3_000)
+    expect(stage.store.calls.filter((call) => call.startsWith('start'))).toEqual([])
+    await stage.close()
+  })
+
   test('makes room for the next when it has ended', async () => {
     const running: number[] = []
     const stage: SharedWorkerStage = new SharedWorkerStage(async () => {

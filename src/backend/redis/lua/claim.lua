@@ -60,7 +60,8 @@ local function hand_over(key)
     if is_held_up or caller and turns == MOST_TURNS then break end
     is_known, state = pcall(read_state, id)
     if not is_known then break end
-    take_over(bucket, member, kind, ready_at, state, now + lease)
+    local until_ = caller and news_until(state, now, lease) or now + lease
+    take_over(bucket, member, kind, ready_at, state, until_)
     if caller then
       turns = turns + 1
       deliver(caller, id, state.epoch, key)

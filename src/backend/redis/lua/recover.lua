@@ -66,7 +66,7 @@ local function forget_lost(id, job)
 end
 
 local HELD = { handed = true, granted = true, running = true }
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now, 'LIMIT', 0, 200)) do
+local function give_up(id)
   local is_readable, job, state, bucket = pcall(read_waiting, id)
   if not is_readable then redis.call('ZADD', K.leases, now + UNREADABLE, id)
   elseif bucket and (HELD[state.state] or is_turn(id) and WAITS[state.state]) then
@@ -80,6 +80,11 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now, 'LIMIT', 
     redis.call('ZREM', K.leases, id)
     pcall(forget_lost, id, job)
   end
+end
+
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now, 'LIMIT', 0, 200)) do
+  -- One that came back with another of this call has a lease again, or needs none.
+  if tonumber(redis.call('ZSCORE', K.leases, id) or INF) <= now then give_up(id) end
 end
 close_books(meta, keep, now)
 return answer

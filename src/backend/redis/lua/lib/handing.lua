@@ -1,6 +1,8 @@
 -- How one is handed over, and how a turn finds its caller.
 
 local INBOX_MS = 60000
+-- In which the process of a caller takes up the news of his turn: everybody behind him waits for it.
+local NEWS = 1000000
 
 -- waiting | retrying -> handed, for the one who was peeked at.
 local function take_over(bucket, member, kind, ready_at, state, lease_until)
@@ -16,6 +18,14 @@ local function take_over(bucket, member, kind, ready_at, state, lease_until)
   bucket.inHanded = bucket.inHanded + 1
   bucket.handed = bucket.handed + cost
   if kind ~= 'line' then bucket.returned = bucket.returned - cost end
+end
+
+-- Until when a turn belongs to the process of its caller if that says nothing. One that has not renewed the place for
+-- half its lease, though it does so each third, may be gone: then there is no second time.
+local function news_until(state, now, lease)
+  local place_until = tonumber(redis.call('ZSCORE', K.leases, state.id) or 0)
+  if place_until < now + TURN_LEASE / 2 then state.crashes = math.max(1, state.crashes) end
+  return now + math.min(lease, NEWS)
 end
 
 -- Puts the news where the process of the caller looks for it. An inbox that is not ours stays as it is: then it is as if
