@@ -15,6 +15,7 @@ export {
   InvalidOptionsError,
   isVelvetRopeError,
   LeaseLostError,
+  MeterClosedError,
   NoLimitError,
   NotAnErrorError,
   OldRuleBookError,

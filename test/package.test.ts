@@ -72,6 +72,7 @@ describe('the package as it is published', () => {
   test('can be imported by its names, and shapes', async () => {
     const script = `
       import { Shaper } from 'velvet-rope'
+      import { Meter } from 'velvet-rope/meter'
       import { checkHistory, recordHistory, VirtualClock } from 'velvet-rope/testing'
       const clock = new VirtualClock()
       const shaper = new Shaper('installed', { limits: { '*': '5, 2/s' }, clock })
@@ -80,9 +81,12 @@ describe('the package as it is published', () => {
       shaper.work(() => void starts.push(clock.now()))
       await shaper.enqueueMany([{ key: 'k', data: 1 }, { key: 'k', data: 2 }])
       await clock.advance(2_000_000)
-      console.log(JSON.stringify([starts, checkHistory(history)]))
+      const { retryAfterMs } = await new Meter('installed', { limits: shaper.limits, clock }).fill('k', 6)
+      console.log(JSON.stringify([starts, checkHistory(history), retryAfterMs]))
     `
-    expect(JSON.parse(await node('--input-type=module', '-e', script))).toEqual([[0, 500_000], []])
+    const told = JSON.parse(await node('--input-type=module', '-e', script))
+    // Infinity is null in JSON: six never fit where there is room for five.
+    expect(told).toEqual([[0, 500_000], [], null])
   })
 
   test('can be mounted in somebody’s server, which keeps its own Request and Response', async () => {
@@ -115,6 +119,7 @@ describe('the package as it is published', () => {
     const use = `
       import { type Admission, Shaper } from 'velvet-rope'
       import { createHttpApp, type HttpOptions } from 'velvet-rope/http'
+      import { Meter, type MeterReading, type MeterStore } from 'velvet-rope/meter'
       import { VirtualClock } from 'velvet-rope/testing'
       const limits = { '*': '5, 2/s', a: { capacity: 3, rate: '1/s' } }
       const shaper = new Shaper<{ to: string }, number>('typed', { limits, clock: new VirtualClock() })
@@ -122,11 +127,14 @@ describe('the package as it is published', () => {
       const admission: Admission = await shaper.enqueue('k', { to: 'me' })
       const options: HttpOptions = { maxBatch: 10 }
       export const answer: Response | Promise<Response> = createHttpApp(shaper, options).request('/healthz')
+      const reading: MeterReading = await new Meter('typed', { limits: shaper.limits, blockWhenFull: '1h' }).fill('k', 0.5)
+      export const room: number = reading.space
+      export const storeOf = (store: MeterStore) => new Meter('typed', { limits, store })
       export const wait: number = admission.accepted ? admission.waitMs : admission.retryAfterMs
     `
     expect(await compile('use.mts', use)).toBe('')
     const misuse = use.replace("{ to: 'me' }", "{ from: 'me' }")
-    expect(await compile('misuse.mts', misuse)).toMatch(/^misuse\.mts\(8,.*'from' does not exist/)
+    expect(await compile('misuse.mts', misuse)).toMatch(/^misuse\.mts\(9,.*'from' does not exist/)
   })
 
   test('is found well made by publint', async () => {

@@ -18,7 +18,7 @@ interface Example {
 
 const all = [...readme.matchAll(EXAMPLE)].map(({ groups }): Example => {
   const code = groups!['code']!
-  const title = code.split('\n').find((line) => line.startsWith('const shaper'))!
+  const title = code.split('\n').find((line) => /^const (?:shaper|meter)/.test(line))!
   return { title, code, output: groups!['output']! }
 })
 const named = (name: string) => all.find(({ code }) => code.startsWith(`// ${name}`))!
@@ -66,6 +66,7 @@ async function inFile(code: string, use: (file: string) => Promise<void>): Promi
     const file = join(folder, 'example.mts')
     const ours = code
       .replaceAll("'velvet-rope/testing'", "'../../src/testing.ts'")
+      .replaceAll("'velvet-rope/meter'", "'../../src/meter.ts'")
       .replaceAll("'velvet-rope'", "'../../src/index.ts'")
     await writeFile(file, ours)
     await use(file)

@@ -153,6 +153,13 @@ export class ShaperClosedError extends VelvetRopeError {
   }
 }
 
+/** The meter was closed. */
+export class MeterClosedError extends VelvetRopeError {
+  constructor(name: string) {
+    super('closed', `the meter ${quote(name)} is closed and counts nothing more`)
+  }
+}
+
 /**
  * The lease of a running job was lost: its worker stood still, or could not reach the store, for too long. Another
  * worker may run the job; what this handler did is not counted. Aborts the job's signal.
@@ -267,6 +274,7 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
   'ForeignValueError',
   'OldRuleBookError',
   'ShaperClosedError',
+  'MeterClosedError',
   'LeaseLostError',
   'WorkerLostError',
   'HandlerTimeoutError',

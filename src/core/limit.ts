@@ -35,7 +35,16 @@ const FIELDS = ['capacity', 'rate', 'tolerance']
  * 1 ms without a tolerance: timers cannot space such starts, so the limit must say how far they may bunch up
  */
 export function parseLimit(input: LimitInput): Limit {
-  if (typeof input === 'string') return parseLimitText(input)
+  return readLimit(input, true)
+}
+
+/** The same for a meter, which counts and has no timer: a short interval needs no tolerance. @throws InvalidLimitError */
+export function parseMeterLimit(input: LimitInput): Limit {
+  return readLimit(input, false)
+}
+
+function readLimit(input: LimitInput, hasTimer: boolean): Limit {
+  if (typeof input === 'string') return parseLimitText(input, hasTimer)
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw new InvalidLimitError(
       `expected a limit such as '100, 10/s' or { capacity: 100, rate: '10/s' }, got: ${describe(input)}`,
@@ -50,7 +59,7 @@ export function parseLimit(input: LimitInput): Limit {
       `expected tolerance to be a duration such as '2ms', got: ${describe(tolerance)}`,
     )
   }
-  return makeLimit(input.capacity, parseRate(input.rate), tolerance)
+  return makeLimit(input.capacity, parseRate(input.rate), tolerance, hasTimer)
 }
 
 /** Writes a limit so that `parseLimit` gives the same one back. */
@@ -60,7 +69,7 @@ export function formatLimit(limit: Limit): string {
   return isDefault ? text : `${text}, tolerance ${formatDuration(limit.tolerance)}`
 }
 
-function parseLimitText(text: string): Limit {
+function parseLimitText(text: string, hasTimer: boolean): Limit {
   const [capacity = '', rate, tolerance, ...rest] = text.split(',').map((part) => part.trim())
   if (rate === undefined || rest.length > 0) {
     throw new InvalidLimitError(`expected '<capacity>, <rate>' such as '100, 10/s', got: ${quote(text)}`)
@@ -79,10 +88,16 @@ function parseLimitText(text: string): Limit {
     Number(capacity.replaceAll('_', '')),
     parseRate(rate),
     tolerance?.slice('tolerance'.length),
+    hasTimer,
   )
 }
 
-function makeLimit(capacity: number, rate: Rate, toleranceText: string | undefined): Limit {
+function makeLimit(
+  capacity: number,
+  rate: Rate,
+  toleranceText: string | undefined,
+  hasTimer: boolean,
+): Limit {
   if (!(Number.isInteger(capacity) && capacity >= 1 && capacity <= LARGEST_CAPACITY)) {
     throw new InvalidLimitError(
       `expected the capacity to be a whole number from 1 to ${LARGEST_CAPACITY}, got: ${describe(capacity)}`,
@@ -90,8 +105,8 @@ function makeLimit(capacity: number, rate: Rate, toleranceText: string | undefin
   }
   const interval = intervalOf(rate)
   const tolerance = toleranceText === undefined ? undefined : parseDuration(toleranceText)
-  if (interval < MILLISECOND) checkShortInterval(rate, tolerance)
-  else if (tolerance !== undefined && tolerance > interval / 4) {
+  if (hasTimer && interval < MILLISECOND) checkShortInterval(rate, tolerance)
+  else if (interval >= MILLISECOND && tolerance !== undefined && tolerance > interval / 4) {
     throw new InvalidLimitError(
       `expected the tolerance to be at most a quarter of the interval (${interval / 4 / MILLISECOND} ms), ` +
         `got: ${formatDuration(tolerance)}`,

@@ -58,6 +58,29 @@ export const freezeSchema = z
   })
   .openapi('Freeze')
 
+/** Body of `POST /v1/meters/{key}/fill`, and query of `GET /v1/meters/{key}`. */
+const amount = z.number().min(0).openapi({ description: 'Units, which may be a fraction.' })
+export const fillSchema = z.strictObject({ amount: amount.default(1) }).openapi('Fill')
+export const meterQuerySchema = z.strictObject({ amount: amount.optional() })
+
+export const meterSchema = z
+  .strictObject({
+    key: z.string(),
+    pattern: z.string(),
+    accepted: z
+      .boolean()
+      .optional()
+      .openapi({ description: 'Whether the amount went in, or would go in now.' }),
+    level: z.number(),
+    space: z.number(),
+    capacity: z.number(),
+    intervalMs: z.number().openapi({ description: 'In which one unit leaks.' }),
+    full: z.boolean(),
+    blocked: z.boolean(),
+    emptyInMs: z.number(),
+  })
+  .openapi('Meter')
+
 const time = z.number().openapi({ description: 'Milliseconds since the epoch.' })
 
 const acceptedFields = {
@@ -92,6 +115,9 @@ export const problemSchema = z
     retryAfterMs: z.number().optional(),
     waiting: z.number().optional(),
     capacity: z.number().optional(),
+    level: z.number().optional(),
+    space: z.number().optional(),
+    blocked: z.boolean().optional(),
     'violated-policies': z.array(z.string()).optional(),
   })
   .openapi('Problem')

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { InvalidLimitError } from '../../../src/core/errors.ts'
-import { formatLimit, type LimitInput, parseLimit } from '../../../src/core/limit.ts'
+import { formatLimit, type LimitInput, parseLimit, parseMeterLimit } from '../../../src/core/limit.ts'
 
 test.each<[LimitInput, number, number, number]>([
   ['20, 1/s', 20, 1_000_000, 5_000],
@@ -50,6 +50,14 @@ test.each([
   expect(read).toThrow(
     expect.objectContaining({ code: 'invalid-limit', message: expect.stringContaining(message) }),
   )
+})
+
+test('for a meter a short interval needs no tolerance, and one is read all the same', () => {
+  expect(parseMeterLimit('20, 5000/s')).toMatchObject({ capacity: 20, interval: 200 })
+  expect(parseMeterLimit({ capacity: 20, rate: '1000000000/s' }).interval).toBe(1e-3)
+  expect(parseMeterLimit('20, 5000/s, tolerance 20ms').interval).toBe(200)
+  expect(parseMeterLimit('20, 1/s')).toEqual(parseLimit('20, 1/s'))
+  expect(() => parseMeterLimit('20, 1/s, tolerance 251ms')).toThrow('at most a quarter of the interval')
 })
 
 test('only a tolerance that is not the default is written', () => {
