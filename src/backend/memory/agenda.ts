@@ -1,11 +1,11 @@
-import { nextSlot } from '../../core/bucket.ts'
+import { forgettableAt } from '../../core/bucket.ts'
 import { DueHeap } from '../../core/due-heap.ts'
 import type { Deadline, JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
 /**
  * When what is due. A bucket stands in one heap: that of departures while somebody in it may depart, else, once it
- * is empty, that of buckets to forget when their `next` has passed. A paused bucket with guests stands in none.
+ * is empty, that of buckets to forget when their `next` has passed and they are cold. A paused bucket with guests stands in none.
  */
 export class Agenda {
   readonly #departures = new DueHeap<MemoryBucket>()
@@ -35,7 +35,7 @@ export class Agenda {
     const due = bucket.nextDeparture(from)
     if (due !== Number.POSITIVE_INFINITY) place(bucket, this.#departures, due)
     else if (bucket.jobs > 0 || bucket.running > 0 || bucket.paused) place(bucket, undefined)
-    else place(bucket, this.#forgettable, nextSlot(bucket, from))
+    else place(bucket, this.#forgettable, Math.max(from, forgettableAt(bucket)))
   }
 
   /** The bucket whose departure is due first, if it is due by `now`. */

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- waiting | retrying | handed and without a slot -> cancelled.
--- uses: shard bucket job state ended line turn leave
+-- uses: shard warmth bucket pace job state ended line turn leave
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', operation, keepFinished, id

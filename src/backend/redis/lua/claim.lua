@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- waiting | retrying -> handed, for the heads whose slots come within the look-ahead. At most W jobs of a bucket are
 -- handed over and have not started, so a backlog waits in its line. Elects the one scheduler that may do so.
--- uses: shard bucket job state ended line turn
+-- uses: shard warmth bucket pace job state ended line turn
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', scheduler, look-ahead, most (1 to 200), lease, keepFinished

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- handed | granted | running -> back at the head of its line, for jobs whose lease has ended; 200 at most. One that
 -- may have started counts a crash, and the third crash fails it.
--- uses: shard bucket job state ended line turn moving leave grant
+-- uses: shard warmth bucket pace job state ended line turn moving leave grant
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished
