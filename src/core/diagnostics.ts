@@ -23,7 +23,10 @@ export interface Departure {
   readonly startedAt: number
   /** When the handler before it in the bucket started; -Infinity when none is remembered. */
   readonly lastStart: number
-  /** How far the start may follow that one at the earliest, but for the tolerance: interval x cost of the one before. */
+  /**
+   * How far the start may follow that one at the earliest, but for the tolerance: interval x cost of the one before,
+   * and longer while the bucket warms up.
+   */
   readonly spacing: number
 }
 

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
+import { MILLISECOND } from '../core/duration.ts'
 import type { Accepted, Rejected } from '../core/job.ts'
-import { parseLimit } from '../core/limit.ts'
+import { type Limit, parseLimit } from '../core/limit.ts'
+import { spacing } from '../core/warmth.ts'
 import type { MeterReading } from '../meter/meter.ts'
 import type { RuleView } from '../shaper/limits.ts'
 
@@ -42,14 +44,14 @@ export function quotaOfLine(
   admission: Accepted | Rejected,
   cost: number,
 ): Quota {
-  const { capacity, interval } = parseLimit(limit)
-  const intervalMs = interval / 1_000
+  const governing = parseLimit(limit)
+  const { capacity, interval } = governing
   return {
     pattern,
     capacity,
-    intervalMs,
+    intervalMs: interval / MILLISECOND,
     free: Math.max(0, admission.capacity - admission.waiting),
-    waitMs: admission.accepted ? headWaitMs(admission, cost, intervalMs) : admission.retryAfterMs,
+    waitMs: admission.accepted ? headWaitMs(admission, cost, governing) : admission.retryAfterMs,
   }
 }
 
@@ -79,9 +81,15 @@ export function policyName(pattern: string): string {
   return `sha256-${createHash('sha256').update(pattern).digest('hex').slice(0, 16)}`
 }
 
-/** When the first in line leaves, who is as many intervals ahead of the newcomer as units stand between them. */
-function headWaitMs({ waitMs, waiting }: Accepted, cost: number, intervalMs: number): number {
-  return Math.max(0, waitMs - Math.max(0, waiting - cost) * intervalMs)
+/**
+ * When the first in line leaves, who is as many intervals ahead of the newcomer as units stand between them. How warm
+ * the bucket is nobody said: a cold one makes it soonest, a warm one latest, but then not later than a cold interval.
+ */
+function headWaitMs({ waitMs, waiting }: Accepted, cost: number, limit: Limit): number {
+  const units = Math.max(0, waiting - cost)
+  const soonest = waitMs - spacing(limit, 0, units) / MILLISECOND
+  const latest = waitMs - (limit.interval * units) / MILLISECOND
+  return Math.max(0, soonest, Math.min(latest, limit.coldInterval / MILLISECOND))
 }
 
 /** A String of a structured field (RFC 9651). */

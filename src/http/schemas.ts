@@ -35,6 +35,11 @@ export function newJobsSchema(most: number) {
 export const NEW_JOB_FIELDS: readonly string[] = Object.keys(jobFields)
 export const NEW_JOBS_FIELDS: readonly string[] = ['jobs', 'key', ...NEW_JOB_FIELDS]
 
+const rateField = z.union([
+  z.string().max(200),
+  z.strictObject({ count: z.number(), per: z.string().max(200) }),
+])
+
 /** Body of `PUT /v1/limits/{pattern}`. */
 export const newLimitSchema = z
   .strictObject({
@@ -42,12 +47,14 @@ export const newLimitSchema = z
       z.string().max(200),
       z.strictObject({
         capacity: z.number(),
-        rate: z.union([z.string().max(200), z.strictObject({ count: z.number(), per: z.string().max(200) })]),
+        rate: rateField,
         tolerance: z.string().max(200).optional(),
+        warmUp: z.string().max(200).optional(),
+        coldRate: rateField.optional(),
       }),
     ]),
   })
-  .openapi('NewLimit', { example: { limit: '500, 100/s' } })
+  .openapi('NewLimit', { example: { limit: '500, 100/s, warm-up 30s' } })
 
 export const freezeSchema = z
   .strictObject({
