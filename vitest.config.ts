@@ -4,8 +4,19 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/redis-setup.ts'],
     testTimeout: 60_000,
+    // Some start servers.
+    hookTimeout: 60_000,
     projects: [
-      { extends: true, test: { name: 'tests', include: ['test/**/*.test.ts'], exclude: ['test/fault/**'] } },
+      {
+        extends: true,
+        test: {
+          name: 'tests',
+          // Beside the one above.
+          globalSetup: ['test/support/postgres-setup.ts'],
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/fault/**'],
+        },
+      },
       {
         extends: true,
         test: {

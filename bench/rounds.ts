@@ -30,7 +30,7 @@ export async function runScenario(
     for (const result of results) {
       if (result.failure !== '') continue
       showProgress(`${scenario.name}, round ${round} of ${rounds}: ${result.name}, ${result.trial.keys} keys`)
-      const outcome = await runTrial(result.trial, scenario.timeLimitMs, part.needsRedis)
+      const outcome = await runTrial(result.trial, scenario.timeLimitMs, part.serverOf(result.trial.product))
       if ('failure' in outcome) result.failure = outcome.failure
       else result.samples.push(outcome)
     }

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { redisVersion } from './redis/server.ts'
 import { describeMachine } from './report/machine.ts'
 import { drawSmoothness } from './report/picture.ts'
 import { refreshReadme } from './report/readme.ts'
@@ -9,10 +8,12 @@ import { asText, type Table } from './report/table.ts'
 import { runScenario } from './rounds.ts'
 import { PARTS, type Part } from './scenarios/index.ts'
 import type { Result } from './scenarios/scenario.ts'
+import { SERVERS, type ServerName } from './servers.ts'
 
 const NAMES = PARTS.flatMap(({ scenarios }) => scenarios).map(({ name }) => name)
 const USAGE = `npm run bench -- [options]
-  --memory, --redis, --http  a part; default: all. The last two start redis-server by themselves
+  --memory, --redis, --http, --meter  a part; default: all. All but the first start redis-server by themselves,
+                     and the last PostgreSQL too
   --only NAME        one scenario: ${NAMES.join(', ')}
   --rounds N         measurements of each kind, of which the median counts (default 5)
   --quick            a smoke check of a few minutes: one round, smaller sizes
@@ -23,6 +24,7 @@ const { values: flags } = parseArgs({
     memory: { type: 'boolean', default: false },
     redis: { type: 'boolean', default: false },
     http: { type: 'boolean', default: false },
+    meter: { type: 'boolean', default: false },
     rounds: { type: 'string' },
     only: { type: 'string' },
     quick: { type: 'boolean', default: false },
@@ -31,7 +33,7 @@ const { values: flags } = parseArgs({
   },
 })
 const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 5))
-const isAny = flags.memory || flags.redis || flags.http
+const isAny = PARTS.some(({ name }) => flags[name])
 const parts = PARTS.filter((part) => !isAny || flags[part.name])
   .map((part) => ({ ...part, scenarios: part.scenarios.filter(isWanted) }))
   .filter(({ scenarios }) => scenarios.length > 0)
@@ -43,11 +45,12 @@ if (flags.help || !(Number.isInteger(rounds) && rounds >= 1) || parts.length ===
 // So that servers and trials end with it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 // Asked before the first figure: a missing server should not be found after ten minutes.
-const server = parts.some(({ needsRedis }) => needsRedis) ? findRedis() : ''
+const versions = new Map([...new Set(parts.flatMap(serversOf))].map((name) => [name, findServer(name)]))
 for (const part of parts) await runPart(part)
 
 async function runPart(part: Part): Promise<void> {
-  const machine = describeMachine(rounds, part.packages, part.needsRedis ? server : undefined)
+  const servers = serversOf(part).map((name) => versions.get(name)!)
+  const machine = describeMachine(rounds, part.packages, servers)
   const tables: Table[] = []
   const results: Record<string, Result[]> = {}
   console.log(`${machine}\n`)
@@ -75,9 +78,16 @@ function isWanted({ name }: { readonly name: string }): boolean {
   return flags.only === undefined || name === flags.only
 }
 
-function findRedis(): string {
+/** Those that the wanted scenarios need. */
+function serversOf({ scenarios, serverOf }: Part): ServerName[] {
+  const trials = scenarios.flatMap((scenario) => scenario.trials(flags.quick))
+  const names = trials.map(({ product }) => serverOf(product)).filter((name) => name !== undefined)
+  return [...new Set(names)]
+}
+
+function findServer(name: ServerName): string {
   try {
-    return redisVersion()
+    return SERVERS[name].version()
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)
     process.exit(1)

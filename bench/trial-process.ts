@@ -1,25 +1,25 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { startRedis } from './redis/server.ts'
 import type { Sample, Trial } from './scenarios/scenario.ts'
+import { SERVERS, type ServerName } from './servers.ts'
 
 const MEASURE = fileURLToPath(new URL('./measure.ts', import.meta.url))
 const NODE_OPTIONS = ['--import', 'tsx', '--expose-gc', '--max-old-space-size=6144']
 
 /**
  * Measures in a fresh process, so that nobody pays for the garbage or enjoys the warm code of somebody else; and
- * where Redis is needed, with a fresh server, which ends with the trial.
+ * where a server is needed, with a fresh one, which ends with the trial.
  */
 export async function runTrial(
   trial: Trial,
   timeLimitMs: number,
-  needsRedis: boolean,
+  serverName: ServerName | undefined,
 ): Promise<Sample | Failure> {
-  if (!needsRedis) return measureApart(trial, timeLimitMs, '')
-  const server = await startRedis()
+  if (serverName === undefined) return measureApart(trial, timeLimitMs, '')
+  const server = await SERVERS[serverName].start()
   try {
-    return await measureApart(trial, timeLimitMs, server.socket)
+    return await measureApart(trial, timeLimitMs, server.address)
   } finally {
     await server.stop()
   }
@@ -29,8 +29,8 @@ interface Failure {
   readonly failure: string
 }
 
-async function measureApart(trial: Trial, timeLimitMs: number, socket: string): Promise<Sample | Failure> {
-  const child = fork(MEASURE, [JSON.stringify(trial), socket], { execArgv: NODE_OPTIONS, silent: true })
+async function measureApart(trial: Trial, timeLimitMs: number, address: string): Promise<Sample | Failure> {
+  const child = fork(MEASURE, [JSON.stringify(trial), address], { execArgv: NODE_OPTIONS, silent: true })
   const abandon = () => void child.kill('SIGKILL')
   process.once('exit', abandon)
   let sample: Sample | undefined

@@ -15,13 +15,11 @@ export {
   InvalidOptionsError,
   isVelvetRopeError,
   LeaseLostError,
+  MeterClosedError,
   NoLimitError,
   NotAnErrorError,
   OldRuleBookError,
   ShaperClosedError,
-  TurnCancelledError,
-  TurnRefusedError,
-  TurnTimeoutError,
   UnfitRedisError,
   VelvetRopeError,
   WorkerLostError,
@@ -39,6 +37,7 @@ export type {
 } from './core/job.ts'
 export { formatLimit, type Limit, type LimitInput, parseLimit } from './core/limit.ts'
 export { formatRate, parseRate, type Rate, type RateInput } from './core/rate.ts'
+export { TurnCancelledError, TurnRefusedError, TurnTimeoutError } from './core/turn-errors.ts'
 export type { Handler } from './shaper/attempt.ts'
 export type {
   ByHandOptions,

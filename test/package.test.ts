@@ -72,6 +72,7 @@ describe('the package as it is published', () => {
   test('can be imported by its names, and shapes', async () => {
     const script = `
       import { Shaper } from 'velvet-rope'
+      import { Meter } from 'velvet-rope/meter'
       import { checkHistory, recordHistory, VirtualClock } from 'velvet-rope/testing'
       const clock = new VirtualClock()
       const shaper = new Shaper('installed', { limits: { '*': '5, 2/s' }, clock })
@@ -80,9 +81,12 @@ describe('the package as it is published', () => {
       shaper.work(() => void starts.push(clock.now()))
       await shaper.enqueueMany([{ key: 'k', data: 1 }, { key: 'k', data: 2 }])
       await clock.advance(2_000_000)
-      console.log(JSON.stringify([starts, checkHistory(history)]))
+      const { retryAfterMs } = await new Meter('installed', { limits: shaper.limits, clock }).fill('k', 6)
+      console.log(JSON.stringify([starts, checkHistory(history), retryAfterMs]))
     `
-    expect(JSON.parse(await node('--input-type=module', '-e', script))).toEqual([[0, 500_000], []])
+    const told = JSON.parse(await node('--input-type=module', '-e', script))
+    // Infinity is null in JSON: six never fit where there is room for five.
+    expect(told).toEqual([[0, 500_000], [], null])
   })
 
   test('can be mounted in somebody’s server, which keeps its own Request and Response', async () => {
@@ -128,6 +132,7 @@ describe('the package as it is published', () => {
       import { type Admission, Shaper } from 'velvet-rope'
       import { createHttpApp, type HttpOptions } from 'velvet-rope/http'
       import { shapedFetch, turnInterceptor } from 'velvet-rope/fetch'
+      import { Meter, type MeterReading, type MeterStore } from 'velvet-rope/meter'
       import { VirtualClock } from 'velvet-rope/testing'
       import { Agent, fetch as undiciFetch } from 'undici'
       const limits = { '*': '5, 2/s', a: { capacity: 3, rate: '1/s' } }
@@ -140,11 +145,14 @@ describe('the package as it is published', () => {
       export const got: Promise<Response> = shapedFetch(shaper, { key, attempts: 3 })(new URL('http://a'))
       export const same: typeof undiciFetch = shapedFetch(shaper, { fetch: undiciFetch })
       export const dispatcher = new Agent().compose(turnInterceptor(shaper, { timeoutMs: 5_000 }))
+      const reading: MeterReading = await new Meter('typed', { limits: shaper.limits, blockWhenFull: '1h' }).fill('k', 0.5)
+      export const room: number = reading.space
+      export const storeOf = (store: MeterStore) => new Meter('typed', { limits, store })
       export const wait: number = admission.accepted ? admission.waitMs : admission.retryAfterMs
     `
     expect(await compile('use.mts', use)).toBe('')
     const misuse = use.replace("{ to: 'me' }", "{ from: 'me' }")
-    expect(await compile('misuse.mts', misuse)).toMatch(/^misuse\.mts\(10,.*'from' does not exist/)
+    expect(await compile('misuse.mts', misuse)).toMatch(/^misuse\.mts\(11,.*'from' does not exist/)
   })
 
   test('is found well made by publint', async () => {

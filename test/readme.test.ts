@@ -1,26 +1,10 @@
 import { execFile, spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { examplesOf, inFile, ROOT, run } from './support/document-examples.ts'
 import { startRedis } from './support/redis-server.ts'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const readme = await readFile(join(root, 'README.md'), 'utf8')
-const EXAMPLE = /```ts\n(?<code>.*?)```\n+```text\n(?<output>.*?)```/gs
-
-interface Example {
-  readonly title: string
-  readonly code: string
-  readonly output: string
-}
-
-const all = [...readme.matchAll(EXAMPLE)].map(({ groups }): Example => {
-  const code = groups!['code']!
-  const title = code.split('\n').find((line) => line.startsWith('const shaper'))!
-  return { title, code, output: groups!['output']! }
-})
+const all = await examplesOf('README.md')
 const named = (name: string) => all.find(({ code }) => code.startsWith(`// ${name}`))!
 const examples = all.filter(({ code }) => !/^\/\/ \w+\.ts/.test(code))
 
@@ -32,15 +16,12 @@ test('the README shows examples with their output', () => {
 })
 
 test.each(examples)('$title prints what the README says', async ({ code, output }) => {
-  await inFile(code, async (file) => {
-    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', file], { cwd: root })
-    expect(stdout).toBe(output)
-  })
+  expect(await run(code)).toBe(output)
 })
 
 test('a producer and a worker on Redis print what the README says', async () => {
   const redis = await startRedis()
-  const options = { cwd: root, env: { ...process.env, REDIS_URL: redis.url } }
+  const options = { cwd: ROOT, env: { ...process.env, REDIS_URL: redis.url } }
   const [producer, worker] = [named('producer.ts'), named('worker.ts')]
   await inFile(producer.code, async (file) => {
     const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', file], options)
@@ -59,18 +40,3 @@ test('a producer and a worker on Redis print what the README says', async () => 
     expect({ said, code: child.exitCode }).toEqual({ said: worker.output, code: 0 })
   })
 })
-
-async function inFile(code: string, use: (file: string) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(root, 'test', '.example-'))
-  try {
-    const file = join(folder, 'example.mts')
-    const ours = code
-      .replaceAll("'velvet-rope/testing'", "'../../src/testing.ts'")
-      .replaceAll("'velvet-rope/fetch'", "'../../src/fetch.ts'")
-      .replaceAll("'velvet-rope'", "'../../src/index.ts'")
-    await writeFile(file, ours)
-    await use(file)
-  } finally {
-    await rm(folder, { recursive: true })
-  }
-}

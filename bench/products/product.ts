@@ -2,6 +2,8 @@
 export interface Pace {
   readonly count: number
   readonly periodMs: number
+  /** Of meters: units that go in at once. Absent: as many as the count. */
+  readonly capacity?: number
 }
 
 /** The same small payload for everybody. */

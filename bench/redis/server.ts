@@ -3,29 +3,24 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Server } from '../servers.ts'
 
 const READY_WITHIN_MS = 10_000
-
-/** A Redis server of our own: no port, nothing on disk, and nobody else's keys in it. */
-export interface RedisServer {
-  readonly socket: string
-  stop(): Promise<void>
-}
 
 /** Such as `redis-server 7.0.15`. @throws when there is none, with what to do about it */
 export function redisVersion(): string {
   const { error, stdout } = spawnSync('redis-server', ['--version'], { encoding: 'utf8' })
   if (error !== undefined) {
     throw new Error(
-      'The Redis part of the bench starts redis-server by itself, and there is none on the PATH: expected ' +
-        `redis-server 7.0 or later. Install it, or measure the memory part alone with --memory. (${error.message})`,
+      'The bench starts redis-server by itself, and there is none on the PATH: expected redis-server 7.0 or ' +
+        `later. Install it, or measure the memory part alone with --memory. (${error.message})`,
     )
   }
   return `redis-server ${/v=(\S+)/.exec(stdout)?.[1] ?? 'of unknown version'}`
 }
 
-/** Resolves when it takes commands. */
-export async function startRedis(): Promise<RedisServer> {
+/** No port, and nothing on disk; its address is its socket. Resolves when it takes commands. */
+export async function startRedis(): Promise<Server> {
   const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-bench-'))
   const socket = join(folder, 'redis.sock')
   const settings = [
@@ -66,7 +61,7 @@ export async function startRedis(): Promise<RedisServer> {
   })
   const failure = await Promise.race([ready, overdue, closed.then(() => 'ended')])
   clearTimeout(timer)
-  if (failure === undefined) return { socket, stop }
+  if (failure === undefined) return { address: socket, stop }
   await stop()
   throw new Error(`redis-server did not become ready (${failure}):\n${output}`)
 }

@@ -2,12 +2,16 @@ import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 
 /** The machine, the Node and the versions that the figures belong to, in one line. */
-export function describeMachine(rounds: number, peers: readonly string[], server?: string): string {
+export function describeMachine(
+  rounds: number,
+  peers: readonly string[],
+  servers: readonly string[],
+): string {
   const processors = cpus()
   const packages = [
     versionOf('../../package.json'),
     ...peers.map((name) => versionOf(`../node_modules/${name}/package.json`)),
-    ...(server === undefined ? [] : [server]),
+    ...servers,
   ]
   return [
     `${processors[0]?.model.trim() ?? 'unknown processor'}, ${processors.length} cores`,

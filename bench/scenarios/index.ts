@@ -1,12 +1,15 @@
 import { HTTP_PACKAGES, type HttpProductName, loadHttpProduct } from '../products/http/index.ts'
 import { loadProduct, PEERS, type ProductName } from '../products/index.ts'
+import { loadMeter, METER_PACKAGES, type MeterProductName, meterServer } from '../products/meter/index.ts'
 import type { Pace } from '../products/product.ts'
 import { loadRedisProduct, REDIS_PACKAGES, type RedisProductName } from '../products/redis/index.ts'
+import type { ServerName } from '../servers.ts'
 import { growth } from './growth.ts'
 import { httpEnqueue } from './http/enqueue.ts'
 import { httpOverload } from './http/overload.ts'
 import { idle } from './idle.ts'
 import { memory } from './memory.ts'
+import { METER_SCENARIOS } from './meter/index.ts'
 import { redisCommands } from './redis/commands.ts'
 import { redisEndToEnd } from './redis/end-to-end.ts'
 import { redisEnqueue } from './redis/enqueue.ts'
@@ -22,19 +25,20 @@ import { throughput } from './throughput.ts'
 
 /** The scenarios whose products keep their lines in one place. Each part can be run and published by itself. */
 export interface Part<Name extends string = string> {
-  readonly name: 'memory' | 'redis' | 'http'
-  readonly needsRedis: boolean
+  readonly name: 'memory' | 'redis' | 'http' | 'meter'
   readonly scenarios: readonly Scenario<Name>[]
   /** Whose starts are drawn; absent: nothing is. */
   readonly picture?: string
   /** Packages whose versions belong to the figures. */
   readonly packages: readonly string[]
+  /** What a product needs a server of its own for. */
+  serverOf(product: Name): ServerName | undefined
   load(product: Name): Promise<{ readonly name: string; setting(pace: Pace): string }>
 }
 
 const memoryPart: Part<ProductName> = {
   name: 'memory',
-  needsRedis: false,
+  serverOf: () => undefined,
   scenarios: [smoothnessOneKey, smoothnessManyKeys, throughput, memory, growth, idle],
   picture: smoothnessOneKey.name,
   packages: PEERS,
@@ -43,7 +47,7 @@ const memoryPart: Part<ProductName> = {
 
 const redisPart: Part<RedisProductName> = {
   name: 'redis',
-  needsRedis: true,
+  serverOf: () => 'redis',
   scenarios: [
     redisSmoothnessOneKey,
     redisSmoothnessManyKeys,
@@ -61,10 +65,18 @@ const redisPart: Part<RedisProductName> = {
 
 const httpPart: Part<HttpProductName> = {
   name: 'http',
-  needsRedis: true,
+  serverOf: () => 'redis',
   scenarios: [httpEnqueue, httpOverload],
   packages: HTTP_PACKAGES,
   load: loadHttpProduct,
 }
 
-export const PARTS: readonly Part[] = [memoryPart, redisPart, httpPart]
+const meterPart: Part<MeterProductName> = {
+  name: 'meter',
+  serverOf: meterServer,
+  scenarios: METER_SCENARIOS,
+  packages: METER_PACKAGES,
+  load: loadMeter,
+}
+
+export const PARTS: readonly Part[] = [memoryPart, redisPart, httpPart, meterPart]

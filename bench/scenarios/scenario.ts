@@ -36,7 +36,7 @@ export interface Scenario<Name extends string = ProductName> {
   /** For figures that hardly vary: more rounds than this are not made. */
   readonly mostRounds?: number
   trials(isQuick: boolean): Omit<Trial<Name>, 'scenario'>[]
-  /** @param socket of the Redis server that was started for this one measurement; empty in the memory part */
-  measure(trial: Trial<Name>, socket: string): Promise<Sample>
+  /** @param address of the server that was started for this one measurement, of Redis its socket; empty: there is none */
+  measure(trial: Trial<Name>, address: string): Promise<Sample>
   tables(results: readonly Result[]): Table[]
 }

@@ -100,7 +100,7 @@ export interface Pace {
   readonly pattern: string
   /** When the handler before it in the bucket started; -Infinity when none is remembered. */
   readonly lastStart: number
-  /** The interval times the cost of that one. */
+  /** The interval times the cost of that one; longer while the bucket warms up. */
   readonly spacing: number
 }
 

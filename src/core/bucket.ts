@@ -5,13 +5,18 @@
  * - Bound: nobody is admitted who would make more than `capacity` cost units wait; he is told when to come back.
  * - Spacing: two slots are never closer than `interval x cost of the first`; starts conform to GCRA (ITU-T I.371)
  *   with that interval and the limit's tolerance. Late is allowed, early never, and lateness is never repaid.
+ *   Where the limit says so the interval is longer while the bucket warms up (warmth.ts), never shorter.
  * - Order: a newcomer departs after everyone who waits.
  *
- * A bucket remembers one number, `next`: the earliest time of its next departure. Everything here is pure: `now`
+ * A bucket remembers one number, `next`: the earliest time of its next departure; and how warm it is then. Everything here is pure: `now`
  * is an argument, times are microseconds, nothing is read or written but the bucket that was passed.
  */
 
+import { type Course, departureOf, follow, type Waiting } from './course.ts'
 import type { Limit } from './limit.ts'
+import { cooledBy, spacing, warmedBy } from './warmth.ts'
+
+export type { Waiting } from './course.ts'
 
 export interface Bucket {
   limit: Limit
@@ -28,17 +33,15 @@ export interface Bucket {
   paused: boolean
   /** Cost units that were admitted and have not departed: the line, and those who wait to be tried again. */
   waiting: number
-  /** The cost of the last slot that was reserved: what keeps `next` away from it. */
+  /** How warm it is at `next`, in microseconds; 0, as the next two, where the limit has no warm-up. */
+  warmth: number
+  /** The cost of the last slot that was reserved, and the warmth there: what keeps `next` away from it. */
   lastCost: number
-  /** When the last handler really started, and its cost: where a change of limit counts from, if that is later. */
+  lastWarmth: number
+  /** The same of the last handler that really started: where a change of limit counts from, if that is later. */
   lastStart: number
   startedCost: number
-}
-
-/** One who waits: its cost, and, for a retry that backs off, the time before which it cannot depart. */
-export interface Waiting {
-  readonly cost: number
-  readonly readyAt?: number | undefined
+  startedWarmth: number
 }
 
 export type RejectReason = 'full' | 'deadline' | 'paused' | 'too-costly'
@@ -66,9 +69,12 @@ export function createBucket(limit: Limit): Bucket {
     frozenUntil: 0,
     paused: false,
     waiting: 0,
+    warmth: 0,
     lastCost: 0,
+    lastWarmth: 0,
     lastStart: Number.NEGATIVE_INFINITY,
     startedCost: 0,
+    startedWarmth: 0,
   }
 }
 
@@ -77,22 +83,31 @@ export function nextSlot(bucket: Bucket, now: number): number {
   return Math.max(now, bucket.next, bucket.frozenUntil)
 }
 
+/** From where a look ahead along the line begins. */
+export function courseOf(bucket: Bucket, now: number): Course {
+  const slot = nextSlot(bucket, now)
+  return { slot, warmth: warmthAt(bucket, slot) }
+}
+
 /** Takes the next slot for one attempt; the departure after it stays `interval x cost` away. */
 export function reserve(bucket: Bucket, cost: number, now: number): number {
   const slot = nextSlot(bucket, now)
   bucket.lastCost = cost
+  if (bucket.limit.warmUp > 0) bucket.lastWarmth = warmthAt(bucket, slot)
   setNext(bucket, slot, slot === bucket.next ? bucket.carry : 0)
   return slot
 }
 
 /** Gives the last slot back. If somebody reserved after it, it is burned, and the answer is false. */
 export function unreserve(bucket: Bucket, slot: number, cost: number): boolean {
-  const isLast = Math.abs(bucket.next - (slot + bucket.limit.interval * cost)) <= ROUNDING
+  const isLast = Math.abs(bucket.next - (slot + spacing(bucket.limit, bucket.lastWarmth, cost))) <= ROUNDING
   if (!isLast) return false
   // The limit may have been lowered since it was reserved.
-  bucket.next = Math.max(slot, earliestAfterStart(bucket, bucket.limit))
+  bucket.next = Math.max(slot, earliestAfterStart(bucket))
   bucket.carry = 0
   bucket.lastCost = 0
+  // Colder than at the slot, where it was frozen since.
+  bucket.warmth = Math.min(bucket.warmth, bucket.lastWarmth)
   return true
 }
 
@@ -111,6 +126,7 @@ export function depart(bucket: Bucket, cost: number, now: number): void {
   bucket.waiting -= cost
   bucket.lastStart = now
   bucket.startedCost = cost
+  bucket.startedWarmth = bucket.lastWarmth
 }
 
 /** A started job waits again, to be retried. It is never refused, and newcomers are until it has departed. */
@@ -139,7 +155,7 @@ export function judge(
   const inTime = now + Math.max(0, departsAt - deadline)
   const excess = bucket.waiting + cost - capacity
   if (excess > 0) {
-    const room = departureOf(excess, bucket, now, line)
+    const room = departureOf(excess, courseOf(bucket, now), bucket.limit, now, line)
     if (inTime > room) return { accepted: false, reason: 'deadline', retryAt: inTime }
     return { accepted: false, reason: bucket.paused ? 'paused' : 'full', retryAt: room }
   }
@@ -169,69 +185,71 @@ export function leave(bucket: Bucket, cost: number): void {
   bucket.waiting -= cost
 }
 
-/** A freeze never shortens a longer one. */
+/** A freeze never shortens a longer one. The other side said that it was too much, so the bucket is cold after it. */
 export function freeze(bucket: Bucket, until: number): void {
   bucket.frozenUntil = Math.max(bucket.frozenUntil, until)
+  bucket.warmth = 0
 }
 
 /**
  * From now on the new limit spaces departures, counted from the last slot. The last start may have been later than
- * its slot by more than the new tolerance forgives; then it counts from there. Lowering the capacity drops nobody.
+ * its slot by more than the new tolerance forgives; then it counts from there. Lowering the capacity drops nobody. The
+ * time that was spent warming up counts for the new warm-up too, as far as it goes.
  */
 export function changeLimit(bucket: Bucket, limit: Limit): void {
-  const fromSlot = bucket.next + (limit.interval - bucket.limit.interval) * bucket.lastCost
-  bucket.next = Math.max(fromSlot, earliestAfterStart(bucket, limit))
+  const before = spacing(bucket.limit, bucket.lastWarmth, bucket.lastCost)
   bucket.limit = limit
+  bucket.lastWarmth = Math.min(bucket.lastWarmth, limit.warmUp)
+  bucket.startedWarmth = Math.min(bucket.startedWarmth, limit.warmUp)
+  const wait = spacing(limit, bucket.lastWarmth, bucket.lastCost)
+  bucket.warmth = Math.min(bucket.warmth, warmedBy(limit, bucket.lastWarmth, wait))
+  const fromSlot = bucket.next + (wait - before)
+  bucket.next = Math.max(fromSlot, earliestAfterStart(bucket))
   bucket.carry = 0
 }
 
-/** What the last start allows under `limit`. */
-function earliestAfterStart({ lastStart, startedCost }: Bucket, limit: Limit): number {
-  return lastStart - limit.tolerance + limit.interval * startedCost
+/** How far the next start stays away from the last one, but for the tolerance. */
+export function spacingAfterStart({ limit, startedWarmth, startedCost }: Bucket): number {
+  return spacing(limit, startedWarmth, startedCost)
+}
+
+/** What the last start allows. */
+function earliestAfterStart(bucket: Bucket): number {
+  return bucket.lastStart - bucket.limit.tolerance + spacingAfterStart(bucket)
+}
+
+/** From when on nothing is remembered that still matters, if nobody comes: a bucket that is cold is like a new one. */
+export function forgettableAt({ next, warmth, frozenUntil }: Bucket): number {
+  return Math.max(next + warmth, frozenUntil)
 }
 
 /** Nobody waits and nothing is remembered that still matters: the bucket may be forgotten. */
 export function isIdle(bucket: Bucket, now: number): boolean {
-  return bucket.waiting === 0 && !bucket.paused && nextSlot(bucket, now) <= now
+  return bucket.waiting === 0 && !bucket.paused && forgettableAt(bucket) <= now
+}
+
+/** The warmth at a slot; from `next` on it cools. */
+function warmthAt({ next, warmth }: Bucket, slot: number): number {
+  return cooledBy(warmth, slot - next)
 }
 
 function setNext(bucket: Bucket, slot: number, carry: number): void {
-  const step = bucket.limit.interval * bucket.lastCost + carry
+  const wait = spacing(bucket.limit, bucket.lastWarmth, bucket.lastCost)
+  const step = wait + carry
   bucket.next = slot + step
   // Exact where the slot is larger than the step (Dekker's Fast2Sum), which is where rounding matters.
   bucket.carry = step - (bucket.next - slot)
+  if (bucket.limit.warmUp > 0) bucket.warmth = warmedBy(bucket.limit, bucket.lastWarmth, wait)
 }
 
 /** When a newcomer departs, if handlers are free. */
 function departureBehind(bucket: Bucket, now: number, ahead: readonly Waiting[] | undefined): number {
-  const { interval } = bucket.limit
-  let slot = nextSlot(bucket, now)
-  if (ahead === undefined) return slot + interval * bucket.waiting
-  for (const { cost, readyAt = slot } of ahead) slot = Math.max(slot, readyAt) + interval * cost
-  return slot
-}
-
-/** How far into a line a refusal looks; beyond, every cost unit counts as one interval, which is never too early. */
-const FARTHEST_LOOK = 1_000
-
-/**
- * When `units` cost units will have departed, if handlers are free. A head that is due and still waits shows that
- * none is; then nobody knows, and one interval is the honest guess.
- */
-function departureOf(units: number, bucket: Bucket, now: number, line: Iterable<Waiting>): number {
-  const { interval } = bucket.limit
-  let slot = nextSlot(bucket, now)
-  let open = units
-  let looked = 0
-  for (const { cost, readyAt = slot } of line) {
-    slot = Math.max(slot, readyAt)
-    open -= cost
-    if (open <= 0) break
-    slot += interval * cost
-    if (++looked === FARTHEST_LOOK) {
-      slot += interval * open
-      break
-    }
+  const { limit } = bucket
+  if (ahead === undefined) {
+    const slot = nextSlot(bucket, now)
+    return slot + spacing(limit, warmthAt(bucket, slot), bucket.waiting)
   }
-  return slot > now ? slot : now + interval
+  const course = courseOf(bucket, now)
+  for (const waiting of ahead) follow(course, limit, waiting)
+  return course.slot
 }

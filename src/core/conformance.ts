@@ -41,7 +41,7 @@ const LAWS: readonly Law[] = [bound, promise, spacing, rate, order, loss, conser
 /** Every breach of a law in `history`, by time; an empty list when it conforms. */
 export function checkHistory(history: readonly HistoryEvent[], options: CheckOptions = {}): Breach[] {
   const breaches: Breach[] = []
-  const ledger = new Ledger(options.settle ?? 0, options.lag ?? 0)
+  const ledger = new Ledger(options.settle ?? 0, options.lag ?? 0, options.midway ?? false)
   const checks = LAWS.map((law) => law(ledger, options, (breach) => void breaches.push(breach)))
   for (const event of history) {
     for (const check of checks) check.see(event)

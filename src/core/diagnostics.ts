@@ -23,7 +23,10 @@ export interface Departure {
   readonly startedAt: number
   /** When the handler before it in the bucket started; -Infinity when none is remembered. */
   readonly lastStart: number
-  /** How far the start may follow that one at the earliest, but for the tolerance: interval x cost of the one before. */
+  /**
+   * How far the start may follow that one at the earliest, but for the tolerance: interval x cost of the one before,
+   * and longer while the bucket warms up.
+   */
   readonly spacing: number
 }
 
@@ -94,6 +97,27 @@ export interface Leadership {
   readonly isLeader: boolean
 }
 
+/** Somebody filled a meter, or wanted to. Its name is not a shaper's, though a process may give both the same. */
+export interface MeterFilling {
+  readonly meter: string
+  readonly key: string
+  /** Of the rule that governs the bucket. */
+  readonly pattern: string
+  /** Units, a fraction perhaps. */
+  readonly amount: number
+  readonly outcome: FillOutcome
+}
+
+/**
+ * | outcome    | meaning                                                       |
+ * |------------|---------------------------------------------------------------|
+ * | accepted   | all of the amount went in                                     |
+ * | full       | there was no room for all of it                               |
+ * | blocked    | the key is barred for a while, since there was no room before |
+ * | never-fits | the amount is more than the capacity                          |
+ */
+export type FillOutcome = 'accepted' | 'full' | 'blocked' | 'never-fits'
+
 /** One channel, typed. */
 class Diagnostics<Message> {
   readonly #channel: Channel
@@ -130,3 +154,4 @@ export const redisErrors = new Diagnostics<RedisError>('redis-error')
 export const handingsOver = new Diagnostics<HandingOver>('handoff')
 export const schedulerPasses = new Diagnostics<SchedulerPass>('pass')
 export const leaderships = new Diagnostics<Leadership>('leader')
+export const meterFillings = new Diagnostics<MeterFilling>('fill')

@@ -1,4 +1,3 @@
-import type { RejectReason } from './bucket.ts'
 import { describe, quote } from './describe.ts'
 
 /**
@@ -69,55 +68,6 @@ export class IdConflictError extends VelvetRopeError {
   }
 }
 
-/**
- * Nobody may wait for his turn here, or not for so long: the line is full, or it ends beyond the timeout. The same
- * request is accepted after `retryAfterMs` if nobody else comes in between.
- */
-export class TurnRefusedError extends VelvetRopeError {
-  readonly key: string
-  readonly reason: RejectReason
-  readonly retryAfterMs: number
-  /** Cost units that wait, and that may wait. */
-  readonly waiting: number
-  readonly capacity: number
-
-  constructor(refusal: Omit<TurnRefusedError, keyof VelvetRopeError>) {
-    const { key, reason, retryAfterMs, waiting, capacity } = refusal
-    super(
-      'turn-refused',
-      `no turn for the key ${quote(key)} (${reason}): ${waiting} of ${capacity} cost units wait, ` +
-        `come back after ${retryAfterMs} ms`,
-    )
-    this.key = key
-    this.reason = reason
-    this.retryAfterMs = retryAfterMs
-    this.waiting = waiting
-    this.capacity = capacity
-  }
-}
-
-/** A turn that was promised in time did not come within the timeout: its bucket was frozen, say. Its place was given back. */
-export class TurnTimeoutError extends VelvetRopeError {
-  readonly key: string
-  readonly timeoutMs: number
-
-  constructor(key: string, timeoutMs: number) {
-    super('turn-timeout', `the turn for the key ${quote(key)} did not come within ${timeoutMs} ms`)
-    this.key = key
-    this.timeoutMs = timeoutMs
-  }
-}
-
-/** Somebody else took the place of a caller out of the line: cancelled it by its id, or gave the caller up for dead. */
-export class TurnCancelledError extends VelvetRopeError {
-  readonly id: string
-
-  constructor(id: string) {
-    super('turn-cancelled', `the turn ${quote(id)} was taken out of its line while its caller waited`)
-    this.id = id
-  }
-}
-
 /** The store of the line cannot be reached; nothing was accepted. */
 export class BackendUnavailableError extends VelvetRopeError {
   constructor(message: string, options?: ErrorOptions) {
@@ -150,6 +100,13 @@ export class OldRuleBookError extends VelvetRopeError {
 export class ShaperClosedError extends VelvetRopeError {
   constructor(name: string) {
     super('closed', `the shaper ${quote(name)} is closed and accepts nothing more`)
+  }
+}
+
+/** The meter was closed. */
+export class MeterClosedError extends VelvetRopeError {
+  constructor(name: string) {
+    super('closed', `the meter ${quote(name)} is closed and counts nothing more`)
   }
 }
 
@@ -267,6 +224,7 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
   'ForeignValueError',
   'OldRuleBookError',
   'ShaperClosedError',
+  'MeterClosedError',
   'LeaseLostError',
   'WorkerLostError',
   'HandlerTimeoutError',

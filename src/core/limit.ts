@@ -16,26 +16,55 @@ export interface Limit {
    * be closer than the interval. ATM calls it the cell delay variation tolerance (ITU-T I.371).
    */
   readonly tolerance: number
+  /** Microseconds of work after which a bucket that was idle, or frozen, has its full rate; 0: it has it at once. */
+  readonly warmUp: number
+  /** The interval with which the warm-up begins; without one it is `interval`. */
+  readonly coldInterval: number
+  /** The rate with which it begins, where the limit says it. */
+  readonly coldRate?: Rate
 }
 
-/** A limit as `'<capacity>, <rate>'`, as `'<capacity>, <rate>, tolerance <duration>'`, or as an object. */
+/**
+ * A limit as an object, or as text: `'<capacity>, <rate>'`, and after that `', tolerance <duration>'` and
+ * `', warm-up <duration>'` or `', warm-up <duration> from <rate>'`, each if wanted. The cold rate is a third of the
+ * rate where nothing is said.
+ */
 export type LimitInput =
   | string
-  | { readonly capacity: number; readonly rate: RateInput; readonly tolerance?: string }
+  | {
+      readonly capacity: number
+      readonly rate: RateInput
+      readonly tolerance?: string
+      readonly warmUp?: string
+      readonly coldRate?: RateInput
+    }
 
 const LARGEST_CAPACITY = 1e9
 const DEFAULT_TOLERANCE = 5 * MILLISECOND
 const LONGEST_TOLERANCE_BELOW_ONE_MS = 10 * MILLISECOND
-const FIELDS = ['capacity', 'rate', 'tolerance']
+/** How many times its own the interval of a cold bucket is, where nothing is said; Guava's is the same. */
+const COLD_FACTOR = 3
+const FIELDS = ['capacity', 'rate', 'tolerance', 'warmUp', 'coldRate']
+const WORDS = ['tolerance', 'warm-up']
 
 /**
- * Reads `'20, 1/s'`, `'500, 5000/s, tolerance 2ms'` or `{ capacity, rate, tolerance? }`.
+ * Reads `'20, 1/s'`, `'500, 5000/s, tolerance 2ms'`, `'100, 10/s, warm-up 30s from 2/s'` or
+ * `{ capacity, rate, tolerance?, warmUp?, coldRate? }`.
  *
  * @throws InvalidLimitError when a part is missing, unknown or out of range, and when the interval is under
  * 1 ms without a tolerance: timers cannot space such starts, so the limit must say how far they may bunch up
  */
 export function parseLimit(input: LimitInput): Limit {
-  if (typeof input === 'string') return parseLimitText(input)
+  return readLimit(input, true)
+}
+
+/** The same for a meter, which counts and has no timer: a short interval needs no tolerance. @throws InvalidLimitError */
+export function parseMeterLimit(input: LimitInput): Limit {
+  return readLimit(input, false)
+}
+
+function readLimit(input: LimitInput, hasTimer: boolean): Limit {
+  if (typeof input === 'string') return parseLimitText(input, hasTimer)
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw new InvalidLimitError(
       `expected a limit such as '100, 10/s' or { capacity: 100, rate: '10/s' }, got: ${describe(input)}`,
@@ -44,25 +73,33 @@ export function parseLimit(input: LimitInput): Limit {
   for (const field of Object.keys(input)) {
     if (!FIELDS.includes(field)) throw unknownField(field)
   }
-  const { tolerance } = input
-  if (tolerance !== undefined && typeof tolerance !== 'string') {
+  for (const field of ['tolerance', 'warmUp'] as const) {
+    const duration = input[field]
+    if (duration === undefined || typeof duration === 'string') continue
+    const example = field === 'tolerance' ? '2ms' : '30s'
     throw new InvalidLimitError(
-      `expected tolerance to be a duration such as '2ms', got: ${describe(tolerance)}`,
+      `expected ${field} to be a duration such as '${example}', got: ${describe(duration)}`,
     )
   }
-  return makeLimit(input.capacity, parseRate(input.rate), tolerance)
+  return makeLimit(input, hasTimer)
 }
 
 /** Writes a limit so that `parseLimit` gives the same one back. */
 export function formatLimit(limit: Limit): string {
-  const text = `${limit.capacity}, ${formatRate(limit.rate)}`
-  const isDefault = limit.interval >= MILLISECOND && limit.tolerance === defaultTolerance(limit.interval)
-  return isDefault ? text : `${text}, tolerance ${formatDuration(limit.tolerance)}`
+  const { capacity, rate, interval, tolerance, warmUp, coldRate } = limit
+  const isDefault = interval >= MILLISECOND && tolerance === defaultTolerance(interval)
+  const parts = [`${capacity}`, formatRate(rate)]
+  if (!isDefault) parts.push(`tolerance ${formatDuration(tolerance)}`)
+  if (warmUp > 0) {
+    const from = coldRate === undefined ? '' : ` from ${formatRate(coldRate)}`
+    parts.push(`warm-up ${formatDuration(warmUp)}${from}`)
+  }
+  return parts.join(', ')
 }
 
-function parseLimitText(text: string): Limit {
-  const [capacity = '', rate, tolerance, ...rest] = text.split(',').map((part) => part.trim())
-  if (rate === undefined || rest.length > 0) {
+function parseLimitText(text: string, hasTimer: boolean): Limit {
+  const [capacity = '', rate, ...rest] = text.split(',').map((part) => part.trim())
+  if (rate === undefined || rest.length > WORDS.length) {
     throw new InvalidLimitError(`expected '<capacity>, <rate>' such as '100, 10/s', got: ${quote(text)}`)
   }
   if (!/^\d[\d_]*$/.test(capacity)) {
@@ -70,34 +107,68 @@ function parseLimitText(text: string): Limit {
       `expected the capacity to be a whole number above 0, got: ${quote(capacity)} in ${quote(text)}`,
     )
   }
-  if (tolerance !== undefined && !/^tolerance\s/i.test(tolerance)) {
-    throw new InvalidLimitError(
-      `expected 'tolerance <duration>' after the rate, got: ${quote(tolerance)} in ${quote(text)}`,
-    )
-  }
   return makeLimit(
-    Number(capacity.replaceAll('_', '')),
-    parseRate(rate),
-    tolerance?.slice('tolerance'.length),
+    { capacity: Number(capacity.replaceAll('_', '')), rate, ...parseFurther(rest, text) },
+    hasTimer,
   )
 }
 
-function makeLimit(capacity: number, rate: Rate, toleranceText: string | undefined): Limit {
+/** What may follow the rate, in any order. */
+function parseFurther(parts: readonly string[], text: string): Partial<Exclude<LimitInput, string>> {
+  const said = new Map<string, string>()
+  for (const part of parts) {
+    const [, word = '', value = ''] = /^(\S*)\s*(.*)$/s.exec(part)!
+    const known = word.toLowerCase()
+    if (!WORDS.includes(known) || value === '') throw unknownPart(part, known, text)
+    if (said.has(known)) throw new InvalidLimitError(`expected one ${known}, got: two in ${quote(text)}`)
+    said.set(known, value)
+  }
+  const [warmUp, coldRate] = said.get('warm-up')?.split(/\s+from\s+/i) ?? []
+  return { tolerance: said.get('tolerance'), warmUp, coldRate }
+}
+
+function makeLimit(input: Exclude<LimitInput, string>, hasTimer: boolean): Limit {
+  const { capacity } = input
   if (!(Number.isInteger(capacity) && capacity >= 1 && capacity <= LARGEST_CAPACITY)) {
     throw new InvalidLimitError(
       `expected the capacity to be a whole number from 1 to ${LARGEST_CAPACITY}, got: ${describe(capacity)}`,
     )
   }
+  const rate = parseRate(input.rate)
   const interval = intervalOf(rate)
-  const tolerance = toleranceText === undefined ? undefined : parseDuration(toleranceText)
-  if (interval < MILLISECOND) checkShortInterval(rate, tolerance)
-  else if (tolerance !== undefined && tolerance > interval / 4) {
+  const tolerance = input.tolerance === undefined ? undefined : parseDuration(input.tolerance)
+  if (hasTimer && interval < MILLISECOND) checkShortInterval(rate, tolerance)
+  else if (interval >= MILLISECOND && tolerance !== undefined && tolerance > interval / 4) {
     throw new InvalidLimitError(
       `expected the tolerance to be at most a quarter of the interval (${interval / 4 / MILLISECOND} ms), ` +
         `got: ${formatDuration(tolerance)}`,
     )
   }
-  return Object.freeze({ capacity, rate, interval, tolerance: tolerance ?? defaultTolerance(interval) })
+  const even = { capacity, rate, interval, tolerance: tolerance ?? defaultTolerance(interval) }
+  return Object.freeze({ ...even, ...readWarmUp(input, rate) })
+}
+
+function readWarmUp(
+  { warmUp, coldRate: given }: Exclude<LimitInput, string>,
+  rate: Rate,
+): Pick<Limit, 'warmUp' | 'coldInterval' | 'coldRate'> {
+  const interval = intervalOf(rate)
+  if (warmUp === undefined && given === undefined) return { warmUp: 0, coldInterval: interval }
+  if (warmUp === undefined) {
+    throw new InvalidLimitError(
+      `expected a warmUp beside coldRate, such as '30s', got: ${describe(given)} alone`,
+    )
+  }
+  const long = parseDuration(warmUp)
+  if (given === undefined) return { warmUp: long, coldInterval: COLD_FACTOR * interval }
+  const coldRate = parseRate(given)
+  const coldInterval = intervalOf(coldRate)
+  if (coldInterval <= interval) {
+    throw new InvalidLimitError(
+      `expected the cold rate to be slower than the rate (${formatRate(rate)}), got: ${formatRate(coldRate)}`,
+    )
+  }
+  return { warmUp: long, coldInterval, coldRate }
 }
 
 function checkShortInterval(rate: Rate, tolerance: number | undefined): void {
@@ -116,6 +187,14 @@ function checkShortInterval(rate: Rate, tolerance: number | undefined): void {
 
 function defaultTolerance(interval: number): number {
   return Math.min(DEFAULT_TOLERANCE, interval / 4)
+}
+
+function unknownPart(part: string, word: string, text: string): InvalidLimitError {
+  const near = WORDS.includes(word) ? undefined : nearest(word, WORDS)
+  const hint = near === undefined ? '' : `: did you mean ${near}?`
+  return new InvalidLimitError(
+    `expected 'tolerance <duration>' or 'warm-up <duration>' after the rate, got: ${quote(part)} in ${quote(text)}${hint}`,
+  )
 }
 
 function unknownField(field: string): InvalidLimitError {

@@ -9,6 +9,9 @@ export interface Rule {
   readonly limit: Limit
 }
 
+/** `parseLimit`, or another that reads the same. */
+type ReadLimit = (input: LimitInput) => Limit
+
 interface Node {
   rule: Rule | undefined
   literals: Map<string, Node>
@@ -23,9 +26,11 @@ interface Node {
 export class RuleBook {
   readonly #root: Node = createNode()
   readonly #rules = new Map<string, Rule>()
+  readonly #read: ReadLimit
 
   /** @throws InvalidLimitError or InvalidKeyError; nothing is kept of a book with one bad rule */
-  constructor(limits: Readonly<Record<string, LimitInput>> = {}) {
+  constructor(limits: Readonly<Record<string, LimitInput>> = {}, read: ReadLimit = parseLimit) {
+    this.#read = read
     if (!isPlainObject(limits)) {
       throw new InvalidLimitError(`expected limits such as { '*': '100, 10/s' }, got: ${describe(limits)}`)
     }
@@ -66,7 +71,7 @@ export class RuleBook {
 
   /** Adds a rule or replaces the one with the same pattern. */
   set(pattern: string, input: LimitInput): Rule {
-    const rule = parseRule(pattern, input)
+    const rule = parseRule(pattern, input, this.#read)
     this.put(rule)
     return rule
   }
@@ -81,9 +86,9 @@ export class RuleBook {
 }
 
 /** @throws InvalidKeyError or InvalidLimitError */
-export function parseRule(pattern: string, input: LimitInput): Rule {
+export function parseRule(pattern: string, input: LimitInput, read: ReadLimit = parseLimit): Rule {
   checkPattern(pattern)
-  return Object.freeze({ pattern, limit: parseLimitOf(pattern, input) })
+  return Object.freeze({ pattern, limit: parseLimitOf(pattern, input, read) })
 }
 
 function createNode(): Node {
@@ -113,9 +118,9 @@ function checkPattern(pattern: string): void {
   }
 }
 
-function parseLimitOf(pattern: string, input: LimitInput): Limit {
+function parseLimitOf(pattern: string, input: LimitInput, read: ReadLimit): Limit {
   try {
-    return parseLimit(input)
+    return read(input)
   } catch (error) {
     if (error instanceof InvalidLimitError)
       throw new InvalidLimitError(`limit ${quote(pattern)}: ${error.message}`)

@@ -1,9 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
+import { monotonicNow } from '../core/clock.ts'
 import { quote } from '../core/describe.ts'
 import { checkKey } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
 import { Problem } from './problem.ts'
+import { TokenRate, tokenLimitSchema } from './token-rate.ts'
 
 const SCOPES = ['enqueue', 'read', 'admin'] as const
 export type Scope = (typeof SCOPES)[number]
@@ -28,10 +30,15 @@ export const accessTokenSchema = z.strictObject({
     .string()
     .regex(/^[0-9A-Fa-f]{64}$/, '64 hexadecimal digits')
     .transform((digest) => digest.toLowerCase()),
-  /** What it may do: `enqueue` (and cancel), `read`, or `admin`, which is all. */
+  /** What it may do: `enqueue` (and cancel, and fill meters), `read`, or `admin`, which is all. */
   scopes: z.array(z.enum(SCOPES)).min(1),
   /** Whole first segments of the keys that it may touch: `tenant-a` means that key and all below it. Default: every key. */
   prefixes: z.array(prefixSchema).default([]),
+  /**
+   * How often it may ask, whatever for: `600, 100/s` is 600 requests at once, and then 100 a second. A batch is one
+   * request. Each process counts for itself. Default: as often as it likes.
+   */
+  limit: tokenLimitSchema.optional(),
 })
 
 export interface AccessToken {
@@ -41,10 +48,12 @@ export interface AccessToken {
   readonly scopes: readonly Scope[]
   /** Empty: every key. */
   readonly prefixes: readonly string[]
+  /** Requests at once and per time: `600, 100/s`. Absent: as many as it likes. */
+  readonly limit?: string | undefined
 }
 
 /** Who asks, and what they may. */
-export type Principal = Omit<AccessToken, 'sha256'>
+export type Principal = Omit<AccessToken, 'sha256' | 'limit'>
 
 /** Where there are no tokens everybody may do everything; such a server listens to its own machine only. */
 const ANYBODY: Principal = Object.freeze({ name: 'anonymous', scopes: ['admin'] as const, prefixes: [] })
@@ -56,29 +65,37 @@ const UNREAD = Symbol('unread')
 interface Holder {
   readonly digest: Buffer
   readonly principal: Principal
+  readonly rate: TokenRate | undefined
 }
 
 /**
- * Tells who asks. The digests are compared in a time that says nothing about them.
+ * Tells who asks, and holds him to the rate of his token. The digests are compared in a time that says nothing about them.
  *
  * The tokens may be replaced at any time. Who has the same token as before stays the same principal; and where there
  * once were tokens, none means that nobody may come in: a list that was emptied by mistake opens nothing.
  */
 export class Doorkeeper {
   readonly #tokens: () => readonly AccessToken[]
+  readonly #now: () => number
   #list: unknown = UNREAD
   /** By all that was said of the token. */
   #holders: ReadonlyMap<string, Holder> = new Map()
+  /** By digest, in hexadecimal. */
+  #rates: ReadonlyMap<string, TokenRate> = new Map()
   #principals: ReadonlySet<Principal> = new Set()
   #isOpen = true
 
   /** @throws InvalidOptionsError */
-  constructor(tokens: readonly AccessToken[] | (() => readonly AccessToken[])) {
+  constructor(
+    tokens: readonly AccessToken[] | (() => readonly AccessToken[]),
+    now: () => number = monotonicNow,
+  ) {
+    this.#now = now
     this.#tokens = typeof tokens === 'function' ? tokens : () => tokens
     this.#read()
   }
 
-  /** @throws Problem 401 */
+  /** Counts the request. @throws Problem 401, or 429 when the token is used more often than it may be */
   identify(authorization: string | undefined, needsToken = false): Principal {
     this.#reread()
     if (this.#isOpen && !needsToken) return ANYBODY
@@ -88,13 +105,14 @@ export class Doorkeeper {
       throw unauthorized('expected Authorization to be Bearer and a token', ', error="invalid_request"')
     }
     const given = createHash('sha256').update(token).digest()
-    let found: Principal | undefined
-    for (const { digest, principal } of this.#holders.values()) {
-      const isSame = timingSafeEqual(digest, given)
-      if (isSame) found ??= principal
+    let found: Holder | undefined
+    for (const holder of this.#holders.values()) {
+      const isSame = timingSafeEqual(holder.digest, given)
+      if (isSame) found ??= holder
     }
     if (found === undefined) throw unauthorized('the token is not known', ', error="invalid_token"')
-    return found
+    found.rate?.count(this.#now())
+    return found.principal
   }
 
   /** Whether one who was let in would be let in again, with the same rights. */
@@ -121,13 +139,17 @@ export class Doorkeeper {
     if (list === this.#list) return
     const { tokens } = parseOptions(tokenListSchema, { tokens: list }, 'createHttpApp')
     const holders = new Map<string, Holder>()
-    for (const { sha256, ...principal } of tokens) {
-      const id = JSON.stringify([sha256, principal])
-      const digest = Buffer.from(sha256, 'hex')
-      holders.set(id, this.#holders.get(id) ?? { digest, principal: Object.freeze(principal) })
+    const rates = new Map<string, TokenRate>()
+    for (const { sha256, limit, ...rest } of tokens) {
+      const id = JSON.stringify([sha256, rest])
+      const principal = this.#holders.get(id)?.principal ?? Object.freeze(rest)
+      // Whoever's rights or rate change is not forgiven what he has asked.
+      if (limit !== undefined) rates.set(sha256, new TokenRate(rest.name, limit, this.#rates.get(sha256)))
+      holders.set(id, { digest: Buffer.from(sha256, 'hex'), principal, rate: rates.get(sha256) })
     }
     this.#list = list
     this.#holders = holders
+    this.#rates = rates
     this.#principals = new Set([...holders.values()].map(({ principal }) => principal))
     if (holders.size > 0) this.#isOpen = false
   }

@@ -3,7 +3,7 @@ import type { Accepted, Rejected } from '../core/job.ts'
 import type { RuleView } from '../shaper/limits.ts'
 import { dressedJson } from './guards.ts'
 import { Problem, type ProblemName } from './problem.ts'
-import { policyName, rateLimitHeaders, retryAfterSeconds } from './ratelimit-headers.ts'
+import { policyName, quotaOfLine, rateLimitHeaders, retryAfterSeconds } from './ratelimit-headers.ts'
 import type { HttpEnv } from './route.ts'
 
 const REFUSALS = {
@@ -27,7 +27,7 @@ export function acceptedResponse(
 ): Response {
   return dressedJson(context, 202, acceptedBody(admission), {
     location: `/v1/jobs/${admission.id}`,
-    ...(rule && rateLimitHeaders(rule, admission, cost)),
+    ...(rule && rateLimitHeaders(quotaOfLine(rule, admission, cost))),
     ...(admission.replayed && { 'idempotent-replayed': 'true' }),
   })
 }
@@ -47,7 +47,7 @@ export function refusal(rejected: Rejected, rule: RuleView | undefined, cost: nu
   const headers = {
     ...(mayReturn && {
       'Retry-After': String(retryAfterSeconds(retryAfterMs)),
-      ...(rule && rateLimitHeaders(rule, rejected, cost)),
+      ...(rule && rateLimitHeaders(quotaOfLine(rule, rejected, cost))),
     }),
   }
   return new Problem(REFUSALS[reason], details, headers)

@@ -15,6 +15,7 @@ import { bucketRoutes } from './routes/buckets.ts'
 import { eventRoutes } from './routes/events.ts'
 import { jobRoutes } from './routes/jobs.ts'
 import { limitRoutes } from './routes/limits.ts'
+import { meterRoutes } from './routes/meters.ts'
 import { systemRoutes } from './routes/system.ts'
 import { type HttpOptions, httpOptionsSchema } from './settings.ts'
 
@@ -58,7 +59,7 @@ export function createHttpApp<Data, Result>(
 ): HttpApp {
   const settings = parseOptions(httpOptionsSchema, options, 'createHttpApp')
   const feed = new EventFeed(shaper as Shaper, settings)
-  const doorkeeper = new Doorkeeper(settings.tokens)
+  const doorkeeper = new Doorkeeper(settings.tokens, settings.now)
   const overload = new OverloadGuard(settings.overload, settings)
   const house = { shaper: shaper as Shaper, settings, feed, doorkeeper, overload }
   const app = new HttpApp(feed)
@@ -83,8 +84,9 @@ export function createHttpApp<Data, Result>(
     })
     return description
   }
-  const ofLines = settings.routes === 'all' ? [jobRoutes, bucketRoutes, limitRoutes, eventRoutes] : []
-  const routes = [...ofLines.flatMap((routesOf) => routesOf(house)), ...systemRoutes(house, describeApi)]
+  const ofApi =
+    settings.routes === 'all' ? [jobRoutes, bucketRoutes, meterRoutes, limitRoutes, eventRoutes] : []
+  const routes = [...ofApi.flatMap((routesOf) => routesOf(house)), ...systemRoutes(house, describeApi)]
   addRoutes(app, routes, doorkeeper, overload)
   return app
 }

@@ -12,6 +12,8 @@ export interface BodyOptions {
   readonly most: number
   /** The fields that there are, for whoever mistook one. */
   readonly names: readonly string[]
+  /** JSON that stands for a body where nothing was sent. Default: something must be. */
+  readonly whenAbsent?: string
 }
 
 /**
@@ -22,9 +24,9 @@ export interface BodyOptions {
 export async function readBody<Schema extends z.ZodType>(
   request: Request,
   schema: Schema,
-  { most, names }: BodyOptions,
+  { most, names, whenAbsent }: BodyOptions,
 ): Promise<z.output<Schema>> {
-  const text = await readText(request, most)
+  const text = await readText(request, most, whenAbsent)
   const value = parseJson(text)
   const faults: Fault[] = []
   walk(value, '#', 0, faults)
@@ -40,8 +42,14 @@ export async function readBody<Schema extends z.ZodType>(
   throw invalid(result.error.issues.flatMap((issue) => faultsOf(issue, names)).slice(0, MOST_FAULTS))
 }
 
-async function readText(request: Request, most: number): Promise<string> {
+async function readText(request: Request, most: number, whenAbsent: string | undefined): Promise<string> {
   const type = request.headers.get('content-type')
+  const announced = request.headers.get('content-length')
+  const length = Number(announced ?? 0)
+  // Some clients give a type to nothing. Who announces neither may still send something, which is not nothing.
+  if (whenAbsent !== undefined && length === 0 && (type === null || announced !== null)) {
+    if ((await readBytes(request, most)).byteLength === 0) return whenAbsent
+  }
   if (type === null || !/^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type)) {
     throw unsupported(`expected Content-Type to be application/json, got: ${quote(type ?? '')}`)
   }
@@ -49,8 +57,9 @@ async function readText(request: Request, most: number): Promise<string> {
   if (encoding.toLowerCase() !== 'identity') {
     throw unsupported(`expected the body not to be compressed, got: ${quote(encoding)}`)
   }
-  if (Number(request.headers.get('content-length') ?? 0) > most) throw tooLarge(most)
+  if (length > most) throw tooLarge(most)
   const bytes = await readBytes(request, most)
+  if (whenAbsent !== undefined && bytes.byteLength === 0) return whenAbsent
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {

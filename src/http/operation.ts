@@ -10,8 +10,8 @@ export function textHeader(description: string) {
 
 /** The two of a verdict, as draft-ietf-httpapi-ratelimit-headers-10 has them. */
 export const RATE_LIMIT_HEADERS = {
-  'RateLimit-Policy': textHeader('Pattern, capacity, seconds in which a full line drains.'),
-  RateLimit: textHeader('Pattern, free places, seconds until the next one.'),
+  'RateLimit-Policy': textHeader('Pattern, capacity, seconds in which a full bucket leaks dry.'),
+  RateLimit: textHeader('Pattern, free units, seconds until the next one.'),
 }
 const REQUEST_ID = {
   'X-Request-Id': textHeader('That of the request, or a new one; `instance` of a problem ends with it.'),
@@ -55,7 +55,7 @@ export function operationOf(route: Route): RouteConfig {
 function problemsOf({ method, scope, isExempt, request, path, problems }: Route): ProblemName[] {
   return [
     ...problems,
-    ...(scope === undefined ? [] : (['unauthorized', 'forbidden'] as const)),
+    ...(scope === undefined ? [] : (['unauthorized', 'forbidden', 'token-rate'] as const)),
     ...(method === 'get' ? [] : (['cross-site'] as const)),
     ...(path.includes('{') ? (['bad-request', 'invalid'] as const) : []),
     ...(request?.body === undefined

@@ -61,7 +61,7 @@ export class OverloadGuard {
     }
   }
 
-  /** For what makes the lines longer; looking and cancelling go on. @throws Problem 503 */
+  /** For what makes the lines longer, or has a level remembered; looking and cancelling go on. @throws Problem 503 */
   assertRoom(): void {
     if (this.#heapShare() <= this.#limits.maxHeapShare) return
     throw reducedCapacity('the process has hardly any memory left', 5)

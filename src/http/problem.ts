@@ -19,6 +19,7 @@ export const PROBLEMS = {
   'foreign-host': { status: 421, title: 'The Host of the request is not served here' },
   invalid: { status: 422, title: 'The request is not valid' },
   'no-limit': { status: 422, title: 'No limit governs the key' },
+  'never-fits': { status: 422, title: 'The amount is more than the capacity and can never fit' },
   'too-costly': { status: 422, title: 'The job costs more than the capacity and can never fit' },
   'idempotency-key-reused': { status: 422, title: 'The id was given to another job' },
   'none-acceptable': { status: 422, title: 'No job of the batch can ever be accepted as it is' },
@@ -26,6 +27,8 @@ export const PROBLEMS = {
   'queue-full': { status: 429, title: 'The line is full' },
   deadline: { status: 429, title: 'The job would depart after its deadline' },
   paused: { status: 429, title: 'The bucket is paused' },
+  'over-limit': { status: 429, title: 'It is more than the limit allows for now' },
+  'token-rate': { status: 429, title: 'The access token is used more often than it may be' },
   'none-accepted': { status: 429, title: 'No job of the batch was accepted' },
   internal: { status: 500, title: 'Something went wrong' },
   'temporary-reduced-capacity': { status: 503, title: 'Nothing is accepted for the moment' },
@@ -75,15 +78,15 @@ export function invalid(errors: readonly Fault[]): Problem {
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
-/** The body of a problem. `instance` is the request's id. */
-export function problemBody(problem: ProblemName, details: ProblemDetails, requestId: string) {
+/** The body of a problem. `instance` is the request's id, where it has one. */
+export function problemBody(problem: ProblemName, details: ProblemDetails, requestId?: string) {
   const { status, title } = PROBLEMS[problem]
   return {
     type: `urn:velvet-rope:problem:${problem}`,
     title,
     status,
     ...details,
-    instance: `urn:request:${requestId}`,
+    ...(requestId !== undefined && { instance: `urn:request:${requestId}` }),
   }
 }
 

@@ -7,7 +7,7 @@ export function readRequest<Schema extends z.ZodType>(
   { settings, overload }: House,
   { context }: Pick<Call, 'context'>,
   schema: Schema,
-  { names, most = settings.bodyLimitBytes }: Pick<BodyOptions, 'names'> & Partial<BodyOptions>,
+  { most = settings.bodyLimitBytes, ...options }: Omit<BodyOptions, 'most'> & Partial<BodyOptions>,
 ): Promise<z.output<Schema>> {
-  return overload.whileReading(() => readBody(context.req.raw, schema, { most, names }))
+  return overload.whileReading(() => readBody(context.req.raw, schema, { most, ...options }))
 }

@@ -35,6 +35,11 @@ export function newJobsSchema(most: number) {
 export const NEW_JOB_FIELDS: readonly string[] = Object.keys(jobFields)
 export const NEW_JOBS_FIELDS: readonly string[] = ['jobs', 'key', ...NEW_JOB_FIELDS]
 
+const rateField = z.union([
+  z.string().max(200),
+  z.strictObject({ count: z.number(), per: z.string().max(200) }),
+])
+
 /** Body of `PUT /v1/limits/{pattern}`. */
 export const newLimitSchema = z
   .strictObject({
@@ -42,12 +47,14 @@ export const newLimitSchema = z
       z.string().max(200),
       z.strictObject({
         capacity: z.number(),
-        rate: z.union([z.string().max(200), z.strictObject({ count: z.number(), per: z.string().max(200) })]),
+        rate: rateField,
         tolerance: z.string().max(200).optional(),
+        warmUp: z.string().max(200).optional(),
+        coldRate: rateField.optional(),
       }),
     ]),
   })
-  .openapi('NewLimit', { example: { limit: '500, 100/s' } })
+  .openapi('NewLimit', { example: { limit: '500, 100/s, warm-up 30s' } })
 
 export const freezeSchema = z
   .strictObject({
@@ -57,6 +64,29 @@ export const freezeSchema = z
       .max(366 * 86_400_000),
   })
   .openapi('Freeze')
+
+/** Body of `POST /v1/meters/{key}/fill`, and query of `GET /v1/meters/{key}`. */
+const amount = z.number().min(0).openapi({ description: 'Units, which may be a fraction.' })
+export const fillSchema = z.strictObject({ amount: amount.default(1) }).openapi('Fill')
+export const meterQuerySchema = z.strictObject({ amount: amount.optional() })
+
+export const meterSchema = z
+  .strictObject({
+    key: z.string(),
+    pattern: z.string(),
+    accepted: z
+      .boolean()
+      .optional()
+      .openapi({ description: 'Whether the amount went in, or would go in now.' }),
+    level: z.number(),
+    space: z.number(),
+    capacity: z.number(),
+    intervalMs: z.number().openapi({ description: 'In which one unit leaks.' }),
+    full: z.boolean(),
+    blocked: z.boolean(),
+    emptyInMs: z.number(),
+  })
+  .openapi('Meter')
 
 const time = z.number().openapi({ description: 'Milliseconds since the epoch.' })
 
@@ -92,6 +122,9 @@ export const problemSchema = z
     retryAfterMs: z.number().optional(),
     waiting: z.number().optional(),
     capacity: z.number().optional(),
+    level: z.number().optional(),
+    space: z.number().optional(),
+    blocked: z.boolean().optional(),
     'violated-policies': z.array(z.string()).optional(),
   })
   .openapi('Problem')

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Meter } from '../meter/meter.ts'
 import { type AccessToken, accessTokenSchema } from './access.ts'
 
 const callback = <Call>(what: string) =>
@@ -30,6 +31,8 @@ export const httpOptionsSchema = z.strictObject({
   tokens: z
     .union([z.array(accessTokenSchema), callback<() => readonly AccessToken[]>('() => AccessToken[]')])
     .default([]),
+  /** What `/v1/meters` fills; it is not closed with the app. Default: there is none, and those routes answer 404. */
+  meter: z.custom<Meter>(isMeter, { error: 'a Meter' }).optional(),
   /** `system`: only what tells of the process itself, `/healthz`, `/readyz`, `/metrics`. Default: `all`. */
   routes: z.enum(['all', 'system']).default('all'),
   /** Default: 64 KiB. */
@@ -77,6 +80,8 @@ export const httpOptionsSchema = z.strictObject({
   onError: callback<(error: unknown, requestId: string) => void>('(error, requestId) => void').optional(),
   /** Is told of every answer. */
   onRequest: callback<(answered: Answered) => void>('(answered) => void').optional(),
+  /** Instead of the clock of this process, for the rates of tokens: microseconds. */
+  now: callback<() => number>('() => number').optional(),
   /** Instead of watching the event loop: its lag in milliseconds. */
   lagMs: callback<() => number>('() => number').optional(),
   /** Instead of asking V8: the share of the heap that is in use. */
@@ -87,3 +92,10 @@ export type HttpOptions = Omit<z.input<typeof httpOptionsSchema>, 'tokens'> & {
   readonly tokens?: readonly AccessToken[] | (() => readonly AccessToken[])
 }
 export type HttpSettings = Readonly<z.output<typeof httpOptionsSchema>>
+
+function isMeter(value: unknown): boolean {
+  const meter = value as Partial<Meter> | null | undefined
+  return [meter?.fill, meter?.canAccept, meter?.level, meter?.drain].every(
+    (verb) => typeof verb === 'function',
+  )
+}

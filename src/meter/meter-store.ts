@@ -8,7 +8,10 @@ import type { MeterFill, MeterState } from '../core/meter.ts'
  * @throws BackendUnavailableError from every verb when the store does not answer; whether it ran is then unknown
  */
 export interface MeterStore {
-  /** Leaks what has leaked since, then adds the amount, or what of it fits, or nothing. */
+  /**
+   * Leaks what has leaked since, then adds the amount, or what of it fits, or nothing: `fill` of core/meter.ts. What is
+   * kept changes where the state does, and is kept until `forgottenAt`, or longer.
+   */
   fill(request: FillRequest, now?: number): Promise<Filled>
   /** Writes nothing. */
   read(meter: MeterId, now?: number): Promise<Reading>

@@ -5,6 +5,7 @@ import { isVelvetRopeError } from '../core/errors.ts'
 import { createHttpApp, type HttpApp } from '../http/app.ts'
 import { type HttpServer, serveHttp } from '../http/server.ts'
 import { isLoopback, notLoopback } from '../http/server-options.ts'
+import type { Meter } from '../meter/meter.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import type { Log } from '../telemetry/log.ts'
 import { logShaper } from '../telemetry/log-shaper.ts'
@@ -12,6 +13,7 @@ import { collectMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { traceShaper } from '../telemetry/tracing.ts'
 import { leaveMemory } from './leave-memory.ts'
 import { type ClosableHandler, LiveWorker } from './live-worker.ts'
+import { openMeter } from './open-meter.ts'
 import { type LimitLayer, limitLayer, openShaper } from './open-shaper.ts'
 import { packageVersion } from './package-version.ts'
 import { RuleLoading } from './rule-loading.ts'
@@ -52,6 +54,7 @@ const READINESS_FRESH = 250_000
 export class Service {
   readonly shaper: Shaper
   readonly metrics: Metrics
+  readonly #meter: Meter | undefined
   readonly #log: Log
   readonly #rules: RuleLoading
   /** Of the configuration that it was started with. */
@@ -74,6 +77,8 @@ export class Service {
     // Before anything is opened: this is what may still be wrong.
     this.#handler = this.#handlerFor(config)
     this.shaper = openShaper(config)
+    // Nobody fills it but the API.
+    this.#meter = routes === 'all' ? openMeter(config, this.shaper) : undefined
     // Of lines that many share, one kind of process counts.
     this.metrics = collectMetrics(this.shaper, {
       version: packageVersion(),
@@ -145,6 +150,7 @@ export class Service {
     // A user's handler may never come to its end.
     await Promise.race([this.#worker?.close(), sleep(LAST_ANSWERS_MS, undefined, { ref: false })])
     await this.#server?.close(LAST_ANSWERS_MS)
+    await this.#meter?.close()
     for (const stop of this.#stopWatching.splice(0)) stop()
     this.metrics.close()
   }
@@ -184,6 +190,7 @@ export class Service {
       ...config.http,
       routes,
       tokens: () => this.#config.tokens,
+      meter: this.#meter,
       isDraining: () => this.#isDraining,
       readiness: () => this.#checkReadiness(),
       metrics: () => this.metrics.text(),

@@ -1,6 +1,6 @@
 import type { JobRequest } from '../backend/backend.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import { TurnTimeoutError } from '../core/errors.ts'
+import { TurnTimeoutError } from '../core/turn-errors.ts'
 
 /** A caller's turn: he departed. */
 export interface Turn {

@@ -1,4 +1,5 @@
 import type { HistoryEvent } from '../core/conformance/history.ts'
+import { follow } from '../core/course.ts'
 import type { Limit } from '../core/limit.ts'
 import { NANOSECOND } from './arrival.ts'
 import type { DepartureRow } from './read-departures.ts'
@@ -49,13 +50,15 @@ function arrivalsOf(rows: readonly DepartureRow[], starts: readonly Start[]): re
  * that of the expected slot, the slot itself is taken, so that its order among the arrivals is known again.
  */
 function exactStarts(limit: Limit, rows: readonly DepartureRow[]): Start[] {
-  let next = Number.NEGATIVE_INFINITY
+  const course = { slot: Number.NEGATIVE_INFINITY, warmth: 0 }
   const starts: Start[] = []
   for (const row of rows) {
     if (row.departsAt === undefined) continue
-    const slot = Math.max(row.at ?? Number.NEGATIVE_INFINITY, next)
+    const slot = Math.max(row.at ?? Number.NEGATIVE_INFINITY, course.slot)
     const at = Math.abs(slot - row.departsAt) <= ROUNDING ? slot : row.departsAt
-    next = at + limit.interval * row.cost
+    // One that came too early is a breach, and counted from all the same.
+    course.slot = Math.min(course.slot, at)
+    follow(course, limit, { cost: row.cost, readyAt: at })
     starts.push({ at, row })
   }
   return starts.sort((a, b) => a.at - b.at)

@@ -24,7 +24,7 @@ export function verifyDepartures(rows: readonly DepartureRow[], limits: RuleBook
   const hasArrivals = rows.some(({ at }) => at !== undefined)
   const judged: readonly Law[] = hasArrivals ? ['L1', 'L2', 'L3', 'L4', 'L5'] : ['L2']
   // In virtual time a handler is always free, so two departures show the rate already.
-  const options = hasArrivals ? { minUtilisation: LEAST_UTILISATION, shortestStretch: 2 } : {}
+  const options = hasArrivals ? { minUtilisation: LEAST_UTILISATION, shortestStretch: 2 } : { midway: true }
   const byKey = groupByKey(rows, hasArrivals)
   const breaches: Breach[] = []
   for (const [key, ofKey] of byKey) {

@@ -29,6 +29,11 @@ export function createInstruments(registry: Registry) {
       'Verdicts at the rope: accepted, or why refused (full, deadline, paused, too-costly)',
       ['pattern', 'outcome'],
     ),
+    meterFills: counter(
+      'meter_fills_total',
+      'Fills of meters: accepted, or why refused (full, blocked, never-fits)',
+      ['pattern', 'outcome'],
+    ),
     departures: counter('departures_total', 'Handlers started', ['pattern']),
     lag: histogram('departure_lag_seconds', 'How long after its slot a handler started', LAGS, ['pattern']),
     gapRatio: histogram(

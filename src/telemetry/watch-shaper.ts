@@ -5,6 +5,7 @@ import {
   handlerEnds,
   lateStarts,
   leaderships,
+  meterFillings,
   redisErrors,
   schedulerPasses,
   scriptRuns,
@@ -63,6 +64,10 @@ export function watchShaper(shaper: Shaper, to: Instruments, labels: PatternLabe
     }),
     schedulerPasses.subscribe((pass) => {
       if (isOurs(pass)) to.pass.observe(seconds(pass.duration))
+    }),
+    // The meter that shares a shaper's name shares its rule book.
+    meterFillings.subscribe(({ meter, pattern, outcome }) => {
+      if (meter === shaper.name) to.meterFills.inc({ pattern: labels.of(pattern), outcome })
     }),
     leaderships.subscribe((leadership) => {
       if (!isOurs(leadership)) return

@@ -18,7 +18,17 @@ import { CoreDriver } from '../support/core-driver.ts'
 
 const KEYS = ['a', 'b/x', 'b/y']
 // All with the same tolerance: a start that it forgives would else be judged by the old one or by the new one.
-const LIMITS = ['5, 2/s', '8, 10/s', '3, 1/s', '20, 40/s', '6, 3/s', '4, 20 per 3 seconds']
+const LIMITS = [
+  '5, 2/s',
+  '8, 10/s',
+  '3, 1/s',
+  '20, 40/s',
+  '6, 3/s',
+  '4, 20 per 3 seconds',
+  '8, 10/s, warm-up 3s',
+  '6, 3/s, warm-up 2s from 1/s',
+  '20, 40/s, warm-up 700ms from 5/s',
+]
 const MS = 1_000
 const TOLERANCE = 5 * MS
 

@@ -5,7 +5,15 @@ import { type Delivery, type Ending, LineTrace } from '../support/line-trace.ts'
 import { lookAt, openRedisBackend } from '../support/redis-driver.ts'
 
 const MS = 1_000
-const LIMITS = ['9, 10/s', '5, 2/s', '20, 40/s', '6, 1/s', '9, 100/s']
+const LIMITS = [
+  '9, 10/s',
+  '5, 2/s',
+  '20, 40/s',
+  '6, 1/s',
+  '9, 100/s',
+  '9, 10/s, warm-up 2s',
+  '20, 40/s, warm-up 900ms from 8/s',
+]
 /** A slot is granted 250 ms ahead at most, and its start may be 250 ms late: so long an older limit is obeyed. */
 const NEWS = 510 * MS
 

@@ -4,7 +4,17 @@ import { type Clock, FreezeError, Shaper } from '../../src/index.ts'
 import { checkHistory, recordHistory, VirtualClock } from '../../src/testing.ts'
 
 const KEYS = ['a', 'b/x', 'b/y']
-const LIMITS = ['5, 2/s', '8, 10/s', '3, 1/s', '20, 70/s', '6, 3/s', '4, 20 per 3 seconds']
+const LIMITS = [
+  '5, 2/s',
+  '8, 10/s',
+  '3, 1/s',
+  '20, 70/s',
+  '6, 3/s',
+  '4, 20 per 3 seconds',
+  '8, 10/s, warm-up 3s',
+  '20, 70/s, warm-up 1500ms from 10/s',
+  '6, 3/s, warm-up 2s',
+]
 const MS = 1_000
 
 const key = fc.constantFrom(...KEYS)

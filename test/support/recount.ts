@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { luaKeys } from '../../src/backend/redis/keys.ts'
 
 const LIB = new URL('../../src/backend/redis/lua/lib/', import.meta.url)
-const PARTS = ['shard', 'bucket', 'job', 'state', 'line'].map((part) =>
+const PARTS = ['values', 'shard', 'warmth', 'bucket', 'pace', 'job', 'state', 'line'].map((part) =>
   readFileSync(new URL(`${part}.lua`, LIB), 'utf8'),
 )
 

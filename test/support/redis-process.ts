@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { watch } from './watchdog.ts'
 
 export interface RedisSettings {
   /** Absent: a unix socket. `'free'`: a port of 127.0.0.1 that is free. */
@@ -126,7 +127,7 @@ export class RedisProcess {
     const server = spawn('redis-server', this.#arguments(), { stdio: ['ignore', 'pipe', 'pipe'] })
     this.#server = server
     running.add(this)
-    const watchdog = watch(server, this.#ownsDir ? this.dir : '')
+    const watchdog = watch(server, { signal: 'KILL', dirToRemove: this.#ownsDir ? this.dir : '' })
     this.#ended = new Promise((resolve) => {
       server.once('close', () => {
         this.#server = undefined
@@ -136,18 +137,6 @@ export class RedisProcess {
     })
     await readiness(server)
   }
-}
-
-/** Kills `server` once this process is gone: then the pipe between them closes, even after SIGKILL. */
-function watch(server: ChildProcess, dirToRemove: string): ChildProcess {
-  const script = 'cat; kill -KILL "$1"; test -z "$2" || rm -r "$2"'
-  const watchdog = spawn('sh', ['-c', script, 'watchdog', `${server.pid}`, dirToRemove], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    // Not in the group that Ctrl-C ends.
-    detached: true,
-  })
-  watchdog.unref()
-  return watchdog
 }
 
 function readiness(server: ChildProcess): Promise<void> {

@@ -1,4 +1,4 @@
-import { nextSlot } from '../../core/bucket.ts'
+import { forgettableAt } from '../../core/bucket.ts'
 import { DueHeap } from '../../core/due-heap.ts'
 import type { Deadline, JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
@@ -6,7 +6,7 @@ import type { MemoryBucket } from './memory-bucket.ts'
 /**
  * When what is due. A bucket stands in one heap: while somebody in it may depart, that of departures for which a
  * handler must be free, or that of those who only take turns; else, once it is empty, that of buckets to forget when
- * their `next` has passed. A paused bucket with guests stands in none.
+ * their `next` has passed and they are cold. A paused bucket with guests stands in none.
  */
 export class Agenda {
   readonly #departures = new DueHeap<MemoryBucket>()
@@ -37,7 +37,7 @@ export class Agenda {
     const due = bucket.nextDeparture(from)
     if (due !== Number.POSITIVE_INFINITY) place(bucket, this.#heapOf(bucket, due), due)
     else if (bucket.jobs > 0 || bucket.running > 0 || bucket.paused) place(bucket, undefined)
-    else place(bucket, this.#forgettable, nextSlot(bucket, from))
+    else place(bucket, this.#forgettable, Math.max(from, forgettableAt(bucket)))
   }
 
   /** Somebody else may be next in the bucket, who departs with the same slot. */

@@ -190,8 +190,8 @@ export class MemoryBackend implements Backend {
   }
 
   pace({ bucket }: JobRecord) {
-    const { pattern, lastStart, startedCost, limit } = bucket
-    const spacing = limit.interval * startedCost
+    const { pattern, lastStart, limit } = bucket
+    const spacing = bucketCore.spacingAfterStart(bucket)
     return { pattern, lastStart, spacing, due: this.#agenda.slotOf(bucket), tolerance: limit.tolerance }
   }
 

@@ -1,4 +1,5 @@
-import { type Bucket, nextSlot, type Waiting } from '../../core/bucket.ts'
+import { type Bucket, courseOf, nextSlot, type Waiting } from '../../core/bucket.ts'
+import { follow } from '../../core/course.ts'
 import { type Due, DueHeap } from '../../core/due-heap.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import type { BucketState, BucketView } from '../../core/job.ts'
@@ -20,9 +21,12 @@ export class MemoryBucket implements Bucket, Due {
   frozenUntil = 0
   paused = false
   waiting = 0
+  warmth = 0
   lastCost = 0
+  lastWarmth = 0
   lastStart = Number.NEGATIVE_INFINITY
   startedCost = 0
+  startedWarmth = 0
   running = 0
   /** The heap that it stands in, of departures or of buckets to forget, and its handle there. */
   heap: DueHeap<MemoryBucket> | undefined = undefined
@@ -139,19 +143,19 @@ export class MemoryBucket implements Bucket, Due {
     now: number,
   ): Generator<JobRecord, undefined> {
     let isLinesTurn = this.#isLinesTurn
-    let slot = nextSlot(this, now)
-    for (const given of this.#givenBack?.inOrder() ?? []) slot += this.limit.interval * given.cost
+    const course = courseOf(this, now)
+    for (const given of this.#givenBack?.inOrder() ?? []) follow(course, this.limit, given)
     for (const guest of line) {
       const retry = retries.at(-1)
-      if (!isLinesTurn && retry !== undefined && retry.readyAt! <= slot) {
+      if (!isLinesTurn && retry !== undefined && retry.readyAt! <= course.slot) {
         yield retry
-        slot += this.limit.interval * retry.cost
+        follow(course, this.limit, retry)
         retries.pop()
       }
       isLinesTurn = false
       if (guest === undefined) return
       yield guest
-      slot += this.limit.interval * guest.cost
+      follow(course, this.limit, guest)
     }
   }
 

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+
 /**
  * Every name of a key in Redis. All keys of a shard begin with its hash tag, so that they live on one node of a
  * cluster, and one script may touch them all.
@@ -22,6 +24,9 @@
  * | :retry:N, :back:N   | zset   | those to be tried again: after a failure by time, else by their last start      |
  * | :inbox:CALLER       | list   | turns that were handed over to the process of their caller; expires by itself   |
  * | :op:ID              | string | the answer to a rare write, so that it is answered again; expires by itself     |
+ *
+ * The level of a meter is one string, `<prefix>:<name>:meter:{<hash of the user key>}`: levels have nothing to do with each
+ * other, so they spread over all of a cluster.
  *
  * A user's key is never part of a name, only a field, a member or a value. In lists and sorted sets of jobs a member
  * is the id, and where the cost is not 1, a space and the cost.
@@ -59,7 +64,15 @@ export function inboxKey(tag: string, caller: string): string {
   return `${tag}:inbox:${caller}`
 }
 
-/** What every script begins with: the same names, built from its first key. */
+/** @param key of the user; two of them share a level when 128 bits of their hashes are the same: never */
+export function meterKey(prefix: string, name: string, key: string): string {
+  return `${prefix}:${encodeName(name)}:meter:{${hash('sha256', key, 'base64url').slice(0, HASH_DIGITS)}}`
+}
+
+/** Of six bits each. */
+const HASH_DIGITS = 22
+
+/** What every script of a shard begins with: the same names, built from its first key. */
 export function luaKeys(): string {
   const fixed = Object.keys(NAMES).map((name) => `${name} = KEYS[1] .. ':${name}'`)
   const numbered = NUMBERED.map((name) => `${name} = KEYS[1] .. ':${name}:'`)

@@ -8,7 +8,10 @@ const TRY_AGAIN_AFTER_MS = 500
 export interface OpeningPorts {
   readonly name: string
   readonly connection: Connection
-  readonly backend: RedisBackend
+  /** What is opened when Redis has been found fit. */
+  readonly backend: Pick<RedisBackend, 'durability' | 'open'>
+  /** How long to wait for the connection. Default: two seconds. */
+  readonly readyWithinMs?: number
   readonly onConnected: (probe: Probe) => void
   /** Something that does not keep the line from being used. */
   readonly onWarning: (error: Error) => void
@@ -62,9 +65,9 @@ export class Opening {
   }
 
   async #open(): Promise<void> {
-    const { name, connection, backend, onConnected, onWarning } = this.#ports
+    const { name, connection, backend, readyWithinMs, onConnected, onWarning } = this.#ports
     if (this.#isClosed) throw new ShaperClosedError(name)
-    await connection.ready()
+    await connection.ready(readyWithinMs)
     const found = await probe(connection.commands)
     backend.durability = found.durability
     try {

@@ -110,6 +110,8 @@ export const listReply = z.tuple([number, text], bucket)
 export const pageReply = z.tuple([number, text])
 export const staleReply = z.tuple([number, text], z.string())
 export const auditReply = z.tuple([text, number, number, number, number, number, number])
+export const meterFillReply = z.tuple([flag, number, number, number, number])
+export const meterReadReply = z.union([z.tuple([number]), z.tuple([number, number, number, number])])
 export const jobReply = z.union([
   z.tuple([]),
   z.tuple([

@@ -20,6 +20,9 @@ const VERBS = [
   'inspect',
   'job',
   'list',
+  'meter-drain',
+  'meter-fill',
+  'meter-read',
   'quarantine',
   'recover',
   'renew',
@@ -40,37 +43,39 @@ interface Script {
 const SCRIPTS = new Map<Verb, Script>(VERBS.map((verb) => [verb, load(verb)]))
 
 /**
- * Runs a verb on one shard. Numbers travel as the shortest text that gives the same double.
+ * Runs a verb on one shard, or on one meter: `key` is its first key. Numbers travel as the shortest text that gives the same double.
  *
  * @throws BackendUnavailableError, ForeignValueError; never an error that carries arguments
  */
 export async function runScript(
   client: Client,
   verb: Verb,
-  tag: string,
+  key: string,
   values: readonly (string | number)[],
 ): Promise<unknown> {
   const { sha, text } = SCRIPTS.get(verb)!
   try {
-    return await client.evalsha(sha, 1, tag, ...values)
+    return await client.evalsha(sha, 1, key, ...values)
   } catch (thrown) {
     if (!messageOf(toError(thrown)).startsWith('NOSCRIPT')) throw asBackendError(thrown)
   }
   try {
     // Redis was restarted, or its scripts were flushed: this loads the script again.
-    return await client.eval(text, 1, tag, ...values)
+    return await client.eval(text, 1, key, ...values)
   } catch (thrown) {
     throw asBackendError(thrown)
   }
 }
 
-/** A script is its first line, which Redis reads, the names of the keys, the parts that it uses, and itself. */
+/** A script is its first line, which Redis reads, the names of a shard's keys, the parts that it uses, and itself. */
 function load(verb: Verb): Script {
   const [shebang, ...lines] = read(`${verb}.lua`).split('\n')
   const uses = /^-- uses: (.*)$/m.exec(lines.join('\n'))?.[1]
   if (!shebang!.startsWith('#!lua') || uses === undefined) throw new Error(`${verb}.lua has no proper header`)
-  const parts = uses.split(' ').map((part) => read(`lib/${part}.lua`))
-  const text = [shebang, luaKeys(), ...parts, ...lines].join('\n')
+  const names = uses.split(' ')
+  const parts = ['values', ...names].map((part) => read(`lib/${part}.lua`))
+  const keys = names.includes('shard') ? [luaKeys()] : []
+  const text = [shebang, ...keys, ...parts, ...lines].join('\n')
   return { text, sha: createHash('sha1').update(text).digest('hex') }
 }
 

@@ -172,7 +172,8 @@ export class SharedRules {
 
 /** What a verb passes along about the rule of a key; nothing where no rule governs it. */
 export function ruleValues(rule: Rule | undefined): (string | number)[] {
-  if (rule === undefined) return ['', 0, 0, 0, '']
+  if (rule === undefined) return ['', 0, 0, 0, 0, 0, '']
   const { pattern, limit } = rule
-  return [pattern, limit.capacity, limit.interval, limit.tolerance, formatLimit(limit)]
+  const { capacity, interval, tolerance, warmUp, coldInterval } = limit
+  return [pattern, capacity, interval, tolerance, warmUp, coldInterval, formatLimit(limit)]
 }

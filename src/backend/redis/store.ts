@@ -1,11 +1,9 @@
 import { monotonicNow } from '../../core/clock.ts'
-import { redisErrors, scriptRuns } from '../../core/diagnostics.ts'
 import { MILLISECOND, SECOND } from '../../core/duration.ts'
 import { BackendUnavailableError, isVelvetRopeError } from '../../core/errors.ts'
-import type { Client } from './client-profiles.ts'
 import type { Connection } from './connection.ts'
-import { asBackendError, redisErrorKind } from './redis-errors.ts'
-import { runScript, type Verb } from './scripts.ts'
+import { ScriptCalls } from './script-calls.ts'
+import type { Verb } from './scripts.ts'
 
 /** Whoever calls is answered within two seconds; a little of that is left for the way back. */
 const PATIENCE = 1.9 * SECOND
@@ -19,43 +17,20 @@ type Values = readonly (string | number)[]
 export class Store {
   readonly tags: readonly string[]
   readonly #connection: Connection
-  readonly #shaper: string
+  readonly #calls: ScriptCalls
   /** Redis time less our own, as the last look at the clock of each shard had it. */
   readonly #offsets: (number | undefined)[] = []
 
   /** @param shaper its name, for those who watch */
   constructor(connection: Connection, tags: readonly string[], shaper: string) {
     this.#connection = connection
-    this.#shaper = shaper
+    this.#calls = new ScriptCalls(connection, shaper)
     this.tags = tags
   }
 
   /** One try, for those who try again by themselves. */
-  async run(verb: Verb, shard: number, values: Values): Promise<unknown> {
-    const sentAt = scriptRuns.hasSubscribers ? monotonicNow() : undefined
-    try {
-      const reply = await runScript(this.#connection.commands, verb, this.tags[shard]!, values)
-      this.#tellRun(verb, sentAt)
-      return reply
-    } catch (error) {
-      this.#noteTimeout(error)
-      this.#tellError(error)
-      this.#tellRun(verb, sentAt, error)
-      throw error
-    }
-  }
-
-  #tellRun(verb: Verb, sentAt: number | undefined, error?: unknown): void {
-    if (sentAt === undefined) return
-    const duration = monotonicNow() - sentAt
-    const failure = error === undefined ? {} : { error: redisErrorKind(error) }
-    scriptRuns.publish({ shaper: this.#shaper, verb, duration, ...failure })
-  }
-
-  #tellError(error: unknown): void {
-    if (redisErrors.hasSubscribers) {
-      redisErrors.publish({ shaper: this.#shaper, kind: redisErrorKind(error) })
-    }
+  run(verb: Verb, shard: number, values: Values): Promise<unknown> {
+    return this.#calls.run(verb, this.tags[shard]!, values)
   }
 
   /** A verb that changes nothing; its first value is the time. */
@@ -80,23 +55,12 @@ export class Store {
   }
 
   async text(key: string): Promise<string | undefined> {
-    return this.#patiently(() => this.#ask((commands) => commands.get(key)))
+    return this.#patiently(() => this.#calls.ask((commands) => commands.get(key)))
   }
 
   /** A field of a hash; one try. */
   field(key: string, field: string): Promise<string | undefined> {
-    return this.#ask((commands) => commands.hget(key, field))
-  }
-
-  /** One try of a command that is no script. */
-  async #ask(command: (commands: Client) => Promise<string | null>): Promise<string | undefined> {
-    try {
-      return (await command(this.#connection.commands)) ?? undefined
-    } catch (thrown) {
-      const error = asBackendError(thrown)
-      this.#tellError(error)
-      throw error
-    }
+    return this.#calls.ask((commands) => commands.hget(key, field))
   }
 
   /** What the clock of a shard says now; asked once, and reckoned from then on. */
@@ -141,13 +105,6 @@ export class Store {
     } finally {
       clearTimeout(timer)
       isOver = true
-    }
-  }
-
-  /** A socket on which an answer is overdue may be half open. */
-  #noteTimeout(error: unknown): void {
-    if (error instanceof BackendUnavailableError && error.message.includes('no answer in time')) {
-      this.#connection.reconnect()
     }
   }
 }

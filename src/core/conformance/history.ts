@@ -142,4 +142,6 @@ export interface CheckOptions {
   readonly shortestStretch?: number
   /** The history goes on after its last event: jobs without an end are not lost yet. */
   readonly unfinished?: boolean
+  /** The history begins in the middle: how warm a bucket was before its first start is not known. */
+  readonly midway?: boolean
 }

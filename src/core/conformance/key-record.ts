@@ -2,6 +2,7 @@ import type { Limit } from '../limit.ts'
 import { Gcra, mostLenient } from './gcra.ts'
 import type { FreezeEvent } from './history.ts'
 import { News } from './news.ts'
+import { Warming } from './warming.ts'
 
 /** What the history says of a key so far. */
 export class KeyRecord {
@@ -16,6 +17,7 @@ export class KeyRecord {
   frozenUntil = Number.NEGATIVE_INFINITY
   pausedAt: number | undefined
   readonly spacing = new Gcra()
+  readonly warming: Warming
   readonly news: News
   readonly #lag: number
   #limits: { readonly limit: Limit; readonly until: number }[] = []
@@ -23,8 +25,9 @@ export class KeyRecord {
   #newFreezes: FreezeEvent[] = []
   #heardFreeze = Number.NEGATIVE_INFINITY
 
-  constructor(lag: number) {
+  constructor(lag: number, isMidway: boolean) {
     this.#lag = lag
+    this.warming = new Warming(isMidway)
     this.news = new News(lag)
   }
 
@@ -37,6 +40,7 @@ export class KeyRecord {
   replaceLimit(limit: Limit, at: number, settle: number): void {
     const older = this.#limits.map((known) => ({ ...known, until: Math.min(known.until, at + settle) }))
     this.#limits = [{ limit, until: Number.POSITIVE_INFINITY }, ...older]
+    if (older.length > 0) this.warming.doubt()
   }
 
   /** An idle bucket leaves nothing behind once its next departure has passed, so nobody can count from its last. */
@@ -50,6 +54,7 @@ export class KeyRecord {
   freeze(event: FreezeEvent): void {
     this.frozenUntil = Math.max(this.frozenUntil, event.until)
     this.#newFreezes.push(event)
+    this.warming.freeze(event.at + this.#lag)
   }
 
   /** The end of the freezes that every process has heard of at `at`. */

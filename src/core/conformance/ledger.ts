@@ -50,11 +50,13 @@ export class Ledger {
   readonly #jobs = new Map<string, JobRecord>()
   readonly #settle: number
   readonly #lag: number
+  readonly #isMidway: boolean
   #events = 0
 
-  constructor(settle: number, lag: number) {
+  constructor(settle: number, lag: number, isMidway: boolean) {
     this.#settle = settle
     this.#lag = lag
+    this.#isMidway = isMidway
   }
 
   get keys(): Iterable<KeyRecord> {
@@ -64,7 +66,7 @@ export class Ledger {
   key(name: string): KeyRecord {
     let key = this.#keys.get(name)
     if (key === undefined) {
-      key = new KeyRecord(this.#lag)
+      key = new KeyRecord(this.#lag, this.#isMidway)
       this.#keys.set(name, key)
     }
     return key
@@ -124,7 +126,9 @@ export class Ledger {
 
   #start(event: StartEvent): void {
     const key = this.key(event.key)
-    key.spacing.take(event, key.limitsAt(event.at))
+    const limits = key.limitsAt(event.at)
+    key.spacing.take(event, limits)
+    if (limits[0] !== undefined) key.warming.take(event, limits[0])
     let job = this.#jobs.get(event.id)
     if (job === undefined || job.state === 'rejected') {
       job = createJob(event, false, undefined)
@@ -164,6 +168,7 @@ export class Ledger {
   #fault(id: string): void {
     const job = this.#jobs.get(id)
     if (job === undefined || !isLive(job)) return
+    this.key(job.key).warming.doubt()
     job.startsAllowed += 1
     if (job.state === 'waiting') this.#hitInLine(job)
     job.readySince = Number.POSITIVE_INFINITY
@@ -171,6 +176,7 @@ export class Ledger {
   }
 
   #crash({ handed }: CrashEvent): void {
+    for (const key of this.keys) key.warming.doubt()
     const passed = new Map<string, number>()
     for (const job of this.accepted) {
       const ahead = passed.get(job.key) ?? 0

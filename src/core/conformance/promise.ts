@@ -4,6 +4,7 @@ import { ROUNDING } from './gcra.ts'
 import type { AnswerEvent, HistoryEvent, StartEvent } from './history.ts'
 import { instant, type Law, type LawCheck, type Report, span } from './law.ts'
 import { inLine, type Ledger } from './ledger.ts'
+import { slackOf } from './warming.ts'
 
 type Refusal = AnswerEvent & { accepted: false }
 
@@ -30,8 +31,8 @@ interface Promises {
  * an expiry, a freeze, a pause, a fault, a crash, a change of limit) takes back what was promised before it, unjudged; so
  * does a job that waits to be tried again, since nobody outside knows its place. The grid of slots lies up to the
  * tolerance before the starts, and so may the promise, which is told in whole milliseconds. Where the head that makes room is due already and still
- * waits, no handler is free, and nobody can tell when one will be: that promise is a guess, and not judged. So is
- * one while a job that a fault or a crash hit stands in the line. Whoever promises may not have heard of the starts
+ * waits, no handler is free, and nobody can tell when one will be: that promise is a guess, and not judged. Nor is
+ * one of a bucket that warms up, nor one while a job that a fault or a crash hit stands in the line. Whoever promises may not have heard of the starts
  * within the last `lag`, so the promise may be later by as much, never earlier.
  */
 export const promise: Law = (ledger, options, report) => new PromiseCheck(ledger, options.lag ?? 0, report)
@@ -58,7 +59,10 @@ class PromiseCheck implements LawCheck {
     const key = this.#ledger.key(refusal.key)
     const [limit, ...settling] = key.limitsAt(refusal.at)
     const isSure = key.returned === 0 && key.interrupted === 0 && key.hit === 0
-    const isClear = isSure && key.pausedAt === undefined && settling.length === 0 && !key.spacing.isForgotten
+    // A bucket that warms up counts with other intervals than its own.
+    const isWarm = limit !== undefined && key.warming.isWarm(limit, refusal.at)
+    const isClear =
+      isSure && isWarm && key.pausedAt === undefined && settling.length === 0 && !key.spacing.isForgotten
     if (refusal.reason !== 'full' || limit === undefined || !isClear) return
     // There is room, of which the store has not heard: how long that takes, nobody can promise.
     if (key.waiting + refusal.cost <= limit.capacity) return
@@ -86,7 +90,7 @@ class PromiseCheck implements LawCheck {
       if (cost > room) continue
       promises.byCost.delete(cost)
       for (const { refusal, origin } of kept) {
-        this.#judge(refusal, origin + promises.elapsed, limit.tolerance + ROUNDING)
+        this.#judge(refusal, origin + promises.elapsed, limit.tolerance + slackOf(limit) + ROUNDING)
       }
     }
     if (promises.byCost.size === 0) this.#promises.delete(event.key)

@@ -9,8 +9,7 @@ interface Stretch {
   departures: number
   readonly firstAt: number
   lastAt: number
-  lastCost: number
-  /** What the departures but the last take at the configured rate: the sum of `interval x cost`. */
+  /** What the departures but the last take at the configured rate: the sum of `interval x cost`, or of a warm-up. */
   due: number
 }
 
@@ -74,18 +73,17 @@ class RateCheck implements LawCheck {
     const [limit] = this.#ledger.key(event.key).limitsAt(event.at)
     const stretch = this.#stretches.get(event.key)
     if (stretch !== undefined && limit !== undefined) {
-      const due = limit.interval * stretch.lastCost
+      const due = this.#ledger.key(event.key).warming.due(limit)
       if (this.#couldStartAt(stretch.lastAt + due, event.id)) {
         stretch.departures += 1
         stretch.due += due
         stretch.lastAt = event.at
-        stretch.lastCost = event.cost
         return
       }
     }
     this.#close(event.key)
-    const { at, cost } = event
-    this.#stretches.set(event.key, { departures: 1, firstAt: at, lastAt: at, lastCost: cost, due: 0 })
+    const { at } = event
+    this.#stretches.set(event.key, { departures: 1, firstAt: at, lastAt: at, due: 0 })
   }
 
   #couldStartAt(slot: number, id: string): boolean {

@@ -5,7 +5,8 @@ import type { KeyRecord } from './key-record.ts'
 import { instant, type Law, type Report, span } from './law.ts'
 
 /**
- * L2: starts of a key conform to GCRA (see gcra.ts) under a limit that is in force, and none happens while the key is
+ * L2: starts of a key conform to GCRA (see gcra.ts) under a limit that is in force, and while it warms up they are as
+ * far from each other as its warmth asks for, however warm it can be (see warming.ts); and none happens while the key is
  * frozen or paused, or before it has a limit. A worker that was promised a slot hears of a freeze or a pause up to
  * `lag` later, and is forgiven until then.
  */
@@ -42,7 +43,13 @@ function judgeGap(start: StartEvent, key: KeyRecord, report: Report): void {
   const { at, id } = key.spacing.last
   const gap = start.at - at
   const least = key.spacing.leastGap(limit)
-  if (gap >= least - ROUNDING) return
+  const warm = key.warming.earliest(limit)
+  if (gap >= least - ROUNDING) {
+    if (start.at >= warm - ROUNDING) return
+    const early = `${span(warm - start.at)} before the bucket can be so warm`
+    report(breach(start, `${early}, expected ${instant(warm)} or later`))
+    return
+  }
   report(breach(start, `${span(gap)} after that of job ${quote(id)}, expected at least ${span(least)}`))
 }
 

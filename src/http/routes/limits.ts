@@ -14,7 +14,7 @@ const removalQuerySchema = z.strictObject({
   override: z.literal('only').optional(),
 })
 
-const FIELDS = ['limit', 'capacity', 'rate', 'tolerance', 'count', 'per']
+const FIELDS = ['limit', 'capacity', 'rate', 'tolerance', 'warmUp', 'coldRate', 'count', 'per']
 
 export function limitRoutes(house: House): Route[] {
   const { shaper } = house

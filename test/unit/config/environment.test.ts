@@ -198,7 +198,7 @@ describe('layers', () => {
   })
 
   it('replace a limit as a whole, and one book of limits by another', async () => {
-    const text = "limits:\n  '*': {capacity: 5, rate: 1/s, tolerance: 2ms}\n  a: 6, 1/s\n"
+    const text = "limits:\n  '*': {capacity: 5, rate: 1/s, tolerance: 2ms, warmUp: 9s}\n  a: 6, 1/s\n"
     const one = await load(text, { env: { VELVET_ROPE_LIMIT: '7, 2/s' } })
     expect(one.limits).toEqual({ '*': '7, 2/s', a: '6, 1/s' })
     expect(one.origins).toMatchObject({ 'limits["*"]': 'environment', 'limits.a': 'file' })

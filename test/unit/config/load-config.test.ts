@@ -48,7 +48,13 @@ describe('a configuration', () => {
       'https://api.stripe.com': { Authorization: `Bearer \${STRIPE_KEY}` },
     })
     expect(tokens).toEqual([
-      { name: 'shop', sha256: digest, scopes: ['enqueue', 'read'], prefixes: ['stripe'] },
+      {
+        name: 'shop',
+        sha256: digest,
+        scopes: ['enqueue', 'read'],
+        prefixes: ['stripe'],
+        limit: '600, 100/s',
+      },
     ])
   })
 

@@ -172,6 +172,14 @@ describe('a token', () => {
       '1:102: expected tokens[0].scopes to be a list of 1 or more, got: a list of 0',
     ],
     [
+      `[{name: a, sha256: ${SHA256}, scopes: [read], limit: 600}]`,
+      '1:117: expected tokens[0].limit to be text, got: a number; put it in quotes',
+    ],
+    [
+      `[{name: a, sha256: ${SHA256}, scopes: [read], limit: 100/s}]`,
+      "1:117: expected tokens[0].limit to be requests at once and per time, such as '600, 100/s', got: a text of 5 characters",
+    ],
+    [
       `[{name: a b, sha256: ${SHA256}, scopes: [read]}]`,
       '1:17: expected tokens[0].name to be letters, digits, ., _ and -, 1 to 64 of them, got: a text of 3 characters',
     ],
@@ -181,6 +189,13 @@ describe('a token', () => {
     ],
   ])('is whole and its own: %.30s', async (tokens, fault) => {
     expect(await faultsOf(`tokens: ${tokens}\n`)).toEqual([fault])
+  })
+
+  it('may be held to a rate, written in any way', async () => {
+    const { tokens } = await load(
+      `tokens: [{name: a, sha256: ${SHA256}, scopes: [read], limit: '6_00,  100 per second'}]\n`,
+    )
+    expect(tokens[0]).toMatchObject({ name: 'a', limit: '600, 100/s' })
   })
 
   it('may change: one holder has two for a while', async () => {

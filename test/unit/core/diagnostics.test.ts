@@ -47,6 +47,7 @@ test.each<[string, { publish(message: never): void }]>([
   ['handoff', diagnostics.handingsOver],
   ['pass', diagnostics.schedulerPasses],
   ['leader', diagnostics.leaderships],
+  ['fill', diagnostics.meterFillings],
 ])('anybody may subscribe to velvet-rope:%s by that name', (name, published) => {
   const heard: unknown[] = []
   const listener = (message: unknown) => void heard.push(message)

@@ -21,6 +21,7 @@ const each: [errors.VelvetRopeError, string, string, string][] = [
   [new errors.ForeignValueError('m'), 'ForeignValueError', 'foreign-value', 'm'],
   [new errors.OldRuleBookError('m'), 'OldRuleBookError', 'old-rule-book', 'm'],
   [new errors.ShaperClosedError('s'), 'ShaperClosedError', 'closed', 'the shaper "s" is closed'],
+  [new errors.MeterClosedError('m'), 'MeterClosedError', 'closed', 'the meter "m" is closed'],
   [new errors.LeaseLostError('i'), 'LeaseLostError', 'lease-lost', 'the lease of job "i" was lost'],
   [
     new errors.WorkerLostError('i'),

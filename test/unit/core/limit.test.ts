@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { InvalidLimitError } from '../../../src/core/errors.ts'
-import { formatLimit, type LimitInput, parseLimit } from '../../../src/core/limit.ts'
+import { formatLimit, type LimitInput, parseLimit, parseMeterLimit } from '../../../src/core/limit.ts'
 
 test.each<[LimitInput, number, number, number]>([
   ['20, 1/s', 20, 1_000_000, 5_000],
@@ -19,7 +19,20 @@ test.each<[LimitInput, number, number, number]>([
 test.each([
   ['20', "expected '<capacity>, <rate>' such as '100, 10/s', got: \"20\""],
   ['', "expected '<capacity>, <rate>'"],
-  ['20, 1/s, tolerance 1ms, more', "expected '<capacity>, <rate>'"],
+  ['20, 1/s, tolerance 1ms, warm-up 1s, more', "expected '<capacity>, <rate>'"],
+  ['20, 1/s, tolerance 1ms, more', 'after the rate, got: "more" in "20, 1/s, tolerance 1ms, more"'],
+  ['20, 1/s, warmup 3s', 'got: "warmup 3s" in "20, 1/s, warmup 3s": did you mean warm-up?'],
+  ['20, 1/s, tolerence 3ms', 'did you mean tolerance?'],
+  [
+    '20, 1/s, warm-up',
+    "expected 'tolerance <duration>' or 'warm-up <duration>' after the rate, got: \"warm-up\"",
+  ],
+  ['20, 1/s, warm-up 1s, warm-up 2s', 'expected one warm-up, got: two in "20, 1/s, warm-up 1s, warm-up 2s"'],
+  ['20, 1/s, warm-up soon', 'expected a duration such as'],
+  ['20, 1/s, warm-up 0s', 'expected a duration above 0'],
+  ['20, 1/s, warm-up 5s from slow', 'expected a rate such as'],
+  ['20, 1/s, warm-up 5s from 1/s', 'expected the cold rate to be slower than the rate (1/s), got: 1/s'],
+  ['20, 1/s, warm-up 5s from 2/s', 'expected the cold rate to be slower than the rate (1/s), got: 2/s'],
   ['0, 1/s', 'expected the capacity to be a whole number from 1 to 1000000000, got: 0'],
   ['-1, 1/s', 'expected the capacity to be a whole number above 0, got: "-1" in "-1, 1/s"'],
   ['1.5, 1/s', 'expected the capacity to be a whole number above 0'],
@@ -28,7 +41,7 @@ test.each([
   ['2_000_000_000, 1/s', 'got: 2000000000'],
   ['20, 10', 'a rate needs a period'],
   ['20, 0/s', 'expected the count of a rate to be above 0'],
-  ['20, 1/s, 5ms', 'expected \'tolerance <duration>\' after the rate, got: "5ms"'],
+  ['20, 1/s, 5ms', 'after the rate, got: "5ms" in "20, 1/s, 5ms"'],
   ['20, 1/s, tolerance 251ms', 'at most a quarter of the interval (250 ms), got: 251ms'],
   ['20, 5000/s', 'the rate 5000/s has an interval under 1 ms'],
   ['20, 5000/s, tolerance 11ms', 'expected the tolerance to be at most 10ms, got: 11ms'],
@@ -41,15 +54,30 @@ test.each([
   [{ capacity: '5', rate: '1/s' }, 'got: "5" (string)'],
   [{ capacity: 5 }, 'expected a rate such as'],
   [{ capacity: 5, rate: '1/s', tolerance: 5 }, "expected tolerance to be a duration such as '2ms', got: 5"],
+  [{ capacity: 5, rate: '1/s', warmUp: 5 }, "expected warmUp to be a duration such as '30s', got: 5"],
+  [
+    { capacity: 5, rate: '1/s', coldRate: '1/m' },
+    'expected a warmUp beside coldRate, such as \'30s\', got: "1/m"',
+  ],
+  [{ capacity: 5, rate: '1/s', warmUp: '5s', coldRate: 2 }, 'a rate needs a period'],
+  [{ capacity: 5, rate: '1/s', warmup: '5s' }, 'unknown field "warmup" in a limit: did you mean warmUp?'],
   [{ capacity: 5, rate: '1/s', burst: 5 }, 'unknown field "burst" in a limit: did you mean capacity?'],
   [{ capacity: 5, rte: '1/s' }, 'unknown field "rte" in a limit: did you mean rate?'],
-  [{ capacity: 5, rate: '1/s', zzzzzzzzzz: 1 }, 'known are capacity, rate, tolerance'],
+  [{ capacity: 5, rate: '1/s', zzzzzzzzzz: 1 }, 'known are capacity, rate, tolerance, warmUp, coldRate'],
 ])('refuses %j with a clear error', (input, message) => {
   const read = () => parseLimit(input as LimitInput)
   expect(read).toThrow(InvalidLimitError)
   expect(read).toThrow(
     expect.objectContaining({ code: 'invalid-limit', message: expect.stringContaining(message) }),
   )
+})
+
+test('for a meter a short interval needs no tolerance, and one is read all the same', () => {
+  expect(parseMeterLimit('20, 5000/s')).toMatchObject({ capacity: 20, interval: 200 })
+  expect(parseMeterLimit({ capacity: 20, rate: '1000000000/s' }).interval).toBe(1e-3)
+  expect(parseMeterLimit('20, 5000/s, tolerance 20ms').interval).toBe(200)
+  expect(parseMeterLimit('20, 1/s')).toEqual(parseLimit('20, 1/s'))
+  expect(() => parseMeterLimit('20, 1/s, tolerance 251ms')).toThrow('at most a quarter of the interval')
 })
 
 test('only a tolerance that is not the default is written', () => {
@@ -59,22 +87,53 @@ test('only a tolerance that is not the default is written', () => {
   expect(formatLimit(parseLimit('20, 5000/s, tolerance 5 ms'))).toBe('20, 5000/s, tolerance 5ms')
 })
 
+test.each<[LimitInput, number, number, string]>([
+  ['100, 10/s', 0, 100_000, '100, 10/s'],
+  ['100, 10/s, warm-up 30s', 30_000_000, 300_000, '100, 10/s, warm-up 30s'],
+  ['100, 10/s, Warm-Up 1m30s FROM 2/s', 90_000_000, 500_000, '100, 10/s, warm-up 90s from 2/s'],
+  ['100, 10/s,warm-up 1 minute from 1 per 2 s', 60_000_000, 2_000_000, '100, 10/s, warm-up 1m from every 2s'],
+  ['9, 5000/s, warm-up 2s, tolerance 1ms', 2_000_000, 600, '9, 5000/s, tolerance 1ms, warm-up 2s'],
+  ['9, 5000/s, tolerance 1ms, warm-up 2s', 2_000_000, 600, '9, 5000/s, tolerance 1ms, warm-up 2s'],
+  [{ capacity: 3, rate: '3/s', warmUp: '5s' }, 5_000_000, 1_000_000, '3, 3/s, warm-up 5s'],
+  [
+    { capacity: 3, rate: '3/s', warmUp: '5s', coldRate: { count: 1, per: '1s' } },
+    5_000_000,
+    1_000_000,
+    '3, 3/s, warm-up 5s from 1/s',
+  ],
+])('reads the warm-up of %j', (input, warmUp, coldInterval, text) => {
+  const limit = parseLimit(input)
+  expect(limit).toMatchObject({ warmUp, coldInterval })
+  expect(formatLimit(limit)).toBe(text)
+  expect(parseLimit(text)).toEqual(limit)
+})
+
 test('a limit comes back from its text as it was', () => {
   const capacity = fc.integer({ min: 1, max: 1e9 })
   const count = fc.integer({ min: 1, max: 1e5 })
   const tolerance = fc.integer({ min: 1, max: 10_000 }).map((us) => `${us / 1_000}ms`)
+  const cold = fc.constantFrom('', ' from 1 per 2d', ' from 3/h', ' from every 700ms')
+  const warmUp = fc.tuple(fc.constantFrom('30s', '1500ms', '2h'), cold).map((parts) => parts.join(''))
   const unit = fc.constantFrom('s', '3s', 'm', '15m', 'h', 'd')
   fc.assert(
-    fc.property(capacity, count, unit, fc.option(tolerance), (held, n, per, allowed) => {
-      const text = `${held}, ${n} per ${per}${allowed === null ? '' : `, tolerance ${allowed}`}`
-      let limit: ReturnType<typeof parseLimit>
-      try {
-        limit = parseLimit(text)
-      } catch (error) {
-        expect(error).toBeInstanceOf(InvalidLimitError)
-        return
-      }
-      expect(parseLimit(formatLimit(limit))).toEqual(limit)
-    }),
+    fc.property(
+      capacity,
+      count,
+      unit,
+      fc.option(tolerance),
+      fc.option(warmUp),
+      (held, n, per, allowed, warms) => {
+        const further = [allowed && `, tolerance ${allowed}`, warms && `, warm-up ${warms}`]
+        const text = `${held}, ${n} per ${per}${further.join('')}`
+        let limit: ReturnType<typeof parseLimit>
+        try {
+          limit = parseLimit(text)
+        } catch (error) {
+          expect(error).toBeInstanceOf(InvalidLimitError)
+          return
+        }
+        expect(parseLimit(formatLimit(limit))).toEqual(limit)
+      },
+    ),
   )
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { InvalidKeyError, InvalidLimitError, NoLimitError } from '../../../src/core/errors.ts'
-import type { LimitInput } from '../../../src/core/limit.ts'
+import { type LimitInput, parseMeterLimit } from '../../../src/core/limit.ts'
 import { RuleBook } from '../../../src/core/rule-book.ts'
 
 const bookOf = (...patterns: string[]) =>
@@ -53,6 +53,13 @@ test.each([
   const make = () => new RuleBook(limits as Record<string, LimitInput>)
   expect(make).toThrow(kind)
   expect(make).toThrow(message)
+})
+
+test('whoever keeps the book may read limits in another way', () => {
+  expect(() => bookOf('*').set('foo', '9, 5000/s')).toThrow(InvalidLimitError)
+  const book = new RuleBook({ '*': '9, 5000/s' }, parseMeterLimit)
+  expect(book.resolve('foo').limit.interval).toBe(200)
+  expect(book.set('foo', '9, 1000000/s').limit.interval).toBe(1)
 })
 
 test('a bad rule changes nothing', () => {

@@ -33,6 +33,9 @@ const OPERATIONS: readonly Operation[] = [
   { method: 'POST', path: '/v1/buckets/{key}/freeze', scope: 'admin', body: { forMs: 1 }, status: 204 },
   { method: 'POST', path: '/v1/buckets/{key}/pause', scope: 'admin', status: 204 },
   { method: 'POST', path: '/v1/buckets/{key}/resume', scope: 'admin', status: 204 },
+  { method: 'POST', path: '/v1/meters/{key}/fill', scope: 'enqueue', body: { amount: 1 }, status: 200 },
+  { method: 'GET', path: '/v1/meters/{key}', scope: 'read', status: 200 },
+  { method: 'DELETE', path: '/v1/meters/{key}', scope: 'admin', status: 204 },
   { method: 'GET', path: '/v1/limits', scope: 'read', status: 200 },
   { method: 'GET', path: '/v1/limits/{pattern}', scope: 'read', status: 200 },
   { method: 'PUT', path: '/v1/limits/{pattern}', scope: 'admin', body: { limit: '9, 1/s' }, status: 200 },
@@ -56,13 +59,14 @@ const TOKENS = [
   tokenOf('two', ['read', 'enqueue'], ['tenant-a', 'tenant-b/x']),
 ]
 
-/** An API with tokens, and a waiting job in each of these buckets. */
+/** An API with tokens, and a waiting job and two units in each of these buckets. */
 async function guarded(...keys: string[]): Promise<Api> {
   const metrics = async () => ({ contentType: 'text/plain', text: 'up 1\n' })
   const api = new Api({ '*': '9, 1/s' }, { tokens: TOKENS, metrics })
   for (const key of keys) {
     await api.shaper.limits.set(key, '9, 1/s')
     await api.shaper.enqueue(key, 'secret', { id: idOf(key) })
+    await api.meter.fill(key, 2)
   }
   return api
 }
@@ -142,6 +146,7 @@ describe.each(OPERATIONS.filter(isOfOneKey))('$method $path', (operation) => {
       await api.shaper.audit(),
       api.shaper.limits.list(),
       await api.shaper.inspect(key),
+      await api.meter.level(key),
     ]
     const before = await state()
     const answer = await ask(api, operation, key, 'a-admin')

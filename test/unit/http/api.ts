@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { expect, onTestFinished } from 'vitest'
 import { createHttpApp, type HttpApp, type HttpOptions } from '../../../src/http.ts'
 import { Shaper, type ShaperOptions } from '../../../src/index.ts'
+import { Meter } from '../../../src/meter.ts'
 import { VirtualClock } from '../../../src/testing.ts'
 
 const MS = 1_000
@@ -26,10 +27,11 @@ export interface Call {
   readonly token?: string
 }
 
-/** An app before a shaper in memory on virtual time that starts at 0. */
+/** An app before a shaper and a meter in memory, under one rule book, on virtual time that starts at 0. */
 export class Api {
   readonly clock = new VirtualClock()
   readonly shaper: Shaper
+  readonly meter: Meter
   readonly app: HttpApp
 
   constructor(
@@ -38,7 +40,9 @@ export class Api {
   ) {
     const { jobDefaults, ...http } = options
     this.shaper = new Shaper('api', { limits, clock: this.clock, ...(jobDefaults && { jobDefaults }) })
-    this.app = createHttpApp(this.shaper, { lagMs: () => 0, heapShare: () => 0, ...http })
+    const { clock, shaper } = this
+    this.meter = new Meter('api', { limits: shaper.limits, clock })
+    this.app = createHttpApp(shaper, { meter: this.meter, lagMs: () => 0, heapShare: () => 0, ...http })
     onTestFinished(() => {
       this.app.endStreams()
     })

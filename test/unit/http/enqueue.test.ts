@@ -40,6 +40,14 @@ describe('a job that is accepted', () => {
     expect(header(answer, 'ratelimit-policy')).toBe('"slow";q=5;w=50')
   })
 
+  test('tells a newcomer behind a cold line when the next unit is free, and not when the line would be warm', async () => {
+    const api = new Api({ '*': '50, 1/s, warm-up 30s' })
+    for (let job = 0; job < 20; job++) await api.enqueue('k')
+    expect(header(await api.enqueue('k'), 'ratelimit')).toBe('"*";r=29;t=3')
+    await api.shaper.freeze('k', 60_000)
+    expect(header(await api.enqueue('k'), 'ratelimit')).toBe('"*";r=28;t=60')
+  })
+
   test('may hold any JSON, and brings its settings along', async () => {
     const api = new Api()
     for (const data of [null, 0, '', false, [], {}, [[1], { a: null }], 'x'.repeat(1_000)]) {

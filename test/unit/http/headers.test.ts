@@ -50,9 +50,12 @@ describe.each(ODD_KEYS)('the key %j', (key) => {
       await api.call('DELETE', `/v1/limits/${path}`),
       await api.call('DELETE', `/v1/limits/${path}`),
       await api.post('/v1/jobs', { jobs: [{ key, data: 1 }] }),
+      await api.post(`/v1/meters/${path}/fill`, { amount: 9 }),
+      await api.post(`/v1/meters/${path}/fill`, { amount: 9 }),
+      await api.post(`/v1/meters/${path}/fill`, { amount: 10 }),
     ]
     expect(answers.map(({ status }) => status)).toEqual([
-      202, 202, 429, 422, 429, 200, 200, 200, 204, 404, 202,
+      202, 202, 429, 422, 429, 200, 200, 200, 204, 404, 202, 200, 429, 422,
     ])
     for (const answer of answers) expectClean(answer)
     expect(answers[5]!.body['key']).toBe(key)
@@ -71,6 +74,7 @@ describe.each(NEVER_KEYS)('the key %j', (key) => {
       await api.post('/v1/jobs', { jobs: [{ key, data: 1 }] }),
       await api.call('PUT', `/v1/limits/${encodeURIComponent(key)}`, { body: { limit: '1, 1/s' } }),
       await api.get(`/v1/buckets/${encodeURIComponent(key)}`),
+      await api.post(`/v1/meters/${encodeURIComponent(key)}/fill`, {}),
     ]) {
       expectProblem(answer, 422, 'invalid')
       expectClean(answer)
@@ -185,6 +189,7 @@ describe('an answer to what nobody expected', () => {
     const fail = () => Promise.reject(error)
     const verbs = { enqueue: fail, job: fail, inspect: fail, buckets: fail, pause: fail, forecast: fail }
     Object.assign(api.shaper, verbs)
+    Object.assign(api.meter, { fill: fail, level: fail, drain: fail })
     const calls = [
       await api.enqueue('acme', { data: 'secret' }),
       await api.get('/v1/jobs/acme'),
@@ -193,6 +198,9 @@ describe('an answer to what nobody expected', () => {
       await api.get('/v1/buckets/acme/forecast'),
       await api.call('POST', '/v1/buckets/acme/pause'),
       await api.post('/v1/jobs', { jobs: [{ key: 'acme', data: 'secret' }] }),
+      await api.post('/v1/meters/acme/fill', {}),
+      await api.get('/v1/meters/acme'),
+      await api.call('DELETE', '/v1/meters/acme'),
     ]
     for (const answer of calls) {
       expectProblem(answer, status, name)

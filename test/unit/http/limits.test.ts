@@ -51,6 +51,19 @@ describe('the rule book', () => {
     expect(body).toMatchObject({ pattern: 'mail/*', limit: '7, every 2s, tolerance 1ms', by: 'anonymous' })
   })
 
+  test('takes a warm-up, as text and in an object', async () => {
+    const api = new Api(CODE)
+    const put = async (limit: unknown) => (await api.call('PUT', '/v1/limits/mail', { body: { limit } })).body
+    const limit = { capacity: 7, rate: '10/s', warmUp: '30s', coldRate: { count: 1, per: '2s' } }
+    expect(await put(limit)).toMatchObject({ limit: '7, 10/s, warm-up 30s from every 2s' })
+    expect(await put('7, 10/s, warm-up 30s')).toMatchObject({ limit: '7, 10/s, warm-up 30s' })
+    expectProblem(
+      await api.call('PUT', '/v1/limits/mail', { body: { limit: { ...limit, coldrate: '1/s' } } }),
+      422,
+      'invalid',
+    )
+  })
+
   test('gives a new limit to those who wait already', async () => {
     const api = new Api({ '*': '5, 1/s' })
     const starts: number[] = []

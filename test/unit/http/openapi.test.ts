@@ -96,16 +96,20 @@ test('every parameter and every body is described', async () => {
       ['get /v1/buckets', bucketQuery, []],
       ['get /v1/buckets/{key}/forecast', ['path:key', 'query:cost'], []],
       ['post /v1/buckets/{key}/freeze', ['path:key'], json],
+      ['post /v1/meters/{key}/fill', ['path:key'], json],
+      ['get /v1/meters/{key}', ['path:key', 'query:amount'], []],
       ['put /v1/limits/{pattern}', ['path:pattern'], json],
       ['delete /v1/limits/{pattern}', ['path:pattern', 'query:override'], []],
       ['get /v1/events', ['header:Last-Event-ID'], []],
     ]),
   )
-  for (const { operation } of operations) {
+  for (const { path, operation } of operations) {
     for (const parameter of operation.parameters ?? []) {
       if (parameter.in === 'path') expect(parameter.required).toBe(true)
     }
-    if (operation.requestBody !== undefined) expect(operation.requestBody.required).toBe(true)
+    // Nothing is one unit.
+    const isNeeded = path !== '/v1/meters/{key}/fill'
+    if (operation.requestBody !== undefined) expect(operation.requestBody.required).toBe(isNeeded)
   }
 })
 
@@ -183,6 +187,22 @@ test('a client that is made of the description can do all that there is to do', 
   expect(await call('postBucketsKeyFreeze', { key }, { forMs: 1_000 })).toMatchObject({ status: 204 })
   expect(await call('postBucketsKeyPause', { key })).toMatchObject({ status: 204 })
   expect(await call('postBucketsKeyResume', { key })).toMatchObject({ status: 204 })
+
+  expect(await call('postMetersKeyFill', { key }, { amount: 1.5 })).toMatchObject({
+    status: 200,
+    data: { key, accepted: true, level: 1.5 },
+    headers: { 'ratelimit-policy': '"*";q=2;w=2' },
+  })
+  expect(await call('postMetersKeyFill', { key })).toMatchObject({
+    status: 429,
+    data: { type: 'urn:velvet-rope:problem:over-limit', retryAfterMs: 500 },
+    headers: { 'retry-after': '1' },
+  })
+  expect(await call('getMetersKey', { key, amount: 0.5 })).toMatchObject({
+    status: 200,
+    data: { accepted: true },
+  })
+  expect(await call('deleteMetersKey', { key })).toMatchObject({ status: 204 })
 
   expect(await call('putLimitsPattern', { pattern: 'sms/*' }, { limit: '9, 1/s' })).toMatchObject({
     status: 200,

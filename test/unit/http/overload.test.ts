@@ -121,6 +121,13 @@ describe('while the service goes down', () => {
     expect((await api.shaper.audit()).admitted).toBe(1)
   })
 
+  test('meters go on: a fill leaves nothing behind to be done', async () => {
+    const api = new Api(undefined, { isDraining: () => true })
+    expect((await api.post('/v1/meters/k/fill')).status).toBe(200)
+    await api.meter.close()
+    expectProblem(await api.post('/v1/meters/k/fill'), 503, 'temporary-reduced-capacity')
+  })
+
   test('a shaper that is closed already means 503 as well', async () => {
     const api = new Api()
     await api.shaper.close()

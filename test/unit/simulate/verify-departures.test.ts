@@ -51,6 +51,8 @@ describe('verify', () => {
     ['9, 7/s', { rate: 30, keys: 2, costs: 4 }],
     ['3, 7 per 3 seconds', { rate: 30, keys: 2, costs: 5 }],
     ['50, 1/h', { rate: 1, keys: 2 }],
+    ['20, 3/s, warm-up 5s', { rate: 4, keys: 2 }],
+    ['9, 7/s, warm-up 2s from 2/s', { rate: 30, keys: 2, costs: 4 }],
   ])('finds nothing wrong with what simulate writes under %s', async (limit, options) => {
     const result = await verify(simulate(limit, options), limit)
     expect(result.breaches).toEqual([])

@@ -1,6 +1,7 @@
 /** Every metric that is promised, with its type and its labels. */
 export const METRICS: Readonly<Record<string, readonly [type: string, ...labels: string[]]>> = {
   velvet_rope_admissions_total: ['counter', 'pattern', 'outcome'],
+  velvet_rope_meter_fills_total: ['counter', 'pattern', 'outcome'],
   velvet_rope_departures_total: ['counter', 'pattern'],
   velvet_rope_departure_lag_seconds: ['histogram', 'pattern'],
   velvet_rope_gap_ratio: ['histogram', 'pattern'],

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { FreezeError, InvalidOptionsError } from '../../../src/index.ts'
+import { Meter } from '../../../src/meter.ts'
 import { collectMetrics, type MetricsOptions } from '../../../src/telemetry/metrics.ts'
 import { Stage } from '../../support/stage.ts'
 import { METRICS, metricOf, OF_REDIS } from './known-metrics.ts'
@@ -13,11 +14,17 @@ function watched(stage: Stage, options: MetricsOptions = FRESH) {
   return { ...metrics, read: async () => new MetricsText((await metrics.text()).text) }
 }
 
+/** Beside the shaper, as in a service. */
+function meterOf({ shaper, clock }: Stage): Meter {
+  return new Meter(shaper.name, { limits: shaper.limits, clock })
+}
+
 test('every metric is told of with its type and labels, and no other', async () => {
   const stage = new Stage('5, 2/s')
   const metrics = watched(stage, { ...FRESH, version: '1.2.3' })
   stage.shaper.work(() => stage.sleep(10))
   await stage.fill('k', 6)
+  await meterOf(stage).fill('k')
   await stage.pass(5_000)
   metrics.forwardResponse('2xx')
   metrics.configReload('success')
@@ -59,6 +66,36 @@ test('verdicts are counted by pattern and outcome', async () => {
     '* paused': 1,
     'slow accepted': 1,
     'slow full': 1,
+  })
+})
+
+test('fills of the meter of its name are counted by pattern and outcome', async () => {
+  const stage = new Stage({ '*': '5, 2/s', slow: '1, 1/s' })
+  const { read } = watched(stage)
+  const meter = meterOf(stage)
+  for (const amount of [3, 2, 1, 6]) await meter.fill('k', amount)
+  await meter.fill('slow/a')
+  await meter.fill('slow/a', 0.5)
+  await meter.canAccept('k')
+  const blocking = new Meter('stage', { limits: { gate: '1, 1/h' }, clock: stage.clock, blockWhenFull: '1m' })
+  for (let n = 0; n < 4; n++) {
+    await blocking.fill('gate')
+    await stage.pass(1)
+  }
+  await new Meter('another', { limits: { '*': '5, 2/s' }, clock: stage.clock }).fill('k')
+  const text = await read()
+  const counted = text
+    .all('meter_fills_total')
+    .map(({ labels, value }) => [Object.values(labels).join(' '), value])
+  expect(Object.fromEntries(counted)).toEqual({
+    '* accepted': 2,
+    '* full': 1,
+    '* never-fits': 1,
+    'slow accepted': 1,
+    'slow full': 1,
+    'gate accepted': 1,
+    'gate full': 1,
+    'gate blocked': 2,
   })
 })
 

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { leaderships, redisErrors } from '../../../src/core/diagnostics.ts'
 import { Shaper, type ShaperOptions } from '../../../src/index.ts'
+import { Meter } from '../../../src/meter.ts'
 import { collectMetrics, type Metrics } from '../../../src/telemetry/metrics.ts'
 import { redisAddress, startRedis, uniquePrefix } from '../../support/redis-server.ts'
 import { METRICS, metricOf } from './known-metrics.ts'
@@ -62,6 +63,7 @@ test('every metric has its labels and right values after a run on Redis', async 
   await shaper.enqueueMany(requests(20))
   await shaper.enqueue('tenant/k', 0, { cost: 51 })
   await shaper.pause('tenant/p')
+  await new Meter(shaper.name, { limits: shaper.limits }).fill('tenant/k')
   await completed
   await shaper.enqueue('tenant/p', 0)
   metrics.forwardResponse('2xx')

@@ -8,6 +8,7 @@ const OPERATORS = ['or', 'and', 'unless', 'by']
 /** Labels that have few values, which an expression may name. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   'velvet_rope_admissions_total outcome': ['accepted', 'full', 'deadline', 'paused', 'too-costly'],
+  'velvet_rope_meter_fills_total outcome': ['accepted', 'full', 'blocked', 'never-fits'],
   'velvet_rope_handoffs_total outcome': ['added', 'error'],
   'velvet_rope_config_reloads_total outcome': ['success', 'failure'],
 }

@@ -1,11 +1,11 @@
 #!lua
 -- Admits jobs to their lines, or refuses them: all of them judged, none half done. Without `allow-oom`: a full memory refuses it.
--- uses: shard bucket job line order verdict
+-- uses: shard warmth bucket pace job line order verdict
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', version of the caller's rule book, number of kinds, then for each kind of job: cost,
---          deadline (a duration | 'inf'), settings, pattern, capacity, interval, tolerance, limit (five empty texts: no
---          rule); then for each job (1 to 200): id, key, number of its kind, traceparent | '', data
+--          deadline (a duration | 'inf'), settings, pattern, capacity, interval, tolerance, warm-up, cold interval, limit (an
+--          empty pattern: no rule); then for each job (1 to 200): id, key, number of its kind, traceparent | '', data
 -- Answers  { 'old-book', version } | { 'late' } | { 'conflict', id } | { 'no-limit', key }: nothing was changed
 --          { 'ok', now, then for each job 'yes', departsAt, waiting, capacity, position; or
 --            'again', departsAt, waiting, capacity, position, admittedAt; or reason, retryAt, waiting, capacity }
@@ -28,7 +28,7 @@ for index = 1, number(ARGV[4]) do
   if kind.deadline < INF then expect('deadlines') end
   are_plain = are_plain and kind.cost == 1
   kinds[index] = kind
-  at = at + 8
+  at = at + 10
 end
 
 -- Whoever comes twice is the one who came first, of this call or of an earlier one.

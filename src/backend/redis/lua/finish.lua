@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- running -> completed | failed | retrying; granted or handed -> back to the line it came from.
--- uses: shard bucket job state ended line turn moving leave grant
+-- uses: shard warmth bucket pace job state ended line turn moving leave grant
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, number of reports, then for each: id, epoch, started at | '', outcome (completed |
@@ -49,7 +49,7 @@ local function finish(at)
     ready_at = now + number(delay)
     wait_again(bucket, state, 'retry', ready_at, '')
   else
-    bucket.frozen = math.max(bucket.frozen, now + number(delay))
+    freeze(bucket, now + number(delay))
     bucket.from = -INF
     ready_at = bucket.frozen
     state.attempt = state.attempt - 1

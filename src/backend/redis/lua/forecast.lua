@@ -1,9 +1,9 @@
 #!lua flags=no-writes
 -- The verdict that `admit` would give now.
--- uses: shard bucket job line order verdict
+-- uses: shard warmth bucket pace job line order verdict
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', version of the caller's rule book, key, cost, pattern, capacity, interval, tolerance, limit
+-- ARGV     now | '', version of the caller's rule book, key, cost, pattern, capacity, interval, tolerance, warm-up, cold interval, limit
 -- Answers  { 'old-book', version } | { 'ok', now, 'yes', position, departsAt, waiting, capacity }
 --          | { 'ok', now, 'no', reason, retryAt, waiting, capacity }
 

@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
 -- handed -> granted: reserves a slot, not before now + lead, for the first of those who were handed over. Nobody is
 -- granted one while another of the bucket has not started, so a slot that was missed can always be moved.
--- uses: shard bucket job state ended line turn moving leave grant
+-- uses: shard warmth bucket pace job state ended line turn moving leave grant
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, number of requests, then for each: id, epoch, worker, lead, lease, missed slot | ''
 -- Answers  { now, version of the rule book, answer, ... }, where an answer is
 --          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence,
---            traceparent | '', pattern, start before, interval x its cost }
+--            traceparent | '', pattern, start before, how far it keeps this one away }
 --          | { 'wait', until } | { 'returned' } | { 'expired', key, cost, attempt } | { 'stale' } | { 'foreign' }
 
 local now = read_now(ARGV[1])
@@ -75,7 +75,7 @@ local function answer(at)
     -- Who is later than that asks again: the bucket may have been frozen meanwhile.
     'granted', text(slot), text(start_at), text(start_at + FARTHEST_SLOT), text(bucket.tolerance), job.key,
     text(job.cost), job.settings, job.data, text(job.admittedAt), text(state.attempt), text(state.fence),
-    job.traceparent, bucket.pattern, text(bucket.lastStart), text(bucket.interval * bucket.startedCost),
+    job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)),
   }
 end
 

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
 -- Holds a bucket, or lets it go: no departures before a time (a shorter freeze never shortens a longer one), or until
 -- it is resumed.
--- uses: shard bucket line
+-- uses: shard warmth bucket pace line
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', operation, verb (freeze | pause | resume), key, duration | '', version of the
---          caller's rule book, pattern, capacity, interval, tolerance, limit
+--          caller's rule book, pattern, capacity, interval, tolerance, warm-up, cold interval, limit
 -- Answers  { 'old-book', version } | { 'late' } | { 'no-limit' } | { 'ok', at, frozen until, slot of one who departs still | '0' }
 
 local REMEMBERED_MS = 10000
@@ -25,7 +25,7 @@ if not bucket and ARGV[8] == '' then return { 'no-limit' } end
 if not bucket then bucket = new_bucket(key, redis.call('HINCRBY', K.meta, 'numbers', 1), read_rule(8, book)) end
 read_line(bucket)
 local from = -INF
-if verb == 'freeze' then bucket.frozen = math.max(bucket.frozen, now + number(ARGV[6]))
+if verb == 'freeze' then freeze(bucket, now + number(ARGV[6]))
 elseif verb == 'pause' then bucket.paused = 1
 else bucket.paused, from = 0, now end
 if bucket.inHanded > 0 then from = bucket.from end

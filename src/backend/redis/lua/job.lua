@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- What is known of one job.
--- uses: shard bucket job state line order
+-- uses: shard warmth bucket pace job state line order
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', id

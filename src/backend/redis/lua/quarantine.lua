@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Every bucket of the shard waits one interval, counted from now: somebody saw the clock jump. Where it was set back,
 -- what lies further ahead than it can is brought back, one page of buckets after the other.
--- uses: shard bucket line
+-- uses: shard warmth bucket pace line
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', cursor ('0' begins)

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- Holds buckets to the rules that govern them now; those who wait are spaced anew.
--- uses: shard bucket line
+-- uses: shard warmth bucket pace line
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     version of the caller's rule book, whether these are the last ('1' | '0'), number of buckets (0 to 200), then
---          for each: key, pattern, capacity, interval, tolerance, limit
+--          for each: key, pattern, capacity, interval, tolerance, warm-up, cold interval, limit
 -- Answers  { 'old-book', version } | { 'ok', buckets whose limit changed }
 
 expect('meta', 'buckets', 'due', 'turns', 'idle', 'wake')
@@ -13,7 +13,7 @@ local book = number(ARGV[1])
 if book ~= meta.book then return { 'old-book', text(meta.book) } end
 local changed = 0
 for index = 1, number(ARGV[3]) do
-  local at = 4 + (index - 1) * 6
+  local at = 4 + (index - 1) * 8
   -- One that cannot be read must not hold up the others; whoever asks for it is told.
   local is_readable, bucket = pcall(read_bucket_and_line, ARGV[at])
   if is_readable and bucket and bucket.book < book then

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- One page of the live buckets that are not held to the rules in force yet, in no order: about 200 are looked at.
--- uses: shard bucket
+-- uses: shard warmth bucket pace
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     cursor ('0' begins)

@@ -10,9 +10,9 @@ local function mind_the_clock(bucket, meta, now)
   local farthest = farthest_next(bucket, now)
   if bucket.next > farthest then bucket.next, bucket.carry = farthest, 0 end
   if meta.quarantine == 0 then return end
-  local quiet = math.min(LONGEST_QUARANTINE, bucket.interval * math.max(1, bucket.lastCost))
+  local quiet = math.min(LONGEST_QUARANTINE, spacing(bucket, bucket.lastWarmth, math.max(1, bucket.lastCost)))
   local until_ = meta.quarantine + quiet
-  if meta.quarantine <= now and until_ > now and until_ > bucket.next then bucket.next, bucket.carry = until_, 0 end
+  if meta.quarantine <= now and until_ > now and until_ > bucket.next then put_off(bucket, until_) end
 end
 
 -- Reserves the slot. Answers it, and the time from which the handler may start.
@@ -20,11 +20,11 @@ local function grant(bucket, meta, job, state, worker, now, lead)
   mind_the_clock(bucket, meta, now)
   local due = math.max(bucket.from, bucket.next, bucket.frozen, state.floor)
   local earliest = math.max(now + lead, state.readyAt)
-  local before = { bucket.next, bucket.carry, bucket.lastCost }
+  local before = { bucket.next, bucket.carry, bucket.lastCost, bucket.warmth, bucket.lastWarmth }
   local slot, on_grid = reserve_due(bucket, job.cost, due, earliest)
-  local start_at = math.max(slot, earliest, bucket.lastStart + EVEN * bucket.interval * bucket.startedCost)
+  local start_at = math.max(slot, earliest, bucket.lastStart + EVEN * spacing_after_start(bucket))
   if start_at - now > FARTHEST_SLOT + lead then
-    bucket.next, bucket.carry, bucket.lastCost = unpack(before)
+    bucket.next, bucket.carry, bucket.lastCost, bucket.warmth, bucket.lastWarmth = unpack(before)
     return nil
   end
   bucket.from = -INF
@@ -48,8 +48,12 @@ local function start(bucket, state, at)
   -- The two clocks agree to a fraction of a millisecond, which is taken off.
   local tolerated = bucket.tolerance - math.min(500, bucket.tolerance / 4)
   if not state.onGrid or at - state.slot > tolerated then
+    local moved, was_chilled = math.max(at, state.slot), bucket.warmth == 0
     bucket.lastCost = state.cost
-    set_next(bucket, math.max(at, state.slot), 0)
+    bucket.lastWarmth = cooled_by(bucket.lastWarmth, moved - state.slot)
+    set_next(bucket, moved, 0)
+    -- It was frozen since the slot was granted.
+    if was_chilled then bucket.warmth = 0 end
   end
   redis.call('LREM', K.handed .. bucket.n, 1, member_of(state))
   bucket.inHanded = bucket.inHanded - 1

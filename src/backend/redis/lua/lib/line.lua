@@ -28,7 +28,8 @@ end
 -- When the next one to be handed over departs; Infinity when there is none.
 local function due_of(bucket)
   if bucket.paused == 1 or bucket.inLine + retrying(bucket) == 0 then return INF end
-  local slot = next_slot(bucket, bucket.from) + bucket.interval * bucket.handed
+  local course = course_of(bucket, bucket.from)
+  local slot = course.slot + spacing(bucket, course.warmth, bucket.handed)
   if has_line(bucket) then return slot end
   local earliest = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
   return math.max(slot, tonumber(earliest[2]))
@@ -60,7 +61,7 @@ local function place(bucket, meta)
     leave_due(bucket)
     local jobs = bucket.inLine + retrying(bucket) + bucket.inHanded + bucket.running
     if jobs > 0 or bucket.paused == 1 then redis.call('ZREM', K.idle, bucket.key)
-    else redis.call('ZADD', K.idle, next_slot(bucket, -INF), bucket.key) end
+    else redis.call('ZADD', K.idle, forgettable_at(bucket), bucket.key) end
   end
   write_bucket(bucket)
 end

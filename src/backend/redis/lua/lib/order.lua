@@ -34,25 +34,26 @@ end
 -- Everyone without a slot, in the order of departure as far as is known; with `newcomer`, those before one who comes now.
 local function in_order(bucket, now, newcomer)
   local order = handed_of(bucket)
-  local slot = next_slot(bucket, now) + bucket.interval * bucket.handed
+  local course = course_of(bucket, now)
+  follow(course, bucket, bucket.handed)
   for _, given in ipairs(zset_of(K.back .. bucket.n)) do
     order[#order + 1] = { id = given.id, cost = given.cost }
-    slot = slot + bucket.interval * given.cost
+    follow(course, bucket, given.cost)
   end
   local retries = zset_of(K.retry .. bucket.n)
   local line, next_retry, lines_turn = line_of(bucket), 1, bucket.linesTurn == 1
   if newcomer then line[#line + 1] = false end
   for _, guest in ipairs(line) do
     local retry = retries[next_retry]
-    if not lines_turn and retry and retry.readyAt <= slot then
+    if not lines_turn and retry and retry.readyAt <= course.slot then
       order[#order + 1] = retry
-      slot = slot + bucket.interval * retry.cost
+      follow(course, bucket, retry.cost)
       next_retry = next_retry + 1
     end
     lines_turn = false
     if guest then
       order[#order + 1] = guest
-      slot = slot + bucket.interval * guest.cost
+      follow(course, bucket, guest.cost)
     end
   end
   if not newcomer then

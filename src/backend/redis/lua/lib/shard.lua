@@ -1,6 +1,5 @@
--- What every verb needs: the time, the shard's own numbers, and the refusal of what is not ours.
+-- What every verb of a shard needs: the shard's own numbers, and the refusal of what is not ours.
 
-local INF = math.huge
 -- Workers that Redis was away from find it again, and renew, within this time.
 local RESTART_GRACE = 5000000
 
@@ -19,30 +18,6 @@ end
 
 local function caller_of(id)
   return string.match(id, '^~([%w_-]+)~')
-end
-
--- Stops the script. Only before the first write: nothing is half done.
-local function foreign(what)
-  error({ err = 'VR_FOREIGN ' .. what })
-end
-
-local function number(text)
-  local value = tonumber(text)
-  if value == nil or value ~= value then error({ err = 'VR_ARGUMENT' }) end
-  return value
-end
-
--- For a reply: a whole number as it is, which is fast; else as text, because Redis cuts what follows the point.
-local function text(value)
-  if value % 1 == 0 and value < 9007199254740992 and value > -9007199254740992 then return value end
-  return string.format('%.17g', value)
-end
-
--- Microseconds. The clock is read once; a test passes its own time.
-local function read_now(given)
-  if given ~= '' then return number(given) end
-  local time = redis.call('TIME')
-  return time[1] * 1000000 + time[2]
 end
 
 local EXPECTED = {

@@ -2,46 +2,52 @@
 
 -- When a newcomer departs, and which position he gets.
 local function behind(bucket, now)
-  local slot = next_slot(bucket, now)
+  local course = course_of(bucket, now)
   local granted = bucket.granted ~= '' and 1 or 0
   if retrying(bucket) == 0 then
-    return slot + bucket.interval * (bucket.waiting - bucket.grantedCost), bucket.inLine + bucket.inHanded + 1
+    local units = bucket.waiting - bucket.grantedCost
+    return course.slot + spacing(bucket, course.warmth, units), bucket.inLine + bucket.inHanded + 1
   end
   local ahead = in_order(bucket, now, true)
   local units = 0
   for _, guest in ipairs(ahead) do
-    slot = math.max(slot, guest.readyAt or slot) + bucket.interval * guest.cost
+    follow(course, bucket, guest.cost, guest.readyAt)
     units = units + guest.cost
   end
   local unseen = bucket.inLine > FARTHEST_LOOK and bucket.waiting - bucket.grantedCost - units or 0
   local hidden = math.max(0, bucket.inLine - FARTHEST_LOOK)
-  return slot + bucket.interval * math.max(0, unseen), #ahead + hidden + granted + 1
+  return course.slot + spacing(bucket, course.warmth, math.max(0, unseen)), #ahead + hidden + granted + 1
 end
 
 -- When `units` cost units will have departed; one interval from now where the head is due and still waits.
 local function departure_of(units, bucket, now)
   local open = units - bucket.grantedCost
+  local course = course_of(bucket, now)
   local slot = bucket.grantedSlot
   if bucket.granted == '' or open > 0 then
-    slot = next_slot(bucket, now)
-    local seen = 0
+    local seen, together = 0, 0
     local jobs = bucket.inLine + bucket.inHanded - (bucket.granted ~= '' and 1 or 0)
     if retrying(bucket) == 0 and jobs == bucket.waiting - bucket.grantedCost then
-      slot = slot + bucket.interval * (open - 1)
+      slot = course.slot + spacing(bucket, course.warmth, open - 1)
     else
       -- A refusal looks at the line as it stands, whoever is ready when.
       for _, guest in ipairs(in_order(bucket, -INF, false)) do
-        slot = math.max(slot, guest.readyAt or slot)
+        if guest.readyAt then
+          follow(course, bucket, together)
+          follow(course, bucket, 0, guest.readyAt)
+          together = 0
+        end
         open = open - guest.cost
         if open <= 0 then break end
-        slot = slot + bucket.interval * guest.cost
+        together = together + guest.cost
         seen = seen + 1
         if seen == FARTHEST_LOOK then break end
       end
-      if open > 0 then slot = slot + bucket.interval * open end
+      follow(course, bucket, together + math.max(0, open))
+      slot = course.slot
     end
   end
-  return slot > now and slot or now + bucket.interval
+  return slot > now and slot or now + spacing(bucket, course.warmth, 1)
 end
 
 -- Answers departsAt and position; or nil, the reason, and when the same request would be accepted.

@@ -1,0 +1,101 @@
+-- The algorithm of src/core/bucket.ts, word for word.
+
+-- A slot further away is not waited for in a worker.
+local FARTHEST_SLOT = 250000
+
+-- How far the next start stays away from the last one, but for the tolerance.
+local function spacing_after_start(bucket)
+  return spacing(bucket, bucket.startedWarmth, bucket.startedCost)
+end
+
+-- No slot was granted further ahead; what is, was granted before the clock was set back.
+local function farthest_next(bucket, now)
+  local after_slot = spacing(bucket, bucket.lastWarmth, bucket.lastCost)
+  return now + 2 * FARTHEST_SLOT + math.max(after_slot, spacing_after_start(bucket))
+end
+
+local function next_slot(bucket, now)
+  return math.max(now, bucket.next, bucket.frozen)
+end
+
+-- From when on nothing is remembered that still matters, if nobody comes.
+local function forgettable_at(bucket)
+  return math.max(bucket.next + bucket.warmth, bucket.frozen)
+end
+
+local function warmth_at(bucket, slot)
+  return cooled_by(bucket.warmth, slot - bucket.next)
+end
+
+local function course_of(bucket, now)
+  local slot = next_slot(bucket, now)
+  return { slot = slot, warmth = warmth_at(bucket, slot) }
+end
+
+-- Nobody departs before that, and meanwhile it cools.
+local function put_off(bucket, until_)
+  bucket.warmth = warmth_at(bucket, until_)
+  bucket.next, bucket.carry = until_, 0
+end
+
+local function set_next(bucket, slot, carry)
+  local wait = spacing(bucket, bucket.lastWarmth, bucket.lastCost)
+  local step = wait + carry
+  bucket.next = slot + step
+  bucket.carry = step - (bucket.next - slot)
+  bucket.warmth = warmed_by(bucket, bucket.lastWarmth, wait)
+end
+
+local function reserve(bucket, cost, now)
+  local slot = next_slot(bucket, now)
+  bucket.lastCost = cost
+  bucket.lastWarmth = warmth_at(bucket, slot)
+  set_next(bucket, slot, slot == bucket.next and bucket.carry or 0)
+  return slot
+end
+
+-- Only the last slot can be given back, and the last it is: nobody is granted one while another has not started. The
+-- limit may have been lowered since it was granted.
+local function unreserve(bucket)
+  bucket.next = math.max(bucket.grantedSlot, bucket.lastStart - bucket.tolerance + spacing_after_start(bucket))
+  bucket.carry = 0
+  bucket.lastCost = 0
+  bucket.warmth = math.min(bucket.warmth, bucket.lastWarmth)
+end
+
+-- Lateness within the tolerance keeps the slot on the grid; one who found the bucket idle has none to keep.
+local function reserve_due(bucket, cost, due, now)
+  local on_grid = due <= math.max(bucket.next, bucket.frozen) and now - due <= bucket.tolerance
+  return reserve(bucket, cost, on_grid and due or now), on_grid
+end
+
+local function depart(bucket, cost, at)
+  bucket.waiting = bucket.waiting - cost
+  bucket.lastStart = at
+  bucket.startedCost = cost
+  bucket.startedWarmth = bucket.lastWarmth
+end
+
+-- The other side said that it was too much, so the bucket is cold after it.
+local function freeze(bucket, until_)
+  bucket.frozen = math.max(bucket.frozen, until_)
+  bucket.warmth = 0
+end
+
+-- Counted from the last slot, or from the last start where that was later than the new tolerance forgives.
+local function change_limit(bucket, rule)
+  bucket.book = rule.book
+  if bucket.pattern == rule.pattern and bucket.limit == rule.limit then return false end
+  local before = spacing(bucket, bucket.lastWarmth, bucket.lastCost)
+  bucket.pattern, bucket.limit = rule.pattern, rule.limit
+  bucket.capacity, bucket.interval, bucket.tolerance = rule.capacity, rule.interval, rule.tolerance
+  bucket.warmUp, bucket.coldInterval = rule.warmUp, rule.coldInterval
+  bucket.lastWarmth = math.min(bucket.lastWarmth, rule.warmUp)
+  bucket.startedWarmth = math.min(bucket.startedWarmth, rule.warmUp)
+  local wait = spacing(bucket, bucket.lastWarmth, bucket.lastCost)
+  bucket.warmth = math.min(bucket.warmth, warmed_by(bucket, bucket.lastWarmth, wait))
+  local from_slot = bucket.next + (wait - before)
+  bucket.next = math.max(from_slot, bucket.lastStart - bucket.tolerance + spacing_after_start(bucket))
+  bucket.carry = 0
+  return true
+end

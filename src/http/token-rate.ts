@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import { isVelvetRopeError } from '../core/errors.ts'
+import { type Limit, parseMeterLimit } from '../core/limit.ts'
+import { EMPTY, fill, type MeterState, waitFor } from '../core/meter.ts'
+import { formatRate } from '../core/rate.ts'
+import { Problem } from './problem.ts'
+import { policyName, rateLimitHeaders, retryAfterSeconds } from './ratelimit-headers.ts'
+
+/** A limit as text: comes out so that equal ones look equal. */
+export const tokenLimitSchema = z.string().transform((text, context) => {
+  try {
+    const { capacity, rate } = parseMeterLimit(text)
+    // A tolerance means something to handlers that start, not to requests that come.
+    if (text.split(',').length === 2) return `${capacity}, ${formatRate(rate)}`
+  } catch (error) {
+    if (!isVelvetRopeError(error)) throw error
+  }
+  context.addIssue({ code: 'custom', message: "requests at once and per time, such as '600, 100/s'" })
+  return z.NEVER
+})
+
+/** How often one token may ask: a leaky bucket as a meter, in the memory of this process. */
+export class TokenRate {
+  readonly #name: string
+  readonly #limit: Limit
+  #state: MeterState
+
+  /** Goes on where another has come to. */
+  constructor(name: string, limit: string, before: TokenRate | undefined) {
+    this.#name = policyName(`token:${name}`)
+    this.#limit = parseMeterLimit(limit)
+    this.#state = before === undefined ? EMPTY : before.#state
+  }
+
+  /** Counts a request; what is refused does not count. @throws Problem 429 */
+  count(now: number): void {
+    const { capacity, interval } = this.#limit
+    const request = { amount: 1, capacity, interval, clamp: false, block: 0 }
+    const { accepted, state } = fill(this.#state, request, now)
+    if (accepted) {
+      this.#state = state
+      return
+    }
+    const intervalMs = interval / 1_000
+    const retryAfterMs = Math.max(1, Math.ceil(waitFor(this.#state, request, now) / 1_000))
+    const quota = { pattern: this.#name, capacity, intervalMs, free: 0, waitMs: retryAfterMs }
+    throw new Problem(
+      'token-rate',
+      {
+        detail: `the token may ask ${capacity} times at once, and then every ${intervalMs} ms; again in ${retryAfterMs} ms`,
+        retryAfterMs,
+        'violated-policies': [this.#name],
+      },
+      { 'Retry-After': String(retryAfterSeconds(retryAfterMs)), ...rateLimitHeaders(quota) },
+    )
+  }
+}

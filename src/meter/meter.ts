@@ -1,0 +1,180 @@
+import { describe } from '../core/describe.ts'
+import { type FillOutcome, meterFillings } from '../core/diagnostics.ts'
+import { MILLISECOND } from '../core/duration.ts'
+import { InvalidOptionsError, MeterClosedError } from '../core/errors.ts'
+import { checkKey } from '../core/key.ts'
+import {
+  EMPTY,
+  emptyIn,
+  fits,
+  isBlocked,
+  isFull,
+  levelAt,
+  type MeterFill,
+  type MeterState,
+  waitFor,
+} from '../core/meter.ts'
+import { systemClock } from '../gate/precise-wait.ts'
+import { MemoryMeterStore } from './memory-meter-store.ts'
+import { type MeterLimits, type MeterRule, openMeterLimits } from './meter-limits.ts'
+import type { Filled, MeterStore } from './meter-store.ts'
+import { type MeterOptions, type MeterSettings, parseMeterOptions } from './options.ts'
+import { RedisMeterStore } from './redis-meter-store.ts'
+
+/** What is in a bucket at one instant. Units are real numbers. */
+export interface MeterLevel {
+  readonly level: number
+  /** Units that it has room for; of a limit that was lowered since it was filled, 0. */
+  readonly space: number
+  /** The level has reached the capacity. It leaks on, so this is true of that instant only. */
+  readonly full: boolean
+  /** Refuses every fill, whatever room it has: see the option `blockWhenFull`. */
+  readonly blocked: boolean
+  /** Milliseconds, a fraction perhaps, until nothing is in it if nobody comes. */
+  readonly emptyInMs: number
+  readonly capacity: number
+  /** Milliseconds, a fraction perhaps, in which one unit leaks. */
+  readonly intervalMs: number
+  /** Of the rule that governs the key. */
+  readonly pattern: string
+}
+
+/** The answer to a fill; the level is that which the fill has left. */
+export interface MeterReading extends MeterLevel {
+  /** The whole amount went in. */
+  readonly accepted: boolean
+  /**
+   * 0 when accepted. Else whole milliseconds, 1 at least: after them the same fill goes in, if nobody else came in
+   * between. Infinity: it is more than the capacity, and never goes in.
+   */
+  readonly retryAfterMs: number
+}
+
+/**
+ * A named set of leaky buckets *as meters*: the other form of the bucket, which queues nothing. `fill` says at once
+ * whether the amount went in; what went in leaks at the key's rate. So a key gets at most its capacity at once, and its
+ * rate in the long run: the verdicts are those of GCRA.
+ *
+ * Every verb fails closed: where the store does not answer it throws, within two seconds, and accepts nothing.
+ */
+export class Meter {
+  readonly name: string
+  readonly #limits: MeterLimits
+  readonly #store: MeterStore
+  readonly #isOwnStore: boolean
+  readonly #clamp: boolean
+  readonly #block: number
+  #isClosed = false
+
+  /** @throws InvalidOptionsError, InvalidLimitError or InvalidKeyError */
+  constructor(name: string, input: MeterOptions) {
+    checkKey(name, 'name of the meter')
+    const settings = parseMeterOptions(input)
+    this.name = name
+    this.#limits = openMeterLimits(settings.limits)
+    this.#isOwnStore = settings.store === undefined
+    this.#store = settings.store ?? openStore(name, settings)
+    this.#clamp = settings.overflow === 'clamp'
+    this.#block = settings.blockWhenFull ?? 0
+  }
+
+  /**
+   * Puts the amount into the bucket of `key` if all of it fits. If not, nothing goes in, or with `overflow: 'clamp'` what
+   * has room; it is refused either way, and with `blockWhenFull` blocks the key.
+   *
+   * @param amount units, 0 or more; a fraction if you like
+   * @throws InvalidKeyError, InvalidOptionsError, NoLimitError or MeterClosedError: then it was not asked for
+   * @throws BackendUnavailableError when the store does not answer; whether it went in is then unknown
+   * @throws UnfitRedisError, or ForeignValueError when the store holds something else in that place
+   */
+  async fill(key: string, amount = 1): Promise<MeterReading> {
+    const { rule, request } = this.#read(key, amount, 'fill')
+    const filled = await this.#store.fill({ name: this.name, key, ...request })
+    const { accepted, state, now } = filled
+    const reading = Object.freeze({
+      accepted,
+      ...levelOf(rule, state, now),
+      retryAfterMs: accepted ? 0 : Math.max(1, Math.ceil(waitFor(state, request, now) / MILLISECOND)),
+    })
+    if (meterFillings.hasSubscribers) {
+      const { pattern } = rule
+      meterFillings.publish({ meter: this.name, key, pattern, amount, outcome: outcomeOf(filled, request) })
+    }
+    return reading
+  }
+
+  /** Whether `fill` would accept the amount now; writes nothing. Another may come first. @throws as `fill` does */
+  async canAccept(key: string, amount = 1): Promise<boolean> {
+    const { request } = this.#read(key, amount, 'canAccept')
+    const { state = EMPTY, now } = await this.#store.read({ name: this.name, key })
+    return fits(state, request, now)
+  }
+
+  /** What is in the bucket now; writes nothing. @throws as `fill` does */
+  async level(key: string): Promise<MeterLevel> {
+    const { rule } = this.#read(key, 0, 'level')
+    const { state = EMPTY, now } = await this.#store.read({ name: this.name, key })
+    return Object.freeze(levelOf(rule, state, now))
+  }
+
+  /** Empties the bucket, and lifts a block. @throws as `fill` does, but for NoLimitError */
+  async drain(key: string): Promise<void> {
+    this.#assertOpen()
+    checkKey(key)
+    await this.#store.drain({ name: this.name, key })
+  }
+
+  /** Every verb throws from now on. Resolves when nothing is connected any more; safe to call twice. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    if (this.#isOwnStore) await this.#store.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #read(key: string, amount: number, verb: string): { rule: MeterRule; request: MeterFill } {
+    this.#assertOpen()
+    checkKey(key)
+    if (!(Number.isFinite(amount) && amount >= 0)) {
+      throw new InvalidOptionsError(
+        `${verb}: expected amount to be a number of units, 0 or more, got: ${describe(amount)}`,
+      )
+    }
+    const rule = this.#limits.resolve(key)
+    const { capacity, interval } = rule.limit
+    return { rule, request: { amount, capacity, interval, clamp: this.#clamp, block: this.#block } }
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new MeterClosedError(this.name)
+  }
+}
+
+function openStore(name: string, { connection, prefix, clock }: MeterSettings): MeterStore {
+  if (connection === undefined) return new MemoryMeterStore(clock ?? systemClock)
+  return new RedisMeterStore({ name, prefix, connection })
+}
+
+function outcomeOf({ accepted, state, now }: Filled, request: MeterFill): FillOutcome {
+  if (accepted) return 'accepted'
+  if (waitFor(state, request, now) === Number.POSITIVE_INFINITY) return 'never-fits'
+  // One that begins now was brought about by this fill.
+  return isBlocked(state, now) && state.blockedUntil !== now + request.block ? 'blocked' : 'full'
+}
+
+function levelOf({ pattern, limit }: MeterRule, state: MeterState, now: number): MeterLevel {
+  const { capacity, interval } = limit
+  const level = levelAt(state, interval, now)
+  return {
+    level,
+    space: Math.max(0, capacity - level),
+    full: isFull(level, capacity),
+    blocked: isBlocked(state, now),
+    emptyInMs: emptyIn(state, interval, now) / MILLISECOND,
+    capacity,
+    intervalMs: interval / MILLISECOND,
+    pattern,
+  }
+}

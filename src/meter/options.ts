@@ -1,0 +1,89 @@
+import { z } from 'zod'
+import { parseDuration } from '../core/duration.ts'
+import { InvalidOptionsError } from '../core/errors.ts'
+import { parseOptions } from '../core/options.ts'
+import { shaperOptionsSchema } from '../shaper/options.ts'
+import type { MeterLimitsInput } from './meter-limits.ts'
+import type { MeterStore } from './meter-store.ts'
+
+const { connection, prefix, clock } = shaperOptionsSchema.shape
+
+/** Options of `new Meter(name, options)`. */
+const meterOptionsSchema = z.strictObject({
+  /**
+   * Limits by pattern: `{ '*': '100, 10/s', 'login/admin': '5, 1/m' }`; or a live rule book, such as `shaper.limits`,
+   * whose changes are felt by the next fill. A key without a limit is refused.
+   */
+  limits: z.custom<MeterLimitsInput>((limits) => typeof limits === 'object' && limits !== null, {
+    error: "a record of pattern and limit, such as { '*': '100, 10/s' }, or a rule book",
+  }),
+  /**
+   * What becomes of a fill that does not fit: `refuse` changes nothing; `clamp` fills to the brim with it, so that who
+   * keeps asking stays out. It counts as refused either way. Default: `refuse`.
+   */
+  overflow: z.enum(['refuse', 'clamp']).default('refuse'),
+  /** For how long a fill that does not fit blocks its key: `15m`, `1h`. Default: not at all. */
+  blockWhenFull: z
+    .string()
+    .refine(isDuration, 'a duration such as 15m or 1h, at most 366 days')
+    .transform(parseDuration)
+    .optional(),
+  /**
+   * Where many processes share the levels: a Redis URL, ioredis options, an ioredis Redis or Cluster. Default: the levels
+   * are in the memory of this process.
+   */
+  connection,
+  /** With a connection: begins every key of Redis, so that several products can share one. Default: `vr`. */
+  prefix,
+  /** What keeps the levels, instead of a connection. It stays open when the meter is closed. */
+  store: z
+    .custom<MeterStore>(isStore, { error: 'a store with fill(), read(), drain() and close()' })
+    .optional(),
+  /** Where time comes from. Default: the monotonic clock of this process. Not with a connection or store: they have theirs. */
+  clock,
+})
+
+export type MeterOptions = z.input<typeof meterOptionsSchema>
+export type MeterSettings = Readonly<z.output<typeof meterOptionsSchema>>
+
+/** Where the levels are: in one of these places, or else in the memory of this process. */
+const PLACES = ['connection', 'store'] as const
+
+/** @throws InvalidOptionsError, also for options that do not go together */
+export function parseMeterOptions(input: MeterOptions): MeterSettings {
+  const settings = parseOptions(meterOptionsSchema, input, 'new Meter')
+  // An address that was not set, say: every process would then have levels of its own.
+  const missing = PLACES.find((field) => field in input && input[field] === undefined)
+  if (missing !== undefined)
+    throw refused(`expected ${missing} to be given, or to be left out, got: undefined`)
+  const places = PLACES.filter((field) => settings[field] !== undefined)
+  if (places.length > 1) throw refused('expected a connection or a store, got: both')
+  if (places.length > 0 && settings.clock !== undefined) {
+    throw refused(`the ${places[0]} has the clock: expected clock to be undefined, got: one`)
+  }
+  if (input.prefix !== undefined && settings.connection === undefined) {
+    throw refused('prefix needs a connection: expected one beside it, got: undefined')
+  }
+  return settings
+}
+
+function refused(message: string): InvalidOptionsError {
+  return new InvalidOptionsError(`new Meter: ${message}`)
+}
+
+function isDuration(text: string): boolean {
+  try {
+    parseDuration(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isStore(store: unknown): boolean {
+  return (
+    typeof store === 'object' &&
+    store !== null &&
+    ['fill', 'read', 'drain', 'close'].every((verb) => typeof Reflect.get(store, verb) === 'function')
+  )
+}

@@ -1,0 +1,210 @@
+import { z } from 'zod'
+import { describe } from '../core/describe.ts'
+import { MINUTE } from '../core/duration.ts'
+import { BackendUnavailableError, InvalidOptionsError, toError } from '../core/errors.ts'
+import { parseOptions } from '../core/options.ts'
+import { settlesWithin } from '../handoff/within.ts'
+import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
+import { asStoreError, isAfterFailure, isConflict, isCreatedTwice } from './postgres-errors.ts'
+import { quoteTable, type Statements, statementsFor, unpack } from './postgres-statements.ts'
+
+/** A Pool or Client of `pg`, an embedded PGlite, or whatever else has this one method. */
+export interface PostgresClient {
+  query(text: string, params?: unknown[]): Promise<{ rows: unknown[] }>
+}
+
+export interface PostgresMeterStoreOptions {
+  /** `'<table>'` or `'<schema>.<table>'`, of letters, digits and `_`. Default: `velvet_rope_meters`. */
+  readonly table?: string
+}
+
+const optionsSchema = z.strictObject({ table: z.string().default('velvet_rope_meters') })
+
+type Filling = [accepted: number, level: number, at: number, blockedUntil: number, askedAt: number]
+
+const VERB_WITHIN_MS = 1_500
+/** Creating may wait for locks, and many rows may have to go. */
+const UPKEEP_WITHIN_MS = 30_000
+/** Statements that were given up and not answered yet: as many as may be run late when the database comes back. */
+const MOST_UNANSWERED = 1_000
+const MOST_PRUNED_AT_ONCE = 1_000
+const PRUNE_EVERY = MINUTE
+
+/**
+ * Levels of meters in a table of PostgreSQL 13 or newer: each verb is one statement and one round trip, with the clock
+ * of the database, and exact under any number of clients at every isolation level.
+ *
+ * Give it a Pool of `pg`, best with a `connectionTimeoutMillis` and a `statement_timeout` of its own. A client inside a
+ * transaction works: the level is then as the transaction leaves it, and others wait for its end.
+ *
+ * Every verb answers or throws BackendUnavailableError within two seconds. A statement without an answer may still
+ * run, late: the level is then higher than its callers were told, never lower.
+ */
+export class PostgresMeterStore implements MeterStore {
+  readonly #client: PostgresClient
+  readonly #table: string
+  readonly #statements: Statements
+  #unanswered = 0
+  /** By the clock of the database. */
+  #prunedAt = Number.NEGATIVE_INFINITY
+  #pruning: Promise<void> | undefined
+  #wasWarned = false
+
+  /** @throws InvalidOptionsError */
+  constructor(client: PostgresClient, options: PostgresMeterStoreOptions = {}) {
+    if (typeof client?.query !== 'function') {
+      throw new InvalidOptionsError(
+        'new PostgresMeterStore: expected client to have query(text, params), as a Pool of pg or a PGlite has, ' +
+          `got: ${describe(client)}`,
+      )
+    }
+    this.#client = client
+    this.#table = quoteTable(parseOptions(optionsSchema, options, 'new PostgresMeterStore').table)
+    this.#statements = statementsFor(this.#table)
+  }
+
+  /**
+   * Creates the table and its index where they are missing; a role that may not create may call it once they are
+   * there. Any number of processes may do so at once.
+   *
+   * @throws BackendUnavailableError, within half a minute; ForeignValueError when another table has that name
+   */
+  async setup(): Promise<void> {
+    const [found] = await this.#ask(lookSchema, this.#statements.look, [this.#table], UPKEEP_WITHIN_MS)
+    if (!found.has_table) await this.#create(this.#statements.createTable)
+    await this.#ask(nothingSchema, this.#statements.check, [], UPKEEP_WITHIN_MS)
+    if (!found.has_index) await this.#create(this.#statements.createIndex)
+  }
+
+  /** @throws BackendUnavailableError, also when `setup` was never called; ForeignValueError */
+  async fill(request: FillRequest, now?: number): Promise<Filled> {
+    const { name, key, amount, capacity, interval, clamp, block } = request
+    const params = [name, key, amount, capacity, interval, clamp, block, now ?? null]
+    const [row] = await this.#ask(filledSchema, this.#statements.fill, params)
+    const [accepted, level, at, blockedUntil, askedAt] = unpack(row.filled) as Filling
+    // A time that was passed in is not that of the database, by which the rows of others expire.
+    if (now === undefined) this.#pruneInPassing(askedAt)
+    return { accepted: accepted === 1, state: { level, at, blockedUntil }, now: askedAt }
+  }
+
+  /** @throws as `fill` does */
+  async read({ name, key }: MeterId, now?: number): Promise<Reading> {
+    const [row] = await this.#ask(readingSchema, this.#statements.read, [name, key, now ?? null])
+    const [readAt] = unpack(row.now) as [number]
+    if (row.state === null) return { state: undefined, now: readAt }
+    const [level, at, blockedUntil] = unpack(row.state) as [number, number, number]
+    return { state: { level, at, blockedUntil }, now: readAt }
+  }
+
+  /** @throws as `fill` does */
+  async drain({ name, key }: MeterId): Promise<void> {
+    await this.#ask(nothingSchema, this.#statements.drain, [name, key])
+  }
+
+  /**
+   * Deletes the rows of levels that have leaked away, a thousand at a time, and answers how many there were. Fills do
+   * so once a minute, so that nobody else need.
+   *
+   * @throws as `fill` does, but each thousand may take half a minute
+   */
+  async prune(): Promise<number> {
+    let gone = 0
+    for (let last = MOST_PRUNED_AT_ONCE; last === MOST_PRUNED_AT_ONCE; gone += last) {
+      const [row] = await this.#ask(
+        goneSchema,
+        this.#statements.prune,
+        [MOST_PRUNED_AT_ONCE],
+        UPKEEP_WITHIN_MS,
+      )
+      last = Number(row.gone)
+    }
+    return gone
+  }
+
+  /** The client is the user's, and stays open. Resolves when nothing is asked of it in passing any more. */
+  async close(): Promise<void> {
+    await this.#pruning
+  }
+
+  async #create(statement: string): Promise<void> {
+    try {
+      await this.#answer(statement, [], UPKEEP_WITHIN_MS)
+    } catch (error) {
+      // Of two that create it at once one may fail, with IF NOT EXISTS too. It waited for the other, so now it is there.
+      if (!isCreatedTwice(error)) throw asStoreError(error, this.#table)
+    }
+  }
+
+  /** Nobody waits for it, so it must be heard of: once for each time that it stops working. */
+  #pruneInPassing(now: number): void {
+    // Also when the clock of the database was set back.
+    if (this.#pruning !== undefined || Math.abs(now - this.#prunedAt) < PRUNE_EVERY) return
+    this.#prunedAt = now
+    this.#pruning = this.prune().then(
+      () => {
+        this.#pruning = undefined
+        this.#wasWarned = false
+      },
+      (error) => {
+        this.#pruning = undefined
+        if (!this.#wasWarned) process.emitWarning(toError(error))
+        this.#wasWarned = true
+      },
+    )
+  }
+
+  async #ask<Rows>(schema: z.ZodType<Rows>, statement: string, params: unknown[], withinMs = VERB_WITHIN_MS) {
+    try {
+      const answer = await this.#answer(statement, params, withinMs)
+      const read = z.object({ rows: schema }).safeParse(answer)
+      if (read.success) return read.data.rows
+    } catch (error) {
+      throw asStoreError(error, this.#table)
+    }
+    throw new BackendUnavailableError(
+      'PostgreSQL is unavailable: its client answered with something else than rows',
+    )
+  }
+
+  async #answer(statement: string, params: unknown[], withinMs: number): Promise<unknown> {
+    if (this.#unanswered >= MOST_UNANSWERED) {
+      throw new BackendUnavailableError(
+        `PostgreSQL is unavailable: ${this.#unanswered} statements wait for it`,
+      )
+    }
+    const asked = { isGivenUp: false }
+    const answer = this.#untilNoConflict(statement, params, asked)
+    if (await settlesWithin(withinMs, answer)) return answer
+    asked.isGivenUp = true
+    this.#unanswered++
+    const settled = () => void this.#unanswered--
+    answer.then(settled, settled)
+    throw new BackendUnavailableError(`PostgreSQL is unavailable: no answer within ${withinMs} ms`)
+  }
+
+  /** Where transactions are stricter than by default, one of two that meet at a row is undone, and has written nothing. */
+  async #untilNoConflict(
+    statement: string,
+    params: unknown[],
+    asked: { isGivenUp: boolean },
+  ): Promise<unknown> {
+    for (let conflict: unknown; ; ) {
+      try {
+        return await this.#client.query(statement, params)
+      } catch (error) {
+        // In a transaction of the user's there is no second try, and he should hear why.
+        if (conflict !== undefined && isAfterFailure(error)) throw conflict
+        if (!isConflict(error) || asked.isGivenUp) throw error
+        conflict = error
+      }
+    }
+  }
+}
+
+const doubles = (count: number) => z.string().regex(new RegExp(`^[0-9a-f]{${count * 16}}$`))
+
+const lookSchema = z.tuple([z.object({ has_table: z.boolean(), has_index: z.boolean() })])
+const filledSchema = z.tuple([z.object({ filled: doubles(5) })])
+const readingSchema = z.tuple([z.object({ now: doubles(1), state: doubles(3).nullable() })])
+const goneSchema = z.tuple([z.object({ gone: z.string().regex(/^\d+$/) })])
+const nothingSchema = z.tuple([])

@@ -1,0 +1,107 @@
+import { Connection } from '../backend/redis/connection.ts'
+import { type ConnectionInput, parseConnection } from '../backend/redis/connection-input.ts'
+import { meterKey } from '../backend/redis/keys.ts'
+import { Opening } from '../backend/redis/opening.ts'
+import { redisErrorKind } from '../backend/redis/redis-errors.ts'
+import { meterFillReply, meterReadReply, parseReply } from '../backend/redis/replies.ts'
+import { ScriptCalls } from '../backend/redis/script-calls.ts'
+import type { Verb } from '../backend/redis/scripts.ts'
+import { redisErrors } from '../core/diagnostics.ts'
+import { BackendUnavailableError } from '../core/errors.ts'
+import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
+
+/** Whoever calls is answered within two seconds; a little of that is left for the way back. */
+const PATIENCE_MS = 1_900
+/** Of that, how long to wait for a connection. */
+const READY_WITHIN_MS = 1_500
+
+export interface RedisMeterStoreOptions {
+  /** For those who watch, and for messages: the name of the meter that it is for. */
+  readonly name: string
+  readonly prefix: string
+  readonly connection: ConnectionInput
+}
+
+/**
+ * Levels that many processes share, in Redis: one script for each verb, and the clock of Redis for all of them. A level
+ * expires by itself once it is empty and not blocked. A Redis that evicts keys is refused, because a level that is gone
+ * is one that lets everybody in.
+ *
+ * A call is sent once or not at all: of one whose answer was lost nobody knows whether it ran, and the caller is told so.
+ */
+export class RedisMeterStore implements MeterStore {
+  readonly #prefix: string
+  readonly #connection: Connection
+  readonly #calls: ScriptCalls
+  readonly #opening: Opening
+
+  /** Begins to connect. @throws InvalidOptionsError */
+  constructor({ name, prefix, connection }: RedisMeterStoreOptions) {
+    // Whoever asks is told by the answer; the others may watch.
+    const onTrouble = (error: Error) => {
+      if (redisErrors.hasSubscribers) redisErrors.publish({ shaper: name, kind: redisErrorKind(error) })
+    }
+    this.#prefix = prefix
+    this.#connection = new Connection(parseConnection(connection), onTrouble)
+    this.#calls = new ScriptCalls(this.#connection, name)
+    this.#opening = new Opening({
+      name,
+      connection: this.#connection,
+      backend: { durability: 'none', open: async () => undefined },
+      readyWithinMs: READY_WITHIN_MS,
+      onConnected: () => undefined,
+      onWarning: onTrouble,
+    })
+    this.#opening.ready().catch(() => undefined)
+  }
+
+  async fill(request: FillRequest, now?: number): Promise<Filled> {
+    const { amount, capacity, interval, clamp, block } = request
+    const values = [now ?? '', amount, capacity, interval, clamp ? 1 : 0, block]
+    const reply = parseReply(meterFillReply, await this.#call('meter-fill', request, values))
+    const [accepted, at, ...state] = reply
+    return { accepted, state: stateOf(state), now: at }
+  }
+
+  async read(meter: MeterId, now?: number): Promise<Reading> {
+    const reply = parseReply(meterReadReply, await this.#call('meter-read', meter, [now ?? '']))
+    const [at, ...state] = reply
+    return { state: state.length === 0 ? undefined : stateOf(state), now: at }
+  }
+
+  async drain(meter: MeterId): Promise<void> {
+    await this.#call('meter-drain', meter, [])
+  }
+
+  close(): Promise<void> {
+    this.#opening.close()
+    return this.#connection.close()
+  }
+
+  /** @throws UnfitRedisError, ForeignValueError, or within two seconds BackendUnavailableError */
+  async #call(verb: Verb, { name, key }: MeterId, values: readonly (string | number)[]): Promise<unknown> {
+    let timer: NodeJS.Timeout | undefined
+    let isOver = false
+    const over = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        isOver = true
+        reject(new BackendUnavailableError('Redis is unavailable: no answer in time'))
+      }, PATIENCE_MS)
+    })
+    const send = async () => {
+      if (!this.#opening.isOpen) await this.#opening.ready()
+      await this.#connection.ready(READY_WITHIN_MS)
+      // Whoever asked has been told that Redis is away, and may have asked again.
+      if (!isOver) return this.#calls.run(verb, meterKey(this.#prefix, name, key), values)
+    }
+    try {
+      return await Promise.race([send(), over])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+function stateOf([level, at, blockedUntil]: readonly [number, number, number]): Filled['state'] {
+  return { level, at, blockedUntil }
+}

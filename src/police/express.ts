@@ -1,0 +1,49 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Meter } from '../meter/meter.ts'
+import { combined, type PoliceOptions, policeOf, type Ruling } from './police.ts'
+
+/** What Express adds to a request of Node, as far as keys are made of it. */
+export interface ExpressRequest extends IncomingMessage {
+  /** By the setting `trust proxy`. */
+  readonly ip?: string | undefined
+  readonly path: string
+  readonly originalUrl: string
+}
+
+/**
+ * Middleware for Express 4 and 5, and for whatever else calls `(request, response, next)`: lets a request through while
+ * its key's bucket has room, and else answers 429.
+ *
+ *     app.use('/api', policeExpress(meter, { key: (request) => ipKey(request.ip) }))
+ *
+ * Errors of `key` and `amount`, and of a key that no limit governs, go to `next`.
+ *
+ * @throws InvalidOptionsError
+ */
+export function policeExpress<Request extends IncomingMessage = ExpressRequest>(
+  meter: Meter,
+  options: PoliceOptions<Request>,
+): (request: Request, response: ServerResponse, next: (error?: unknown) => void) => void {
+  const judge = policeOf(meter, options, 'policeExpress')
+  return (request, response, next) => {
+    void judge(request)
+      .then((ruling) => apply(ruling, response))
+      .then((passes) => {
+        if (passes) next()
+      }, next)
+  }
+}
+
+/** Whether the request goes on. */
+function apply(ruling: Ruling, response: ServerResponse): boolean {
+  // Somebody else was faster, a time limit say.
+  if (response.headersSent) return ruling.passes
+  for (const [name, value] of Object.entries(ruling.headers)) {
+    const isField = name.startsWith('ratelimit')
+    response.setHeader(name, isField ? combined(response.getHeader(name), value) : value)
+  }
+  if (ruling.passes) return true
+  response.statusCode = ruling.status
+  response.end(ruling.body)
+  return false
+}

@@ -1,0 +1,270 @@
+import { Cluster, Redis } from 'ioredis'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { HOUR, MILLISECOND, SECOND } from '../../src/core/duration.ts'
+import { BackendUnavailableError, ForeignValueError, UnfitRedisError } from '../../src/core/errors.ts'
+import type { MeterFill } from '../../src/core/meter.ts'
+import type { Filled, MeterStore } from '../../src/meter/meter-store.ts'
+import type { RedisMeterStoreOptions } from '../../src/meter/redis-meter-store.ts'
+import { Meter } from '../../src/meter.ts'
+import { lookAt } from '../support/redis-driver.ts'
+import { openRedisMeterStore } from '../support/redis-meter-stores.ts'
+import { redisAddress, startCluster, startRedis, uniquePrefix } from '../support/redis-server.ts'
+
+const TEN: MeterFill = { amount: 1, capacity: 10, interval: HOUR, clamp: false, block: 0 }
+const METER = { name: 'test', key: 'k' }
+const FILL = { ...METER, ...TEN }
+
+async function opened(options?: Partial<RedisMeterStoreOptions>): Promise<MeterStore> {
+  const store = await openRedisMeterStore(options)
+  onTestFinished(() => store.close())
+  return store
+}
+
+/** Opens a store, and finds the one key that it has made. */
+async function filled(request = FILL): Promise<{ store: MeterStore; redis: Redis; key: string }> {
+  const prefix = uniquePrefix()
+  const store = await opened({ prefix })
+  await store.fill(request)
+  const redis = lookAt()
+  const [key, ...others] = await redis.keys(`*${prefix}*`)
+  expect(others).toEqual([])
+  return { store, redis, key: key! }
+}
+
+async function settled(promise: Promise<unknown>): Promise<{ error: unknown; afterMs: number }> {
+  const from = performance.now()
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  return { error, afterMs: performance.now() - from }
+}
+
+describe('the key of a level in Redis', () => {
+  test('holds nothing that a user wrote, and lets a cluster spread the levels', async () => {
+    const { key } = await filled({ ...FILL, name: 'log in:{x}', key: 'secret/*{a}' })
+    expect(key).toMatch(/^t[0-9a-f]+:~[\w-]+:meter:\{[\w-]{22}\}$/)
+    const { key: plain } = await filled()
+    expect(plain).toMatch(/^t[0-9a-f]+:test:meter:\{[\w-]{22}\}$/)
+  })
+
+  test('is one small value', async () => {
+    const { redis, key } = await filled()
+    expect(await redis.strlen(key)).toBe(26)
+  })
+
+  test('expires once the level is empty and not blocked', async () => {
+    const second = { ...FILL, interval: SECOND }
+    const { redis, key } = await filled({ ...second, amount: 5 })
+    const ttl = await redis.pttl(key)
+    expect(ttl).toBeGreaterThan(5_000 - 2_000)
+    expect(ttl).toBeLessThanOrEqual(6_001)
+    const blocked = await filled({ ...second, amount: 11, block: HOUR })
+    expect(await blocked.redis.pttl(blocked.key)).toBeGreaterThan(3_590_000)
+    const long = await filled({ ...second, capacity: 1e9, amount: 1e9, interval: 366 * 24 * HOUR })
+    expect(await long.redis.pttl(long.key)).toBeGreaterThan(1e15)
+  })
+
+  test('is gone soon after', async () => {
+    const { store, redis, key } = await filled({ ...FILL, interval: MILLISECOND })
+    const deadline = performance.now() + 10_000
+    while ((await redis.exists(key)) === 1 && performance.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(await redis.exists(key)).toBe(0)
+    expect((await store.read(METER)).state).toBeUndefined()
+  })
+
+  test('is not written by a read, nor by a refused fill', async () => {
+    const { store, redis, key } = await filled({ ...FILL, amount: 10 })
+    const before = await redis.getBuffer(key)
+    const expiry = await redis.call('PEXPIRETIME', key)
+    await store.fill(FILL)
+    await store.read(METER)
+    expect(await redis.getBuffer(key)).toEqual(before)
+    expect(await redis.call('PEXPIRETIME', key)).toBe(expiry)
+  })
+})
+
+describe('something that is not ours', () => {
+  const packed = (level: number, at: number, blockedUntil: number) => {
+    const value = Buffer.alloc(26)
+    value.writeUInt16LE(0x5610)
+    for (const [index, number] of [level, at, blockedUntil].entries())
+      value.writeDoubleLE(number, 2 + index * 8)
+    return value
+  }
+
+  test.each<[string, (redis: Redis, key: string) => Promise<unknown>]>([
+    ['another type', (redis, key) => redis.rpush(key, 'mine')],
+    ['a text', (redis, key) => redis.set(key, 'mine')],
+    ['an empty text', (redis, key) => redis.set(key, '')],
+    ['a text as long', (redis, key) => redis.set(key, 'x'.repeat(26))],
+    ['a level that is no number', (redis, key) => redis.set(key, packed(Number.NaN, 1, 0))],
+    ['a level below nothing', (redis, key) => redis.set(key, packed(-1, 1, 0))],
+    ['a time without end', (redis, key) => redis.set(key, packed(1, Number.POSITIVE_INFINITY, 0))],
+  ])('%s is refused by each verb, and left alone', async (_, put) => {
+    const { store, redis, key } = await filled()
+    await redis.del(key)
+    await put(redis, key)
+    const before = await redis.dumpBuffer(key)
+    await expect(store.fill(FILL)).rejects.toThrow(ForeignValueError)
+    await expect(store.read(METER)).rejects.toThrow(ForeignValueError)
+    await expect(store.drain(METER)).rejects.toThrow(ForeignValueError)
+    expect(await redis.dumpBuffer(key)).toEqual(before)
+  })
+})
+
+describe('a Redis in trouble', () => {
+  test('whose scripts were flushed gets them again', async () => {
+    await using server = await startRedis()
+    const store = await opened({ connection: server.url })
+    await store.fill(FILL)
+    const client = new Redis(server.url)
+    onTestFinished(() => client.disconnect())
+    await client.script('FLUSH')
+    expect(await store.fill(FILL)).toMatchObject({ accepted: true })
+    expect((await store.read(METER)).state?.level).toBeCloseTo(2, 3)
+  })
+
+  test('that is restarted has the levels that it logged', async () => {
+    await using server = await startRedis({ appendonly: 'yes', appendfsync: 'always' })
+    const store = await opened({ connection: server.url })
+    await store.fill({ ...FILL, amount: 9 })
+    await server.restart()
+    const verdicts = [await store.fill(FILL), await store.fill(FILL)]
+    expect(verdicts.map(({ accepted }) => accepted)).toEqual([true, false])
+  })
+
+  test('that is silent is unavailable within two seconds, and no fill is sent twice', async () => {
+    await using server = await startRedis()
+    const store = await opened({ connection: server.url })
+    await store.fill(FILL)
+    server.pause()
+    const calls = await Promise.all(
+      [store.fill(FILL), store.fill(FILL), store.read(METER), store.drain({ ...METER, key: 'other' })].map(
+        settled,
+      ),
+    )
+    server.resume()
+    for (const { error, afterMs } of calls) {
+      expect(error).toBeInstanceOf(BackendUnavailableError)
+      expect(afterMs).toBeLessThan(2_100)
+    }
+    const { state } = await store.fill(FILL)
+    expect(state.level).toBeGreaterThan(1.99)
+    expect(state.level).toBeLessThanOrEqual(4)
+  })
+
+  test('that is gone, or was never there, is unavailable within two seconds; one that comes back is not', async () => {
+    await using server = await startRedis()
+    const store = await opened({ connection: server.url })
+    await store.fill(FILL)
+    await server.kill()
+    const [away, nowhere] = await Promise.all([
+      settled(store.fill(FILL)),
+      settled((await opened({ connection: '/nowhere/r.sock' })).fill(FILL)),
+    ])
+    for (const { error, afterMs } of [away, nowhere]) {
+      expect(error).toBeInstanceOf(BackendUnavailableError)
+      expect(afterMs).toBeLessThan(2_100)
+    }
+    await server.restart()
+    expect(await store.fill(FILL)).toMatchObject({ accepted: true })
+  })
+
+  test('that is full refuses to fill, and still reads and drains', async () => {
+    await using server = await startRedis({ maxmemory: '3mb' })
+    const store = await opened({ connection: server.url })
+    await store.fill(FILL)
+    const client = new Redis(server.url)
+    onTestFinished(() => client.disconnect())
+    await client.config('SET', 'maxmemory', '1')
+    await expect(store.fill(FILL)).rejects.toThrow('its memory is full')
+    expect((await store.read(METER)).state?.level).toBeGreaterThan(0)
+    await store.drain(METER)
+    expect((await store.read(METER)).state).toBeUndefined()
+  })
+
+  test('that evicts keys is refused: a level that is gone would let everybody in', async () => {
+    await using server = await startRedis({ maxmemory: '64mb', policy: 'allkeys-lru' })
+    const store = await opened({ connection: server.url })
+    await expect(store.fill(FILL)).rejects.toThrow(UnfitRedisError)
+    await expect(store.read(METER)).rejects.toThrow(
+      'expected maxmemory-policy noeviction, got: "allkeys-lru"',
+    )
+  })
+
+  test('that was closed says so', async () => {
+    const store = await openRedisMeterStore()
+    await store.fill(FILL)
+    await store.close()
+    await store.close()
+    await expect(store.fill(FILL)).rejects.toThrow(BackendUnavailableError)
+  })
+})
+
+test('fifty clients who never stop asking get the capacity and the rate, no more and no less', async () => {
+  const [clients, runsFor, capacity, interval] = [50, 1.5 * SECOND, 200, 5 * MILLISECOND]
+  const prefix = uniquePrefix()
+  const stores = await Promise.all(Array.from({ length: clients }, () => opened({ prefix })))
+  const request = { ...FILL, capacity, interval }
+  const answers: Filled[] = []
+  const { now: start } = await stores[0]!.read(METER)
+  const ask = async (store: MeterStore) => {
+    for (let now = start; now < start + runsFor; ) {
+      const answer = await store.fill(request)
+      answers.push(answer)
+      now = answer.now
+    }
+  }
+  await Promise.all(stores.map(ask))
+  answers.sort((one, other) => one.now - other.now)
+  const accepted = answers.filter((answer) => answer.accepted).map(({ now }) => now)
+  for (const [index, from] of accepted.entries()) {
+    const inWindow = accepted.length - index
+    expect(inWindow).toBeLessThanOrEqual(capacity + (accepted.at(-1)! - from) / interval + 1e-6)
+  }
+  const times = answers.map(({ now }) => now)
+  // A bucket that is left alone for as long as it takes to run empty has nothing more to leak.
+  const idle = times
+    .slice(1)
+    .map((now, index) => now - times[index]!)
+    .filter((gap) => gap > (capacity * interval) / 2)
+    .reduce((sum, gap) => sum + gap, 0)
+  const span = times.at(-1)! - accepted[0]! - idle
+  expect(accepted.length).toBeGreaterThanOrEqual(capacity + Math.floor(span / interval) - 1)
+})
+
+test('levels spread over a cluster, and each is one for all who share it', async () => {
+  await using cluster = await startCluster()
+  const client = new Cluster([...cluster.nodes])
+  onTestFinished(() => client.disconnect())
+  const prefix = uniquePrefix()
+  const open = () =>
+    new Meter('sms', { limits: { '*': '3, 1/h' }, connection: client, prefix, overflow: 'clamp' })
+  await using one = open()
+  await using other = open()
+  for (let n = 0; n < 24; n++) {
+    const verdicts = [await one.fill(`customer${n}`, 2), await other.fill(`customer${n}`, 2)]
+    expect(verdicts.map(({ accepted, full }) => [accepted, full])).toEqual([
+      [true, false],
+      [false, true],
+    ])
+  }
+  const sizes = await Promise.all(client.nodes('master').map((node) => node.dbsize()))
+  expect(sizes.reduce((sum, size) => sum + size)).toBe(24)
+  expect(Math.min(...sizes)).toBeGreaterThan(0)
+})
+
+test('two meters of a name at one Redis share their levels; of other names or prefixes they do not', async () => {
+  const prefix = uniquePrefix()
+  const meter = (name: string, of = prefix) => {
+    const made = new Meter(name, { limits: { '*': '1, 1/h' }, connection: redisAddress(), prefix: of })
+    onTestFinished(() => made.close())
+    return made
+  }
+  expect(await meter('a').fill('k')).toMatchObject({ accepted: true, full: true })
+  expect(await meter('a').fill('k')).toMatchObject({ accepted: false })
+  expect(await meter('b').fill('k')).toMatchObject({ accepted: true })
+  expect(await meter('a', uniquePrefix()).fill('k')).toMatchObject({ accepted: true })
+})

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { quotaOfMeter, rateLimitHeaders, retryAfterSeconds } from '../../../src/http/ratelimit-headers.ts'
+import { Meter, type MeterOptions, type MeterReading } from '../../../src/meter.ts'
+import { VirtualClock } from '../../../src/testing.ts'
+
+function metered(limit: string, more: Partial<MeterOptions> = {}) {
+  const clock = new VirtualClock()
+  return { clock, meter: new Meter('m', { limits: { '*': limit }, clock, ...more }) }
+}
+
+const fieldsOf = (reading: MeterReading) => Object.values(rateLimitHeaders(quotaOfMeter(reading)))
+
+test.each([
+  ['4, 1/s', 0, '"*";q=4;w=4', '"*";r=4;t=0'],
+  ['4, 1/s', 1, '"*";q=4;w=4', '"*";r=3;t=1'],
+  ['4, 1/s', 1.5, '"*";q=4;w=4', '"*";r=2;t=1'],
+  ['4, 1/s', 4, '"*";q=4;w=4', '"*";r=0;t=1'],
+  ['4, 1/m', 0.25, '"*";q=4;w=240', '"*";r=3;t=15'],
+  ['4, 1/m', 3.5, '"*";q=4;w=240', '"*";r=0;t=30'],
+  ['3, 3/s', 1, '"*";q=3;w=1', '"*";r=2;t=1'],
+  ['7, 49/s', 0, '"*";q=7;w=1', '"*";r=7;t=0'],
+  ['1000000000, 1 per 366 days', 1, '"*";q=1000000000;w=31622400000000000', ''],
+])('of %s, filled with %d', async (limit, amount, policy, field) => {
+  const [policyField, limitField] = fieldsOf(await metered(limit).meter.fill('k', amount))
+  // The largest number that such a field may hold.
+  expect(policyField).toBe(policy.replace('31622400000000000', '999999999999999'))
+  if (field !== '') expect(limitField).toBe(field)
+})
+
+test('a sum of fractions is taken for the whole that it is', async () => {
+  const { meter } = metered('2, 1/s')
+  for (let n = 0; n < 9; n++) await meter.fill('k', 0.1)
+  expect(fieldsOf(await meter.fill('k', 0.1))[1]).toBe('"*";r=1;t=1')
+})
+
+test('after a refusal the time is that of the same fill, and nothing is free while a block lasts', async () => {
+  const { clock, meter } = metered('4, 1/s', { blockWhenFull: '1m' })
+  await meter.fill('k', 3)
+  expect(fieldsOf(await meter.fill('k', 4))[1]).toBe('"*";r=0;t=60')
+  await clock.advance(30_000_000)
+  expect(fieldsOf(await meter.fill('k', 1))[1]).toBe('"*";r=0;t=30')
+})
+
+test('of a limit that was lowered, the time is that until there is room again', async () => {
+  const clock = new VirtualClock()
+  let limit = '10, 1/s'
+  const meter = new Meter('m', { limits: { resolve: () => ({ pattern: '*', limit }) }, clock })
+  await meter.fill('k', 9)
+  limit = '4, 1/s'
+  const never = await meter.fill('k', 5)
+  expect(never.retryAfterMs).toBe(Number.POSITIVE_INFINITY)
+  expect(fieldsOf(never)).toEqual(['"*";q=4;w=4', '"*";r=0;t=6'])
+})
+
+test.each([
+  [0, 1],
+  [1, 1],
+  [1_000, 1],
+  [1_001, 2],
+  [59_999.5, 60],
+])('%d ms are told as %d s', (ms, seconds) => {
+  expect(retryAfterSeconds(ms)).toBe(seconds)
+})

@@ -1,0 +1,76 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { SECOND } from '../../../src/core/duration.ts'
+import { InvalidKeyError, InvalidLimitError, NoLimitError } from '../../../src/core/errors.ts'
+import { Shaper } from '../../../src/index.ts'
+import { type MeterLimitsInput, openMeterLimits } from '../../../src/meter/meter-limits.ts'
+
+const limitOf = (limits: MeterLimitsInput, key: string) => {
+  const { pattern, limit } = openMeterLimits(limits).resolve(key)
+  return { pattern, capacity: limit.capacity, interval: limit.interval }
+}
+
+test('patterns govern as in a shaper', () => {
+  const limits = { '*': '100, 10/s', 'login/admin': { capacity: 5, rate: '1/m' } }
+  expect(limitOf(limits, 'anybody')).toEqual({ pattern: '*', capacity: 100, interval: SECOND / 10 })
+  expect(limitOf(limits, 'login/admin/x')).toEqual({
+    pattern: 'login/admin',
+    capacity: 5,
+    interval: 60 * SECOND,
+  })
+  expect(() => limitOf({ a: '1, 1/s' }, 'b')).toThrow(NoLimitError)
+  expect(limitOf({ resolve: '7, 1/s' }, 'resolve').capacity).toBe(7)
+})
+
+test('a rate that no timer could keep is fine', () => {
+  expect(limitOf({ '*': '1000, 1000000/s' }, 'k').interval).toBe(1)
+})
+
+test.each<[object, new (message: string) => Error, string]>([
+  [{ '*': '9, 1/s, tolerance 5ms' }, InvalidLimitError, 'limit "*": expected the limit of a meter to be'],
+  [{ '*': '9, 1/s, tolerance 5ms' }, InvalidLimitError, 'got: "tolerance 5ms" beside them'],
+  [{ a: { capacity: 9, rate: '1/s', tolerance: '5ms' } }, InvalidLimitError, 'got: "tolerance" beside them'],
+  [{ a: { capacity: 9, rate: '1/s', burst: 1 } }, InvalidLimitError, 'did you mean capacity?'],
+  [{ a: '9' }, InvalidLimitError, 'limit "a": expected \'<capacity>, <rate>\''],
+  [{ 'a*': '9, 1/s' }, InvalidKeyError, 'expected * to stand alone'],
+  [['9, 1/s'], InvalidLimitError, 'got: an array of 1'],
+])('refuses %j with a clear error', (limits, kind, message) => {
+  const open = () => openMeterLimits(limits as MeterLimitsInput)
+  expect(open).toThrow(kind)
+  expect(open).toThrow(message)
+})
+
+test('the rule book of a shaper is followed, and what it says of queues is passed over', async () => {
+  const shaper = new Shaper('s', { limits: { '*': '9, 5000/s, tolerance 2ms' } })
+  onTestFinished(() => shaper.close())
+  const limits = openMeterLimits(shaper.limits)
+  expect(limits.resolve('k')).toMatchObject({ pattern: '*', limit: { capacity: 9, interval: 200 } })
+  await shaper.limits.set('k', '3, 1/s')
+  expect(limits.resolve('k')).toMatchObject({ pattern: 'k', limit: { capacity: 3, interval: SECOND } })
+  await shaper.limits.unset('k')
+  await shaper.limits.unset('*')
+  expect(() => limits.resolve('k')).toThrow(NoLimitError)
+})
+
+test('a text is read once, and not remembered for ever', () => {
+  let capacity = 1
+  const limits = openMeterLimits({ resolve: () => ({ pattern: '*', limit: `${capacity}, 1/s` }) })
+  const limitOf = (of: number) => {
+    capacity = of
+    return limits.resolve('k').limit
+  }
+  const first = limitOf(1)
+  for (let n = 2; n <= 1_000; n++) expect(limitOf(n).capacity).toBe(n)
+  expect(limitOf(1)).toBe(first)
+  limitOf(1_001)
+  expect(limitOf(1)).not.toBe(first)
+  expect(limitOf(1)).toEqual(first)
+})
+
+test('a book that answers nonsense is told so, each time', () => {
+  const resolve = vi.fn(() => ({ pattern: '*', limit: '9, soon' }))
+  const limits = openMeterLimits({ resolve })
+  expect(() => limits.resolve('k')).toThrow(InvalidLimitError)
+  expect(() => limits.resolve('k')).toThrow('got: "soon"')
+  const numbers = openMeterLimits({ resolve: () => ({ pattern: '*', limit: 9 as unknown as string }) })
+  expect(() => numbers.resolve('k')).toThrow('expected limits.resolve to answer a limit as text, got: 9')
+})

@@ -1,0 +1,203 @@
+import { PGlite } from '@electric-sql/pglite'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { BackendUnavailableError, ForeignValueError } from '../../../src/core/errors.ts'
+import type { FillRequest } from '../../../src/meter/meter-store.ts'
+import { type PostgresClient, PostgresMeterStore } from '../../../src/meter/postgres-meter-store.ts'
+
+let database: PGlite
+
+beforeAll(async () => {
+  database = new PGlite()
+  await new PostgresMeterStore(database).setup()
+})
+
+afterAll(() => database.close())
+
+function one(key: string): FillRequest {
+  return { name: 'test', key, amount: 1, capacity: 10, interval: 1e12, clamp: false, block: 0 }
+}
+
+/** A client of the database in which something is done instead of a statement, where `act` answers something. */
+function clientThat(act: (text: string) => Promise<{ rows: unknown[] }> | undefined): PostgresClient {
+  return { query: (text, params) => act(text) ?? database.query(text, params) }
+}
+
+const failing = (error: Error & { code?: string }) =>
+  new PostgresMeterStore({ query: () => Promise.reject(error) })
+const withCode = (message: string, code: string) => Object.assign(new Error(message), { code })
+
+test('a client is anything that has the method query', () => {
+  for (const client of [undefined, null, {}, { query: 'SELECT' }, 'postgres://localhost']) {
+    expect(() => new PostgresMeterStore(client as never)).toThrow(
+      /^new PostgresMeterStore: expected client to have query\(text, params\)/,
+    )
+  }
+})
+
+test('options are known ones', () => {
+  expect(() => new PostgresMeterStore(database, { tabel: 'x' } as never)).toThrow('did you mean table?')
+  expect(() => new PostgresMeterStore(database, { table: 7 } as never)).toThrow('expected table to be string')
+})
+
+test.each([
+  ['an array of arrays', [[]]],
+  ['nothing', undefined],
+  ['no row', { rows: [] }],
+  ['another row', { rows: [{ filled: '00' }] }],
+])('a client that answers with %s is told so', async (_, answer) => {
+  const store = new PostgresMeterStore({ query: async () => answer as never })
+  await expect(store.fill(one('k'))).rejects.toThrow('its client answered with something else than rows')
+})
+
+test('a client that throws at once is an error of the store', async () => {
+  const store = new PostgresMeterStore({
+    query: () => {
+      throw new Error('Cannot use a pool after calling end on the pool')
+    },
+  })
+  await expect(store.read({ name: 'test', key: 'k' })).rejects.toThrow(
+    'PostgreSQL is unavailable: its client is closed',
+  )
+})
+
+describe('what goes wrong', () => {
+  test.each([
+    ['57P01', 'it is starting or shutting down'],
+    ['57014', 'the statement was cancelled'],
+    ['53300', 'its disk, memory or connections are used up'],
+    ['28P01', 'it does not let the user in'],
+    ['25006', 'it only reads'],
+    ['XX000', 'it refused the statement'],
+    ['ECONNREFUSED', 'the connection was lost (ECONNREFUSED)'],
+  ])('with %s is told in words', async (code, words) => {
+    const error = withCode('password of customer-4711', code)
+    const refused = failing(error).fill(one('k'))
+    await expect(refused).rejects.toBeInstanceOf(BackendUnavailableError)
+    await expect(refused).rejects.toMatchObject({ message: expect.stringContaining(words), cause: error })
+    await expect(refused).rejects.not.toThrow('4711')
+  })
+
+  test.each([
+    ['Connection terminated unexpectedly', 'the connection was lost'],
+    ['timeout exceeded when trying to connect', 'it cannot be connected to in time'],
+    ['Query read timeout', 'no answer in time'],
+    ['PGlite is closed', 'its client is closed'],
+    ['whatever', 'its client failed'],
+  ])('as %j is told in words', async (message, words) => {
+    await expect(failing(new Error(message)).fill(one('k'))).rejects.toThrow(
+      `PostgreSQL is unavailable: ${words}`,
+    )
+  })
+
+  test('in a table with other columns is told as a foreign value', async () => {
+    await expect(failing(withCode('no such column', '42703')).fill(one('k'))).rejects.toBeInstanceOf(
+      ForeignValueError,
+    )
+  })
+
+  test('carries no parameters, which PGlite hangs on its errors', async () => {
+    const store = new PostgresMeterStore(database, { table: 'missing' })
+    const error: Error = await store.fill(one('secret')).catch((thrown) => thrown)
+    expect(error.cause).toMatchObject({ code: '42P01', message: 'relation "missing" does not exist' })
+    expect(JSON.stringify([error, error.cause, Object.entries(error.cause as Error)])).not.toContain('secret')
+  })
+})
+
+describe('a statement that another one has undone', () => {
+  test('is made again', async () => {
+    const answers = ['40001', '40P01']
+    const store = new PostgresMeterStore(
+      clientThat(() => {
+        const code = answers.shift()
+        return code === undefined ? undefined : Promise.reject(withCode('conflict', code))
+      }),
+    )
+    expect((await store.fill(one('again'), 1)).state.level).toBe(1)
+  })
+
+  test('is not made again after it was given up', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const refusals: ((error: Error) => void)[] = []
+    const query = vi.fn(() => new Promise<never>((_, reject) => void refusals.push(reject)))
+    const refused = expect(new PostgresMeterStore({ query }).fill(one('k'))).rejects.toThrow(
+      'no answer within',
+    )
+    await vi.advanceTimersByTimeAsync(1_500)
+    await refused
+    refusals[0]!(withCode('conflict', '40001'))
+    await vi.advanceTimersByTimeAsync(0)
+    expect(query).toHaveBeenCalledTimes(1)
+  })
+})
+
+test('a database that hangs is asked a thousand times, and again when it has answered', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const answers: (() => void)[] = []
+  const store = new PostgresMeterStore(
+    clientThat(
+      () => new Promise((_, reject) => void answers.push(() => reject(new Error('Connection terminated')))),
+    ),
+  )
+  const asked = Array.from({ length: 1_000 }, () =>
+    store.read({ name: 'test', key: 'k' }).catch(({ message }) => message),
+  )
+  await vi.advanceTimersByTimeAsync(1_500)
+  expect(new Set(await Promise.all(asked))).toEqual(
+    new Set(['PostgreSQL is unavailable: no answer within 1500 ms']),
+  )
+  await expect(store.fill(one('k'))).rejects.toThrow('PostgreSQL is unavailable: 1000 statements wait for it')
+  expect(answers).toHaveLength(1_000)
+  for (const answer of answers.splice(0)) answer()
+  await vi.advanceTimersByTimeAsync(0)
+  const later = expect(store.fill(one('k'))).rejects.toThrow('the connection was lost')
+  answers[0]!()
+  await later
+})
+
+describe('fills prune in passing', () => {
+  const prunes = (text: string) => text.startsWith('WITH gone')
+
+  test('once a minute, by the clock of the database, however many there are', async () => {
+    let count = 0
+    const store = new PostgresMeterStore(
+      clientThat((text) => {
+        if (prunes(text)) count++
+        return undefined
+      }),
+    )
+    for (let fill = 0; fill < 5; fill++) await store.fill(one('often'))
+    await store.close()
+    await store.fill(one('often'))
+    await store.close()
+    expect(count).toBe(1)
+  })
+
+  test('and warn when that fails, but accept', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    onTestFinished(() => warn.mockRestore())
+    const minutes = [0, 2, 4, 6]
+    // Which of the prunings work.
+    const outcomes = [false, false, true, false]
+    const store = new PostgresMeterStore(
+      clientThat((text) => {
+        if (!prunes(text)) return inMinute(minutes.shift()!)
+        return outcomes.shift() ? undefined : Promise.reject(withCode('full', '53100'))
+      }),
+    )
+    for (const warned of [1, 1, 1, 2]) {
+      expect((await store.fill(one('warned'))).accepted).toBe(true)
+      await store.close()
+      expect(warn).toHaveBeenCalledTimes(warned)
+    }
+    expect(warn.mock.calls[0]![0]).toMatchObject({ code: 'backend-unavailable' })
+  })
+})
+
+/** What the database answers to an accepted fill in that minute. */
+async function inMinute(minute: number): Promise<{ rows: unknown[] }> {
+  const bytes = Buffer.alloc(40)
+  for (const [index, value] of [1, 1, 0, 0, minute * 60e6].entries()) bytes.writeDoubleBE(value, index * 8)
+  return { rows: [{ filled: bytes.toString('hex') }] }
+}
