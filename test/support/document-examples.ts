@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const EXAMPLE = /```ts\n(?<code>.*?)```\n+```text\n(?<output>.*?)```/gs
+/** Code and its output, one right after the other. */
+const EXAMPLE = /```ts\n(?<code>(?:(?!```).)*)```\n+```text\n(?<output>.*?)```/gs
 const ENTRIES = ['testing', 'meter', 'fetch', 'http']
 
 /** Code in a document, and what it prints. */
