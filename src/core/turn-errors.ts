@@ -19,7 +19,7 @@ export class TurnRefusedError extends VelvetRopeError {
     super(
       'turn-refused',
       `no turn for the key ${quote(key)} (${reason}): ${waiting} of ${capacity} cost units wait, ` +
-        `come back after ${retryAfterMs} ms`,
+        (retryAfterMs === Number.POSITIVE_INFINITY ? 'it never fits' : `come back after ${retryAfterMs} ms`),
     )
     this.key = key
     this.reason = reason

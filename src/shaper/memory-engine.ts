@@ -18,6 +18,7 @@ import type { Emitter } from './emitter.ts'
 import type { Engine } from './engine.ts'
 import { jobEvent } from './job-event.ts'
 import { KeepAlive } from './keep-alive.ts'
+import { refusalOfLateTurn } from './late-turn.ts'
 import { LiveRuleBook } from './limits.ts'
 import { LocalTurns } from './local-turns.ts'
 import { LocalWorker } from './local-worker.ts'
@@ -111,7 +112,13 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
       const admission = this.enqueue(request)
       if (!admission.accepted) return admission
       const { id } = admission
-      return this.#desk.wait({ ...request, id }, { signal, onLeave: () => void this.cancel(id) })
+      const turn = this.#desk.wait({ ...request, id }, { signal, onLeave: () => void this.cancel(id) })
+      if (request.deadline > 0) return turn
+      // Now or never: no timer is waited for.
+      while (this.#desk.has(id) && this.#scheduler.runOnce().handed > 0);
+      return turn.catch((error: unknown) =>
+        refusalOfLateTurn(request, error, (key, cost) => this.forecast(key, cost)),
+      )
     } finally {
       this.#emitter.release()
     }

@@ -158,7 +158,10 @@ const cost = z.int().min(1).max(1_000_000_000).default(1)
 export const acquireOptionsSchema = z.strictObject({
   /** Units of the capacity that the caller takes while he waits, and intervals that the next departure stays away. Default: 1. */
   cost,
-  /** Refused at once if the turn cannot come within this time, in milliseconds. Default: he may wait for ever. */
+  /**
+   * Refused at once if the turn cannot come within this time, in milliseconds; on a shared line its way takes some of it,
+   * so that less than 50 may be missed by a turn that is free. Default: he may wait for ever.
+   */
   timeoutMs: milliseconds.optional(),
   /** Gives the place back when it is aborted; those behind move up. Default: none. */
   signal: z.instanceof(AbortSignal, { error: 'Invalid input: expected an AbortSignal' }).optional(),

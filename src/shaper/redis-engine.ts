@@ -6,22 +6,24 @@ import { parseConnection } from '../backend/redis/connection-input.ts'
 import { Opening } from '../backend/redis/opening.ts'
 import { RedisBackend } from '../backend/redis/redis-backend.ts'
 import { redisErrorKind } from '../backend/redis/redis-errors.ts'
-import type { Holding, SharedAdmission } from '../backend/shared-backend.ts'
+import type { Holding, NamedRequest, SharedAdmission } from '../backend/shared-backend.ts'
 import type { Audit } from '../core/conformance/history.ts'
 import { redisErrors } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import { isVelvetRopeError } from '../core/errors.ts'
 import type { Admission, BucketView, JobView, Rejected } from '../core/job.ts'
 import { parseLayer } from '../core/layered-book.ts'
+import { TurnCancelledError } from '../core/turn-errors.ts'
 import type { Handler } from './attempt.ts'
 import type { Emitter } from './emitter.ts'
 import type { Engine } from './engine.ts'
 import { jobEvent } from './job-event.ts'
+import { refusalOfLateTurn } from './late-turn.ts'
 import { LiveRuleBook } from './limits.ts'
 import type { ShaperSettings, WorkSettings } from './options.ts'
 import { RuleWatch } from './rule-watch.ts'
 import type { ShapedWorker } from './shaped-worker.ts'
 import { SharedFloor } from './shared-floor.ts'
+import type { SharedTurns } from './shared-turns.ts'
 import { tellAdmission } from './tell-admission.ts'
 import { tellRules } from './tell-rules.ts'
 import type { Turn } from './turn-desk.ts'
@@ -97,10 +99,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   }
 
   async turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected> {
-    await this.#opening.ready()
     signal?.throwIfAborted()
-    // Whoever departed just now may be the one who asks again.
-    await this.#floor.turns(this.#opening).reported
     const turns = this.#floor.turns(this.#opening)
     const named = turns.named(request)
     const turn = turns.expect(named, signal)
@@ -110,21 +109,22 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
         resolve(admission)
         turns.refused(named.id)
       }
-      this.enqueue(named).then(onVerdict, (error: unknown) => turns.failed(named, error))
+      this.#askFor(named, turns).then(onVerdict, (error: unknown) => turns.failed(named, error))
     })
     // He may give up, or depart, before the line has answered.
     const outcome = Promise.race([turn, refusal])
-    return request.deadline === 0 ? outcome.catch((error: unknown) => this.#tooLate(named, error)) : outcome
+    if (request.deadline > 0) return outcome
+    return outcome.catch((error: unknown) =>
+      refusalOfLateTurn(named, error, (key, cost) => this.forecast(key, cost)),
+    )
   }
 
-  /** Whoever wanted a turn at once, and was promised it, is refused if it did not come. */
-  async #tooLate({ key, cost }: JobRequest, error: unknown): Promise<Rejected> {
-    if (!isVelvetRopeError(error, 'turn-timeout')) throw error
-    const forecast = await this.forecast(key, cost)
-    if (!forecast.accepted) return forecast
-    const { waitMs, waiting, capacity } = forecast
-    const retryAfterMs = Math.max(1, Math.ceil(waitMs))
-    return { accepted: false, reason: 'deadline', key, retryAfterMs, waiting: waiting - cost, capacity }
+  async #askFor(named: NamedRequest, turns: SharedTurns): Promise<Admission> {
+    await this.#opening.ready()
+    // Whoever departed just now may be the one who asks again.
+    await turns.reported
+    if (!turns.isExpected(named.id)) throw new TurnCancelledError(named.id)
+    return this.enqueue(named)
   }
 
   async cancel(id: string): Promise<boolean> {
@@ -227,7 +227,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
 }
 
 /** The name is made here, so that a request that is sent again is known again. */
-function named(request: JobRequest): JobRequest & { readonly id: string } {
+function named(request: JobRequest): NamedRequest {
   return { ...request, id: request.id ?? randomBytes(12).toString('base64url') }
 }
 

@@ -86,7 +86,8 @@ export class Shaper<Data = unknown, Result = unknown> {
    *
    * @throws TurnRefusedError at once when the line is full, or the turn cannot come before the timeout;
    * TurnTimeoutError when it did not come, though it was promised; the signal's reason when it is aborted;
-   * TurnCancelledError, ShaperClosedError, InvalidKeyError, InvalidOptionsError or NoLimitError
+   * TurnCancelledError, ShaperClosedError, InvalidKeyError, InvalidOptionsError or NoLimitError; on a shared line also
+   * BackendUnavailableError and UnfitRedisError
    */
   async acquire(key: string, input: options.AcquireOptions = {}): Promise<Turn> {
     this.#assertOpen()
@@ -100,9 +101,10 @@ export class Shaper<Data = unknown, Result = unknown> {
 
   /**
    * Takes a turn if it can be had now, and answers the refusal if not: nobody waits. (On a shared line the way there and
-   * back takes its time: a tenth of a second at the most.)
+   * back takes its time: some milliseconds, and a fifth of a second at the most.)
    *
-   * @throws InvalidKeyError, InvalidOptionsError, NoLimitError or ShaperClosedError
+   * @throws InvalidKeyError, InvalidOptionsError, NoLimitError, ShaperClosedError or TurnCancelledError; on a shared line
+   * also BackendUnavailableError and UnfitRedisError
    */
   async tryAcquire(key: string, input: options.TryAcquireOptions = {}): Promise<Turn | Rejected> {
     this.#assertOpen()
@@ -118,7 +120,8 @@ export class Shaper<Data = unknown, Result = unknown> {
    */
   wrap<This, Args extends unknown[], Value>(
     fn: (this: This, ...args: Args) => Value,
-    input: WrapOptions<Args>,
+    // Not inferred from the options, whose functions may leave arguments out.
+    input: WrapOptions<Args & {}>,
   ): (this: This, ...args: Args) => Promise<Awaited<Value>> {
     return wrap(fn, input, (key, settings) => this.acquire(key, settings))
   }

@@ -92,6 +92,11 @@ export class SharedTurns {
     })
   }
 
+  /** Whether he still waits. */
+  isExpected(id: string): boolean {
+    return this.#desk.has(id)
+  }
+
   /** The line has given him a place, and keeps it from now on as long as this process says so. */
   admitted(request: NamedRequest): void {
     // His turn came first.

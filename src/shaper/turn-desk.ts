@@ -1,6 +1,7 @@
 import type { JobRequest } from '../backend/backend.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { TurnTimeoutError } from '../core/turn-errors.ts'
+import { SharedSignals } from './shared-signals.ts'
 
 /** A caller's turn: he departed. */
 export interface Turn {
@@ -33,6 +34,7 @@ interface Caller {
 /** The callers in this process who wait for their turns, by the ids under which they stand in their lines. */
 export class TurnDesk {
   readonly #callers = new Map<string, Caller>()
+  readonly #signals = new SharedSignals()
 
   get size(): number {
     return this.#callers.size
@@ -40,16 +42,17 @@ export class TurnDesk {
 
   /** Resolves when the caller's turn has come. */
   wait(request: NamedRequest, { signal, onLeave }: Place): Promise<Turn> {
+    const { id } = request
     return new Promise((resolve, reject) => {
       const onAbort = () => {
-        this.refuse(request.id, signal!.reason)
+        this.refuse(id, signal!.reason)
         onLeave()
       }
       const settle = () => {
-        this.#callers.delete(request.id)
-        signal?.removeEventListener('abort', onAbort)
+        this.#callers.delete(id)
+        if (signal !== undefined) this.#signals.forget(signal, onAbort)
       }
-      this.#callers.set(request.id, {
+      this.#callers.set(id, {
         request,
         resolve: (turn) => {
           settle()
@@ -60,7 +63,7 @@ export class TurnDesk {
           reject(reason)
         },
       })
-      signal?.addEventListener('abort', onAbort)
+      if (signal !== undefined) this.#signals.heed(signal, onAbort)
       // While the line was asked, nobody listened.
       if (signal?.aborted) onAbort()
     })

@@ -21,3 +21,22 @@ test.each([
   server.resume()
   expect(await shaper.enqueue('k', 2, { id: 'after' })).toMatchObject({ accepted: true })
 })
+
+test('while Redis cannot be reached callers hear of their signal, their timeout and the end of the shaper at once', async () => {
+  const server = await startRedis()
+  await server.stop()
+  const shaper = new Shaper('sms', { limits: { '*': '9, 10/s' }, connection: server.url })
+  shaper.on('error', () => undefined)
+  const asked = performance.now()
+  const aborted = shaper.acquire('k', { signal: AbortSignal.abort(new Error('enough')) })
+  await expect(aborted).rejects.toThrow('enough')
+  await expect(shaper.acquire('k', { signal: AbortSignal.timeout(50) })).rejects.toMatchObject({
+    name: 'TimeoutError',
+  })
+  await expect(shaper.acquire('k', { timeoutMs: 50 })).rejects.toMatchObject({ code: 'turn-timeout' })
+  const left = expect(shaper.acquire('k')).rejects.toMatchObject({ code: 'closed' })
+  const closed = shaper.close()
+  await left
+  expect(performance.now() - asked).toBeLessThan(1_500)
+  await closed
+})

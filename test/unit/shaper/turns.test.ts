@@ -1,6 +1,8 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import type { AcquireOptions, Shaper, Turn } from '../../../src/index.ts'
-import { TurnCancelledError, TurnRefusedError, TurnTimeoutError } from '../../../src/index.ts'
+import type { AcquireOptions, Turn } from '../../../src/index.ts'
+import { Shaper, TurnCancelledError, TurnRefusedError, TurnTimeoutError } from '../../../src/index.ts'
+import { VirtualClock } from '../../../src/testing.ts'
 import { Stage } from '../../support/stage.ts'
 
 /** Callers who note when their turns come, and what comes instead. */
@@ -161,6 +163,23 @@ describe('acquire', () => {
     expect(await shaper.inspect('k')).toBeUndefined()
   })
 
+  it('listens to a signal once, whoever waits under it, and lets all of them go', async () => {
+    const { stage, shaper, callers } = open('99, 1/s')
+    const abort = new AbortController()
+    void callers.call('before')
+    for (let n = 0; n < 50; n++) void callers.call(`${n}`, { signal: abort.signal })
+    void callers.call('behind')
+    await stage.pass(2_000)
+    expect(getEventListeners(abort.signal, 'abort')).toHaveLength(1)
+    abort.abort(new Error('enough'))
+    expect(getEventListeners(abort.signal, 'abort')).toHaveLength(0)
+    await stage.pass(1_000)
+    expect(callers.refused).toHaveLength(48)
+    expect(callers.came.map(([name]) => name)).toEqual(['before', '0', '1', 'behind'])
+    expect(await shaper.inspect('k')).toMatchObject({ waiting: 0 })
+    await stage.conforms()
+  })
+
   it('is cancelled like a job, by the id that its events tell', async () => {
     const { stage, shaper, callers } = open()
     const ids: string[] = []
@@ -306,6 +325,38 @@ describe('tryAcquire', () => {
     await stage.pass(0)
     expect(await again).toMatchObject({ accepted: true, departedAt: 2_000 })
     await stage.conforms()
+  })
+
+  it('takes what is free in the tick of the call, however long the process is held up then', async () => {
+    const { stage, shaper } = open()
+    const taken = shaper.tryAcquire('k')
+    // Nobody was woken for the whole hour.
+    stage.clock.wake(0, () => undefined)
+    await stage.pass(3_600_000)
+    expect(await taken).toMatchObject({ accepted: true, departedAt: 0 })
+  })
+
+  it('is refused, not timed out, when the process is held up before the line could move', async () => {
+    class HeldUp extends VirtualClock {
+      by = 0
+      override now(): number {
+        return super.now() + this.by
+      }
+    }
+    const clock = new HeldUp()
+    await using shaper = new Shaper('held up', { limits: { '*': '9, 1/s' }, clock })
+    const verdicts: unknown[] = []
+    shaper.work(async () => {
+      // Within a pass of the scheduler nobody else departs.
+      const asked = shaper.tryAcquire('other')
+      clock.by = 1_000_000
+      verdicts.push(await asked)
+    })
+    await shaper.enqueue('k', 1)
+    await clock.advance(1_000_000)
+    expect(verdicts).toEqual([
+      { accepted: false, reason: 'deadline', key: 'other', retryAfterMs: 1, waiting: 0, capacity: 9 },
+    ])
   })
 
   it('has no timeout and no signal', async () => {

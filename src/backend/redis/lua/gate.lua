@@ -35,7 +35,7 @@ local function answer(at)
   if state.epoch ~= epoch or not is_mine then return { 'stale' } end
   if parse_member(redis.call('LINDEX', K.handed .. bucket.n, 0) or '') ~= id then
     -- Whoever waits is alive: nobody else shall have it.
-    redis.call('ZADD', K.leases, now + lease, id)
+    redis.call('ZADD', K.leases, now + (is_turn(id) and math.min(lease, NEWS) or lease), id)
     return { 'wait', text(ask_again(bucket)) }
   end
   local is_first = state.state == 'handed'
@@ -70,7 +70,7 @@ local function answer(at)
     write_state(state)
     write_bucket(bucket)
   end
-  redis.call('ZADD', K.leases, now + lease, id)
+  redis.call('ZADD', K.leases, is_turn(id) and math.min(now + lease, start_at + NEWS) or now + lease, id)
   return {
     -- Who is later than that asks again: the bucket may have been frozen meanwhile.
     'granted', text(slot), text(start_at), text(start_at + FARTHEST_SLOT), text(bucket.tolerance), job.key,

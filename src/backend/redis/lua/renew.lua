@@ -20,7 +20,8 @@ for index = 1, number(ARGV[3]) do
   if not is_known then state = {} end
   local is_held = state.epoch == epoch and HELD[state.state] == true
   local is_place = epoch == 0 and is_turn(id) and redis.call('HEXISTS', K.jobs, id) == 1
-  if is_held or is_place and WAITS[state.state] then redis.call('ZADD', K.leases, now + lease, id) end
+  local time = is_held and is_turn(id) and math.min(lease, NEWS) or lease
+  if is_held or is_place and WAITS[state.state] then redis.call('ZADD', K.leases, now + time, id) end
   is_held = is_held or is_place and state.endedAt == -1
   answers[index] = is_held and '1' or '0'
 end

@@ -1,8 +1,6 @@
 -- How one is handed over, and how a turn finds its caller.
 
 local INBOX_MS = 60000
--- In which the process of a caller takes up the news of his turn: everybody behind him waits for it.
-local NEWS = 1000000
 
 -- waiting | retrying -> handed, for the one who was peeked at.
 local function take_over(bucket, member, kind, ready_at, state, lease_until)

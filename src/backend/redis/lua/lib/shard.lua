@@ -10,6 +10,8 @@ local UNREADABLE = 60000000
 local TURN_LEASE = 5000000
 -- One that must come at once, and can, has so long to reach its caller.
 local TRAVEL = 100000
+-- In which his process takes up the news of it, and goes on: everybody behind him waits for it.
+local NEWS = 1000000
 
 -- A turn names in its id the process in which its caller waits: ~caller~rest. No other id begins so.
 local function is_turn(id)
