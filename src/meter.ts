@@ -1,13 +1,10 @@
 export type { Clock } from './core/clock.ts'
-export { Meter, type MeterLevel, type MeterReading } from './meter/meter.ts'
+export { Meter, type MeterForecast, type MeterLevel, type MeterReading } from './meter/meter.ts'
 export type { LimitSource, MeterLimitsInput } from './meter/meter-limits.ts'
 export type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter/meter-store.ts'
 export type { MeterOptions } from './meter/options.ts'
-export {
-  type PostgresClient,
-  PostgresMeterStore,
-  type PostgresMeterStoreOptions,
-} from './meter/postgres-meter-store.ts'
+export type { PostgresClient } from './meter/postgres-client.ts'
+export { PostgresMeterStore, type PostgresMeterStoreOptions } from './meter/postgres-meter-store.ts'
 export { type ExpressRequest, policeExpress } from './police/express.ts'
 export { type FastifyReply, type FastifyRequest, policeFastify } from './police/fastify.ts'
 export { policeHono } from './police/hono.ts'

@@ -13,8 +13,10 @@ export interface Rule {
 type ReadLimit = (input: LimitInput) => Limit
 
 interface Node {
+  /** How many segments lead to it. */
+  readonly depth: number
   rule: Rule | undefined
-  literals: Map<string, Node>
+  readonly literals: Map<string, Node>
   wildcard: Node | undefined
 }
 
@@ -24,9 +26,11 @@ interface Node {
  * pattern governs; of two as long, the one with a literal where the other has its first `*`.
  */
 export class RuleBook {
-  readonly #root: Node = createNode()
+  readonly #root: Node = createNode(0)
   readonly #rules = new Map<string, Rule>()
   readonly #read: ReadLimit
+  /** That of '*' where there is no other: it governs every key, and none need be looked up. */
+  #only: Rule | undefined
 
   /** @throws InvalidLimitError or InvalidKeyError; nothing is kept of a book with one bad rule */
   constructor(limits: Readonly<Record<string, LimitInput>> = {}, read: ReadLimit = parseLimit) {
@@ -46,22 +50,7 @@ export class RuleBook {
 
   /** The rule that governs `key`, if any. */
   find(key: string): Rule | undefined {
-    // A lone '*' has one segment and so governs, by prefix, every key.
-    let found: Rule | undefined
-    let level: Node[] = [this.#root]
-    for (const segment of key.split('/')) {
-      const deeper: Node[] = []
-      // Literal before wildcard at every node keeps the level in the order of preference.
-      for (const node of level) {
-        const literal = node.literals.get(segment)
-        if (literal !== undefined) deeper.push(literal)
-        if (node.wildcard !== undefined) deeper.push(node.wildcard)
-      }
-      if (deeper.length === 0) break
-      found = deeper.find((node) => node.rule !== undefined)?.rule ?? found
-      level = deeper
-    }
-    return found
+    return this.#only ?? deepest(this.#root, key, 0)?.rule
   }
 
   /** Every rule, in the order in which its pattern was first set. */
@@ -82,6 +71,7 @@ export class RuleBook {
     for (const segment of rule.pattern.split('/')) node = descend(node, segment)
     node.rule = rule
     this.#rules.set(rule.pattern, rule)
+    this.#only = this.#rules.size === 1 && rule.pattern === '*' ? rule : undefined
   }
 }
 
@@ -91,18 +81,34 @@ export function parseRule(pattern: string, input: LimitInput, read: ReadLimit = 
   return Object.freeze({ pattern, limit: parseLimitOf(pattern, input, read) })
 }
 
-function createNode(): Node {
-  return { rule: undefined, literals: new Map(), wildcard: undefined }
+function createNode(depth: number): Node {
+  return { depth, rule: undefined, literals: new Map(), wildcard: undefined }
+}
+
+/**
+ * The node with a rule that is reached by the most segments of the key, which are those that begin at `from`. Of two as
+ * deep it is the one that takes the literal where the other takes the wildcard.
+ */
+function deepest(node: Node, key: string, from: number): Node | undefined {
+  const own = node.rule === undefined ? undefined : node
+  if (from > key.length || (node.literals.size === 0 && node.wildcard === undefined)) return own
+  const slash = key.indexOf('/', from)
+  const end = slash === -1 ? key.length : slash
+  const literal = node.literals.get(key.slice(from, end))
+  const byLiteral = literal && deepest(literal, key, end + 1)
+  const byWildcard = node.wildcard && deepest(node.wildcard, key, end + 1)
+  if (byLiteral === undefined) return byWildcard ?? own
+  return byWildcard !== undefined && byWildcard.depth > byLiteral.depth ? byWildcard : byLiteral
 }
 
 function descend(node: Node, segment: string): Node {
   if (segment === '*') {
-    node.wildcard ??= createNode()
+    node.wildcard ??= createNode(node.depth + 1)
     return node.wildcard
   }
   let child = node.literals.get(segment)
   if (child === undefined) {
-    child = createNode()
+    child = createNode(node.depth + 1)
     node.literals.set(segment, child)
   }
   return child

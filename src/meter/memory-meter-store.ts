@@ -8,23 +8,23 @@ import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-
 const LOOK_EVERY = SECOND
 /** Of those that may be forgotten, so many in one turn of the event loop: some hundred microseconds. */
 const MOST_AT_ONCE = 1_000
-/** And so many with each fill, which adds at most one: so they go faster than they come, even where no timer gets a turn. */
-const WITH_EACH_FILL = 2
+/** And so many with each that is added: so they go faster than they come, even where no timer gets a turn. */
+const WITH_EACH_ADDED = 2
 
 /** A level that is kept. It stands in the heap by when it may be forgotten, as of the last time that somebody looked. */
-interface Level extends Due {
-  readonly id: string
+interface Level extends Due, MeterId {
   state: MeterState
   forgottenAt: number
 }
 
 /**
- * Levels in the memory of this process. One that is empty and not blocked is forgotten: by the fills of others, and by
+ * Levels in the memory of this process. One that is empty and not blocked is forgotten: when others are added, and by
  * one timer, which is set only while anything is kept, and keeps no process alive.
  */
 export class MemoryMeterStore implements MeterStore {
   readonly #clock: Clock
-  readonly #levels = new Map<string, Level>()
+  /** By the name of the meter, then by key: nothing is joined for each fill, and no name can reach into another's keys. */
+  readonly #levels = new Map<string, Map<string, Level>>()
   readonly #byEnd = new DueHeap<Level>()
   #sleepsUntil = Number.POSITIVE_INFINITY
   #stopTimer: (() => void) | undefined
@@ -33,44 +33,58 @@ export class MemoryMeterStore implements MeterStore {
     this.#clock = clock
   }
 
-  /** How many levels are kept. */
+  /** How many levels are kept. Each of them stands in the heap. */
   get size(): number {
-    return this.#levels.size
+    return this.#byEnd.size
   }
 
-  async fill(request: FillRequest, now = this.#clock.now()): Promise<Filled> {
-    const id = idOf(request)
-    const before = this.#levels.get(id)?.state ?? EMPTY
-    const { accepted, state } = fill(before, request, now)
-    if (state !== before) this.#keep(id, state, request.interval)
-    this.#forget(WITH_EACH_FILL)
-    this.#setTimer()
-    return { accepted, state, now }
+  fill(request: FillRequest, now?: number): Filled {
+    // The one reading: a time that was passed in is not that by which others are forgotten.
+    const clock = this.#clock.now()
+    const at = now ?? clock
+    const level = this.#find(request)
+    const before = level?.state ?? EMPTY
+    const { accepted, state } = fill(before, request, at)
+    if (state !== before) {
+      this.#keep(level ?? this.#add(request), state, request.interval)
+      if (level === undefined) this.#forget(WITH_EACH_ADDED, clock)
+      this.#setTimer(clock)
+    }
+    return { accepted, state, now: at }
   }
 
-  async read(meter: MeterId, now = this.#clock.now()): Promise<Reading> {
-    return { state: this.#levels.get(idOf(meter))?.state, now }
+  read(meter: MeterId, now = this.#clock.now()): Reading {
+    return { state: this.#find(meter)?.state, now }
   }
 
   async drain(meter: MeterId): Promise<void> {
-    const level = this.#levels.get(idOf(meter))
+    const level = this.#find(meter)
     if (level === undefined) return
     this.#drop(level)
-    this.#setTimer()
+    this.#setTimer(this.#clock.now())
   }
 
   async close(): Promise<void> {
-    for (const level of this.#levels.values()) this.#byEnd.remove(level)
+    for (const levels of this.#levels.values()) {
+      for (const level of levels.values()) this.#byEnd.remove(level)
+    }
     this.#levels.clear()
-    this.#setTimer()
+    this.#setTimer(this.#clock.now())
   }
 
-  #keep(id: string, state: MeterState, interval: number): void {
-    let level = this.#levels.get(id)
-    if (level === undefined) {
-      level = { handle: -1, id, state, forgottenAt: 0 }
-      this.#levels.set(id, level)
-    }
+  #find({ name, key }: MeterId): Level | undefined {
+    return this.#levels.get(name)?.get(key)
+  }
+
+  #add({ name, key }: MeterId): Level {
+    const level = { handle: -1, name, key, state: EMPTY, forgottenAt: 0 }
+    const levels = this.#levels.get(name)
+    if (levels === undefined) this.#levels.set(name, new Map([[key, level]]))
+    else levels.set(key, level)
+    return level
+  }
+
+  #keep(level: Level, state: MeterState, interval: number): void {
     level.state = state
     level.forgottenAt = forgottenAt(state, interval)
     // One that stands there too early is moved when its turn comes, which is not as often as it is filled.
@@ -80,13 +94,14 @@ export class MemoryMeterStore implements MeterStore {
   }
 
   #drop(level: Level): void {
-    this.#levels.delete(level.id)
+    const levels = this.#levels.get(level.name)!
+    levels.delete(level.key)
+    if (levels.size === 0) this.#levels.delete(level.name)
     this.#byEnd.remove(level)
   }
 
   /** Looks at so many of those that were due. */
-  #forget(most: number): void {
-    const now = this.#clock.now()
+  #forget(most: number, now: number): void {
     for (let looks = 0; looks < most && this.#byEnd.earliest <= now; looks++) {
       const level = this.#byEnd.peek()!
       if (level.forgottenAt <= now) this.#drop(level)
@@ -95,15 +110,15 @@ export class MemoryMeterStore implements MeterStore {
   }
 
   /** One timer, and none when nothing is kept. It moves only earlier: who wakes too early looks, and sleeps again. */
-  #setTimer(rest = LOOK_EVERY): void {
-    if (this.#levels.size === 0) {
+  #setTimer(now: number, rest = LOOK_EVERY): void {
+    if (this.#byEnd.size === 0) {
       this.#stopTimer?.()
       this.#stopTimer = undefined
       this.#sleepsUntil = Number.POSITIVE_INFINITY
       return
     }
     if (this.#byEnd.earliest >= this.#sleepsUntil) return
-    const at = Math.max(this.#byEnd.earliest, this.#clock.now() + rest)
+    const at = Math.max(this.#byEnd.earliest, now + rest)
     if (at >= this.#sleepsUntil) return
     this.#stopTimer?.()
     this.#sleepsUntil = at
@@ -113,13 +128,9 @@ export class MemoryMeterStore implements MeterStore {
   #look(): void {
     this.#stopTimer = undefined
     this.#sleepsUntil = Number.POSITIVE_INFINITY
-    this.#forget(MOST_AT_ONCE)
+    this.#forget(MOST_AT_ONCE, this.#clock.now())
+    const now = this.#clock.now()
     // Those that are left go in the next turn of the event loop.
-    this.#setTimer(this.#byEnd.earliest <= this.#clock.now() ? 0 : LOOK_EVERY)
+    this.#setTimer(now, this.#byEnd.earliest <= now ? 0 : LOOK_EVERY)
   }
-}
-
-/** The length tells where the name ends, whatever is in it. */
-function idOf({ name, key }: MeterId): string {
-  return `${name.length}:${name}${key}`
 }

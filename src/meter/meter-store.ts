@@ -1,9 +1,12 @@
 import type { MeterFill, MeterState } from '../core/meter.ts'
+import type { Awaitable } from '../shaper/awaitable.ts'
 
 /**
  * What keeps the levels of meters: three verbs, each atomic, none with a clock of its own to read outside the store.
  * `now`, in microseconds, is passed by tests alone; the store's own clock is the one that counts. Anything that keeps
  * this contract will do; ours are in memory, in Redis and in PostgreSQL.
+ *
+ * One that waits for nobody may answer fills and readings at once, without a promise.
  *
  * @throws BackendUnavailableError from every verb when the store does not answer; whether it ran is then unknown
  */
@@ -12,9 +15,9 @@ export interface MeterStore {
    * Leaks what has leaked since, then adds the amount, or what of it fits, or nothing: `fill` of core/meter.ts. What is
    * kept changes where the state does, and is kept until `forgottenAt`, or longer.
    */
-  fill(request: FillRequest, now?: number): Promise<Filled>
+  fill(request: FillRequest, now?: number): Awaitable<Filled>
   /** Writes nothing. */
-  read(meter: MeterId, now?: number): Promise<Reading>
+  read(meter: MeterId, now?: number): Awaitable<Reading>
   /** Empties it, and lifts a block. */
   drain(meter: MeterId): Promise<void>
   /** Resolves when nothing is connected that the store has connected itself. */

@@ -40,6 +40,12 @@ export function isAfterFailure(thrown: unknown): boolean {
   return codeOf(thrown) === '25P02'
 }
 
+/** The connection does not know a prepared statement of that name, or knows one that this client has not made. */
+export function isUnprepared(thrown: unknown): boolean {
+  const code = codeOf(thrown)
+  return code === '26000' || code === '42P05'
+}
+
 /** Somebody else has created it at the same time. */
 export function isCreatedTwice(thrown: unknown): boolean {
   const code = codeOf(thrown)
@@ -52,14 +58,18 @@ const MISSING = new Set(['42P01', '3F000'])
 /** undefined_column, datatype_mismatch, wrong_object_type, invalid_column_reference, not_null_violation */
 const FOREIGN = new Set(['42703', '42804', '42809', '42P10', '23502'])
 
+const LOST = 'the connection has lost a prepared statement; see the option prepare'
+
 /** By SQLSTATE, or by its first two characters, which are the class. */
 const STATES: Readonly<Record<string, string>> = {
   '08': 'the connection was lost',
   '25006': 'it only reads: a replica, or a read-only transaction',
   '25': 'the transaction of the client has failed',
+  '26': LOST,
   '28': 'it does not let the user in',
   '3D': 'the database does not exist',
   '40': 'the statement was undone by another one',
+  '42P05': LOST,
   '42501': 'its user lacks a privilege on the table or the schema',
   '53': 'its disk, memory or connections are used up',
   '55P03': 'a lock was not had in time (lock_timeout)',

@@ -5,20 +5,25 @@ import { BackendUnavailableError, InvalidOptionsError, toError } from '../core/e
 import { parseOptions } from '../core/options.ts'
 import { settlesWithin } from '../handoff/within.ts'
 import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
-import { asStoreError, isAfterFailure, isConflict, isCreatedTwice } from './postgres-errors.ts'
+import { isPreparing, nameOf, type PostgresClient, type PreparingClient } from './postgres-client.ts'
+import { asStoreError, isAfterFailure, isConflict, isCreatedTwice, isUnprepared } from './postgres-errors.ts'
 import { quoteTable, type Statements, statementsFor, unpack } from './postgres-statements.ts'
-
-/** A Pool or Client of `pg`, an embedded PGlite, or whatever else has this one method. */
-export interface PostgresClient {
-  query(text: string, params?: unknown[]): Promise<{ rows: unknown[] }>
-}
 
 export interface PostgresMeterStoreOptions {
   /** `'<table>'` or `'<schema>.<table>'`, of letters, digits and `_`. Default: `velvet_rope_meters`. */
   readonly table?: string
+  /**
+   * A Pool or Client of `pg` prepares the fill once for each connection: to plan it takes five times as long as to run it.
+   * `false` where a pooler lends connections for one transaction and knows of no prepared statements, such as pgbouncer
+   * before 1.21. Default: true.
+   */
+  readonly prepare?: boolean
 }
 
-const optionsSchema = z.strictObject({ table: z.string().default('velvet_rope_meters') })
+const optionsSchema = z.strictObject({
+  table: z.string().default('velvet_rope_meters'),
+  prepare: z.boolean().default(true),
+})
 
 type Filling = [accepted: number, level: number, at: number, blockedUntil: number, askedAt: number]
 
@@ -44,6 +49,8 @@ export class PostgresMeterStore implements MeterStore {
   readonly #client: PostgresClient
   readonly #table: string
   readonly #statements: Statements
+  /** Undefined: the client cannot, or should not, or has turned out to be connected through somebody who cannot. */
+  #preparing: { readonly client: PreparingClient; readonly name: string } | undefined
   #unanswered = 0
   /** By the clock of the database. */
   #prunedAt = Number.NEGATIVE_INFINITY
@@ -59,8 +66,10 @@ export class PostgresMeterStore implements MeterStore {
       )
     }
     this.#client = client
-    this.#table = quoteTable(parseOptions(optionsSchema, options, 'new PostgresMeterStore').table)
+    const { table, prepare } = parseOptions(optionsSchema, options, 'new PostgresMeterStore')
+    this.#table = quoteTable(table)
     this.#statements = statementsFor(this.#table)
+    if (prepare && isPreparing(client)) this.#preparing = { client, name: nameOf(this.#statements.fill) }
   }
 
   /**
@@ -182,22 +191,49 @@ export class PostgresMeterStore implements MeterStore {
     throw new BackendUnavailableError(`PostgreSQL is unavailable: no answer within ${withinMs} ms`)
   }
 
-  /** Where transactions are stricter than by default, one of two that meet at a row is undone, and has written nothing. */
+  /**
+   * Where transactions are stricter than by default, one of two that meet at a row is undone, and has written nothing.
+   * Neither has one that is not prepared where it was thought to be.
+   */
   async #untilNoConflict(
     statement: string,
     params: unknown[],
     asked: { isGivenUp: boolean },
   ): Promise<unknown> {
     for (let conflict: unknown; ; ) {
+      const preparing = this.#preparing
       try {
-        return await this.#client.query(statement, params)
+        return await this.#send(statement, params)
       } catch (error) {
         // In a transaction of the user's there is no second try, and he should hear why.
         if (conflict !== undefined && isAfterFailure(error)) throw conflict
-        if (!isConflict(error) || asked.isGivenUp) throw error
+        const isLost = preparing !== undefined && isUnprepared(error)
+        if (isLost) this.#prepareNoMore()
+        if (!(isLost || isConflict(error)) || asked.isGivenUp) throw error
         conflict = error
       }
     }
+  }
+
+  /**
+   * Only the fill is prepared. Its plan has no choices, so that it is good for ever; the others are cheap to plan, and of
+   * a table with ten rows PostgreSQL would remember to read all of it, until somebody analyzes it.
+   */
+  #send(statement: string, params: unknown[]): Promise<unknown> {
+    const preparing = this.#preparing
+    if (preparing === undefined || statement !== this.#statements.fill) {
+      return this.#client.query(statement, params)
+    }
+    return preparing.client.query({ name: preparing.name, text: statement, values: params })
+  }
+
+  #prepareNoMore(): void {
+    if (this.#preparing === undefined) return
+    this.#preparing = undefined
+    process.emitWarning(
+      'PostgresMeterStore: a connection did not know a statement that was prepared on it, as behind a pooler, or after ' +
+        'DISCARD ALL. From now on fills are not prepared; the option prepare: false avoids the first error.',
+    )
   }
 }
 

@@ -3,7 +3,7 @@ import { type ConnectionInput, parseConnection } from '../backend/redis/connecti
 import { meterKey } from '../backend/redis/keys.ts'
 import { Opening } from '../backend/redis/opening.ts'
 import { redisErrorKind } from '../backend/redis/redis-errors.ts'
-import { meterFillReply, meterReadReply, parseReply } from '../backend/redis/replies.ts'
+import { unpackReply } from '../backend/redis/replies.ts'
 import { ScriptCalls } from '../backend/redis/script-calls.ts'
 import type { Verb } from '../backend/redis/scripts.ts'
 import { redisErrors } from '../core/diagnostics.ts'
@@ -14,6 +14,10 @@ import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-
 const PATIENCE_MS = 1_900
 /** Of that, how long to wait for a connection. */
 const READY_WITHIN_MS = 1_500
+
+type State = [level: number, at: number, blockedUntil: number]
+type Filling = [accepted: number, now: number, ...State]
+type Known = [now: number] | [now: number, ...State]
 
 export interface RedisMeterStoreOptions {
   /** For those who watch, and for messages: the name of the meter that it is for. */
@@ -58,14 +62,14 @@ export class RedisMeterStore implements MeterStore {
   async fill(request: FillRequest, now?: number): Promise<Filled> {
     const { amount, capacity, interval, clamp, block } = request
     const values = [now ?? '', amount, capacity, interval, clamp ? 1 : 0, block]
-    const reply = parseReply(meterFillReply, await this.#call('meter-fill', request, values))
-    const [accepted, at, ...state] = reply
-    return { accepted, state: stateOf(state), now: at }
+    const reply = await this.#call('meter-fill', request, values)
+    const [accepted, at, ...state] = unpackReply(reply, [5]) as Filling
+    return { accepted: accepted === 1, state: stateOf(state), now: at }
   }
 
   async read(meter: MeterId, now?: number): Promise<Reading> {
-    const reply = parseReply(meterReadReply, await this.#call('meter-read', meter, [now ?? '']))
-    const [at, ...state] = reply
+    const reply = await this.#call('meter-read', meter, [now ?? ''])
+    const [at, ...state] = unpackReply(reply, [1, 4]) as Known
     return { state: state.length === 0 ? undefined : stateOf(state), now: at }
   }
 
@@ -102,6 +106,6 @@ export class RedisMeterStore implements MeterStore {
   }
 }
 
-function stateOf([level, at, blockedUntil]: readonly [number, number, number]): Filled['state'] {
+function stateOf([level, at, blockedUntil]: State): Filled['state'] {
   return { level, at, blockedUntil }
 }

@@ -4,7 +4,7 @@ import { HOUR, MILLISECOND, SECOND } from '../../src/core/duration.ts'
 import { BackendUnavailableError, ForeignValueError, UnfitRedisError } from '../../src/core/errors.ts'
 import type { MeterFill } from '../../src/core/meter.ts'
 import type { Filled, MeterStore } from '../../src/meter/meter-store.ts'
-import type { RedisMeterStoreOptions } from '../../src/meter/redis-meter-store.ts'
+import type { RedisMeterStore, RedisMeterStoreOptions } from '../../src/meter/redis-meter-store.ts'
 import { Meter } from '../../src/meter.ts'
 import { lookAt } from '../support/redis-driver.ts'
 import { openRedisMeterStore } from '../support/redis-meter-stores.ts'
@@ -14,7 +14,7 @@ const TEN: MeterFill = { amount: 1, capacity: 10, interval: HOUR, clamp: false, 
 const METER = { name: 'test', key: 'k' }
 const FILL = { ...METER, ...TEN }
 
-async function opened(options?: Partial<RedisMeterStoreOptions>): Promise<MeterStore> {
+async function opened(options?: Partial<RedisMeterStoreOptions>): Promise<RedisMeterStore> {
   const store = await openRedisMeterStore(options)
   onTestFinished(() => store.close())
   return store

@@ -11,7 +11,6 @@ const LOADERS = {
   'flexible-on-redis-blocking': async () =>
     (await import('./rate-limiter-flexible.ts')).flexibleOnRedisBlocking,
   'rope-on-postgres': async () => (await import('./velvet-rope.ts')).ropeOnPostgres,
-  'rope-on-postgres-named': async () => (await import('./velvet-rope.ts')).ropeOnPostgresNamed,
   'flexible-on-postgres': async () => (await import('./rate-limiter-flexible.ts')).flexibleOnPostgres,
   'flexible-on-postgres-blocking': async () =>
     (await import('./rate-limiter-flexible.ts')).flexibleOnPostgresBlocking,

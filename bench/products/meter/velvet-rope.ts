@@ -1,6 +1,6 @@
 import { Meter, type MeterOptions, PostgresMeterStore } from '../../../dist/src/meter.js'
 import { openPool } from '../../postgres/pool.ts'
-import { type Pace, perKey } from '../product.ts'
+import type { Pace } from '../product.ts'
 import type { Ask, MeterProduct, MeterSetup } from './product.ts'
 
 export const ropeInMemory = product((setup) => ({ ...(setup.clock && { clock: setup.clock }) }))
@@ -13,24 +13,12 @@ export const ropeOnPostgres = product(async (setup) => {
   return { store }
 })
 
-/** PostgreSQL plans a statement once for each connection where it has a name. The wrapper is the user's own. */
-export const ropeOnPostgresNamed = product(async (setup) => {
-  const pool = openPool(setup)
-  let statements = 0
-  const nameOf = perKey(() => `velvet-rope-${statements++}`)
-  const query = (text: string, values?: unknown[]) =>
-    pool.query({ name: nameOf(text), text, values: values ?? [] })
-  const store = new PostgresMeterStore({ query })
-  await store.setup()
-  return { store }
-}, ', statements named by its user')
-
 type Place = Omit<MeterOptions, 'limits'>
 
-function product(place: (setup: MeterSetup) => Place | Promise<Place>, more = ''): MeterProduct {
+function product(place: (setup: MeterSetup) => Place | Promise<Place>): MeterProduct {
   return {
     name: 'velvet-rope',
-    setting: (pace) => `limit '${limitOf(pace)}'${more}`,
+    setting: (pace) => `limit '${limitOf(pace)}'`,
 
     async open(setup): Promise<Ask> {
       const meter = new Meter('bench', { limits: { '*': limitOf(setup.pace) }, ...(await place(setup)) })

@@ -52,12 +52,7 @@ export const meterRedis = speed({
 export const meterPostgres = speed({
   name: 'meter-postgres',
   title: 'Meters on PostgreSQL: answers per second for one process',
-  products: [
-    'rope-on-postgres',
-    'rope-on-postgres-named',
-    'flexible-on-postgres',
-    'flexible-on-postgres-blocking',
-  ],
+  products: ['rope-on-postgres', 'flexible-on-postgres', 'flexible-on-postgres-blocking'],
   asks: { quick: 2_000, full: 30_000 },
   serverColumn: 'us of PostgreSQL, ',
   notes: [

@@ -34,6 +34,9 @@ const VERBS = [
 
 export type Verb = (typeof VERBS)[number]
 
+/** Those that answer with bytes, which are no text. */
+const IN_BYTES: ReadonlySet<Verb> = new Set(['meter-fill', 'meter-read'])
+
 interface Script {
   readonly text: string
   readonly sha: string
@@ -54,14 +57,15 @@ export async function runScript(
   values: readonly (string | number)[],
 ): Promise<unknown> {
   const { sha, text } = SCRIPTS.get(verb)!
+  const call = IN_BYTES.has(verb) ? 'callBuffer' : 'call'
   try {
-    return await client.evalsha(sha, 1, key, ...values)
+    return await client[call]('evalsha', sha, 1, key, ...values)
   } catch (thrown) {
     if (!messageOf(toError(thrown)).startsWith('NOSCRIPT')) throw asBackendError(thrown)
   }
   try {
     // Redis was restarted, or its scripts were flushed: this loads the script again.
-    return await client.eval(text, 1, key, ...values)
+    return await client[call]('eval', text, 1, key, ...values)
   } catch (thrown) {
     throw asBackendError(thrown)
   }

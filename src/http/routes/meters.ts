@@ -46,9 +46,8 @@ export function meterRoutes(house: House): Route[] {
       answer: async ({ context, subject: key }) => {
         const meter = meterOf(house)
         const { amount } = readQuery(context.req.url, meterQuerySchema, ['amount'])
-        const level = await reach(() => meter.level(key))
-        if (amount === undefined) return context.json({ key, ...level })
-        return context.json({ key, ...level, accepted: await reach(() => meter.canAccept(key, amount)) })
+        const level = await reach(() => (amount === undefined ? meter.level(key) : meter.level(key, amount)))
+        return context.json({ key, ...level })
       },
     },
     {

@@ -97,11 +97,19 @@ function naive(patterns: string[], key: string): string | undefined {
 test('the book and the naive reading agree', () => {
   const path = (segment: fc.Arbitrary<string>) =>
     fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => segments.join('/'))
-  const pattern = path(fc.constantFrom('a', 'b', '*'))
-  const key = path(fc.constantFrom('a', 'b', 'c', '*'))
+  const pattern = path(fc.constantFrom('a', 'b', '*', '')).filter((text) => text !== '')
+  const key = path(fc.constantFrom('a', 'b', 'c', '*', ''))
   const property = fc.property(fc.uniqueArray(pattern), fc.array(key, { minLength: 1 }), (all, keys) => {
     const book = bookOf(...all)
     for (const each of keys) expect(book.find(each)?.pattern).toBe(naive(all, each))
   })
-  fc.assert(property)
+  fc.assert(property, { numRuns: 500 })
+})
+
+test("a book of nothing but '*' is one that may get more", () => {
+  const book = bookOf('*')
+  expect(book.find('a/b')?.pattern).toBe('*')
+  expect(book.set('*', '9, 1/s')).toBe(book.find('a/b'))
+  book.set('a', '7, 1/s')
+  expect([book.find('a/b')?.pattern, book.find('b')?.pattern]).toEqual(['a', '*'])
 })

@@ -175,6 +175,23 @@ describe('a level', () => {
     expect((await api.meter.level('k')).level).toBe(2.5)
   })
 
+  test('and the verdict on an amount are of one instant', async () => {
+    const api = new Api({ '*': '4, 2/s' })
+    await api.meter.fill('k', 4)
+    const { level, canAccept } = api.meter
+    // Each question takes a while, in which half of it leaks.
+    const slow =
+      <Args extends unknown[], Answer>(ask: (...args: Args) => Promise<Answer>) =>
+      async (...args: Args) => {
+        const answer = await ask.apply(api.meter, args)
+        await api.pass(1_000)
+        return answer
+      }
+    Object.assign(api.meter, { level: slow(level), canAccept: slow(canAccept) })
+    const { body } = await api.get('/v1/meters/k?amount=1')
+    expect(body).toMatchObject({ level: 4, space: 0, accepted: false })
+  })
+
   test.each(['amount=-1', 'amount=x', 'amount=', 'amount=1e3', 'amount=1&amount=1', 'cost=1'])(
     'refuses the query %s',
     async (query) => {

@@ -83,7 +83,7 @@ describe('a fill', () => {
     'of %j is refused with an error',
     async (amount) => {
       const { meter } = open()
-      for (const verb of ['fill', 'canAccept'] as const) {
+      for (const verb of ['fill', 'canAccept', 'level'] as const) {
         await expect(meter[verb]('k', amount as number)).rejects.toThrow(InvalidOptionsError)
         await expect(meter[verb]('k', amount as number)).rejects.toThrow(`${verb}: expected amount`)
       }
@@ -136,6 +136,37 @@ test('can-accept and level write nothing', async () => {
       pattern: '*',
     })
   }
+})
+
+test('a level tells whether an amount would go in, of the same instant and in one reading', async () => {
+  const { meter, clock } = open()
+  const memory = new MemoryMeterStore(clock)
+  const reads: string[] = []
+  const store: MeterStore = {
+    fill: (request) => memory.fill(request),
+    read: async ({ key }) => {
+      reads.push(key)
+      return memory.read({ name: 'test', key })
+    },
+    drain: (id) => memory.drain(id),
+    close: () => memory.close(),
+  }
+  const stored = new Meter('test', { limits: { '*': '10, 1/s' }, store })
+  for (const one of [meter, stored]) {
+    await one.fill('k', 4)
+    for (const [amount, accepted] of [
+      [0, true],
+      [6, true],
+      [6.5, false],
+      [11, false],
+    ] as const) {
+      const { accepted: told, ...level } = await one.level('k', amount)
+      expect(told).toBe(accepted)
+      expect(level).toEqual(await one.level('k'))
+    }
+    expect(Object.isFrozen(await one.level('k', 1))).toBe(true)
+  }
+  expect(reads).toHaveLength(9)
 })
 
 test('clamped, it fills to the brim, and is full at the instant of the write', async () => {

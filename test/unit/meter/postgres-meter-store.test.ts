@@ -2,7 +2,8 @@ import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { BackendUnavailableError, ForeignValueError } from '../../../src/core/errors.ts'
 import type { FillRequest } from '../../../src/meter/meter-store.ts'
-import { type PostgresClient, PostgresMeterStore } from '../../../src/meter/postgres-meter-store.ts'
+import type { PostgresClient } from '../../../src/meter/postgres-client.ts'
+import { PostgresMeterStore } from '../../../src/meter/postgres-meter-store.ts'
 
 let database: PGlite
 
@@ -37,6 +38,9 @@ test('a client is anything that has the method query', () => {
 test('options are known ones', () => {
   expect(() => new PostgresMeterStore(database, { tabel: 'x' } as never)).toThrow('did you mean table?')
   expect(() => new PostgresMeterStore(database, { table: 7 } as never)).toThrow('expected table to be string')
+  expect(() => new PostgresMeterStore(database, { prepare: 'no' } as never)).toThrow(
+    'expected prepare to be boolean',
+  )
 })
 
 test.each([

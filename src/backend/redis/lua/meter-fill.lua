@@ -1,14 +1,44 @@
 #!lua
 -- Fills a meter: lets leak what has leaked, then adds the amount, or what of it fits, or nothing. Without `allow-oom`: a full
--- memory refuses it.
+-- memory refuses it. It is `fill` of src/core/meter.ts, operation by operation.
 -- uses: meter
 --
 -- KEYS[1]  the meter's level
 -- ARGV     now | '', amount, capacity, interval, '1' to fill to the brim what does not fit | '0', block
--- Answers  { 1 when all of it went in | 0, now, level, at, blockedUntil }
+-- Answers  doubles, packed: 1 when all of it went in | 0, now, level, at, blockedUntil
 
-local now, interval = read_now(ARGV[1]), number(ARGV[4])
-local before = read_level() or { level = 0, at = 0, blockedUntil = 0 }
-local accepted, state = fill(before, number(ARGV[2]), number(ARGV[3]), interval, ARGV[5] == '1', number(ARGV[6]), now)
-if state ~= before then write_level(state, interval, now) end
-return { accepted and 1 or 0, text(now), text(state.level), text(state.at), text(state.blockedUntil) }
+local ROUNDING = 1e-12
+local LONGEST_STEP_BACK = 60000000
+
+local now, amount, capacity, interval = read_now(ARGV[1]), number(ARGV[2]), number(ARGV[3]), number(ARGV[4])
+local clamp, block = ARGV[5] == '1', number(ARGV[6])
+local level, at, blocked_until = read_level()
+if not level then level, at, blocked_until = 0, 0, 0 end
+local changes = false
+
+-- Heals it after the clock was set back.
+local ahead = at - now
+if ahead > LONGEST_STEP_BACK then
+  at, blocked_until, changes = now, math.max(0, blocked_until - ahead), true
+end
+
+local left_over = math.max(0, level - math.max(0, now - at) / interval)
+local is_blocked = blocked_until > now
+local fits = not is_blocked and left_over + amount <= capacity * (1 + ROUNDING)
+if fits then
+  if amount ~= 0 then level, at, changes = left_over + amount, math.max(at, now), true end
+elseif not is_blocked and (clamp or block ~= 0) then
+  level, at, changes = clamp and math.max(left_over, capacity) or left_over, math.max(at, now), true
+  if block > 0 then blocked_until = now + block end
+end
+
+-- It expires by itself once it is empty and not blocked: a little later, since the clock of expiries counts in
+-- milliseconds. Where a test passes its own time, that may stand still for a while.
+if changes then
+  local needless = math.max(at + level * interval, blocked_until)
+  local slack = ARGV[1] == '' and 1000 or 60000
+  local ms = math.min(9e15, math.ceil((needless - now) / 1000) + slack)
+  local packed = struct.pack(LEVEL_FORMAT, LEVEL_MAGIC, level, at, blocked_until)
+  redis.call('SET', KEYS[1], packed, 'PX', string.format('%.0f', ms))
+end
+return struct.pack('<ddddd', fits and 1 or 0, now, level, at, blocked_until)

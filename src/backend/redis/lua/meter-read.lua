@@ -4,8 +4,9 @@
 --
 -- KEYS[1]  the meter's level
 -- ARGV     now | ''
--- Answers  { now } where nothing is kept | { now, level, at, blockedUntil }
+-- Answers  doubles, packed: now where nothing is kept | now, level, at, blockedUntil
 
-local now, state = text(read_now(ARGV[1])), read_level()
-if not state then return { now } end
-return { now, text(state.level), text(state.at), text(state.blockedUntil) }
+local now = read_now(ARGV[1])
+local level, at, blocked_until = read_level()
+if not level then return struct.pack('<d', now) end
+return struct.pack('<dddd', now, level, at, blocked_until)
