@@ -148,6 +148,9 @@ describe('the package as it is published', () => {
       const reading: MeterReading = await new Meter('typed', { limits: shaper.limits, blockWhenFull: '1h' }).fill('k', 0.5)
       export const room: number = reading.space
       export const storeOf = (store: MeterStore) => new Meter('typed', { limits, store })
+      const find = async (id: number, lang?: string) => [id, lang]
+      const wrapped = shaper.wrap(find, { key: (id) => String(id), cost: () => 2 })
+      export const found: Promise<(string | number | undefined)[]>[] = [wrapped(1), wrapped(1, 'de')]
       export const wait: number = admission.accepted ? admission.waitMs : admission.retryAfterMs
     `
     expect(await compile('use.mts', use)).toBe('')

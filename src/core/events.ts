@@ -17,9 +17,9 @@ export interface ShaperEvents<Result = unknown> {
   admitted: [Accepted & { readonly at: number; readonly cost: number }]
   /** A job was turned away at the rope; it was told when to come back. */
   rejected: [Rejected & { readonly at: number; readonly cost: number; readonly id?: string }]
-  /** A handler is about to start, in the same tick. */
+  /** A handler is about to start, or a caller to go on, in the same tick. */
   departed: [JobEvent & { readonly waitedMs: number }]
-  /** A handler resolved. */
+  /** A handler resolved; or a caller's turn came, which has no result: undefined. */
   completed: [JobEvent & { readonly result: Result }]
   /** An attempt failed. With `retryAt` the job waits again; without, it ended. */
   failed: [JobEvent & { readonly error: Error; readonly retryAt?: number }]

@@ -10,18 +10,18 @@ type KeyOf = (request: OutgoingRequest) => string
 type CostOf = (request: OutgoingRequest) => number
 
 const isFunction = (value: unknown) => typeof value === 'function'
-const hostOf: KeyOf = ({ url }) => url.host
 
 const turnFields = {
   /**
    * Whose turn a request takes: a key, or a function that answers one. Default: the host that is asked, as
-   * `api.example.com`, or `api.example.com:8443` if its port is not the usual one.
+   * `api.example.com`, or `api.example.com:8443` if its port is not the usual one. Without a host (`data:`,
+   * `blob:`, `file:`, `about:`) it is nobody's API, and `shapedFetch` takes no turn for it.
    */
   key: z
     .custom<string | KeyOf>((value) => typeof value === 'string' || isFunction(value), {
       error: 'Invalid input: expected a key or a function that answers one',
     })
-    .default(() => hostOf),
+    .optional(),
   /** As of `acquire`, or a function that answers it. Default: 1. */
   cost: z.union([
     acquireOptionsSchema.shape.cost,

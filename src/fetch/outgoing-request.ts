@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { describe } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 
 type GivenHeaders = ConstructorParameters<typeof Headers>[0]
@@ -25,6 +26,12 @@ export type FetchInit = { readonly [Field in 'method' | 'headers' | 'signal' | '
 
 export function isRequest(input: FetchInput): input is RequestLike {
   return typeof input === 'object' && 'url' in input
+}
+
+/** @throws InvalidOptionsError for what cannot be an address, where fetch would ask for the URL `null` */
+export function checkInput(input: unknown): asserts input is FetchInput {
+  if (typeof input === 'string' || (typeof input === 'object' && input !== null)) return
+  throw new InvalidOptionsError(`shapedFetch: expected a URL or a Request, got: ${describe(input)}`)
 }
 
 /** @throws TypeError for what is no URL, as fetch does */

@@ -1,3 +1,5 @@
+import { wallClockMs } from '../core/clock.ts'
+import { toError } from '../core/errors.ts'
 import { checkKey } from '../core/key.ts'
 import { Freezes } from '../forward/freezes.ts'
 import type { ReadHeader } from '../forward/rate-limit-fields.ts'
@@ -37,7 +39,7 @@ export class RequestTurns {
     if (typeof key === 'string' && typeof cost === 'number') return { key, cost }
     const request = read()
     return {
-      key: typeof key === 'string' ? key : key(request),
+      key: typeof key === 'function' ? key(request) : (key ?? request.url.host),
       cost: typeof cost === 'number' ? cost : cost(request),
     }
   }
@@ -53,11 +55,24 @@ export class RequestTurns {
       if (status < 500) this.#freezes.succeeded(key)
       return false
     }
-    const now = this.#settings.now()
+    const now = this.#now()
     const forMs = this.#freezes.next(key, readStayAway(header, now), now)
-    // An answer came, and no failure of ours may hide it. A line that cannot be reached gives nobody a turn either; and
-    // where only this call failed, the next answer of the kind freezes the key.
-    await this.#shaper.freeze(key, forMs).catch(() => undefined)
+    try {
+      await this.#shaper.freeze(key, forMs)
+    } catch {
+      // An answer came, and no failure of ours may hide it. A line that cannot be reached gives nobody a turn either;
+      // and where only this call failed, the next answer of the kind freezes the key.
+    }
     return true
+  }
+
+  /** A clock that fails hides no answer, and the key is frozen all the same. */
+  #now(): number {
+    try {
+      return this.#settings.now()
+    } catch (error) {
+      process.emitWarning(toError(error))
+      return wallClockMs()
+    }
   }
 }

@@ -1,6 +1,6 @@
 import { parseOptions } from '../core/options.ts'
 import { type FetchOptions, fetchOptionsSchema } from './options.ts'
-import { type FetchInit, type FetchInput, isRequest, readFetch } from './outgoing-request.ts'
+import { checkInput, type FetchInit, type FetchInput, isRequest, readFetch } from './outgoing-request.ts'
 import { type Place, RequestTurns, type TurnGiver } from './request-turns.ts'
 
 interface Answer {
@@ -24,8 +24,10 @@ export type AnyFetch = (input: never, init: never) => Promise<Answer>
  * The rate holds for the moment at which a request is handed to `fetch`: one that has to open a connection first arrives
  * a handshake later, and may come close to the next.
  *
+ * Where the key is the host, as by default, a URL without one (`data:`, `blob:`, `file:`, `about:`) goes to `fetch` at once.
+ *
  * It rejects as `acquire` does (TurnRefusedError when the line is full: nothing was sent), with the signal's reason, and
- * as `fetch` does.
+ * as `fetch` does; for what cannot be an address, such as null, with an InvalidOptionsError.
  *
  * @throws InvalidOptionsError or InvalidKeyError
  */
@@ -37,7 +39,10 @@ export function shapedFetch<Fetch extends AnyFetch = typeof fetch>(
   const turns = new RequestTurns(shaper, settings)
 
   const shaped = async (input: FetchInput, init?: FetchInit): Promise<Answer> => {
+    checkInput(input)
     const place = turns.place(() => readFetch(input, init))
+    // No host: nobody's API. The key that a function answers is checked like any other.
+    if (place.key === '' && settings.key === undefined) return send(input as never, init as never)
     const signal = signalOf(input, init)
     await turns.wait(place, signal)
     let sent = input

@@ -2,6 +2,8 @@ import { Agent, type Dispatcher, interceptors, request } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { monotonicNow } from '../../src/core/clock.ts'
 import { parseLimit } from '../../src/core/limit.ts'
+import { formatRate } from '../../src/core/rate.ts'
+import { ACCOUNTS as DEMO_ACCOUNTS } from '../../src/demo/account.ts'
 import { type ApiCall, StrictApi } from '../../src/demo/strict-api.ts'
 import { type OutgoingRequest, shapedFetch, turnInterceptor } from '../../src/fetch.ts'
 import { Shaper } from '../../src/index.ts'
@@ -9,13 +11,26 @@ import { checkHistory, recordHistory } from '../../src/testing.ts'
 import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 import { ThirdParty } from '../support/third-party.ts'
 
-const ACCOUNTS = Array.from({ length: 12 }, (_, n) => `account-${n}`)
-const EACH = 10
-const LIMIT = '20, 2.5/s'
-const INTERVAL = parseLimit(LIMIT).interval
-const SLACK = 0.2
-/** 75 ms: a call may be so much longer on its way than the next one; our tolerance is 5 ms. */
-const FORGIVEN = INTERVAL * SLACK - 5_000
+/** Who calls, how often, and at which limits. */
+interface Burst {
+  readonly limits: Readonly<Record<string, string>>
+  readonly each: number
+}
+
+/** The accounts, rates and slack of the demo, with room for all at once. */
+const DEMO: Burst = {
+  limits: Object.fromEntries(DEMO_ACCOUNTS.map(({ key, limit }) => [key, `40, ${formatRate(limit.rate)}`])),
+  each: 18,
+}
+const SLACK = 0.1
+const MANY: Burst = {
+  limits: Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`account-${n}`, '20, 2.5/s'])),
+  each: 10,
+}
+const accountsOf = ({ limits }: Burst) => Object.keys(limits)
+const intervalOf = (account: string) => parseLimit(DEMO.limits[account]!).interval
+/** Of the fastest: a call may be so much longer on its way than the next one; our tolerance is 5 ms. */
+const FORGIVEN = Math.min(...accountsOf(DEMO).map(intervalOf)) * SLACK - 5_000
 /** Where a machine stops this process for longer, between a turn and the door of the API, the run is repeated. */
 const MOST_RUNS = 5
 /** Connections are opened before, as somebody has done who calls an API all day, and code has run. */
@@ -25,9 +40,9 @@ const WARM_ROUNDS = 5
 type Place = 'memory' | 'redis'
 
 /** Of a shared line two, as two processes have them. */
-async function openShapers(place: Place): Promise<readonly [Shaper, Shaper]> {
+async function openShapers(place: Place, limits: Burst['limits']): Promise<readonly [Shaper, Shaper]> {
   const open = (connection: { connection?: string; prefix?: string }) => {
-    const shaper = new Shaper('calls', { limits: { '*': LIMIT }, ...connection })
+    const shaper = new Shaper('calls', { limits, ...connection })
     onTestFinished(() => shaper.close())
     return shaper
   }
@@ -43,10 +58,10 @@ const accountOf = ({ url }: OutgoingRequest) => url.pathname.split('/')[1]!
 type Send = (account: string, id: string) => Promise<number>
 
 /** One who uses fetch, and one who uses undici, in two processes or in one, against the same API. */
-async function openClients(place: Place, url: string) {
-  const [first, second] = await openShapers(place)
+async function openClients(place: Place, url: string, burst: Burst) {
+  const [first, second] = await openShapers(place, burst.limits)
   /** When each account's requests left, in turn. */
-  const sent = new Map(ACCOUNTS.map((account) => [account, [] as number[]]))
+  const sent = new Map(accountsOf(burst).map((account) => [account, [] as number[]]))
   const note = (path: string) => void sent.get(path.split('/')[1]!)?.push(monotonicNow())
   const fetch = shapedFetch(first, {
     key: accountOf,
@@ -85,28 +100,30 @@ async function openClients(place: Place, url: string) {
     },
   ]
   /** All at once: every account's requests, half of them by each client. */
-  const burst = () =>
+  const send = () =>
     Promise.all(
-      ACCOUNTS.flatMap((account) =>
-        Array.from({ length: EACH }, (_, n) => sends[n % 2]!(account, `${account}-${n}`)),
+      accountsOf(burst).flatMap((account) =>
+        Array.from({ length: burst.each }, (_, n) => sends[n % 2]!(account, `${account}-${n}`)),
       ),
     )
-  return { shaper: first, burst, sent }
+  return { shaper: first, send, sent }
 }
 
 /** Bursts against an API that forgives little; answers what it saw, and by how much a call was held up on its way. */
 async function burstAtStrictApi(place: Place) {
   const calls: ApiCall[] = []
-  const accounts = ACCOUNTS.map((key) => ({ key, limit: parseLimit(LIMIT), bursts: [] }))
+  const accounts = accountsOf(DEMO).map((key) => ({ key, limit: parseLimit(DEMO.limits[key]!), bursts: [] }))
   const api = await StrictApi.listen({ accounts, slack: SLACK, onCall: (call) => void calls.push(call) })
   onTestFinished(() => api.close())
-  const { shaper, burst, sent } = await openClients(place, `http://127.0.0.1:${api.port}`)
+  const { shaper, send, sent } = await openClients(place, `http://127.0.0.1:${api.port}`, DEMO)
   const recording = recordHistory(shaper)
-  const statuses = await burst()
+  const statuses = await send()
   const came = new Map(
-    ACCOUNTS.map((key) => [key, calls.filter((call) => call.key === key).map(({ at }) => at)]),
+    accountsOf(DEMO).map((key) => [key, calls.filter((call) => call.key === key).map(({ at }) => at)]),
   )
-  const ways = ACCOUNTS.flatMap((key) => came.get(key)!.map((at, index) => at - sent.get(key)![index]!))
+  const ways = accountsOf(DEMO).flatMap((key) =>
+    came.get(key)!.map((at, index) => at - sent.get(key)![index]!),
+  )
   return {
     calls,
     came,
@@ -130,12 +147,13 @@ describe.each<Place>(['memory', 'redis'])('requests that wait their turn in line
     const { calls, came, sent, statuses, recording, refused } = run
     expect(refused).toEqual([])
     expect(statuses).toEqual(statuses.map(() => 202))
-    expect(calls).toHaveLength(ACCOUNTS.length * EACH)
-    for (const account of ACCOUNTS) {
-      expect(closest(sent.get(account)!)).toBeGreaterThan(INTERVAL * (1 - SLACK))
+    expect(calls).toHaveLength(accountsOf(DEMO).length * DEMO.each)
+    for (const account of accountsOf(DEMO)) {
+      const interval = intervalOf(account)
+      expect(closest(sent.get(account)!)).toBeGreaterThan(interval * (1 - SLACK))
       // The last one came when the rate says, give or take a busy machine.
       const times = came.get(account)!
-      expect((times.at(-1)! - times[0]!) / ((EACH - 1) * INTERVAL)).toBeLessThan(1.2)
+      expect((times.at(-1)! - times[0]!) / ((DEMO.each - 1) * interval)).toBeLessThan(1.2)
     }
     if (place === 'redis') return
     await recording.audit()
@@ -145,18 +163,19 @@ describe.each<Place>(['memory', 'redis'])('requests that wait their turn in line
   test('all arrive when the other side halves its limit and tells nobody, with few refusals', async () => {
     const api = await ThirdParty.start({ perSecond: 2.6, burst: 1.5 })
     onTestFinished(() => api.stop())
-    const { burst } = await openClients(place, api.url)
-    const sent = burst()
-    await api.when(() => api.done.size >= (ACCOUNTS.length * EACH) / 2)
+    const { send } = await openClients(place, api.url, MANY)
+    const sent = send()
+    const accounts = accountsOf(MANY)
+    await api.when(() => api.done.size >= (accounts.length * MANY.each) / 2)
     api.changeLimit(1.3)
     const statuses = await sent
     expect(statuses).toEqual(statuses.map(() => 200))
-    const ids = ACCOUNTS.flatMap((account) => Array.from({ length: EACH }, (_, n) => `${account}-${n}`))
+    const ids = accounts.flatMap((account) => Array.from({ length: MANY.each }, (_, n) => `${account}-${n}`))
     expect([...api.done].filter((id) => id !== 'undefined').toSorted()).toEqual(ids.toSorted())
     const refusalsOf = (account: string) =>
       api.refusals.filter((call) => call.account === account).map(({ at }) => at)
-    expect(ACCOUNTS.flatMap(refusalsOf).length).toBeGreaterThan(0)
-    for (const refusals of ACCOUNTS.map(refusalsOf)) {
+    expect(accounts.flatMap(refusalsOf).length).toBeGreaterThan(0)
+    for (const refusals of accounts.map(refusalsOf)) {
       // One who was granted his turn before the freeze may still go; it holds for a second.
       const during = refusals.map((from) => refusals.filter((at) => at > from && at < from + 900).length)
       expect(Math.max(0, ...during)).toBeLessThanOrEqual(1)

@@ -40,7 +40,7 @@ export class KeyRecord {
   replaceLimit(limit: Limit, at: number, settle: number): void {
     const older = this.#limits.map((known) => ({ ...known, until: Math.min(known.until, at + settle) }))
     this.#limits = [{ limit, until: Number.POSITIVE_INFINITY }, ...older]
-    if (older.length > 0) this.warming.doubt()
+    if (older[0] !== undefined) this.warming.replaceLimit(older[0].limit, at)
   }
 
   /** An idle bucket leaves nothing behind once its next departure has passed, so nobody can count from its last. */

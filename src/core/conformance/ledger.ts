@@ -128,7 +128,7 @@ export class Ledger {
     const key = this.key(event.key)
     const limits = key.limitsAt(event.at)
     key.spacing.take(event, limits)
-    if (limits[0] !== undefined) key.warming.take(event, limits[0])
+    key.warming.take(event, limits)
     let job = this.#jobs.get(event.id)
     if (job === undefined || job.state === 'rejected') {
       job = createJob(event, false, undefined)

@@ -13,6 +13,8 @@ interface Told {
   readonly refusal: Refusal
   /** When the next start was due, less the time that the starts since `Promises.elapsed` was 0 have taken. */
   readonly origin: number
+  /** How much sooner it was due for whoever had not heard of a freeze. */
+  readonly sooner: number
 }
 
 interface Promises {
@@ -30,10 +32,14 @@ interface Promises {
  * nothing: it makes no liar of the one who promised. Whatever else moves the line (an acceptance, a return, a cancel,
  * an expiry, a freeze, a pause, a fault, a crash, a change of limit) takes back what was promised before it, unjudged; so
  * does a job that waits to be tried again, since nobody outside knows its place. The grid of slots lies up to the
- * tolerance before the starts, and so may the promise, which is told in whole milliseconds. Where the head that makes room is due already and still
- * waits, no handler is free, and nobody can tell when one will be: that promise is a guess, and not judged. Nor is
- * one of a bucket that warms up, nor one while a job that a fault or a crash hit stands in the line. Whoever promises may not have heard of the starts
- * within the last `lag`, so the promise may be later by as much, never earlier.
+ * tolerance before the starts, and so may the promise, which is told in whole milliseconds. Where the head that makes
+ * room is due already and still waits, no handler is free, and nobody can tell when one will be: that promise is a guess,
+ * and not judged. Nor is one of a bucket that warms up, nor one while a job that a fault or a crash hit stands in the
+ * line.
+ *
+ * Whoever promises may not have heard of the starts within the last `lag`, so the promise may be later by as much. It
+ * may be earlier only within the `lag` of a freeze: then a slot that was given away before departs still and makes
+ * room, or it is given back, and from outside nobody can tell.
  */
 export const promise: Law = (ledger, options, report) => new PromiseCheck(ledger, options.lag ?? 0, report)
 
@@ -71,8 +77,10 @@ class PromiseCheck implements LawCheck {
       promises = { elapsed: 0, byCost: new Map() }
       this.#promises.set(refusal.key, promises)
     }
-    const due = Math.max(refusal.at, key.spacing.due(limit), key.frozenUntil)
-    const told = { refusal, origin: due - promises.elapsed }
+    const free = Math.max(refusal.at, key.spacing.due(limit))
+    const due = Math.max(free, key.frozenUntil)
+    const sooner = due - Math.max(free, key.knownFreezeAt(refusal.at))
+    const told = { refusal, origin: due - promises.elapsed, sooner }
     const same = promises.byCost.get(refusal.cost)
     if (same === undefined) promises.byCost.set(refusal.cost, [told])
     else same.push(told)
@@ -89,18 +97,17 @@ class PromiseCheck implements LawCheck {
     for (const [cost, kept] of promises.byCost) {
       if (cost > room) continue
       promises.byCost.delete(cost)
-      for (const { refusal, origin } of kept) {
-        this.#judge(refusal, origin + promises.elapsed, limit.tolerance + slackOf(limit) + ROUNDING)
-      }
+      const allowed = limit.tolerance + slackOf(limit) + ROUNDING
+      for (const told of kept) this.#judge(told, told.origin + promises.elapsed, allowed)
     }
     if (promises.byCost.size === 0) this.#promises.delete(event.key)
     else promises.elapsed += limit.interval * job.cost
   }
 
-  #judge(refusal: Refusal, expected: number, allowed: number): void {
+  #judge({ refusal, sooner }: Told, expected: number, allowed: number): void {
     const late = refusal.retryAt - expected
     const isGuess = expected - allowed <= refusal.at
-    if (isGuess || (late >= -allowed && late <= allowed + this.#lag + MILLISECOND)) return
+    if (isGuess || (late >= -allowed - sooner && late <= allowed + this.#lag + MILLISECOND)) return
     const wrong = late > 0 ? 'later than needed' : 'earlier than there can be room'
     this.#report({
       law: 'L1',

@@ -70,10 +70,12 @@ class RateCheck implements LawCheck {
   }
 
   #start(event: StartEvent): void {
-    const [limit] = this.#ledger.key(event.key).limitsAt(event.at)
+    const key = this.#ledger.key(event.key)
+    const [limit] = key.limitsAt(event.at)
     const stretch = this.#stretches.get(event.key)
-    if (stretch !== undefined && limit !== undefined) {
-      const due = this.#ledger.key(event.key).warming.due(limit)
+    // The last one may not have heard of a freeze: until that is over, nobody else may follow.
+    if (stretch !== undefined && limit !== undefined && key.frozenUntil <= stretch.lastAt) {
+      const due = key.warming.due(limit)
       if (this.#couldStartAt(stretch.lastAt + due, event.id)) {
         stretch.departures += 1
         stretch.due += due

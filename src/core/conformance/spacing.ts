@@ -5,8 +5,8 @@ import type { KeyRecord } from './key-record.ts'
 import { instant, type Law, type Report, span } from './law.ts'
 
 /**
- * L2: starts of a key conform to GCRA (see gcra.ts) under a limit that is in force, and while it warms up they are as
- * far from each other as its warmth asks for, however warm it can be (see warming.ts); and none happens while the key is
+ * L2: starts of a key conform to GCRA (see gcra.ts) under a limit that is in force, and while that one warms up they are
+ * as far from each other as its warmth asks for, however warm it can be (see warming.ts); and none happens while the key is
  * frozen or paused, or before it has a limit. A worker that was promised a slot hears of a freeze or a pause up to
  * `lag` later, and is forgiven until then.
  */
@@ -35,22 +35,25 @@ function judgeStandstill(start: StartEvent, key: KeyRecord, report: Report): voi
 }
 
 function judgeGap(start: StartEvent, key: KeyRecord, report: Report): void {
-  const limit = mostLenient(key.spacing, key.limitsAt(start.at))
-  if (limit === undefined) {
+  const limits = key.limitsAt(start.at)
+  const lenient = mostLenient(key.spacing, limits)
+  if (lenient === undefined) {
     report(breach(start, 'before the key had a limit, expected none'))
     return
   }
   const { at, id } = key.spacing.last
   const gap = start.at - at
-  const least = key.spacing.leastGap(limit)
-  const warm = key.warming.earliest(limit)
-  if (gap >= least - ROUNDING) {
-    if (start.at >= warm - ROUNDING) return
-    const early = `${span(warm - start.at)} before the bucket can be so warm`
-    report(breach(start, `${early}, expected ${instant(warm)} or later`))
+  const fitting = limits.filter((limit) => gap >= key.spacing.leastGap(limit) - ROUNDING)
+  if (fitting.length === 0) {
+    const least = span(key.spacing.leastGap(lenient))
+    report(breach(start, `${span(gap)} after that of job ${quote(id)}, expected at least ${least}`))
     return
   }
-  report(breach(start, `${span(gap)} after that of job ${quote(id)}, expected at least ${span(least)}`))
+  // Under one and the same limit: what spaces the starts of one may warm up in the other.
+  const warm = Math.min(...fitting.map((limit) => key.warming.earliest(limit)))
+  if (start.at >= warm - ROUNDING) return
+  const early = `${span(warm - start.at)} before the bucket can be so warm`
+  report(breach(start, `${early}, expected ${instant(warm)} or later`))
 }
 
 function breach({ at, key, id }: StartEvent, what: string) {

@@ -13,6 +13,8 @@ export class Warming {
   #cost = 0
   #warmest: number
   #likely = 0
+  /** The likely warmth at the next start is no more than that: the limit before let it be no warmer, or a freeze. */
+  #most = Number.POSITIVE_INFINITY
   /** Since the last start something happened that the starts do not tell of. */
   #isDoubtful = false
   /** Whoever starts from then on has heard of a freeze, and is cold. */
@@ -39,17 +41,16 @@ export class Warming {
     const enough = limit.warmUp - limit.tolerance
     if (limit.warmUp === 0) return true
     if (this.#likely < enough || this.#coldFrom !== undefined) return false
-    return after(limit, this.#likely, this.#cost, Math.max(0, at - this.#at - this.due(limit))) >= enough
+    return this.#likelyAt(at, limit) >= enough
   }
 
-  take({ at, cost }: { readonly at: number; readonly cost: number }, limit: Limit): void {
-    if (limit.warmUp > 0 && this.#cost > 0) {
-      const gap = at - this.#at
-      const longest = timeOf(limit, 0, this.#cost)
-      const idle = this.#isDoubtful ? 0 : Math.max(0, gap - limit.tolerance - longest)
-      this.#warmest = after(limit, this.#warmest, this.#cost, idle)
-      this.#likely = after(limit, this.#likely, this.#cost, Math.max(0, gap - this.due(limit)))
-    }
+  /** @param limits those that may be in force, the newest first */
+  take({ at, cost }: { readonly at: number; readonly cost: number }, limits: readonly Limit[]): void {
+    const [newest] = limits
+    if (newest === undefined) return
+    if (this.#cost > 0) this.#warmest = this.#warmestAt(at, limits)
+    this.#likely = this.#likelyAt(at, newest)
+    this.#most = Number.POSITIVE_INFINITY
     if (this.#coldFrom !== undefined) this.#chill(at >= this.#coldFrom)
     this.#isDoubtful = false
     this.#at = at
@@ -61,11 +62,36 @@ export class Warming {
     this.#coldFrom = coldFrom
   }
 
+  /** `old` governed until `at`: another limit makes it warmer than the starts tell, and likely no warmer than it was. */
+  replaceLimit(old: Limit, at: number): void {
+    this.#most = this.#likelyAt(at, old)
+    this.doubt()
+  }
+
   /** Something happened that makes it warmer than the starts tell: another limit, or a start that nobody saw. */
   doubt(): void {
-    if (this.#coldFrom !== undefined) this.#chill(false)
+    if (this.#coldFrom !== undefined) this.#most = 0
+    this.#coldFrom = undefined
     this.#warmest = Number.POSITIVE_INFINITY
     this.#isDoubtful = true
+  }
+
+  /** Under the one of `limits` that leaves it warmest; those without a warm-up tell nothing. */
+  #warmestAt(at: number, limits: readonly Limit[]): number {
+    const gap = at - this.#at
+    let warmest: number | undefined
+    for (const limit of limits) {
+      if (limit.warmUp === 0) continue
+      const longest = timeOf(limit, 0, this.#cost)
+      const idle = this.#isDoubtful ? 0 : Math.max(0, gap - limit.tolerance - longest)
+      warmest = Math.max(warmest ?? 0, after(limit, this.#warmest, this.#cost, idle))
+    }
+    return warmest ?? this.#warmest
+  }
+
+  #likelyAt(at: number, limit: Limit): number {
+    const idle = Math.max(0, at - this.#at - this.due(limit))
+    return after(limit, this.#likely, this.#cost, idle, this.#most)
   }
 
   #chill(isHeard: boolean): void {
@@ -93,8 +119,8 @@ function timeOf({ interval, coldInterval, warmUp }: Limit, from: number, units: 
   return time + interval * left
 }
 
-function after(limit: Limit, warmth: number, cost: number, idle: number): number {
+function after(limit: Limit, warmth: number, cost: number, idle: number, most = limit.warmUp): number {
   const { warmUp } = limit
   const ahead = Math.min(warmUp, warmth)
-  return Math.max(0, Math.min(warmUp, ahead + timeOf(limit, ahead, cost)) - idle)
+  return Math.max(0, Math.min(most, warmUp, ahead + timeOf(limit, ahead, cost)) - idle)
 }

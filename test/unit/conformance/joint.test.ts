@@ -86,6 +86,27 @@ describe('the promise', () => {
     expect(laws([...refused(494), start(500, 'p')])).toEqual([['L1', 'y']])
   })
 
+  /** Of two who wait, x departs at `at`; y was refused 10 ms after the freeze, and told `retryAt`. */
+  const refusedFrozen = (retryAt: number, at: number, cost = 1) => [
+    limit(0, '2, 10/s'),
+    ...[accept(0, 'w'), start(0, 'w'), accept(1, 'x'), accept(1, 'z')],
+    freeze(60, 1_000),
+    reject(70, 'y', { retryAt, cost }),
+    start(at, 'x'),
+  ]
+
+  test('within the lag of a freeze may count with a slot that was given away before', () => {
+    expect(laws(refusedFrozen(100, 100))).toEqual([])
+    expect(laws(refusedFrozen(100, 1_000))).toEqual([])
+    expect(laws(refusedFrozen(1_000, 100))).toEqual([])
+    expect(laws([...refusedFrozen(1_000, 100, 2), start(1_000, 'z')])).toEqual([])
+    expect(laws(refusedFrozen(94, 100))).toEqual([['L1', 'y']])
+    expect(laws(refusedFrozen(1_057, 1_000))).toEqual([['L1', 'y']])
+    expect(laws([...refusedFrozen(100, 100, 2), start(1_000, 'z')])).toEqual([['L1', 'y']])
+    expect(laws(refusedFrozen(100, 1_000), { lag: 10_000 })).toEqual([['L1', 'y']])
+    expect(laws(refusedFrozen(100, 1_000), {})).toEqual([['L1', 'y']])
+  })
+
   test('is not judged where there is room already', () => {
     const line = [limit(0, '1, 2/s'), accept(0, 'x'), start(0, 'x'), accept(10, 'p'), start(500, 'p')]
     const next = [accept(560, 'q'), start(1_000, 'q')]
@@ -180,6 +201,12 @@ describe('the rate', () => {
         busy,
       ),
     ).toEqual([])
+  })
+
+  test('asks for nothing until a freeze is over, of which one who started had not heard', () => {
+    const steady = Array.from({ length: 30 }, (_, n) => run(2_000 + n * 100, `j${n}`)).flat()
+    const frozen = inOrder(rule, freeze(100, 2_000), run(120, 'x'), steady)
+    expect(laws(frozen, busy)).toEqual([])
   })
 
   test('asks for nothing across a crash', () => {

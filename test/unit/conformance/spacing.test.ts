@@ -104,6 +104,22 @@ test('while a change settles, a start may conform to the limit before', () => {
   expect(laws([...faster, ...run(100, 'y', { from: 60 })], 60_000)).toEqual([])
 })
 
+test('while a change settles, one and the same limit must allow a start: its gap and its warmth', () => {
+  const warming = '20, 70/s, warm-up 1500ms from 10/s'
+  const change = [limit(0, warming), limit(0, '12, 4000/s, tolerance 1ms')]
+  const pair = (gap: number) => [...run(0, 'x'), ...run(gap, 'y', { from: gap })]
+  expect(laws([...change, ...pair(6.25)], 40_001)).toEqual([])
+  expect(laws([...change, ...run(0, 'x'), ...run(6.25, 'y')], 40_001)).toEqual([])
+  const slow = [limit(0, warming), limit(0, '12, 5/s')]
+  expect(laws([...slow, ...pair(97)], 200_000)).toEqual([])
+  expect(laws([...slow, ...pair(97)])).toEqual([['L2', 'y']])
+  const twoWarm = [limit(0, warming), ...run(0, 'w'), limit(1, '12, 100/s, warm-up 2s from 2/s')]
+  const from = { from: 200 }
+  // What is too soon for the gap of the one may only be too cold for the other.
+  expect(laws([...twoWarm, ...run(200, 'x', from), ...run(209, 'y', from)], 400_000)).toEqual([])
+  expect(laws([...twoWarm, ...run(200, 'x', from), ...run(206, 'y', from)], 400_000)).toEqual([['L2', 'y']])
+})
+
 test('after starts under the limit before, the new one counts from the last of them', () => {
   const settled = [
     limit(0, '9, 10/s'),

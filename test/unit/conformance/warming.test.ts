@@ -108,6 +108,86 @@ test('another limit, a fault or a crash leaves nothing known of its warmth', () 
   expect(laws(inOrder(limit(0, RULE), running))).toEqual([])
 })
 
+test('a bucket that gains a warm-up is cold, whether it was idle and forgotten or not', () => {
+  const told = (retryAt: number): HistoryEvent[] => [
+    limit(0, '6, 4/s'),
+    ...run(0, 'v', { cost: 3 }),
+    limit(2_000, '6, 3/s, warm-up 2s'),
+    ...run(2_000, 'w', { cost: 6, from: 2_000 }),
+    accept(2_010, 'x', { cost: 6 }),
+    reject(2_100, 'y', { cost: 3, retryAt }),
+    start(5_112, 'x', { cost: 6 }),
+  ]
+  expect(laws(told(5_112))).toEqual([])
+  const busyBefore: HistoryEvent[] = [
+    limit(0, '9, 4/s'),
+    ...run(0, 'v', { cost: 6 }),
+    accept(1, 'w', { cost: 6 }),
+    limit(2, '9, 3/s, warm-up 2s'),
+    start(3_112, 'w', { cost: 6 }),
+    accept(3_113, 'x', { cost: 6 }),
+    reject(3_114, 'y', { cost: 6, retryAt: 6_224 }),
+    start(6_224, 'x', { cost: 6 }),
+  ]
+  expect(laws(busyBefore)).toEqual([])
+})
+
+test('a bucket that was cold before its warm-up was made longer stays cold', () => {
+  const history: HistoryEvent[] = [
+    limit(0, '6, 3/s, warm-up 2s'),
+    ...run(0, 'v', { cost: 3 }),
+    limit(4_700, '6, 3/s, warm-up 20s from 1/m'),
+    ...run(4_800, 'w', { cost: 6, from: 4_800 }),
+    accept(4_810, 'x', { cost: 6 }),
+    reject(4_900, 'y', { cost: 3, retryAt: 70_000 }),
+    start(70_000, 'x', { cost: 6 }),
+  ]
+  expect(laws(history)).toEqual([])
+})
+
+test('once it has warmed up under its new limit, promises are judged again', () => {
+  const rule = '2, 10/s, warm-up 3s'
+  const warm = warmUpOf(41, rule).map((at) => 1_000 + at)
+  const [last, next] = warm.slice(-2) as [number, number]
+  const told = (retryAt: number): HistoryEvent[] => [
+    limit(0, '2, 10/s'),
+    ...run(0, 'v'),
+    limit(900, rule),
+    ...warm.slice(0, -1).flatMap((at, index) => run(at, `j${index}`, { from: at })),
+    accept(last + 10, 'p'),
+    accept(last + 10, 'q'),
+    reject(last + 10, 'y', { retryAt: last + retryAt }),
+    start(next, 'p'),
+  ]
+  expect(laws(told(100))).toEqual([])
+  expect(laws(told(130))).toEqual([['L1', 'y']])
+})
+
+test('a freeze before a fault leaves it cold', () => {
+  const warm = warmUpOf(40)
+  const last = warm.at(-1)!
+  const again = warmUpOf(10).map((at, index) => run(last + 310 + at, `s${index}`))
+  const history = inOrder(
+    limit(0, RULE),
+    runAll(warm),
+    accept(last + 1, 'f'),
+    freeze(last + 10, last + 310),
+    fault(last + 20, 'f'),
+    end(last + 30, 'f', 'cancelled'),
+    again.flat(),
+  )
+  expect(laws(history, busy)).toEqual([])
+})
+
+test('while a change of warm-up settles, it may be as warm as the limit before lets it be', () => {
+  const old = '99, 10/s, warm-up 3s'
+  const warm = warmUpOf(60, old)
+  const change = warm[40]! + 1
+  const history = inOrder(limit(0, old), limit(change, '99, 5/s, warm-up 500ms'), runAll(warm))
+  expect(laws(history, { settle: 10_000_000 })).toEqual([])
+  expect(laws(history).map(([law]) => law)).toContain('L2')
+})
+
 test('of a history that begins in the middle nobody knows how warm it began', () => {
   const history = inOrder(limit(0, RULE), runAll(evenly(30, 100)))
   expect(laws(history, { midway: true })).toEqual([])

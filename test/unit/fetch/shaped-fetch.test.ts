@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type AnyFetch, type FetchOptions, shapedFetch } from '../../../src/fetch.ts'
 import { Stage } from '../../support/stage.ts'
 
@@ -150,8 +150,41 @@ describe('a fetch that waits its turn', () => {
   it('rejects what is no URL, as fetch does, without taking a turn', async () => {
     const { stage, open } = staged()
     expect(await outcome(stage, open()('/relative'))).toEqual(['ERR_INVALID_URL', 0])
-    expect(await outcome(stage, open()('data:,x'))).toEqual(['invalid-key', 0])
     expect((await stage.shaper.audit()).admitted).toBe(0)
+  })
+
+  it.each([null, undefined, 42])(
+    'rejects %s, which cannot be an address, whatever its key is',
+    async (given) => {
+      const { stage, sent, open } = staged()
+      for (const fetch of [open(), open({ key: 'k' })]) {
+        await expect(fetch(given as unknown as string)).rejects.toMatchObject({
+          code: 'invalid-options',
+          message: `shapedFetch: expected a URL or a Request, got: ${given}`,
+        })
+      }
+      expect((await stage.shaper.audit()).admitted).toBe(0)
+      expect(sent).toEqual([])
+    },
+  )
+
+  it('lets what has no host go at once and unheard, unless a key is given', async () => {
+    const { stage, sent, freezes, open } = staged([429, 429], '1, 1/s')
+    const urls = ['data:,x', 'blob:nodedata:1', 'file:///x', 'about:blank']
+    const answers = urls.map((url) => outcome(stage, open({ attempts: 2 })(url)))
+    expect((await Promise.all(answers)).map(([what]) => what.slice(0, 3))).toEqual([
+      '429',
+      '429',
+      '200',
+      '200',
+    ])
+    expect(sent.map(({ url }) => url)).toEqual(urls)
+    expect(freezes).toEqual([])
+    expect((await stage.shaper.audit()).admitted).toBe(0)
+    void open({ key: 'k' })('data:,x')
+    await stage.pass(0)
+    expect((await stage.shaper.audit()).admitted).toBe(1)
+    expect(await outcome(stage, open({ key: ({ url }) => url.host })('data:,x'))).toEqual(['invalid-key', 0])
   })
 
   it('sends through the global fetch as it is then', async () => {
@@ -210,6 +243,20 @@ describe('an answer that asks to be left alone', () => {
     }
     const fetch = shapedFetch(turns, { fetch: async (_: string) => new Response('later', { status: 429 }) })
     expect(await (await fetch(URL_A)).text()).toBe('later')
+  })
+
+  it('is handed on, and freezes the key, also when the clock of the options fails', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    onTestFinished(() => warn.mockRestore())
+    const { stage, freezes, open } = staged([{ status: 429, headers: { 'retry-after': '5' } }])
+    const failing = () => {
+      throw new Error('no clock')
+    }
+    const answer = outcome(stage, open({ now: failing })(URL_A))
+    await stage.pass(0)
+    expect(await answer).toEqual(['429 answer 1', 0])
+    expect(freezes).toEqual([['a.example', 0, 5_000]])
+    expect(warn.mock.calls).toEqual([[new Error('no clock')]])
   })
 })
 

@@ -13,7 +13,7 @@ import {
   request,
   upgrade,
 } from 'undici'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type TurnOptions, turnInterceptor } from '../../../src/fetch.ts'
 import { Stage } from '../../support/stage.ts'
 import { farSide, type Received, rejection } from '../forward/forwarding.ts'
@@ -145,6 +145,19 @@ describe('requests through an agent', () => {
       message: expect.stringMatching(/got: a request without an origin$/),
     })
     expect(await textOf(await ask({ key: 'k' }))).toBe('200 answer ')
+  })
+
+  it('hand an answer on, and freeze the key, also when the clock of the options fails', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    onTestFinished(() => warn.mockRestore())
+    const { side, agent, turns, play, freezes } = await staged({ '/1': [[429, { 'retry-after': '5' }]] })
+    const failing = () => {
+      throw new Error('no clock')
+    }
+    const dispatcher = agent.compose(turns({ key: 'k', now: failing }))
+    expect(await textOf(await play(request(`${side.url}/1`, { dispatcher })))).toBe('429 answer ')
+    expect(freezes).toEqual([['k', 5_000]])
+    expect(warn.mock.calls).toEqual([[new Error('no clock')]])
   })
 
   it('wait before a mocked agent as well', async () => {
