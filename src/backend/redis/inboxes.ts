@@ -1,6 +1,6 @@
 import { SECOND } from '../../core/duration.ts'
 import type { HandedJob } from '../shared-backend.ts'
-import type { Client } from './client-profiles.ts'
+import { BlockingClients } from './blocking-clients.ts'
 import type { Connection } from './connection.ts'
 import { inboxKey } from './keys.ts'
 import { asBackendError } from './redis-errors.ts'
@@ -12,23 +12,17 @@ export type HandedTurn = HandedJob & { readonly key: string }
 
 /** Waits for the turns that are handed over to one caller, in each of the shards. */
 export class Inboxes {
-  readonly #connection: Connection
   readonly #tags: readonly string[]
-  /** One client per shard: each waits in Redis. */
-  readonly #clients = new Map<number, Client>()
+  readonly #clients: BlockingClients
 
   constructor(connection: Connection, tags: readonly string[]) {
-    this.#connection = connection
+    this.#clients = new BlockingClients(connection)
     this.#tags = tags
   }
 
   /** Resolves with what has come, or with nothing after `atMost` microseconds. @throws BackendUnavailableError */
   async next(shard: number, caller: string, atMost: number): Promise<HandedTurn[]> {
-    let client = this.#clients.get(shard)
-    if (client === undefined) {
-      client = this.#connection.blocking()
-      this.#clients.set(shard, client)
-    }
+    const client = this.#clients.of(shard)
     try {
       const inbox = inboxKey(this.#tags[shard]!, caller)
       const came = await client.blmpop(atMost / SECOND, 1, inbox, 'LEFT', 'COUNT', MOST)
@@ -39,8 +33,7 @@ export class Inboxes {
   }
 
   stop(): void {
-    for (const client of this.#clients.values()) client.disconnect()
-    this.#clients.clear()
+    this.#clients.stop()
   }
 }
 

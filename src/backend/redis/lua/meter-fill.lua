@@ -5,40 +5,46 @@
 --
 -- KEYS[1]  the meter's level
 -- ARGV     now | '', amount, capacity, interval, '1' to fill to the brim what does not fit | '0', block
--- Answers  doubles, packed: 1 when all of it went in | 0, now, level, at, blockedUntil
+-- Answers  doubles, packed: 1 when all of it went in | 0, now, level, at, blockedUntil, interval
 
 local ROUNDING = 1e-12
+local LEAST_GROWTH = 1 + 2 ^ -52
 local LONGEST_STEP_BACK = 60000000
 
 local now, amount, capacity, interval = read_now(ARGV[1]), number(ARGV[2]), number(ARGV[3]), number(ARGV[4])
 local clamp, block = ARGV[5] == '1', number(ARGV[6])
-local level, at, blocked_until = read_level()
-if not level then level, at, blocked_until = 0, 0, 0 end
+local level, at, blocked_until, kept = read_level()
 local changes = false
 
--- Heals it after the clock was set back.
-local ahead = at - now
-if ahead > LONGEST_STEP_BACK then
+-- What need not be remembered is nothing. Else it is healed where the clock was set back.
+local ahead = level and at - now
+if level and ahead > LONGEST_STEP_BACK then
   at, blocked_until, changes = now, math.max(0, blocked_until - ahead), true
+elseif not level or math.max(at + level * kept, blocked_until) + 1 <= now then
+  level, at, blocked_until, kept = 0, 0, 0, 0
 end
 
-local left_over = math.max(0, level - math.max(0, now - at) / interval)
+local left_over = math.max(0, level - math.max(0, now - at) / math.max(kept, interval))
+local filled = amount == 0 and left_over or math.max(left_over + amount, left_over * LEAST_GROWTH)
 local is_blocked = blocked_until > now
-local fits = not is_blocked and left_over + amount <= capacity * (1 + ROUNDING)
-if fits then
-  if amount ~= 0 then level, at, changes = left_over + amount, math.max(at, now), true end
-elseif not is_blocked and (clamp or block ~= 0) then
+local fits = not is_blocked and filled <= capacity * (1 + ROUNDING)
+if fits and amount ~= 0 then
+  level, at, changes = filled, math.max(at, now), true
+elseif not fits and not is_blocked and (clamp or block ~= 0) then
   level, at, changes = clamp and math.max(left_over, capacity) or left_over, math.max(at, now), true
   if block > 0 then blocked_until = now + block end
+elseif kept ~= 0 and kept ~= interval then
+  level, at, changes = left_over, math.max(at, now), true
 end
+if changes then kept = interval end
 
 -- It expires by itself once it is empty and not blocked: a little later, since the clock of expiries counts in
 -- milliseconds. Where a test passes its own time, that may stand still for a while.
 if changes then
-  local needless = math.max(at + level * interval, blocked_until)
+  local needless = math.max(at + level * kept, blocked_until)
   local slack = ARGV[1] == '' and 1000 or 60000
   local ms = math.min(9e15, math.ceil((needless - now) / 1000) + slack)
-  local packed = struct.pack(LEVEL_FORMAT, LEVEL_MAGIC, level, at, blocked_until)
+  local packed = struct.pack(LEVEL_FORMAT, LEVEL_MAGIC, level, at, blocked_until, kept)
   redis.call('SET', KEYS[1], packed, 'PX', string.format('%.0f', ms))
 end
-return struct.pack('<ddddd', fits and 1 or 0, now, level, at, blocked_until)
+return struct.pack('<dddddd', fits and 1 or 0, now, level, at, blocked_until, kept)

@@ -4,9 +4,9 @@
 --
 -- KEYS[1]  the meter's level
 -- ARGV     now | ''
--- Answers  doubles, packed: now where nothing is kept | now, level, at, blockedUntil
+-- Answers  doubles, packed: now where nothing is kept | now, level, at, blockedUntil, interval
 
 local now = read_now(ARGV[1])
-local level, at, blocked_until = read_level()
+local level, at, blocked_until, kept = read_level()
 if not level then return struct.pack('<d', now) end
-return struct.pack('<dddd', now, level, at, blocked_until)
+return struct.pack('<ddddd', now, level, at, blocked_until, kept)

@@ -1,0 +1,27 @@
+import type { Client } from './client-profiles.ts'
+import type { Connection } from './connection.ts'
+
+/** A client for each shard that somebody waits in, made when it is first needed: one that waits can do nothing else. */
+export class BlockingClients {
+  readonly #connection: Connection
+  readonly #clients = new Map<number, Client>()
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  of(shard: number): Client {
+    let client = this.#clients.get(shard)
+    if (client === undefined) {
+      client = this.#connection.blocking()
+      this.#clients.set(shard, client)
+    }
+    return client
+  }
+
+  /** Whoever waits fails. */
+  stop(): void {
+    for (const client of this.#clients.values()) client.disconnect()
+    this.#clients.clear()
+  }
+}
