@@ -1,4 +1,12 @@
 export type { Clock } from './core/clock.ts'
+export {
+  EMPTY as EMPTY_METER,
+  fill as fillMeter,
+  forgottenAt,
+  type MeterFill,
+  type MeterState,
+  type MeterVerdict,
+} from './core/meter.ts'
 export { Meter, type MeterForecast, type MeterLevel, type MeterReading } from './meter/meter.ts'
 export type { LimitSource, MeterLimitsInput } from './meter/meter-limits.ts'
 export type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter/meter-store.ts'

@@ -66,7 +66,7 @@ export class DueHeap<Entry extends Due> {
     entry.handle = -1
     const last = --this.#size
     if (hole !== last) this.#place(hole, this.#due[last]!, this.#handles[last]!)
-    if (last === 0) this.#clear()
+    if (last * 4 <= this.#due.length && this.#due.length > SMALLEST) this.#shrink()
   }
 
   /** Every entry, the earliest first. */
@@ -137,14 +137,20 @@ export class DueHeap<Entry extends Due> {
     this.#order = extend(new Float64Array(length), this.#order)
   }
 
-  /** An empty heap keeps nothing of the size that it once had. */
-  #clear(): void {
-    if (this.#due.length === SMALLEST) return
-    this.#due = new Float64Array(SMALLEST)
-    this.#handles = new Int32Array(SMALLEST)
-    this.#positions = new Int32Array(SMALLEST)
-    this.#order = new Float64Array(SMALLEST)
-    this.#entries = []
+  /** A heap that is a quarter full keeps half of its size; the handles are given out anew, as positions. */
+  #shrink(): void {
+    const length = this.#due.length / 2
+    const [handles, order] = [this.#handles, this.#order]
+    const entries = Array.from({ length: this.#size }, (_, position) => this.#entries[handles[position]!])
+    this.#due = this.#due.slice(0, length)
+    this.#handles = Int32Array.from({ length }, (_, position) => position)
+    this.#positions = this.#handles.slice()
+    this.#order = new Float64Array(length)
+    for (const [position, entry] of entries.entries()) {
+      this.#order[position] = order[handles[position]!]!
+      entry!.handle = position
+    }
+    this.#entries = entries
     this.#free = []
   }
 }

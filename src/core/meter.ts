@@ -101,7 +101,7 @@ export function fill(before: MeterState, request: MeterFill, now: number): Meter
   if (accepted && amount !== 0) return { accepted, state: { level: filled, at, blockedUntil, interval } }
   // A block neither grows nor is filled while it lasts.
   if (accepted || blockedUntil > now || (!clamp && block === 0)) {
-    if (state === EMPTY || state.interval === interval) return { accepted, state }
+    if (state.interval === 0 || state.interval === interval) return { accepted, state }
     return { accepted, state: { level, at, blockedUntil, interval } }
   }
   return {

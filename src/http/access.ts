@@ -58,7 +58,15 @@ export type Principal = Omit<AccessToken, 'sha256' | 'limit'>
 /** Where there are no tokens everybody may do everything; such a server listens to its own machine only. */
 const ANYBODY: Principal = Object.freeze({ name: 'anonymous', scopes: ['admin'] as const, prefixes: [] })
 
-const tokenListSchema = z.strictObject({ tokens: z.array(accessTokenSchema) })
+/** Of two entries with one digest nobody could say whose rights and rate hold. */
+const tokenListSchema = z.strictObject({
+  tokens: z
+    .array(accessTokenSchema)
+    .refine(
+      (tokens) => new Set(tokens.map(({ sha256 }) => sha256)).size === tokens.length,
+      'tokens with a sha256 of their own each',
+    ),
+})
 
 const UNREAD = Symbol('unread')
 

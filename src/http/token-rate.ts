@@ -37,10 +37,8 @@ export class TokenRate {
     const { capacity, interval } = this.#limit
     const request = { amount: 1, capacity, interval, clamp: false, block: 0 }
     const { accepted, state } = fill(this.#state, request, now)
-    if (accepted) {
-      this.#state = state
-      return
-    }
+    this.#state = state
+    if (accepted) return
     const intervalMs = interval / 1_000
     const retryAfterMs = Math.max(1, Math.ceil(waitFor(this.#state, request, now) / 1_000))
     const quota = { pattern: this.#name, capacity, intervalMs, free: 0, waitMs: retryAfterMs }

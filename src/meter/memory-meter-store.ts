@@ -46,7 +46,8 @@ export class MemoryMeterStore implements MeterStore {
     const before = level?.state ?? EMPTY
     const { accepted, state } = fill(before, request, at)
     if (state !== before) {
-      this.#keep(level ?? this.#add(request), state, request.interval)
+      if (level !== undefined && state === EMPTY) this.#drop(level)
+      else this.#keep(level ?? this.#add(request), state)
       if (level === undefined) this.#forget(WITH_EACH_ADDED, clock)
       this.#setTimer(clock)
     }
@@ -84,9 +85,9 @@ export class MemoryMeterStore implements MeterStore {
     return level
   }
 
-  #keep(level: Level, state: MeterState, interval: number): void {
+  #keep(level: Level, state: MeterState): void {
     level.state = state
-    level.forgottenAt = forgottenAt(state, interval)
+    level.forgottenAt = forgottenAt(state)
     // One that stands there too early is moved when its turn comes, which is not as often as it is filled.
     if (level.handle === -1 || level.forgottenAt < this.#byEnd.dueOf(level)) {
       this.#byEnd.set(level, level.forgottenAt)

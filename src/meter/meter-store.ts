@@ -6,14 +6,17 @@ import type { Awaitable } from '../shaper/awaitable.ts'
  * `now`, in microseconds, is passed by tests alone; the store's own clock is the one that counts. Anything that keeps
  * this contract will do; ours are in memory, in Redis and in PostgreSQL.
  *
+ * For a store of your own `velvet-rope/meter` has the algorithm: within one atomic step, take the state that is kept, or
+ * `EMPTY_METER`, keep what `fillMeter(state, request, now)` answers as the state, and answer it.
+ *
  * One that waits for nobody may answer fills and readings at once, without a promise.
  *
  * @throws BackendUnavailableError from every verb when the store does not answer; whether it ran is then unknown
  */
 export interface MeterStore {
   /**
-   * Leaks what has leaked since, then adds the amount, or what of it fits, or nothing: `fill` of core/meter.ts. What is
-   * kept changes where the state does, and is kept until `forgottenAt`, or longer.
+   * Leaks what has leaked since, then adds the amount, or what of it fits, or nothing: `fillMeter`. What is kept changes
+   * where the state does, all four numbers of it, and is kept until `forgottenAt(state)`, or longer.
    */
   fill(request: FillRequest, now?: number): Awaitable<Filled>
   /** Writes nothing. */
@@ -32,8 +35,8 @@ export interface MeterId {
 
 export interface FillRequest extends MeterId, MeterFill {}
 
-/** Undefined: it is empty and not blocked, and nothing is kept. */
 export interface Reading {
+  /** As it was kept. Undefined: it is empty and not blocked, and nothing is. */
   readonly state: MeterState | undefined
   /** When it was read, by the clock of the store. */
   readonly now: number

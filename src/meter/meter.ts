@@ -15,6 +15,7 @@ import {
   waitFor,
 } from '../core/meter.ts'
 import { systemClock } from '../gate/precise-wait.ts'
+import { CheckedMeterStore } from './checked-meter-store.ts'
 import { MemoryMeterStore } from './memory-meter-store.ts'
 import { type MeterLimits, type MeterRule, openMeterLimits } from './meter-limits.ts'
 import type { Filled, FillRequest, MeterStore } from './meter-store.ts'
@@ -30,7 +31,7 @@ export interface MeterLevel {
   readonly full: boolean
   /** Refuses every fill, whatever room it has: see the option `blockWhenFull`. */
   readonly blocked: boolean
-  /** Milliseconds, a fraction perhaps, until nothing is in it if nobody comes. */
+  /** Milliseconds, a fraction perhaps, until nothing is in it if nobody comes; at the rate of its last fill. */
   readonly emptyInMs: number
   readonly capacity: number
   /** Milliseconds, a fraction perhaps, in which one unit leaks. */
@@ -79,7 +80,8 @@ export class Meter {
     this.name = name
     this.#limits = openMeterLimits(settings.limits)
     this.#isOwnStore = settings.store === undefined
-    this.#store = settings.store ?? openStore(name, settings)
+    this.#store =
+      settings.store === undefined ? openStore(name, settings) : new CheckedMeterStore(settings.store)
     this.#clamp = settings.overflow === 'clamp'
     this.#block = settings.blockWhenFull ?? 0
   }
@@ -91,7 +93,8 @@ export class Meter {
    * @param amount units, 0 or more; a fraction if you like
    * @throws InvalidKeyError, InvalidOptionsError, NoLimitError or MeterClosedError: then it was not asked for
    * @throws BackendUnavailableError when the store does not answer; whether it went in is then unknown
-   * @throws UnfitRedisError, or ForeignValueError when the store holds something else in that place
+   * @throws UnfitRedisError, or ForeignValueError when the store holds something else in that place, or answers with
+   * something else than a verdict
    */
   async fill(key: string, amount = 1): Promise<MeterReading> {
     const rule = this.#ruleFor(key, amount, 'fill')
@@ -188,7 +191,7 @@ function levelOf({ pattern, limit }: MeterRule, state: MeterState, now: number):
     space: Math.max(0, capacity - level),
     full: isFull(level, capacity),
     blocked: isBlocked(state, now),
-    emptyInMs: emptyIn(state, interval, now) / MILLISECOND,
+    emptyInMs: emptyIn(state, now) / MILLISECOND,
     capacity,
     intervalMs: interval / MILLISECOND,
     pattern,

@@ -6,6 +6,8 @@ import { shaperOptionsSchema } from '../shaper/options.ts'
 import type { MeterLimitsInput } from './meter-limits.ts'
 import type { MeterStore } from './meter-store.ts'
 
+const DURATION = 'a duration such as 15m or 1h, at most 366 days'
+
 const { connection, prefix, clock } = shaperOptionsSchema.shape
 
 /** Options of `new Meter(name, options)`. */
@@ -13,6 +15,10 @@ const meterOptionsSchema = z.strictObject({
   /**
    * Limits by pattern: `{ '*': '100, 10/s', 'login/admin': '5, 1/m' }`; or a live rule book, such as `shaper.limits`,
    * whose changes are felt by the next fill. A key without a limit is refused.
+   *
+   * When a limit changes, what is in a bucket stays. The time since the last fill of a key leaks at the slower of the
+   * two rates; from the next fill on, also one that is refused, it leaks at the new one. A level that had leaked away
+   * under the old limit before that fill is gone: nothing is timed anew that nobody asks about.
    */
   limits: z.custom<MeterLimitsInput>((limits) => typeof limits === 'object' && limits !== null, {
     error: "a record of pattern and limit, such as { '*': '100, 10/s' }, or a rule book",
@@ -23,11 +29,7 @@ const meterOptionsSchema = z.strictObject({
    */
   overflow: z.enum(['refuse', 'clamp']).default('refuse'),
   /** For how long a fill that does not fit blocks its key: `15m`, `1h`. Default: not at all. */
-  blockWhenFull: z
-    .string()
-    .refine(isDuration, 'a duration such as 15m or 1h, at most 366 days')
-    .transform(parseDuration)
-    .optional(),
+  blockWhenFull: z.string(DURATION).refine(isDuration, DURATION).transform(parseDuration).optional(),
   /**
    * Where many processes share the levels: a Redis URL, ioredis options, an ioredis Redis or Cluster. Default: the levels
    * are in the memory of this process.
@@ -35,7 +37,10 @@ const meterOptionsSchema = z.strictObject({
   connection,
   /** With a connection: begins every key of Redis, so that several products can share one. Default: `vr`. */
   prefix,
-  /** What keeps the levels, instead of a connection. It stays open when the meter is closed. */
+  /**
+   * What keeps the levels, instead of a connection. It stays open when the meter is closed; of one that does not answer
+   * within two seconds, or not with a verdict, a fill is an error.
+   */
   store: z
     .custom<MeterStore>(isStore, { error: 'a store with fill(), read(), drain() and close()' })
     .optional(),

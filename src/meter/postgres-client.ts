@@ -16,11 +16,8 @@ export interface PreparingClient {
  * three counts, a Client by where it notes the names of what it has prepared; the native one notes them elsewhere.
  */
 export function isPreparing(client: object): client is PreparingClient {
-  const isPool = ['totalCount', 'idleCount', 'waitingCount'].every(
-    (count) => typeof at(client, count) === 'number',
-  )
   return (
-    isPool ||
+    isPool(client) ||
     isObject(at(at(client, 'connection'), 'parsedStatements')) ||
     isObject(at(client, 'namedQueries'))
   )
@@ -32,6 +29,19 @@ export function isPreparing(client: object): client is PreparingClient {
  */
 export function nameOf(text: string): string {
   return `velvet_rope_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+}
+
+/**
+ * Whether what is asked of it in passing is certain to be no part of a transaction that a user has begun: a Pool takes a
+ * free connection for it, a PGlite lets it wait for the end of its `transaction()`.
+ */
+export function isOutsideTransactions(client: object): boolean {
+  const isPglite = ['transaction', 'runExclusive'].every((method) => typeof at(client, method) === 'function')
+  return isPool(client) || isPglite
+}
+
+function isPool(client: object): boolean {
+  return ['totalCount', 'idleCount', 'waitingCount'].every((count) => typeof at(client, count) === 'number')
 }
 
 function isObject(value: unknown): value is object {

@@ -1,13 +1,21 @@
+import { setTimeout } from 'node:timers/promises'
 import { z } from 'zod'
 import { describe } from '../core/describe.ts'
-import { MINUTE } from '../core/duration.ts'
-import { BackendUnavailableError, InvalidOptionsError, toError } from '../core/errors.ts'
+import { BackendUnavailableError, ForeignValueError, InvalidOptionsError } from '../core/errors.ts'
 import { parseOptions } from '../core/options.ts'
 import { settlesWithin } from '../handoff/within.ts'
 import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
-import { isPreparing, nameOf, type PostgresClient, type PreparingClient } from './postgres-client.ts'
+import { PassingPrune } from './passing-prune.ts'
+import {
+  isOutsideTransactions,
+  isPreparing,
+  nameOf,
+  type PostgresClient,
+  type PreparingClient,
+} from './postgres-client.ts'
 import { asStoreError, isAfterFailure, isConflict, isCreatedTwice, isUnprepared } from './postgres-errors.ts'
-import { quoteTable, type Statements, statementsFor, unpack } from './postgres-statements.ts'
+import { filledRow, goneRow, lookRow, noRow, readingRow } from './postgres-rows.ts'
+import { quoteTable, type Statements, statementsFor } from './postgres-statements.ts'
 
 export interface PostgresMeterStoreOptions {
   /** `'<table>'` or `'<schema>.<table>'`, of letters, digits and `_`. Default: `velvet_rope_meters`. */
@@ -25,22 +33,22 @@ const optionsSchema = z.strictObject({
   prepare: z.boolean().default(true),
 })
 
-type Filling = [accepted: number, level: number, at: number, blockedUntil: number, askedAt: number]
-
 const VERB_WITHIN_MS = 1_500
 /** Creating may wait for locks, and many rows may have to go. */
 const UPKEEP_WITHIN_MS = 30_000
 /** Statements that were given up and not answered yet: as many as may be run late when the database comes back. */
 const MOST_UNANSWERED = 1_000
 const MOST_PRUNED_AT_ONCE = 1_000
-const PRUNE_EVERY = MINUTE
+/** Before a statement is made again that another has undone. */
+const LONGEST_PAUSE_MS = 8
 
 /**
  * Levels of meters in a table of PostgreSQL 13 or newer: each verb is one statement and one round trip, with the clock
  * of the database, and exact under any number of clients at every isolation level.
  *
  * Give it a Pool of `pg`, best with a `connectionTimeoutMillis` and a `statement_timeout` of its own. A client inside a
- * transaction works: the level is then as the transaction leaves it, and others wait for its end.
+ * transaction works: the level is then as the transaction leaves it, and others wait for its end; `prune` is then yours
+ * to call. Every fill writes the row of its key, also one that is refused; one that holds nothing goes with the next pruning.
  *
  * Every verb answers or throws BackendUnavailableError within two seconds. A statement without an answer may still
  * run, late: the level is then higher than its callers were told, never lower.
@@ -52,10 +60,8 @@ export class PostgresMeterStore implements MeterStore {
   /** Undefined: the client cannot, or should not, or has turned out to be connected through somebody who cannot. */
   #preparing: { readonly client: PreparingClient; readonly name: string } | undefined
   #unanswered = 0
-  /** By the clock of the database. */
-  #prunedAt = Number.NEGATIVE_INFINITY
-  #pruning: Promise<void> | undefined
-  #wasWarned = false
+  /** Undefined where the client may be in the middle of a transaction. */
+  readonly #passing: PassingPrune | undefined
 
   /** @throws InvalidOptionsError */
   constructor(client: PostgresClient, options: PostgresMeterStoreOptions = {}) {
@@ -69,6 +75,7 @@ export class PostgresMeterStore implements MeterStore {
     const { table, prepare } = parseOptions(optionsSchema, options, 'new PostgresMeterStore')
     this.#table = quoteTable(table)
     this.#statements = statementsFor(this.#table)
+    if (isOutsideTransactions(client)) this.#passing = new PassingPrune(() => this.prune())
     if (prepare && isPreparing(client)) this.#preparing = { client, name: nameOf(this.#statements.fill) }
   }
 
@@ -79,9 +86,16 @@ export class PostgresMeterStore implements MeterStore {
    * @throws BackendUnavailableError, within half a minute; ForeignValueError when another table has that name
    */
   async setup(): Promise<void> {
-    const [found] = await this.#ask(lookSchema, this.#statements.look, [this.#table], UPKEEP_WITHIN_MS)
-    if (!found.has_table) await this.#create(this.#statements.createTable)
-    await this.#ask(nothingSchema, this.#statements.check, [], UPKEEP_WITHIN_MS)
+    let found = await this.#look()
+    if (!found.has_table) {
+      await this.#create(this.#statements.createTable)
+      found = await this.#look()
+    }
+    if (!(found.has_columns && found.has_key)) {
+      throw new ForeignValueError(
+        `the table ${this.#table} is not one of ours: its columns, their types or its key are others`,
+      )
+    }
     if (!found.has_index) await this.#create(this.#statements.createIndex)
   }
 
@@ -89,50 +103,45 @@ export class PostgresMeterStore implements MeterStore {
   async fill(request: FillRequest, now?: number): Promise<Filled> {
     const { name, key, amount, capacity, interval, clamp, block } = request
     const params = [name, key, amount, capacity, interval, clamp, block, now ?? null]
-    const [row] = await this.#ask(filledSchema, this.#statements.fill, params)
-    const [accepted, level, at, blockedUntil, askedAt] = unpack(row.filled) as Filling
+    const answer = await this.#ask(filledRow, this.#statements.fill, params)
     // A time that was passed in is not that of the database, by which the rows of others expire.
-    if (now === undefined) this.#pruneInPassing(askedAt)
-    return { accepted: accepted === 1, state: { level, at, blockedUntil }, now: askedAt }
+    if (now === undefined) this.#passing?.pass(answer.now)
+    return answer
   }
 
   /** @throws as `fill` does */
-  async read({ name, key }: MeterId, now?: number): Promise<Reading> {
-    const [row] = await this.#ask(readingSchema, this.#statements.read, [name, key, now ?? null])
-    const [readAt] = unpack(row.now) as [number]
-    if (row.state === null) return { state: undefined, now: readAt }
-    const [level, at, blockedUntil] = unpack(row.state) as [number, number, number]
-    return { state: { level, at, blockedUntil }, now: readAt }
+  read({ name, key }: MeterId, now?: number): Promise<Reading> {
+    return this.#ask(readingRow, this.#statements.read, [name, key, now ?? null])
   }
 
   /** @throws as `fill` does */
   async drain({ name, key }: MeterId): Promise<void> {
-    await this.#ask(nothingSchema, this.#statements.drain, [name, key])
+    await this.#ask(noRow, this.#statements.drain, [name, key])
   }
 
   /**
-   * Deletes the rows of levels that have leaked away, a thousand at a time, and answers how many there were. Fills do
-   * so once a minute, so that nobody else need.
+   * Deletes the rows of levels that have leaked away, a thousand at a time, and answers how many there were. On a Pool
+   * or a PGlite fills do so in passing, once a minute from the first on. Where a client may be in a transaction nothing
+   * is sent that nobody has asked for: call this from time to time, outside of transactions.
    *
    * @throws as `fill` does, but each thousand may take half a minute
    */
   async prune(): Promise<number> {
     let gone = 0
     for (let last = MOST_PRUNED_AT_ONCE; last === MOST_PRUNED_AT_ONCE; gone += last) {
-      const [row] = await this.#ask(
-        goneSchema,
-        this.#statements.prune,
-        [MOST_PRUNED_AT_ONCE],
-        UPKEEP_WITHIN_MS,
-      )
-      last = Number(row.gone)
+      last = await this.#ask(goneRow, this.#statements.prune, [MOST_PRUNED_AT_ONCE], UPKEEP_WITHIN_MS)
     }
     return gone
   }
 
   /** The client is the user's, and stays open. Resolves when nothing is asked of it in passing any more. */
   async close(): Promise<void> {
-    await this.#pruning
+    await this.#passing?.settled()
+  }
+
+  async #look() {
+    const [found] = await this.#ask(lookRow, this.#statements.look, [this.#table], UPKEEP_WITHIN_MS)
+    return found
   }
 
   async #create(statement: string): Promise<void> {
@@ -142,24 +151,6 @@ export class PostgresMeterStore implements MeterStore {
       // Of two that create it at once one may fail, with IF NOT EXISTS too. It waited for the other, so now it is there.
       if (!isCreatedTwice(error)) throw asStoreError(error, this.#table)
     }
-  }
-
-  /** Nobody waits for it, so it must be heard of: once for each time that it stops working. */
-  #pruneInPassing(now: number): void {
-    // Also when the clock of the database was set back.
-    if (this.#pruning !== undefined || Math.abs(now - this.#prunedAt) < PRUNE_EVERY) return
-    this.#prunedAt = now
-    this.#pruning = this.prune().then(
-      () => {
-        this.#pruning = undefined
-        this.#wasWarned = false
-      },
-      (error) => {
-        this.#pruning = undefined
-        if (!this.#wasWarned) process.emitWarning(toError(error))
-        this.#wasWarned = true
-      },
-    )
   }
 
   async #ask<Rows>(schema: z.ZodType<Rows>, statement: string, params: unknown[], withinMs = VERB_WITHIN_MS) {
@@ -209,7 +200,10 @@ export class PostgresMeterStore implements MeterStore {
         if (conflict !== undefined && isAfterFailure(error)) throw conflict
         const isLost = preparing !== undefined && isUnprepared(error)
         if (isLost) this.#prepareNoMore()
-        if (!(isLost || isConflict(error)) || asked.isGivenUp) throw error
+        else if (!isConflict(error)) throw error
+        // Those that met once would meet again.
+        else if (!asked.isGivenUp) await setTimeout(Math.random() * LONGEST_PAUSE_MS)
+        if (asked.isGivenUp) throw error
         conflict = error
       }
     }
@@ -236,11 +230,3 @@ export class PostgresMeterStore implements MeterStore {
     )
   }
 }
-
-const doubles = (count: number) => z.string().regex(new RegExp(`^[0-9a-f]{${count * 16}}$`))
-
-const lookSchema = z.tuple([z.object({ has_table: z.boolean(), has_index: z.boolean() })])
-const filledSchema = z.tuple([z.object({ filled: doubles(5) })])
-const readingSchema = z.tuple([z.object({ now: doubles(1), state: doubles(3).nullable() })])
-const goneSchema = z.tuple([z.object({ gone: z.string().regex(/^\d+$/) })])
-const nothingSchema = z.tuple([])

@@ -1,16 +1,14 @@
 import { describe } from '../core/describe.ts'
 import { MINUTE } from '../core/duration.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
-import { LONGEST_STEP_BACK, ROUNDING } from '../core/meter.ts'
+import { LEAST_GROWTH, LONGEST_STEP_BACK, ROUNDING } from '../core/meter.ts'
 
 /** What a store says to PostgreSQL. What users name is a parameter, never text, but for the table. */
 export interface Statements {
-  /** $1: the table, quoted. Answers `has_table` and `has_index`. */
+  /** $1: the table, quoted. Answers `has_table`, and whether it is ours: `has_columns`, `has_key` and `has_index`. */
   readonly look: string
   readonly createTable: string
   readonly createIndex: string
-  /** Fails where the table is not ours; answers nothing. */
-  readonly check: string
   /** $1 name, $2 key, $3 amount, $4 capacity, $5 interval, $6 clamp, $7 block, $8 now or null. Answers `filled`. */
   readonly fill: string
   /** $1 name, $2 key, $3 now or null. Answers `now`, and `state`, which is null where nothing is kept. */
@@ -41,7 +39,17 @@ export function quoteTable(table: string): string {
 export function statementsFor(table: string): Statements {
   const index = `${table.split('.').at(-1)!.slice(0, -1)}_expires_at"`
   return {
-    look: `SELECT to_regclass($1) IS NOT NULL AS has_table, EXISTS (
+    look: `SELECT to_regclass($1) IS NOT NULL AS has_table, (
+        SELECT count(*) = ${TYPES.length} FROM pg_attribute
+        WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped
+          AND (attname, atttypid) IN (${TYPES.map(([name, type]) => `('${name}', '${type}'::regtype)`).join(', ')})
+      ) AS has_columns, EXISTS (
+        SELECT FROM pg_index WHERE indrelid = to_regclass($1) AND indisunique AND indimmediate AND indisvalid
+          AND indpred IS NULL AND (
+            SELECT array_agg(attname::text ORDER BY attname) = '{key,name}' FROM pg_attribute
+            WHERE attrelid = indrelid AND attnum = ANY (indkey[0:indnkeyatts - 1])
+          ) AND indnkeyatts = 2
+      ) AS has_key, EXISTS (
         SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
         WHERE indrelid = to_regclass($1) AND attname = 'expires_at'
       ) AS has_index`,
@@ -53,20 +61,20 @@ export function statementsFor(table: string): Statements {
         level float8 NOT NULL,
         at float8 NOT NULL,
         blocked_until float8 NOT NULL,
+        interval_us float8 NOT NULL,
         accepted boolean NOT NULL,
         asked_at float8 NOT NULL,
         expires_at float8 NOT NULL,
         PRIMARY KEY (name, key)
       ) WITH (fillfactor = 90)`,
     createIndex: `CREATE INDEX IF NOT EXISTS ${index} ON ${table} (expires_at)`,
-    check: `SELECT name, key, ${COLUMNS} FROM ${table} LIMIT 0`,
     fill: `INSERT INTO ${table} AS meter (name, key, ${COLUMNS})
-      SELECT $1::text, $2::text, ${COLUMNS} FROM (${filled('0::float8', '0::float8', '0::float8')}) first
+      SELECT $1::text, $2::text, ${COLUMNS} FROM (${filled('0::float8', '0::float8', '0::float8', '0::float8')}) first
       ON CONFLICT (name, key) DO UPDATE SET (${COLUMNS}) =
-        (${filled('meter.level', 'meter.at', 'meter.blocked_until')})
-      RETURNING ${packed('accepted::int::float8', 'level', 'at', 'blocked_until', 'asked_at')} AS filled`,
+        (${filled('meter.level', 'meter.at', 'meter.blocked_until', 'meter.interval_us')})
+      RETURNING ${packed('accepted::int::float8', 'level', 'at', 'blocked_until', 'interval_us', 'asked_at')} AS filled`,
     read: `SELECT ${packed('now')} AS now,
-        CASE WHEN level IS NOT NULL THEN ${packed('level', 'at', 'blocked_until')} END AS state
+        CASE WHEN level IS NOT NULL THEN ${packed('level', 'at', 'blocked_until', 'interval_us')} END AS state
       FROM (${clock('$3')}) clock LEFT JOIN ${table} ON name = $1::text AND key = $2::text`,
     drain: `DELETE FROM ${table} WHERE name = $1::text AND key = $2::text`,
     prune: `WITH gone AS (
@@ -78,7 +86,20 @@ export function statementsFor(table: string): Statements {
   }
 }
 
-const COLUMNS = 'level, at, blocked_until, accepted, asked_at, expires_at'
+/** As `createTable` makes them. In a real a level is rounded, and small fills are lost in it. */
+const TYPES: readonly (readonly [column: string, type: string])[] = [
+  ['name', 'text'],
+  ['key', 'text'],
+  ['level', 'float8'],
+  ['at', 'float8'],
+  ['blocked_until', 'float8'],
+  ['interval_us', 'float8'],
+  ['accepted', 'boolean'],
+  ['asked_at', 'float8'],
+  ['expires_at', 'float8'],
+]
+
+const COLUMNS = 'level, at, blocked_until, interval_us, accepted, asked_at, expires_at'
 
 /**
  * `fill` of core/meter.ts, operation by operation, as a query of one row with the COLUMNS. Stored rows are read by it
@@ -86,42 +107,55 @@ const COLUMNS = 'level, at, blocked_until, accepted, asked_at, expires_at'
  *
  * `OFFSET 0` keeps the planner from putting each step into all that use it: planning took three times as long.
  */
-function filled(level: string, at: string, blockedUntil: string): string {
-  const stored = `SELECT ${level} AS level, ${at} AS at, ${blockedUntil} AS blocked_until, now
+function filled(level: string, at: string, blockedUntil: string, kept: string): string {
+  const stored = `SELECT ${level} AS level, ${at} AS at, ${blockedUntil} AS blocked_until, ${kept} AS kept, now,
+      ${forgotten(level, at, blockedUntil, kept)} <= now AS is_gone
     FROM (${clock('$8')}) clock OFFSET 0`
-  const healed = `SELECT level, now, at - now > ${LONGEST_STEP_BACK} AS is_ahead,
-      CASE WHEN at - now > ${LONGEST_STEP_BACK} THEN now ELSE at END AS at,
-      CASE WHEN at - now > ${LONGEST_STEP_BACK} THEN greatest(0, blocked_until - (at - now))
-        ELSE blocked_until END AS blocked_until
+  const healed = `SELECT now,
+      CASE WHEN is_gone THEN 0 ELSE level END AS level,
+      CASE WHEN is_gone THEN 0 WHEN at - now > ${LONGEST_STEP_BACK} THEN now ELSE at END AS at,
+      CASE WHEN is_gone THEN 0 WHEN at - now > ${LONGEST_STEP_BACK} THEN greatest(0, blocked_until - (at - now))
+        ELSE blocked_until END AS blocked_until,
+      CASE WHEN is_gone THEN 0 ELSE kept END AS kept
     FROM (${stored}) stored OFFSET 0`
-  const leaked = `SELECT *, greatest(0, level - greatest(0, now - at) / $5::float8) AS left_over,
+  const leaked = `SELECT *, greatest(0, level - greatest(0, now - at) / greatest(kept, $5::float8)) AS left_over,
       blocked_until > now AS is_blocked
     FROM (${healed}) healed OFFSET 0`
-  const judged = `SELECT *,
-      NOT is_blocked AND left_over + $3::float8 <= $4::float8 * (1 + ${ROUNDING}::float8) AS fits
+  const risen = `SELECT *,
+      CASE WHEN $3::float8 = 0 THEN left_over
+        ELSE greatest(left_over + $3::float8, left_over * ${LEAST_GROWTH}::float8) END AS filled
     FROM (${leaked}) leaked OFFSET 0`
+  const judged = `SELECT *, NOT is_blocked AND filled <= $4::float8 * (1 + ${ROUNDING}::float8) AS fits
+    FROM (${risen}) risen OFFSET 0`
   const settled = `SELECT *,
       CASE WHEN fits THEN $3::float8 <> 0
-        ELSE NOT is_blocked AND ($6::boolean OR $7::float8 <> 0) END AS changes
+        ELSE NOT is_blocked AND ($6::boolean OR $7::float8 <> 0) END AS changes,
+      kept <> 0 AND kept <> $5::float8 AS is_retimed
     FROM (${judged}) judged OFFSET 0`
   const next = `SELECT fits AS accepted, now AS asked_at,
-      CASE WHEN NOT changes THEN level
-        WHEN fits THEN left_over + $3::float8
-        WHEN $6::boolean THEN greatest(left_over, $4::float8)
-        ELSE left_over END AS level,
-      CASE WHEN changes THEN greatest(at, now) ELSE at END AS at,
+      CASE WHEN changes AND fits THEN filled
+        WHEN changes AND $6::boolean THEN greatest(left_over, $4::float8)
+        WHEN changes OR is_retimed THEN left_over
+        ELSE level END AS level,
+      CASE WHEN changes OR is_retimed THEN greatest(at, now) ELSE at END AS at,
       CASE WHEN changes AND NOT fits AND $7::float8 > 0 THEN now + $7::float8
-        ELSE blocked_until END AS blocked_until
+        ELSE blocked_until END AS blocked_until,
+      CASE WHEN changes OR is_retimed THEN $5::float8 ELSE kept END AS interval_us
     FROM (${settled}) settled OFFSET 0`
-  return `SELECT level, at, blocked_until, accepted, asked_at, ${expiry} AS expires_at FROM (${next}) next`
+  return `SELECT ${COLUMNS.replace('expires_at', `${expiry} AS expires_at`)} FROM (${next}) next`
+}
+
+/** `forgottenAt`. PostgreSQL refuses products that are too small for a double; those add nothing to a time. */
+function forgotten(level: string, at: string, blockedUntil: string, interval: string): string {
+  const leaks = `CASE WHEN ${level} < 1e-280 THEN 0 ELSE ${level} * ${interval} END`
+  return `greatest(${at} + ${leaks}, ${blockedUntil}) + 1`
 }
 
 /**
  * From when on the row may go, rounded up to a whole minute: so a key in use moves in the index once a minute, and all
- * its other updates leave the indexes alone. Less than a billionth of a unit counts as that, for PostgreSQL refuses
- * products that are too small for a double.
+ * its other updates leave the indexes alone.
  */
-const expiry = `ceil((greatest(at + greatest(level, 1e-9) * $5::float8, blocked_until) + 1) / ${MINUTE}) * ${MINUTE}`
+const expiry = `ceil((${forgotten('level', 'at', 'blocked_until', 'interval_us')}) / ${MINUTE}) * ${MINUTE}`
 
 /** The clock of the database as it is now, not when the transaction began; its subquery is evaluated once. */
 function clock(now: string): string {
@@ -131,10 +165,4 @@ function clock(now: string): string {
 /** Doubles as they are, in hexadecimal: in digits a setting of the server or a parser of the client may round them. */
 function packed(...columns: string[]): string {
   return `encode(${columns.map((column) => `float8send(${column})`).join(' || ')}, 'hex')`
-}
-
-/** What `packed` made. */
-export function unpack(hex: string): number[] {
-  const bytes = Buffer.from(hex, 'hex')
-  return Array.from({ length: bytes.length / 8 }, (_, index) => bytes.readDoubleBE(index * 8))
 }

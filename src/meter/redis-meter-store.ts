@@ -15,7 +15,7 @@ const PATIENCE_MS = 1_900
 /** Of that, how long to wait for a connection. */
 const READY_WITHIN_MS = 1_500
 
-type State = [level: number, at: number, blockedUntil: number]
+type State = [level: number, at: number, blockedUntil: number, interval: number]
 type Filling = [accepted: number, now: number, ...State]
 type Known = [now: number] | [now: number, ...State]
 
@@ -63,13 +63,13 @@ export class RedisMeterStore implements MeterStore {
     const { amount, capacity, interval, clamp, block } = request
     const values = [now ?? '', amount, capacity, interval, clamp ? 1 : 0, block]
     const reply = await this.#call('meter-fill', request, values)
-    const [accepted, at, ...state] = unpackReply(reply, [5]) as Filling
+    const [accepted, at, ...state] = unpackReply(reply, [6]) as Filling
     return { accepted: accepted === 1, state: stateOf(state), now: at }
   }
 
   async read(meter: MeterId, now?: number): Promise<Reading> {
     const reply = await this.#call('meter-read', meter, [now ?? ''])
-    const [at, ...state] = unpackReply(reply, [1, 4]) as Known
+    const [at, ...state] = unpackReply(reply, [1, 5]) as Known
     return { state: state.length === 0 ? undefined : stateOf(state), now: at }
   }
 
@@ -106,6 +106,6 @@ export class RedisMeterStore implements MeterStore {
   }
 }
 
-function stateOf([level, at, blockedUntil]: State): Filled['state'] {
-  return { level, at, blockedUntil }
+function stateOf([level, at, blockedUntil, interval]: State): Filled['state'] {
+  return { level, at, blockedUntil, interval }
 }

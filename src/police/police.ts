@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { describe } from '../core/describe.ts'
-import { InvalidOptionsError, isVelvetRopeError, type VelvetRopeError } from '../core/errors.ts'
+import { InvalidOptionsError, isVelvetRopeError, toError, type VelvetRopeError } from '../core/errors.ts'
 import { parseOptions } from '../core/options.ts'
 import { PROBLEM_TYPE, PROBLEMS, type ProblemName, problemBody } from '../http/problem.ts'
 import { policyName, quotaOfMeter, rateLimitHeaders, retryAfterSeconds } from '../http/ratelimit-headers.ts'
@@ -34,7 +34,7 @@ export interface PoliceOptions<Request> {
    * without a limit. Default: `refuse`.
    */
   readonly whenUnavailable?: 'refuse' | 'allow'
-  /** Is told each time that the levels could not be reached. Default: nobody is. */
+  /** Is told each time that the levels could not be reached; what it throws is a warning. Default: nobody is. */
   readonly onUnavailable?: (error: VelvetRopeError) => void
   /** Whether answers tell of the limit: `RateLimit-Policy` and `RateLimit`, with the pattern. Default: yes. */
   readonly headers?: boolean
@@ -59,7 +59,8 @@ const UNAVAILABLE = ['backend-unavailable', 'unfit-redis', 'closed']
 
 /**
  * What the middlewares have in common: asks for the key and the amount of a request, fills the bucket, and says what
- * becomes of the request. Whatever `key` and `amount` throw is thrown, and so is what they make no sense of.
+ * becomes of the request. What `key` and `amount` throw is thrown, and so is what they make no sense of; always as an
+ * error, since to frameworks nothing thrown, or a word, may mean to go on.
  *
  * @throws InvalidOptionsError at once
  */
@@ -73,22 +74,41 @@ export function policeOf<Request>(
   }
   const settings = parseOptions(optionsSchema, input, what)
   const { key: keyOf, amount: amountOf = () => 1 } = input
-  return async (request) => {
+  const judge = async (request: Request): Promise<Ruling> => {
     const key = await keyOf(request)
     if (key === undefined) return PASSES
     const amount = await amountOf(request)
+    // To the meter it would mean one unit.
+    if (amount === undefined) {
+      throw new InvalidOptionsError(
+        `${what}: expected amount to answer a number of units, 0 or more, got: undefined`,
+      )
+    }
     try {
       return rulingOf(await meter.fill(key, amount), settings)
     } catch (error) {
       if (!isUnavailable(error)) throw error
-      input.onUnavailable?.(error)
+      tell(input.onUnavailable, error)
       return settings.whenUnavailable === 'allow' ? PASSES : unavailable()
     }
   }
+  return (request) =>
+    judge(request).catch((thrown) => {
+      throw toError(thrown)
+    })
+}
+
+/** Whatever becomes of the telling, the request gets its answer. */
+function tell(
+  onUnavailable: ((error: VelvetRopeError) => unknown) | undefined,
+  error: VelvetRopeError,
+): void {
+  const told = async () => onUnavailable?.(error)
+  told().catch((thrown) => process.emitWarning(toError(thrown)))
 }
 
 /** What becomes of a request whose fill was answered so. */
-export function rulingOf(reading: MeterReading, { headers: tells }: { readonly headers: boolean }): Ruling {
+function rulingOf(reading: MeterReading, { headers: tells }: { readonly headers: boolean }): Ruling {
   const told = tells ? rateLimitHeaders(quotaOfMeter(reading)) : {}
   if (reading.accepted) return { passes: true, headers: told }
   const { pattern, retryAfterMs } = reading

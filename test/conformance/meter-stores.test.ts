@@ -1,27 +1,41 @@
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { HOUR, MINUTE, SECOND } from '../../src/core/duration.ts'
-import { EMPTY, fill, isBlocked, levelAt, type MeterFill, type MeterState } from '../../src/core/meter.ts'
+import {
+  EMPTY,
+  fill,
+  forgottenAt,
+  levelAt,
+  type MeterFill,
+  type MeterState,
+  stateAt,
+} from '../../src/core/meter.ts'
 import type { MeterStore, Reading } from '../../src/meter/meter-store.ts'
-import { METER_STORES, type OpenMeterStore } from '../support/meter-drivers.ts'
+import { METER_STORES, type OpenedMeterStore, type OpenMeterStore } from '../support/meter-drivers.ts'
 
 const T0 = 1_800_000_000_000_000
 const TEN: MeterFill = { amount: 1, capacity: 10, interval: SECOND, clamp: false, block: 0 }
 const METER = { name: 'test', key: 'k' }
-const of = (level: number, at = T0, blockedUntil = 0): MeterState => ({ level, at, blockedUntil })
+const of = (level: number, at = T0, blockedUntil = 0, interval = SECOND): MeterState => ({
+  level,
+  at,
+  blockedUntil,
+  interval,
+})
 
 async function opened(open: OpenMeterStore): Promise<MeterStore> {
-  const store = await open()
-  onTestFinished(() => store.close())
-  return store
+  return (await openedWithTime(open)).store
 }
 
-/** What is empty and not blocked may be forgotten. */
-function expectReading({ state, now }: Reading, expected: MeterState, interval: number): void {
-  if (state === undefined) {
-    expect(levelAt(expected, interval, now)).toBe(0)
-    expect(isBlocked(expected, now)).toBe(false)
-  } else expect(state).toEqual(expected)
+async function openedWithTime(open: OpenMeterStore): Promise<OpenedMeterStore> {
+  const opened = await open()
+  onTestFinished(() => opened.store.close())
+  return opened
+}
+
+/** What need not be remembered may be forgotten, or kept. */
+function expectReading({ state = EMPTY, now }: Reading, expected: MeterState): void {
+  expect(stateAt(state, now)).toEqual(stateAt(expected, now))
 }
 
 describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
@@ -31,7 +45,7 @@ describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
     await store.drain(METER)
     expect(await store.fill({ ...METER, ...TEN, amount: 0 }, T0)).toMatchObject({ accepted: true, now: T0 })
     expect(await store.fill({ ...METER, ...TEN, amount: 11 }, T0)).toMatchObject({ accepted: false })
-    expectReading(await store.read(METER, T0), EMPTY, SECOND)
+    expectReading(await store.read(METER, T0), EMPTY)
   })
 
   test('fills, lets leak, and refuses what does not fit', async () => {
@@ -97,7 +111,7 @@ describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
   test('has a clock of its own, for whoever brings no time', async () => {
     const store = await opened(open)
     const { now: first, state } = await store.fill({ ...METER, ...TEN, interval: HOUR })
-    expect(state).toEqual(of(1, first))
+    expect(state).toEqual(of(1, first, 0, HOUR))
     const { now: second } = await store.read(METER)
     expect(second).toBeGreaterThanOrEqual(first)
     expect((await store.fill({ ...METER, ...TEN, interval: HOUR })).now).toBeGreaterThanOrEqual(second)
@@ -141,7 +155,7 @@ describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
     for (const [index, amount] of numbers.entries()) {
       const key = `k${index}`
       const now = T0 + 0.25 + index * 0.25
-      const state = of(amount, now)
+      const state = of(amount, now, 0, 1e6 / 3)
       const request = { name: 'test', key, ...TEN, amount, capacity: 1e9, interval: 1e6 / 3 }
       expect(await store.fill(request, now)).toEqual({ accepted: true, state, now })
       expect(await store.read({ name: 'test', key }, now + 0.25)).toEqual({ state, now: now + 0.25 })
@@ -202,9 +216,66 @@ describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
           expect(await store.fill({ name, key, ...request }, now)).toEqual({ ...expected, now })
           model.set(key, expected.state)
         }
-        expectReading(await store.read({ name, key }, now), model.get(key) ?? EMPTY, limit.interval)
+        expectReading(await store.read({ name, key }, now), model.get(key) ?? EMPTY)
       }
     })
     await fc.assert(property, { numRuns: 60 })
+  })
+
+  test('forgets nothing that is not over, under limits that change, as the time of its own clock goes by', async () => {
+    const { store, pass } = await openedWithTime(open)
+    const step = fc.record({
+      after: fc.oneof(fc.integer({ min: 0, max: 20 * SECOND }), fc.integer({ min: 0, max: 10 * HOUR })),
+      interval: fc.constantFrom(SECOND / 100, SECOND, MINUTE, HOUR),
+      amount: fc.constantFrom(0, 1, 3, 9.5, 10, 11),
+      clamp: fc.boolean(),
+      block: fc.constantFrom(0, 0, MINUTE),
+    })
+    let [run, now] = [0, T0]
+    const property = fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 12 }), async (steps) => {
+      const id = { name: `passing ${++run}`, key: 'k' }
+      let state = EMPTY
+      for (const { after, ...limit } of steps) {
+        now += after
+        await pass(now, after)
+        expectReading(await store.read(id, now), state)
+        const request = { ...limit, capacity: 10 }
+        const expected = fill(state, request, now)
+        expect(await store.fill({ ...id, ...request }, now)).toEqual({ ...expected, now })
+        state = expected.state
+      }
+    })
+    await fc.assert(property, { numRuns: 40 })
+  })
+
+  test('times anew what it keeps when a limit is lowered, and keeps it for as long', async () => {
+    const { store, pass } = await openedWithTime(open)
+    const request = { ...METER, ...TEN }
+    await store.fill({ ...request, amount: 10 }, T0)
+    const lowered = T0 + SECOND
+    await pass(lowered, SECOND)
+    // Under the slower of the two the second that has passed is nothing, and the fill is refused.
+    const kept = of(10 - 1 / 3_600, lowered, 0, HOUR)
+    const refused = { accepted: false, state: kept, now: lowered }
+    expect(await store.fill({ ...request, interval: HOUR }, lowered)).toEqual(refused)
+    const later = lowered + 3 * HOUR
+    await pass(later, 3 * HOUR)
+    expect((await store.read(METER, later)).state).toEqual(kept)
+    expect(levelAt(kept, SECOND, later)).toBeCloseTo(7, 2)
+    await pass(Math.ceil(forgottenAt(kept)) + HOUR, 8 * HOUR)
+    expect((await store.read(METER, T0 + 12 * HOUR)).state).toBeUndefined()
+  })
+
+  test('a limit that is raised for an instant lets nothing of the past leak faster', async () => {
+    const store = await opened(open)
+    const low = { ...METER, ...TEN, amount: 10, interval: HOUR }
+    await store.fill(low, T0)
+    let taken = 10
+    for (let n = 1; n <= 20; n++) {
+      const now = T0 + n * 5 * MINUTE
+      if ((await store.fill({ ...low, interval: SECOND / 100 }, now)).accepted) taken += 10
+      await store.fill({ ...low, amount: 0 }, now)
+    }
+    expect(taken).toBe(10)
   })
 })

@@ -1,3 +1,4 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { Cluster, Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { HOUR, MILLISECOND, SECOND } from '../../src/core/duration.ts'
@@ -50,7 +51,7 @@ describe('the key of a level in Redis', () => {
 
   test('is one small value', async () => {
     const { redis, key } = await filled()
-    expect(await redis.strlen(key)).toBe(26)
+    expect(await redis.strlen(key)).toBe(34)
   })
 
   test('expires once the level is empty and not blocked', async () => {
@@ -86,10 +87,10 @@ describe('the key of a level in Redis', () => {
 })
 
 describe('something that is not ours', () => {
-  const packed = (level: number, at: number, blockedUntil: number) => {
-    const value = Buffer.alloc(26)
-    value.writeUInt16LE(0x5610)
-    for (const [index, number] of [level, at, blockedUntil].entries())
+  const packed = (level: number, at: number, blockedUntil: number, interval = 1) => {
+    const value = Buffer.alloc(34)
+    value.writeUInt16LE(0x5611)
+    for (const [index, number] of [level, at, blockedUntil, interval].entries())
       value.writeDoubleLE(number, 2 + index * 8)
     return value
   }
@@ -98,10 +99,11 @@ describe('something that is not ours', () => {
     ['another type', (redis, key) => redis.rpush(key, 'mine')],
     ['a text', (redis, key) => redis.set(key, 'mine')],
     ['an empty text', (redis, key) => redis.set(key, '')],
-    ['a text as long', (redis, key) => redis.set(key, 'x'.repeat(26))],
+    ['a text as long', (redis, key) => redis.set(key, 'x'.repeat(34))],
     ['a level that is no number', (redis, key) => redis.set(key, packed(Number.NaN, 1, 0))],
     ['a level below nothing', (redis, key) => redis.set(key, packed(-1, 1, 0))],
     ['a time without end', (redis, key) => redis.set(key, packed(1, Number.POSITIVE_INFINITY, 0))],
+    ['an interval that is no number', (redis, key) => redis.set(key, packed(1, 1, 0, Number.NaN))],
   ])('%s is refused by each verb, and left alone', async (_, put) => {
     const { store, redis, key } = await filled()
     await redis.del(key)
@@ -155,6 +157,20 @@ describe('a Redis in trouble', () => {
     expect(state.level).toBeLessThanOrEqual(4)
   })
 
+  test('that was found fit after the caller was told that it is away gets nothing that was asked before', async () => {
+    await using server = await startRedis()
+    await using way = await slowWay(server.url)
+    const store = await opened({ connection: way.url })
+    const first = settled(store.fill({ ...FILL, amount: 5 }))
+    // Each part of the way is within its own patience, all of it is not.
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    way.letGreet()
+    expect((await first).error).toBeInstanceOf(BackendUnavailableError)
+    way.letPass()
+    const { state } = await store.fill(FILL)
+    expect(state.level).toBe(1)
+  })
+
   test('that is gone, or was never there, is unavailable within two seconds; one that comes back is not', async () => {
     await using server = await startRedis()
     const store = await opened({ connection: server.url })
@@ -202,6 +218,46 @@ describe('a Redis in trouble', () => {
     await expect(store.fill(FILL)).rejects.toThrow(BackendUnavailableError)
   })
 })
+
+/** A way to a Redis on which nothing passes, then the greeting, then everything. */
+async function slowWay(path: string) {
+  const held: (() => void)[] = []
+  let [greets, passes] = [false, false]
+  const sockets = new Set<Socket>()
+  const server = createServer((near) => {
+    const far = connect(path)
+    for (const socket of [near, far]) {
+      sockets.add(socket.on('error', () => undefined))
+      socket.on('close', () => void [near, far].map((end) => end.destroy()))
+    }
+    far.on('data', (bytes) => near.write(bytes))
+    near.on('data', (bytes) => {
+      // By this question it is found fit or not; what comes behind it waits as well.
+      if (bytes.includes('appendfsync')) greets = false
+      if (passes || greets) far.write(bytes)
+      else held.push(() => far.write(bytes))
+    })
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const release = () => {
+    for (const send of held.splice(0)) send()
+  }
+  return {
+    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    letGreet: () => {
+      greets = true
+      release()
+    },
+    letPass: () => {
+      passes = true
+      release()
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
 
 test('fifty clients who never stop asking get the capacity and the rate, no more and no less', async () => {
   const [clients, runsFor, capacity, interval] = [50, 1.5 * SECOND, 200, 5 * MILLISECOND]

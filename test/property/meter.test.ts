@@ -10,6 +10,7 @@ import {
   type MeterFill,
   type MeterState,
   ROUNDING,
+  stateAt,
   waitFor,
 } from '../../src/core/meter.ts'
 import { intervalOf, parseRate } from '../../src/core/rate.ts'
@@ -95,7 +96,7 @@ describe('the laws of a meter', () => {
       fc.property(trace, (given) => {
         run(given, ({ now, request, before, accepted, state }) => {
           if (accepted) return
-          if (!given.clamp && given.block === 0) expect(state).toBe(before)
+          if (!given.clamp && given.block === 0) expect(state).toBe(stateAt(before, now))
           expect(waitFor(state, request, now)).toBeGreaterThanOrEqual(
             waitFor(before, request, now) * (1 - 1e-9),
           )
@@ -157,7 +158,7 @@ describe('the laws of a meter', () => {
       fc.property(trace, (given) => {
         run(given, ({ now, request, before, accepted, state }) => {
           expect(accepted).toBe(fits(before, request, now))
-          const end = Math.ceil(forgottenAt(state, request.interval))
+          const end = Math.ceil(forgottenAt(state))
           expect(levelAt(state, request.interval, end)).toBeLessThanOrEqual(request.capacity * ROUNDING)
           expect(state.blockedUntil).toBeLessThanOrEqual(end)
         })
@@ -180,6 +181,64 @@ describe('the laws of a meter', () => {
         // The latest time that was told, counted from the earliest.
         const span = (delays.length - 1) * 100 * MILLISECOND + 30 * SECOND
         expect(taken).toBeLessThanOrEqual(5 + span / SECOND)
+      }),
+      RUNS,
+    )
+  })
+})
+
+describe('limits that change', () => {
+  const changing = fc.array(
+    fc.record({
+      after: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 10 * MINUTE })),
+      capacity: fc.constantFrom(3, 10, 100),
+      interval: fc.constantFrom(10 * MILLISECOND, SECOND, MINUTE, 1e6 / 3),
+      amount: fc.constantFrom(0, 0.5, 1, 3, 10, 11, 100),
+      clamp: fc.boolean(),
+    }),
+    { minLength: 2, maxLength: 60 },
+  )
+
+  test('any window takes in at most the last capacity, and of each stretch what leaks at the rate before it', () => {
+    fc.assert(
+      fc.property(changing, (steps) => {
+        const fills: { amount: number; capacity: number; leaked: number }[] = []
+        let [state, now, last] = [EMPTY, T0, Number.POSITIVE_INFINITY]
+        for (const { after, ...request } of steps) {
+          now += after
+          const { accepted, state: next } = fill(state, { ...request, block: 0 }, now)
+          const { amount, capacity, interval } = request
+          fills.push({ amount: accepted ? amount : 0, capacity, leaked: after / last })
+          state = next
+          last = interval
+        }
+        for (const from of fills.keys()) {
+          let [sum, leaked] = [0, 0]
+          for (const [index, one] of fills.slice(from).entries()) {
+            sum += one.amount
+            if (index > 0) leaked += one.leaked
+            if (one.amount > 0) expect(sum).toBeLessThanOrEqual((one.capacity + leaked) * (1 + 1e-9))
+          }
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  test('who forgets as soon as he may and who never does come to the same verdicts and states', () => {
+    fc.assert(
+      fc.property(changing, (steps) => {
+        let [remembered, forgotten, now] = [EMPTY, EMPTY, T0]
+        for (const { after, ...limit } of steps) {
+          now += after
+          if (forgottenAt(forgotten) <= now) forgotten = EMPTY
+          const request = { ...limit, block: limit.amount === 3 ? MINUTE : 0 }
+          const verdict = fill(remembered, request, now)
+          expect(fill(forgotten, request, now)).toEqual(verdict)
+          // What is nothing is left as it was by the one.
+          if (verdict.state !== EMPTY) remembered = verdict.state
+          forgotten = verdict.state
+        }
       }),
       RUNS,
     )

@@ -8,6 +8,8 @@ import { newTable, openPool } from './postgres-server.ts'
 let pool: Promise<pg.Pool> | undefined
 let pglite: PGlite | undefined
 const tables: string[] = []
+/** How to ask for what the store itself would ask for by the clock of the database. */
+const prunings = new WeakMap<PostgresMeterStore, (now: number) => Promise<unknown>>()
 
 afterAll(async () => {
   const opened = await pool
@@ -23,13 +25,25 @@ export async function openPostgresMeterStore(): Promise<PostgresMeterStore> {
   const store = new PostgresMeterStore(await pool, { table })
   await store.setup()
   tables.push(table)
+  prunings.set(store, async (now) => (await pool)!.query(pruneOf(table), [now]))
   return store
 }
 
 /** On a PostgreSQL inside this process, one for each test file. */
 export async function openPgliteMeterStore(): Promise<PostgresMeterStore> {
   pglite ??= new PGlite()
-  const store = new PostgresMeterStore(pglite, { table: newTable() })
+  const [database, table] = [pglite, newTable()]
+  const store = new PostgresMeterStore(database, { table })
   await store.setup()
+  prunings.set(store, (now) => database.query(pruneOf(table), [now]))
   return store
+}
+
+/** Deletes the rows that may go at a time that is not that of the database. */
+export async function pruneAsOf(store: PostgresMeterStore, now: number): Promise<void> {
+  await prunings.get(store)!(now)
+}
+
+function pruneOf(table: string): string {
+  return `DELETE FROM ${table} WHERE expires_at <= $1`
 }

@@ -65,3 +65,22 @@ test('after any row of sets, moves and removals the heap agrees with a sorted li
   })
   fc.assert(property)
 })
+
+test('a heap that was large once gives its room back as it empties, and keeps its order', () => {
+  const heap = new DueHeap<Named>()
+  const entries = Array.from({ length: 5_000 }, (_, name) => entry(name))
+  for (const one of entries) heap.set(one, (one.name * 7_919) % 1_009)
+  const buffers = new Set(entries.map(({ handle }) => handle))
+  expect(buffers.size).toBe(5_000)
+  const left = entries.filter(({ name }) => name % 100 === 0)
+  for (const one of entries) if (!left.includes(one)) heap.remove(one)
+  // Handles are places in arrays, which are as long as the largest.
+  expect(Math.max(...left.map(({ handle }) => handle))).toBeLessThan(256)
+  const inOrder = left.toSorted((a, b) => heap.dueOf(a) - heap.dueOf(b) || a.name - b.name)
+  expect(heap.inOrder()).toEqual(inOrder)
+  for (const one of inOrder) {
+    expect(heap.peek()).toBe(one)
+    heap.remove(one)
+  }
+  expect(heap.size).toBe(0)
+})

@@ -16,7 +16,12 @@ import {
 
 const T0 = 1_800_000_000_000_000
 const TEN: MeterFill = { amount: 1, capacity: 10, interval: SECOND, clamp: false, block: 0 }
-const holding = (level: number, at = T0, blockedUntil = 0): MeterState => ({ level, at, blockedUntil })
+const holding = (level: number, at = T0, blockedUntil = 0, interval = SECOND): MeterState => ({
+  level,
+  at,
+  blockedUntil,
+  interval,
+})
 
 describe('a level', () => {
   test('leaks one unit in each interval, down to nothing', () => {
@@ -56,7 +61,8 @@ describe('a fill', () => {
     const state = holding(9)
     expect(fill(state, { ...TEN, amount: 1.001 }, T0).state).toBe(state)
     expect(fill(state, { ...TEN, amount: 1.001 }, T0).accepted).toBe(false)
-    expect(fill(state, { ...TEN, amount: 1e308 }, T0 + HOUR)).toEqual({ accepted: false, state })
+    expect(fill(state, { ...TEN, amount: 1e308 }, T0 + 8 * SECOND).state).toBe(state)
+    expect(fill(state, { ...TEN, amount: 1e308 }, T0 + HOUR)).toEqual({ accepted: false, state: EMPTY })
   })
 
   test('of nothing goes in where the limit is kept, and changes nothing', () => {
@@ -83,7 +89,10 @@ describe('a fill', () => {
 
   test('of a tiny or a huge amount is counted', () => {
     const huge = { ...TEN, capacity: 1e9, interval: 1e-3 }
-    expect(fill(EMPTY, { ...huge, amount: 1e9 }, T0)).toEqual({ accepted: true, state: holding(1e9) })
+    expect(fill(EMPTY, { ...huge, amount: 1e9 }, T0)).toEqual({
+      accepted: true,
+      state: holding(1e9, T0, 0, 1e-3),
+    })
     expect(fill(EMPTY, { ...huge, amount: 1e9 + 1 }, T0).accepted).toBe(false)
     expect(fill(holding(1), { ...TEN, amount: 1e-9 }, T0).state.level).toBe(1 + 1e-9)
   })
@@ -193,17 +202,91 @@ describe('the wait', () => {
 
 describe('an end', () => {
   test('is when nothing is in it', () => {
-    expect(emptyIn(EMPTY, SECOND, T0)).toBe(0)
-    expect(emptyIn(holding(2.5), SECOND, T0)).toBe(2.5 * SECOND)
-    expect(emptyIn(holding(2.5), SECOND, T0 + HOUR)).toBe(0)
-    expect(emptyIn(holding(2.5), SECOND, T0 - 10 * SECOND)).toBe(12.5 * SECOND)
-    expect(emptyIn(holding(2.5), SECOND, T0 - HOUR)).toBe(2.5 * SECOND)
+    expect(emptyIn(EMPTY, T0)).toBe(0)
+    expect(emptyIn(holding(2.5), T0)).toBe(2.5 * SECOND)
+    expect(emptyIn(holding(2.5), T0 + HOUR)).toBe(0)
+    expect(emptyIn(holding(2.5), T0 - 10 * SECOND)).toBe(12.5 * SECOND)
+    expect(emptyIn(holding(2.5), T0 - HOUR)).toBe(2.5 * SECOND)
   })
 
   test('comes for whoever remembers when it is empty and not blocked', () => {
-    expect(forgottenAt(holding(2.5), SECOND)).toBe(T0 + 2.5 * SECOND + 1)
-    expect(forgottenAt(holding(2.5, T0, T0 + HOUR), SECOND)).toBe(T0 + HOUR + 1)
+    expect(forgottenAt(holding(2.5))).toBe(T0 + 2.5 * SECOND + 1)
+    expect(forgottenAt(holding(2.5, T0, T0 + HOUR))).toBe(T0 + HOUR + 1)
     // At this time doubles are a quarter of a microsecond apart: it must not be forgotten in the instant of the fill.
-    expect(forgottenAt(holding(1), 1e-3)).toBeGreaterThan(T0)
+    expect(forgottenAt(holding(1, T0, 0, 1e-3))).toBeGreaterThan(T0)
   })
+})
+
+describe('a limit that changes', () => {
+  const low = { ...TEN, interval: HOUR }
+
+  test('lets the time since the last fill leak at the slower of the two rates', () => {
+    expect(levelAt(holding(10), HOUR, T0 + 9 * SECOND)).toBeCloseTo(9.9975, 6)
+    expect(levelAt(holding(10, T0, 0, HOUR), SECOND, T0 + 9 * SECOND)).toBeCloseTo(9.9975, 6)
+  })
+
+  test('is written down by any fill, with what has leaked; asking writes nothing', () => {
+    const now = T0 + 36 * SECOND
+    const state = holding(50)
+    for (const request of [{ ...low }, { ...low, amount: 0 }, { ...low, amount: 0, capacity: 100 }]) {
+      const verdict = fill(state, request, now)
+      expect(verdict).toEqual({ accepted: request.capacity === 100, state: holding(49.99, now, 0, HOUR) })
+      expect(fill(verdict.state, request, now).state).toBe(verdict.state)
+    }
+  })
+
+  test('is written down while it is blocked, too', () => {
+    const blocked = holding(10, T0, T0 + HOUR)
+    const now = T0 + 36 * SECOND
+    expect(fill(blocked, low, now).state).toEqual(holding(9.99, now, T0 + HOUR, HOUR))
+  })
+
+  test('moves the time at which the level is forgotten', () => {
+    const { state } = fill(holding(10), low, T0)
+    expect(forgottenAt(holding(10))).toBe(T0 + 10 * SECOND + 1)
+    expect(forgottenAt(state)).toBe(T0 + 10 * HOUR + 1)
+  })
+
+  test('changes nothing of what is empty', () => {
+    expect(fill(EMPTY, { ...low, amount: 11 }, T0).state).toBe(EMPTY)
+    expect(fill(EMPTY, { ...low, amount: 0 }, T0).state).toBe(EMPTY)
+  })
+
+  test('comes too late for a level that has run empty under the one before', () => {
+    const end = T0 + 10 * SECOND + 1
+    expect(levelAt(holding(10), HOUR, end - 1)).toBeGreaterThan(9.9)
+    expect(levelAt(holding(10), HOUR, end)).toBe(0)
+    expect(fill(holding(10), { ...low, amount: 11 }, end).state).toBe(EMPTY)
+    expect(fill(holding(10), { ...low, amount: 10 }, end).accepted).toBe(true)
+  })
+
+  test('does not come to who only waits: the wait and the end tell of the slower, and of the one that is kept', () => {
+    expect(waitFor(holding(10), low, T0)).toBeCloseTo(HOUR, 0)
+    expect(waitFor(holding(10, T0, 0, HOUR), TEN, T0)).toBeCloseTo(HOUR, 0)
+    expect(emptyIn(holding(10, T0, 0, HOUR), T0 + HOUR)).toBe(9 * HOUR)
+  })
+})
+
+test('what is too small to be seen beside the level counts, too', () => {
+  const crumb = { ...TEN, capacity: 1e9, amount: 5.9e-8 }
+  let state = fill(EMPTY, { ...crumb, amount: 1e9 }, T0).state
+  let taken = 0
+  for (; taken < 100_000; taken++) {
+    const verdict = fill(state, crumb, T0)
+    if (!verdict.accepted) break
+    expect(verdict.state.level).toBeGreaterThan(state.level)
+    state = verdict.state
+  }
+  expect(taken * crumb.amount).toBeLessThan(1e9 * 1e-12)
+  const wait = waitFor(state, crumb, T0)
+  expect(fill(state, crumb, T0 + wait).accepted).toBe(true)
+})
+
+test('after the clock was set back, whoever asks is told what a fill would be', () => {
+  const blocked = holding(0.5, T0, T0 - 10 * SECOND)
+  expect(fits(blocked, TEN, T0 - HOUR)).toBe(true)
+  expect(fill(blocked, TEN, T0 - HOUR).accepted).toBe(true)
+  expect(isBlocked(blocked, T0 - HOUR)).toBe(false)
+  expect(isBlocked(holding(1, T0, T0 + SECOND), T0 - HOUR + SECOND - 1)).toBe(true)
+  expect(waitFor(holding(10), TEN, T0 - HOUR)).toBeCloseTo(SECOND, 3)
 })

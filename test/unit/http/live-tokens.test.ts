@@ -28,6 +28,13 @@ async function listen(api: Api, token?: string): Promise<EventReader> {
 }
 
 describe('tokens that are replaced', () => {
+  test('are refused where two of them are one: nobody could say whose rights hold', async () => {
+    const same = { sha256: sha256('t').toUpperCase() }
+    expect(() => live(tokenOf('t'), tokenOf('u'), tokenOf('other', same))).toThrow(
+      'expected tokens to be tokens with a sha256 of their own each',
+    )
+  })
+
   test('count from the next request on', async () => {
     const { replace, statusOf } = live(tokenOf('old'))
     expect([await statusOf('old'), await statusOf('new')]).toEqual([200, 401])

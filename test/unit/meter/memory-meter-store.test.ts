@@ -84,6 +84,18 @@ test('a fill that changes nothing leaves nothing', async () => {
   expect([store.size, clock.timers]).toEqual([0, 0])
 })
 
+test('what is over is dropped by whoever asks for it, too, when nothing goes in', async () => {
+  let now = 1_000 * SECOND
+  const store = new MemoryMeterStore({ now: () => now, wake: () => () => undefined })
+  store.fill(fillOf('k', 5))
+  now += 5 * SECOND
+  expect(store.fill(fillOf('k', 0)).accepted).toBe(true)
+  expect(store.size).toBe(1)
+  now += 1
+  expect(store.fill(fillOf('k', 0)).state).toEqual({ level: 0, at: 0, blockedUntil: 0, interval: 0 })
+  expect(store.size).toBe(0)
+})
+
 test('drained or closed, it has no timer', async () => {
   const clock = new CountingClock()
   const store = new MemoryMeterStore(clock)

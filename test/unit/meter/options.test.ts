@@ -36,7 +36,7 @@ describe('options of a meter', () => {
     [{ limits, overflow: 'drop' }, /overflow.*got: "drop"/],
     [{ limits, blockWhenFull: '' }, /blockWhenFull to be a duration such as 15m or 1h.*got: ""/],
     [{ limits, blockWhenFull: '400 days' }, /blockWhenFull to be a duration/],
-    [{ limits, blockWhenFull: 5_000 }, /blockWhenFull to be string, got: 5000/],
+    [{ limits, blockWhenFull: 5_000 }, /blockWhenFull to be a duration such as 15m or 1h.*got: 5000/],
     [{ limits, blockwhenfull: '1h' }, /did you mean blockWhenFull\?/],
     [{ limits, connection: undefined }, /expected connection to be given, or to be left out/],
     [{ limits, store: undefined }, /expected store to be given, or to be left out/],

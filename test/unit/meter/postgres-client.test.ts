@@ -2,7 +2,7 @@ import { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { FillRequest } from '../../../src/meter/meter-store.ts'
-import { isPreparing, nameOf } from '../../../src/meter/postgres-client.ts'
+import { isOutsideTransactions, isPreparing, nameOf } from '../../../src/meter/postgres-client.ts'
 import { PostgresMeterStore } from '../../../src/meter/postgres-meter-store.ts'
 
 const FILL: FillRequest = {
@@ -18,7 +18,7 @@ const METER = { name: 'test', key: 'k' }
 
 type Statement = string | { readonly name: string; readonly text: string; readonly values: unknown[] }
 
-const FILLED = Buffer.alloc(40)
+const FILLED = Buffer.alloc(48)
 FILLED.writeDoubleBE(1)
 
 /** Looks like a Client of pg, and keeps what it is asked; refuses as many as there are codes. */
@@ -34,9 +34,7 @@ function fakeClient(...codes: string[]) {
   return { client: { query, connection: { parsedStatements: {} } }, statements }
 }
 
-const kinds = (statements: readonly Statement[]) =>
-  statements.filter((statement) => !isPrune(statement)).map((statement) => typeof statement)
-const isPrune = (statement: Statement) => typeof statement === 'string' && statement.startsWith('WITH gone')
+const kinds = (statements: readonly Statement[]) => statements.map((statement) => typeof statement)
 
 function spyOnWarnings() {
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
@@ -56,6 +54,16 @@ test('a Pool and a Client of pg prepare, and others are not asked to', async () 
   for (const other of [{}, { connection: {} }, { connection: null }, { totalCount: 1, idleCount: 0 }]) {
     expect(isPreparing({ query: () => {}, ...other })).toBe(false)
   }
+})
+
+test('a Pool and a PGlite are asked in passing; a Client, or one of a Pool, may be in a transaction', async () => {
+  const pool = new pg.Pool()
+  onTestFinished(() => pool.end())
+  const pglite = new PGlite()
+  onTestFinished(() => pglite.close())
+  expect([pool, pglite].map(isOutsideTransactions)).toEqual([true, true])
+  expect([new pg.Client(), { query: () => {} }].map(isOutsideTransactions)).toEqual([false, false])
+  await pglite.transaction(async (inside) => expect(isOutsideTransactions(inside)).toBe(false))
 })
 
 test('a name tells nothing, fits, and is that of one text', () => {

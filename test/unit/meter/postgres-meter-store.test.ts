@@ -2,7 +2,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { BackendUnavailableError, ForeignValueError } from '../../../src/core/errors.ts'
 import type { FillRequest } from '../../../src/meter/meter-store.ts'
-import type { PostgresClient } from '../../../src/meter/postgres-client.ts'
+import { isOutsideTransactions, type PostgresClient } from '../../../src/meter/postgres-client.ts'
 import { PostgresMeterStore } from '../../../src/meter/postgres-meter-store.ts'
 
 let database: PGlite
@@ -161,36 +161,71 @@ test('a database that hangs is asked a thousand times, and again when it has ans
 })
 
 describe('fills prune in passing', () => {
-  const prunes = (text: string) => text.startsWith('WITH gone')
+  const isPrune = (text: string) => text.startsWith('WITH gone')
+  /** By which a Pool is known. */
+  const counts = { totalCount: 0, idleCount: 0, waitingCount: 0 }
 
-  test('once a minute, by the clock of the database, however many there are', async () => {
-    let count = 0
-    const store = new PostgresMeterStore(
-      clientThat((text) => {
-        if (prunes(text)) count++
-        return undefined
-      }),
-    )
-    for (let fill = 0; fill < 5; fill++) await store.fill(one('often'))
+  /** A store whose fills are made in these minutes, and how often it has pruned. */
+  function inMinutes(
+    minutes: number[],
+    prune: () => Promise<{ rows: unknown[] }> | undefined,
+    looks: object = counts,
+  ) {
+    const seen = { prunings: 0 }
+    const client = clientThat((text) => {
+      if (!isPrune(text)) return inMinute(minutes.shift()!)
+      seen.prunings++
+      return prune()
+    })
+    return { store: new PostgresMeterStore({ ...client, ...looks }, { prepare: false }), seen }
+  }
+
+  test('once a minute, by the clock of the database, however many there are, and not with the first', async () => {
+    const { store, seen } = inMinutes([0, 0.5, 0.9, 1, 1.5, 2, 0.5], () => undefined)
+    for (const count of [0, 0, 0, 1, 1, 2, 3]) {
+      await store.fill(one('often'))
+      await store.close()
+      expect(seen.prunings).toBe(count)
+    }
+  })
+
+  test('never on a client that may be in a transaction', async () => {
+    for (const looks of [
+      {},
+      { connection: { parsedStatements: {} } },
+      { totalCount: 1 },
+      { transaction: 1 },
+    ]) {
+      const { store, seen } = inMinutes([0, 2, 4], () => undefined, looks)
+      for (let fill = 0; fill < 3; fill++) await store.fill(one('alone'))
+      await store.close()
+      expect(seen.prunings).toBe(0)
+    }
+  })
+
+  test('and take away what has leaked, on a PGlite', async () => {
+    const table = 'passing'
+    const store = new PostgresMeterStore(database, { table })
+    await store.setup()
+    await store.fill(one('leaked'), 1)
+    await store.fill(one('there'))
     await store.close()
-    await store.fill(one('often'))
-    await store.close()
-    expect(count).toBe(1)
+    const keys = async () => (await database.query(`SELECT key FROM ${table} ORDER BY key`)).rows
+    expect(await keys()).toEqual([{ key: 'leaked' }, { key: 'there' }])
+    expect(isOutsideTransactions(database)).toBe(true)
+    expect(await store.prune()).toBe(1)
+    expect(await keys()).toEqual([{ key: 'there' }])
   })
 
   test('and warn when that fails, but accept', async () => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     onTestFinished(() => warn.mockRestore())
-    const minutes = [0, 2, 4, 6]
     // Which of the prunings work.
     const outcomes = [false, false, true, false]
-    const store = new PostgresMeterStore(
-      clientThat((text) => {
-        if (!prunes(text)) return inMinute(minutes.shift()!)
-        return outcomes.shift() ? undefined : Promise.reject(withCode('full', '53100'))
-      }),
+    const { store } = inMinutes([0, 2, 4, 6, 8], () =>
+      outcomes.shift() ? undefined : Promise.reject(withCode('full', '53100')),
     )
-    for (const warned of [1, 1, 1, 2]) {
+    for (const warned of [0, 1, 1, 1, 2]) {
       expect((await store.fill(one('warned'))).accepted).toBe(true)
       await store.close()
       expect(warn).toHaveBeenCalledTimes(warned)
@@ -201,7 +236,7 @@ describe('fills prune in passing', () => {
 
 /** What the database answers to an accepted fill in that minute. */
 async function inMinute(minute: number): Promise<{ rows: unknown[] }> {
-  const bytes = Buffer.alloc(40)
-  for (const [index, value] of [1, 1, 0, 0, minute * 60e6].entries()) bytes.writeDoubleBE(value, index * 8)
+  const bytes = Buffer.alloc(48)
+  for (const [index, value] of [1, 1, 0, 0, 1, minute * 60e6].entries()) bytes.writeDoubleBE(value, index * 8)
   return { rows: [{ filled: bytes.toString('hex') }] }
 }

@@ -1,5 +1,10 @@
-import { describe, expect, test, vi } from 'vitest'
-import { BackendUnavailableError, InvalidOptionsError, NoLimitError } from '../../../src/index.ts'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import {
+  BackendUnavailableError,
+  InvalidOptionsError,
+  NoLimitError,
+  UnfitRedisError,
+} from '../../../src/index.ts'
 import {
   Meter,
   type MeterOptions,
@@ -24,7 +29,7 @@ function metered(
 }
 
 /** One whose store does what it is told. */
-function failing(error: Error): Meter {
+function failing(error: unknown): Meter {
   const fail = () => Promise.reject(error)
   const store = { fill: fail, read: fail, drain: fail, close: async () => undefined }
   return new Meter('api', { limits: { '*': '2, 1/s' }, store })
@@ -159,6 +164,75 @@ describe.each(FRAMEWORKS)('on %s', (_, open) => {
       expect(runs()).toBe(0)
     },
   )
+
+  test.each([undefined, null, '', 'route', 'router', 0])(
+    'a key or an amount that fails with %j, which frameworks may take for leave to go on, is an error',
+    async (reason) => {
+      const { meter } = metered({ '*': '1, 1/h' })
+      const rejects = () => Promise.reject(reason)
+      const throws = () => {
+        throw reason
+      }
+      const all: PoliceOptions<Asked>[] = [
+        { key: rejects },
+        { key: throws },
+        { ...BY_ACCOUNT, amount: rejects },
+        { ...BY_ACCOUNT, amount: throws },
+      ]
+      for (const options of all) {
+        const { ask, runs, errors } = await open([[meter, options]])
+        expect((await ask(ACME)).status).toBe(500)
+        expect(errors).toEqual([expect.objectContaining({ code: 'not-an-error', thrown: reason })])
+        expect(runs()).toBe(0)
+      }
+      expect((await meter.level('acme')).level).toBe(0)
+    },
+  )
+
+  test('a store that fails with nothing is an error, too', async () => {
+    const { ask, runs, errors } = await open([[failing(undefined), BY_ACCOUNT]])
+    expect((await ask(ACME)).status).toBe(500)
+    expect([errors, runs()]).toEqual([[expect.any(Error)], 0])
+  })
+
+  test('an amount that is left out where one was to be told is not counted as one', async () => {
+    const { meter } = metered()
+    const amount = () => undefined as unknown as number
+    const { ask, runs, errors } = await open([[meter, { ...BY_ACCOUNT, amount }]])
+    expect((await ask(ACME)).status).toBe(500)
+    const message = 'expected amount to answer a number of units, 0 or more, got: undefined'
+    expect(errors).toEqual([expect.objectContaining({ message: expect.stringContaining(message) })])
+    expect([runs(), (await meter.level('acme')).level]).toEqual([0, 0])
+  })
+
+  test.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('of the listener')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('of the listener'))],
+  ])('who is told that nobody knows the level, and %s, is a warning, and no answer', async (_how, tell) => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    onTestFinished(() => warn.mockRestore())
+    for (const [whenUnavailable, status] of [
+      ['refuse', 503],
+      ['allow', 200],
+    ] as const) {
+      const meter = failing(new BackendUnavailableError('away'))
+      const { ask } = await open([[meter, { ...BY_ACCOUNT, whenUnavailable, onUnavailable: tell }]])
+      expect((await ask(ACME)).status).toBe(status)
+    }
+    expect(warn.mock.calls.map(([warning]) => warning)).toEqual(
+      Array(2).fill(expect.objectContaining({ message: 'of the listener' })),
+    )
+  })
+
+  test('a Redis that may not keep levels knows none', async () => {
+    const { ask, runs } = await open([[failing(new UnfitRedisError('it evicts')), BY_ACCOUNT]])
+    expect([(await ask(ACME)).status, runs()]).toEqual([503, 0])
+  })
 
   test('a key that no limit governs is not unlimited', async () => {
     const { meter } = metered({ known: '1, 1/s' })

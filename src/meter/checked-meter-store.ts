@@ -1,0 +1,87 @@
+import { describe } from '../core/describe.ts'
+import { BackendUnavailableError, ForeignValueError } from '../core/errors.ts'
+import type { MeterState } from '../core/meter.ts'
+import { settlesWithin } from '../handoff/within.ts'
+import type { Awaitable } from '../shaper/awaitable.ts'
+import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
+
+/** Whoever calls is answered within two seconds; a little of that is left for the way back. */
+const PATIENCE_MS = 1_900
+
+/**
+ * A store that a user has brought, as far as it can be trusted: one that does not answer in time is unavailable, and what
+ * is no verdict lets nobody in.
+ */
+export class CheckedMeterStore implements MeterStore {
+  readonly #store: MeterStore
+
+  constructor(store: MeterStore) {
+    this.#store = store
+  }
+
+  fill(request: FillRequest): Awaitable<Filled> {
+    const answer = this.#store.fill(request)
+    return isPromise(answer) ? inTime(answer).then(checkFilled) : checkFilled(answer)
+  }
+
+  read(meter: MeterId): Awaitable<Reading> {
+    const answer = this.#store.read(meter)
+    return isPromise(answer) ? inTime(answer).then(checkReading) : checkReading(answer)
+  }
+
+  async drain(meter: MeterId): Promise<void> {
+    await inTime(Promise.resolve(this.#store.drain(meter)))
+  }
+
+  /** The store is the user's, and stays open. */
+  async close(): Promise<void> {}
+}
+
+async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  if (await settlesWithin(PATIENCE_MS, answer)) return answer
+  throw new BackendUnavailableError(
+    `the store of the meter is unavailable: no answer within ${PATIENCE_MS} ms`,
+  )
+}
+
+function checkFilled(answer: Filled): Filled {
+  const { accepted, state, now } = isObject(answer) ? answer : wrong('fill', 'to answer an object', answer)
+  if (typeof accepted !== 'boolean') wrong('fill', 'to answer accepted as true or false', accepted)
+  checkNow('fill', now)
+  checkState('fill', state)
+  return answer
+}
+
+function checkReading(answer: Reading): Reading {
+  const { state, now } = isObject(answer) ? answer : wrong('read', 'to answer an object', answer)
+  checkNow('read', now)
+  if (state !== undefined) checkState('read', state)
+  return answer
+}
+
+function checkNow(verb: string, now: unknown): void {
+  if (!Number.isFinite(now)) wrong(verb, 'to answer now as a time in microseconds', now)
+}
+
+const FIELDS = ['level', 'at', 'blockedUntil', 'interval'] as const
+
+function checkState(verb: string, state: MeterState): void {
+  if (!isObject(state)) wrong(verb, 'to answer a state', state)
+  for (const field of FIELDS) {
+    if (!(Number.isFinite(state[field]) && state[field] >= 0)) {
+      wrong(verb, `to answer a state with a number for ${field}, 0 or more`, state[field])
+    }
+  }
+}
+
+function wrong(verb: string, expected: string, got: unknown): never {
+  throw new ForeignValueError(`the store of the meter: expected ${verb} ${expected}, got: ${describe(got)}`)
+}
+
+function isPromise<Answer>(answer: Awaitable<Answer>): answer is Promise<Answer> {
+  return isObject(answer) && 'then' in answer
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
