@@ -152,7 +152,8 @@ export function judge(
   if (cost > capacity) return { accepted: false, reason: 'too-costly', retryAt: Number.POSITIVE_INFINITY }
   const departsAt = departureBehind(bucket, now, ahead)
   // The end of the line stands still while the line moves up to it: later, the same deadline reaches as far.
-  const inTime = now + Math.max(0, departsAt - deadline)
+  const late = departsAt - deadline
+  const inTime = late > ROUNDING ? now + late : now
   const excess = bucket.waiting + cost - capacity
   if (excess > 0) {
     const room = departureOf(excess, courseOf(bucket, now), bucket.limit, now, line)

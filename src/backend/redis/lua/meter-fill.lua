@@ -14,13 +14,14 @@ local LONGEST_STEP_BACK = 60000000
 local now, amount, capacity, interval = read_now(ARGV[1]), number(ARGV[2]), number(ARGV[3]), number(ARGV[4])
 local clamp, block = ARGV[5] == '1', number(ARGV[6])
 local level, at, blocked_until, kept = read_level()
-local changes = false
+local changes, is_over = false, false
 
 -- What need not be remembered is nothing. Else it is healed where the clock was set back.
 local ahead = level and at - now
 if level and ahead > LONGEST_STEP_BACK then
   at, blocked_until, changes = now, math.max(0, blocked_until - ahead), true
 elseif not level or math.max(at + level * kept, blocked_until) + 1 <= now then
+  is_over = level ~= nil
   level, at, blocked_until, kept = 0, 0, 0, 0
 end
 
@@ -46,5 +47,7 @@ if changes then
   local ms = math.min(9e15, math.ceil((needless - now) / 1000) + slack)
   local packed = struct.pack(LEVEL_FORMAT, LEVEL_MAGIC, level, at, blocked_until, kept)
   redis.call('SET', KEYS[1], packed, 'PX', string.format('%.0f', ms))
+elseif is_over then
+  redis.call('DEL', KEYS[1])
 end
 return struct.pack('<dddddd', fits and 1 or 0, now, level, at, blocked_until, kept)

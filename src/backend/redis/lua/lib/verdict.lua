@@ -1,5 +1,8 @@
 -- The verdict at the rope: `judge` of src/core/bucket.ts for a line that stands in Redis.
 
+-- Microseconds: two steps of a double at the present epoch.
+local ROUNDING = 0.5
+
 -- When a newcomer departs, and which position he gets.
 local function behind(bucket, now)
   local course = course_of(bucket, now)
@@ -54,7 +57,8 @@ end
 local function judge(bucket, cost, deadline, now)
   if cost > bucket.capacity then return nil, 'too-costly', INF end
   local departs_at, position = behind(bucket, now)
-  local in_time = now + math.max(0, departs_at - deadline)
+  local late = departs_at - deadline
+  local in_time = late > ROUNDING and now + late or now
   local excess = bucket.waiting + cost - bucket.capacity
   if excess > 0 then
     local room = departure_of(excess, bucket, now)
