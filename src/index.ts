@@ -17,7 +17,6 @@ export {
   LeaseLostError,
   MeterClosedError,
   NoLimitError,
-  NotAnErrorError,
   OldRuleBookError,
   ShaperClosedError,
   UnfitRedisError,
@@ -37,6 +36,7 @@ export type {
 } from './core/job.ts'
 export { formatLimit, type Limit, type LimitInput, parseLimit } from './core/limit.ts'
 export { formatRate, parseRate, type Rate, type RateInput } from './core/rate.ts'
+export { NotAnErrorError } from './core/thrown.ts'
 export { TurnCancelledError, TurnRefusedError, TurnTimeoutError } from './core/turn-errors.ts'
 export type { Handler } from './shaper/attempt.ts'
 export type {

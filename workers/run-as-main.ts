@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { isVelvetRopeError, messageOf, toError } from '../src/core/errors.ts'
+import { isVelvetRopeError } from '../src/core/errors.ts'
+import { messageOf, toError } from '../src/core/thrown.ts'
 
 /** Runs `main` and ends the process, if `url` is the file that the process was started with. */
 export async function runAsMain(url: string, main: () => Promise<void>): Promise<void> {

@@ -9,8 +9,3 @@ export function makeCallerName(): string {
 export function makeTurnId(caller: string): string {
   return `~${caller}~${randomBytes(12).toString('base64url')}`
 }
-
-/** Whether a caller stands behind the id, and no job. */
-export function isTurnId(id: string): boolean {
-  return id.startsWith('~')
-}

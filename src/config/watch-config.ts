@@ -1,4 +1,4 @@
-import { toError } from '../core/errors.ts'
+import { toError } from '../core/thrown.ts'
 import { type ConfigChange, changesBetween } from './changes.ts'
 import type { Config } from './config.ts'
 import { type ConfigLocation, locateConfig, missingFile, readConfigBytes } from './config-file.ts'

@@ -2,21 +2,20 @@
  * THE algorithm: a leaky bucket *as a queue*. (A leaky bucket as a meter would count and say yes or no; this one
  * makes its guests wait.) It keeps three laws:
  *
- * - Bound: nobody is admitted who would make more than `capacity` cost units wait; he is told when to come back.
+ * - Bound: nobody is admitted who would make more than `capacity` cost units wait; he is told when to come back
+ *   (verdict.ts).
  * - Spacing: two slots are never closer than `interval x cost of the first`; starts conform to GCRA (ITU-T I.371)
  *   with that interval and the limit's tolerance. Late is allowed, early never, and lateness is never repaid.
  *   Where the limit says so the interval is longer while the bucket warms up (warmth.ts), never shorter.
  * - Order: a newcomer departs after everyone who waits.
  *
- * A bucket remembers one number, `next`: the earliest time of its next departure; and how warm it is then. Everything here is pure: `now`
- * is an argument, times are microseconds, nothing is read or written but the bucket that was passed.
+ * A bucket remembers one number, `next`: the earliest time of its next departure; and how warm it is then. Everything
+ * here is pure: `now` is an argument, times are microseconds, nothing is read or written but the bucket that was passed.
  */
 
-import { type Course, departureOf, follow, type Waiting } from './course.ts'
+import type { Course } from './course.ts'
 import type { Limit } from './limit.ts'
 import { cooledBy, spacing, warmedBy } from './warmth.ts'
-
-export type { Waiting } from './course.ts'
 
 export interface Bucket {
   limit: Limit
@@ -44,22 +43,8 @@ export interface Bucket {
   startedWarmth: number
 }
 
-export type RejectReason = 'full' | 'deadline' | 'paused' | 'too-costly'
-
-/** The verdict at the rope. `retryAt`: the earliest time at which the same request would be accepted. */
-export type Verdict =
-  | { readonly accepted: true; readonly departsAt: number }
-  | { readonly accepted: false; readonly reason: RejectReason; readonly retryAt: number }
-
-export interface AdmitRequest {
-  /** Whole cost units, at least 1. */
-  readonly cost: number
-  /** The latest time at which the job may still depart. */
-  readonly deadline: number
-}
-
 /** Microseconds: two steps of a double at the present epoch. */
-const ROUNDING = 0.5
+export const ROUNDING = 0.5
 
 export function createBucket(limit: Limit): Bucket {
   return {
@@ -134,53 +119,6 @@ export function returnToLine(bucket: Bucket, cost: number): void {
   bucket.waiting += cost
 }
 
-/**
- * What `admit` would answer; changes nothing.
- *
- * @param line everyone who waits, in the order of departure
- * @param ahead those who depart before a newcomer, in that order; absent when that is all of them
- */
-export function judge(
-  bucket: Bucket,
-  request: AdmitRequest,
-  now: number,
-  line: Iterable<Waiting>,
-  ahead?: readonly Waiting[],
-): Verdict {
-  const { cost, deadline } = request
-  const { capacity } = bucket.limit
-  if (cost > capacity) return { accepted: false, reason: 'too-costly', retryAt: Number.POSITIVE_INFINITY }
-  const departsAt = departureBehind(bucket, now, ahead)
-  // The end of the line stands still while the line moves up to it: later, the same deadline reaches as far.
-  const late = departsAt - deadline
-  const inTime = late > ROUNDING ? now + late : now
-  const excess = bucket.waiting + cost - capacity
-  if (excess > 0) {
-    const room = departureOf(excess, courseOf(bucket, now), bucket.limit, now, line)
-    if (inTime > room) return { accepted: false, reason: 'deadline', retryAt: inTime }
-    return { accepted: false, reason: bucket.paused ? 'paused' : 'full', retryAt: room }
-  }
-  if (inTime > now) return { accepted: false, reason: 'deadline', retryAt: inTime }
-  // Nobody knows when a paused bucket departs, so a deadline cannot be promised.
-  if (bucket.paused && deadline !== Number.POSITIVE_INFINITY) {
-    return { accepted: false, reason: 'paused', retryAt: now + bucket.limit.interval }
-  }
-  return { accepted: true, departsAt }
-}
-
-/** Judges a newcomer and, if it fits, counts it in. */
-export function admit(
-  bucket: Bucket,
-  request: AdmitRequest,
-  now: number,
-  line: Iterable<Waiting>,
-  ahead?: readonly Waiting[],
-): Verdict {
-  const verdict = judge(bucket, request, now, line, ahead)
-  if (verdict.accepted) bucket.waiting += request.cost
-  return verdict
-}
-
 /** One who waited leaves without departing (cancelled or expired); those behind move up. */
 export function leave(bucket: Bucket, cost: number): void {
   bucket.waiting -= cost
@@ -230,7 +168,7 @@ export function isIdle(bucket: Bucket, now: number): boolean {
 }
 
 /** The warmth at a slot; from `next` on it cools. */
-function warmthAt({ next, warmth }: Bucket, slot: number): number {
+export function warmthAt({ next, warmth }: Bucket, slot: number): number {
   return cooledBy(warmth, slot - next)
 }
 
@@ -241,16 +179,4 @@ function setNext(bucket: Bucket, slot: number, carry: number): void {
   // Exact where the slot is larger than the step (Dekker's Fast2Sum), which is where rounding matters.
   bucket.carry = step - (bucket.next - slot)
   if (bucket.limit.warmUp > 0) bucket.warmth = warmedBy(bucket.limit, bucket.lastWarmth, wait)
-}
-
-/** When a newcomer departs, if handlers are free. */
-function departureBehind(bucket: Bucket, now: number, ahead: readonly Waiting[] | undefined): number {
-  const { limit } = bucket
-  if (ahead === undefined) {
-    const slot = nextSlot(bucket, now)
-    return slot + spacing(limit, warmthAt(bucket, slot), bucket.waiting)
-  }
-  const course = courseOf(bucket, now)
-  for (const waiting of ahead) follow(course, limit, waiting)
-  return course.slot
 }

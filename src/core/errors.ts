@@ -146,16 +146,6 @@ export class HandlerTimeoutError extends VelvetRopeError {
   }
 }
 
-/** A handler threw something that is not an Error; `thrown` is what came. */
-export class NotAnErrorError extends VelvetRopeError {
-  readonly thrown: unknown
-
-  constructor(thrown: unknown) {
-    super('not-an-error', `the handler threw ${describe(thrown)}, expected an Error`)
-    this.thrown = thrown
-  }
-}
-
 /**
  * Thrown by a handler: the other side said to come back later (429 and Retry-After, say). The bucket departs
  * nothing for `forMs`, the job goes back to the head of its line, and no attempt is used up.
@@ -233,22 +223,3 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
   'FinalError',
   'InvalidInputError',
 ])
-
-/** What was thrown, as an Error. */
-export function toError(thrown: unknown): Error {
-  try {
-    return thrown instanceof Error ? thrown : new NotAnErrorError(thrown)
-  } catch {
-    // A proxy can refuse even to say what it is.
-    return new NotAnErrorError('something that cannot be looked at')
-  }
-}
-
-/** The message of an error that somebody else made, who may have made it so that it cannot be read. */
-export function messageOf(error: Error): string {
-  try {
-    return String(error.message)
-  } catch {
-    return 'an error whose message cannot be read'
-  }
-}

@@ -1,5 +1,5 @@
 import type { Backoff } from './backoff.ts'
-import type { RejectReason } from './bucket.ts'
+import type { RejectReason } from './verdict.ts'
 
 /**
  * The states of a job.

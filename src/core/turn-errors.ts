@@ -1,6 +1,6 @@
-import type { RejectReason } from './bucket.ts'
 import { quote } from './describe.ts'
 import { VelvetRopeError } from './errors.ts'
+import type { RejectReason } from './verdict.ts'
 
 /**
  * Nobody may wait for his turn here, or not for so long: the line is full, or it ends beyond the timeout. The same

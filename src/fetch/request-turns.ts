@@ -1,6 +1,6 @@
 import { wallClockMs } from '../core/clock.ts'
-import { toError } from '../core/errors.ts'
 import { checkKey } from '../core/key.ts'
+import { toError } from '../core/thrown.ts'
 import { Freezes } from '../forward/freezes.ts'
 import type { ReadHeader } from '../forward/rate-limit-fields.ts'
 import { readStayAway } from '../forward/retry-after.ts'

@@ -1,4 +1,4 @@
-import { toError } from '../core/errors.ts'
+import { toError } from '../core/thrown.ts'
 
 /** The time of a request was over. */
 export class DeadlineError extends Error {}

@@ -1,6 +1,7 @@
 import { isIP, isIPv6, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
-import { FinalError, toError } from '../core/errors.ts'
+import { FinalError } from '../core/errors.ts'
+import { toError } from '../core/thrown.ts'
 import { type AddressClass, classifyAddress } from './address-class.ts'
 import type { PrivateHosts } from './origins.ts'
 

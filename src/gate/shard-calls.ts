@@ -8,7 +8,8 @@ import type {
   StartReport,
 } from '../backend/shared-backend.ts'
 import type { Clock } from '../core/clock.ts'
-import { isVelvetRopeError, toError } from '../core/errors.ts'
+import { isVelvetRopeError } from '../core/errors.ts'
+import { toError } from '../core/thrown.ts'
 import { Batch } from './batch.ts'
 import type { RedisClock } from './redis-clock.ts'
 

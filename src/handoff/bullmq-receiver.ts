@@ -1,6 +1,6 @@
 import { type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq'
 import type { Cluster, Redis } from 'ioredis'
-import { toError } from '../core/errors.ts'
+import { toError } from '../core/thrown.ts'
 import { QUEUE, WORKER_SETTINGS } from './bullmq-settings.ts'
 import { readRecord } from './delivery-record.ts'
 import { OutageNews } from './outage-news.ts'

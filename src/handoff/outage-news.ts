@@ -1,5 +1,5 @@
 import { asBackendError } from '../backend/redis/redis-errors.ts'
-import { toError } from '../core/errors.ts'
+import { toError } from '../core/thrown.ts'
 
 const MOST_REMEMBERED = 100
 

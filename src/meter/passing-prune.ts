@@ -1,5 +1,5 @@
 import { MINUTE } from '../core/duration.ts'
-import { toError } from '../core/errors.ts'
+import { toError } from '../core/thrown.ts'
 
 const PRUNE_EVERY = MINUTE
 

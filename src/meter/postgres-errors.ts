@@ -1,10 +1,5 @@
-import {
-  BackendUnavailableError,
-  ForeignValueError,
-  messageOf,
-  toError,
-  VelvetRopeError,
-} from '../core/errors.ts'
+import { BackendUnavailableError, ForeignValueError, VelvetRopeError } from '../core/errors.ts'
+import { messageOf, toError } from '../core/thrown.ts'
 
 /**
  * What went wrong at PostgreSQL, as one of our errors. Its message repeats nothing of what the server or the client

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isVelvetRopeError, toError } from '../core/errors.ts'
+import { isVelvetRopeError } from '../core/errors.ts'
+import { toError } from '../core/thrown.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { LimitLayer } from './open-shaper.ts'

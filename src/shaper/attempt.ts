@@ -1,6 +1,6 @@
 import type { BackendJob } from '../backend/backend.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import { toError } from '../core/errors.ts'
+import { toError } from '../core/thrown.ts'
 import type { ShapedJob } from './shaped-job.ts'
 
 export type Handler<Data, Result> = (job: ShapedJob<Data>) => Promise<Result> | Result

@@ -1,8 +1,9 @@
 import { EventEmitter } from 'node:events'
 import { describe } from '../core/describe.ts'
-import { InvalidOptionsError, toError } from '../core/errors.ts'
+import { InvalidOptionsError } from '../core/errors.ts'
 import { SHAPER_EVENTS, type ShaperEvents } from '../core/events.ts'
 import { nearest } from '../core/options.ts'
+import { toError } from '../core/thrown.ts'
 
 /**
  * Tells listeners what happened, in the order in which it happened: what a listener sets off is told after what it is

@@ -2,7 +2,8 @@ import type { BackendJob } from '../backend/backend.ts'
 import type { SharedOutcome } from '../backend/shared-backend.ts'
 import { backoffDelay } from '../core/backoff.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import { FreezeError, isVelvetRopeError, messageOf, toError } from '../core/errors.ts'
+import { FreezeError, isVelvetRopeError } from '../core/errors.ts'
+import { messageOf, toError } from '../core/thrown.ts'
 import type { Settled } from './attempt.ts'
 
 /** What becomes of a job whose handler was started; durations in microseconds, from the moment at which it settled. */

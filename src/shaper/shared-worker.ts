@@ -2,7 +2,8 @@ import type { BackendJob } from '../backend/backend.ts'
 import type { SharedBackend, SharedJob } from '../backend/shared-backend.ts'
 import type { Clock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import { LeaseLostError, ShaperClosedError, toError } from '../core/errors.ts'
+import { LeaseLostError, ShaperClosedError } from '../core/errors.ts'
+import { toError } from '../core/thrown.ts'
 import { type HandedOver, nameOf } from '../gate/handed-over.ts'
 import { Leases } from '../gate/leases.ts'
 import type { Grant, Start } from '../gate/passage.ts'
@@ -19,7 +20,7 @@ import { RunningAttempts } from './running-attempts.ts'
 import { ShapedJob } from './shaped-job.ts'
 import type { ShapedWorker } from './shaped-worker.ts'
 import { SharedAttempt } from './shared-attempt.ts'
-import { StartWatch } from './start-watch.ts'
+import { StartWatches } from './start-watch.ts'
 import { tellEnd } from './tell-end.ts'
 import { publishDeparture, publishHandlerEnd, publishLateStart } from './tell-start.ts'
 import { WorkerIntake } from './worker-intake.ts'
@@ -64,7 +65,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
   readonly #attemptOf = new Map<string, Attempt<Data, Result>>()
   /** Jobs that were started and of whose end the store was not told yet. */
   readonly #runs = new Set<Promise<void>>()
-  readonly #watches = new Map<number, StartWatch>()
+  readonly #watches: StartWatches
   readonly #leases: Leases
   readonly #calls: ShardCalls
   readonly #gate: SharedGate
@@ -79,6 +80,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
     const { clock, emitter, prefetch, transport } = ports
     const onError = (error: Error) => emitter.fail(error)
     this.#attempts = new RunningAttempts(clock)
+    this.#watches = new StartWatches((shard) => ports.storeClock(shard).now())
     this.#leases = new Leases({ ...ports, onLost: (handed) => this.#onLost(handed) })
     this.#calls = new ShardCalls({ ...ports, onError })
     this.#gate = new SharedGate({
@@ -177,7 +179,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
   #start(job: BackendJob, handed: HandedOver, data: Data, grant: Grant, startsAt: number): Promise<void> {
     const { name: shaper, clock, emitter, startsAtEnd } = this.#ports
     const reports = new WorkerReports({ clock, calls: this.#calls, leases: this.#leases }, handed)
-    const watch = this.#watchOf(handed.shard)
+    const watch = this.#watches.of(handed.shard)
     const name = nameOf(handed)
     return new Promise((resolve) => {
       const onSettled = (attempt: Attempt<Data, Result>, settled: Settled<Result>) => {
@@ -236,16 +238,6 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
       return
     }
     tellEnd(emitter, job, settled, readyAt === undefined ? outcome : { kind: outcome.kind, readyAt }, at)
-  }
-
-  #watchOf(shard: number): StartWatch {
-    let watch = this.#watches.get(shard)
-    if (watch === undefined) {
-      const store = this.#ports.storeClock(shard)
-      watch = new StartWatch(() => store.now())
-      this.#watches.set(shard, watch)
-    }
-    return watch
   }
 
   #onLost(handed: HandedOver): void {

@@ -8,7 +8,7 @@ const CLOSELY_WATCHED = 1_000
  * away in between. Where that may have happened while the handler was being called, nobody can tell whether it was
  * before its first line or after it, so it counts as before. What a handler computes undisturbed is none of that.
  */
-export class StartWatch {
+class StartWatch {
   readonly #now: () => number
   #closely = 0
 
@@ -33,4 +33,23 @@ export class StartWatch {
 /** How often the system took the processor away from this process before it was done. */
 function switches(): number {
   return process.resourceUsage().involuntaryContextSwitches
+}
+
+/** One for the clock of each shard. */
+export class StartWatches {
+  readonly #watches = new Map<number, StartWatch>()
+  readonly #now: (shard: number) => number
+
+  constructor(now: (shard: number) => number) {
+    this.#now = now
+  }
+
+  of(shard: number): StartWatch {
+    let watch = this.#watches.get(shard)
+    if (watch === undefined) {
+      watch = new StartWatch(() => this.#now(shard))
+      this.#watches.set(shard, watch)
+    }
+    return watch
+  }
 }

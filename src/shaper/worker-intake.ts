@@ -1,6 +1,6 @@
 import { backoffDelay } from '../core/backoff.ts'
 import type { Clock } from '../core/clock.ts'
-import { toError } from '../core/errors.ts'
+import { toError } from '../core/thrown.ts'
 import type { ReceiveOptions, Receiver, Transport } from '../handoff/transport.ts'
 
 const RETRY = { type: 'exponential', delayMs: 100, maxDelayMs: 1_000, jitter: 0.5 } as const

@@ -1,14 +1,6 @@
-import {
-  admit,
-  type Bucket,
-  createBucket,
-  depart,
-  isIdle,
-  nextSlot,
-  type RejectReason,
-  reserve,
-} from '../core/bucket.ts'
+import { type Bucket, createBucket, depart, isIdle, nextSlot, reserve } from '../core/bucket.ts'
 import type { Limit } from '../core/limit.ts'
+import { admit, type RejectReason } from '../core/verdict.ts'
 import { NANOSECOND } from './arrival.ts'
 
 /** The verdict at the rope; times in microseconds. */

@@ -1,7 +1,7 @@
 import { monotonicNow } from '../core/clock.ts'
-import { messageOf } from '../core/errors.ts'
 import { SHAPER_EVENTS, type ShaperEvents } from '../core/events.ts'
 import { formatLimit } from '../core/limit.ts'
+import { messageOf } from '../core/thrown.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import { Flood } from './flood.ts'
 import type { Log } from './log.ts'

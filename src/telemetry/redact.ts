@@ -1,4 +1,4 @@
-import { messageOf, toError } from '../core/errors.ts'
+import { messageOf, toError } from '../core/thrown.ts'
 
 const HIDDEN = '[redacted]'
 const LEFT_OUT = '[...]'

@@ -1,6 +1,7 @@
 import type * as api from '@opentelemetry/api'
-import { isVelvetRopeError, toError } from '../core/errors.ts'
+import { isVelvetRopeError } from '../core/errors.ts'
 import type { Admission } from '../core/job.ts'
+import { toError } from '../core/thrown.ts'
 import type { Handler } from '../shaper/attempt.ts'
 import type { EnqueueOptions, EnqueueRequest } from '../shaper/options.ts'
 import type { Shaper } from '../shaper/shaper.ts'

@@ -3,8 +3,9 @@ import { shardKey } from '../../src/backend/redis/keys.ts'
 import { MILLISECOND, SECOND } from '../../src/core/duration.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import { at, msAt } from '../support/backend-driver.ts'
+import { isTurnId } from '../support/turn-id.ts'
 import { BACK, COMPLETED } from './redis-stage.ts'
-import { isTurn, PLACE, RETRY, TurnStage } from './turn-stage.ts'
+import { PLACE, RETRY, TurnStage } from './turn-stage.ts'
 
 /** In which a turn that must come at once may travel; seconds. */
 const TRAVEL = 0.1
@@ -119,7 +120,7 @@ describe('a claim', () => {
     for (let second = 0; second < 5; second++) {
       const { id, epoch } = await stage.run(second)
       order.push(id)
-      if (!isTurn(id)) await stage.finish({ id, epoch }, COMPLETED, second)
+      if (!isTurnId(id)) await stage.finish({ id, epoch }, COMPLETED, second)
     }
     expect(order).toEqual(['~c~1', 'x', '~c~2', '~c~3', 'y'])
     expect(await stage.backend.audit()).toMatchObject({ admitted: 5, ended: 5 })
@@ -224,7 +225,7 @@ describe('a bucket stands where its next one is waited for', () => {
     expect(await stage.placeOf()).toBe(first)
     const { id, epoch } = await stage.run(0)
     expect(await stage.placeOf()).toBe(second)
-    if (!isTurn(id)) await stage.finish({ id, epoch }, COMPLETED, 0.5)
+    if (!isTurnId(id)) await stage.finish({ id, epoch }, COMPLETED, 0.5)
     expect(await stage.placeOf()).toBe(second)
   })
 

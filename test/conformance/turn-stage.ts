@@ -5,13 +5,12 @@ import type { GateAnswer, HandedJob, SharedOutcome } from '../../src/backend/sha
 import { MILLISECOND } from '../../src/core/duration.ts'
 import { at } from '../support/backend-driver.ts'
 import { recount } from '../support/recount.ts'
+import { isTurnId } from '../support/turn-id.ts'
 import { COMPLETED, RedisStage } from './redis-stage.ts'
 
 /** For so long a place is kept for a process that says nothing; seconds. */
 export const PLACE = 5
 export const RETRY: SharedOutcome = { kind: 'retry', error: 'as planned', delay: 0 }
-
-export const isTurn = (id: string) => id.startsWith('~')
 
 /** Turns and jobs on one line, which are named together; `~c~1` is a turn of the caller `c`. Times are seconds. */
 export class TurnStage {
@@ -66,7 +65,7 @@ export class TurnStage {
     const { jobs, turns, of } = await this.claim(seconds)
     const handed = of([...turns, ...jobs][0]!)
     expect(await this.gate(handed, seconds)).toMatchObject({ kind: 'granted' })
-    if (isTurn(handed.id)) await this.depart(handed, seconds)
+    if (isTurnId(handed.id)) await this.depart(handed, seconds)
     else expect(await this.jobs.start(handed, seconds)).toBe(true)
     return handed
   }

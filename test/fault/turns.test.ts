@@ -5,7 +5,7 @@ import { Campaign, type CampaignPlan } from '../support/campaign/campaign.ts'
 import { NEWS } from '../support/campaign/fleet.ts'
 import type { Verdict } from '../support/campaign/judge.ts'
 import type { CallerPlan, Fates } from '../support/campaign/plans.ts'
-import { isTurn } from '../support/campaign/record-turns.ts'
+import { isTurnId } from '../support/turn-id.ts'
 
 const LONG_STOP_MS = 7_000
 /**
@@ -46,7 +46,7 @@ function plan(caller: Partial<CallerPlan> = {}): CampaignPlan {
 const sum = (fates: readonly Fates[], name: keyof Fates) => fates.reduce((all, one) => all + one[name], 0)
 
 function turnsIn({ history }: Verdict): string[] {
-  return history.flatMap((event) => (event.type === 'start' && isTurn(event.id) ? [event.id] : []))
+  return history.flatMap((event) => (event.type === 'start' && isTurnId(event.id) ? [event.id] : []))
 }
 
 /** Milliseconds between two starts of the key; it has callers all the time. */

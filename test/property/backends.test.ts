@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isTurnId } from '../../src/backend/turn-id.ts'
 import { isVelvetRopeError } from '../../src/core/errors.ts'
 import { type BucketView, isEnded } from '../../src/core/job.ts'
 import { RuleBook } from '../../src/core/rule-book.ts'
@@ -15,6 +14,7 @@ import {
   TURN_CALLER,
 } from '../support/backend-driver.ts'
 import { CoreDriver } from '../support/core-driver.ts'
+import { isTurnId } from '../support/turn-id.ts'
 
 const KEYS = ['a', 'b/x', 'b/y']
 // All with the same tolerance: a start that it forgives would else be judged by the old one or by the new one.

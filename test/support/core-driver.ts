@@ -1,5 +1,4 @@
 import {
-  admit,
   changeLimit,
   createBucket,
   depart,
@@ -11,6 +10,7 @@ import {
 } from '../../src/core/bucket.ts'
 import { MILLISECOND } from '../../src/core/duration.ts'
 import { parseLimit } from '../../src/core/limit.ts'
+import { admit } from '../../src/core/verdict.ts'
 
 /** What the rounding of epoch microseconds may add. */
 const ROUNDING_MS = 0.0005

@@ -1,6 +1,6 @@
-import type { RejectReason } from '../../src/core/bucket.ts'
 import type { Audit, EndEvent, HistoryEvent, ReturnEvent } from '../../src/core/conformance.ts'
 import { parseLimit } from '../../src/core/limit.ts'
+import type { RejectReason } from '../../src/core/verdict.ts'
 
 /** Words to write a history with; times are milliseconds, the key is `a` unless told, the cost 1. */
 interface Where {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
 import { luaKeys } from '../../src/backend/redis/keys.ts'
+import { isTurnId } from './turn-id.ts'
 
 const LIB = new URL('../../src/backend/redis/lua/lib/', import.meta.url)
 const PARTS = ['values', 'shard', 'warmth', 'bucket', 'pace', 'job', 'state', 'line'].map((part) =>
@@ -81,8 +82,6 @@ type Bucket = Shard['buckets'][number]
 type Job = Shard['jobs'][number]
 
 const ENDED = ['completed', 'failed', 'cancelled', 'expired']
-/** A caller stands behind it. */
-const isTurn = (member: string) => member.startsWith('~')
 const idOf = (member: string) => member.split(' ')[0]!
 const units = (members: readonly string[]) =>
   members.reduce((sum, member) => sum + Number(member.split(' ')[1] ?? 1), 0)
@@ -113,10 +112,10 @@ function ofBucket(bucket: Bucket, { jobs, due, turns, idle }: Shard): string[] {
     ['granted by state', granted, inState('granted').join()],
     ['granted at the head', granted, granted === '' ? '' : idOf(handed[0] ?? '')],
     ['members that are there once', everyone.length, new Set(everyone.map(idOf)).size],
-    ['turns', bucket.turns, line.filter(isTurn).length],
+    ['turns', bucket.turns, line.filter(isTurnId).length],
     ['among those due, or full', bucket.isDue, isPlaced || (bucket.isDue && handed.length > 0)],
     ['in the set of both', due.includes(key) && turns.includes(key), false],
-    ['among turns', turns.includes(key), isPlaced && isTurn(line[0] ?? '') && !mayBeHeldUp],
+    ['among turns', turns.includes(key), isPlaced && isTurnId(line[0] ?? '') && !mayBeHeldUp],
     ['idle', isEmpty && !bucket.paused, idle.includes(key)],
   ] as const
   return told.flatMap(([what, has, counted]) =>
@@ -130,14 +129,14 @@ function ofJob({ id, key, state, kind, hasDeadline }: Job, shard: Shard): string
   const places = lists.flatMap(([list, members]) => (members.map(idOf).includes(id) ? [list] : []))
   const isHeld = state === 'handed' || state === 'granted'
   const place = state === 'waiting' ? 'line' : state === 'retrying' ? kind : isHeld ? 'handed' : ''
-  const isLeased = isHeld || state === 'running' || (isTurn(id) && state === 'waiting')
+  const isLeased = isHeld || state === 'running' || (isTurnId(id) && state === 'waiting')
   const isEnded = ENDED.includes(state)
   const mayExpire = hasDeadline && (state === 'waiting' || state === 'retrying' || isHeld)
   const told = [
     ['stands in', places.join(), place],
     ['has a bucket', bucket !== undefined || isEnded, true],
-    ['among those that ended', shard.ended.includes(id), isEnded && !isTurn(id)],
-    ['among those that are gone', shard.gone.includes(id), isEnded && isTurn(id)],
+    ['among those that ended', shard.ended.includes(id), isEnded && !isTurnId(id)],
+    ['among those that are gone', shard.gone.includes(id), isEnded && isTurnId(id)],
     ['has a lease', shard.leases.includes(id), isLeased],
     ['has a deadline', shard.deadlines.includes(id) || !mayExpire, true],
   ] as const

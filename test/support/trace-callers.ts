@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { RedisBackend } from '../../src/backend/redis/redis-backend.ts'
 import type { HandedJob } from '../../src/backend/shared-backend.ts'
-import { isTurnId } from '../../src/backend/turn-id.ts'
+import { isTurnId } from './turn-id.ts'
 
 const COUNT = 2
 

@@ -1,6 +1,6 @@
-import type { Verdict } from '../../core/bucket.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import type { Accepted, Rejected } from '../../core/job.ts'
+import type { Verdict } from '../../core/verdict.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
 /** What the rounding of epoch microseconds may add, and no wait is owed for. */

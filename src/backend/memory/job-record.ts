@@ -1,4 +1,4 @@
-import type { Waiting } from '../../core/bucket.ts'
+import type { Waiting } from '../../core/course.ts'
 import type { Due } from '../../core/due-heap.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import type { Accepted, EndState, JobSettings, JobState, JobView } from '../../core/job.ts'

@@ -3,6 +3,7 @@ import type { Audit } from '../../core/conformance/history.ts'
 import { IdConflictError } from '../../core/errors.ts'
 import type { Admission, BucketView, EndState, JobView } from '../../core/job.ts'
 import { type ChangedRules, changeLayers, LayeredBook, type RuleChange } from '../../core/layered-book.ts'
+import * as verdicts from '../../core/verdict.ts'
 import type { Backend, JobRequest, Outcome } from '../backend.ts'
 import { type BucketPage, type BucketQuery, pageOf } from '../bucket-query.ts'
 import { accepted, rejected } from './admission.ts'
@@ -36,7 +37,7 @@ export class MemoryBackend implements Backend {
     if (told !== undefined) return { ...told, ...this.#buckets.fillOf(told.key), replayed: true }
     const bucket = this.#buckets.findOpen(request.key)
     const ahead = bucket.ahead(now)
-    const verdict = bucketCore.admit(bucket, request, now, bucket.line(), ahead)
+    const verdict = verdicts.admit(bucket, request, now, bucket.line(), ahead)
     if (!verdict.accepted) return rejected(verdict, bucket, now)
     const job = this.#jobs.add(request, bucket, now)
     this.#buckets.keep(bucket)
@@ -67,7 +68,7 @@ export class MemoryBackend implements Backend {
     const bucket = this.#buckets.findOpen(key)
     const request = { cost, deadline: Number.POSITIVE_INFINITY }
     const ahead = bucket.ahead(now)
-    const verdict = bucketCore.judge(bucket, request, now, bucket.line(), ahead)
+    const verdict = verdicts.judge(bucket, request, now, bucket.line(), ahead)
     if (!verdict.accepted) return rejected(verdict, bucket, now)
     const position = (ahead?.length ?? bucket.jobs) + 1
     const place = { id: '', key, position, departsAt: verdict.departsAt }

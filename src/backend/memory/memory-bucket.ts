@@ -1,5 +1,5 @@
-import { type Bucket, courseOf, nextSlot, type Waiting } from '../../core/bucket.ts'
-import { follow } from '../../core/course.ts'
+import { type Bucket, courseOf, nextSlot } from '../../core/bucket.ts'
+import { follow, type Waiting } from '../../core/course.ts'
 import { type Due, DueHeap } from '../../core/due-heap.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import type { BucketState, BucketView } from '../../core/job.ts'

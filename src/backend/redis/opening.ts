@@ -1,4 +1,5 @@
-import { isVelvetRopeError, ShaperClosedError, toError } from '../../core/errors.ts'
+import { isVelvetRopeError, ShaperClosedError } from '../../core/errors.ts'
+import { toError } from '../../core/thrown.ts'
 import type { Connection } from './connection.ts'
 import { type Probe, probe } from './probe.ts'
 import type { RedisBackend } from './redis-backend.ts'

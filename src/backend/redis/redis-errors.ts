@@ -1,11 +1,6 @@
 import type { RedisErrorKind } from '../../core/diagnostics.ts'
-import {
-  BackendUnavailableError,
-  ForeignValueError,
-  messageOf,
-  toError,
-  VelvetRopeError,
-} from '../../core/errors.ts'
+import { BackendUnavailableError, ForeignValueError, VelvetRopeError } from '../../core/errors.ts'
+import { messageOf, toError } from '../../core/thrown.ts'
 
 /**
  * What went wrong at Redis, as one of our errors; ours and unknown ones stay what they are. ioredis hangs the

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { messageOf, toError } from '../../core/errors.ts'
+import { messageOf, toError } from '../../core/thrown.ts'
 import type { Client } from './client-profiles.ts'
 import { luaKeys } from './keys.ts'
 import { asBackendError } from './redis-errors.ts'

@@ -1,8 +1,9 @@
 import { quote } from '../describe.ts'
 import type { AnswerEvent } from './history.ts'
+import { isLive } from './job-record.ts'
 import type { KeyRecord } from './key-record.ts'
 import { instant, type Law, type Report } from './law.ts'
-import { isLive, type Ledger } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
 import { unitsOf } from './news.ts'
 
 /**

@@ -1,7 +1,8 @@
 import type { AuditEvent } from './history.ts'
+import type { JobState } from './job-record.ts'
 import type { KeyRecord } from './key-record.ts'
 import { instant, type Law } from './law.ts'
-import type { JobState, Ledger } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
 
 /**
  * L9: each audit balances by itself and equals what the history says at that moment. From outside nobody can tell

@@ -1,5 +1,5 @@
-import type { RejectReason } from '../bucket.ts'
 import type { Limit } from '../limit.ts'
+import type { RejectReason } from '../verdict.ts'
 
 /**
  * What was seen from outside, in the order in which it happened; `at` is microseconds on one clock. The checker

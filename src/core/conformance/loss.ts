@@ -1,7 +1,7 @@
 import { quote } from '../describe.ts'
 import type { AnswerEvent, EndEvent, HistoryEvent, ReturnEvent, StartEvent } from './history.ts'
+import { inLine, isLive, isRunning, type JobRecord, type JobState } from './job-record.ts'
 import { instant, type Law } from './law.ts'
-import { inLine, isLive, isRunning, type JobRecord, type JobState } from './ledger.ts'
 
 /**
  * L5: nothing lost, nothing twice without cause. Every accepted job comes to exactly one end; nobody starts who was

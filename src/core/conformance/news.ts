@@ -1,4 +1,4 @@
-import type { JobRecord, JobState } from './ledger.ts'
+import type { JobRecord, JobState } from './job-record.ts'
 
 /** A job moved out of the state `from`. */
 interface Move {

@@ -1,6 +1,6 @@
 import { quote } from '../describe.ts'
+import { isLive, type JobRecord } from './job-record.ts'
 import { instant, type Law, type Report, span } from './law.ts'
-import { isLive, type JobRecord } from './ledger.ts'
 
 /**
  * L4: jobs of a key start for the first time in the order of their admission: by `seq` where all have one, else in

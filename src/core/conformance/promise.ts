@@ -2,8 +2,9 @@ import { quote } from '../describe.ts'
 import { MILLISECOND } from '../duration.ts'
 import { ROUNDING } from './gcra.ts'
 import type { AnswerEvent, HistoryEvent, StartEvent } from './history.ts'
+import { inLine } from './job-record.ts'
 import { instant, type Law, type LawCheck, type Report, span } from './law.ts'
-import { inLine, type Ledger } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
 import { slackOf } from './warming.ts'
 
 type Refusal = AnswerEvent & { accepted: false }

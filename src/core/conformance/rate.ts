@@ -1,8 +1,9 @@
 import { quote } from '../describe.ts'
 import { ROUNDING } from './gcra.ts'
 import type { CheckOptions, HistoryEvent, StartEvent } from './history.ts'
+import { isRunning } from './job-record.ts'
 import { instant, type Law, type LawCheck, type Report } from './law.ts'
-import { isRunning, type Ledger } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
 
 /** Departures of one key that might have followed each other at the full rate. */
 interface Stretch {

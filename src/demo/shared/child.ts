@@ -1,5 +1,5 @@
-import { toError } from '../../core/errors.ts'
 import { formatLimit } from '../../core/limit.ts'
+import { toError } from '../../core/thrown.ts'
 import { Shaper } from '../../shaper/shaper.ts'
 import { type Recording, recordHistory } from '../../testing/record-history.ts'
 import { DemoRedis } from './demo-redis.ts'

@@ -1,4 +1,5 @@
 import type { JobView, Shaper } from '../../../src/index.ts'
+import { isTurnId } from '../turn-id.ts'
 import type { HistoryFile } from './history-file.ts'
 import { hostNow } from './host-time.ts'
 
@@ -15,7 +16,7 @@ export function recordTurns(shaper: Shaper, file: HistoryFile): IdOfTurn {
   const admitted = new Set<string>()
   const departed = new Map<string, string>()
   const search = async ({ id }: { readonly id: string }) => {
-    if (!isTurn(id) || admitted.has(id)) return
+    if (!isTurnId(id) || admitted.has(id)) return
     const job = await shaper.job(id)
     if (job !== undefined) noteAdmission(job, file)
   }
@@ -23,7 +24,7 @@ export function recordTurns(shaper: Shaper, file: HistoryFile): IdOfTurn {
     .on('admitted', ({ id }) => void admitted.add(id))
     .on('departed', ({ id, key, cost, attempt, at }) => {
       // Handlers write down their starts themselves.
-      if (!isTurn(id)) return
+      if (!isTurnId(id)) return
       const event = { type: 'start', at: hostNow(), id, key, cost, attempt } as const
       file.write({ kind: 'event', clock: 'host', event })
       departed.set(`${at} ${key}`, id)
@@ -32,11 +33,6 @@ export function recordTurns(shaper: Shaper, file: HistoryFile): IdOfTurn {
     .on('expired', search)
     .on('failed', search)
   return ({ key, departedAt }) => departed.get(`${departedAt} ${key}`)
-}
-
-/** Ids of turns are made by the shaper, and begin with what no job's may. */
-export function isTurn(id: string): boolean {
-  return id.startsWith('~')
 }
 
 /** What the store says of an admission that nobody may have written down. */

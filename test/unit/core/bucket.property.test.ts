@@ -6,14 +6,14 @@ import {
   createBucket,
   depart,
   freeze,
-  judge,
   nextSlot,
   reserve,
   reserveDue,
-  type Waiting,
 } from '../../../src/core/bucket.ts'
 import { checkHistory, type HistoryEvent } from '../../../src/core/conformance.ts'
+import type { Waiting } from '../../../src/core/course.ts'
 import { type Limit, parseLimit } from '../../../src/core/limit.ts'
+import { judge } from '../../../src/core/verdict.ts'
 
 const EPOCH = 1_800_000_000_000_000
 /** Doubles step by a quarter of a microsecond there; walking and reserving may differ by two steps. */

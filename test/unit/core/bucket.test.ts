@@ -1,22 +1,21 @@
 import { expect, test } from 'vitest'
 import {
-  admit,
   type Bucket,
   changeLimit,
   createBucket,
   depart,
   freeze,
   isIdle,
-  judge,
   leave,
   nextSlot,
   reserve,
   reserveDue,
   returnToLine,
   unreserve,
-  type Waiting,
 } from '../../../src/core/bucket.ts'
+import type { Waiting } from '../../../src/core/course.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
+import { admit, judge } from '../../../src/core/verdict.ts'
 
 const MS = 1_000
 const FOREVER = Number.POSITIVE_INFINITY

@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest'
 import { describe as name, quote } from '../../../src/core/describe.ts'
-import * as errors from '../../../src/core/errors.ts'
+import * as known from '../../../src/core/errors.ts'
+import * as thrown from '../../../src/core/thrown.ts'
+import * as turns from '../../../src/core/turn-errors.ts'
 
+const errors = { ...known, ...thrown, ...turns }
 const { isVelvetRopeError } = errors
+const REFUSAL = { key: 'k', reason: 'full', retryAfterMs: 5, waiting: 3, capacity: 3 } as const
 
-const each: [errors.VelvetRopeError, string, string, string][] = [
+const each: [known.VelvetRopeError, string, string, string][] = [
   [new errors.InvalidLimitError('m'), 'InvalidLimitError', 'invalid-limit', 'm'],
   [new errors.InvalidKeyError('m'), 'InvalidKeyError', 'invalid-key', 'm'],
   [new errors.InvalidDataError('m'), 'InvalidDataError', 'invalid-data', 'm'],
@@ -41,6 +45,19 @@ const each: [errors.VelvetRopeError, string, string, string][] = [
     'not-an-error',
     'threw "x" (string), expected an Error',
   ],
+  [
+    new errors.TurnRefusedError(REFUSAL),
+    'TurnRefusedError',
+    'turn-refused',
+    'for the key "k" (full): 3 of 3 cost units wait, come back after 5 ms',
+  ],
+  [
+    new errors.TurnTimeoutError('k', 50),
+    'TurnTimeoutError',
+    'turn-timeout',
+    'the key "k" did not come within 50 ms',
+  ],
+  [new errors.TurnCancelledError('i'), 'TurnCancelledError', 'turn-cancelled', 'the turn "i" was taken out'],
   [new errors.FreezeError({ forMs: 5 }), 'FreezeError', 'freeze', 'freeze the bucket for 5 ms'],
   [new errors.FinalError('m'), 'FinalError', 'final', 'm'],
   [
@@ -78,11 +95,19 @@ test('errors carry what they are about', () => {
   expect(new errors.HandlerTimeoutError('i', 50).timeoutMs).toBe(50)
   expect(new errors.NotAnErrorError(7).thrown).toBe(7)
   expect(new errors.FreezeError({ forMs: 5 }).forMs).toBe(5)
+  expect(new errors.TurnRefusedError(REFUSAL)).toMatchObject(REFUSAL)
+  expect(new errors.TurnTimeoutError('k', 50)).toMatchObject({ key: 'k', timeoutMs: 50 })
+  expect(new errors.TurnCancelledError('i').id).toBe('i')
   expect(new errors.InvalidInputError({ file: 'f', line: 3, column: 7 }, 'm')).toMatchObject({
     file: 'f',
     line: 3,
     column: 7,
   })
+})
+
+test('a turn that never comes says so, and not when', () => {
+  const never = { ...REFUSAL, reason: 'too-costly', retryAfterMs: Number.POSITIVE_INFINITY } as const
+  expect(new errors.TurnRefusedError(never).message).toMatch(/it never fits$/)
 })
 
 test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, '5'])('a freeze for %j is refused', (forMs) => {

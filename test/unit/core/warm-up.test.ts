@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
-  admit,
   type Bucket,
   changeLimit,
   courseOf,
@@ -10,16 +9,16 @@ import {
   forgettableAt,
   freeze,
   isIdle,
-  judge,
   nextSlot,
   reserve,
   reserveDue,
   spacingAfterStart,
   unreserve,
-  type Waiting,
 } from '../../../src/core/bucket.ts'
 import { checkHistory, type HistoryEvent } from '../../../src/core/conformance.ts'
+import type { Waiting } from '../../../src/core/course.ts'
 import { type Limit, parseLimit } from '../../../src/core/limit.ts'
+import { admit, judge } from '../../../src/core/verdict.ts'
 
 const MS = 1_000
 const SECOND = 1_000_000

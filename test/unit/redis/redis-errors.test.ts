@@ -1,12 +1,8 @@
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { asBackendError } from '../../../src/backend/redis/redis-errors.ts'
-import {
-  BackendUnavailableError,
-  ForeignValueError,
-  InvalidOptionsError,
-  NotAnErrorError,
-} from '../../../src/core/errors.ts'
+import { BackendUnavailableError, ForeignValueError, InvalidOptionsError } from '../../../src/core/errors.ts'
+import { NotAnErrorError } from '../../../src/core/thrown.ts'
 
 const SECRET = 'payload-nobody-may-see'
 

@@ -1,4 +1,4 @@
--- The verdict at the rope: `judge` of src/core/bucket.ts for a line that stands in Redis.
+-- The verdict at the rope: `judge` of src/core/verdict.ts for a line that stands in Redis.
 
 -- Microseconds: two steps of a double at the present epoch.
 local ROUNDING = 0.5
