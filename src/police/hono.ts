@@ -5,7 +5,7 @@ import { type PoliceOptions, policeOf } from './police.ts'
 /**
  * Middleware for Hono that lets a request through while its key's bucket has room, and else answers 429.
  *
- *     app.use('/api/*', policeHono(meter, { key: (context) => context.req.header('x-account') }))
+ *     app.use('/api/*', policeHono(meter, { key: (context) => context.req.header('x-account') ?? 'nobody' }))
  *
  * Errors of `key` and `amount`, and of a key that no limit governs, are thrown.
  *
