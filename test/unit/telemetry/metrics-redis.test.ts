@@ -85,8 +85,9 @@ test('every metric has its labels and right values after a run on Redis', async 
     expect([each, text.value(each, all)]).toEqual([each, 20])
   }
   expect(text.value('handler_duration_seconds_count', { outcome: 'completed' })).toBe(20)
+  // Timers of Node may come a millisecond early.
   expect(text.value('handler_duration_seconds_sum', { outcome: 'completed' })).toBeGreaterThanOrEqual(
-    20 * 0.0049,
+    20 * 0.004,
   )
   expect(text.value('handlers_inflight')).toBe(0)
 
