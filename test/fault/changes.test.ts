@@ -30,6 +30,32 @@ test('a limit that is raised and lowered tenfold under load is kept at every mom
   expect(startsOf('a')).toHaveLength(220)
 })
 
+test('500 who wait follow a limit that goes up tenfold and then far down, each time within a second', async () => {
+  const plan = fleet({ limit: '600, 1/s', keys: ['a'], producer: { jobs: 250 } })
+  await using campaign = await Campaign.start(plan)
+  await Promise.all(campaign.producers.map((producer) => producer.said('done')))
+  await campaign.setLimit('600, 10/s')
+  await sleep(4_000)
+  await campaign.setLimit('600, 0.5/s')
+  await sleep(7_000)
+  await campaign.setLimit('600, 200/s')
+  await campaign.rest(30_000)
+  const { startsOf, history } = await campaign.verdict({ lag: NEWS, settle: SETTLE })
+  const [raised = 0, lowered = 0, drained = 0] = history
+    .filter((event) => event.type === 'limit' && event.at > 0)
+    .map(({ at }) => at / 1_000)
+  const starts = startsOf('a')
+  const between = (from: number, to: number) => starts.filter((at) => at > from && at <= to)
+  // At the rate before there would be one, and that not before its time.
+  expect(between(raised, raised + 1_000).length).toBeGreaterThanOrEqual(5)
+  expect(between(raised + 1_000, lowered).length).toBeGreaterThanOrEqual(((lowered - raised) / 1_000 - 1) * 9)
+  const slow = between(lowered + SETTLE / 1_000, drained)
+  expect(slow.length).toBeLessThanOrEqual(Math.ceil((drained - lowered) / 2_000))
+  expect(slow.length).toBeGreaterThanOrEqual(Math.floor((drained - lowered - 1_000) / 2_000))
+  expect(between(drained, drained + 1_000).length).toBeGreaterThanOrEqual(100)
+  expect(starts).toHaveLength(500)
+})
+
 test('workers that are closed and replaced one after the other disturb neither order nor spacing', async () => {
   const plan = fleet({ producer: { jobs: 70 } })
   await using campaign = await Campaign.start(plan)
