@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net'
 import type { TestProject } from 'vitest/node'
 import { PostgresProcess, programFolder } from './postgres-process.ts'
-import { ensureServer } from './server-programs.ts'
+import { ensureProgram } from './programs.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -16,7 +16,7 @@ declare module 'vitest' {
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   // Tests also start servers of their own, so the programs are needed in any case.
-  ensureServer({
+  ensureProgram({
     debianPackage: 'postgresql',
     wants: 'PostgreSQL 13 or newer',
     advice: 'install postgresql',

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 
-export interface ServerProgram {
+export interface Program {
   /** Its package in Debian. */
   readonly debianPackage: string
   /** What the tests need, in words: `'Redis 7 or newer'`. */
@@ -12,7 +12,7 @@ export interface ServerProgram {
 }
 
 /** Installs what the tests need and the machine lacks; ends the run, in one line, where it cannot. */
-export function ensureServer(program: ServerProgram): void {
+export function ensureProgram(program: Program): void {
   if (program.isThere()) return
   if (process.getuid?.() !== 0 || !hasApt()) stop(program, 'was not found')
   console.log(`Installing ${program.debianPackage} with apt-get, for the tests`)
@@ -49,7 +49,7 @@ function withoutServices(act: () => void): void {
 }
 
 /** In one line, which an exception would bury. */
-function stop({ wants, debianPackage, advice }: ServerProgram, problem: string): never {
+function stop({ wants, debianPackage, advice }: Program, problem: string): never {
   console.error(`The tests need ${wants}, and ${debianPackage} ${problem}: ${advice}`)
   process.exit(1)
 }

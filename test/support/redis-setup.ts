@@ -1,8 +1,8 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { ensureProgram } from './programs.ts'
 import { RedisProcess } from './redis-process.ts'
-import { ensureServer } from './server-programs.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -13,7 +13,7 @@ declare module 'vitest' {
 /** Once for each run: the Redis of the tests is REDIS_URL, or a private server on a unix socket. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   // Tests also start servers of their own, so the program is needed in any case.
-  ensureServer({
+  ensureProgram({
     debianPackage: 'redis-server',
     wants: 'Redis 7 or newer',
     advice: 'install redis-server and redis-tools',
