@@ -33,7 +33,7 @@ const LAYERS = [
 const ENTRIES: Readonly<Record<string, string>> = {
   'src/index.ts': 'shaper',
   'src/testing.ts': 'testing',
-  'src/http.ts': 'http',
+  'src/http.ts': 'dashboard',
   'src/meter.ts': 'police',
   'src/fetch.ts': 'fetch',
 }

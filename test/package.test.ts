@@ -106,6 +106,22 @@ describe('the package as it is published', () => {
     expect(JSON.parse(await node('--input-type=module', '-e', script))).toEqual([200, 200, true])
   })
 
+  test('finds the dashboard that was built beside it', async () => {
+    const script = `
+      import { Shaper } from 'velvet-rope'
+      import { createHttpApp, openDashboard } from 'velvet-rope/http'
+      const dashboard = openDashboard()
+      const app = createHttpApp(new Shaper('watched', { limits: { '*': '5, 2/s' } }), { dashboard })
+      const page = await app.request('/', { headers: { accept: 'text/html' } })
+      console.log(JSON.stringify([dashboard !== undefined, await page.text()]))
+    `
+    const [isThere] = JSON.parse(await node('--input-type=module', '-e', script))
+    expect(isThere).toBe(false)
+    mkdirSync(join(installed, 'dist', 'dashboard'))
+    writeFileSync(join(installed, 'dist', 'dashboard', 'index.html'), '<p>in</p>')
+    expect(JSON.parse(await node('--input-type=module', '-e', script))).toEqual([true, '<p>in</p>'])
+  })
+
   test('lets requests wait their turn', async () => {
     const script = `
       import { Shaper } from 'velvet-rope'
@@ -130,7 +146,7 @@ describe('the package as it is published', () => {
   test('gives its users types that compile, strictly and without our own settings', async () => {
     const use = `
       import { type Admission, Shaper } from 'velvet-rope'
-      import { createHttpApp, type HttpOptions } from 'velvet-rope/http'
+      import { createHttpApp, type HttpOptions, openDashboard } from 'velvet-rope/http'
       import { shapedFetch, turnInterceptor } from 'velvet-rope/fetch'
       import { Meter, type MeterReading, type MeterStore } from 'velvet-rope/meter'
       import { VirtualClock } from 'velvet-rope/testing'
@@ -139,7 +155,7 @@ describe('the package as it is published', () => {
       const shaper = new Shaper<{ to: string }, number>('typed', { limits, clock: new VirtualClock() })
       shaper.on('completed', ({ result }) => result.toFixed()).work(async (job) => job.data.to.length)
       const admission: Admission = await shaper.enqueue('k', { to: 'me' })
-      const options: HttpOptions = { maxBatch: 10 }
+      const options: HttpOptions = { maxBatch: 10, dashboard: openDashboard() }
       export const answer: Response | Promise<Response> = createHttpApp(shaper, options).request('/healthz')
       const key = ({ url, headers }: { url: URL; headers: Headers }) => headers.get('x-account') ?? url.host
       export const got: Promise<Response> = shapedFetch(shaper, { key, attempts: 3 })(new URL('http://a'))

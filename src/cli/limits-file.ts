@@ -1,7 +1,8 @@
+import { loadConfig } from '../config/load-config.ts'
 import { describe } from '../core/describe.ts'
 import { InvalidInputError, InvalidOptionsError, isVelvetRopeError } from '../core/errors.ts'
 import type { LimitInput } from '../core/limit.ts'
-import { RuleBook } from '../core/rule-book.ts'
+import { parseRule, RuleBook } from '../core/rule-book.ts'
 import { readText } from './files.ts'
 
 /** What `--limit` and `--limits` were given. */
@@ -11,10 +12,12 @@ export interface LimitFlags {
 }
 
 /**
- * The rule book of a command: `--limits` names a JSON file `{ "<pattern>": "<capacity>, <rate>" }`; `--limit` governs
- * every key that no pattern of the file matches, and goes before a `*` in it.
+ * The rule book of a command: `--limits` names a JSON file `{ "<pattern>": "<capacity>, <rate>" }`, or a configuration
+ * in YAML, of which only the limits count; `--limit` governs every key that no pattern of the file matches, and goes
+ * before a `*` in it.
  *
- * @throws InvalidOptionsError when neither is given, InvalidInputError for a file that cannot be understood
+ * @throws InvalidOptionsError when neither is given, InvalidInputError or InvalidConfigError for a file that cannot be
+ * understood
  */
 export async function readLimits(flags: LimitFlags): Promise<RuleBook> {
   if (flags.limit === undefined && flags.limits === undefined) {
@@ -22,10 +25,30 @@ export async function readLimits(flags: LimitFlags): Promise<RuleBook> {
       "expected --limit '<capacity>, <rate>' such as '20, 1/s', or --limits <file>",
     )
   }
-  const book =
-    flags.limits === undefined ? new RuleBook() : parseLimits(flags.limits, await readText(flags.limits))
+  const book = flags.limits === undefined ? new RuleBook() : await readBook(flags.limits)
   if (flags.limit !== undefined) book.set('*', flags.limit)
   return book
+}
+
+async function readBook(file: string): Promise<RuleBook> {
+  if (!/\.ya?ml$/i.test(file)) return parseLimits(file, await readText(file))
+  const { limits } = await loadConfig({ file, env: {} })
+  return new RuleBook(limits)
+}
+
+/** What one word says: a limit of every key, such as '50, 5/s', or else the name of a file. */
+export async function readOtherLimits(word: string): Promise<RuleBook> {
+  return readLimits(isLimit(word) ? { limit: word } : { limits: word })
+}
+
+function isLimit(text: string): boolean {
+  try {
+    parseRule('*', text)
+    return true
+  } catch (error) {
+    if (isVelvetRopeError(error)) return false
+    throw error
+  }
 }
 
 function parseLimits(file: string, text: string): RuleBook {

@@ -42,6 +42,14 @@ export function formatShare(part: number, whole: number): string {
   return whole === 0 ? '' : `${((100 * part) / whole).toFixed(1)} %`
 }
 
+/** Seconds since the epoch, in what was recorded from a service, begin here: more than thirty years of them. */
+const EPOCH_S = 1e9
+
+/** A moment for a reader: an offset, or a date and time. */
+export function formatMoment(seconds: number): string {
+  return seconds < EPOCH_S ? formatSeconds(seconds) : new Date(seconds * 1_000).toISOString()
+}
+
 /** Seconds for a reader: to the millisecond below ten, in minutes, hours or days when there are many. */
 export function formatSeconds(seconds: number): string {
   if (seconds < 10) return `${Number(seconds.toFixed(3))} s`

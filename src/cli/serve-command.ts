@@ -33,11 +33,13 @@ export function serveCommand(): Command {
         'there is no Redis or with --work, else in those of velvet-rope work --forward. Everything may stand in a ' +
         'configuration file, in the environment as VELVET_ROPE_*, or in flags; the file is read again when it changes.\n\n' +
         'SIGTERM and SIGINT: new jobs get 503, handlers that run end, and it exits with 0; jobs that wait stay in ' +
-        'Redis, and are named when they were in memory. A second signal ends it at once. SIGHUP reads the file again.',
+        'Redis, and are named when they were in memory. A second signal ends it at once. SIGHUP reads the file again, and goes on in a ' +
+        'new file of arrivals if the old one was moved away.',
     )
   return addServiceOptions(command)
     .option('--listen <host:port>', 'where it answers; default: 127.0.0.1:7077')
     .option('--work', 'forward jobs in this process, also with Redis')
+    .option('--record <file>', 'write down every arrival, for velvet-rope simulate')
     .option('--drain', 'without Redis, at the end: wait until nobody waits any more')
     .option('--print-config', 'show what is in force, and where each value comes from, instead of serving')
     .option('--json', 'with --print-config: as JSON')

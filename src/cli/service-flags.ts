@@ -19,6 +19,7 @@ export interface ServiceFlags extends LimitFlags {
   readonly drainMs?: number
   readonly logLevel?: string
   readonly listen?: string
+  readonly record?: string
 }
 
 const DAY_MS = 86_400_000

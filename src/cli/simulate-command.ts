@@ -11,9 +11,10 @@ import { generateArrivals, PATTERNS, type Pattern } from '../simulate/generate-a
 import { readArrivals } from '../simulate/read-arrivals.ts'
 import { Simulation } from '../simulate/simulation.ts'
 import { renderSimulation } from '../simulate/simulation-picture.ts'
+import { againstReport } from './against-report.ts'
 import { compareReport } from './compare-report.ts'
 import { checkDistinct, inputName, OutputFile, readChunks, writeText } from './files.ts'
-import { type LimitFlags, readLimits } from './limits-file.ts'
+import { type LimitFlags, readLimits, readOtherLimits } from './limits-file.ts'
 import { formatCount, offset, positiveNumber, wholeNumber } from './numbers.ts'
 import { Progress } from './progress.ts'
 import { simulateReport } from './simulate-report.ts'
@@ -29,6 +30,7 @@ interface Flags extends LimitFlags {
   readonly key?: string
   readonly from: number
   readonly to?: number
+  readonly against?: string
   readonly compare?: true
   readonly subBuckets: number
   readonly json?: true
@@ -43,13 +45,15 @@ export function simulateCommand(): Command {
     .description(
       'Tries a limit on recorded or made-up arrivals, in virtual time, with the algorithm that the product runs.\n\n' +
         'Arrivals are CSV with a header, offset_s,key[,cost], or JSON lines with the same names, in the order of time.\n' +
-        'A limits file is JSON: { "<pattern>": "<capacity>, <rate>", ... }.',
+        'velvet-rope serve --record writes such a file.\n' +
+        'A limits file is JSON, { "<pattern>": "<capacity>, <rate>", ... }, or a velvet-rope.yaml.',
     )
+    .argument('[file]', 'the arrivals, as in --arrivals')
     .addOption(
       new Option('-a, --arrivals <file>', 'CSV or JSON lines; - for standard input').conflicts('pattern'),
     )
     .option('-l, --limit <limit>', "capacity and rate of every key, such as '20, 1/s'")
-    .option('--limits <file>', 'limits by pattern, as JSON')
+    .option('--limits <file>', 'limits by pattern, as JSON, or those of a velvet-rope.yaml')
     .addOption(new Option('--pattern <name>', 'make arrivals up').choices(PATTERNS))
     .option('--seconds <n>', 'length of a pattern', positiveNumber(1e6), 60)
     .option('--rate <n>', 'arrivals per second of a pattern, of all keys together', positiveNumber(1e6), 10)
@@ -58,6 +62,12 @@ export function simulateCommand(): Command {
     .option('--key <key>', 'only the arrivals of this key')
     .option('--from <s>', 'only arrivals from this offset on, in seconds', offset, 0)
     .option('--to <s>', 'only arrivals before this offset, in seconds', offset)
+    .addOption(
+      new Option(
+        '--against <limits>',
+        'other limits, a file or a limit of every key: what would they change',
+      ).conflicts('compare'),
+    )
     .option('--compare', 'what other policies would have let through')
     .option('--sub-buckets <n>', 'slices of the sliding window of --compare', wholeNumber(1, 1_000), 10)
     .option('--json', 'the answer as JSON')
@@ -66,13 +76,16 @@ export function simulateCommand(): Command {
     .action(simulate)
 }
 
-async function simulate(flags: Flags): Promise<void> {
-  checkDistinct({ arrivals: flags.arrivals, limits: flags.limits, out: flags.out, svg: flags.svg })
+async function simulate(file: string | undefined, given: Flags): Promise<void> {
+  const flags = withFile(file, given)
+  const { arrivals, against } = flags
+  checkDistinct({ arrivals, limits: flags.limits, out: flags.out, svg: flags.svg })
   const limits = await readLimits(flags)
   const policies = comparedPolicies(flags.subBuckets)
   const comparison = flags.compare ? new Comparison(limits, policies) : undefined
   const simulation = new Simulation(limits)
-  await run(simulation, comparison, openArrivals(flags), flags)
+  const other = against === undefined ? undefined : new Simulation(await readOtherLimits(against))
+  await run(simulation, [comparison, other].filter(isThere), openArrivals(flags), flags)
 
   const summary = simulation.summary()
   if (flags.svg !== undefined) {
@@ -84,7 +97,13 @@ async function simulate(flags: Flags): Promise<void> {
   }
   if (flags.json) {
     const compared = comparison === undefined ? {} : { compared: comparison.results() }
-    print(JSON.stringify({ ...summary, ...compared }, null, 2))
+    const others = other === undefined ? {} : { against: other.summary() }
+    print(JSON.stringify({ ...summary, ...compared, ...others }, null, 2))
+    return
+  }
+  if (other !== undefined) {
+    const [name, otherName] = [flags.limits ?? flags.limit ?? '', against ?? '']
+    print(againstReport({ name, summary }, { name: otherName, summary: other.summary() }))
     return
   }
   print(simulateReport(summary, simulation.spread, limitText(limits)))
@@ -96,9 +115,23 @@ async function simulate(flags: Flags): Promise<void> {
   }
 }
 
+/** The file may be named with its flag or without. */
+function withFile(file: string | undefined, flags: Flags): Flags {
+  if (file === undefined) return flags
+  const { arrivals, pattern } = flags
+  if (arrivals === undefined && pattern === undefined) return { ...flags, arrivals: file }
+  const other = pattern === undefined ? '--arrivals' : '--pattern'
+  throw new InvalidOptionsError(`expected either a file of arrivals or ${other}, got: both`)
+}
+
+function isThere<Value>(value: Value | undefined): value is Value {
+  return value !== undefined
+}
+
+/** @param others are offered the same arrivals */
 async function run(
   simulation: Simulation,
-  comparison: Comparison | undefined,
+  others: readonly { offer(arrival: Arrival): unknown }[],
   arrivals: ArrivalBatches,
   { key, from, to = Number.POSITIVE_INFINITY, out }: Flags,
 ): Promise<void> {
@@ -114,7 +147,7 @@ async function run(
       for (const arrival of batch) {
         if (!isWanted(arrival)) continue
         const outcome = simulation.offer(arrival)
-        comparison?.offer(arrival)
+        for (const other of others) other.offer(arrival)
         if (output !== undefined) rows += formatDeparture(arrival, outcome)
       }
       await output?.write(rows)

@@ -4,20 +4,17 @@ import type { Spread } from '../simulate/simulation.ts'
 import { alignBins } from '../simulate/spread-points.ts'
 import type { Summary } from '../simulate/summary.ts'
 import type { TimeBins } from '../simulate/time-bins.ts'
-import { formatCount, formatSeconds, formatShare } from './numbers.ts'
+import { formatCount, formatMoment, formatSeconds, formatShare } from './numbers.ts'
 import { resample, spark } from './spark.ts'
 import { renderFacts } from './table.ts'
 import { paint, terminalWidth } from './terminal.ts'
 
 /** The answer of `simulate` for a reader: what became of the arrivals, and a picture of both sides of the rope. */
 export function simulateReport(summary: Summary, spread: Spread | undefined, limit: string): string {
-  const { arrivals, accepted, rejected, rejections, keys } = summary
+  const { arrivals, accepted, rejected, rejections } = summary
   const facts: [string, string][] = [
     ['limit', limit],
-    [
-      'arrivals',
-      `${formatCount(arrivals)} of ${formatCount(keys)} ${keys === 1 ? 'key' : 'keys'}${duration(summary)}`,
-    ],
+    ['arrivals', arrivalsOf(summary)],
     ['accepted', `${formatCount(accepted)}  ${formatShare(accepted, arrivals)}`],
     ['rejected', `${formatCount(rejected)}  ${formatShare(rejected, arrivals)}${reasons(rejections)}`],
     ['waited', waits(summary)],
@@ -46,7 +43,7 @@ function drawSpread({ accepted, rejected, departures }: Spread): string {
 function timeLine(bins: TimeBins, columns: number): string {
   const start = bins.start / SECOND
   const length = (bins.counts.length * bins.width) / SECOND
-  const from = formatSeconds(start)
+  const from = formatMoment(start)
   // A short stretch late in a long recording would read the same at both ends.
   const to = start > length ? `+${formatSeconds(length)}` : formatSeconds(start + length)
   return paint('gray', `${from}${to.padStart(Math.max(0, columns - from.length))}`)
@@ -54,6 +51,12 @@ function timeLine(bins: TimeBins, columns: number): string {
 
 function sumOf(a: TimeBins, b: TimeBins): number[] {
   return a.counts.map((count, index) => count + b.counts[index]!)
+}
+
+/** How many there were, of how many keys, in which time. */
+export function arrivalsOf(summary: Summary): string {
+  const { arrivals, keys } = summary
+  return `${formatCount(arrivals)} of ${formatCount(keys)} ${keys === 1 ? 'key' : 'keys'}${duration(summary)}`
 }
 
 function duration({ firstArrivalS, lastArrivalS }: Summary): string {
@@ -74,5 +77,5 @@ function waits({ waitMs: { p50, p90, p99, max } }: Summary): string {
 function fullest({ fullestBucket }: Summary): string {
   if (fullestBucket === null) return 'nobody had to wait'
   const { key, waiting, capacity, atS } = fullestBucket
-  return `${key}: ${formatCount(waiting)} of ${formatCount(capacity)} waiting at ${formatSeconds(atS)}`
+  return `${key}: ${formatCount(waiting)} of ${formatCount(capacity)} waiting at ${formatMoment(atS)}`
 }

@@ -20,6 +20,8 @@ export interface ConfigFlags {
   readonly leaseMs?: number
   readonly drainMs?: number
   readonly logLevel?: string
+  /** The file that arrivals are written to. */
+  readonly record?: string
 }
 
 /** How a variable says its value. */
@@ -80,6 +82,7 @@ export const SETTING_NAMES: readonly SettingName[] = [
   setting(['work', 'leaseMs'], 'LEASE_MS', 'number', 'leaseMs', '--lease'),
   setting(['drainMs'], 'DRAIN_MS', 'number', 'drainMs', '--drain-ms'),
   setting(['log', 'level'], 'LOG_LEVEL', 'text', 'logLevel', '--log-level'),
+  setting(['record'], 'RECORD', 'text', 'record', '--record'),
 ]
 
 function setting(

@@ -127,6 +127,8 @@ export const configSchema = z.strictObject({
   http: httpSettingsSchema.prefault({}),
   jobDefaults: jobDefaultsSchema.prefault({}),
   work: workOptionsSchema.prefault({}),
+  /** The file that every arrival at the API is written to, for `simulate`; from the working folder. Default: none. */
+  record: z.string().min(1, 'the name of a file, such as arrivals.csv').optional(),
   /** How long handlers that run may take to end when the process is told to stop. Default: 25 s. */
   drainMs: z.number().min(0).max(DAY_MS).default(25_000),
   log: logSettingsSchema.prefault({}),

@@ -7,7 +7,7 @@ import { parseOptions } from '../core/options.ts'
 import { Problem } from './problem.ts'
 import { TokenRate, tokenLimitSchema } from './token-rate.ts'
 
-const SCOPES = ['enqueue', 'read', 'admin'] as const
+export const SCOPES = ['enqueue', 'read', 'admin'] as const
 export type Scope = (typeof SCOPES)[number]
 
 const prefixSchema = z

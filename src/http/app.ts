@@ -16,6 +16,8 @@ import { eventRoutes } from './routes/events.ts'
 import { jobRoutes } from './routes/jobs.ts'
 import { limitRoutes } from './routes/limits.ts'
 import { meterRoutes } from './routes/meters.ts'
+import { pageRoutes } from './routes/page.ts'
+import { sessionRoutes } from './routes/session.ts'
 import { systemRoutes } from './routes/system.ts'
 import { type HttpOptions, httpOptionsSchema } from './settings.ts'
 
@@ -84,12 +86,13 @@ export function createHttpApp<Data, Result>(
     })
     return description
   }
-  const ofApi =
-    settings.routes === 'all' ? [jobRoutes, bucketRoutes, meterRoutes, limitRoutes, eventRoutes] : []
+  const ofApi = settings.routes === 'all' ? API : []
   const routes = [...ofApi.flatMap((routesOf) => routesOf(house)), ...systemRoutes(house, describeApi)]
   addRoutes(app, routes, doorkeeper, overload)
   return app
 }
+
+const API = [jobRoutes, bucketRoutes, meterRoutes, limitRoutes, eventRoutes, sessionRoutes, pageRoutes]
 
 const DESCRIPTION =
   'A queue-based traffic shaper: jobs of a key line up, and depart at its rate. Errors are problems (RFC 9457).'

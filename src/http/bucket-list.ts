@@ -12,7 +12,7 @@ import { Problem } from './problem.ts'
  */
 export function listBuckets(
   shaper: Shaper,
-  { prefixes }: Principal,
+  { prefixes }: Pick<Principal, 'prefixes'>,
   query: BucketQuery,
 ): Promise<BucketPage> {
   if (prefixes.length === 0) return shaper.buckets(query)

@@ -1,197 +1,165 @@
-import { randomBytes } from 'node:crypto'
-import type { ShaperEvents } from '../core/events.ts'
+import { monotonicNow } from '../core/clock.ts'
+import { MILLISECOND } from '../core/duration.ts'
+import { isVelvetRopeError } from '../core/errors.ts'
 import type { Shaper } from '../shaper/shaper.ts'
-import { isWithin } from './access.ts'
+import { Audience, eventText, type Listener, type Source } from './audience.ts'
+import { listBuckets } from './bucket-list.ts'
+import { JobEvents } from './job-events.ts'
+import { type LiveViews, liveViewsOf } from './live-views.ts'
+import { Rejections } from './rejections.ts'
+import { RuleNews } from './rule-news.ts'
+import { oneByOne, SharedView } from './shared-view.ts'
 import { takeSnapshots } from './snapshot.ts'
+import type { Asked } from './stream-query.ts'
 
-const KEPT = 1_000
-const LINGER_MS = 30_000
-const LONGEST_ERROR = 500
+/** One bucket is looked at more often than all of them. */
+const BUCKET_MS = 500
 
-/** One who listens. */
-export interface Listener {
-  readonly prefixes: readonly string[]
-  /** Whether it may still listen; asked before it is told anything. */
-  isWelcome(): boolean
-  /** Gets the text of an event or a comment. */
-  write(text: string): void
-  end(): void
+interface FeedSettings {
+  readonly snapshotMs: number
+  readonly keepAliveMs: number
+  readonly isDraining: () => boolean
 }
-
-interface Kept {
-  readonly number: number
-  readonly key: string
-  readonly text: string
-}
-
-type Name = keyof ShaperEvents
-
-const OUTCOMES = ['completed', 'failed', 'returned', 'recovered', 'expired', 'cancelled'] as const
 
 /**
- * What happens in a shaper, as text of server-sent events. It listens to the shaper while somebody listens to it, and
- * half a minute longer, so that who comes back with `Last-Event-ID` has missed nothing, up to the last 1,000 events.
+ * What happens in a shaper, as text of server-sent events. Each kind of event has a source of its own, which runs while
+ * somebody wants it; while nobody listens nothing does.
  */
 export class EventFeed {
   readonly #shaper: Shaper
-  readonly #snapshotMs: number
-  readonly #keepAliveMs: number
-  readonly #isDraining: () => boolean
-  readonly #listeners = new Set<Listener>()
-  /** Tells the numbers of this process from those of the one before. */
-  readonly #run = randomBytes(4).toString('hex')
-  #kept: Kept[] = []
-  #number = 0
+  readonly #views: LiveViews
+  readonly #settings: FeedSettings
+  readonly #audience: Audience
+  readonly #jobs: JobEvents
+  readonly #rules: RuleNews
+  readonly #sources: readonly Source[]
   #timers: NodeJS.Timeout[] = []
-  #linger: NodeJS.Timeout | undefined
-  #unsubscribe: (() => void) | undefined
-  #isTakingSnapshot = false
 
-  constructor(
-    shaper: Shaper,
-    {
-      snapshotMs,
-      keepAliveMs,
-      isDraining,
-    }: { readonly snapshotMs: number; readonly keepAliveMs: number; readonly isDraining: () => boolean },
-  ) {
+  constructor(shaper: Shaper, settings: FeedSettings) {
+    const { snapshotMs } = settings
     this.#shaper = shaper
-    this.#snapshotMs = snapshotMs
-    this.#keepAliveMs = keepAliveMs
-    this.#isDraining = isDraining
+    this.#views = liveViewsOf(shaper)
+    this.#settings = settings
+    const audience = new Audience(() => this.#arrange())
+    const rejections = new Rejections(shaper)
+    this.#audience = audience
+    this.#jobs = new JobEvents(shaper, audience)
+    this.#rules = new RuleNews(shaper, audience, this.#views.rulesVersion)
+    this.#sources = [
+      this.#jobs,
+      this.#rules,
+      rejections,
+      new SharedView(audience, {
+        type: 'snapshot',
+        everyMs: snapshotMs,
+        nameOf: ({ prefixes }) => prefixes.join('\n'),
+        look: (groups) => takeSnapshots(shaper, groups, () => this.#flow(rejections.count)),
+      }),
+      new SharedView(audience, {
+        type: 'buckets',
+        everyMs: snapshotMs,
+        nameOf: ({ prefixes, buckets }) => JSON.stringify([prefixes, buckets]),
+        look: oneByOne((asked) => this.#page(asked)),
+      }),
+      new SharedView(audience, {
+        type: 'bucket',
+        everyMs: Math.min(BUCKET_MS, snapshotMs),
+        nameOf: ({ key = '' }) => key,
+        look: oneByOne((asked) => this.#bucket(asked)),
+      }),
+    ]
   }
 
   get listeners(): number {
-    return this.#listeners.size
+    return this.#audience.size
+  }
+
+  /**
+   * The views that a newcomer gets at once, as text; those that the store cannot show for the moment come later.
+   *
+   * @throws what is wrong in what is asked for: Problem or InvalidOptionsError
+   */
+  async firstViews(asked: Asked): Promise<string> {
+    const { types } = asked
+    const texts = [
+      types.has('buckets') ? await this.#first('buckets', () => this.#page(asked)) : '',
+      types.has('bucket') ? await this.#first('bucket', () => this.#bucket(asked)) : '',
+      types.has('rules') ? this.#rules.text() : '',
+    ]
+    return texts.join('')
   }
 
   /** Begins with what was missed since the event with this id, as far as it is kept. */
   join(listener: Listener, lastId: string | undefined): void {
-    this.#wake()
-    this.#listeners.add(listener)
-    if (lastId !== undefined) this.#replay(listener, lastId)
+    this.#audience.join(listener)
+    this.#arrange()
+    if (lastId !== undefined && this.#jobs.types.some((type) => listener.types.has(type))) {
+      this.#jobs.replay(listener, lastId)
+    }
   }
 
   leave(listener: Listener): void {
-    if (!this.#listeners.delete(listener) || this.#listeners.size > 0) return
-    for (const timer of this.#timers) clearInterval(timer)
-    this.#timers = []
-    this.#linger = setTimeout(() => this.#sleep(), LINGER_MS).unref()
+    this.#audience.leave(listener)
   }
 
   /** Ends every stream, and forgets what was. */
   end(): void {
-    for (const listener of [...this.#listeners]) this.#dismiss(listener)
-    clearTimeout(this.#linger)
-    this.#sleep()
+    this.#audience.dismissAll()
+    this.#jobs.forget()
   }
 
-  #dismiss(listener: Listener): void {
-    this.leave(listener)
-    listener.end()
-  }
-
-  #wake(): void {
-    clearTimeout(this.#linger)
-    this.#unsubscribe ??= this.#subscribe()
-    if (this.#timers.length > 0) return
-    this.#timers = [
-      setInterval(() => this.#tick(), this.#snapshotMs).unref(),
-      setInterval(() => this.#toEach(() => ': here\n\n'), this.#keepAliveMs).unref(),
-    ]
-  }
-
-  #sleep(): void {
-    this.#unsubscribe?.()
-    this.#unsubscribe = undefined
-    this.#kept = []
-  }
-
-  #subscribe(): () => void {
-    const offs = [
-      this.#on('admitted', (event) => this.#tell('verdict', event)),
-      this.#on('rejected', (event) => this.#tell('verdict', event)),
-      this.#on('departed', (event) => this.#tell('departure', event)),
-      ...OUTCOMES.map((outcome) =>
-        this.#on(outcome, ({ id, key, cost, attempt, at, ...event }) =>
-          this.#tell('outcome', {
-            outcome,
-            id,
-            key,
-            cost,
-            attempt,
-            at,
-            ...('retryAt' in event && { retryAt: event.retryAt }),
-            // What a handler resolved to is the producer's, and may be large.
-            ...('error' in event && { error: String(event.error.message).slice(0, LONGEST_ERROR) }),
-          }),
-        ),
-      ),
-    ]
-    return () => {
-      for (const off of offs) off()
+  /** Runs what somebody wants, and nothing else. */
+  #arrange(): void {
+    for (const source of this.#sources) {
+      if (this.#audience.wants(source.types)) source.start()
+      else source.stop()
+    }
+    if (this.#audience.size === 0) {
+      for (const timer of this.#timers.splice(0)) clearInterval(timer)
+    } else if (this.#timers.length === 0) {
+      const { snapshotMs, keepAliveMs } = this.#settings
+      this.#timers = [
+        setInterval(() => this.#look(), snapshotMs).unref(),
+        setInterval(() => this.#audience.tellAll(': here\n\n'), keepAliveMs).unref(),
+      ]
     }
   }
 
-  #on<Event extends Name>(name: Event, listener: (...event: ShaperEvents[Event]) => void): () => void {
-    this.#shaper.on(name, listener)
-    return () => this.#shaper.off(name, listener)
+  #look(): void {
+    if (this.#settings.isDraining()) this.end()
+    else this.#rules.look()
   }
 
-  #tell<Event extends { readonly key: string }>(type: string, event: Event): void {
-    const number = ++this.#number
-    const text = `id: ${this.#run}-${number}\nevent: ${type}\ndata: ${JSON.stringify(event)}\n\n`
-    this.#kept.push({ number, key: event.key, text })
-    // Twice as many before it is cut, so that cutting costs nothing to speak of.
-    if (this.#kept.length >= 2 * KEPT) this.#kept = this.#kept.slice(-KEPT)
-    this.#toEach(({ prefixes }) => (isWithin(prefixes, event.key) ? text : undefined))
-  }
-
-  #toEach(textFor: (listener: Listener) => string | undefined): void {
-    for (const listener of this.#listeners) {
-      if (!listener.isWelcome()) {
-        this.#dismiss(listener)
-        continue
-      }
-      const text = textFor(listener)
-      if (text !== undefined) listener.write(text)
-    }
-  }
-
-  #replay(listener: Listener, lastId: string): void {
-    const [run, number = ''] = lastId.split('-')
-    const after = run === this.#run && /^\d{1,15}$/.test(number) ? Number(number) : undefined
-    const kept = this.#kept.slice(-KEPT)
-    const oldest = kept[0]?.number ?? this.#number + 1
-    if (after === undefined || after < oldest - 1) listener.write(': some events were missed\n\n')
-    if (after === undefined) return
-    for (const event of kept) {
-      if (event.number > after && isWithin(listener.prefixes, event.key)) listener.write(event.text)
-    }
-  }
-
-  #tick(): void {
-    if (this.#isDraining()) this.end()
-    else if (!this.#isTakingSnapshot) void this.#tellSnapshots()
-  }
-
-  /** One for all who may see the same. */
-  async #tellSnapshots(): Promise<void> {
-    this.#isTakingSnapshot = true
-    const groups = new Map([...this.#listeners].map(({ prefixes }) => [prefixes.join('\n'), prefixes]))
+  async #first(type: 'buckets' | 'bucket', look: () => Promise<object>): Promise<string> {
     try {
-      const snapshots = await takeSnapshots(this.#shaper, groups)
-      const texts = new Map(
-        [...snapshots].map(([group, snapshot]) => [
-          group,
-          `event: snapshot\ndata: ${JSON.stringify(snapshot)}\n\n`,
-        ]),
-      )
-      this.#toEach(({ prefixes }) => texts.get(prefixes.join('\n')))
-    } catch {
-      // A line that cannot be reached is told by /readyz.
-    } finally {
-      this.#isTakingSnapshot = false
+      return eventText(type, await look())
+    } catch (error) {
+      if (isVelvetRopeError(error, 'backend-unavailable')) return ''
+      throw error
     }
   }
+
+  async #flow(rejected: number): Promise<object | undefined> {
+    const flow = await this.#views.flow()
+    return flow && { admitted: flow.admitted, departed: flow.departed, rejected }
+  }
+
+  async #page(asked: Asked): Promise<object> {
+    const at = nowMs()
+    return { at, ...(await listBuckets(this.#shaper, asked, asked.buckets)) }
+  }
+
+  async #bucket({ key = '' }: Asked): Promise<object> {
+    const at = nowMs()
+    const [bucket = null, line, recent] = await Promise.all([
+      this.#shaper.inspect(key),
+      this.#views.line(key),
+      this.#views.recent(key),
+    ])
+    return { at, bucket, line, recent }
+  }
+}
+
+function nowMs(): number {
+  return monotonicNow() / MILLISECOND
 }

@@ -1,10 +1,16 @@
-import type { EventFeed, Listener } from './event-feed.ts'
+import type { Listener } from './audience.ts'
+import type { EventFeed } from './event-feed.ts'
+import type { Asked } from './stream-query.ts'
 
 const BACKLOG = 1_048_576
 const RETRY_MS = 3_000
 
-/** Who listens, and how its connection is cut; absent where that cannot be done from here. */
-interface StreamOwner extends Pick<Listener, 'prefixes' | 'isWelcome'> {
+interface StreamOwner {
+  readonly asked: Asked
+  readonly isWelcome: () => boolean
+  /** What it is told before anything else. */
+  readonly first: string
+  /** Cuts its connection; absent where that cannot be done from here. */
   readonly cut?: () => void
 }
 
@@ -14,7 +20,7 @@ interface StreamOwner extends Pick<Listener, 'prefixes' | 'isWelcome'> {
  */
 export function openStream(
   feed: EventFeed,
-  { prefixes, isWelcome, cut }: StreamOwner,
+  { asked, isWelcome, first, cut }: StreamOwner,
   lastId: string | undefined,
 ): ReadableStream<Uint8Array> {
   let listener: Listener | undefined
@@ -23,7 +29,7 @@ export function openStream(
       start(controller) {
         const encoder = new TextEncoder()
         const joined: Listener = {
-          prefixes,
+          ...asked,
           isWelcome,
           write(text) {
             const chunk = encoder.encode(text)
@@ -39,7 +45,7 @@ export function openStream(
           end: () => controller.close(),
         }
         listener = joined
-        joined.write(`retry: ${RETRY_MS}\n\n`)
+        joined.write(`retry: ${RETRY_MS}\n\n${first}`)
         feed.join(joined, lastId)
       },
       cancel() {

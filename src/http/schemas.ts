@@ -3,6 +3,7 @@ import type { BucketPage } from '../backend/bucket-query.ts'
 import { type BucketView, JOB_STATES, type JobView } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import { enqueueOptionsSchema } from '../shaper/options.ts'
+import { SCOPES } from './access.ts'
 
 /** Any JSON, but there must be some. */
 const data = z
@@ -221,5 +222,17 @@ export const ruleSchema = z
     at: time.optional(),
   })
   .openapi('Rule')
+
+export const sessionSchema = z
+  .strictObject({
+    name: z.string().openapi({ description: 'Of the token; `anonymous` where there are none.' }),
+    scopes: z.array(z.enum(SCOPES)),
+    prefixes: z.array(z.string()).openapi({ description: 'None: every key.' }),
+    backend: z.enum(['memory', 'redis']),
+    shaper: z.string(),
+    version: z.string(),
+    durability: z.enum(['memory', 'none', 'everysec', 'always']).optional(),
+  })
+  .openapi('Session')
 
 export const forecastQuerySchema = z.strictObject({ cost: z.int().min(1).max(1_000_000_000).default(1) })

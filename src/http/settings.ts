@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Meter } from '../meter/meter.ts'
 import { type AccessToken, accessTokenSchema } from './access.ts'
+import type { PageFiles } from './page-file.ts'
 
 const callback = <Call>(what: string) =>
   z.custom<Call>((value) => typeof value === 'function', { error: `a function, ${what}` })
@@ -33,6 +34,15 @@ export const httpOptionsSchema = z.strictObject({
     .default([]),
   /** What `/v1/meters` fills; it is not closed with the app. Default: there is none, and those routes answer 404. */
   meter: z.custom<Meter>(isMeter, { error: 'a Meter' }).optional(),
+  /**
+   * The page that is answered at `/` to who prefers HTML, and the files that it loads, from `openDashboard`. Default:
+   * there is none.
+   */
+  dashboard: z
+    .custom<PageFiles>((value) => value instanceof Map, { error: 'that of openDashboard' })
+    .optional(),
+  /** Of the product, for `/v1/session`. Default: unknown. */
+  version: z.string().default('unknown'),
   /** `system`: only what tells of the process itself, `/healthz`, `/readyz`, `/metrics`. Default: `all`. */
   routes: z.enum(['all', 'system']).default('all'),
   /** Default: 64 KiB. */

@@ -29,6 +29,12 @@ interface Snapshot {
   fullest: readonly Fullest[]
   /** Of all jobs ever; only for who may see every key, and where the buckets are not too many to recount each second. */
   audit?: Audit
+  /** Jobs admitted, departed and turned away so far; only for who may see every key. */
+  flow?: object
+}
+
+interface Group {
+  readonly prefixes: readonly string[]
 }
 
 /**
@@ -37,18 +43,24 @@ interface Snapshot {
  */
 export async function takeSnapshots(
   shaper: Shaper,
-  groups: ReadonlyMap<string, readonly string[]>,
+  groups: ReadonlyMap<string, Group>,
+  flow: () => Promise<object | undefined>,
 ): Promise<ReadonlyMap<string, Snapshot>> {
   const at = monotonicNow() / MILLISECOND
   const snapshots = new Map([...groups.keys()].map((group) => [group, emptySnapshot(at)]))
   let pages = 0
   for await (const page of shaper.survey()) {
-    for (const [group, prefixes] of groups) add(snapshots.get(group)!, page, prefixes)
+    for (const [group, { prefixes }] of groups) add(snapshots.get(group)!, page, prefixes)
     if (++pages < FAST_PAGES) await passTurn()
     else await passMs(REST_MS, undefined, { ref: false })
   }
-  const whole = [...groups].find(([, prefixes]) => prefixes.length === 0)
-  if (whole !== undefined && pages < FAST_PAGES) snapshots.get(whole[0])!.audit = await shaper.audit()
+  const [whole] = [...groups].find(([, { prefixes }]) => prefixes.length === 0) ?? []
+  if (whole !== undefined) {
+    const snapshot = snapshots.get(whole)!
+    if (pages < FAST_PAGES) snapshot.audit = await shaper.audit()
+    const totals = await flow()
+    if (totals !== undefined) snapshot.flow = totals
+  }
   return snapshots
 }
 

@@ -48,6 +48,7 @@ export async function runService({ sources, api, work, drain = false }: RunOptio
     const outcome = await watch.reload()
     log.info('configuration read again', { outcome })
     if (outcome !== 'refused') await service.loadRules()
+    await service.flushRecording()
   }
   const { name, redis, file } = config
   const where = { shaper: name, backend: redis === undefined ? 'memory' : 'redis', config: file }

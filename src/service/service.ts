@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/config.ts'
 import { monotonicNow } from '../core/clock.ts'
 import { isVelvetRopeError } from '../core/errors.ts'
+import { openDashboard } from '../dashboard/open-dashboard.ts'
 import { createHttpApp, type HttpApp } from '../http/app.ts'
 import { type HttpServer, serveHttp } from '../http/server.ts'
 import { isLoopback, notLoopback } from '../http/server-options.ts'
@@ -16,6 +17,7 @@ import { type ClosableHandler, LiveWorker } from './live-worker.ts'
 import { openMeter } from './open-meter.ts'
 import { type LimitLayer, limitLayer, openShaper } from './open-shaper.ts'
 import { packageVersion } from './package-version.ts'
+import { Recording } from './recording.ts'
 import { RuleLoading } from './rule-loading.ts'
 
 /** @throws InvalidOptionsError for what a configuration cannot know by itself: a variable that it refers to is missing */
@@ -65,6 +67,7 @@ export class Service {
   #config: Config
   #app: HttpApp | undefined
   #server: HttpServer | undefined
+  #recording: Recording | undefined
   #isDraining = false
   #readiness: Promise<unknown> = Promise.resolve()
   #readyUntil = 0
@@ -130,6 +133,11 @@ export class Service {
       void this.#rules.load(layersAfter(limitLayer(before), limitLayer(config)))
   }
 
+  /** Writes the arrivals that wait to be written: into a new file, where the old one was moved away. */
+  async flushRecording(): Promise<void> {
+    await this.#recording?.flush()
+  }
+
   /** Brings the limits of the configuration into force, whatever newer ones another process has brought. */
   loadRules(): Promise<void> {
     return this.#rules.load([limitLayer(this.#config)].filter(isSaid))
@@ -150,6 +158,7 @@ export class Service {
     // A user's handler may never come to its end.
     await Promise.race([this.#worker?.close(), sleep(LAST_ANSWERS_MS, undefined, { ref: false })])
     await this.#server?.close(LAST_ANSWERS_MS)
+    await this.#recording?.close()
     await this.#meter?.close()
     for (const stop of this.#stopWatching.splice(0)) stop()
     this.metrics.close()
@@ -170,6 +179,9 @@ export class Service {
     this.#worker?.use(this.#handler)
     // A line outlives its workers: jobs are to expire, and to be brought back, also while there is none.
     if (config.work.scheduler) this.shaper.schedule()
+    if (config.record !== undefined && routes === 'all') {
+      this.#recording = await Recording.start(this.shaper, { file: config.record, log: this.#log })
+    }
     if (routes !== undefined) await this.#listen(config, routes)
   }
 
@@ -186,9 +198,15 @@ export class Service {
 
   async #listen(config: Config, routes: 'all' | 'system'): Promise<void> {
     const log = this.#log
+    const dashboard = routes === 'all' ? openDashboard() : undefined
+    if (routes === 'all' && dashboard === undefined) {
+      log.info('no dashboard at /: it was not built, as npm run build:dashboard does')
+    }
     this.#app = createHttpApp(this.shaper, {
       ...config.http,
       routes,
+      dashboard,
+      version: packageVersion(),
       tokens: () => this.#config.tokens,
       meter: this.#meter,
       isDraining: () => this.#isDraining,

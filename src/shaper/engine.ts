@@ -1,7 +1,7 @@
 import type { JobRequest } from '../backend/backend.ts'
 import type { BucketPage, BucketQuery } from '../backend/bucket-query.ts'
 import type { Audit } from '../core/conformance/history.ts'
-import type { Admission, BucketView, JobView, Rejected } from '../core/job.ts'
+import type { Admission, BucketView, Durability, JobView, Rejected } from '../core/job.ts'
 import type { Handler } from './attempt.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { LiveRuleBook } from './limits.ts'
@@ -20,6 +20,8 @@ import type { Turn } from './turn-desk.ts'
 export interface Engine<Data, Result> {
   /** The live rule book. */
   readonly limits: LiveRuleBook
+  /** What accepted jobs survive; undefined before it is known. */
+  readonly durability: Durability | undefined
   /** Resolves when the line can be used. */
   ready(): Awaitable<void>
 

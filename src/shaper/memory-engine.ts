@@ -32,6 +32,7 @@ const SURVEY_PAGE = 200
 
 /** The line in the memory of this process. What a verb does has been done when it returns; nothing is awaited. */
 export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
+  readonly durability = 'memory'
   readonly limits: LiveRuleBook
   readonly #name: string
   readonly #clock: Clock

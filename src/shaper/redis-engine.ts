@@ -40,6 +40,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   readonly #opening: Opening
   readonly #floor: SharedFloor<Data, Result>
   readonly #watch: RuleWatch
+  #durability: BucketView['durability'] | undefined
   #closing: Promise<void> | undefined
 
   /** Begins to connect. @throws InvalidOptionsError, InvalidLimitError or InvalidKeyError */
@@ -66,6 +67,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
       backend,
       onWarning: onError,
       onConnected: ({ durability, version }) => {
+        this.#durability = durability
         this.#watch.start()
         this.#tellConnected(durability, version).catch(onError)
       },
@@ -74,6 +76,10 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     this.limits = this.#openRuleBook()
     // Whoever calls meanwhile waits for the same; who does not is told by the events.
     this.#opening.ready().catch(() => undefined)
+  }
+
+  get durability(): BucketView['durability'] | undefined {
+    return this.#durability
   }
 
   ready(): Promise<void> {

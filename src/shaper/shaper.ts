@@ -4,7 +4,7 @@ import { describe } from '../core/describe.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { FreezeError, InvalidOptionsError, ShaperClosedError } from '../core/errors.ts'
 import type { ShaperEvents } from '../core/events.ts'
-import type { Admission, BucketView, JobView, Rejected } from '../core/job.ts'
+import type { Admission, BucketView, Durability, JobView, Rejected } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
 import { TurnRefusedError } from '../core/turn-errors.ts'
@@ -47,6 +47,11 @@ export class Shaper<Data = unknown, Result = unknown> {
     this.#reader = new RequestReader(settings.jobDefaults)
     this.#engine = openEngine(name, settings, this.#emitter)
     this.limits = this.#engine.limits
+  }
+
+  /** What it takes for accepted jobs to be lost; undefined on a shared line that was not reached yet. */
+  get durability(): Durability | undefined {
+    return this.#engine.durability
   }
 
   /** Resolves when the line can be used. In one process that is at once. */

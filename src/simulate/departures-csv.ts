@@ -1,5 +1,6 @@
 import { SECOND } from '../core/duration.ts'
 import type { Arrival } from './arrival.ts'
+import { csvField } from './csv-field.ts'
 import type { Outcome } from './key-line.ts'
 
 /** The columns of a departures file; one row per arrival, in the order of arrival. */
@@ -27,8 +28,4 @@ export function formatDeparture(arrival: Arrival, outcome: Outcome): string {
 
 function seconds(microseconds: number): string {
   return Number.isFinite(microseconds) ? (microseconds / SECOND).toFixed(6) : ''
-}
-
-function csvField(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

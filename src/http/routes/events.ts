@@ -2,15 +2,21 @@ import { z } from '@hono/zod-openapi'
 import { openStream } from '../event-stream.ts'
 import { reducedCapacity } from '../problem.ts'
 import type { House, Route } from '../route.ts'
+import { readStreamQuery, streamQuerySchema } from '../stream-query.ts'
 
 export function eventRoutes({ feed, settings, doorkeeper }: House): Route[] {
+  const assertRoom = () => {
+    if (feed.listeners >= settings.maxStreams) throw reducedCapacity('too many streams are open', 10)
+  }
   return [
     {
       method: 'get',
       path: '/v1/events',
       scope: 'read',
       summary:
-        'What happens, as server-sent events: verdict, departure, outcome, and a snapshot once a second',
+        'What happens, as server-sent events: verdict, departure, outcome, a snapshot once a second; on demand ' +
+        'a page of buckets, one bucket with its line, and that the rules changed',
+      request: { query: streamQuerySchema },
       parameters: [
         {
           name: 'Last-Event-ID',
@@ -23,17 +29,22 @@ export function eventRoutes({ feed, settings, doorkeeper }: House): Route[] {
       answers: {
         200: { description: 'A stream.', content: { 'text/event-stream': { schema: z.string() } } },
       },
-      problems: [],
-      answer: ({ context, principal }) => {
+      problems: ['invalid'],
+      answer: async ({ context, principal }) => {
         if (settings.isDraining()) throw reducedCapacity('the service is going down', 5)
+        const asked = readStreamQuery(context.req.url, principal)
         const headers = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' }
         // Nobody would ever read the stream.
         if (context.req.raw.method === 'HEAD') return new Response(null, { headers })
-        if (feed.listeners >= settings.maxStreams) throw reducedCapacity('too many streams are open', 10)
+        assertRoom()
+        const first = await feed.firstViews(asked)
+        // Others may have come meanwhile.
+        assertRoom()
         const { outgoing } = context.env ?? {}
         const owner = {
-          prefixes: principal.prefixes,
+          asked,
           isWelcome: () => doorkeeper.stillKnows(principal),
+          first,
           ...(outgoing !== undefined && { cut: () => void outgoing.destroy() }),
         }
         const lastId = context.req.header('Last-Event-ID')

@@ -2,6 +2,7 @@ import { setTimeout as passMs } from 'node:timers/promises'
 import { z } from '@hono/zod-openapi'
 import { assertEveryKey } from '../access.ts'
 import { jsonContent } from '../operation.ts'
+import { answerPage, prefersPage } from '../page-file.ts'
 import { Problem, reducedCapacity } from '../problem.ts'
 import type { House, Route } from '../route.ts'
 
@@ -12,7 +13,13 @@ const SYSTEM_LINKS = {
   health: '/healthz',
   readiness: '/readyz',
 }
-const LINKS = { buckets: '/v1/buckets', limits: '/v1/limits', events: '/v1/events', ...SYSTEM_LINKS }
+const LINKS = {
+  buckets: '/v1/buckets',
+  limits: '/v1/limits',
+  events: '/v1/events',
+  session: '/v1/session',
+  ...SYSTEM_LINKS,
+}
 const linksSchema = z
   .strictObject({ name: z.string(), links: z.record(z.string(), z.string()) })
   .openapi('Links')
@@ -21,6 +28,7 @@ const statusSchema = z.strictObject({ status: z.enum(['ok', 'ready']) }).openapi
 export function systemRoutes({ shaper, settings }: House, describeApi: () => unknown): Route[] {
   const { isDraining, readiness = () => shaper.ready(), metrics, routes } = settings
   const links = routes === 'all' ? LINKS : SYSTEM_LINKS
+  const page = routes === 'all' ? settings.dashboard?.get('/') : undefined
   return [
     {
       method: 'get',
@@ -64,10 +72,15 @@ export function systemRoutes({ shaper, settings }: House, describeApi: () => unk
     {
       method: 'get',
       path: '/',
-      summary: 'Where to go from here',
+      ...(page && { isExempt: true as const }),
+      summary: `Where to go from here${page === undefined ? '' : '; to who prefers HTML, the dashboard'}`,
       answers: { 200: { description: 'Links.', ...jsonContent(linksSchema) } },
       problems: [],
-      answer: ({ context }) => context.json({ name: 'velvet-rope', links }),
+      answer: ({ context }) => {
+        if (page === undefined) return context.json({ name: 'velvet-rope', links })
+        if (prefersPage(context)) return answerPage(context, page)
+        return context.json({ name: 'velvet-rope', links }, 200, { Vary: 'Accept' })
+      },
     },
     {
       method: 'get',

@@ -166,6 +166,7 @@ describe('layers', () => {
       leaseMs: 700,
       drainMs: 8,
       logLevel: 'error',
+      record: 'arrivals.csv',
     }
     const config = await loadNothing({ flags })
     expect(config).toMatchObject({
@@ -179,6 +180,7 @@ describe('layers', () => {
       work: { concurrency: 6, scheduler: false, leaseMs: 700 },
       drainMs: 8,
       log: { level: 'error' },
+      record: 'arrivals.csv',
     })
     const given = Object.entries(config.origins).filter(([, origin]) => origin === 'flag')
     expect(given).toHaveLength(Object.keys(flags).length)

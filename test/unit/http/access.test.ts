@@ -41,6 +41,7 @@ const OPERATIONS: readonly Operation[] = [
   { method: 'PUT', path: '/v1/limits/{pattern}', scope: 'admin', body: { limit: '9, 1/s' }, status: 200 },
   { method: 'DELETE', path: '/v1/limits/{pattern}', scope: 'admin', status: 204 },
   { method: 'GET', path: '/v1/events', scope: 'read', status: 200 },
+  { method: 'GET', path: '/v1/session', scope: 'read', status: 200 },
   { method: 'GET', path: '/metrics', scope: 'read', status: 200 },
   { method: 'GET', path: '/healthz', status: 200 },
   { method: 'GET', path: '/readyz', status: 200 },

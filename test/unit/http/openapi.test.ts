@@ -100,7 +100,8 @@ test('every parameter and every body is described', async () => {
       ['get /v1/meters/{key}', ['path:key', 'query:amount'], []],
       ['put /v1/limits/{pattern}', ['path:pattern'], json],
       ['delete /v1/limits/{pattern}', ['path:pattern', 'query:override'], []],
-      ['get /v1/events', ['header:Last-Event-ID'], []],
+      ['get /v1/events', ['header:Last-Event-ID', ...bucketQuery, 'query:key', 'query:types'].sort(), []],
+      ['get /v1/session', [], []],
     ]),
   )
   for (const { path, operation } of operations) {

@@ -1,0 +1,43 @@
+import { z } from '@hono/zod-openapi'
+import { answerAsset, answerNamedFile } from '../page-file.ts'
+import { Problem } from '../problem.ts'
+import type { House, Route } from '../route.ts'
+
+const ASSETS = '/assets/'
+
+/**
+ * The files that the page loads; the page itself is at `/`. Nobody is asked for a token: there is nothing in them, and
+ * whatever the page shows it asks the API for.
+ */
+export function pageRoutes({ settings: { dashboard } }: House): Route[] {
+  if (dashboard === undefined) return []
+  const named = [...dashboard].filter(([path]) => path !== '/' && !path.startsWith(ASSETS))
+  return [
+    {
+      method: 'get',
+      path: `${ASSETS}{file}`,
+      isExempt: true,
+      summary: 'A file of the dashboard',
+      answers: { 200: { description: 'The file.', content: { '*/*': { schema: z.string() } } } },
+      problems: ['not-found'],
+      answer: ({ context, subject }) => {
+        const file = dashboard.get(`${ASSETS}${subject}`)
+        if (file === undefined) throw new Problem('not-found')
+        return answerAsset(context, file)
+      },
+    },
+    ...named.map(
+      ([path, file]): Route => ({
+        method: 'get',
+        path,
+        isExempt: true,
+        summary: 'A file of the dashboard',
+        answers: {
+          200: { description: 'The file.', content: { [file.contentType]: { schema: z.string() } } },
+        },
+        problems: [],
+        answer: ({ context }) => answerNamedFile(context, file),
+      }),
+    ),
+  ]
+}

@@ -1,0 +1,111 @@
+import { type FileHandle, open, stat } from 'node:fs/promises'
+import { quote } from '../core/describe.ts'
+import { InvalidOptionsError } from '../core/errors.ts'
+import { ARRIVALS_HEADER } from '../simulate/arrivals-csv.ts'
+
+/** Keys and when they were used are nobody else's business. */
+const MODE = 0o600
+/** Longer than any line. */
+const TAIL_BYTES = 8_192
+const HEADER = Buffer.from(ARRIVALS_HEADER)
+
+/**
+ * A file of arrivals that is appended to: in whole lines, and with a header wherever it begins. It may be moved away,
+ * removed or cut to nothing at any time by whoever rotates logs, and goes on in a file of the same name.
+ */
+export class ArrivalsFile {
+  readonly #path: string
+  #handle: FileHandle
+
+  private constructor(path: string, handle: FileHandle) {
+    this.#path = path
+    this.#handle = handle
+  }
+
+  /**
+   * Opens the file, or makes it. A last line that a crash cut off half way is taken away.
+   *
+   * @throws InvalidOptionsError when it cannot be written, or holds something else than arrivals
+   */
+  static async open(path: string): Promise<ArrivalsFile> {
+    try {
+      return new ArrivalsFile(path, await openToAppend(path))
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && 'syscall' in error)) throw error
+      throw new InvalidOptionsError(
+        `record: expected a file that can be written, got: ${quote(path)}, ${error.code}`,
+      )
+    }
+  }
+
+  /** When the last arrival in it came, in seconds as it says; 0 where there is none. */
+  async lastOffset(): Promise<number> {
+    const line = (await tailOf(this.#handle)).trimEnd().split('\n').at(-1) ?? ''
+    return Number.parseFloat(line) || 0
+  }
+
+  /** Appends all of the lines or none. Rejects when it cannot; then the same may be tried again. */
+  async append(lines: string): Promise<void> {
+    await this.#followPath()
+    const { size } = await this.#handle.stat()
+    const bytes = Buffer.from(size === 0 ? `${ARRIVALS_HEADER}${lines}` : lines)
+    try {
+      for (let written = 0; written < bytes.length; ) {
+        written += (await this.#handle.write(bytes, written)).bytesWritten
+      }
+    } catch (error) {
+      // A full disk takes a part of it.
+      await this.#handle.truncate(size).catch(() => undefined)
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close()
+  }
+
+  /** The name may lead to another file by now, or to none. */
+  async #followPath(): Promise<void> {
+    const [ours, there] = await Promise.all([this.#handle.stat(), stat(this.#path).catch(() => undefined)])
+    if (there !== undefined && there.ino === ours.ino && there.dev === ours.dev) return
+    const next = await openToAppend(this.#path)
+    await this.#handle.close().catch(() => undefined)
+    this.#handle = next
+  }
+}
+
+async function openToAppend(path: string): Promise<FileHandle> {
+  const handle = await open(path, 'a+', MODE)
+  try {
+    await assertArrivals(handle, path)
+    const tail = await tailOf(handle)
+    const torn = Buffer.byteLength(tail.slice(tail.lastIndexOf('\n') + 1))
+    const { size } = await handle.stat()
+    if (torn > 0) await handle.truncate(size - torn)
+    return handle
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+/** Whoever named a file by mistake keeps it as it is. */
+async function assertArrivals(handle: FileHandle, path: string): Promise<void> {
+  if (!(await handle.stat()).isFile()) {
+    throw new InvalidOptionsError(`record: expected a regular file, got: ${quote(path)}`)
+  }
+  const begin = Buffer.alloc(HEADER.length)
+  const { bytesRead } = await handle.read(begin, 0, begin.length, 0)
+  if (begin.subarray(0, bytesRead).equals(HEADER.subarray(0, bytesRead))) return
+  throw new InvalidOptionsError(
+    `record: expected a file of arrivals, which begins with ${ARRIVALS_HEADER.trimEnd()}, got: ${quote(path)}, with something else`,
+  )
+}
+
+async function tailOf(handle: FileHandle): Promise<string> {
+  const { size } = await handle.stat()
+  const from = Math.max(0, size - TAIL_BYTES)
+  const bytes = Buffer.alloc(size - from)
+  const { bytesRead } = await handle.read(bytes, 0, bytes.length, from)
+  return bytes.toString('utf8', 0, bytesRead)
+}
