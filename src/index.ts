@@ -18,6 +18,7 @@ export {
   MeterClosedError,
   NoLimitError,
   OldRuleBookError,
+  RuleBookConflictError,
   ShaperClosedError,
   UnfitRedisError,
   VelvetRopeError,
@@ -45,6 +46,7 @@ export type {
   LoadedRules,
   LoadOptions,
   OverrideView,
+  ResetOptions,
   RuleView,
 } from './shaper/limits.ts'
 export type {

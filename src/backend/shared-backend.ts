@@ -1,4 +1,5 @@
 import type { Audit } from '../core/conformance/history.ts'
+import type { OldRuleBookError } from '../core/errors.ts'
 import type { Admission, BucketView, JobView } from '../core/job.ts'
 import type { ChangedRules, LayeredBook, RuleChange } from '../core/layered-book.ts'
 import type { BackendJob, JobRequest, Pace } from './backend.ts'
@@ -53,10 +54,14 @@ export interface SharedBackend {
   resume(key: string, now?: number): Promise<Held>
   /** The rule book as this process knows it. */
   readonly rules: LayeredBook
-  /** Resolves when every waiting job is spaced anew. */
+  /** Resolves when every waiting job is spaced anew. @throws RuleBookConflictError */
   changeRules(change: RuleChange, now?: number): Promise<ChangedRules>
-  /** Fetches the rule book if others have changed it: a process that asks for nothing else does not hear of it. */
-  followRules(): Promise<void>
+  /**
+   * Fetches the rule book if others have changed it: a process that asks for nothing else does not hear of it. Answers
+   * what its user has to hear: that limits which it brought were replaced, and by whom; once. Here `now` is the time of
+   * this process.
+   */
+  followRules(now?: number): Promise<OldRuleBookError[]>
 
   job(id: string, now?: number): Promise<JobView | undefined>
   inspect(key: string, now?: number): Promise<BucketView | undefined>

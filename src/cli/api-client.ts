@@ -1,12 +1,18 @@
 import type { z } from 'zod'
 import type { BucketPage, BucketQueryInput } from '../backend/bucket-query.ts'
 import { quote } from '../core/describe.ts'
-import { BackendUnavailableError, InvalidKeyError, isVelvetRopeError } from '../core/errors.ts'
+import {
+  BackendUnavailableError,
+  InvalidKeyError,
+  isVelvetRopeError,
+  RuleBookConflictError,
+  type VelvetRopeError,
+} from '../core/errors.ts'
 import type { Admission } from '../core/job.ts'
-import type { RuleView } from '../shaper/limits.ts'
+import type { ResetOptions, RuleView } from '../shaper/limits.ts'
 import type { EnqueueOptions, EnqueueRequest } from '../shaper/options.ts'
-import { type ApiProblemError, readProblem } from './api-problem.ts'
-import { pageReply, readVerdicts, ruleReply, rulesReply } from './api-replies.ts'
+import { type ApiProblemError, readProblem, readVersion } from './api-problem.ts'
+import { pageReply, type RuleBookView, readVerdicts, ruleReply, rulesReply } from './api-replies.ts'
 import { slicesOf } from './job-slices.ts'
 
 export interface ApiClientOptions {
@@ -20,6 +26,8 @@ export interface ApiClientOptions {
 interface Call {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly body?: unknown
+  /** The version of the rule book that it is meant for. */
+  readonly ifVersion?: number
 }
 
 interface Answer {
@@ -31,7 +39,8 @@ interface Answer {
 /**
  * The HTTP API of a running service, with the names of a shaper.
  *
- * Every call throws BackendUnavailableError when nobody answers, and ApiProblemError when the service says no.
+ * Every call throws BackendUnavailableError when nobody answers, and ApiProblemError when the service says no; a change
+ * of the rule book RuleBookConflictError when another version is in force than it was meant for.
  */
 export class ApiClient {
   readonly #url: URL
@@ -73,22 +82,22 @@ export class ApiClient {
   }
 
   /** Every rule that the token may see. */
-  async limits(): Promise<readonly RuleView[]> {
+  async limits(): Promise<RuleBookView> {
     return this.#ask(rulesReply, 'v1/limits')
   }
 
-  async setLimit(pattern: string, limit: string): Promise<RuleView> {
-    return this.#ask(ruleReply, limitPath(pattern), { method: 'PUT', body: { limit } })
+  async setLimit(pattern: string, limit: string, options?: ResetOptions): Promise<RuleView> {
+    return this.#ask(ruleReply, limitPath(pattern), { method: 'PUT', body: { limit }, ...options })
   }
 
   /** False when there was none. */
-  unsetLimit(pattern: string): Promise<boolean> {
-    return this.#remove(limitPath(pattern))
+  unsetLimit(pattern: string, options?: ResetOptions): Promise<boolean> {
+    return this.#remove(limitPath(pattern), options)
   }
 
-  /** Drops what was set by hand, so that what code or file says is in force again; false when nothing was. */
-  resetLimit(pattern: string): Promise<boolean> {
-    return this.#remove(`${limitPath(pattern)}?override=only`)
+  /** Drops what was set by hand, so that what the layers below say is in force again; false when nothing was. */
+  resetLimit(pattern: string, options?: ResetOptions): Promise<boolean> {
+    return this.#remove(`${limitPath(pattern)}?override=only`, options)
   }
 
   /** Ends what is under way. */
@@ -122,7 +131,7 @@ export class ApiClient {
 
   async #ask<Reply>(schema: z.ZodType<Reply>, path: string, call?: Call): Promise<Reply> {
     const answer = await this.#call(path, call)
-    if (answer.status >= 300) throw this.#problem(answer)
+    if (answer.status >= 300) throw this.#problem(answer, call)
     const parsed = schema.safeParse(answer.body)
     if (parsed.success) return parsed.data
     const [issue] = parsed.error.issues
@@ -130,18 +139,19 @@ export class ApiClient {
     throw this.#strange(answer, `${where ? `${where}: ` : ''}${issue?.message}`)
   }
 
-  async #remove(path: string): Promise<boolean> {
-    const answer = await this.#call(path, { method: 'DELETE' })
+  async #remove(path: string, options?: ResetOptions): Promise<boolean> {
+    const answer = await this.#call(path, { method: 'DELETE', ...options })
     if (answer.status === 204) return true
     if (answer.status < 300) throw this.#strange(answer, 'expected an answer without content')
-    const problem = this.#problem(answer)
+    const problem = this.#problem(answer, options)
     // Said by a service of ours, and not by whoever else answers at a wrong address.
-    if (answer.status === 404 && problem.problem === 'not-found') return false
+    if (answer.status === 404 && 'problem' in problem && problem.problem === 'not-found') return false
     throw problem
   }
 
-  async #call(path: string, { method = 'GET', body }: Call = {}): Promise<Answer> {
+  async #call(path: string, { method = 'GET', body, ifVersion }: Call = {}): Promise<Answer> {
     const headers = {
+      ...(ifVersion !== undefined && { 'if-match': `"${ifVersion}"` }),
       accept: 'application/json',
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
@@ -166,7 +176,9 @@ export class ApiClient {
     }
   }
 
-  #problem({ status, body, retryAfter }: Answer): ApiProblemError {
+  #problem({ status, body, retryAfter }: Answer, { ifVersion }: Call = {}): VelvetRopeError {
+    const version = status === 412 && ifVersion !== undefined ? readVersion(body) : undefined
+    if (version !== undefined) return new RuleBookConflictError(ifVersion!, version)
     return readProblem({ status, body, retryAfter, hasToken: this.#token !== undefined })
   }
 

@@ -51,6 +51,11 @@ export function readProblem({ status, body, retryAfter, hasToken }: Refusal): Ap
   return new ApiProblemError(message, status, problem, retryAfterMs)
 }
 
+/** The version of the rule book in force, of a `rule-book-changed`; undefined in what is none. */
+export function readVersion(body: unknown): number | undefined {
+  return z.looseObject({ version: z.number() }).safeParse(body).data?.version
+}
+
 /** `urn:velvet-rope:problem:queue-full` and `https://host/problems/queue-full` both end with the name. */
 export function problemName(type: string): string {
   return type.split(/[:/#]/).at(-1) ?? ''

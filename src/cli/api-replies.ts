@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { BucketPage } from '../backend/bucket-query.ts'
 import type { Admission, Rejected } from '../core/job.ts'
+import { BASE_ORIGINS } from '../core/layered-book.ts'
 import type { RuleView } from '../shaper/limits.ts'
 import type { EnqueueRequest } from '../shaper/options.ts'
 import { type ApiProblemError, problemName, readProblem } from './api-problem.ts'
@@ -38,14 +39,20 @@ export const pageReply: z.ZodType<BucketPage> = z.looseObject({
 export const ruleReply = z.looseObject({
   pattern: z.string(),
   limit: z.string(),
-  origin: z.enum(['code', 'file', 'override']),
+  origin: z.enum([...BASE_ORIGINS, 'override']),
   by: z.string().optional(),
   at: z.number().optional(),
 }) satisfies z.ZodType<RuleView>
 
 export const rulesReply = z
-  .looseObject({ limits: z.array(ruleReply) })
-  .transform(({ limits }): readonly RuleView[] => limits)
+  .looseObject({ version: z.number().default(0), limits: z.array(ruleReply) })
+  .transform(({ version, limits }): RuleBookView => ({ version, limits }))
+
+/** The rules in force, and the version that they are of; 0: the service does not tell. */
+export interface RuleBookView {
+  readonly version: number
+  readonly limits: readonly RuleView[]
+}
 
 const acceptedReply = z.object({
   status: z.literal(202),

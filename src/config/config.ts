@@ -9,6 +9,8 @@ export interface Config extends Settings {
   readonly file?: string
   /** SHA-256 of the bytes of the file, hexadecimal: tells whether two processes read the same one. */
   readonly digest?: string
+  /** Limits of the file in whose place the environment says others. */
+  readonly hiddenLimits: Readonly<Record<string, string>>
   /** Where each value comes from, by its path: `{ listen: 'flag', 'limits["*"]': 'file', ... }`. */
   readonly origins: Readonly<Record<string, Origin>>
 }

@@ -62,6 +62,14 @@ export class Layers {
     return this.#givenAt(path)?.origin ?? (isSaid(this.#file, path) ? 'file' : 'default')
   }
 
+  /** What the file says at the path where only the environment says something else; undefined if it says nothing. */
+  hiddenAt(path: SettingPath): unknown {
+    const [given, ...others] = this.#given.filter((given) => isWithin(path, given.path))
+    const isAlone =
+      given?.origin === 'environment' && given.path.length === path.length && others.length === 0
+    return isAlone ? valueAt(this.#file, path) : undefined
+  }
+
   #givenAt(path: SettingPath): Given | undefined {
     return this.#given.findLast((given) => isWithin(path, given.path))
   }

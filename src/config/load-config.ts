@@ -14,7 +14,7 @@ import { fieldsOf } from './fields.ts'
 import { Layers } from './layers.ts'
 import type { ConfigFlags } from './names.ts'
 import { formatPath } from './paths.ts'
-import type { Settings } from './schema.ts'
+import { configSchema, type Settings } from './schema.ts'
 import { YamlFile } from './yaml-file.ts'
 
 /** Where a configuration comes from. */
@@ -57,6 +57,7 @@ export function composeConfig(
   return freeze({
     ...settings,
     ...(found !== undefined && { file: location.path, digest: found.digest }),
+    hiddenLimits: hiddenLimits(layers),
     origins: originsOf(settings, layers),
   })
 }
@@ -87,6 +88,13 @@ function originsOf(settings: Settings, layers: Layers): Config['origins'] {
     return [formatPath(path), layers.originOf(at)] as const
   })
   return Object.fromEntries(origins)
+}
+
+/** One that is wrong was never in force, so nobody misses it. */
+function hiddenLimits(layers: Layers): Config['hiddenLimits'] {
+  const limit = layers.hiddenAt(['limits', '*'])
+  const { data } = configSchema.shape.limits.safeParse(limit === undefined ? {} : { '*': limit })
+  return data ?? {}
 }
 
 function freeze<Value>(value: Value): Value {

@@ -89,10 +89,27 @@ export class ForeignValueError extends VelvetRopeError {
   }
 }
 
-/** The store has a newer rule book than the one that was given; the newer one stays. */
+/** The limits that a process brought are not in force, but newer ones in their place; these stay. */
 export class OldRuleBookError extends VelvetRopeError {
   constructor(message: string) {
     super('old-rule-book', message)
+  }
+}
+
+/** The rule book is not of the version that a change was meant for; nothing was changed. */
+export class RuleBookConflictError extends VelvetRopeError {
+  /** That of the change. */
+  readonly expected: number
+  /** The one in force. */
+  readonly version: number
+
+  constructor(expected: number, version: number) {
+    super(
+      'rule-book-conflict',
+      `expected version ${expected} of the rule book to be in force, got: version ${version}; nothing was changed`,
+    )
+    this.expected = expected
+    this.version = version
   }
 }
 
@@ -213,6 +230,7 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
   'UnfitRedisError',
   'ForeignValueError',
   'OldRuleBookError',
+  'RuleBookConflictError',
   'ShaperClosedError',
   'MeterClosedError',
   'LeaseLostError',

@@ -23,8 +23,16 @@ import { type HttpOptions, httpOptionsSchema } from './settings.ts'
 
 const CORS = {
   allowMethods: ['GET', 'POST', 'PUT', 'DELETE'],
-  allowHeaders: ['Authorization', 'Content-Type', 'Idempotency-Key', 'Last-Event-ID', 'X-Request-Id'],
+  allowHeaders: [
+    'Authorization',
+    'Content-Type',
+    'Idempotency-Key',
+    'If-Match',
+    'Last-Event-ID',
+    'X-Request-Id',
+  ],
   exposeHeaders: [
+    'ETag',
     'Location',
     'RateLimit',
     'RateLimit-Policy',

@@ -14,6 +14,7 @@ export const PROBLEMS = {
   'method-not-allowed': { status: 405, title: 'The method is not known here' },
   'request-timeout': { status: 408, title: 'The request did not come in time' },
   departed: { status: 409, title: 'The job waits no longer' },
+  'rule-book-changed': { status: 412, title: 'The rule book is not of the version that was expected' },
   'too-large': { status: 413, title: 'The body is too large' },
   'unsupported-media-type': { status: 415, title: 'The body must be application/json' },
   'foreign-host': { status: 421, title: 'The Host of the request is not served here' },
@@ -117,6 +118,8 @@ function ofOurs(error: VelvetRopeError): Problem | undefined {
       return new Problem('no-limit', { detail: error.message })
     case 'id-conflict':
       return new Problem('idempotency-key-reused', { detail: error.message })
+    case 'rule-book-conflict':
+      return new Problem('rule-book-changed', { detail: error.message, ...versionOf(error) })
     case 'closed':
       return reducedCapacity('the service is going down', 5)
     case 'backend-unavailable':
@@ -125,4 +128,9 @@ function ofOurs(error: VelvetRopeError): Problem | undefined {
     default:
       return undefined
   }
+}
+
+/** The one in force, so that the caller knows what to look at. */
+function versionOf(error: VelvetRopeError): { readonly version?: unknown } {
+  return 'version' in error ? { version: error.version } : {}
 }

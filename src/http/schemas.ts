@@ -2,6 +2,7 @@ import { z } from '@hono/zod-openapi'
 import type { BucketPage } from '../backend/bucket-query.ts'
 import { type BucketView, JOB_STATES, type JobView } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
+import { BASE_ORIGINS } from '../core/layered-book.ts'
 import { enqueueOptionsSchema } from '../shaper/options.ts'
 import { SCOPES } from './access.ts'
 
@@ -126,6 +127,7 @@ export const problemSchema = z
     level: z.number().optional(),
     space: z.number().optional(),
     blocked: z.boolean().optional(),
+    version: z.number().optional(),
     'violated-policies': z.array(z.string()).optional(),
   })
   .openapi('Problem')
@@ -217,8 +219,8 @@ export const ruleSchema = z
   .strictObject({
     pattern: z.string(),
     limit: z.string().openapi({ example: '500, 100/s' }),
-    origin: z.enum(['code', 'file', 'override']),
-    by: z.string().optional(),
+    origin: z.enum([...BASE_ORIGINS, 'override']),
+    by: z.string().optional().openapi({ description: 'Who brought this limit, or set it.' }),
     at: time.optional(),
   })
   .openapi('Rule')
@@ -234,5 +236,12 @@ export const sessionSchema = z
     durability: z.enum(['memory', 'none', 'everysec', 'always']).optional(),
   })
   .openapi('Session')
+
+export const rulesSchema = z
+  .strictObject({
+    version: z.number().openapi({ description: 'Grows with every change of the rule book.' }),
+    limits: z.array(ruleSchema),
+  })
+  .openapi('Rules')
 
 export const forecastQuerySchema = z.strictObject({ cost: z.int().min(1).max(1_000_000_000).default(1) })

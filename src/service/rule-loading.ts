@@ -52,8 +52,9 @@ export class RuleLoading {
     this.#underWay = undefined
   }
 
-  async #load({ origin, limits }: LimitLayer): Promise<void> {
-    const { set, unset } = await this.#shaper.limits.load(limits, { origin })
+  async #load({ limits, ...from }: LimitLayer): Promise<void> {
+    const { origin } = from
+    const { set, unset } = await this.#shaper.limits.load(limits, from)
     this.#log.info('limits in force', { origin, set: set.length, unset: unset.length })
   }
 }

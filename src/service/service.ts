@@ -15,7 +15,7 @@ import { traceShaper } from '../telemetry/tracing.ts'
 import { leaveMemory } from './leave-memory.ts'
 import { type ClosableHandler, LiveWorker } from './live-worker.ts'
 import { openMeter } from './open-meter.ts'
-import { type LimitLayer, limitLayer, openShaper } from './open-shaper.ts'
+import { type LimitLayer, limitLayers, openShaper } from './open-shaper.ts'
 import { packageVersion } from './package-version.ts'
 import { Recording } from './recording.ts'
 import { RuleLoading } from './rule-loading.ts'
@@ -129,8 +129,8 @@ export class Service {
     this.#config = config
     this.#log.level = config.log.level
     if (isAnother) this.#worker?.use(handler)
-    if (differ(config.limits, before.limits))
-      void this.#rules.load(layersAfter(limitLayer(before), limitLayer(config)))
+    const layers = layersAfter(limitLayers(before), limitLayers(config))
+    if (layers.length > 0) void this.#rules.load(layers)
   }
 
   /** Writes the arrivals that wait to be written: into a new file, where the old one was moved away. */
@@ -140,7 +140,7 @@ export class Service {
 
   /** Brings the limits of the configuration into force, whatever newer ones another process has brought. */
   loadRules(): Promise<void> {
-    return this.#rules.load([limitLayer(this.#config)].filter(isSaid))
+    return this.#rules.load(limitLayers(this.#config))
   }
 
   /**
@@ -230,15 +230,11 @@ export class Service {
   }
 }
 
-/** What has to be loaded after a change. A layer that the configuration fills no more is emptied. */
-function layersAfter(before: LimitLayer, after: LimitLayer): LimitLayer[] {
-  const isLeft = isSaid(before) && (before.origin !== after.origin || !isSaid(after))
-  return [...(isSaid(after) ? [after] : []), ...(isLeft ? [{ origin: before.origin, limits: {} }] : [])]
-}
-
-/** Who says nothing of limits does not say that there are none. */
-function isSaid({ limits }: LimitLayer): boolean {
-  return Object.keys(limits).length > 0
+/** What has to be loaded after a change: what is new, first. A layer that the configuration fills no more is emptied. */
+function layersAfter(before: readonly LimitLayer[], after: readonly LimitLayer[]): LimitLayer[] {
+  const changed = after.filter((layer) => before.every((old) => differ(old, layer)))
+  const left = before.filter(({ origin }) => after.every((layer) => layer.origin !== origin))
+  return [...changed, ...left.map((layer) => ({ ...layer, limits: {} }))]
 }
 
 /** Of two parts of a configuration, which are plain data. */

@@ -3,6 +3,8 @@ import { MILLISECOND } from '../core/duration.ts'
 import { NoLimitError } from '../core/errors.ts'
 import { checkKey } from '../core/key.ts'
 import {
+  type Authorship,
+  BASE_ORIGINS,
   type ChangedRules,
   differenceOf,
   type LayeredBook,
@@ -14,17 +16,18 @@ import {
 import { formatLimit, type LimitInput } from '../core/limit.ts'
 import { parseOptions } from '../core/options.ts'
 import { parseRule, type Rule } from '../core/rule-book.ts'
+import { authorSchema, thisProcess } from './author.ts'
 import type { Awaitable } from './awaitable.ts'
 
 /** A rule of the book, with its limit as text. */
 export interface RuleView {
   readonly pattern: string
   readonly limit: string
-  /** `code` and `file`: the limits that a process was started with, or loaded; `override`: somebody set it by hand. */
+  /** `code`, `file`, `environment`: a process was started with it, or loaded it; `override`: it was set by hand. */
   readonly origin: RuleOrigin
-  /** Of an override: who set it, if that was told. */
+  /** Who brought this limit, or set it; absent where it was not told. Whoever says the same again is not named. */
   readonly by?: string
-  /** Of an override: when it was set, in milliseconds since the epoch; absent where nobody noted it. */
+  /** When he did, in milliseconds since the epoch; absent where nobody noted it. */
   readonly at?: number
 }
 
@@ -39,18 +42,23 @@ export interface LoadedRules {
   readonly unset: readonly string[]
 }
 
-const handSchema = z.strictObject({
-  /** Who does it, for `list` to show: the name of a token, of an operator. 1 to 256 characters. Default: nobody. */
-  by: z
-    .string()
-    .regex(/^[^\p{Control}\p{Surrogate}]{1,256}$/u, '1 to 256 characters, none of them a control character')
-    .optional(),
+const resetSchema = z.strictObject({
+  /** Changes nothing unless this is the version in force. Default: whatever it is. */
+  ifVersion: z.int().min(0).optional(),
 })
-const loadSchema = z.strictObject({
-  /** Who says so: the program, or a configuration file that it read. Default: `code`. */
-  origin: z.enum(['code', 'file']).default('code'),
+const handSchema = resetSchema.extend({
+  /** Who does it, for `list` to show: the name of a token, of an operator. 1 to 256 characters. Default: nobody. */
+  by: authorSchema.optional(),
+})
+const loadSchema = resetSchema.extend({
+  /** Who says so: the program, a configuration file that it read, or its environment. Default: `code`. */
+  origin: z.enum(BASE_ORIGINS).default('code'),
+  /** Who brings them, for `list` to show. 1 to 256 characters. Default: as `limitsBy` of the shaper. */
+  by: authorSchema.optional(),
 })
 
+/** Options of `limits.reset`. */
+export type ResetOptions = z.input<typeof resetSchema>
 /** Options of `limits.set` and `limits.unset`. */
 export type ByHandOptions = z.input<typeof handSchema>
 /** Options of `limits.load`. */
@@ -59,23 +67,31 @@ export type LoadOptions = z.input<typeof loadSchema>
 /** What keeps the rules. It knows them by heart, so that they are read at once; a change may take a while. */
 export interface RuleStore {
   readonly rules: LayeredBook
-  /** Tells listeners of each rule whose effect changes. */
+  /** Tells listeners of each rule whose effect changes. @throws RuleBookConflictError */
   changeRules(change: RuleChange): Awaitable<ChangedRules>
 }
 
 /**
  * The live rule book of a shaper. A change reaches the jobs that wait already, at once and without a burst.
  *
- * It has three layers: what code says, what a file says, and what was set or unset by hand; each is whole, and its
- * patterns hide those of the layers below. On a shared line all processes have one book. Whatever they ask of their
- * lines goes by the newest; what `list` and `resolve` tell in a process that asks for nothing follows within a second.
+ * It has four layers: what code says, what a file says, what the environment says, and what was set or unset by hand;
+ * each is whole, and its patterns hide those of the layers below. On a shared line all processes have one book. Whatever
+ * they ask of their lines goes by the newest; what `list` and `resolve` tell in a process that asks for nothing follows
+ * within a second.
  */
 export class LiveRuleBook {
   readonly #store: RuleStore
+  readonly #by: string
 
-  /** @internal */
-  constructor(store: RuleStore) {
+  /** @internal @param by who loads limits where nobody is named */
+  constructor(store: RuleStore, by = thisProcess()) {
     this.#store = store
+    this.#by = by
+  }
+
+  /** Grows with every change, also one that somebody else made; 0 until a shared line has been reached. */
+  get version(): number {
+    return this.#store.rules.version
   }
 
   /** The rule that governs the key. @throws InvalidKeyError, or NoLimitError when none does */
@@ -97,65 +113,73 @@ export class LiveRuleBook {
   }
 
   /**
-   * Sets a rule by hand: adds it, or replaces that of the same pattern. It stays in force whatever code or a file says,
-   * until `unset` or `reset`.
+   * Sets a rule by hand: adds it, or replaces that of the same pattern. It stays in force whatever the layers below say,
+   * until `unset` or `reset`. The same limit set again is no change.
    *
-   * @throws InvalidKeyError, InvalidLimitError or InvalidOptionsError
+   * @throws InvalidKeyError, InvalidLimitError, InvalidOptionsError or RuleBookConflictError
    */
   async set(pattern: string, limit: LimitInput, options: ByHandOptions = {}): Promise<RuleView> {
-    const { by } = parseOptions(handSchema, options, 'limits.set')
+    const hand = parseOptions(handSchema, options, 'limits.set')
     const rule = parseRule(pattern, limit)
-    const { after } = await this.#store.changeRules({ kind: 'set', rule, by })
+    const { after } = await this.#store.changeRules({ kind: 'set', rule, ...hand })
     return viewOf(after.get(pattern)!)
   }
 
   /**
-   * Removes a rule by hand; false when there was none. What code or a file says of the pattern is out of force until
+   * Removes a rule by hand; false when there was none. What the layers below say of the pattern is out of force until
    * `reset`. Jobs that wait fall to the next rule that matches; where none does they keep the limit they had, and
    * newcomers are refused with NoLimitError.
+   *
+   * @throws InvalidKeyError, InvalidOptionsError or RuleBookConflictError
    */
   async unset(pattern: string, options: ByHandOptions = {}): Promise<boolean> {
-    const { by } = parseOptions(handSchema, options, 'limits.unset')
+    const hand = parseOptions(handSchema, options, 'limits.unset')
     checkKey(pattern, 'pattern')
-    return (await this.#store.changeRules({ kind: 'unset', pattern, by })).isChanged
-  }
-
-  /** Drops what was set or unset by hand, so that the layer below governs again; false when nothing was. */
-  async reset(pattern: string): Promise<boolean> {
-    checkKey(pattern, 'pattern')
-    return (await this.#store.changeRules({ kind: 'reset', pattern })).isChanged
+    return (await this.#store.changeRules({ kind: 'unset', pattern, ...hand })).isChanged
   }
 
   /**
-   * What code, or the file, says from now on, all of it: replaces what it said before, at once, and answers what changed
-   * in force. The other layers stay, and with them what was set or unset by hand. If one rule is wrong, nothing changes.
+   * Drops what was set or unset by hand, so that the layers below govern again; false when nothing was.
+   *
+   * @throws InvalidKeyError, InvalidOptionsError or RuleBookConflictError
+   */
+  async reset(pattern: string, options: ResetOptions = {}): Promise<boolean> {
+    const { ifVersion } = parseOptions(resetSchema, options, 'limits.reset')
+    checkKey(pattern, 'pattern')
+    return (await this.#store.changeRules({ kind: 'reset', pattern, ifVersion })).isChanged
+  }
+
+  /**
+   * What code, the file, or the environment says from now on, all of it: replaces what it said before, at once, and
+   * answers what changed in force. The other layers stay, and with them what was set or unset by hand. If one rule is
+   * wrong, nothing changes.
    *
    * Of several processes that load, the last one wins, be it older or newer; loading the same again changes nothing. So
    * processes that each load every change of one file, and try again after an error, end with the same limits.
    *
-   * @throws InvalidKeyError, InvalidLimitError or InvalidOptionsError
+   * @throws InvalidKeyError, InvalidLimitError, InvalidOptionsError or RuleBookConflictError
    */
   async load(limits: Readonly<Record<string, LimitInput>>, options: LoadOptions = {}): Promise<LoadedRules> {
-    const { origin } = parseOptions(loadSchema, options, 'limits.load')
-    const layer = parseLayer(limits, origin)
-    const { set, unset } = differenceOf(await this.#store.changeRules({ kind: 'load', ...layer }))
+    const { origin, by = this.#by, ifVersion } = parseOptions(loadSchema, options, 'limits.load')
+    const layer = parseLayer(limits, origin, by)
+    const { set, unset } = differenceOf(await this.#store.changeRules({ kind: 'load', ...layer, ifVersion }))
     return Object.freeze({ set: set.map(viewOf), unset })
   }
 }
 
 function viewOf({ pattern, limit, ...from }: Rule & Pick<RuleView, 'origin' | 'by' | 'at'>): RuleView {
-  return Object.freeze({ pattern, limit: formatLimit(limit), origin: from.origin, ...handOf(from) })
+  return Object.freeze({ pattern, limit: formatLimit(limit), origin: from.origin, ...authorOf(from) })
 }
 
 function overrideOf({ pattern, limit, ...hand }: Override): OverrideView {
   return Object.freeze({
     pattern,
     ...(limit !== undefined && { limit: formatLimit(limit) }),
-    ...handOf(hand),
+    ...authorOf(hand),
   })
 }
 
 /** Whole milliseconds. */
-function handOf({ by, at }: Pick<Override, 'by' | 'at'>): Pick<RuleView, 'by' | 'at'> {
+function authorOf({ by, at }: Authorship): Pick<RuleView, 'by' | 'at'> {
   return { ...(by !== undefined && { by }), ...(at !== undefined && { at: Math.floor(at / MILLISECOND) }) }
 }

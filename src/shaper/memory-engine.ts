@@ -6,20 +6,21 @@ import type { Audit } from '../core/conformance/history.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { ShaperClosedError } from '../core/errors.ts'
 import type { Admission, BucketView, JobView, Rejected } from '../core/job.ts'
-import { LayeredBook, parseLayer } from '../core/layered-book.ts'
+import { LayeredBook } from '../core/layered-book.ts'
 import { TurnCancelledError } from '../core/turn-errors.ts'
 import { Gate } from '../gate/gate.ts'
 import { systemClock } from '../gate/precise-wait.ts'
 import { InlineHandoff } from '../handoff/inline-handoff.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
 import type { Handler } from './attempt.ts'
+import { broughtLayers } from './brought-layers.ts'
 import { Closing } from './closing.ts'
 import type { Emitter } from './emitter.ts'
 import type { Engine } from './engine.ts'
 import { jobEvent } from './job-event.ts'
 import { KeepAlive } from './keep-alive.ts'
 import { refusalOfLateTurn } from './late-turn.ts'
-import { LiveRuleBook } from './limits.ts'
+import { LiveRuleBook, type RuleStore } from './limits.ts'
 import { LocalTurns } from './local-turns.ts'
 import { LocalWorker } from './local-worker.ts'
 import type { ShaperSettings, WorkSettings } from './options.ts'
@@ -48,14 +49,12 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
 
   /** @throws InvalidLimitError or InvalidKeyError */
   constructor(name: string, settings: ShaperSettings, emitter: Emitter<Result>) {
-    const { limits, limitsFrom, jobDefaults, clock } = settings
+    const { limitsBy, jobDefaults, clock } = settings
     this.#name = name
     this.#clock = clock ?? systemClock
     this.#emitter = emitter
-    this.#backend = new MemoryBackend(
-      LayeredBook.of(parseLayer(limits, limitsFrom)),
-      jobDefaults.keepFinished,
-    )
+    const book = LayeredBook.of(broughtLayers(settings), { at: this.#clock.now(), version: 1 })
+    this.#backend = new MemoryBackend(book, jobDefaults.keepFinished)
     this.#gate = new Gate(this.#backend, this.#clock)
     const turnPorts = { name, backend: this.#backend, gate: this.#gate, emitter, desk: this.#desk }
     this.#handoff = new InlineHandoff(new LocalTurns({ ...turnPorts, onChange: () => this.#changed() }))
@@ -70,7 +69,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     }
     this.#scheduler = new Scheduler(this.#backend, this.#handoff, this.#clock, { name, onExpired })
     this.#closing = new Closing(this.#backend, this.#scheduler, this.#clock, onCancelled, this.#workers)
-    this.limits = this.#openRuleBook()
+    this.limits = new LiveRuleBook(this.#ruleStore(), limitsBy)
   }
 
   ready(): void {}
@@ -210,9 +209,9 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
   }
 
   /** A change takes hold, and is told, before the call returns. */
-  #openRuleBook(): LiveRuleBook {
+  #ruleStore(): RuleStore {
     const backend = this.#backend
-    return new LiveRuleBook({
+    return {
       get rules() {
         return backend.rules
       },
@@ -222,7 +221,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
         if (changed.isChanged) this.#changed()
         return changed
       },
-    })
+    }
   }
 
   /** After a refusal while somebody is due: lets him depart first, so that the same may be asked once more. */

@@ -4,9 +4,11 @@ import type { Clock } from '../core/clock.ts'
 import { describe } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 import { checkKey } from '../core/key.ts'
+import { BASE_ORIGINS } from '../core/layered-book.ts'
 import type { LimitInput } from '../core/limit.ts'
 import { parseOptions } from '../core/options.ts'
 import { TRACEPARENT } from '../core/traceparent.ts'
+import { authorSchema, thisProcess } from './author.ts'
 
 const milliseconds = z
   .number()
@@ -46,17 +48,26 @@ export const jobDefaultsSchema = z.strictObject({
   keepFinished: z.int().min(0).max(10_000_000).default(1_000),
 })
 
+const limits = z.custom<Readonly<Record<string, LimitInput>>>(
+  (limits) => typeof limits === 'object' && limits !== null,
+  { error: "a record of pattern and limit, such as { '*': '100, 10/s' }" },
+)
+
 /** Options of `new Shaper(name, options)`. */
 export const shaperOptionsSchema = z.strictObject({
   /** Limits by pattern: `{ '*': '100, 10/s', 'twilio/+15551234': '500, 1/s' }`. A key without one is refused. */
-  limits: z.custom<Readonly<Record<string, LimitInput>>>(
-    (limits) => typeof limits === 'object' && limits !== null,
-    {
-      error: "a record of pattern and limit, such as { '*': '100, 10/s' }",
-    },
-  ),
-  /** Who says so, for `limits.list` to tell: this program, or a configuration file that it read. Default: `code`. */
-  limitsFrom: z.enum(['code', 'file']).default('code'),
+  limits,
+  /**
+   * Which layer of the rule book they fill: what this program says, a configuration file that it read, or the environment
+   * that it was started in, each hiding those before it. Default: `code`.
+   */
+  limitsFrom: z.enum(BASE_ORIGINS).default('code'),
+  /** Who brings them, for `limits.list` to tell. 1 to 256 characters. Default: `<hostname>:<pid>`. */
+  limitsBy: authorSchema.default(thisProcess),
+  /** Further layers, each once, where limits come from several places. `by`: as `limitsBy`. Default: none. */
+  moreLimits: z
+    .array(z.strictObject({ limits, from: z.enum(BASE_ORIGINS), by: authorSchema.optional() }))
+    .default([]),
   jobDefaults: jobDefaultsSchema.prefault({}),
   /**
    * Where many processes share the lines: a Redis URL, ioredis options, an ioredis Redis or Cluster. Default: the

@@ -11,14 +11,14 @@ import type { Audit } from '../core/conformance/history.ts'
 import { redisErrors } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import type { Admission, BucketView, JobView, Rejected } from '../core/job.ts'
-import { parseLayer } from '../core/layered-book.ts'
 import { TurnCancelledError } from '../core/turn-errors.ts'
 import type { Handler } from './attempt.ts'
+import { broughtLayers } from './brought-layers.ts'
 import type { Emitter } from './emitter.ts'
 import type { Engine } from './engine.ts'
 import { jobEvent } from './job-event.ts'
 import { refusalOfLateTurn } from './late-turn.ts'
-import { LiveRuleBook } from './limits.ts'
+import { LiveRuleBook, type RuleStore } from './limits.ts'
 import type { ShaperSettings, WorkSettings } from './options.ts'
 import { RuleWatch } from './rule-watch.ts'
 import type { ShapedWorker } from './shaped-worker.ts'
@@ -46,7 +46,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   /** Begins to connect. @throws InvalidOptionsError, InvalidLimitError or InvalidKeyError */
   constructor(name: string, settings: ShaperSettings, emitter: Emitter<Result>) {
     const { prefix, shards, jobDefaults, lookAheadMs } = settings
-    const rules = parseLayer(settings.limits, settings.limitsFrom)
+    const rules = broughtLayers(settings)
     const onError = (error: Error) => {
       if (this.#closing === undefined) emitter.fail(error)
     }
@@ -60,7 +60,9 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     const connection = this.#connection
     this.#backend = new RedisBackend({ name, prefix, shards, connection, rules, keepFinished })
     const backend = this.#backend
-    this.#watch = new RuleWatch(() => backend.followRules())
+    this.#watch = new RuleWatch(async () => {
+      for (const error of await backend.followRules()) onError(error)
+    })
     this.#opening = new Opening({
       name,
       connection,
@@ -73,7 +75,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
       },
     })
     this.#floor = new SharedFloor({ name, connection, backend, lookAheadMs, emitter, onError })
-    this.limits = this.#openRuleBook()
+    this.limits = new LiveRuleBook(this.#ruleStore(), settings.limitsBy)
     // Whoever calls meanwhile waits for the same; who does not is told by the events.
     this.#opening.ready().catch(() => undefined)
   }
@@ -216,9 +218,9 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     this.#emitter.emit('connected', { durability, version, at })
   }
 
-  #openRuleBook(): LiveRuleBook {
+  #ruleStore(): RuleStore {
     const backend = this.#backend
-    return new LiveRuleBook({
+    return {
       get rules() {
         return backend.rules
       },
@@ -228,7 +230,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
         tellRules(this.#emitter, changed)
         return changed
       },
-    })
+    }
   }
 }
 

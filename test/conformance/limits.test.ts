@@ -190,7 +190,7 @@ describe.each(DRIVERS)('%s: the rule book', (_, open) => {
     await driver.setRule('*', '3, 2/s', at(0))
     const rules = [
       { ...parseRule('*', '3, 2/s'), origin: 'override', at: at(0) },
-      { ...parseRule('a/*', '4, 1/s'), origin: 'code' },
+      { ...parseRule('a/*', '4, 1/s'), origin: 'code', at: at(0) },
       { ...parseRule('b', '5, 7/m, tolerance 1ms'), origin: 'override', at: at(0) },
     ]
     expect(await driver.rules()).toEqual(rules)

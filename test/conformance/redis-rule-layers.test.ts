@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { shardKey } from '../../src/backend/redis/keys.ts'
 import { formatBook, parseBook } from '../../src/backend/redis/rule-book-text.ts'
 import { ForeignValueError, OldRuleBookError } from '../../src/core/errors.ts'
-import { parseLayer, type RuleChange } from '../../src/core/layered-book.ts'
+import { type BaseOrigin, parseLayer, type RuleChange } from '../../src/core/layered-book.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import { at, msAt } from '../support/backend-driver.ts'
 import { uniquePrefix } from '../support/redis-server.ts'
@@ -15,9 +15,12 @@ const rulesOf = (stage: RedisStage) =>
 const set = (pattern: string, limit: string, by?: string): RuleChange => {
   return { kind: 'set', rule: parseRule(pattern, limit), by }
 }
-const load = (limits: Readonly<Record<string, string>>, origin: 'code' | 'file'): RuleChange => {
+const load = (limits: Readonly<Record<string, string>>, origin: BaseOrigin): RuleChange => {
   return { kind: 'load', ...parseLayer(limits, origin) }
 }
+
+const digest = (limits: readonly (readonly [string, string])[]) =>
+  createHash('sha1').update(JSON.stringify(limits)).digest('base64url')
 
 describe('a program and a service with a file at one line', () => {
   test('each brings a layer of its own, and newer code leaves the file alone', async () => {
@@ -34,7 +37,7 @@ describe('a program and a service with a file at one line', () => {
     await RedisStage.open({ a: '7, 1/s', b: '6, 1/s' }, { prefix, limitsFrom: 'file' })
     const older = RedisStage.open({ '*': '9, 1/s', a: '8, 1/s' }, { prefix })
     await expect(older).rejects.toThrow(OldRuleBookError)
-    await expect(older).rejects.toThrow('newer code: version 3')
+    await expect(older).rejects.toThrow(/newer code \(.+Z\): version 3/)
   })
 
   test('a file that was replaced is told, unless it is loaded', async () => {
@@ -92,9 +95,6 @@ describe('a program and a service with a file at one line', () => {
 })
 
 describe('a book of the version before', () => {
-  const digest = (limits: readonly (readonly [string, string])[]) =>
-    createHash('sha1').update(JSON.stringify(limits)).digest('base64url')
-
   /** As it was written: a limit for `a` set by hand, `b` unset by hand, `c` set by hand and never of the code. */
   const OLD = {
     schema: 1,
@@ -138,7 +138,12 @@ describe('a book of the version before', () => {
     await stage.backend.changeRules({ kind: 'reset', pattern: 'b' }, at(0))
     expect(rulesOf(stage)).toEqual(['*=9 code', 'a=3 override', 'b=7 code', 'c=2 override'])
     const stored = JSON.parse((await stage.redis.get(shardKey(stage.tag, 'book')))!)
-    expect(stored).toMatchObject({ schema: 2, version: 8, file: [], former: { code: OLD.former, file: [] } })
+    expect(stored).toMatchObject({
+      schema: 3,
+      version: 8,
+      layers: { file: [], environment: [] },
+      former: { code: OLD.former, file: [], environment: [] },
+    })
     const other = await RedisStage.open(CODE, { prefix })
     expect(rulesOf(other)).toEqual(rulesOf(stage))
   })
@@ -158,10 +163,94 @@ describe('a book of the version before', () => {
   })
 })
 
+describe('a book of the version after that', () => {
+  /** As it was written: a layer for code and one for a file, neither with anybody's name; overrides as they are today. */
+  const OLD = {
+    schema: 2,
+    version: 5,
+    code: [
+      ['*', '9, 1/s'],
+      ['a', '8, 1/s'],
+    ],
+    file: [['b', '7, 1/s']],
+    overrides: [{ pattern: 'a', limit: '3, 1/s', by: 'ann', at: at(0) }, { pattern: 'c' }],
+    former: { code: [digest([['*', '99, 1/s']])], file: [digest([['b', '98, 1/s']])] },
+  }
+  const CODE = Object.fromEntries(OLD.code)
+
+  async function oldLine(shards = 1): Promise<string> {
+    const prefix = uniquePrefix()
+    const stage = await RedisStage.open(CODE, { prefix, shards })
+    for (const tag of stage.backend.tags) {
+      await stage.redis.set(shardKey(tag, 'book'), JSON.stringify(OLD))
+      await stage.redis.hset(shardKey(tag, 'meta'), 'book', OLD.version)
+    }
+    return prefix
+  }
+
+  test('is read as it was meant, and left as it is until something changes', async () => {
+    const prefix = await oldLine()
+    const stage = await RedisStage.open(CODE, { prefix, limitsBy: 'release 9' })
+    const file = await RedisStage.open({ b: '7, 1/s' }, { prefix, limitsFrom: 'file', limitsBy: 'x.yaml' })
+    for (const { backend } of [stage, file]) {
+      expect(backend.rules.version).toBe(5)
+      expect(backend.rules.list()).toEqual([
+        { ...parseRule('*', '9, 1/s'), origin: 'code' },
+        { ...parseRule('a', '3, 1/s'), origin: 'override', by: 'ann', at: at(0) },
+        { ...parseRule('b', '7, 1/s'), origin: 'file' },
+      ])
+      expect(backend.rules.layers.overrides[1]).toEqual({ pattern: 'c', limit: undefined })
+    }
+    await stage.backend.followRules()
+    expect(await stage.redis.get(shardKey(stage.tag, 'book'))).toBe(JSON.stringify(OLD))
+
+    await stage.backend.changeRules(set('d', '2, 1/s', 'bob'), at(1))
+    await stage.backend.changeRules(
+      { kind: 'load', ...parseLayer({ '*': '9, 1/s', e: '1, 1/s' }, 'code', 'r10') },
+      at(2),
+    )
+    expect(JSON.parse((await stage.redis.get(shardKey(stage.tag, 'book')))!)).toMatchObject({
+      schema: 3,
+      version: 7,
+      layers: {
+        code: [
+          { pattern: '*', limit: '9, 1/s' },
+          { pattern: 'e', limit: '1, 1/s', by: 'r10', at: at(2) },
+        ],
+        file: [{ pattern: 'b', limit: '7, 1/s' }],
+        environment: [],
+      },
+      former: { file: OLD.former.file, environment: [] },
+    })
+  })
+
+  test('still knows older code and an older file, of whom nobody knows by whom they were replaced', async () => {
+    const prefix = await oldLine(2)
+    const code = RedisStage.open('99, 1/s', { prefix, shards: 2 })
+    await expect(code).rejects.toThrow('replaced before by those of newer code: version 5')
+    const file = RedisStage.open({ b: '98, 1/s' }, { prefix, shards: 2, limitsFrom: 'file' })
+    await expect(file).rejects.toThrow('a newer file: version 5')
+    const environment = { prefix, shards: 2, limitsFrom: 'environment' } as const
+    const newest = await RedisStage.open({ '*': '99, 1/s' }, environment)
+    expect(rulesOf(newest)).toEqual(['*=99 environment', 'a=3 override', 'b=7 file'])
+  })
+})
+
+test('an environment that was replaced is told like code and file', async () => {
+  const prefix = uniquePrefix()
+  const environment = { prefix, limitsFrom: 'environment' } as const
+  await RedisStage.open({ '*': '9, 1/s' }, { ...environment, limitsBy: 'one' })
+  await RedisStage.open({ '*': '8, 1/s' }, { ...environment, limitsBy: 'two' })
+  const again = RedisStage.open({ '*': '9, 1/s' }, environment)
+  await expect(again).rejects.toThrow(/those of a newer environment \(two, .+Z\): version 2/)
+})
+
 test('a book is read as it was written', async () => {
   const stage = await RedisStage.open({ '*': '9, 1/s', a: '8, 7 per minute, tolerance 1ms' })
   await stage.backend.changeRules(load({ a: '3, 1/s' }, 'file'), at(0))
   await stage.backend.changeRules(load({ b: '3, 1/s' }, 'file'), at(0))
+  await stage.backend.changeRules(load({ b: '3, 1/s' }, 'environment'), at(0))
+  await stage.backend.changeRules(load({ '*': '7, 1/s' }, 'code'), at(0))
   await stage.backend.changeRules(set('a', '2, 1/s', 'ann "the boss"'), at(0.5))
   await stage.backend.changeRules({ kind: 'unset', pattern: '*' }, at(0))
   const text = (await stage.redis.get(shardKey(stage.tag, 'book')))!
@@ -171,7 +260,8 @@ test('a book is read as it was written', async () => {
 
 test.each([
   ['not JSON', 'it is not JSON'],
-  ['{"schema":3,"version":9}', 'schema'],
+  ['{"schema":4,"version":9}', 'schema'],
+  ['{"schema":3,"version":9,"layers":{"code":[],"file":[]}}', 'environment'],
   ['{"schema":2,"version":9,"code":[],"file":[],"overrides":[]}', 'former'],
   [
     '{"schema":2,"version":9,"code":[["*","9"]],"file":[],"overrides":[],"former":{"code":[],"file":[]}}',

@@ -26,15 +26,16 @@ it('limits of a line in Redis are shown without being changed', async () => {
   const { shaper, limits } = await openLine({ '*': '100, 10/s', 'vip/*': '500, 100/s' })
   const { code, stdout, stderr } = await limits('list', '--json')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(JSON.parse(stdout)).toEqual(shaper.limits.list())
+  expect(JSON.parse(stdout)).toEqual({ version: 1, limits: shaper.limits.list() })
   expect(shaper.limits.list().map(({ origin }) => origin)).toEqual(['code', 'code'])
 })
 
 it('limits of a file stay those of the file', async () => {
   const { shaper, limits } = await openLine({ '*': '1, 1/s' })
-  await shaper.limits.load({ '*': '2, 2/s' }, { origin: 'file' })
+  await shaper.limits.load({ '*': '2, 2/s' }, { origin: 'file', by: 'x.yaml' })
   const { stdout } = await limits('list', '--json')
-  expect(JSON.parse(stdout)).toEqual([{ pattern: '*', limit: '2, 2/s', origin: 'file' }])
+  const rule = { pattern: '*', limit: '2, 2/s', origin: 'file', by: 'x.yaml', at: expect.any(Number) }
+  expect(JSON.parse(stdout)).toEqual({ version: 2, limits: [rule] })
   expect(shaper.limits.resolve('a')).toMatchObject({ limit: '2, 2/s', origin: 'file' })
 })
 
@@ -51,6 +52,20 @@ it('limits that are set, reset and unset reach the processes of the line', async
   expect(await limits('unset', '*')).toMatchObject({ code: 0, stdout: 'unset  *\n' })
   await expect.poll(() => shaper.limits.list()).toEqual([])
   expect(await limits('unset', '*')).toMatchObject({ code: 1, stderr: 'no limit of "*"\n' })
+})
+
+it('a change that is meant for another version is refused', async () => {
+  const { shaper, limits } = await openLine({ '*': '100, 10/s' })
+  expect(await limits('set', 'a', '5, 1/s', '--if-version', '1')).toMatchObject({ code: 0 })
+  expect(await limits('unset', '*', '--if-version', '1')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'velvet-rope: expected version 1 of the rule book to be in force, got: version 2; nothing was changed\n',
+  })
+  expect((await limits('list')).stderr).toBe('version 2 of the rule book\n')
+  expect(await limits('reset', 'a', '--if-version', '2')).toMatchObject({ code: 0 })
+  await expect.poll(() => shaper.limits.version).toBe(3)
 })
 
 it('a line of several shards is known as such', async () => {

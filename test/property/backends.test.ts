@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isVelvetRopeError } from '../../src/core/errors.ts'
 import { type BucketView, isEnded } from '../../src/core/job.ts'
+import { BASE_ORIGINS } from '../../src/core/layered-book.ts'
 import { RuleBook } from '../../src/core/rule-book.ts'
 import { DRIVERS } from '../conformance/drivers.ts'
 import {
@@ -37,7 +38,7 @@ const isDoubtful = (late: number) => late > TOLERANCE - 0.5 * MS - 1 && late < T
 const key = fc.constantFrom(...KEYS)
 const limit = fc.constantFrom(...LIMITS)
 const pattern = fc.constantFrom('*', 'b', 'b/x', 'a')
-const origin = fc.constantFrom('code' as const, 'file' as const)
+const origin = fc.constantFrom(...BASE_ORIGINS)
 const someLimits = fc.dictionary(pattern, limit, { noNullPrototype: true })
 const cost = fc.integer({ min: 1, max: 4 })
 const which = fc.nat(1_000)

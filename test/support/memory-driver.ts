@@ -4,13 +4,14 @@ import { MemoryBackend } from '../../src/backend/memory/memory-backend.ts'
 import { differenceOf, LayeredBook, parseLayer, type RuleChange } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
-import type { Driver, Ending, Request, Started } from './backend-driver.ts'
+import { at, type Driver, type Ending, type Request, type Started } from './backend-driver.ts'
 
 export async function memoryDriver(
   limits: Readonly<Record<string, LimitInput>>,
   keepFinished = 1_000,
 ): Promise<Driver> {
-  return new MemoryDriver(new MemoryBackend(LayeredBook.of(parseLayer(limits)), keepFinished))
+  const book = LayeredBook.of(parseLayer(limits), { at: at(0), version: 1 })
+  return new MemoryDriver(new MemoryBackend(book, keepFinished))
 }
 
 class MemoryDriver implements Driver {

@@ -10,12 +10,15 @@ import { HOUR, MILLISECOND } from '../../src/core/duration.ts'
 import { type BaseOrigin, differenceOf, parseLayer, type RuleChange } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
-import { type Driver, type Ending, type Request, type Started, TURN_CALLER } from './backend-driver.ts'
+import { at, type Driver, type Ending, type Request, type Started, TURN_CALLER } from './backend-driver.ts'
 import { redisAddress, uniquePrefix } from './redis-server.ts'
 
 export interface RedisOptions {
   readonly limits: Readonly<Record<string, LimitInput>>
   readonly limitsFrom?: BaseOrigin
+  readonly limitsBy?: string
+  /** When it is opened. Default: now. */
+  readonly openedAt?: number
   readonly keepFinished?: number
   readonly shards?: number
   readonly prefix?: string
@@ -45,6 +48,8 @@ export async function openRedisBackend(options: RedisOptions): Promise<RedisBack
   const {
     limits,
     limitsFrom,
+    limitsBy,
+    openedAt,
     keepFinished = 1_000,
     shards = 1,
     prefix = uniquePrefix(),
@@ -58,10 +63,10 @@ export async function openRedisBackend(options: RedisOptions): Promise<RedisBack
     prefix,
     shards,
     connection,
-    rules: parseLayer(limits, limitsFrom),
+    rules: parseLayer(limits, limitsFrom, limitsBy),
     keepFinished,
   })
-  await backend.open()
+  await backend.open(openedAt)
   return backend
 }
 
@@ -76,7 +81,7 @@ export async function redisDriver(
   keepFinished?: number,
 ): Promise<Driver> {
   const prefix = uniquePrefix()
-  return new RedisDriver(await openRedisBackend({ limits, keepFinished, prefix }), prefix)
+  return new RedisDriver(await openRedisBackend({ limits, keepFinished, prefix, openedAt: at(0) }), prefix)
 }
 
 /** With no look-ahead and no lead a claim, the gate and the start are one step, as they are in memory. */

@@ -2,7 +2,7 @@ import * as bucketCore from '../../core/bucket.ts'
 import type { Audit } from '../../core/conformance/history.ts'
 import { IdConflictError } from '../../core/errors.ts'
 import type { Admission, BucketView, EndState, JobView } from '../../core/job.ts'
-import { type ChangedRules, changeLayers, LayeredBook, type RuleChange } from '../../core/layered-book.ts'
+import type { ChangedRules, LayeredBook, RuleChange } from '../../core/layered-book.ts'
 import * as verdicts from '../../core/verdict.ts'
 import type { Backend, JobRequest, Outcome } from '../backend.ts'
 import { type BucketPage, type BucketQuery, pageOf } from '../bucket-query.ts'
@@ -167,10 +167,10 @@ export class MemoryBackend implements Backend {
 
   changeRules(change: RuleChange, now: number): ChangedRules {
     const before = this.rules
-    const layers = changeLayers(before.layers, change, now)
-    if (layers === undefined) return { at: now, isChanged: false, before, after: before }
-    for (const bucket of this.#buckets.applyRules(new LayeredBook(layers))) this.#agenda.arm(bucket)
-    return { at: now, isChanged: true, before, after: this.rules }
+    const after = before.changed(change, now)
+    if (after === undefined) return { at: now, isChanged: false, before, after: before }
+    for (const bucket of this.#buckets.applyRules(after)) this.#agenda.arm(bucket)
+    return { at: now, isChanged: true, before, after }
   }
 
   job(id: string): JobView | undefined {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Audit } from '../../core/conformance/history.ts'
+import type { OldRuleBookError } from '../../core/errors.ts'
 import type { Admission, BucketView, Durability, JobView } from '../../core/job.ts'
 import type { ChangedRules, Layer, LayeredBook, RuleChange } from '../../core/layered-book.ts'
 import { type BucketPage, type BucketQuery, pageOf } from '../bucket-query.ts'
@@ -23,8 +24,8 @@ export interface RedisBackendOptions {
   readonly prefix: string
   readonly shards: number
   readonly connection: Connection
-  /** The rules that this process brings. */
-  readonly rules: Layer
+  /** The layers of rules that this process brings. */
+  readonly rules: Layer | readonly Layer[]
   readonly keepFinished: number
 }
 
@@ -179,8 +180,8 @@ export class RedisBackend implements shared.SharedBackend {
     return this.#rules.change(change, now)
   }
 
-  followRules(): Promise<void> {
-    return this.#rules.follow()
+  followRules(now?: number): Promise<OldRuleBookError[]> {
+    return this.#rules.follow(now)
   }
 
   job(id: string, now?: number): Promise<JobView | undefined> {

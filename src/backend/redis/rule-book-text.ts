@@ -2,6 +2,10 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { ForeignValueError, isVelvetRopeError } from '../../core/errors.ts'
 import {
+  type AuthoredRule,
+  type Authorship,
+  assertVersion,
+  BASE_ORIGINS,
   type BaseOrigin,
   changeLayers,
   type Layer,
@@ -11,65 +15,35 @@ import {
 } from '../../core/layered-book.ts'
 import { formatLimit } from '../../core/limit.ts'
 import { parseRule, type Rule } from '../../core/rule-book.ts'
+import { anyText, type BookText, newest } from './rule-book-schemas.ts'
 
 /** How many former layers are remembered, to tell a process that brings an old one from one that brings a new one. */
 const MOST_FORMER = 100
-
-/** Pairs of pattern and limit, because a record would put a pattern that is a number first. */
-const rules = z.array(z.tuple([z.string(), z.string()]))
-/** Grows with every change. */
-const version = z.int().min(1)
-/** Digests of layers that were replaced, the newest last. */
-const former = z.array(z.string()).max(MOST_FORMER)
-
-const schema = z.strictObject({
-  schema: z.literal(2),
-  version,
-  /** What the newest code says, and the newest file. */
-  code: rules,
-  file: rules,
-  /** What was set by hand; without a limit, what was unset. `at` is microseconds. */
-  overrides: z.array(
-    z.strictObject({
-      pattern: z.string(),
-      limit: z.string().optional(),
-      by: z.string().optional(),
-      at: z.number().optional(),
-    }),
-  ),
-  former: z.strictObject({ code: former, file: former }),
-})
-type Text = z.output<typeof schema>
-
-/** As it was before files were told from code. `rules` are all in force, `byHand` the patterns of overrides. */
-const schemaOne = z.strictObject({
-  schema: z.literal(1),
-  version,
-  rules,
-  base: rules,
-  byHand: z.array(z.string()),
-  former,
-})
-const anySchema = z.discriminatedUnion('schema', [schema, schemaOne])
+/** How many changes are remembered by their ids; whoever lost the answer to his own asks again within two seconds. */
+const MOST_CHANGES = 20
 
 /** The rule book as Redis keeps it. */
 export interface StoredBook {
   readonly version: number
   readonly layers: RuleLayers
+  /** Who replaced a layer last, and when. */
+  readonly brought: Readonly<Partial<Record<BaseOrigin, Authorship>>>
   readonly former: Readonly<Record<BaseOrigin, readonly string[]>>
+  /** The ids of the newest changes, the last one last: no two books are the same text, whoever wrote them. */
+  readonly changes: readonly string[]
 }
 
 /** @throws ForeignValueError */
 export function parseBook(text: string): StoredBook {
   try {
-    const found = anySchema.parse(JSON.parse(text))
-    const { version, code, file, overrides, former } = found.schema === 1 ? migrate(found) : found
+    const { version, layers, overrides, brought, former, changes } = newest(anyText.parse(JSON.parse(text)))
     return {
       version,
+      brought,
       former,
+      changes,
       layers: {
-        code: rulesOf(code),
-        file: rulesOf(file),
+        ...byOrigin((origin) => layers[origin].map(ruleOf)),
         overrides: overrides.map(({ limit, ...override }) => ({
           ...override,
           limit: limit === undefined ? undefined : parseRule(override.pattern, limit).limit,
@@ -83,45 +57,76 @@ export function parseBook(text: string): StoredBook {
   }
 }
 
-export function formatBook({ version, layers, former }: StoredBook): string {
-  const { code, file, overrides } = layers
-  const text: Text = {
-    schema: 2,
+export function formatBook({ version, layers, brought, former, changes }: StoredBook): string {
+  const text: BookText = {
+    schema: 3,
     version,
-    code: textOf(code),
-    file: textOf(file),
-    overrides: overrides.map(({ pattern, limit, by, at }) => ({
+    layers: byOrigin((origin) =>
+      layers[origin].map(({ pattern, limit, by, at }) => ({ pattern, limit: formatLimit(limit), by, at })),
+    ),
+    overrides: layers.overrides.map(({ pattern, limit, by, at }) => ({
       pattern,
       limit: limit && formatLimit(limit),
       by,
       at,
     })),
-    former: { code: [...former.code], file: [...former.file] },
+    brought,
+    former: byOrigin((origin) => [...former[origin]]),
+    changes: [...changes],
   }
   return JSON.stringify(text)
 }
 
-export function firstBook(brought: Layer): StoredBook {
-  return { version: 1, layers: LayeredBook.of(brought).layers, former: { code: [], file: [] } }
+/** Of a line that nobody has opened before. */
+export function firstBook(brought: readonly Layer[], at: number): StoredBook {
+  return {
+    version: 1,
+    layers: LayeredBook.of(brought, { at }).layers,
+    brought: Object.fromEntries(brought.map(({ origin, by }) => [origin, { by, at }])),
+    former: byOrigin(() => []),
+    changes: [],
+  }
 }
 
-/** The book after the change; undefined when there is nothing to change. */
+/** The book after the change; undefined when there is nothing to change. @throws RuleBookConflictError */
 export function changeBook(book: StoredBook, change: RuleChange, at: number): StoredBook | undefined {
+  assertVersion(book.version, change)
   const layers = changeLayers(book.layers, change, at)
   if (layers === undefined) return undefined
-  const former =
-    change.kind === 'load' ? { ...book.former, [change.origin]: formerOf(book, change) } : book.former
-  return { version: book.version + 1, layers, former }
+  const changed = { ...book, version: book.version + 1, layers }
+  if (change.kind !== 'load') return changed
+  const { origin, by } = change
+  return {
+    ...changed,
+    brought: { ...book.brought, [origin]: { by, at } },
+    former: { ...book.former, [origin]: formerOf(book, change) },
+  }
 }
 
-/** The book with the layer of newer code or a newer file; undefined when it has it already, or had it before. */
-export function rebase(book: StoredBook, brought: Layer): StoredBook | undefined {
-  return isFormer(book, brought) ? undefined : changeBook(book, { kind: 'load', ...brought }, 0)
+/** The book with the layers that it never had; undefined when each of them is in it, or was. */
+export function rebase(book: StoredBook, brought: readonly Layer[], at: number): StoredBook | undefined {
+  let rebased = book
+  for (const layer of brought) {
+    if (!isFormer(book, layer)) rebased = changeBook(rebased, { kind: 'load', ...layer }, at) ?? rebased
+  }
+  return rebased === book ? undefined : { ...rebased, version: book.version + 1 }
+}
+
+/** The book with the id of the change that it comes of. */
+export function noteChange(book: StoredBook, id: string): StoredBook {
+  return { ...book, changes: [...book.changes, id].slice(-MOST_CHANGES) }
 }
 
 /** Whether the layer was replaced before: it is older than that of the book. */
 export function isFormer({ former }: StoredBook, { origin, rules }: Layer): boolean {
   return former[origin].includes(digest(rules))
+}
+
+/** Tells layers apart by what they say, whoever said it and when. */
+export function digest(rules: readonly Rule[]): string {
+  const pairs = rules.map(({ pattern, limit }) => [pattern, formatLimit(limit)] as const)
+  const sorted = pairs.sort(([a], [b]) => (a < b ? -1 : 1))
+  return createHash('sha1').update(JSON.stringify(sorted)).digest('base64url')
 }
 
 /** What was loaded again is not former any more. */
@@ -131,26 +136,12 @@ function formerOf({ layers, former }: StoredBook, { origin, rules }: Layer): str
   return [...others, digest(layers[origin])].slice(-MOST_FORMER)
 }
 
-function migrate({ version, rules, base, byHand, former }: z.output<typeof schemaOne>): Text {
-  const limits = new Map(rules)
-  const known = new Set([...rules, ...base].map(([pattern]) => pattern))
-  const overrides = byHand
-    .filter((pattern) => known.has(pattern))
-    .map((pattern) => ({ pattern, limit: limits.get(pattern) }))
-  return { schema: 2, version, code: base, file: [], overrides, former: { code: former, file: [] } }
+function byOrigin<Value>(of: (origin: BaseOrigin) => Value): Record<BaseOrigin, Value> {
+  return Object.fromEntries(BASE_ORIGINS.map((origin) => [origin, of(origin)])) as Record<BaseOrigin, Value>
 }
 
-function rulesOf(pairs: Text['code']): Rule[] {
-  return pairs.map(([pattern, limit]) => parseRule(pattern, limit))
-}
-
-function textOf(rules: readonly Rule[]): Text['code'] {
-  return rules.map(({ pattern, limit }) => [pattern, formatLimit(limit)])
-}
-
-function digest(rules: readonly Rule[]): string {
-  const sorted = textOf(rules).sort(([a], [b]) => (a < b ? -1 : 1))
-  return createHash('sha1').update(JSON.stringify(sorted)).digest('base64url')
+function ruleOf({ pattern, limit, ...author }: BookText['layers'][BaseOrigin][number]): AuthoredRule {
+  return { ...parseRule(pattern, limit), ...author }
 }
 
 function reasonOf(error: unknown): string {

@@ -1,21 +1,25 @@
+import { randomBytes } from 'node:crypto'
+import { monotonicNow } from '../../core/clock.ts'
+import { MILLISECOND } from '../../core/duration.ts'
 import { BackendUnavailableError, OldRuleBookError } from '../../core/errors.ts'
 import { type ChangedRules, type Layer, LayeredBook, type RuleChange } from '../../core/layered-book.ts'
 import { formatLimit } from '../../core/limit.ts'
 import type { Rule } from '../../core/rule-book.ts'
 import { shardKey } from './keys.ts'
+import { OwnLayers } from './own-layers.ts'
 import { bookReply, parseReply, retimeReply, staleReply } from './replies.ts'
 import {
   changeBook,
   firstBook,
   formatBook,
-  isFormer,
+  noteChange,
   parseBook,
   rebase,
   type StoredBook,
 } from './rule-book-text.ts'
 import type { Store } from './store.ts'
 
-const NEWER = { code: 'newer code', file: 'a newer file' } as const
+const NEWER = { code: 'newer code', file: 'a newer file', environment: 'a newer environment' } as const
 const MOST_TRIES = 20
 const MOST_RETIMED = 200
 
@@ -24,21 +28,25 @@ const MOST_RETIMED = 200
  * script reads it in the same step. A verb says which version its rule is from, and is refused when that is not the
  * shard's: then either side learns from the other, whichever is older.
  *
- * What code or a file says is brought in two ways. A process that opens brings the layer it was started with, which is
- * refused if it was replaced before. A load at run time is what somebody says now, so it always wins; the last one
+ * A change goes from one version to the next and to no other: whoever was overtaken reads the newer book and thinks anew,
+ * and then finds himself in conflict if he meant one version only.
+ *
+ * What a layer says is brought in two ways. A process that opens brings the layers it was started with, which are
+ * refused if they were replaced before. A load at run time is what somebody says now, so it always wins; the last one
  * stays. Nobody repeats a load by itself, and one that says what its layer says already changes nothing: so processes
- * that all follow one file end with the same book, as soon as each of them has loaded what the file said last.
+ * that all follow one file end with the same book, as soon as each of them has loaded what the file said last. Whose
+ * layer was replaced is told, and leaves it at that.
  */
 export class SharedRules {
   readonly #store: Store
-  readonly #brought: Layer
+  readonly #own: OwnLayers
   #stored: StoredBook | undefined
   #book: LayeredBook
 
   /** @param brought what this process was started with */
-  constructor(store: Store, brought: Layer) {
+  constructor(store: Store, brought: Layer | readonly Layer[]) {
     this.#store = store
-    this.#brought = brought
+    this.#own = new OwnLayers([brought].flat())
     this.#book = LayeredBook.of(brought)
   }
 
@@ -57,19 +65,13 @@ export class SharedRules {
    * @throws OldRuleBookError when a newer one was here before: its limits are in force, here as well
    */
   async open(now?: number): Promise<void> {
-    const brought = this.#brought
-    // Who says nothing of limits, such as a worker, does not say that there are none.
-    const isSilent = brought.rules.length === 0
-    await this.#update((stored) => {
-      if (stored === undefined) return firstBook(brought)
-      return isSilent ? undefined : rebase(stored, brought)
-    }, now)
-    if (this.#stored !== undefined && !isSilent && isFormer(this.#stored, brought)) {
-      throw new OldRuleBookError(
-        `the limits that this process brings were replaced before by those of ${NEWER[brought.origin]}: version ${this.version} ` +
-          'of the rule book stays in force; to go back to them, load them with limits.load',
-      )
-    }
+    const at = now ?? (await this.#store.storeTime(0))
+    await this.#update(
+      (stored) => (stored === undefined ? firstBook(this.#own.all, at) : rebase(stored, this.#own.kept, at)),
+      now,
+    )
+    const [former] = this.#stored === undefined ? [] : this.#own.former(this.#stored)
+    if (former !== undefined) throw this.#oldBook(former, 'brings were replaced before')
   }
 
   async refresh(): Promise<void> {
@@ -77,15 +79,25 @@ export class SharedRules {
     if (text !== undefined) this.#adopt(parseBook(text))
   }
 
-  /** Looks whether somebody has a newer book; if so, whether every shard has it, for he may have died on the way. */
-  async follow(): Promise<void> {
-    if (!(await this.#look(0))) return
-    for (let shard = 1; shard < this.#store.tags.length; shard++) await this.#look(shard)
+  /**
+   * Looks whether somebody has a newer book; if so, whether every shard has it, for he may have died on the way. Answers
+   * what has become of layers of this process, once.
+   */
+  async follow(now = monotonicNow()): Promise<OldRuleBookError[]> {
+    if (await this.#look(0)) {
+      for (let shard = 1; shard < this.#store.tags.length; shard++) await this.#look(shard)
+    }
+    if (this.#stored === undefined) return []
+    return this.#own.replaced(this.#stored, now).map((layer) => this.#oldBook(layer, 'brought were replaced'))
   }
 
+  /** @throws RuleBookConflictError */
   async change(change: RuleChange, now?: number): Promise<ChangedRules> {
-    const saidAt = now ?? (await this.#store.storeTime(0))
-    return this.#update((stored) => changeBook(stored ?? firstBook(this.#brought), change, saidAt), now)
+    const at = now ?? (await this.#store.storeTime(0))
+    const next = (stored = firstBook(this.#own.all, at)) => changeBook(stored, change, at)
+    const changed = await this.#update(next, now)
+    if (change.kind === 'load') this.#own.bring(change)
+    return changed
   }
 
   /** A shard has another version than this process: the older of the two is brought up to date. */
@@ -113,21 +125,27 @@ export class SharedRules {
     next: (stored: StoredBook | undefined) => StoredBook | undefined,
     now?: number,
   ): Promise<ChangedRules> {
+    const id = randomBytes(6).toString('base64url')
+    let written: ChangedRules | undefined
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       await this.refresh()
+      // The answer was lost, and when it was asked for again others had gone on from ours.
+      if (written !== undefined && this.#stored?.changes.includes(id)) return written
       const before = this.#book
-      const book = next(this.#stored)
-      if (book === undefined) {
+      const changed = next(this.#stored)
+      if (changed === undefined) {
         return { at: now ?? (await this.#store.storeTime(0)), isChanged: false, before, after: before }
       }
+      const book = noteChange(changed, id)
+      const after = new LayeredBook(book.layers, book.version)
+      written = { at: now ?? (await this.#store.storeTime(0)), isChanged: true, before, after }
       const at = await this.#write(0, book, now)
       if (at === undefined) continue
-      const after = new LayeredBook(book.layers)
       // Somebody may have gone on from ours meanwhile, and this process have heard of it.
       if (book.version > this.version) this.#adopt(book, after)
       for (let shard = 1; shard < this.#store.tags.length; shard++) await this.#write(shard, book, now)
       for (let shard = 0; shard < this.#store.tags.length; shard++) await this.#retime(shard)
-      return { at, isChanged: true, before, after }
+      return { ...written, at }
     }
     throw new BackendUnavailableError(`the rule book was changed by others ${MOST_TRIES} times in a row`)
   }
@@ -165,8 +183,19 @@ export class SharedRules {
 
   #adopt(stored: StoredBook, book?: LayeredBook): void {
     if (stored.version === this.version) return
-    this.#book = book ?? new LayeredBook(stored.layers)
+    this.#book = book ?? new LayeredBook(stored.layers, stored.version)
     this.#stored = stored
+  }
+
+  #oldBook({ origin }: Layer, what: string): OldRuleBookError {
+    const { by, at } = this.#stored?.brought[origin] ?? {}
+    const when = at === undefined ? [] : [new Date(at / MILLISECOND).toISOString()]
+    const author = by === undefined ? when : [by, ...when]
+    const whose = `those of ${NEWER[origin]}${author.length > 0 ? ` (${author.join(', ')})` : ''}`
+    return new OldRuleBookError(
+      `the limits that this process ${what} by ${whose}: version ${this.version} of the rule book is in force; ` +
+        'to go back to them, load them with limits.load',
+    )
   }
 }
 

@@ -103,11 +103,33 @@ describe('the API of a service', () => {
     const { shaper, url } = await openService({ '*': '4, 1/m', 'a b/*': '5, 1/s' }, [tokenFor('admin')])
     const client = clientOf(url, SECRET)
     expect(await client.setLimit('a b/*', '9, 1/s')).toMatchObject({ origin: 'override', by: 'ops' })
-    expect(await client.limits()).toEqual(shaper.limits.list())
+    expect(await client.limits()).toEqual({ version: 2, limits: shaper.limits.list() })
     expect([await client.resetLimit('a b/*'), await client.resetLimit('a b/*')]).toEqual([true, false])
     expect(shaper.limits.resolve('a b/c')).toMatchObject({ limit: '5, 1/s', origin: 'code' })
     expect([await client.unsetLimit('a b/*'), await client.unsetLimit('a b/*')]).toEqual([true, false])
     expect(shaper.limits.resolve('a b/c')).toMatchObject({ pattern: '*' })
+  })
+
+  it('changes limits of one version only', async () => {
+    const { shaper, url } = await openService({ '*': '4, 1/m' })
+    const client = clientOf(url)
+    const [old, now] = [{ ifVersion: 9 }, { ifVersion: 1 }]
+    const conflict = { code: 'rule-book-conflict', expected: 9, version: 1 }
+    await expect(client.setLimit('a', '9, 1/s', old)).rejects.toMatchObject(conflict)
+    await expect(client.unsetLimit('*', old)).rejects.toMatchObject(conflict)
+    await expect(client.resetLimit('*', old)).rejects.toMatchObject(conflict)
+    expect(shaper.limits.version).toBe(1)
+    expect(await client.setLimit('a', '9, 1/s', now)).toMatchObject({ limit: '9, 1/s' })
+    expect([await client.resetLimit('a', { ifVersion: 2 }), shaper.limits.version]).toEqual([true, 3])
+  })
+
+  it('takes a 412 of somebody else for what it is, and a service that knows no versions', async () => {
+    const proxy = await openStranger((response) => response.writeHead(412).end('no'))
+    const change = clientOf(proxy.url).setLimit('a', '9, 1/s', { ifVersion: 3 })
+    await expect(change).rejects.toMatchObject({ code: 'api-refused', status: 412 })
+    expect(proxy.asked[0]!.headers['if-match']).toBe('"3"')
+    const older = await openStranger((response) => response.end('{"limits":[]}'))
+    expect(await clientOf(older.url).limits()).toEqual({ version: 0, limits: [] })
   })
 
   it('refuses patterns that a URL would lose', async () => {

@@ -13,18 +13,35 @@ describe('limits of a service', () => {
     const { shaper, url } = await openService({ '*': '100, 10/s' })
     await shaper.limits.set('vip/\u202e/*', '500, 100/s', { by: 'ops' })
     const { code, stdout, stderr } = await run('limits', 'list', '--url', url)
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'version 2 of the rule book\n' })
     expect(stdout.split('\n')).toEqual([
-      'pattern         limit       origin    by   at (UTC)',
-      '──────────────  ──────────  ────────  ───  ───────────────────',
-      '*               100, 10/s   code',
+      'pattern         limit       origin    by      at (UTC)',
+      '──────────────  ──────────  ────────  ──────  ───────────────────',
+      expect.stringMatching(/^\* {15}100, 10\/s {3}code {6}app:17 {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
       expect.stringMatching(
-        /^vip\/\\u\{202e\}\/\* {2}500, 100\/s {2}override {2}ops {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/,
+        /^vip\/\\u\{202e\}\/\* {2}500, 100\/s {2}override {2}ops {5}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/,
       ),
       '',
     ])
     const json = await run('limits', 'list', '--url', url, '--json')
-    expect(JSON.parse(json.stdout)).toEqual(shaper.limits.list())
+    expect(json.stderr).toBe('')
+    expect(JSON.parse(json.stdout)).toEqual({ version: 2, limits: shaper.limits.list() })
+  })
+
+  it('changes one version only, if told so, and exits with 1 when it is another', async () => {
+    const { shaper, url } = await openService({ '*': '100, 10/s' })
+    const ask = (...args: string[]) => run('limits', ...args, '--url', url)
+    const other = (version: number, got: number) => ({
+      code: 1,
+      stdout: '',
+      stderr: `velvet-rope: expected version ${version} of the rule book to be in force, got: version ${got}; nothing was changed\n`,
+    })
+    expect(await ask('set', 'a', '5, 1/s', '--if-version', '4')).toEqual(other(4, 1))
+    expect(await ask('set', 'a', '5, 1/s', '--if-version', '1')).toMatchObject({ code: 0 })
+    expect(await ask('unset', '*', '--if-version', '1')).toEqual(other(1, 2))
+    expect(await ask('reset', 'a', '--if-version', '1', '--json')).toEqual(other(1, 2))
+    expect(shaper.limits.list()).toHaveLength(2)
+    expect(await ask('reset', 'a', '--if-version', '2')).toMatchObject({ code: 0, stdout: 'reset  a\n' })
   })
 
   it('sets a limit; the pattern may hold anything that a key may', async () => {
@@ -127,6 +144,9 @@ describe('limits refuses', () => {
     [['set', '..', '1, 1/s', ...URL], 'a pattern that a URL can name'],
     [['unset', 'x'.repeat(257), ...URL], 'expected the pattern to be 1 to 256 bytes'],
     [['reset', ...URL], "missing required argument 'pattern'"],
+    [['reset', 'a', '--if-version', '-1', ...URL], 'Expected a whole number from 0'],
+    [['set', 'a', '1, 1/s', '--if-version', '1.5', ...URL], 'Expected a whole number from 0'],
+    [['list', '--if-version', '1', ...URL], "unknown option '--if-version'"],
   ])('%j', async (args, message) => {
     const { code, stdout, stderr } = await run('limits', ...args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

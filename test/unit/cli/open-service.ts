@@ -15,7 +15,7 @@ export function tokenFor(scope: AccessToken['scopes'][number], ...prefixes: stri
 
 /** The real service around a line in memory, on a port of its own until the test ends. */
 export async function openService(limits: Record<string, string>, tokens: readonly AccessToken[] = []) {
-  const shaper = new Shaper('sms', { limits })
+  const shaper = new Shaper('sms', { limits, limitsBy: 'app:17' })
   const app = createHttpApp(shaper, { tokens })
   const server = await serveHttp(app, { port: 0, hasTokens: tokens.length > 0 })
   onTestFinished(async () => {

@@ -24,6 +24,12 @@ const each: [known.VelvetRopeError, string, string, string][] = [
   [new errors.UnfitRedisError('m'), 'UnfitRedisError', 'unfit-redis', 'm'],
   [new errors.ForeignValueError('m'), 'ForeignValueError', 'foreign-value', 'm'],
   [new errors.OldRuleBookError('m'), 'OldRuleBookError', 'old-rule-book', 'm'],
+  [
+    new errors.RuleBookConflictError(7, 9),
+    'RuleBookConflictError',
+    'rule-book-conflict',
+    'expected version 7 of the rule book to be in force, got: version 9; nothing was changed',
+  ],
   [new errors.ShaperClosedError('s'), 'ShaperClosedError', 'closed', 'the shaper "s" is closed'],
   [new errors.MeterClosedError('m'), 'MeterClosedError', 'closed', 'the meter "m" is closed'],
   [new errors.LeaseLostError('i'), 'LeaseLostError', 'lease-lost', 'the lease of job "i" was lost'],

@@ -2,8 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { InvalidKeyError, InvalidLimitError } from '../../../src/core/errors.ts'
 import {
+  BASE_ORIGINS,
+  type BaseOrigin,
   type ChangedRules,
-  changeLayers,
   differenceOf,
   LayeredBook,
   parseLayer,
@@ -19,7 +20,7 @@ const set = (pattern: string, limit: string, by?: string): RuleChange => {
 }
 const unset = (pattern: string, by?: string): RuleChange => ({ kind: 'unset', pattern, by })
 const reset = (pattern: string): RuleChange => ({ kind: 'reset', pattern })
-const load = (limits: Limits, origin: 'code' | 'file'): RuleChange => ({
+const load = (limits: Limits, origin: BaseOrigin): RuleChange => ({
   kind: 'load',
   ...parseLayer(limits, origin),
 })
@@ -37,9 +38,9 @@ class Desk {
   change(change: RuleChange): string | undefined {
     const before = this.book
     const at = ++this.#changes
-    const layers = changeLayers(before.layers, change, at)
-    if (layers === undefined) return undefined
-    this.book = new LayeredBook(layers)
+    const after = before.changed(change, at)
+    if (after === undefined) return undefined
+    this.book = after
     const changed: ChangedRules = { at, isChanged: true, before, after: this.book }
     const { set, unset } = differenceOf(changed)
     const texts = set.map(({ pattern, limit }) => `${pattern}=${limit.capacity}`)
@@ -103,6 +104,35 @@ describe('the layers', () => {
     expect(desk.change(load({ a: '1, 2/s' }, 'code'))).toBe('a=1')
   })
 
+  test('the environment is above the file', () => {
+    const desk = new Desk({ a: '1, 1/s', b: '2, 1/s' })
+    desk.change(load({ a: '3, 1/s', b: '4, 1/s', c: '5, 1/s' }, 'environment'))
+    expect(desk.change(load({ a: '6, 1/s', d: '7, 1/s' }, 'file'))).toBe('d=7')
+    desk.change(set('b', '8, 1/s'))
+    const all = ['a=3 environment', 'b=8 override', 'd=7 file', 'c=5 environment']
+    expect(desk.rules).toEqual(all)
+    expect(desk.change(load({}, 'environment'))).toBe('a=6 c gone')
+  })
+
+  test('who brought a limit, and when, stays with it for as long as it is the same', () => {
+    const by = (limits: Limits, by: string): RuleChange => ({
+      ...parseLayer(limits, 'file', by),
+      kind: 'load',
+    })
+    const desk = new Desk({ a: '1, 1/s' })
+    desk.change(by({ b: '1, 1/s', c: '1, 1/s' }, 'one'))
+    expect(desk.change(by({ c: '1, 60/m', b: '1, 1/s' }, 'two'))).toBe('c=1')
+    expect(desk.change(by({ c: '1, 60/m', b: '1, 1/s' }, 'three'))).toBeUndefined()
+    const authors = desk.book.list().map(({ pattern, by, at }) => [pattern, by, at])
+    expect(authors).toEqual([
+      ['a', undefined, undefined],
+      ['c', 'two', 2],
+      ['b', 'one', 1],
+    ])
+    const brought = parseLayer({ a: '1, 1/s' }, 'environment', 'me')
+    expect(LayeredBook.of([brought], { at: 5, version: 1 }).get('a')).toMatchObject({ by: 'me', at: 5 })
+  })
+
   test.each([
     [{ a: '4, 1/s', b: 'nothing' }, InvalidLimitError],
     [{ a: '4, 1/s', 'b*': '4, 1/s' }, InvalidKeyError],
@@ -112,7 +142,7 @@ describe('the layers', () => {
 })
 
 describe('by hand', () => {
-  test('who and when is kept; code and file have neither', () => {
+  test('who and when is kept', () => {
     const desk = new Desk({ a: '1, 1/s' })
     desk.change(set('a', '2, 1/s', 'ann'))
     desk.change(set('b', '3, 1/s'))
@@ -153,6 +183,33 @@ describe('by hand', () => {
   })
 })
 
+describe('versions', () => {
+  test('a change that is meant for another one is refused, also where there is nothing to change', () => {
+    const book = LayeredBook.of(parseLayer({ a: '1, 1/s' }), { version: 7 })
+    const changes = [set('a', '2, 1/s'), unset('b'), reset('a'), load({ a: '1, 1/s' }, 'code')]
+    for (const change of changes) {
+      for (const ifVersion of [0, 6, 8]) {
+        expect(() => book.changed({ ...change, ifVersion }, 1)).toThrow(
+          expect.objectContaining({ code: 'rule-book-conflict', expected: ifVersion, version: 7 }),
+        )
+      }
+      const changed = book.changed({ ...change, ifVersion: 7 }, 1)
+      expect(changed?.version).toBe(change.kind === 'set' ? 8 : undefined)
+    }
+    expect(book.changed(set('a', '2, 1/s'), 1)?.version).toBe(8)
+  })
+
+  test('the same limit by hand again is no change; to unset it, and to set it then, are', () => {
+    const desk = new Desk({ a: '1, 1/s' })
+    desk.change(set('a', '2, 60/m', 'ann'))
+    expect(desk.change(set('a', '2, 60 per minute', 'bob'))).toBeUndefined()
+    expect(desk.book.get('a')).toMatchObject({ by: 'ann', at: 1 })
+    expect([desk.change(unset('a')), desk.change(set('a', '2, 60/m', 'bob'))]).toEqual(['a gone', 'a=2'])
+    expect(desk.book.get('a')).toMatchObject({ by: 'bob', at: 4 })
+    expect(desk.book.version).toBe(3)
+  })
+})
+
 test('a book never changes, and what it says of a pattern is what the highest layer says', () => {
   const pattern = fc.constantFrom('*', 'a', 'a/b')
   const limit = fc.integer({ min: 1, max: 3 }).map((capacity) => `${capacity}, 1/s`)
@@ -161,7 +218,7 @@ test('a book never changes, and what it says of a pattern is what the highest la
     fc.tuple(pattern, limit).map(([pattern, limit]) => set(pattern, limit)),
     pattern.map((pattern) => unset(pattern)),
     pattern.map(reset),
-    fc.tuple(limits, fc.constantFrom('code' as const, 'file' as const)).map(([all, from]) => load(all, from)),
+    fc.tuple(limits, fc.constantFrom(...BASE_ORIGINS)).map(([all, from]) => load(all, from)),
   )
   const property = fc.property(limits, fc.array(change), (first, changes) => {
     const desk = new Desk(first)
@@ -171,11 +228,14 @@ test('a book never changes, and what it says of a pattern is what the highest la
       const told = desk.change(change)
       expect([book.list(), book.layers]).toEqual(before)
       if (told === undefined) expect(desk.book).toBe(book)
-      const { code, file, overrides } = desk.book.layers
+      else expect(desk.book.version).toBe(book.version + 1)
+      const { code, file, environment, overrides } = desk.book.layers
       for (const pattern of ['*', 'a', 'a/b']) {
         const ofPattern = (rule: { readonly pattern: string }) => rule.pattern === pattern
-        const highest = overrides.find(ofPattern) ?? file.find(ofPattern) ?? code.find(ofPattern)
+        const said = [overrides, environment, file, code].map((layer) => layer.find(ofPattern))
+        const highest = said.find((rule) => rule !== undefined)
         expect(desk.book.get(pattern)?.limit).toBe(highest?.limit)
+        if (highest?.limit !== undefined) expect(desk.book.get(pattern)?.at).toBe(highest.at)
       }
     }
   })

@@ -1,24 +1,29 @@
+import { hostname } from 'node:os'
 import { describe, expect, test } from 'vitest'
-import { ruleSchema } from '../../../src/http/schemas.ts'
+import { ruleSchema, rulesSchema } from '../../../src/http/schemas.ts'
 import { Api, expectProblem, sha256 } from './api.ts'
 
 const CODE = { '*': '5, 2/s', 'sms/acme': '50, 10/s' }
+const FROM_CODE = { origin: 'code', by: `${hostname()}:${process.pid}`, at: 0 }
 
 describe('the rule book', () => {
   test('is listed, every rule with its origin', async () => {
     const api = new Api(CODE)
-    expect((await api.get('/v1/limits')).body).toEqual({
+    const { body, headers } = await api.get('/v1/limits')
+    expect(rulesSchema.parse(body)).toEqual({
+      version: 1,
       limits: [
-        { pattern: '*', limit: '5, 2/s', origin: 'code' },
-        { pattern: 'sms/acme', limit: '50, 10/s', origin: 'code' },
+        { pattern: '*', limit: '5, 2/s', ...FROM_CODE },
+        { pattern: 'sms/acme', limit: '50, 10/s', ...FROM_CODE },
       ],
     })
+    expect(headers.get('etag')).toBe('"1"')
   })
 
   test.each(['sms/acme', 'sms%2Facme'])('shows the rule of a pattern: %s', async (pattern) => {
     const { status, body } = await new Api(CODE).get(`/v1/limits/${pattern}`)
     expect(status).toBe(200)
-    expect(ruleSchema.parse(body)).toEqual({ pattern: 'sms/acme', limit: '50, 10/s', origin: 'code' })
+    expect(ruleSchema.parse(body)).toEqual({ pattern: 'sms/acme', limit: '50, 10/s', ...FROM_CODE })
   })
 
   test('shows patterns with a star, and knows no others', async () => {
@@ -128,4 +133,52 @@ describe('the rule book', () => {
     )
     expect(api.shaper.limits.list()).toHaveLength(2)
   })
+})
+
+describe('the version of the rule book', () => {
+  const change = (api: Api, method: string, ifMatch?: string, query = '') => {
+    const headers: Record<string, string> = ifMatch === undefined ? {} : { 'If-Match': ifMatch }
+    const body = method === 'PUT' ? { body: { limit: '7, 1/s' } } : {}
+    return api.call(method, `/v1/limits/sms/acme${query}`, { headers, ...body })
+  }
+
+  test.each(['"1"', 'W/"1"', '*', undefined])('a change that is meant for %s is made', async (ifMatch) => {
+    const api = new Api(CODE)
+    expect((await change(api, 'PUT', ifMatch)).status).toBe(200)
+    const { body, headers } = await api.get('/v1/limits/sms/acme')
+    expect([body['limit'], headers.get('etag')]).toEqual(['7, 1/s', '"2"'])
+  })
+
+  test.each([
+    ['PUT', ''],
+    ['DELETE', ''],
+    ['DELETE', '?override=only'],
+  ])('%s for another one is refused with 412%s, and changes nothing', async (method, query) => {
+    const api = new Api(CODE)
+    await change(api, 'PUT')
+    const before = api.shaper.limits.list()
+    const answer = await change(api, method, '"1"', query)
+    expectProblem(answer, 412, 'rule-book-changed')
+    expect(answer.body).toMatchObject({ version: 2, detail: expect.stringContaining('expected version 1') })
+    expect([api.shaper.limits.version, api.shaper.limits.list()]).toEqual([2, before])
+    expect((await change(api, method, '"2"', query)).status).toBeLessThan(300)
+  })
+
+  test('of two who saw the same one wins', async () => {
+    const api = new Api(CODE)
+    const etag = (await api.get('/v1/limits')).headers.get('etag')!
+    const put = (limit: string) =>
+      api.call('PUT', '/v1/limits/sms', { body: { limit }, headers: { 'If-Match': etag } })
+    const answers = await Promise.all([put('1, 1/s'), put('2, 1/s')])
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 412])
+  })
+
+  test.each(['1', '"1', '"one"', '"1", "2"', '""', '"-1"', '"1e3"'])(
+    'what is no tag is: %s',
+    async (ifMatch) => {
+      const api = new Api(CODE)
+      expectProblem(await change(api, 'PUT', ifMatch), 400, 'bad-request')
+      expect(api.shaper.limits.version).toBe(1)
+    },
+  )
 })

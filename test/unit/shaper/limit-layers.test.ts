@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { InvalidKeyError, InvalidLimitError, InvalidOptionsError, NoLimitError } from '../../../src/index.ts'
 import { Stage } from '../../support/stage.ts'
@@ -10,20 +11,50 @@ function listen(stage: Stage): string[] {
   return heard
 }
 
+/** Who brings the limits of every stage here. */
+const limitsBy = 'app 7'
+
 describe('who said so', () => {
   test('the program, a file, or somebody by hand, and when', async () => {
-    const stage = new Stage({ '*': '5, 2/s', a: '4, 2/s' }, { limitsFrom: 'file' })
+    const stage = new Stage({ '*': '5, 2/s', a: '4, 2/s' }, { limitsFrom: 'file', limitsBy: 'limits.yaml' })
     const { limits } = stage.shaper
     await stage.pass(1_500)
     const set = { pattern: 'a', limit: '3, 1/s', origin: 'override', by: 'token ops', at: 1_500 }
     expect(await limits.set('a', '3, 1/s', { by: 'token ops' })).toEqual(set)
     expect(limits.resolve('a/b')).toEqual(set)
-    expect(limits.list()).toEqual([{ pattern: '*', limit: '5, 2/s', origin: 'file' }, set])
-    await limits.load({ b: '2, 1/s', a: '9, 9/s' })
+    const ofFile = { pattern: '*', limit: '5, 2/s', origin: 'file', by: 'limits.yaml', at: 0 }
+    expect(limits.list()).toEqual([ofFile, set])
+    await limits.load({ b: '2, 1/s', a: '9, 9/s' }, { by: 'release 3' })
     expect(limits.list()).toEqual([
-      { pattern: 'b', limit: '2, 1/s', origin: 'code' },
+      { pattern: 'b', limit: '2, 1/s', origin: 'code', by: 'release 3', at: 1_500 },
       set,
-      { pattern: '*', limit: '5, 2/s', origin: 'file' },
+      ofFile,
+    ])
+  })
+
+  test('this process, where nobody is named', async () => {
+    const stage = new Stage('5, 2/s')
+    const { limits } = stage.shaper
+    const by = `${hostname()}:${process.pid}`
+    expect(limits.resolve('a')).toMatchObject({ by, at: 0 })
+    await limits.load({ a: '1, 1/s' }, { origin: 'environment' })
+    expect(limits.resolve('a')).toMatchObject({ origin: 'environment', by })
+    expect(await limits.set('a', '2, 1/s')).not.toHaveProperty('by')
+  })
+
+  test('whoever says the same again is not named, and is not asked when', async () => {
+    const stage = new Stage({ '*': '5, 2/s', a: '4, 2/s' }, { limitsBy })
+    const { limits } = stage.shaper
+    await limits.set('b', '3, 1/s', { by: 'ann' })
+    await stage.pass(700)
+    await limits.load({ a: '9, 1/s', '*': { capacity: 5, rate: '2 per second' } }, { by: 'release 4' })
+    await limits.load({ a: '9, 1/s', '*': '5, 2/s' }, { by: 'release 5' })
+    expect(await limits.set('b', '3, 60/m', { by: 'bob' })).toMatchObject({ limit: '3, 60/m', by: 'bob' })
+    expect(await limits.set('b', { capacity: 3, rate: '60/m' }, { by: 'eve' })).toMatchObject({ by: 'bob' })
+    expect(limits.list().map(({ pattern, by, at }) => [pattern, by, at])).toEqual([
+      ['a', 'release 4', 700],
+      ['*', limitsBy, 0],
+      ['b', 'bob', 700],
     ])
   })
 
@@ -39,12 +70,16 @@ describe('who said so', () => {
     const wrong = options as never
     await stage.refuses(({ limits }) => limits.set('a', '3, 1/s', wrong), error, code, message)
     await stage.refuses(({ limits }) => limits.unset('*', wrong), error, code, message)
+    if (!('who' in options)) {
+      await stage.refuses(({ limits }) => limits.load({ a: '3, 1/s' }, wrong), error, code, message)
+      expect(() => new Stage('5, 2/s', { limitsBy: options.by as never })).toThrow(/limitsBy/)
+    }
   })
 })
 
 describe('a load', () => {
   test('replaces what was loaded before, and says what changed', async () => {
-    const stage = new Stage({ '*': '5, 2/s', a: '4, 2/s', b: '3, 2/s' }, { limitsFrom: 'file' })
+    const stage = new Stage({ '*': '5, 2/s', a: '4, 2/s', b: '3, 2/s' }, { limitsFrom: 'file', limitsBy })
     const heard = listen(stage)
     await stage.pass(10)
     const loaded = await stage.shaper.limits.load(
@@ -53,8 +88,8 @@ describe('a load', () => {
     )
     expect(loaded).toEqual({
       set: [
-        { pattern: 'b', limit: '7, 2/s', origin: 'file' },
-        { pattern: 'c', limit: '1, 1/s', origin: 'file' },
+        { pattern: 'b', limit: '7, 2/s', origin: 'file', by: limitsBy, at: 10 },
+        { pattern: 'c', limit: '1, 1/s', origin: 'file', by: limitsBy, at: 10 },
       ],
       unset: ['a'],
     })
@@ -73,17 +108,34 @@ describe('a load', () => {
   })
 
   test('of a file hides what code says, pattern by pattern, for as long as the file has them', async () => {
-    const stage = new Stage({ '*': '5, 2/s', a: '4, 2/s' })
+    const stage = new Stage({ '*': '5, 2/s', a: '4, 2/s' }, { limitsBy })
     const { limits } = stage.shaper
     const origins = () => limits.list().map(({ pattern, limit, origin }) => `${pattern} ${limit} ${origin}`)
     const loaded = await limits.load({ a: '9, 1/s', b: '3, 1/s' }, { origin: 'file' })
     expect(loaded.set.map(({ pattern }) => pattern)).toEqual(['a', 'b'])
     expect(origins()).toEqual(['* 5, 2/s code', 'a 9, 1/s file', 'b 3, 1/s file'])
     expect(await limits.load({}, { origin: 'file' })).toEqual({
-      set: [{ pattern: 'a', limit: '4, 2/s', origin: 'code' }],
+      set: [{ pattern: 'a', limit: '4, 2/s', origin: 'code', by: limitsBy, at: 0 }],
       unset: ['b'],
     })
     expect(origins()).toEqual(['* 5, 2/s code', 'a 4, 2/s code'])
+  })
+
+  test('of the environment hides what the file says, and is hidden by what is set by hand', async () => {
+    const stage = new Stage({ '*': '5, 2/s' })
+    const { limits } = stage.shaper
+    await limits.load({ '*': '6, 1/s', a: '7, 1/s' }, { origin: 'environment', by: 'VELVET_ROPE_LIMITS' })
+    await limits.load({ '*': '8, 1/s', b: '9, 1/s' }, { origin: 'file' })
+    await limits.set('a', '1, 1/s')
+    expect(limits.list().map(({ pattern, limit, origin }) => `${pattern} ${limit} ${origin}`)).toEqual([
+      '* 6, 1/s environment',
+      'b 9, 1/s file',
+      'a 1, 1/s override',
+    ])
+    await limits.reset('a')
+    expect(limits.resolve('a')).toMatchObject({ limit: '7, 1/s', by: 'VELVET_ROPE_LIMITS' })
+    await limits.load({}, { origin: 'environment' })
+    expect(limits.resolve('a')).toMatchObject({ limit: '8, 1/s', origin: 'file' })
   })
 
   test('reaches those who wait', async () => {
@@ -118,7 +170,7 @@ describe('a load', () => {
 
 describe('what was done by hand', () => {
   test('stays through every load, until it is reset', async () => {
-    const stage = new Stage({ '*': '5, 2/s', a: '4, 2/s', b: '4, 2/s' })
+    const stage = new Stage({ '*': '5, 2/s', a: '4, 2/s', b: '4, 2/s' }, { limitsBy })
     const { limits } = stage.shaper
     await limits.set('a', '8, 1/s', { by: 'ops' })
     await limits.unset('b', { by: 'ops' })
@@ -138,8 +190,8 @@ describe('what was done by hand', () => {
       true,
     ])
     expect([limits.resolve('a'), limits.resolve('b')]).toEqual([
-      { pattern: 'a', limit: '1, 1/s', origin: 'code' },
-      { pattern: 'b', limit: '1, 1/s', origin: 'code' },
+      { pattern: 'a', limit: '1, 1/s', origin: 'code', by: limitsBy, at: 0 },
+      { pattern: 'b', limit: '1, 1/s', origin: 'code', by: limitsBy, at: 0 },
     ])
     expect(limits.overrides()).toEqual([])
     expect(heard).toEqual(['* 6 0', 'a 1 0', 'b 1 0'])

@@ -4,12 +4,13 @@ import { neverSettles, Stage } from '../../support/stage.ts'
 
 describe('the book', () => {
   test('lists, resolves, sets and unsets', async () => {
-    const { shaper } = new Stage({ '*': '5, 2/s', 'a/*': '3, 1/s' })
+    const { shaper } = new Stage({ '*': '5, 2/s', 'a/*': '3, 1/s' }, { limitsBy: 'app 7' })
+    const ofCode = { origin: 'code', by: 'app 7', at: 0 }
     expect(shaper.limits.list()).toEqual([
-      { pattern: '*', limit: '5, 2/s', origin: 'code' },
-      { pattern: 'a/*', limit: '3, 1/s', origin: 'code' },
+      { pattern: '*', limit: '5, 2/s', ...ofCode },
+      { pattern: 'a/*', limit: '3, 1/s', ...ofCode },
     ])
-    expect(shaper.limits.resolve('a/b/c')).toEqual({ pattern: 'a/*', limit: '3, 1/s', origin: 'code' })
+    expect(shaper.limits.resolve('a/b/c')).toEqual({ pattern: 'a/*', limit: '3, 1/s', ...ofCode })
     expect(await shaper.limits.set('a/b', { capacity: 7, rate: { count: 3, per: '1m' } })).toEqual({
       pattern: 'a/b',
       limit: '7, 3/m',

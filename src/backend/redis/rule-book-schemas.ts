@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import { BASE_ORIGINS } from '../../core/layered-book.ts'
+
+/** Grows with every change. */
+const version = z.int().min(1)
+/** Digests of layers that were replaced, the newest last. */
+const former = z.array(z.string()).max(100)
+
+/** Who, and when in microseconds. */
+const author = z.strictObject({ by: z.string().optional(), at: z.number().optional() })
+const entry = author.extend({ pattern: z.string(), limit: z.string() })
+const override = entry.extend({ limit: z.string().optional() })
+const origin = z.enum(BASE_ORIGINS)
+
+const bookText = z.strictObject({
+  schema: z.literal(3),
+  version,
+  layers: z.record(origin, z.array(entry)),
+  /** What was set by hand; without a limit, what was unset. */
+  overrides: z.array(override),
+  /** Who replaced a layer last. */
+  brought: z.partialRecord(origin, author),
+  former: z.record(origin, former),
+  /** Ids of the newest changes. */
+  changes: z.array(z.string()),
+})
+/** The rule book, as it is written. */
+export type BookText = z.output<typeof bookText>
+
+/** Pairs of pattern and limit, because a record would put a pattern that is a number first. */
+const pairs = z.array(z.tuple([z.string(), z.string()]))
+
+/** As it was before the environment was told from the two, and anybody named who brought their limits. */
+const bookTwo = z.strictObject({
+  schema: z.literal(2),
+  version,
+  code: pairs,
+  file: pairs,
+  overrides: z.array(override),
+  former: z.strictObject({ code: former, file: former }),
+})
+
+/** As it was before files were told from code. `rules` are all in force, `byHand` the patterns of overrides. */
+const bookOne = z.strictObject({
+  schema: z.literal(1),
+  version,
+  rules: pairs,
+  base: pairs,
+  byHand: z.array(z.string()),
+  former,
+})
+
+/** The rule book as any version has written it. */
+export const anyText = z.discriminatedUnion('schema', [bookText, bookTwo, bookOne])
+
+/** The same book, as it would be written today. */
+export function newest(text: z.output<typeof anyText>): BookText {
+  if (text.schema === 3) return text
+  if (text.schema === 2) return ofTwo(text)
+  return ofTwo(ofOne(text))
+}
+
+function ofTwo({ version, code, file, overrides, former }: z.output<typeof bookTwo>): BookText {
+  return {
+    schema: 3,
+    version,
+    layers: { code: entriesOf(code), file: entriesOf(file), environment: [] },
+    overrides,
+    brought: {},
+    former: { ...former, environment: [] },
+    changes: [],
+  }
+}
+
+function ofOne({ version, rules, base, byHand, former }: z.output<typeof bookOne>): z.output<typeof bookTwo> {
+  const limits = new Map(rules)
+  const known = new Set([...rules, ...base].map(([pattern]) => pattern))
+  const overrides = byHand
+    .filter((pattern) => known.has(pattern))
+    .map((pattern) => ({ pattern, limit: limits.get(pattern) }))
+  return { schema: 2, version, code: base, file: [], overrides, former: { code: former, file: [] } }
+}
+
+function entriesOf(from: z.output<typeof pairs>): z.output<typeof entry>[] {
+  return from.map(([pattern, limit]) => ({ pattern, limit }))
+}

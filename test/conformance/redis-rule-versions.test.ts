@@ -1,0 +1,232 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { shardKey } from '../../src/backend/redis/keys.ts'
+import { parseBook } from '../../src/backend/redis/rule-book-text.ts'
+import { SharedRules } from '../../src/backend/redis/shared-rules.ts'
+import { Store } from '../../src/backend/redis/store.ts'
+import { parseLayer, type RuleChange } from '../../src/core/layered-book.ts'
+import { parseRule } from '../../src/core/rule-book.ts'
+import { Shaper } from '../../src/index.ts'
+import { at, msAt, request } from '../support/backend-driver.ts'
+import { connect } from '../support/redis-driver.ts'
+import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
+import { RedisStage } from './redis-stage.ts'
+
+/** Longer than others may be ahead without anybody being told. */
+const LONG_AFTER = 10
+
+const set = (pattern: string, limit: string, ifVersion?: number): RuleChange => {
+  return { kind: 'set', rule: parseRule(pattern, limit), ifVersion }
+}
+
+async function bookOf({ redis, tag }: RedisStage) {
+  return parseBook((await redis.get(shardKey(tag, 'book')))!)
+}
+
+describe('of many who mean the same version exactly one wins', () => {
+  /** What they all do, so alike that the books are the same but for who wrote them. */
+  const CHANGES: Readonly<Record<string, RuleChange>> = {
+    set: set('a', '5, 1/s'),
+    unset: { kind: 'unset', pattern: 'z' },
+    reset: { kind: 'reset', pattern: 'z' },
+    load: { kind: 'load', ...parseLayer({ '*': '1, 1/s' }, 'file', 'limits.yaml') },
+  }
+
+  test.each(Object.entries(CHANGES))('when they race: %s', async (_, change) => {
+    const prefix = uniquePrefix()
+    // Connections of their own, so that their commands mix in Redis.
+    const stages = await Promise.all(
+      Array.from({ length: 6 }, () =>
+        RedisStage.open('9, 1/s', { prefix, connection: connect(redisAddress()) }),
+      ),
+    )
+    await stages[0]!.backend.changeRules(set('z', '3, 1/s'), at(0))
+    for (const ifVersion of [2, 3]) {
+      const changes = stages.map(({ backend }) => backend.changeRules({ ...change, ifVersion }, at(1)))
+      const outcomes = await Promise.allSettled(changes)
+      const lost = outcomes.filter(({ status }) => status === 'rejected')
+      if (ifVersion === 2) {
+        expect(lost).toHaveLength(5)
+        for (const outcome of lost) {
+          expect(outcome).toMatchObject({ reason: { code: 'rule-book-conflict', expected: 2, version: 3 } })
+        }
+      } else {
+        // Done already, or the same again: nobody has anything to change, and nobody is in conflict.
+        expect(outcomes.map((outcome) => outcome.status === 'fulfilled' && outcome.value.isChanged)).toEqual(
+          Array.from({ length: 6 }, () => false),
+        )
+      }
+    }
+    expect((await bookOf(stages[0]!)).version).toBe(3)
+  })
+
+  test('also those who have not heard of the newest version yet: what is in Redis counts', async () => {
+    const prefix = uniquePrefix()
+    const one = await RedisStage.open('9, 1/s', { prefix })
+    const two = await RedisStage.open('9, 1/s', { prefix })
+    await one.backend.changeRules(set('a', '5, 1/s'), at(0))
+    expect(two.backend.rules.version).toBe(1)
+    const late = two.backend.changeRules(set('a', '6, 1/s', 1), at(0))
+    await expect(late).rejects.toMatchObject({ code: 'rule-book-conflict', version: 2 })
+    // And who was told knows it.
+    expect(two.backend.rules.version).toBe(2)
+    await two.backend.changeRules(set('a', '6, 1/s', 2), at(0))
+    expect((await bookOf(one)).version).toBe(3)
+  })
+})
+
+test('whose answer was lost while others went on is not told that he lost', async () => {
+  /** Asks a second time, as after a lost answer, when somebody has changed the book meanwhile. */
+  class LossyStore extends Store {
+    between: (() => Promise<unknown>) | undefined
+
+    override async write(...call: Parameters<Store['write']>): Promise<unknown> {
+      const { between } = this
+      this.between = undefined
+      const answer = await super.write(...call)
+      if (call[0] !== 'book' || between === undefined) return answer
+      await between()
+      return super.write(...call)
+    }
+  }
+  const other = await RedisStage.open('9, 1/s')
+  const connection = connect(redisAddress())
+  await connection.ready()
+  const store = new LossyStore(connection, other.backend.tags, 'test')
+  const rules = new SharedRules(store, parseLayer({ '*': '9, 1/s' }))
+  await rules.open()
+  store.between = () => other.backend.changeRules(set('b', '6, 1/s'), at(0))
+  const changed = await rules.change(set('a', '5, 1/s', 1))
+  expect([changed.isChanged, changed.after.version, changed.after.get('b')]).toEqual([true, 2, undefined])
+  expect((await bookOf(other)).version).toBe(3)
+  expect(rules.book.list().map(({ pattern }) => pattern)).toEqual(['*', 'a', 'b'])
+})
+
+describe('processes with different limits for one layer', () => {
+  test('come and go, and the book has as many versions as there were limits', async () => {
+    const prefix = uniquePrefix()
+    const [old, fresh] = ['9, 1/s', '8, 1/s']
+    const open = async (limit: string) => {
+      const told: string[] = []
+      const shaper = new Shaper('test', { limits: { '*': limit }, connection: redisAddress(), prefix })
+      onTestFinished(() => shaper.close())
+      shaper.on('error', (error) => void told.push(error.message))
+      await shaper.ready()
+      return { shaper, told }
+    }
+    const first = await open(old)
+    const second = await open(fresh)
+    expect([first.told, second.told]).toEqual([[], []])
+    for (let round = 0; round < 5; round++) {
+      const [third, fourth] = await Promise.all([open(old), open(fresh)])
+      expect(third.told).toEqual([
+        expect.stringMatching(/replaced before by those of newer code \(.+:\d+, 2.+Z\)/),
+      ])
+      expect(fourth.told).toEqual([])
+      for (const { shaper } of [third, fourth]) {
+        expect([shaper.limits.version, shaper.limits.resolve('a').limit]).toEqual([2, fresh])
+        await shaper.close()
+      }
+    }
+    // The one that ran while its limits were replaced is told, too, and puts nothing back.
+    await vi.waitFor(() => expect(first.told).toHaveLength(1), 20_000)
+    expect(first.told[0]).toMatch(
+      /^the limits that this process brought were replaced by those of newer code \(.+:\d+, 2.+Z\): version 2 /,
+    )
+    expect(second.told).toEqual([])
+    expect([first.shaper.limits.version, first.shaper.limits.resolve('a').limit]).toEqual([2, fresh])
+  })
+
+  test('are told once for each time that they were replaced, by whom and when', async () => {
+    const prefix = uniquePrefix()
+    const stage = (limits: Record<string, string>, by: string) =>
+      RedisStage.open(limits, { prefix, limitsFrom: 'file', limitsBy: by })
+    const one = await stage({ '*': '9, 1/s', a: '8, 1/s' }, 'one.yaml')
+    const two = await stage({ '*': '9, 1/s' }, 'two.yaml')
+    const follow = async (seconds: number) =>
+      (await one.backend.followRules(at(seconds))).map(({ message }) => message)
+    expect([await follow(0), await follow(1)]).toEqual([[], []])
+    // All that is left are limits of `one`, but it was `two` who took the other away.
+    expect(await follow(LONG_AFTER)).toEqual([
+      expect.stringMatching(
+        /brought were replaced by those of a newer file \(two\.yaml, .+Z\): version 2 of/,
+      ),
+    ])
+    expect([await follow(LONG_AFTER + 1), await two.backend.followRules(at(99))]).toEqual([[], []])
+    const load = (stage: RedisStage, limits: Record<string, string>) =>
+      stage.backend.changeRules({ kind: 'load', ...parseLayer(limits, 'file', 'ops') }, at(20))
+    await load(one, { '*': '9, 1/s', a: '8, 1/s' })
+    expect(await follow(20)).toEqual([])
+    expect(await two.backend.followRules(at(100))).toEqual([])
+    expect(await two.backend.followRules(at(120))).toMatchObject([
+      { code: 'old-rule-book', message: /\(ops, / },
+    ])
+    await load(two, { '*': '1, 1/s' })
+    expect(await follow(30)).toEqual([])
+    expect(await follow(30 + LONG_AFTER)).toEqual([expect.stringContaining('a newer file (ops, ')])
+    expect((await bookOf(one)).version).toBe(4)
+  })
+
+  test('are not told of what they say themselves a moment later, nor of what is done by hand', async () => {
+    const prefix = uniquePrefix()
+    const [one, two] = [
+      await RedisStage.open('9, 1/s', { prefix, limitsFrom: 'file' }),
+      await RedisStage.open('9, 1/s', { prefix, limitsFrom: 'file' }),
+    ]
+    const change = parseLayer({ '*': '7, 1/s' }, 'file')
+    await one.backend.changeRules({ kind: 'load', ...change }, at(0))
+    expect(await two.backend.followRules(at(0))).toEqual([])
+    expect(await two.backend.changeRules({ kind: 'load', ...change }, at(1))).toMatchObject({
+      isChanged: false,
+    })
+    await one.backend.changeRules(set('*', '1, 1/s'), at(2))
+    await one.backend.changeRules({ kind: 'load', ...parseLayer({ '*': '3, 1/s' }) }, at(2))
+    for (const seconds of [3, 50, 100]) {
+      expect(await one.backend.followRules(at(seconds))).toEqual([])
+      expect(await two.backend.followRules(at(seconds))).toEqual([])
+    }
+  })
+
+  test('who says nothing of limits is never told, and who was told brings nothing back when he connects again', async () => {
+    const prefix = uniquePrefix()
+    const one = await RedisStage.open('9, 1/s', { prefix })
+    const silent = await RedisStage.open({}, { prefix })
+    const load = (limit: string) =>
+      silent.backend.changeRules({ kind: 'load', ...parseLayer({ '*': limit }) }, at(0))
+    await load('1, 1/s')
+    await silent.backend.changeRules({ kind: 'load', ...parseLayer({}) }, at(0))
+    await one.backend.followRules(at(0))
+    expect(await one.backend.followRules(at(LONG_AFTER))).toHaveLength(1)
+    // So many others that nobody remembers his.
+    for (let n = 100; n < 205; n++) await load(`${n}, 1/s`)
+    await silent.backend.changeRules({ kind: 'load', ...parseLayer({}) }, at(0))
+    const { version } = await bookOf(one)
+    await one.backend.open()
+    expect([(await bookOf(one)).version, one.backend.rules.list()]).toEqual([version, []])
+    await silent.backend.followRules(at(0))
+    expect(await silent.backend.followRules(at(LONG_AFTER))).toEqual([])
+  })
+})
+
+test('a change reaches 10,000 live buckets within a second, and those who wait in each are spaced anew', async () => {
+  const stage = await RedisStage.open({ '*': '9, 1/s', 'k/1/*': '9, 1/s' })
+  const jobs = Array.from({ length: 20_000 }, (_, n) =>
+    request(`j${n}`, { key: `k/${n % 10}/${n % 10_000}` }),
+  )
+  for (let from = 0; from < jobs.length; from += 2_000) {
+    await stage.backend.admitMany(jobs.slice(from, from + 2_000), at(0))
+  }
+  const began = performance.now()
+  await stage.backend.changeRules(set('*', '9, 1/m'), at(0))
+  expect(performance.now() - began).toBeLessThan(1_000)
+  const buckets = new Map<string, string>()
+  for await (const page of stage.backend.survey()) {
+    for (const { key, pattern, limit } of page) buckets.set(key, `${pattern} ${limit}`)
+  }
+  expect(buckets.size).toBe(10_000)
+  for (const [key, rule] of buckets) expect(rule).toBe(key.startsWith('k/1/') ? 'k/1/* 9, 1/s' : '* 9, 1/m')
+  const departsIn = async (key: string) => {
+    const admission = await stage.backend.forecast(key, 1, at(0))
+    return admission.accepted && admission.departsAt - msAt(0)
+  }
+  expect([await departsIn('k/2/9992'), await departsIn('k/1/9991')]).toEqual([120_000, 2_000])
+})
