@@ -45,10 +45,12 @@ export type {
   LiveRuleBook,
   LoadedRules,
   LoadOptions,
+  LocalOptions,
   OverrideView,
   ResetOptions,
   RuleView,
 } from './shaper/limits.ts'
+export type { LocalRuleView } from './shaper/local-ropes.ts'
 export type {
   AcquireOptions,
   CloseOptions,
@@ -58,6 +60,8 @@ export type {
   TryAcquireOptions,
   WorkOptions,
 } from './shaper/options.ts'
+export type { PreviewedChange } from './shaper/preview-change.ts'
+export type { PreviewedStanding, PreviewSample, RulePreview } from './shaper/rule-preview.ts'
 export type { ShapedJob } from './shaper/shaped-job.ts'
 export type { ShapedWorker } from './shaper/shaped-worker.ts'
 export { Shaper } from './shaper/shaper.ts'

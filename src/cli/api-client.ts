@@ -10,9 +10,20 @@ import {
 } from '../core/errors.ts'
 import type { Admission } from '../core/job.ts'
 import type { ResetOptions, RuleView } from '../shaper/limits.ts'
+import type { LocalRuleView } from '../shaper/local-ropes.ts'
 import type { EnqueueOptions, EnqueueRequest } from '../shaper/options.ts'
+import type { PreviewedChange } from '../shaper/preview-change.ts'
+import type { RulePreview } from '../shaper/rule-preview.ts'
 import { type ApiProblemError, readProblem, readVersion } from './api-problem.ts'
-import { pageReply, type RuleBookView, readVerdicts, ruleReply, rulesReply } from './api-replies.ts'
+import {
+  localRuleReply,
+  pageReply,
+  previewReply,
+  type RuleBookView,
+  readVerdicts,
+  ruleReply,
+  rulesReply,
+} from './api-replies.ts'
 import { slicesOf } from './job-slices.ts'
 
 export interface ApiClientOptions {
@@ -81,7 +92,7 @@ export class ApiClient {
     return this.#ask(pageReply, `v1/buckets?${text}`)
   }
 
-  /** Every rule that the token may see. */
+  /** Every rule that the token may see, and behind them the limits of the service's own process. */
   async limits(): Promise<RuleBookView> {
     return this.#ask(rulesReply, 'v1/limits')
   }
@@ -98,6 +109,30 @@ export class ApiClient {
   /** Drops what was set by hand, so that what the layers below say is in force again; false when nothing was. */
   resetLimit(pattern: string, options?: ResetOptions): Promise<boolean> {
     return this.#remove(`${limitPath(pattern)}?override=only`, options)
+  }
+
+  /** What a change by hand would do. */
+  async previewLimit(change: PreviewedChange): Promise<RulePreview> {
+    if ('set' in change) {
+      const [pattern, limit] = change.set
+      return this.#ask(previewReply, `${limitPath(pattern)}?dryRun=true`, { method: 'PUT', body: { limit } })
+    }
+    const query =
+      'reset' in change
+        ? `${limitPath(change.reset)}?dryRun=true&override=only`
+        : `${limitPath(change.unset)}?dryRun=true`
+    return this.#ask(previewReply, query, { method: 'DELETE' })
+  }
+
+  /** Limits the service's own process, and no other. */
+  async setLocalLimit(pattern: string, limit: string): Promise<LocalRuleView> {
+    const path = `${limitPath(pattern)}?scope=local`
+    return this.#ask(localRuleReply, path, { method: 'PUT', body: { limit } })
+  }
+
+  /** False when there was none. */
+  unsetLocalLimit(pattern: string): Promise<boolean> {
+    return this.#remove(`${limitPath(pattern)}?scope=local`)
   }
 
   /** Ends what is under way. */

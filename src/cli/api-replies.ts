@@ -3,7 +3,9 @@ import type { BucketPage } from '../backend/bucket-query.ts'
 import type { Admission, Rejected } from '../core/job.ts'
 import { BASE_ORIGINS } from '../core/layered-book.ts'
 import type { RuleView } from '../shaper/limits.ts'
+import type { LocalRuleView } from '../shaper/local-ropes.ts'
 import type { EnqueueRequest } from '../shaper/options.ts'
+import type { RulePreview } from '../shaper/rule-preview.ts'
 import { type ApiProblemError, problemName, readProblem } from './api-problem.ts'
 
 /** What a service answers; fields that are new to us are left alone, so that a newer service is understood. */
@@ -44,15 +46,53 @@ export const ruleReply = z.looseObject({
   at: z.number().optional(),
 }) satisfies z.ZodType<RuleView>
 
-export const rulesReply = z
-  .looseObject({ version: z.number().default(0), limits: z.array(ruleReply) })
-  .transform(({ version, limits }): RuleBookView => ({ version, limits }))
+export const localRuleReply: z.ZodType<LocalRuleView> = z.looseObject({
+  pattern: z.string(),
+  limit: z.string(),
+  origin: z.literal('local'),
+  by: z.string().optional(),
+  at: z.number(),
+})
 
-/** The rules in force, and the version that they are of; 0: the service does not tell. */
+/** The rules, and behind them the limits of the service's own process. */
+export const rulesReply = z
+  .looseObject({
+    version: z.number().default(0),
+    limits: z.array(ruleReply),
+    local: z.array(localRuleReply).default([]),
+  })
+  .transform(({ version, limits, local }): RuleBookView => ({ version, limits: [...limits, ...local] }))
+
+/** The version of the rules, 0 where the service does not tell; its rules, and behind them those of its own process. */
 export interface RuleBookView {
   readonly version: number
-  readonly limits: readonly RuleView[]
+  readonly limits: readonly (RuleView | LocalRuleView)[]
 }
+
+const standingReply = z.looseObject({
+  pattern: z.string(),
+  limit: z.string(),
+  fill: z.number(),
+  drainMs: z.number(),
+})
+
+export const previewReply: z.ZodType<RulePreview> = z.looseObject({
+  version: z.number(),
+  buckets: z.number(),
+  affected: z.number(),
+  waiting: z.number(),
+  overfull: z.number(),
+  drainMs: z.looseObject({ before: z.number(), after: z.number() }),
+  ungoverned: z.number(),
+  samples: z.array(
+    z.looseObject({
+      key: z.string(),
+      waiting: z.number(),
+      before: standingReply,
+      after: standingReply.nullable(),
+    }),
+  ),
+})
 
 const acceptedReply = z.object({
   status: z.literal(202),
@@ -73,6 +113,7 @@ const refusedReply = z.looseObject({
   retryAfterMs: z.number().nullish(),
   waiting: z.number().default(0),
   capacity: z.number().default(0),
+  local: z.literal(true).optional(),
 })
 
 const bulkReply = z.looseObject({
@@ -115,7 +156,7 @@ function pickAccepted(verdict: z.output<typeof acceptedReply>): Admission {
 
 /** Turned away at the rope; or what nobody could admit. */
 function readRefused(verdict: z.output<typeof refusedReply>, key: string): Admission | ApiProblemError {
-  const { status, type, retryAfterMs, waiting, capacity } = verdict
+  const { status, type, retryAfterMs, waiting, capacity, local } = verdict
   const reason = REASONS.get(problemName(type))
   if (reason === undefined) return readProblem({ status, body: verdict, hasToken: true })
   return {
@@ -125,5 +166,6 @@ function readRefused(verdict: z.output<typeof refusedReply>, key: string): Admis
     retryAfterMs: retryAfterMs ?? Number.POSITIVE_INFINITY,
     waiting,
     capacity,
+    ...(local && { local }),
   }
 }

@@ -208,9 +208,11 @@ function describeVerdict(admission: Admission): string {
     const when = waitMs <= 0 ? 'departs now' : `departs in ${formatSeconds(waitMs / 1_000)}`
     return `${paint('green', 'accepted')}  ${id}: number ${position} in the line, ${when}${replayed ? ', as answered before' : ''}`
   }
-  const { reason, retryAfterMs, waiting, capacity } = admission
+  const { reason, retryAfterMs, waiting, capacity, local } = admission
   const again = Number.isFinite(retryAfterMs)
     ? `come back in ${formatSeconds(retryAfterMs / 1_000)}`
     : 'it can never fit'
-  return `${paint('red', 'rejected')}  ${reason}: ${formatCount(waiting)} of ${formatCount(capacity)} wait; ${again}`
+  const of = `${formatCount(waiting)} of ${formatCount(capacity)}`
+  const taken = local ? `${of} of the service's own limit are taken` : `${of} wait`
+  return `${paint('red', 'rejected')}  ${reason}: ${taken}; ${again}`
 }

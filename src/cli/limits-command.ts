@@ -1,31 +1,27 @@
-import { userInfo } from 'node:os'
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { quote } from '../core/describe.ts'
+import { InvalidOptionsError, RuleBookConflictError } from '../core/errors.ts'
 import { checkKey } from '../core/key.ts'
 import { formatLimit, parseLimit } from '../core/limit.ts'
+import { formatMeterLimit, parseOwnMeterLimit } from '../core/meter-limit.ts'
 import type { ResetOptions, RuleView } from '../shaper/limits.ts'
-import type { RuleBookView } from './api-replies.ts'
+import type { LocalRuleView } from '../shaper/local-ropes.ts'
+import type { PreviewedChange } from '../shaper/preview-change.ts'
+import type { ApiClient } from './api-client.ts'
 import { showText } from './display-text.ts'
 import { EXIT } from './exit-codes.ts'
-import { openKnownLine } from './known-line.ts'
 import { addPlaceOptions, openService, type PlaceFlags } from './line-or-service.ts'
 import { wholeNumber } from './numbers.ts'
+import { renderPreview } from './preview-report.ts'
 import { awaitAnswer } from './progress.ts'
+import { openBook, type RuleBookPort } from './rule-book-port.ts'
 import { type Column, renderTable } from './table.ts'
 import { note, print } from './terminal.ts'
 
 interface Flags extends PlaceFlags, ResetOptions {
   readonly json?: true
-}
-
-/** The rule book of a running line, wherever it is kept. */
-interface RuleBookPort {
-  list(): Promise<RuleBookView>
-  set(pattern: string, limit: string, options: ResetOptions): Promise<RuleView>
-  /** False when there was none; so does `reset`. */
-  unset(pattern: string, options: ResetOptions): Promise<boolean>
-  reset(pattern: string, options: ResetOptions): Promise<boolean>
-  close(): Promise<void>
+  readonly dryRun?: true
+  readonly local?: true
 }
 
 const COLUMNS: readonly Column[] = [
@@ -36,11 +32,20 @@ const COLUMNS: readonly Column[] = [
   { title: 'at (UTC)' },
 ]
 
+/** What is said of a removal: when it is done, and when there was nothing to remove. */
+const REMOVALS = {
+  unset: { done: 'unset', none: 'no limit of' },
+  reset: { done: 'reset', none: 'nothing was set by hand for' },
+  local: { done: 'unset for the process of the service', none: 'that process has no limit of its own for' },
+} as const
+
 const EXAMPLE = `
 Examples:
   velvet-rope limits list --url http://127.0.0.1:7077
   velvet-rope limits set stripe/acct_42 '500, 100/s' --redis redis://127.0.0.1:6379 --name sms
-  velvet-rope limits unset stripe/acct_42 --if-version 7 --url http://127.0.0.1:7077`
+  velvet-rope limits unset stripe/acct_42 --if-version 7 --url http://127.0.0.1:7077
+  velvet-rope limits set 'stripe/*' '50, 5/s' --url http://127.0.0.1:7077 --dry-run
+  velvet-rope limits set 'stripe/*' '20, 2/s' --url http://127.0.0.1:7077 --local`
 
 /** `velvet-rope limits`: the rule book of a running line, to look at and to change. */
 export function limitsCommand(): Command {
@@ -58,18 +63,23 @@ export function limitsCommand(): Command {
     ),
   )
   limits.addCommand(
-    change('set', 'the limit of a pattern, from now on')
+    changing('set', 'the limit of a pattern, from now on')
+      .addOption(localOption())
       .argument('<pattern>', "keys that it governs, such as 'stripe/*'")
       .argument('<limit>', "capacity and rate, such as '500, 100/s'")
       .action(set),
   )
   limits.addCommand(
-    change('unset', 'no limit of this pattern any more, whatever code and file say; exit 1 if there was none')
+    changing(
+      'unset',
+      'no limit of this pattern any more, whatever code and file say; exit 1 if there was none',
+    )
+      .addOption(localOption())
       .argument('<pattern>')
       .action(unset),
   )
   limits.addCommand(
-    change('reset', 'what code or file says is in force again; exit 1 if nothing was set by hand')
+    changing('reset', 'what code or file says is in force again; exit 1 if nothing was set by hand')
       .argument('<pattern>')
       .action(reset),
   )
@@ -83,12 +93,18 @@ function verb(name: string, summary: string): Command {
   )
 }
 
-function change(name: string, summary: string): Command {
-  return verb(name, summary).option(
-    '--if-version <n>',
-    'only if this is the version of the rule book, as list shows it; else exit 1',
-    wholeNumber(0, Number.MAX_SAFE_INTEGER),
-  )
+function changing(name: string, summary: string): Command {
+  return verb(name, summary)
+    .option('--dry-run', 'change nothing; say what it would do to the live buckets')
+    .option(
+      '--if-version <n>',
+      'only if this is the version of the rule book, as list shows it; else exit 1',
+      wholeNumber(0, Number.MAX_SAFE_INTEGER),
+    )
+}
+
+function localOption(): Option {
+  return new Option('--local', "a limit of the service's own process alone, in front of the line; with --url")
 }
 
 async function list(flags: Flags, command: Command): Promise<void> {
@@ -103,34 +119,77 @@ async function list(flags: Flags, command: Command): Promise<void> {
 
 async function set(pattern: string, limit: string, flags: Flags, command: Command): Promise<void> {
   checkKey(pattern, 'pattern')
+  if (flags.local) {
+    const text = formatMeterLimit(parseOwnMeterLimit(limit))
+    const rule = await useProcess(flags, command, (service) => service.setLocalLimit(pattern, text))
+    return tellSet('set for the process of the service', rule, flags)
+  }
   const text = formatLimit(parseLimit(limit))
+  if (flags.dryRun) return preview({ set: [pattern, text] }, flags, command)
   const { ifVersion } = flags
-  const rule = await useBook(flags, command, (book) => book.set(pattern, text, { ifVersion }))
-  print(flags.json ? JSON.stringify(rule) : `set  ${showText(rule.pattern)}  ${showText(rule.limit)}`)
+  tellSet('set', await useBook(flags, command, (book) => book.set(pattern, text, { ifVersion })), flags)
 }
 
 async function unset(pattern: string, flags: Flags, command: Command): Promise<void> {
-  await remove('unset', pattern, flags, command)
+  checkKey(pattern, 'pattern')
+  if (flags.local) {
+    const existed = await useProcess(flags, command, (service) => service.unsetLocalLimit(pattern))
+    return tellRemoved('local', pattern, existed, flags)
+  }
+  if (flags.dryRun) return preview({ unset: pattern }, flags, command)
+  const { ifVersion } = flags
+  const existed = await useBook(flags, command, (book) => book.unset(pattern, { ifVersion }))
+  tellRemoved('unset', pattern, existed, flags)
 }
 
 async function reset(pattern: string, flags: Flags, command: Command): Promise<void> {
-  await remove('reset', pattern, flags, command)
+  checkKey(pattern, 'pattern')
+  if (flags.dryRun) return preview({ reset: pattern }, flags, command)
+  const { ifVersion } = flags
+  const existed = await useBook(flags, command, (book) => book.reset(pattern, { ifVersion }))
+  tellRemoved('reset', pattern, existed, flags)
 }
 
-async function remove(
-  verb: 'unset' | 'reset',
-  pattern: string,
+function tellSet(how: string, rule: RuleView | LocalRuleView, { json }: Flags): void {
+  print(json ? JSON.stringify(rule) : `${how}  ${showText(rule.pattern)}  ${showText(rule.limit)}`)
+}
+
+function tellRemoved(verb: keyof typeof REMOVALS, pattern: string, existed: boolean, { json }: Flags): void {
+  if (!existed) process.exitCode = EXIT.failure
+  if (json) print(JSON.stringify({ pattern, existed }))
+  else if (existed) print(`${REMOVALS[verb].done}  ${showText(pattern)}`)
+  else note(`${REMOVALS[verb].none} ${quote(pattern)}`)
+}
+
+async function preview(change: PreviewedChange, flags: Flags, command: Command): Promise<void> {
+  const found = await useBook(flags, command, (book) => book.preview(change))
+  const { ifVersion = found.version } = flags
+  if (ifVersion !== found.version) throw new RuleBookConflictError(ifVersion, found.version)
+  print(flags.json ? JSON.stringify(found, null, 2) : renderPreview(found))
+}
+
+/** @throws InvalidOptionsError */
+async function useProcess<Answer>(
   flags: Flags,
   command: Command,
-): Promise<void> {
-  checkKey(pattern, 'pattern')
-  const { ifVersion } = flags
-  const existed = await useBook(flags, command, (book) => book[verb](pattern, { ifVersion }))
-  if (!existed) process.exitCode = EXIT.failure
-  if (flags.json) print(JSON.stringify({ pattern, existed }))
-  else if (existed) print(`${verb}  ${showText(pattern)}`)
-  else
-    note(verb === 'unset' ? `no limit of ${quote(pattern)}` : `nothing was set by hand for ${quote(pattern)}`)
+  work: (service: ApiClient) => Promise<Answer>,
+): Promise<Answer> {
+  if (flags.dryRun) {
+    throw new InvalidOptionsError(
+      'expected --local or --dry-run, got both: a limit of one process reaches nobody who waits',
+    )
+  }
+  const service = openService(flags, command)
+  if (service === undefined) {
+    throw new InvalidOptionsError(
+      'expected --url beside --local, got: none; a limit of one process is set in a service that runs',
+    )
+  }
+  try {
+    return await awaitAnswer(work(service))
+  } finally {
+    await service.close()
+  }
 }
 
 async function useBook<Answer>(
@@ -146,39 +205,7 @@ async function useBook<Answer>(
   }
 }
 
-async function openBook(flags: Flags, command: Command): Promise<RuleBookPort> {
-  const service = openService(flags, command)
-  if (service !== undefined) {
-    return {
-      list: () => service.limits(),
-      set: (pattern, limit, options) => service.setLimit(pattern, limit, options),
-      unset: (pattern, options) => service.unsetLimit(pattern, options),
-      reset: (pattern, options) => service.resetLimit(pattern, options),
-      close: () => service.close(),
-    }
-  }
-  const shaper = await openKnownLine(flags)
-  await shaper.ready()
-  const by = userName()
-  return {
-    list: async () => ({ version: shaper.limits.version, limits: shaper.limits.list() }),
-    set: (pattern, limit, options) => shaper.limits.set(pattern, limit, { by, ...options }),
-    unset: (pattern, options) => shaper.limits.unset(pattern, { by, ...options }),
-    reset: (pattern, options) => shaper.limits.reset(pattern, options),
-    close: () => shaper.close(),
-  }
-}
-
-/** Who is at the keyboard; in a container he may have no name. */
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return 'command line'
-  }
-}
-
-function cells({ pattern, limit, origin, by, at }: RuleView): string[] {
+function cells({ pattern, limit, origin, by, at }: RuleView | LocalRuleView): string[] {
   const when = at === undefined ? '' : new Date(at).toISOString().replace('T', ' ').slice(0, 19)
   return [showText(pattern), showText(limit), origin, showText(by ?? ''), when]
 }

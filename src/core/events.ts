@@ -37,6 +37,15 @@ export interface ShaperEvents<Result = unknown> {
   resumed: [{ readonly key: string; readonly at: number }]
   /** The rule book changed; `limit` is undefined when the pattern was unset. */
   limit: [{ readonly pattern: string; readonly at: number; readonly limit: Limit | undefined }]
+  /** A limit of this process alone was set, or unset: then `limit` is undefined. */
+  localLimit: [
+    {
+      readonly pattern: string
+      readonly at: number
+      readonly limit: Limit | undefined
+      readonly by?: string
+    },
+  ]
   /** The store of a shared line answers, and is fit; `version` is that of Redis. */
   connected: [{ readonly durability: Durability; readonly version: string; readonly at: number }]
   /** Something went wrong that no promise could tell: a listener threw, a result was not JSON. */
@@ -58,6 +67,7 @@ const NAMES: Readonly<Record<keyof ShaperEvents, true>> = {
   paused: true,
   resumed: true,
   limit: true,
+  localLimit: true,
   connected: true,
   error: true,
 }

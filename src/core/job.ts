@@ -98,6 +98,11 @@ export interface Rejected {
   /** Cost units that wait, those to be tried again included, and that may wait. */
   readonly waiting: number
   readonly capacity: number
+  /**
+   * A limit of this process alone refused it (`limits.setLocal`), and the line was not asked: `waiting` and `capacity`
+   * are of that limit, what is in its meter rounded up; and when it has room the line has its say.
+   */
+  readonly local?: true
 }
 
 /** What is known of a job. Times are milliseconds since the epoch. */

@@ -13,12 +13,15 @@ export class TurnRefusedError extends VelvetRopeError {
   /** Cost units that wait, and that may wait. */
   readonly waiting: number
   readonly capacity: number
+  /** A limit of this process alone refused him, and these numbers are of that. */
+  readonly local?: true
 
   constructor(refusal: Omit<TurnRefusedError, keyof VelvetRopeError>) {
-    const { key, reason, retryAfterMs, waiting, capacity } = refusal
+    const { key, reason, retryAfterMs, waiting, capacity, local } = refusal
     super(
       'turn-refused',
-      `no turn for the key ${quote(key)} (${reason}): ${waiting} of ${capacity} cost units wait, ` +
+      `no turn for the key ${quote(key)} (${reason}): ${waiting} of ${capacity} cost units ` +
+        `${local ? 'of the limit of this process are taken' : 'wait'}, ` +
         (retryAfterMs === Number.POSITIVE_INFINITY ? 'it never fits' : `come back after ${retryAfterMs} ms`),
     )
     this.key = key
@@ -26,6 +29,7 @@ export class TurnRefusedError extends VelvetRopeError {
     this.retryAfterMs = retryAfterMs
     this.waiting = waiting
     this.capacity = capacity
+    if (local) this.local = local
   }
 }
 

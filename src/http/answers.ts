@@ -34,26 +34,35 @@ export function acceptedResponse(
 
 /** What a refusal says: 429 and when to come back, or 422 where coming back does not help. */
 export function refusal(rejected: Rejected, rule: RuleView | undefined, cost: number): Problem {
-  const { reason, key, retryAfterMs, waiting, capacity } = rejected
+  const { reason, key, retryAfterMs, waiting, capacity, local } = rejected
   const mayReturn = Number.isFinite(retryAfterMs)
+  // The policy that it violated is not the one that the key has everywhere.
+  const violated = local ? undefined : rule
   const details = {
     detail: detailOf(rejected, cost),
     key,
     ...(mayReturn && { retryAfterMs }),
     waiting,
     capacity,
-    ...(rule && { 'violated-policies': [policyName(rule.pattern)] }),
+    ...(local && { local }),
+    ...(violated && { 'violated-policies': [policyName(violated.pattern)] }),
   }
   const headers = {
     ...(mayReturn && {
       'Retry-After': String(retryAfterSeconds(retryAfterMs)),
-      ...(rule && rateLimitHeaders(quotaOfLine(rule, rejected, cost))),
+      ...(violated && rateLimitHeaders(quotaOfLine(violated, rejected, cost))),
     }),
   }
   return new Problem(REFUSALS[reason], details, headers)
 }
 
-function detailOf({ reason, retryAfterMs, waiting, capacity }: Rejected, cost: number): string {
+function detailOf({ reason, retryAfterMs, waiting, capacity, local }: Rejected, cost: number): string {
+  if (local) {
+    return reason === 'too-costly'
+      ? `the job costs ${cost} units, and this process may admit no more than ${capacity} at once`
+      : `this process may admit no more for now: ${waiting} of ${capacity} cost units of its own limit are taken, ` +
+          `and the job needs ${cost}; there is room in ${retryAfterMs} ms`
+  }
   switch (reason) {
     case 'full':
       return `${waiting} of ${capacity} cost units wait, and the job needs ${cost}; there is room in ${retryAfterMs} ms`

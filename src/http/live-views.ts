@@ -31,11 +31,10 @@ interface Verbs {
 /** The one place where streams ask a shaper for these. */
 export function liveViewsOf(shaper: Shaper): LiveViews {
   const verbs = shaper as Shaper & Partial<Verbs>
-  const rules = shaper.limits as Shaper['limits'] & { readonly version?: number }
   return {
     flow: async () => verbs.flow?.(),
     line: async (key) => (await verbs.line?.(key, { limit: SHOWN })) ?? null,
     recent: async (key) => (await verbs.recent?.(key)) ?? { verdicts: [], departures: [] },
-    rulesVersion: () => rules.version ?? 0,
+    rulesVersion: () => shaper.limits.version,
   }
 }

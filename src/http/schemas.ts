@@ -2,7 +2,6 @@ import { z } from '@hono/zod-openapi'
 import type { BucketPage } from '../backend/bucket-query.ts'
 import { type BucketView, JOB_STATES, type JobView } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
-import { BASE_ORIGINS } from '../core/layered-book.ts'
 import { enqueueOptionsSchema } from '../shaper/options.ts'
 import { SCOPES } from './access.ts'
 
@@ -124,6 +123,10 @@ export const problemSchema = z
     retryAfterMs: z.number().optional(),
     waiting: z.number().optional(),
     capacity: z.number().optional(),
+    local: z
+      .literal(true)
+      .optional()
+      .openapi({ description: 'A limit of this process alone refused the job; the numbers are of that.' }),
     level: z.number().optional(),
     space: z.number().optional(),
     blocked: z.boolean().optional(),
@@ -142,6 +145,7 @@ const refusedVerdictSchema = z
     retryAfterMs: z.number().optional(),
     waiting: z.number().optional(),
     capacity: z.number().optional(),
+    local: z.literal(true).optional(),
     'violated-policies': z.array(z.string()).optional(),
     errors: z.array(z.strictObject({ detail: z.string(), pointer: z.string().optional() })).optional(),
   })
@@ -166,6 +170,7 @@ export const forecastSchema = z
       retryAfterMs: z.number().optional().openapi({ description: 'Absent where waiting does not help.' }),
       waiting: z.number(),
       capacity: z.number(),
+      local: z.literal(true).optional(),
     }),
   ])
   .openapi('Forecast')
@@ -215,16 +220,6 @@ export const bucketPageSchema: z.ZodType<BucketPage> = z
   .strictObject({ buckets: z.array(bucketSchema), total: z.number(), cursor: z.string().optional() })
   .openapi('BucketPage')
 
-export const ruleSchema = z
-  .strictObject({
-    pattern: z.string(),
-    limit: z.string().openapi({ example: '500, 100/s' }),
-    origin: z.enum([...BASE_ORIGINS, 'override']),
-    by: z.string().optional().openapi({ description: 'Who brought this limit, or set it.' }),
-    at: time.optional(),
-  })
-  .openapi('Rule')
-
 export const sessionSchema = z
   .strictObject({
     name: z.string().openapi({ description: 'Of the token; `anonymous` where there are none.' }),
@@ -236,12 +231,5 @@ export const sessionSchema = z
     durability: z.enum(['memory', 'none', 'everysec', 'always']).optional(),
   })
   .openapi('Session')
-
-export const rulesSchema = z
-  .strictObject({
-    version: z.number().openapi({ description: 'Grows with every change of the rule book.' }),
-    limits: z.array(ruleSchema),
-  })
-  .openapi('Rules')
 
 export const forecastQuerySchema = z.strictObject({ cost: z.int().min(1).max(1_000_000_000).default(1) })

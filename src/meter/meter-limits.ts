@@ -1,6 +1,7 @@
-import { describe, quote } from '../core/describe.ts'
+import { describe } from '../core/describe.ts'
 import { InvalidLimitError } from '../core/errors.ts'
 import { type Limit, type LimitInput, parseMeterLimit } from '../core/limit.ts'
+import { parseOwnMeterLimit } from '../core/meter-limit.ts'
 import { RuleBook } from '../core/rule-book.ts'
 
 /** A rule book that somebody else keeps and may change at any time, such as `shaper.limits`. */
@@ -25,28 +26,12 @@ export interface MeterLimits {
 
 /** @throws InvalidLimitError or InvalidKeyError */
 export function openMeterLimits(input: MeterLimitsInput): MeterLimits {
-  return isSource(input) ? new FollowedLimits(input) : new RuleBook(input, parseOwnLimit)
+  return isSource(input) ? new FollowedLimits(input) : new RuleBook(input, parseOwnMeterLimit)
 }
 
 /** A pattern may be called `resolve`, but no limit is a function. */
 function isSource(input: MeterLimitsInput): input is LimitSource {
   return typeof input === 'object' && input !== null && typeof input.resolve === 'function'
-}
-
-const FIELDS: readonly string[] = ['capacity', 'rate']
-
-/** What only a queue can keep to is refused where a limit was written for a meter. */
-function parseOwnLimit(input: LimitInput): Limit {
-  const limit = parseMeterLimit(input)
-  const more =
-    typeof input === 'string'
-      ? input.split(',')[2]?.trim()
-      : Object.keys(input).find((field) => !FIELDS.includes(field))
-  if (more === undefined) return limit
-  throw new InvalidLimitError(
-    `expected the limit of a meter to be a capacity and a rate, such as '100, 10/s', got: ${quote(more)} ` +
-      'beside them; a meter starts nothing, so there is nothing to space',
-  )
 }
 
 /** There are as many texts as rules, and those that the rules had before. */

@@ -7,7 +7,6 @@ import {
   BASE_ORIGINS,
   type ChangedRules,
   differenceOf,
-  type LayeredBook,
   type Override,
   parseLayer,
   type RuleChange,
@@ -18,6 +17,9 @@ import { parseOptions } from '../core/options.ts'
 import { parseRule, type Rule } from '../core/rule-book.ts'
 import { authorSchema, thisProcess } from './author.ts'
 import type { Awaitable } from './awaitable.ts'
+import type { LocalRopes, LocalRuleView } from './local-ropes.ts'
+import { type PreviewedChange, type PreviewSource, previewChange } from './preview-change.ts'
+import type { RulePreview } from './rule-preview.ts'
 
 /** A rule of the book, with its limit as text. */
 export interface RuleView {
@@ -59,14 +61,19 @@ const loadSchema = resetSchema.extend({
 
 /** Options of `limits.reset`. */
 export type ResetOptions = z.input<typeof resetSchema>
+const localSchema = handSchema.pick({ by: true })
+
 /** Options of `limits.set` and `limits.unset`. */
 export type ByHandOptions = z.input<typeof handSchema>
+/** Options of `limits.setLocal`. */
+export type LocalOptions = z.input<typeof localSchema>
 /** Options of `limits.load`. */
 export type LoadOptions = z.input<typeof loadSchema>
 
 /** What keeps the rules. It knows them by heart, so that they are read at once; a change may take a while. */
-export interface RuleStore {
-  readonly rules: LayeredBook
+export interface RuleStore extends PreviewSource {
+  /** What hangs before the line in this process alone. */
+  readonly ropes: Pick<LocalRopes, 'set' | 'unset' | 'list'>
   /** Tells listeners of each rule whose effect changes. @throws RuleBookConflictError */
   changeRules(change: RuleChange): Awaitable<ChangedRules>
 }
@@ -139,6 +146,42 @@ export class LiveRuleBook {
   }
 
   /**
+   * What a change by hand would do to the buckets that live now; changes nothing. `{ set: [pattern, limit] }`,
+   * `{ unset: pattern }` or `{ reset: pattern }`. All of the buckets are looked at, some hundred at a time, and nobody
+   * is held up meanwhile.
+   *
+   * @throws InvalidKeyError, InvalidLimitError or InvalidOptionsError; on a shared line also BackendUnavailableError
+   */
+  preview(change: PreviewedChange, sees: (key: string) => boolean = seesAll): Promise<RulePreview> {
+    return previewChange(this.#store, change, sees)
+  }
+
+  /**
+   * Holds what this process alone admits, of each key that the pattern governs, to a limit as well: so many cost units
+   * at once, and then no more than the rate, as a meter counts. For a process that is out of line, until it is mended.
+   * It can only take away: whoever passes stands in the same line as everybody else. It is in no rule book, no other
+   * process knows of it, and it ends with this one. Of several patterns the longest governs, as in the rule book.
+   *
+   * @throws InvalidKeyError, InvalidLimitError (also for a tolerance or a warm-up, since a meter starts nothing) or
+   * InvalidOptionsError
+   */
+  setLocal(pattern: string, limit: LimitInput, options: LocalOptions = {}): LocalRuleView {
+    const { by } = parseOptions(localSchema, options, 'limits.setLocal')
+    return this.#store.ropes.set(pattern, limit, by)
+  }
+
+  /** Takes away what `setLocal` set for this pattern; false when nothing was. @throws InvalidKeyError */
+  unsetLocal(pattern: string): boolean {
+    checkKey(pattern, 'pattern')
+    return this.#store.ropes.unset(pattern)
+  }
+
+  /** Every limit of this process alone. */
+  locals(): LocalRuleView[] {
+    return this.#store.ropes.list()
+  }
+
+  /**
    * Drops what was set or unset by hand, so that the layers below govern again; false when nothing was.
    *
    * @throws InvalidKeyError, InvalidOptionsError or RuleBookConflictError
@@ -165,6 +208,10 @@ export class LiveRuleBook {
     const { set, unset } = differenceOf(await this.#store.changeRules({ kind: 'load', ...layer, ifVersion }))
     return Object.freeze({ set: set.map(viewOf), unset })
   }
+}
+
+function seesAll(): boolean {
+  return true
 }
 
 function viewOf({ pattern, limit, ...from }: Rule & Pick<RuleView, 'origin' | 'by' | 'at'>): RuleView {

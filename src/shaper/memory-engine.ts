@@ -21,10 +21,10 @@ import { jobEvent } from './job-event.ts'
 import { KeepAlive } from './keep-alive.ts'
 import { refusalOfLateTurn } from './late-turn.ts'
 import { LiveRuleBook, type RuleStore } from './limits.ts'
+import { LocalEntrance } from './local-entrance.ts'
 import { LocalTurns } from './local-turns.ts'
 import { LocalWorker } from './local-worker.ts'
 import type { ShaperSettings, WorkSettings } from './options.ts'
-import { tellAdmission } from './tell-admission.ts'
 import { tellRules } from './tell-rules.ts'
 import { type Turn, TurnDesk } from './turn-desk.ts'
 
@@ -42,6 +42,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
   readonly #gate: Gate
   readonly #handoff: InlineHandoff
   readonly #scheduler: Scheduler
+  readonly #entrance: LocalEntrance<Result>
   readonly #keepAlive = new KeepAlive()
   readonly #workers = new Set<LocalWorker<Data, Result>>()
   readonly #desk = new TurnDesk()
@@ -68,41 +69,29 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
       if (job.isTurn) this.#desk.refuse(job.id, new ShaperClosedError(name))
     }
     this.#scheduler = new Scheduler(this.#backend, this.#handoff, this.#clock, { name, onExpired })
+    this.#entrance = new LocalEntrance({
+      backend: this.#backend,
+      scheduler: this.#scheduler,
+      clock: this.#clock,
+      emitter,
+      onChange: () => this.#changed(),
+    })
     this.#closing = new Closing(this.#backend, this.#scheduler, this.#clock, onCancelled, this.#workers)
     this.limits = new LiveRuleBook(this.#ruleStore(), limitsBy)
   }
 
   ready(): void {}
 
-  enqueue(read: JobRequest): Admission {
-    const now = this.#clock.now()
-    const request = dated(read, now)
-    let admission = this.#backend.admit(request, now)
-    if (this.#madeRoom(admission, now)) admission = this.#backend.admit(request, this.#clock.now())
-    tellAdmission(this.#emitter, request, admission, this.#clock.now())
-    this.#changed()
-    return admission
+  enqueue(request: JobRequest): Admission {
+    return this.#entrance.enqueue(request)
   }
 
-  enqueueMany(read: readonly JobRequest[]): Admission[] {
-    const asked = this.#clock.now()
-    const requests = read.map((request) => dated(request, asked))
-    // Whoever is due leaves first, so that their places are free for the newcomers.
-    this.#scheduler.runOnce()
-    const now = this.#clock.now()
-    const admissions = this.#backend.admitMany(requests, now)
-    this.#emitter.hold()
-    for (const [index, admission] of admissions.entries())
-      tellAdmission(this.#emitter, requests[index]!, admission, now)
-    this.#emitter.release()
-    this.#changed()
-    return admissions
+  enqueueMany(requests: readonly JobRequest[]): Admission[] {
+    return this.#entrance.enqueueMany(requests)
   }
 
   forecast(key: string, cost: number): Admission {
-    const now = this.#clock.now()
-    const admission = this.#backend.forecast(key, cost, now)
-    return this.#madeRoom(admission, now) ? this.#backend.forecast(key, cost, this.#clock.now()) : admission
+    return this.#entrance.forecast(key, cost)
   }
 
   async turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected> {
@@ -215,6 +204,9 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
       get rules() {
         return backend.rules
       },
+      ropes: this.#entrance.ropes,
+      survey: () => this.survey(),
+      refresh: () => undefined,
       changeRules: (change) => {
         const changed = backend.changeRules(change, this.#clock.now())
         tellRules(this.#emitter, changed)
@@ -224,13 +216,6 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     }
   }
 
-  /** After a refusal while somebody is due: lets him depart first, so that the same may be asked once more. */
-  #madeRoom(admission: Admission, now: number): boolean {
-    if (admission.accepted || this.#backend.nextDeparture() > now) return false
-    this.#scheduler.runOnce()
-    return true
-  }
-
   /** Something was admitted, has ended or came back. */
   #changed(): void {
     const isLive = this.#backend.live > 0
@@ -238,10 +223,4 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     this.#keepAlive.set(isLive)
     this.#scheduler.wake()
   }
-}
-
-/** The request with an instant for its deadline; most have none, and stay the object that they are. */
-function dated(request: JobRequest, now: number): JobRequest {
-  const { deadline } = request
-  return deadline === Number.POSITIVE_INFINITY ? request : { ...request, deadline: now + deadline }
 }

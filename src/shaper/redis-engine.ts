@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { JobRequest } from '../backend/backend.ts'
 import type { BucketPage, BucketQuery } from '../backend/bucket-query.ts'
 import { Connection } from '../backend/redis/connection.ts'
@@ -6,7 +5,7 @@ import { parseConnection } from '../backend/redis/connection-input.ts'
 import { Opening } from '../backend/redis/opening.ts'
 import { RedisBackend } from '../backend/redis/redis-backend.ts'
 import { redisErrorKind } from '../backend/redis/redis-errors.ts'
-import type { Holding, NamedRequest, SharedAdmission } from '../backend/shared-backend.ts'
+import type { Holding, NamedRequest } from '../backend/shared-backend.ts'
 import type { Audit } from '../core/conformance/history.ts'
 import { redisErrors } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
@@ -22,14 +21,11 @@ import { LiveRuleBook, type RuleStore } from './limits.ts'
 import type { ShaperSettings, WorkSettings } from './options.ts'
 import { RuleWatch } from './rule-watch.ts'
 import type { ShapedWorker } from './shaped-worker.ts'
+import { NEWS_MS, SharedEntrance } from './shared-entrance.ts'
 import { SharedFloor } from './shared-floor.ts'
 import type { SharedTurns } from './shared-turns.ts'
-import { tellAdmission } from './tell-admission.ts'
 import { tellRules } from './tell-rules.ts'
 import type { Turn } from './turn-desk.ts'
-
-/** How long after a start its news may reach Redis; whoever comes back when told finds the room that it made. */
-const NEWS_MS = 20
 
 /** The line that many processes share, in Redis. Listeners are told in the process that did what they are told of. */
 export class RedisEngine<Data, Result> implements Engine<Data, Result> {
@@ -38,6 +34,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   readonly #connection: Connection
   readonly #backend: RedisBackend
   readonly #opening: Opening
+  readonly #entrance: SharedEntrance<Result>
   readonly #floor: SharedFloor<Data, Result>
   readonly #watch: RuleWatch
   #durability: BucketView['durability'] | undefined
@@ -63,6 +60,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     this.#watch = new RuleWatch(async () => {
       for (const error of await backend.followRules()) onError(error)
     })
+    this.#entrance = new SharedEntrance({ backend, emitter })
     this.#opening = new Opening({
       name,
       connection,
@@ -88,22 +86,19 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     return this.#opening.ready()
   }
 
-  async enqueue(read: JobRequest): Promise<Admission> {
-    if (!this.#opening.isOpen) await this.#opening.ready()
-    const request = named(read)
-    return this.#tell(request, await this.#backend.admit(request))
+  enqueue(request: JobRequest): Promise<Admission> {
+    if (this.#opening.isOpen) return this.#entrance.enqueue(request)
+    return this.#opening.ready().then(() => this.#entrance.enqueue(request))
   }
 
-  async enqueueMany(read: readonly JobRequest[]): Promise<Admission[]> {
+  async enqueueMany(requests: readonly JobRequest[]): Promise<Admission[]> {
     await this.#opening.ready()
-    const requests = read.map(named)
-    const admissions = await this.#backend.admitMany(requests)
-    return admissions.map((admission, index) => this.#tell(requests[index]!, admission))
+    return this.#entrance.enqueueMany(requests)
   }
 
   async forecast(key: string, cost: number): Promise<Admission> {
     await this.#opening.ready()
-    return honest(await this.#backend.forecast(key, cost))
+    return this.#entrance.forecast(key, cost)
   }
 
   async turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected> {
@@ -206,12 +201,6 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     await this.#connection.close()
   }
 
-  #tell(request: JobRequest, { admission, at }: SharedAdmission): Admission {
-    const told = honest(admission)
-    tellAdmission(this.#emitter, request, told, at)
-    return told
-  }
-
   async #tellConnected(durability: BucketView['durability'], version: string): Promise<void> {
     if (!this.#emitter.hears('connected')) return
     const at = (await this.#backend.time(0)) / MILLISECOND
@@ -224,6 +213,12 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
       get rules() {
         return backend.rules
       },
+      ropes: this.#entrance.ropes,
+      survey: () => this.survey(),
+      refresh: async () => {
+        await this.#opening.ready()
+        await backend.followRules()
+      },
       changeRules: async (change) => {
         await this.#opening.ready()
         const changed = await backend.changeRules(change)
@@ -232,17 +227,6 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
       },
     }
   }
-}
-
-/** The name is made here, so that a request that is sent again is known again. */
-function named(request: JobRequest): NamedRequest {
-  return { ...request, id: request.id ?? randomBytes(12).toString('base64url') }
-}
-
-/** Room is made by a start, and its news travels a little. */
-function honest(admission: Admission): Admission {
-  if (admission.accepted || admission.reason !== 'full') return admission
-  return { ...admission, retryAfterMs: admission.retryAfterMs + NEWS_MS }
 }
 
 /** A job that was granted its slot before starts all the same: until then the bucket does not stand still. */

@@ -1,6 +1,7 @@
 import { monotonicNow } from '../core/clock.ts'
 import { SHAPER_EVENTS, type ShaperEvents } from '../core/events.ts'
 import { formatLimit } from '../core/limit.ts'
+import { formatMeterLimit } from '../core/meter-limit.ts'
 import { messageOf } from '../core/thrown.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import { Flood } from './flood.ts'
@@ -57,13 +58,23 @@ function listenersFor(log: Log, now: () => number): Listeners {
   const paused = bounded('info', 'paused')
   const resumed = bounded('info', 'resumed')
   const limit = bounded('info', 'limit changed')
+  const localLimit = bounded('info', 'limit of this process changed')
   const errors = bounded('error', 'error')
   return {
     admitted: ({ id, key, cost, position, waitMs }) => {
       log.debug('admitted', { id, key, cost, position, waitMs })
     },
-    rejected: ({ id, key, cost, reason, retryAfterMs, waiting, capacity }) => {
-      log.debug('rejected', { id, key, cost, reason, retryAfterMs, waiting, capacity })
+    rejected: ({ id, key, cost, reason, retryAfterMs, waiting, capacity, local }) => {
+      log.debug('rejected', {
+        id,
+        key,
+        cost,
+        reason,
+        retryAfterMs,
+        waiting,
+        capacity,
+        ...(local && { local }),
+      })
     },
     departed: ({ id, key, attempt, waitedMs }) => log.debug('departed', { id, key, attempt, waitedMs }),
     completed: ({ id, key, attempt }) => log.debug('completed', { id, key, attempt }),
@@ -82,6 +93,10 @@ function listenersFor(log: Log, now: () => number): Listeners {
     resumed: ({ key }) => resumed({ key }),
     limit: ({ pattern, limit: to }) => {
       limit({ pattern, ...(to === undefined ? { isUnset: true } : { limit: formatLimit(to) }) })
+    },
+    localLimit: ({ pattern, limit: to, by }) => {
+      const what = to === undefined ? { isUnset: true } : { limit: formatMeterLimit(to) }
+      localLimit({ pattern, ...what, ...(by !== undefined && { by }) })
     },
     connected: ({ durability, version }) => log.info('connected', { redis: version, durability }),
     error: (error) => {

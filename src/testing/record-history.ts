@@ -43,8 +43,10 @@ export function recordHistory<Data, Result>(shaper: Shaper<Data, Result>): Recor
       see(key, atMs)
       history.push({ type: 'answer', at, id, key, cost, accepted: true, departsAt: departsAt * MILLISECOND })
     })
-    .on('rejected', ({ id = '', key, cost, reason, retryAfterMs, at: atMs }) => {
+    .on('rejected', ({ id = '', key, cost, reason, retryAfterMs, at: atMs, local }) => {
       see(key, atMs)
+      // No line has judged it.
+      if (local) return
       const retryAt = at + retryAfterMs * MILLISECOND
       history.push({ type: 'answer', at, id, key, cost, accepted: false, reason, retryAt })
     })

@@ -68,6 +68,22 @@ it('a change that is meant for another version is refused', async () => {
   await expect.poll(() => shaper.limits.version).toBe(3)
 })
 
+it('a dry run says what would change for the jobs that wait, and changes nothing', async () => {
+  const { shaper, limits } = await openLine({ '*': '100, 1/h' })
+  await shaper.enqueueMany(['a', 'a', 'b'].map((key) => ({ key, data: 1 })))
+  const { code, stdout } = await limits('set', 'a', '1, 2/h', '--dry-run', '--json')
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toEqual(await shaper.limits.preview({ set: ['a', '1, 2/h'] }))
+  expect(await limits('unset', '*', '--dry-run')).toMatchObject({
+    stdout: expect.stringMatching(/^dry run: nothing was changed; it would change 2 of 2 live buckets\n/),
+  })
+  expect(shaper.limits.list()).toMatchObject([{ pattern: '*', origin: 'code' }])
+  expect(await limits('set', 'a', '1, 2/h', '--local')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('expected --url beside --local'),
+  })
+})
+
 it('a line of several shards is known as such', async () => {
   const { shaper, limits, top } = await openLine({ '*': '9, 1/h' }, 4)
   const keys = Array.from({ length: 20 }, (_, n) => `key-${n}`)

@@ -3,17 +3,14 @@ import { quote } from '../../core/describe.ts'
 import { checkKey } from '../../core/key.ts'
 import { isWithin } from '../access.ts'
 import { etagOf, IF_MATCH, readIfMatch } from '../if-match.ts'
+import { removalQuerySchema, removeAside, setAside, settingQuerySchema } from '../limit-asides.ts'
+import { localRuleSchema, previewSchema, ruleSchema, rulesSchema } from '../limit-schemas.ts'
 import { jsonContent, textHeader } from '../operation.ts'
 import { Problem } from '../problem.ts'
 import { readQuery } from '../query.ts'
 import { readRequest } from '../request-body.ts'
 import type { House, Route } from '../route.ts'
-import { newLimitSchema, ruleSchema, rulesSchema } from '../schemas.ts'
-
-const removalQuerySchema = z.strictObject({
-  /** `only`: what was set or unset by hand goes, and what the layers below say is in force again. */
-  override: z.literal('only').optional(),
-})
+import { newLimitSchema } from '../schemas.ts'
 
 const ETAG = { ETag: textHeader('The version of the rule book, for `If-Match`.') }
 
@@ -27,15 +24,21 @@ export function limitRoutes(house: House): Route[] {
       method: 'get',
       path: '/v1/limits',
       scope: 'read',
-      summary: 'The rule book: every rule, where it comes from, who set it and when',
+      summary:
+        'The rule book: every rule, where it comes from, who set it and when; and the limits of this process alone',
       answers: {
-        200: { description: 'The rules.', headers: ETAG, ...jsonContent(rulesSchema) },
+        200: {
+          description: 'The rules.',
+          headers: ETAG,
+          ...jsonContent(rulesSchema),
+        },
       },
       problems: [],
       answer: ({ context, principal }) => {
         const { version } = limits
-        const seen = limits.list().filter(({ pattern }) => isWithin(principal.prefixes, pattern))
-        return context.json({ version, limits: seen }, 200, { ETag: etagOf(version) })
+        const isSeen = ({ pattern }: { readonly pattern: string }) => isWithin(principal.prefixes, pattern)
+        const book = { version, limits: limits.list().filter(isSeen), local: limits.locals().filter(isSeen) }
+        return context.json(book, 200, { ETag: etagOf(version) })
       },
     },
     {
@@ -56,15 +59,27 @@ export function limitRoutes(house: House): Route[] {
       method: 'put',
       path: '/v1/limits/{pattern}',
       scope: 'admin',
-      summary: 'Set a limit by hand; it reaches the jobs that wait as well',
-      request: { body: { required: true, ...jsonContent(newLimitSchema) } },
+      summary:
+        'Set a limit by hand, which reaches the jobs that wait as well; or see what that would do; or limit this process',
+      request: {
+        query: settingQuerySchema,
+        body: { required: true, ...jsonContent(newLimitSchema) },
+      },
       parameters: [IF_MATCH],
-      answers: { 200: { description: 'The rule.', ...jsonContent(ruleSchema) } },
+      answers: {
+        200: {
+          description: 'The rule; with dryRun=true what it would do; with scope=local that of this process.',
+          ...jsonContent(z.union([ruleSchema, previewSchema, localRuleSchema])),
+        },
+      },
       problems: ['rule-book-changed'],
-      answer: async ({ context, principal, subject }) => {
+      answer: async (call) => {
+        const { context, principal, subject } = call
         checkKey(subject, 'pattern')
         const ifVersion = readIfMatch(context)
-        const { limit } = await readRequest(house, { context }, newLimitSchema, { names: FIELDS })
+        const { limit } = await readRequest(house, call, newLimitSchema, { names: FIELDS })
+        const aside = await setAside(house, call, limit)
+        if (aside !== undefined) return aside
         return context.json(await limits.set(subject, limit, { by: principal.name, ifVersion }))
       },
     },
@@ -76,9 +91,18 @@ export function limitRoutes(house: House): Route[] {
         'Remove the limit of a pattern, whatever code or file say; or, with override=only, have their say again',
       request: { query: removalQuerySchema },
       parameters: [IF_MATCH],
-      answers: { 204: { description: 'Removed.' } },
+      answers: {
+        200: {
+          description: 'With dryRun=true: what the removal would do.',
+          ...jsonContent(previewSchema),
+        },
+        204: { description: 'Removed.' },
+      },
       problems: ['not-found', 'rule-book-changed'],
-      answer: async ({ context, principal, subject }) => {
+      answer: async (call) => {
+        const { context, principal, subject } = call
+        const aside = await removeAside(house, call)
+        if (aside !== undefined) return aside
         const { override } = readQuery(context.req.url, removalQuerySchema, [])
         const ifVersion = readIfMatch(context)
         const isGone =

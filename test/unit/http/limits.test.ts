@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { describe, expect, test } from 'vitest'
-import { ruleSchema, rulesSchema } from '../../../src/http/schemas.ts'
+import { ruleSchema, rulesSchema } from '../../../src/http/limit-schemas.ts'
 import { Api, expectProblem, sha256 } from './api.ts'
 
 const CODE = { '*': '5, 2/s', 'sms/acme': '50, 10/s' }
@@ -16,6 +16,7 @@ describe('the rule book', () => {
         { pattern: '*', limit: '5, 2/s', ...FROM_CODE },
         { pattern: 'sms/acme', limit: '50, 10/s', ...FROM_CODE },
       ],
+      local: [],
     })
     expect(headers.get('etag')).toBe('"1"')
   })

@@ -8,11 +8,17 @@ import {
   type RuleChange,
 } from '../../../src/core/layered-book.ts'
 import { LiveRuleBook, type RuleStore } from '../../../src/shaper/limits.ts'
+import { LocalRopes } from '../../../src/shaper/local-ropes.ts'
 
 /** Takes its time for changes, and can be away. */
 class SlowStore implements RuleStore {
+  readonly ropes = new LocalRopes({ now: () => 0, isGoverned: () => true, onChange: () => undefined })
   rules = LayeredBook.of(parseLayer({ '*': '5, 2/s' }))
   isAway = false
+
+  refresh(): void {}
+
+  async *survey(): AsyncGenerator<never> {}
 
   async changeRules(change: RuleChange): Promise<ChangedRules> {
     await Promise.resolve()

@@ -68,12 +68,16 @@ test('what operators do, and limits that change, are told at info', async () => 
   await stage.shaper.freeze('k', 1_500)
   await stage.shaper.limits.set('a', '5, 1/s')
   await stage.shaper.limits.unset('a')
+  stage.shaper.limits.setLocal('a', '5, 5000/s', { by: 'ann' })
+  stage.shaper.limits.unsetLocal('a')
   expect(stage.short).toEqual([
     ['info', 'paused', { key: 'k' }],
     ['info', 'resumed', { key: 'k' }],
     ['info', 'frozen', { key: 'k', forMs: 1_500 }],
     ['info', 'limit changed', { pattern: 'a', limit: '5, 1/s' }],
     ['info', 'limit changed', { pattern: 'a', isUnset: true }],
+    ['info', 'limit of this process changed', { pattern: 'a', limit: '5, 5000/s', by: 'ann' }],
+    ['info', 'limit of this process changed', { pattern: 'a', isUnset: true }],
   ])
 })
 

@@ -1,0 +1,54 @@
+import { userInfo } from 'node:os'
+import type { Command } from 'commander'
+import type { ResetOptions, RuleView } from '../shaper/limits.ts'
+import type { PreviewedChange } from '../shaper/preview-change.ts'
+import type { RulePreview } from '../shaper/rule-preview.ts'
+import type { RuleBookView } from './api-replies.ts'
+import { openKnownLine } from './known-line.ts'
+import { openService, type PlaceFlags } from './line-or-service.ts'
+
+/** The rule book of a running line, wherever it is kept. */
+export interface RuleBookPort {
+  list(): Promise<RuleBookView>
+  set(pattern: string, limit: string, options: ResetOptions): Promise<RuleView>
+  /** False when there was none; so does `reset`. */
+  unset(pattern: string, options: ResetOptions): Promise<boolean>
+  reset(pattern: string, options: ResetOptions): Promise<boolean>
+  preview(change: PreviewedChange): Promise<RulePreview>
+  close(): Promise<void>
+}
+
+/** That of a service, or of the line in Redis. */
+export async function openBook(flags: PlaceFlags, command: Command): Promise<RuleBookPort> {
+  const service = openService(flags, command)
+  if (service !== undefined) {
+    return {
+      list: () => service.limits(),
+      set: (pattern, limit, options) => service.setLimit(pattern, limit, options),
+      unset: (pattern, options) => service.unsetLimit(pattern, options),
+      reset: (pattern, options) => service.resetLimit(pattern, options),
+      preview: (change) => service.previewLimit(change),
+      close: () => service.close(),
+    }
+  }
+  const shaper = await openKnownLine(flags)
+  await shaper.ready()
+  const by = userName()
+  return {
+    list: async () => ({ version: shaper.limits.version, limits: shaper.limits.list() }),
+    set: (pattern, limit, options) => shaper.limits.set(pattern, limit, { by, ...options }),
+    unset: (pattern, options) => shaper.limits.unset(pattern, { by, ...options }),
+    reset: (pattern, options) => shaper.limits.reset(pattern, options),
+    preview: (change) => shaper.limits.preview(change),
+    close: () => shaper.close(),
+  }
+}
+
+/** Who is at the keyboard; in a container he may have no name. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return 'command line'
+  }
+}

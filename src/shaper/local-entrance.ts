@@ -1,0 +1,102 @@
+import type { Backend, JobRequest } from '../backend/backend.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Admission } from '../core/job.ts'
+import type { Scheduler } from '../scheduler/scheduler.ts'
+import type { Emitter } from './emitter.ts'
+import { LocalRopes } from './local-ropes.ts'
+import { admitRoped } from './roped-call.ts'
+import { tellAdmission } from './tell-admission.ts'
+
+interface LocalEntrancePorts<Result> {
+  readonly backend: Backend
+  readonly scheduler: Pick<Scheduler, 'runOnce'>
+  readonly clock: Clock
+  readonly emitter: Emitter<Result>
+  /** Something may have been admitted. */
+  readonly onChange: () => void
+}
+
+/** Where requests come in to the lines of this process: past the ropes that are its own, then to the rope of the line. */
+export class LocalEntrance<Result> {
+  readonly ropes: LocalRopes
+  readonly #ports: LocalEntrancePorts<Result>
+
+  constructor(ports: LocalEntrancePorts<Result>) {
+    const { backend, clock, emitter } = ports
+    this.#ports = ports
+    this.ropes = new LocalRopes({
+      now: () => clock.now(),
+      isGoverned: (key) => backend.rules.find(key) !== undefined,
+      onChange: (change) => emitter.emit('localLimit', change),
+    })
+  }
+
+  enqueue(request: JobRequest): Admission {
+    if (this.ropes.areSlack) return this.#enqueue(request)
+    return this.#roped([request], ([only]) => [this.#enqueue(only!)])[0]!
+  }
+
+  enqueueMany(requests: readonly JobRequest[]): Admission[] {
+    if (this.ropes.areSlack) return this.#enqueueMany(requests)
+    return this.#roped(requests, (some) => this.#enqueueMany(some))
+  }
+
+  forecast(key: string, cost: number): Admission {
+    const { backend, clock } = this.#ports
+    const refusal = this.ropes.refusal(key, cost)
+    if (refusal !== undefined) return refusal
+    const now = clock.now()
+    const admission = backend.forecast(key, cost, now)
+    return this.#madeRoom(admission, now) ? backend.forecast(key, cost, clock.now()) : admission
+  }
+
+  #roped(requests: readonly JobRequest[], admit: (some: readonly JobRequest[]) => Admission[]): Admission[] {
+    const { backend, clock, emitter } = this.#ports
+    return admitRoped(this.ropes, requests, {
+      isKnown: (id) => backend.job(id) !== undefined,
+      admit,
+      tell: (request, refusal) => tellAdmission(emitter, request, refusal, clock.now()),
+    })
+  }
+
+  #enqueue(read: JobRequest): Admission {
+    const { backend, clock, emitter, onChange } = this.#ports
+    const now = clock.now()
+    const request = dated(read, now)
+    let admission = backend.admit(request, now)
+    if (this.#madeRoom(admission, now)) admission = backend.admit(request, clock.now())
+    tellAdmission(emitter, request, admission, clock.now())
+    onChange()
+    return admission
+  }
+
+  #enqueueMany(read: readonly JobRequest[]): Admission[] {
+    const { backend, scheduler, clock, emitter, onChange } = this.#ports
+    const asked = clock.now()
+    const requests = read.map((request) => dated(request, asked))
+    // Whoever is due leaves first, so that their places are free for the newcomers.
+    scheduler.runOnce()
+    const now = clock.now()
+    const admissions = backend.admitMany(requests, now)
+    emitter.hold()
+    for (const [index, admission] of admissions.entries())
+      tellAdmission(emitter, requests[index]!, admission, now)
+    emitter.release()
+    onChange()
+    return admissions
+  }
+
+  /** After a refusal while somebody is due: lets him depart first, so that the same may be asked once more. */
+  #madeRoom(admission: Admission, now: number): boolean {
+    const { backend, scheduler } = this.#ports
+    if (admission.accepted || backend.nextDeparture() > now) return false
+    scheduler.runOnce()
+    return true
+  }
+}
+
+/** The request with an instant for its deadline; most have none, and stay the object that they are. */
+function dated(request: JobRequest, now: number): JobRequest {
+  const { deadline } = request
+  return deadline === Number.POSITIVE_INFINITY ? request : { ...request, deadline: now + deadline }
+}

@@ -1,0 +1,176 @@
+import { MILLISECOND } from '../core/duration.ts'
+import type { ShaperEvents } from '../core/events.ts'
+import type { Rejected } from '../core/job.ts'
+import type { LimitInput } from '../core/limit.ts'
+import { EMPTY, fill, fits, forgottenAt, levelAt, type MeterState, ROUNDING, waitFor } from '../core/meter.ts'
+import { formatMeterLimit, parseOwnMeterLimit } from '../core/meter-limit.ts'
+import { parseRule, type Rule, RuleBook } from '../core/rule-book.ts'
+
+/** A local rope: a limit of what this process alone admits, with its limit as text. */
+export interface LocalRuleView {
+  readonly pattern: string
+  readonly limit: string
+  readonly origin: 'local'
+  /** Who set it, if that was told. */
+  readonly by?: string
+  /** When it was set, in milliseconds since the epoch. */
+  readonly at: number
+}
+
+export interface LocalRopesPorts {
+  /** Microseconds. */
+  readonly now: () => number
+  /** Whether the rule book has a limit for the key: where it has none, that is what a request is told. */
+  readonly isGoverned: (key: string) => boolean
+  /** A rope was set, or taken away. */
+  readonly onChange: (change: ShaperEvents['localLimit'][0]) => void
+}
+
+interface Level {
+  state: MeterState
+  /** Cost units of requests that the line is judging now. */
+  held: number
+}
+
+const NOTHING: Readonly<Level> = Object.freeze({ state: EMPTY, held: 0 })
+/** Of the levels that are kept, so many are looked at with each request: so they go faster than they come. */
+const LOOKS = 2
+/** What is left of a unit by rounding, and is none. */
+const LEAST = 1e-9
+/** What the rounding of epoch microseconds may add, and no wait is owed for. */
+const ROUNDING_MS = 0.0005
+
+/**
+ * A second rope in front of the line, for one process that is out of line: what this process admits of a key is metered
+ * (core/meter.ts), and beyond the limit it is refused before the line is asked. It lives in this process alone and goes
+ * with it. It can only take away: order, spacing and capacity of the line stay as they are.
+ *
+ * While the line judges a request, its units are held, and count like units that do not leak. Only what was admitted
+ * goes into the meter, so what is refused or was admitted before need not be taken out of it again, which nobody could
+ * do exactly once some of it has leaked.
+ */
+export class LocalRopes {
+  readonly #ports: LocalRopesPorts
+  /** The longest pattern governs, as in the rule book. Undefined: there is no rope, and nobody need look. */
+  #book: RuleBook | undefined
+  readonly #views = new Map<string, LocalRuleView>()
+  readonly #levels = new Map<string, Level>()
+  #looking = this.#levels.entries()
+
+  constructor(ports: LocalRopesPorts) {
+    this.#ports = ports
+  }
+
+  /** No rope hangs anywhere. */
+  get areSlack(): boolean {
+    return this.#book === undefined
+  }
+
+  /** How many levels are kept. */
+  get size(): number {
+    return this.#levels.size
+  }
+
+  /** @throws InvalidKeyError or InvalidLimitError */
+  set(pattern: string, input: LimitInput, by?: string): LocalRuleView {
+    const rule = parseRule(pattern, input, parseOwnMeterLimit)
+    const at = this.#ports.now() / MILLISECOND
+    this.#book ??= new RuleBook({}, parseOwnMeterLimit)
+    this.#book.put(rule)
+    const limit = formatMeterLimit(rule.limit)
+    const who = by === undefined ? {} : { by }
+    const view: LocalRuleView = Object.freeze({
+      pattern,
+      limit,
+      origin: 'local',
+      ...who,
+      at: Math.floor(at),
+    })
+    this.#views.set(pattern, view)
+    this.#ports.onChange({ pattern, at, limit: rule.limit, ...who })
+    return view
+  }
+
+  /** False when there was none. What it has metered counts under another that governs the key then, if there is one. */
+  unset(pattern: string): boolean {
+    if (!this.#views.delete(pattern)) return false
+    this.#book = undefined
+    if (this.#views.size === 0) this.#levels.clear()
+    else {
+      const limits = [...this.#views.values()].map(({ pattern, limit }) => [pattern, limit] as const)
+      this.#book = new RuleBook(Object.fromEntries(limits), parseOwnMeterLimit)
+    }
+    this.#ports.onChange({ pattern, at: this.#ports.now() / MILLISECOND, limit: undefined })
+    return true
+  }
+
+  /** Every rope, in the order in which its pattern was first set. */
+  list(): LocalRuleView[] {
+    return [...this.#views.values()]
+  }
+
+  /** Why a newcomer may not even ask the line; undefined: nothing is against it. Counts nothing. */
+  refusal(key: string, cost: number): Rejected | undefined {
+    const rule = this.#book?.find(key)
+    if (rule === undefined || !this.#ports.isGoverned(key)) return undefined
+    const { capacity, interval } = rule.limit
+    const now = this.#ports.now()
+    this.#forget(now)
+    const { state, held } = this.#levels.get(key) ?? NOTHING
+    const expected = held === 0 ? state : withMore(state, rule, held, now)
+    const request = { amount: cost, capacity, interval, clamp: false, block: 0 }
+    if (fits(expected, request, now)) return undefined
+    const wait = waitFor(expected, request, now)
+    return {
+      accepted: false,
+      reason: cost > capacity ? 'too-costly' : 'full',
+      key,
+      retryAfterMs: Math.max(1, Math.ceil(wait / MILLISECOND - ROUNDING_MS)),
+      waiting: Math.max(0, Math.ceil(levelAt(expected, interval, now) - capacity * ROUNDING - LEAST)),
+      capacity,
+      local: true,
+    }
+  }
+
+  /**
+   * Keeps so many units free until the line has answered. Whoever asked says then, once, how many came in; or may have.
+   */
+  hold(key: string, units: number): (came: number) => void {
+    if (this.#book?.find(key) === undefined) return nobodyCounts
+    const level = this.#levels.get(key) ?? { state: EMPTY, held: 0 }
+    this.#levels.set(key, level)
+    level.held += units
+    return (came) => {
+      level.held -= units
+      const now = this.#ports.now()
+      const rule = came > 0 ? this.#book?.find(key) : undefined
+      if (rule !== undefined) level.state = withMore(level.state, rule, came, now)
+      if (isForgettable(level, now) && this.#levels.get(key) === level) this.#levels.delete(key)
+    }
+  }
+
+  /** No timer: whoever comes looks at a few of those that are kept. */
+  #forget(now: number): void {
+    for (let looks = 0; looks < LOOKS; looks++) {
+      const next = this.#looking.next()
+      if (next.done) {
+        this.#looking = this.#levels.entries()
+        return
+      }
+      const [key, level] = next.value
+      if (isForgettable(level, now)) this.#levels.delete(key)
+    }
+  }
+}
+
+function isForgettable({ state, held }: Level, now: number): boolean {
+  return held === 0 && forgottenAt(state) <= now
+}
+
+function nobodyCounts(): void {}
+
+/** Whoever is in counts, also when the rope was shortened meanwhile. */
+function withMore(state: MeterState, { limit: { interval } }: Rule, amount: number, now: number): MeterState {
+  const request = { amount, capacity: Number.POSITIVE_INFINITY, interval, clamp: false, block: 0 }
+  return fill(state, request, now).state
+}

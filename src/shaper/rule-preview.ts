@@ -1,0 +1,178 @@
+import { MILLISECOND } from '../core/duration.ts'
+import type { BucketView } from '../core/job.ts'
+import { differenceOf, type LayeredBook } from '../core/layered-book.ts'
+import { formatLimit, type Limit, parseLimit } from '../core/limit.ts'
+import type { Rule } from '../core/rule-book.ts'
+
+/** How a bucket stands under a limit. */
+export interface PreviewedStanding {
+  readonly pattern: string
+  readonly limit: string
+  /** Share of the capacity that newcomers find taken. May exceed 1. */
+  readonly fill: number
+  /**
+   * How long those who wait take to depart: their cost units times the interval. A warm-up makes it longer, and so do a
+   * freeze, a pause and a lack of handlers, none of which is looked at.
+   */
+  readonly drainMs: number
+}
+
+/** What a change would do to one bucket. */
+export interface PreviewSample {
+  readonly key: string
+  /** Cost units that wait, those to be tried again included. */
+  readonly waiting: number
+  readonly before: PreviewedStanding
+  /** Null: no rule would govern it any more. Those who wait keep the limit that they have, newcomers are refused. */
+  readonly after: PreviewedStanding | null
+}
+
+/**
+ * What a change of the rule book would do to the buckets that live now. They come and go while they are counted; of more
+ * than 50,000 one that a shared line names twice may be counted twice.
+ */
+export interface RulePreview {
+  /** Of the rule book that the change was held against. */
+  readonly version: number
+  /** Live buckets. */
+  readonly buckets: number
+  /** Those that another rule would govern, or whose rule would have another limit; all that follows is about them. */
+  readonly affected: number
+  /** Cost units that wait in them, those to be tried again included. */
+  readonly waiting: number
+  /** Those that would hold more than their capacity. Nobody is dropped: newcomers are refused until there is room. */
+  readonly overfull: number
+  /** The longest drain of any of them. One that no rule would govern keeps the limit, and so the drain, that it has. */
+  readonly drainMs: { readonly before: number; readonly after: number }
+  /** Those that no rule would govern any more. */
+  readonly ungoverned: number
+  /** At most 20 of them, the most affected first: those without a rule, then by change of drain time, then of fill. */
+  readonly samples: readonly PreviewSample[]
+}
+
+interface RankedSample extends PreviewSample {
+  readonly isUngoverned: boolean
+  readonly drainChange: number
+  readonly fillChange: number
+}
+
+const MOST_SAMPLES = 20
+/** Keys that are remembered, so that none of them counts twice. */
+const MOST_KEYS = 50_000
+/** There are as many limits as rules, and a few that rules had before. */
+const MOST_LIMITS = 1_000
+
+/** Counts what it means for live buckets that one book follows upon another. */
+export class PreviewCount {
+  readonly #before: LayeredBook
+  readonly #after: LayeredBook
+  /** Patterns that are new, or have another limit. */
+  readonly #changed: ReadonlySet<string>
+  readonly #seen = new Set<string>()
+  readonly #intervals = new Map<string, number>()
+  #samples: RankedSample[] = []
+  #buckets = 0
+  #affected = 0
+  #waiting = 0
+  #overfull = 0
+  #ungoverned = 0
+  #longestBefore = 0
+  #longestAfter = 0
+
+  constructor(before: LayeredBook, after: LayeredBook) {
+    this.#before = before
+    this.#after = after
+    const { set } = differenceOf({ at: 0, isChanged: true, before, after })
+    this.#changed = new Set(set.map(({ pattern }) => pattern))
+  }
+
+  add(view: BucketView): void {
+    const { key, fill, capacity, limit } = view
+    if (this.#seen.has(key)) return
+    if (this.#seen.size < MOST_KEYS) this.#seen.add(key)
+    this.#buckets++
+    const rule = this.#after.find(key)
+    if (!this.#isAffected(key, rule)) return
+    const units = Math.round(fill * capacity)
+    const drain = drainOf(units, this.#intervalOf(limit))
+    const later = rule === undefined ? drain : drainOf(units, rule.limit.interval)
+    this.#affected++
+    this.#waiting += units
+    this.#longestBefore = Math.max(this.#longestBefore, drain)
+    this.#longestAfter = Math.max(this.#longestAfter, later)
+    if (rule === undefined) this.#ungoverned++
+    else if (units > rule.limit.capacity) this.#overfull++
+    this.#sample(view, units, drain, rule)
+  }
+
+  result(version: number): RulePreview {
+    return {
+      version,
+      buckets: this.#buckets,
+      affected: this.#affected,
+      waiting: this.#waiting,
+      overfull: this.#overfull,
+      drainMs: { before: this.#longestBefore, after: this.#longestAfter },
+      ungoverned: this.#ungoverned,
+      samples: this.#samples.map(({ key, waiting, before, after }) => ({ key, waiting, before, after })),
+    }
+  }
+
+  #isAffected(key: string, after: Rule | undefined): boolean {
+    if (after !== undefined && this.#changed.has(after.pattern)) return true
+    return this.#before.find(key)?.pattern !== after?.pattern
+  }
+
+  /** By its text, since a bucket tells no more; and without a rule it has a limit that no book knows. */
+  #intervalOf(limit: string): number {
+    const known = this.#intervals.get(limit)
+    if (known !== undefined) return known
+    const { interval } = parseLimit(limit)
+    if (this.#intervals.size === MOST_LIMITS) this.#intervals.clear()
+    this.#intervals.set(limit, interval)
+    return interval
+  }
+
+  #sample(
+    { key, pattern, limit, fill }: BucketView,
+    waiting: number,
+    drainMs: number,
+    rule: Rule | undefined,
+  ) {
+    const before = { pattern, limit, fill, drainMs }
+    const after = rule === undefined ? null : standingUnder(rule, waiting)
+    const sample = {
+      key,
+      waiting,
+      before,
+      after,
+      isUngoverned: after === null,
+      drainChange: after === null ? drainMs : Math.abs(after.drainMs - drainMs),
+      fillChange: after === null ? fill : Math.abs(after.fill - fill),
+    }
+    const last = this.#samples.at(-1)
+    if (this.#samples.length === MOST_SAMPLES && rank(last!, sample) < 0) return
+    // Above so many keys one may come twice.
+    const others = this.#samples.filter((other) => other.key !== key)
+    this.#samples = [...others, sample].sort(rank).slice(0, MOST_SAMPLES)
+  }
+}
+
+/** The most affected first; of those that are alike the one with the least key, so that the answer is always the same. */
+function rank(one: RankedSample, other: RankedSample): number {
+  return (
+    Number(other.isUngoverned) - Number(one.isUngoverned) ||
+    other.drainChange - one.drainChange ||
+    other.fillChange - one.fillChange ||
+    (one.key < other.key ? -1 : 1)
+  )
+}
+
+function standingUnder({ pattern, limit }: Rule, units: number): PreviewedStanding {
+  const { capacity, interval } = limit
+  return { pattern, limit: formatLimit(limit), fill: units / capacity, drainMs: drainOf(units, interval) }
+}
+
+function drainOf(units: number, interval: Limit['interval']): number {
+  return (units * interval) / MILLISECOND
+}

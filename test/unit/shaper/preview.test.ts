@@ -1,0 +1,137 @@
+import { describe, expect, test, vi } from 'vitest'
+import { InvalidKeyError, InvalidLimitError, InvalidOptionsError } from '../../../src/index.ts'
+import { Stage } from '../../support/stage.ts'
+
+describe('a preview', () => {
+  test('tells what a change by hand would do, and changes nothing', async () => {
+    const stage = new Stage({ '*': '10, 10/s', 'vip/*': '10, 1/s' })
+    await stage.fill('a', 8)
+    await stage.fill('vip/b', 3)
+    const before = [stage.shaper.limits.list(), await stage.shaper.buckets(), await stage.shaper.audit()]
+    const told: unknown[] = []
+    stage.shaper.on('limit', (event) => void told.push(event))
+    expect(await stage.shaper.limits.preview({ set: ['*', '5, 2/s'] })).toEqual({
+      version: expect.any(Number),
+      buckets: 2,
+      affected: 1,
+      waiting: 8,
+      overfull: 1,
+      drainMs: { before: 800, after: 4_000 },
+      ungoverned: 0,
+      samples: [
+        {
+          key: 'a',
+          waiting: 8,
+          before: { pattern: '*', limit: '10, 10/s', fill: 0.8, drainMs: 800 },
+          after: { pattern: '*', limit: '5, 2/s', fill: 1.6, drainMs: 4_000 },
+        },
+      ],
+    })
+    expect([stage.shaper.limits.list(), await stage.shaper.buckets(), await stage.shaper.audit()]).toEqual(
+      before,
+    )
+    expect(told).toEqual([])
+  })
+
+  test('of unset and reset is that of what code then says, or nobody', async () => {
+    const stage = new Stage({ '*': '10, 10/s', a: '10, 5/s' })
+    await stage.shaper.limits.set('a', '10, 1/s')
+    await stage.shaper.limits.set('b/*', '10, 1/s')
+    await stage.fill('a', 4)
+    await stage.fill('b/c', 2)
+    const { limits } = stage.shaper
+    const afterOf = async (change: Parameters<typeof limits.preview>[0]) =>
+      (await limits.preview(change)).samples.map(({ key, after }) => [key, after?.pattern, after?.limit])
+    expect(await afterOf({ unset: 'a' })).toEqual([['a', '*', '10, 10/s']])
+    expect(await afterOf({ reset: 'a' })).toEqual([['a', 'a', '10, 5/s']])
+    expect(await afterOf({ unset: 'b/*' })).toEqual([['b/c', '*', '10, 10/s']])
+    await limits.unset('*')
+    expect(await afterOf({ unset: 'b/*' })).toEqual([['b/c', undefined, undefined]])
+    expect(await limits.preview({ unset: 'b/*' })).toMatchObject({ affected: 1, ungoverned: 1, waiting: 2 })
+    expect(await afterOf({ reset: '*' })).toEqual([])
+  })
+
+  test.each([
+    ['what is not there', { unset: 'nothing' }],
+    ['what was not set by hand', { reset: '*' }],
+    ['the limit that it has', { set: ['*', '10, 10/s'] }],
+    ['a pattern that no bucket has', { set: ['other/*', '1, 1/s'] }],
+  ] as const)('of %s affects nobody', async (_, change) => {
+    const stage = new Stage('10, 10/s')
+    await stage.fill('a', 2)
+    expect(await stage.shaper.limits.preview(change)).toEqual({
+      version: expect.any(Number),
+      buckets: 1,
+      affected: 0,
+      waiting: 0,
+      overfull: 0,
+      drainMs: { before: 0, after: 0 },
+      ungoverned: 0,
+      samples: [],
+    })
+  })
+
+  test.each([
+    [{ set: ['*', '10'] }, InvalidLimitError, 'invalid-limit', /"10"/],
+    [{ set: ['a*', '10, 1/s'] }, InvalidKeyError, 'invalid-key', /stand alone/],
+    [{ set: ['*'] }, InvalidOptionsError, 'invalid-options', /set to be a pattern and a limit/],
+    [{ set: '*' }, InvalidOptionsError, 'invalid-options', /set to be a pattern and a limit/],
+    [{ unset: '' }, InvalidKeyError, 'invalid-key', /1 to 256 bytes/],
+    [{ reset: 5 }, InvalidKeyError, 'invalid-key', /a string, got: 5/],
+    [{ reset: null }, InvalidKeyError, 'invalid-key', /a string, got: null/],
+    [{}, InvalidOptionsError, 'invalid-options', /one of set, unset and reset, got: none/],
+    [{ unset: 'a', reset: 'a' }, InvalidOptionsError, 'invalid-options', /got: unset and reset/],
+    [{ sett: ['*', '1, 1/s'] }, InvalidOptionsError, 'invalid-options', /did you mean set\?/],
+    [undefined, InvalidOptionsError, 'invalid-options', /limits\.preview/],
+  ])('refuses %j', async (change, error, code, message) => {
+    const stage = new Stage('5, 1/s')
+    await stage.refuses((shaper) => shaper.limits.preview(change as never), error, code, message)
+  })
+
+  test('counts those that are to be tried again', async () => {
+    const stage = new Stage('10, 1/s', { jobDefaults: { attempts: 2, backoff: 60_000 } })
+    stage.shaper.work(() => {
+      throw new Error('again')
+    })
+    await stage.fill('k', 3)
+    await stage.pass(0)
+    expect(await stage.shaper.inspect('k')).toMatchObject({ waiting: 2, retrying: 1, fill: 0.3 })
+    const { samples, overfull } = await stage.shaper.limits.preview({ set: ['*', '2, 2/s'] })
+    expect(overfull).toBe(1)
+    expect(samples).toMatchObject([
+      { waiting: 3, before: { drainMs: 3_000 }, after: { drainMs: 1_500, fill: 1.5 } },
+    ])
+  })
+
+  test('shows the twenty that it changes most', async () => {
+    const stage = new Stage('100, 10/s')
+    for (let n = 1; n <= 30; n++) await stage.fill(`k${n}`, n)
+    const { affected, samples } = await stage.shaper.limits.preview({ set: ['*', '100, 1/s'] })
+    expect(affected).toBe(30)
+    expect(samples.map(({ waiting }) => waiting)).toEqual(Array.from({ length: 20 }, (_, n) => 30 - n))
+  })
+
+  test('lets everybody else have his turn between pages', async () => {
+    const stage = new Stage('5, 1/s')
+    await stage.shaper.enqueueMany(Array.from({ length: 1_000 }, (_, n) => ({ key: `k${n}`, data: n })))
+    let turns = 0
+    const count = () => {
+      turns++
+      next = setImmediate(count)
+    }
+    let next = setImmediate(count)
+    const { buckets } = await stage.shaper.limits.preview({ set: ['*', '5, 2/s'] })
+    clearImmediate(next)
+    expect(buckets).toBe(1_000)
+    expect(turns).toBeGreaterThanOrEqual(5)
+  })
+
+  test('of buckets that nobody may see tells nothing', async () => {
+    const stage = new Stage('5, 1/s')
+    for (const key of ['a/1', 'a/2', 'b/1']) await stage.fill(key, 2)
+    const sees = vi.fn((key: string) => key.startsWith('a/'))
+    const found = await stage.shaper.limits.preview({ set: ['*', '5, 2/s'] }, sees)
+    expect(found).toMatchObject({ buckets: 2, affected: 2, waiting: 4 })
+    expect(found.samples.map(({ key }) => key)).toEqual(['a/1', 'a/2'])
+  })
+})
