@@ -36,10 +36,19 @@ export type {
   Rejected,
 } from './core/job.ts'
 export { formatLimit, type Limit, type LimitInput, parseLimit } from './core/limit.ts'
+export type {
+  Flow,
+  LineGuest,
+  LineView,
+  Recent,
+  RecentDeparture,
+  RecentVerdict,
+} from './core/line-view.ts'
 export { formatRate, parseRate, type Rate, type RateInput } from './core/rate.ts'
 export { NotAnErrorError } from './core/thrown.ts'
 export { TurnCancelledError, TurnRefusedError, TurnTimeoutError } from './core/turn-errors.ts'
 export type { Handler } from './shaper/attempt.ts'
+export type { Hold, HoldReason, JobExplanation } from './shaper/explanation.ts'
 export type {
   ByHandOptions,
   LiveRuleBook,
@@ -56,6 +65,7 @@ export type {
   CloseOptions,
   EnqueueOptions,
   EnqueueRequest,
+  LineOptions,
   ShaperOptions,
   TryAcquireOptions,
   WorkOptions,

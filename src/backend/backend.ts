@@ -2,6 +2,7 @@ import type { Audit } from '../core/conformance/history.ts'
 import type { Admission, BucketView, JobSettings, JobView } from '../core/job.ts'
 import type { ChangedRules, LayeredBook, RuleChange } from '../core/layered-book.ts'
 import type { BucketPage, BucketQuery } from './bucket-query.ts'
+import type { Insight } from './insight.ts'
 
 /**
  * What keeps the lines: an interface of verbs, each with the transition that it performs. `now` is an argument, in
@@ -39,13 +40,15 @@ export interface Backend {
   /** Waiting jobs are spaced anew under a changed limit at once. */
   changeRules(change: RuleChange, now: number): ChangedRules
 
-  job(id: string): JobView | undefined
+  job(id: string, now: number): JobView | undefined
   inspect(key: string, now: number): BucketView | undefined
   /** The keys of all live buckets. Others may come and go while it is walked, and yet it comes to its end. */
   keys(): Iterable<string>
   /** How the job that was claimed departs from its bucket; before `gate`, which changes all of it. */
   pace(job: BackendJob): Pace & { readonly due: number; readonly tolerance: number }
   list(query: BucketQuery, now: number): BucketPage
+  /** What holds jobs, who stands in a line, and what happened lately. */
+  readonly insight: Insight
   /** Every job that waits. */
   waiting(): Iterable<BackendJob>
   /** Recounts every job by state. */

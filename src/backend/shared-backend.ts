@@ -4,6 +4,7 @@ import type { Admission, BucketView, JobView } from '../core/job.ts'
 import type { ChangedRules, LayeredBook, RuleChange } from '../core/layered-book.ts'
 import type { BackendJob, JobRequest, Pace } from './backend.ts'
 import type { BucketPage, BucketQuery } from './bucket-query.ts'
+import type { SharedInsight } from './insight.ts'
 
 /**
  * What keeps lines that many processes share: the verbs of producers, schedulers and workers, each atomic, each with
@@ -69,6 +70,8 @@ export interface SharedBackend {
   /** All live buckets in no order, a bounded number at a time; one that lives throughout may be seen twice. */
   survey(): AsyncIterable<readonly BucketView[]>
   audit(): Promise<Audit>
+  /** What holds jobs, who stands in a line, and what happened lately. */
+  readonly insight: SharedInsight
   /** Somebody saw the clock of a shard jump: each of its buckets waits one interval, counted from now. */
   quarantine(shard: number, now?: number): Promise<void>
   /** What the clock of a shard says. */

@@ -9,6 +9,7 @@ import {
   type VelvetRopeError,
 } from '../core/errors.ts'
 import type { Admission } from '../core/job.ts'
+import type { JobExplanation } from '../shaper/explanation.ts'
 import type { ResetOptions, RuleView } from '../shaper/limits.ts'
 import type { LocalRuleView } from '../shaper/local-ropes.ts'
 import type { EnqueueOptions, EnqueueRequest } from '../shaper/options.ts'
@@ -16,6 +17,7 @@ import type { PreviewedChange } from '../shaper/preview-change.ts'
 import type { RulePreview } from '../shaper/rule-preview.ts'
 import { type ApiProblemError, readProblem, readVersion } from './api-problem.ts'
 import {
+  explanationReply,
   localRuleReply,
   pageReply,
   previewReply,
@@ -92,6 +94,12 @@ export class ApiClient {
     return this.#ask(pageReply, `v1/buckets?${text}`)
   }
 
+  /** Undefined for a job that the service does not know, or the token may not see. */
+  async explain(id: string): Promise<JobExplanation | undefined> {
+    const answer = await this.#call(`v1/jobs/${encodeURIComponent(id)}/explanation`)
+    return this.#isUnknown(answer) ? undefined : this.#read(explanationReply, answer)
+  }
+
   /** Every rule that the token may see, and behind them the limits of the service's own process. */
   async limits(): Promise<RuleBookView> {
     return this.#ask(rulesReply, 'v1/limits')
@@ -165,7 +173,10 @@ export class ApiClient {
   }
 
   async #ask<Reply>(schema: z.ZodType<Reply>, path: string, call?: Call): Promise<Reply> {
-    const answer = await this.#call(path, call)
+    return this.#read(schema, await this.#call(path, call), call)
+  }
+
+  #read<Reply>(schema: z.ZodType<Reply>, answer: Answer, call?: Call): Reply {
     if (answer.status >= 300) throw this.#problem(answer, call)
     const parsed = schema.safeParse(answer.body)
     if (parsed.success) return parsed.data
@@ -178,10 +189,14 @@ export class ApiClient {
     const answer = await this.#call(path, { method: 'DELETE', ...options })
     if (answer.status === 204) return true
     if (answer.status < 300) throw this.#strange(answer, 'expected an answer without content')
-    const problem = this.#problem(answer, options)
-    // Said by a service of ours, and not by whoever else answers at a wrong address.
-    if (answer.status === 404 && 'problem' in problem && problem.problem === 'not-found') return false
-    throw problem
+    if (this.#isUnknown(answer)) return false
+    throw this.#problem(answer, options)
+  }
+
+  /** Said by a service of ours, and not by whoever else answers at a wrong address. */
+  #isUnknown(answer: Answer): boolean {
+    const problem = this.#problem(answer)
+    return answer.status === 404 && 'problem' in problem && problem.problem === 'not-found'
   }
 
   async #call(path: string, { method = 'GET', body, ifVersion }: Call = {}): Promise<Answer> {

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import type { BucketPage } from '../backend/bucket-query.ts'
-import type { Admission, Rejected } from '../core/job.ts'
+import { type Admission, JOB_STATES, type Rejected } from '../core/job.ts'
 import { BASE_ORIGINS } from '../core/layered-book.ts'
+import { HOLD_REASONS, type JobExplanation } from '../shaper/explanation.ts'
 import type { RuleView } from '../shaper/limits.ts'
 import type { LocalRuleView } from '../shaper/local-ropes.ts'
 import type { EnqueueRequest } from '../shaper/options.ts'
@@ -92,6 +93,20 @@ export const previewReply: z.ZodType<RulePreview> = z.looseObject({
       after: standingReply.nullable(),
     }),
   ),
+})
+
+export const explanationReply: z.ZodType<JobExplanation> = z.looseObject({
+  id: z.string(),
+  key: z.string(),
+  state: z.enum(JOB_STATES),
+  position: z.number().optional(),
+  departsAt: z.number().optional(),
+  holds: z.array(
+    z.looseObject({ reason: z.enum(HOLD_REASONS), until: z.number().optional(), detail: z.string() }),
+  ),
+  ahead: z.looseObject({ jobs: z.number(), cost: z.number(), ids: z.array(z.string()) }),
+  rule: ruleReply.optional(),
+  summary: z.string(),
 })
 
 const acceptedReply = z.object({

@@ -4,6 +4,7 @@ import { completionCommand } from './completion-command.ts'
 import { demoCommand } from './demo-command.ts'
 import { enqueueCommand } from './enqueue-command.ts'
 import { EXIT } from './exit-codes.ts'
+import { explainCommand } from './explain-command.ts'
 import { limitsCommand } from './limits-command.ts'
 import { reportError } from './report-error.ts'
 import { serveCommand } from './serve-command.ts'
@@ -18,6 +19,7 @@ const COMMANDS = [
   workCommand,
   enqueueCommand,
   topCommand,
+  explainCommand,
   limitsCommand,
   simulateCommand,
   verifyCommand,

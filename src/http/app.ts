@@ -13,6 +13,7 @@ import { Problem, problemOf, problemResponse } from './problem.ts'
 import type { HttpEnv, Route } from './route.ts'
 import { bucketRoutes } from './routes/buckets.ts'
 import { eventRoutes } from './routes/events.ts'
+import { insightRoutes } from './routes/insight.ts'
 import { jobRoutes } from './routes/jobs.ts'
 import { limitRoutes } from './routes/limits.ts'
 import { meterRoutes } from './routes/meters.ts'
@@ -100,7 +101,16 @@ export function createHttpApp<Data, Result>(
   return app
 }
 
-const API = [jobRoutes, bucketRoutes, meterRoutes, limitRoutes, eventRoutes, sessionRoutes, pageRoutes]
+const API = [
+  jobRoutes,
+  bucketRoutes,
+  insightRoutes,
+  meterRoutes,
+  limitRoutes,
+  eventRoutes,
+  sessionRoutes,
+  pageRoutes,
+]
 
 const DESCRIPTION =
   'A queue-based traffic shaper: jobs of a key line up, and depart at its rate. Errors are problems (RFC 9457).'

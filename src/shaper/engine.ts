@@ -2,8 +2,10 @@ import type { JobRequest } from '../backend/backend.ts'
 import type { BucketPage, BucketQuery } from '../backend/bucket-query.ts'
 import type { Audit } from '../core/conformance/history.ts'
 import type { Admission, BucketView, Durability, JobView, Rejected } from '../core/job.ts'
+import type { Flow, LineView, Recent } from '../core/line-view.ts'
 import type { Handler } from './attempt.ts'
 import type { Awaitable } from './awaitable.ts'
+import type { JobExplanation } from './explanation.ts'
 import type { LiveRuleBook } from './limits.ts'
 import type { WorkSettings } from './options.ts'
 import type { ShapedWorker } from './shaped-worker.ts'
@@ -17,7 +19,7 @@ import type { Turn } from './turn-desk.ts'
  * Durations are microseconds and count from the moment at which the clock of the line runs the verb; in a request
  * `deadline` is one of them, Infinity for none.
  */
-export interface Engine<Data, Result> {
+export interface Engine<Data, Result> extends EngineViews {
   /** The live rule book. */
   readonly limits: LiveRuleBook
   /** What accepted jobs survive; undefined before it is known. */
@@ -38,12 +40,6 @@ export interface Engine<Data, Result> {
   /** False when the job is unknown or has departed. */
   cancel(id: string): Awaitable<boolean>
 
-  job(id: string): Awaitable<JobView | undefined>
-  inspect(key: string): Awaitable<BucketView | undefined>
-  buckets(query: BucketQuery): Awaitable<BucketPage>
-  survey(): AsyncIterable<readonly BucketView[]>
-  audit(): Awaitable<Audit>
-
   freeze(key: string, duration: number): Awaitable<void>
   pause(key: string): Awaitable<void>
   resume(key: string): Awaitable<void>
@@ -53,4 +49,23 @@ export interface Engine<Data, Result> {
   schedule(): void
   /** The first call decides how; the later ones wait for the same end. */
   close(drainMs: number | undefined): Promise<void>
+}
+
+/** What can be seen of the lines; nothing of it changes them. */
+export interface EngineViews {
+  job(id: string): Awaitable<JobView | undefined>
+  inspect(key: string): Awaitable<BucketView | undefined>
+  buckets(query: BucketQuery): Awaitable<BucketPage>
+  survey(): AsyncIterable<readonly BucketView[]>
+  audit(): Awaitable<Audit>
+  readonly insight: EngineInsight
+}
+
+/** What lies behind the views: why, who, and what happened lately. */
+export interface EngineInsight {
+  explain(id: string): Awaitable<JobExplanation | undefined>
+  /** The first `limit` guests. */
+  line(key: string, limit: number): Awaitable<LineView | undefined>
+  flow(): Awaitable<Flow>
+  recent(key: string): Awaitable<Recent>
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { MILLISECOND } from '../core/duration.ts'
-import { NoLimitError } from '../core/errors.ts'
+import { isVelvetRopeError, NoLimitError } from '../core/errors.ts'
 import { checkKey } from '../core/key.ts'
 import {
   type Authorship,
@@ -229,4 +229,14 @@ function overrideOf({ pattern, limit, ...hand }: Override): OverrideView {
 /** Whole milliseconds. */
 function authorOf({ by, at }: Authorship): Pick<RuleView, 'by' | 'at'> {
   return { ...(by !== undefined && { by }), ...(at !== undefined && { at: Math.floor(at / MILLISECOND) }) }
+}
+
+/** The rule that governs the key, if any. */
+export function ruleOf(limits: LiveRuleBook, key: string): RuleView | undefined {
+  try {
+    return limits.resolve(key)
+  } catch (error) {
+    if (isVelvetRopeError(error, 'no-limit')) return undefined
+    throw error
+  }
 }

@@ -2,6 +2,7 @@ import type { Backend, JobRequest } from '../backend/backend.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Admission } from '../core/job.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
+import { dated } from './dated-request.ts'
 import type { Emitter } from './emitter.ts'
 import { LocalRopes } from './local-ropes.ts'
 import { admitRoped } from './roped-call.ts'
@@ -53,19 +54,19 @@ export class LocalEntrance<Result> {
   #roped(requests: readonly JobRequest[], admit: (some: readonly JobRequest[]) => Admission[]): Admission[] {
     const { backend, clock, emitter } = this.#ports
     return admitRoped(this.ropes, requests, {
-      isKnown: (id) => backend.job(id) !== undefined,
+      isKnown: (id) => backend.job(id, clock.now()) !== undefined,
       admit,
       tell: (request, refusal) => tellAdmission(emitter, request, refusal, clock.now()),
     })
   }
 
   #enqueue(read: JobRequest): Admission {
-    const { backend, clock, emitter, onChange } = this.#ports
+    const { backend, clock, onChange } = this.#ports
     const now = clock.now()
     const request = dated(read, now)
     let admission = backend.admit(request, now)
     if (this.#madeRoom(admission, now)) admission = backend.admit(request, clock.now())
-    tellAdmission(emitter, request, admission, clock.now())
+    this.#tell(request, admission, clock.now())
     onChange()
     return admission
   }
@@ -79,11 +80,16 @@ export class LocalEntrance<Result> {
     const now = clock.now()
     const admissions = backend.admitMany(requests, now)
     emitter.hold()
-    for (const [index, admission] of admissions.entries())
-      tellAdmission(emitter, requests[index]!, admission, now)
+    for (const [index, admission] of admissions.entries()) this.#tell(requests[index]!, admission, now)
     emitter.release()
     onChange()
     return admissions
+  }
+
+  #tell(request: JobRequest, admission: Admission, now: number): void {
+    const { backend, emitter } = this.#ports
+    backend.insight.noteVerdict(request.key, request.id, admission, now)
+    tellAdmission(emitter, request, admission, now)
   }
 
   /** After a refusal while somebody is due: lets him depart first, so that the same may be asked once more. */
@@ -93,10 +99,4 @@ export class LocalEntrance<Result> {
     scheduler.runOnce()
     return true
   }
-}
-
-/** The request with an instant for its deadline; most have none, and stay the object that they are. */
-function dated(request: JobRequest, now: number): JobRequest {
-  const { deadline } = request
-  return deadline === Number.POSITIVE_INFINITY ? request : { ...request, deadline: now + deadline }
 }

@@ -47,8 +47,13 @@ export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
     return this.#attempts.size
   }
 
+  /** It was not told to end. */
+  get isOpen(): boolean {
+    return !this.#isClosed
+  }
+
   get hasRoom(): boolean {
-    return !this.#isClosed && this.#attempts.size < this.concurrency
+    return this.isOpen && this.#attempts.size < this.concurrency
   }
 
   /**

@@ -22,6 +22,7 @@ import { KeepAlive } from './keep-alive.ts'
 import { refusalOfLateTurn } from './late-turn.ts'
 import { LiveRuleBook, type RuleStore } from './limits.ts'
 import { LocalEntrance } from './local-entrance.ts'
+import { LocalInsight } from './local-insight.ts'
 import { LocalTurns } from './local-turns.ts'
 import { LocalWorker } from './local-worker.ts'
 import type { ShaperSettings, WorkSettings } from './options.ts'
@@ -35,6 +36,7 @@ const SURVEY_PAGE = 200
 export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
   readonly durability = 'memory'
   readonly limits: LiveRuleBook
+  readonly insight: LocalInsight
   readonly #name: string
   readonly #clock: Clock
   readonly #emitter: Emitter<Result>
@@ -78,6 +80,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     })
     this.#closing = new Closing(this.#backend, this.#scheduler, this.#clock, onCancelled, this.#workers)
     this.limits = new LiveRuleBook(this.#ruleStore(), limitsBy)
+    this.insight = new LocalInsight(this.#backend.insight, this.#clock, this.limits, this.#workers)
   }
 
   ready(): void {}
@@ -123,7 +126,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
   }
 
   job(id: string): JobView | undefined {
-    return this.#backend.job(id)
+    return this.#backend.job(id, this.#clock.now())
   }
 
   inspect(key: string): BucketView | undefined {

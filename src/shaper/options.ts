@@ -181,6 +181,12 @@ export const acquireOptionsSchema = z.strictObject({
 /** Options of `tryAcquire`. */
 export const tryAcquireOptionsSchema = acquireOptionsSchema.pick({ cost: true })
 
+/** Options of `line`. */
+export const lineOptionsSchema = z.strictObject({
+  /** The most guests, 1 to 200. Default: 50. */
+  limit: z.int().min(1).max(200).default(50),
+})
+
 /** Options of `close`. */
 export const closeOptionsSchema = z.strictObject({
   /**
@@ -208,6 +214,7 @@ export type AcquireOptions = z.input<typeof acquireOptionsSchema>
 export type TryAcquireOptions = z.input<typeof tryAcquireOptionsSchema>
 export type WorkOptions = z.input<typeof workOptionsSchema>
 export type WorkSettings = Readonly<z.output<typeof workOptionsSchema>>
+export type LineOptions = z.input<typeof lineOptionsSchema>
 export type CloseOptions = z.input<typeof closeOptionsSchema>
 export type EnqueueRequest<Data> = EnqueueOptions & { readonly key: string; readonly data: Data }
 

@@ -14,7 +14,7 @@ import { TurnCancelledError } from '../core/turn-errors.ts'
 import type { Handler } from './attempt.ts'
 import { broughtLayers } from './brought-layers.ts'
 import type { Emitter } from './emitter.ts'
-import type { Engine } from './engine.ts'
+import type { Engine, EngineInsight } from './engine.ts'
 import { jobEvent } from './job-event.ts'
 import { refusalOfLateTurn } from './late-turn.ts'
 import { LiveRuleBook, type RuleStore } from './limits.ts'
@@ -23,6 +23,7 @@ import { RuleWatch } from './rule-watch.ts'
 import type { ShapedWorker } from './shaped-worker.ts'
 import { NEWS_MS, SharedEntrance } from './shared-entrance.ts'
 import { SharedFloor } from './shared-floor.ts'
+import { SharedLineInsight } from './shared-line-insight.ts'
 import type { SharedTurns } from './shared-turns.ts'
 import { tellRules } from './tell-rules.ts'
 import type { Turn } from './turn-desk.ts'
@@ -30,6 +31,7 @@ import type { Turn } from './turn-desk.ts'
 /** The line that many processes share, in Redis. Listeners are told in the process that did what they are told of. */
 export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   readonly limits: LiveRuleBook
+  readonly insight: EngineInsight
   readonly #emitter: Emitter<Result>
   readonly #connection: Connection
   readonly #backend: RedisBackend
@@ -74,6 +76,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     })
     this.#floor = new SharedFloor({ name, connection, backend, lookAheadMs, emitter, onError })
     this.limits = new LiveRuleBook(this.#ruleStore(), settings.limitsBy)
+    this.insight = new SharedLineInsight(backend.insight, this.limits, () => this.#opening.ready())
     // Whoever calls meanwhile waits for the same; who does not is told by the events.
     this.#opening.ready().catch(() => undefined)
   }

@@ -1,10 +1,8 @@
-import { type BucketPage, type BucketQueryInput, bucketQuerySchema } from '../backend/bucket-query.ts'
-import type { Audit } from '../core/conformance/history.ts'
 import { describe } from '../core/describe.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { FreezeError, InvalidOptionsError, ShaperClosedError } from '../core/errors.ts'
 import type { ShaperEvents } from '../core/events.ts'
-import type { Admission, BucketView, Durability, JobView, Rejected } from '../core/job.ts'
+import type { Admission, Durability, Rejected } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
 import { TurnRefusedError } from '../core/turn-errors.ts'
@@ -16,6 +14,7 @@ import { openEngine } from './open-engine.ts'
 import * as options from './options.ts'
 import { checkId, RequestReader } from './request-reader.ts'
 import type { ShapedWorker } from './shaped-worker.ts'
+import { ShaperViews } from './shaper-views.ts'
 import type { Turn } from './turn-desk.ts'
 import { type WrapOptions, wrap } from './wrap.ts'
 
@@ -27,14 +26,14 @@ type Listener<Result, Name extends keyof ShaperEvents<Result>> = (
  * A named set of leaky buckets *as queues*. `enqueue` puts a job into the bounded line of its key or refuses it at
  * once; handlers given to `work` start at the key's rate, in order, whatever comes in.
  */
-export class Shaper<Data = unknown, Result = unknown> {
+export class Shaper<Data = unknown, Result = unknown> extends ShaperViews {
   readonly name: string
   /** Where the lines are: in the memory of this process, or in a Redis that many share. */
   readonly backend: 'memory' | 'redis'
   /** The live rule book: which limit governs which key. */
   readonly limits: LiveRuleBook
   readonly #engine: Engine<Data, Result>
-  readonly #emitter = new Emitter<Result>()
+  readonly #emitter: Emitter<Result>
   readonly #reader: RequestReader
   #isClosed = false
 
@@ -42,11 +41,15 @@ export class Shaper<Data = unknown, Result = unknown> {
   constructor(name: string, input: options.ShaperOptions) {
     options.checkName(name)
     const settings = options.parseShaperOptions(input)
+    const emitter = new Emitter<Result>()
+    const engine: Engine<Data, Result> = openEngine(name, settings, emitter)
+    super(engine)
     this.name = name
     this.backend = settings.connection === undefined ? 'memory' : 'redis'
     this.#reader = new RequestReader(settings.jobDefaults)
-    this.#engine = openEngine(name, settings, this.#emitter)
-    this.limits = this.#engine.limits
+    this.#engine = engine
+    this.#emitter = emitter
+    this.limits = engine.limits
   }
 
   /** What it takes for accepted jobs to be lost; undefined on a shared line that was not reached yet. */
@@ -135,36 +138,6 @@ export class Shaper<Data = unknown, Result = unknown> {
   async cancel(id: string): Promise<boolean> {
     checkId(id)
     return this.#engine.cancel(id)
-  }
-
-  /** What is known of a job: while it lives, and among the last `keepFinished` that ended. */
-  async job(id: string): Promise<JobView | undefined> {
-    checkId(id)
-    return this.#engine.job(id)
-  }
-
-  /** A live bucket; undefined for a key that holds nothing and could depart at once. */
-  async inspect(key: string): Promise<BucketView | undefined> {
-    checkKey(key)
-    return this.#engine.inspect(key)
-  }
-
-  /** Live buckets, filtered, sorted and page by page. @throws InvalidOptionsError */
-  async buckets(query: BucketQueryInput = {}): Promise<BucketPage> {
-    return this.#engine.buckets(parseOptions(bucketQuerySchema, query, 'buckets'))
-  }
-
-  /**
-   * All live buckets, about 200 at a time and in no order, for counting over them: no page takes long, however many
-   * there are. Buckets come and go meanwhile: one that lives throughout is seen, and one may be seen twice.
-   */
-  survey(): AsyncIterable<readonly BucketView[]> {
-    return this.#engine.survey()
-  }
-
-  /** Jobs by state, recounted: `admitted = waiting + handed + running + retrying + ended`. */
-  async audit(): Promise<Audit> {
-    return this.#engine.audit()
   }
 
   /** No departures of the key for `forMs` milliseconds; a shorter freeze never shortens a longer one. */

@@ -19,6 +19,7 @@ const NAMES = [
   'ended',
   'gone',
   'wake',
+  'watched',
 ] as const
 type Name = (typeof NAMES)[number]
 

@@ -19,6 +19,7 @@ async function openLine(limits: Record<string, string>, shards = 1) {
     shaper,
     limits: (verb: string, ...args: string[]) => run('limits', verb, ...args, ...flags),
     top: (...args: string[]) => run('top', ...args, ...flags),
+    explain: (...args: string[]) => run('explain', ...args, ...flags),
   }
 }
 
@@ -100,10 +101,26 @@ it('a line of several shards is known as such', async () => {
   })
 })
 
+it('a job of a line in Redis is explained by whoever only looks', async () => {
+  const { shaper, explain } = await openLine({ '*': '9, 1/h' }, 4)
+  await shaper.enqueueMany(['x', 'y'].map((id) => ({ key: 'a', data: 1, id })))
+  const { code, stdout } = await explain('y', '--json')
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({
+    code: 0,
+    position: 2,
+    ahead: { ids: ['x'] },
+    rule: { pattern: '*', limit: '9, 1/h', origin: 'code' },
+  })
+  expect((await explain('y')).stdout).toMatch(
+    /^Second in line of a: departs in 60 min at 1\/h, behind 1 job\.\n/,
+  )
+  expect(await explain('nobody')).toMatchObject({ code: 1, stdout: '' })
+})
+
 it('a line that nobody has opened is not made by looking at it', async () => {
   const prefix = uniquePrefix()
   const flags = ['--name', 'nobody', '--prefix', prefix]
-  for (const command of [['limits', 'list'], ['limits', 'set', 'a', '1, 1/s'], ['top']]) {
+  for (const command of [['limits', 'list'], ['limits', 'set', 'a', '1, 1/s'], ['top'], ['explain', 'x']]) {
     expect(await run(...command, ...flags)).toEqual({
       code: 2,
       stdout: '',

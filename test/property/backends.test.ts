@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isVelvetRopeError } from '../../src/core/errors.ts'
-import { type BucketView, isEnded } from '../../src/core/job.ts'
 import { BASE_ORIGINS } from '../../src/core/layered-book.ts'
 import { RuleBook } from '../../src/core/rule-book.ts'
 import { DRIVERS } from '../conformance/drivers.ts'
@@ -15,6 +14,7 @@ import {
   TURN_CALLER,
 } from '../support/backend-driver.ts'
 import { CoreDriver } from '../support/core-driver.ts'
+import { everythingSeen } from '../support/everything-seen.ts'
 import { isTurnId } from '../support/turn-id.ts'
 
 const KEYS = ['a', 'b/x', 'b/y']
@@ -147,14 +147,7 @@ class Play {
   async look(): Promise<void> {
     const now = this.#now
     const ids = this.#requests.slice(-6).map(({ id }) => id)
-    await this.#all(async (driver) => {
-      const [page, audit, ...jobs] = await Promise.all([
-        driver.list({ sort: 'key' }, now),
-        driver.audit(),
-        ...ids.map((id) => viewOf(driver, id, now)),
-      ])
-      return [page.buckets.map(withoutDurability), page.total, audit, jobs]
-    })
+    await this.#all((driver) => everythingSeen(driver, KEYS, ids, now))
   }
 
   async #do(verb: Verb, now: number): Promise<void> {
@@ -289,16 +282,6 @@ async function startAll(driver: Driver, now: number) {
     all.push(started)
   }
   return all.sort((a, b) => (a.key < b.key ? -1 : 1))
-}
-
-/** A turn that has ended may be known still, or not. */
-async function viewOf(driver: Driver, id: string, now: number) {
-  const view = await driver.job(id, now)
-  return view !== undefined && isTurnId(id) && isEnded(view.state) ? undefined : view
-}
-
-function withoutDurability({ durability: _, ...view }: BucketView) {
-  return view
 }
 
 const limits = fc.record({ '*': limit, b: limit })

@@ -127,6 +127,22 @@ export class AuditedDriver implements Driver {
     return this.#driver.audit()
   }
 
+  facts(id: string, now: number) {
+    return this.#driver.facts(id, now)
+  }
+
+  line(key: string, limit: number, now: number) {
+    return this.#driver.line(key, limit, now)
+  }
+
+  flow(now: number) {
+    return this.#driver.flow(now)
+  }
+
+  recent(key: string, now: number) {
+    return this.#driver.recent(key, now)
+  }
+
   stored() {
     return this.#driver.stored()
   }

@@ -1,10 +1,12 @@
 import type { BackendJob, JobRequest } from '../../src/backend/backend.ts'
 import type { BucketPage, BucketQueryInput } from '../../src/backend/bucket-query.ts'
+import type { JobFacts } from '../../src/backend/job-facts.ts'
 import type { Audit } from '../../src/core/conformance.ts'
 import { SECOND } from '../../src/core/duration.ts'
 import type { Admission, BucketView, JobView } from '../../src/core/job.ts'
 import type { LayeredRule, RuleChange, RuleDifference, RuleLayers } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
+import type { Flow, LineView, Recent } from '../../src/core/line-view.ts'
 
 /**
  * What every backend can do, in the words of a test, so that one suite runs over all of them. Times are microseconds
@@ -40,6 +42,10 @@ export interface Driver {
   inspect(key: string, now: number): Promise<BucketView | undefined>
   list(query: BucketQueryInput, now: number): Promise<BucketPage>
   audit(): Promise<Audit>
+  facts(id: string, now: number): Promise<JobFacts | undefined>
+  line(key: string, limit: number, now: number): Promise<LineView | undefined>
+  flow(now: number): Promise<Flow>
+  recent(key: string, now: number): Promise<Recent>
   /** The names of everything that the backend keeps in a store; empty where there is none. */
   stored(): Promise<string[]>
   close(): Promise<void>

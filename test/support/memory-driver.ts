@@ -1,6 +1,7 @@
 import { type BucketQueryInput, bucketQuerySchema } from '../../src/backend/bucket-query.ts'
 import type { JobRecord } from '../../src/backend/memory/job-record.ts'
 import { MemoryBackend } from '../../src/backend/memory/memory-backend.ts'
+import type { Admission } from '../../src/core/job.ts'
 import { differenceOf, LayeredBook, parseLayer, type RuleChange } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
@@ -23,11 +24,18 @@ class MemoryDriver implements Driver {
   }
 
   async admit(request: Request, now: number) {
-    return this.#backend.admit(request, now)
+    return this.#noted(request, this.#backend.admit(request, now), now)
   }
 
   async admitMany(requests: readonly Request[], now: number) {
-    return this.#backend.admitMany(requests, now)
+    const admissions = this.#backend.admitMany(requests, now)
+    return admissions.map((admission, index) => this.#noted(requests[index]!, admission, now))
+  }
+
+  /** As whoever tells of verdicts does. */
+  #noted({ key, id }: Request, admission: Admission, now: number): Admission {
+    this.#backend.insight.noteVerdict(key, id, admission, now)
+    return admission
   }
 
   async forecast(key: string, cost: number, now: number) {
@@ -106,8 +114,8 @@ class MemoryDriver implements Driver {
     return (await this.changeRules({ kind: 'unset', pattern }, now)).isChanged
   }
 
-  async job(id: string) {
-    return this.#backend.job(id)
+  async job(id: string, now: number) {
+    return this.#backend.job(id, now)
   }
 
   async inspect(key: string, now: number) {
@@ -120,6 +128,22 @@ class MemoryDriver implements Driver {
 
   async audit() {
     return this.#backend.audit()
+  }
+
+  async facts(id: string, now: number) {
+    return this.#backend.insight.facts(id, now)
+  }
+
+  async line(key: string, limit: number, now: number) {
+    return this.#backend.insight.line(key, limit, now)
+  }
+
+  async flow(now: number) {
+    return this.#backend.insight.flow(now)
+  }
+
+  async recent(key: string, now: number) {
+    return this.#backend.insight.recent(key, now)
   }
 
   async stored() {

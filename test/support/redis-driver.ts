@@ -213,6 +213,22 @@ class RedisDriver implements Driver {
     return this.#backend.audit()
   }
 
+  facts(id: string, now: number) {
+    return this.#backend.insight.facts(id, now)
+  }
+
+  line(key: string, limit: number, now: number) {
+    return this.#backend.insight.line(key, limit, now)
+  }
+
+  flow(now: number) {
+    return this.#backend.insight.flow(now)
+  }
+
+  recent(key: string, now: number) {
+    return this.#backend.insight.recent(key, now)
+  }
+
   stored() {
     return keysOf(this.#prefix)
   }

@@ -13,6 +13,7 @@ export class JobLedger {
   readonly #ended: EndedJobs
   #admittedCount = 0
   #endedCount = 0
+  #startedCount = 0
 
   constructor(keepFinished: number) {
     this.#ended = new EndedJobs(keepFinished)
@@ -21,6 +22,24 @@ export class JobLedger {
   /** Jobs that have not ended. */
   get live(): number {
     return this.#admittedCount - this.#endedCount
+  }
+
+  /** How many were ever admitted, how many attempts were started, and how many have ended. */
+  get admitted(): number {
+    return this.#admittedCount
+  }
+
+  get started(): number {
+    return this.#startedCount
+  }
+
+  get ended(): number {
+    return this.#endedCount
+  }
+
+  /** Answers the number of the start. */
+  countStart(): number {
+    return ++this.#startedCount
   }
 
   get(id: string): JobRecord | undefined {

@@ -77,7 +77,7 @@ export class JobRecord implements BackendJob, Waiting, Standing, Due {
     this.endedAt = now
   }
 
-  view(): JobView {
+  view(now: number): JobView {
     const waits = this.#state === 'waiting' || this.#state === 'retrying'
     return {
       id: this.id,
@@ -88,7 +88,7 @@ export class JobRecord implements BackendJob, Waiting, Standing, Due {
       attempt: this.attempt,
       attempts: this.settings.attempts,
       admittedAt: this.admittedAt / MILLISECOND,
-      ...(waits && { position: this.bucket.positionOf(this) }),
+      ...(waits && { position: this.bucket.positionOf(this, now) }),
       ...(this.deadline && { deadlineAt: this.deadline.at / MILLISECOND }),
       ...(this.departedAt !== undefined && { departedAt: this.departedAt / MILLISECOND }),
       ...(this.endedAt !== undefined && { endedAt: this.endedAt / MILLISECOND }),

@@ -11,6 +11,7 @@ import { Agenda } from './agenda.ts'
 import { isSameRequest, JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
 import { LiveBuckets } from './live-buckets.ts'
+import { MemoryInsight } from './memory-insight.ts'
 
 /** Buckets forgotten in one call, so that a million that end together hold nobody up. */
 const MOST_FORGOTTEN = 1_000
@@ -20,11 +21,12 @@ export class MemoryBackend implements Backend {
   readonly #buckets: LiveBuckets
   readonly #jobs: JobLedger
   readonly #agenda = new Agenda()
-  #fence = 0
+  readonly insight: MemoryInsight
 
   constructor(rules: LayeredBook, keepFinished: number) {
     this.#buckets = new LiveBuckets(rules)
     this.#jobs = new JobLedger(keepFinished)
+    this.insight = new MemoryInsight(this.#buckets, this.#jobs)
   }
 
   get live(): number {
@@ -103,10 +105,11 @@ export class MemoryBackend implements Backend {
   gate(job: JobRecord, now: number): number {
     const { bucket, cost } = job
     job.become('running')
+    this.insight.noteStart(job, now)
     const slot = bucketCore.reserveDue(bucket, cost, this.#agenda.slotOf(bucket), now)
     bucketCore.depart(bucket, cost, now)
     job.attempt++
-    job.fence = ++this.#fence
+    job.fence = this.#jobs.countStart()
     job.departedAt = now
     bucket.running++
     this.#agenda.arm(bucket)
@@ -173,8 +176,8 @@ export class MemoryBackend implements Backend {
     return { at: now, isChanged: true, before, after }
   }
 
-  job(id: string): JobView | undefined {
-    return this.#jobs.get(id)?.view()
+  job(id: string, now: number): JobView | undefined {
+    return this.#jobs.get(id)?.view(now)
   }
 
   inspect(key: string, now: number): BucketView | undefined {
@@ -225,7 +228,6 @@ export class MemoryBackend implements Backend {
     return this.#agenda.nextChore
   }
 
-  /** Every job that waits. */
   *waiting(): Generator<JobRecord> {
     for (const bucket of this.#buckets) yield* bucket.inOrder()
   }

@@ -113,11 +113,14 @@ export class MemoryBucket implements Bucket, Due {
     return returned
   }
 
-  /** Everyone who waits, in the order in which they depart as far as is known. */
-  *inOrder(): Generator<JobRecord> {
+  /**
+   * Everyone who waits, in the order in which they depart as far as is known. `from` tells who of those to be tried again
+   * is ready when the next departs; without it, as if the bucket had never to wait.
+   */
+  *inOrder(from = Number.NEGATIVE_INFINITY): Generator<JobRecord> {
     const retries = byDue(this.#retries).reverse()
     yield* byDue(this.#givenBack)
-    yield* this.#merge(this.#line, retries, Number.NEGATIVE_INFINITY)
+    yield* this.#merge(this.#line, retries, from)
     yield* retries.reverse()
   }
 
@@ -159,9 +162,9 @@ export class MemoryBucket implements Bucket, Due {
     }
   }
 
-  positionOf(job: JobRecord): number {
+  positionOf(job: JobRecord, now: number): number {
     let position = 0
-    for (const waiting of this.inOrder()) {
+    for (const waiting of this.inOrder(now)) {
       position++
       if (waiting === job) break
     }

@@ -22,6 +22,9 @@ import { hash } from 'node:crypto'
  * | :line:N             | list   | jobs of bucket number N, the head first                                         |
  * | :handed:N           | list   | those that were handed over and have not started, in their order                |
  * | :retry:N, :back:N   | zset   | those to be tried again: after a failure by time, else by their last start      |
+ * | :watched            | zset   | user key -> until when what happens to its bucket is noted; expires by itself   |
+ * | :verdicts:HASH      | list   | the last verdicts of a bucket that is watched, packed; expires by itself        |
+ * | :starts:HASH        | list   | the same of its starts; HASH is that of the user key                            |
  * | :inbox:CALLER       | list   | turns that were handed over to the process of their caller; expires by itself   |
  * | :op:ID              | string | the answer to a rare write, so that it is answered again; expires by itself     |
  *
@@ -45,10 +48,11 @@ const NAMES = {
   gone: 'zset',
   book: 'string',
   wake: 'list',
+  watched: 'zset',
 } as const
 
-/** Followed by the number of the bucket, the id of the operation, or the name of the caller's process. */
-const NUMBERED = ['line', 'handed', 'retry', 'back', 'op', 'inbox'] as const
+/** Followed by the number of the bucket, its hash, the id of the operation, or the name of the caller's process. */
+const NUMBERED = ['line', 'handed', 'retry', 'back', 'op', 'inbox', 'verdicts', 'starts'] as const
 
 /** The name and the hash tag of one shard; every script gets it as its first key. */
 export function shardTag(prefix: string, name: string, shard: number): string {

@@ -12,6 +12,7 @@ import { type HandedTurn, Inboxes } from './inboxes.ts'
 import { shardTag } from './keys.ts'
 import { LineVerbs } from './line-verbs.ts'
 import { ProducerVerbs } from './producer-verbs.ts'
+import { RedisInsight } from './redis-insight.ts'
 import { pageReply, parseReply } from './replies.ts'
 import { shardOf } from './shard-of.ts'
 import { SharedRules } from './shared-rules.ts'
@@ -36,6 +37,7 @@ export class RedisBackend implements shared.SharedBackend {
   readonly tags: readonly string[]
   /** What Redis keeps when it dies, as its owner found out. */
   durability: Durability = 'none'
+  readonly insight: RedisInsight
   readonly #store: Store
   readonly #rules: SharedRules
   readonly #producers: ProducerVerbs
@@ -58,6 +60,7 @@ export class RedisBackend implements shared.SharedBackend {
       onBook: (shard, version, retimed) => this.#noteBook(shard, version, retimed),
     })
     this.#views = new Views(this.#store)
+    this.insight = new RedisInsight(this.#store, (key) => this.shardOf(key))
     this.#wakes = new Wakes(connection, this.tags)
     this.#inboxes = new Inboxes(connection, this.tags)
     this.#batches = this.tags.map(

@@ -110,11 +110,12 @@ export const listReply = z.tuple([number, text], bucket)
 export const pageReply = z.tuple([number, text])
 export const staleReply = z.tuple([number, text], z.string())
 export const auditReply = z.tuple([text, number, number, number, number, number, number])
+const jobState = z.enum([...JOB_STATES, 'granted'])
 export const jobReply = z.union([
   z.tuple([]),
   z.tuple([
     text,
-    z.enum([...JOB_STATES, 'granted']),
+    jobState,
     number,
     text,
     text,
@@ -130,6 +131,38 @@ export const jobReply = z.union([
     text,
   ]),
 ])
+
+const explainedJob = z.tuple([number, text, jobState, number, number, number, number, flag, text])
+const explainedWait = z.tuple([
+  number,
+  number,
+  number,
+  number,
+  text,
+  number,
+  number,
+  flag,
+  number,
+  flag,
+  flag,
+  number,
+  text,
+  number,
+  number,
+  number,
+])
+export const explainReply = z.union([
+  z.tuple([]),
+  z.tuple([explainedJob]),
+  z.tuple([explainedJob, explainedWait, z.array(text)]),
+])
+export type ExplainReply = z.output<typeof explainReply>
+export const guestsReply = z.union([z.tuple([]), z.tuple([number], value)])
+export const guestReply = z.tuple([text, number, z.enum(['handed', 'waiting', 'retrying']), number, number])
+export const flowReply = z.tuple([number, number, number, number])
+export const recentReply = z.tuple([number, number], value)
+export const seenVerdictReply = z.tuple([number, text, number, z.union([z.literal('yes'), rejectReason])])
+export const seenStartReply = z.tuple([number, text, number, number])
 
 /** @throws ForeignValueError when it is nothing that our scripts answer: another version's, say */
 export function parseReply<Schema extends z.ZodType>(schema: Schema, reply: unknown): z.output<Schema> {

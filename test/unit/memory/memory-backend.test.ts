@@ -50,7 +50,7 @@ describe('admit', () => {
     const backend = backendWith('9, 1/s', 1)
     admitted(backend, 'xy')
     runUntil(backend, NOW + SECOND)
-    expect([backend.job('x'), backend.job('y')?.state]).toEqual([undefined, 'completed'])
+    expect([backend.job('x', NOW), backend.job('y', NOW)?.state]).toEqual([undefined, 'completed'])
     expect(() => backend.admit(request({ id: 'y', data: '2' }), NOW)).toThrow(IdConflictError)
     expect(backend.admit(request({ id: 'x', data: '2' }), NOW + 2 * SECOND)).toMatchObject({ accepted: true })
   })
@@ -59,7 +59,7 @@ describe('admit', () => {
     const backend = backendWith('9, 1/s', 0)
     admitted(backend, 'x')
     runUntil(backend, NOW)
-    expect([backend.job('x'), backend.audit().ended, backend.live]).toEqual([undefined, 1, 0])
+    expect([backend.job('x', NOW), backend.audit().ended, backend.live]).toEqual([undefined, 1, 0])
   })
 })
 
@@ -75,7 +75,7 @@ describe('admitMany', () => {
     const batch = [request({ id: 'first' }), request(bad), request({ id: 'last' })]
     expect(() => backend.admitMany(batch, NOW)).toThrow(error)
     expect([backend.audit(), backend.list(everything, NOW)]).toEqual(before)
-    expect([backend.job('first'), backend.job('last')]).toEqual([undefined, undefined])
+    expect([backend.job('first', NOW), backend.job('last', NOW)]).toEqual([undefined, undefined])
     expect(backend.admitMany([batch[0]!, batch[2]!], NOW)).toMatchObject([{ position: 1 }, { position: 2 }])
   })
 
@@ -97,10 +97,10 @@ describe('claim, gate and finish', () => {
     const job = backend.claim(NOW)!
     expect([job.id, backend.audit().handed]).toEqual(['x', 1])
     expect(backend.gate(job, NOW)).toBe(NOW)
-    expect(backend.job('x')).toMatchObject({ state: 'running', attempt: 1, departedAt: NOW / 1_000 })
+    expect(backend.job('x', NOW)).toMatchObject({ state: 'running', attempt: 1, departedAt: NOW / 1_000 })
     expect(backend.inspect('a', NOW)).toMatchObject({ waiting: 0, running: 1 })
     backend.finish(job, { kind: 'completed', result: '{"n":1}' }, NOW + 7)
-    expect(backend.job('x')).toMatchObject({ state: 'completed', result: { n: 1 } })
+    expect(backend.job('x', NOW)).toMatchObject({ state: 'completed', result: { n: 1 } })
     expect(backend.audit()).toMatchObject({ running: 0, ended: 1 })
     expect(() => backend.finish(job, COMPLETED, NOW)).toThrow('cannot go from completed')
   })
@@ -109,14 +109,14 @@ describe('claim, gate and finish', () => {
     const backend = backendWith('9, 1/s')
     admitted(backend, 'x')
     backend.finish(start(backend, NOW)!, { kind: 'failed', error: 'no' }, NOW)
-    expect(backend.job('x')).toMatchObject({ state: 'failed', error: 'no', attempt: 1 })
+    expect(backend.job('x', NOW)).toMatchObject({ state: 'failed', error: 'no', attempt: 1 })
   })
 
   test('-> retrying -> handed, not before it is ready', () => {
     const backend = backendWith('9, 1/s')
     admitted(backend, 'x')
     backend.finish(start(backend, NOW)!, retryAt(NOW + 5 * SECOND), NOW)
-    expect(backend.job('x')).toMatchObject({ state: 'retrying', position: 1, error: 'as planned' })
+    expect(backend.job('x', NOW)).toMatchObject({ state: 'retrying', position: 1, error: 'as planned' })
     expect(backend.nextDeparture()).toBe(NOW + 5 * SECOND)
     expect(start(backend, NOW + 5 * SECOND)).toMatchObject({ id: 'x', attempt: 2, fence: 2 })
   })
@@ -127,7 +127,7 @@ describe('claim, gate and finish', () => {
     const job = start(backend, NOW)!
     backend.freeze('a', NOW + 5 * SECOND, NOW)
     backend.finish(job, { kind: 'freeze', readyAt: NOW + 5 * SECOND }, NOW)
-    expect(backend.job('x')).toMatchObject({ state: 'retrying', attempt: 0, position: 1 })
+    expect(backend.job('x', NOW)).toMatchObject({ state: 'retrying', attempt: 0, position: 1 })
     expect(start(backend, NOW + 5 * SECOND)).toMatchObject({ id: 'x', attempt: 1 })
   })
 

@@ -134,7 +134,7 @@ test('inOrder() yields the order in which takeNext() takes', () => {
       }
       const expected = names(bench.bucket.inOrder())
       for (const [index, job] of [...bench.bucket.inOrder()].entries()) {
-        expect(bench.bucket.positionOf(job)).toBe(index + 1)
+        expect(bench.bucket.positionOf(job, Number.NEGATIVE_INFINITY)).toBe(index + 1)
       }
       expect(names(bench.drain())).toEqual(expected)
     }),

@@ -1,6 +1,6 @@
 #!lua
 -- Admits jobs to their lines, or refuses them: all of them judged, none half done. Without `allow-oom`: a full memory refuses it.
--- uses: shard warmth bucket pace job line order verdict
+-- uses: shard warmth bucket pace job line order verdict seen
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', version of the caller's rule book, number of kinds, then for each kind of job: cost,
@@ -100,6 +100,7 @@ for index, job in ipairs(jobs) do
     else
       said, at_time = place, retry_at
     end
+    if now < meta.watchedUntil then note(meta, 'verdicts', job.key, now, VERDICT_FORMAT, bucket.waiting, said, job.id) end
   end
   local limit = rule and (not bucket or bucket.book < book) and rule or bucket
   answers[n + 1], answers[n + 2] = said, text(at_time)

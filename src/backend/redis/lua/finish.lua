@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- running -> completed | failed | retrying; granted or handed -> back to the line it came from.
--- uses: shard warmth bucket pace job state ended line turn moving leave grant
+-- uses: shard warmth bucket pace job state ended line turn moving leave grant seen
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, number of reports, then for each: id, epoch, started at | '', outcome (completed |
@@ -36,7 +36,11 @@ local function finish(at)
     place(bucket, meta)
     return '1'
   end
-  if state.state == 'granted' and started_at ~= '' then start(bucket, state, number(started_at)) end
+  if state.state == 'granted' and started_at ~= '' then
+    started_at = number(started_at)
+    if started_at < meta.watchedUntil then note_start(meta, bucket, id, started_at) end
+    start(bucket, state, started_at)
+  end
   if state.state ~= 'running' then return answered(state, outcome) end
   local had_line = has_line(bucket) or bucket.inHanded > 0
   bucket.running = bucket.running - 1

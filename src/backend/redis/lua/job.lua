@@ -7,6 +7,7 @@
 -- Answers  { } when it is unknown | { key, state, cost, settings, data, attempt, admittedAt, deadline, departedAt,
 --          endedAt, position ('0': it does not wait), has result, result, has error, error }
 
+local now = read_now(ARGV[1])
 local job = read_job(ARGV[2])
 if not job then return {} end
 local state = read_state(job.id)
@@ -22,7 +23,7 @@ local function position()
     local index = redis.call('LPOS', K.line .. bucket.n, member_of(job))
     return index and bucket.inHanded + index + 1 or 0
   end
-  for index, guest in ipairs(in_order(bucket, -INF, false)) do
+  for index, guest in ipairs(in_order(bucket, now, false)) do
     if guest.id == job.id then return before + index end
   end
   return 0

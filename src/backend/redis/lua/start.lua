@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- granted -> running: the handler was called. Only now do its cost units leave those that wait.
--- uses: shard warmth bucket pace job state line moving grant
+-- uses: shard warmth bucket pace job state line moving grant seen
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', number of reports, then for each: id, epoch, started at
@@ -15,6 +15,7 @@ for index = 1, number(ARGV[2]) do
   local state, bucket = read_moving(id)
   local is_mine = bucket ~= nil and state.epoch == epoch and (state.state == 'granted' or state.state == 'running')
   if is_mine and state.state == 'granted' then
+    if started_at < meta.watchedUntil then note_start(meta, bucket, id, started_at) end
     start(bucket, state, started_at)
     write_state(state)
     redis.call('ZREM', K.deadlines, id)

@@ -23,6 +23,15 @@ local function read_job(id)
   }
 end
 
+-- When it was admitted, and no more.
+local function admission_of(id)
+  local raw = redis.call('HGET', K.jobs, id)
+  if not raw then return nil end
+  local ok, magic, _, admitted_at = pcall(struct.unpack, '<HI4d', raw)
+  if not ok or magic ~= JOB_MAGIC and magic ~= TRACED_MAGIC then foreign('jobs') end
+  return admitted_at
+end
+
 local function write_job(job)
   local trace = job.traceparent
   local record = struct.pack(JOB_FORMAT, trace == '' and JOB_MAGIC or TRACED_MAGIC, job.cost, job.admittedAt,

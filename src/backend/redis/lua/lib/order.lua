@@ -22,9 +22,9 @@ local function handed_of(bucket)
   return guests
 end
 
-local function line_of(bucket)
+local function line_of(bucket, most)
   local guests = {}
-  for _, member in ipairs(redis.call('LRANGE', K.line .. bucket.n, 0, FARTHEST_LOOK - 1)) do
+  for _, member in ipairs(redis.call('LRANGE', K.line .. bucket.n, 0, most - 1)) do
     local id, cost = parse_member(member)
     guests[#guests + 1] = { id = id, cost = cost }
   end
@@ -32,7 +32,8 @@ local function line_of(bucket)
 end
 
 -- Everyone without a slot, in the order of departure as far as is known; with `newcomer`, those before one who comes now.
-local function in_order(bucket, now, newcomer)
+-- `most`: so many of the first are wanted, no more.
+local function in_order(bucket, now, newcomer, most)
   local order = handed_of(bucket)
   local course = course_of(bucket, now)
   follow(course, bucket, bucket.handed)
@@ -41,7 +42,7 @@ local function in_order(bucket, now, newcomer)
     follow(course, bucket, given.cost)
   end
   local retries = zset_of(K.retry .. bucket.n)
-  local line, next_retry, lines_turn = line_of(bucket), 1, bucket.linesTurn == 1
+  local line, next_retry, lines_turn = line_of(bucket, most or FARTHEST_LOOK), 1, bucket.linesTurn == 1
   if newcomer then line[#line + 1] = false end
   for _, guest in ipairs(line) do
     local retry = retries[next_retry]

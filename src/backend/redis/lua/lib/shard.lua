@@ -24,7 +24,7 @@ end
 
 local EXPECTED = {
   meta = 'hash', buckets = 'hash', jobs = 'hash', states = 'hash', due = 'zset', turns = 'zset', idle = 'zset',
-  deadlines = 'zset', leases = 'zset', ended = 'zset', gone = 'zset', book = 'string', wake = 'list',
+  deadlines = 'zset', leases = 'zset', ended = 'zset', gone = 'zset', book = 'string', wake = 'list', watched = 'zset',
 }
 
 -- All that the verb may write to holds what it should, or nothing. The lists of a bucket are read before they are
@@ -46,11 +46,11 @@ end
 -- The numbers of the shard: what is missing has not been needed yet.
 local function read_meta()
   local values = redis.call('HMGET', K.meta, 'run', 'quarantine', 'book', 'wakeDue', 'numbers', 'fence', 'admitted', 'ended',
-    'wakeTurns')
+    'wakeTurns', 'watchedUntil')
   return {
     run = values[1] or '', quarantine = counter(values[2]), book = counter(values[3]), wakeDue = counter(values[4]),
     numbers = counter(values[5]), fence = counter(values[6]), admitted = counter(values[7]), ended = counter(values[8]),
-    wakeTurns = counter(values[9]), newlyEnded = 0, turnsEnded = false,
+    wakeTurns = counter(values[9]), watchedUntil = counter(values[10]), newlyEnded = 0, turnsEnded = false,
   }
 end
 

@@ -1,0 +1,73 @@
+import { spacingAfterStart } from '../../core/bucket.ts'
+import { MILLISECOND, SECOND } from '../../core/duration.ts'
+import type { Recent, RecentDeparture, RecentVerdict } from '../../core/line-view.ts'
+import type { MemoryBucket } from './memory-bucket.ts'
+
+/** For so long after it was last asked for, what happens to a bucket is noted. */
+const WATCHED_FOR = 30 * SECOND
+/** More buckets are not watched: who was asked for longest ago makes room. */
+const MOST_WATCHED = 100
+/** Of verdicts, and of departures. */
+const MOST_SEEN = 50
+
+/** The newest last. */
+interface Watched {
+  until: number
+  readonly verdicts: RecentVerdict[]
+  readonly departures: RecentDeparture[]
+}
+
+/** What happened lately to the buckets that somebody watches. Has no timer: it forgets in passing. */
+export class WatchedBuckets {
+  /** In the order in which they were last asked for. */
+  readonly #watched = new Map<string, Watched>()
+  /** Until when anybody watches. */
+  #until = Number.NEGATIVE_INFINITY
+
+  /** Nobody watches anything. */
+  isAsleep(now: number): boolean {
+    if (now < this.#until) return false
+    if (this.#watched.size > 0) this.#watched.clear()
+    return true
+  }
+
+  recent(key: string, now: number): Recent {
+    const watched = this.#find(key, now) ?? { until: now, verdicts: [], departures: [] }
+    this.#until = watched.until = now + WATCHED_FOR
+    this.#watched.delete(key)
+    this.#watched.set(key, watched)
+    const [first] = this.#watched.keys()
+    if (this.#watched.size > MOST_WATCHED) this.#watched.delete(first!)
+    return { verdicts: watched.verdicts.toReversed(), departures: watched.departures.toReversed() }
+  }
+
+  noteVerdict(key: string, verdict: RecentVerdict, now: number): void {
+    const watched = this.#find(key, now)
+    if (watched !== undefined) note(watched.verdicts, verdict)
+  }
+
+  noteStart(bucket: MemoryBucket, id: string, now: number): void {
+    const watched = this.#find(bucket.key, now)
+    if (watched === undefined) return
+    const at = now / MILLISECOND
+    const gap = now - bucket.lastStart
+    if (!Number.isFinite(gap)) note(watched.departures, { at, id })
+    else
+      note(watched.departures, {
+        at,
+        id,
+        gapMs: gap / MILLISECOND,
+        gapRatio: gap / spacingAfterStart(bucket),
+      })
+  }
+
+  #find(key: string, now: number): Watched | undefined {
+    const watched = this.#watched.get(key)
+    return watched !== undefined && now < watched.until ? watched : undefined
+  }
+}
+
+function note<Event>(seen: Event[], event: Event): void {
+  seen.push(event)
+  if (seen.length > MOST_SEEN) seen.shift()
+}

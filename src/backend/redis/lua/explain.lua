@@ -1,0 +1,102 @@
+#!lua flags=no-writes
+-- What a job waits for: who departs before it, and what its bucket and its line wait for.
+-- uses: shard warmth bucket pace job state line order
+--
+-- KEYS[1]  the shard's tag
+-- ARGV     now | '', id
+-- Answers  { } when it is unknown
+--          | { job } when it has started or ended | { job, wait, ids of the first before it }, where
+--            job is { now, key, state, attempt, admittedAt, departedAt, endedAt, has error, error }, and
+--            wait is { position, departsAt, jobs before it, their cost, limit, next, frozen, paused, readyAt | '-inf', whether
+--            somebody up to it needs a handler, whether the head is a turn, since when the head may go (inf: it has its
+--            slot, or may not), worker | '', slot ('0': none), last claim, jobs that run (looked for when the head is late) }
+
+local MOST_NAMED = 10
+-- Of the latest leases: workers that live renew theirs.
+local MOST_LEASES = 20
+local LATE = 1000000
+
+local now = read_now(ARGV[1])
+local job = read_job(ARGV[2])
+if not job then return {} end
+local state = read_state(job.id)
+local about = {
+  text(now), job.key, state.state, text(state.attempt), text(job.admittedAt), text(state.departedAt), text(state.endedAt),
+  state.error and '1' or '0', state.error or '',
+}
+local WAITS = { waiting = true, retrying = true, handed = true, granted = true }
+local bucket = WAITS[state.state] and read_bucket(job.key)
+if not bucket then return { about } end
+read_line(bucket)
+local order = in_order(bucket, now, false)
+local head_id = redis.call('LINDEX', K.handed .. bucket.n, 0) or order[1] and order[1].id or ''
+
+local ids, jobs, cost, needs_handler = {}, 0, 0, not is_turn(job.id)
+local course, together = course_of(bucket, now), 0
+
+-- Units that follow each other without a pause are counted at once, so that nothing is rounded between them.
+local function pass_by(ready_at)
+  follow(course, bucket, together)
+  together = 0
+  if ready_at then follow(course, bucket, 0, ready_at) end
+end
+
+local function pass(guest)
+  jobs, cost = jobs + 1, cost + guest.cost
+  if #ids < MOST_NAMED then ids[#ids + 1] = guest.id end
+  if not is_turn(guest.id) then needs_handler = true end
+  if guest.readyAt then pass_by(guest.readyAt) end
+  together = together + guest.cost
+end
+
+-- How many stand before it beyond those that are looked at, and what they cost if they are like the others there.
+local function hidden()
+  if bucket.inLine <= FARTHEST_LOOK or state.kind ~= 'line' then return 0, 0 end
+  local place = redis.call('LPOS', K.line .. bucket.n, member_of(job)) or FARTHEST_LOOK
+  local unseen, beyond = bucket.waiting - bucket.grantedCost, math.max(0, place - FARTHEST_LOOK)
+  for _, guest in ipairs(order) do unseen = unseen - guest.cost end
+  return beyond, math.floor(beyond * unseen / (bucket.inLine - FARTHEST_LOOK) + 0.5)
+end
+
+local function walk()
+  if bucket.granted ~= '' then jobs, cost, ids[1] = 1, bucket.grantedCost, bucket.granted end
+  for index, guest in ipairs(order) do
+    if guest.id == job.id then
+      for before = 1, index - 1 do pass(order[before]) end
+      return
+    end
+  end
+  local beyond, beyond_cost = hidden()
+  -- Of those looked at, retries that come after the last of the line are not before it.
+  for _, guest in ipairs(retrying(bucket) == 0 and order or in_order(bucket, now, true)) do pass(guest) end
+  jobs, cost, together = jobs + beyond, cost + beyond_cost, together + beyond_cost
+end
+
+local function due_of_head()
+  if bucket.granted ~= '' or bucket.paused == 1 then return INF end
+  if bucket.inHanded == 0 then return due_of(bucket) end
+  return math.max(bucket.from, bucket.next, bucket.frozen)
+end
+
+local function running_elsewhere()
+  local count = 0
+  for _, id in ipairs(redis.call('ZREVRANGEBYSCORE', K.leases, '+inf', now, 'LIMIT', 0, MOST_LEASES)) do
+    local is_readable, other = pcall(read_state, id)
+    if is_readable and other.state == 'running' and not is_turn(id) then count = count + 1 end
+  end
+  return count
+end
+
+local is_granted = state.state == 'granted'
+local is_handed = is_granted or state.state == 'handed'
+local ready_at = state.kind == 'retry' and state.readyAt or nil
+if not is_granted then walk() end
+pass_by(not is_granted and ready_at)
+local due = due_of_head()
+local wait = {
+  text(jobs + 1), text(is_granted and math.max(now, state.slot) or course.slot), text(jobs), text(cost), bucket.limit,
+  text(bucket.next), text(bucket.frozen), text(bucket.paused), text(ready_at or -INF), needs_handler and '1' or '0',
+  is_turn(head_id) and '1' or '0', text(due), is_handed and state.worker or '', text(is_granted and state.slot or 0),
+  text(counter(redis.call('HGET', K.meta, 'claimedAt'))), text(now - due > LATE and running_elsewhere() or 0),
+}
+return { about, wait, ids }

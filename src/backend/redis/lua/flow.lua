@@ -1,0 +1,11 @@
+#!lua flags=no-writes
+-- How many were admitted, were granted a slot, and have ended, since the shard began.
+-- uses: shard
+--
+-- KEYS[1]  the shard's tag
+-- ARGV     now | ''
+-- Answers  { now, admitted, granted, ended }
+
+local now = read_now(ARGV[1])
+local meta = read_meta()
+return { text(now), text(meta.admitted), text(meta.fence), text(meta.ended) }

@@ -1,0 +1,33 @@
+#!lua flags=no-writes
+-- The first of a bucket's line, in the order in which they depart as far as is known.
+-- uses: shard warmth bucket pace job line order
+--
+-- KEYS[1]  the shard's tag
+-- ARGV     now | '', key, the most of them (1 to 200)
+-- Answers  { } when the bucket is unknown
+--          | { how many there are, then for each: id, cost, state, admittedAt, readyAt | '-inf' }
+
+local now, most = read_now(ARGV[1]), number(ARGV[3])
+local bucket = read_bucket(ARGV[2])
+if not bucket then return {} end
+read_line(bucket)
+
+local order = in_order(bucket, now, false, most)
+if bucket.granted ~= '' then table.insert(order, 1, { id = bucket.granted, cost = bucket.grantedCost }) end
+-- Those who were given back come right after those who were handed over.
+local given_back = bucket.inHanded + bucket.inBack
+
+local answer, n = { text(bucket.inLine + bucket.inHanded + retrying(bucket)) }, 1
+for index = 1, math.min(most, #order) do
+  local guest = order[index]
+  local admitted_at = admission_of(guest.id)
+  -- Of one whose record is lost nobody can tell anything.
+  if admitted_at then
+    local is_returned = guest.readyAt or index <= given_back
+    answer[n + 1], answer[n + 2] = guest.id, text(guest.cost)
+    answer[n + 3] = index <= bucket.inHanded and 'handed' or is_returned and 'retrying' or 'waiting'
+    answer[n + 4], answer[n + 5] = text(admitted_at), text(guest.readyAt or -INF)
+    n = n + 5
+  end
+end
+return answer

@@ -1,0 +1,143 @@
+import type { JobFacts, Stall, WaitFacts } from '../backend/job-facts.ts'
+import { MILLISECOND } from '../core/duration.ts'
+import type { JobState } from '../core/job.ts'
+import { counted, spokenDuration, summaryOf } from './explanation-text.ts'
+import type { RuleView } from './limits.ts'
+
+/** Why a job is not running, or what became of it. Times are milliseconds since the epoch. */
+export interface JobExplanation {
+  readonly id: string
+  readonly key: string
+  readonly state: JobState
+  /** 1 departs next; only while it waits. */
+  readonly position?: number
+  /** When it departs, as far as is known; absent where nobody knows: the bucket is paused, or no handler is free. */
+  readonly departsAt?: number
+  /** What must pass before it departs, the one that lasts longest first; empty: nothing. */
+  readonly holds: readonly Hold[]
+  /** Those who depart before it: how many, their cost units (beyond a thousand reckoned by the average), the first ten. */
+  readonly ahead: { readonly jobs: number; readonly cost: number; readonly ids: readonly string[] }
+  /** The rule that governs its key; absent when none does. */
+  readonly rule?: RuleView
+  /** All of it in one English sentence. */
+  readonly summary: string
+}
+
+/**
+ * - line: others depart before it
+ * - slot: the departure before it keeps it away
+ * - frozen, paused: the bucket is
+ * - backoff: its attempt failed, and the next may not begin yet
+ * - handed: it was released, and waits at a worker, or on the way there
+ * - busy: it could go, but no handler is free
+ * - no-worker: nobody is there who takes jobs; on a shared line, nobody of whom there is a trace
+ * - no-rule: nothing governs its key any more; it departs by the limit that its bucket had
+ */
+export const HOLD_REASONS = [
+  'line',
+  'slot',
+  'frozen',
+  'paused',
+  'no-worker',
+  'busy',
+  'backoff',
+  'handed',
+  'no-rule',
+] as const
+
+export type HoldReason = (typeof HOLD_REASONS)[number]
+
+/** One thing that a job waits for. */
+export interface Hold {
+  readonly reason: HoldReason
+  /** Milliseconds since the epoch; absent where nobody knows. */
+  readonly until?: number
+  readonly detail: string
+}
+
+/** Of these nobody knows when they end. */
+const ENDLESS: readonly HoldReason[] = ['paused', 'no-worker', 'busy']
+const NOBODY = { jobs: 0, cost: 0, ids: [] }
+
+/** Makes sense of what a store knows of a job; pure. `rule`: the one that governs its key, if any. */
+export function explain(facts: JobFacts, rule: RuleView | undefined): JobExplanation {
+  const { id, key, state, wait } = facts
+  const holds = wait === undefined ? [] : holdsOf(facts, wait, rule !== undefined)
+  const isEndless = holds.some(({ reason }) => ENDLESS.includes(reason))
+  return {
+    id,
+    key,
+    state,
+    ...(wait && { position: wait.position }),
+    ...(wait && !isEndless && { departsAt: wait.departsAt / MILLISECOND }),
+    holds,
+    ahead: wait?.ahead ?? NOBODY,
+    ...(rule && { rule }),
+    summary: summaryOf(facts, rule !== undefined),
+  }
+}
+
+function holdsOf(facts: JobFacts, wait: WaitFacts, isGoverned: boolean): Hold[] {
+  const { now } = facts
+  const { ahead, departsAt, next, frozenUntil, paused, readyAt, handed, stall } = wait
+  const holds: Hold[] = []
+  const hold = (reason: HoldReason, detail: string, until = Number.POSITIVE_INFINITY) => {
+    const isKnown = Number.isFinite(until)
+    if (until > now) holds.push({ reason, ...(isKnown && { until: until / MILLISECOND }), detail })
+  }
+  // Who has his slot goes, whatever happens to the bucket meanwhile.
+  if (handed?.slot === undefined) {
+    if (paused) hold('paused', 'the bucket is paused until somebody resumes it')
+    if (stall !== undefined) hold(...stallHold(stall, wait, now))
+    hold('frozen', 'the bucket is frozen', frozenUntil)
+    if (readyAt !== undefined) hold('backoff', `it backs off after attempt ${facts.attempt}`, readyAt)
+    const isOpen = paused || stall !== undefined
+    if (ahead.jobs > 0) hold('line', lineDetail(ahead), isOpen ? undefined : departsAt)
+    else hold('slot', 'the departure before it keeps the next one away', next)
+  }
+  if (handed !== undefined) hold('handed', handedDetail(wait), departsAt > now ? departsAt : undefined)
+  holds.sort((one, other) => lastsFor(other) - lastsFor(one))
+  if (!isGoverned) {
+    hold('no-rule', `no rule governs the key: those who wait keep ${wait.limit}, and nobody new is let in`)
+  }
+  return holds
+}
+
+function stallHold(stall: Stall, { head }: WaitFacts, now: number): [HoldReason, string] {
+  switch (stall.kind) {
+    case 'no-worker':
+      return ['no-worker', 'no worker takes jobs in this process: none was opened, or all are closed']
+    case 'busy':
+      return ['busy', `every handler of this process runs: ${stall.running} of them`]
+    case 'unclaimed': {
+      const since = spokenDuration(now - stall.since)
+      return ['no-worker', `nobody has handed jobs over for ${since}: neither a worker nor a scheduler runs`]
+    }
+    case 'untaken': {
+      const late = `the head of the line could have gone for ${spokenDuration(now - stall.since)}`
+      if (head.isTurn) return ['handed', `${late}, and the caller whose turn it is has not answered`]
+      return stall.running === 0
+        ? ['no-worker', `${late}, and no worker has taken it; nothing else of its shard runs`]
+        : ['busy', `${late}, and no worker has taken it; others of its shard run, ${stall.running} or more`]
+    }
+  }
+}
+
+function lineDetail({ jobs, cost }: WaitFacts['ahead']): string {
+  const units = cost === jobs ? '' : ` (${counted(cost, 'cost unit')})`
+  return `${counted(jobs, 'job')}${units} ${jobs === 1 ? 'departs' : 'depart'} before it`
+}
+
+function handedDetail({ ahead, handed }: WaitFacts): string {
+  if (handed?.slot !== undefined) return `worker ${handed.worker} has its slot, and waits for it`
+  return ahead.jobs > 0
+    ? 'it was handed over, and waits at a worker for those before it'
+    : 'it was handed over, and no worker has asked for its slot yet'
+}
+
+/** For ever, until a time, or not for long. */
+function lastsFor({ reason, until }: Hold): number {
+  return ENDLESS.includes(reason)
+    ? Number.MAX_VALUE
+    : (until ?? (reason === 'line' ? Number.MAX_SAFE_INTEGER : 0))
+}
