@@ -38,6 +38,11 @@ const ENTRIES: Readonly<Record<string, string>> = {
   'src/fetch.ts': 'fetch',
 }
 
+/** The page of the dashboard runs in browsers: it is built on its own, and asks the rest of the house over HTTP. */
+const PAGE = 'src/dashboard/page/'
+/** What the page is made of and built with; who installs the product gets the built files, and none of these. */
+const PAGE_PACKAGES = ['preact', 'uplot', 'vite']
+
 const TYPES = /^(?:import|export) type\b[^;']*'[^']+'/gm
 
 interface Source {
@@ -102,6 +107,7 @@ function layerOf(path: string): string {
   return top === 'src' ? folder : top!
 }
 
+const isOfPage = (path: string) => path.startsWith(PAGE)
 const isOurs = (name: string) => name.startsWith('src/') || name.startsWith('workers/')
 
 /** Every breach as a line, so that a failure shows all of them. */
@@ -178,16 +184,73 @@ describe('the house', () => {
   })
 
   test('packages are those that the product declares', () => {
-    const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    const { dependencies, peerDependencies } = manifest()
     const declared = { ...dependencies, ...peerDependencies }
-    const undeclared = breaches(({ imports }) =>
-      imports.filter((name) => {
-        const [first, second] = name.split('/')
-        const packageName = first!.startsWith('@') ? `${first}/${second}` : first!
-        return !isOurs(name) && !name.startsWith('node:') && !(packageName in declared)
-      }),
+    const undeclared = breaches(({ path, imports }) =>
+      isOfPage(path) ? [] : packagesOf(imports).filter((name) => !(name in declared)),
     )
     expect(undeclared).toEqual([])
+  })
+})
+
+function manifest() {
+  return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+}
+
+/** Their names, of whatever is imported from them. */
+function packagesOf(imports: readonly string[]): string[] {
+  const others = imports.filter((name) => !isOurs(name) && !name.startsWith('node:'))
+  return others.map((name) => {
+    const [first, second] = name.split('/')
+    return first!.startsWith('@') ? `${first}/${second}` : first!
+  })
+}
+
+describe('the page', () => {
+  const pages = sources.filter(({ path }) => isOfPage(path))
+
+  test('is looked at', () => {
+    expect(pages.length).toBeGreaterThan(30)
+    expect(byPath.get(`${PAGE}main.tsx`)!.imports).toContain('preact')
+  })
+
+  test('is made of its own packages, which nobody has to install who uses the product', () => {
+    const { dependencies, peerDependencies, devDependencies } = manifest()
+    const strangers = breaches(
+      ({ imports }) => packagesOf(imports).filter((name) => !PAGE_PACKAGES.includes(name)),
+      pages,
+    )
+    expect(strangers).toEqual([])
+    for (const name of PAGE_PACKAGES) {
+      expect(devDependencies).toHaveProperty(name)
+      expect({ ...dependencies, ...peerDependencies }).not.toHaveProperty(name)
+    }
+  })
+
+  test('knows of the house only types, and nobody there knows the page', () => {
+    const loaded = breaches(({ loads }) => loads.filter((name) => isOurs(name) && !isOfPage(name)), pages)
+    const knowing = breaches(({ path, imports }) => (isOfPage(path) ? [] : imports.filter(isOfPage)))
+    expect([...loaded, ...knowing]).toEqual([])
+  })
+
+  test('asks Node for nothing, but where it is built', () => {
+    const asking = breaches(
+      ({ path, imports }) =>
+        path === `${PAGE}vite.config.ts` ? [] : imports.filter((name) => name.startsWith('node:')),
+      pages,
+    )
+    expect(asking).toEqual([])
+  })
+
+  test('writes text as text, and no markup', () => {
+    const markup =
+      /\b(?:inner|outer)HTML\b|dangerouslySetInnerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/g
+    expect(breaches(({ text }) => text.match(markup) ?? [], pages)).toEqual([])
+  })
+
+  test('has nothing in its markup that a strict policy would forbid', () => {
+    const html = readFileSync(join(ROOT, PAGE, 'index.html'), 'utf8')
+    expect(html.match(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)|https?:/g)).toBeNull()
   })
 })
 
@@ -219,10 +282,10 @@ describe('every file', () => {
     expect(faults).toEqual([])
   })
 
-  test('but one takes the time as an argument', () => {
+  test('but one takes the time as an argument, and another on the page, where there is another clock', () => {
     const clocks = /\bDate\.now\b|\bnew Date\(\)|\bperformance\.(now|timeOrigin)\b|\bprocess\.hrtime\b/g
     const readers = breaches(({ path, code }) =>
-      path === 'src/core/clock.ts' ? [] : (code.match(clocks) ?? []),
+      path === 'src/core/clock.ts' || path === `${PAGE}clock.ts` ? [] : (code.match(clocks) ?? []),
     )
     expect(readers).toEqual([])
     expect(byPath.get('src/core/clock.ts')!.code).toContain('performance.now')

@@ -1,0 +1,34 @@
+import type { BucketView } from '../../../core/job.ts'
+import { Store } from '../data/store.ts'
+import type { MenuItem } from '../parts/menu.tsx'
+
+/**
+ * What somebody is about to do; its dialog is open.
+ *
+ * `limit` is about the rule of a pattern, or about a key, which may get a rule of its own.
+ */
+export type Action =
+  | { readonly kind: 'freeze' | 'pause' | 'resume'; readonly key: string }
+  | { readonly kind: 'limit'; readonly key?: string; readonly pattern?: string; readonly limit: string }
+  | { readonly kind: 'unset' | 'reset' | 'unset-local'; readonly pattern: string }
+
+export const action = new Store<Action | undefined>(undefined)
+
+export function begin(next: Action): void {
+  action.set(next)
+}
+
+export function endAction(): void {
+  action.set(undefined)
+}
+
+/** What can be done to a bucket. */
+export function bucketActions({ key, pattern, limit, paused }: BucketView): MenuItem[] {
+  return [
+    { icon: 'frozen', text: 'Freeze…', act: () => begin({ kind: 'freeze', key }) },
+    paused
+      ? { icon: 'resume', text: 'Resume…', act: () => begin({ kind: 'resume', key }) }
+      : { icon: 'paused', text: 'Pause…', act: () => begin({ kind: 'pause', key }) },
+    { icon: 'limit', text: 'Change limit…', act: () => begin({ kind: 'limit', key, pattern, limit }) },
+  ]
+}

@@ -1,0 +1,83 @@
+import { formatCount, formatPercent, formatSpan } from '../data/format.ts'
+import type { RulePreview } from '../data/wire.ts'
+import { Icon } from '../parts/icon.tsx'
+import { KeyText } from '../parts/key-text.tsx'
+
+const SHOWN = 6
+
+/** What a change would do to the buckets that live now. */
+export function PreviewView({ preview }: { readonly preview: RulePreview }) {
+  const { buckets, affected, waiting, overfull, ungoverned, drainMs, samples } = preview
+  return (
+    <section class="preview" aria-label="What this would do">
+      <dl class="preview-facts">
+        <div>
+          <dt>Live buckets affected</dt>
+          <dd>
+            {formatCount(affected)} <span class="of">of {formatCount(buckets)}</span>
+          </dd>
+        </div>
+        <div>
+          <dt>Waiting in them</dt>
+          <dd>{formatCount(waiting)}</dd>
+        </div>
+        <div>
+          <dt>Longest line is empty in</dt>
+          <dd>
+            {formatSpan(drainMs.before)} <span class="arrow">→</span> {formatSpan(drainMs.after)}
+          </dd>
+        </div>
+      </dl>
+      {overfull > 0 && (
+        <p class="note is-warning">
+          <Icon name="warning" />
+          <span>
+            {plural(overfull, 'bucket')} would hold more than fits: nobody is dropped, but newcomers are
+            turned away until enough have left.
+          </span>
+        </p>
+      )}
+      {ungoverned > 0 && (
+        <p class="note is-warning">
+          <Icon name="warning" />
+          <span>
+            {plural(ungoverned, 'bucket')} would have no rule at all: nothing departs, nothing is accepted.
+          </span>
+        </p>
+      )}
+      {samples.length > 0 && (
+        <table class="preview-samples">
+          <caption class="sr-only">Some of the buckets affected, before and after</caption>
+          <thead>
+            <tr>
+              <th scope="col">Bucket</th>
+              <th scope="col">Fill</th>
+              <th scope="col">Empty in</th>
+            </tr>
+          </thead>
+          <tbody>
+            {samples.slice(0, SHOWN).map(({ key, before, after }) => (
+              <tr key={key}>
+                <th scope="row">
+                  <KeyText text={key} most={34} />
+                </th>
+                <td>
+                  {formatPercent(before.fill)} <span class="arrow">→</span>{' '}
+                  {after === null ? 'no rule' : formatPercent(after.fill)}
+                </td>
+                <td>
+                  {formatSpan(before.drainMs)} <span class="arrow">→</span>{' '}
+                  {after === null ? 'never' : formatSpan(after.drainMs)}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  )
+}
+
+function plural(count: number, word: string): string {
+  return `${formatCount(count)} ${word}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,35 @@
+import { ask, askJson, subject } from '../data/api.ts'
+import type { RuleBookView, RulePreview } from '../data/wire.ts'
+
+/** A change of the rule book, as the API is asked for it. `isLocal`: for the process that answers alone. */
+export type RuleRequest =
+  | { readonly kind: 'set'; readonly pattern: string; readonly limit: string; readonly isLocal?: boolean }
+  | { readonly kind: 'unset' | 'reset' | 'unset-local'; readonly pattern: string }
+
+export function getRuleBook(): Promise<RuleBookView> {
+  return askJson<RuleBookView>('v1/limits')
+}
+
+/** What the change would do; nothing is changed. */
+export function previewChange(request: RuleRequest, signal: AbortSignal): Promise<RulePreview> {
+  const query = ['dryRun=true', ...(request.kind === 'reset' ? ['override=only'] : [])].join('&')
+  return askJson<RulePreview>(`${pathOf(request)}?${query}`, { ...callOf(request), signal })
+}
+
+/** @throws ApiProblem `rule-book-changed` when another version is in force than the one that was looked at */
+export async function applyChange(request: RuleRequest, version: number): Promise<void> {
+  const isLocal = request.kind === 'unset-local' || (request.kind === 'set' && request.isLocal === true)
+  const query = isLocal ? '?scope=local' : request.kind === 'reset' ? '?override=only' : ''
+  // What holds for one process is not in the book, and has no version.
+  await ask(`${pathOf(request)}${query}`, { ...callOf(request), ...(!isLocal && { ifVersion: version }) })
+}
+
+function pathOf({ pattern }: RuleRequest): string {
+  return `v1/limits/${subject(pattern)}`
+}
+
+function callOf(request: RuleRequest) {
+  return request.kind === 'set'
+    ? ({ method: 'PUT', body: { limit: request.limit } } as const)
+    : ({ method: 'DELETE' } as const)
+}

@@ -1,0 +1,107 @@
+import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+import { KeyText } from '../parts/key-text.tsx'
+
+interface ScopeChoiceProps {
+  readonly bucket: string | undefined
+  /** The pattern of the rule that is in force now. */
+  readonly governing: string | undefined
+  readonly pattern: string
+  readonly onPattern: (pattern: string) => void
+  readonly isLocal: boolean
+  readonly onLocal: (isLocal: boolean) => void
+}
+
+/** Says exactly which keys a limit is for, and where there is a choice, asks. */
+export function ScopeChoice(props: ScopeChoiceProps) {
+  const { bucket, governing, pattern, onPattern, isLocal, onLocal } = props
+  const name = useId()
+  return (
+    <>
+      {bucket === undefined ? (
+        <PatternField pattern={pattern} isFixed={governing !== undefined} onPattern={onPattern} />
+      ) : (
+        <fieldset class="choices">
+          <legend>For which keys</legend>
+          <Choice name={name} isChosen={pattern === bucket} onChoose={() => onPattern(bucket)}>
+            This key, and what may lie below it: <KeyText text={bucket} most={48} />
+          </Choice>
+          {governing !== undefined && governing !== bucket && (
+            <Choice name={name} isChosen={pattern === governing} onChoose={() => onPattern(governing)}>
+              The rule that governs it now: <Keys pattern={governing} />
+            </Choice>
+          )}
+        </fieldset>
+      )}
+      <label class="choice">
+        <input type="checkbox" checked={isLocal} onChange={(event) => onLocal(event.currentTarget.checked)} />
+        <span>
+          Only in the process that serves this page, and only until it ends
+          <small>Every other process keeps the rule that it has.</small>
+        </span>
+      </label>
+    </>
+  )
+}
+
+/** The keys that a pattern is for, in words. */
+export function Keys({ pattern }: { readonly pattern: string }) {
+  if (pattern === '*') return <>every key that no other rule governs</>
+  return (
+    <>
+      <KeyText text={pattern} most={48} /> and every key below it
+    </>
+  )
+}
+
+interface PatternFieldProps {
+  readonly pattern: string
+  readonly isFixed: boolean
+  readonly onPattern: (pattern: string) => void
+}
+
+function PatternField({ pattern, isFixed, onPattern }: PatternFieldProps) {
+  const field = useId()
+  if (isFixed) {
+    return (
+      <p class="scope">
+        For <Keys pattern={pattern} />
+      </p>
+    )
+  }
+  return (
+    <div class="field">
+      <label for={field}>Pattern</label>
+      <input
+        id={field}
+        class="input is-code"
+        value={pattern}
+        onInput={(event) => onPattern(event.currentTarget.value)}
+        aria-describedby={`${field}-hint`}
+        placeholder="stripe/*"
+        autocomplete="off"
+        spellcheck={false}
+      />
+      <p id={`${field}-hint`} class="hint">
+        It governs the key that it spells and every key below it; <code>*</code> stands for one segment. The
+        longest pattern that matches wins.
+      </p>
+    </div>
+  )
+}
+
+interface ChoiceProps {
+  readonly name: string
+  readonly isChosen: boolean
+  readonly onChoose: () => void
+  readonly children: ComponentChildren
+}
+
+function Choice({ name, isChosen, onChoose, children }: ChoiceProps) {
+  return (
+    <label class="choice">
+      <input type="radio" name={name} checked={isChosen} onChange={onChoose} />
+      <span>{children}</span>
+    </label>
+  )
+}

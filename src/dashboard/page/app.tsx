@@ -1,0 +1,60 @@
+import { useEffect } from 'preact/hooks'
+import { ActionHost } from './actions/action-host.tsx'
+import { BucketView } from './bucket/bucket-view.tsx'
+import { watch } from './data/live.ts'
+import { type View, writePageUrl } from './data/page-url.ts'
+import { go, route } from './data/route.ts'
+import { access } from './data/session.ts'
+import { visibleText } from './data/shown-text.ts'
+import type { Session } from './data/wire.ts'
+import { Gate } from './gate.tsx'
+import { Overview } from './overview/overview.tsx'
+import { useStore } from './parts/hooks.ts'
+import { Notices } from './parts/notices.tsx'
+import { RulesView } from './rules/rules-view.tsx'
+import { TopBar } from './top-bar.tsx'
+
+/** The whole page: who may look, and what at. */
+export function App() {
+  const now = useStore(access)
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      {now.kind === 'open' ? <Open session={now.session} /> : <Gate access={now} />}
+      <Notices />
+    </>
+  )
+}
+
+function Open({ session }: { readonly session: Session }) {
+  const view = useStore(route)
+  const url = writePageUrl(view)
+  const [first, second] = session.prefixes
+  useEffect(() => {
+    if (view.name !== 'overview' || view.query.prefix !== undefined || second === undefined)
+      return watch(view)
+    // Who may see a few families of keys looks at one at a time.
+    go({ name: 'overview', query: { ...view.query, prefix: first } }, 'replace')
+  }, [url])
+  useEffect(() => {
+    document.title = `${titleOf(view)} · ${session.shaper} · velvet-rope`
+  }, [url])
+  return (
+    <>
+      <TopBar session={session} view={view} />
+      <main id="main" tabIndex={-1}>
+        {view.name === 'overview' && <Overview session={session} query={view.query} />}
+        {view.name === 'bucket' && <BucketView key={view.key} session={session} bucket={view.key} />}
+        {view.name === 'rules' && <RulesView session={session} />}
+      </main>
+      <ActionHost />
+    </>
+  )
+}
+
+function titleOf(view: View): string {
+  if (view.name === 'bucket') return visibleText(view.key)
+  return view.name === 'rules' ? 'Rules' : 'Overview'
+}

@@ -1,0 +1,24 @@
+import type { Guest } from '../data/wire.ts'
+import { GuestFigure, guestKind } from './guest-figure.tsx'
+
+const KINDS: readonly { readonly guest: Pick<Guest, 'state' | 'cost' | 'isTurn'>; readonly says: string }[] =
+  [
+    { guest: { state: 'handed', cost: 1 }, says: 'on the way in' },
+    { guest: { state: 'waiting', cost: 1 }, says: 'waiting' },
+    { guest: { state: 'retrying', cost: 1 }, says: 'to be tried again' },
+    { guest: { state: 'waiting', cost: 1, isTurn: true }, says: 'a turn' },
+  ]
+
+/** What the guests look like. */
+export function Legend() {
+  return (
+    <ul class="legend" aria-hidden="true">
+      {KINDS.map(({ guest, says }) => (
+        <li key={says} class={`guest is-${guestKind(guest)}`}>
+          <GuestFigure guest={guest} width={20} />
+          {says}
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,23 @@
+import { connection } from './data/live.ts'
+import type { StreamState } from './data/live-stream.ts'
+import { useStore } from './parts/hooks.ts'
+
+const WORDS: Readonly<Record<StreamState, string>> = {
+  connecting: 'Connecting',
+  live: 'Live',
+  reconnecting: 'Reconnecting',
+  offline: 'Offline',
+  sleeping: 'Asleep',
+  refused: 'Refused',
+}
+
+/** Whether what is shown is as things are now. */
+export function ConnectionSign() {
+  const { state, problem } = useStore(connection)
+  return (
+    <span class={`connection is-${state}`} role="status" title={problem?.message}>
+      <span class="connection-dot" aria-hidden="true" />
+      {WORDS[state]}
+    </span>
+  )
+}

@@ -1,0 +1,13 @@
+const FIRST_MS = 500
+const LONGEST_MS = 15_000
+
+/**
+ * How long to wait before trying to connect again: longer each time, and never quite as long as others do.
+ *
+ * @param failures in a row, at least 1
+ * @param chance 0 to 1
+ */
+export function comebackMs(failures: number, chance: number): number {
+  const longest = Math.min(LONGEST_MS, FIRST_MS * 2 ** (failures - 1))
+  return longest * (0.5 + chance / 2)
+}

@@ -1,0 +1,183 @@
+import type { BucketState } from '../../../core/job.ts'
+import { parseDuration, writeDuration } from './duration.ts'
+
+/** Which buckets to show, with the names that the API has for it. Fills are shares: 0.5 is 50%. */
+export interface BucketFilter {
+  readonly prefix?: string
+  readonly minFill?: number
+  readonly maxFill?: number
+  readonly state?: BucketState
+  readonly minOldestWaitMs?: number
+  readonly pattern?: string
+}
+
+export type FilterReading =
+  | { readonly isGood: true; readonly filter: BucketFilter }
+  | { readonly isGood: false; readonly fault: string }
+
+export const STATES: readonly BucketState[] = ['idle', 'waiting', 'full', 'frozen', 'paused']
+
+/** The API knows "at least" and "at most"; by this much more or less they are "more than" and "less than". */
+const EDGE = 1e-6
+
+const COMPARISON = /(fill|wait)\s*(>=|<=|>|<|=|:)\s*(\S*)(?:\s+(%)(?=\s|$))?/iy
+const FIELD = /(state|pattern)\s*:\s*("(?:[^"\\]|\\.)*"|\S*)/iy
+const QUOTED = /"((?:[^"\\]|\\.)*)"/y
+const WORD = /\S+/y
+
+type Draft = { -readonly [Field in keyof BucketFilter]: BucketFilter[Field] }
+
+/**
+ * Reads what was typed into the filter box: terms in any order, and at most one other word, which keys must begin with.
+ *
+ * | term                                | shows                                             |
+ * |-------------------------------------|---------------------------------------------------|
+ * | `fill > 50%`, `fill <= 20%`         | buckets that are more full than this, or less     |
+ * | `wait > 30s`                        | those where somebody has waited so long           |
+ * | `state:frozen`                      | those in a state                                  |
+ * | `pattern:stripe/*`                  | those that this rule governs                      |
+ * | `twilio/acme`, `"my key"`           | those whose key begins so                         |
+ */
+export function parseFilter(text: string): FilterReading {
+  const draft: Draft = {}
+  let at = skipSpace(text, 0)
+  while (at < text.length) {
+    const term = readTerm(text, at, draft)
+    if ('fault' in term) return { isGood: false, fault: term.fault }
+    const [field] = Object.keys(term.said) as (keyof BucketFilter)[]
+    if (draft[field!] !== undefined) return { isGood: false, fault: twice(field!, draft) }
+    Object.assign(draft, term.said)
+    at = skipSpace(text, term.end)
+  }
+  const { minFill = 0, maxFill = Number.POSITIVE_INFINITY } = draft
+  if (minFill > maxFill) return { isGood: false, fault: 'no bucket is both that full and that empty' }
+  return { isGood: true, filter: draft }
+}
+
+/** Text that `parseFilter` reads as this filter. */
+export function formatFilter(filter: BucketFilter): string {
+  const { prefix, minFill, maxFill, state, minOldestWaitMs, pattern } = filter
+  const parts: string[] = []
+  if (prefix !== undefined && prefix !== '') parts.push(isPlain(prefix) ? prefix : quoteText(prefix))
+  if (minFill !== undefined) parts.push(`fill ${formatShare(minFill, '>', 1)}`)
+  if (maxFill !== undefined) parts.push(`fill ${formatShare(maxFill, '<', -1)}`)
+  if (state !== undefined) parts.push(`state:${state}`)
+  if (minOldestWaitMs !== undefined) parts.push(`wait > ${writeDuration(minOldestWaitMs)}`)
+  if (pattern !== undefined) parts.push(`pattern:${/[\s"]/.test(pattern) ? quoteText(pattern) : pattern}`)
+  return parts.join(' ')
+}
+
+type Term = { readonly said: BucketFilter; readonly end: number } | { readonly fault: string }
+
+function readTerm(text: string, at: number, draft: BucketFilter): Term {
+  const comparison = match(COMPARISON, text, at)
+  if (comparison !== null) {
+    const [whole, field = '', sign = '', value = '', percent = ''] = comparison
+    const end = at + whole.length
+    return field.toLowerCase() === 'fill'
+      ? readFill(sign, value + percent, end)
+      : readWait(sign, text, value, end)
+  }
+  const field = match(FIELD, text, at)
+  if (field !== null) return readField(field[1]!.toLowerCase(), unquote(field[2]!), at + field[0].length)
+  const quoted = match(QUOTED, text, at)
+  if (quoted !== null) return { said: { prefix: unquote(quoted[0]) }, end: at + quoted[0].length }
+  const [word] = match(WORD, text, at)!
+  if (word.startsWith('"')) return { fault: 'expected a closing "' }
+  const hint = draft.prefix === 'fill' || draft.prefix === 'wait' ? `${draft.prefix} > ${word}` : undefined
+  if (hint !== undefined) return { fault: `did you mean ${hint}?` }
+  return { said: { prefix: word }, end: at + word.length }
+}
+
+function readFill(sign: string, value: string, end: number): Term {
+  const number = /^(\d+(?:\.\d+)?)%$/.exec(value)?.[1]
+  if (sign === '=' || sign === ':') return { fault: `expected fill > or fill <, got: fill ${sign}` }
+  if (number === undefined) {
+    return { fault: `expected a percentage such as fill ${sign} 50%, got: ${value || 'nothing'}` }
+  }
+  const share = exactly(Number(number) / 100)
+  if (sign === '<=') return { said: { maxFill: share }, end }
+  if (sign === '<') {
+    return share > 0
+      ? { said: { maxFill: exactly(share - EDGE) }, end }
+      : { fault: 'no bucket is less than empty' }
+  }
+  const minFill = sign === '>' ? exactly(share + EDGE) : share
+  if (minFill > 1) return { fault: 'expected at most fill >= 100%; state:full shows where nobody fits' }
+  return { said: { minFill }, end }
+}
+
+/** Without what binary fractions add to it, which would be seen in the URL. */
+function exactly(share: number): number {
+  return Math.round(share * 1e9) / 1e9
+}
+
+function readWait(sign: string, text: string, value: string, end: number): Term {
+  if (sign !== '>' && sign !== '>=') return { fault: `expected wait >, got: wait ${sign}` }
+  // Its unit may stand apart: `wait > 30 s`.
+  const apart = /^\d/.test(value) ? /\s+(?:ms|s|m|h|d)(?=\s|$)/iy : undefined
+  const unit = apart === undefined ? null : match(apart, text, end)
+  const ms = parseDuration(value + (unit?.[0] ?? ''))
+  if (ms === undefined) return { fault: `expected a time such as wait > 30s, got: ${value || 'nothing'}` }
+  return { said: { minOldestWaitMs: ms }, end: end + (unit?.[0].length ?? 0) }
+}
+
+function readField(field: string, value: string, end: number): Term {
+  if (field === 'pattern') {
+    return value === ''
+      ? { fault: 'expected a pattern such as pattern:stripe/*' }
+      : { said: { pattern: value }, end }
+  }
+  const state = STATES.find((known) => known === value.toLowerCase())
+  if (state !== undefined) return { said: { state }, end }
+  return { fault: `expected a state of ${STATES.join(', ')}, got: ${value || 'nothing'}` }
+}
+
+function twice(field: keyof BucketFilter, draft: BucketFilter): string {
+  if (field !== 'prefix') return `${NAMES[field]} was said twice`
+  return `expected one word that keys begin with, got two; the first is ${draft.prefix}. Write "..." around both if it is one`
+}
+
+const NAMES: Readonly<Record<Exclude<keyof BucketFilter, 'prefix'>, string>> = {
+  minFill: 'fill >',
+  maxFill: 'fill <',
+  state: 'state:',
+  minOldestWaitMs: 'wait >',
+  pattern: 'pattern:',
+}
+
+function formatShare(share: number, sign: '>' | '<', direction: 1 | -1): string {
+  const edge = share - direction * EDGE
+  // Whoever wrote `>` wrote at most three digits behind the point.
+  const rounded = Math.round(edge * 1e5) / 1e5
+  const isOpen = Math.abs(edge - rounded) < EDGE / 100
+  return isOpen ? `${sign} ${percent(rounded)}` : `${sign}= ${percent(share)}`
+}
+
+function percent(share: number): string {
+  return `${Number((share * 100).toFixed(6))}%`
+}
+
+function isPlain(prefix: string): boolean {
+  const reading = parseFilter(prefix)
+  return reading.isGood && reading.filter.prefix === prefix && Object.keys(reading.filter).length === 1
+}
+
+function quoteText(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`
+}
+
+function unquote(text: string): string {
+  return text.startsWith('"') ? text.slice(1, -1).replace(/\\(.)/g, '$1') : text
+}
+
+function match(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at
+  return pattern.exec(text)
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from
+  while (at < text.length && /\s/.test(text[at]!)) at++
+  return at
+}

@@ -1,0 +1,86 @@
+import { serverClock } from '../clock.ts'
+import { type ApiProblem, askJson, subject } from './api.ts'
+import type { StreamEvent } from './event-parser.ts'
+import { FlowHistory } from './flow-history.ts'
+import { LiveStream, type StreamState } from './live-stream.ts'
+import { type TableQuery, type View, writeTableQuery } from './page-url.ts'
+import { asProblem, lock } from './session.ts'
+import { Store } from './store.ts'
+import type { BucketNews, BucketPage, Snapshot } from './wire.ts'
+
+/** What is known of the lines at this moment; the views draw it. */
+export const connection = new Store<{ readonly state: StreamState; readonly problem?: ApiProblem }>({
+  state: 'connecting',
+})
+export const snapshot = new Store<Snapshot | undefined>(undefined)
+/** `query` says what the page is an answer to. */
+export const table = new Store<{ readonly page: BucketPage; readonly query: string } | undefined>(undefined)
+/** What was wrong with the query of the table, if something was. */
+export const tableProblem = new Store<ApiProblem | undefined>(undefined)
+export const bucketNews = new Store<(BucketNews & { readonly key: string }) | undefined>(undefined)
+/** Grows whenever the rule book was changed. */
+export const ruleChanges = new Store(0)
+
+/** So long is kept; the chart shows a part of it. */
+export const FLOW_KEPT_MS = 5 * 60_000
+export const flow = new FlowHistory(FLOW_KEPT_MS)
+export const flowTicks = new Store(0)
+
+/** The stream that a view needs. */
+function streamPath(view: View): string {
+  if (view.name === 'rules') return 'v1/events?types=snapshot,rules'
+  if (view.name === 'bucket') return `v1/events?types=snapshot,bucket,rules&key=${subject(view.key)}`
+  return `v1/events?types=snapshot,buckets,rules&${writeTableQuery(view.query)}`
+}
+
+/** Keeps what a view shows up to date. @returns what ends it */
+export function watch(view: View): () => void {
+  const query = view.name === 'overview' ? writeTableQuery(view.query) : ''
+  const readers: Readonly<Record<string, (data: string) => void>> = {
+    snapshot: (data) => takeSnapshot(JSON.parse(data) as Snapshot),
+    buckets: (data) => {
+      tableProblem.set(undefined)
+      table.set({ page: JSON.parse(data) as BucketPage, query })
+    },
+    bucket: (data) => takeBucket(view, JSON.parse(data) as BucketNews),
+    rules: () => ruleChanges.set(ruleChanges.get() + 1),
+  }
+  const stream = new LiveStream(streamPath(view), {
+    event: ({ type, data }: StreamEvent) => readers[type]?.(data),
+    state: (state, problem) => {
+      if (problem?.status === 401) lock()
+      // From one view to the next there is another stream, and nothing to be told of it.
+      if (state === 'connecting' && connection.get().state === 'live') return
+      connection.set({ state, ...(problem !== undefined && { problem }) })
+    },
+  })
+  return () => stream.stop()
+}
+
+/** Gets the page of the table at once, since the stream takes a second to say it. */
+export async function lookUp(query: TableQuery, signal: AbortSignal): Promise<void> {
+  const text = writeTableQuery(query)
+  try {
+    const page = await askJson<BucketPage>(`v1/buckets?${text}`, { signal })
+    tableProblem.set(undefined)
+    table.set({ page, query: text })
+  } catch (error) {
+    if (signal.aborted) return
+    const problem = asProblem(error)
+    if (problem.status === 401) lock()
+    else tableProblem.set(problem)
+  }
+}
+
+function takeSnapshot(taken: Snapshot): void {
+  serverClock.note(taken.at)
+  snapshot.set(taken)
+  const totals = taken.flow
+  if (totals !== undefined && flow.push(totals.at ?? taken.at, totals)) flowTicks.set(flowTicks.get() + 1)
+}
+
+function takeBucket(view: View, news: BucketNews): void {
+  if (view.name !== 'bucket') return
+  serverClock.note(news.at)
+  bucketNews.set({ ...news, key: view.key })
+}

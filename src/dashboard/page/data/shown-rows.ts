@@ -1,0 +1,46 @@
+import type { BucketView } from '../../../core/job.ts'
+
+/** A row of the table; `isGone` when it is not on the page any more, but the order is held while somebody looks. */
+export interface Row {
+  readonly bucket: BucketView
+  readonly isGone: boolean
+}
+
+/**
+ * The rows to show next. Buckets that are as they were keep their row, so that nothing is drawn again for them.
+ * While the order is held, rows stay where they are and only what they say changes.
+ */
+export function nextRows(
+  shown: readonly Row[],
+  latest: readonly BucketView[],
+  isHeld: boolean,
+): readonly Row[] {
+  const before = new Map(shown.map((row) => [row.bucket.key, row]))
+  if (!isHeld) {
+    const rows = latest.map((bucket) => rowOf(before.get(bucket.key), bucket))
+    return isSame(shown, rows) ? shown : rows
+  }
+  const news = new Map(latest.map((bucket) => [bucket.key, bucket]))
+  const rows = shown.map((row) => {
+    const bucket = news.get(row.bucket.key)
+    if (bucket !== undefined) return rowOf(row, bucket)
+    return row.isGone ? row : { ...row, isGone: true }
+  })
+  return isSame(shown, rows) ? shown : rows
+}
+
+function rowOf(before: Row | undefined, bucket: BucketView): Row {
+  return before !== undefined && !before.isGone && isEqual(before.bucket, bucket)
+    ? before
+    : { bucket, isGone: false }
+}
+
+function isSame(some: readonly Row[], others: readonly Row[]): boolean {
+  return some.length === others.length && some.every((row, index) => row === others[index])
+}
+
+/** A wait grows by itself, and is counted from `waitingSince`. */
+function isEqual(one: BucketView, other: BucketView): boolean {
+  const fields = Object.keys({ ...one, ...other }) as (keyof BucketView)[]
+  return fields.every((field) => field === 'oldestWaitMs' || one[field] === other[field])
+}

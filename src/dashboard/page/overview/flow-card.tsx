@@ -1,0 +1,110 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { courseOf, type FlowSample } from '../data/flow-history.ts'
+import { formatClock, formatRate } from '../data/format.ts'
+import { flow, flowTicks } from '../data/live.ts'
+import { looks } from '../data/theme.ts'
+import { useStore } from '../parts/hooks.ts'
+import { FlowChart } from './flow-chart.ts'
+
+const LINES = [
+  { field: 'arrivals', name: 'Arrivals', says: 'all who asked to come in, accepted or not' },
+  { field: 'departures', name: 'Departures', says: 'handlers started' },
+  {
+    field: 'refused',
+    name: 'Refused',
+    says: 'turned away at the rope, by the process that serves this page',
+  },
+] as const
+/** So often what the chart shows is put into words anew. */
+const WORDS_EVERY = 10
+
+/** The product in one picture: who arrived, and who was let through. */
+export function FlowCard() {
+  const ticks = useStore(flowTicks)
+  const theme = useStore(looks)
+  const host = useRef<HTMLDivElement>(null)
+  const probe = useRef<HTMLSpanElement>(null)
+  const chart = useRef<FlowChart>(undefined)
+  const [pointed, setPointed] = useState<{ readonly sample: FlowSample; readonly left: number }>()
+  useLayoutEffect(() => {
+    const made = new FlowChart(host.current!, probe.current!, (sample, left) =>
+      setPointed(sample && { sample, left }),
+    )
+    chart.current = made
+    return () => made.end()
+  }, [])
+  useEffect(() => chart.current!.show(flow.samples), [ticks])
+  useEffect(() => chart.current!.dress(), [theme])
+  const latest = flow.latest()
+  return (
+    <section class="card flow" aria-labelledby="flow-title">
+      <header class="flow-head">
+        <h2 id="flow-title" class="sr-only">
+          Arrivals and departures
+        </h2>
+        {LINES.map(({ field, name, says }) => (
+          <div key={field} class={`rate is-${field}`} title={`${name}: ${says}`}>
+            <span class="rate-name">
+              <span class="rate-line" aria-hidden="true" />
+              {name}
+            </span>
+            <span class="rate-number">
+              {rateText(latest?.[field])}
+              <span class="unit">/s</span>
+            </span>
+          </div>
+        ))}
+      </header>
+      <figure class="flow-figure">
+        <div ref={host} class="flow-chart" aria-hidden="true" />
+        <span ref={probe} class="probe" aria-hidden="true" />
+        {pointed !== undefined && <Pointed {...pointed} width={host.current?.clientWidth ?? 0} />}
+        {latest === undefined && (
+          <p class="flow-empty">The lines begin as soon as there are two seconds to compare.</p>
+        )}
+        <figcaption class="sr-only">{inWords(Math.floor(ticks / WORDS_EVERY))}</figcaption>
+      </figure>
+    </section>
+  )
+}
+
+interface PointedProps {
+  readonly sample: FlowSample
+  readonly left: number
+  readonly width: number
+}
+
+function Pointed({ sample, left, width }: PointedProps) {
+  const isRight = left > width / 2
+  const shift = isRight ? `translateX(calc(${left}px - 100% - 12px))` : `translateX(${left + 12}px)`
+  return (
+    <div class="pointed" style={{ transform: shift }} aria-hidden="true">
+      <p class="pointed-at">{formatClock(sample.at)}</p>
+      {LINES.map(({ field, name }) => (
+        <p key={field} class={`is-${field}`}>
+          <span class="rate-line" />
+          <span>{name}</span>
+          <b>{rateText(sample[field])}/s</b>
+        </p>
+      ))}
+    </div>
+  )
+}
+
+function rateText(rate: number | null | undefined): string {
+  return rate == null ? '–' : formatRate(rate)
+}
+
+let words = { round: -1, text: '' }
+
+function inWords(round: number): string {
+  if (words.round === round) return words.text
+  const parts = LINES.map(({ field, name }) => {
+    const course = courseOf(flow.samples.map((sample) => sample[field]))
+    if (course === undefined) return `${name}: nothing is known yet.`
+    const { least, most, mean } = course
+    return `${name}: between ${formatRate(least)} and ${formatRate(most)} per second, ${formatRate(mean)} on average.`
+  })
+  words = { round, text: `The last minutes. ${parts.join(' ')}` }
+  return words.text
+}

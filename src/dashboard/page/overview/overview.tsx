@@ -1,0 +1,23 @@
+import type { TableQuery } from '../data/page-url.ts'
+import { may } from '../data/session.ts'
+import type { Session } from '../data/wire.ts'
+import { BucketTable } from './bucket-table.tsx'
+import { FlowCard } from './flow-card.tsx'
+import { Totals } from './totals.tsx'
+
+interface OverviewProps {
+  readonly session: Session
+  readonly query: TableQuery
+}
+
+/** Everything at once: what comes and goes, how much waits, and where. */
+export function Overview({ session, query }: OverviewProps) {
+  return (
+    <>
+      <h1 class="sr-only">Overview</h1>
+      <FlowCard />
+      <Totals />
+      <BucketTable query={query} isAdmin={may(session, 'admin')} />
+    </>
+  )
+}

@@ -1,0 +1,120 @@
+import { begin } from '../actions/action.ts'
+import { formatMoment } from '../data/format.ts'
+import { visibleText } from '../data/shown-text.ts'
+import type { RuleBookView, RuleOrigin, RuleView } from '../data/wire.ts'
+import { KeyText } from '../parts/key-text.tsx'
+import { Link } from '../parts/link.tsx'
+import { Menu, type MenuItem } from '../parts/menu.tsx'
+import { OriginTag } from '../parts/origin-tag.tsx'
+
+interface RuleTableProps {
+  readonly book: RuleBookView
+  readonly isAdmin: boolean
+}
+
+/** Each rule, and where it comes from. One that holds in this process alone stands above the one that it hides. */
+export function RuleTable({ book, isAdmin }: RuleTableProps) {
+  const { limits, local = [] } = book
+  const hidden = new Set(local.map(({ pattern }) => pattern))
+  const rules = [...local.map((rule) => ({ ...rule, origin: 'local' as const })), ...limits].sort(byPattern)
+  if (rules.length === 0) {
+    return (
+      <div class="empty">
+        <h3>There is no rule</h3>
+        <p>A key that no rule governs is refused: it is never unlimited.</p>
+      </div>
+    )
+  }
+  return (
+    <div class="table-frame">
+      <table class="rule-table">
+        <caption class="sr-only">The rules, in the order of their patterns</caption>
+        <thead>
+          <tr>
+            <th scope="col">Pattern</th>
+            <th scope="col">Limit</th>
+            <th scope="col">From</th>
+            <th scope="col" class="rank-2">
+              By
+            </th>
+            <th scope="col" class="rank-1">
+              Since
+            </th>
+            <th scope="col" class="col-menu">
+              <span class="sr-only">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rules.map((rule) => (
+            <RuleRow
+              key={`${rule.origin === 'local'} ${rule.pattern}`}
+              rule={rule}
+              isHidden={rule.origin !== 'local' && hidden.has(rule.pattern)}
+              isAdmin={isAdmin}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+interface RuleRowProps {
+  readonly rule: RuleView
+  readonly isHidden: boolean
+  readonly isAdmin: boolean
+}
+
+function RuleRow({ rule, isHidden, isAdmin }: RuleRowProps) {
+  const { pattern, limit, origin, by, at } = rule
+  return (
+    <tr class={isHidden ? 'is-hidden-rule' : undefined}>
+      <th scope="row" class="col-pattern">
+        <Link
+          to={{ name: 'overview', query: { sort: '-fill', pattern } }}
+          class="row-link"
+          title="Show the buckets that it governs"
+        >
+          <KeyText text={pattern} most={48} />
+        </Link>
+      </th>
+      <td class="col-limit">
+        <span class="limit-text">{limit}</span>
+        {isHidden && <small> hidden here by the local rule</small>}
+      </td>
+      <td>
+        <OriginTag origin={origin} />
+      </td>
+      <td class="rank-2">
+        {by === undefined ? <span class="none">–</span> : <KeyText text={by} most={24} />}
+      </td>
+      <td class="rank-1">{at === undefined ? <span class="none">–</span> : formatMoment(at)}</td>
+      <td class="col-menu">
+        {isAdmin && <Menu label={`Actions for the rule ${visibleText(pattern)}`} items={ruleActions(rule)} />}
+      </td>
+    </tr>
+  )
+}
+
+function ruleActions({ pattern, limit, origin }: RuleView): MenuItem[] {
+  if (origin === 'local') {
+    return [{ icon: 'undo', text: 'Take back…', act: () => begin({ kind: 'unset-local', pattern }) }]
+  }
+  const isByHand = origin === 'override'
+  return [
+    { icon: 'limit', text: 'Change limit…', act: () => begin({ kind: 'limit', pattern, limit }) },
+    ...(isByHand
+      ? [{ icon: 'undo', text: 'Reset…', act: () => begin({ kind: 'reset', pattern }) } as const]
+      : []),
+    { icon: 'bin', text: 'Remove rule…', act: () => begin({ kind: 'unset', pattern }) },
+  ]
+}
+
+const RANK: Readonly<Partial<Record<RuleOrigin, number>>> = { local: 0 }
+
+/** `*` first, since it is for all the others; a local rule before the one that it hides. */
+function byPattern(one: RuleView, other: RuleView): number {
+  if (one.pattern === other.pattern) return (RANK[one.origin] ?? 1) - (RANK[other.origin] ?? 1)
+  return one.pattern < other.pattern ? -1 : 1
+}

@@ -1,0 +1,175 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { BucketView } from '../../../src/core/job.ts'
+import { courseOf, FlowHistory, sampleBetween } from '../../../src/dashboard/page/data/flow-history.ts'
+import { departuresPerSecond, gapPoints, gapsInWords } from '../../../src/dashboard/page/data/gaps.ts'
+import { planRope } from '../../../src/dashboard/page/data/rope-plan.ts'
+import { ServerClock } from '../../../src/dashboard/page/data/server-clock.ts'
+import { nextRows } from '../../../src/dashboard/page/data/shown-rows.ts'
+import { Store } from '../../../src/dashboard/page/data/store.ts'
+import type { Guest } from '../../../src/dashboard/page/data/wire.ts'
+
+describe('what flows', () => {
+  const before = { at: 1_000, admitted: 100, departed: 50, rejected: 7 }
+
+  test('is the difference of two moments, per second', () => {
+    const now = { at: 3_000, admitted: 120, departed: 70, rejected: 17 }
+    expect(sampleBetween(before, now)).toEqual({ at: 3_000, arrivals: 15, departures: 10, refused: 5 })
+  })
+
+  test('is not known over a restart of the service, nor over a long silence', () => {
+    const unknown = { arrivals: null, departures: null, refused: null }
+    expect(sampleBetween(before, { ...before, at: 2_000, admitted: 3 })).toEqual({ at: 2_000, ...unknown })
+    expect(sampleBetween(before, { ...before, at: 60_000 })).toEqual({ at: 60_000, ...unknown })
+  })
+
+  test('is kept for a while, and never twice', () => {
+    const history = new FlowHistory(10_000)
+    const flow = { admitted: 0, departed: 0, rejected: 0 }
+    expect(history.push(1_000, flow)).toBe(false)
+    for (let at = 2_000; at <= 30_000; at += 1_000) expect(history.push(at, flow)).toBe(true)
+    expect(history.push(30_000, flow)).toBe(false)
+    expect(history.samples.map(({ at }) => at)).toEqual(
+      Array.from({ length: 11 }, (_, index) => 20_000 + index * 1_000),
+    )
+    expect(history.latest()?.at).toBe(30_000)
+  })
+
+  test('is put into words from what is known', () => {
+    expect(courseOf([1, null, 3, 8])).toEqual({ least: 1, most: 8, mean: 4 })
+    expect(courseOf([null])).toBeUndefined()
+  })
+})
+
+describe('the rows of the table', () => {
+  const view = (key: string, waiting: number, oldestWaitMs = 0) =>
+    ({ key, waiting, oldestWaitMs }) as BucketView
+  const keys = (rows: readonly { bucket: BucketView }[]) => rows.map(({ bucket }) => bucket.key)
+
+  test('stay the same as long as nothing about them changes but a wait', () => {
+    const rows = nextRows([], [view('a', 1), view('b', 2)], false)
+    const again = nextRows(rows, [view('a', 1, 500), view('b', 3)], false)
+    expect(again[0]).toBe(rows[0])
+    expect(again[1]).not.toBe(rows[1])
+    expect(nextRows(again, [view('a', 1), view('b', 3)], false)).toBe(again)
+  })
+
+  test('keep their order while it is held, say what is new, and that they are gone', () => {
+    const rows = nextRows([], [view('a', 1), view('b', 2)], false)
+    const held = nextRows(rows, [view('c', 9), view('b', 5)], true)
+    expect(keys(held)).toEqual(['a', 'b'])
+    expect(held.map(({ isGone }) => isGone)).toEqual([true, false])
+    expect(held[1]!.bucket.waiting).toBe(5)
+    expect(nextRows(held, [view('c', 9), view('b', 5)], true)).toBe(held)
+    const free = nextRows(held, [view('c', 9), view('a', 1)], false)
+    expect(keys(free)).toEqual(['c', 'a'])
+    expect(free.map(({ isGone }) => isGone)).toEqual([false, false])
+  })
+})
+
+describe('the rope', () => {
+  const guests = (count: number, cost = 1): Guest[] =>
+    Array.from({ length: count }, (_, index) => ({ id: `${index}`, cost, state: 'waiting', admittedAt: 0 }))
+  const scene = (count: number, capacity: number, width = 900) =>
+    planRope({ width, guests: guests(Math.min(50, count)), total: count, waiting: count, capacity })
+
+  test('is as long as its capacity where there is room, and every guest has his place', () => {
+    const { length, taken, guests: placed, hidden } = scene(3, 5)
+    expect(length).toBe(5 * 44)
+    expect(taken).toBeCloseTo(3 * 44)
+    expect(placed.map(({ at }) => at)).toEqual([0, 44, 88])
+    expect(hidden).toBe(0)
+  })
+
+  test('of a large bucket shows the first, and how many more', () => {
+    const { length, taken, guests: placed, hidden } = scene(500, 500)
+    expect([length, taken]).toEqual([900, 900])
+    expect(placed).toHaveLength(40)
+    expect(hidden).toBe(460)
+  })
+
+  test('shows how much is taken, unless that is too little to stand on', () => {
+    expect(scene(5_000, 10_000).taken).toBe(450)
+    const few = scene(12, 10_000)
+    expect(few.guests).toHaveLength(10)
+    expect(few.hidden).toBe(2)
+  })
+
+  test('has guests that cost more stand broader', () => {
+    const plan = planRope({ width: 900, guests: guests(2, 3), total: 2, waiting: 6, capacity: 20 })
+    expect(plan.guests.map(({ width }) => width)).toEqual([132, 132])
+    const crowded = planRope({ width: 900, guests: guests(2, 30), total: 2, waiting: 60, capacity: 1_000 })
+    expect(crowded.guests[0]!.width).toBe(60)
+  })
+
+  test('holds whoever stands behind it, whatever is told of the line', () => {
+    const numbers = fc.integer({ min: 0, max: 2_000 })
+    fc.assert(
+      fc.property(
+        numbers,
+        numbers,
+        fc.integer({ min: 120, max: 2_000 }),
+        numbers,
+        (count, capacity, width, waiting) => {
+          const plan = planRope({
+            width,
+            guests: guests(Math.min(50, count)),
+            total: count,
+            waiting,
+            capacity,
+          })
+          const edge = plan.guests.at(-1)
+          expect(plan.length).toBeLessThanOrEqual(width + 0.5)
+          expect(plan.taken).toBeLessThanOrEqual(plan.length)
+          expect(edge === undefined ? 0 : edge.at + edge.width).toBeLessThanOrEqual(plan.taken + 0.5)
+          expect(plan.hidden + plan.guests.length).toBe(count)
+        },
+      ),
+    )
+  })
+})
+
+describe('the gaps', () => {
+  const departures = [
+    { at: 3_000, id: 'c', gapMs: 5_000, gapRatio: 5 },
+    { at: 2_000, id: 'b', gapMs: 1_000, gapRatio: 1 },
+    { at: 1_000, id: 'a' },
+  ]
+
+  test('are drawn from left to right, and those beyond the edge at it', () => {
+    expect(gapPoints(departures)).toEqual([
+      { id: 'b', ratio: 1, across: 0, up: 0.5, isBeyond: false },
+      { id: 'c', ratio: 5, across: 1, up: 1, isBeyond: true },
+    ])
+    expect(gapsInWords(departures)).toBe('Smallest gap 1.00, middle 5.00 of the interval.')
+    expect(gapsInWords([])).toBe('No two departures yet.')
+  })
+
+  test('say how fast they leave', () => {
+    expect(departuresPerSecond(departures)).toBe(1)
+    expect(departuresPerSecond(departures.slice(0, 1))).toBeUndefined()
+  })
+})
+
+test('the clock of the lines is that of the news that came quickest', () => {
+  let now = 10_000
+  const clock = new ServerClock(() => now)
+  expect(clock.now()).toBe(10_000)
+  clock.note(14_800)
+  clock.note(14_990)
+  clock.note(14_500)
+  expect(clock.now()).toBe(14_990)
+  now = 20_000
+  expect(clock.now()).toBe(24_990)
+})
+
+test('a store tells of another value, and of none that is the same', () => {
+  const store = new Store(1)
+  let told = 0
+  const end = store.listen(() => told++)
+  store.set(1)
+  store.set(2)
+  end()
+  store.set(3)
+  expect([told, store.get()]).toEqual([1, 3])
+})
