@@ -14,7 +14,7 @@ export default defineConfig({
           // Beside the one above.
           globalSetup: ['test/support/postgres-setup.ts'],
           include: ['test/**/*.test.ts'],
-          exclude: ['test/fault/**'],
+          exclude: ['test/fault/**', 'test/browser/**'],
         },
       },
       {
@@ -25,6 +25,16 @@ export default defineConfig({
           // Many processes each, and judged by the clock: one after the other, when all else is done.
           fileParallelism: false,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          globalSetup: ['test/support/browser-setup.ts'],
+          include: ['test/browser/**/*.test.ts'],
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

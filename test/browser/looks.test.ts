@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { crowd, openHouse } from './house.ts'
+import { keepScreenshot, openBrowser, openTab } from './stage.ts'
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await openBrowser()
+})
+afterAll(() => browser.close())
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** What axe finds wrong, and where. */
+async function findings(page: Page): Promise<string[]> {
+  // As one who sits at the console: the page's own policy lets in no script but its own.
+  await page.evaluate(AXE)
+  const found = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
+    violations: { id: string; impact: string; nodes: { target: string[] }[] }[]
+  }
+  return found.violations.map(
+    ({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`,
+  )
+}
+
+/** A night with some traffic. */
+async function openNight() {
+  const house = await openHouse({ '*': '60, 10/s', 'stripe/*': '100, 1 per 20 s', demo: '8, 1/h' })
+  const { shaper } = house
+  shaper.work(({ data }) => (data === 'fails' ? Promise.reject(new Error('no')) : undefined))
+  for (const [index, key] of ['twilio/acme', 'twilio/bolt', 'hubspot/7', 'mailgun/12'].entries()) {
+    await crowd(shaper, key, 50 - 12 * index)
+  }
+  await crowd(shaper, 'stripe/acct_42', 64)
+  await crowd(shaper, 'demo', 9)
+  await shaper.freeze('hubspot/7', 120_000)
+  await shaper.pause('mailgun/12')
+  await shaper.limits.set('stripe/acct_42', '100, 1 per 10 s', { by: 'marta' })
+  const bursts = setInterval(() => void crowd(shaper, 'twilio/acme', 22), 2_000)
+  onTestFinished(() => clearInterval(bursts))
+  return house
+}
+
+const VIEWS = [
+  ['overview', '/', 'Buckets', '.rate.is-departures .rate-number:not(:has-text("–"))'],
+  ['bucket', '/?bucket=stripe%2Facct_42', 'stripe/acct_42', '.guest'],
+  ['rules', '/?page=rules', 'Rules', 'table tbody tr'],
+] as const
+
+test.each([
+  ['light', { colorScheme: 'light' }],
+  ['dark', { colorScheme: 'dark' }],
+  ['narrow', { colorScheme: 'light', viewport: { width: 400, height: 860 } }],
+] as const)(
+  'every view can be read by everybody, and is kept as a picture: %s',
+  async (name, options) => {
+    const { url } = await openNight()
+    for (const [view, path, heading, settled] of VIEWS) {
+      const { page, faults } = await openTab(browser, { ...options, reducedMotion: 'reduce' })
+      await page.goto(`${url}${path}`)
+      await page.getByRole('heading', { name: heading }).first().waitFor()
+      await page.getByRole('status').getByText('Live').waitFor()
+      await page.locator(settled).first().waitFor()
+      const { scrollWidth, clientWidth } = await page.evaluate<{ scrollWidth: number; clientWidth: number }>(
+        '({ scrollWidth: document.documentElement.scrollWidth, clientWidth: document.documentElement.clientWidth })',
+      )
+      expect([view, scrollWidth]).toEqual([view, clientWidth])
+      await keepScreenshot(page, `${view}-${name}`)
+      expect([view, await findings(page)]).toEqual([view, []])
+      expect([view, faults]).toEqual([view, []])
+    }
+  },
+  120_000,
+)
+
+test('dialogs can be read by everybody', async () => {
+  const { url } = await openNight()
+  const { page } = await openTab(browser, { colorScheme: 'dark', reducedMotion: 'reduce' })
+  await page.goto(`${url}/?bucket=stripe%2Facct_42`)
+  for (const name of ['Freeze…', 'Pause…', 'Change limit…']) {
+    await page.getByRole('button', { name }).click()
+    await page.getByRole('dialog').waitFor()
+    expect([name, await findings(page)]).toEqual([name, []])
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  }
+})

@@ -1,0 +1,47 @@
+import { mkdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { inject, onTestFinished } from 'vitest'
+
+/** What such a browser needs: it runs as root in a container, and has nobody to call home to. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+const SCREENSHOTS = fileURLToPath(new URL('screenshots/', import.meta.url))
+
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: inject('browserPath'), args: FLAGS })
+}
+
+/** A tab, and whatever went wrong in it: errors in its console, thrown, or kept off by the policy of the page. */
+export async function openTab(
+  browser: Browser,
+  options: BrowserContextOptions = {},
+): Promise<{ page: Page; faults: string[] }> {
+  const context = await browser.newContext({ viewport: { width: 1_280, height: 900 }, ...options })
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(`console: ${message.text()}`)
+  })
+  page.on('pageerror', (error) => void faults.push(`thrown: ${error.message}`))
+  await page.exposeFunction('tellViolation', (what: string) => void faults.push(`policy: ${what}`))
+  await page.addInitScript(
+    `addEventListener('securitypolicyviolation', (event) =>
+      tellViolation(event.violatedDirective + ' ' + event.blockedURI))`,
+  )
+  return { page, faults }
+}
+
+/** Kept for whoever wants to see what the test saw. */
+export async function keepScreenshot(page: Page, name: string): Promise<void> {
+  mkdirSync(SCREENSHOTS, { recursive: true })
+  await page.screenshot({ path: `${SCREENSHOTS}${name}.png` })
+}
