@@ -4,6 +4,7 @@ import { loadMeter, METER_PACKAGES, type MeterProductName, meterServer } from '.
 import type { Pace } from '../products/product.ts'
 import { loadRedisProduct, REDIS_PACKAGES, type RedisProductName } from '../products/redis/index.ts'
 import type { ServerName } from '../servers.ts'
+import { bucketPages } from './buckets/pages.ts'
 import { growth } from './growth.ts'
 import { httpEnqueue } from './http/enqueue.ts'
 import { httpOverload } from './http/overload.ts'
@@ -25,7 +26,7 @@ import { throughput } from './throughput.ts'
 
 /** The scenarios whose products keep their lines in one place. Each part can be run and published by itself. */
 export interface Part<Name extends string = string> {
-  readonly name: 'memory' | 'redis' | 'http' | 'meter'
+  readonly name: 'memory' | 'redis' | 'buckets' | 'http' | 'meter'
   readonly scenarios: readonly Scenario<Name>[]
   /** Whose starts are drawn; absent: nothing is. */
   readonly picture?: string
@@ -63,6 +64,14 @@ const redisPart: Part<RedisProductName> = {
   load: loadRedisProduct,
 }
 
+const bucketsPart: Part<RedisProductName> = {
+  name: 'buckets',
+  serverOf: () => 'redis',
+  scenarios: [bucketPages],
+  packages: ['ioredis'],
+  load: loadRedisProduct,
+}
+
 const httpPart: Part<HttpProductName> = {
   name: 'http',
   serverOf: () => 'redis',
@@ -79,4 +88,4 @@ const meterPart: Part<MeterProductName> = {
   load: loadMeter,
 }
 
-export const PARTS: readonly Part[] = [memoryPart, redisPart, httpPart, meterPart]
+export const PARTS: readonly Part[] = [memoryPart, redisPart, bucketsPart, httpPart, meterPart]

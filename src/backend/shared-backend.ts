@@ -4,6 +4,7 @@ import type { Admission, BucketView, JobView } from '../core/job.ts'
 import type { ChangedRules, LayeredBook, RuleChange } from '../core/layered-book.ts'
 import type { BackendJob, JobRequest, Pace } from './backend.ts'
 import type { BucketPage, BucketQuery } from './bucket-query.ts'
+import type { BucketTally, TallyGroup } from './bucket-tally.ts'
 import type { SharedInsight } from './insight.ts'
 
 /**
@@ -66,7 +67,10 @@ export interface SharedBackend {
 
   job(id: string, now?: number): Promise<JobView | undefined>
   inspect(key: string, now?: number): Promise<BucketView | undefined>
+  /** In slices that are bounded in the time of the store. @throws InvalidOptionsError */
   list(query: BucketQuery, now?: number): Promise<BucketPage>
+  /** Sums over all live buckets, for each group of keys; while they move, one may be counted twice. */
+  tally(groups: readonly TallyGroup[]): Promise<BucketTally[]>
   /** All live buckets in no order, a bounded number at a time; one that lives throughout may be seen twice. */
   survey(): AsyncIterable<readonly BucketView[]>
   audit(): Promise<Audit>

@@ -33,6 +33,7 @@ const viewReply = z.looseObject({
 export const pageReply: z.ZodType<BucketPage> = z.looseObject({
   buckets: z.array(viewReply),
   total: z.number(),
+  isAtLeast: z.literal(true).optional(),
   cursor: z
     .string()
     .nullish()

@@ -10,8 +10,9 @@ export interface BucketLister {
 /** The first buckets of a query. */
 export interface TopBuckets {
   readonly buckets: readonly BucketView[]
-  /** How many there are in all. */
+  /** How many there are in all; or at least, where they were not all counted. */
   readonly total: number
+  readonly isAtLeast?: true | undefined
 }
 
 /** The most that one page holds. */
@@ -31,7 +32,7 @@ export async function readTop(
     buckets.push(...page.buckets)
     cursor = page.cursor
     if (cursor === undefined || buckets.length >= wanted || page.buckets.length === 0) {
-      return { buckets, total: page.total }
+      return { buckets, total: page.total, isAtLeast: page.isAtLeast }
     }
   }
 }

@@ -79,14 +79,15 @@ function bucketLine(view: BucketView, { gap, key, bar, details }: Layout, now: n
 }
 
 /** Counted are the buckets that were read, not all that there are. */
-function titleLine({ found: { buckets, total }, place }: TopFrame, columns: number): string {
+function titleLine({ found, place }: TopFrame, columns: number): string {
+  const { buckets, total } = found
   const sumOf = (field: 'waiting' | 'running') => buckets.reduce((sum, view) => sum + view[field], 0)
   const states = (['full', 'frozen', 'paused'] as const).flatMap((state) => {
     const count = buckets.filter((view) => view.state === state).length
     return count === 0 ? [] : [paint(STATE_COLOURS[state], `${formatCount(count)} ${state}`)]
   })
   const first = total > buckets.length ? `, of the first ${formatCount(buckets.length)}:` : ':'
-  const head = paint('bold', `${formatCount(total)} ${total === 1 ? 'bucket' : 'buckets'}`)
+  const head = paint('bold', `${totalText(found)} ${total === 1 ? 'bucket' : 'buckets'}`)
   const facts = [`${formatCount(sumOf('waiting'))} wait`, `${formatCount(sumOf('running'))} run`, ...states]
   const shown = total === 0 ? head : `${head}${first} ${facts.join(', ')}`
   const width = textWidth(plainText(shown))
@@ -112,7 +113,7 @@ function footerLine({ state, found, trouble }: TopFrame, shown: number, columns:
       ? 'q quit  / prefix  f fill  s sort  r reverse  ↑↓ scroll  Esc all'
       : 'Enter keep  Esc back'
   const from = state.offset + 1
-  const place = shown < found.total ? `${from}-${state.offset + shown} of ${formatCount(found.total)}` : ''
+  const place = shown < found.total ? `${from}-${state.offset + shown} of ${totalText(found)}` : ''
   const room = columns - textWidth(place) - (place === '' ? 0 : GAP)
   return paint('gray', `${padText(cutHints(hints, room), room)}${place === '' ? '' : '  '}${place}`.trimEnd())
 }
@@ -122,6 +123,11 @@ function cutHints(text: string, width: number): string {
   const hints = text.split('  ')
   while (hints.length > 1 && textWidth(hints.join('  ')) > width) hints.pop()
   return hints.join('  ')
+}
+
+/** `1,000+` where there may be more. */
+function totalText({ total, isAtLeast }: TopBuckets): string {
+  return `${formatCount(total)}${isAtLeast ? '+' : ''}`
 }
 
 function emptyText({ prefix, minFill }: TopState): string {

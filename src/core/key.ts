@@ -35,3 +35,8 @@ export function checkKey(key: unknown, what = 'key'): asserts key is string {
     throw new InvalidKeyError(`expected the ${what} to have no segment __proto__, got: ${quote(key)}`)
   }
 }
+
+/** Whether a key is `head`, or stands below it: `a/b` is below `a`, `ab` is not. */
+export function isUnder(key: string, head: string): boolean {
+  return key.startsWith(head) && (key.length === head.length || key[head.length] === '/')
+}

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { monotonicNow } from '../core/clock.ts'
 import { quote } from '../core/describe.ts'
-import { checkKey } from '../core/key.ts'
+import { checkKey, isUnder } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
 import { Problem } from './problem.ts'
 import { TokenRate, tokenLimitSchema } from './token-rate.ts'
@@ -175,7 +175,7 @@ export function assertScope({ scopes }: Principal, scope: Scope): void {
 
 /** Whether the key is one of the prefixes or lies below one; whole segments count. */
 export function isWithin(prefixes: readonly string[], key: string): boolean {
-  return prefixes.length === 0 || prefixes.some((prefix) => key === prefix || key.startsWith(`${prefix}/`))
+  return prefixes.length === 0 || prefixes.some((prefix) => isUnder(key, prefix))
 }
 
 /** For what tells of all keys together. @throws Problem 403 */

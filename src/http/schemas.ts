@@ -217,7 +217,12 @@ export const bucketSchema: z.ZodType<BucketView> = z
   .openapi('Bucket')
 
 export const bucketPageSchema: z.ZodType<BucketPage> = z
-  .strictObject({ buckets: z.array(bucketSchema), total: z.number(), cursor: z.string().optional() })
+  .strictObject({
+    buckets: z.array(bucketSchema),
+    total: z.number(),
+    isAtLeast: z.literal(true).optional().openapi({ description: 'There may be more than `total`.' }),
+    cursor: z.string().optional(),
+  })
   .openapi('BucketPage')
 
 export const sessionSchema = z

@@ -1,16 +1,12 @@
-import { setTimeout as passMs, setImmediate as passTurn } from 'node:timers/promises'
 import { monotonicNow } from '../core/clock.ts'
 import type { Audit } from '../core/conformance/history.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import type { BucketState, BucketView } from '../core/job.ts'
 import type { Shaper } from '../shaper/shaper.ts'
-import { isWithin } from './access.ts'
 
 const FULLEST = 10
-/** So many pages, of about 200 buckets, are walked without a rest. */
-const FAST_PAGES = 50
-/** Between the pages after that, so that a walk over a million buckets takes a few percent of one processor. */
-const REST_MS = 10
+/** A recount of the jobs reads every line, so it is made where they are few. */
+const MOST_AUDITED = 1_000
 
 type Fullest = ReturnType<typeof shortly>
 
@@ -18,19 +14,19 @@ type Fullest = ReturnType<typeof shortly>
 interface Snapshot {
   /** When it was begun, in milliseconds since the epoch. */
   readonly at: number
-  buckets: number
-  readonly states: Record<BucketState, number>
+  readonly buckets: number
+  readonly states: Readonly<Record<BucketState, number>>
   /** Cost units. */
-  waiting: number
+  readonly waiting: number
   /** Jobs in the lines, jobs to be tried again, handlers that run. */
-  jobs: number
-  retrying: number
-  running: number
-  fullest: readonly Fullest[]
+  readonly jobs: number
+  readonly retrying: number
+  readonly running: number
+  readonly fullest: readonly Fullest[]
   /** Of all jobs ever; only for who may see every key, and where the buckets are not too many to recount each second. */
-  audit?: Audit
+  readonly audit?: Audit
   /** Jobs admitted, departed and turned away so far; only for who may see every key. */
-  flow?: object
+  readonly flow?: object
 }
 
 interface Group {
@@ -38,8 +34,8 @@ interface Group {
 }
 
 /**
- * A snapshot for each group of prefixes, all in one walk over the live buckets. With more than ten thousand it takes
- * longer than a second, and holds nobody up.
+ * A snapshot for each group of prefixes, all in one walk over the records of the live buckets; the fullest come from the
+ * order by fill. With more than some tens of thousands it takes longer than a second, and holds nobody up.
  */
 export async function takeSnapshots(
   shaper: Shaper,
@@ -47,41 +43,28 @@ export async function takeSnapshots(
   flow: () => Promise<object | undefined>,
 ): Promise<ReadonlyMap<string, Snapshot>> {
   const at = monotonicNow() / MILLISECOND
-  const snapshots = new Map([...groups.keys()].map((group) => [group, emptySnapshot(at)]))
-  let pages = 0
-  for await (const page of shaper.survey()) {
-    for (const [group, { prefixes }] of groups) add(snapshots.get(group)!, page, prefixes)
-    if (++pages < FAST_PAGES) await passTurn()
-    else await passMs(REST_MS, undefined, { ref: false })
-  }
-  const [whole] = [...groups].find(([, { prefixes }]) => prefixes.length === 0) ?? []
-  if (whole !== undefined) {
-    const snapshot = snapshots.get(whole)!
-    if (pages < FAST_PAGES) snapshot.audit = await shaper.audit()
-    const totals = await flow()
-    if (totals !== undefined) snapshot.flow = totals
+  const tallies = await shaper.tally([...groups.values()].map(({ prefixes }) => prefixes))
+  const snapshots = new Map<string, Snapshot>()
+  for (const [index, [group, { prefixes }]] of [...groups].entries()) {
+    const tally = tallies[index]!
+    const isWhole = prefixes.length === 0
+    const totals = isWhole ? await flow() : undefined
+    snapshots.set(group, {
+      at,
+      ...tally,
+      fullest: (await fullestOf(shaper, prefixes)).map(shortly),
+      ...(isWhole && tally.buckets <= MOST_AUDITED && { audit: await shaper.audit() }),
+      ...(totals !== undefined && { flow: totals }),
+    })
   }
   return snapshots
 }
 
-function add(snapshot: Snapshot, page: readonly BucketView[], prefixes: readonly string[]): void {
-  const seen = page.filter(({ key }) => isWithin(prefixes, key))
-  for (const { state, waiting, jobs, retrying, running } of seen) {
-    snapshot.buckets++
-    snapshot.states[state]++
-    snapshot.waiting += waiting
-    snapshot.jobs += jobs
-    snapshot.retrying += retrying
-    snapshot.running += running
-  }
-  // A bucket may be met twice.
-  const byKey = new Map([...snapshot.fullest, ...seen.map(shortly)].map((view) => [view.key, view]))
-  snapshot.fullest = [...byKey.values()].sort((a, b) => b.fill - a.fill).slice(0, FULLEST)
-}
-
-function emptySnapshot(at: number): Snapshot {
-  const states = { idle: 0, waiting: 0, full: 0, frozen: 0, paused: 0 }
-  return { at, buckets: 0, states, waiting: 0, jobs: 0, retrying: 0, running: 0, fullest: [] }
+async function fullestOf(shaper: Shaper, prefixes: readonly string[]): Promise<readonly BucketView[]> {
+  if (prefixes.length === 0) return (await shaper.buckets({ limit: FULLEST })).buckets
+  const pages = await Promise.all(prefixes.map((under) => shaper.buckets({ under, limit: FULLEST })))
+  const found = new Map(pages.flatMap(({ buckets }) => buckets).map((view) => [view.key, view]))
+  return [...found.values()].sort((a, b) => b.fill - a.fill).slice(0, FULLEST)
 }
 
 function shortly(view: BucketView) {

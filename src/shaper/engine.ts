@@ -1,5 +1,6 @@
 import type { JobRequest } from '../backend/backend.ts'
 import type { BucketPage, BucketQuery } from '../backend/bucket-query.ts'
+import type { BucketTally, TallyGroup } from '../backend/bucket-tally.ts'
 import type { Audit } from '../core/conformance/history.ts'
 import type { Admission, BucketView, Durability, JobView, Rejected } from '../core/job.ts'
 import type { Flow, LineView, Recent } from '../core/line-view.ts'
@@ -56,6 +57,8 @@ export interface EngineViews {
   job(id: string): Awaitable<JobView | undefined>
   inspect(key: string): Awaitable<BucketView | undefined>
   buckets(query: BucketQuery): Awaitable<BucketPage>
+  /** Sums over all live buckets, for each group of keys and what is below them; of all where a group names none. */
+  tally(groups: readonly TallyGroup[]): Awaitable<BucketTally[]>
   survey(): AsyncIterable<readonly BucketView[]>
   audit(): Awaitable<Audit>
   readonly insight: EngineInsight

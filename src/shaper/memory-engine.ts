@@ -1,5 +1,6 @@
 import type { Backend, BackendJob, JobRequest } from '../backend/backend.ts'
 import type { BucketPage, BucketQuery } from '../backend/bucket-query.ts'
+import type { BucketTally, TallyGroup } from '../backend/bucket-tally.ts'
 import { MemoryBackend } from '../backend/memory/memory-backend.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Audit } from '../core/conformance/history.ts'
@@ -13,10 +14,12 @@ import { systemClock } from '../gate/precise-wait.ts'
 import { InlineHandoff } from '../handoff/inline-handoff.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
 import type { Handler } from './attempt.ts'
+import type { Awaitable } from './awaitable.ts'
 import { broughtLayers } from './brought-layers.ts'
 import { Closing } from './closing.ts'
 import type { Emitter } from './emitter.ts'
 import type { Engine } from './engine.ts'
+import { inTurns } from './in-turns.ts'
 import { jobEvent } from './job-event.ts'
 import { KeepAlive } from './keep-alive.ts'
 import { refusalOfLateTurn } from './late-turn.ts'
@@ -133,8 +136,12 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     return this.#backend.inspect(key, this.#clock.now())
   }
 
-  buckets(query: BucketQuery): BucketPage {
-    return this.#backend.list(query, this.#clock.now())
+  buckets(query: BucketQuery): Awaitable<BucketPage> {
+    return inTurns(this.#backend.list(query, this.#clock.now()))
+  }
+
+  tally(groups: readonly TallyGroup[]): Awaitable<BucketTally[]> {
+    return inTurns(this.#backend.tally(groups, this.#clock.now()))
   }
 
   async *survey(): AsyncGenerator<readonly BucketView[]> {

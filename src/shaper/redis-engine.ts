@@ -1,5 +1,6 @@
 import type { JobRequest } from '../backend/backend.ts'
 import type { BucketPage, BucketQuery } from '../backend/bucket-query.ts'
+import type { BucketTally, TallyGroup } from '../backend/bucket-tally.ts'
 import { Connection } from '../backend/redis/connection.ts'
 import { parseConnection } from '../backend/redis/connection-input.ts'
 import { Opening } from '../backend/redis/opening.ts'
@@ -153,6 +154,11 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   async buckets(query: BucketQuery): Promise<BucketPage> {
     await this.#opening.ready()
     return this.#backend.list(query)
+  }
+
+  async tally(groups: readonly TallyGroup[]): Promise<BucketTally[]> {
+    await this.#opening.ready()
+    return this.#backend.tally(groups)
   }
 
   async *survey(): AsyncGenerator<readonly BucketView[]> {

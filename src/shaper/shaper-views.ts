@@ -1,4 +1,5 @@
 import { type BucketPage, type BucketQueryInput, bucketQuerySchema } from '../backend/bucket-query.ts'
+import type { BucketTally, TallyGroup } from '../backend/bucket-tally.ts'
 import type { Audit } from '../core/conformance/history.ts'
 import type { BucketView, JobView } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
@@ -33,9 +34,22 @@ export abstract class ShaperViews {
     return this.#engine.inspect(key)
   }
 
-  /** Live buckets, filtered, sorted and page by page. @throws InvalidOptionsError */
+  /**
+   * Live buckets, filtered, sorted and page by page. One whose place in the order does not change is on one page, once,
+   * whatever the others do. By `fill` a shared line has an order at hand; by the rest it looks at all of them, bit by bit.
+   *
+   * @throws InvalidOptionsError
+   */
   async buckets(query: BucketQueryInput = {}): Promise<BucketPage> {
     return this.#engine.buckets(parseOptions(bucketQuerySchema, query, 'buckets'))
+  }
+
+  /**
+   * Sums over the live buckets: all that there are, for each group those keys and what is below them, or every key where
+   * it names none. Light, also for a million; one that moves while they are looked at may be counted twice.
+   */
+  async tally(groups: readonly TallyGroup[] = [[]]): Promise<BucketTally[]> {
+    return this.#engine.tally(groups)
   }
 
   /**

@@ -14,6 +14,7 @@ const NAMES = [
   'due',
   'turns',
   'idle',
+  'fill',
   'deadlines',
   'leases',
   'ended',

@@ -5,6 +5,7 @@ import type { Admission } from '../../src/core/job.ts'
 import { differenceOf, LayeredBook, parseLayer, type RuleChange } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
+import { inTurns } from '../../src/shaper/in-turns.ts'
 import { at, type Driver, type Ending, type Request, type Started } from './backend-driver.ts'
 
 export async function memoryDriver(
@@ -123,7 +124,7 @@ class MemoryDriver implements Driver {
   }
 
   async list(query: BucketQueryInput, now: number) {
-    return this.#backend.list(bucketQuerySchema.parse(query), now)
+    return inTurns(this.#backend.list(bucketQuerySchema.parse(query), now))
   }
 
   async audit() {

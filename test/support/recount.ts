@@ -15,13 +15,14 @@ const SCRIPT = [
   luaKeys(),
   ...PARTS,
   `local told = { buckets = {}, jobs = {} }
-  for _, name in ipairs({ 'due', 'turns', 'idle', 'leases', 'deadlines', 'ended', 'gone' }) do told[name] = redis.call('ZRANGE', K[name], 0, -1) end
+  for _, name in ipairs({ 'due', 'turns', 'idle', 'leases', 'deadlines', 'ended', 'gone', 'fill' }) do told[name] = redis.call('ZRANGE', K[name], 0, -1) end
   for _, key in ipairs(redis.call('HKEYS', K.buckets)) do
     local b = read_bucket(key)
     told.buckets[#told.buckets + 1] = {
       key = key, waiting = b.waiting, handed = b.handed, returned = b.returned, running = b.running,
       granted = b.granted, grantedCost = b.grantedCost, paused = b.paused == 1, counts = { b.inLine, b.inHanded, b.inRetry, b.inBack },
       turns = b.turns, isDue = due_of(b) < INF,
+      isAsFull = tonumber(redis.call('ZSCORE', K.fill, key) or -1) == b.waiting / b.capacity,
       lists = {
         line = redis.call('LRANGE', K.line .. b.n, 0, -1), handed = redis.call('LRANGE', K.handed .. b.n, 0, -1),
         retry = redis.call('ZRANGE', K.retry .. b.n, 0, -1), back = redis.call('ZRANGE', K.back .. b.n, 0, -1),
@@ -56,6 +57,7 @@ const schema = z.strictObject({
       counts: z.tuple([number, number, number, number]),
       turns: number,
       isDue: z.boolean(),
+      isAsFull: z.boolean(),
       lists: z.strictObject({ line: names, handed: names, retry: names, back: names }),
     }),
   ),
@@ -75,6 +77,7 @@ const schema = z.strictObject({
   deadlines: names,
   ended: names,
   gone: names,
+  fill: names,
 })
 
 type Shard = z.output<typeof schema>
@@ -90,6 +93,8 @@ const units = (members: readonly string[]) =>
 export async function recount(redis: Redis, tag: string): Promise<string[]> {
   const shard = schema.parse(JSON.parse(String(await redis.eval(SCRIPT, 1, tag))))
   const faults = shard.buckets.flatMap((bucket) => ofBucket(bucket, shard))
+  const strangers = shard.fill.filter((key) => shard.buckets.every((bucket) => bucket.key !== key))
+  faults.push(...strangers.map((key) => `${key}: among the full, and no bucket`))
   return [...faults, ...shard.jobs.flatMap((job) => ofJob(job, shard))]
 }
 
@@ -112,6 +117,7 @@ function ofBucket(bucket: Bucket, { jobs, due, turns, idle }: Shard): string[] {
     ['granted by state', granted, inState('granted').join()],
     ['granted at the head', granted, granted === '' ? '' : idOf(handed[0] ?? '')],
     ['members that are there once', everyone.length, new Set(everyone.map(idOf)).size],
+    ['as full as the set says', bucket.isAsFull, true],
     ['turns', bucket.turns, line.filter(isTurnId).length],
     ['among those due, or full', bucket.isDue, isPlaced || (bucket.isDue && handed.length > 0)],
     ['in the set of both', due.includes(key) && turns.includes(key), false],

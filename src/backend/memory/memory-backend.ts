@@ -5,9 +5,12 @@ import type { Admission, BucketView, EndState, JobView } from '../../core/job.ts
 import type { ChangedRules, LayeredBook, RuleChange } from '../../core/layered-book.ts'
 import * as verdicts from '../../core/verdict.ts'
 import type { Backend, JobRequest, Outcome } from '../backend.ts'
-import { type BucketPage, type BucketQuery, pageOf } from '../bucket-query.ts'
+import type { BucketPage, BucketQuery } from '../bucket-query.ts'
+import type { BucketTally, TallyGroup } from '../bucket-tally.ts'
 import { accepted, rejected } from './admission.ts'
 import { Agenda } from './agenda.ts'
+import { viewOf } from './bucket-facts.ts'
+import { listBuckets, tallyBuckets, type Walk } from './bucket-walk.ts'
 import { isSameRequest, JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
 import { LiveBuckets } from './live-buckets.ts'
@@ -181,7 +184,8 @@ export class MemoryBackend implements Backend {
   }
 
   inspect(key: string, now: number): BucketView | undefined {
-    return this.#buckets.get(key)?.view(now)
+    const bucket = this.#buckets.get(key)
+    return bucket && viewOf(bucket, now)
   }
 
   *keys(): Generator<string> {
@@ -199,8 +203,12 @@ export class MemoryBackend implements Backend {
     return { pattern, lastStart, spacing, due: this.#agenda.slotOf(bucket), tolerance: limit.tolerance }
   }
 
-  list(query: BucketQuery, now: number): BucketPage {
-    return pageOf(this.#views(query.prefix, now), query)
+  list(query: BucketQuery, now: number): Walk<BucketPage> {
+    return listBuckets(this.#buckets, query, now)
+  }
+
+  tally(groups: readonly TallyGroup[], now: number): Walk<BucketTally[]> {
+    return tallyBuckets(this.#buckets, groups, now)
   }
 
   audit(): Audit {
@@ -244,9 +252,5 @@ export class MemoryBackend implements Backend {
   #end(job: JobRecord, state: EndState, now: number): void {
     this.#agenda.unwatch(job)
     this.#jobs.end(job, state, now)
-  }
-
-  *#views(prefix: string, now: number): Generator<BucketView> {
-    for (const bucket of this.#buckets) if (bucket.key.startsWith(prefix)) yield bucket.view(now)
   }
 }

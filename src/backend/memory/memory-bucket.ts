@@ -1,9 +1,8 @@
 import { type Bucket, courseOf, nextSlot } from '../../core/bucket.ts'
 import { follow, type Waiting } from '../../core/course.ts'
 import { type Due, DueHeap } from '../../core/due-heap.ts'
-import { MILLISECOND } from '../../core/duration.ts'
-import type { BucketState, BucketView } from '../../core/job.ts'
-import { formatLimit, type Limit } from '../../core/limit.ts'
+import type { BucketState } from '../../core/job.ts'
+import type { Limit } from '../../core/limit.ts'
 import type { Rule } from '../../core/rule-book.ts'
 import type { JobRecord } from './job-record.ts'
 import { Line } from './line.ts'
@@ -171,49 +170,37 @@ export class MemoryBucket implements Bucket, Due {
     return position
   }
 
-  view(now: number): BucketView {
-    const next = this.nextDeparture(now)
-    const isFrozen = this.frozenUntil > now
-    const [since, lastAdmission] = this.#admissions()
-    const returned = this.#returned().reduce((units, { cost }) => units + cost, 0)
-    const lastUse = Math.max(this.lastStart, lastAdmission)
-    return {
-      key: this.key,
-      pattern: this.pattern,
-      limit: formatLimit(this.limit),
-      state: this.#stateAt(now),
-      waiting: this.waiting - returned,
-      capacity: this.limit.capacity,
-      fill: this.waiting / this.limit.capacity,
-      jobs: this.#line.size,
-      retrying: this.retrying,
-      running: this.running,
-      ...(Number.isFinite(next) && { nextDepartureAt: next / MILLISECOND }),
-      oldestWaitMs: Math.max(0, now - since) / MILLISECOND,
-      ...(Number.isFinite(since) && { waitingSince: since / MILLISECOND }),
-      ...(isFrozen && { frozenUntil: this.frozenUntil / MILLISECOND }),
-      paused: this.paused,
-      ...(Number.isFinite(lastUse) && { lastUsedAt: lastUse / MILLISECOND }),
-      durability: 'memory',
-    }
+  /** Jobs in the line, without those that wait to be tried again. */
+  get lineLength(): number {
+    return this.#line.size
   }
 
-  #stateAt(now: number): BucketState {
+  /** Cost units of those that wait to be tried again. */
+  get returned(): number {
+    return this.retrying === 0 ? 0 : this.#returned().reduce((units, { cost }) => units + cost, 0)
+  }
+
+  stateAt(now: number): BucketState {
     if (this.paused) return 'paused'
     if (this.frozenUntil > now) return 'frozen'
     if (this.waiting === 0) return 'idle'
     return this.waiting >= this.limit.capacity ? 'full' : 'waiting'
   }
 
-  /** When the one who has waited longest was admitted, and the one who came last. The line stands in that order. */
-  #admissions(): [first: number, last: number] {
+  /** When the one who has waited longest was admitted; Infinity when nobody waits. The line stands in that order. */
+  firstAdmission(): number {
     let first = this.#line.first()?.admittedAt ?? Number.POSITIVE_INFINITY
+    if (this.retrying === 0) return first
+    for (const { admittedAt } of this.#returned()) first = Math.min(first, admittedAt)
+    return first
+  }
+
+  /** When the one of those who wait came that came last; -Infinity when nobody waits. */
+  lastAdmission(): number {
     let last = this.#line.last()?.admittedAt ?? Number.NEGATIVE_INFINITY
-    for (const { admittedAt } of this.#returned()) {
-      first = Math.min(first, admittedAt)
-      last = Math.max(last, admittedAt)
-    }
-    return [first, last]
+    if (this.retrying === 0) return last
+    for (const { admittedAt } of this.#returned()) last = Math.max(last, admittedAt)
+    return last
   }
 
   #returned(): JobRecord[] {

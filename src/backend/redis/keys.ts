@@ -13,6 +13,7 @@ import { hash } from 'node:crypto'
  * | :due                | zset   | user key -> slot of the head of its line; only buckets with work to hand over   |
  * | :turns              | zset   | the same of buckets at whose head a caller waits for his turn                   |
  * | :idle               | zset   | user key -> when the empty bucket may be forgotten                              |
+ * | :fill               | zset   | user key -> how full the bucket is; every live bucket, to find the fullest      |
  * | :deadlines          | zset   | id -> when a waiting job expires                                                |
  * | :leases             | zset   | id -> when a job that was handed over or runs is given up for lost              |
  * | :ended              | zset   | id -> when the job ended                                                        |
@@ -42,6 +43,7 @@ const NAMES = {
   due: 'zset',
   turns: 'zset',
   idle: 'zset',
+  fill: 'zset',
   deadlines: 'zset',
   leases: 'zset',
   ended: 'zset',

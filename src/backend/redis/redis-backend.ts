@@ -3,9 +3,12 @@ import type { Audit } from '../../core/conformance/history.ts'
 import type { OldRuleBookError } from '../../core/errors.ts'
 import type { Admission, BucketView, Durability, JobView } from '../../core/job.ts'
 import type { ChangedRules, Layer, LayeredBook, RuleChange } from '../../core/layered-book.ts'
-import { type BucketPage, type BucketQuery, pageOf } from '../bucket-query.ts'
+import type { BucketPage, BucketQuery } from '../bucket-query.ts'
+import type { BucketTally, TallyGroup } from '../bucket-tally.ts'
 import type * as shared from '../shared-backend.ts'
 import { AdmissionBatches } from './admission-batches.ts'
+import { BucketLists } from './bucket-lists.ts'
+import { BucketWalks } from './bucket-walks.ts'
 import type { Connection } from './connection.ts'
 import { FullMemory } from './full-memory.ts'
 import { type HandedTurn, Inboxes } from './inboxes.ts'
@@ -43,6 +46,8 @@ export class RedisBackend implements shared.SharedBackend {
   readonly #producers: ProducerVerbs
   readonly #lines: LineVerbs
   readonly #views: Views
+  readonly #lists: BucketLists
+  readonly #walks: BucketWalks
   readonly #wakes: Wakes
   readonly #inboxes: Inboxes
   readonly #batches: readonly AdmissionBatches[]
@@ -61,6 +66,8 @@ export class RedisBackend implements shared.SharedBackend {
     })
     this.#views = new Views(this.#store)
     this.insight = new RedisInsight(this.#store, (key) => this.shardOf(key))
+    this.#lists = new BucketLists(this.#store, this.#views)
+    this.#walks = new BucketWalks(this.#store)
     this.#wakes = new Wakes(connection, this.tags)
     this.#inboxes = new Inboxes(connection, this.tags)
     this.#batches = this.tags.map(
@@ -195,8 +202,12 @@ export class RedisBackend implements shared.SharedBackend {
     return this.#views.inspect(this.shardOf(key), key, this.durability, now)
   }
 
-  async list(query: BucketQuery, now?: number): Promise<BucketPage> {
-    return pageOf(await this.#views.all(query.prefix, this.durability, now), query)
+  list(query: BucketQuery, now?: number): Promise<BucketPage> {
+    return this.#lists.list(query, this.durability, now)
+  }
+
+  tally(groups: readonly TallyGroup[]): Promise<BucketTally[]> {
+    return this.#walks.tally(groups)
   }
 
   survey(): AsyncIterable<readonly BucketView[]> {

@@ -17,6 +17,7 @@ const VERBS = [
   'finish',
   'flow',
   'forecast',
+  'fullest',
   'gate',
   'guests',
   'hold',
@@ -29,11 +30,15 @@ const VERBS = [
   'quarantine',
   'recent',
   'recover',
+  'refill',
   'renew',
   'retime',
   'stale',
   'start',
+  'tally',
   'time',
+  'views',
+  'walk',
 ] as const
 
 export type Verb = (typeof VERBS)[number]

@@ -1,8 +1,11 @@
 import type { Audit } from '../../core/conformance/history.ts'
 import type { BucketView, Durability, JobView } from '../../core/job.ts'
 import { bucketView, jobView } from './job-answers.ts'
-import { auditReply, inspectReply, jobReply, listReply, parseReply } from './replies.ts'
+import { auditReply, inspectReply, jobReply, listReply, parseReply, viewsReply } from './replies.ts'
 import type { Store } from './store.ts'
+
+/** Read in one call, which ends before when there is much to read. */
+const MOST_VIEWS = 100
 
 /** What can be seen of lines and jobs; none of it writes. */
 export class Views {
@@ -31,13 +34,23 @@ export class Views {
     return reply === undefined ? undefined : bucketView(reply, at, durability)
   }
 
-  /** A bucket that lives from the first page to the last is seen once, others perhaps. */
-  async all(prefix: string, durability: Durability, now?: number): Promise<BucketView[]> {
-    const found = new Map<string, BucketView>()
-    for await (const page of this.pages(prefix, durability, now)) {
-      for (const view of page) found.set(view.key, view)
+  /** Of these keys of a shard, those that are live. */
+  async of(
+    shard: number,
+    keys: readonly string[],
+    durability: Durability,
+    now?: number,
+  ): Promise<BucketView[]> {
+    const found: BucketView[] = []
+    let from = 0
+    while (from < keys.length) {
+      const some = keys.slice(from, from + MOST_VIEWS)
+      const reply = parseReply(viewsReply, await this.#store.read('views', shard, some, now))
+      const [at, looked, ...views] = reply
+      found.push(...views.map((view) => bucketView(view, at, durability)))
+      from += Math.max(1, looked)
     }
-    return [...found.values()]
+    return found
   }
 
   /** About 200 buckets at a time. One that lives from the first page to the last is seen, and may be seen twice. */

@@ -29,7 +29,12 @@ export function bucketRoutes(house: House): Route[] {
       answers: { 200: { description: 'A page.', ...jsonContent(bucketPageSchema) } },
       problems: ['invalid'],
       answer: async ({ context, principal }) => {
-        const query = readQuery(context.req.url, bucketQuerySchema, ['minFill', 'maxFill', 'limit'])
+        const query = readQuery(context.req.url, bucketQuerySchema, [
+          'minFill',
+          'maxFill',
+          'minOldestWaitMs',
+          'limit',
+        ])
         return context.json(await listBuckets(shaper, principal, query))
       },
     },

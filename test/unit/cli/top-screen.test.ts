@@ -121,6 +121,12 @@ describe('the picture of top', () => {
     expect(rowsSeen({ columns: 80, rows: 6 })).toBe(2)
   })
 
+  it('says where there may be more than were counted', () => {
+    const lines = draw(80, 6, { found: { buckets: BUCKETS, total: 1_000, isAtLeast: true } })
+    expect(lines[0]).toMatch(/^1,000\+ buckets, of the first 5: /)
+    expect(lines.at(-1)).toMatch(/ of 1,000\+$/)
+  })
+
   it('puts trouble in the place of the hints', () => {
     expect(draw(80, 6, { trouble: '3.0s old: the service does not answer' }).at(-1)).toBe(
       '3.0s old: the service does not answer',

@@ -86,9 +86,18 @@ test('every parameter and every body is described', async () => {
     Object.keys(operation.requestBody?.content ?? {}),
   ])
   const json = ['application/json']
-  const bucketQuery = ['cursor', 'limit', 'maxFill', 'minFill', 'prefix', 'sort', 'state'].map(
-    (name) => `query:${name}`,
-  )
+  const bucketQuery = [
+    'cursor',
+    'limit',
+    'maxFill',
+    'minFill',
+    'minOldestWaitMs',
+    'pattern',
+    'prefix',
+    'sort',
+    'state',
+    'under',
+  ].map((name) => `query:${name}`)
   expect(seen).toEqual(
     expect.arrayContaining([
       ['post /v1/buckets/{key}/jobs', ['header:Idempotency-Key', 'path:key'], json],

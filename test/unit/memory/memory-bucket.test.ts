@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { viewOf } from '../../../src/backend/memory/bucket-facts.ts'
 import { JobRecord } from '../../../src/backend/memory/job-record.ts'
 import { MemoryBucket } from '../../../src/backend/memory/memory-bucket.ts'
 import * as core from '../../../src/core/bucket.ts'
@@ -148,7 +149,7 @@ describe('the view', () => {
     bench.newcomer(2)
     bench.retry(4 * SECOND)
     bench.bucket.waiting = 3
-    expect(bench.bucket.view(2 * SECOND)).toMatchObject({
+    expect(viewOf(bench.bucket, 2 * SECOND)).toMatchObject({
       key: 'a',
       pattern: '*',
       limit: '100, 1/s',
@@ -167,7 +168,7 @@ describe('the view', () => {
 
   test('says paused before frozen before full before waiting before idle', () => {
     const { bucket } = new Bench()
-    const stateAt = (now: number) => bucket.view(now).state
+    const stateAt = (now: number) => viewOf(bucket, now).state
     expect(stateAt(0)).toBe('idle')
     bucket.waiting = 1
     expect(stateAt(0)).toBe('waiting')

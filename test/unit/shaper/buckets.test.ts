@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { SORT_COLUMNS } from '../../../src/backend/bucket-query.ts'
 import type { BucketPage, BucketQuery, Shaper } from '../../../src/index.ts'
 import { neverSettles, Stage } from '../../support/stage.ts'
 
@@ -94,17 +95,45 @@ describe('buckets', () => {
     expect(await keys(shaper, { sort: '-waiting' })).toEqual(['shop/big', 'shop/small', 'shop', 'ice', 'pub'])
   })
 
-  const sorts = [
-    'key',
-    'fill',
-    'waiting',
-    'jobs',
-    'running',
-    'nextDepartureAt',
-    'oldestWaitMs',
-    'lastUsedAt',
-  ] as const
-  test.each(sorts.flatMap((field) => [field, `-${field}` as const]))(
+  test('filters by rule, by family and by how long somebody has waited', async () => {
+    const stage = await town()
+    const { shaper } = stage
+    expect(await keys(shaper, { pattern: 'shop/big' })).toEqual(['shop/big'])
+    expect(await keys(shaper, { pattern: '*', sort: 'key' })).toEqual(['ice', 'pub', 'shop', 'shop/small'])
+    expect(await keys(shaper, { pattern: 'shop' })).toEqual([])
+    expect(await keys(shaper, { under: 'shop', sort: 'key' })).toEqual(['shop', 'shop/big', 'shop/small'])
+    expect(await keys(shaper, { under: 'sho' })).toEqual([])
+    await stage.pass(500)
+    await stage.fill('new', 1)
+    await stage.pass(100)
+    expect(await keys(shaper, { minOldestWaitMs: 600, sort: 'key' })).toEqual([
+      'shop',
+      'shop/big',
+      'shop/small',
+    ])
+    expect(await keys(shaper, { minOldestWaitMs: 100, prefix: 'n' })).toEqual(['new'])
+    expect(await keys(shaper, { minOldestWaitMs: 601 })).toEqual([])
+  })
+
+  test('a walk over many takes its turns with others', async () => {
+    const stage = new Stage('4, 1/h')
+    const requests = Array.from({ length: 20_000 }, (_, n) => ({ key: `k${n}`, data: 0 }))
+    await stage.shaper.enqueueMany(requests)
+    let turns = 0
+    let isDone = false
+    const count = () => {
+      turns++
+      if (!isDone) setImmediate(count)
+    }
+    setImmediate(count)
+    const page = await stage.shaper.buckets({ sort: '-key', limit: 2 })
+    isDone = true
+    expect(page).toMatchObject({ total: 20_000, buckets: [{ key: 'k9999' }, { key: 'k9998' }] })
+    // One for each slice of two thousand, but for the last.
+    expect(turns).toBeGreaterThanOrEqual(9)
+  })
+
+  test.each(SORT_COLUMNS.flatMap((field) => [field, `-${field}` as const]))(
     'pages by %s neither repeat nor skip, and say how many there are',
     async (sort) => {
       const { shaper } = await town()

@@ -1,6 +1,6 @@
 #!lua
 -- Admits jobs to their lines, or refuses them: all of them judged, none half done. Without `allow-oom`: a full memory refuses it.
--- uses: shard warmth bucket pace job line order verdict seen
+-- uses: shard warmth bucket pace job line order verdict seen join
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', version of the caller's rule book, number of kinds, then for each kind of job: cost,
@@ -66,26 +66,8 @@ for at_job = at, #ARGV, 5 do
   kind_of[#jobs] = kind
 end
 
-local function admit(job, bucket)
-  if is_turn(job.id) and job.deadline == now then job.deadline = now + TRAVEL end
-  write_job(job)
-  redis.call('RPUSH', K.line .. bucket.n, member_of(job))
-  if is_turn(job.id) then
-    redis.call('ZADD', K.leases, now + TURN_LEASE, job.id)
-    bucket.turns = bucket.turns + 1
-  end
-  if job.deadline < INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, job.id) end
-  -- Behind others, a newcomer does not change when the first of them departs.
-  if not has_line(bucket) then
-    bucket.isMoved = true
-    if bucket.inHanded == 0 then bucket.from = now end
-  end
-  bucket.inLine = bucket.inLine + 1
-  bucket.waiting = bucket.waiting + job.cost
-  bucket.isChanged = true
-end
-
-local answers, n, admitted = { 'ok', text(now) }, 2, 0
+local newcomers = {}
+local answers, n = { 'ok', text(now) }, 2
 for index, job in ipairs(jobs) do
   local bucket, rule = buckets[job.key] or others[job.key], kind_of[index].rule
   local said, at_time, position = 'again', job.departsAt, job.position
@@ -94,8 +76,8 @@ for index, job in ipairs(jobs) do
     local departs_at, place, retry_at = judge(bucket, job.cost, job.deadline, now)
     if departs_at then
       job.position, job.departsAt = place, departs_at
-      admit(job, bucket)
-      admitted = admitted + 1
+      join(job, bucket, now)
+      newcomers[#newcomers + 1] = job
       said, at_time, position = 'yes', departs_at, place
     else
       said, at_time = place, retry_at
@@ -109,10 +91,8 @@ for index, job in ipairs(jobs) do
   if position then answers[n + 1], n = text(position), n + 1 end
   if said == 'again' then answers[n + 1], n = text(job.admittedAt), n + 1 end
 end
-for _, bucket in pairs(buckets) do
-  if bucket.isChanged then
-    if bucket.isMoved then place(bucket, meta) else write_bucket(bucket) end
-  end
+if #newcomers > 0 then
+  write_newcomers(newcomers, buckets, meta)
+  redis.call('HSET', K.meta, 'admitted', meta.admitted + #newcomers, 'numbers', numbers)
 end
-if admitted > 0 then redis.call('HSET', K.meta, 'admitted', meta.admitted + admitted, 'numbers', numbers) end
 return answers

@@ -91,6 +91,7 @@ local idle = redis.call('ZRANGEBYSCORE', K.idle, '-inf', now, 'LIMIT', 0, MOST_F
 if #idle > 0 then
   redis.call('HDEL', K.buckets, unpack(idle))
   redis.call('ZREM', K.idle, unpack(idle))
+  redis.pcall('ZREM', K.fill, unpack(idle))
 end
 trim_ended(keep, now)
 trim_gone(now)

@@ -20,7 +20,7 @@ local given_back = bucket.inHanded + bucket.inBack
 local answer, n = { text(bucket.inLine + bucket.inHanded + retrying(bucket)) }, 1
 for index = 1, math.min(most, #order) do
   local guest = order[index]
-  local admitted_at = admission_of(guest.id)
+  local admitted_at = read_admission(guest.id)
   -- Of one whose record is lost nobody can tell anything.
   if admitted_at then
     local is_returned = guest.readyAt or index <= given_back

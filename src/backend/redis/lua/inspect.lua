@@ -9,4 +9,4 @@
 local now = read_now(ARGV[1])
 local bucket = read_bucket(ARGV[2])
 if not bucket then return { text(now) } end
-return { text(now), view_of(bucket, now) }
+return { text(now), (view_of(bucket, now)) }

@@ -17,6 +17,8 @@ for index = 1, number(ARGV[3]) do
   -- One that cannot be read must not hold up the others; whoever asks for it is told.
   local is_readable, bucket = pcall(read_bucket_and_line, ARGV[at])
   if is_readable and bucket and bucket.book < book then
+    -- A good moment to put right what an older version left out of that set.
+    bucket.fill = false
     if change_limit(bucket, read_rule(at + 1, book)) then
       changed = changed + 1
       arm(bucket, meta, bucket.inHanded > 0 and bucket.from or -INF)

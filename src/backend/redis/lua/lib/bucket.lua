@@ -6,9 +6,7 @@ local BUCKET_MAGIC = 0x5601
 -- One whose limit has a warm-up is of another kind, with the numbers of that at the end; the others need no room for it.
 local WARM_MAGIC, WARM_FORMAT = 0x5605, 'ddddd'
 
-local function read_bucket(key)
-  local raw = redis.call('HGET', K.buckets, key)
-  if not raw then return nil end
+local function parse_bucket(key, raw)
   local ok, magic, n, capacity, interval, tolerance, book, next_, carry, frozen, waiting, paused, last_cost, last_start,
     started_cost, running, lines_turn, from, handed, returned, granted_slot, granted_cost, in_line, in_handed, in_retry,
     in_back, turns, pattern, limit, granted, stop = pcall(struct.unpack, BUCKET_FORMAT, raw)
@@ -27,11 +25,17 @@ local function read_bucket(key)
     returned = returned, grantedSlot = granted_slot, grantedCost = granted_cost, pattern = pattern, limit = limit,
     granted = granted, inLine = in_line, inHanded = in_handed, inRetry = in_retry, inBack = in_back, turns = turns,
     hadTurns = turns > 0, warmUp = warm_up, coldInterval = cold, warmth = warmth, lastWarmth = last_warmth,
-    startedWarmth = started_warmth,
+    startedWarmth = started_warmth, fill = waiting / capacity,
+    isIdle = paused == 0 and running + in_line + in_handed + in_retry + in_back == 0,
   }
 end
 
-local function write_bucket(b)
+local function read_bucket(key)
+  local raw = redis.call('HGET', K.buckets, key)
+  return raw and parse_bucket(key, raw) or nil
+end
+
+local function record_of(b)
   local record = struct.pack(BUCKET_FORMAT, b.warmUp > 0 and WARM_MAGIC or BUCKET_MAGIC, b.n, b.capacity, b.interval, b.tolerance,
     b.book, b.next, b.carry, b.frozen, b.waiting, b.paused, b.lastCost, b.lastStart, b.startedCost, b.running,
     b.linesTurn, b.from, b.handed, b.returned, b.grantedSlot, b.grantedCost, b.inLine, b.inHanded, b.inRetry, b.inBack,
@@ -39,7 +43,31 @@ local function write_bucket(b)
   if b.warmUp > 0 then
     record = record .. struct.pack(WARM_FORMAT, b.warmUp, b.coldInterval, b.warmth, b.lastWarmth, b.startedWarmth)
   end
-  redis.call('HSET', K.buckets, b.key, record)
+  return record
+end
+
+-- `fill` of a bucket is what stands in the set. What somebody else keeps under its name must not stop the line.
+local function write_bucket(b)
+  redis.call('HSET', K.buckets, b.key, record_of(b))
+  local fill = b.waiting / b.capacity
+  if fill == b.fill then return end
+  redis.pcall('ZADD', K.fill, fill, b.key)
+  b.fill = fill
+end
+
+-- The same for 1 to 200, each once, for the price of a few.
+local function write_buckets(buckets)
+  local records, fills, n = {}, {}, 0
+  for index, b in ipairs(buckets) do
+    records[index * 2 - 1], records[index * 2] = b.key, record_of(b)
+    local fill = b.waiting / b.capacity
+    if fill ~= b.fill then
+      fills[n + 1], fills[n + 2], n = fill, b.key, n + 2
+      b.fill = fill
+    end
+  end
+  redis.call('HSET', K.buckets, unpack(records))
+  if n > 0 then redis.pcall('ZADD', K.fill, unpack(fills)) end
 end
 
 -- `rule`: as read_rule answers it.
@@ -50,7 +78,7 @@ local function new_bucket(key, n, rule)
     waiting = 0, lastCost = 0, lastStart = -INF, startedCost = 0, running = 0, linesTurn = 0, from = -INF,
     handed = 0, returned = 0, granted = '', grantedSlot = 0, grantedCost = 0, inLine = 0, inHanded = 0, inRetry = 0,
     inBack = 0, turns = 0, hadTurns = false, warmUp = rule.warmUp, coldInterval = rule.coldInterval,
-    warmth = 0, lastWarmth = 0, startedWarmth = 0,
+    warmth = 0, lastWarmth = 0, startedWarmth = 0, fill = false, isIdle = false,
   }
 end
 

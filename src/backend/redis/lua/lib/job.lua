@@ -23,8 +23,8 @@ local function read_job(id)
   }
 end
 
--- When it was admitted, and no more.
-local function admission_of(id)
+-- Of all that, when it was admitted: data need not be read for it.
+local function read_admission(id)
   local raw = redis.call('HGET', K.jobs, id)
   if not raw then return nil end
   local ok, magic, _, admitted_at = pcall(struct.unpack, '<HI4d', raw)
@@ -32,12 +32,12 @@ local function admission_of(id)
   return admitted_at
 end
 
-local function write_job(job)
+local function record_of_job(job)
   local trace = job.traceparent
   local record = struct.pack(JOB_FORMAT, trace == '' and JOB_MAGIC or TRACED_MAGIC, job.cost, job.admittedAt,
     job.deadline, job.position, job.departsAt, job.key, job.settings)
   if trace ~= '' then record = record .. struct.pack('s', trace) end
-  redis.call('HSET', K.jobs, job.id, record .. job.data)
+  return record .. job.data
 end
 
 local function member_of(job)

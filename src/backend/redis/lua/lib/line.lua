@@ -36,11 +36,15 @@ local function due_of(bucket)
 end
 
 -- A turn is handed over whether or not there are workers, so buckets with one at the head of the line stand apart.
-local function place_due(bucket, due)
+-- `dues`: gathers, where there are many, what one ZADD to `:due` shall say.
+local function place_due(bucket, due, dues)
   local head = bucket.turns > 0 and redis.call('LINDEX', K.line .. bucket.n, 0)
   local name, other = 'due', 'turns'
   if head and is_turn(head) then name, other = other, name end
-  redis.call('ZADD', K[name], due, bucket.key)
+  if dues and name == 'due' then
+    local n = #dues
+    dues[n + 1], dues[n + 2] = due, bucket.key
+  else redis.call('ZADD', K[name], due, bucket.key) end
   if bucket.hadTurns or bucket.turns > 0 then redis.call('ZREM', K[other], bucket.key) end
   return name == 'turns' and 'wakeTurns' or 'wakeDue'
 end
@@ -50,19 +54,18 @@ local function leave_due(bucket)
   if bucket.hadTurns or bucket.turns > 0 then redis.call('ZREM', K.turns, bucket.key) end
 end
 
--- Writes the bucket, and puts it where its next event is: among those due, among those to forget, or in neither.
-local function place(bucket, meta)
+-- Puts the bucket where its next event is: among those due, among those to forget, or in neither. It is not written.
+local function put(bucket, meta, dues)
   local due = due_of(bucket)
-  if due < INF then
-    local wake = place_due(bucket, due)
-    redis.call('ZREM', K.idle, bucket.key)
-    wake_for(meta, due, wake)
-  else
-    leave_due(bucket)
-    local jobs = bucket.inLine + retrying(bucket) + bucket.inHanded + bucket.running
-    if jobs > 0 or bucket.paused == 1 then redis.call('ZREM', K.idle, bucket.key)
-    else redis.call('ZADD', K.idle, forgettable_at(bucket), bucket.key) end
-  end
+  local was_idle, jobs = bucket.isIdle, bucket.inLine + retrying(bucket) + bucket.inHanded + bucket.running
+  bucket.isIdle = jobs == 0 and bucket.paused == 0
+  if bucket.isIdle then redis.call('ZADD', K.idle, forgettable_at(bucket), bucket.key)
+  elseif was_idle then redis.call('ZREM', K.idle, bucket.key) end
+  if due < INF then wake_for(meta, due, place_due(bucket, due, dues)) else leave_due(bucket) end
+end
+
+local function place(bucket, meta)
+  put(bucket, meta)
   write_bucket(bucket)
 end
 

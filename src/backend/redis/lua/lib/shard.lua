@@ -24,7 +24,7 @@ end
 
 local EXPECTED = {
   meta = 'hash', buckets = 'hash', jobs = 'hash', states = 'hash', due = 'zset', turns = 'zset', idle = 'zset',
-  deadlines = 'zset', leases = 'zset', ended = 'zset', gone = 'zset', book = 'string', wake = 'list', watched = 'zset',
+  deadlines = 'zset', leases = 'zset', ended = 'zset', gone = 'zset', book = 'string', wake = 'list', watched = 'zset', fill = 'zset',
 }
 
 -- All that the verb may write to holds what it should, or nothing. The lists of a bucket are read before they are

@@ -3,29 +3,25 @@
 -- Looked at, of those that wait to be tried again.
 local MOST_RETURNED = 100
 
-local function admitted_at(member)
-  local job = member and read_job((parse_member(member)))
-  return job and job.admittedAt
-end
-
--- When the one who has waited longest was admitted, and the one who came last; false where nobody waits.
+-- When the one who has waited longest was admitted, and the one who came last; infinite where nobody waits. And how many
+-- jobs were looked at.
 local function admissions(bucket)
-  local first, last = INF, -INF
-  local members = {}
-  for _, name in ipairs({ 'handed', 'line' }) do
-    members[#members + 1] = redis.call('LINDEX', K[name] .. bucket.n, 0) or nil
-    members[#members + 1] = redis.call('LINDEX', K[name] .. bucket.n, -1) or nil
-  end
-  for _, name in ipairs({ 'retry', 'back' }) do
-    for _, member in ipairs(redis.call('ZRANGE', K[name] .. bucket.n, 0, MOST_RETURNED - 1)) do
-      members[#members + 1] = member
-    end
-  end
-  for _, member in ipairs(members) do
-    local at = admitted_at(member)
+  local first, last, looks = INF, -INF, 0
+  local function look(member)
+    local at = member and read_admission((parse_member(member)))
+    looks = looks + 1
     if at then first, last = math.min(first, at), math.max(last, at) end
   end
-  return first, last
+  for _, name in ipairs({ 'handed', 'line' }) do
+    local count = name == 'line' and bucket.inLine or bucket.inHanded
+    if count > 0 then look(redis.call('LINDEX', K[name] .. bucket.n, 0)) end
+    if count > 1 then look(redis.call('LINDEX', K[name] .. bucket.n, -1)) end
+  end
+  if retrying(bucket) == 0 then return first, last, looks end
+  for _, name in ipairs({ 'retry', 'back' }) do
+    for _, member in ipairs(redis.call('ZRANGE', K[name] .. bucket.n, 0, MOST_RETURNED - 1)) do look(member) end
+  end
+  return first, last, looks
 end
 
 local function next_departure(bucket, now)
@@ -38,11 +34,11 @@ end
 
 local function view_of(bucket, now)
   read_line(bucket)
-  local first, last = admissions(bucket)
+  local first, last, looks = admissions(bucket)
   return {
     bucket.key, bucket.pattern, bucket.limit, text(bucket.capacity), text(bucket.waiting), text(bucket.returned),
     text(bucket.inLine + bucket.inHanded), text(retrying(bucket)), text(bucket.running),
     text(next_departure(bucket, now)), text(bucket.frozen), text(bucket.paused), text(bucket.lastStart), text(first),
     text(last),
-  }
+  }, looks
 end

@@ -1,0 +1,35 @@
+-- How newcomers join their lines. A command costs more than what it says, so what is said of each is said of all at once.
+
+-- He stands in his line; `write_newcomers` writes the rest.
+local function join(job, bucket, now)
+  if is_turn(job.id) and job.deadline == now then job.deadline = now + TRAVEL end
+  redis.call('RPUSH', K.line .. bucket.n, member_of(job))
+  if is_turn(job.id) then
+    redis.call('ZADD', K.leases, now + TURN_LEASE, job.id)
+    bucket.turns = bucket.turns + 1
+  end
+  if job.deadline < INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, job.id) end
+  -- Behind others, a newcomer does not change when the first of them departs.
+  if not has_line(bucket) then
+    bucket.isMoved = true
+    if bucket.inHanded == 0 then bucket.from = now end
+  end
+  bucket.inLine = bucket.inLine + 1
+  bucket.waiting = bucket.waiting + job.cost
+  bucket.isChanged = true
+end
+
+-- One at least; `buckets` by key, of which some may be as they were.
+local function write_newcomers(jobs, buckets, meta)
+  local records, changed, dues = {}, {}, {}
+  for index, job in ipairs(jobs) do records[index * 2 - 1], records[index * 2] = job.id, record_of_job(job) end
+  redis.call('HSET', K.jobs, unpack(records))
+  for _, bucket in pairs(buckets) do
+    if bucket.isChanged then
+      if bucket.isMoved then put(bucket, meta, dues) end
+      changed[#changed + 1] = bucket
+    end
+  end
+  if #dues > 0 then redis.call('ZADD', K.due, unpack(dues)) end
+  write_buckets(changed)
+end

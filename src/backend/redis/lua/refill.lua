@@ -1,0 +1,26 @@
+#!lua
+-- Puts right what `:fill` says, where a version that did not know it has written: of one slice of all live buckets, of one
+-- slice of its members, or of some keys. Without `allow-oom`: it can wait.
+-- uses: shard warmth bucket
+--
+-- KEYS[1]  the shard's tag
+-- ARGV     'buckets' | 'members', cursor ('0' begins); or 'keys', key, ... (1 to 200)
+-- Answers  next cursor ('0': that was all)
+
+expect('buckets', 'fill')
+
+local function mend(key)
+  local is_readable, bucket = pcall(read_bucket, key)
+  if not is_readable then redis.call('ZADD', K.fill, 'NX', 0, key)
+  elseif bucket then redis.call('ZADD', K.fill, bucket.fill, key)
+  else redis.call('ZREM', K.fill, key) end
+end
+
+if ARGV[1] == 'keys' then
+  for index = 2, #ARGV do mend(ARGV[index]) end
+  return '0'
+end
+local is_all = ARGV[1] == 'buckets'
+local page = redis.call(is_all and 'HSCAN' or 'ZSCAN', is_all and K.buckets or K.fill, ARGV[2], 'COUNT', 200)
+for index = 1, #page[2], 2 do mend(page[2][index]) end
+return page[1]

@@ -1,0 +1,44 @@
+#!lua flags=no-writes
+-- One slice of all live buckets, in no order, by their records alone: counts those that a query asks for, and answers
+-- where they stand, as far as they come after one place and before another. Jobs are read only where the query asks for
+-- times of theirs.
+-- uses: shard warmth bucket pace job line view filter columns
+--
+-- KEYS[1]  the shard's tag
+-- ARGV     now | '', cursor ('0' begins), how many to look at, the filter (see read_filter), column, 'down' | 'up', at what
+--          time the column is read | '', value | '', key after which they are wanted | '', value | '', key before which | ''
+-- Answers  { now, next cursor ('0': that was all), looks, how many are asked for, value, key, ... }
+
+local now = read_now(ARGV[1])
+local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', number(ARGV[3]))
+local filter = read_filter(4)
+local column, is_down, at = ARGV[11], ARGV[12] == 'down', ARGV[13] == '' and now or number(ARGV[13])
+local value_of = COLUMNS[column]
+local from_key, to_key = ARGV[15], ARGV[17]
+local from = from_key ~= '' and read_value(column, ARGV[14])
+local to = to_key ~= '' and read_value(column, ARGV[16])
+
+local answer, count, looks = { text(now), page[1], 0, 0 }, 0, #page[2] / 2
+
+local function look(key, raw)
+  local bucket = parse_bucket(key, raw)
+  if bucket.fill < filter.min or bucket.fill > filter.max then return end
+  local is_asked, jobs = is_wanted(filter, bucket, now)
+  looks = looks + jobs
+  if not is_asked then return end
+  count = count + 1
+  local value, more = value_of(bucket, at)
+  looks = looks + more
+  if from_key ~= '' and not stands_before(from, from_key, value, key, is_down) then return end
+  if to_key ~= '' and not stands_before(value, key, to, to_key, is_down) then return end
+  local n = #answer
+  answer[n + 1], answer[n + 2] = type(value) == 'number' and text(value) or value, key
+end
+
+for index = 1, #page[2], 2 do
+  local key = page[2][index]
+  -- What is not ours must not hide the others; whoever asks for it is told.
+  if has_name(filter, key) then pcall(look, key, page[2][index + 1]) end
+end
+answer[3], answer[4] = looks, count
+return answer
