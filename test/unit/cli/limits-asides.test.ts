@@ -76,7 +76,10 @@ describe('limits --local', () => {
       /\nshop\/\* {3}2, 5000\/s {2}local +anonymous {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n$/,
     )
     const json = await run('limits', 'list', '--url', url, '--json')
-    expect(JSON.parse(json.stdout)).toEqual([...shaper.limits.list(), ...shaper.limits.locals()])
+    expect(JSON.parse(json.stdout)).toEqual({
+      version: 1,
+      limits: [...shaper.limits.list(), ...shaper.limits.locals()],
+    })
     const set = await run('limits', 'set', 'a', '1, 1/s', '--url', url, '--local', '--json')
     expect(JSON.parse(set.stdout)).toMatchObject({ pattern: 'a', limit: '1, 1/s', origin: 'local' })
     const unset = (...more: string[]) => run('limits', 'unset', 'a', '--url', url, '--local', ...more)
