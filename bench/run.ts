@@ -12,8 +12,8 @@ import { SERVERS, type ServerName } from './servers.ts'
 
 const NAMES = PARTS.flatMap(({ scenarios }) => scenarios).map(({ name }) => name)
 const USAGE = `npm run bench -- [options]
-  --memory, --redis, --buckets, --http, --meter  a part; default: all. All but the first start redis-server by
-                     themselves, and the last PostgreSQL too
+  --memory, --redis, --buckets, --dashboard, --http, --meter  a part; default: all. All but the first start
+                     redis-server by themselves, the last PostgreSQL too, and --dashboard Chromium
   --only NAME        one scenario: ${NAMES.join(', ')}
   --rounds N         measurements of each kind, of which the median counts (default 5)
   --quick            a smoke check of a few minutes: one round, smaller sizes
@@ -24,6 +24,7 @@ const { values: flags } = parseArgs({
     memory: { type: 'boolean', default: false },
     redis: { type: 'boolean', default: false },
     buckets: { type: 'boolean', default: false },
+    dashboard: { type: 'boolean', default: false },
     http: { type: 'boolean', default: false },
     meter: { type: 'boolean', default: false },
     rounds: { type: 'string' },

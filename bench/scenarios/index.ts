@@ -5,6 +5,7 @@ import type { Pace } from '../products/product.ts'
 import { loadRedisProduct, REDIS_PACKAGES, type RedisProductName } from '../products/redis/index.ts'
 import type { ServerName } from '../servers.ts'
 import { bucketPages } from './buckets/pages.ts'
+import { openPage, type PageProductName } from './dashboard/open-page.ts'
 import { growth } from './growth.ts'
 import { httpEnqueue } from './http/enqueue.ts'
 import { httpOverload } from './http/overload.ts'
@@ -26,7 +27,7 @@ import { throughput } from './throughput.ts'
 
 /** The scenarios whose products keep their lines in one place. Each part can be run and published by itself. */
 export interface Part<Name extends string = string> {
-  readonly name: 'memory' | 'redis' | 'buckets' | 'http' | 'meter'
+  readonly name: 'memory' | 'redis' | 'buckets' | 'dashboard' | 'http' | 'meter'
   readonly scenarios: readonly Scenario<Name>[]
   /** Whose starts are drawn; absent: nothing is. */
   readonly picture?: string
@@ -72,6 +73,17 @@ const bucketsPart: Part<RedisProductName> = {
   load: loadRedisProduct,
 }
 
+const dashboardPart: Part<PageProductName> = {
+  name: 'dashboard',
+  serverOf: (product) => (product === 'redis' ? 'redis' : undefined),
+  scenarios: [openPage],
+  packages: ['playwright-core', 'ioredis'],
+  load: async (product) => ({
+    name: product,
+    setting: ({ count, periodMs }) => `limit '20, ${count} per ${periodMs}ms'`,
+  }),
+}
+
 const httpPart: Part<HttpProductName> = {
   name: 'http',
   serverOf: () => 'redis',
@@ -88,4 +100,4 @@ const meterPart: Part<MeterProductName> = {
   load: loadMeter,
 }
 
-export const PARTS: readonly Part[] = [memoryPart, redisPart, bucketsPart, httpPart, meterPart]
+export const PARTS: readonly Part[] = [memoryPart, redisPart, bucketsPart, dashboardPart, httpPart, meterPart]

@@ -2,7 +2,7 @@ import type { Guest } from '../data/wire.ts'
 
 export type GuestKind = 'waiting' | 'handed' | 'retrying' | 'turn'
 
-export function guestKind({ state, isTurn }: Pick<Guest, 'state' | 'isTurn'>): GuestKind {
+function guestKind({ state, isTurn }: Pick<Guest, 'state' | 'isTurn'>): GuestKind {
   return isTurn === true && state !== 'handed' ? 'turn' : state
 }
 
@@ -34,7 +34,7 @@ export function GuestFigure({ guest, width }: GuestFigureProps) {
       aria-hidden="true"
       focusable="false"
     >
-      <path class="guest-body" d={company.map((at) => pawn(at, 2, TALL - 1, base)).join('')} />
+      <path class={`guest-body is-${kind}`} d={company.map((at) => pawn(at, 2, TALL - 1, base)).join('')} />
       {kind === 'handed' && <path class="guest-mark" d={`M${middle - 3.5} 52l2.5 2.7l4.5 -5.2`} />}
       {kind === 'retrying' && (
         <path

@@ -4,7 +4,7 @@ import { formatMoment } from '../data/format.ts'
 import type { RopePlan } from '../data/rope-plan.ts'
 import { visibleText } from '../data/shown-text.ts'
 import type { Guest } from '../data/wire.ts'
-import { GuestFigure, guestKind } from './guest-figure.tsx'
+import { GuestFigure } from './guest-figure.tsx'
 
 interface GuestsProps {
   readonly plan: RopePlan
@@ -59,7 +59,7 @@ export function Guests({ plan, origin, chosen, onChoose }: GuestsProps) {
           >
             <button
               type="button"
-              class={`guest is-${guestKind(guest)} ${guest.id === chosen ? 'is-chosen' : ''}`}
+              class={guest.id === chosen ? 'guest is-chosen' : 'guest'}
               tabIndex={index === tabbable ? 0 : -1}
               aria-pressed={guest.id === chosen}
               aria-label={`${index + 1}: ${visibleText(guest.id)}, ${wordsOf(guest)}`}
@@ -76,7 +76,7 @@ export function Guests({ plan, origin, chosen, onChoose }: GuestsProps) {
         {leaving.map(({ guest, from }) => (
           <span
             key={guest.id}
-            class={`guest is-leaving is-${guestKind(guest)}`}
+            class="guest is-leaving"
             style={{ '--from': `${from}px`, '--to': `${origin + 34}px` }}
             onAnimationEnd={() => setLeaving((others) => others.filter((one) => one.guest !== guest))}
           >

@@ -1,5 +1,5 @@
 import type { Guest } from '../data/wire.ts'
-import { GuestFigure, guestKind } from './guest-figure.tsx'
+import { GuestFigure } from './guest-figure.tsx'
 
 const KINDS: readonly { readonly guest: Pick<Guest, 'state' | 'cost' | 'isTurn'>; readonly says: string }[] =
   [
@@ -14,7 +14,7 @@ export function Legend() {
   return (
     <ul class="legend" aria-hidden="true">
       {KINDS.map(({ guest, says }) => (
-        <li key={says} class={`guest is-${guestKind(guest)}`}>
+        <li key={says} class="guest">
           <GuestFigure guest={guest} width={20} />
           {says}
         </li>
