@@ -53,7 +53,14 @@ export class EventFeed {
         type: 'snapshot',
         everyMs: snapshotMs,
         nameOf: ({ prefixes }) => prefixes.join('\n'),
-        look: (groups) => takeSnapshots(shaper, groups, () => this.#flow(rejections.count)),
+        look: (groups) => takeSnapshots(shaper, groups),
+      }),
+      // By itself, since a walk over many buckets takes its time, and the picture must go on meanwhile.
+      new SharedView(audience, {
+        type: 'flow',
+        everyMs: snapshotMs,
+        nameOf: ({ prefixes }) => prefixes.join('\n'),
+        look: oneByOne(({ prefixes }) => this.#flow(prefixes, rejections.count)),
       }),
       new SharedView(audience, {
         type: 'buckets',
@@ -139,9 +146,11 @@ export class EventFeed {
     }
   }
 
-  async #flow(rejected: number): Promise<object | undefined> {
-    const flow = await this.#views.flow()
-    return flow && { admitted: flow.admitted, departed: flow.departed, rejected }
+  /** Totals of all tenants are not one tenant's. */
+  async #flow(prefixes: readonly string[], rejected: number): Promise<object | undefined> {
+    if (prefixes.length > 0) return undefined
+    const { at, admitted, departed } = await this.#views.flow()
+    return { at, admitted, departed, rejected }
   }
 
   async #page(asked: Asked): Promise<object> {

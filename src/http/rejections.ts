@@ -1,9 +1,9 @@
 import type { Shaper } from '../shaper/shaper.ts'
 import type { Source } from './audience.ts'
 
-/** Counts who is turned away in this process, while somebody looks at snapshots: the line keeps no count of them. */
+/** Counts who is turned away in this process, while somebody looks: the line keeps no count of them. */
 export class Rejections implements Source {
-  readonly types = ['snapshot'] as const
+  readonly types = ['flow'] as const
   readonly #shaper: Shaper
   readonly #onRejected = () => void this.#count++
   #count = 0

@@ -54,7 +54,7 @@ export class SharedView implements Source {
 }
 
 /** Looks for one after the other; one that cannot be had keeps nobody from the next. */
-export function oneByOne(look: (asked: Asked) => Promise<object>): SharedViewOptions['look'] {
+export function oneByOne(look: (asked: Asked) => Promise<object | undefined>): SharedViewOptions['look'] {
   return async (groups) => {
     const views = new Map<string, object>()
     for (const [name, asked] of groups) {

@@ -25,8 +25,6 @@ interface Snapshot {
   readonly fullest: readonly Fullest[]
   /** Of all jobs ever; only for who may see every key, and where the buckets are not too many to recount each second. */
   readonly audit?: Audit
-  /** Jobs admitted, departed and turned away so far; only for who may see every key. */
-  readonly flow?: object
 }
 
 interface Group {
@@ -40,21 +38,18 @@ interface Group {
 export async function takeSnapshots(
   shaper: Shaper,
   groups: ReadonlyMap<string, Group>,
-  flow: () => Promise<object | undefined>,
 ): Promise<ReadonlyMap<string, Snapshot>> {
   const at = monotonicNow() / MILLISECOND
   const tallies = await shaper.tally([...groups.values()].map(({ prefixes }) => prefixes))
   const snapshots = new Map<string, Snapshot>()
   for (const [index, [group, { prefixes }]] of [...groups].entries()) {
     const tally = tallies[index]!
-    const isWhole = prefixes.length === 0
-    const totals = isWhole ? await flow() : undefined
+    const isAudited = prefixes.length === 0 && tally.buckets <= MOST_AUDITED
     snapshots.set(group, {
       at,
       ...tally,
       fullest: (await fullestOf(shaper, prefixes)).map(shortly),
-      ...(isWhole && tally.buckets <= MOST_AUDITED && { audit: await shaper.audit() }),
-      ...(totals !== undefined && { flow: totals }),
+      ...(isAudited && { audit: await shaper.audit() }),
     })
   }
   return snapshots

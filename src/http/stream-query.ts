@@ -13,6 +13,7 @@ export const EVENT_TYPES = [
   'buckets',
   'bucket',
   'rules',
+  'flow',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 

@@ -15,7 +15,7 @@ export function eventRoutes({ feed, settings, doorkeeper }: House): Route[] {
       scope: 'read',
       summary:
         'What happens, as server-sent events: verdict, departure, outcome, a snapshot once a second; on demand ' +
-        'a page of buckets, one bucket with its line, and that the rules changed',
+        'a page of buckets, one bucket with its line, that the rules changed, and totals of all lines',
       request: { query: streamQuerySchema },
       parameters: [
         {

@@ -26,9 +26,9 @@ describe('what flows', () => {
   test('is kept for a while, and never twice', () => {
     const history = new FlowHistory(10_000)
     const flow = { admitted: 0, departed: 0, rejected: 0 }
-    expect(history.push(1_000, flow)).toBe(false)
-    for (let at = 2_000; at <= 30_000; at += 1_000) expect(history.push(at, flow)).toBe(true)
-    expect(history.push(30_000, flow)).toBe(false)
+    expect(history.push({ ...flow, at: 1_000 })).toBe(false)
+    for (let at = 2_000; at <= 30_000; at += 1_000) expect(history.push({ ...flow, at })).toBe(true)
+    expect(history.push({ ...flow, at: 30_000 })).toBe(false)
     expect(history.samples.map(({ at }) => at)).toEqual(
       Array.from({ length: 11 }, (_, index) => 20_000 + index * 1_000),
     )

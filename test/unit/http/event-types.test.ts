@@ -28,7 +28,7 @@ describe('what is wrong in the query is answered before the stream begins', () =
   test.each([
     [
       'types=verdit',
-      'expected types to be some of verdict, departure, outcome, snapshot, buckets, bucket, rules',
+      'expected types to be some of verdict, departure, outcome, snapshot, buckets, bucket, rules, flow',
     ],
     ['types=', 'expected types to be some of'],
     ['types=verdict,,bucket', 'expected types to be some of'],
@@ -98,13 +98,13 @@ describe('types', () => {
     expect(await again.next()).toEqual({ comment: 'some events were missed' })
   })
 
-  test('snapshots count who was turned away here, and what went through the line', async () => {
+  test('flow counts who was turned away here, and what went through the line', async () => {
     const api = apiWith(OFTEN)
-    Object.assign(api.shaper, { flow: async () => ({ at: 1, admitted: 7, departed: 4, ended: 3 }) })
-    const reader = await listen(api, 'types=snapshot')
+    const reader = await listen(api, 'types=flow')
     for (let n = 0; n < 8; n++) await api.enqueue('k')
-    const flows = async () => (await reader.nextOf('snapshot')).data?.['flow']
-    await vi.waitFor(async () => expect(await flows()).toEqual({ admitted: 7, departed: 4, rejected: 3 }))
+    const at = expect.any(Number)
+    const flow = async () => (await reader.nextOf('flow')).data
+    await vi.waitFor(async () => expect(await flow()).toEqual({ at, admitted: 5, departed: 0, rejected: 3 }))
   })
 })
 
@@ -238,10 +238,12 @@ describe('rules', () => {
 })
 
 describe('who listens costs no more than what is wanted', () => {
-  test('a snapshot costs nothing for each job but the count of who is turned away', async () => {
+  test('views cost nothing for each job, and flow the count of who is turned away', async () => {
     const api = apiWith(RARELY)
     const on = vi.spyOn(api.shaper, 'on')
     await listen(api, 'types=snapshot,buckets')
+    expect(on.mock.calls).toEqual([])
+    await listen(api, 'types=flow')
     expect(on.mock.calls.map(([name]) => name)).toEqual(['rejected'])
   })
 
@@ -297,14 +299,14 @@ describe('a token for some keys', () => {
 
   test('sees those buckets only, and no totals of others', async () => {
     const api = apiWith({ ...OFTEN, tokens })
-    Object.assign(api.shaper, { flow: async () => ({ at: 1, admitted: 3, departed: 0, ended: 0 }) })
     for (const key of ['tenant-a', 'tenant-a/x', 'tenant-ab', 'tenant-b']) await api.shaper.enqueue(key, 1)
-    const reader = await listen(api, 'types=buckets,snapshot', { token: 'a' })
+    const reader = await listen(api, 'types=buckets,snapshot,flow', { token: 'a' })
     const { data } = await reader.nextOf('buckets')
     const { buckets } = data as { buckets: { key: string }[] }
     expect(buckets.map(({ key }) => key).sort()).toEqual(['tenant-a', 'tenant-a/x'])
-    const snapshot = (await reader.nextOf('snapshot')).data!
-    expect(snapshot).toMatchObject({ buckets: 2 })
-    expect('flow' in snapshot).toBe(false)
+    expect((await reader.nextOf('snapshot')).data).toMatchObject({ buckets: 2 })
+    const next = new Set<string | undefined>()
+    for (let n = 0; n < 10; n++) next.add((await reader.next())?.event)
+    expect([...next].sort()).toEqual(['buckets', 'snapshot'])
   })
 })

@@ -29,10 +29,10 @@ export class FlowHistory {
   }
 
   /** @returns whether there is a new sample */
-  push(at: number, flow: FlowTotals): boolean {
+  push(now: FlowTotals): boolean {
+    const { at } = now
     const before = this.#last
     if (before !== undefined && at <= before.at) return false
-    const now = { ...flow, at }
     this.#last = now
     if (before === undefined) return false
     const kept = this.#samples.filter((sample) => sample.at >= at - this.#keptMs)

@@ -6,7 +6,7 @@ import { LiveStream, type StreamState } from './live-stream.ts'
 import { type TableQuery, type View, writeTableQuery } from './page-url.ts'
 import { asProblem, lock } from './session.ts'
 import { Store } from './store.ts'
-import type { BucketNews, BucketPage, Snapshot } from './wire.ts'
+import type { BucketNews, BucketPage, FlowTotals, Snapshot } from './wire.ts'
 
 /** What is known of the lines at this moment; the views draw it. */
 export const connection = new Store<{ readonly state: StreamState; readonly problem?: ApiProblem }>({
@@ -28,9 +28,9 @@ export const flowTicks = new Store(0)
 
 /** The stream that a view needs. */
 function streamPath(view: View): string {
-  if (view.name === 'rules') return 'v1/events?types=snapshot,rules'
-  if (view.name === 'bucket') return `v1/events?types=snapshot,bucket,rules&key=${subject(view.key)}`
-  return `v1/events?types=snapshot,buckets,rules&${writeTableQuery(view.query)}`
+  if (view.name === 'rules') return 'v1/events?types=snapshot,flow,rules'
+  if (view.name === 'bucket') return `v1/events?types=snapshot,flow,bucket,rules&key=${subject(view.key)}`
+  return `v1/events?types=snapshot,flow,buckets,rules&${writeTableQuery(view.query)}`
 }
 
 /** Keeps what a view shows up to date. @returns what ends it */
@@ -38,6 +38,7 @@ export function watch(view: View): () => void {
   const query = view.name === 'overview' ? writeTableQuery(view.query) : ''
   const readers: Readonly<Record<string, (data: string) => void>> = {
     snapshot: (data) => takeSnapshot(JSON.parse(data) as Snapshot),
+    flow: (data) => takeFlow(JSON.parse(data) as FlowTotals),
     buckets: (data) => {
       tableProblem.set(undefined)
       table.set({ page: JSON.parse(data) as BucketPage, query })
@@ -75,8 +76,11 @@ export async function lookUp(query: TableQuery, signal: AbortSignal): Promise<vo
 function takeSnapshot(taken: Snapshot): void {
   serverClock.note(taken.at)
   snapshot.set(taken)
-  const totals = taken.flow
-  if (totals !== undefined && flow.push(totals.at ?? taken.at, totals)) flowTicks.set(flowTicks.get() + 1)
+}
+
+function takeFlow(totals: FlowTotals): void {
+  serverClock.note(totals.at)
+  if (flow.push(totals)) flowTicks.set(flowTicks.get() + 1)
 }
 
 function takeBucket(view: View, news: BucketNews): void {

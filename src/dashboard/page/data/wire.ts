@@ -15,9 +15,9 @@ export interface Session {
   readonly durability?: Durability
 }
 
-/** Growing totals; `rejected` is what this process alone has seen. `at`: when they were read, if not with the snapshot. */
+/** Growing totals; `rejected` is what this process alone has seen. */
 export interface FlowTotals {
-  readonly at?: number
+  readonly at: number
   readonly admitted: number
   readonly departed: number
   readonly rejected: number
@@ -30,7 +30,6 @@ export interface Snapshot {
   readonly waiting: number
   readonly retrying: number
   readonly running: number
-  readonly flow?: FlowTotals
 }
 
 export interface BucketPage {
