@@ -1,4 +1,13 @@
 import type { BucketView, Durability, JobState } from '../../../core/job.ts'
+import type { LineView, Recent } from '../../../core/line-view.ts'
+
+export type {
+  LineGuest as Guest,
+  LineView,
+  Recent,
+  RecentDeparture,
+  RecentVerdict,
+} from '../../../core/line-view.ts'
 
 /** What the HTTP API says, as far as the page reads it. Times are milliseconds since the epoch. */
 
@@ -38,44 +47,6 @@ export interface BucketPage {
   /** The total is at least so much: there were more than were counted. */
   readonly isAtLeast?: true
   readonly cursor?: string
-}
-
-export interface Guest {
-  readonly id: string
-  readonly cost: number
-  readonly state: 'handed' | 'waiting' | 'retrying'
-  readonly admittedAt: number
-  readonly readyAt?: number
-  readonly isTurn?: true
-}
-
-/** Those who wait in a bucket, in the order of departure; `total` counts those who are not listed as well. */
-export interface LineView {
-  readonly key: string
-  readonly total: number
-  readonly guests: readonly Guest[]
-}
-
-export interface RecentVerdict {
-  readonly at: number
-  readonly id: string
-  readonly accepted: boolean
-  readonly reason?: string
-  readonly waiting: number
-}
-
-export interface RecentDeparture {
-  readonly at: number
-  readonly id: string
-  readonly gapMs?: number
-  /** Gap by interval: 1 is on the beat. */
-  readonly gapRatio?: number
-}
-
-/** Newest first. */
-export interface Recent {
-  readonly verdicts: readonly RecentVerdict[]
-  readonly departures: readonly RecentDeparture[]
 }
 
 /** The event `bucket`: null when the bucket is empty and its time has passed. */
