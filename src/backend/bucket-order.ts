@@ -18,6 +18,7 @@ const TEXT_COLUMNS: ReadonlySet<SortColumn> = new Set(['key', 'pattern', 'state'
 
 /** The order that a query asks for. */
 export class BucketOrder {
+  readonly sort: BucketQuery['sort']
   readonly column: SortColumn
   readonly isDescending: boolean
   /** Whether its values are texts, and not numbers. */
@@ -26,6 +27,7 @@ export class BucketOrder {
   readonly isOfNow: boolean
 
   constructor(sort: BucketQuery['sort']) {
+    this.sort = sort
     this.isDescending = sort.startsWith('-')
     this.column = (this.isDescending ? sort.slice(1) : sort) as SortColumn
     this.isText = TEXT_COLUMNS.has(this.column)
@@ -115,24 +117,25 @@ export interface Bookmark extends Place {
 }
 
 const bookmarkSchema = z.tuple([
+  z.string(),
   z.union([z.string(), z.number()]),
   z.string().min(1),
   z.number(),
   z.int().min(0),
 ])
 
-export function encodeCursor({ value, key, at, seen }: Bookmark): string {
-  return Buffer.from(JSON.stringify([value, key, at, seen])).toString('base64url')
+export function encodeCursor({ sort }: BucketOrder, { value, key, at, seen }: Bookmark): string {
+  return Buffer.from(JSON.stringify([sort, value, key, at, seen])).toString('base64url')
 }
 
 /** @throws InvalidOptionsError */
 export function readCursor({ cursor }: BucketQuery, order: BucketOrder): Bookmark | undefined {
   if (cursor === undefined) return undefined
   try {
-    const [value, key, at, seen] = bookmarkSchema.parse(
+    const [sort, value, key, at, seen] = bookmarkSchema.parse(
       JSON.parse(Buffer.from(cursor, 'base64url').toString()),
     )
-    if ((typeof value === 'string') === order.isText) return { value, key, at, seen }
+    if (sort === order.sort && (typeof value === 'string') === order.isText) return { value, key, at, seen }
   } catch {
     // Said below.
   }

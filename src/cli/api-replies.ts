@@ -56,19 +56,36 @@ export const localRuleReply: z.ZodType<LocalRuleView> = z.looseObject({
   at: z.number(),
 })
 
+const unsetRuleReply: z.ZodType<UnsetRuleView> = z.looseObject({
+  pattern: z.string(),
+  by: z.string().optional(),
+  at: z.number().optional(),
+})
+
 /** The rules, and behind them the limits of the service's own process. */
 export const rulesReply = z
   .looseObject({
     version: z.number().default(0),
     limits: z.array(ruleReply),
+    unset: z.array(unsetRuleReply).default([]),
     local: z.array(localRuleReply).default([]),
   })
-  .transform(({ version, limits, local }): RuleBookView => ({ version, limits: [...limits, ...local] }))
+  .transform(
+    ({ version, limits, unset, local }): RuleBookView => ({ version, limits: [...limits, ...local], unset }),
+  )
 
 /** The version of the rules, 0 where the service does not tell; its rules, and behind them those of its own process. */
 export interface RuleBookView {
   readonly version: number
   readonly limits: readonly (RuleView | LocalRuleView)[]
+  /** What was unset by hand. */
+  readonly unset: readonly UnsetRuleView[]
+}
+
+export interface UnsetRuleView {
+  readonly pattern: string
+  readonly by?: string
+  readonly at?: number
 }
 
 const standingReply = z.looseObject({

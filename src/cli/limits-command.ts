@@ -8,6 +8,7 @@ import type { ResetOptions, RuleView } from '../shaper/limits.ts'
 import type { LocalRuleView } from '../shaper/local-ropes.ts'
 import type { PreviewedChange } from '../shaper/preview-change.ts'
 import type { ApiClient } from './api-client.ts'
+import type { UnsetRuleView } from './api-replies.ts'
 import { showText } from './display-text.ts'
 import { EXIT } from './exit-codes.ts'
 import { addPlaceOptions, openService, type PlaceFlags } from './line-or-service.ts'
@@ -113,7 +114,8 @@ async function list(flags: Flags, command: Command): Promise<void> {
     print(JSON.stringify(book, null, 2))
     return
   }
-  print(renderTable(COLUMNS, book.limits.map(cells)))
+  const unset = book.unset.map((rule) => ({ ...rule, limit: '-', origin: 'unset' }))
+  print(renderTable(COLUMNS, [...book.limits, ...unset].map(cells)))
   if (book.version > 0) note(`version ${book.version} of the rule book`)
 }
 
@@ -205,7 +207,12 @@ async function useBook<Answer>(
   }
 }
 
-function cells({ pattern, limit, origin, by, at }: RuleView | LocalRuleView): string[] {
+interface Listed extends UnsetRuleView {
+  readonly limit: string
+  readonly origin: string
+}
+
+function cells({ pattern, limit, origin, by, at }: Listed): string[] {
   const when = at === undefined ? '' : new Date(at).toISOString().replace('T', ' ').slice(0, 19)
   return [showText(pattern), showText(limit), origin, showText(by ?? ''), when]
 }

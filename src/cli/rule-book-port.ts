@@ -35,7 +35,10 @@ export async function openBook(flags: PlaceFlags, command: Command): Promise<Rul
   await shaper.ready()
   const by = userName()
   return {
-    list: async () => ({ version: shaper.limits.version, limits: shaper.limits.list() }),
+    list: async () => {
+      const { limits } = shaper
+      return { version: limits.version, limits: limits.list(), unset: limits.unsetByHand() }
+    },
     set: (pattern, limit, options) => shaper.limits.set(pattern, limit, { by, ...options }),
     unset: (pattern, options) => shaper.limits.unset(pattern, { by, ...options }),
     reset: (pattern, options) => shaper.limits.reset(pattern, options),

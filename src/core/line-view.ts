@@ -48,7 +48,7 @@ export interface Recent {
 export interface RecentVerdict {
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** Empty where one was turned away who had no id. */
+  /** Of one that was turned away without an id: empty, or on a shared line the name that its process made up. */
   readonly id: string
   readonly accepted: boolean
   /** Why he was turned away. */

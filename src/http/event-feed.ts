@@ -8,7 +8,7 @@ import { JobEvents } from './job-events.ts'
 import { type LiveViews, liveViewsOf } from './live-views.ts'
 import { Rejections } from './rejections.ts'
 import { RuleNews } from './rule-news.ts'
-import { oneByOne, SharedView } from './shared-view.ts'
+import { apart, SharedView } from './shared-view.ts'
 import { takeSnapshots } from './snapshot.ts'
 import type { Asked } from './stream-query.ts'
 
@@ -60,19 +60,19 @@ export class EventFeed {
         type: 'flow',
         everyMs: snapshotMs,
         nameOf: ({ prefixes }) => prefixes.join('\n'),
-        look: oneByOne(({ prefixes }) => this.#flow(prefixes, rejections.count)),
+        ...apart(({ prefixes }) => this.#flow(prefixes, rejections.count)),
       }),
       new SharedView(audience, {
         type: 'buckets',
         everyMs: snapshotMs,
         nameOf: ({ prefixes, buckets }) => JSON.stringify([prefixes, buckets]),
-        look: oneByOne((asked) => this.#page(asked)),
+        ...apart((asked) => this.#page(asked)),
       }),
       new SharedView(audience, {
         type: 'bucket',
         everyMs: Math.min(BUCKET_MS, snapshotMs),
         nameOf: ({ key = '' }) => key,
-        look: oneByOne((asked) => this.#bucket(asked)),
+        ...apart((asked) => this.#bucket(asked)),
       }),
     ]
   }

@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { quote } from '../core/describe.ts'
+import { RuleBookConflictError } from '../core/errors.ts'
 import type { LimitInput } from '../core/limit.ts'
 import type { PreviewedChange } from '../shaper/preview-change.ts'
 import { isWithin } from './access.ts'
@@ -29,20 +30,35 @@ export const removalQuerySchema = z.strictObject({
   }),
 })
 
-/** Answers a setting that is not one of the shared rule book; undefined: it is. @throws Problem 422 */
-export async function setAside(house: House, call: Call, limit: LimitInput): Promise<Response | undefined> {
+/**
+ * Answers a setting that is not one of the shared rule book; undefined: it is.
+ *
+ * @throws Problem 412 or 422
+ */
+export async function setAside(
+  house: House,
+  call: Call,
+  limit: LimitInput,
+  ifVersion: number | undefined,
+): Promise<Response | undefined> {
   const { context, principal, subject: pattern } = call
-  const { dryRun, scope } = readAside(context.req.url, settingQuerySchema)
-  if (dryRun) return preview(house, call, { set: [pattern, limit] })
+  const { dryRun, scope } = readAside(context.req.url, settingQuerySchema, ifVersion)
+  if (dryRun) return preview(house, call, { set: [pattern, limit] }, ifVersion)
   if (scope === undefined) return undefined
   return context.json(house.shaper.limits.setLocal(pattern, limit, { by: principal.name }))
 }
 
-/** The same for a removal. @throws Problem 404 or 422 */
-export async function removeAside(house: House, call: Call): Promise<Response | undefined> {
+/** The same for a removal. @throws Problem 404, 412 or 422 */
+export async function removeAside(
+  house: House,
+  call: Call,
+  ifVersion: number | undefined,
+): Promise<Response | undefined> {
   const { context, subject: pattern } = call
-  const { dryRun, scope, override } = readAside(context.req.url, removalQuerySchema)
-  if (dryRun) return preview(house, call, override === 'only' ? { reset: pattern } : { unset: pattern })
+  const { dryRun, scope, override } = readAside(context.req.url, removalQuerySchema, ifVersion)
+  if (dryRun) {
+    return preview(house, call, override === 'only' ? { reset: pattern } : { unset: pattern }, ifVersion)
+  }
   if (scope === undefined) return undefined
   if (override !== undefined) {
     throw invalid([{ detail: 'expected scope=local or override=only in the query, got: both' }])
@@ -52,20 +68,35 @@ export async function removeAside(house: House, call: Call): Promise<Response | 
 }
 
 /** Of buckets that the token does not reach, nothing is told. */
-async function preview(house: House, { context, principal }: Call, change: PreviewedChange) {
+async function preview(
+  house: House,
+  { context, principal }: Call,
+  change: PreviewedChange,
+  ifVersion: number | undefined,
+) {
   const sees = (key: string) => isWithin(principal.prefixes, key)
-  return context.json(await house.shaper.limits.preview(change, sees))
+  const found = await house.shaper.limits.preview(change, sees)
+  if (ifVersion !== undefined && ifVersion !== found.version) {
+    throw new RuleBookConflictError(ifVersion, found.version)
+  }
+  return context.json(found)
 }
 
 /** A limit of this process alone reaches nobody who waits, so there is nothing to preview. */
 function readAside<Query extends typeof settingQuerySchema | typeof removalQuerySchema>(
   url: string,
   schema: Query,
+  ifVersion: number | undefined,
 ) {
   const query = readQuery(url, schema, [])
   const dryRun = query.dryRun === 'true'
   if (dryRun && query.scope === 'local') {
     throw invalid([{ detail: 'expected dryRun=true or scope=local in the query, got: both' }])
+  }
+  if (ifVersion !== undefined && query.scope === 'local') {
+    throw invalid([
+      { detail: 'expected no If-Match with scope=local: a limit of one process has no version' },
+    ])
   }
   return { ...query, dryRun }
 }

@@ -25,11 +25,17 @@ export const localRuleSchema: z.ZodType<LocalRuleView> = z
   })
   .openapi('LocalRule')
 
+/** A pattern that was unset by hand: whatever the layers below say of it is out of force. */
+const unsetRuleSchema = z
+  .strictObject({ pattern: z.string(), by: z.string().optional(), at: time.optional() })
+  .openapi('UnsetRule')
+
 /** What `GET /v1/limits` answers. */
 export const rulesSchema = z
   .strictObject({
     version: z.number().openapi({ description: 'Grows with every change of the rule book.' }),
     limits: z.array(ruleSchema),
+    unset: z.array(unsetRuleSchema).openapi({ description: 'What was unset by hand, until it is reset.' }),
     local: z.array(localRuleSchema).openapi({ description: 'Limits of this process alone.' }),
   })
   .openapi('Rules')

@@ -27,12 +27,14 @@ export class RuleNews implements Source {
     this.#isListening = true
     this.#told = this.#version()
     this.#shaper.on('limit', this.#onLimit)
+    this.#shaper.on('localLimit', this.#onLimit)
   }
 
   stop(): void {
     if (!this.#isListening) return
     this.#isListening = false
     this.#shaper.off('limit', this.#onLimit)
+    this.#shaper.off('localLimit', this.#onLimit)
   }
 
   /** For a newcomer, who may have read the rules a moment before. */

@@ -119,6 +119,11 @@ export class LiveRuleBook {
     return this.#store.rules.layers.overrides.map(overrideOf)
   }
 
+  /** What was unset by hand, and stays so until `reset`, whatever the layers below say. */
+  unsetByHand(): Omit<OverrideView, 'limit'>[] {
+    return this.overrides().filter(({ limit }) => limit === undefined)
+  }
+
   /**
    * Sets a rule by hand: adds it, or replaces that of the same pattern. It stays in force whatever the layers below say,
    * until `unset` or `reset`. The same limit set again is no change.

@@ -40,6 +40,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   readonly #entrance: SharedEntrance<Result>
   readonly #floor: SharedFloor<Data, Result>
   readonly #watch: RuleWatch
+  readonly #onError: (error: Error) => void
   #durability: BucketView['durability'] | undefined
   #closing: Promise<void> | undefined
 
@@ -60,9 +61,8 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     const connection = this.#connection
     this.#backend = new RedisBackend({ name, prefix, shards, connection, rules, keepFinished })
     const backend = this.#backend
-    this.#watch = new RuleWatch(async () => {
-      for (const error of await backend.followRules()) onError(error)
-    })
+    this.#watch = new RuleWatch(() => this.#follow())
+    this.#onError = onError
     this.#entrance = new SharedEntrance({ backend, emitter })
     this.#opening = new Opening({
       name,
@@ -216,6 +216,11 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     this.#emitter.emit('connected', { durability, version, at })
   }
 
+  /** What it finds out is told once, whoever asked. */
+  async #follow(): Promise<void> {
+    for (const error of await this.#backend.followRules()) this.#onError(error)
+  }
+
   #ruleStore(): RuleStore {
     const backend = this.#backend
     return {
@@ -226,7 +231,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
       survey: () => this.survey(),
       refresh: async () => {
         await this.#opening.ready()
-        await backend.followRules()
+        await this.#follow()
       },
       changeRules: async (change) => {
         await this.#opening.ready()

@@ -27,7 +27,7 @@ it('limits of a line in Redis are shown without being changed', async () => {
   const { shaper, limits } = await openLine({ '*': '100, 10/s', 'vip/*': '500, 100/s' })
   const { code, stdout, stderr } = await limits('list', '--json')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  expect(JSON.parse(stdout)).toEqual({ version: 1, limits: shaper.limits.list() })
+  expect(JSON.parse(stdout)).toEqual({ version: 1, limits: shaper.limits.list(), unset: [] })
   expect(shaper.limits.list().map(({ origin }) => origin)).toEqual(['code', 'code'])
 })
 
@@ -36,7 +36,7 @@ it('limits of a file stay those of the file', async () => {
   await shaper.limits.load({ '*': '2, 2/s' }, { origin: 'file', by: 'x.yaml' })
   const { stdout } = await limits('list', '--json')
   const rule = { pattern: '*', limit: '2, 2/s', origin: 'file', by: 'x.yaml', at: expect.any(Number) }
-  expect(JSON.parse(stdout)).toEqual({ version: 2, limits: [rule] })
+  expect(JSON.parse(stdout)).toEqual({ version: 2, limits: [rule], unset: [] })
   expect(shaper.limits.resolve('a')).toMatchObject({ limit: '2, 2/s', origin: 'file' })
 })
 

@@ -34,7 +34,7 @@ export function* listBuckets(buckets: LiveBuckets, query: BucketQuery, now: numb
   return {
     buckets: places.flatMap(({ key }) => viewIn(buckets, key, now)),
     total,
-    ...(last !== undefined && { cursor: encodeCursor({ ...last, at, seen }) }),
+    ...(last !== undefined && { cursor: encodeCursor(order, { ...last, at, seen }) }),
   }
 }
 

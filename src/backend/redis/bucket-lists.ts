@@ -61,7 +61,7 @@ export class BucketLists {
       buckets: await this.#look(page, query, order, durability, now),
       total,
       ...(isAtLeast && { isAtLeast }),
-      ...(last !== undefined && { cursor: encodeCursor({ ...last, at, seen }) }),
+      ...(last !== undefined && { cursor: encodeCursor(order, { ...last, at, seen }) }),
     }
   }
 

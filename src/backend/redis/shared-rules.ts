@@ -7,7 +7,7 @@ import { formatLimit } from '../../core/limit.ts'
 import type { Rule } from '../../core/rule-book.ts'
 import { shardKey } from './keys.ts'
 import { OwnLayers } from './own-layers.ts'
-import { bookReply, parseReply, retimeReply, staleReply } from './replies.ts'
+import { bookReply, inGroups, parseReply, retimeReply, staleReply } from './replies.ts'
 import {
   changeBook,
   firstBook,
@@ -159,26 +159,39 @@ export class SharedRules {
     return reply[0] === 'ok' ? reply[1] : undefined
   }
 
-  /** Holds every live bucket to its rule. Buckets that come meanwhile are made under the new book. */
+  /** Holds every live bucket to its rule, those first that are about to depart. Buckets that come meanwhile are made under the new book. */
   async #retime(shard: number): Promise<void> {
+    if (await this.#retimeSome(shard, 'due')) await this.#retimeSome(shard, 'all')
+  }
+
+  /** False: somebody changed the book again, and goes through the buckets in our place. */
+  async #retimeSome(shard: number, which: 'due' | 'all'): Promise<boolean> {
     let cursor = '0'
     do {
-      const [, next, ...keys] = parseReply(staleReply, await this.#store.run('stale', shard, [cursor]))
-      const rules = keys.flatMap((key) => {
-        const rule = this.#book.find(key)
-        return rule === undefined ? [] : [[key, ...ruleValues(rule)]]
+      const reply = parseReply(staleReply, await this.#store.run('stale', shard, [which, cursor]))
+      const [, next, ...stale] = reply
+      const rules = inGroups(stale, 3).flatMap(([key, pattern, limit]) => {
+        const rule = this.#book.find(key!)
+        // One whose rule says what it said learns the version when it is written next.
+        if (rule === undefined || (rule.pattern === pattern && formatLimit(rule.limit) === limit)) return []
+        return [[key!, ...ruleValues(rule)]]
       })
-      for (let from = 0; from === 0 || from < rules.length; from += MOST_RETIMED) {
-        const some = rules.slice(from, from + MOST_RETIMED)
-        const isLast = next === '0' && from + MOST_RETIMED >= rules.length
-        if (some.length === 0 && !isLast) break
-        const values = [this.version, isLast ? '1' : '0', some.length, ...some.flat()]
-        const reply = parseReply(retimeReply, await this.#store.run('retime', shard, values))
-        // Somebody changed the book again, and goes through the buckets in our place.
-        if (reply[0] !== 'ok') return
-      }
+      const isLast = which === 'all' && next === '0'
+      if (!(await this.#hold(shard, rules, isLast))) return false
       cursor = next
     } while (cursor !== '0')
+    return true
+  }
+
+  async #hold(shard: number, rules: readonly (string | number)[][], isLast: boolean): Promise<boolean> {
+    for (let from = 0; from < rules.length || (isLast && from === 0); from += MOST_RETIMED) {
+      const some = rules.slice(from, from + MOST_RETIMED)
+      const isEnd = isLast && from + MOST_RETIMED >= rules.length
+      const values = [this.version, isEnd ? '1' : '0', some.length, ...some.flat()]
+      const reply = parseReply(retimeReply, await this.#store.run('retime', shard, values))
+      if (reply[0] !== 'ok') return false
+    }
+    return true
   }
 
   #adopt(stored: StoredBook, book?: LayeredBook): void {

@@ -37,7 +37,12 @@ export function limitRoutes(house: House): Route[] {
       answer: ({ context, principal }) => {
         const { version } = limits
         const isSeen = ({ pattern }: { readonly pattern: string }) => isWithin(principal.prefixes, pattern)
-        const book = { version, limits: limits.list().filter(isSeen), local: limits.locals().filter(isSeen) }
+        const book = {
+          version,
+          limits: limits.list().filter(isSeen),
+          unset: limits.unsetByHand().filter(isSeen),
+          local: limits.locals().filter(isSeen),
+        }
         return context.json(book, 200, { ETag: etagOf(version) })
       },
     },
@@ -78,7 +83,7 @@ export function limitRoutes(house: House): Route[] {
         checkKey(subject, 'pattern')
         const ifVersion = readIfMatch(context)
         const { limit } = await readRequest(house, call, newLimitSchema, { names: FIELDS })
-        const aside = await setAside(house, call, limit)
+        const aside = await setAside(house, call, limit, ifVersion)
         if (aside !== undefined) return aside
         return context.json(await limits.set(subject, limit, { by: principal.name, ifVersion }))
       },
@@ -101,10 +106,10 @@ export function limitRoutes(house: House): Route[] {
       problems: ['not-found', 'rule-book-changed'],
       answer: async (call) => {
         const { context, principal, subject } = call
-        const aside = await removeAside(house, call)
+        const ifVersion = readIfMatch(context)
+        const aside = await removeAside(house, call, ifVersion)
         if (aside !== undefined) return aside
         const { override } = readQuery(context.req.url, removalQuerySchema, [])
-        const ifVersion = readIfMatch(context)
         const isGone =
           override === 'only'
             ? await limits.reset(subject, { ifVersion })

@@ -103,7 +103,7 @@ describe('the API of a service', () => {
     const { shaper, url } = await openService({ '*': '4, 1/m', 'a b/*': '5, 1/s' }, [tokenFor('admin')])
     const client = clientOf(url, SECRET)
     expect(await client.setLimit('a b/*', '9, 1/s')).toMatchObject({ origin: 'override', by: 'ops' })
-    expect(await client.limits()).toEqual({ version: 2, limits: shaper.limits.list() })
+    expect(await client.limits()).toEqual({ version: 2, limits: shaper.limits.list(), unset: [] })
     expect([await client.resetLimit('a b/*'), await client.resetLimit('a b/*')]).toEqual([true, false])
     expect(shaper.limits.resolve('a b/c')).toMatchObject({ limit: '5, 1/s', origin: 'code' })
     expect([await client.unsetLimit('a b/*'), await client.unsetLimit('a b/*')]).toEqual([true, false])
@@ -129,7 +129,7 @@ describe('the API of a service', () => {
     await expect(change).rejects.toMatchObject({ code: 'api-refused', status: 412 })
     expect(proxy.asked[0]!.headers['if-match']).toBe('"3"')
     const older = await openStranger((response) => response.end('{"limits":[]}'))
-    expect(await clientOf(older.url).limits()).toEqual({ version: 0, limits: [] })
+    expect(await clientOf(older.url).limits()).toEqual({ version: 0, limits: [], unset: [] })
   })
 
   it('refuses patterns that a URL would lose', async () => {

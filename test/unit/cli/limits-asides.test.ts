@@ -79,6 +79,7 @@ describe('limits --local', () => {
     expect(JSON.parse(json.stdout)).toEqual({
       version: 1,
       limits: [...shaper.limits.list(), ...shaper.limits.locals()],
+      unset: [],
     })
     const set = await run('limits', 'set', 'a', '1, 1/s', '--url', url, '--local', '--json')
     expect(JSON.parse(set.stdout)).toMatchObject({ pattern: 'a', limit: '1, 1/s', origin: 'local' })

@@ -25,7 +25,7 @@ describe('limits of a service', () => {
     ])
     const json = await run('limits', 'list', '--url', url, '--json')
     expect(json.stderr).toBe('')
-    expect(JSON.parse(json.stdout)).toEqual({ version: 2, limits: shaper.limits.list() })
+    expect(JSON.parse(json.stdout)).toEqual({ version: 2, limits: shaper.limits.list(), unset: [] })
   })
 
   it('changes one version only, if told so, and exits with 1 when it is another', async () => {

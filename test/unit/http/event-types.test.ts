@@ -237,6 +237,14 @@ describe('rules', () => {
   })
 })
 
+test('limits of this process alone are news of the rules as well', async () => {
+  const api = apiWith(OFTEN)
+  const reader = await listen(api, 'types=rules')
+  const first = (await reader.next())?.data
+  api.shaper.limits.setLocal('k', '1, 1/s')
+  expect(await reader.next()).toMatchObject({ event: 'rules', data: first })
+})
+
 describe('who listens costs no more than what is wanted', () => {
   test('views cost nothing for each job, and flow the count of who is turned away', async () => {
     const api = apiWith(RARELY)

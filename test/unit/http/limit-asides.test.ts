@@ -154,3 +154,18 @@ test.each([
   expectProblem(await put(api, `a*${query}`, '5, 1/s'), 422, 'invalid')
   expect(api.shaper.limits.locals()).toEqual([])
 })
+
+test('If-Match is of the rule book: a dry run obeys it, and a limit of one process has none', async () => {
+  const api = new Api({ '*': '5, 2/s' })
+  const headers = { 'If-Match': '"99"' }
+  const ask = (method: 'PUT' | 'DELETE', query: string) =>
+    api.call(method, `/v1/limits/*?${query}`, {
+      headers,
+      ...(method === 'PUT' && { body: { limit: '1, 1/s' } }),
+    })
+  for (const method of ['PUT', 'DELETE'] as const) {
+    expect((await ask(method, 'dryRun=true')).status).toBe(412)
+    expect((await ask(method, 'scope=local')).status).toBe(422)
+  }
+  expect(api.shaper.limits.locals()).toEqual([])
+})

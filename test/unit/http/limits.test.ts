@@ -16,6 +16,7 @@ describe('the rule book', () => {
         { pattern: '*', limit: '5, 2/s', ...FROM_CODE },
         { pattern: 'sms/acme', limit: '50, 10/s', ...FROM_CODE },
       ],
+      unset: [],
       local: [],
     })
     expect(headers.get('etag')).toBe('"1"')
@@ -47,6 +48,8 @@ describe('the rule book', () => {
     expect(ruleSchema.parse(body)).toEqual(rule)
     expect(api.shaper.limits.resolve('sms/acme/1')).toEqual(rule)
     await api.call('DELETE', '/v1/limits/sms/acme', { token: 't' })
+    const book = await api.call('GET', '/v1/limits', { token: 't' })
+    expect(rulesSchema.parse(book.body).unset).toEqual([{ pattern: 'sms/acme', by: 'ops', at: 1_234 }])
     expect(api.shaper.limits.overrides()).toEqual([{ pattern: 'sms/acme', by: 'ops', at: 1_234 }])
   })
 

@@ -151,6 +151,16 @@ describe('buckets', () => {
     expect(await shaper.buckets({ limit: 5 })).not.toHaveProperty('cursor')
   })
 
+  test('a cursor is of the order that it was given for', async () => {
+    const { shaper } = await town()
+    const { cursor } = await shaper.buckets({ limit: 2, sort: '-fill' })
+    for (const sort of ['fill', '-waiting', 'key'] as const) {
+      await expect(shaper.buckets({ limit: 2, sort, cursor })).rejects.toThrow(
+        'earlier page of the same order',
+      )
+    }
+  })
+
   test('pages stay in step while buckets come and go', async () => {
     const stage = new Stage('4, 1/s')
     for (const key of 'bdfhjl') await stage.fill(key, 1)

@@ -1,17 +1,30 @@
 #!lua flags=no-writes
--- One page of the live buckets that are not held to the rules in force yet, in no order: about 200 are looked at.
+-- One page of the live buckets that were not held to the rules in force yet: about 200 are looked at.
 -- uses: shard warmth bucket pace
 --
 -- KEYS[1]  the shard's tag
--- ARGV     cursor ('0' begins)
--- Answers  { version of the rule book, next cursor ('0': that was all), key, ... }
+-- ARGV     'due': those with work to hand over, the first to depart first | 'all', in no order; cursor ('0' begins)
+-- Answers  { version of the rule book, next cursor ('0': that was all), key, its pattern, its limit, ... }
+
+local MOST = 200
 
 local book = read_meta().book
-local page = redis.call('HSCAN', K.buckets, ARGV[1], 'COUNT', 200)
-local answer = { text(book), page[1] }
-for index = 1, #page[2], 2 do
+local next_, keys = '0', {}
+if ARGV[1] == 'due' then
+  local from = number(ARGV[2])
+  keys = redis.call('ZRANGE', K.due, from, from + MOST - 1)
+  if #keys == MOST then next_ = string.format('%d', from + MOST) end
+else
+  local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', MOST)
+  next_ = page[1]
+  for index = 1, #page[2], 2 do keys[#keys + 1] = page[2][index] end
+end
+local answer = { text(book), next_ }
+for _, key in ipairs(keys) do
   -- One that cannot be read must not hold up the others; whoever asks for it is told.
-  local is_readable, bucket = pcall(read_bucket, page[2][index])
-  if is_readable and bucket and bucket.book < book then answer[#answer + 1] = bucket.key end
+  local is_readable, bucket = pcall(read_bucket, key)
+  if is_readable and bucket and bucket.book < book then
+    answer[#answer + 1], answer[#answer + 2], answer[#answer + 3] = key, bucket.pattern, bucket.limit
+  end
 end
 return answer

@@ -28,18 +28,18 @@ export function LimitDialog({ bucket, pattern: given, limit: before, onClose }: 
   const request: RuleRequest | undefined = isAnother
     ? { kind: 'set', pattern, limit: limit.trim(), ...(isLocal && { isLocal }) }
     : undefined
-  const { preview, problem: fault, again } = usePreview(request)
+  const { preview, problem: fault, again } = usePreview(isLocal ? undefined : request)
   const { isBusy, problem, run, forget } = useDoing(onClose)
   const apply = () => {
-    if (request === undefined || preview === undefined) return
-    const act = () => applyChange(request, preview.version)
+    if (request === undefined || (preview === undefined && !isLocal)) return
+    const act = () => applyChange(request, preview?.version)
     void run(act, `The limit of ${visibleText(pattern)} is now ${limit.trim()}.`)
   }
   return (
     <Modal title={isNew ? 'Add a rule' : 'Change the limit'} onClose={onClose}>
       <DialogForm
         submit={isNew ? 'Add rule' : 'Change limit'}
-        isReady={preview !== undefined}
+        isReady={request !== undefined && (isLocal || preview !== undefined)}
         isBusy={isBusy}
         onSubmit={apply}
         onCancel={onClose}
@@ -70,7 +70,7 @@ export function LimitDialog({ bucket, pattern: given, limit: before, onClose }: 
           </p>
         </div>
         <ChangeReport
-          isAsked={request !== undefined}
+          isAsked={request !== undefined && !isLocal}
           preview={preview}
           fault={fault}
           problem={problem}

@@ -41,7 +41,8 @@ export function PreviewView({ preview }: { readonly preview: RulePreview }) {
         <p class="note is-warning">
           <Icon name="warning" />
           <span>
-            {plural(ungoverned, 'bucket')} would have no rule at all: nothing departs, nothing is accepted.
+            {plural(ungoverned, 'bucket')} would have no rule at all: nobody new is let in, and those who wait
+            keep the limit that they have.
           </span>
         </p>
       )}
@@ -67,7 +68,7 @@ export function PreviewView({ preview }: { readonly preview: RulePreview }) {
                 </td>
                 <td>
                   {formatSpan(before.drainMs)} <span class="arrow">→</span>{' '}
-                  {after === null ? 'never' : formatSpan(after.drainMs)}
+                  {formatSpan((after ?? before).drainMs)}
                 </td>
               </tr>
             ))}

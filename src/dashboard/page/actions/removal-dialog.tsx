@@ -49,7 +49,7 @@ export function RemovalDialog({ kind, pattern, onClose }: RemovalDialogProps) {
   const { preview, problem: fault, again } = usePreview(isLocal ? undefined : request)
   const { isBusy, problem, run, forget } = useDoing(onClose)
   const remove = () => {
-    const act = () => applyChange(request, preview?.version ?? 0)
+    const act = () => applyChange(request, preview?.version)
     void run(act, `${visibleText(pattern)} ${done}.`)
   }
   return (

@@ -17,11 +17,14 @@ export function previewChange(request: RuleRequest, signal: AbortSignal): Promis
 }
 
 /** @throws ApiProblem `rule-book-changed` when another version is in force than the one that was looked at */
-export async function applyChange(request: RuleRequest, version: number): Promise<void> {
+export async function applyChange(request: RuleRequest, version: number | undefined): Promise<void> {
   const isLocal = request.kind === 'unset-local' || (request.kind === 'set' && request.isLocal === true)
   const query = isLocal ? '?scope=local' : request.kind === 'reset' ? '?override=only' : ''
   // What holds for one process is not in the book, and has no version.
-  await ask(`${pathOf(request)}${query}`, { ...callOf(request), ...(!isLocal && { ifVersion: version }) })
+  await ask(`${pathOf(request)}${query}`, {
+    ...callOf(request),
+    ...(!isLocal && version !== undefined && { ifVersion: version }),
+  })
 }
 
 function pathOf({ pattern }: RuleRequest): string {

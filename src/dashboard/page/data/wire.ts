@@ -70,6 +70,8 @@ export interface RuleView {
 export interface RuleBookView {
   readonly version: number
   readonly limits: readonly RuleView[]
+  /** What was unset by hand: the layers below have no say in it. */
+  readonly unset: readonly Pick<RuleView, 'pattern' | 'by' | 'at'>[]
   /** Of the process that answers alone; they hide those above. */
   readonly local?: readonly RuleView[]
 }

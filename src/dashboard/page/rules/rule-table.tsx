@@ -14,9 +14,13 @@ interface RuleTableProps {
 
 /** Each rule, and where it comes from. One that holds in this process alone stands above the one that it hides. */
 export function RuleTable({ book, isAdmin }: RuleTableProps) {
-  const { limits, local = [] } = book
+  const { limits, unset, local = [] } = book
   const hidden = new Set(local.map(({ pattern }) => pattern))
-  const rules = [...local.map((rule) => ({ ...rule, origin: 'local' as const })), ...limits].sort(byPattern)
+  const rules: RuleView[] = [
+    ...local.map((rule) => ({ ...rule, origin: 'local' as const })),
+    ...limits,
+    ...unset.map((rule) => ({ ...rule, limit: '', origin: 'override' as const })),
+  ].sort(byPattern)
   if (rules.length === 0) {
     return (
       <div class="empty">
@@ -80,7 +84,7 @@ function RuleRow({ rule, isHidden, isAdmin }: RuleRowProps) {
         </Link>
       </th>
       <td class="col-limit">
-        <span class="limit-text">{limit}</span>
+        {limit === '' ? <small>no limit of its own</small> : <span class="limit-text">{limit}</span>}
         {isHidden && <small> hidden here by the local rule</small>}
       </td>
       <td>
@@ -102,6 +106,7 @@ function ruleActions({ pattern, limit, origin }: RuleView): MenuItem[] {
     return [{ icon: 'undo', text: 'Take back…', act: () => begin({ kind: 'unset-local', pattern }) }]
   }
   const isByHand = origin === 'override'
+  if (limit === '') return [{ icon: 'undo', text: 'Reset…', act: () => begin({ kind: 'reset', pattern }) }]
   return [
     { icon: 'limit', text: 'Change limit…', act: () => begin({ kind: 'limit', pattern, limit }) },
     ...(isByHand
