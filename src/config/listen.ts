@@ -4,7 +4,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 export interface ListenAddress {
   /** A name or an address; IPv6 without brackets. */
   readonly host: string
-  /** 0: any free port. */
+  /** 0: one that is free. */
   readonly port: number
 }
 

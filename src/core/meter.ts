@@ -5,7 +5,7 @@ import { MINUTE } from './duration.ts'
  * whole amounts its verdicts are those of GCRA (ITU-T I.371, virtual scheduling) with the limit's interval and a
  * tolerance of (capacity - 1) intervals.
  *
- * - Bound: any window W takes in at most capacity + W / interval units, whoever asks and however often. Of limits that
+ * - Bound: a window W takes in at most capacity + W / interval units, whoever asks and however often. Of limits that
  *   change: the capacity of the last, and of each stretch between two fills what leaks at the rate of the one before it.
  * - A refused fill changes nothing, unless it was to fill to the brim or to block.
  * - Whoever comes back when told gets in, if nobody else came in between.

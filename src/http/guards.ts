@@ -59,7 +59,7 @@ export function dressedJson(
   return new Response(JSON.stringify(body), { status, headers: { ...own, ...SECURITY_HEADERS } })
 }
 
-/** An answer to a request that never came in, with the same headers as any. */
+/** An answer to a request that never came in, with the headers that all have. */
 export function framed(answer: (requestId: string) => Response): Response {
   const requestId = randomUUID()
   const response = answer(requestId)

@@ -11,12 +11,13 @@ export const IF_MATCH: ParameterObject = {
   name: 'If-Match',
   in: 'header',
   required: false,
-  description: 'The ETag of the rule book that the change is meant for, such as `"7"`; `*`, like none: any.',
+  description:
+    'The ETag of the rule book that the change is meant for, such as `"7"`; `*`, like none: whichever is in force.',
   schema: { type: 'string', maxLength: 64 },
 }
 
 /**
- * The version that a change is meant for; undefined: any. A proxy that compresses makes the tag a weak one, which names
+ * The version that a change is meant for; undefined: whichever is in force. A proxy that compresses makes the tag a weak one, which names
  * the same version.
  *
  * @throws Problem 400

@@ -43,7 +43,7 @@ export function operationOf(route: Route): RouteConfig {
     }),
     tags: [path.split('/')[2] ?? 'system'],
     operationId: operationId(route),
-    // Open routes say so; the others need a token where the service has any.
+    // Open routes say so; the others need a token where the service has tokens.
     security: scope === undefined ? [] : [{ token: [] }],
     ...(request !== undefined && { request }),
     parameters: [...(parameter === undefined ? [] : [pathParameter(parameter)]), ...parameters],

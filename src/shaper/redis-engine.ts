@@ -18,15 +18,15 @@ import type { Emitter } from './emitter.ts'
 import type { Engine, EngineInsight } from './engine.ts'
 import { jobEvent } from './job-event.ts'
 import { refusalOfLateTurn } from './late-turn.ts'
-import { LiveRuleBook, type RuleStore } from './limits.ts'
+import { LiveRuleBook } from './limits.ts'
 import type { ShaperSettings, WorkSettings } from './options.ts'
 import { RuleWatch } from './rule-watch.ts'
 import type { ShapedWorker } from './shaped-worker.ts'
 import { NEWS_MS, SharedEntrance } from './shared-entrance.ts'
 import { SharedFloor } from './shared-floor.ts'
 import { SharedLineInsight } from './shared-line-insight.ts'
+import { SharedRuleStore } from './shared-rule-store.ts'
 import type { SharedTurns } from './shared-turns.ts'
-import { tellRules } from './tell-rules.ts'
 import type { Turn } from './turn-desk.ts'
 
 /** The line that many processes share, in Redis. Listeners are told in the process that did what they are told of. */
@@ -40,7 +40,6 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   readonly #entrance: SharedEntrance<Result>
   readonly #floor: SharedFloor<Data, Result>
   readonly #watch: RuleWatch
-  readonly #onError: (error: Error) => void
   #durability: BucketView['durability'] | undefined
   #closing: Promise<void> | undefined
 
@@ -61,8 +60,6 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     const connection = this.#connection
     this.#backend = new RedisBackend({ name, prefix, shards, connection, rules, keepFinished })
     const backend = this.#backend
-    this.#watch = new RuleWatch(() => this.#follow())
-    this.#onError = onError
     this.#entrance = new SharedEntrance({ backend, emitter })
     this.#opening = new Opening({
       name,
@@ -76,8 +73,13 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
       },
     })
     this.#floor = new SharedFloor({ name, connection, backend, lookAheadMs, emitter, onError })
-    this.limits = new LiveRuleBook(this.#ruleStore(), settings.limitsBy)
-    this.insight = new SharedLineInsight(backend.insight, this.limits, () => this.#opening.ready())
+    const { ropes } = this.#entrance
+    const ready = () => this.#opening.ready()
+    const survey = () => this.survey()
+    const ruleStore = new SharedRuleStore({ ropes, survey, backend, emitter, onError, ready })
+    this.#watch = new RuleWatch(() => ruleStore.follow())
+    this.limits = new LiveRuleBook(ruleStore, settings.limitsBy)
+    this.insight = new SharedLineInsight(backend.insight, this.limits, ready)
     // Whoever calls meanwhile waits for the same; who does not is told by the events.
     this.#opening.ready().catch(() => undefined)
   }
@@ -214,32 +216,6 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     if (!this.#emitter.hears('connected')) return
     const at = (await this.#backend.time(0)) / MILLISECOND
     this.#emitter.emit('connected', { durability, version, at })
-  }
-
-  /** What it finds out is told once, whoever asked. */
-  async #follow(): Promise<void> {
-    for (const error of await this.#backend.followRules()) this.#onError(error)
-  }
-
-  #ruleStore(): RuleStore {
-    const backend = this.#backend
-    return {
-      get rules() {
-        return backend.rules
-      },
-      ropes: this.#entrance.ropes,
-      survey: () => this.survey(),
-      refresh: async () => {
-        await this.#opening.ready()
-        await this.#follow()
-      },
-      changeRules: async (change) => {
-        await this.#opening.ready()
-        const changed = await backend.changeRules(change)
-        tellRules(this.#emitter, changed)
-        return changed
-      },
-    }
   }
 }
 

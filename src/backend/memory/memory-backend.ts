@@ -1,7 +1,7 @@
 import * as bucketCore from '../../core/bucket.ts'
 import type { Audit } from '../../core/conformance/history.ts'
 import { IdConflictError } from '../../core/errors.ts'
-import type { Admission, BucketView, EndState, JobView } from '../../core/job.ts'
+import type { Admission, BucketView, JobView } from '../../core/job.ts'
 import type { ChangedRules, LayeredBook, RuleChange } from '../../core/layered-book.ts'
 import * as verdicts from '../../core/verdict.ts'
 import type { Backend, JobRequest, Outcome } from '../backend.ts'
@@ -11,6 +11,7 @@ import { accepted, rejected } from './admission.ts'
 import { Agenda } from './agenda.ts'
 import { viewOf } from './bucket-facts.ts'
 import { listBuckets, tallyBuckets, type Walk } from './bucket-walk.ts'
+import { JobFates } from './job-fates.ts'
 import { isSameRequest, JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
 import { LiveBuckets } from './live-buckets.ts'
@@ -24,11 +25,13 @@ export class MemoryBackend implements Backend {
   readonly #buckets: LiveBuckets
   readonly #jobs: JobLedger
   readonly #agenda = new Agenda()
+  readonly #fates: JobFates
   readonly insight: MemoryInsight
 
   constructor(rules: LayeredBook, keepFinished: number) {
     this.#buckets = new LiveBuckets(rules)
     this.#jobs = new JobLedger(keepFinished)
+    this.#fates = new JobFates(this.#jobs, this.#agenda)
     this.insight = new MemoryInsight(this.#buckets, this.#jobs)
   }
 
@@ -83,14 +86,14 @@ export class MemoryBackend implements Backend {
   cancel(id: string, now: number): JobRecord | undefined {
     const job = this.#jobs.get(id)
     if (job === undefined || (job.state !== 'waiting' && job.state !== 'retrying')) return undefined
-    this.#endWaiting(job, 'cancelled', now)
+    this.#fates.endWaiting(job, 'cancelled', now)
     return job
   }
 
   expire(now: number): JobRecord[] {
     const expired: JobRecord[] = []
     for (let job = this.#agenda.overdueJob(now); job !== undefined; job = this.#agenda.overdueJob(now)) {
-      this.#endWaiting(job, 'expired', now)
+      this.#fates.endWaiting(job, 'expired', now)
       expired.push(job)
     }
     return expired
@@ -120,29 +123,7 @@ export class MemoryBackend implements Backend {
   }
 
   finish(job: JobRecord, outcome: Outcome, now: number): void {
-    const { bucket } = job
-    const { hasLine } = bucket
-    bucket.running--
-    if (outcome.kind === 'completed') {
-      job.result = outcome.result
-      this.#end(job, 'completed', now)
-    } else if (outcome.kind === 'failed') {
-      job.error = outcome.error
-      this.#end(job, 'failed', now)
-    } else {
-      job.become('retrying')
-      job.readyAt = outcome.readyAt
-      bucketCore.returnToLine(bucket, job.cost)
-      if (outcome.kind === 'freeze') {
-        job.attempt--
-        bucket.rejoinFirst(job)
-      } else {
-        job.error = outcome.error
-        bucket.rejoin(job)
-      }
-      this.#agenda.watch(job)
-    }
-    if (!hasLine) this.#agenda.arm(bucket)
+    this.#fates.finish(job, outcome, now)
   }
 
   freeze(key: string, until: number, _now: number): number {
@@ -238,19 +219,5 @@ export class MemoryBackend implements Backend {
 
   *waiting(): Generator<JobRecord> {
     for (const bucket of this.#buckets) yield* bucket.inOrder()
-  }
-
-  #endWaiting(job: JobRecord, state: 'cancelled' | 'expired', now: number): void {
-    const { bucket } = job
-    bucket.leave(job)
-    bucketCore.leave(bucket, job.cost)
-    this.#end(job, state, now)
-    if (bucket.hasLine) this.#agenda.sort(bucket, now)
-    else this.#agenda.arm(bucket)
-  }
-
-  #end(job: JobRecord, state: EndState, now: number): void {
-    this.#agenda.unwatch(job)
-    this.#jobs.end(job, state, now)
   }
 }

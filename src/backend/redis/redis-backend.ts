@@ -6,7 +6,7 @@ import type { ChangedRules, Layer, LayeredBook, RuleChange } from '../../core/la
 import type { BucketPage, BucketQuery } from '../bucket-query.ts'
 import type { BucketTally, TallyGroup } from '../bucket-tally.ts'
 import type * as shared from '../shared-backend.ts'
-import { AdmissionBatches } from './admission-batches.ts'
+import { Admissions } from './admissions.ts'
 import { BucketLists } from './bucket-lists.ts'
 import { BucketWalks } from './bucket-walks.ts'
 import type { Connection } from './connection.ts'
@@ -50,7 +50,7 @@ export class RedisBackend implements shared.SharedBackend {
   readonly #walks: BucketWalks
   readonly #wakes: Wakes
   readonly #inboxes: Inboxes
-  readonly #batches: readonly AdmissionBatches[]
+  readonly #admissions: Admissions
   readonly #memory: FullMemory
   #isSettling = false
 
@@ -70,9 +70,7 @@ export class RedisBackend implements shared.SharedBackend {
     this.#walks = new BucketWalks(this.#store)
     this.#wakes = new Wakes(connection, this.tags)
     this.#inboxes = new Inboxes(connection, this.tags)
-    this.#batches = this.tags.map(
-      (_, shard) => new AdmissionBatches((some) => this.#producers.admit(shard, some)),
-    )
+    this.#admissions = new Admissions(this.#producers, shards)
   }
 
   /** Fetches the rule book, or brings the first one. @throws OldRuleBookError, after which all the same it can be used */
@@ -85,29 +83,12 @@ export class RedisBackend implements shared.SharedBackend {
     return shardOf(key, this.shards)
   }
 
-  async admit(request: shared.NamedRequest, now?: number): Promise<shared.SharedAdmission> {
-    const shard = this.shardOf(request.key)
-    if (now === undefined) return this.#batches[shard]!.admit(request)
-    const [admission] = await this.#producers.admit(shard, [request], now)
-    return admission!
+  admit(request: shared.NamedRequest, now?: number): Promise<shared.SharedAdmission> {
+    return this.#admissions.one(request, now)
   }
 
-  async admitMany(requests: readonly shared.NamedRequest[], now?: number): Promise<shared.SharedAdmission[]> {
-    const byShard = new Map<number, shared.NamedRequest[]>()
-    for (const request of requests) {
-      const shard = this.shardOf(request.key)
-      const known = byShard.get(shard)
-      if (known === undefined) byShard.set(shard, [request])
-      else known.push(request)
-    }
-    const told = new Map<shared.NamedRequest, shared.SharedAdmission>()
-    await Promise.all(
-      [...byShard].map(async ([shard, some]) => {
-        const admissions = await this.#producers.admit(shard, some, now)
-        for (const [index, request] of some.entries()) told.set(request, admissions[index]!)
-      }),
-    )
-    return requests.map((request) => told.get(request)!)
+  admitMany(requests: readonly shared.NamedRequest[], now?: number): Promise<shared.SharedAdmission[]> {
+    return this.#admissions.many(requests, now)
   }
 
   forecast(key: string, cost: number, now?: number): Promise<Admission> {

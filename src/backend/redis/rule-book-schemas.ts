@@ -50,7 +50,7 @@ const bookOne = z.strictObject({
   former,
 })
 
-/** The rule book as any version has written it. */
+/** The rule book in whichever version it was written. */
 export const anyText = z.discriminatedUnion('schema', [bookText, bookTwo, bookOne])
 
 /** The same book, as it would be written today. */
