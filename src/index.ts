@@ -25,6 +25,7 @@ export {
   WorkerLostError,
 } from './core/errors.ts'
 export type { JobEvent, ShaperEvents } from './core/events.ts'
+export type { Hold, HoldReason, JobExplanation } from './core/explanation-view.ts'
 export type {
   Accepted,
   Admission,
@@ -45,21 +46,26 @@ export type {
   RecentVerdict,
 } from './core/line-view.ts'
 export { formatRate, parseRate, type Rate, type RateInput } from './core/rate.ts'
+export type {
+  LocalRuleView,
+  OverrideView,
+  PreviewedStanding,
+  PreviewSample,
+  RulePreview,
+  RuleView,
+  UnsetRuleView,
+} from './core/rule-view.ts'
 export { NotAnErrorError } from './core/thrown.ts'
 export { TurnCancelledError, TurnRefusedError, TurnTimeoutError } from './core/turn-errors.ts'
 export type { Handler } from './shaper/attempt.ts'
-export type { Hold, HoldReason, JobExplanation } from './shaper/explanation.ts'
 export type {
   ByHandOptions,
   LiveRuleBook,
   LoadedRules,
   LoadOptions,
   LocalOptions,
-  OverrideView,
   ResetOptions,
-  RuleView,
 } from './shaper/limits.ts'
-export type { LocalRuleView } from './shaper/local-ropes.ts'
 export type {
   AcquireOptions,
   CloseOptions,
@@ -71,7 +77,6 @@ export type {
   WorkOptions,
 } from './shaper/options.ts'
 export type { PreviewedChange } from './shaper/preview-change.ts'
-export type { PreviewedStanding, PreviewSample, RulePreview } from './shaper/rule-preview.ts'
 export type { ShapedJob } from './shaper/shaped-job.ts'
 export type { ShapedWorker } from './shaper/shaped-worker.ts'
 export { Shaper } from './shaper/shaper.ts'

@@ -1,12 +1,15 @@
 import { z } from 'zod'
 import type { BucketPage } from '../backend/bucket-query.ts'
+import { HOLD_REASONS, type JobExplanation } from '../core/explanation-view.ts'
 import { type Admission, JOB_STATES, type Rejected } from '../core/job.ts'
-import { BASE_ORIGINS } from '../core/layered-book.ts'
-import { HOLD_REASONS, type JobExplanation } from '../shaper/explanation.ts'
-import type { RuleView } from '../shaper/limits.ts'
-import type { LocalRuleView } from '../shaper/local-ropes.ts'
+import {
+  BASE_ORIGINS,
+  type LocalRuleView,
+  type RulePreview,
+  type RuleView,
+  type UnsetRuleView,
+} from '../core/rule-view.ts'
 import type { EnqueueRequest } from '../shaper/options.ts'
-import type { RulePreview } from '../shaper/rule-preview.ts'
 import { type ApiProblemError, problemName, readProblem } from './api-problem.ts'
 
 /** What a service answers; fields that are new to us are left alone, so that a newer service is understood. */
@@ -80,12 +83,6 @@ export interface RuleBookView {
   readonly limits: readonly (RuleView | LocalRuleView)[]
   /** What was unset by hand. */
   readonly unset: readonly UnsetRuleView[]
-}
-
-export interface UnsetRuleView {
-  readonly pattern: string
-  readonly by?: string
-  readonly at?: number
 }
 
 const standingReply = z.looseObject({

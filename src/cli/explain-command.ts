@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { InvalidOptionsError } from '../core/errors.ts'
-import type { Hold, JobExplanation } from '../shaper/explanation.ts'
+import type { Hold, JobExplanation } from '../core/explanation-view.ts'
 import { showText } from './display-text.ts'
 import { EXIT } from './exit-codes.ts'
 import { openKnownLine } from './known-line.ts'

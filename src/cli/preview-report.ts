@@ -1,4 +1,4 @@
-import type { PreviewedStanding, PreviewSample, RulePreview } from '../shaper/rule-preview.ts'
+import type { PreviewedStanding, PreviewSample, RulePreview } from '../core/rule-view.ts'
 import { showText } from './display-text.ts'
 import { formatCount, formatSeconds } from './numbers.ts'
 import { type Column, renderFacts, renderTable } from './table.ts'

@@ -1,13 +1,7 @@
 import { RuleBookConflictError } from './errors.ts'
 import { formatLimit, type Limit, type LimitInput } from './limit.ts'
 import { type Rule, RuleBook } from './rule-book.ts'
-
-/** Who says what governs as long as nobody sets it by hand; whoever comes later here has the last word. */
-export const BASE_ORIGINS = ['code', 'file', 'environment'] as const
-/** The program, a configuration file that it read, or the environment that it was started in. */
-export type BaseOrigin = (typeof BASE_ORIGINS)[number]
-/** Who says what a rule is: one of those, or somebody who set it by hand. */
-export type RuleOrigin = BaseOrigin | 'override'
+import { BASE_ORIGINS, type BaseOrigin, type RuleOrigin } from './rule-view.ts'
 
 /** Who brought a limit, and when. */
 export interface Authorship {

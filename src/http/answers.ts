@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { Accepted, Rejected } from '../core/job.ts'
-import type { RuleView } from '../shaper/limits.ts'
+import type { RuleView } from '../core/rule-view.ts'
 import { dressedJson } from './guards.ts'
 import { Problem, type ProblemName } from './problem.ts'
 import { policyName, quotaOfLine, rateLimitHeaders, retryAfterSeconds } from './ratelimit-headers.ts'

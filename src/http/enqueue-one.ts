@@ -1,7 +1,7 @@
 import { isVelvetRopeError } from '../core/errors.ts'
 import type { Admission } from '../core/job.ts'
+import type { RuleView } from '../core/rule-view.ts'
 import { TRACEPARENT } from '../core/traceparent.ts'
-import type { RuleView } from '../shaper/limits.ts'
 import { acceptedResponse, refusal } from './answers.ts'
 import { jobId, readIdempotencyKey } from './idempotency.ts'
 import { reducedCapacity } from './problem.ts'

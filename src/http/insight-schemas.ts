@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi'
+import { HOLD_REASONS, type JobExplanation } from '../core/explanation-view.ts'
 import { JOB_STATES } from '../core/job.ts'
 import type { LineView, Recent } from '../core/line-view.ts'
-import { HOLD_REASONS, type JobExplanation } from '../shaper/explanation.ts'
 import { lineOptionsSchema } from '../shaper/options.ts'
 import { ruleSchema } from './limit-schemas.ts'
 

@@ -1,7 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { BASE_ORIGINS } from '../core/layered-book.ts'
-import type { LocalRuleView } from '../shaper/local-ropes.ts'
-import type { RulePreview } from '../shaper/rule-preview.ts'
+import { BASE_ORIGINS, type LocalRuleView, type RulePreview } from '../core/rule-view.ts'
 
 const time = z.number().openapi({ description: 'Milliseconds since the epoch.' })
 

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { MILLISECOND } from '../core/duration.ts'
 import type { Accepted, Rejected } from '../core/job.ts'
 import { type Limit, parseLimit } from '../core/limit.ts'
+import type { RuleView } from '../core/rule-view.ts'
 import { spacing } from '../core/warmth.ts'
 import type { MeterReading } from '../meter/meter.ts'
-import type { RuleView } from '../shaper/limits.ts'
 
 const SECOND_MS = 1_000
 /** Of a unit and of a second, what a sum of fractions may be off by. */

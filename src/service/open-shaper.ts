@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { formatPath } from '../config/paths.ts'
-import { BASE_ORIGINS, type BaseOrigin } from '../core/layered-book.ts'
 import type { LimitInput } from '../core/limit.ts'
+import { BASE_ORIGINS, type BaseOrigin } from '../core/rule-view.ts'
 import { Shaper } from '../shaper/shaper.ts'
 
 /** A layer of the rule book, and all that is in it. */

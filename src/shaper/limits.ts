@@ -4,39 +4,27 @@ import { isVelvetRopeError, NoLimitError } from '../core/errors.ts'
 import { checkKey } from '../core/key.ts'
 import {
   type Authorship,
-  BASE_ORIGINS,
   type ChangedRules,
   differenceOf,
   type Override,
   parseLayer,
   type RuleChange,
-  type RuleOrigin,
 } from '../core/layered-book.ts'
 import { formatLimit, type LimitInput } from '../core/limit.ts'
 import { parseOptions } from '../core/options.ts'
 import { parseRule, type Rule } from '../core/rule-book.ts'
+import {
+  BASE_ORIGINS,
+  type LocalRuleView,
+  type OverrideView,
+  type RulePreview,
+  type RuleView,
+  type UnsetRuleView,
+} from '../core/rule-view.ts'
 import { authorSchema, thisProcess } from './author.ts'
 import type { Awaitable } from './awaitable.ts'
-import type { LocalRopes, LocalRuleView } from './local-ropes.ts'
+import type { LocalRopes } from './local-ropes.ts'
 import { type PreviewedChange, type PreviewSource, previewChange } from './preview-change.ts'
-import type { RulePreview } from './rule-preview.ts'
-
-/** A rule of the book, with its limit as text. */
-export interface RuleView {
-  readonly pattern: string
-  readonly limit: string
-  /** `code`, `file`, `environment`: a process was started with it, or loaded it; `override`: it was set by hand. */
-  readonly origin: RuleOrigin
-  /** Who brought this limit, or set it; absent where it was not told. Whoever says the same again is not named. */
-  readonly by?: string
-  /** When he did, in milliseconds since the epoch; absent where nobody noted it. */
-  readonly at?: number
-}
-
-/** What was set by hand, or unset: then without a limit. `by` and `at` are those of a rule. */
-export interface OverrideView extends Omit<RuleView, 'limit' | 'origin'> {
-  readonly limit?: string
-}
 
 /** What a load changed: limits that are new or not the same, and patterns that are gone. */
 export interface LoadedRules {
@@ -120,7 +108,7 @@ export class LiveRuleBook {
   }
 
   /** What was unset by hand, and stays so until `reset`, whatever the layers below say. */
-  unsetByHand(): Omit<OverrideView, 'limit'>[] {
+  unsetByHand(): UnsetRuleView[] {
     return this.overrides().filter(({ limit }) => limit === undefined)
   }
 

@@ -1,9 +1,10 @@
 import type { Insight } from '../backend/insight.ts'
 import type { JobFacts, Stall } from '../backend/job-facts.ts'
 import type { Clock } from '../core/clock.ts'
+import type { JobExplanation } from '../core/explanation-view.ts'
 import type { Flow, LineView, Recent } from '../core/line-view.ts'
 import type { EngineInsight } from './engine.ts'
-import { explain, type JobExplanation } from './explanation.ts'
+import { explain } from './explanation.ts'
 import { type LiveRuleBook, ruleOf } from './limits.ts'
 import type { LocalWorker } from './local-worker.ts'
 

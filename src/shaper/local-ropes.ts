@@ -5,17 +5,7 @@ import type { LimitInput } from '../core/limit.ts'
 import { EMPTY, fill, fits, forgottenAt, levelAt, type MeterState, ROUNDING, waitFor } from '../core/meter.ts'
 import { formatMeterLimit, parseOwnMeterLimit } from '../core/meter-limit.ts'
 import { parseRule, type Rule, RuleBook } from '../core/rule-book.ts'
-
-/** A local rope: a limit of what this process alone admits, with its limit as text. */
-export interface LocalRuleView {
-  readonly pattern: string
-  readonly limit: string
-  readonly origin: 'local'
-  /** Who set it, if that was told. */
-  readonly by?: string
-  /** When it was set, in milliseconds since the epoch. */
-  readonly at: number
-}
+import type { LocalRuleView } from '../core/rule-view.ts'
 
 export interface LocalRopesPorts {
   /** Microseconds. */

@@ -7,8 +7,9 @@ import { changeLayers, LayeredBook, type RuleChange } from '../core/layered-book
 import type { LimitInput } from '../core/limit.ts'
 import { parseOptions } from '../core/options.ts'
 import { parseRule } from '../core/rule-book.ts'
+import type { RulePreview } from '../core/rule-view.ts'
 import type { Awaitable } from './awaitable.ts'
-import { PreviewCount, type RulePreview } from './rule-preview.ts'
+import { PreviewCount } from './rule-preview.ts'
 
 /** A change by hand, as `limits.set`, `limits.unset` or `limits.reset` would make it. */
 export type PreviewedChange =

@@ -3,52 +3,7 @@ import type { BucketView } from '../core/job.ts'
 import { differenceOf, type LayeredBook } from '../core/layered-book.ts'
 import { formatLimit, type Limit, parseLimit } from '../core/limit.ts'
 import type { Rule } from '../core/rule-book.ts'
-
-/** How a bucket stands under a limit. */
-export interface PreviewedStanding {
-  readonly pattern: string
-  readonly limit: string
-  /** Share of the capacity that newcomers find taken. May exceed 1. */
-  readonly fill: number
-  /**
-   * How long those who wait take to depart: their cost units times the interval. A warm-up makes it longer, and so do a
-   * freeze, a pause and a lack of handlers, none of which is looked at.
-   */
-  readonly drainMs: number
-}
-
-/** What a change would do to one bucket. */
-export interface PreviewSample {
-  readonly key: string
-  /** Cost units that wait, those to be tried again included. */
-  readonly waiting: number
-  readonly before: PreviewedStanding
-  /** Null: no rule would govern it any more. Those who wait keep the limit that they have, newcomers are refused. */
-  readonly after: PreviewedStanding | null
-}
-
-/**
- * What a change of the rule book would do to the buckets that live now. They come and go while they are counted; of more
- * than 50,000 one that a shared line names twice may be counted twice.
- */
-export interface RulePreview {
-  /** Of the rule book that the change was held against. */
-  readonly version: number
-  /** Live buckets. */
-  readonly buckets: number
-  /** Those that another rule would govern, or whose rule would have another limit; all that follows is about them. */
-  readonly affected: number
-  /** Cost units that wait in them, those to be tried again included. */
-  readonly waiting: number
-  /** Those that would hold more than their capacity. Nobody is dropped: newcomers are refused until there is room. */
-  readonly overfull: number
-  /** The longest drain of any of them. One that no rule would govern keeps the limit, and so the drain, that it has. */
-  readonly drainMs: { readonly before: number; readonly after: number }
-  /** Those that no rule would govern any more. */
-  readonly ungoverned: number
-  /** At most 20 of them, the most affected first: those without a rule, then by change of drain time, then of fill. */
-  readonly samples: readonly PreviewSample[]
-}
+import type { PreviewedStanding, PreviewSample, RulePreview } from '../core/rule-view.ts'
 
 interface RankedSample extends PreviewSample {
   readonly isUngoverned: boolean

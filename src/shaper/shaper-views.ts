@@ -1,12 +1,12 @@
 import { type BucketPage, type BucketQueryInput, bucketQuerySchema } from '../backend/bucket-query.ts'
 import type { BucketTally, TallyGroup } from '../backend/bucket-tally.ts'
 import type { Audit } from '../core/conformance/history.ts'
+import type { JobExplanation } from '../core/explanation-view.ts'
 import type { BucketView, JobView } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import type { Flow, LineView, Recent } from '../core/line-view.ts'
 import { parseOptions } from '../core/options.ts'
 import type { EngineViews } from './engine.ts'
-import type { JobExplanation } from './explanation.ts'
 import { type LineOptions, lineOptionsSchema } from './options.ts'
 import { checkId } from './request-reader.ts'
 

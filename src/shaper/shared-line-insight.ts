@@ -1,7 +1,8 @@
 import type { SharedInsight } from '../backend/insight.ts'
+import type { JobExplanation } from '../core/explanation-view.ts'
 import type { Flow, LineView, Recent } from '../core/line-view.ts'
 import type { EngineInsight } from './engine.ts'
-import { explain, type JobExplanation } from './explanation.ts'
+import { explain } from './explanation.ts'
 import { type LiveRuleBook, ruleOf } from './limits.ts'
 
 /** What lies behind the views of a line that many processes share. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isVelvetRopeError } from '../../src/core/errors.ts'
-import { BASE_ORIGINS } from '../../src/core/layered-book.ts'
 import { RuleBook } from '../../src/core/rule-book.ts'
+import { BASE_ORIGINS } from '../../src/core/rule-view.ts'
 import { DRIVERS } from '../conformance/drivers.ts'
 import {
   at,

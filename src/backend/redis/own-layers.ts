@@ -1,5 +1,6 @@
 import { SECOND } from '../../core/duration.ts'
-import type { BaseOrigin, Layer } from '../../core/layered-book.ts'
+import type { Layer } from '../../core/layered-book.ts'
+import type { BaseOrigin } from '../../core/rule-view.ts'
 import { digest, isFormer, type StoredBook } from './rule-book-text.ts'
 
 /**

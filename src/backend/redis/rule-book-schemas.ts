@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BASE_ORIGINS } from '../../core/layered-book.ts'
+import { BASE_ORIGINS } from '../../core/rule-view.ts'
 
 /** Grows with every change. */
 const version = z.int().min(1)

@@ -5,8 +5,6 @@ import {
   type AuthoredRule,
   type Authorship,
   assertVersion,
-  BASE_ORIGINS,
-  type BaseOrigin,
   changeLayers,
   type Layer,
   LayeredBook,
@@ -15,6 +13,7 @@ import {
 } from '../../core/layered-book.ts'
 import { formatLimit } from '../../core/limit.ts'
 import { parseRule, type Rule } from '../../core/rule-book.ts'
+import { BASE_ORIGINS, type BaseOrigin } from '../../core/rule-view.ts'
 import { anyText, type BookText, newest } from './rule-book-schemas.ts'
 
 /** How many former layers are remembered, to tell a process that brings an old one from one that brings a new one. */

@@ -1,5 +1,5 @@
 import { quote } from '../../core/describe.ts'
-import type { JobExplanation } from '../../shaper/explanation.ts'
+import type { JobExplanation } from '../../core/explanation-view.ts'
 import { isWithin } from '../access.ts'
 import { explanationSchema, lineQuerySchema, lineSchema, recentSchema } from '../insight-schemas.ts'
 import { jsonContent } from '../operation.ts'

@@ -2,8 +2,6 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { InvalidKeyError, InvalidLimitError } from '../../../src/core/errors.ts'
 import {
-  BASE_ORIGINS,
-  type BaseOrigin,
   type ChangedRules,
   differenceOf,
   LayeredBook,
@@ -12,6 +10,7 @@ import {
 } from '../../../src/core/layered-book.ts'
 import type { LimitInput } from '../../../src/core/limit.ts'
 import { parseRule } from '../../../src/core/rule-book.ts'
+import { BASE_ORIGINS, type BaseOrigin } from '../../../src/core/rule-view.ts'
 
 type Limits = Readonly<Record<string, LimitInput>>
 
