@@ -3,6 +3,7 @@ import { formatDuration, MILLISECOND, parseDuration } from './duration.ts'
 import { InvalidLimitError } from './errors.ts'
 import { nearest } from './options.ts'
 import { formatRate, intervalOf, parseRate, type Rate, type RateInput } from './rate.ts'
+import { toError } from './thrown.ts'
 
 /** What a bucket may hold and how fast it leaks. */
 export interface Limit {
@@ -13,7 +14,8 @@ export interface Limit {
   readonly interval: number
   /**
    * Microseconds by which a start may be late without moving the grid of slots, and so by which two starts may
-   * be closer than the interval. ATM calls it the cell delay variation tolerance (ITU-T I.371).
+   * be closer than the interval. ATM calls it the cell delay variation tolerance (ITU-T I.371). 0 is strict: starts are
+   * never closer than the interval, and every lateness is lost.
    */
   readonly tolerance: number
   /** Microseconds of work after which a bucket that was idle, or frozen, has its full rate; 0: it has it at once. */
@@ -26,15 +28,15 @@ export interface Limit {
 
 /**
  * A limit as an object, or as text: `'<capacity>, <rate>'`, and after that `', tolerance <duration>'` and
- * `', warm-up <duration>'` or `', warm-up <duration> from <rate>'`, each if wanted. The cold rate is a third of the
- * rate where nothing is said.
+ * `', warm-up <duration>'` or `', warm-up <duration> from <rate>'`, each if wanted. `tolerance 0` is strict spacing. The
+ * cold rate is a third of the rate where nothing is said.
  */
 export type LimitInput =
   | string
   | {
       readonly capacity: number
       readonly rate: RateInput
-      readonly tolerance?: string
+      readonly tolerance?: string | 0
       readonly warmUp?: string
       readonly coldRate?: RateInput
     }
@@ -46,6 +48,7 @@ const LONGEST_TOLERANCE_BELOW_ONE_MS = 10 * MILLISECOND
 const COLD_FACTOR = 3
 const FIELDS = ['capacity', 'rate', 'tolerance', 'warmUp', 'coldRate']
 const WORDS = ['tolerance', 'warm-up']
+const NOTHING = /^0+(?:\.0+)?\s*(?:ms|s)?$/
 
 /**
  * Reads `'20, 1/s'`, `'500, 5000/s, tolerance 2ms'`, `'100, 10/s, warm-up 30s from 2/s'` or
@@ -73,13 +76,9 @@ function readLimit(input: LimitInput, hasTimer: boolean): Limit {
   for (const field of Object.keys(input)) {
     if (!FIELDS.includes(field)) throw unknownField(field)
   }
-  for (const field of ['tolerance', 'warmUp'] as const) {
-    const duration = input[field]
-    if (duration === undefined || typeof duration === 'string') continue
-    const example = field === 'tolerance' ? '2ms' : '30s'
-    throw new InvalidLimitError(
-      `expected ${field} to be a duration such as '${example}', got: ${describe(duration)}`,
-    )
+  const { warmUp } = input
+  if (warmUp !== undefined && typeof warmUp !== 'string') {
+    throw new InvalidLimitError(`expected warmUp to be a duration such as '30s', got: ${describe(warmUp)}`)
   }
   return makeLimit(input, hasTimer)
 }
@@ -89,7 +88,7 @@ export function formatLimit(limit: Limit): string {
   const { capacity, rate, interval, tolerance, warmUp, coldRate } = limit
   const isDefault = interval >= MILLISECOND && tolerance === defaultTolerance(interval)
   const parts = [`${capacity}`, formatRate(rate)]
-  if (!isDefault) parts.push(`tolerance ${formatDuration(tolerance)}`)
+  if (!isDefault) parts.push(`tolerance ${tolerance === 0 ? 0 : formatDuration(tolerance)}`)
   if (warmUp > 0) {
     const from = coldRate === undefined ? '' : ` from ${formatRate(coldRate)}`
     parts.push(`warm-up ${formatDuration(warmUp)}${from}`)
@@ -136,7 +135,7 @@ function makeLimit(input: Exclude<LimitInput, string>, hasTimer: boolean): Limit
   }
   const rate = parseRate(input.rate)
   const interval = intervalOf(rate)
-  const tolerance = input.tolerance === undefined ? undefined : parseDuration(input.tolerance)
+  const tolerance = input.tolerance === undefined ? undefined : readTolerance(input.tolerance)
   if (hasTimer && interval < MILLISECOND) checkShortInterval(rate, tolerance)
   else if (interval >= MILLISECOND && tolerance !== undefined && tolerance > interval / 4) {
     throw new InvalidLimitError(
@@ -146,6 +145,18 @@ function makeLimit(input: Exclude<LimitInput, string>, hasTimer: boolean): Limit
   }
   const even = { capacity, rate, interval, tolerance: tolerance ?? defaultTolerance(interval) }
   return Object.freeze({ ...even, ...readWarmUp(input, rate) })
+}
+
+/** Only here a duration may be nothing: then starts keep the whole interval. */
+function readTolerance(input: unknown): number {
+  if (input === 0 || (typeof input === 'string' && NOTHING.test(input.trim()))) return 0
+  const expected = "expected the tolerance to be a duration such as '2ms', or 0 for strict spacing"
+  if (typeof input !== 'string') throw new InvalidLimitError(`${expected}, got: ${describe(input)}`)
+  try {
+    return parseDuration(input)
+  } catch (error) {
+    throw new InvalidLimitError(`${expected}, got: ${quote(input)}: ${toError(error).message}`)
+  }
 }
 
 function readWarmUp(

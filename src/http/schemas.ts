@@ -49,7 +49,7 @@ export const newLimitSchema = z
       z.strictObject({
         capacity: z.number(),
         rate: rateField,
-        tolerance: z.string().max(200).optional(),
+        tolerance: z.union([z.string().max(200), z.literal(0)]).optional(),
         warmUp: z.string().max(200).optional(),
         coldRate: rateField.optional(),
       }),

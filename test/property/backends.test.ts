@@ -18,7 +18,7 @@ import { everythingSeen } from '../support/everything-seen.ts'
 import { isTurnId } from '../support/turn-id.ts'
 
 const KEYS = ['a', 'b/x', 'b/y']
-// All with the same tolerance: a start that it forgives would else be judged by the old one or by the new one.
+// In one trace all with the same tolerance: a start that it forgives would else be judged by the old one or by the new one.
 const LIMITS = [
   '5, 2/s',
   '8, 10/s',
@@ -33,7 +33,18 @@ const LIMITS = [
 const MS = 1_000
 const TOLERANCE = 5 * MS
 
-const isDoubtful = (late: number) => late > TOLERANCE - 0.5 * MS - 1 && late < TOLERANCE + 1
+/** How a trace spaces its starts. */
+interface Spacing {
+  limitOf(limit: string): string
+  /** Whether clocks that do not quite agree may forgive a start that is late by so much, or not. */
+  isDoubtful(late: number): boolean
+}
+const LENIENT: Spacing = {
+  limitOf: (limit) => limit,
+  isDoubtful: (late) => late > TOLERANCE - 0.5 * MS - 1 && late < TOLERANCE + 1,
+}
+const STRICT: Spacing = { limitOf: (limit) => `${limit}, tolerance 0`, isDoubtful: () => false }
+const spacing = fc.constantFrom(LENIENT, STRICT)
 
 const key = fc.constantFrom(...KEYS)
 const limit = fc.constantFrom(...LIMITS)
@@ -115,12 +126,14 @@ type Verb = typeof verb extends fc.Arbitrary<infer Value> ? Value : never
 class Play {
   #now = at(0)
   readonly #drivers: readonly Driver[]
+  readonly #spacing: Spacing
   readonly #requests: Request[] = []
   readonly #running: string[] = []
   readonly #retries = new Set<number>()
 
-  constructor(drivers: readonly Driver[]) {
+  constructor(drivers: readonly Driver[], spacing: Spacing) {
     this.#drivers = drivers
+    this.#spacing = spacing
   }
 
   async step(verb: Verb, lapse: number): Promise<void> {
@@ -133,12 +146,11 @@ class Play {
     await this.look()
   }
 
-  /** Half a millisecond below the tolerance, clocks that do not quite agree may forgive a late start or not. */
   async #clearOfDoubt(now: number): Promise<number> {
     const views = await Promise.all(KEYS.map((key) => this.#drivers[0]!.inspect(key, 0)))
     for (const view of views) {
       const due = (view?.nextDepartureAt ?? 0) * MS
-      if (isDoubtful(now - due)) return this.#clearOfDoubt(now + MS)
+      if (this.#spacing.isDoubtful(now - due)) return this.#clearOfDoubt(now + MS)
     }
     return now
   }
@@ -215,7 +227,7 @@ class Play {
         await this.#all((driver) => driver.resume(verb.key, now))
         break
       case 'setRule':
-        await this.#all((driver) => driver.setRule(verb.pattern, verb.limit, now))
+        await this.#all((driver) => driver.setRule(verb.pattern, this.#spacing.limitOf(verb.limit), now))
         await this.#all((driver) => driver.rules())
         break
       case 'unsetRule':
@@ -227,7 +239,7 @@ class Play {
         await this.#all((driver) => driver.layers())
         break
       case 'loadRules': {
-        const rules = new RuleBook(verb.limits).list()
+        const rules = new RuleBook(everyLimit(verb.limits, this.#spacing)).list()
         await this.#all((driver) => driver.changeRules({ kind: 'load', rules, origin: verb.origin }, now))
         await this.#all((driver) => driver.layers())
       }
@@ -257,6 +269,10 @@ class Play {
     for (const answer of answers.slice(1)) expect(answer).toEqual(answers[0])
     return answers[0]!.value
   }
+}
+
+function everyLimit(limits: Readonly<Record<string, string>>, spacing: Spacing): Record<string, string> {
+  return Object.fromEntries(Object.entries(limits).map(([key, limit]) => [key, spacing.limitOf(limit)]))
 }
 
 interface Answer<Value> {
@@ -289,10 +305,10 @@ const steps = fc.array(fc.tuple(verb, lapse), { minLength: 1, maxLength: 60, siz
 
 test('every backend gives the same answers, whatever is asked of it', { timeout: 240_000 }, async () => {
   await fc.assert(
-    fc.asyncProperty(limits, steps, async (limits, steps) => {
-      const drivers = await Promise.all(DRIVERS.map(([, open]) => open(limits)))
+    fc.asyncProperty(limits, spacing, steps, async (limits, spacing, steps) => {
+      const drivers = await Promise.all(DRIVERS.map(([, open]) => open(everyLimit(limits, spacing))))
       try {
-        const play = new Play(drivers)
+        const play = new Play(drivers, spacing)
         for (const [verb, lapse] of steps) await play.step(verb, lapse)
       } finally {
         await Promise.all(drivers.map((driver) => driver.close()))
@@ -321,7 +337,8 @@ const simpleSteps = fc.array(
 
 test.each(DRIVERS)('%s does for one key what the core does', { timeout: 240_000 }, async (_, open) => {
   await fc.assert(
-    fc.asyncProperty(limit, simpleSteps, async (first, steps) => {
+    fc.asyncProperty(limit, spacing, simpleSteps, async (limit, { limitOf, isDoubtful }, steps) => {
+      const first = limitOf(limit)
       const driver = await open({ '*': first })
       const core = new CoreDriver(first)
       let now = at(0)
@@ -366,8 +383,8 @@ test.each(DRIVERS)('%s does for one key what the core does', { timeout: 240_000 
               core.resume(now)
               break
             case 'setRule':
-              await driver.setRule('*', verb.limit, now)
-              core.setLimit(verb.limit)
+              await driver.setRule('*', limitOf(verb.limit), now)
+              core.setLimit(limitOf(verb.limit))
           }
         }
       } finally {

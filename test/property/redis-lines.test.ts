@@ -13,6 +13,7 @@ const LIMITS = [
   '9, 100/s',
   '9, 10/s, warm-up 2s',
   '20, 40/s, warm-up 900ms from 8/s',
+  '9, 10/s, tolerance 0',
 ]
 /**
  * A slot is granted 250 ms ahead at most, and its start may be 250 ms late, or, of a caller who died with it, count a second

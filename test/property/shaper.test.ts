@@ -14,6 +14,8 @@ const LIMITS = [
   '8, 10/s, warm-up 3s',
   '20, 70/s, warm-up 1500ms from 10/s',
   '6, 3/s, warm-up 2s',
+  '8, 10/s, tolerance 0',
+  '20, 70/s, tolerance 0, warm-up 1500ms',
 ]
 const MS = 1_000
 

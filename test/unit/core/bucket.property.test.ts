@@ -19,7 +19,9 @@ const EPOCH = 1_800_000_000_000_000
 /** Doubles step by a quarter of a microsecond there; walking and reserving may differ by two steps. */
 const ROUNDING = 0.5
 const RATES = ['1/s', '3/s', '10/s', '70/s', '200/s', '7 per minute']
-const limits = fc.constantFrom(...RATES).map((rate) => parseLimit({ capacity: 1_000, rate }))
+const limits = fc
+  .tuple(fc.constantFrom(...RATES), fc.constantFrom(undefined, 0 as const))
+  .map(([rate, tolerance]) => parseLimit({ capacity: 1_000, rate, tolerance }))
 const cost = fc.integer({ min: 1, max: 5 })
 
 const spacingBreaches = (history: HistoryEvent[]) =>

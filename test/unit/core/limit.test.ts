@@ -9,6 +9,11 @@ test.each<[LimitInput, number, number, number]>([
   ['1_000, 100/s', 1_000, 10_000, 2_500],
   ['500, 5000/s, tolerance 2ms', 500, 200, 2_000],
   ['500, 1/s, Tolerance 250ms', 500, 1_000_000, 250_000],
+  ['500, 2/s, tolerance 0', 500, 500_000, 0],
+  ['500, 2/s, tolerance 0ms', 500, 500_000, 0],
+  ['500, 5000/s, tolerance 0', 500, 200, 0],
+  [{ capacity: 3, rate: '2/s', tolerance: 0 }, 3, 500_000, 0],
+  [{ capacity: 3, rate: '2/s', tolerance: '0ms' }, 3, 500_000, 0],
   [{ capacity: 3, rate: '2/s' }, 3, 500_000, 5_000],
   [{ capacity: 3, rate: { count: 2, per: '1s' }, tolerance: '1ms' }, 3, 500_000, 1_000],
 ])('reads %j', (input, capacity, interval, tolerance) => {
@@ -53,7 +58,17 @@ test.each([
   [{ capacity: Number.NaN, rate: '1/s' }, 'got: NaN'],
   [{ capacity: '5', rate: '1/s' }, 'got: "5" (string)'],
   [{ capacity: 5 }, 'expected a rate such as'],
-  [{ capacity: 5, rate: '1/s', tolerance: 5 }, "expected tolerance to be a duration such as '2ms', got: 5"],
+  [
+    { capacity: 5, rate: '1/s', tolerance: 5 },
+    "expected the tolerance to be a duration such as '2ms', or 0 for strict spacing, got: 5",
+  ],
+  [{ capacity: 5, rate: '1/s', tolerance: null }, 'or 0 for strict spacing, got: null'],
+  [
+    '20, 1/s, tolerance none',
+    'expected the tolerance to be a duration such as \'2ms\', or 0 for strict spacing, got: "none"',
+  ],
+  ['20, 1/s, tolerance 0 parsecs', 'or 0 for strict spacing, got: "0 parsecs"'],
+  ['20, 1/s, tolerance', 'got: "tolerance" in "20, 1/s, tolerance"'],
   [{ capacity: 5, rate: '1/s', warmUp: 5 }, "expected warmUp to be a duration such as '30s', got: 5"],
   [
     { capacity: 5, rate: '1/s', coldRate: '1/m' },
@@ -84,6 +99,7 @@ test('only a tolerance that is not the default is written', () => {
   expect(formatLimit(parseLimit('20, 1/s'))).toBe('20, 1/s')
   expect(formatLimit(parseLimit('20, 1/s, tolerance 5ms'))).toBe('20, 1/s')
   expect(formatLimit(parseLimit('20, 1/s, tolerance 4ms'))).toBe('20, 1/s, tolerance 4ms')
+  expect(formatLimit(parseLimit('20, 1/s, tolerance 0ms'))).toBe('20, 1/s, tolerance 0')
   expect(formatLimit(parseLimit('20, 5000/s, tolerance 5 ms'))).toBe('20, 5000/s, tolerance 5ms')
 })
 
@@ -111,7 +127,7 @@ test.each<[LimitInput, number, number, string]>([
 test('a limit comes back from its text as it was', () => {
   const capacity = fc.integer({ min: 1, max: 1e9 })
   const count = fc.integer({ min: 1, max: 1e5 })
-  const tolerance = fc.integer({ min: 1, max: 10_000 }).map((us) => `${us / 1_000}ms`)
+  const tolerance = fc.integer({ min: 0, max: 10_000 }).map((us) => `${us / 1_000}ms`)
   const cold = fc.constantFrom('', ' from 1 per 2d', ' from 3/h', ' from every 700ms')
   const warmUp = fc.tuple(fc.constantFrom('30s', '1500ms', '2h'), cold).map((parts) => parts.join(''))
   const unit = fc.constantFrom('s', '3s', 'm', '15m', 'h', 'd')
