@@ -95,6 +95,8 @@ export interface BackendJob {
   readonly attempt: number
   /** Grows with every start of the shaper: a receiver may refuse a number smaller than one that it has seen. */
   readonly fence: number
+  /** How often a start of it was cut off: its worker died, or stood still for longer than its lease. */
+  readonly crashes: number
   readonly admittedAt: number
   /** As its request had them. */
   readonly traceparent?: string | undefined

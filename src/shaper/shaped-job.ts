@@ -11,6 +11,11 @@ export class ShapedJob<Data = unknown> {
   readonly attempt: number
   /** Grows with every start of the shaper, so that a receiver can refuse a late call of an older attempt. */
   readonly fence: number
+  /**
+   * How many starts of this job were cut off by a crash: the worker died, or stood still for longer than its lease. Such
+   * a start may have had effects and does not count as an attempt. 0 at first, and always without a connection.
+   */
+  readonly crashes: number
   readonly admittedAt: number
   readonly departedAt: number
   readonly waitedMs: number
@@ -26,6 +31,7 @@ export class ShapedJob<Data = unknown> {
     this.cost = job.cost
     this.attempt = job.attempt
     this.fence = job.fence
+    this.crashes = job.crashes
     this.admittedAt = job.admittedAt / MILLISECOND
     this.departedAt = startsAt / MILLISECOND
     this.waitedMs = (startsAt - job.admittedAt) / MILLISECOND

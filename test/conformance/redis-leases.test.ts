@@ -198,6 +198,33 @@ describe('a lease that has ended', () => {
     expect(await stage.gate(again!, 41)).toMatchObject({ kind: 'granted', job: { attempt: 2 } })
   })
 
+  test('the next start is told how many were cut off; one that never began is none of them', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('x', 0)
+    const told: unknown[] = []
+    for (const [seconds, isStarted] of [
+      [0, false],
+      [40, true],
+      [80, true],
+      [120, true],
+    ] as const) {
+      const [x] = await stage.hand(seconds)
+      if (!isStarted) {
+        await lose(stage, seconds + 30)
+        continue
+      }
+      const answer = await stage.gate(x!, seconds)
+      told.push(answer.kind === 'granted' && [answer.job.attempt, answer.job.crashes])
+      await stage.start(x!, seconds)
+      await lose(stage, seconds + 30)
+    }
+    expect(told).toEqual([
+      [1, 0],
+      [1, 1],
+      [1, 2],
+    ])
+  })
+
   test('of one with a deadline that has passed: it expires where it waits', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.admit('x', 0, { deadline: at(5) })

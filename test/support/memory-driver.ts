@@ -60,8 +60,8 @@ class MemoryDriver implements Driver {
     if (job === undefined) return undefined
     const slot = this.#backend.gate(job, now)
     this.#running.set(job.id, job)
-    const { id, key, data, cost, settings, traceparent, attempt, fence, admittedAt } = job
-    return { id, key, data, cost, settings, traceparent, attempt, fence, admittedAt, slot }
+    const { id, key, data, cost, settings, traceparent, attempt, fence, crashes, admittedAt } = job
+    return { id, key, data, cost, settings, traceparent, attempt, fence, crashes, admittedAt, slot }
   }
 
   async finish(id: string, ending: Ending, now: number) {

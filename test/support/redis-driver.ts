@@ -272,8 +272,20 @@ export async function startHanded(
   if (answer?.kind !== 'granted') throw new Error(`expected ${handed.id} to be granted, got: ${answer?.kind}`)
   const [isMine] = await backend.start(shard, [{ ...handed, startedAt: now }], now)
   if (!isMine) throw new Error(`${handed.id} was lost before its start`)
-  const { id, key, data, cost, settings, traceparent, attempt, fence, admittedAt } = answer.job
-  return { id, key, data, cost, settings, traceparent, attempt, fence, admittedAt, slot: answer.slot }
+  const { id, key, data, cost, settings, traceparent, attempt, fence, crashes, admittedAt } = answer.job
+  return {
+    id,
+    key,
+    data,
+    cost,
+    settings,
+    traceparent,
+    attempt,
+    fence,
+    crashes,
+    admittedAt,
+    slot: answer.slot,
+  }
 }
 
 async function finishAs(

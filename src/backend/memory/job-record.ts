@@ -61,6 +61,11 @@ export class JobRecord implements BackendJob, Waiting, Standing, Due {
     return this.bucket.key
   }
 
+  /** A process that dies takes its lines along, so no start is ever cut off. */
+  get crashes(): number {
+    return 0
+  }
+
   get state(): JobState {
     return this.#state
   }

@@ -170,7 +170,7 @@ function gateAnswer(id: string, answer: replies.GateAnswerReply, at: number): Ga
         answer
       const traceparent = answer[12] === '' ? undefined : answer[12]
       const known = { id, key, data, cost, settings: decodeSettings(settings), traceparent }
-      const job = { ...known, attempt, fence, admittedAt }
+      const job = { ...known, attempt, fence, crashes: answer[16], admittedAt }
       const pace = { pattern: answer[13], lastStart: answer[14], spacing: answer[15] }
       return { kind: 'granted', slot, startAt, latest, tolerance, pace, job }
     }

@@ -73,6 +73,7 @@ const gateAnswer = z.union([
     z.string(),
     number,
     number,
+    number,
   ]),
   z.tuple([z.literal('wait'), number]),
   z.tuple([z.literal('returned')]),

@@ -27,6 +27,7 @@ interface FakeJob {
   worker: string
   lease: number
   settings: BackendJob['settings']
+  crashes: number
   attempt: number
 }
 
@@ -78,7 +79,11 @@ export class FakeStore implements Pick<SharedBackend, 'gate' | 'start' | 'finish
   }
 
   /** Hands over jobs named `<key>1` and so on, in this order. */
-  hand(key: string, count = 1, part: Partial<Pick<FakeJob, 'data' | 'settings'>> = {}): HandedOver[] {
+  hand(
+    key: string,
+    count = 1,
+    part: Partial<Pick<FakeJob, 'data' | 'settings' | 'crashes'>> = {},
+  ): HandedOver[] {
     const bucket = this.bucket(key)
     return Array.from({ length: count }, () => {
       const id = `${key}${[...this.jobs.values()].filter((job) => job.key === key).length + 1}`
@@ -86,6 +91,7 @@ export class FakeStore implements Pick<SharedBackend, 'gate' | 'start' | 'finish
         key,
         data: '1',
         settings: { attempts: 1, backoff: BACKOFF, timeoutMs: 60_000 },
+        crashes: 0,
         ...part,
         epoch: 1,
         state: 'handed',
@@ -206,6 +212,7 @@ export class FakeStore implements Pick<SharedBackend, 'gate' | 'start' | 'finish
         settings: job.settings,
         attempt: job.attempt,
         fence: 1,
+        crashes: job.crashes,
         admittedAt: 0,
       },
     }

@@ -8,7 +8,15 @@ import { request } from '../../support/backend.ts'
 const { settings } = request()
 
 function jobAt(attempt: number, backoff: BackendJob['settings']['backoff'] = settings.backoff): BackendJob {
-  return { ...request(), id: 'x', attempt, fence: 1, admittedAt: 0, settings: { ...settings, backoff } }
+  return {
+    ...request(),
+    id: 'x',
+    attempt,
+    fence: 1,
+    crashes: 0,
+    admittedAt: 0,
+    settings: { ...settings, backoff },
+  }
 }
 
 function ended(settled: Parameters<typeof outcomeOf>[0], job = jobAt(1), mayRetry = true) {

@@ -172,6 +172,7 @@ export class SharedTurnsStage {
       settings: SETTINGS,
       attempt: 1,
       fence: 7,
+      crashes: 0,
       admittedAt: 0,
     }
     this.turns.depart(new ShapedJob(job, null, this.clock.now()))

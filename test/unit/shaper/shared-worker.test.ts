@@ -23,6 +23,20 @@ describe('a handler', () => {
     expect([stage.isClosed, stage.worker.running, stage.worker.waiting]).toEqual([true, 0, 0])
   })
 
+  test('is told how many of its starts a crash has cut off', async () => {
+    const told: unknown[] = []
+    const stage = await new SharedWorkerStage(
+      ({ attempt, crashes }) => void told.push([attempt, crashes]),
+    ).open()
+    stage.deliver([...stage.store.hand('a'), ...stage.store.hand('b', 1, { crashes: 2 })])
+    await stage.pass(50)
+    expect(told).toEqual([
+      [1, 0],
+      [1, 2],
+    ])
+    await stage.close()
+  })
+
   test('is told of when it starts and, once the store knows, when it ends', async () => {
     const stage = new SharedWorkerStage(async () => {
       await stage.clock.sleep(10_000)

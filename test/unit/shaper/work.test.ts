@@ -16,6 +16,7 @@ describe('a handler', () => {
       data: { text: 'hello' },
       cost: 2,
       attempt: 1,
+      crashes: 0,
       fence: 3,
       admittedAt: 0,
       departedAt: 1_000,

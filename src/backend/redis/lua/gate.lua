@@ -7,7 +7,7 @@
 -- ARGV     now | '', keepFinished, number of requests, then for each: id, epoch, worker, lead, lease, missed slot | ''
 -- Answers  { now, version of the rule book, answer, ... }, where an answer is
 --          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence,
---            traceparent | '', pattern, start before, how far it keeps this one away }
+--            traceparent | '', pattern, start before, how far it keeps this one away, crashes }
 --          | { 'wait', until } | { 'returned' } | { 'expired', key, cost, attempt } | { 'stale' } | { 'foreign' }
 
 local now = read_now(ARGV[1])
@@ -75,7 +75,7 @@ local function answer(at)
     -- Who is later than that asks again: the bucket may have been frozen meanwhile.
     'granted', text(slot), text(start_at), text(start_at + FARTHEST_SLOT), text(bucket.tolerance), job.key,
     text(job.cost), job.settings, job.data, text(job.admittedAt), text(state.attempt), text(state.fence),
-    job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)),
+    job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)), text(state.crashes),
   }
 end
 
