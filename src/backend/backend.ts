@@ -93,7 +93,7 @@ export interface BackendJob {
   readonly settings: JobSettings
   /** 1 while the first attempt runs; 0 before. */
   readonly attempt: number
-  /** Grows with every start of the shaper: a receiver may refuse a number smaller than one that it has seen. */
+  /** Grows with every start of a key: a receiver may refuse one smaller than it has seen of that key. */
   readonly fence: number
   /** How often a start of it was cut off: its worker died, or stood still for longer than its lease. */
   readonly crashes: number

@@ -9,7 +9,11 @@ export class ShapedJob<Data = unknown> {
   readonly cost: number
   /** 1 is the first. */
   readonly attempt: number
-  /** Grows with every start of the shaper, so that a receiver can refuse a late call of an older attempt. */
+  /**
+   * Grows with every start of a key, so that a receiver can refuse a late call of an older start of that key. On Redis it
+   * also grows over restarts and failovers; in memory it counts from 1 in each process. Fences of different keys say
+   * nothing about each other.
+   */
   readonly fence: number
   /**
    * How many starts of this job were cut off by a crash: the worker died, or stood still for longer than its lease. Such

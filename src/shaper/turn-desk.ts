@@ -11,7 +11,7 @@ export interface Turn {
   /** Milliseconds since the epoch, by the clock of the line. */
   readonly departedAt: number
   readonly waitedMs: number
-  /** Grows with every departure of the shaper: a receiver may refuse a number smaller than one that it has seen. */
+  /** Grows with every departure of the key: a receiver may refuse one smaller than it has seen of that key. */
   readonly fence: number
 }
 

@@ -263,7 +263,7 @@ describe('sent back', () => {
     expect(await stage.gate(y!, 0.2)).toEqual({ kind: 'returned' })
     expect(await stage.inspect('a', 0.2)).toMatchObject({ nextDepartureAt: at(0.5) / 1_000 })
     const [again] = await stage.hand(0.25, 500)
-    expect(again).toEqual({ id: 'y', epoch: 2 })
+    expect(again!.id).toBe('y')
     expect(await stage.gate(again!, 0.25)).toMatchObject({ kind: 'granted', slot: at(0.5) })
   })
 
@@ -284,7 +284,7 @@ describe('sent back', () => {
     })
     await stage.balances()
     const again = await stage.run(0.2)
-    expect(again).toEqual({ id: 'x', epoch: 2 })
+    expect(again.id).toBe('x')
     expect(await stage.finish(again, BACK, 0.3)).toMatchObject({ isMine: false })
   })
 

@@ -29,7 +29,7 @@ describe('an epoch that is void', () => {
     const [old] = await stage.hand(0)
     await lose(stage, 31)
     const [young] = await stage.hand(31)
-    expect([old!.epoch, young!.epoch]).toEqual([1, 2])
+    expect(young!.epoch).toBeGreaterThan(old!.epoch)
     await stage.gate(young!, 31)
     const before = await stage.dump()
     expect(await stage.gate(old!, 31)).toEqual({ kind: 'stale' })
@@ -97,16 +97,61 @@ describe('an epoch that is void', () => {
   })
 })
 
+describe('an epoch', () => {
+  test('never comes twice: a zombie neither renews nor finishes a new job under the id of one that was forgotten', async () => {
+    const stage = await RedisStage.open('9, 1/s', { keepFinished: 0 })
+    await stage.lineUp('x', 0)
+    const zombie = await stage.run(0)
+    // Its worker stands still; another one ends the job, which is forgotten.
+    await stage.recover(30)
+    await stage.finish(await stage.run(30), COMPLETED, 31)
+    await stage.claim(60)
+    expect(await stage.state('x', 60)).toBeUndefined()
+    await stage.lineUp('x', 60)
+    const young = await stage.run(60)
+    expect(await stage.renew(zombie, 600, 61)).toBe(false)
+    expect(await stage.finish(zombie, COMPLETED, 61)).toMatchObject({ isMine: false })
+    expect(await stage.state('x', 61)).toBe('running')
+    expect(await stage.finish(young, COMPLETED, 62)).toMatchObject({ isMine: true })
+    await stage.balances()
+  })
+
+  test('and a fence are larger than those that a failover lost', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('xy', 0)
+    const [x] = await stage.hand(0)
+    // The replica that takes over has nothing of what follows.
+    const replica = await stage.dump()
+    const lost = await stage.gate(x!, 0)
+    expect(await stage.start(x!, 0)).toBe(true)
+    await stage.finish(x!, COMPLETED, 0.5)
+    const [y] = await stage.hand(1)
+    const lostToo = await stage.gate(y!, 1)
+    await stage.restore(replica)
+    await stage.redis.hset(shardKey(stage.tag, 'meta'), 'run', 'the former master')
+    await stage.recover(40)
+    const [again] = await stage.hand(40)
+    expect(again!.id).toBe('x')
+    expect(again!.epoch).toBeGreaterThan(y!.epoch)
+    const granted = await stage.gate(again!, 41)
+    const fences = [lost, lostToo, granted].map((answer) =>
+      answer.kind === 'granted' ? answer.job.fence : 0,
+    )
+    expect(fences).toEqual([...fences].sort((a, b) => a - b))
+    expect(new Set(fences).size).toBe(3)
+    expect(fences[0]).toBeGreaterThan(0)
+  })
+})
+
 describe('a lease that has ended', () => {
   test('of one that was handed over: back to the head, no crash, no attempt', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('xy', 0)
-    await stage.hand(0)
+    const [x] = await stage.hand(0)
     expect(await lose(stage, 30 - 1e-6)).toEqual([])
     expect(await lose(stage, 30)).toEqual([
       {
-        id: 'x',
-        epoch: 1,
+        ...x!,
         key: 'a',
         cost: 1,
         attempt: 0,
@@ -117,7 +162,7 @@ describe('a lease that has ended', () => {
       },
     ])
     expect(await stage.backend.job('x', at(30))).toMatchObject({ state: 'waiting', attempt: 0, position: 1 })
-    expect(await stage.hand(30)).toEqual([{ id: 'x', epoch: 2 }])
+    expect((await stage.hand(30)).map(({ id }) => id)).toEqual(['x'])
     for (let crash = 0; crash < 5; crash++) {
       expect(await lose(stage, 70 + crash * 40)).toMatchObject([{ crashed: false }])
       await stage.hand(70 + crash * 40)
@@ -152,9 +197,7 @@ describe('a lease that has ended', () => {
     const [x] = await stage.hand(0)
     await stage.gate(x!, 29.5)
     await stage.renew(x!, 0.5, 29.5)
-    expect(await lose(stage, 30)).toMatchObject([
-      { id: 'x', epoch: 1, crashed: true, failed: false, gone: false },
-    ])
+    expect(await lose(stage, 30)).toMatchObject([{ ...x!, crashed: true, failed: false, gone: false }])
     expect(await stage.backend.job('x', at(30))).toMatchObject({ state: 'retrying', position: 1 })
     expect(await stage.hand(30.4)).toEqual([])
     expect((await stage.run(31)).id).toBe('x')

@@ -120,4 +120,13 @@ export class RedisStage {
     }
     return found
   }
+
+  /** Puts everything back as `dump` found it. */
+  async restore(dump: Readonly<Record<string, string>>): Promise<void> {
+    const names = Object.keys(await this.dump())
+    if (names.length > 0) await this.redis.del(...names)
+    for (const [name, value] of Object.entries(dump)) {
+      await this.redis.restore(name, 0, Buffer.from(value, 'base64'))
+    }
+  }
 }

@@ -61,7 +61,7 @@ local function hand_over(key)
     is_known, state = pcall(read_state, id)
     if not is_known then break end
     local until_ = caller and news_until(state, now, lease) or now + lease
-    take_over(bucket, member, kind, ready_at, state, until_)
+    take_over(bucket, member, kind, ready_at, state, next_stamp(meta, 'epoch', now), until_)
     if caller then
       turns = turns + 1
       deliver(caller, id, state.epoch, key)
@@ -106,7 +106,7 @@ local is_busy = next_due - look_ahead < now + LONG_SLEEP
 -- Jobs that nobody fetches may be due all the time.
 local wake_turns = next_due > now + look_ahead and next_due or first_of('turns')
 redis.call('HSET', K.meta, 'leader', scheduler, 'leaderUntil', is_busy and now + LEADER_LEASE or now, 'wakeDue', next_due,
-  'wakeTurns', wake_turns, 'claimedAt', now)
+  'wakeTurns', wake_turns, 'claimedAt', now, 'epoch', meta.epoch)
 redis.call('DEL', K.wake)
 -- There may be more at once.
 if turns == MOST_TURNS then redis.call('LPUSH', K.wake, '1') end

@@ -8,4 +8,4 @@
 
 local now = read_now(ARGV[1])
 local meta = read_meta()
-return { text(now), text(meta.admitted), text(meta.fence), text(meta.ended) }
+return { text(now), text(meta.admitted), text(meta.granted), text(meta.ended) }

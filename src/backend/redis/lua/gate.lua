@@ -64,8 +64,8 @@ local function answer(at)
     end
     if is_first then
       state.attempt = state.attempt + 1
-      meta.fence = meta.fence + 1
-      state.fence = meta.fence
+      state.fence = next_stamp(meta, 'fence', now)
+      meta.granted = meta.granted + 1
     end
     write_state(state)
     write_bucket(bucket)
@@ -82,6 +82,6 @@ end
 local answers = { text(now), text(meta.book) }
 local fence = meta.fence
 for index = 1, number(ARGV[3]) do answers[index + 2] = answer(4 + (index - 1) * 6) end
-if meta.fence ~= fence then redis.call('HSET', K.meta, 'fence', meta.fence) end
+if meta.fence ~= fence then redis.call('HSET', K.meta, 'fence', meta.fence, 'granted', meta.granted) end
 close_books(meta, keep, now)
 return answers

@@ -3,12 +3,12 @@
 local INBOX_MS = 60000
 
 -- waiting | retrying -> handed, for the one who was peeked at.
-local function take_over(bucket, member, kind, ready_at, state, lease_until)
+local function take_over(bucket, member, kind, ready_at, state, epoch, lease_until)
   local id, cost = parse_member(member)
   state.floor = has_line(bucket) and -INF or ready_at
   take_out(bucket, member, kind)
   state.state, state.kind, state.readyAt, state.key, state.cost = 'handed', kind, ready_at, bucket.key, cost
-  state.epoch = state.epoch + 1
+  state.epoch = epoch
   state.worker, state.slot = '', 0
   write_state(state)
   redis.call('RPUSH', K.handed .. bucket.n, member)

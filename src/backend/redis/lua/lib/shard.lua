@@ -46,12 +46,20 @@ end
 -- The numbers of the shard: what is missing has not been needed yet.
 local function read_meta()
   local values = redis.call('HMGET', K.meta, 'run', 'quarantine', 'book', 'wakeDue', 'numbers', 'fence', 'admitted', 'ended',
-    'wakeTurns', 'watchedUntil')
+    'wakeTurns', 'watchedUntil', 'epoch', 'granted')
   return {
     run = values[1] or '', quarantine = counter(values[2]), book = counter(values[3]), wakeDue = counter(values[4]),
     numbers = counter(values[5]), fence = counter(values[6]), admitted = counter(values[7]), ended = counter(values[8]),
-    wakeTurns = counter(values[9]), watchedUntil = counter(values[10]), newlyEnded = 0, turnsEnded = false,
+    wakeTurns = counter(values[9]), watchedUntil = counter(values[10]), epoch = counter(values[11]),
+    granted = counter(values[12]), newlyEnded = 0, turnsEnded = false,
   }
+end
+
+-- Fences and epochs: larger than any before, also after a failover that lost the latest ones, and never reused when
+-- the record of a job is forgotten. The caller writes meta.
+local function next_stamp(meta, name, now)
+  meta[name] = math.max(meta[name] + 1, math.floor(now))
+  return meta[name]
 end
 
 -- Leases that end before `until_` end then: their workers may have had no chance to renew them.

@@ -1,8 +1,8 @@
 -- The part of a job that moves, and how it ends. A job that waits for the first time has no record of it; from then on
 -- it has the key and the cost, so that the job with its data need not be read again.
 
-local STATE_FORMAT = '<HBI4I4BddI4dBdBddssBI4c0BI4c0'
-local STATE_MAGIC = 0x5603
+local STATE_FORMAT = '<HBdI4BddI4dBdBddssBI4c0BI4c0'
+local STATE_MAGIC = 0x5606
 
 -- granted: handed, with a slot.
 local STATES = {
