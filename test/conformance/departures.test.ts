@@ -17,6 +17,7 @@ describe.each(DRIVERS)('%s: departures', (_, open) => {
       cost: 2,
       settings,
       attempt: 1,
+      crashes: 0,
       fence: expect.any(Number),
       admittedAt: at(0),
       slot: at(0.002),

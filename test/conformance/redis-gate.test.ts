@@ -24,6 +24,7 @@ describe('grants', () => {
         cost: 2,
         settings: SETTINGS,
         attempt: 1,
+        crashes: 0,
         fence: expect.any(Number),
         admittedAt: at(0),
       },
