@@ -74,6 +74,12 @@ const PROFILES = {
   },
 } as const satisfies Record<Profile, RedisOptions>
 
+/**
+ * A slot that moves refuses commands for as long as the move takes: a command is told so within 0.3 s, before its time is
+ * over. Enough for a slot that has moved (MOVED) or is moving (ASK).
+ */
+const REFUSED_SOON = { maxRedirections: 6, retryDelayOnTryAgain: 50 } as const satisfies ClusterOptions
+
 function duplicateCluster(client: Cluster, profile: Profile): Cluster {
   // Clusters take these at their top, and ignore or misread them among the options of their nodes.
   const { enableOfflineQueue, lazyConnect, readOnly, retryStrategy, scripts, ...ofNodes } = PROFILES[profile]
@@ -86,7 +92,7 @@ function duplicateCluster(client: Cluster, profile: Profile): Cluster {
     redisOptions: ofNodes,
     // Redirected commands did not run; those whose connection broke may have, and go out again when this is not 0.
     retryDelayOnFailover: profile === 'transport' ? 100 : 0,
-    ...(profile !== 'transport' && { enableAutoPipelining: false }),
+    ...(profile !== 'transport' && { enableAutoPipelining: false, ...REFUSED_SOON }),
   }
   return client.duplicate([], options)
 }

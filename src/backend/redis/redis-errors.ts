@@ -31,6 +31,8 @@ export function redisErrorKind(error: unknown): RedisErrorKind {
   return REFUSALS.some((reason) => message.includes(reason)) ? 'refused' : 'connection'
 }
 
+const MOVING = 'the cluster is moving slots'
+
 /** By the word that an error reply of Redis begins with. */
 const REPLIES: Readonly<Record<string, string>> = {
   BUSY: 'a script runs for too long',
@@ -44,7 +46,8 @@ const REPLIES: Readonly<Record<string, string>> = {
   NOREPLICAS: 'too few replicas are connected, and it refuses writes',
   OOM: 'its memory is full (maxmemory)',
   READONLY: 'it is a replica, and refuses writes',
-  TRYAGAIN: 'the cluster is moving slots',
+  TRYAGAIN: MOVING,
+  VR_PARTIAL: 'it holds only a part of the line',
   WRONGPASS: 'the user name or the password is wrong',
 }
 
@@ -58,6 +61,7 @@ const CLIENT: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^Stream isn't writeable|^Cluster isn't ready/, 'not connected'],
   [/^Reached the max retries per request/, 'the connection was lost'],
   [/^Cluster is (ended|disconnect)|^Connection is (aborted|discarded)/, 'the connection was closed'],
+  [/^Too many Cluster redirections\. Last error: .*TRYAGAIN/, MOVING],
   [
     /^None of startup nodes|^Failed to refresh slots|^Too many Cluster redirections/,
     'no node of the cluster answers',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { messageOf, toError } from '../../core/thrown.ts'
 import type { Client } from './client-profiles.ts'
-import { luaKeys } from './keys.ts'
+import { luaKeys, shardKey } from './keys.ts'
 import { asBackendError } from './redis-errors.ts'
 
 /** The verbs, each a file in `lua/` whose header says what it does, what it is given, and all that it may answer. */
@@ -49,6 +49,7 @@ const IN_BYTES: ReadonlySet<Verb> = new Set(['meter-fill', 'meter-read'])
 interface Script {
   readonly text: string
   readonly sha: string
+  readonly isOfShard: boolean
 }
 
 /** Read once, when this module is loaded: a missing file fails the start, not a call. */
@@ -65,19 +66,29 @@ export async function runScript(
   key: string,
   values: readonly (string | number)[],
 ): Promise<unknown> {
-  const { sha, text } = SCRIPTS.get(verb)!
+  const { sha, text, isOfShard } = SCRIPTS.get(verb)!
+  const keys = isOfShard ? keysOfShard(key) : [key]
   const call = IN_BYTES.has(verb) ? 'callBuffer' : 'call'
   try {
-    return await client[call]('evalsha', sha, 1, key, ...values)
+    return await client[call]('evalsha', sha, keys.length, ...keys, ...values)
   } catch (thrown) {
     if (!messageOf(toError(thrown)).startsWith('NOSCRIPT')) throw asBackendError(thrown)
   }
   try {
     // Redis was restarted, or its scripts were flushed: this loads the script again.
-    return await client[call]('eval', text, 1, key, ...values)
+    return await client[call]('eval', text, keys.length, ...keys, ...values)
   } catch (thrown) {
     throw asBackendError(thrown)
   }
+}
+
+/**
+ * While a cluster moves the slot of a shard, some keys are on one node and some on the other, and no script may run on either.
+ * Redis refuses a script (TRYAGAIN) on both nodes when it names two keys of which one is missing: the tag is never a key. With
+ * that key alone, the script would be sent to the new node and run on whatever had arrived there.
+ */
+function keysOfShard(tag: string): readonly string[] {
+  return [tag, shardKey(tag, 'meta')]
 }
 
 /** A script is its first line, which Redis reads, the names of a shard's keys, the parts that it uses, and itself. */
@@ -87,9 +98,9 @@ function load(verb: Verb): Script {
   if (!shebang!.startsWith('#!lua') || uses === undefined) throw new Error(`${verb}.lua has no proper header`)
   const names = uses.split(' ')
   const parts = ['values', ...names].map((part) => read(`lib/${part}.lua`))
-  const keys = names.includes('shard') ? [luaKeys()] : []
-  const text = [shebang, ...keys, ...parts, ...lines].join('\n')
-  return { text, sha: createHash('sha1').update(text).digest('hex') }
+  const isOfShard = names.includes('shard')
+  const text = [shebang, ...(isOfShard ? [luaKeys()] : []), ...parts, ...lines].join('\n')
+  return { text, sha: createHash('sha1').update(text).digest('hex'), isOfShard }
 }
 
 function read(path: string): string {

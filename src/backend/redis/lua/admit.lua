@@ -12,11 +12,10 @@
 
 local now = read_now(ARGV[1])
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
+expect('jobs', 'due', 'turns', 'idle', 'wake')
 local meta = read_meta()
 local book = number(ARGV[3])
 if book ~= meta.book then return { 'old-book', text(meta.book) } end
-
-expect('due', 'turns', 'idle', 'wake')
 
 local kinds, at, are_plain = {}, 5, true
 for index = 1, number(ARGV[4]) do
@@ -56,6 +55,7 @@ for at_job = at, #ARGV, 5 do
         local is_plain = are_plain and bucket.waiting == bucket.inLine + bucket.inHanded and retrying(bucket) == 0
         if is_plain then read_list(bucket, 'line') else read_line(bucket) end
       else
+        if numbers == meta.numbers then expect_whole(meta) end
         numbers = numbers + 1
         bucket = new_bucket(key, numbers, kind.rule)
       end

@@ -17,6 +17,7 @@ if bucket then
   read_line(bucket)
   if bucket.book < book then change_limit(bucket, rule) end
 else
+  expect_whole(meta)
   bucket = new_bucket(key, 0, rule)
 end
 local departs_at, position, retry_at = judge(bucket, cost, INF, now)

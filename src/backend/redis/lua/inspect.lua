@@ -8,5 +8,8 @@
 
 local now = read_now(ARGV[1])
 local bucket = read_bucket(ARGV[2])
-if not bucket then return { text(now) } end
+if not bucket then
+  expect_whole(read_meta())
+  return { text(now) }
+end
 return { text(now), (view_of(bucket, now)) }

@@ -9,7 +9,10 @@
 
 local now = read_now(ARGV[1])
 local job = read_job(ARGV[2])
-if not job then return {} end
+if not job then
+  expect_whole(read_meta())
+  return {}
+end
 local state = read_state(job.id)
 
 -- 1 departs next.

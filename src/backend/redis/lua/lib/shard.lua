@@ -27,12 +27,14 @@ local EXPECTED = {
   deadlines = 'zset', leases = 'zset', ended = 'zset', gone = 'zset', book = 'string', wake = 'list', watched = 'zset', fill = 'zset',
 }
 
+local is_missing = {}
+
 -- All that the verb may write to holds what it should, or nothing. The lists of a bucket are read before they are
 -- written, which tells as much.
 local function expect(...)
   for _, name in ipairs({ ... }) do
     local kind = redis.call('TYPE', K[name]).ok
-    if kind ~= EXPECTED[name] and kind ~= 'none' then foreign(name) end
+    if kind == 'none' then is_missing[name] = true elseif kind ~= EXPECTED[name] then foreign(name) end
   end
 end
 
@@ -43,16 +45,25 @@ local function counter(value)
   return number_
 end
 
--- The numbers of the shard: what is missing has not been needed yet.
+-- While jobs are alive, they and their buckets are there: before an unknown key or id is taken for a new one.
+local function expect_whole(meta)
+  if meta.admitted > meta.ended and redis.call('EXISTS', K.buckets, K.jobs) < 2 then partial('buckets, jobs') end
+end
+
+-- The numbers of the shard: what is missing has not been needed yet. Where the numbers themselves are missing, no bucket may
+-- be there; and no job is alive where `expect` found none.
 local function read_meta()
   local values = redis.call('HMGET', K.meta, 'run', 'quarantine', 'book', 'wakeDue', 'numbers', 'fence', 'admitted', 'ended',
     'wakeTurns', 'watchedUntil', 'epoch', 'granted')
-  return {
+  local meta = {
     run = values[1] or '', quarantine = counter(values[2]), book = counter(values[3]), wakeDue = counter(values[4]),
     numbers = counter(values[5]), fence = counter(values[6]), admitted = counter(values[7]), ended = counter(values[8]),
     wakeTurns = counter(values[9]), watchedUntil = counter(values[10]), epoch = counter(values[11]),
     granted = counter(values[12]), newlyEnded = 0, turnsEnded = false,
   }
+  if meta.numbers == 0 and redis.call('EXISTS', K.buckets, K.jobs) > 0 then partial('meta') end
+  if meta.admitted > meta.ended and (is_missing.buckets or is_missing.jobs) then partial('buckets, jobs') end
+  return meta
 end
 
 -- Fences and epochs: larger than any before, also after a failover that lost the latest ones, and never reused when

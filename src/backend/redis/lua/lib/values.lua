@@ -7,6 +7,11 @@ local function foreign(what)
   error({ err = 'VR_FOREIGN ' .. what })
 end
 
+-- Stops it where a part of what belongs together is missing, as on a node of a cluster that has some keys of a slot.
+local function partial(what)
+  error({ err = 'VR_PARTIAL ' .. what })
+end
+
 local function number(text)
   local value = tonumber(text)
   if value == nil or value ~= value then error({ err = 'VR_ARGUMENT' }) end
