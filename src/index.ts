@@ -20,6 +20,7 @@ export {
   OldRuleBookError,
   RuleBookConflictError,
   ShaperClosedError,
+  StartedLateError,
   UnfitRedisError,
   VelvetRopeError,
   WorkerLostError,

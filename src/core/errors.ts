@@ -143,6 +143,25 @@ export class LeaseLostError extends VelvetRopeError {
   }
 }
 
+/**
+ * A handler was called in time, but its process stood still before the handler's first statement, until the slot was
+ * past. Aborts the job's signal. When the handler fails with this error, the job goes back to its line with its attempt.
+ */
+export class StartedLateError extends VelvetRopeError {
+  readonly id: string
+  /** Milliseconds after the last moment at which it might have started. */
+  readonly lateMs: number
+
+  constructor(id: string, lateMs: number) {
+    super(
+      'started-late',
+      `job ${quote(id)} was started ${Math.ceil(lateMs)} ms too late: its process stood still in between`,
+    )
+    this.id = id
+    this.lateMs = lateMs
+  }
+}
+
 /** The workers of a job died or stood still while it ran, once too often; the job failed. */
 export class WorkerLostError extends VelvetRopeError {
   readonly id: string
@@ -234,6 +253,7 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
   'ShaperClosedError',
   'MeterClosedError',
   'LeaseLostError',
+  'StartedLateError',
   'WorkerLostError',
   'HandlerTimeoutError',
   'NotAnErrorError',

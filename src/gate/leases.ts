@@ -74,8 +74,13 @@ export class Leases {
   }
 
   isHeld(job: HandedOver): boolean {
+    return this.#ports.clock.now() < this.heldUntil(job)
+  }
+
+  /** By the local clock; -Infinity: it is lost, or was never held. */
+  heldUntil(job: HandedOver): number {
     const held = this.#leases.get(nameOf(job))
-    return held !== undefined && !held.isLost && this.#ports.clock.now() < held.until
+    return held === undefined || held.isLost ? Number.NEGATIVE_INFINITY : held.until
   }
 
   /** Nothing that this worker says of the job will be heard any more. */

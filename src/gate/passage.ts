@@ -1,4 +1,3 @@
-import type { BackendJob } from '../backend/backend.ts'
 import type { GateAnswer, SharedJob } from '../backend/shared-backend.ts'
 import { backoffDelay } from '../core/backoff.ts'
 import type { Clock } from '../core/clock.ts'
@@ -12,6 +11,7 @@ import type { Leases } from './leases.ts'
 import { PermitHolder, type Permits } from './permits.ts'
 import type { RedisClock } from './redis-clock.ts'
 import type { ShardCalls } from './shard-calls.ts'
+import { type Grant, StartWindow } from './start-window.ts'
 import type { Signal, Ticket } from './ticket.ts'
 
 /** For so long a permit may be held idle: others wait for it. */
@@ -30,7 +30,7 @@ export interface PassagePorts {
   readonly calls: Pick<ShardCalls, 'gate' | 'finish'>
   readonly leases: Leases
   /** Whatever takes time before the start. What it throws is told to `onError`, and the job is left to its lease. */
-  readonly prepare: (job: BackendJob, handed: HandedOver, grant: Grant) => Start
+  readonly prepare: (grant: Grant, handed: HandedOver, window: StartWindow) => Start
   /** A slot came when this process was not ready. */
   readonly onMissed: (job: HandedOver) => void
   readonly onExpired: (job: SharedJob) => void
@@ -38,19 +38,16 @@ export interface PassagePorts {
 }
 
 /**
- * Calls the handler in this very tick; from now on the permit is the handler's. Resolves when nobody need hold the job
- * any more, and never rejects.
- *
- * @param startsAt by the store's clock, in microseconds
+ * Takes the last look and calls the handler in this very tick, with nothing between the two; the permit is the
+ * handler's then. Resolves when the job need not be held any more, and never rejects. Undefined: the look said no, and
+ * the handler was not called.
  */
-export type Start = (startsAt: number) => Promise<void>
-
-export type Grant = Extract<GateAnswer, { kind: 'granted' }>
+export type Start = () => Promise<void> | undefined
 
 /**
  * How one job passes the gate. A free handler is looked for before a slot is reserved, and taken when the slot has
- * come. The last look at the clock and the call of the handler are one synchronous tick: never early; and for one who
- * is later than the limit tolerates, the store moves the slot.
+ * come. All that the start needs is prepared before that; the last look at the clock and the lease is the statement
+ * before the call of the handler. For a job that is too late the store moves the slot.
  */
 export class Passage {
   readonly #ports: PassagePorts
@@ -99,18 +96,20 @@ export class Passage {
           return
         } else if (ticket.isOpen) {
           failures = 0
-          const start = prepare(answer.job, job, answer)
-          const isValid = () => store.isSound && store.measurement === measurement
-          await this.#waitForSlot(ticket, answer, store, permit, isValid)
+          const window = new StartWindow(this.#ports, store, job, answer, measurement)
+          const start = prepare(answer, job, window)
+          await this.#waitForSlot(ticket, answer, window, permit)
           await this.#takeHandler(ticket, queue, permit)
           if (!ticket.isOpen) return
-          // From here to the handler nothing may wait.
-          if (isValid() && this.#isOnTime(job, answer, store)) {
-            permit.handOn()
-            ticket.start(start(Math.max(store.now(), answer.startAt)))
+          // The handler may settle at once, and its permit be free again.
+          permit.handOn()
+          const run = start()
+          if (run !== undefined) {
+            ticket.start(run)
             queue.noteLeaving()
             return
           }
+          permit.takeBack()
           missed = answer.slot
           this.missedSlots++
           onMissed(job)
@@ -142,18 +141,12 @@ export class Passage {
   }
 
   /** Until the slot has come. By then the offset of the clocks may have changed a little, so it looks again. */
-  async #waitForSlot(
-    ticket: Ticket,
-    grant: Grant,
-    store: RedisClock,
-    permit: PermitHolder,
-    isValid: () => boolean,
-  ): Promise<void> {
+  async #waitForSlot(ticket: Ticket, grant: Grant, window: StartWindow, permit: PermitHolder): Promise<void> {
     const { clock } = this.#ports
     const slack = grant.tolerance / 2
-    if (store.toLocal(grant.startAt) - clock.now() > NEAR) permit.putBack()
-    while (ticket.isOpen && isValid()) {
-      const at = store.toLocal(grant.startAt)
+    if (window.opensAt - clock.now() > NEAR) permit.putBack()
+    while (ticket.isOpen && window.isValid) {
+      const at = window.opensAt
       if (clock.now() >= at) return
       await ticket.wait((onSignal) => clock.wake(at, onSignal, slack))
     }
@@ -179,22 +172,6 @@ export class Passage {
     await ticket.wait(signal, patience)
     if (isImpatient) queue.giveBack()
   }
-
-  #isOnTime(job: HandedOver, grant: Grant, store: RedisClock): boolean {
-    const now = this.#ports.clock.now()
-    const from = store.toLocal(grant.startAt)
-    const until = from + usableWindow(grant, store)
-    return from <= now && now <= until && this.#ports.leases.isHeld(job)
-  }
-}
-
-/**
- * How late a start may be. The error of the clock is taken off, but never more than half of what is tolerated: under
- * a tolerance that is smaller than the error nobody would ever start.
- */
-function usableWindow({ startAt, latest }: Grant, store: RedisClock): number {
-  const tolerated = latest - startAt
-  return tolerated - Math.min(store.error, tolerated / 2)
 }
 
 function foreignValue({ id, key }: HandedOver): ForeignValueError {

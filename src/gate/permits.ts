@@ -80,6 +80,11 @@ export class PermitHolder {
     this.#isHeld = false
   }
 
+  /** What was handed on was not used. */
+  takeBack(): void {
+    this.#isHeld = true
+  }
+
   putBack(): void {
     if (!this.#isHeld) return
     this.#isHeld = false

@@ -21,8 +21,18 @@ export class RunningAttempts<Data, Result> implements Iterable<Attempt<Data, Res
   }
 
   add(attempt: Attempt<Data, Result>): void {
+    this.enter(attempt)
+    this.time(attempt)
+  }
+
+  /** Counts it, before its start. Until it is timed it may take as long as it likes. */
+  enter(attempt: Attempt<Data, Result>): void {
     this.#attempts.add(attempt)
-    if (attempt.stopsAt < this.#armedFor) this.#arm(attempt.stopsAt)
+  }
+
+  /** It has started; one that has settled meanwhile is not timed. */
+  time(attempt: Attempt<Data, Result>): void {
+    if (attempt.stopsAt < this.#armedFor && this.#attempts.has(attempt)) this.#arm(attempt.stopsAt)
   }
 
   delete(attempt: Attempt<Data, Result>): void {

@@ -26,6 +26,7 @@ export class ShapedJob<Data = unknown> {
   /** What its `enqueue` said of the span that asked for it (W3C Trace Context). */
   readonly traceparent?: string
   #abort: AbortController | undefined
+  #reasonToStop: (() => Error | undefined) | undefined
 
   /** @internal */
   constructor(job: BackendJob, data: Data, startsAt: number) {
@@ -42,11 +43,35 @@ export class ShapedJob<Data = unknown> {
     this.traceparent = job.traceparent
   }
 
-  /** Aborts when the attempt has taken longer than its `timeoutMs`, or longer than the `drainMs` of a close. */
+  /**
+   * Aborts when the attempt has taken longer than its `timeoutMs`, or longer than the `drainMs` of a close; on Redis also
+   * when the lease of the job is lost, or when the process stood still before the handler's first statement.
+   */
   get signal(): AbortSignal {
     // Made when it is first asked for: most handlers of small jobs never do.
-    this.#abort ??= new AbortController()
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController()
+      const reason = this.#reasonToStop?.()
+      if (reason !== undefined) this.#abort.abort(reason)
+    }
     return this.#abort.signal
+  }
+
+  /** A signal that is first asked for until `unwatch` is aborted when there is a reason. @internal */
+  watch(reasonToStop: () => Error | undefined): void {
+    this.#reasonToStop = reasonToStop
+  }
+
+  /** @internal */
+  unwatch(): void {
+    this.#reasonToStop = undefined
+  }
+
+  /** It departs at this time, in microseconds, instead of the one that it was made with. @internal */
+  depart(startsAt: number): void {
+    const departure = this as { -readonly [Time in 'departedAt' | 'waitedMs']: number }
+    departure.departedAt = startsAt / MILLISECOND
+    departure.waitedMs = departure.departedAt - this.admittedAt
   }
 
   /** @internal */

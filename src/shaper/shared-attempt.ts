@@ -1,23 +1,16 @@
-import type { BackendJob } from '../backend/backend.ts'
-import { Attempt, type Settled } from './attempt.ts'
-import type { ShapedJob } from './shaped-job.ts'
+import { Attempt } from './attempt.ts'
 
-/** An attempt that departed by the store's clock and is timed by that of the process: the former may be moved. */
+/** An attempt that departs by the store's clock and is timed by that of the process: the former may be moved. */
 export class SharedAttempt<Data, Result> extends Attempt<Data, Result> {
-  readonly #startedAt: number
+  #startedAt = Number.POSITIVE_INFINITY
 
-  /** @param startedAt by the clock of the process, in microseconds */
-  constructor(
-    job: ShapedJob<Data>,
-    backendJob: BackendJob,
-    startedAt: number,
-    onSettled: (attempt: Attempt<Data, Result>, settled: Settled<Result>) => void,
-  ) {
-    super(job, backendJob, onSettled)
-    this.#startedAt = startedAt
-  }
-
+  /** By the clock of the process, in microseconds; Infinity: it has not started. */
   override get startedAt(): number {
     return this.#startedAt
+  }
+
+  /** It was started at the local time `at`. */
+  begin(at: number): void {
+    this.#startedAt = at
   }
 }

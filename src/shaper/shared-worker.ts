@@ -1,30 +1,29 @@
-import type { BackendJob } from '../backend/backend.ts'
 import type { SharedBackend, SharedJob } from '../backend/shared-backend.ts'
 import type { Clock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import { LeaseLostError, ShaperClosedError } from '../core/errors.ts'
+import { LeaseLostError, ShaperClosedError, StartedLateError } from '../core/errors.ts'
 import { toError } from '../core/thrown.ts'
 import { type HandedOver, nameOf } from '../gate/handed-over.ts'
 import { Leases } from '../gate/leases.ts'
-import type { Grant, Start } from '../gate/passage.ts'
+import type { Start } from '../gate/passage.ts'
 import type { RedisClock } from '../gate/redis-clock.ts'
 import { ShardCalls } from '../gate/shard-calls.ts'
 import { SharedGate } from '../gate/shared-gate.ts'
+import type { Grant, StartWindow } from '../gate/start-window.ts'
 import type { Transport } from '../handoff/transport.ts'
 import type { Attempt, Handler, Settled } from './attempt.ts'
 import type { Emitter } from './emitter.ts'
 import { jobEvent } from './job-event.ts'
+import { LateStarts } from './late-starts.ts'
 import { outcomeOf } from './outcome.ts'
 import { Room } from './room.ts'
 import { RunningAttempts } from './running-attempts.ts'
-import { ShapedJob } from './shaped-job.ts'
 import type { ShapedWorker } from './shaped-worker.ts'
-import { SharedAttempt } from './shared-attempt.ts'
-import { StartWatches } from './start-watch.ts'
+import { SharedStart, type SharedStartPorts } from './shared-start.ts'
+import { StartWatch, processorTime as timeOfProcess } from './start-watch.ts'
 import { tellEnd } from './tell-end.ts'
-import { publishDeparture, publishHandlerEnd, publishLateStart } from './tell-start.ts'
+import { publishLateStart } from './tell-start.ts'
 import { WorkerIntake } from './worker-intake.ts'
-import { WorkerReports } from './worker-reports.ts'
 
 /** What a worker needs of lines that are shared. */
 export interface SharedWorkerPorts<Result> {
@@ -42,6 +41,8 @@ export interface SharedWorkerPorts<Result> {
   readonly lease: number
   /** Jobs that may be held at once: those that run, and those that wait at the gate. */
   readonly prefetch: number
+  /** How much processor time this process has used, in microseconds; of the system when absent. */
+  readonly processorTime?: () => number
   /** The handler lets somebody go, who has gone when it ends: only then is it known when he did. */
   readonly startsAtEnd?: boolean
   /** A job's deadline came at the gate. */
@@ -50,7 +51,7 @@ export interface SharedWorkerPorts<Result> {
   onClosed(): void
 }
 
-/** A process that goes down is no fault of the job: others start it again, and no attempt is lost. */
+/** A process that goes down, or stood still, is no fault of the job: it starts again, and no attempt is lost. */
 const GIVEN_BACK = { kind: 'freeze', duration: 0 } as const
 
 /**
@@ -65,7 +66,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
   readonly #attemptOf = new Map<string, Attempt<Data, Result>>()
   /** Jobs that were started and of whose end the store was not told yet. */
   readonly #runs = new Set<Promise<void>>()
-  readonly #watches: StartWatches
+  readonly #starts: SharedStartPorts<Data, Result>
   readonly #leases: Leases
   readonly #calls: ShardCalls
   readonly #gate: SharedGate
@@ -80,7 +81,6 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
     const { clock, emitter, prefetch, transport } = ports
     const onError = (error: Error) => emitter.fail(error)
     this.#attempts = new RunningAttempts(clock)
-    this.#watches = new StartWatches((shard) => ports.storeClock(shard).now())
     this.#leases = new Leases({ ...ports, onLost: (handed) => this.#onLost(handed) })
     this.#calls = new ShardCalls({ ...ports, onError })
     this.#gate = new SharedGate({
@@ -88,7 +88,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
       concurrency,
       calls: this.#calls,
       leases: this.#leases,
-      prepare: (job, handed, grant) => this.#prepare(job, handed, grant),
+      prepare: (grant, handed, window) => this.#prepare(grant, handed, window),
       onMissed: (job) => publishLateStart(ports.name, job),
       onExpired: (job) => {
         emitter.emit('expired', jobEvent(job, job.at))
@@ -96,6 +96,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
       },
       onError,
     })
+    this.#starts = this.#startPorts()
     this.#room = new Room(prefetch)
     const onDelivery = (handed: HandedOver) => this.#take(handed)
     this.#intake = new WorkerIntake(transport, clock, { onDelivery, onError })
@@ -164,76 +165,57 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
     void this.#gate.take(handed).finally(() => this.#room.release())
   }
 
-  /** The data are read before the slot comes: nothing that takes time may stand between it and the handler. */
-  #prepare(job: BackendJob, handed: HandedOver, grant: Grant): Start {
-    const data: Data = JSON.parse(job.data)
-    return (startsAt) => {
-      const run = this.#start(job, handed, data, grant, startsAt)
-      this.#runs.add(run)
-      void run.then(() => this.#runs.delete(run))
-      return run
+  #startPorts(): SharedStartPorts<Data, Result> {
+    const { name, clock, emitter, startsAtEnd = false, processorTime = timeOfProcess } = this.#ports
+    return {
+      shaper: name,
+      clock,
+      emitter,
+      startsAtEnd,
+      processorTime,
+      calls: this.#calls,
+      leases: this.#leases,
+      watch: new StartWatch(),
+      lateStarts: new LateStarts(),
+      onEnter: (attempt, handed) => {
+        this.#attempts.enter(attempt)
+        this.#attemptOf.set(nameOf(handed), attempt)
+      },
+      onCalled: (attempt) => this.#attempts.time(attempt),
+      onLeave: (attempt, handed) => {
+        this.#attempts.delete(attempt)
+        this.#attemptOf.delete(nameOf(handed))
+      },
+      onSettled: () => this.#gate.release(),
+      end: (start, settled) => this.#end(start, settled),
     }
   }
 
-  /** Listeners are told after the handler was called, yet before they are told of what it set off. */
-  #start(job: BackendJob, handed: HandedOver, data: Data, grant: Grant, startsAt: number): Promise<void> {
-    const { name: shaper, clock, emitter, startsAtEnd } = this.#ports
-    const reports = new WorkerReports({ clock, calls: this.#calls, leases: this.#leases }, handed)
-    const watch = this.#watches.of(handed.shard)
-    const name = nameOf(handed)
-    return new Promise((resolve) => {
-      const onSettled = (attempt: Attempt<Data, Result>, settled: Settled<Result>) => {
-        this.#attempts.delete(attempt)
-        this.#attemptOf.delete(name)
-        this.#gate.release()
-        // After the call of a handler that settles at once: the time of the start is told along.
-        const now = clock.now()
-        if (startsAtEnd) reports.noteStart(Math.max(startsAt, begunBy()))
-        queueMicrotask(() => {
-          publishHandlerEnd(shaper, attempt, settled, now)
-          void this.#end(job, handed, reports, settled).then(resolve)
-        })
-      }
-      const attempt = new SharedAttempt(new ShapedJob(job, data, startsAt), job, clock.now(), onSettled)
-      let begunBy = () => startsAt
-      emitter.hold()
-      try {
-        if (emitter.hears('departed')) {
-          emitter.emit('departed', { ...jobEvent(job, startsAt), waitedMs: attempt.job.waitedMs })
-        }
-        this.#attempts.add(attempt)
-        this.#attemptOf.set(name, attempt)
-        begunBy = watch.watch()
-        attempt.start(this.#handler)
-        const startedAt = Math.max(startsAt, begunBy())
-        publishDeparture(shaper, job, grant.pace, grant.slot, startedAt)
-        if (!startsAtEnd) void reports.start(startedAt)
-      } finally {
-        emitter.release()
-      }
-    })
+  #prepare(grant: Grant, handed: HandedOver, window: StartWindow): Start {
+    const start = new SharedStart<Data, Result>(grant, handed, window, this.#starts)
+    return () => {
+      if (!start.call(this.#handler)) return undefined
+      this.#runs.add(start.run)
+      void start.run.then(() => this.#runs.delete(start.run))
+      return start.run
+    }
   }
 
-  async #end(
-    job: BackendJob,
-    handed: HandedOver,
-    reports: WorkerReports,
-    settled: Settled<Result>,
-  ): Promise<void> {
+  async #end({ job, handed, reports }: SharedStart<Data, Result>, settled: Settled<Result>): Promise<void> {
     const { emitter } = this.#ports
     if (!settled.ok && settled.error instanceof LeaseLostError && !this.#leases.isHeld(handed)) {
       emitter.fail(settled.error)
       return
     }
-    const isCutOff = !settled.ok && settled.error instanceof ShaperClosedError
-    const outcome = isCutOff ? GIVEN_BACK : outcomeOf(settled, job, true, Math.random, emitter)
+    const isGivenBack = !settled.ok && isGoingBack(settled.error)
+    const outcome = isGivenBack ? GIVEN_BACK : outcomeOf(settled, job, true, Math.random, emitter)
     const answer = await reports.end(outcome)
     if (answer === undefined || !answer.isMine) {
       emitter.fail(new LeaseLostError(job.id))
       return
     }
     const { at, readyAt } = answer
-    if (isCutOff) {
+    if (isGivenBack) {
       emitter.emit('returned', { ...jobEvent(job, at), retryAt: at / MILLISECOND })
       return
     }
@@ -244,4 +226,8 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
     this.#gate.drop(handed)
     this.#attemptOf.get(nameOf(handed))?.stop(new LeaseLostError(handed.id))
   }
+}
+
+function isGoingBack(error: Error): boolean {
+  return error instanceof ShaperClosedError || error instanceof StartedLateError
 }

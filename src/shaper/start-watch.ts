@@ -1,55 +1,31 @@
-/** Microseconds; less is the noise of looking. */
-const NOTICEABLE = 100
-/** So many calls after one that took long are looked at closely, which costs ten microseconds each. */
-const CLOSELY_WATCHED = 1_000
+/** So many of the latest calls say how long a handler takes before it first waits. */
+const REMEMBERED = 16
 
 /**
- * Finds out when a handler began, which is after the last look at the clock: the system may have taken the processor
- * away in between. Where that may have happened while the handler was being called, nobody can tell whether it was
- * before its first line or after it, so it counts as before. What a handler computes undisturbed is none of that.
+ * Finds out when the first statement of a handler can have run at the latest. The clock is read before the call and after
+ * it; in between the system may have taken the processor away, and the engine may have compiled or collected, before the
+ * first statement as well as after it. What each of the latest calls took at least is the handler's own computing,
+ * which follows its first statement; the rest counts as before it.
  */
-class StartWatch {
-  readonly #now: () => number
-  #closely = 0
+export class StartWatch {
+  readonly #took: number[] = []
+  #oldest = 0
 
-  constructor(now: () => number) {
-    this.#now = now
-  }
-
-  /** To be called just before the handler is. What it answers tells, once it was, the latest time at which it can have begun. */
-  watch(): () => number {
-    const before = this.#closely > 0 ? switches() : undefined
-    const calledAt = this.#now()
-    return () => {
-      const now = this.#now()
-      if (this.#closely > 0) this.#closely--
-      if (now - calledAt <= NOTICEABLE) return calledAt
-      this.#closely = CLOSELY_WATCHED
-      return before === undefined || switches() > before ? now : calledAt
-    }
+  /**
+   * How late the first statement may have run after the call began. Once for each call.
+   *
+   * @param took from the call of the handler until it returned
+   */
+  possibleDelay(took: number): number {
+    const least = this.#took.length < REMEMBERED ? 0 : Math.min(...this.#took)
+    this.#took[this.#oldest] = took
+    this.#oldest = (this.#oldest + 1) % REMEMBERED
+    return Math.max(0, took - least)
   }
 }
 
-/** How often the system took the processor away from this process before it was done. */
-function switches(): number {
-  return process.resourceUsage().involuntaryContextSwitches
-}
-
-/** One for the clock of each shard. */
-export class StartWatches {
-  readonly #watches = new Map<number, StartWatch>()
-  readonly #now: (shard: number) => number
-
-  constructor(now: (shard: number) => number) {
-    this.#now = now
-  }
-
-  of(shard: number): StartWatch {
-    let watch = this.#watches.get(shard)
-    if (watch === undefined) {
-      watch = new StartWatch(() => this.#now(shard))
-      this.#watches.set(shard, watch)
-    }
-    return watch
-  }
+/** How much processor time this process has used, all its threads together; microseconds. */
+export function processorTime(): number {
+  const { userCPUTime, systemCPUTime } = process.resourceUsage()
+  return userCPUTime + systemCPUTime
 }

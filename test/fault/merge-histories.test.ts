@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { HistoryFile, type HistoryRecord } from '../support/campaign/history-file.ts'
 import { mergeHistories, runningIn, withoutEnd } from '../support/campaign/merge-histories.ts'
 import { accept, end, freeze, giveBack, reject, start } from '../support/history.ts'
@@ -136,4 +136,29 @@ test('who was in a handler, and who has no end, is read from a file that may sti
   writeFileSync(path, '{"kind":"event","cl', { flag: 'a' })
   expect(runningIn(path)).toEqual({ ids: ['z'], lastAt: 2_000 })
   expect(withoutEnd([path])).toEqual(['w'])
+})
+
+describe('a start whose handler found its lease over', () => {
+  const stood = (path: string, ms: number): HistoryRecord => ({ kind: 'stood', path, until: ms * 1_000 })
+  const late = (ms: number, id: string): HistoryRecord => ({ kind: 'late', at: ms * 1_000, id })
+  const startsIn = (paths: string[]) => told(paths).filter(([type]) => type === 'start')
+
+  test('is left out where it is the first of its process after a stop', () => {
+    const worker = written(clock(), host(start(10, 'x')), host(start(50, 'y')), late(50, 'y'))
+    expect(startsIn([worker, written(stood(worker, 40))])).toEqual([['start', 'x', 10]])
+  })
+
+  test('counts where its process was not stopped, and where it came before the stop', () => {
+    const worker = written(clock(), host(start(50, 'y')), late(50, 'y'))
+    expect(startsIn([worker])).toHaveLength(1)
+    expect(startsIn([worker, written(stood('another', 40))])).toHaveLength(1)
+    expect(startsIn([worker, written(stood(worker, 60))])).toHaveLength(1)
+  })
+
+  test('counts where another was started between the stop and it, or where the handler saw no reason to stop', () => {
+    const second = written(clock(), host(start(45, 'x')), host(start(50, 'y')), late(50, 'y'))
+    expect(startsIn([second, written(stood(second, 40))])).toHaveLength(2)
+    const unaware = written(clock(), host(start(50, 'y')))
+    expect(startsIn([unaware, written(stood(unaware, 40))])).toHaveLength(1)
+  })
 })

@@ -104,6 +104,7 @@ export class Campaign {
     await child.stop()
     if (forMs >= leaseOf(child.plan)) this.#noteFault(child)
     await sleep(forMs)
+    this.#write({ kind: 'stood', path: child.plan.file, until: hostNow() })
     child.goOn()
   }
 

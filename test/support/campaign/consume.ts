@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FreezeError, type Shaper } from '../../../src/index.ts'
+import { FreezeError, isVelvetRopeError, type Shaper } from '../../../src/index.ts'
 import type { HistoryFile } from './history-file.ts'
 import { hostNow } from './host-time.ts'
 import type { Work, WorkerPlan } from './plans.ts'
@@ -15,9 +15,12 @@ export function consume(shaper: Shaper<Work>, plan: WorkerPlan, file: HistoryFil
   }
   shaper.work(async (job) => {
     const at = hostNow()
-    const { id, key, cost, attempt, data } = job
+    const { id, key, cost, attempt, data, signal } = job
     const event = { type: 'start', at, id, key, cost, attempt } as const
     file.write({ kind: 'event', clock: 'host', event, admittedAt: job.admittedAt * 1_000 })
+    if (isVelvetRopeError(signal.reason, 'lease-lost')) file.write({ kind: 'late', at, id })
+    // What follows stands for the request that a handler sends.
+    signal.throwIfAborted()
     if (tellsStarts === true) console.log(`in-handler ${id}`)
     const ms = slow?.key === key ? slow.takesMs : takesMs
     if (ms > 0) await sleep(ms)

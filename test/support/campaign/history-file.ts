@@ -19,6 +19,10 @@ export type HistoryRecord =
     }
   /** The caller of a turn went on, in his own code; by the host's clock. */
   | { readonly kind: 'resumed'; readonly at: number; readonly id: string }
+  /** A handler found its signal aborted in its first statement: the lease of the job was over. By the host's clock. */
+  | { readonly kind: 'late'; readonly at: number; readonly id: string }
+  /** The process that wrote `path` was stopped, and went on at `until`; by the host's clock. */
+  | { readonly kind: 'stood'; readonly path: string; readonly until: number }
   | ({ readonly kind: 'clock' } & ClockSample)
   /** A call ended with an error that says that the store is away. */
   | { readonly kind: 'unavailable'; readonly at: number; readonly tookMs: number }

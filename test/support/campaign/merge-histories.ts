@@ -20,7 +20,9 @@ type StartRecord = EventRecord & { event: { type: 'start' } }
 export function mergeHistories(paths: readonly string[]): MergedHistory {
   const files = paths.map(readRecords)
   const offset = offsetOf(files.flat().filter((record) => record.kind === 'clock'))
-  const events = withoutRepetition(files.map((file) => file.filter((record) => record.kind === 'event')))
+  const stops = files.flat().filter((record) => record.kind === 'stood')
+  const inTime = files.map((file, index) => withoutLateStarts(file, stopsOf(stops, paths[index]!)))
+  const events = withoutRepetition(inTime.map((file) => file.filter((record) => record.kind === 'event')))
   const firstStarts = new Map<string, StartRecord>()
   for (const record of events.flat()) {
     if (!isStart(record)) continue
@@ -66,6 +68,30 @@ export function withoutEnd(paths: readonly string[]): string[] {
   for (const { event } of records) if (event.type === 'answer' && event.accepted) open.add(event.id)
   for (const { event } of records) if (event.type === 'end') open.delete(event.id)
   return [...open]
+}
+
+function stopsOf(stops: readonly (HistoryRecord & { kind: 'stood' })[], path: string): number[] {
+  return stops.filter((stop) => stop.path === path).map(({ until }) => until)
+}
+
+/**
+ * Without the starts that no protocol can prevent: a process was stopped between its last look at the clock and the
+ * handler's first statement, which is then the first that the process does when it goes on, and its signal is aborted
+ * by then. There can be one for each stop.
+ */
+function withoutLateStarts(file: readonly HistoryRecord[], stops: readonly number[]): HistoryRecord[] {
+  const late = new Set(
+    file.flatMap((record) => (record.kind === 'late' ? [`${record.at} ${record.id}`] : [])),
+  )
+  const excused = new Set<HistoryRecord>()
+  for (const until of stops) {
+    const first = file.find(
+      (record) => record.kind === 'event' && record.event.type === 'start' && record.event.at >= until,
+    )
+    if (first?.kind !== 'event' || first.event.type !== 'start') continue
+    if (late.has(`${first.event.at} ${first.event.id}`)) excused.add(first)
+  }
+  return file.filter((record) => !excused.has(record))
 }
 
 /** What the store was asked for counts where nobody who knew of it wrote it down, and once. */

@@ -34,6 +34,12 @@ const each: [known.VelvetRopeError, string, string, string][] = [
   [new errors.MeterClosedError('m'), 'MeterClosedError', 'closed', 'the meter "m" is closed'],
   [new errors.LeaseLostError('i'), 'LeaseLostError', 'lease-lost', 'the lease of job "i" was lost'],
   [
+    new errors.StartedLateError('i', 1.5),
+    'StartedLateError',
+    'started-late',
+    'job "i" was started 2 ms too late',
+  ],
+  [
     new errors.WorkerLostError('i'),
     'WorkerLostError',
     'worker-lost',

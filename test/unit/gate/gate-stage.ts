@@ -27,7 +27,7 @@ export interface Started {
 }
 
 /** A clock on which time can pass without anybody being woken. */
-class StallingClock extends VirtualClock implements Clock {
+export class StallingClock extends VirtualClock implements Clock {
   #stalled = 0
 
   override now(): number {
@@ -137,9 +137,11 @@ export class GateStage {
       onError,
       onExpired: ({ id }) => void this.expired.push(id),
       onMissed: ({ id }) => void this.missed.push(id),
-      prepare: ({ id, key }, handed) => {
+      prepare: ({ job: { id, key } }, handed, window) => {
         if (this.unreadable.has(id)) throw new Error(`cannot read ${id}`)
-        return (startsAt) => {
+        return () => {
+          const startsAt = window.look()
+          if (startsAt === undefined) return undefined
           this.starts.push({ id, key, worker, at: store.now() - EPOCH, error: redisClock.error })
           this.mostRunning = Math.max(this.mostRunning, ++this.#running)
           const { epoch, shard } = handed

@@ -1,4 +1,3 @@
-import { VirtualClock } from '../../../src/core/virtual-clock.ts'
 import type { HandedOver } from '../../../src/gate/handed-over.ts'
 import { RedisClock } from '../../../src/gate/redis-clock.ts'
 import type { ReceiveOptions } from '../../../src/handoff/transport.ts'
@@ -6,7 +5,7 @@ import type { Handler } from '../../../src/shaper/attempt.ts'
 import { Emitter } from '../../../src/shaper/emitter.ts'
 import { SharedWorker } from '../../../src/shaper/shared-worker.ts'
 import { FakeStore } from '../gate/fake-store.ts'
-import { settle } from '../gate/gate-stage.ts'
+import { StallingClock, settle } from '../gate/gate-stage.ts'
 
 const EPOCH = 1_800_000_000_000_000
 /** An hour ahead, so that nobody mistakes one clock for the other. */
@@ -15,7 +14,7 @@ export const LEASE_MS = 9_000
 
 /** A worker with a store and a transport of its own, on virtual time; every event in short. */
 export class SharedWorkerStage {
-  readonly clock = new VirtualClock(EPOCH, settle)
+  readonly clock = new StallingClock(EPOCH, settle)
   readonly store = new FakeStore(this.clock)
   readonly emitter = new Emitter<unknown>()
   readonly storeClock = new RedisClock({
@@ -31,6 +30,8 @@ export class SharedWorkerStage {
   readonly transport: string[] = []
   readonly worker: SharedWorker<unknown, unknown>
   isClosed = false
+  /** Processor time of the process, in microseconds. */
+  processorTime = 0
   #refusals: number
   #options: ReceiveOptions | undefined
   #underWay: Promise<void>[] = []
@@ -55,6 +56,7 @@ export class SharedWorkerStage {
       emitter: this.emitter,
       lease: LEASE_MS * 1_000,
       prefetch: 1_000,
+      processorTime: () => this.processorTime,
       startsAtEnd,
       onClosed: () => {
         this.isClosed = true

@@ -1,0 +1,89 @@
+import type { GateAnswer } from '../backend/shared-backend.ts'
+import type { Clock } from '../core/clock.ts'
+import type { HandedOver } from './handed-over.ts'
+import type { Leases } from './leases.ts'
+import type { RedisClock } from './redis-clock.ts'
+
+export type Grant = Extract<GateAnswer, { kind: 'granted' }>
+
+export interface StartWindowPorts {
+  readonly clock: Clock
+  readonly leases: Pick<Leases, 'heldUntil'>
+}
+
+/** When one granted job may start: from its slot on, not too late, and only while its lease lasts. */
+export class StartWindow {
+  readonly #clock: Clock
+  readonly #leases: Pick<Leases, 'heldUntil'>
+  readonly #store: RedisClock
+  readonly #job: HandedOver
+  readonly #grant: Grant
+  readonly #measurement: number
+  #lookedAt = Number.NaN
+
+  /** @param measurement of the store's clock, when the slot was asked for */
+  constructor(
+    { clock, leases }: StartWindowPorts,
+    store: RedisClock,
+    job: HandedOver,
+    grant: Grant,
+    measurement: number,
+  ) {
+    this.#clock = clock
+    this.#leases = leases
+    this.#store = store
+    this.#job = job
+    this.#grant = grant
+    this.#measurement = measurement
+  }
+
+  /** The clock of the store is known, and was not measured anew since the slot was granted. */
+  get isValid(): boolean {
+    return this.#store.isSound && this.#store.measurement === this.#measurement
+  }
+
+  /** When it opens, by the local clock as it compares with the store's now. */
+  get opensAt(): number {
+    return this.#store.toLocal(this.#grant.startAt)
+  }
+
+  /** The local time of the last look. */
+  get lookedAt(): number {
+    return this.#lookedAt
+  }
+
+  /**
+   * The last look before the handler: reads the clock once, as the last thing that it does. Answers the time by the
+   * store's clock; undefined when the handler must not be called.
+   */
+  look(): number | undefined {
+    if (!this.isValid) return undefined
+    const { startAt } = this.#grant
+    const from = this.opensAt
+    const until = from + usableWindow(this.#grant, this.#store)
+    const leasedUntil = this.#leases.heldUntil(this.#job)
+    const now = this.#clock.now()
+    if (now < from || now > until || now >= leasedUntil) return undefined
+    this.#lookedAt = now
+    return startAt + (now - from)
+  }
+
+  /** Whether the lease was over at the local time `at`. */
+  isLeaseOver(at: number): boolean {
+    return at >= this.#leases.heldUntil(this.#job)
+  }
+
+  /** By how much a start at the local time `at` is too late for the slot; 0 or less: it is not. */
+  overdue(at: number): number {
+    return at - this.opensAt - usableWindow(this.#grant, this.#store)
+  }
+}
+
+/**
+ * How late a start may be. The error of the clock is taken off, but never more than half of what is tolerated: under
+ * a tolerance that is smaller than the error nothing would ever start.
+ */
+function usableWindow({ startAt, latest }: Grant, store: RedisClock): number {
+  const tolerated = latest - startAt
+  return tolerated - Math.min(store.error, tolerated / 2)
+}

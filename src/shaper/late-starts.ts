@@ -1,0 +1,28 @@
+import { MILLISECOND } from '../core/duration.ts'
+import { StartedLateError } from '../core/errors.ts'
+import type { HandedOver } from '../gate/handed-over.ts'
+import type { StartWindow } from '../gate/start-window.ts'
+
+const MOST_REMEMBERED = 1_000
+
+/**
+ * Finds starts that were too late for their slots, though the last look was not: the process stood still between that
+ * and the handler's first statement. Only time in which the process did not run counts, since a handler may compute for
+ * long. It may also block its process by itself, which looks the same from outside; so no job is called late twice.
+ */
+export class LateStarts {
+  readonly #known = new Set<string>()
+
+  /**
+   * Why the handler should not go on; undefined: it may.
+   *
+   * @param stoodStill since the last look; microseconds
+   */
+  find({ id }: HandedOver, window: StartWindow, stoodStill: number): StartedLateError | undefined {
+    const overdue = window.overdue(window.lookedAt + stoodStill)
+    if (overdue <= 0 || this.#known.has(id)) return undefined
+    if (this.#known.size === MOST_REMEMBERED) this.#known.clear()
+    this.#known.add(id)
+    return new StartedLateError(id, overdue / MILLISECOND)
+  }
+}

@@ -1,0 +1,149 @@
+import type { BackendJob } from '../backend/backend.ts'
+import type { Clock } from '../core/clock.ts'
+import { LeaseLostError, type StartedLateError } from '../core/errors.ts'
+import type { HandedOver } from '../gate/handed-over.ts'
+import type { Leases } from '../gate/leases.ts'
+import type { ShardCalls } from '../gate/shard-calls.ts'
+import type { Grant, StartWindow } from '../gate/start-window.ts'
+import type { Handler, Settled } from './attempt.ts'
+import type { Emitter } from './emitter.ts'
+import { jobEvent } from './job-event.ts'
+import type { LateStarts } from './late-starts.ts'
+import { ShapedJob } from './shaped-job.ts'
+import { SharedAttempt } from './shared-attempt.ts'
+import type { StartWatch } from './start-watch.ts'
+import { publishDeparture, publishHandlerEnd, publishLateStart } from './tell-start.ts'
+import { WorkerReports } from './worker-reports.ts'
+
+export interface SharedStartPorts<Data, Result> {
+  /** The shaper's name. */
+  readonly shaper: string
+  readonly clock: Clock
+  readonly calls: Pick<ShardCalls, 'start' | 'finish'>
+  readonly leases: Leases
+  readonly emitter: Emitter<Result>
+  readonly watch: StartWatch
+  readonly lateStarts: LateStarts
+  /** How much processor time this process has used; microseconds. */
+  readonly processorTime: () => number
+  readonly startsAtEnd: boolean
+  /** The attempt counts as one that runs. */
+  onEnter(attempt: SharedAttempt<Data, Result>, handed: HandedOver): void
+  /** Its handler was called. */
+  onCalled(attempt: SharedAttempt<Data, Result>): void
+  /** It settled, and its handler's place is free. */
+  onSettled(): void
+  /** It does not run, or not any more. */
+  onLeave(attempt: SharedAttempt<Data, Result>, handed: HandedOver): void
+  /** Resolves when the store knows. */
+  end(start: SharedStart<Data, Result>, settled: Settled<Result>): Promise<void>
+}
+
+/**
+ * One start of a job that was granted a slot. All that takes time is done when it is made, before the slot comes; the
+ * last look at the clock and the lease is the statement before the call of the handler.
+ */
+export class SharedStart<Data, Result> {
+  readonly job: BackendJob
+  readonly handed: HandedOver
+  readonly reports: WorkerReports
+  /** Resolves when the job need not be held any more. */
+  readonly run: Promise<void>
+  readonly #ports: SharedStartPorts<Data, Result>
+  readonly #grant: Grant
+  readonly #window: StartWindow
+  readonly #attempt: SharedAttempt<Data, Result>
+  #resolve: () => void = () => undefined
+  #processorTime = 0
+  #startsAt = Number.NaN
+  #late: StartedLateError | undefined
+  #isSettled = false
+
+  constructor(grant: Grant, handed: HandedOver, window: StartWindow, ports: SharedStartPorts<Data, Result>) {
+    const { job } = grant
+    this.job = job
+    this.handed = handed
+    this.reports = new WorkerReports(ports, handed)
+    this.run = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+    this.#ports = ports
+    this.#grant = grant
+    this.#window = window
+    const shaped = new ShapedJob<Data>(job, JSON.parse(job.data), grant.startAt)
+    shaped.watch(() => this.#reasonToStop(ports.clock.now()))
+    this.#attempt = new SharedAttempt(shaped, job, (_, settled) => this.#settle(settled))
+  }
+
+  /** False: the last look said no, and the handler was not called. */
+  call(handler: Handler<Data, Result>): boolean {
+    const { processorTime, onEnter, onLeave } = this.#ports
+    onEnter(this.#attempt, this.handed)
+    this.#processorTime = processorTime()
+    const startsAt = this.#window.look()
+    if (startsAt === undefined) {
+      onLeave(this.#attempt, this.handed)
+      return false
+    }
+    this.#startsAt = startsAt
+    this.#attempt.job.depart(startsAt)
+    this.#attempt.start(handler)
+    this.#lookAgain()
+    return true
+  }
+
+  /** The process may have stood still, compiled or collected between the last look and the handler's first statement. */
+  #lookAgain(): void {
+    const { shaper, clock, emitter, startsAtEnd, onCalled } = this.#ports
+    const now = clock.now()
+    const reason = this.#reasonToStop(now)
+    const { job } = this.#attempt
+    job.unwatch()
+    this.#attempt.begin(this.#window.lookedAt)
+    onCalled(this.#attempt)
+    const startedAt = startsAtEnd ? this.#startsAt : this.#startedAt(now)
+    publishDeparture(shaper, this.job, this.#grant.pace, this.#grant.slot, startedAt)
+    if (emitter.hears('departed')) {
+      emitter.emit('departed', { ...jobEvent(this.job, this.#startsAt), waitedMs: job.waitedMs })
+    }
+    if (reason !== undefined) this.#stop(reason)
+    if (!startsAtEnd) void this.reports.start(startedAt)
+  }
+
+  /** By the store's clock, at the latest; once for each start. */
+  #startedAt(returnedAt: number): number {
+    return this.#startsAt + this.#ports.watch.possibleDelay(returnedAt - this.#window.lookedAt)
+  }
+
+  /** Why the handler should not go on. */
+  #reasonToStop(now: number): Error | undefined {
+    const { lateStarts, processorTime } = this.#ports
+    if (this.#window.isLeaseOver(now)) return new LeaseLostError(this.job.id)
+    if (this.#window.overdue(now) <= 0) return undefined
+    const stoodStill = now - this.#window.lookedAt - (processorTime() - this.#processorTime)
+    this.#late ??= lateStarts.find(this.handed, this.#window, stoodStill)
+    return this.#late
+  }
+
+  #stop(reason: Error): void {
+    if (this.#isSettled) return
+    const { shaper, leases } = this.#ports
+    publishLateStart(shaper, this.job)
+    if (reason instanceof LeaseLostError) leases.lose(this.handed)
+    else this.#attempt.job.abort(reason)
+  }
+
+  #settle(settled: Settled<Result>): void {
+    const { shaper, clock, startsAtEnd, onLeave, onSettled, end } = this.#ports
+    this.#isSettled = true
+    onLeave(this.#attempt, this.handed)
+    onSettled()
+    // After the call of a handler that settles at once: the time of the start is told along.
+    const now = clock.now()
+    if (startsAtEnd) this.reports.noteStart(this.#startedAt(now))
+    queueMicrotask(() => {
+      publishHandlerEnd(shaper, this.#attempt, settled, now)
+      void end(this, settled).then(this.#resolve)
+    })
+  }
+}
