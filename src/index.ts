@@ -36,6 +36,7 @@ export type {
   JobState,
   JobView,
   Rejected,
+  TurnRefusal,
 } from './core/job.ts'
 export { formatLimit, type Limit, type LimitInput, parseLimit } from './core/limit.ts'
 export type {

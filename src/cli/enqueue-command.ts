@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { monotonicNow } from '../core/clock.ts'
 import { quote } from '../core/describe.ts'
 import { InvalidInputError, InvalidOptionsError, isVelvetRopeError } from '../core/errors.ts'
-import type { Admission } from '../core/job.ts'
+import { type Admission, jsonRefusal } from '../core/job.ts'
 import type { EnqueueOptions, ShaperOptions } from '../shaper/options.ts'
 import { Shaper } from '../shaper/shaper.ts'
 import { comeBackMs, type Entrance, enqueueLines, LONGEST_SLEEP_MS } from './enqueue-lines.ts'
@@ -127,7 +127,7 @@ async function enqueueOne(producer: Producer, key: string, data: unknown, flags:
   const options = { id: flags.id, ...optionsOf(flags) }
   const ask = () => producer.enqueue(key, data, options)
   const admission = await (flags.wait ? askUntilIn(ask) : awaitAnswer(ask()))
-  print(flags.json ? JSON.stringify(admission) : describeVerdict(admission))
+  print(flags.json ? jsonOf(admission) : describeVerdict(admission))
   if (!admission.accepted) process.exitCode = EXIT.rejected
 }
 
@@ -196,6 +196,10 @@ function describeStop({ accepted, settledLine, underWay }: EnqueueTally): string
   }
   const [first, last] = underWay
   return `accepted before: ${before}; lines ${first} to ${last} may be in or not: those with an "id" can be sent again`
+}
+
+function jsonOf(admission: Admission): string {
+  return JSON.stringify(admission.accepted ? admission : jsonRefusal(admission))
 }
 
 function optionsOf({ cost, deadline, attempts }: Flags): EnqueueOptions {

@@ -1,5 +1,5 @@
-import { z } from 'zod'
-import { nearestIssue } from '../core/options.ts'
+import type { z } from 'zod'
+import { nameKnownFields, nearestIssue } from '../core/options.ts'
 import { explainUnknown, explainValue } from './expectations.ts'
 import { isMapping, type SettingPath, valueAt } from './paths.ts'
 import { configSchema, type Settings } from './schema.ts'
@@ -29,12 +29,6 @@ export function checkSettings(input: unknown): Checked {
     ? { ok: true, settings: result.data }
     : { ok: false, complaints: withoutEchoes(complaints) }
 }
-
-/** The message of an unknown field is what is known in its place: only the schema at that place can tell. */
-const nameKnownFields: z.core.$ZodErrorMap = (issue) =>
-  issue.code === 'unrecognized_keys' && issue.inst instanceof z.ZodObject
-    ? Object.keys(issue.inst.shape).join(' ')
-    : undefined
 
 function complaintsOf(issue: z.core.$ZodIssue, input: unknown): Complaint[] {
   if (issue.code === 'invalid_union') return complaintsOf(nearestIssue(issue), input)

@@ -1,6 +1,6 @@
 import { fieldsOf } from './fields.ts'
 import type { Origin } from './layers.ts'
-import { formatPath } from './paths.ts'
+import { formatPath, type SettingPath } from './paths.ts'
 import type { Settings } from './schema.ts'
 
 /** What all layers together say, checked and frozen. Its limits are texts, such as `100, 10/s`. */
@@ -13,6 +13,8 @@ export interface Config extends Settings {
   readonly hiddenLimits: Readonly<Record<string, string>>
   /** Where each value comes from, by its path: `{ listen: 'flag', 'limits["*"]': 'file', ... }`. */
   readonly origins: Readonly<Record<string, Origin>>
+  /** Where a setting, or what is around it, stands: `velvet-rope.yaml:3:5`, a variable, a flag; else `configuration`. */
+  readonly placeOf: (path: SettingPath, isAboutName?: boolean) => string
 }
 
 /** One value of a configuration, for people. Secrets are hidden. */

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { quote } from '../core/describe.ts'
 import { nearest } from '../core/options.ts'
 import { formatPath, type SettingPath } from './paths.ts'
-import { describeAt } from './secrets.ts'
+import { describeAt, scopeMeant } from './secrets.ts'
 
 /** Makes the digest of a token. */
 const HASH_HINT = `printf %s "$TOKEN" | sha256sum`
@@ -58,7 +58,8 @@ function hintFor(issue: z.core.$ZodIssue, path: SettingPath, value: unknown): st
     return `if that is the token itself, put its digest here: ${HASH_HINT}`
   }
   if (issue.code === 'invalid_value' && typeof value === 'string') {
-    const meant = nearest(value, issue.values.map(String))
+    const isScope = path[0] === 'tokens' && path[2] === 'scopes'
+    const meant = isScope ? scopeMeant(value) : nearest(value, issue.values.map(String))
     return meant === undefined ? undefined : `did you mean ${meant}?`
   }
   if (issue.code !== 'invalid_type' || !OF_THE_LIBRARY.test(issue.message)) return undefined

@@ -1,5 +1,6 @@
 import { isVelvetRopeError } from '../core/errors.ts'
 import { readPlan } from '../forward/plan.ts'
+import type { Environment } from '../forward/secrets.ts'
 import type { ForwardSettings } from '../forward/settings.ts'
 import type { SettingPath } from './paths.ts'
 
@@ -18,17 +19,19 @@ const ANY_VARIABLE: Readonly<Record<string, string>> = new Proxy(
 
 const EXAMPLE = 'https://api.example.com'
 
-/** What the forwarder would refuse, but for variables that are missing: each part by itself, to know its place. */
-export function forwardFaults({
-  allow,
-  allowPrivate = [],
-  headers = {},
-  signing,
-}: ForwardSettings): ForwardFault[] {
+/**
+ * What the forwarder would refuse: each part by itself, to know its place.
+ *
+ * @param env where variables are looked up. Default: every variable is there, since what they hold is not judged
+ */
+export function forwardFaults(
+  { allow, allowPrivate = [], headers = {}, signing }: ForwardSettings,
+  env: Environment = ANY_VARIABLE,
+): ForwardFault[] {
   const faults: ForwardFault[] = []
   const attempt = (settings: ForwardSettings, path: SettingPath, isAboutName = false): boolean => {
     try {
-      readPlan(settings, ANY_VARIABLE)
+      readPlan(settings, env)
       return true
     } catch (error) {
       if (!isVelvetRopeError(error)) throw error
@@ -43,8 +46,8 @@ export function forwardFaults({
   for (const [origin, given] of Object.entries(headers)) {
     const path = ['headers', origin]
     // A fault of `allow` is told once.
-    const among = allowed.length < allow.length ? [...allowed, origin] : allowed
-    if (!attempt({ allow: [EXAMPLE, ...among], headers: { [origin]: {} } }, path, true)) continue
+    const among = allowed.length < allow.length || allow.length === 0 ? [...allowed, origin] : allowed
+    if (!attempt({ allow: among, headers: { [origin]: {} } }, path, true)) continue
     for (const [name, value] of Object.entries(given)) {
       attempt({ allow: [origin], headers: { [origin]: { [name]: value } } }, [...path, name])
     }

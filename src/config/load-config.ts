@@ -13,9 +13,12 @@ import type { Environment } from './environment.ts'
 import { fieldsOf } from './fields.ts'
 import { Layers } from './layers.ts'
 import type { ConfigFlags } from './names.ts'
-import { formatPath } from './paths.ts'
+import { formatPath, type SettingPath } from './paths.ts'
 import { configSchema, type Settings } from './schema.ts'
 import { YamlFile } from './yaml-file.ts'
+
+/** Where what nothing says stands, when there is no file. */
+const UNPLACED = 'configuration'
 
 /** Where a configuration comes from. */
 export interface ConfigSources {
@@ -59,6 +62,8 @@ export function composeConfig(
     ...(found !== undefined && { file: location.path, digest: found.digest }),
     hiddenLimits: hiddenLimits(layers),
     origins: originsOf(settings, layers),
+    placeOf: (path: SettingPath, isAboutName?: boolean) =>
+      layers.labelOf(path) ?? file?.placeOf(file.offsetOf(path, isAboutName)) ?? UNPLACED,
   })
 }
 
@@ -71,7 +76,7 @@ function placed(
   const problems = complaints.map(({ path, isAboutName, message }) => {
     const label = layers.labelOf(path)
     if (label !== undefined || file === undefined) {
-      return { where: label ?? 'configuration', message, order: Number.POSITIVE_INFINITY }
+      return { where: label ?? UNPLACED, message, order: Number.POSITIVE_INFINITY }
     }
     const order = file.offsetOf(path, isAboutName)
     return { where: file.placeOf(order), message, order }

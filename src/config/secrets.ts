@@ -1,4 +1,6 @@
 import { quote } from '../core/describe.ts'
+import { nearest } from '../core/options.ts'
+import { SCOPES, type Scope } from '../http/access.ts'
 import type { SettingPath } from './paths.ts'
 
 /** Whether what stands at a path may be known to nobody who reads a log. */
@@ -19,10 +21,37 @@ export function describeAt(path: SettingPath, value: unknown): string {
   if (value === null || value === undefined) return 'nothing'
   if (Array.isArray(value)) return `a list of ${value.length}`
   if (typeof value === 'object') return 'a mapping'
-  const isHidden = isNearSecret(path)
+  const isHidden = isNearSecret(path) && !(isScope(path) && scopeMeant(value) !== undefined)
   if (typeof value === 'string')
     return isHidden ? `a text of ${value.length} characters` : quote(hideUserInfo(value))
   return isHidden ? `a ${typeof value}` : String(value)
+}
+
+function isScope(path: SettingPath): boolean {
+  return path[0] === 'tokens' && path[2] === 'scopes'
+}
+
+/** Words for rights that others use, and the scopes that they come to here. */
+const BY_OTHER_NAMES: ReadonlyMap<string, Scope> = new Map([
+  ['write', 'enqueue'],
+  ['create', 'enqueue'],
+  ['produce', 'enqueue'],
+  ['producer', 'enqueue'],
+  ['send', 'enqueue'],
+  ['view', 'read'],
+  ['viewer', 'read'],
+  ['get', 'read'],
+  ['all', 'admin'],
+  ['*', 'admin'],
+  ['owner', 'admin'],
+  ['root', 'admin'],
+])
+
+/** The scope that a word most likely stands for; undefined for what may as well be a secret. */
+export function scopeMeant(value: unknown): Scope | undefined {
+  if (typeof value !== 'string') return undefined
+  const word = value.toLowerCase()
+  return BY_OTHER_NAMES.get(word) ?? (nearest(word, SCOPES) as Scope | undefined)
 }
 
 /** A URL without its user and password: `redis://***@cache:6379/2`. */

@@ -91,8 +91,8 @@ export interface Rejected {
   readonly reason: RejectReason
   readonly key: string
   /**
-   * After this long the same request is accepted, if nobody else came in. Infinity when too costly; a guess when
-   * paused, or while no handler is free.
+   * After this long the same request is accepted, if nobody else came in. Infinity when too costly, and then left out of
+   * all JSON that this package writes, since JSON has no Infinity; a guess when paused, or while no handler is free.
    */
   readonly retryAfterMs: number
   /** Cost units that wait, those to be tried again included, and that may wait. */
@@ -103,6 +103,23 @@ export interface Rejected {
    * are of that limit, what is in its meter rounded up; and when it has room the line has its say.
    */
   readonly local?: true
+}
+
+/** A refusal as JSON can hold it: without `retryAfterMs` where that is Infinity. */
+export function jsonRefusal<Refusal extends { readonly retryAfterMs: number }>(
+  refusal: Refusal,
+): Omit<Refusal, 'retryAfterMs'> & { readonly retryAfterMs?: number } {
+  if (Number.isFinite(refusal.retryAfterMs)) return refusal
+  const { retryAfterMs, ...rest } = refusal
+  return rest
+}
+
+/**
+ * What `tryAcquire` answers when there is no turn: `not-now`, others are before it, or the bucket rests until
+ * `retryAfterMs`; else as in `Rejected`, with `full` only where a limit of this process alone refused.
+ */
+export type TurnRefusal = Omit<Rejected, 'reason'> & {
+  readonly reason: Exclude<RejectReason, 'deadline'> | 'not-now'
 }
 
 /** What is known of a job. Times are milliseconds since the epoch. */

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { ZodObject, type z } from 'zod'
 import { describe, quote } from './describe.ts'
 import { InvalidOptionsError } from './errors.ts'
 
@@ -70,12 +70,23 @@ function fieldsAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string
   return Object.keys(shapeOf(at) ?? {})
 }
 
-/** Looks through defaults, optionals, transforms and unions for the object within. */
+/** Where a schema has a field of this name below its top, as `limit.capacity`; undefined when nowhere. */
+export function placeOf(name: string, schema: z.core.$ZodType): string | undefined {
+  for (const [field, inner] of Object.entries(shapeOf(schema) ?? {})) {
+    const shape = shapeOf(inner)
+    if (shape !== undefined && Object.hasOwn(shape, name)) return `${field}.${name}`
+  }
+  return undefined
+}
+
+/** Looks through defaults, optionals, transforms, lists and unions for the object within. */
 function shapeOf(schema: unknown): Record<string, unknown> | undefined {
   if (typeof schema !== 'object' || schema === null) return undefined
   if ('shape' in schema) return schema.shape as Record<string, unknown>
-  const { def } = schema as { def?: { innerType?: unknown; in?: unknown; options?: unknown[] } }
-  for (const inner of [def?.innerType, def?.in, ...(def?.options ?? [])]) {
+  const { def } = schema as {
+    def?: { innerType?: unknown; in?: unknown; element?: unknown; options?: unknown[] }
+  }
+  for (const inner of [def?.innerType, def?.in, def?.element, ...(def?.options ?? [])]) {
     const shape = shapeOf(inner)
     if (shape !== undefined) return shape
   }
@@ -96,9 +107,23 @@ function editDistance(a: string, b: string): number {
   return row[b.length]!
 }
 
-/** What is wrong with the form that a value fits best, of those that it may have: where the fault lies deepest. */
+/**
+ * What is wrong with the form that a value fits best, of those that it may have: where the fault lies deepest. A form of
+ * another type, a text for an object say, fits worst.
+ */
 export function nearestForm(forms: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] {
   const depthOf = (issues: readonly z.core.$ZodIssue[]) =>
-    Math.max(0, ...issues.map(({ path }) => path.length))
+    isOfAnotherType(issues) ? -1 : Math.max(0, ...issues.map(({ path }) => path.length))
   return [...forms].sort((one, other) => depthOf(other) - depthOf(one))[0]!
 }
+
+/** Whether a value is not even of the type of a form. */
+export function isOfAnotherType(issues: readonly z.core.$ZodIssue[]): boolean {
+  return issues.some(({ code, path }) => code === 'invalid_type' && path.length === 0)
+}
+
+/** For `safeParse`: the message of an unknown field is what is known in its place, which only the schema there can tell. */
+export const nameKnownFields: z.core.$ZodErrorMap = (issue) =>
+  issue.code === 'unrecognized_keys' && issue.inst instanceof ZodObject
+    ? Object.keys(issue.inst.shape).join(' ')
+    : undefined

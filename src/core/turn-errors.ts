@@ -8,7 +8,8 @@ import type { RejectReason } from './verdict.ts'
  */
 export class TurnRefusedError extends VelvetRopeError {
   readonly key: string
-  readonly reason: RejectReason
+  /** Of `acquire` that of a rejection; `not-now` where the refusal of a `tryAcquire` is thrown. */
+  readonly reason: RejectReason | 'not-now'
   readonly retryAfterMs: number
   /** Cost units that wait, and that may wait. */
   readonly waiting: number

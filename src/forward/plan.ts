@@ -1,10 +1,13 @@
+import { quote } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
-import { parseOptions } from '../core/options.ts'
+import { nearest, parseOptions } from '../core/options.ts'
 import { isSecretHeader, readHeaders } from './headers.ts'
 import { PrivateHosts, readOrigin } from './origins.ts'
 import { type Environment, hasReference, Secrets } from './secrets.ts'
 import { type ForwardSettings, forwardSettingsSchema } from './settings.ts'
 import { signingKey } from './signature.ts'
+
+const MOST_SHOWN = 3
 
 /** The settings with everything looked up and checked. */
 export interface ForwardPlan {
@@ -48,8 +51,14 @@ function readOriginHeaders(
   for (const [text, headers] of Object.entries(given)) {
     const origin = readOrigin(text, 'headers')
     if (!allowed.has(origin)) {
+      const known = [...allowed]
+      const meant = nearest(origin, known)
+      const hint =
+        meant === undefined
+          ? `allow holds ${known.slice(0, MOST_SHOWN).join(', ')}`
+          : `did you mean ${meant}?`
       throw new InvalidOptionsError(
-        `forward: expected allow to hold ${origin}, which has headers, got none such`,
+        `forward: expected headers to be for an origin that allow holds, got: ${quote(origin)}; ${hint}`,
       )
     }
     if (byOrigin.has(origin)) throw new InvalidOptionsError(`forward: headers has ${origin} twice`)

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { quote } from '../core/describe.ts'
-import { nearest, nearestForm } from '../core/options.ts'
+import { isOfAnotherType, nameKnownFields, nearest, nearestForm, placeOf } from '../core/options.ts'
 import { firstLossyInteger } from './exact-numbers.ts'
 import { type Fault, invalid, Problem } from './problem.ts'
 
@@ -10,8 +10,6 @@ const MOST_FAULTS = 20
 export interface BodyOptions {
   /** Bytes. */
   readonly most: number
-  /** The fields that there are, for whoever mistook one. */
-  readonly names: readonly string[]
   /** JSON that stands for a body where nothing was sent. Default: something must be. */
   readonly whenAbsent?: string
 }
@@ -24,7 +22,7 @@ export interface BodyOptions {
 export async function readBody<Schema extends z.ZodType>(
   request: Request,
   schema: Schema,
-  { most, names, whenAbsent }: BodyOptions,
+  { most, whenAbsent }: BodyOptions,
 ): Promise<z.output<Schema>> {
   const text = await readText(request, most, whenAbsent)
   const value = parseJson(text)
@@ -37,9 +35,9 @@ export async function readBody<Schema extends z.ZodType>(
       { detail: `expected integers that a double holds, and this one as text: ${quote(lossy)}` },
     ])
   }
-  const result = schema.safeParse(value)
+  const result = schema.safeParse(value, { error: nameKnownFields })
   if (result.success) return result.data
-  throw invalid(result.error.issues.flatMap((issue) => faultsOf(issue, names)).slice(0, MOST_FAULTS))
+  throw invalid(result.error.issues.flatMap((issue) => faultsOf(issue, schema)).slice(0, MOST_FAULTS))
 }
 
 async function readText(request: Request, most: number, whenAbsent: string | undefined): Promise<string> {
@@ -123,22 +121,34 @@ function walk(value: unknown, pointer: string, depth: number, faults: Fault[]): 
   }
 }
 
-function faultsOf(issue: z.core.$ZodIssue, names: readonly string[]): Fault[] {
+function faultsOf(issue: z.core.$ZodIssue, schema: z.ZodType): Fault[] {
   const pointer = ['#', ...issue.path.map((step) => pointerStep(String(step)))].join('/')
   if (issue.code === 'invalid_union') {
     const fitting = nearestForm(issue.errors)
+    // A schema that says what all its forms are for says so.
+    if (isOfAnotherType(fitting) && issue.message.startsWith('expected ')) {
+      return [{ detail: issue.message, pointer }]
+    }
     return fitting.flatMap((inner) =>
-      faultsOf({ ...inner, path: [...issue.path, ...inner.path] } as z.core.$ZodIssue, names),
+      faultsOf({ ...inner, path: [...issue.path, ...inner.path] } as z.core.$ZodIssue, schema),
     )
   }
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((name) => {
-      const suggestion = nearest(name, names)
-      const hint = suggestion === undefined ? `known are ${names.join(', ')}` : `did you mean ${suggestion}?`
-      return { detail: `unknown field ${quote(name)}: ${hint}`, pointer: `${pointer}/${pointerStep(name)}` }
-    })
+    const known = issue.message.split(' ')
+    return issue.keys.map((name) => ({
+      detail: `unknown field ${quote(name)}: ${hintFor(name, known, schema)}`,
+      pointer: `${pointer}/${pointerStep(name)}`,
+    }))
   }
   return [{ detail: issue.message, pointer }]
+}
+
+/** What was most likely meant by a name that is unknown where it stands. */
+function hintFor(name: string, known: readonly string[], schema: z.ZodType): string {
+  const suggestion = nearest(name, known)
+  if (suggestion !== undefined) return `did you mean ${suggestion}?`
+  const elsewhere = placeOf(name, schema)
+  return elsewhere === undefined ? `known are ${known.join(', ')}` : `did you mean ${elsewhere}?`
 }
 
 function pointerStep(name: string): string {

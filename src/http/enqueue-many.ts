@@ -7,7 +7,7 @@ import { type Fault, PROBLEMS, Problem, problemOf, reducedCapacity } from './pro
 import { retryAfterSeconds } from './ratelimit-headers.ts'
 import { readRequest } from './request-body.ts'
 import type { Call, House } from './route.ts'
-import { NEW_JOBS_FIELDS, type NewJob, newJobsSchema } from './schemas.ts'
+import { type NewJob, newJobsSchema } from './schemas.ts'
 
 type NewJobOfBatch = NewJob & { readonly key: string }
 
@@ -29,7 +29,6 @@ export async function enqueueMany(house: House, call: Call): Promise<Response> {
   const idempotencyKey = readIdempotencyKey(context.req.header('Idempotency-Key'))
   const { jobs } = await readRequest(house, call, newJobsSchema(settings.maxBatch), {
     most: settings.batchLimitBytes,
-    names: NEW_JOBS_FIELDS,
   })
   assertAllWithin(principal, jobs)
   const ids = jobs.map(({ id }, index) => jobId(principal, idempotencyKey, id, index))

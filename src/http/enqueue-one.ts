@@ -7,14 +7,14 @@ import { jobId, readIdempotencyKey } from './idempotency.ts'
 import { reducedCapacity } from './problem.ts'
 import { readRequest } from './request-body.ts'
 import type { Call, House } from './route.ts'
-import { NEW_JOB_FIELDS, type NewJob, newJobSchema } from './schemas.ts'
+import { type NewJob, newJobSchema } from './schemas.ts'
 
 /** `POST /v1/buckets/{key}/jobs`. @throws Problem */
 export async function enqueueOne(house: House, call: Call): Promise<Response> {
   const { context, principal, subject: key } = call
   assertOpen(house)
   const idempotencyKey = readIdempotencyKey(context.req.header('Idempotency-Key'))
-  const job = await readRequest(house, call, newJobSchema, { names: NEW_JOB_FIELDS })
+  const job = await readRequest(house, call, newJobSchema)
   const id = jobId(principal, idempotencyKey, job.id)
   const admission = await submit(house, key, job, id, context.req.header('traceparent'))
   const { cost = 1 } = job

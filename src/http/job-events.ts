@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { ShaperEvents } from '../core/events.ts'
+import { jsonRefusal } from '../core/job.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import { isWithin } from './access.ts'
 import { type Audience, eventText, type Listener, type Source } from './audience.ts'
@@ -82,7 +83,7 @@ export class JobEvents implements Source {
   #subscribe(): () => void {
     const offs = [
       this.#on('admitted', (event) => this.#tell('verdict', event)),
-      this.#on('rejected', (event) => this.#tell('verdict', event)),
+      this.#on('rejected', (event) => this.#tell('verdict', jsonRefusal(event))),
       this.#on('departed', (event) => this.#tell('departure', event)),
       ...OUTCOMES.map((outcome) =>
         this.#on(outcome, ({ id, key, cost, attempt, at, ...event }) =>

@@ -7,7 +7,7 @@ export function readRequest<Schema extends z.ZodType>(
   { settings, overload }: House,
   { context }: Pick<Call, 'context'>,
   schema: Schema,
-  { most = settings.bodyLimitBytes, ...options }: Omit<BodyOptions, 'most'> & Partial<BodyOptions>,
+  { most = settings.bodyLimitBytes, ...options }: Partial<BodyOptions> = {},
 ): Promise<z.output<Schema>> {
   return overload.whileReading(() => readBody(context.req.raw, schema, { most, ...options }))
 }

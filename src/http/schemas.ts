@@ -33,27 +33,27 @@ export function newJobsSchema(most: number) {
   return z.strictObject({ jobs: z.array(job).min(1).max(most) }).openapi('NewJobs')
 }
 
-export const NEW_JOB_FIELDS: readonly string[] = Object.keys(jobFields)
-export const NEW_JOBS_FIELDS: readonly string[] = ['jobs', 'key', ...NEW_JOB_FIELDS]
-
-const rateField = z.union([
-  z.string().max(200),
-  z.strictObject({ count: z.number(), per: z.string().max(200) }),
-])
+const rateField = z.union(
+  [z.string().max(200), z.strictObject({ count: z.number(), per: z.string().max(200) })],
+  { error: "expected the rate to be a text such as '10/s', or { count, per }" },
+)
 
 /** Body of `PUT /v1/limits/{pattern}`. */
 export const newLimitSchema = z
   .strictObject({
-    limit: z.union([
-      z.string().max(200),
-      z.strictObject({
-        capacity: z.number(),
-        rate: rateField,
-        tolerance: z.union([z.string().max(200), z.literal(0)]).optional(),
-        warmUp: z.string().max(200).optional(),
-        coldRate: rateField.optional(),
-      }),
-    ]),
+    limit: z.union(
+      [
+        z.string().max(200),
+        z.strictObject({
+          capacity: z.number(),
+          rate: rateField,
+          tolerance: z.union([z.string().max(200), z.literal(0)]).optional(),
+          warmUp: z.string().max(200).optional(),
+          coldRate: rateField.optional(),
+        }),
+      ],
+      { error: "expected limit to be a text such as '100, 10/s', or { capacity, rate }" },
+    ),
   })
   .openapi('NewLimit', { example: { limit: '500, 100/s, warm-up 30s' } })
 

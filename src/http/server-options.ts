@@ -53,9 +53,13 @@ export function parseServeOptions(input: ServeOptions): ServeSettings {
         `got: ${describe(requestTimeoutMs)}`,
     )
   }
-  // Another name may mean any address, and tomorrow another one.
-  if (!hasTokens && host.toLowerCase() !== 'localhost' && !isLoopback(host)) throw notLoopback(host)
+  if (!hasTokens && !isOfThisMachine(host)) throw notLoopback(host)
   return settings
+}
+
+/** Whether a host is this machine alone. Another name may mean any address, and tomorrow another one. */
+export function isOfThisMachine(host: string): boolean {
+  return host.toLowerCase() === 'localhost' || isLoopback(host)
 }
 
 /** Whether an address is of this machine alone. */

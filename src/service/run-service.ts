@@ -2,9 +2,9 @@ import { renderChanges } from '../config/changes.ts'
 import type { Config } from '../config/config.ts'
 import { type ConfigSources, loadConfig } from '../config/load-config.ts'
 import { type ConfigWatch, watchConfig } from '../config/watch-config.ts'
-import { InvalidOptionsError } from '../core/errors.ts'
 import { createForwardHandler } from '../forward/forward-handler.ts'
 import { createLog, type Log } from '../telemetry/log.ts'
+import { assertForwardable, assertUsable } from './assert-usable.ts'
 import type { ClosableHandler } from './live-worker.ts'
 import { type HandlerFor, Service } from './service.ts'
 import { terminationSignal } from './termination.ts'
@@ -30,19 +30,19 @@ export interface RunOptions {
  */
 export async function runService({ sources, api, work, drain = false }: RunOptions): Promise<void> {
   const config = await loadConfig(sources)
-  assertUsable(config, { api, work })
+  // In a file, which all may share, it is the address of the API.
+  const hasAddress = ['environment', 'flag'].includes(config.origins['listen'] ?? '')
+  const routes = api ? 'all' : hasAddress ? 'system' : undefined
+  assertUsable(config, { api, forwards: work === 'forward', listens: routes !== undefined })
   const log = createLog({ level: config.log.level })
-  tellGaps(config, work, log)
   // The first job may have begun before all has been opened; and a hangup never ends it, not even on its way down.
   const terminated = terminationSignal()
   let onHangup: () => void = () => undefined
   process.on('SIGHUP', () => onHangup())
   const isWorking = work !== undefined || config.redis === undefined
-  // In a file, which all may share, it is the address of the API.
-  const hasAddress = ['environment', 'flag'].includes(config.origins['listen'] ?? '')
-  const routes = api ? 'all' : hasAddress ? 'system' : undefined
   const handlerFor = isWorking ? handlerMaker(work, sources) : undefined
   const service = await Service.start({ config, routes, handlerFor, log })
+  tellGaps(config, service, work, log)
   const watch = follow(sources, config, service, log)
   onHangup = async () => {
     const outcome = await watch.reload()
@@ -80,28 +80,16 @@ function follow(sources: ConfigSources, current: Config, service: Service, log: 
 
 function handlerMaker(work: RunOptions['work'], { env }: ConfigSources): HandlerFor {
   if (typeof work === 'function') return () => work
-  return ({ forward }, { forwardResponse }) =>
-    forward && createForwardHandler(forward, { env, onResponse: forwardResponse })
-}
-
-function assertUsable({ redis, forward }: Config, { api, work }: Pick<RunOptions, 'api' | 'work'>): void {
-  if (!api && redis === undefined) {
-    throw new InvalidOptionsError(
-      'expected --redis, VELVET_ROPE_REDIS, REDIS_URL or redis in the configuration to say where the line is, such as ' +
-        'redis://127.0.0.1:6379, got: nothing',
-    )
-  }
-  if (work === 'forward' && forward === undefined) {
-    throw new InvalidOptionsError(
-      'expected --allow, VELVET_ROPE_ALLOW or forward in the configuration to say what jobs may call, such as ' +
-        "forward: { allow: ['https://api.stripe.com'] }, got: nothing",
-    )
+  return (config, { forwardResponse }) => {
+    assertForwardable(config, env)
+    return config.forward && createForwardHandler(config.forward, { env, onResponse: forwardResponse })
   }
 }
 
 /** What an operator may have forgotten, and would wonder about. */
-function tellGaps({ limits, redis, forward }: Config, work: RunOptions['work'], log: Log): void {
-  if (Object.keys(limits).length === 0) {
+function tellGaps({ redis, forward }: Config, { shaper }: Service, work: RunOptions['work'], log: Log): void {
+  // Those of a shared line, which others may have brought.
+  if (shaper.limits.list().length === 0) {
     log.warn("no limits: keys are refused until there is one, such as '*': 100, 10/s")
   }
   if (redis === undefined && work === undefined && forward === undefined) {

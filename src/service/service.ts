@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/config.ts'
+import { InvalidConfigError } from '../config/config-error.ts'
 import { monotonicNow } from '../core/clock.ts'
 import { isVelvetRopeError } from '../core/errors.ts'
 import { openDashboard } from '../dashboard/open-dashboard.ts'
 import { createHttpApp, type HttpApp } from '../http/app.ts'
 import { type HttpServer, serveHttp } from '../http/server.ts'
-import { isLoopback, notLoopback } from '../http/server-options.ts'
+import { isLoopback } from '../http/server-options.ts'
 import type { Meter } from '../meter/meter.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -20,7 +21,7 @@ import { packageVersion } from './package-version.ts'
 import { Recording } from './recording.ts'
 import { RuleLoading } from './rule-loading.ts'
 
-/** @throws InvalidOptionsError for what a configuration cannot know by itself: a variable that it refers to is missing */
+/** @throws InvalidConfigError for what a configuration cannot know by itself: a variable that it refers to is missing */
 export type HandlerFor = (
   config: Config,
   metrics: Pick<Metrics, 'forwardResponse'>,
@@ -116,13 +117,18 @@ export class Service {
   /**
    * Brings the parts that are live up to a configuration; jobs that run end as they began.
    *
-   * @throws InvalidOptionsError from `handlerFor`, or when the last token is gone and others than this machine reach the
+   * @throws InvalidOptionsError or InvalidConfigError from `handlerFor`, InvalidConfigError when the last token is gone and others than this machine reach the
    * server; then all is as it was
    */
   use(config: Config): void {
     const before = this.#config
     if (this.#server !== undefined && config.tokens.length === 0 && !isLoopback(this.#server.address.host)) {
-      throw notLoopback(this.#server.address.host)
+      throw new InvalidConfigError([
+        {
+          where: config.placeOf(['tokens']),
+          message: `expected tokens while the server listens on ${this.#server.address.host}, which others reach, got: none`,
+        },
+      ])
     }
     const isAnother = this.#worker !== undefined && differ(config.forward, before.forward)
     const handler = isAnother ? this.#handlerFor(config) : undefined

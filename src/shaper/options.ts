@@ -119,10 +119,16 @@ export function parseShaperOptions(input: ShaperOptions): ShaperSettings {
 
 /** Options of `enqueue`. */
 export const enqueueOptionsSchema = z.strictObject({
-  /** Names the job: the same id, key, data and cost again gives the first answer again. Default: 32 hexadecimal digits, 24 of them random. */
+  /**
+   * Names the job: the same id, key, data and cost again gives the first answer again. It becomes part of names in Redis
+   * and BullMQ, which a `:` divides, and of a URL, which a `/` does. Default: 32 hexadecimal digits, 24 of them random.
+   */
   id: z
     .string()
-    .regex(/^[A-Za-z0-9_-]{1,128}$/, 'letters, digits, _ and -, 1 to 128 of them')
+    .regex(
+      /^[A-Za-z0-9_-]{1,128}$/,
+      'letters, digits, _ and -, 1 to 128 of them (no : and no /, which divide names in Redis and URLs)',
+    )
     .optional(),
   /** Units of the capacity that the job takes, and intervals that the next departure stays away. Default: 1. */
   cost: z.int().min(1).max(1_000_000_000).optional(),

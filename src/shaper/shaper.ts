@@ -2,7 +2,7 @@ import { describe } from '../core/describe.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { FreezeError, InvalidOptionsError, ShaperClosedError } from '../core/errors.ts'
 import type { ShaperEvents } from '../core/events.ts'
-import type { Admission, Durability, Rejected } from '../core/job.ts'
+import type { Admission, Durability, TurnRefusal } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
 import { TurnRefusedError } from '../core/turn-errors.ts'
@@ -108,16 +108,20 @@ export class Shaper<Data = unknown, Result = unknown> extends ShaperViews {
   }
 
   /**
-   * Takes a turn if it can be had now, and answers the refusal if not: nobody waits. (On a shared line the way there and
-   * back takes its time: some milliseconds, and a fifth of a second at the most.)
+   * Takes a turn if it can be had now, and answers the refusal if not: `not-now` where there would be one later.
+   * (On a shared line the way there and back takes its time: some milliseconds, and a fifth of a second at the most.)
    *
    * @throws InvalidKeyError, InvalidOptionsError, NoLimitError, ShaperClosedError or TurnCancelledError; on a shared line
    * also BackendUnavailableError and UnfitRedisError
    */
-  async tryAcquire(key: string, input: options.TryAcquireOptions = {}): Promise<Turn | Rejected> {
+  async tryAcquire(key: string, input: options.TryAcquireOptions = {}): Promise<Turn | TurnRefusal> {
     this.#assertOpen()
     const settings = parseOptions(options.tryAcquireOptionsSchema, input, 'tryAcquire')
-    return this.#engine.turn(this.#reader.readTurn(key, { ...settings, timeoutMs: 0 }), undefined)
+    const turn = await this.#engine.turn(this.#reader.readTurn(key, { ...settings, timeoutMs: 0 }), undefined)
+    if (turn.accepted) return turn
+    const { reason } = turn
+    // The line knows it as a deadline that is already over; the caller named none.
+    return { ...turn, reason: reason === 'deadline' ? 'not-now' : reason }
   }
 
   /**

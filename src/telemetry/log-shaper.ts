@@ -1,5 +1,6 @@
 import { monotonicNow } from '../core/clock.ts'
 import { SHAPER_EVENTS, type ShaperEvents } from '../core/events.ts'
+import { jsonRefusal } from '../core/job.ts'
 import { formatLimit } from '../core/limit.ts'
 import { formatMeterLimit } from '../core/meter-limit.ts'
 import { messageOf } from '../core/thrown.ts'
@@ -65,16 +66,8 @@ function listenersFor(log: Log, now: () => number): Listeners {
       log.debug('admitted', { id, key, cost, position, waitMs })
     },
     rejected: ({ id, key, cost, reason, retryAfterMs, waiting, capacity, local }) => {
-      log.debug('rejected', {
-        id,
-        key,
-        cost,
-        reason,
-        retryAfterMs,
-        waiting,
-        capacity,
-        ...(local && { local }),
-      })
+      const refusal = { id, key, cost, reason, retryAfterMs, waiting, capacity, ...(local && { local }) }
+      log.debug('rejected', jsonRefusal(refusal))
     },
     departed: ({ id, key, attempt, waitedMs }) => log.debug('departed', { id, key, attempt, waitedMs }),
     completed: ({ id, key, attempt }) => log.debug('completed', { id, key, attempt }),

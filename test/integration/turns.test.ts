@@ -133,7 +133,7 @@ describe('tryAcquire', () => {
     const first = await one.tryAcquire('k', { cost: 2 })
     expect(first).toMatchObject({ accepted: true, key: 'k', cost: 2 })
     const second = await two.tryAcquire('k')
-    expect(second).toMatchObject({ accepted: false, reason: 'deadline', key: 'k' })
+    expect(second).toMatchObject({ accepted: false, reason: 'not-now', key: 'k' })
     if (second.accepted) return
     expect(second.retryAfterMs).toBeGreaterThan(0)
     expect(second.retryAfterMs).toBeLessThanOrEqual(1_000)

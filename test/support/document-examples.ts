@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** Code and its output, one right after the other. */
 const EXAMPLE = /```ts\n(?<code>(?:(?!```).)*)```\n+```text\n(?<output>.*?)```/gs
+const CODE = /```ts\n(?<code>(?:(?!```).)*)```/gs
 const ENTRIES = ['testing', 'meter', 'fetch', 'http']
 
 /** Code in a document, and what it prints. */
@@ -26,6 +27,12 @@ export async function examplesOf(document: string): Promise<Example[]> {
   })
 }
 
+/** Every block of TypeScript, whether it shows an output or not. */
+export async function codeOf(document: string): Promise<string[]> {
+  const text = await readFile(join(ROOT, document), 'utf8')
+  return [...text.matchAll(CODE)].map(({ groups }) => groups!['code']!)
+}
+
 export async function run(code: string): Promise<string> {
   let stdout = ''
   await inFile(code, async (file) => {
@@ -39,13 +46,45 @@ export async function inFile(code: string, use: (file: string) => Promise<void>)
   const folder = await mkdtemp(join(ROOT, 'test', '.example-'))
   try {
     const file = join(folder, 'example.mts')
-    const ours = ENTRIES.reduce(
-      (text, entry) => text.replaceAll(`'velvet-rope/${entry}'`, `'../../src/${entry}.ts'`),
-      code.replaceAll("'velvet-rope'", "'../../src/index.ts'"),
-    )
-    await writeFile(file, ours)
+    await writeFile(file, fromSource(code))
     await use(file)
   } finally {
     await rm(folder, { recursive: true })
   }
+}
+
+/** What `tsc` says about the examples under `strict`; empty if they compile. */
+export async function compilerErrors(examples: readonly string[]): Promise<string> {
+  const folder = await mkdtemp(join(ROOT, 'test', '.example-'))
+  try {
+    const compilerOptions = {
+      target: 'es2023',
+      lib: ['es2023', 'esnext.disposable'],
+      module: 'nodenext',
+      types: ['node'],
+      strict: true,
+      skipLibCheck: true,
+      noEmit: true,
+      allowImportingTsExtensions: true,
+    }
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.mts'] }))
+    await Promise.all(
+      examples.map((code, index) => writeFile(join(folder, `example-${index + 1}.mts`), fromSource(code))),
+    )
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+    const { stdout } = await promisify(execFile)(process.execPath, [tsc, '-p', folder]).catch(
+      (failed: { stdout: string }) => failed,
+    )
+    return stdout
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** The package's names lead to its source. */
+function fromSource(code: string): string {
+  return ENTRIES.reduce(
+    (text, entry) => text.replaceAll(`'velvet-rope/${entry}'`, `'../../src/${entry}.ts'`),
+    code.replaceAll("'velvet-rope'", "'../../src/index.ts'"),
+  )
 }

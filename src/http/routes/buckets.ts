@@ -1,5 +1,6 @@
 import { bucketQuerySchema } from '../../backend/bucket-query.ts'
 import { quote } from '../../core/describe.ts'
+import { jsonRefusal } from '../../core/job.ts'
 import { checkKey } from '../../core/key.ts'
 import { listBuckets } from '../bucket-list.ts'
 import { jsonContent } from '../operation.ts'
@@ -63,13 +64,11 @@ export function bucketRoutes(house: House): Route[] {
       problems: ['no-limit'],
       answer: async ({ context, subject: key }) => {
         const { cost } = readQuery(context.req.url, forecastQuerySchema, ['cost'])
-        // Without its id, which is empty; and JSON knows no Infinity.
-        const { id, retryAfterMs, ...forecast } = {
-          id: '',
-          retryAfterMs: NaN,
-          ...(await shaper.forecast(key, cost)),
-        }
-        return context.json({ ...forecast, ...(Number.isFinite(retryAfterMs) && { retryAfterMs }) })
+        const forecast = await shaper.forecast(key, cost)
+        if (!forecast.accepted) return context.json(jsonRefusal(forecast))
+        // Nothing was admitted that could have an id.
+        const { id, ...accepted } = forecast
+        return context.json(accepted)
       },
     },
     {
@@ -81,7 +80,7 @@ export function bucketRoutes(house: House): Route[] {
       answers: DONE,
       problems: ['no-limit'],
       answer: async ({ context, subject: key }) => {
-        const { forMs } = await readRequest(house, { context }, freezeSchema, { names: ['forMs'] })
+        const { forMs } = await readRequest(house, { context }, freezeSchema)
         await shaper.freeze(key, forMs)
         return context.body(null, 204)
       },

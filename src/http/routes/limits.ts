@@ -14,8 +14,6 @@ import { newLimitSchema } from '../schemas.ts'
 
 const ETAG = { ETag: textHeader('The version of the rule book, for `If-Match`.') }
 
-const FIELDS = ['limit', 'capacity', 'rate', 'tolerance', 'warmUp', 'coldRate', 'count', 'per']
-
 export function limitRoutes(house: House): Route[] {
   const { shaper } = house
   const { limits } = shaper
@@ -82,7 +80,7 @@ export function limitRoutes(house: House): Route[] {
         const { context, principal, subject } = call
         checkKey(subject, 'pattern')
         const ifVersion = readIfMatch(context)
-        const { limit } = await readRequest(house, call, newLimitSchema, { names: FIELDS })
+        const { limit } = await readRequest(house, call, newLimitSchema)
         const aside = await setAside(house, call, limit, ifVersion)
         if (aside !== undefined) return aside
         return context.json(await limits.set(subject, limit, { by: principal.name, ifVersion }))

@@ -27,7 +27,7 @@ export function meterRoutes(house: House): Route[] {
       answer: async ({ context, subject: key }) => {
         const meter = meterOf(house)
         overload.assertRoom()
-        const body = { names: ['amount'], whenAbsent: '{}' }
+        const body = { whenAbsent: '{}' }
         const { amount } = await readRequest(house, { context }, fillSchema, body)
         const reading = await reach(() => meter.fill(key, amount))
         if (!reading.accepted) throw refusedFill(key, reading, amount)

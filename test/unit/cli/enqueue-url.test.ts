@@ -39,6 +39,14 @@ it('enqueue puts a job into the line of a service, and exits with 3 when it is f
     ),
     stderr: '',
   })
+  const { stdout } = await enqueue(url, ['a/b', '1', '--cost', '2', '--json'])
+  expect(JSON.parse(stdout)).toEqual({
+    accepted: false,
+    reason: 'too-costly',
+    key: 'a/b',
+    waiting: 1,
+    capacity: 1,
+  })
 })
 
 it('enqueue sends the lines of its input, batch after batch', async () => {

@@ -165,7 +165,15 @@ describe('a token', () => {
     ['[plain]', '1:10: expected tokens[0] to be a mapping, got: a text of 5 characters'],
     [
       `[{name: a, sha256: ${SHA256}, scopes: [raed]}]`,
-      '1:103: expected tokens[0].scopes[0] to be enqueue, read or admin, got: a text of 4 characters; did you mean read?',
+      '1:103: expected tokens[0].scopes[0] to be enqueue, read or admin, got: "raed"; did you mean read?',
+    ],
+    [
+      `[{name: a, sha256: ${SHA256}, scopes: [write]}]`,
+      '1:103: expected tokens[0].scopes[0] to be enqueue, read or admin, got: "write"; did you mean enqueue?',
+    ],
+    [
+      `[{name: a, sha256: ${SHA256}, scopes: [s3same-0pen]}]`,
+      '1:103: expected tokens[0].scopes[0] to be enqueue, read or admin, got: a text of 11 characters',
     ],
     [
       `[{name: a, sha256: ${SHA256}, scopes: []}]`,
@@ -279,7 +287,7 @@ describe('what may be forwarded', () => {
     ],
     [
       `${ALLOW}\n  headers: {'https://b.example': {A: b}}`,
-      expect.stringMatching(/^3:13: forward: expected allow to hold https:\/\/b\.example/),
+      '3:13: forward: expected headers to be for an origin that allow holds, got: "https://b.example"; did you mean https://a.example?',
     ],
     [
       `${ALLOW}\n  headers: {'https://a.example': {Authorization: Bearer hunter2}}`,

@@ -134,7 +134,7 @@ describe('headers of an origin', () => {
     [headers({ A: 'a', a: 'b' }), 'the header a is there twice'],
     [
       headers({ a: 'a' }, 'https://other.example'),
-      'expected allow to hold https://other.example, which has headers',
+      'expected headers to be for an origin that allow holds, got: "https://other.example"; allow holds https://api.example.com',
     ],
     [headers({ a: 'a' }, `${API}/v1`), 'expected headers to be an origin'],
     [{ allow: [API], headers: { [API]: {}, [`${API}/`]: {} } }, 'headers has https://api.example.com twice'],

@@ -28,6 +28,15 @@ describe('events', () => {
     await response.body?.cancel()
   })
 
+  test('leave out when to come back where that is never', async () => {
+    const api = quiet()
+    const reader = await listen(api)
+    await api.shaper.enqueue('k', 1, { cost: 6 })
+    const event = await reader.next()
+    expect(event?.data).toMatchObject({ accepted: false, reason: 'too-costly' })
+    expect(event?.data).not.toHaveProperty('retryAfterMs')
+  })
+
   test('tell verdicts, departures and outcomes, in order and numbered', async () => {
     const api = quiet()
     const reader = await listen(api)

@@ -35,6 +35,47 @@ describe('the rule book', () => {
     expectProblem(await api.get('/v1/limits/sms'), 404, 'not-found')
   })
 
+  test.each([
+    [
+      { capacity: 5, rate: '1/s' },
+      [
+        {
+          pointer: '#/limit',
+          detail: "expected limit to be a text such as '100, 10/s', or { capacity, rate }",
+        },
+        { pointer: '#/capacity', detail: 'unknown field "capacity": did you mean limit.capacity?' },
+        { pointer: '#/rate', detail: 'unknown field "rate": did you mean limit.rate?' },
+      ],
+    ],
+    [
+      { limit: { capacity: 5, rat: '1/s' } },
+      [
+        {
+          pointer: '#/limit/rate',
+          detail: "expected the rate to be a text such as '10/s', or { count, per }",
+        },
+        { pointer: '#/limit/rat', detail: 'unknown field "rat": did you mean rate?' },
+      ],
+    ],
+    [
+      { limit: { capacity: 5, rate: '1/s', brand: 'new' } },
+      [
+        {
+          pointer: '#/limit/brand',
+          detail: 'unknown field "brand": known are capacity, rate, tolerance, warmUp, coldRate',
+        },
+      ],
+    ],
+    [
+      { limit: { capacity: '5', rate: '1/s' } },
+      [{ pointer: '#/limit/capacity', detail: 'Invalid input: expected number, received string' }],
+    ],
+  ])('says what is wrong with %j', async (body, errors) => {
+    const answer = await new Api(CODE).call('PUT', '/v1/limits/k', { body })
+    expectProblem(answer, 422, 'invalid')
+    expect(answer.body.errors).toEqual(errors)
+  })
+
   test('takes a limit set by hand, and notes who did it and when', async () => {
     const tokens = [{ name: 'ops', sha256: sha256('t'), scopes: ['admin'] as const, prefixes: [] }]
     const api = new Api(CODE, { tokens })

@@ -210,7 +210,7 @@ describe('a limit of this process', () => {
     const { shaper } = stage
     expect(await shaper.tryAcquire('k')).toMatchObject({ accepted: true })
     // That of the line comes too late, and takes nothing.
-    expect(await shaper.tryAcquire('k')).toMatchObject({ accepted: false, reason: 'deadline' })
+    expect(await shaper.tryAcquire('k')).toMatchObject({ accepted: false, reason: 'not-now' })
     const turn = shaper.acquire('k')
     const refused = await shaper.acquire('k').catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(TurnRefusedError)

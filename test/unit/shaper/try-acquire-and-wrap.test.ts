@@ -16,7 +16,7 @@ describe('tryAcquire', () => {
     expect(await taken).toMatchObject({ accepted: true, departedAt: 0, cost: 2 })
     expect(await shaper.tryAcquire('k')).toMatchObject({
       accepted: false,
-      reason: 'deadline',
+      reason: 'not-now',
       retryAfterMs: 2_000,
     })
     await stage.pass(2_000)
@@ -24,6 +24,15 @@ describe('tryAcquire', () => {
     await stage.pass(0)
     expect(await again).toMatchObject({ accepted: true, departedAt: 2_000 })
     await stage.conforms()
+  })
+
+  it('says not now of a full line, and keeps what no waiting changes', async () => {
+    const { shaper } = open('2, 1/s')
+    await shaper.enqueueMany([1, 2].map((data) => ({ key: 'full', data })))
+    expect(await shaper.tryAcquire('full')).toMatchObject({ reason: 'not-now', waiting: 2, capacity: 2 })
+    await shaper.pause('paused')
+    expect(await shaper.tryAcquire('paused')).toMatchObject({ reason: 'paused' })
+    expect(await shaper.tryAcquire('k', { cost: 3 })).toMatchObject({ reason: 'too-costly' })
   })
 
   it('takes what is free in the tick of the call, however long the process is held up then', async () => {
@@ -54,7 +63,7 @@ describe('tryAcquire', () => {
     await shaper.enqueue('k', 1)
     await clock.advance(1_000_000)
     expect(verdicts).toEqual([
-      { accepted: false, reason: 'deadline', key: 'other', retryAfterMs: 1, waiting: 0, capacity: 9 },
+      { accepted: false, reason: 'not-now', key: 'other', retryAfterMs: 1, waiting: 0, capacity: 9 },
     ])
   })
 
