@@ -1,30 +1,61 @@
-/** A bounded number of places, given out in the order of asking. */
+/**
+ * A bounded number of places for buckets, given out in the order of asking. However many jobs of a bucket are inside,
+ * they share one place, so a bucket with many does not keep others out. The scheduler bounds how many those are.
+ */
 export class Room {
   #free: number
-  readonly #waiting: (() => void)[] = []
+  /** How many jobs of each bucket are inside. */
+  readonly #inside = new Map<string, number>()
+  /** By bucket, in the order of asking. */
+  readonly #waiting = new Map<string, (() => void)[]>()
 
   constructor(places: number) {
     this.#free = places
   }
 
-  /** Resolves with a place taken. */
-  take(): Promise<void> {
-    if (this.#free > 0) {
-      this.#free--
+  /** Resolves when a job of the bucket is inside. */
+  take(bucket: string): Promise<void> {
+    if (this.#inside.has(bucket) || this.#free > 0) {
+      this.#enter(bucket, 1)
       return Promise.resolve()
     }
-    return new Promise((resolve) => void this.#waiting.push(resolve))
+    return new Promise((resolve) => {
+      const others = this.#waiting.get(bucket)
+      if (others === undefined) this.#waiting.set(bucket, [resolve])
+      else others.push(resolve)
+    })
   }
 
-  release(): void {
-    const next = this.#waiting.shift()
-    if (next === undefined) this.#free++
-    else next()
+  /** A job of the bucket has left. */
+  release(bucket: string): void {
+    const left = this.#inside.get(bucket)! - 1
+    if (left > 0) {
+      this.#inside.set(bucket, left)
+      return
+    }
+    this.#inside.delete(bucket)
+    this.#free++
+    this.#admit()
   }
 
-  /** Whoever waits is let in, and nobody waits any more. */
+  /** All who wait are let in, and nobody waits any more. */
   open(): void {
     this.#free = Number.POSITIVE_INFINITY
-    for (const enter of this.#waiting.splice(0)) enter()
+    this.#admit()
+  }
+
+  #admit(): void {
+    for (const [bucket, resolves] of this.#waiting) {
+      if (this.#free === 0) return
+      this.#waiting.delete(bucket)
+      this.#enter(bucket, resolves.length)
+      for (const resolve of resolves) resolve()
+    }
+  }
+
+  #enter(bucket: string, jobs: number): void {
+    const inside = this.#inside.get(bucket) ?? 0
+    if (inside === 0) this.#free--
+    this.#inside.set(bucket, inside + jobs)
   }
 }

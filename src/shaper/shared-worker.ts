@@ -39,7 +39,7 @@ export interface SharedWorkerPorts<Result> {
   readonly emitter: Emitter<Result>
   /** For how long a job that is not renewed belongs to nobody else; microseconds. */
   readonly lease: number
-  /** Jobs that may be held at once: those that run, and those that wait at the gate. */
+  /** Buckets of which jobs may be held at once: those that run, and those that wait at the gate. */
   readonly prefetch: number
   /** How much processor time this process has used, in microseconds; of the system when absent. */
   readonly processorTime?: () => number
@@ -161,8 +161,8 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
 
   /** Once a job is at the gate its lease sees to it, and the transport may forget it. */
   async #take(handed: HandedOver): Promise<void> {
-    await this.#room.take()
-    void this.#gate.take(handed).finally(() => this.#room.release())
+    await this.#room.take(handed.key)
+    void this.#gate.take(handed).finally(() => this.#room.release(handed.key))
   }
 
   #startPorts(): SharedStartPorts<Data, Result> {

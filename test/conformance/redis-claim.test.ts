@@ -10,7 +10,9 @@ test('hands over whoever is due within the look-ahead, with its key and a first 
   await stage.lineUp('x', 0)
   await stage.backend.freeze('a', 0.1 * SECOND, at(0))
   expect((await stage.claim(0, { lookAhead: 99_000 })).jobs).toEqual([])
-  expect((await stage.claim(0, { lookAhead: 100_000 })).jobs).toEqual([{ id: 'x', epoch: 1, key: 'a' }])
+  expect((await stage.claim(0, { lookAhead: 100_000 })).jobs).toEqual([
+    { id: 'x', epoch: expect.any(Number), key: 'a' },
+  ])
   expect((await stage.claim(0.1, { lookAhead: 100_000 })).jobs).toEqual([])
   expect(await stage.backend.job('x', at(0.1))).toMatchObject({ state: 'handed', position: 1, attempt: 0 })
   expect(await stage.backend.audit()).toMatchObject({ admitted: 1, waiting: 0, handed: 1 })
@@ -29,6 +31,40 @@ test.each([
   expect(ids(await stage.hand(0, lookAheadMs))).toEqual([...'abcdefgh'].slice(0, window))
   expect(await stage.hand(0.05, lookAheadMs)).toEqual([])
   expect(await stage.inspect('a', 0)).toMatchObject({ jobs: 8, waiting: 8 })
+  await stage.balances()
+})
+
+test.each([1_000, 20_000])(
+  'of a bucket at %i/s 16 at most are handed over, and one more as one starts',
+  async (rate) => {
+    const stage = await RedisStage.open({ '*': { capacity: 999, rate: `${rate}/s`, tolerance: '0.01ms' } })
+    for (let index = 0; index < 40; index++) await stage.admit(`j${index}`, 0)
+    const handed = await stage.hand(0, 250)
+    expect(ids(handed)).toEqual(Array.from({ length: 16 }, (_, index) => `j${index}`))
+    expect(await stage.hand(0.1, 250)).toEqual([])
+    await stage.gate(handed[0]!, 0.1)
+    await stage.start(handed[0]!, 0.1)
+    expect(ids(await stage.hand(0.1, 250))).toEqual(['j16'])
+    await stage.balances()
+  },
+)
+
+test('hands over one of each bucket in turn, however long another line has been overdue', async () => {
+  const stage = await RedisStage.open('999, 100/s')
+  for (let index = 0; index < 9; index++) await stage.admit(`h${index}`, 0, { key: 'hot' })
+  await stage.lineUp('x', 0.9, { key: 'x' })
+  await stage.lineUp('yz', 0.95, { key: 'y' })
+  const { jobs } = await stage.claim(1, { lookAhead: 50_000 })
+  expect(ids(jobs)).toEqual(['h0', 'x', 'y', 'h1', 'z', 'h2', 'h3', 'h4'])
+})
+
+test('where not all can go in one call, each bucket gets its share of it', async () => {
+  const stage = await RedisStage.open('999, 100/s')
+  for (let index = 0; index < 9; index++) await stage.admit(`h${index}`, 0, { key: 'hot' })
+  await stage.lineUp('x', 0.95, { key: 'x' })
+  expect(ids((await stage.claim(1, { lookAhead: 50_000, most: 3 })).jobs)).toEqual(['h0', 'x', 'h1'])
+  await stage.lineUp('w', 0.96, { key: 'w' })
+  expect(ids((await stage.claim(1, { lookAhead: 50_000, most: 3 })).jobs)).toEqual(['h2', 'w', 'h3'])
   await stage.balances()
 })
 

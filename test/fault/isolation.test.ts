@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { SECOND } from '../../src/core/duration.ts'
 import { parseLimit } from '../../src/core/limit.ts'
 import { Campaign } from '../support/campaign/campaign.ts'
 import { fleet, NEWS } from '../support/campaign/fleet.ts'
@@ -38,4 +39,29 @@ test('handlers of one key that take five seconds move no departure of 99 other k
     percentile(beside, 0.99) - percentile(without, 0.99),
     `late by (p50, p90, p99, most): ${tell(beside)}; without the slow one: ${tell(without)}`,
   ).toBeLessThanOrEqual(tolerance / 1_000)
+})
+
+test('four keys that are far behind 20,000/s leave a calm key its starts', async () => {
+  const hot = ['h0', 'h1', 'h2', 'h3']
+  const plan = fleet({
+    limit: '10000, 20000/s, tolerance 1ms',
+    limits: { calm: LIMIT },
+    keys: [...hot, 'calm'],
+    workers: [{ concurrency: 20, leaseMs: 5_000, takesMs: 1 }],
+  })
+  const producers = [
+    { name: 'p', jobs: 800, keys: hot },
+    { name: 'q', jobs: 15, keys: ['calm'], gapMs: 200 },
+  ]
+  await using campaign = await Campaign.start({ ...plan, producers })
+  await campaign.rest(60_000)
+  const { history, startsOf } = await campaign.verdict({ lag: NEWS })
+  const admitted = new Map(
+    history.flatMap((event) => (event.type === 'answer' && event.accepted ? [[event.id, event.at]] : [])),
+  )
+  expect(startsOf('calm')).toHaveLength(15)
+  const waits = history.flatMap((event) =>
+    event.type === 'start' && event.key === 'calm' ? [event.at - admitted.get(event.id)!] : [],
+  )
+  expect(Math.max(...waits) / SECOND, 'the longest wait of a calm job, in seconds').toBeLessThan(10)
 })

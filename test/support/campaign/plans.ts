@@ -16,6 +16,8 @@ export interface ProducerPlan {
   readonly name: string
   /** For each key. */
   readonly jobs: number
+  /** Absent: all keys of the campaign. */
+  readonly keys?: readonly string[]
   /** Milliseconds between two jobs of a key; absent: all at once. */
   readonly gapMs?: number
   readonly cost?: number

@@ -26,7 +26,9 @@ if (plan.worker !== undefined) consume(shaper, plan.worker, file)
 void obey(shaper, plan, file)
 console.log('ready')
 if (plan.producer !== undefined) {
-  console.log(`done ${JSON.stringify(await produce(shaper, plan.keys, plan.producer, file))}`)
+  console.log(
+    `done ${JSON.stringify(await produce(shaper, plan.producer.keys ?? plan.keys, plan.producer, file))}`,
+  )
 }
 if (plan.caller !== undefined) {
   console.log(`called ${JSON.stringify(await call(shaper, plan.keys, plan.caller, { file, idOf }))}`)

@@ -37,7 +37,13 @@ export class SharedWorkerStage {
   #underWay: Promise<void>[] = []
 
   /** @param refusals so often the transport cannot be opened */
-  constructor(handler: Handler<unknown, unknown>, concurrency = 10, refusals = 0, startsAtEnd = false) {
+  constructor(
+    handler: Handler<unknown, unknown>,
+    concurrency = 10,
+    refusals = 0,
+    startsAtEnd = false,
+    prefetch = 1_000,
+  ) {
     this.#refusals = refusals
     this.store.offset = AHEAD
     this.storeClock.start()
@@ -55,8 +61,8 @@ export class SharedWorkerStage {
       storeClock: () => this.storeClock,
       emitter: this.emitter,
       lease: LEASE_MS * 1_000,
-      prefetch: 1_000,
       processorTime: () => this.processorTime,
+      prefetch,
       startsAtEnd,
       onClosed: () => {
         this.isClosed = true

@@ -23,6 +23,18 @@ describe('a handler', () => {
     expect([stage.isClosed, stage.worker.running, stage.worker.waiting]).toEqual([true, 0, 0])
   })
 
+  test('of a calm bucket starts on time though a hot one has more jobs here than there are places', async () => {
+    const stage = await new SharedWorkerStage(() => undefined, 1, 0, false, 2).open()
+    stage.store.bucket('hot', 1_000)
+    stage.deliver([...stage.store.hand('hot', 16), ...stage.store.hand('calm')])
+    await stage.pass(5)
+    expect(stage.forgotten).toContain('calm1')
+    expect(stage.names('departed')).toContain('calm1')
+    await stage.pass(50)
+    expect(stage.names('departed')).toHaveLength(17)
+    await stage.close()
+  })
+
   test('is told how many of its starts a crash has cut off', async () => {
     const told: unknown[] = []
     const stage = await new SharedWorkerStage(

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- waiting | retrying -> handed, for the heads whose slots come within the look-ahead. At most W jobs of a bucket are
--- handed over and have not started, so a backlog waits in its line. Elects the one scheduler that may do so. Turns go to
+-- waiting | retrying -> handed, for the heads whose slots come within the look-ahead, one of each bucket in turn. At most W
+-- jobs of a bucket are handed over and have not started, so a backlog waits in its line. Elects the one scheduler that may do so. Turns go to
 -- the processes of their callers, at once and whether or not there is room for jobs.
--- uses: shard warmth bucket pace job state ended line turn handing
+-- uses: shard warmth bucket pace job state ended line turn handing rounds
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', scheduler, look-ahead, most (1 to 200), lease, keepFinished
@@ -12,7 +12,6 @@
 
 local LEADER_LEASE = 1500000
 local LONG_SLEEP = 1000000
-local MOST_FORGOTTEN = 1000
 local MOST_TURNS = 200
 -- Nobody claimed for so long: Redis may have been away, and workers could not renew. They get some time for it.
 local SILENCE = 10000000
@@ -37,62 +36,52 @@ if now - (tonumber(elected[3]) or now) > SILENCE then lift_leases(now + GRACE) e
 
 local handed, turns = {}, 0
 
--- What cannot be read must not hold up the others; whoever asks for it is told.
-local function look_later(key)
-  for _, name in ipairs({ 'due', 'turns' }) do redis.call('ZADD', K[name], 'XX', now + UNREADABLE, key) end
-end
-
-local function hand_over(key)
-  local is_readable, bucket = pcall(read_bucket_and_line, key)
-  if not is_readable then return look_later(key) end
-  if not bucket then
-    redis.call('ZREM', K.due, key)
-    redis.call('ZREM', K.turns, key)
-    return
-  end
-  local window = math.max(1, math.ceil(look_ahead / bucket.interval))
-  local due, is_known, is_held_up, state = due_of(bucket), true, false, nil
-  while due <= now + look_ahead and bucket.inHanded < window do
-    local member, kind, ready_at = peek_next(bucket, math.max(now, due))
-    local id = parse_member(member)
-    local caller = caller_of(id)
-    is_held_up = not caller and #handed >= 3 * most
-    if is_held_up or caller and turns == MOST_TURNS then break end
-    is_known, state = pcall(read_state, id)
-    if not is_known then break end
-    local until_ = caller and news_until(state, now, lease) or now + lease
-    take_over(bucket, member, kind, ready_at, state, next_stamp(meta, 'epoch', now), until_)
-    if caller then
-      turns = turns + 1
-      deliver(caller, id, state.epoch, key)
-    else
-      handed[#handed + 1] = id
-      handed[#handed + 1] = text(state.epoch)
-      handed[#handed + 1] = key
-    end
-    due = due_of(bucket)
-  end
+-- Hands over the head of its line. False: nobody of it may go now, and the bucket was put where its next event is.
+local function hand_over(bucket)
+  local due = due_of(bucket)
   -- Whoever starts or comes back puts it there again.
-  if bucket.inHanded >= window then
+  if bucket.inHanded >= bucket.window then
     leave_due(bucket)
     write_bucket(bucket)
-    return
+    return false
   end
-  place(bucket, meta)
-  if not is_known then look_later(key) end
-  -- Who waits behind a job for which there is no room must not take the places of other turns.
-  if is_held_up and redis.call('ZREM', K.turns, key) == 1 then redis.call('ZADD', K.due, due, key) end
+  if due > now + look_ahead then
+    place(bucket, meta)
+    return false
+  end
+  local member, kind, ready_at = peek_next(bucket, math.max(now, due))
+  local id = parse_member(member)
+  local caller = caller_of(id)
+  local is_held_up = not caller and #handed >= 3 * most
+  if is_held_up or caller and turns == MOST_TURNS then
+    place(bucket, meta)
+    -- Who waits behind a job for which there is no room must not take the places of other turns.
+    if is_held_up and redis.call('ZREM', K.turns, bucket.key) == 1 then redis.call('ZADD', K.due, due, bucket.key) end
+    return false
+  end
+  local is_known, state = pcall(read_state, id)
+  if not is_known then
+    place(bucket, meta)
+    look_later(bucket.key, now)
+    return false
+  end
+  local until_ = caller and news_until(state, now, lease) or now + lease
+  take_over(bucket, member, kind, ready_at, state, next_stamp(meta, 'epoch', now), until_)
+  if caller then
+    turns = turns + 1
+    deliver(caller, id, state.epoch, bucket.key)
+  else
+    handed[#handed + 1] = id
+    handed[#handed + 1] = text(state.epoch)
+    handed[#handed + 1] = bucket.key
+  end
+  return true
 end
 
-for _, key in ipairs(redis.call('ZRANGEBYSCORE', K.turns, '-inf', now + look_ahead, 'LIMIT', 0, MOST_TURNS)) do hand_over(key) end
-for _, key in ipairs(redis.call('ZRANGEBYSCORE', K.due, '-inf', now + look_ahead, 'LIMIT', 0, most)) do hand_over(key) end
+in_rounds(due_buckets('turns', now, look_ahead, MOST_TURNS), hand_over)
+in_rounds(due_buckets('due', now, look_ahead, most), hand_over)
 
-local idle = redis.call('ZRANGEBYSCORE', K.idle, '-inf', now, 'LIMIT', 0, MOST_FORGOTTEN)
-if #idle > 0 then
-  redis.call('HDEL', K.buckets, unpack(idle))
-  redis.call('ZREM', K.idle, unpack(idle))
-  redis.pcall('ZREM', K.fill, unpack(idle))
-end
+forget_idle(now)
 trim_ended(keep, now)
 trim_gone(now)
 

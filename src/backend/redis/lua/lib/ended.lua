@@ -1,4 +1,6 @@
--- How jobs end, and are forgotten.
+-- How jobs end, and are forgotten; and empty buckets.
+
+local MOST_FORGOTTEN = 1000
 
 -- A replay can come this much later than its request, and must still find the job.
 local REPLAY_WINDOW = 10000000
@@ -49,4 +51,13 @@ local function end_job(meta, state, how, now)
   if is_turn(state.id) then meta.turnsEnded = true end
   redis.call('ZADD', is_turn(state.id) and K.gone or K.ended, now, state.id)
   meta.newlyEnded = meta.newlyEnded + 1
+end
+
+-- Forgets buckets that are empty and of which nothing is remembered that still matters.
+local function forget_idle(now)
+  local idle = redis.call('ZRANGEBYSCORE', K.idle, '-inf', now, 'LIMIT', 0, MOST_FORGOTTEN)
+  if #idle == 0 then return end
+  redis.call('HDEL', K.buckets, unpack(idle))
+  redis.call('ZREM', K.idle, unpack(idle))
+  redis.pcall('ZREM', K.fill, unpack(idle))
 end

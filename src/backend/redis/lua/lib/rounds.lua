@@ -1,0 +1,37 @@
+-- The buckets that are due take turns: those behind a deep line do not wait until all of it has gone.
+
+-- Of one bucket, whatever its rate: its jobs start one after the other, and those of others stand behind them in the transport.
+local MOST_HANDED = 16
+
+-- What cannot be read must not hold up the others; whoever asks for it is told.
+local function look_later(key, now)
+  for _, name in ipairs({ 'due', 'turns' }) do redis.call('ZADD', K[name], 'XX', now + UNREADABLE, key) end
+end
+
+-- Those of 'due' or 'turns' whose heads are due. `window`: so many jobs of it may be handed over and not have started.
+local function due_buckets(name, now, look_ahead, most)
+  local buckets = {}
+  for _, key in ipairs(redis.call('ZRANGEBYSCORE', K[name], '-inf', now + look_ahead, 'LIMIT', 0, most)) do
+    local is_readable, bucket = pcall(read_bucket_and_line, key)
+    if not is_readable then look_later(key, now)
+    elseif bucket then
+      bucket.window = math.max(1, math.min(MOST_HANDED, math.ceil(look_ahead / bucket.interval)))
+      buckets[#buckets + 1] = bucket
+    else
+      redis.call('ZREM', K.due, key)
+      redis.call('ZREM', K.turns, key)
+    end
+  end
+  return buckets
+end
+
+-- Visits each of them once a round, until each visit has answered false.
+local function in_rounds(buckets, visit)
+  while #buckets > 0 do
+    local left = {}
+    for _, bucket in ipairs(buckets) do
+      if visit(bucket) then left[#left + 1] = bucket end
+    end
+    buckets = left
+  end
+end
