@@ -33,6 +33,8 @@ export interface Backend {
 
   /** No departures of the bucket before `until`; a shorter freeze never shortens a longer one. Answers the end. */
   freeze(key: string, until: number, now: number): number
+  /** Departures go on at the rate. Answers whether the bucket was frozen. */
+  unfreeze(key: string, now: number): boolean
   /** No departures of the bucket until `resume`. */
   pause(key: string, now: number): void
   resume(key: string, now: number): void

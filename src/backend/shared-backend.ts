@@ -52,6 +52,8 @@ export interface SharedBackend {
 
   /** No departures of the bucket for `duration`. Answers the end of the longest freeze. */
   freeze(key: string, duration: number, now?: number): Promise<Holding>
+  /** Departures go on at the rate. */
+  unfreeze(key: string, now?: number): Promise<Holding>
   pause(key: string, now?: number): Promise<Holding>
   resume(key: string, now?: number): Promise<Held>
   /** The rule book as this process knows it. */
@@ -107,6 +109,8 @@ export interface Holding extends Held {
   readonly until: number
   /** The slot of one who was granted it before and starts all the same; 0 when there is none. */
   readonly departsAt: number
+  /** A freeze was lifted. */
+  readonly isLifted: boolean
 }
 
 /** A job that left its line without a handler. */

@@ -55,6 +55,13 @@ export class ApiCalls {
     throw this.strange(answer, `${where ? `${where}: ` : ''}${issue?.message}`)
   }
 
+  /** Posts what is answered without content. */
+  async act(path: string, body?: unknown): Promise<void> {
+    const answer = await this.call(path, { method: 'POST', body })
+    if (answer.status >= 300) throw this.problem(answer)
+    if (answer.status !== 204) throw this.strange(answer, 'expected an answer without content')
+  }
+
   /** False when there was nothing to remove. */
   async remove(path: string, options?: Pick<Call, 'ifVersion'>): Promise<boolean> {
     const answer = await this.call(path, { method: 'DELETE', ...options })

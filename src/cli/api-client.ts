@@ -67,6 +67,34 @@ export class ApiClient {
     return this.#calls.isUnknown(answer) ? undefined : this.#calls.read(explanationReply, answer)
   }
 
+  async freeze(key: string, forMs: number): Promise<void> {
+    return this.#calls.act(`${bucketPath(key)}/freeze`, { forMs })
+  }
+
+  /** False when the key was not frozen. */
+  unfreeze(key: string): Promise<boolean> {
+    return this.#calls.remove(`${bucketPath(key)}/freeze`)
+  }
+
+  async pause(key: string): Promise<void> {
+    return this.#calls.act(`${bucketPath(key)}/pause`)
+  }
+
+  async resume(key: string): Promise<void> {
+    return this.#calls.act(`${bucketPath(key)}/resume`)
+  }
+
+  /** False when the job is unknown or has departed. */
+  async cancel(id: string): Promise<boolean> {
+    try {
+      return await this.#calls.remove(`v1/jobs/${encodeURIComponent(id)}`)
+    } catch (error) {
+      if (isVelvetRopeError(error, 'api-refused') && 'problem' in error && error.problem === 'departed')
+        return false
+      throw error
+    }
+  }
+
   /** Every rule that the token may see, and behind them the limits of the service's own process. */
   async limits(): Promise<RuleBookView> {
     return this.#calls.ask(rulesReply, 'v1/limits')
@@ -144,9 +172,15 @@ function isFaultOfOne(error: unknown): error is ApiProblemError {
 }
 
 function limitPath(pattern: string): string {
-  // A URL drops these two, however they are written.
-  if (pattern === '.' || pattern === '..') {
-    throw new InvalidKeyError(`expected a pattern that a URL can name, got: ${quote(pattern)}`)
-  }
-  return `v1/limits/${encodeURIComponent(pattern)}`
+  return `v1/limits/${asSegment('pattern', pattern)}`
+}
+
+function bucketPath(key: string): string {
+  return `v1/buckets/${asSegment('key', key)}`
+}
+
+/** @throws InvalidKeyError for the two that a URL drops, however they are written */
+function asSegment(what: string, text: string): string {
+  if (text !== '.' && text !== '..') return encodeURIComponent(text)
+  throw new InvalidKeyError(`expected a ${what} that a URL can name, got: ${quote(text)}`)
 }

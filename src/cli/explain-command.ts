@@ -1,8 +1,8 @@
 import { Command } from 'commander'
-import { InvalidOptionsError } from '../core/errors.ts'
 import type { Hold, JobExplanation } from '../core/explanation-view.ts'
 import { showText } from './display-text.ts'
 import { EXIT } from './exit-codes.ts'
+import { checkJobId } from './job-id.ts'
 import { openKnownLine } from './known-line.ts'
 import { addPlaceOptions, openService, type PlaceFlags } from './line-or-service.ts'
 import { awaitAnswer } from './progress.ts'
@@ -19,7 +19,6 @@ interface Explainer {
   close(): Promise<void>
 }
 
-const ID = /^[A-Za-z0-9_~-]{1,128}$/
 const COLUMNS: readonly Column[] = [{ title: 'held by' }, { title: 'until (UTC)' }, { title: 'why' }]
 
 const EXAMPLE = `
@@ -43,9 +42,7 @@ export function explainCommand(): Command {
 }
 
 async function explain(id: string, flags: Flags, self: Command): Promise<void> {
-  if (!ID.test(id)) {
-    throw new InvalidOptionsError('expected <id> to be letters, digits, _, - and ~, 1 to 128 of them')
-  }
+  checkJobId(id)
   const explainer: Explainer = openService(flags, self) ?? (await awaitAnswer(openKnownLine(flags)))
   try {
     show(id, await awaitAnswer(explainer.explain(id)), flags)

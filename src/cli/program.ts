@@ -1,10 +1,12 @@
 import { Command, CommanderError } from 'commander'
 import { packageVersion } from '../service/package-version.ts'
+import { cancelCommand } from './cancel-command.ts'
 import { completionCommand } from './completion-command.ts'
 import { demoCommand } from './demo-command.ts'
 import { enqueueCommand } from './enqueue-command.ts'
 import { EXIT } from './exit-codes.ts'
 import { explainCommand } from './explain-command.ts'
+import { freezeCommand, pauseCommand, resumeCommand, unfreezeCommand } from './hold-commands.ts'
 import { limitsCommand } from './limits-command.ts'
 import { reportError } from './report-error.ts'
 import { serveCommand } from './serve-command.ts'
@@ -21,6 +23,11 @@ const COMMANDS = [
   topCommand,
   explainCommand,
   limitsCommand,
+  freezeCommand,
+  unfreezeCommand,
+  pauseCommand,
+  resumeCommand,
+  cancelCommand,
   simulateCommand,
   verifyCommand,
   completionCommand,

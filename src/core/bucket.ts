@@ -130,6 +130,11 @@ export function freeze(bucket: Bucket, until: number): void {
   bucket.warmth = 0
 }
 
+/** Lifts a freeze. `next` stays where it is, so departures go on at the rate; the bucket is as cold as after the freeze. */
+export function unfreeze(bucket: Bucket): void {
+  bucket.frozenUntil = 0
+}
+
 /**
  * From now on the new limit spaces departures, counted from the last slot. The last start may have been later than
  * its slot by more than the new tolerance forgives; then it counts from there. Lowering the capacity drops nobody. The

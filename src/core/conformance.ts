@@ -34,6 +34,7 @@ export type {
   PauseEvent,
   ReturnEvent,
   StartEvent,
+  UnfreezeEvent,
 } from './conformance/history.ts'
 
 const LAWS: readonly Law[] = [bound, promise, spacing, rate, order, loss, conservation]

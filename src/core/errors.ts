@@ -201,7 +201,7 @@ export class FreezeError extends VelvetRopeError {
   }
 }
 
-const LONGEST_FREEZE_MS = 366 * 86_400_000
+export const LONGEST_FREEZE_MS = 366 * 86_400_000
 
 /** Thrown by a handler: to try again would not help. The job fails now, whatever attempts it has left. */
 export class FinalError extends VelvetRopeError {

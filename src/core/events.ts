@@ -31,8 +31,10 @@ export interface ShaperEvents<Result = unknown> {
   expired: [JobEvent]
   /** A waiting job was taken out, or was still waiting when its shaper was closed. */
   cancelled: [JobEvent]
-  /** No departures of the bucket until `until`. */
-  frozen: [{ readonly key: string; readonly at: number; readonly until: number }]
+  /** No departures of the bucket until `until`; `askedMs` where a longer freeze was asked for than is allowed. */
+  frozen: [{ readonly key: string; readonly at: number; readonly until: number; readonly askedMs?: number }]
+  /** A freeze was lifted before its end. */
+  unfrozen: [{ readonly key: string; readonly at: number }]
   paused: [{ readonly key: string; readonly at: number }]
   resumed: [{ readonly key: string; readonly at: number }]
   /** The rule book changed; `limit` is undefined when the pattern was unset. */
@@ -64,6 +66,7 @@ const NAMES: Readonly<Record<keyof ShaperEvents, true>> = {
   expired: true,
   cancelled: true,
   frozen: true,
+  unfrozen: true,
   paused: true,
   resumed: true,
   limit: true,

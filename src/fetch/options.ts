@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { wallClockMs } from '../core/clock.ts'
 import { forwardSettingsSchema } from '../forward/settings.ts'
 import { LATER } from '../forward/verdict.ts'
-import { acquireOptionsSchema } from '../shaper/options.ts'
+import { acquireOptionsSchema, maxFreezeMs } from '../shaper/options.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import type { AnyFetch } from './shaped-fetch.ts'
 
@@ -34,7 +34,7 @@ const turnFields = {
   /** The first freeze, in milliseconds, when an answer does not say how long; it doubles up to one minute. Default: 1 s. */
   freezeMs: forwardSettingsSchema.shape.freezeMs,
   /** No freeze is longer, whatever an answer says. Default: one hour. */
-  maxFreezeMs: forwardSettingsSchema.shape.maxFreezeMs,
+  maxFreezeMs,
   /** Milliseconds since the epoch, with which dates in answers are compared. Default: the clock of the machine. */
   now: z.custom<() => number>(isFunction, { error: 'a function' }).default(() => wallClockMs),
 }

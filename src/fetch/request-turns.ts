@@ -58,7 +58,7 @@ export class RequestTurns {
     const now = this.#now()
     const forMs = this.#freezes.next(key, readStayAway(header, now), now)
     try {
-      await this.#shaper.freeze(key, forMs)
+      await this.#shaper.freeze(key, forMs, { atMostMs: this.#settings.maxFreezeMs })
     } catch {
       // An answer came, and no failure of ours may hide it. A line that cannot be reached gives nobody a turn either;
       // and where only this call failed, the next answer of the kind freezes the key.

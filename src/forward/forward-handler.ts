@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { Agent, type Dispatcher } from 'undici'
 import { wallClockMs } from '../core/clock.ts'
-import { FinalError, FreezeError, isVelvetRopeError } from '../core/errors.ts'
+import { FinalError, FreezeError, isVelvetRopeError, LONGEST_FREEZE_MS } from '../core/errors.ts'
 import { toError } from '../core/thrown.ts'
 import type { ShapedJob } from '../shaper/shaped-job.ts'
 import { type AnswerHeaders, type ForwardResult, headerOf, keptHeaders, nameOfRefusal } from './answer.ts'
@@ -27,6 +27,8 @@ export interface ForwardPorts {
   readonly resolve?: Resolve
   /** Milliseconds since the epoch. Default: the clock of the machine. */
   readonly now?: () => number
+  /** As of the worker that runs it, which cuts what is longer. Default: 366 days. */
+  readonly maxFreezeMs?: number
   /** Told once of every request that was sent, when its answer begins or fails to come. */
   readonly onResponse?: (statusClass: StatusClass) => void
 }
@@ -57,9 +59,15 @@ const WORTH_READING = 16_384
  * @throws InvalidOptionsError for settings that cannot be used, and for a variable that is missing
  */
 export function createForwardHandler(settings: ForwardSettings, ports: ForwardPorts = {}): ForwardHandler {
-  const { env = process.env, resolve = systemResolve, now = wallClockMs, onResponse } = ports
+  const {
+    env = process.env,
+    resolve = systemResolve,
+    now = wallClockMs,
+    maxFreezeMs = LONGEST_FREEZE_MS,
+    onResponse,
+  } = ports
   const plan = readPlan(settings, env)
-  const freezes = new Freezes(plan.freezeMs, plan.maxFreezeMs)
+  const freezes = new Freezes(plan.freezeMs, maxFreezeMs)
   const agent = new Agent({ connect: guardedConnect(resolve, plan.privateHosts), pipelining: 1 })
   const underWay = new UnderWay()
 

@@ -1,3 +1,5 @@
+import { LONGEST_FREEZE_MS } from '../core/errors.ts'
+
 /** Growth without Retry-After ends here. */
 const LONGEST_GROWN_MS = 60_000
 /** Keys that are remembered; beyond, the one that was frozen first starts anew. */
@@ -17,6 +19,7 @@ export class Freezes {
   readonly #longestMs: number
   readonly #last = new Map<string, Frozen>()
 
+  /** @param longestMs where the growth ends; what was asked for is for others to bound */
   constructor(firstMs: number, longestMs: number) {
     this.#firstMs = firstMs
     this.#longestMs = longestMs
@@ -27,7 +30,7 @@ export class Freezes {
    * @param now milliseconds since the epoch
    */
   next(key: string, askedMs: number | undefined, now: number): number {
-    if (askedMs !== undefined) return Math.min(askedMs, this.#longestMs)
+    if (askedMs !== undefined) return Math.min(askedMs, LONGEST_FREEZE_MS)
     const last = this.#last.get(key)
     // A clock that was set back would make it seem far away.
     if (last !== undefined && now < last.until) return Math.min(last.until - now, last.forMs)

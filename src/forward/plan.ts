@@ -20,7 +20,6 @@ export interface ForwardPlan {
   readonly timeoutMs: number
   readonly maxResponseBytes: number
   readonly freezeMs: number
-  readonly maxFreezeMs: number
 }
 
 /** @throws InvalidOptionsError; no message shows what a variable holds */

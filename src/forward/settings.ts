@@ -30,8 +30,6 @@ export const forwardSettingsSchema = z.strictObject({
   maxResponseBytes: z.int().min(0).max(16_777_216).default(65_536),
   /** The first freeze of a key when no Retry-After came; it doubles up to one minute. Default: 1 s. */
   freezeMs: z.int().min(1).max(DAY_MS).default(1_000),
-  /** No freeze is longer, whatever Retry-After says. Default: one hour. */
-  maxFreezeMs: z.int().min(1).max(DAY_MS).default(3_600_000),
 })
 
 export type ForwardSettings = z.input<typeof forwardSettingsSchema>

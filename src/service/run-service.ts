@@ -80,9 +80,10 @@ function follow(sources: ConfigSources, current: Config, service: Service, log: 
 
 function handlerMaker(work: RunOptions['work'], { env }: ConfigSources): HandlerFor {
   if (typeof work === 'function') return () => work
-  return (config, { forwardResponse }) => {
+  return (config, { forwardResponse: onResponse }) => {
     assertForwardable(config, env)
-    return config.forward && createForwardHandler(config.forward, { env, onResponse: forwardResponse })
+    const { maxFreezeMs } = config.work
+    return config.forward && createForwardHandler(config.forward, { env, maxFreezeMs, onResponse })
   }
 }
 

@@ -7,6 +7,7 @@ import type { Admission, BucketView, Durability, JobView, Rejected } from '../co
 import type { Flow, LineView, Recent } from '../core/line-view.ts'
 import type { Handler } from './attempt.ts'
 import type { Awaitable } from './awaitable.ts'
+import type { FreezeRequest } from './freeze-request.ts'
 import type { LiveRuleBook } from './limits.ts'
 import type { WorkSettings } from './options.ts'
 import type { ShapedWorker } from './shaped-worker.ts'
@@ -41,7 +42,9 @@ export interface Engine<Data, Result> extends EngineViews {
   /** False when the job is unknown or has departed. */
   cancel(id: string): Awaitable<boolean>
 
-  freeze(key: string, duration: number): Awaitable<void>
+  freeze(key: string, request: FreezeRequest): Awaitable<void>
+  /** Whether a freeze was lifted. */
+  unfreeze(key: string): Awaitable<boolean>
   pause(key: string): Awaitable<void>
   resume(key: string): Awaitable<void>
 

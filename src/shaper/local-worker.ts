@@ -16,6 +16,8 @@ import { areStartsWatched, publishDeparture, publishHandlerEnd, publishLateStart
 /** What a worker needs of its line. */
 export interface WorkerPorts<Result> {
   readonly name: string
+  /** No handler freezes its bucket for longer. */
+  readonly maxFreezeMs: number
   readonly backend: Backend
   readonly gate: Gate
   readonly clock: Clock
@@ -99,13 +101,14 @@ export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
 
   readonly #onSettled = (attempt: Attempt<Data, Result>, settled: Settled<Result>): void => {
     const { backendJob: job } = attempt
-    const { name, backend, clock, emitter, onChange } = this.#ports
+    const { name, maxFreezeMs, backend, clock, emitter, onChange } = this.#ports
     this.#attempts.delete(attempt)
     const now = clock.now()
     publishHandlerEnd(name, attempt, settled, now)
     // A freeze gives the attempt back, and the events are about the one that was.
     const told = settled.ok ? job : jobEvent(job, now)
-    const outcome = this.#date(outcomeOf(settled, job, !this.#isAbandoned, Math.random, emitter), job, now)
+    const rules = { mayRetry: !this.#isAbandoned, maxFreezeMs }
+    const outcome = this.#date(outcomeOf(settled, job, rules, Math.random, emitter), job, now)
     backend.finish(job, outcome, now)
     tellEnd(emitter, told, settled, outcome, now)
     if (this.#attempts.size === 0) for (const resolve of this.#waitingForIdle.splice(0)) resolve()
@@ -113,7 +116,11 @@ export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
   }
 
   /** The outcome with instants for durations; a freeze takes hold here. */
-  #date(outcome: HandlerOutcome, job: BackendJob, now: number): Outcome {
+  #date(
+    outcome: HandlerOutcome,
+    job: BackendJob,
+    now: number,
+  ): Outcome & { readonly askedMs?: number | undefined } {
     switch (outcome.kind) {
       case 'retry':
         return { kind: 'retry', error: outcome.error, readyAt: now + outcome.delay }
@@ -121,6 +128,7 @@ export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
         return {
           kind: 'freeze',
           readyAt: this.#ports.backend.freeze(job.key, now + outcome.duration, now),
+          askedMs: outcome.askedMs,
         }
       default:
         return outcome

@@ -19,6 +19,7 @@ import { broughtLayers } from './brought-layers.ts'
 import { Closing } from './closing.ts'
 import type { Emitter } from './emitter.ts'
 import type { Engine } from './engine.ts'
+import type { FreezeRequest } from './freeze-request.ts'
 import { inTurns } from './in-turns.ts'
 import { jobEvent } from './job-event.ts'
 import { KeepAlive } from './keep-alive.ts'
@@ -160,11 +161,19 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     return this.#backend.audit()
   }
 
-  freeze(key: string, duration: number): void {
+  freeze(key: string, { forMs, ...asked }: FreezeRequest): void {
     const now = this.#clock.now()
-    const until = this.#backend.freeze(key, now + duration, now)
-    this.#emitter.emit('frozen', { key, at: now / MILLISECOND, until: until / MILLISECOND })
+    const until = this.#backend.freeze(key, now + forMs * MILLISECOND, now)
+    this.#emitter.emit('frozen', { key, at: now / MILLISECOND, until: until / MILLISECOND, ...asked })
     this.#changed()
+  }
+
+  unfreeze(key: string): boolean {
+    const now = this.#clock.now()
+    if (!this.#backend.unfreeze(key, now)) return false
+    this.#emitter.emit('unfrozen', { key, at: now / MILLISECOND })
+    this.#changed()
+    return true
   }
 
   pause(key: string): void {
@@ -180,9 +189,13 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     this.#changed()
   }
 
-  work(handler: Handler<Data, Result>, { concurrency }: WorkSettings): LocalWorker<Data, Result> {
+  work(
+    handler: Handler<Data, Result>,
+    { concurrency, maxFreezeMs }: WorkSettings,
+  ): LocalWorker<Data, Result> {
     const worker: LocalWorker<Data, Result> = new LocalWorker(handler, concurrency, {
       name: this.#name,
+      maxFreezeMs,
       backend: this.#backend,
       gate: this.#gate,
       clock: this.#clock,

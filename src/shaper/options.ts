@@ -15,6 +15,9 @@ const milliseconds = z
   .positive()
   .max(366 * 86_400_000)
 
+/** An hour, unless the user says otherwise: the other side can write anything into an answer. */
+export const maxFreezeMs = milliseconds.default(3_600_000)
+
 /** How long a failed job waits: `{ type: 'exponential', delayMs: 1_000 }`, or a number for a fixed delay. */
 const backoffSchema = z.union([
   milliseconds.transform((delayMs) => ({ type: 'fixed' as const, delayMs, maxDelayMs: delayMs, jitter: 0 })),
@@ -167,6 +170,17 @@ export const workOptionsSchema = z.strictObject({
    * 600,000. Without one it makes no difference. Default: 10,000.
    */
   leaseMs: z.int().min(500).max(600_000).default(10_000),
+  /**
+   * No handler freezes its bucket for longer, in milliseconds, whatever a `Retry-After` says: a longer FreezeError is cut
+   * to this, and the `frozen` event has what was asked for. Default: one hour.
+   */
+  maxFreezeMs,
+})
+
+/** Options of `freeze`. */
+export const freezeOptionsSchema = z.strictObject({
+  /** Cuts a longer freeze to this, in milliseconds: for what the other side asked for. Default: it is not cut. */
+  atMostMs: milliseconds.optional(),
 })
 
 const cost = z.int().min(1).max(1_000_000_000).default(1)
@@ -220,6 +234,7 @@ export type AcquireOptions = z.input<typeof acquireOptionsSchema>
 export type TryAcquireOptions = z.input<typeof tryAcquireOptionsSchema>
 export type WorkOptions = z.input<typeof workOptionsSchema>
 export type WorkSettings = Readonly<z.output<typeof workOptionsSchema>>
+export type FreezeOptions = z.input<typeof freezeOptionsSchema>
 export type LineOptions = z.input<typeof lineOptionsSchema>
 export type CloseOptions = z.input<typeof closeOptionsSchema>
 export type EnqueueRequest<Data> = EnqueueOptions & { readonly key: string; readonly data: Data }

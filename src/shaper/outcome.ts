@@ -2,30 +2,47 @@ import type { BackendJob } from '../backend/backend.ts'
 import type { SharedOutcome } from '../backend/shared-backend.ts'
 import { backoffDelay } from '../core/backoff.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import { FreezeError, isVelvetRopeError } from '../core/errors.ts'
+import { isVelvetRopeError } from '../core/errors.ts'
 import { messageOf, toError } from '../core/thrown.ts'
 import type { Settled } from './attempt.ts'
+import { type FreezeRequest, freezeRequest } from './freeze-request.ts'
 
 /** What becomes of a job whose handler was started; durations in microseconds, from the moment at which it settled. */
-export type HandlerOutcome = Exclude<SharedOutcome, { kind: 'back' }>
+export type HandlerOutcome =
+  | Exclude<SharedOutcome, { kind: 'back' | 'freeze' }>
+  | {
+      readonly kind: 'freeze'
+      readonly duration: number
+      /** Milliseconds, where the handler asked for more than its worker allows. */
+      readonly askedMs: number | undefined
+    }
+
+/** What a worker says of all its attempts. */
+export interface OutcomeRules {
+  /** False: a failed attempt is the last, whatever the job's settings say. */
+  readonly mayRetry: boolean
+  /** No handler freezes its bucket for longer. */
+  readonly maxFreezeMs: number
+}
 
 /**
  * What becomes of a job by the way in which its handler settled.
  *
- * @param mayRetry false: a failed attempt is the last, whatever the job's settings say
  * @param random a number from 0 to 1 for the jitter of the backoff, as `Math.random`
  * @param errors told of a result that cannot be kept
  */
 export function outcomeOf<Result>(
   settled: Settled<Result>,
   { attempt, settings }: BackendJob,
-  mayRetry: boolean,
+  { mayRetry, maxFreezeMs }: OutcomeRules,
   random: () => number,
   errors: { fail(error: Error): void },
 ): HandlerOutcome {
   if (settled.ok) return { kind: 'completed', result: encodeResult(settled.value, errors) }
-  const forMs = freezeOf(settled.error)
-  if (forMs !== undefined) return { kind: 'freeze', duration: forMs * MILLISECOND }
+  const freeze = freezeOf(settled.error, maxFreezeMs)
+  if (freeze !== undefined) {
+    return { kind: 'freeze', duration: freeze.forMs * MILLISECOND, askedMs: freeze.askedMs }
+  }
   const error = messageOf(settled.error)
   if (attempt >= settings.attempts || !mayRetry || isFinal(settled.error)) return { kind: 'failed', error }
   return { kind: 'retry', error, delay: backoffDelay(settings.backoff, attempt, random()) }
@@ -52,10 +69,10 @@ function isFinal(error: Error): boolean {
 }
 
 /** For how long the handler froze its bucket: also by an error of another copy of the package, if it makes sense. */
-function freezeOf(error: Error): number | undefined {
+function freezeOf(error: Error, maxFreezeMs: number): FreezeRequest | undefined {
   try {
     if (!isVelvetRopeError(error, 'freeze') || !('forMs' in error)) return undefined
-    return new FreezeError({ forMs: error.forMs as number }).forMs
+    return freezeRequest(error.forMs as number, maxFreezeMs)
   } catch {
     // What cannot be looked at is none of ours.
     return undefined

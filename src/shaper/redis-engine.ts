@@ -16,6 +16,7 @@ import type { Handler } from './attempt.ts'
 import { broughtLayers } from './brought-layers.ts'
 import type { Emitter } from './emitter.ts'
 import type { Engine, EngineInsight } from './engine.ts'
+import type { FreezeRequest } from './freeze-request.ts'
 import { jobEvent } from './job-event.ts'
 import { refusalOfLateTurn } from './late-turn.ts'
 import { LiveRuleBook } from './limits.ts'
@@ -173,11 +174,18 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     return this.#backend.audit()
   }
 
-  async freeze(key: string, duration: number): Promise<void> {
+  async freeze(key: string, { forMs, ...asked }: FreezeRequest): Promise<void> {
     await this.#opening.ready()
-    const held = await this.#backend.freeze(key, duration)
+    const held = await this.#backend.freeze(key, forMs * MILLISECOND)
     const { at, until } = await settled(held)
-    this.#emitter.emit('frozen', { key, at: at / MILLISECOND, until: until / MILLISECOND })
+    this.#emitter.emit('frozen', { key, at: at / MILLISECOND, until: until / MILLISECOND, ...asked })
+  }
+
+  async unfreeze(key: string): Promise<boolean> {
+    await this.#opening.ready()
+    const { at, isLifted } = await this.#backend.unfreeze(key)
+    if (isLifted) this.#emitter.emit('unfrozen', { key, at: at / MILLISECOND })
+    return isLifted
   }
 
   async pause(key: string): Promise<void> {

@@ -1,6 +1,5 @@
 import { describe } from '../core/describe.ts'
-import { MILLISECOND } from '../core/duration.ts'
-import { FreezeError, InvalidOptionsError, ShaperClosedError } from '../core/errors.ts'
+import { InvalidOptionsError, ShaperClosedError } from '../core/errors.ts'
 import type { ShaperEvents } from '../core/events.ts'
 import type { Admission, Durability, TurnRefusal } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
@@ -9,6 +8,7 @@ import { TurnRefusedError } from '../core/turn-errors.ts'
 import type { Handler } from './attempt.ts'
 import { Emitter } from './emitter.ts'
 import type { Engine } from './engine.ts'
+import { freezeRequest } from './freeze-request.ts'
 import type { LiveRuleBook } from './limits.ts'
 import { openEngine } from './open-engine.ts'
 import * as options from './options.ts'
@@ -145,9 +145,20 @@ export class Shaper<Data = unknown, Result = unknown> extends ShaperViews {
   }
 
   /** No departures of the key for `forMs` milliseconds; a shorter freeze never shortens a longer one. */
-  async freeze(key: string, forMs: number): Promise<void> {
+  async freeze(key: string, forMs: number, input: options.FreezeOptions = {}): Promise<void> {
     checkKey(key)
-    return this.#engine.freeze(key, new FreezeError({ forMs }).forMs * MILLISECOND)
+    const { atMostMs } = parseOptions(options.freezeOptionsSchema, input, 'freeze')
+    return this.#engine.freeze(key, freezeRequest(forMs, atMostMs))
+  }
+
+  /**
+   * Lifts a freeze before its end: departures go on at the rate, without making up for the time. A pause stays in force.
+   *
+   * @returns false when the key was not frozen
+   */
+  async unfreeze(key: string): Promise<boolean> {
+    checkKey(key)
+    return this.#engine.unfreeze(key)
   }
 
   /** No departures of the key until `resume`; its line still fills up. */

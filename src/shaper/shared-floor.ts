@@ -37,7 +37,10 @@ export interface SharedFloorPorts<Result> {
 
 /** What makes one kind of worker other than another. */
 interface FloorSettings
-  extends Pick<SharedWorkerPorts<unknown>, 'lease' | 'prefetch' | 'startsAtEnd' | 'onExpired'> {
+  extends Pick<
+    SharedWorkerPorts<unknown>,
+    'lease' | 'prefetch' | 'maxFreezeMs' | 'startsAtEnd' | 'onExpired'
+  > {
   readonly concurrency: number
   readonly receive: Transport['receive']
 }
@@ -58,11 +61,12 @@ export class SharedFloor<Data, Result> {
 
   /** The worker takes its first job once the line is open. */
   work(handler: Handler<Data, Result>, settings: WorkSettings, opening: Opening): ShapedWorker {
-    const { concurrency, scheduler, leaseMs } = settings
+    const { concurrency, scheduler, leaseMs, maxFreezeMs } = settings
     const transport = this.#openTransport()
     const worker = this.#openWorker(handler, {
       concurrency,
       lease: leaseMs * MILLISECOND,
+      maxFreezeMs,
       prefetch: concurrency + Math.min(MOST_AT_GATE, Math.max(FEWEST_AT_GATE, concurrency)),
       receive: (options) => whenOpen(opening, () => transport.receive(options)),
     })
@@ -103,6 +107,8 @@ export class SharedFloor<Data, Result> {
       concurrency: MOST_TURNS,
       lease: TURN_LEASE,
       prefetch: MOST_TURNS,
+      // A turn ends at its departure, and freezes nothing.
+      maxFreezeMs: 0,
       startsAtEnd: true,
       receive: (options) => whenOpen(opening, async () => receive(options)),
       onExpired: ({ id }) => turns.expired(id),

@@ -43,6 +43,8 @@ export interface SharedWorkerPorts<Result> {
   readonly prefetch: number
   /** How much processor time this process has used, in microseconds; of the system when absent. */
   readonly processorTime?: () => number
+  /** No handler freezes its bucket for longer. */
+  readonly maxFreezeMs: number
   /** The handler lets somebody go, who has gone when it ends: only then is it known when he did. */
   readonly startsAtEnd?: boolean
   /** A job's deadline came at the gate. */
@@ -52,7 +54,7 @@ export interface SharedWorkerPorts<Result> {
 }
 
 /** A process that goes down, or stood still, is no fault of the job: it starts again, and no attempt is lost. */
-const GIVEN_BACK = { kind: 'freeze', duration: 0 } as const
+const GIVEN_BACK = { kind: 'freeze', duration: 0, askedMs: undefined } as const
 
 /**
  * Runs one handler on the jobs of shared lines that the gate lets through. It holds each under a lease until the store
@@ -202,13 +204,15 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
   }
 
   async #end({ job, handed, reports }: SharedStart<Data, Result>, settled: Settled<Result>): Promise<void> {
-    const { emitter } = this.#ports
+    const { emitter, maxFreezeMs } = this.#ports
     if (!settled.ok && settled.error instanceof LeaseLostError && !this.#leases.isHeld(handed)) {
       emitter.fail(settled.error)
       return
     }
     const isGivenBack = !settled.ok && isGoingBack(settled.error)
-    const outcome = isGivenBack ? GIVEN_BACK : outcomeOf(settled, job, true, Math.random, emitter)
+    const outcome = isGivenBack
+      ? GIVEN_BACK
+      : outcomeOf(settled, job, { mayRetry: true, maxFreezeMs }, Math.random, emitter)
     const answer = await reports.end(outcome)
     if (answer === undefined || !answer.isMine) {
       emitter.fail(new LeaseLostError(job.id))
@@ -219,7 +223,13 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
       emitter.emit('returned', { ...jobEvent(job, at), retryAt: at / MILLISECOND })
       return
     }
-    tellEnd(emitter, job, settled, readyAt === undefined ? outcome : { kind: outcome.kind, readyAt }, at)
+    tellEnd(
+      emitter,
+      job,
+      settled,
+      readyAt === undefined ? { kind: outcome.kind } : { ...outcome, readyAt },
+      at,
+    )
   }
 
   #onLost(handed: HandedOver): void {

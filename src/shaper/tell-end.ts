@@ -9,6 +9,8 @@ import type { HandlerOutcome } from './outcome.ts'
 interface End {
   readonly kind: HandlerOutcome['kind']
   readonly readyAt?: number
+  /** What the handler asked for, in milliseconds, where it froze its bucket for less. */
+  readonly askedMs?: number | undefined
 }
 
 /** Tells listeners how an attempt of a job ended. Times are microseconds. */
@@ -16,7 +18,7 @@ export function tellEnd<Result>(
   emitter: Emitter<Result>,
   job: Omit<JobEvent, 'at'>,
   settled: Settled<Result>,
-  { kind, readyAt }: End,
+  { kind, readyAt, askedMs }: End,
   now: number,
 ): void {
   if (settled.ok) {
@@ -31,7 +33,12 @@ export function tellEnd<Result>(
   }
   const retryAt = readyAt / MILLISECOND
   if (kind === 'freeze') {
-    emitter.emit('frozen', { key: job.key, at: event.at, until: retryAt })
+    emitter.emit('frozen', {
+      key: job.key,
+      at: event.at,
+      until: retryAt,
+      ...(askedMs !== undefined && { askedMs }),
+    })
     emitter.emit('returned', { ...event, retryAt })
   } else {
     emitter.emit('failed', { ...event, error: settled.error, retryAt })

@@ -22,7 +22,7 @@ const MOST_LINES = 30
  * |-------|-----------------------------------------------------------------------------------|----------------------|
  * | debug | verdicts, departures and outcomes                                                 | all                  |
  * | info  | the store, the rule book, freezes and pauses, expiries                            | 30 of a kind in 10 s |
- * | warn  | failed attempts, lost workers                                                     | 30 of a kind in 10 s |
+ * | warn  | failed attempts, lost workers, freezes that were cut                              | 30 of a kind in 10 s |
  * | error | errors that no promise could tell                                                 | the same once in 10 s |
  *
  * The next line of the kind has in `untold` how many there would have been, and that of the same error in `repeated`
@@ -56,6 +56,8 @@ function listenersFor(log: Log, now: () => number): Listeners {
   const recovered = bounded('warn', 'recovered from a lost worker')
   const expired = bounded('info', 'expired')
   const frozen = bounded('info', 'frozen')
+  const cutFreeze = bounded('warn', 'frozen for less than was asked for')
+  const unfrozen = bounded('info', 'unfrozen')
   const paused = bounded('info', 'paused')
   const resumed = bounded('info', 'resumed')
   const limit = bounded('info', 'limit changed')
@@ -81,7 +83,12 @@ function listenersFor(log: Log, now: () => number): Listeners {
     recovered: ({ id, key, attempt, mayHaveStarted }) => recovered({ id, key, attempt, mayHaveStarted }),
     expired: ({ id, key }) => expired({ id, key }),
     cancelled: ({ id, key }) => log.debug('cancelled', { id, key }),
-    frozen: ({ key, at, until }) => frozen({ key, forMs: Math.round(until - at) }),
+    frozen: ({ key, at, until, askedMs }) => {
+      const forMs = Math.round(until - at)
+      if (askedMs === undefined) frozen({ key, forMs })
+      else cutFreeze({ key, forMs, askedMs: Math.round(askedMs) })
+    },
+    unfrozen: ({ key }) => unfrozen({ key }),
     paused: ({ key }) => paused({ key }),
     resumed: ({ key }) => resumed({ key }),
     limit: ({ pattern, limit: to }) => {

@@ -66,6 +66,10 @@ export function recordHistory<Data, Result>(shaper: Shaper<Data, Result>): Recor
       see(key, atMs)
       history.push({ type: 'freeze', at, key, until: until * MILLISECOND })
     })
+    .on('unfrozen', ({ key, at: atMs }) => {
+      see(key, atMs)
+      history.push({ type: 'unfreeze', at, key })
+    })
     .on('paused', ({ key, at: atMs }) => {
       see(key, atMs)
       history.push({ type: 'pause', at, key })

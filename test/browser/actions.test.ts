@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser.close())
 
-test('a bucket is frozen, paused and resumed, after it was asked, and that is seen', async () => {
+test('a bucket is frozen, unfrozen, paused and resumed, after it was asked, and that is seen', async () => {
   const { shaper, url } = await openHouse({ '*': '20, 1/h' })
   await crowd(shaper, 'stripe/acct_42', 5)
   const { page, faults } = await openTab(browser)
@@ -24,6 +24,14 @@ test('a bucket is frozen, paused and resumed, after it was asked, and that is se
   await dialog.waitFor({ state: 'detached' })
   expect((await shaper.inspect('stripe/acct_42'))?.state).toBe('frozen')
   await page.locator('h1').getByText('frozen').waitFor()
+
+  await page.getByRole('button', { name: 'Unfreeze…' }).click()
+  expect((await shaper.inspect('stripe/acct_42'))?.state).toBe('frozen')
+  await dialog.getByRole('button', { name: 'Unfreeze', exact: true }).click()
+  await dialog.waitFor({ state: 'detached' })
+  expect((await shaper.inspect('stripe/acct_42'))?.state).toBe('waiting')
+  await page.locator('h1').getByText('waiting').waitFor()
+  expect(await page.getByRole('button', { name: 'Unfreeze…' }).count()).toBe(0)
 
   await page.getByRole('button', { name: 'Pause…' }).click()
   await page.keyboard.press('Escape')

@@ -185,6 +185,93 @@ describe.each(DRIVERS)('%s: freeze', (_, open) => {
   })
 })
 
+describe.each(DRIVERS)('%s: unfreeze', (_, open) => {
+  test('departures go on from then on, at the rate', async () => {
+    const driver = await openFor(open, '9, 1/s')
+    await driver.lineUp('wxyz', at(0))
+    await driver.startNext(at(0))
+    await driver.freeze('a', at(3_600), at(0.5))
+    expect(await driver.unfreeze('a', at(5))).toBe(true)
+    const view = await driver.inspect('a', at(5))
+    expect(view).toMatchObject({ state: 'waiting', nextDepartureAt: msAt(5) })
+    expect(view!.frozenUntil).toBeUndefined()
+    expect(await driver.runUntil(at(99))).toEqual([
+      ['x', 5],
+      ['y', 6],
+      ['z', 7],
+    ])
+  })
+
+  test('before the next slot keeps the spacing', async () => {
+    const driver = await openFor(open, '9, 1/s')
+    await driver.lineUp('xy', at(0))
+    await driver.startNext(at(0))
+    await driver.freeze('a', at(99), at(0.1))
+    await driver.unfreeze('a', at(0.2))
+    expect(await driver.runUntil(at(9))).toEqual([['y', 1]])
+  })
+
+  test('a job that a freeze gave back departs first, with its attempt', async () => {
+    const driver = await openFor(open, '9, 1/s')
+    await driver.lineUp('xy', at(0))
+    await driver.startNext(at(0))
+    await driver.finish('x', { kind: 'freeze', until: at(3_600) }, at(0.5))
+    await driver.unfreeze('a', at(2))
+    expect(await driver.startNext(at(2))).toMatchObject({ id: 'x', attempt: 1, slot: at(2) })
+  })
+
+  test('lifts no pause', async () => {
+    const driver = await openFor(open, '9, 1/s')
+    await driver.lineUp('x', at(0))
+    await driver.pause('a', at(0))
+    await driver.freeze('a', at(99), at(0))
+    expect(await driver.unfreeze('a', at(1))).toBe(true)
+    expect(await driver.inspect('a', at(1))).toMatchObject({ state: 'paused' })
+    expect(await driver.startNext(at(2))).toBeUndefined()
+  })
+
+  test('answers no where nothing is frozen, and changes nothing', async () => {
+    const driver = await openFor(open, '9, 1/s')
+    expect(await driver.unfreeze('a', at(0))).toBe(false)
+    expect(await driver.inspect('a', at(0))).toBeUndefined()
+    await driver.lineUp('x', at(0))
+    await driver.freeze('a', at(2), at(0))
+    expect(await driver.unfreeze('a', at(2))).toBe(false)
+    expect(await driver.runUntil(at(9))).toEqual([['x', 2]])
+  })
+
+  test('twice is once', async () => {
+    const driver = await openFor(open, '9, 1/s')
+    await driver.lineUp('x', at(0))
+    await driver.freeze('a', at(9), at(0))
+    expect(await driver.unfreeze('a', at(1))).toBe(true)
+    expect(await driver.unfreeze('a', at(1))).toBe(false)
+    expect(await driver.runUntil(at(9))).toEqual([['x', 1]])
+  })
+
+  test('an empty bucket is forgotten, and newcomers depart at once', async () => {
+    const driver = await openFor(open, '9, 1/s')
+    await driver.freeze('a', at(3_600), at(0))
+    await driver.unfreeze('a', at(1))
+    await driver.forget(at(1))
+    expect(await driver.inspect('a', at(1))).toBeUndefined()
+    expect(await driver.admit(request('x'), at(1))).toMatchObject({ departsAt: msAt(1) })
+  })
+
+  test('a bucket with a warm-up stays cold', async () => {
+    const driver = await openFor(open, '9, 1/s, warm-up 30s from 0.5/s')
+    await driver.lineUp('wxy', at(0))
+    await driver.startNext(at(0))
+    await driver.startNext(at(2))
+    await driver.freeze('a', at(99), at(2.1))
+    await driver.unfreeze('a', at(10))
+    await driver.startNext(at(10))
+    const view = await driver.inspect('a', at(10))
+    expect(view!.nextDepartureAt).toBeUndefined()
+    expect(await driver.admit(request('z'), at(10))).toMatchObject({ departsAt: msAt(12) })
+  })
+})
+
 describe.each(DRIVERS)('%s: pause and resume', (_, open) => {
   test('a paused bucket is never due; a resumed one from then on, at the rate', async () => {
     const driver = await openFor(open, '9, 1/s')

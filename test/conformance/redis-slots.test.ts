@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { SECOND } from '../../src/core/duration.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import { at, msAt } from '../support/backend-driver.ts'
 import { BACK, COMPLETED, RedisStage } from './redis-stage.ts'
@@ -88,4 +89,17 @@ describe('the deadline of a job that has a slot', () => {
     expect(await stage.state('x', 3)).toBe('completed')
     await stage.balances()
   })
+})
+
+test('the second of two that were handed over never waits for the end of a freeze, which may be lifted', async () => {
+  const stage = await RedisStage.open('99, 10/s')
+  await stage.lineUp('xy', 0)
+  const [x, y] = await stage.hand(0, 250)
+  await stage.backend.freeze('a', 3_600 * SECOND, at(0))
+  const asked = await stage.gate(y!, 0.01)
+  expect(asked.kind === 'wait' && asked.until <= at(0.26)).toBe(true)
+  await stage.backend.unfreeze('a', at(0.02))
+  await stage.gate(x!, 0.02)
+  await stage.start(x!, 0.02)
+  expect(await stage.gate(y!, 0.12)).toMatchObject({ kind: 'granted', slot: at(0.12) })
 })

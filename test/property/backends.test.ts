@@ -113,6 +113,7 @@ const verb = fc.oneof(
       duration: fc.integer({ min: 1, max: 1_500 * MS }),
     }),
   },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('unfreeze' as const), key }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('pause' as const), key }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('resume' as const), key }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('setRule' as const), pattern, limit }) },
@@ -220,11 +221,10 @@ class Play {
       case 'freeze':
         await this.#all((driver) => driver.freeze(verb.key, now + verb.duration, now))
         break
+      case 'unfreeze':
       case 'pause':
-        await this.#all((driver) => driver.pause(verb.key, now))
-        break
       case 'resume':
-        await this.#all((driver) => driver.resume(verb.key, now))
+        await this.#all(async (driver) => driver[verb.do](verb.key, now))
         break
       case 'setRule':
         await this.#all((driver) => driver.setRule(verb.pattern, this.#spacing.limitOf(verb.limit), now))
@@ -323,6 +323,7 @@ const simpleVerbs: readonly Verb['do'][] = [
   'cancel',
   'start',
   'freeze',
+  'unfreeze',
   'pause',
   'resume',
   'setRule',
@@ -373,6 +374,9 @@ test.each(DRIVERS)('%s does for one key what the core does', { timeout: 240_000 
               expect(await driver.freeze('a', now + verb.duration, now)).toBe(
                 core.freeze(now + verb.duration),
               )
+              break
+            case 'unfreeze':
+              expect(await driver.unfreeze('a', now)).toBe(core.unfreeze(now))
               break
             case 'pause':
               await driver.pause('a', now)

@@ -93,6 +93,7 @@ const verb = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constant('renew' as const), worker }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('expire' as const, 'recover' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('freeze' as const), key, duration: upTo(900) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('unfreeze' as const), key }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('pause' as const), key }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('resume' as const), key }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const), which }) },
@@ -157,6 +158,8 @@ async function perform(trace: LineTrace, verb: Verb): Promise<void> {
       return trace.renew(verb.worker)
     case 'freeze':
       return trace.freeze(verb.key, verb.duration)
+    case 'unfreeze':
+      return trace.unfreeze(verb.key)
     case 'pause':
     case 'resume':
       return trace.hold(verb.do, verb.key)

@@ -40,6 +40,7 @@ const action = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('deadline' as const), key, deadlineMs: ms(1_500) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('cancel' as const), which: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('freeze' as const), key, forMs: ms(1_500) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('unfreeze' as const), key }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('pause' as const), key }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('resume' as const), key }) },
   {
@@ -128,6 +129,7 @@ test('whatever comes in, no law is broken, and every job ends', async () => {
           case 'freeze':
             await shaper.freeze(action.key, action.forMs)
             break
+          case 'unfreeze':
           case 'pause':
           case 'resume':
             await shaper[action.do](action.key)

@@ -79,6 +79,10 @@ export class AuditedDriver implements Driver {
     return this.#audited(this.#driver.freeze(key, until, now), now)
   }
 
+  unfreeze(key: string, now: number) {
+    return this.#audited(this.#driver.unfreeze(key, now), now)
+  }
+
   pause(key: string, now: number) {
     return this.#audited(this.#driver.pause(key, now), now)
   }

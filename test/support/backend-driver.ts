@@ -28,6 +28,8 @@ export interface Driver {
   finish(id: string, ending: Ending, now: number): Promise<void>
   /** Answers the end of the longest freeze. */
   freeze(key: string, until: number, now: number): Promise<number>
+  /** Answers whether it was frozen. */
+  unfreeze(key: string, now: number): Promise<boolean>
   pause(key: string, now: number): Promise<void>
   resume(key: string, now: number): Promise<void>
   rules(): Promise<LayeredRule[]>

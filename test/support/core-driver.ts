@@ -7,6 +7,7 @@ import {
   leave,
   nextSlot,
   reserveDue,
+  unfreeze,
 } from '../../src/core/bucket.ts'
 import { MILLISECOND } from '../../src/core/duration.ts'
 import { parseLimit } from '../../src/core/limit.ts'
@@ -79,6 +80,13 @@ export class CoreDriver {
     freeze(this.#bucket, until)
     this.#arm()
     return this.#bucket.frozenUntil
+  }
+
+  unfreeze(now: number): boolean {
+    if (this.#bucket.frozenUntil <= now) return false
+    unfreeze(this.#bucket)
+    this.#arm(now)
+    return true
   }
 
   pause(): void {

@@ -51,6 +51,10 @@ export function freeze(at: number, until: number, key = 'a'): HistoryEvent {
   return { type: 'freeze', at: us(at), key, until: us(until) }
 }
 
+export function unfreeze(at: number, key = 'a'): HistoryEvent {
+  return { type: 'unfreeze', at: us(at), key }
+}
+
 export function pause(at: number, key = 'a'): HistoryEvent {
   return { type: 'pause', at: us(at), key }
 }

@@ -252,6 +252,11 @@ export class LineTrace {
     this.#note({ type: 'freeze', at: this.now, key, until })
   }
 
+  async unfreeze(key: string): Promise<void> {
+    const { isLifted } = await this.#backend.unfreeze(key, this.now)
+    if (isLifted) this.#note({ type: 'unfreeze', at: this.now, key })
+  }
+
   async hold(how: 'pause' | 'resume', key: string): Promise<void> {
     await this.#backend[how](key, this.now)
     this.#note({ type: how, at: this.now, key })

@@ -82,6 +82,10 @@ class MemoryDriver implements Driver {
     return this.#backend.freeze(key, until, now)
   }
 
+  async unfreeze(key: string, now: number) {
+    return this.#backend.unfreeze(key, now)
+  }
+
   async pause(key: string, now: number) {
     this.#backend.pause(key, now)
   }

@@ -165,6 +165,10 @@ class RedisDriver implements Driver {
     return (await this.#backend.freeze(key, until - now, now)).until
   }
 
+  async unfreeze(key: string, now: number) {
+    return (await this.#backend.unfreeze(key, now)).isLifted
+  }
+
   async pause(key: string, now: number) {
     await this.#backend.pause(key, now)
   }

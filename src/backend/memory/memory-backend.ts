@@ -134,6 +134,14 @@ export class MemoryBackend implements Backend {
     return bucket.frozenUntil
   }
 
+  unfreeze(key: string, now: number): boolean {
+    const bucket = this.#buckets.get(key)
+    if (bucket === undefined || bucket.frozenUntil <= now) return false
+    bucketCore.unfreeze(bucket)
+    this.#agenda.arm(bucket, now)
+    return true
+  }
+
   pause(key: string, _now: number): void {
     const bucket = this.#buckets.find(key)
     bucket.paused = true

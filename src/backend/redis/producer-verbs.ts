@@ -90,7 +90,7 @@ export class ProducerVerbs {
 
   async hold(
     shard: number,
-    verb: 'freeze' | 'pause' | 'resume',
+    verb: 'freeze' | 'unfreeze' | 'pause' | 'resume',
     key: string,
     duration: number,
     now?: number,
@@ -106,7 +106,10 @@ export class ProducerVerbs {
         ...ruleValues(this.#rules.book.find(key)),
       ]
       const reply = parseReply(holdReply, await this.#store.write('hold', shard, values, now))
-      if (reply[0] === 'ok') return { at: reply[1], until: reply[2], departsAt: reply[3] }
+      if (reply[0] === 'ok') {
+        const [, at, until, departsAt, lifted] = reply
+        return { at, until, departsAt, isLifted: lifted === 1 }
+      }
       if (reply[0] === 'no-limit') throw new NoLimitError(key)
       if (reply[0] === 'old-book') await this.#rules.settle(shard, reply[1])
     }

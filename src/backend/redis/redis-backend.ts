@@ -155,6 +155,10 @@ export class RedisBackend implements shared.SharedBackend {
     return this.#producers.hold(this.shardOf(key), 'freeze', key, duration, now)
   }
 
+  unfreeze(key: string, now?: number) {
+    return this.#producers.hold(this.shardOf(key), 'unfreeze', key, 0, now)
+  }
+
   pause(key: string, now?: number) {
     return this.#producers.hold(this.shardOf(key), 'pause', key, 0, now)
   }

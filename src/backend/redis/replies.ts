@@ -34,7 +34,7 @@ export const cancelReply = z.union([
   z.tuple([z.literal('none')]),
 ])
 export const holdReply = z.union([
-  z.tuple([z.literal('ok'), number, number, number]),
+  z.tuple([z.literal('ok'), number, number, number, number]),
   refusedCall[0],
   z.tuple([z.literal('no-limit')]),
 ])

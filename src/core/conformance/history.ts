@@ -13,6 +13,7 @@ export type HistoryEvent =
   | ReturnEvent
   | EndEvent
   | FreezeEvent
+  | UnfreezeEvent
   | PauseEvent
   | FaultEvent
   | CrashEvent
@@ -71,6 +72,13 @@ export interface FreezeEvent {
   readonly at: number
   readonly key: string
   readonly until: number
+}
+
+/** From here on the freezes of the key that began before are over. */
+export interface UnfreezeEvent {
+  readonly type: 'unfreeze'
+  readonly at: number
+  readonly key: string
 }
 
 /** No departures of the key from a `pause` to the next `resume`. */

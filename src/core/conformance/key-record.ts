@@ -57,6 +57,13 @@ export class KeyRecord {
     this.warming.freeze(event.at + this.#lag)
   }
 
+  /** The warmth stays as the freeze left it. */
+  unfreeze(): void {
+    this.frozenUntil = Number.NEGATIVE_INFINITY
+    this.#heardFreeze = Number.NEGATIVE_INFINITY
+    this.#newFreezes = []
+  }
+
   /** The end of the freezes that every process has heard of at `at`. */
   knownFreezeAt(at: number): number {
     const isNew = (freeze: FreezeEvent) => freeze.at + this.#lag > at

@@ -74,6 +74,9 @@ export class Ledger {
       case 'freeze':
         this.key(event.key).freeze(event)
         break
+      case 'unfreeze':
+        this.key(event.key).unfreeze()
+        break
       case 'pause':
         this.key(event.key).pausedAt ??= event.at
         break

@@ -17,7 +17,7 @@ interface Stretch {
 /**
  * L3: while a key has work and a handler is free, departures keep the configured rate. A stretch goes on as long as
  * the next job to start waited already when its slot came, a handler was free from then on, and nothing stopped
- * the key (freeze, pause, change of limit, crash). It takes up to `lag` until a job that waits, or a handler that is
+ * the key (freeze, its lifting, pause, change of limit, crash). It takes up to `lag` until a job that waits, or a handler that is
  * free, is known where it is needed. Each stretch of `shortestStretch` departures or more must reach `minUtilisation`.
  */
 export const rate: Law = (ledger, options, report) => {
@@ -49,6 +49,7 @@ class RateCheck implements LawCheck {
     switch (event.type) {
       case 'limit':
       case 'freeze':
+      case 'unfreeze':
       case 'pause':
       case 'resume':
         this.#close(event.key)

@@ -85,6 +85,18 @@ export function bucketRoutes(house: House): Route[] {
         return context.body(null, 204)
       },
     },
+    {
+      method: 'delete',
+      path: '/v1/buckets/{key}/freeze',
+      scope: 'admin',
+      summary: 'Lift a freeze before its end; departures go on at the rate',
+      answers: DONE,
+      problems: ['not-found'],
+      answer: async ({ context, subject: key }) => {
+        if (await shaper.unfreeze(key)) return context.body(null, 204)
+        throw new Problem('not-found', { detail: `the bucket ${quote(key)} is not frozen` })
+      },
+    },
     ...(['pause', 'resume'] as const).map(
       (verb): Route => ({
         method: 'post',

@@ -30,5 +30,6 @@ export function recordShaper(shaper: Shaper, file: HistoryFile): void {
     .on('cancelled', ({ id, at }) => write({ type: 'end', at: at * MS, id, outcome: 'cancelled' }))
     .on('expired', ({ id, at }) => write({ type: 'end', at: at * MS, id, outcome: 'expired' }))
     .on('frozen', ({ key, at, until }) => write({ type: 'freeze', at: at * MS, key, until: until * MS }))
+    .on('unfrozen', ({ key, at }) => write({ type: 'unfreeze', at: at * MS, key }))
     .on('error', (error) => console.error(error))
 }

@@ -2,7 +2,18 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { checkHistory, type HistoryEvent } from '../../../src/core/conformance.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
-import { accept, end, freeze, inOrder, limit, pause, resume, run, start } from '../../support/history.ts'
+import {
+  accept,
+  end,
+  freeze,
+  inOrder,
+  limit,
+  pause,
+  resume,
+  run,
+  start,
+  unfreeze,
+} from '../../support/history.ts'
 
 const open = { unfinished: true }
 const laws = (history: HistoryEvent[], settle = 0) =>
@@ -130,6 +141,13 @@ test('after starts under the limit before, the new one counts from the last of t
   ]
   expect(laws([...settled, ...run(1_200, 'z', { from: 202 })], 160_000)).toEqual([])
   expect(laws([...settled, ...run(1_100, 'z', { from: 202 })], 160_000)).toEqual([['L2', 'z']])
+})
+
+test('a lifted freeze holds nobody, and a later one does', () => {
+  const lifted = inOrder(limit(0, '9, 10/s'), run(0, 'w'), freeze(1, 900), unfreeze(200))
+  expect(laws([...lifted, ...run(200, 'x', { from: 100 })])).toEqual([])
+  expect(laws([...lifted, ...run(90, 'x', { from: 80 })])).toEqual([['L2', 'x']])
+  expect(laws([...lifted, freeze(210, 400), ...run(300, 'x', { from: 250 })])).toEqual([['L2', 'x']])
 })
 
 test('a start while the key is frozen breaks L2, and a shorter freeze shortens nothing', () => {

@@ -11,6 +11,7 @@ import {
   reserve,
   reserveDue,
   returnToLine,
+  unfreeze,
   unreserve,
 } from '../../../src/core/bucket.ts'
 import type { Waiting } from '../../../src/core/course.ts'
@@ -185,6 +186,15 @@ test('nobody departs before a freeze ends, and a shorter one shortens nothing', 
   expect(admit(bucket, one, 0, [])).toEqual({ accepted: true, departsAt: 500 })
   freeze(bucket, 900)
   expect(reserve(bucket, 1, 0)).toBe(900)
+})
+
+test('after an unfreeze departures go on at the rate', () => {
+  const bucket = bucketOf('9, 10/s')
+  reserve(bucket, 1, 0)
+  freeze(bucket, 900 * MS)
+  unfreeze(bucket)
+  expect(nextSlot(bucket, 40 * MS)).toBe(100 * MS)
+  expect(nextSlot(bucket, 140 * MS)).toBe(140 * MS)
 })
 
 test('a new limit counts from the last slot, and from a start that was late for it', () => {

@@ -230,9 +230,12 @@ describe('an answer that asks to be left alone', () => {
   it('is bounded, and may be one of other statuses', async () => {
     const { stage, freezes, open } = staged([429, { status: 420, headers: { 'retry-after': '9999' } }])
     const fetch = open({ freezeOn: [420], maxFreezeMs: 60_000 })
+    const asked: unknown[] = []
+    stage.shaper.on('frozen', ({ askedMs }) => void asked.push(askedMs))
     for (let n = 0; n < 2; n++) void fetch(URL_A)
     await stage.pass(9_000)
     expect(freezes).toEqual([['a.example', 1_000, 60_000]])
+    expect(asked).toEqual([9_999_000])
   })
 
   it('is handed on also when the key could not be frozen', async () => {

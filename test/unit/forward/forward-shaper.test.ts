@@ -20,16 +20,16 @@ function next(shaper: Shaper, name: 'completed' | 'failed' | 'frozen'): Promise<
 }
 
 /** A shaper in memory whose jobs are sent as requests, one at a time. */
-function shapedForwarding(settings: ForwardSettings, attempts = 3) {
+function shapedForwarding(settings: ForwardSettings, attempts = 3, maxFreezeMs = 3_600_000) {
   const jobDefaults = { attempts, backoff: { type: 'fixed', delayMs: 20 } } as const
   const shaper = new Shaper('calls', { limits: { '*': '50, 100/s' }, jobDefaults })
   onTestFinished(() => shaper.close())
   const recording = recordHistory(shaper)
   const told: string[] = []
   const env = { KEY: SECRET }
-  shaper.work(forwarder(settings, { env, onResponse: (statusClass) => void told.push(statusClass) }), {
-    concurrency: 1,
-  })
+  const onResponse = (statusClass: string) => void told.push(statusClass)
+  const handler = forwarder(settings, { env, maxFreezeMs, onResponse })
+  shaper.work(handler, { concurrency: 1, maxFreezeMs })
   /** Lines up requests to these paths; the ids are the paths. */
   const send = (url: string, paths: string[], key = 'api/acme') =>
     shaper.enqueueMany(
@@ -107,10 +107,7 @@ test.each([429, 503, 529])(
   '%i without Retry-After freezes for longer each time, and never uses up attempts',
   async (status) => {
     const api = await scripted({ a: Array.from({ length: 5 }, () => status) })
-    const { shaper, send, ended, conforms } = shapedForwarding(
-      allowing(api.url, { freezeMs: 10, maxFreezeMs: 80 }),
-      1,
-    )
+    const { shaper, send, ended, conforms } = shapedForwarding(allowing(api.url, { freezeMs: 10 }), 1, 80)
     const freezes: number[] = []
     shaper.on('frozen', ({ at, until }) => void freezes.push(Math.round(until - at)))
     await send(api.url, ['a'])
@@ -123,12 +120,12 @@ test.each([429, 503, 529])(
 
 test('Retry-After is bounded', async () => {
   const api = await scripted({ a: [503] }, { 'retry-after': '9999999999' })
-  const { shaper, send, ended } = shapedForwarding(allowing(api.url, { maxFreezeMs: 30 }))
-  const freezes: number[] = []
-  shaper.on('frozen', ({ at, until }) => void freezes.push(Math.round(until - at)))
+  const { shaper, send, ended } = shapedForwarding(allowing(api.url), 3, 30)
+  const freezes: (readonly [forMs: number, askedMs: number | undefined])[] = []
+  shaper.on('frozen', ({ at, until, askedMs }) => void freezes.push([Math.round(until - at), askedMs]))
   await send(api.url, ['a'])
   await ended('a')
-  expect(freezes).toEqual([30])
+  expect(freezes).toEqual([[30, 366 * 86_400_000]])
 })
 
 test('408, 425, 5xx and a dead connection are tried again under the same key, and use up attempts', async () => {

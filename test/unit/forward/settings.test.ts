@@ -34,8 +34,6 @@ describe('settings', () => {
     [{ allow: [API], maxResponseBytes: 16_777_217 }, 'expected maxResponseBytes to be'],
     [{ allow: [API], freezeMs: 0 }, 'expected freezeMs to be'],
     [{ allow: [API], freezeMs: 86_400_001 }, 'expected freezeMs to be'],
-    [{ allow: [API], maxFreezeMs: 0 }, 'expected maxFreezeMs to be'],
-    [{ allow: [API], maxFreezeMs: '1h' }, 'expected maxFreezeMs to be'],
     [{ allow: [API], headers: { [API]: { a: 1 } } }, `expected headers.${API}.a to be string`],
     [{ allow: [API], signing: {} }, 'expected signing.secret to be string'],
     [{ allow: [API], signing: { secret: `\${HOOK}`, key: 'x' } }, 'unknown option "key" in signing'],
@@ -103,8 +101,8 @@ describe('settings', () => {
   })
 
   it('have defaults', () => {
-    const { timeoutMs, maxResponseBytes, freezeMs, maxFreezeMs } = readPlan({ allow: [API] }, {})
-    expect([timeoutMs, maxResponseBytes, freezeMs, maxFreezeMs]).toEqual([30_000, 65_536, 1_000, 3_600_000])
+    const { timeoutMs, maxResponseBytes, freezeMs } = readPlan({ allow: [API] }, {})
+    expect([timeoutMs, maxResponseBytes, freezeMs]).toEqual([30_000, 65_536, 1_000])
   })
 })
 

@@ -34,6 +34,7 @@ const OPERATIONS: readonly Operation[] = [
   { method: 'GET', path: '/v1/buckets/{key}/line', scope: 'read', status: 200 },
   { method: 'GET', path: '/v1/buckets/{key}/recent', scope: 'read', status: 200 },
   { method: 'POST', path: '/v1/buckets/{key}/freeze', scope: 'admin', body: { forMs: 1 }, status: 204 },
+  { method: 'DELETE', path: '/v1/buckets/{key}/freeze', scope: 'admin', status: 204 },
   { method: 'POST', path: '/v1/buckets/{key}/pause', scope: 'admin', status: 204 },
   { method: 'POST', path: '/v1/buckets/{key}/resume', scope: 'admin', status: 204 },
   { method: 'POST', path: '/v1/meters/{key}/fill', scope: 'enqueue', body: { amount: 1 }, status: 200 },
@@ -63,7 +64,7 @@ const TOKENS = [
   tokenOf('two', ['read', 'enqueue'], ['tenant-a', 'tenant-b/x']),
 ]
 
-/** An API with tokens, and a waiting job and two units in each of these buckets. */
+/** An API with tokens, and a waiting job, two units and a freeze in each of these buckets. */
 async function guarded(...keys: string[]): Promise<Api> {
   const metrics = async () => ({ contentType: 'text/plain', text: 'up 1\n' })
   const api = new Api({ '*': '9, 1/s' }, { tokens: TOKENS, metrics })
@@ -71,6 +72,7 @@ async function guarded(...keys: string[]): Promise<Api> {
     await api.shaper.limits.set(key, '9, 1/s')
     await api.shaper.enqueue(key, 'secret', { id: idOf(key) })
     await api.meter.fill(key, 2)
+    await api.shaper.freeze(key, 60_000)
   }
   return api
 }

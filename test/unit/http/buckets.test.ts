@@ -162,6 +162,15 @@ describe('a bucket is', () => {
     expect(await api.shaper.inspect('a/x')).toMatchObject({ state: 'frozen', frozenUntil: 5_000 })
   })
 
+  test('unfrozen before its end, and 404 where nothing is frozen', async () => {
+    const api = await stocked()
+    await api.post('/v1/buckets/a%2Fx/freeze', { forMs: 3_600_000 })
+    const answer = await api.call('DELETE', '/v1/buckets/a%2Fx/freeze')
+    expect([answer.status, answer.body]).toEqual([204, ''])
+    expect(await api.shaper.inspect('a/x')).toMatchObject({ state: 'full' })
+    expectProblem(await api.call('DELETE', '/v1/buckets/a%2Fx/freeze'), 404, 'not-found')
+  })
+
   test('paused and resumed, without a body', async () => {
     const api = await stocked()
     expect((await api.call('POST', '/v1/buckets/b/pause')).status).toBe(204)

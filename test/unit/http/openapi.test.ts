@@ -108,6 +108,7 @@ test('every parameter and every body is described', async () => {
       ['get /v1/buckets/{key}/line', ['path:key', 'query:limit'], []],
       ['get /v1/buckets/{key}/recent', ['path:key'], []],
       ['post /v1/buckets/{key}/freeze', ['path:key'], json],
+      ['delete /v1/buckets/{key}/freeze', ['path:key'], []],
       ['post /v1/meters/{key}/fill', ['path:key'], json],
       ['get /v1/meters/{key}', ['path:key', 'query:amount'], []],
       ['put /v1/limits/{pattern}', ['header:If-Match', 'path:pattern', 'query:dryRun', 'query:scope'], json],

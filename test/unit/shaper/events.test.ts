@@ -13,6 +13,7 @@ const NAMES = [
   'expired',
   'cancelled',
   'frozen',
+  'unfrozen',
   'paused',
   'resumed',
   'limit',
@@ -85,6 +86,8 @@ describe('events', () => {
     const heard = listen(stage)
     await stage.pass(10)
     await stage.shaper.freeze('k', 4_000)
+    await stage.shaper.unfreeze('k')
+    await stage.shaper.unfreeze('k')
     await stage.shaper.pause('k')
     await stage.shaper.resume('k')
     await stage.shaper.cancel('k1')
@@ -94,6 +97,7 @@ describe('events', () => {
       ['frozen', { key: 'k', at: 0, until: 1_000 }],
       ['returned', { ...job, attempt: 1, at: 0, retryAt: 1_000 }],
       ['frozen', { key: 'k', at: 10, until: 4_010 }],
+      ['unfrozen', { key: 'k', at: 10 }],
       ['paused', { key: 'k', at: 10 }],
       ['resumed', { key: 'k', at: 10 }],
       ['cancelled', { ...job, attempt: 0, at: 10 }],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { FreezeError } from '../../../src/index.ts'
+import { FreezeError, InvalidKeyError } from '../../../src/index.ts'
 import { Stage } from '../../support/stage.ts'
 
 describe('freeze', () => {
@@ -51,6 +51,73 @@ describe('freeze', () => {
     expect(await stage.shaper.enqueue('k', 0, { cost: 2 })).toMatchObject({ retryAfterMs: 1_500 })
     await stage.pass(1_500)
     expect(await stage.shaper.enqueue('k', 0, { cost: 2 })).toMatchObject({ accepted: true })
+  })
+})
+
+describe('a freeze that the other side asked for', () => {
+  test('by a handler is cut to what its worker allows, and says what was asked for', async () => {
+    const stage = new Stage('5, 2/s')
+    const frozen: unknown[] = []
+    stage.shaper.on('frozen', (event) => void frozen.push(event))
+    stage.shaper.work(
+      () => {
+        if (stage.now === 0) throw new FreezeError({ forMs: 86_400_000 })
+      },
+      { maxFreezeMs: 2_000 },
+    )
+    await stage.fill('k', 1)
+    await stage.pass(10_000)
+    expect(frozen).toEqual([{ key: 'k', at: 0, until: 2_000, askedMs: 86_400_000 }])
+    expect(stage.startsOf('k')).toEqual([0, 2_000])
+    await stage.conforms()
+  })
+
+  test('lasts for an hour at most, unless the worker says otherwise', async () => {
+    const stage = new Stage('5, 2/s')
+    stage.shaper.work(() => {
+      throw new FreezeError({ forMs: 86_400_000 })
+    })
+    await stage.fill('k', 1)
+    await stage.pass(10)
+    expect(await stage.shaper.inspect('k')).toMatchObject({ frozenUntil: 3_600_000 })
+  })
+
+  test('can be cut by who calls freeze; else it is as long as it says', async () => {
+    const stage = new Stage('5, 2/s')
+    await stage.shaper.freeze('k', 1e300, { atMostMs: 500 })
+    await stage.shaper.freeze('l', 86_400_000)
+    expect(await stage.shaper.inspect('k')).toMatchObject({ frozenUntil: 500 })
+    expect(await stage.shaper.inspect('l')).toMatchObject({ frozenUntil: 86_400_000 })
+    await expect(stage.shaper.freeze('k', Number.NaN, { atMostMs: 500 })).rejects.toThrow(/expected forMs/)
+    await expect(stage.shaper.freeze('k', 5, { atMostMs: 0 })).rejects.toThrow(/atMostMs/)
+  })
+})
+
+describe('unfreeze', () => {
+  test('lets departures go on at the rate, without making up for the freeze', async () => {
+    const stage = new Stage('5, 2/s')
+    stage.shaper.work(() => undefined)
+    await stage.fill('k', 4)
+    await stage.pass(600)
+    await stage.shaper.freeze('k', 3_600_000)
+    await stage.pass(100)
+    expect(await stage.shaper.unfreeze('k')).toBe(true)
+    expect(await stage.shaper.inspect('k')).toMatchObject({ state: 'waiting', nextDepartureAt: 1_000 })
+    await stage.pass(10_000)
+    expect(stage.startsOf('k')).toEqual([0, 500, 1_000, 1_500])
+    await stage.conforms()
+  })
+
+  test('of a key that is not frozen says so, and tells nobody', async () => {
+    const stage = new Stage('5, 2/s')
+    stage.shaper.on('unfrozen', () => {
+      throw new Error('nothing was lifted')
+    })
+    expect(await stage.shaper.unfreeze('k')).toBe(false)
+    await stage.shaper.freeze('k', 1_000)
+    await stage.pass(1_000)
+    expect(await stage.shaper.unfreeze('k')).toBe(false)
+    await expect(stage.shaper.unfreeze('')).rejects.toThrow(InvalidKeyError)
   })
 })
 

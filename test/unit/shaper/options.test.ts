@@ -78,7 +78,7 @@ describe('options of a worker', () => {
   const parse = (given: object) => parseOptions(workOptionsSchema, given, 'work')
 
   test('have defaults, and bounds', () => {
-    expect(parse({})).toEqual({ concurrency: 100, scheduler: true, leaseMs: 10_000 })
+    expect(parse({})).toEqual({ concurrency: 100, scheduler: true, leaseMs: 10_000, maxFreezeMs: 3_600_000 })
     for (const given of [{ leaseMs: 500 }, { leaseMs: 600_000 }, { scheduler: false }]) {
       expect(parse(given)).toMatchObject(given)
     }
@@ -88,6 +88,8 @@ describe('options of a worker', () => {
     [{ scheduler: 1 }, /scheduler/],
     [{ scheduler: 'no' }, /scheduler/],
     [{ leaseMs: 499 }, /leaseMs/],
+    [{ maxFreezeMs: 0 }, /maxFreezeMs/],
+    [{ maxFreezeMs: 366 * 86_400_000 + 1 }, /maxFreezeMs/],
     [{ leaseMs: 600_001 }, /leaseMs/],
     [{ leaseMs: 1_000.5 }, /leaseMs/],
     [{ leaseMS: 1_000 }, /mean leaseMs\?/],

@@ -21,7 +21,7 @@ function jobAt(attempt: number, backoff: BackendJob['settings']['backoff'] = set
 
 function ended(settled: Parameters<typeof outcomeOf>[0], job = jobAt(1), mayRetry = true) {
   const told: string[] = []
-  const outcome = outcomeOf(settled, job, mayRetry, () => 0.5, {
+  const outcome = outcomeOf(settled, job, { mayRetry, maxFreezeMs: 60_000 }, () => 0.5, {
     fail: ({ message }) => void told.push(message),
   })
   return { outcome, told }
@@ -88,6 +88,14 @@ describe('a handler that threw', () => {
       forMs: 250,
     })
     expect(ended({ ok: false, error: ofAnotherCopy }).outcome).toEqual(frozen)
+  })
+
+  test('a FreezeError for longer than its worker allows has frozen its bucket for that', () => {
+    expect(ended({ ok: false, error: new FreezeError({ forMs: 86_400_000 }) }).outcome).toEqual({
+      kind: 'freeze',
+      duration: 60_000 * MILLISECOND,
+      askedMs: 86_400_000,
+    })
   })
 
   test.each<[unknown]>([[-1], ['250'], [Number.NaN], [undefined]])(

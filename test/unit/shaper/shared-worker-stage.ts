@@ -63,6 +63,7 @@ export class SharedWorkerStage {
       lease: LEASE_MS * 1_000,
       processorTime: () => this.processorTime,
       prefetch,
+      maxFreezeMs: 3_600_000,
       startsAtEnd,
       onClosed: () => {
         this.isClosed = true

@@ -102,6 +102,16 @@ test('a deadline that passed is told', async () => {
   expect(stage.short).toEqual([['info', 'expired', { id: 'a', key: 'k' }]])
 })
 
+test('a freeze that was cut is a warning, with what was asked for', async () => {
+  const stage = new LoggedStage('9, 2/s')
+  await stage.shaper.freeze('k', 86_400_000, { atMostMs: 500 })
+  await stage.shaper.unfreeze('k')
+  expect(stage.short).toEqual([
+    ['warn', 'frozen for less than was asked for', { key: 'k', forMs: 500, askedMs: 86_400_000 }],
+    ['info', 'unfrozen', { key: 'k' }],
+  ])
+})
+
 test('a freeze that a handler asked for is told, with when its job comes back', async () => {
   const stage = new LoggedStage('9, 2/s')
   stage.shaper.work(() => {

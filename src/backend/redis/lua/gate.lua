@@ -20,8 +20,10 @@ guard_run(meta, now)
 local function ask_again(bucket)
   local soon = now + math.max(1000, math.min(50000, bucket.interval / 4))
   if bucket.granted ~= '' and bucket.grantedSlot > now then return bucket.grantedSlot + 500 end
-  if bucket.granted == '' then return math.max(soon, math.max(bucket.from, bucket.next, bucket.frozen) + 500) end
-  return soon
+  if bucket.granted ~= '' then return soon end
+  -- Not longer: the freeze may be lifted, or the limit be raised, and then somebody would wait for this one.
+  local far = now + FARTHEST_SLOT
+  return math.min(far, math.max(soon, math.max(bucket.from, bucket.next, bucket.frozen) + 500))
 end
 
 local function answer(at)

@@ -1,12 +1,13 @@
 #!lua flags=allow-oom
--- Holds a bucket, or lets it go: no departures before a time (a shorter freeze never shortens a longer one), or until
--- it is resumed.
+-- Holds a bucket, or lets it go: no departures before a time (a shorter freeze never shortens a longer one) or until
+-- that freeze is lifted, or until the bucket is resumed.
 -- uses: shard warmth bucket pace line
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', not-after | '', operation, verb (freeze | pause | resume), key, duration | '', version of the
+-- ARGV     now | '', not-after | '', operation, verb (freeze | unfreeze | pause | resume), key, duration | '', version of the
 --          caller's rule book, pattern, capacity, interval, tolerance, warm-up, cold interval, limit
--- Answers  { 'old-book', version } | { 'late' } | { 'no-limit' } | { 'ok', at, frozen until, slot of one who departs still | '0' }
+-- Answers  { 'old-book', version } | { 'late' } | { 'no-limit' } | { 'ok', at, frozen until, slot of one who departs still | '0',
+--          '1' if a freeze was lifted | '0' }
 
 local REMEMBERED_MS = 10000
 
@@ -20,16 +21,19 @@ local meta = read_meta()
 local book = number(ARGV[7])
 if book ~= meta.book then return { 'old-book', text(meta.book) } end
 local bucket = read_bucket(key)
-if not bucket and verb == 'resume' then return { 'ok', text(now), '0', '0' } end
+if not bucket and (verb == 'resume' or verb == 'unfreeze') then return { 'ok', text(now), '0', '0', '0' } end
 if not bucket and ARGV[8] == '' then return { 'no-limit' } end
 if not bucket then bucket = new_bucket(key, redis.call('HINCRBY', K.meta, 'numbers', 1), read_rule(8, book)) end
 read_line(bucket)
+local lifts = verb == 'unfreeze' and bucket.frozen > now
+if verb == 'unfreeze' and not lifts then return { 'ok', text(now), '0', '0', '0' } end
 local from = -INF
 if verb == 'freeze' then freeze(bucket, now + number(ARGV[6]))
 elseif verb == 'pause' then bucket.paused = 1
+elseif lifts then bucket.frozen, from = 0, now
 else bucket.paused, from = 0, now end
 if bucket.inHanded > 0 then from = bucket.from end
 arm(bucket, meta, from)
-local answer = { 'ok', text(now), text(bucket.frozen), text(bucket.grantedSlot) }
+local answer = { 'ok', text(now), text(bucket.frozen), text(bucket.grantedSlot), lifts and '1' or '0' }
 redis.call('SET', K.op .. operation, cmsgpack.pack(answer), 'PX', REMEMBERED_MS)
 return answer

@@ -12,6 +12,7 @@ export function ActionHost() {
   switch (open.kind) {
     case 'freeze':
       return <FreezeDialog bucket={open.key} onClose={endAction} />
+    case 'unfreeze':
     case 'pause':
     case 'resume':
       return <HoldDialog verb={open.kind} bucket={open.key} onClose={endAction} />

@@ -1,4 +1,5 @@
 import type { BucketView } from '../../../core/job.ts'
+import { serverClock } from '../clock.ts'
 import { Store } from '../data/store.ts'
 import type { MenuItem } from '../parts/menu.tsx'
 
@@ -8,7 +9,7 @@ import type { MenuItem } from '../parts/menu.tsx'
  * `limit` is about the rule of a pattern, or about a key, which may get a rule of its own.
  */
 export type Action =
-  | { readonly kind: 'freeze' | 'pause' | 'resume'; readonly key: string }
+  | { readonly kind: 'freeze' | 'unfreeze' | 'pause' | 'resume'; readonly key: string }
   | { readonly kind: 'limit'; readonly key?: string; readonly pattern?: string; readonly limit: string }
   | { readonly kind: 'unset' | 'reset' | 'unset-local'; readonly pattern: string }
 
@@ -23,9 +24,13 @@ export function endAction(): void {
 }
 
 /** What can be done to a bucket. */
-export function bucketActions({ key, pattern, limit, paused }: BucketView): MenuItem[] {
+export function bucketActions({ key, pattern, limit, paused, frozenUntil }: BucketView): MenuItem[] {
+  const isFrozen = frozenUntil !== undefined && frozenUntil > serverClock.now()
   return [
     { icon: 'frozen', text: 'Freeze…', act: () => begin({ kind: 'freeze', key }) },
+    ...(isFrozen
+      ? [{ icon: 'sun', text: 'Unfreeze…', act: () => begin({ kind: 'unfreeze', key }) } as const]
+      : []),
     paused
       ? { icon: 'resume', text: 'Resume…', act: () => begin({ kind: 'resume', key }) }
       : { icon: 'paused', text: 'Pause…', act: () => begin({ kind: 'pause', key }) },

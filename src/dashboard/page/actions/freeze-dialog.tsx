@@ -41,7 +41,7 @@ export function FreezeDialog({ bucket, onClose }: FreezeDialogProps) {
           This bucket only: <KeyText text={bucket} />
         </p>
         <p>
-          Nothing departs until the time is over, then departures go on at the rate. Newcomers still line up,
+          Nothing departs until the time is over, then departures go on at the rate. New jobs still line up,
           while there is room.
         </p>
         <div class="field">
@@ -73,7 +73,7 @@ export function FreezeDialog({ bucket, onClose }: FreezeDialogProps) {
           </div>
           <p id={`${field}-hint`} class={isGood ? 'hint' : 'hint is-bad'}>
             {isGood
-              ? 'A freeze cannot be lifted early, and a shorter one never shortens a longer one.'
+              ? 'A shorter freeze never shortens a longer one; Unfreeze lifts it before its end.'
               : 'Expected a time such as 30s, 5m or 1h30m, at most 366 days.'}
           </p>
         </div>

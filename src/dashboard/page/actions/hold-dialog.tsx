@@ -7,32 +7,44 @@ import { DialogForm } from './dialog-form.tsx'
 import { useDoing } from './use-doing.ts'
 
 interface HoldDialogProps {
-  readonly verb: 'pause' | 'resume'
+  readonly verb: 'unfreeze' | 'pause' | 'resume'
   readonly bucket: string
   readonly onClose: () => void
 }
 
 const WORDS = {
+  unfreeze: {
+    title: 'Unfreeze this bucket',
+    submit: 'Unfreeze',
+    done: 'no longer frozen',
+    says: 'Departures go on at the rate; what was missed is not made up for. A pause stays in force.',
+    path: 'freeze',
+    method: 'DELETE',
+  },
   pause: {
     title: 'Pause this bucket',
     submit: 'Pause',
     done: 'paused',
-    says: 'Nothing departs until somebody resumes it. Newcomers still line up, while there is room.',
+    says: 'Nothing departs until the bucket is resumed. New jobs still line up, while there is room.',
+    path: 'pause',
+    method: 'POST',
   },
   resume: {
     title: 'Resume this bucket',
     submit: 'Resume',
     done: 'resumed',
     says: 'Departures go on at the rate; what was missed is not made up for. A freeze stays in force.',
+    path: 'resume',
+    method: 'POST',
   },
 } as const
 
-/** Pauses or resumes one bucket. */
+/** Unfreezes, pauses or resumes one bucket. */
 export function HoldDialog({ verb, bucket, onClose }: HoldDialogProps) {
   const { isBusy, problem, run } = useDoing(onClose)
-  const { title, submit, done, says } = WORDS[verb]
+  const { title, submit, done, says, path, method } = WORDS[verb]
   const hold = () => {
-    const act = () => ask(`v1/buckets/${subject(bucket)}/${verb}`, { method: 'POST' })
+    const act = () => ask(`v1/buckets/${subject(bucket)}/${path}`, { method })
     void run(act, `${visibleText(bucket)} is ${done}.`)
   }
   return (

@@ -14,7 +14,7 @@ export function Banners({ bucket }: { readonly bucket: BucketView }) {
         <p class="note is-paused">
           <Icon name="paused" />
           <span>
-            <b>Paused.</b> Nothing departs until somebody resumes it.
+            <b>Paused.</b> Nothing departs until the bucket is resumed.
           </span>
         </p>
       )}
@@ -32,7 +32,7 @@ export function Banners({ bucket }: { readonly bucket: BucketView }) {
           <Icon name="warning" />
           <span>
             <b>{formatCount(waiting - capacity)} more wait than the line holds.</b> Its capacity was lowered:
-            nobody is dropped, and newcomers are turned away until enough have left.
+            no job is dropped, and new ones are refused until enough have left.
           </span>
         </p>
       )}
