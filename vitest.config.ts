@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/redis-setup.ts'],
+    globalSetup: ['test/support/redis-setup.ts', 'test/support/built-setup.ts'],
     testTimeout: 60_000,
     // Some start servers.
     hookTimeout: 60_000,

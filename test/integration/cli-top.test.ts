@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { built } from '../support/built.ts'
 import { launch } from '../unit/cli/launch.ts'
 import { openService } from '../unit/cli/open-service.ts'
 
@@ -26,7 +27,7 @@ it('top prints a line of JSON each time until it is interrupted', async () => {
 
 /** A terminal that util-linux opens, 80 columns wide. What is printed after the end shows whether it is as before. */
 function openTerminal(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const command = [process.execPath, '--import', 'tsx', 'src/cli/main.ts', 'top', ...args].join(' ')
+  const command = [process.execPath, built('src/cli/main.ts'), 'top', ...args].join(' ')
   const shell = `stty cols 80 rows 12; sh -c 'echo pid=$$; exec ${command}'; echo code=$?; stty -a`
   const child = spawn('script', ['-qec', shell, '/dev/null'], {
     env: { ...process.env, FORCE_COLOR: undefined, NO_COLOR: undefined, TERM: 'xterm', ...env },

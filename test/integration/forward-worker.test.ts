@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { type JobView, Shaper } from '../../src/index.ts'
+import { built } from '../support/built.ts'
 import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 
 const SECRET = 'sk_live_51Hq'
@@ -11,8 +12,7 @@ const HOOK = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 
 /** The worker as it is deployed, with everything from its environment. */
 function launchWorker(env: Record<string, string>) {
-  const args = ['--import', 'tsx', 'workers/http-forward.ts']
-  const child = spawn(process.execPath, args, {
+  const child = spawn(process.execPath, [built('workers/http-forward.ts')], {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
   })
   onTestFinished(() => void child.kill('SIGKILL'))

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Shaper } from '../../src/index.ts'
+import { built } from '../support/built.ts'
 import { redisAddress, startRedis } from '../support/redis-server.ts'
 import { TurnsStage } from './turns-stage.ts'
 
@@ -171,8 +171,8 @@ describe('what dies', () => {
     const shaper = await stage.open()
     shaper.schedule()
     await shaper.pause('k')
-    const file = fileURLToPath(new URL('../support/children/acquires.ts', import.meta.url))
-    const child = spawn(process.execPath, ['--import', 'tsx', file, redisAddress(), stage.prefix, 'k', '3'], {
+    const file = built('test/support/children/acquires.ts')
+    const child = spawn(process.execPath, [file, redisAddress(), stage.prefix, 'k', '3'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     onTestFinished(() => void child.kill('SIGKILL'))

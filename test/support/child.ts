@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { built } from './built.ts'
 
 export interface Ended {
   readonly code: number | null
@@ -10,8 +10,8 @@ export interface Ended {
 
 /** Runs `test/support/children/<name>.ts` in a process of its own. */
 export function runChild(name: string, nodeFlags: readonly string[] = []) {
-  const file = fileURLToPath(new URL(`children/${name}.ts`, import.meta.url))
-  const child = spawn(process.execPath, ['--import', 'tsx', ...nodeFlags, file], {
+  const file = built(`test/support/children/${name}.ts`)
+  const child = spawn(process.execPath, [...nodeFlags, file], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const text = { out: '', err: '' }

@@ -3,8 +3,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { transformWithOxc } from 'vite'
+import { inject } from 'vitest'
 
-export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** Code and its output, one right after the other. */
 const EXAMPLE = /```ts\n(?<code>(?:(?!```).)*)```\n+```text\n(?<output>.*?)```/gs
 const CODE = /```ts\n(?<code>(?:(?!```).)*)```/gs
@@ -36,17 +38,19 @@ export async function codeOf(document: string): Promise<string[]> {
 export async function run(code: string): Promise<string> {
   let stdout = ''
   await inFile(code, async (file) => {
-    stdout = (await promisify(execFile)(process.execPath, ['--import', 'tsx', file], { cwd: ROOT })).stdout
+    stdout = (await promisify(execFile)(process.execPath, [file])).stdout
   })
   return stdout
 }
 
-/** The code in a file of its own, with the package's names leading to its source. */
+/** The code, compiled, in a file of its own, with the package's names leading to its sources, built. */
 export async function inFile(code: string, use: (file: string) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(ROOT, 'test', '.example-'))
+  const built = inject('builtFolder')
+  const folder = await mkdtemp(join(built, 'example-'))
   try {
-    const file = join(folder, 'example.mts')
-    await writeFile(file, fromSource(code))
+    const file = join(folder, 'example.mjs')
+    const ours = leadTo(code, (entry) => `../src/${entry}.js`)
+    await writeFile(file, (await transformWithOxc(ours, 'example.mts')).code)
     await use(file)
   } finally {
     await rm(folder, { recursive: true })
@@ -83,8 +87,12 @@ export async function compilerErrors(examples: readonly string[]): Promise<strin
 
 /** The package's names lead to its source. */
 function fromSource(code: string): string {
+  return leadTo(code, (entry) => `../../src/${entry}.ts`)
+}
+
+function leadTo(code: string, pathOf: (entry: string) => string): string {
   return ENTRIES.reduce(
-    (text, entry) => text.replaceAll(`'velvet-rope/${entry}'`, `'../../src/${entry}.ts'`),
-    code.replaceAll("'velvet-rope'", "'../../src/index.ts'"),
+    (text, entry) => text.replaceAll(`'velvet-rope/${entry}'`, `'${pathOf(entry)}'`),
+    code.replaceAll("'velvet-rope'", `'${pathOf('index')}'`),
   )
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { built } from '../../support/built.ts'
 import { freePort } from '../../support/redis-process.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -40,7 +41,7 @@ function settled(output: string): string {
     .replace(/("waitMs":|"retryAfterMs":|there is room in )[1-9]\d*/g, '$1<ms>')
 }
 
-/** A shell in a folder of its own, in which `velvet-rope` is the program from the sources. */
+/** A shell in a folder of its own, in which `velvet-rope` is the program, built from the sources. */
 function shell(folder: string) {
   const bash = spawn('bash', [], { cwd: folder, detached: true })
   onTestFinished(() => void process.kill(-bash.pid!, 'SIGKILL'))
@@ -76,7 +77,7 @@ test('the dialogue with the service in the README happens as it says', async () 
   const ours = (text: string) => text.replaceAll(PORT, port)
   writeFileSync(join(folder, 'velvet-rope.yaml'), `${ours(steps[0]!.output)}\n`)
   const run = shell(folder)
-  const main = [process.execPath, '--import', import.meta.resolve('tsx'), join(root, 'src/cli/main.ts')]
+  const main = [process.execPath, built('src/cli/main.ts')]
   await run(`velvet-rope() { ${main.map((word) => `'${word}'`).join(' ')} "$@" --listen 127.0.0.1:${port}; }`)
   const statuses: string[] = []
   for (const { command, output } of steps) {

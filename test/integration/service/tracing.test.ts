@@ -1,9 +1,8 @@
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { built } from '../../support/built.ts'
 import { ThirdParty } from '../../support/third-party.ts'
 import { logOf, post, serve } from './running.ts'
 
-const SDK = fileURLToPath(new URL('../../support/children/recording-sdk.ts', import.meta.url))
 const CALLER = { trace: 'c'.repeat(32), span: 'd'.repeat(16) }
 
 interface SpanRecord {
@@ -19,7 +18,7 @@ test('the span of a caller is the parent of that of his request, to which that o
   const service = await serve(
     { limits: { 'shop/*': '5, 10/s' }, forward: { allow: [api.url], allowPrivate: ['127.0.0.1'] } },
     [],
-    { NODE_OPTIONS: `--import tsx --import ${SDK}` },
+    { NODE_OPTIONS: `--import ${built('test/support/children/recording-sdk.ts')}` },
   )
   const headers = { traceparent: `00-${CALLER.trace}-${CALLER.span}-01` }
   const data = { method: 'GET', url: `${api.url}/acme` }

@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { built } from '../built.ts'
 import type { ChildPlan, Order } from './plans.ts'
 
-const FILE = fileURLToPath(new URL('process.ts', import.meta.url))
 /** How long an order may take; milliseconds. */
 const PATIENCE = 5_000
 
@@ -24,7 +23,7 @@ export class CampaignChild {
   constructor(name: string, plan: ChildPlan) {
     this.name = name
     this.plan = plan
-    const child = spawn(process.execPath, ['--import', 'tsx', FILE, JSON.stringify(plan)], {
+    const child = spawn(process.execPath, [built('test/support/campaign/process.ts'), JSON.stringify(plan)], {
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     this.#process = child

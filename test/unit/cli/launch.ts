@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { onTestFinished } from 'vitest'
+import { built } from '../../support/built.ts'
 
 export interface Launched {
   readonly code: number | null
@@ -9,7 +10,7 @@ export interface Launched {
 
 /** Runs the real program in a process of its own, which does not outlive the test. */
 export function launch(args: readonly string[], input = '', env: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+  const child = spawn(process.execPath, [built('src/cli/main.ts'), ...args], {
     env: { ...process.env, FORCE_COLOR: undefined, REDIS_URL: undefined, ...env },
   })
   onTestFinished(() => void child.kill('SIGKILL'))

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { built } from '../../support/built.ts'
 import { launch } from './launch.ts'
 import { run } from './run-program.ts'
 
@@ -47,15 +48,7 @@ describe('the real program', () => {
 
   it('keeps quiet when nobody reads on', async () => {
     const departures = Array.from({ length: 20_000 }, () => 'a,0').join('\n')
-    const child = spawn(process.execPath, [
-      '--import',
-      'tsx',
-      'src/cli/main.ts',
-      'verify',
-      '-',
-      '--limit',
-      '1, 1/s',
-    ])
+    const child = spawn(process.execPath, [built('src/cli/main.ts'), 'verify', '-', '--limit', '1, 1/s'])
     let stderr = ''
     child.stderr.on('data', (chunk) => (stderr += chunk))
     child.stdout.once('data', () => child.stdout.destroy())

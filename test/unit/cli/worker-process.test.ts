@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { loadHandler } from '../../../workers/handler-file.ts'
 import { oneLine } from '../../../workers/one-line.ts'
 import { showRedisUrl } from '../../../workers/redis-url.ts'
+import { built } from '../../support/built.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-worker-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -23,7 +24,7 @@ describe('a worker process', () => {
     ],
   ])('runs by itself, and says in one line why it cannot: %j', async (files, message) => {
     const env = { ...process.env, REDIS_URL: '' }
-    const args = ['--import', 'tsx', 'workers/module.ts', ...files]
+    const args = [built('workers/module.ts'), ...files]
     const ended = new Promise((resolve) => {
       execFile(process.execPath, args, { env }, (error, stdout, stderr) =>
         resolve({ code: error?.code, stdout, stderr }),

@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { loadConfig } from '../../../src/config/load-config.ts'
 import { PathWatch } from '../../../src/config/path-watch.ts'
 import { watchConfig } from '../../../src/config/watch-config.ts'
+import { built } from '../../support/built.ts'
 import { makeFolder } from './config-folder.ts'
 import { NEVER_MS, replaceFile, WatchStage } from './watch-stage.ts'
 
@@ -341,7 +342,7 @@ describe('a watch that was closed', () => {
 
   it('and one that is open keep no process alive', async () => {
     const cwd = folderWith('name: a\n')
-    const module = (name: string) => JSON.stringify(pathToFileURL(join('src/config', name)).href)
+    const module = (name: string) => JSON.stringify(pathToFileURL(built(`src/config/${name}`)).href)
     const script = `
       import { once } from 'node:events'
       import { watch as watchFolder, writeFileSync } from 'node:fs'
@@ -358,8 +359,8 @@ describe('a watch that was closed', () => {
       console.log('watching')
     `
     const ended = new Promise((resolve) => {
-      const args = ['--import', 'tsx', '--input-type=module', '-e', script]
-      execFile(process.execPath, args, { timeout: 30_000 }, (error, stdout) => resolve([error, stdout]))
+      const args = ['--input-type=module', '-e', script]
+      execFile(process.execPath, args, (error, stdout) => resolve([error, stdout]))
     })
     expect(await ended).toEqual([null, 'watching\n'])
   })

@@ -9,6 +9,7 @@ import type { Account } from '../../../src/demo/account.ts'
 import { runDemo } from '../../../src/demo/demo.ts'
 import type { RunLog } from '../../../src/demo/run-log.ts'
 import { problemsOf } from '../../../src/demo/verdict.ts'
+import { built } from '../../support/built.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-demo-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -61,7 +62,7 @@ describe('the demo', () => {
 
   it('runs as a program, in a pipe, in plain lines', async () => {
     const svg = join(folder, 'demo.svg')
-    const args = ['--import', 'tsx', 'src/cli/main.ts', 'demo', '--svg', svg]
+    const args = [built('src/cli/main.ts'), 'demo', '--svg', svg]
     const child = spawn(process.execPath, args, { env: { ...process.env, FORCE_COLOR: undefined } })
     let [stdout, stderr] = ['', '']
     child.stdout.on('data', (chunk) => (stdout += chunk))

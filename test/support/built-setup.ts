@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { TestProject } from 'vitest/node'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The folder of the compiled sources, in which every file has the path that it has in the checkout. */
+    builtFolder: string
+  }
+}
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** Inside the checkout, so that the compiled files find its packages and its manifest. */
+const BUILDS = join(ROOT, '.built')
+const LUA = 'src/backend/redis/lua'
+/** No run takes that long: what is older was left by a run that was killed; milliseconds. */
+const LEFT_OVER = 24 * 3_600_000
+
+/**
+ * Compiles, once for each run, everything that tests start in processes of their own. Each run has its own folder, so
+ * that runs in one checkout do not disturb each other. Types are not checked: `npm run check` has a step for them.
+ */
+export default function setup(project: TestProject): () => void {
+  mkdirSync(BUILDS, { recursive: true })
+  removeLeftOvers()
+  const folder = mkdtempSync(join(BUILDS, 'run-'))
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
+  const args = [compiler, '-p', join(ROOT, 'test/support/tsconfig.built.json'), '--outDir', folder]
+  execFileSync(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] })
+  cpSync(join(ROOT, LUA), join(folder, LUA), { recursive: true })
+  project.provide('builtFolder', folder)
+  return () => rmSync(folder, { recursive: true, force: true })
+}
+
+function removeLeftOvers(): void {
+  for (const name of readdirSync(BUILDS)) {
+    const folder = join(BUILDS, name)
+    const changedAt = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
+    if (Date.now() - changedAt > LEFT_OVER) rmSync(folder, { recursive: true, force: true })
+  }
+}
