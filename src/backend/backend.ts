@@ -28,6 +28,11 @@ export interface Backend {
   claim(now: number, hasRoom?: boolean): BackendJob | undefined
   /** handed -> running: reserves the slot for a handler that starts at `now`, and answers the slot. */
   gate(job: BackendJob, now: number): number
+  /**
+   * The job to which `gate` gave `slot` was started: the next departure is counted from the latest time at which its
+   * handler can have begun, which is answered. To be told before anything else of the bucket departs.
+   */
+  began(job: BackendJob, slot: number, call: Call): number
   /** running -> completed | failed | retrying. */
   finish(job: BackendJob, outcome: Outcome, now: number): void
 
@@ -103,6 +108,14 @@ export interface BackendJob {
   /** As its request had them. */
   readonly traceparent?: string | undefined
   readonly isTurn?: true
+}
+
+/** The call of a handler, or of those who wait for a caller's turn, between two looks at the clock. Microseconds. */
+export interface Call {
+  readonly calledAt: number
+  readonly returnedAt: number
+  /** How long after the call the first statement can have run, as far as that can be told from what calls take otherwise. */
+  readonly delay: number
 }
 
 /** What a departure is held against. Microseconds. */

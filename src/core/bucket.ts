@@ -114,6 +114,23 @@ export function depart(bucket: Bucket, cost: number, now: number): void {
   bucket.startedWarmth = bucket.lastWarmth
 }
 
+/**
+ * The handler of the last job that departed, with `slot`, may have begun as late as `at`, so the next is counted from
+ * there: within the tolerance after a slot of the grid that changes nothing, later the slot moves to `at`. Answers whether
+ * it moved.
+ */
+export function startedBy(bucket: Bucket, slot: number, isOnGrid: boolean, at: number): boolean {
+  bucket.lastStart = Math.max(bucket.lastStart, at)
+  if (at - slot <= (isOnGrid ? bucket.limit.tolerance : 0)) return false
+  // Frozen since it departed.
+  const isChilled = bucket.warmth === 0
+  bucket.lastWarmth = cooledBy(bucket.lastWarmth, at - slot)
+  bucket.startedWarmth = bucket.lastWarmth
+  setNext(bucket, at, 0)
+  if (isChilled) bucket.warmth = 0
+  return true
+}
+
 /** A started job waits again, to be retried. It is never refused, and newcomers are until it has departed. */
 export function returnToLine(bucket: Bucket, cost: number): void {
   bucket.waiting += cost

@@ -17,7 +17,10 @@ export interface ShaperEvents<Result = unknown> {
   admitted: [Accepted & { readonly at: number; readonly cost: number }]
   /** A job was turned away at the rope; it was told when to come back. */
   rejected: [Rejected & { readonly at: number; readonly cost: number; readonly id?: string }]
-  /** A handler is about to start, or a caller to go on, in the same tick. */
+  /**
+   * A handler has started, or a caller is about to go on in the same tick. `at`: the latest time at which it can have begun,
+   * from which the next departure keeps away; `job.departedAt` is the look at the clock just before the call.
+   */
   departed: [JobEvent & { readonly waitedMs: number }]
   /** A handler resolved; or a caller's turn came, which has no result: undefined. */
   completed: [JobEvent & { readonly result: Result }]

@@ -1,4 +1,5 @@
-import type { BackendJob } from '../backend/backend.ts'
+import type { BackendJob, Call } from '../backend/backend.ts'
+import type { Clock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { toError } from '../core/thrown.ts'
 import type { ShapedJob } from './shaped-job.ts'
@@ -16,6 +17,10 @@ export class Attempt<Data, Result> {
   readonly backendJob: BackendJob
   readonly #onSettled: (attempt: Attempt<Data, Result>, settled: Settled<Result>) => void
   #isSettled = false
+  #isInCall = false
+  #answer: Promise<Result> | Result | undefined
+  /** What it settled with while its handler was being called. */
+  #early: Settled<Result> | undefined
 
   constructor(
     job: ShapedJob<Data>,
@@ -39,8 +44,40 @@ export class Attempt<Data, Result> {
 
   /** Calls the handler in this very tick. */
   start(handler: Handler<Data, Result>): void {
+    this.#isInCall = true
     try {
-      const answer = handler(this.job)
+      this.#answer = handler(this.job)
+    } catch (error) {
+      this.#fail(error)
+    }
+    this.follow()
+  }
+
+  /**
+   * Calls the handler between two looks at the clock, with nothing else between them, and answers both. Nothing becomes of
+   * the attempt before `follow`.
+   */
+  call(handler: Handler<Data, Result>, clock: Clock): Pick<Call, 'calledAt' | 'returnedAt'> {
+    const { job } = this
+    let calledAt = 0
+    this.#isInCall = true
+    try {
+      calledAt = clock.now()
+      job.depart(calledAt)
+      this.#answer = handler(job)
+    } catch (error) {
+      this.#fail(error)
+    }
+    return { calledAt, returnedAt: clock.now() }
+  }
+
+  /** Settles with what the handler answered when it was called, as soon as it is known. */
+  follow(): void {
+    const answer = this.#answer
+    this.#answer = undefined
+    this.#isInCall = false
+    if (this.#early !== undefined) this.#settle(this.#early)
+    try {
       // A promise costs a turn and two reactions; an answer that is none ends the attempt at once.
       if (!isThenable(answer)) this.#settle({ ok: true, value: answer as Result })
       else {
@@ -67,6 +104,10 @@ export class Attempt<Data, Result> {
 
   #settle(settled: Settled<Result>): void {
     if (this.#isSettled) return
+    if (this.#isInCall) {
+      this.#early ??= settled
+      return
+    }
     this.#isSettled = true
     this.#onSettled(this, settled)
   }

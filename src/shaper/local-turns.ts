@@ -1,9 +1,11 @@
 import type { Backend, BackendJob } from '../backend/backend.ts'
-import type { Gate } from '../gate/gate.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Gate, Passage } from '../gate/gate.ts'
 import type { Receiver } from '../handoff/handoff.ts'
 import type { Emitter } from './emitter.ts'
 import { jobEvent } from './job-event.ts'
 import { ShapedJob } from './shaped-job.ts'
+import { StartWatch } from './start-watch.ts'
 import { areStartsWatched, publishDeparture, publishLateStart } from './tell-start.ts'
 import type { TurnDesk } from './turn-desk.ts'
 
@@ -12,6 +14,7 @@ export interface LocalTurnPorts<Result> {
   readonly name: string
   readonly backend: Pick<Backend, 'pace' | 'finish'>
   readonly gate: Gate
+  readonly clock: Clock
   readonly emitter: Emitter<Result>
   readonly desk: TurnDesk
   /** A turn has come and ended. */
@@ -21,22 +24,33 @@ export interface LocalTurnPorts<Result> {
 /** Gives their turns to those who wait for them in this process. A turn has ended when it has come. */
 export class LocalTurns<Result> implements Pick<Receiver, 'receive'> {
   readonly #ports: LocalTurnPorts<Result>
+  readonly #watch = new StartWatch()
 
   constructor(ports: LocalTurnPorts<Result>) {
     this.#ports = ports
   }
 
   receive(job: BackendJob): void {
-    const { name, backend, gate, emitter, desk, onChange } = this.#ports
+    const { backend, gate, emitter, desk } = this.#ports
     const pace = areStartsWatched() ? backend.pace(job) : undefined
-    const { startsAt } = gate.pass(job)
-    backend.finish(job, { kind: 'completed', result: undefined }, startsAt)
-    desk.depart(new ShapedJob(job, undefined, startsAt))
+    const passage = gate.pass(job)
+    backend.finish(job, { kind: 'completed', result: undefined }, passage.at)
+    desk.depart(new ShapedJob(job, undefined, passage.at))
+    tellTurn(emitter, job, passage.at)
+    // Its caller goes on with the other reactions to promises, when this code has run: then all of them have been called.
+    queueMicrotask(() => process.nextTick(() => this.#goneOn(job, passage, pace)))
+  }
+
+  #goneOn(job: BackendJob, passage: Passage, pace: ReturnType<Backend['pace']> | undefined): void {
+    const { name, gate, clock, onChange } = this.#ports
+    const calledAt = passage.at
+    const returnedAt = clock.now()
+    const delay = this.#watch.possibleDelay(returnedAt - calledAt)
+    const startedBy = gate.left(job, passage, { calledAt, returnedAt, delay })
     if (pace !== undefined) {
-      publishDeparture(name, job, pace, pace.due, startsAt)
-      if (startsAt - pace.due > pace.tolerance) publishLateStart(name, job)
+      publishDeparture(name, job, pace, pace.due, startedBy)
+      if (startedBy - pace.due > pace.tolerance) publishLateStart(name, job)
     }
-    tellTurn(emitter, job, startsAt)
     onChange()
   }
 }

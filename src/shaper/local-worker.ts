@@ -1,5 +1,6 @@
 import type { Backend, BackendJob, Outcome } from '../backend/backend.ts'
 import type { Clock } from '../core/clock.ts'
+import { MILLISECOND } from '../core/duration.ts'
 import { ShaperClosedError } from '../core/errors.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Receiver } from '../handoff/handoff.ts'
@@ -10,6 +11,7 @@ import { type HandlerOutcome, outcomeOf } from './outcome.ts'
 import { RunningAttempts } from './running-attempts.ts'
 import { ShapedJob } from './shaped-job.ts'
 import type { ShapedWorker } from './shaped-worker.ts'
+import { StartWatch } from './start-watch.ts'
 import { tellEnd } from './tell-end.ts'
 import { areStartsWatched, publishDeparture, publishHandlerEnd, publishLateStart } from './tell-start.ts'
 
@@ -34,6 +36,7 @@ export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
   readonly #handler: Handler<Data, Result>
   readonly #ports: WorkerPorts<Result>
   readonly #attempts: RunningAttempts<Data, Result>
+  readonly #watch = new StartWatch()
   readonly #waitingForIdle: (() => void)[] = []
   #isClosed = false
   #isAbandoned = false
@@ -59,27 +62,30 @@ export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
   }
 
   /**
-   * Passes the gate and starts the handler, in one tick. Nothing that takes time stands between the two: the data are
-   * read before, and listeners are told after, yet before they are told of what the handler set off.
+   * Passes the gate and starts the handler, in one tick. All that takes time is done before the last look at the clock;
+   * listeners are told after the call, yet before they are told of what the handler set off.
    */
   receive(job: BackendJob): void {
-    const { name, backend, gate, emitter } = this.#ports
+    const { name, backend, gate, clock, emitter } = this.#ports
     const data: Data = JSON.parse(job.data)
     const pace = areStartsWatched() ? backend.pace(job) : undefined
     emitter.hold()
     try {
-      const { startsAt } = gate.pass(job)
-      if (pace !== undefined) {
-        // Before the handler, which may settle at once.
-        publishDeparture(name, job, pace, pace.due, startsAt)
-        if (startsAt - pace.due > pace.tolerance) publishLateStart(name, job)
-      }
-      const attempt = new Attempt(new ShapedJob(job, data, startsAt), job, this.#onSettled)
-      if (emitter.hears('departed')) {
-        emitter.emit('departed', { ...jobEvent(job, startsAt), waitedMs: attempt.job.waitedMs })
-      }
+      const passage = gate.pass(job)
+      const attempt = new Attempt(new ShapedJob(job, data, passage.at), job, this.#onSettled)
       this.#attempts.add(attempt)
-      attempt.start(this.#handler)
+      // In its place before what the handler sets off; its time is known later.
+      const departed = emitter.hears('departed') ? departedEvent(job, passage.at) : undefined
+      if (departed !== undefined) emitter.emit('departed', departed)
+      const { calledAt, returnedAt } = attempt.call(this.#handler, clock)
+      const delay = this.#watch.possibleDelay(returnedAt - calledAt)
+      const startedBy = gate.left(job, passage, { calledAt, returnedAt, delay })
+      if (pace !== undefined) {
+        publishDeparture(name, job, pace, pace.due, startedBy)
+        if (startedBy - pace.due > pace.tolerance) publishLateStart(name, job)
+      }
+      if (departed !== undefined) Object.assign(departed, departedEvent(job, startedBy))
+      attempt.follow()
     } finally {
       emitter.release()
     }
@@ -134,4 +140,9 @@ export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
         return outcome
     }
   }
+}
+
+/** @param at microseconds */
+function departedEvent(job: BackendJob, at: number) {
+  return { ...jobEvent(job, at), waitedMs: (at - job.admittedAt) / MILLISECOND }
 }

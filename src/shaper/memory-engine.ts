@@ -63,7 +63,14 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     const book = LayeredBook.of(broughtLayers(settings), { at: this.#clock.now(), version: 1 })
     this.#backend = new MemoryBackend(book, jobDefaults.keepFinished)
     this.#gate = new Gate(this.#backend, this.#clock)
-    const turnPorts = { name, backend: this.#backend, gate: this.#gate, emitter, desk: this.#desk }
+    const turnPorts = {
+      name,
+      backend: this.#backend,
+      gate: this.#gate,
+      clock: this.#clock,
+      emitter,
+      desk: this.#desk,
+    }
     this.#handoff = new InlineHandoff(new LocalTurns({ ...turnPorts, onChange: () => this.#changed() }))
     const onExpired = (job: BackendJob, now: number) => {
       emitter.emit('expired', jobEvent(job, now))

@@ -1,5 +1,9 @@
+import { MILLISECOND } from '../core/duration.ts'
+
 /** So many of the latest calls say how long a handler takes before it first waits. */
 const REMEMBERED = 16
+/** Computing that is shorter counts as late: then nothing has to be guessed. */
+const NOTICEABLE = MILLISECOND
 
 /**
  * Finds out when the first statement of a handler can have run at the latest. The clock is read before the call and after
@@ -8,7 +12,8 @@ const REMEMBERED = 16
  * which follows its first statement; the rest counts as before it.
  */
 export class StartWatch {
-  readonly #took: number[] = []
+  /** Calls that are still to come count as short. */
+  readonly #took = new Float64Array(REMEMBERED)
   #oldest = 0
 
   /**
@@ -17,10 +22,10 @@ export class StartWatch {
    * @param took from the call of the handler until it returned
    */
   possibleDelay(took: number): number {
-    const least = this.#took.length < REMEMBERED ? 0 : Math.min(...this.#took)
+    const own = took < NOTICEABLE ? 0 : Math.min(...this.#took)
     this.#took[this.#oldest] = took
     this.#oldest = (this.#oldest + 1) % REMEMBERED
-    return Math.max(0, took - least)
+    return own < NOTICEABLE ? took : Math.max(0, took - own)
   }
 }
 

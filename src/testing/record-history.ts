@@ -1,21 +1,36 @@
+import { type Clock, monotonicNow } from '../core/clock.ts'
 import type { EndEvent, HistoryEvent } from '../core/conformance.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { isVelvetRopeError } from '../core/errors.ts'
 import type { JobEvent } from '../core/events.ts'
 import { parseLimit } from '../core/limit.ts'
+import type { Handler } from '../shaper/attempt.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 
 /** A history that grows while its shaper works. */
-export interface Recording {
+export interface Recording<Data = unknown, Result = unknown> {
   /** In the order in which it happened; hand it to `checkHistory`. */
   readonly history: readonly HistoryEvent[]
+  /**
+   * The handler for `shaper.work`, which reads the clock before anything else: the spacing of starts is judged by that
+   * reading. Without it, by the time that the line tells.
+   */
+  timed(handler: Handler<Data, Result>): Handler<Data, Result>
   /** Adds a recount of the jobs by state, for L9. */
   audit(): Promise<void>
 }
 
-/** Writes down what a shaper does from now on, as `checkHistory` judges it. Start it before the first job. */
-export function recordHistory<Data, Result>(shaper: Shaper<Data, Result>): Recording {
+/**
+ * Writes down what a shaper does from now on, as `checkHistory` judges it. Start it before the first job.
+ *
+ * @param clock what `timed` handlers read: the one that the shaper was given
+ */
+export function recordHistory<Data, Result>(
+  shaper: Shaper<Data, Result>,
+  clock: Pick<Clock, 'now'> = { now: monotonicNow },
+): Recording<Data, Result> {
   const history: HistoryEvent[] = []
+  const readings = new Map<string, number>()
   const limits = new Map<string, string>()
   let at = 0
 
@@ -52,7 +67,9 @@ export function recordHistory<Data, Result>(shaper: Shaper<Data, Result>): Recor
     })
     .on('departed', ({ id, key, cost, attempt, at: atMs }) => {
       see(key, atMs)
-      history.push({ type: 'start', at, id, key, cost, attempt })
+      const readAt = readings.get(id)
+      readings.delete(id)
+      history.push({ type: 'start', at, id, key, cost, attempt, ...(readAt !== undefined && { readAt }) })
     })
     .on('failed', (job) => {
       if (job.retryAt === undefined) end('failed')(job)
@@ -85,6 +102,10 @@ export function recordHistory<Data, Result>(shaper: Shaper<Data, Result>): Recor
 
   return {
     history,
+    timed: (handler) => (job) => {
+      readings.set(job.id, clock.now())
+      return handler(job)
+    },
     audit: async () => void history.push({ type: 'audit', at, ...(await shaper.audit()) }),
   }
 }

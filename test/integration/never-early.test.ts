@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { monotonicNow } from '../../src/core/clock.ts'
 import { systemClock } from '../../src/gate/precise-wait.ts'
-import { type Clock, Shaper } from '../../src/index.ts'
+import { type Clock, type ShapedJob, Shaper } from '../../src/index.ts'
 import { checkHistory, recordHistory, VirtualClock } from '../../src/testing.ts'
+import { runChild } from '../support/child.ts'
 
 const SECOND = 1_000_000
 
@@ -22,21 +23,22 @@ function measured(limit: string, during: (start: number) => void = () => undefin
   const shaper = new Shaper('measured', { limits: { '*': limit } })
   const recording = recordHistory(shaper)
   const starts: Start[] = []
-  shaper.work((job) => {
+  const handler = (job: ShapedJob) => {
     const at = monotonicNow()
     starts.push({ key: job.key, at, departedAt: job.departedAt * 1_000 })
     during(starts.length)
-  })
+  }
+  shaper.work(recording.timed(handler))
   return { shaper, recording, starts }
 }
 
-/** GCRA, written out once more; and nobody starts before the gate let him. */
+/** GCRA, written out once more, by clocks read in the handlers; and no handler starts before the gate let it. */
 function expectSpacing(starts: readonly Start[], interval: number, tolerance: number): void {
   let due = Number.NEGATIVE_INFINITY
   for (const { at, departedAt } of starts) {
-    expect(departedAt).toBeGreaterThanOrEqual(due - tolerance - 1)
+    expect(at).toBeGreaterThanOrEqual(due - tolerance - 1)
     expect(at).toBeGreaterThanOrEqual(departedAt - 1)
-    due = Math.max(departedAt, due) + interval
+    due = Math.max(at, due) + interval
   }
 }
 
@@ -52,6 +54,30 @@ describe('in real time', () => {
       expect(at).toBeGreaterThanOrEqual(from + n * 5_000 - 1)
     }
     expectSpacing(starts, 5_000, 1_250)
+    await recording.audit()
+    expect(checkHistory(recording.history)).toEqual([])
+  })
+
+  test('a process that nothing has warmed up keeps the spacing of 1,000 starts', async () => {
+    const { code, out, err } = await runChild('cold-starts').ended
+    expect({ code, err }).toMatchObject({ code: 0 })
+    const starts: number[] = JSON.parse(out)
+    expect(starts).toHaveLength(1_000)
+    expectSpacing(
+      starts.map((ms) => ({ key: 'k', at: ms * 1_000, departedAt: ms * 1_000 })),
+      5_000,
+      1_250,
+    )
+  })
+
+  test('strict spacing: 2/s that tolerate nothing are never closer than 500 ms', async () => {
+    const { shaper, recording, starts } = measured('100, 2/s, tolerance 0')
+    await shaper.enqueueMany(Array.from({ length: 6 }, (_, data) => ({ key: 'k', data })))
+    await shaper.close({ drainMs: 60_000 })
+    expect(starts).toHaveLength(6)
+    for (const [n, { at }] of starts.entries()) {
+      if (n > 0) expect(at - starts[n - 1]!.at).toBeGreaterThanOrEqual(500_000)
+    }
     await recording.audit()
     expect(checkHistory(recording.history)).toEqual([])
   })

@@ -59,6 +59,7 @@ class MemoryDriver implements Driver {
     const job = this.#backend.claim(now)
     if (job === undefined) return undefined
     const slot = this.#backend.gate(job, now)
+    this.#backend.began(job, slot, { calledAt: now, returnedAt: now, delay: 0 })
     this.#running.set(job.id, job)
     const { id, key, data, cost, settings, traceparent, attempt, fence, crashes, admittedAt } = job
     return { id, key, data, cost, settings, traceparent, attempt, fence, crashes, admittedAt, slot }

@@ -35,7 +35,8 @@ export class Agenda {
    */
   arm(bucket: MemoryBucket, from = Number.NEGATIVE_INFINITY): void {
     const due = bucket.nextDeparture(from)
-    if (due !== Number.POSITIVE_INFINITY) place(bucket, this.#heapOf(bucket, due), due)
+    if (bucket.isDeparting) place(bucket, undefined)
+    else if (due !== Number.POSITIVE_INFINITY) place(bucket, this.#heapOf(bucket, due), due)
     else if (bucket.jobs > 0 || bucket.running > 0 || bucket.paused) place(bucket, undefined)
     else place(bucket, this.#forgettable, Math.max(from, forgettableAt(bucket)))
   }

@@ -4,7 +4,7 @@ import { IdConflictError } from '../../core/errors.ts'
 import type { Admission, BucketView, JobView } from '../../core/job.ts'
 import type { ChangedRules, LayeredBook, RuleChange } from '../../core/layered-book.ts'
 import * as verdicts from '../../core/verdict.ts'
-import type { Backend, JobRequest, Outcome } from '../backend.ts'
+import type { Backend, Call, JobRequest, Outcome } from '../backend.ts'
 import type { BucketPage, BucketQuery } from '../bucket-query.ts'
 import type { BucketTally, TallyGroup } from '../bucket-tally.ts'
 import { accepted, rejected } from './admission.ts'
@@ -118,8 +118,24 @@ export class MemoryBackend implements Backend {
     job.fence = this.#jobs.countStart()
     job.departedAt = now
     bucket.running++
+    if (job.isTurn) bucket.isDeparting = true
     this.#agenda.arm(bucket)
     return slot
+  }
+
+  began(job: JobRecord, slot: number, { calledAt, returnedAt, delay }: Call): number {
+    const { bucket } = job
+    job.departedAt = calledAt
+    // Where nothing is tolerated, a guess is not good enough.
+    const startedBy = bucket.limit.tolerance > 0 ? calledAt + delay : returnedAt
+    // One that was not on the grid was reserved for the time at which the gate was passed.
+    const isOnGrid = slot < bucket.lastStart
+    const isMoved = bucketCore.startedBy(bucket, slot, isOnGrid, startedBy)
+    if (isMoved || bucket.isDeparting) {
+      bucket.isDeparting = false
+      this.#agenda.arm(bucket)
+    }
+    return startedBy
   }
 
   finish(job: JobRecord, outcome: Outcome, now: number): void {

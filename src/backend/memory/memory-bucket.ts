@@ -27,6 +27,8 @@ export class MemoryBucket implements Bucket, Due {
   startedCost = 0
   startedWarmth = 0
   running = 0
+  /** Somebody's turn has come who has not gone on yet: until then nobody else departs. */
+  isDeparting = false
   /** The heap that it stands in, of departures or of buckets to forget, and its handle there. */
   heap: DueHeap<MemoryBucket> | undefined = undefined
   handle = -1

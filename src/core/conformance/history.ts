@@ -39,7 +39,11 @@ export type AnswerEvent = {
   | { readonly accepted: false; readonly reason: RejectReason; readonly retryAt: number }
 )
 
-/** A handler started. `attempt`: 1 is the first; a job that a freeze gave back starts the same attempt again. */
+/**
+ * A handler started. `at`: when its line counts it as started. `attempt`: 1 is the first; a job that a freeze gave back
+ * starts the same attempt again. `readAt`: what a clock said that the handler read as its first statement; it may be another
+ * clock than that of `at`, but it must be one for all starts of a key. The spacing of starts is judged by it, where it is told.
+ */
 export interface StartEvent {
   readonly type: 'start'
   readonly at: number
@@ -47,6 +51,7 @@ export interface StartEvent {
   readonly key: string
   readonly cost: number
   readonly attempt: number
+  readonly readAt?: number
 }
 
 /** A handler ended without ending its job, which waits again and may depart from `readyAt` on. */

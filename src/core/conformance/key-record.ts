@@ -16,7 +16,9 @@ export class KeyRecord {
   hit = 0
   frozenUntil = Number.NEGATIVE_INFINITY
   pausedAt: number | undefined
+  /** By clocks read in handlers, where they were; and as the line counts. */
   readonly spacing = new Gcra()
+  readonly counted = new Gcra()
   readonly warming: Warming
   readonly news: News
   readonly #lag: number
@@ -46,8 +48,10 @@ export class KeyRecord {
   /** An idle bucket leaves nothing behind once its next departure has passed, so nobody can count from its last. */
   forgetIfIdle(at: number): void {
     if (this.waiting > 0 || this.frozenUntil > at || this.pausedAt !== undefined) return
-    const limit = mostLenient(this.spacing, this.limitsAt(at))
-    if (limit === undefined || this.spacing.due(limit) - limit.tolerance <= at) this.spacing.forget()
+    const limit = mostLenient(this.counted, this.limitsAt(at))
+    if (limit !== undefined && this.counted.due(limit) - limit.tolerance > at) return
+    this.spacing.forget()
+    this.counted.forget()
   }
 
   /** A shorter freeze never shortens a longer one. */

@@ -99,7 +99,8 @@ export class Ledger {
   #start(event: StartEvent): void {
     const key = this.key(event.key)
     const limits = key.limitsAt(event.at)
-    key.spacing.take(event, limits)
+    key.spacing.take({ ...event, at: event.readAt ?? event.at }, limits)
+    key.counted.take(event, limits)
     key.warming.take(event, limits)
     let job = this.#jobs.get(event.id)
     if (job === undefined || job.state === 'rejected') {

@@ -69,7 +69,7 @@ class PromiseCheck implements LawCheck {
     // A bucket that warms up counts with other intervals than its own.
     const isWarm = limit !== undefined && key.warming.isWarm(limit, refusal.at)
     const isClear =
-      isSure && isWarm && key.pausedAt === undefined && settling.length === 0 && !key.spacing.isForgotten
+      isSure && isWarm && key.pausedAt === undefined && settling.length === 0 && !key.counted.isForgotten
     if (refusal.reason !== 'full' || limit === undefined || !isClear) return
     // There is room, of which the store has not heard: how long that takes, nobody can promise.
     if (key.waiting + refusal.cost <= limit.capacity) return
@@ -78,7 +78,7 @@ class PromiseCheck implements LawCheck {
       promises = { elapsed: 0, byCost: new Map() }
       this.#promises.set(refusal.key, promises)
     }
-    const free = Math.max(refusal.at, key.spacing.due(limit))
+    const free = Math.max(refusal.at, key.counted.due(limit))
     const due = Math.max(free, key.frozenUntil)
     const sooner = due - Math.max(free, key.knownFreezeAt(refusal.at))
     const told = { refusal, origin: due - promises.elapsed, sooner }

@@ -5,7 +5,8 @@ import type { KeyRecord } from './key-record.ts'
 import { instant, type Law, type Report, span } from './law.ts'
 
 /**
- * L2: starts of a key conform to GCRA (see gcra.ts) under a limit that is in force, and while that one warms up they are
+ * L2: starts of a key, by clocks that their handlers read first where the history tells so, conform to GCRA (see gcra.ts)
+ * under a limit that is in force; as their line counts them, and while that one warms up they are
  * as far from each other as its warmth asks for, however warm it can be (see warming.ts); and none happens while the key is
  * frozen or paused, or before it has a limit. A worker that was promised a slot hears of a freeze or a pause up to
  * `lag` later, and is forgiven until then.
@@ -42,7 +43,8 @@ function judgeGap(start: StartEvent, key: KeyRecord, report: Report): void {
     return
   }
   const { at, id } = key.spacing.last
-  const gap = start.at - at
+  const startedAt = start.readAt ?? start.at
+  const gap = startedAt - at
   const fitting = limits.filter((limit) => gap >= key.spacing.leastGap(limit) - ROUNDING)
   if (fitting.length === 0) {
     const least = span(key.spacing.leastGap(lenient))
@@ -56,7 +58,7 @@ function judgeGap(start: StartEvent, key: KeyRecord, report: Report): void {
   report(breach(start, `${early}, expected ${instant(warm)} or later`))
 }
 
-function breach({ at, key, id }: StartEvent, what: string) {
-  const message = `key ${quote(key)}: the start of job ${quote(id)} at ${instant(at)} came ${what}`
+function breach({ at, readAt = at, key, id }: StartEvent, what: string) {
+  const message = `key ${quote(key)}: the start of job ${quote(id)} at ${instant(readAt)} came ${what}`
   return { law: 'L2', at, key, id, message } as const
 }

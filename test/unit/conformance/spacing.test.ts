@@ -223,3 +223,16 @@ test('at the present epoch a long row of uneven intervals are counted without dr
   const faster = starts.map((event, index) => ({ ...event, at: event.at - index * 0.01 }))
   expect(of(faster).length).toBeGreaterThan(0)
 })
+
+test('the spacing is judged by clocks that handlers read, where they did', () => {
+  const startRead = (at: number, readAt: number, id: string): HistoryEvent[] => [
+    accept(0, id),
+    { type: 'start', at: at * 1_000, readAt: readAt * 1_000, id, key: 'a', cost: 1, attempt: 1 },
+    end(at + 50, id),
+  ]
+  const second = (readAt: number) =>
+    inOrder(limit(0, '9, 10/s'), startRead(100, 104, 'x'), startRead(200, readAt, 'y'))
+  expect(laws(second(204))).toEqual([])
+  expect(laws(second(199))).toEqual([])
+  expect(laws(second(198.9))).toEqual([['L2', 'y']])
+})

@@ -11,6 +11,7 @@ import {
   reserve,
   reserveDue,
   returnToLine,
+  startedBy,
   unfreeze,
   unreserve,
 } from '../../../src/core/bucket.ts'
@@ -261,4 +262,52 @@ test('a newcomer departs after those ahead of him, not after everyone who waits'
   const ahead: Waiting[] = [{ cost: 2 }, { cost: 1, readyAt: 500 * MS }]
   expect(judge(bucket, one, 0, [], ahead)).toEqual({ accepted: true, departsAt: 600 * MS })
   expect(judge(bucket, one, 0, [], [])).toEqual({ accepted: true, departsAt: 100 * MS })
+})
+
+test('a start that turns out to be within the tolerance of its slot leaves the grid alone', () => {
+  const bucket = bucketOf('5, 10/s')
+  bucket.next = 100 * MS
+  expect(reserveDue(bucket, 1, 100 * MS, 101 * MS)).toBe(100 * MS)
+  depart(bucket, 1, 101 * MS)
+  expect(startedBy(bucket, 100 * MS, true, 105 * MS)).toBe(false)
+  expect(bucket).toMatchObject({ next: 200 * MS, lastStart: 105 * MS })
+})
+
+test('one that turns out to be later moves the grid to where it may have begun', () => {
+  const bucket = bucketOf('5, 10/s')
+  bucket.next = 100 * MS
+  reserveDue(bucket, 2, 100 * MS, 101 * MS)
+  depart(bucket, 2, 101 * MS)
+  expect(startedBy(bucket, 100 * MS, true, 106 * MS)).toBe(true)
+  expect(bucket).toMatchObject({ next: 306 * MS, lastStart: 106 * MS })
+})
+
+test('a grid that began with a start, or tolerates nothing, moves with every lateness', () => {
+  const idle = bucketOf('5, 10/s')
+  expect(reserveDue(idle, 1, 100 * MS, 101 * MS)).toBe(101 * MS)
+  depart(idle, 1, 101 * MS)
+  expect(startedBy(idle, 101 * MS, false, 102 * MS)).toBe(true)
+  expect(idle.next).toBe(202 * MS)
+  const strict = bucketOf('5, 10/s, tolerance 0')
+  strict.next = 100 * MS
+  reserveDue(strict, 1, 100 * MS, 100 * MS)
+  depart(strict, 1, 100 * MS)
+  expect(startedBy(strict, 100 * MS, true, 100 * MS + 1)).toBe(true)
+  expect(strict.next).toBe(200 * MS + 1)
+})
+
+test('a bucket that turns out to have started late has cooled, and one that its handler froze is cold', () => {
+  const warm = bucketOf('5, 10/s, warm-up 3s')
+  Object.assign(warm, { next: 100 * MS, warmth: 2_000 * MS })
+  reserveDue(warm, 1, 100 * MS, 100 * MS)
+  depart(warm, 1, 100 * MS)
+  const frozen = { ...warm }
+  const before = warm.next
+  expect(startedBy(warm, 100 * MS, true, 600 * MS)).toBe(true)
+  expect(warm.startedWarmth).toBe(1_500 * MS)
+  expect(warm.next).toBeGreaterThan(before + 500 * MS)
+  expect(warm.warmth).toBeGreaterThan(1_500 * MS)
+  freeze(frozen, 900 * MS)
+  expect(startedBy(frozen, 100 * MS, true, 600 * MS)).toBe(true)
+  expect(frozen.warmth).toBe(0)
 })
