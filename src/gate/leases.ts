@@ -1,6 +1,5 @@
 import type { SharedBackend } from '../backend/shared-backend.ts'
 import type { Clock } from '../core/clock.ts'
-import { SECOND } from '../core/duration.ts'
 import { type HandedOver, nameOf } from './handed-over.ts'
 
 const MOST_PER_CALL = 200
@@ -25,21 +24,16 @@ interface Lease {
 }
 
 /**
- * For so long after its end a lease is not given up while the store cannot be reached: with the store away nobody else
- * gets the job either, and when it comes back it may know the lease still.
- */
-const PATIENCE = 60 * SECOND
-
-/**
  * The leases of the jobs that this worker holds, renewed a third of their length after another by one timer. A lease
- * is lost when the store says so, or has not answered for long. From its end on until it is renewed nothing may start.
+ * is lost when the store says so: while the store cannot be reached nobody else gets the job either, and when it comes
+ * back it lifts all leases by the time that it was away. From the end of a lease on until it is renewed nothing may start.
  */
 export class Leases {
   readonly #ports: LeasesPorts
   readonly #leases = new Map<string, Lease>()
   #disarm: (() => void) | undefined
   #renewAt = 0
-  #patience = PATIENCE
+  #isHurried = false
 
   constructor(ports: LeasesPorts) {
     this.#ports = ports
@@ -86,21 +80,19 @@ export class Leases {
   /** Nothing that this worker says of the job will be heard any more. */
   isSurelyOver(job: HandedOver): boolean {
     const held = this.#leases.get(nameOf(job))
-    return held === undefined || held.over + this.#patience <= this.#ports.clock.now()
+    return held === undefined || held.isLost || (this.#isHurried && held.over <= this.#ports.clock.now())
   }
 
   /** Whoever is closing does not wait for a store that is away: its leases are given up when they end. */
   hurry(): void {
-    this.#patience = 0
+    this.#isHurried = true
     if (this.#leases.size > 0) this.#arm()
   }
 
   /** The store said that it is another's. */
   lose(job: HandedOver): void {
     const held = this.#leases.get(nameOf(job))
-    if (held === undefined) return
-    held.over = Number.NEGATIVE_INFINITY
-    this.#lose(held)
+    if (held !== undefined) this.#lose(held)
   }
 
   #lose(held: Lease): void {
@@ -112,15 +104,18 @@ export class Leases {
   #arm(): void {
     const { clock } = this.#ports
     let at = this.#renewAt
-    for (const { over, isLost } of this.#leases.values())
-      if (!isLost) at = Math.min(at, over + this.#patience)
+    if (this.#isHurried) {
+      for (const { over, isLost } of this.#leases.values()) if (!isLost) at = Math.min(at, over)
+    }
     this.#disarm?.()
     this.#disarm = clock.wake(at, this.#onTimer, SLACK)
   }
 
   readonly #onTimer = () => {
     const now = this.#ports.clock.now()
-    for (const held of [...this.#leases.values()]) if (held.over + this.#patience <= now) this.#lose(held)
+    if (this.#isHurried) {
+      for (const held of [...this.#leases.values()]) if (held.over <= now) this.#lose(held)
+    }
     if (this.#renewAt <= now) {
       this.#renewAt = now + this.#ports.lease / 3
       this.#renewAll()

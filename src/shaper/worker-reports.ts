@@ -16,7 +16,7 @@ export interface ReportPorts {
 
 /**
  * What the store is told of one attempt: that it started, and how it ended. Both are told again until the store has
- * answered or the lease is over. A start that the store has not acknowledged is told along with the end.
+ * answered or the lease is lost. A start that the store has not acknowledged is told along with the end.
  */
 export class WorkerReports {
   readonly #ports: ReportPorts
@@ -40,7 +40,7 @@ export class WorkerReports {
     this.noteStart(startedAt)
     const { calls, leases } = this.#ports
     const { shard, id, epoch } = this.#job
-    for (let failures = 0; !this.#hasEnded && leases.isHeld(this.#job); ) {
+    for (let failures = 0; !this.#hasEnded && !leases.isSurelyOver(this.#job); ) {
       try {
         const isMine = await calls.start(shard, { id, epoch, startedAt: this.#startedAt })
         // After the end this answer says nothing: the report of the end, which is on its way, took this one's place.
@@ -54,7 +54,7 @@ export class WorkerReports {
     }
   }
 
-  /** Undefined: the lease was over before the store could be told. */
+  /** Undefined: the lease was lost before the store could be told. */
   async end(outcome: SharedOutcome): Promise<FinishAnswer | undefined> {
     const { calls, leases } = this.#ports
     const { shard, id, epoch } = this.#job

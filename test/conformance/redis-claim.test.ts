@@ -5,7 +5,7 @@ import { COMPLETED, RedisStage } from './redis-stage.ts'
 
 const ids = (jobs: readonly { readonly id: string }[]) => jobs.map(({ id }) => id)
 
-test('hands over whoever is due within the look-ahead, with its key and a first epoch', async () => {
+test('hands over whoever is due within the look-ahead, with its key and an epoch', async () => {
   const stage = await RedisStage.open('9, 1/s')
   await stage.lineUp('x', 0)
   await stage.backend.freeze('a', 0.1 * SECOND, at(0))

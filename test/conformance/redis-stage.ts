@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis'
 import { expect } from 'vitest'
 import type { JobRequest } from '../../src/backend/backend.ts'
 import { bucketQuerySchema } from '../../src/backend/bucket-query.ts'
+import { shardKey } from '../../src/backend/redis/keys.ts'
 import type { RedisBackend } from '../../src/backend/redis/redis-backend.ts'
 import type { ClaimRequest, GateRequest, HandedJob, SharedOutcome } from '../../src/backend/shared-backend.ts'
 import { MILLISECOND, SECOND } from '../../src/core/duration.ts'
@@ -20,6 +21,9 @@ export class RedisStage {
   readonly backend: RedisBackend
   readonly prefix: string
   readonly redis: Redis
+  /** Time passes without a call of anybody; otherwise a worker that holds nothing is heard each second. */
+  isSilent = false
+  #heardAt: number | undefined
 
   constructor(backend: RedisBackend, prefix: string, redis: Redis) {
     this.backend = backend
@@ -50,7 +54,15 @@ export class RedisStage {
     }
   }
 
-  claim(seconds: number, part: Partial<ClaimRequest> = {}) {
+  async #pass(seconds: number): Promise<void> {
+    if (!this.isSilent && this.#heardAt !== undefined) {
+      for (let beat = this.#heardAt + 1; beat < seconds; beat++) await this.backend.renew(0, [], 0, at(beat))
+    }
+    this.#heardAt = seconds
+  }
+
+  async claim(seconds: number, part: Partial<ClaimRequest> = {}) {
+    await this.#pass(seconds)
     const asked = { scheduler: 's1', lookAhead: 0, most: 200, lease: 30 * SECOND, ...part }
     return this.backend.claim(0, asked, at(seconds))
   }
@@ -62,24 +74,29 @@ export class RedisStage {
   }
 
   async gate(job: HandedJob, seconds: number, part: Partial<GateRequest> = {}) {
+    await this.#pass(seconds)
     const asked = { worker: 'w1', lead: 0, lease: 30 * SECOND, ...job, ...part }
     return (await this.backend.gate(0, [asked], at(seconds))).answers[0]!
   }
 
   async start(job: HandedJob, seconds: number): Promise<boolean> {
+    await this.#pass(seconds)
     return (await this.backend.start(0, [{ ...job, startedAt: at(seconds) }], at(seconds)))[0]!
   }
 
   async finish(job: HandedJob, outcome: SharedOutcome, seconds: number, startedAt?: number) {
+    await this.#pass(seconds)
     const report = { ...job, outcome, ...(startedAt !== undefined && { startedAt: at(startedAt) }) }
     return (await this.backend.finish(0, [report], at(seconds)))[0]!
   }
 
   async renew(job: HandedJob, leaseSeconds: number, seconds: number): Promise<boolean> {
+    await this.#pass(seconds)
     return (await this.backend.renew(0, [job], leaseSeconds * SECOND, at(seconds)))[0]!
   }
 
-  recover(seconds: number) {
+  async recover(seconds: number) {
+    await this.#pass(seconds)
     return this.backend.recover(0, at(seconds))
   }
 
@@ -109,11 +126,16 @@ export class RedisStage {
     expect(waiting + handed + running + retrying + ended).toBe(admitted)
   }
 
-  /** All keys of the shaper with their values, byte by byte. */
+  /** All keys of the shaper with their values, byte by byte; but for when somebody was heard, which any call may change. */
   async dump(): Promise<Record<string, string>> {
     const found: Record<string, string> = {}
     for await (const page of this.redis.scanStream({ match: `{${this.prefix}:*`, count: 1_000 })) {
       for (const name of page.map(String)) {
+        if (name === shardKey(this.tag, 'meta') && (await this.redis.type(name)) === 'hash') {
+          const { heardAt: _, ...meta } = await this.redis.hgetall(name)
+          found[name] = JSON.stringify(meta)
+          continue
+        }
         const value = await this.redis.dumpBuffer(name)
         if (value !== null) found[name] = value.toString('base64')
       }
@@ -126,7 +148,8 @@ export class RedisStage {
     const names = Object.keys(await this.dump())
     if (names.length > 0) await this.redis.del(...names)
     for (const [name, value] of Object.entries(dump)) {
-      await this.redis.restore(name, 0, Buffer.from(value, 'base64'))
+      if (name === shardKey(this.tag, 'meta')) await this.redis.hset(name, JSON.parse(value))
+      else await this.redis.restore(name, 0, Buffer.from(value, 'base64'))
     }
   }
 }

@@ -180,18 +180,20 @@ describe('a caller whose process is silent', () => {
     expect(await stage.jobs.finish(of('~c~1'), COMPLETED, HANDED)).toMatchObject({ isMine: false })
   })
 
-  test('a restart of Redis, or a long silence of all schedulers, gives everyone time to say that he waits', async () => {
+  test('keeps his place through a restart of Redis and a silence of all processes', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.backend.pause('a', at(0))
     await stage.claim(0)
     await stage.admit('~c~1', 0)
+    stage.jobs.isSilent = true
     await stage.jobs.redis.hset(shardKey(stage.jobs.tag, 'meta'), 'run', 'another')
     await stage.claim(7)
-    expect(await stage.recover(11.9)).toEqual([])
-    expect(await stage.jobs.renew(place('~c~1'), PLACE, 11.9)).toBe(true)
+    expect(await stage.recover(8.9)).toEqual([])
+    expect(await stage.jobs.renew(place('~c~1'), PLACE, 8.9)).toBe(true)
     await stage.claim(25)
-    expect(await stage.recover(27.9)).toEqual([])
-    expect(await stage.recover(28)).toMatchObject([{ id: '~c~1', gone: true }])
+    expect(await stage.recover(26.9)).toEqual([])
+    stage.jobs.isSilent = false
+    expect(await stage.recover(31)).toMatchObject([{ id: '~c~1', gone: true }])
   })
 })
 

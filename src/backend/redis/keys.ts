@@ -15,7 +15,7 @@ import { hash } from 'node:crypto'
  * | :idle               | zset   | user key -> when the empty bucket may be forgotten                              |
  * | :fill               | zset   | user key -> how full the bucket is; every live bucket, to find the fullest      |
  * | :deadlines          | zset   | id -> when a waiting job expires                                                |
- * | :leases             | zset   | id -> when a job that was handed over or runs is given up for lost              |
+ * | :leases             | zset   | id -> when a job is given up for lost, less what all leases were lifted by       |
  * | :ended              | zset   | id -> when the job ended                                                        |
  * | :gone               | zset   | id -> when the turn ended                                                       |
  * | :book               | string | the rule book as JSON                                                           |

@@ -1,6 +1,6 @@
 #!lua
 -- Admits jobs to their lines, or refuses them: all of them judged, none half done. Without `allow-oom`: a full memory refuses it.
--- uses: shard warmth bucket pace job line order verdict seen join
+-- uses: shard lease warmth bucket pace job line order verdict seen join
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', version of the caller's rule book, number of kinds, then for each kind of job: cost,
@@ -76,7 +76,7 @@ for index, job in ipairs(jobs) do
     local departs_at, place, retry_at = judge(bucket, job.cost, job.deadline, now)
     if departs_at then
       job.position, job.departsAt = place, departs_at
-      join(job, bucket, now)
+      join(job, bucket, meta, now)
       newcomers[#newcomers + 1] = job
       said, at_time, position = 'yes', departs_at, place
     else

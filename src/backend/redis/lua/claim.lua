@@ -2,7 +2,7 @@
 -- waiting | retrying -> handed, for the heads whose slots come within the look-ahead, one of each bucket in turn. At most W
 -- jobs of a bucket are handed over and have not started, so a backlog waits in its line. Elects the one scheduler that may do so. Turns go to
 -- the processes of their callers, at once and whether or not there is room for jobs.
--- uses: shard warmth bucket pace job state ended line turn handing rounds
+-- uses: shard lease warmth bucket pace job state ended line turn handing rounds
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', scheduler, look-ahead, most (1 to 200), lease, keepFinished
@@ -13,26 +13,21 @@
 local LEADER_LEASE = 1500000
 local LONG_SLEEP = 1000000
 local MOST_TURNS = 200
--- Nobody claimed for so long: Redis may have been away, and workers could not renew. They get some time for it.
-local SILENCE = 10000000
-local GRACE = 3000000
 
 local now = read_now(ARGV[1])
 local scheduler, look_ahead, most = ARGV[2], number(ARGV[3]), number(ARGV[4])
 local lease, keep = number(ARGV[5]), number(ARGV[6])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
-local elected = redis.call('HMGET', K.meta, 'leader', 'leaderUntil', 'claimedAt', 'retimed')
+local meta = read_meta()
+local elected = redis.call('HMGET', K.meta, 'leader', 'leaderUntil', 'retimed')
 local leader_until = tonumber(elected[2] or 0) or foreign('meta')
+guard_run(meta, now)
 -- A lease further away than it can be was given before the clock stepped back.
 if elected[1] and elected[1] ~= scheduler and leader_until > now and leader_until <= now + LEADER_LEASE then
   -- Its last wait, from the time when it was elected, may have taken the marker of the other.
   if redis.call('LLEN', K.wake) == 0 then redis.call('LPUSH', K.wake, '1') end
   return { 'follow', text(now), text(leader_until) }
 end
-local meta = read_meta()
-guard_run(meta, now)
-
-if now - (tonumber(elected[3]) or now) > SILENCE then lift_leases(now + GRACE) end
 
 local handed, turns = {}, 0
 
@@ -65,8 +60,8 @@ local function hand_over(bucket)
     look_later(bucket.key, now)
     return false
   end
-  local until_ = caller and news_until(state, now, lease) or now + lease
-  take_over(bucket, member, kind, ready_at, state, next_stamp(meta, 'epoch', now), until_)
+  local until_ = caller and news_until(state, meta, now, lease) or now + lease
+  take_over(bucket, meta, member, kind, ready_at, state, next_stamp(meta, 'epoch', now), until_)
   if caller then
     turns = turns + 1
     deliver(caller, id, state.epoch, bucket.key)
@@ -100,8 +95,8 @@ redis.call('DEL', K.wake)
 -- There may be more at once.
 if turns == MOST_TURNS then redis.call('LPUSH', K.wake, '1') end
 local answer = {
-  'ok', text(now), text(next_due), text(first_of('leases')), text(first_of('deadlines')), text(math.min(first_of('idle'), next_trim(keep))),
-  text(meta.book), text(tonumber(elected[4] or 0)),
+  'ok', text(now), text(next_due), text(first_of('leases') + meta.lifted), text(first_of('deadlines')), text(math.min(first_of('idle'), next_trim(keep))),
+  text(meta.book), text(tonumber(elected[3] or 0)),
 }
 for _, value in ipairs(handed) do answer[#answer + 1] = value end
 return answer

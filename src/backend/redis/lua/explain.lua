@@ -79,8 +79,8 @@ local function due_of_head()
 end
 
 local function running_elsewhere()
-  local count = 0
-  for _, id in ipairs(redis.call('ZREVRANGEBYSCORE', K.leases, '+inf', now, 'LIMIT', 0, MOST_LEASES)) do
+  local count, lifted = 0, counter(redis.call('HGET', K.meta, 'lifted'))
+  for _, id in ipairs(redis.call('ZREVRANGEBYSCORE', K.leases, '+inf', now - lifted, 'LIMIT', 0, MOST_LEASES)) do
     local is_readable, other = pcall(read_state, id)
     if is_readable and other.state == 'running' and not is_turn(id) then count = count + 1 end
   end

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- running -> completed | failed | retrying; granted or handed -> back to the line it came from.
--- uses: shard warmth bucket pace job state ended line turn moving leave grant seen
+-- uses: shard lease warmth bucket pace job state ended line turn moving leave grant seen
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, number of reports, then for each: id, epoch, started at | '', outcome (completed |
@@ -11,6 +11,7 @@ local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
 local meta = read_meta()
+hear(meta, now)
 
 -- The same report again: its answer was lost on the way.
 local function answered(state, outcome)
@@ -32,7 +33,7 @@ local function finish(at)
     -- It was brought twice, and another worker has the slot.
     if state.state == 'granted' and state.worker ~= said then return '0' end
     if state.state == 'granted' then unreserve(bucket) end
-    send_back(bucket, id, now)
+    send_back(bucket, meta, id, now)
     place(bucket, meta)
     return '1'
   end

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- handed -> granted: reserves a slot, not before now + lead, for the first of those who were handed over. Nobody is
 -- granted one while another of the bucket has not started, so a slot that was missed can always be moved.
--- uses: shard warmth bucket pace job state ended line turn moving leave grant
+-- uses: shard lease warmth bucket pace job state ended line turn moving leave grant
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, number of requests, then for each: id, epoch, worker, lead, lease, missed slot | ''
@@ -37,7 +37,7 @@ local function answer(at)
   if state.epoch ~= epoch or not is_mine then return { 'stale' } end
   if parse_member(redis.call('LINDEX', K.handed .. bucket.n, 0) or '') ~= id then
     -- Whoever waits is alive: nobody else shall have it.
-    redis.call('ZADD', K.leases, now + (is_turn(id) and math.min(lease, NEWS) or lease), id)
+    hold_lease(meta, id, now + (is_turn(id) and math.min(lease, NEWS) or lease))
     return { 'wait', text(ask_again(bucket)) }
   end
   local is_first = state.state == 'handed'
@@ -54,7 +54,7 @@ local function answer(at)
     if is_returned then
       if not is_first then state.attempt = state.attempt - 1 end
       write_state(state)
-      send_back(bucket, id, now)
+      send_back(bucket, meta, id, now)
       place(bucket, meta)
       return { 'returned' }
     end
@@ -72,7 +72,7 @@ local function answer(at)
     write_state(state)
     write_bucket(bucket)
   end
-  redis.call('ZADD', K.leases, is_turn(id) and math.min(now + lease, start_at + NEWS) or now + lease, id)
+  hold_lease(meta, id, is_turn(id) and math.min(now + lease, start_at + NEWS) or now + lease)
   return {
     -- Who is later than that asks again: the bucket may have been frozen meanwhile.
     'granted', text(slot), text(start_at), text(start_at + FARTHEST_SLOT), text(bucket.tolerance), job.key,

@@ -1,18 +1,16 @@
 #!lua flags=allow-oom
 -- Every bucket of the shard waits one interval, counted from now: somebody saw the clock jump. Where it was set back,
 -- what lies further ahead than it can is brought back, one page of buckets after the other.
--- uses: shard warmth bucket pace line
+-- uses: shard lease warmth bucket pace line
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', cursor ('0' begins)
 -- Answers  { now, next cursor ('0': that was all) }
 
-local LONGEST_LEASE = 600000000
-local LEASE = 10000000
-
 local now = read_now(ARGV[1])
-expect('meta', 'buckets', 'due', 'turns', 'idle', 'leases', 'wake')
+expect('meta', 'buckets', 'due', 'turns', 'idle', 'wake')
 local meta = read_meta()
+hear(meta, now)
 if ARGV[2] == '0' then redis.call('HSET', K.meta, 'quarantine', now) end
 local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', 200)
 for index = 1, #page[2], 2 do
@@ -25,8 +23,5 @@ for index = 1, #page[2], 2 do
     if bucket.next > farthest then bucket.next, bucket.carry = farthest, 0 end
     place(bucket, meta)
   end
-end
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, now + LONGEST_LEASE, '+inf', 'LIMIT', 0, 200)) do
-  redis.call('ZADD', K.leases, now + LEASE, id)
 end
 return { text(now), page[1] }

@@ -2,7 +2,7 @@
 -- handed | granted | running -> back at the head of its line, for jobs whose lease has ended; 200 at most. One that
 -- may have started counts a crash, and the third crash fails it. The places of callers whose process is silent are given
 -- up; a turn that was handed over comes back once, since its news may have been lost.
--- uses: shard warmth bucket pace job state ended line turn moving leave grant
+-- uses: shard lease warmth bucket pace job state ended line turn moving leave grant
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished
@@ -14,6 +14,7 @@ local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
 local meta = read_meta()
+hear(meta, now)
 local answer = { text(now) }
 
 local function recover(bucket, job, state)
@@ -27,7 +28,7 @@ local function recover(bucket, job, state)
       state.crashes = state.crashes + 1
       write_state(state)
     end
-    send_back(bucket, state.id, now)
+    send_back(bucket, meta, state.id, now)
     return 'waits'
   end
   if state.state == 'granted' then
@@ -68,7 +69,7 @@ end
 local HELD = { handed = true, granted = true, running = true }
 local function give_up(id)
   local is_readable, job, state, bucket = pcall(read_waiting, id)
-  if not is_readable then redis.call('ZADD', K.leases, now + UNREADABLE, id)
+  if not is_readable then hold_lease(meta, id, now + UNREADABLE)
   elseif bucket and (HELD[state.state] or is_turn(id) and WAITS[state.state]) then
     local epoch = state.epoch
     local fate = recover(bucket, job, state)
@@ -82,9 +83,9 @@ local function give_up(id)
   end
 end
 
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now, 'LIMIT', 0, 200)) do
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now - meta.lifted, 'LIMIT', 0, 200)) do
   -- One that came back with another of this call has a lease again, or needs none.
-  if tonumber(redis.call('ZSCORE', K.leases, id) or INF) <= now then give_up(id) end
+  if (lease_end(meta, id) or INF) <= now then give_up(id) end
 end
 close_books(meta, keep, now)
 return answer

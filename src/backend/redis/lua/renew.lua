@@ -1,15 +1,17 @@
 #!lua flags=allow-oom
 -- Moves the end of leases of jobs that the caller still holds. With epoch 0: of the places of turns, from admission on;
 -- one that was handed over has a lease of its own.
--- uses: shard state
+-- uses: shard lease state
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', lease, number of jobs (1 to 200), then for each: id, epoch
+-- ARGV     now | '', lease, number of jobs (0 to 200), then for each: id, epoch
 -- Answers  { '1' | '0', ... }: '0' where the lease was lost
 
 local now = read_now(ARGV[1])
 local lease = number(ARGV[2])
-expect('jobs', 'states', 'leases')
+expect('meta', 'jobs', 'states', 'leases')
+local meta = read_meta()
+hear(meta, now)
 local WAITS = { waiting = true, retrying = true }
 local HELD = { handed = true, granted = true, running = true }
 local answers = {}
@@ -21,7 +23,7 @@ for index = 1, number(ARGV[3]) do
   local is_held = state.epoch == epoch and HELD[state.state] == true
   local is_place = epoch == 0 and is_turn(id) and redis.call('HEXISTS', K.jobs, id) == 1
   local time = is_held and is_turn(id) and math.min(lease, NEWS) or lease
-  if is_held or is_place and WAITS[state.state] then redis.call('ZADD', K.leases, now + time, id) end
+  if is_held or is_place and WAITS[state.state] then hold_lease(meta, id, now + time) end
   is_held = is_held or is_place and state.endedAt == -1
   answers[index] = is_held and '1' or '0'
 end

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- granted -> running: the handler was called. Only now do its cost units leave those that wait.
--- uses: shard warmth bucket pace job state line moving grant seen
+-- uses: shard lease warmth bucket pace job state line moving grant seen
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', number of reports, then for each: id, epoch, started at
@@ -8,6 +8,7 @@
 
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'wake')
 local meta = read_meta()
+hear(meta, read_now(ARGV[1]))
 local answers = {}
 for index = 1, number(ARGV[2]) do
   local at = 3 + (index - 1) * 3

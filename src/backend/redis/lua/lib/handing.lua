@@ -3,7 +3,7 @@
 local INBOX_MS = 60000
 
 -- waiting | retrying -> handed, for the one who was peeked at.
-local function take_over(bucket, member, kind, ready_at, state, epoch, lease_until)
+local function take_over(bucket, meta, member, kind, ready_at, state, epoch, lease_until)
   local id, cost = parse_member(member)
   state.floor = has_line(bucket) and -INF or ready_at
   take_out(bucket, member, kind)
@@ -12,7 +12,7 @@ local function take_over(bucket, member, kind, ready_at, state, epoch, lease_unt
   state.worker, state.slot = '', 0
   write_state(state)
   redis.call('RPUSH', K.handed .. bucket.n, member)
-  redis.call('ZADD', K.leases, lease_until, id)
+  hold_lease(meta, id, lease_until)
   bucket.inHanded = bucket.inHanded + 1
   bucket.handed = bucket.handed + cost
   if kind ~= 'line' then bucket.returned = bucket.returned - cost end
@@ -20,8 +20,8 @@ end
 
 -- Until when a turn belongs to the process of its caller if that says nothing. One that has not renewed the place for
 -- half its lease, though it does so each third, may be gone: then there is no second time.
-local function news_until(state, now, lease)
-  local place_until = tonumber(redis.call('ZSCORE', K.leases, state.id) or 0)
+local function news_until(state, meta, now, lease)
+  local place_until = lease_end(meta, state.id) or 0
   if place_until < now + TURN_LEASE / 2 then state.crashes = math.max(1, state.crashes) end
   return now + math.min(lease, NEWS)
 end

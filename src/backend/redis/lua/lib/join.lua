@@ -1,11 +1,11 @@
 -- How newcomers join their lines. A command costs more than what it says, so what is said of each is said of all at once.
 
 -- He stands in his line; `write_newcomers` writes the rest.
-local function join(job, bucket, now)
+local function join(job, bucket, meta, now)
   if is_turn(job.id) and job.deadline == now then job.deadline = now + TRAVEL end
   redis.call('RPUSH', K.line .. bucket.n, member_of(job))
   if is_turn(job.id) then
-    redis.call('ZADD', K.leases, now + TURN_LEASE, job.id)
+    hold_lease(meta, job.id, now + TURN_LEASE)
     bucket.turns = bucket.turns + 1
   end
   if job.deadline < INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, job.id) end

@@ -42,7 +42,7 @@ local function wait_again(bucket, state, kind, ready_at, worker)
 end
 
 -- handed -> where they came from: the job, and those who were handed over after it, or their order would be lost.
-local function send_back(bucket, id, now)
+local function send_back(bucket, meta, id, now)
   local key = K.handed .. bucket.n
   while bucket.inHanded > 0 do
     local member = redis.call('RPOP', key)
@@ -61,7 +61,7 @@ local function send_back(bucket, id, now)
     put_back(bucket, member, state)
     write_state(state)
     -- The place of a caller is his as long as his process says so.
-    if is_turn(last) then redis.call('ZADD', K.leases, now + TURN_LEASE, last)
+    if is_turn(last) then hold_lease(meta, last, now + TURN_LEASE)
     else redis.call('ZREM', K.leases, last) end
     if last == id then return end
   end

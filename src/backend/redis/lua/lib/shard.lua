@@ -1,8 +1,5 @@
 -- What every verb of a shard needs: the shard's own numbers, and the refusal of what is not ours.
 
--- Workers that Redis was away from find it again, and renew, within this time.
-local RESTART_GRACE = 5000000
-
 -- What cannot be read must not hold up the others; a sweep looks at it again after this time.
 local UNREADABLE = 60000000
 
@@ -54,12 +51,12 @@ end
 -- be there; and no job is alive where `expect` found none.
 local function read_meta()
   local values = redis.call('HMGET', K.meta, 'run', 'quarantine', 'book', 'wakeDue', 'numbers', 'fence', 'admitted', 'ended',
-    'wakeTurns', 'watchedUntil', 'epoch', 'granted')
+    'wakeTurns', 'watchedUntil', 'epoch', 'granted', 'heardAt', 'lifted')
   local meta = {
     run = values[1] or '', quarantine = counter(values[2]), book = counter(values[3]), wakeDue = counter(values[4]),
     numbers = counter(values[5]), fence = counter(values[6]), admitted = counter(values[7]), ended = counter(values[8]),
     wakeTurns = counter(values[9]), watchedUntil = counter(values[10]), epoch = counter(values[11]),
-    granted = counter(values[12]), newlyEnded = 0, turnsEnded = false,
+    granted = counter(values[12]), heardAt = counter(values[13]), lifted = counter(values[14]), newlyEnded = 0, turnsEnded = false,
   }
   if meta.numbers == 0 and redis.call('EXISTS', K.buckets, K.jobs) > 0 then partial('meta') end
   if meta.admitted > meta.ended and (is_missing.buckets or is_missing.jobs) then partial('buckets, jobs') end
@@ -71,25 +68,6 @@ end
 local function next_stamp(meta, name, now)
   meta[name] = math.max(meta[name] + 1, math.floor(now))
   return meta[name]
-end
-
--- Leases that end before `until_` end then: their workers may have had no chance to renew them.
-local function lift_leases(until_)
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', until_, 'LIMIT', 0, 5000)) do
-    redis.call('ZADD', K.leases, until_, id)
-  end
-end
-
--- After a restart or a failover nobody knows the last starts: every bucket waits one interval, counted from now.
-local function guard_run(meta, now)
-  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
-  if run == meta.run then return end
-  if meta.run ~= '' then
-    meta.quarantine = now
-    redis.call('HSET', K.meta, 'quarantine', now)
-    lift_leases(now + RESTART_GRACE)
-  end
-  redis.call('HSET', K.meta, 'run', run)
 end
 
 -- Wakes a scheduler, if all of them sleep beyond `due`, which the field of that name tells: 'wakeDue' or 'wakeTurns'.

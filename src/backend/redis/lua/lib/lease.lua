@@ -1,0 +1,52 @@
+-- Until when jobs belong to those who hold them, and when nobody was heard.
+
+-- Workers that Redis was away from find it again, and renew, within this time.
+local RESTART_GRACE = 5000000
+
+-- A scheduler claims at least each 1.5 s, and a worker renews within a third of its lease: without any of their calls for
+-- longer than this, nobody could renew.
+local SILENCE = 2000000
+-- Of each silence so much passes for leases, so that they end also where every call is that far from the next.
+local LEAST_PASSING = 500000
+-- How exactly it is known when somebody was heard: writing it down costs.
+local HEARD_EACH = 200000
+
+-- Leases are kept as their end less all that they were lifted by: one number moves the ends of all of them at once.
+local function hold_lease(meta, id, until_)
+  redis.call('ZADD', K.leases, until_ - meta.lifted, id)
+end
+
+-- When the lease ends; nil: there is none.
+local function lease_end(meta, id)
+  local score = redis.call('ZSCORE', K.leases, id)
+  return score and tonumber(score) + meta.lifted
+end
+
+-- Time passes for leases only while schedulers or workers are heard. After a silence Redis may have been out of reach of all
+-- of them, so no worker could renew, and every lease is lifted by what the silence lasted; where the clock was set back,
+-- all of them go back with it. `grace`: beyond that, for workers that have to find Redis again.
+local function hear(meta, now, grace)
+  local gap = now - meta.heardAt
+  if meta.heardAt ~= 0 and (grace or gap > SILENCE or gap < 0) then
+    local lift = gap + (grace or 0)
+    if gap > SILENCE and not grace then lift = gap - LEAST_PASSING end
+    meta.lifted = meta.lifted + lift
+    redis.call('HSET', K.meta, 'lifted', meta.lifted)
+  end
+  if gap < 0 or gap > HEARD_EACH then
+    meta.heardAt = now
+    redis.call('HSET', K.meta, 'heardAt', now)
+  end
+end
+
+-- After a restart or a failover nobody knows the last starts: every bucket waits one interval, counted from now.
+local function guard_run(meta, now)
+  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
+  if run == meta.run then return hear(meta, now) end
+  if meta.run ~= '' then
+    meta.quarantine = now
+    redis.call('HSET', K.meta, 'quarantine', now)
+  end
+  hear(meta, now, meta.run ~= '' and RESTART_GRACE)
+  redis.call('HSET', K.meta, 'run', run)
+end
