@@ -1,8 +1,8 @@
 import type { BucketPage, BucketQueryInput } from '../backend/bucket-query.ts'
-import { quote } from '../core/describe.ts'
-import { InvalidKeyError, isVelvetRopeError } from '../core/errors.ts'
+import { isVelvetRopeError } from '../core/errors.ts'
 import type { JobExplanation } from '../core/explanation-view.ts'
 import type { Admission } from '../core/job.ts'
+import { checkKey } from '../core/key.ts'
 import type { LocalRuleView, RulePreview, RuleView } from '../core/rule-view.ts'
 import type { ResetOptions } from '../shaper/limits.ts'
 import type { EnqueueOptions, EnqueueRequest } from '../shaper/options.ts'
@@ -179,8 +179,8 @@ function bucketPath(key: string): string {
   return `v1/buckets/${asSegment('key', key)}`
 }
 
-/** @throws InvalidKeyError for the two that a URL drops, however they are written */
+/** @throws InvalidKeyError also for what a URL drops, however it is written */
 function asSegment(what: string, text: string): string {
-  if (text !== '.' && text !== '..') return encodeURIComponent(text)
-  throw new InvalidKeyError(`expected a ${what} that a URL can name, got: ${quote(text)}`)
+  checkKey(text, what)
+  return encodeURIComponent(text)
 }

@@ -7,9 +7,12 @@ export const LONGEST_KEY = 256
 const CONTROL = /\p{Control}/u
 // With the u flag a surrogate matches only where it stands alone.
 const LONE_SURROGATE = /\p{Surrogate}/u
+/** A URL takes such a segment for the way to another, however it is written, so the bucket could never be addressed. */
+const DOT_SEGMENT = /(?:^|\/)\.\.?(?:\/|$)/
 
 /**
- * A key is data: text of 1 to 256 bytes without control characters, split into segments by `/`.
+ * A key is data: text of 1 to 256 bytes without control characters, split into segments by `/`, none of
+ * them `.` or `..`.
  *
  * @throws InvalidKeyError
  */
@@ -30,6 +33,11 @@ export function checkKey(key: unknown, what = 'key'): asserts key is string {
   }
   if (LONE_SURROGATE.test(key)) {
     throw new InvalidKeyError(`expected the ${what} to be well-formed Unicode, got: ${quote(key)}`)
+  }
+  if (key.includes('.') && DOT_SEGMENT.test(key)) {
+    throw new InvalidKeyError(
+      `expected the ${what} to have no segment . or .., which no URL can name, got: ${quote(key)}`,
+    )
   }
   if (key.includes('__proto__') && key.split('/').includes('__proto__')) {
     throw new InvalidKeyError(`expected the ${what} to have no segment __proto__, got: ${quote(key)}`)

@@ -1,6 +1,6 @@
 /** What a server tells the app about the door that a request came through. */
 export interface Door {
-  /** Whether the `Host` of a request is one of ours. */
+  /** Whether the host that a request calls is one of ours. */
   isKnownHost(host: string | undefined): boolean
   /** Whether it takes leave: what is under way ends, and nothing new begins. */
   isClosing(): boolean

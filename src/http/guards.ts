@@ -80,7 +80,7 @@ export function watchDoor(): MiddlewareHandler<HttpEnv> {
     const { door } = context.env ?? {}
     if (door !== undefined) {
       if (door.isClosing()) throw reducedCapacity('the service is going down', 5)
-      if (!door.isKnownHost(context.req.header('Host'))) throw new Problem('foreign-host')
+      if (!door.isKnownHost(context.env.host)) throw new Problem('foreign-host')
     }
     await next()
   }
@@ -105,11 +105,11 @@ function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-function isFromElsewhere({ req }: Context, allowed: readonly string[]): boolean {
+function isFromElsewhere({ req, env }: Context<HttpEnv>, allowed: readonly string[]): boolean {
   const origin = req.header('Origin')
   if (origin !== undefined && allowed.includes(origin)) return false
   const site = req.header('Sec-Fetch-Site')
   // Another port of this machine counts as the same site, so only the same origin is trusted.
   if (site !== undefined) return site !== 'same-origin' && site !== 'none'
-  return origin !== undefined && origin.replace(/^[a-z]+:\/\//, '') !== req.header('Host')
+  return origin !== undefined && origin.replace(/^[a-z]+:\/\//, '') !== (env?.host ?? req.header('Host'))
 }

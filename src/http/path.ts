@@ -15,7 +15,8 @@ export function splitPattern(path: string): { readonly base: string; readonly ve
 /**
  * What follows a base: a subject, which may hold raw slashes, and perhaps a verb, its last segment. `GET
  * /v1/buckets/a/b/forecast` asks for the forecast of `a/b`; for the bucket `a/b/forecast` itself, its last slash is
- * written `%2F`. As everywhere on the web, `.` and `..` as whole segments of a path never arrive.
+ * written `%2F`. As everywhere on the web, `.` and `..` as whole segments of a path never arrive;
+ * with slashes as `%2F` they do, and no key may have them.
  */
 export function splitRest(rest: string, verbs: readonly string[]) {
   const slash = rest.lastIndexOf('/')

@@ -22,6 +22,8 @@ export interface HttpEnv {
   Bindings: {
     /** Of `serveHttp`; absent where the app is mounted elsewhere. */
     door?: Door
+    /** Whom the request calls: the authority of its target, or else its `Host`. Absent as the door is. */
+    host?: string | undefined
     /** Of Node: the answer under way. */
     outgoing?: { destroy(): unknown }
   }

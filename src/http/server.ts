@@ -93,7 +93,12 @@ export async function serveHttp(app: Servable, options: ServeOptions): Promise<H
     needsToken: hasTokens,
   }
   const listener = getRequestListener(
-    (request, { outgoing }) => app.fetch(request, { door, outgoing: outgoing as ServerResponse }),
+    (request, { incoming, outgoing }) =>
+      app.fetch(request, {
+        door,
+        host: hostOf(incoming as IncomingMessage),
+        outgoing: outgoing as ServerResponse,
+      }),
     { hostname: host, overrideGlobalObjects: replacesGlobals, errorHandler: answerToFault },
   )
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -127,6 +132,8 @@ function serverOptions(settings: ServeSettings) {
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     maxHeaderSize: maxHeaderBytes,
+    // Node would refuse a request without Host by itself, and not as a problem.
+    requireHostHeader: false,
     connectionsCheckingInterval: Math.min(LONGEST_CHECK_MS, headersTimeoutMs),
   }
 }
@@ -140,6 +147,20 @@ async function listen(server: Server, host: string, port: number): Promise<void>
     const reason = REASONS[code] ?? `an address to listen on, got one that fails with ${code}`
     throw new InvalidOptionsError(`serveHttp: expected ${reason}: ${quote(`${inUrl(host)}:${port}`)}`)
   }
+}
+
+/**
+ * Whom a request calls: where its target is absolute, that counts and not `Host` (RFC 9112, section 3.2.2).
+ *
+ * @throws RequestError where there is not one `Host` (section 3.2); HTTP/1.0 may do without
+ */
+function hostOf({ rawHeaders, headers, httpVersionMinor, url = '' }: IncomingMessage): string | undefined {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]!.length === 4 && rawHeaders[index]!.toLowerCase() === 'host') count++
+  }
+  if (count > 1 || (count === 0 && httpVersionMinor > 0)) throw new RequestError('expected one Host')
+  return url.startsWith('/') ? headers.host : URL.parse(url)?.host
 }
 
 /** What never reached the app: a request whose target or `Host` makes no URL, or one that the app could not answer. */

@@ -65,7 +65,7 @@ describe('a bucket of a service', () => {
     [['freeze', 'k', '0s'], 'expected a duration above 0'],
     [['freeze', 'k'], "missing required argument 'duration'"],
     [['unfreeze', ''], 'key'],
-    [['pause', '..'], 'expected a key that a URL can name'],
+    [['pause', '..'], 'which no URL can name'],
   ])('is not asked for %j', async (args, message) => {
     const { asked, url } = await openStranger((response) => response.end('{}'))
     expect(await run(...args, '--url', url)).toMatchObject({

@@ -118,7 +118,7 @@ describe('limits --local', () => {
     ],
     [['unset', 'a', '--local', '--dry-run', '--url', 'http://127.0.0.1:1'], '--local or --dry-run, got both'],
     [['set', 'a', '1, 1/s, warm-up 3s', '--local', '--url', 'http://127.0.0.1:1'], 'a meter starts nothing'],
-    [['set', '..', '1, 1/s', '--dry-run', '--url', 'http://127.0.0.1:1'], 'a pattern that a URL can name'],
+    [['set', '..', '1, 1/s', '--dry-run', '--url', 'http://127.0.0.1:1'], 'which no URL can name'],
     [['reset', 'a', '--local', '--url', 'http://127.0.0.1:1'], "unknown option '--local'"],
     [['list', '--dry-run', '--url', 'http://127.0.0.1:1'], "unknown option '--dry-run'"],
   ])('refuses %j', async (args, message) => {

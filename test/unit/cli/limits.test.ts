@@ -141,7 +141,7 @@ describe('limits refuses', () => {
     [['set', 'a', '1, 1/s', '--jsn', ...URL], 'Did you mean --json?'],
     [['set', '', '1, 1/s', ...URL], 'expected the pattern to be 1 to 256 bytes'],
     [['set', 'a\nb', '1, 1/s', ...URL], 'no control characters'],
-    [['set', '..', '1, 1/s', ...URL], 'a pattern that a URL can name'],
+    [['set', '..', '1, 1/s', ...URL], 'which no URL can name'],
     [['unset', 'x'.repeat(257), ...URL], 'expected the pattern to be 1 to 256 bytes'],
     [['reset', ...URL], "missing required argument 'pattern'"],
     [['reset', 'a', '--if-version', '-1', ...URL], 'Expected a whole number from 0'],

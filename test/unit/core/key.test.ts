@@ -11,6 +11,7 @@ test.each([
   'x'.repeat(LONGEST_KEY),
   'é'.repeat(LONGEST_KEY / 2),
   'constructor/my__proto__thing',
+  'a.b/.c/..d/e./...',
 ])('%j is a key', (key) => {
   expect(() => checkKey(key)).not.toThrow()
 })
@@ -27,6 +28,11 @@ test.each([
   ['\ud83c', 'expected the key to be well-formed Unicode'],
   ['__proto__', 'expected the key to have no segment __proto__, got: "__proto__"'],
   ['a/__proto__/b', 'no segment __proto__'],
+  ['.', 'expected the key to have no segment . or .., which no URL can name, got: "."'],
+  ['..', 'no segment . or ..'],
+  ['../a', 'no segment . or ..'],
+  ['a/./b', 'no segment . or ..'],
+  ['a/..', 'no segment . or ..'],
 ])('%j is refused with a clear error', (key, message) => {
   expect(() => checkKey(key)).toThrow(InvalidKeyError)
   expect(() => checkKey(key)).toThrow(

@@ -101,6 +101,16 @@ describe('many jobs', () => {
     expect((await api.shaper.audit()).admitted).toBe(0)
   })
 
+  test.each(['.', '..', 'a/../b'])('under the key %s are refused: no URL could name it', async (key) => {
+    const api = new Api()
+    const answer = await api.post('/v1/jobs', { jobs: [{ key, data: 1 }] })
+    expectProblem(answer, 422, 'invalid')
+    expect(answer.body.errors).toEqual([
+      { pointer: '#/jobs/0/key', detail: expect.stringContaining('no segment . or ..') },
+    ])
+    await expect(api.shaper.enqueue(key, 1)).rejects.toMatchObject({ code: 'invalid-key' })
+  })
+
   test('with a fault in each are told the first twenty', async () => {
     const api = new Api()
     const answer = await api.post('/v1/jobs', { jobs: Array.from({ length: 200 }, () => ({})) })

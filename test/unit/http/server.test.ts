@@ -177,6 +177,29 @@ describe('the Host of a request', () => {
     expect((await api.shaper.audit()).admitted).toBe(0)
   })
 
+  test.each([
+    ['GET http://evil.example/v1/limits HTTP/1.1', ['Host: localhost'], 421, 'foreign-host'],
+    ['GET http://user@evil.example:80/v1/limits HTTP/1.1', ['Host: localhost'], 421, 'foreign-host'],
+    ['GET /v1/limits HTTP/1.1', [], 400, 'bad-request'],
+    ['GET http://localhost/v1/limits HTTP/1.1', [], 400, 'bad-request'],
+    ['GET /v1/limits HTTP/1.1', ['Host: localhost', 'Host: evil.example'], 400, 'bad-request'],
+    ['GET /v1/limits HTTP/1.1', ['Host: localhost', 'host: localhost'], 400, 'bad-request'],
+    ['GET /v1/limits HTTP/1.0', [], 421, 'foreign-host'],
+  ])('is that of %s with %j: a problem', async (line, hosts, status, problem) => {
+    const client = await RawClient.to(await serve(new Api()))
+    client.send(line, ...hosts, 'Connection: close', '', '')
+    const text = await client.closed()
+    expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    expect(text).toContain(`urn:velvet-rope:problem:${problem}`)
+    expect(text.toLowerCase()).toMatch(/x-request-id: .*/)
+  })
+
+  test('is that of an absolute target, whatever the header says', async () => {
+    const client = await RawClient.to(await serve(new Api()))
+    client.send('GET http://localhost/v1/limits HTTP/1.1', 'Host: evil.example', 'Connection: close', '', '')
+    expect(await client.closed()).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
   test('may be any where tokens are asked for', async () => {
     const server = await serve(new Api(undefined, { tokens }), { hasTokens: true })
     const client = await RawClient.to(server)
