@@ -35,6 +35,11 @@ export class DueHeap<Entry extends Due> {
     return this.#size === 0 ? Number.POSITIVE_INFINITY : this.#due[0]!
   }
 
+  /** The latest due time, or -Infinity; looks at every entry. */
+  get latest(): number {
+    return this.#due.subarray(0, this.#size).reduce((latest, due) => Math.max(latest, due), -Infinity)
+  }
+
   peek(): Entry | undefined {
     return this.#size === 0 ? undefined : this.#entries[this.#handles[0]!]
   }
@@ -75,6 +80,25 @@ export class DueHeap<Entry extends Due> {
     const dueOf = (handle: number) => this.#due[this.#positions[handle]!]!
     handles.sort((a, b) => dueOf(a) - dueOf(b) || this.#order[a]! - this.#order[b]!)
     return handles.map((handle) => this.#entries[handle]!)
+  }
+
+  /** The same one by one, for whoever wants only the first: the heap must not change meanwhile. */
+  *first(): Generator<Entry> {
+    // Positions whose parents were told, the latest first.
+    const next = this.#size === 0 ? [] : [0]
+    for (let at = next.pop(); at !== undefined; at = next.pop()) {
+      yield this.#entries[this.#handles[at]!]!
+      const end = Math.min(at * ARITY + 1 + ARITY, this.#size)
+      for (let child = at * ARITY + 1; child < end; child++) {
+        const behind = next.findLastIndex((other) => this.#isEarlier(child, other))
+        next.splice(behind + 1, 0, child)
+      }
+    }
+  }
+
+  /** Of two positions. */
+  #isEarlier(one: number, other: number): boolean {
+    return this.#isBefore(this.#due[one]!, this.#handles[one]!, this.#due[other]!, this.#handles[other]!)
   }
 
   #place(position: number, due: number, handle: number): void {

@@ -44,16 +44,15 @@ export class MemoryBackend implements Backend {
     const told = known?.told
     if (told !== undefined) return { ...told, ...this.#buckets.fillOf(told.key), replayed: true }
     const bucket = this.#buckets.findOpen(request.key)
-    const ahead = bucket.ahead(now)
-    const verdict = verdicts.admit(bucket, request, now, bucket.line(), ahead)
+    const verdict = verdicts.admit(bucket, request, now, bucket.line(now), bucket.retries)
     if (!verdict.accepted) return rejected(verdict, bucket, now)
+    const position = bucket.ahead(verdict.retriesAhead) + 1
     const job = this.#jobs.add(request, bucket, now)
     this.#buckets.keep(bucket)
     const hadLine = bucket.hasLine
     bucket.join(job)
     if (!hadLine) this.#agenda.arm(bucket, now)
     this.#agenda.watch(job)
-    const position = (ahead?.length ?? bucket.jobs - 1) + 1
     const place = { id: job.id, key: job.key, position, departsAt: verdict.departsAt }
     const admission = accepted(place, bucket.waiting, bucket, now)
     if (request.id !== undefined) job.told = admission
@@ -75,10 +74,9 @@ export class MemoryBackend implements Backend {
   forecast(key: string, cost: number, now: number): Admission {
     const bucket = this.#buckets.findOpen(key)
     const request = { cost, deadline: Number.POSITIVE_INFINITY }
-    const ahead = bucket.ahead(now)
-    const verdict = verdicts.judge(bucket, request, now, bucket.line(), ahead)
+    const verdict = verdicts.judge(bucket, request, now, bucket.line(now), bucket.retries)
     if (!verdict.accepted) return rejected(verdict, bucket, now)
-    const position = (ahead?.length ?? bucket.jobs) + 1
+    const position = bucket.ahead(verdict.retriesAhead) + 1
     const place = { id: '', key, position, departsAt: verdict.departsAt }
     return accepted(place, bucket.waiting + cost, bucket, now)
   }

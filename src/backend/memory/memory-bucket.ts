@@ -1,5 +1,5 @@
 import { type Bucket, courseOf, nextSlot } from '../../core/bucket.ts'
-import { follow, type Waiting } from '../../core/course.ts'
+import { follow, type Retries, type Waiting } from '../../core/course.ts'
 import { type Due, DueHeap } from '../../core/due-heap.ts'
 import type { BucketState } from '../../core/job.ts'
 import type { Limit } from '../../core/limit.ts'
@@ -42,6 +42,9 @@ export class MemoryBucket implements Bucket, Due {
   #givenBack: DueHeap<JobRecord> | undefined = undefined
   /** A retry departed last, so that the line has the next slot. */
   #isLinesTurn = false
+  /** Cost units of all retries, and of all that a freeze gave back. */
+  #retryUnits = 0
+  #givenBackUnits = 0
 
   constructor(key: string, rule: Rule) {
     this.key = key
@@ -66,6 +69,7 @@ export class MemoryBucket implements Bucket, Due {
   rejoin(job: JobRecord): void {
     this.#retries ??= new DueHeap()
     this.#retries.set(job, job.readyAt!)
+    this.#retryUnits += job.cost
   }
 
   /** One that a freeze gave back goes before everyone else, for it was at the head already. */
@@ -73,6 +77,7 @@ export class MemoryBucket implements Bucket, Due {
     job.readyAt = undefined
     this.#givenBack ??= new DueHeap()
     this.#givenBack.set(job, job.fence)
+    this.#givenBackUnits += job.cost
   }
 
   leave(job: JobRecord): void {
@@ -116,51 +121,51 @@ export class MemoryBucket implements Bucket, Due {
 
   /**
    * Everyone who waits, in the order in which they depart as far as is known. `from` tells who of those to be tried again
-   * is ready when the next departs; without it, as if the bucket had never to wait.
+   * is ready when the next departs; without it, as if the bucket had never to wait. The bucket must not change meanwhile.
    */
   *inOrder(from = Number.NEGATIVE_INFINITY): Generator<JobRecord> {
-    const retries = byDue(this.#retries).reverse()
-    yield* byDue(this.#givenBack)
-    yield* this.#merge(this.#line, retries, from)
-    yield* retries.reverse()
-  }
-
-  /** Those who depart before a newcomer; undefined when that is everyone in the line, one after the other. */
-  ahead(now: number): JobRecord[] | undefined {
-    if (this.retrying === 0) return undefined
-    const retries = byDue(this.#retries).reverse()
-    return [...byDue(this.#givenBack), ...this.#merge([...this.#line, undefined], retries, now)]
-  }
-
-  /** Everyone who waits, as a verdict needs them: without retries that is the line itself. */
-  line(): Iterable<Waiting> {
-    return this.retrying === 0 ? this.#line : this.inOrder()
-  }
-
-  /**
-   * The line, and between its guests the retries that go before them; these are taken from the end of `retries`, the
-   * first due last. A guest that is undefined is a newcomer, whose predecessors are wanted, not itself.
-   */
-  *#merge(
-    line: Iterable<JobRecord | undefined>,
-    retries: JobRecord[],
-    now: number,
-  ): Generator<JobRecord, undefined> {
+    const course = courseOf(this, from)
+    for (const given of this.#givenBack?.first() ?? []) {
+      yield given
+      follow(course, this.limit, given)
+    }
+    const retries = this.#retries?.first()
+    let retry = nextOf(retries)
     let isLinesTurn = this.#isLinesTurn
-    const course = courseOf(this, now)
-    for (const given of this.#givenBack?.inOrder() ?? []) follow(course, this.limit, given)
-    for (const guest of line) {
-      const retry = retries.at(-1)
+    for (const guest of this.#line) {
       if (!isLinesTurn && retry !== undefined && retry.readyAt! <= course.slot) {
         yield retry
         follow(course, this.limit, retry)
-        retries.pop()
+        retry = nextOf(retries)
       }
       isLinesTurn = false
-      if (guest === undefined) return
       yield guest
       follow(course, this.limit, guest)
     }
+    for (; retry !== undefined; retry = nextOf(retries)) yield retry
+  }
+
+  /** Everyone who waits, as a verdict needs them: without retries that is the line itself. */
+  line(now: number): Iterable<Waiting> {
+    return this.retrying === 0 ? this.#line : this.inOrder(now)
+  }
+
+  /** Those whose attempt failed, as a verdict needs them. */
+  get retries(): Retries | undefined {
+    const heap = this.#retries
+    if (heap === undefined) return undefined
+    return {
+      size: heap.size,
+      units: this.#retryUnits,
+      gaps: this.#line.size + (this.#isLinesTurn ? 0 : 1),
+      latest: () => heap.latest,
+      [Symbol.iterator]: () => heap.first() as Iterator<JobRecord & { readonly readyAt: number }>,
+    }
+  }
+
+  /** How many depart before a newcomer. */
+  ahead(retriesAhead: number): number {
+    return this.#line.size + (this.#givenBack?.size ?? 0) + retriesAhead
   }
 
   positionOf(job: JobRecord, now: number): number {
@@ -179,7 +184,7 @@ export class MemoryBucket implements Bucket, Due {
 
   /** Cost units of those that wait to be tried again. */
   get returned(): number {
-    return this.retrying === 0 ? 0 : this.#returned().reduce((units, { cost }) => units + cost, 0)
+    return this.#retryUnits + this.#givenBackUnits
   }
 
   stateAt(now: number): BucketState {
@@ -218,6 +223,8 @@ export class MemoryBucket implements Bucket, Due {
     const isRetry = job.readyAt !== undefined
     const heap = isRetry ? this.#retries! : this.#givenBack!
     heap.remove(job)
+    if (isRetry) this.#retryUnits -= job.cost
+    else this.#givenBackUnits -= job.cost
     if (heap.size > 0) return
     if (isRetry) this.#retries = undefined
     else this.#givenBack = undefined
@@ -226,4 +233,9 @@ export class MemoryBucket implements Bucket, Due {
 
 function byDue(heap: DueHeap<JobRecord> | undefined): JobRecord[] {
   return heap === undefined ? [] : heap.inOrder()
+}
+
+function nextOf(jobs: Iterator<JobRecord> | undefined): JobRecord | undefined {
+  const next = jobs?.next()
+  return next === undefined || next.done ? undefined : next.value
 }

@@ -56,6 +56,8 @@ test('after any row of sets, moves and removals the heap agrees with a sorted li
     }
     const inOrder = [...model].sort(([, a], [, b]) => a - b).map(([name]) => name)
     expect(heap.inOrder().map(({ name }) => name)).toEqual(inOrder)
+    expect([...heap.first()].map(({ name }) => name)).toEqual(inOrder)
+    expect(heap.latest).toBe(Math.max(...model.values()))
     const takenOut: number[] = []
     for (let first = heap.peek(); first !== undefined; first = heap.peek()) {
       takenOut.push(first.name)

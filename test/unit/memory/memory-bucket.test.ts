@@ -6,6 +6,7 @@ import { MemoryBucket } from '../../../src/backend/memory/memory-bucket.ts'
 import * as core from '../../../src/core/bucket.ts'
 import { SECOND } from '../../../src/core/duration.ts'
 import { RuleBook } from '../../../src/core/rule-book.ts'
+import { judge } from '../../../src/core/verdict.ts'
 import { request } from '../../support/backend.ts'
 
 const rule = new RuleBook({ '*': '100, 1/s' }).resolve('a')
@@ -138,6 +139,49 @@ test('inOrder() yields the order in which takeNext() takes', () => {
         expect(bench.bucket.positionOf(job, Number.NEGATIVE_INFINITY)).toBe(index + 1)
       }
       expect(names(bench.drain())).toEqual(expected)
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+test('a newcomer departs no later than it was told, and exactly then where every retry was ready', () => {
+  fc.assert(
+    fc.property(fc.array(guest, { maxLength: 30 }), fc.nat({ max: 3 }), (guests, departed) => {
+      const bench = new Bench()
+      core.freeze(bench.bucket, 0)
+      for (const { kind, cost, readyAt } of guests) {
+        bench.bucket.waiting += cost
+        if (kind === 'retry') bench.retry(readyAt, cost)
+        else bench.newcomer(cost)
+      }
+      let now = 0
+      for (let n = 0; n < departed && bench.bucket.jobs > 0; n++) {
+        now = bench.bucket.nextDeparture(now)
+        const { cost } = bench.bucket.takeNext(now)
+        core.reserve(bench.bucket, cost, now)
+        bench.bucket.waiting -= cost
+      }
+      const slot = core.nextSlot(bench.bucket, now)
+      const retries = [...(bench.bucket.retries ?? [])]
+      const verdict = judge(
+        bench.bucket,
+        { cost: 1, deadline: Infinity },
+        now,
+        bench.bucket.line(now),
+        bench.bucket.retries,
+      )
+      const promised = verdict.accepted ? [bench.bucket.ahead(verdict.retriesAhead), verdict.departsAt] : []
+      const newcomer = bench.newcomer()
+      let position = 0
+      for (now = slot; ; now = core.nextSlot(bench.bucket, now)) {
+        const job = bench.bucket.takeNext(now)
+        if (job === newcomer) break
+        core.reserve(bench.bucket, job.cost, now)
+        position++
+      }
+      if (retries.every(({ readyAt }) => readyAt <= slot)) expect(promised).toEqual([position, now])
+      expect(promised[0]).toBeGreaterThanOrEqual(position)
+      expect(promised[1]).toBeGreaterThanOrEqual(now)
     }),
     { numRuns: 1_000 },
   )

@@ -12,6 +12,8 @@
 --            slot, or may not), worker | '', slot ('0': none), last claim, jobs that run (looked for when the head is late) }
 
 local MOST_NAMED = 10
+-- Those in front of the job, one by one; of the others only how many they are, and what they cost on average.
+local MOST_LOOKED = 200
 -- Of the latest leases: workers that live renew theirs.
 local MOST_LEASES = 20
 local LATE = 1000000
@@ -28,7 +30,7 @@ local WAITS = { waiting = true, retrying = true, handed = true, granted = true }
 local bucket = WAITS[state.state] and read_bucket(job.key)
 if not bucket then return { about } end
 read_line(bucket)
-local order = in_order(bucket, now, false)
+local order = in_order(bucket, now, MOST_LOOKED)
 local head_id = redis.call('LINDEX', K.handed .. bucket.n, 0) or order[1] and order[1].id or ''
 
 local ids, jobs, cost, needs_handler = {}, 0, 0, not is_turn(job.id)
@@ -49,13 +51,19 @@ local function pass(guest)
   together = together + guest.cost
 end
 
--- How many stand before it beyond those that are looked at, and what they cost if they are like the others there.
+-- How many stand before it beyond those that are looked at, and what they cost if they are like all others there.
 local function hidden()
-  if bucket.inLine <= FARTHEST_LOOK or state.kind ~= 'line' then return 0, 0 end
-  local place = redis.call('LPOS', K.line .. bucket.n, member_of(job)) or FARTHEST_LOOK
-  local unseen, beyond = bucket.waiting - bucket.grantedCost, math.max(0, place - FARTHEST_LOOK)
-  for _, guest in ipairs(order) do unseen = unseen - guest.cost end
-  return beyond, math.floor(beyond * unseen / (bucket.inLine - FARTHEST_LOOK) + 0.5)
+  local unseen = bucket.inLine + bucket.inHanded + retrying(bucket) - (bucket.granted ~= '' and 1 or 0) - #order
+  if state.kind ~= 'line' or unseen == 0 then return 0, 0 end
+  local units, in_line, retries = bucket.waiting - bucket.grantedCost, 0, bucket.inRetry
+  for _, guest in ipairs(order) do
+    units = units - guest.cost
+    if guest.kind == 'line' then in_line = in_line + 1 elseif guest.kind == 'retry' then retries = retries - 1 end
+  end
+  local place = redis.call('LPOS', K.line .. bucket.n, member_of(job)) or in_line
+  local beyond = math.max(0, place - in_line)
+  beyond = beyond + math.min(retries, beyond)
+  return beyond, math.floor(beyond * units / unseen + 0.5)
 end
 
 local function walk()
@@ -67,8 +75,7 @@ local function walk()
     end
   end
   local beyond, beyond_cost = hidden()
-  -- Of those looked at, retries that come after the last of the line are not before it.
-  for _, guest in ipairs(retrying(bucket) == 0 and order or in_order(bucket, now, true)) do pass(guest) end
+  for _, guest in ipairs(order) do pass(guest) end
   jobs, cost, together = jobs + beyond, cost + beyond_cost, together + beyond_cost
 end
 

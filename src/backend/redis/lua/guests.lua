@@ -12,7 +12,7 @@ local bucket = read_bucket(ARGV[2])
 if not bucket then return {} end
 read_line(bucket)
 
-local order = in_order(bucket, now, false, most)
+local order = in_order(bucket, now, most)
 if bucket.granted ~= '' then table.insert(order, 1, { id = bucket.granted, cost = bucket.grantedCost }) end
 -- Those who were given back come right after those who were handed over.
 local given_back = bucket.inHanded + bucket.inBack

@@ -7,6 +7,9 @@
 -- Answers  { } when it is unknown | { key, state, cost, settings, data, attempt, admittedAt, deadline, departedAt,
 --          endedAt, position ('0': it does not wait), has result, result, has error, error }
 
+-- Retries and those of the line depart by turns; further back they are only counted.
+local MOST_LOOKED = 200
+
 local now = read_now(ARGV[1])
 local job = read_job(ARGV[2])
 if not job then
@@ -26,10 +29,13 @@ local function position()
     local index = redis.call('LPOS', K.line .. bucket.n, member_of(job))
     return index and bucket.inHanded + index + 1 or 0
   end
-  for index, guest in ipairs(in_order(bucket, now, false)) do
+  local order = in_order(bucket, now, MOST_LOOKED)
+  for index, guest in ipairs(order) do
     if guest.id == job.id then return before + index end
   end
-  return 0
+  -- So deep in the line, every retry may depart before it.
+  local index = state.kind == 'line' and redis.call('LPOS', K.line .. bucket.n, member_of(job))
+  return index and bucket.inHanded + bucket.inBack + math.min(bucket.inRetry, index + 1) + index + 1 or before + #order + 1
 end
 
 local waits = state.state == 'waiting' or state.state == 'retrying' or state.state == 'handed'

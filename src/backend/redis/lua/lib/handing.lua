@@ -15,7 +15,7 @@ local function take_over(bucket, meta, member, kind, ready_at, state, epoch, lea
   hold_lease(meta, id, lease_until)
   bucket.inHanded = bucket.inHanded + 1
   bucket.handed = bucket.handed + cost
-  if kind ~= 'line' then bucket.returned = bucket.returned - cost end
+  count_returned(bucket, kind, -cost)
 end
 
 -- Until when a turn belongs to the process of its caller if that says nothing. One that has not renewed the place for

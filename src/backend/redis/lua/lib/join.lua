@@ -16,7 +16,7 @@ local function join(job, bucket, meta, now)
   end
   bucket.inLine = bucket.inLine + 1
   bucket.waiting = bucket.waiting + job.cost
-  bucket.isChanged = true
+  bucket.isChanged, bucket.order = true, nil
 end
 
 -- One at least; `buckets` by key, of which some may be as they were.

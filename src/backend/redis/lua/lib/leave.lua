@@ -17,7 +17,7 @@ local function leave(bucket, job, state)
     redis.call('ZREM', K[state.kind] .. bucket.n, member)
     local count = state.kind == 'retry' and 'inRetry' or 'inBack'
     bucket[count] = bucket[count] - 1
-    bucket.returned = bucket.returned - job.cost
+    count_returned(bucket, state.kind, -job.cost)
   end
   bucket.waiting = bucket.waiting - job.cost
 end
@@ -33,7 +33,7 @@ end
 local function wait_again(bucket, state, kind, ready_at, worker)
   state.state, state.kind, state.readyAt, state.worker = 'retrying', kind, ready_at, worker
   bucket.waiting = bucket.waiting + state.cost
-  bucket.returned = bucket.returned + state.cost
+  count_returned(bucket, kind, state.cost)
   put_back(bucket, member_of(state), state)
   write_state(state)
   redis.call('ZREM', K.leases, state.id)
@@ -55,7 +55,7 @@ local function send_back(bucket, meta, id, now)
     else
       bucket.handed = bucket.handed - cost
     end
-    if state.kind ~= 'line' then bucket.returned = bucket.returned + cost end
+    count_returned(bucket, state.kind, cost)
     state.state = state.kind == 'line' and 'waiting' or 'retrying'
     if state.kind ~= 'back' then bucket.linesTurn = state.kind == 'line' and 1 or 0 end
     put_back(bucket, member, state)

@@ -21,6 +21,13 @@ local function retrying(bucket)
   return bucket.inRetry + bucket.inBack
 end
 
+-- Counts cost units in or out of those that wait to be tried again; `kind` is where the job stands.
+local function count_returned(bucket, kind, units)
+  if kind == 'line' then return end
+  bucket.returned = bucket.returned + units
+  if kind == 'back' then bucket.backUnits = bucket.backUnits + units end
+end
+
 local function has_line(bucket)
   return bucket.inLine > 0 or bucket.inBack > 0
 end

@@ -1,64 +1,92 @@
--- Everyone in a bucket's line, one after the other.
+-- Everyone in a bucket's line, one after the other. Only as many are read as are asked for.
 
--- How far a verdict looks into a line; beyond, a cost unit counts as one interval, which is never too early.
-local FARTHEST_LOOK = 1000
+-- Most verdicts ask for no more.
+local FEW, MANY = 8, 100
 
-local function zset_of(key)
-  local flat = redis.call('ZRANGE', key, 0, FARTHEST_LOOK - 1, 'WITHSCORES')
-  local guests = {}
-  for index = 1, #flat, 2 do
-    local id, cost = parse_member(flat[index])
-    guests[#guests + 1] = { id = id, cost = cost, readyAt = tonumber(flat[index + 1]) }
-  end
-  return guests
-end
-
-local function handed_of(bucket)
-  local guests = {}
-  for _, member in ipairs(redis.call('LRANGE', K.handed .. bucket.n, 0, -1)) do
-    local id, cost = parse_member(member)
-    if id ~= bucket.granted then guests[#guests + 1] = { id = id, cost = cost } end
-  end
-  return guests
-end
-
-local function line_of(bucket, most)
-  local guests = {}
-  for _, member in ipairs(redis.call('LRANGE', K.line .. bucket.n, 0, most - 1)) do
-    local id, cost = parse_member(member)
-    guests[#guests + 1] = { id = id, cost = cost }
-  end
-  return guests
-end
-
--- Everyone without a slot, in the order of departure as far as is known; with `newcomer`, those before one who comes now.
--- `most`: so many of the first are wanted, no more.
-local function in_order(bucket, now, newcomer, most)
-  local order = handed_of(bucket)
-  local course = course_of(bucket, now)
-  follow(course, bucket, bucket.handed)
-  for _, given in ipairs(zset_of(K.back .. bucket.n)) do
-    order[#order + 1] = { id = given.id, cost = given.cost }
-    follow(course, bucket, given.cost)
-  end
-  local retries = zset_of(K.retry .. bucket.n)
-  local line, next_retry, lines_turn = line_of(bucket, most or FARTHEST_LOOK), 1, bucket.linesTurn == 1
-  if newcomer then line[#line + 1] = false end
-  for _, guest in ipairs(line) do
-    local retry = retries[next_retry]
-    if not lines_turn and retry and retry.readyAt <= course.slot then
-      order[#order + 1] = retry
-      follow(course, bucket, retry.cost)
-      next_retry = next_retry + 1
+-- Answers the entries of a list one by one, of which `read(from, to)` answers some.
+local function one_by_one(read)
+  local entries, at, from, size = {}, 0, 0, 0
+  return function()
+    if at == #entries and at == size then
+      from, size, at = from + size, size == 0 and FEW or MANY, 0
+      entries = read(from, from + size - 1)
     end
-    lines_turn = false
+    at = at + 1
+    return entries[at]
+  end
+end
+
+local function none() end
+
+local function guest_of(member, kind)
+  local id, cost = parse_member(member)
+  return { id = id, cost = cost, kind = kind }
+end
+
+local function guests_of(bucket, kind)
+  local key = K[kind] .. bucket.n
+  return one_by_one(function(from, to)
+    local guests = {}
+    for index, member in ipairs(redis.call('LRANGE', key, from, to)) do guests[index] = guest_of(member, kind) end
+    return guests
+  end)
+end
+
+local function returned_of(bucket, kind)
+  local key = K[kind] .. bucket.n
+  return one_by_one(function(from, to)
+    local flat, guests = redis.call('ZRANGE', key, from, to, 'WITHSCORES'), {}
+    for index = 1, #flat, 2 do
+      local guest = guest_of(flat[index], kind)
+      if kind == 'retry' then guest.readyAt = tonumber(flat[index + 1]) end
+      guests[#guests + 1] = guest
+    end
+    return guests
+  end)
+end
+
+-- Everyone without a slot, in the order of departure as far as is known, one at each call.
+local function departures(bucket, now)
+  local course, is_lines_turn = course_of(bucket, now), bucket.linesTurn == 1
+  local handed = bucket.inHanded > 0 and guests_of(bucket, 'handed') or none
+  local back = bucket.inBack > 0 and returned_of(bucket, 'back') or none
+  local line = bucket.inLine > 0 and guests_of(bucket, 'line') or none
+  local retries = bucket.inRetry > 0 and returned_of(bucket, 'retry') or none
+  local retry, passed_by = nil, nil
+  return function()
+    if handed then
+      local guest = handed()
+      if guest and guest.id == bucket.granted then guest = handed() end
+      if guest then return guest end
+      handed, retry = nil, retries()
+      follow(course, bucket, bucket.handed)
+    end
+    local guest = back()
     if guest then
-      order[#order + 1] = guest
       follow(course, bucket, guest.cost)
+      return guest
     end
+    guest, passed_by = passed_by or line(), nil
+    if guest and retry and not is_lines_turn and retry.readyAt <= course.slot then
+      passed_by, guest, retry, is_lines_turn = guest, retry, retries(), true
+    elseif guest then
+      is_lines_turn = false
+    else
+      guest, retry = retry, retry and retries()
+      return guest
+    end
+    follow(course, bucket, guest.cost)
+    return guest
   end
-  if not newcomer then
-    for index = next_retry, #retries do order[#order + 1] = retries[index] end
+end
+
+-- The first of them, `most` at most.
+local function in_order(bucket, now, most)
+  local order, next_one = {}, departures(bucket, now)
+  while #order < most do
+    local guest = next_one()
+    if not guest then break end
+    order[#order + 1] = guest
   end
   return order
 end

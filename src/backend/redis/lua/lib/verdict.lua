@@ -3,51 +3,91 @@
 -- Microseconds: two steps of a double at the present epoch.
 local ROUNDING = 0.5
 
--- When a newcomer departs, and which position he gets.
-local function behind(bucket, now)
-  local course = course_of(bucket, now)
-  local granted = bucket.granted ~= '' and 1 or 0
-  if retrying(bucket) == 0 then
-    local units = bucket.waiting - bucket.grantedCost
-    return course.slot + spacing(bucket, course.warmth, units), bucket.inLine + bucket.inHanded + 1
+-- How many jobs a verdict looks at, one by one; see src/core/course.ts.
+local FARTHEST_LOOK = 100
+
+-- Cost units of those that failed and wait to be tried again.
+local function retry_units(bucket)
+  return bucket.returned - bucket.backUnits
+end
+
+-- The one at a place, counted from 1, of those that `first()` begins to tell. A call that judges many reads them once.
+local function nth(bucket, name, place, first)
+  local read = bucket[name]
+  if not read then
+    read = { next = first() }
+    bucket[name] = read
   end
-  local ahead = in_order(bucket, now, true)
-  local units = 0
-  for _, guest in ipairs(ahead) do
-    follow(course, bucket, guest.cost, guest.readyAt)
-    units = units + guest.cost
+  while #read < place do
+    local guest = read.next()
+    if not guest then return nil end
+    read[#read + 1] = guest
   end
-  local unseen = bucket.inLine > FARTHEST_LOOK and bucket.waiting - bucket.grantedCost - units or 0
-  local hidden = math.max(0, bucket.inLine - FARTHEST_LOOK)
-  return course.slot + spacing(bucket, course.warmth, math.max(0, unseen)), #ahead + hidden + granted + 1
+  return read[place]
+end
+
+-- When a newcomer departs, and how many retries depart before it.
+local function departure_behind(bucket, course)
+  local waiting = bucket.waiting - bucket.grantedCost
+  if bucket.inRetry == 0 then return course.slot + spacing(bucket, course.warmth, waiting), 0 end
+  local function after(units) return course.slot + spacing(bucket, course.warmth, units) end
+  local function first() return returned_of(bucket, 'retry') end
+  local gaps = bucket.inLine + 1 - bucket.linesTurn
+  local units, ahead = waiting - retry_units(bucket), 0
+  local departs_at = after(units)
+  while ahead < gaps do
+    local retry = nth(bucket, 'retries', ahead + 1, first)
+    if not retry then break end
+    if ahead == FARTHEST_LOOK then return after(waiting), math.min(gaps, bucket.inRetry) end
+    if retry.readyAt > departs_at then departs_at = after(units) end
+    if retry.readyAt > departs_at then break end
+    units, ahead = units + retry.cost, ahead + 1
+  end
+  return after(units), ahead
+end
+
+-- When `open` cost units will have departed of those without a slot; one by one, where they cost more than 1.
+local function departure_of_first(open, bucket, course, now)
+  local together, looked = 0, 0
+  -- Of those who are not looked at, the units that wait for nothing but their slots.
+  local others = bucket.waiting - bucket.grantedCost - retry_units(bucket)
+  local function wait_for(ready_at)
+    if ready_at <= course.slot + spacing(bucket, course.warmth, together) then return end
+    follow(course, bucket, together)
+    follow(course, bucket, 0, ready_at)
+    together = 0
+  end
+  local function first() return departures(bucket, now) end
+  while true do
+    local guest = nth(bucket, 'order', looked + 1, first)
+    if not guest then break end
+    if looked == FARTHEST_LOOK then
+      if open > others then wait_for(tonumber(redis.call('ZRANGE', K.retry .. bucket.n, -1, -1, 'WITHSCORES')[2])) end
+      together = together + open - 1
+      break
+    end
+    looked = looked + 1
+    if guest.readyAt then wait_for(guest.readyAt) else others = others - guest.cost end
+    open = open - guest.cost
+    if open <= 0 then break end
+    together = together + guest.cost
+  end
+  follow(course, bucket, together)
+  return course.slot
 end
 
 -- When `units` cost units will have departed; one interval from now where the head is due and still waits.
 local function departure_of(units, bucket, now)
   local open = units - bucket.grantedCost
-  local course = course_of(bucket, now)
-  local slot = bucket.grantedSlot
+  local course, slot = course_of(bucket, now), bucket.grantedSlot
   if bucket.granted == '' or open > 0 then
-    local seen, together = 0, 0
-    local jobs = bucket.inLine + bucket.inHanded - (bucket.granted ~= '' and 1 or 0)
-    if retrying(bucket) == 0 and jobs == bucket.waiting - bucket.grantedCost then
+    local jobs = bucket.inLine + bucket.inHanded + retrying(bucket) - (bucket.granted ~= '' and 1 or 0)
+    local units_of_jobs = bucket.waiting - bucket.grantedCost
+    -- Where each costs 1 and enough wait for nothing but their slots, it does not matter who departs when.
+    if jobs == units_of_jobs and open <= units_of_jobs - retry_units(bucket) then
       slot = course.slot + spacing(bucket, course.warmth, open - 1)
     else
-      -- A refusal looks at the line as it stands, whoever is ready when.
-      for _, guest in ipairs(in_order(bucket, -INF, false)) do
-        if guest.readyAt then
-          follow(course, bucket, together)
-          follow(course, bucket, 0, guest.readyAt)
-          together = 0
-        end
-        open = open - guest.cost
-        if open <= 0 then break end
-        together = together + guest.cost
-        seen = seen + 1
-        if seen == FARTHEST_LOOK then break end
-      end
-      follow(course, bucket, together + math.max(0, open))
-      slot = course.slot
+      slot = departure_of_first(open, bucket, course, now)
     end
   end
   return slot > now and slot or now + spacing(bucket, course.warmth, 1)
@@ -56,7 +96,7 @@ end
 -- Answers departsAt and position; or nil, the reason, and when the same request would be accepted.
 local function judge(bucket, cost, deadline, now)
   if cost > bucket.capacity then return nil, 'too-costly', INF end
-  local departs_at, position = behind(bucket, now)
+  local departs_at, retries_ahead = departure_behind(bucket, course_of(bucket, now))
   local late = departs_at - deadline
   local in_time = late > ROUNDING and now + late or now
   local excess = bucket.waiting + cost - bucket.capacity
@@ -67,5 +107,5 @@ local function judge(bucket, cost, deadline, now)
   end
   if in_time > now then return nil, 'deadline', in_time end
   if bucket.paused == 1 and deadline ~= INF then return nil, 'paused', now + bucket.interval end
-  return departs_at, position
+  return departs_at, bucket.inLine + bucket.inHanded + bucket.inBack + retries_ahead + 1
 end
