@@ -31,6 +31,11 @@ export interface Flow {
   /** Jobs and turns that were accepted. */
   readonly admitted: number
   /**
+   * Jobs and turns that the line refused, whichever process asked; one that asks twice counts twice. Not in it: what a limit
+   * of one process alone refused (`limits.setLocal`), which the line never saw.
+   */
+  readonly rejected: number
+  /**
    * Starts, each attempt counts. On a shared line these are the slots that were granted: one counts a moment before its
    * start, and the few that were given back before it count as well.
    */

@@ -4,9 +4,9 @@ import { isVelvetRopeError } from '../core/errors.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import { Audience, eventText, type Listener, type Source } from './audience.ts'
 import { listBuckets } from './bucket-list.ts'
+import { FlowLog } from './flow-log.ts'
 import { JobEvents } from './job-events.ts'
 import { type LiveViews, liveViewsOf } from './live-views.ts'
-import { Rejections } from './rejections.ts'
 import { RuleNews } from './rule-news.ts'
 import { apart, SharedView } from './shared-view.ts'
 import { takeSnapshots } from './snapshot.ts'
@@ -19,6 +19,8 @@ interface FeedSettings {
   readonly snapshotMs: number
   readonly keepAliveMs: number
   readonly isDraining: () => boolean
+  /** With it, the flow of the last minutes is kept for those who open it. */
+  readonly dashboard?: object | undefined
 }
 
 /**
@@ -32,6 +34,7 @@ export class EventFeed {
   readonly #audience: Audience
   readonly #jobs: JobEvents
   readonly #rules: RuleNews
+  readonly #flow: FlowLog
   readonly #sources: readonly Source[]
   #timers: NodeJS.Timeout[] = []
 
@@ -41,14 +44,14 @@ export class EventFeed {
     this.#views = liveViewsOf(shaper)
     this.#settings = settings
     const audience = new Audience(() => this.#arrange())
-    const rejections = new Rejections(shaper)
+    this.#flow = new FlowLog(shaper, snapshotMs)
+    if (settings.dashboard !== undefined) this.#flow.start()
     this.#audience = audience
     this.#jobs = new JobEvents(shaper, audience)
     this.#rules = new RuleNews(shaper, audience, this.#views.rulesVersion)
     this.#sources = [
       this.#jobs,
       this.#rules,
-      rejections,
       new SharedView(audience, {
         type: 'snapshot',
         everyMs: snapshotMs,
@@ -60,7 +63,7 @@ export class EventFeed {
         type: 'flow',
         everyMs: snapshotMs,
         nameOf: ({ prefixes }) => prefixes.join('\n'),
-        ...apart(({ prefixes }) => this.#flow(prefixes, rejections.count)),
+        ...apart(async ({ prefixes }) => (mayTotal(prefixes) ? this.#flow.look() : undefined)),
       }),
       new SharedView(audience, {
         type: 'buckets',
@@ -92,6 +95,7 @@ export class EventFeed {
       types.has('buckets') ? await this.#first('buckets', () => this.#page(asked)) : '',
       types.has('bucket') ? await this.#first('bucket', () => this.#bucket(asked)) : '',
       types.has('rules') ? this.#rules.text() : '',
+      types.has('flow') && mayTotal(asked.prefixes) ? await this.#first('flow', () => this.#flowSoFar()) : '',
     ]
     return texts.join('')
   }
@@ -111,6 +115,7 @@ export class EventFeed {
 
   /** Ends every stream, and forgets what was. */
   end(): void {
+    this.#flow.stop()
     this.#audience.dismissAll()
     this.#jobs.forget()
   }
@@ -137,7 +142,7 @@ export class EventFeed {
     else this.#rules.look()
   }
 
-  async #first(type: 'buckets' | 'bucket', look: () => Promise<object>): Promise<string> {
+  async #first(type: 'buckets' | 'bucket' | 'flow', look: () => Promise<object>): Promise<string> {
     try {
       return eventText(type, await look())
     } catch (error) {
@@ -146,11 +151,9 @@ export class EventFeed {
     }
   }
 
-  /** Totals of all tenants are not one tenant's. */
-  async #flow(prefixes: readonly string[], rejected: number): Promise<object | undefined> {
-    if (prefixes.length > 0) return undefined
-    const { at, admitted, departed } = await this.#views.flow()
-    return { at, admitted, departed, rejected }
+  /** With the totals of the last minutes, if they are kept. */
+  async #flowSoFar(): Promise<object> {
+    return { ...(await this.#flow.look()), earlier: this.#flow.kept }
   }
 
   async #page(asked: Asked): Promise<object> {
@@ -167,6 +170,11 @@ export class EventFeed {
     ])
     return { at, bucket, line, recent }
   }
+}
+
+/** Totals of all tenants are not one tenant's. */
+function mayTotal(prefixes: readonly string[]): boolean {
+  return prefixes.length === 0
 }
 
 function nowMs(): number {

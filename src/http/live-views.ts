@@ -1,4 +1,4 @@
-import type { Flow, LineView, Recent } from '../core/line-view.ts'
+import type { LineView, Recent } from '../core/line-view.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 
 /** How many jobs of a line a stream shows. */
@@ -6,7 +6,6 @@ const SHOWN = 50
 
 /** What streams show of a shaper beside its buckets. */
 export interface LiveViews {
-  flow(): Promise<Flow>
   /** The line of a bucket, in the order of departure; null where there is none. */
   line(key: string): Promise<LineView | null>
   /** The last verdicts and departures of a bucket. */
@@ -18,7 +17,6 @@ export interface LiveViews {
 /** The one place where streams ask a shaper for these. */
 export function liveViewsOf(shaper: Shaper): LiveViews {
   return {
-    flow: () => shaper.flow(),
     line: async (key) => (await shaper.line(key, { limit: SHOWN })) ?? null,
     recent: (key) => shaper.recent(key),
     rulesVersion: () => shaper.limits.version,

@@ -48,17 +48,20 @@ describe.each(DRIVERS)('%s: line', (_, open) => {
   })
 })
 
-test.each(DRIVERS)('%s: flow counts what was admitted, departed and ended', async (_, open) => {
+test.each(DRIVERS)('%s: flow counts what was admitted, rejected, departed and ended', async (_, open) => {
   const driver = await openFor(open, '2, 1/s')
-  expect(await driver.flow(at(0))).toEqual({ at: msAt(0), admitted: 0, departed: 0, ended: 0 })
+  expect(await driver.flow(at(0))).toEqual({ at: msAt(0), admitted: 0, rejected: 0, departed: 0, ended: 0 })
   await driver.lineUp('xy', at(0))
   await driver.admit(request('refused'), at(0))
+  await driver.admit(request('y'), at(0))
+  await driver.admitMany([request('again'), request('again'), request('dear', { cost: 3 })], at(0))
+  await driver.forecast('a', 9, at(0))
   await driver.startNext(at(0))
   await driver.finish('x', failAndRetry(at(0)), at(0))
   await driver.startNext(at(1))
   await driver.finish('x', COMPLETED, at(1))
   await driver.cancel('y', at(1))
-  expect(await driver.flow(at(2))).toEqual({ at: msAt(2), admitted: 2, departed: 2, ended: 2 })
+  expect(await driver.flow(at(2))).toEqual({ at: msAt(2), admitted: 2, rejected: 4, departed: 2, ended: 2 })
 })
 
 const NOTHING = { verdicts: [], departures: [] }
@@ -156,21 +159,21 @@ describe.each(DRIVERS)('%s: recent', (_, open) => {
     expect(seen).toEqual([1, 1, 0])
   })
 
-  test('a refusal that is noted changes nothing else', async () => {
+  test('a refusal that is noted is counted, and changes nothing else', async () => {
     const driver = await openFor(open, '1, 1/s')
     await driver.lineUp('x', at(0))
-    const look = async () => [
+    const look = async (rejected: number) => [
       await driver.inspect('a', at(1)),
       await driver.line('a', 50, at(1)),
-      await driver.flow(at(1)),
+      { ...(await driver.flow(at(1))), rejected: (await driver.flow(at(1))).rejected - rejected },
       await driver.inspect('new', at(1)),
     ]
-    const before = await look()
+    const before = await look(0)
     await driver.recent('a', at(1))
     await driver.recent('new', at(1))
     await driver.admit(request('y'), at(1))
     await driver.admit(request('z', { key: 'new', cost: 2 }), at(1))
-    expect(await look()).toEqual(before)
+    expect(await look(2)).toEqual(before)
     expect((await driver.recent('new', at(1))).verdicts).toMatchObject([{ id: 'z', reason: 'too-costly' }])
   })
 })

@@ -17,6 +17,7 @@ export class MemoryInsight implements Insight {
   readonly #buckets: LiveBuckets
   readonly #jobs: JobLedger
   readonly #watched = new WatchedBuckets()
+  #rejected = 0
 
   constructor(buckets: LiveBuckets, jobs: JobLedger) {
     this.#buckets = buckets
@@ -45,7 +46,7 @@ export class MemoryInsight implements Insight {
 
   flow(now: number): Flow {
     const { admitted, started, ended } = this.#jobs
-    return { at: now / MILLISECOND, admitted, departed: started, ended }
+    return { at: now / MILLISECOND, admitted, rejected: this.#rejected, departed: started, ended }
   }
 
   recent(key: string, now: number): Recent {
@@ -53,6 +54,7 @@ export class MemoryInsight implements Insight {
   }
 
   noteVerdict(key: string, id: string | undefined, admission: Admission, now: number): void {
+    if (!admission.accepted) this.#rejected++
     if (this.#watched.isAsleep(now) || (admission.accepted && admission.replayed)) return
     const { accepted, waiting } = admission
     const reason = accepted ? {} : { reason: admission.reason }

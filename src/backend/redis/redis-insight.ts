@@ -36,10 +36,11 @@ export class RedisInsight implements SharedInsight {
     const asked = this.#store.tags.map(async (_, shard) =>
       replies.parseReply(replies.flowReply, await this.#store.read('flow', shard, [], now)),
     )
-    const sum = { at: 0, admitted: 0, departed: 0, ended: 0 }
-    for (const [at, admitted, departed, ended] of await Promise.all(asked)) {
+    const sum = { at: 0, admitted: 0, rejected: 0, departed: 0, ended: 0 }
+    for (const [at, admitted, departed, ended, rejected] of await Promise.all(asked)) {
       sum.at = Math.max(sum.at, at / MILLISECOND)
       sum.admitted += admitted
+      sum.rejected += rejected
       sum.departed += departed
       sum.ended += ended
     }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { HttpOptions } from '../../../src/http.ts'
+import { type HttpOptions, openDashboard } from '../../../src/http.ts'
+import { builtPage } from '../dashboard/built-page.ts'
 import { Api, expectProblem, read, sha256, signal } from './api.ts'
 import { EventReader } from './event-reader.ts'
 
@@ -98,13 +99,38 @@ describe('types', () => {
     expect(await again.next()).toEqual({ comment: 'some events were missed' })
   })
 
-  test('flow counts who was turned away here, and what went through the line', async () => {
+  test('flow counts what the line and limits of the process refused, and what went through, also before', async () => {
     const api = apiWith(OFTEN)
-    const reader = await listen(api, 'types=flow')
     for (let n = 0; n < 8; n++) await api.enqueue('k')
-    const at = expect.any(Number)
+    api.shaper.limits.setLocal('l', '1, 1/h')
+    const reader = await listen(api, 'types=flow')
     const flow = async () => (await reader.nextOf('flow')).data
-    await vi.waitFor(async () => expect(await flow()).toEqual({ at, admitted: 5, departed: 0, rejected: 3 }))
+    const at = expect.any(Number)
+    expect(await flow()).toEqual({ at, admitted: 5, departed: 0, rejected: 3, earlier: [] })
+    for (let n = 0; n < 3; n++) await api.enqueue('l')
+    await api.enqueue('k')
+    await vi.waitFor(async () => expect(await flow()).toEqual({ at, admitted: 6, departed: 0, rejected: 6 }))
+  })
+
+  test('flow begins with the last five minutes where there is a dashboard, whether or not somebody listened', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const api = apiWith({ ...RARELY, snapshotMs: 1_000, dashboard: openDashboard(builtPage()) })
+    for (let second = 1; second <= 400; second++) {
+      await api.enqueue(`k${second}`)
+      await api.clock.advance(1_000_000)
+      await vi.advanceTimersByTimeAsync(1_000)
+    }
+    const reader = await listen(api, 'types=flow')
+    const data = (await reader.nextOf('flow')).data!
+    const earlier = data['earlier'] as { at: number; admitted: number }[]
+    expect(earlier.length).toBe(301)
+    expect(earlier[0]).toMatchObject({ at: 100_000, admitted: 100 })
+    expect(earlier.at(-1)).toMatchObject({ at: 400_000, admitted: 400 })
+    expect(data).toMatchObject({ at: 400_000, admitted: 400 })
+    api.app.endStreams()
+    const looks = vi.spyOn(api.shaper, 'flow')
+    await vi.advanceTimersByTimeAsync(9_000)
+    expect(looks).not.toHaveBeenCalled()
   })
 })
 

@@ -126,6 +126,9 @@ test('flow grows', async () => {
   const stage = new Stage('9, 1/s')
   stage.shaper.work(() => undefined)
   await stage.fill('a', 3)
+  await stage.shaper.enqueue('a', 0, { cost: 99 })
+  // Asked twice by the shaper, since somebody was about to depart; told once.
+  await stage.shaper.enqueue('b', 0, { deadlineMs: 1, cost: 10 })
   await stage.pass(1_000)
-  expect(await stage.shaper.flow()).toEqual({ at: 1_000, admitted: 3, departed: 2, ended: 2 })
+  expect(await stage.shaper.flow()).toEqual({ at: 1_000, admitted: 3, rejected: 2, departed: 2, ended: 2 })
 })

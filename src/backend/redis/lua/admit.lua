@@ -66,7 +66,7 @@ for at_job = at, #ARGV, 5 do
   kind_of[#jobs] = kind
 end
 
-local newcomers = {}
+local newcomers, rejected = {}, 0
 local answers, n = { 'ok', text(now) }, 2
 for index, job in ipairs(jobs) do
   local bucket, rule = buckets[job.key] or others[job.key], kind_of[index].rule
@@ -80,7 +80,7 @@ for index, job in ipairs(jobs) do
       newcomers[#newcomers + 1] = job
       said, at_time, position = 'yes', departs_at, place
     else
-      said, at_time = place, retry_at
+      said, at_time, rejected = place, retry_at, rejected + 1
     end
     if now < meta.watchedUntil then note(meta, 'verdicts', job.key, now, VERDICT_FORMAT, bucket.waiting, said, job.id) end
   end
@@ -95,4 +95,6 @@ if #newcomers > 0 then
   write_newcomers(newcomers, buckets, meta)
   redis.call('HSET', K.meta, 'admitted', meta.admitted + #newcomers, 'numbers', numbers)
 end
+-- Once a call, whatever it judged: a flood of refusals comes in calls of many.
+if rejected > 0 then redis.call('HSET', K.meta, 'rejected', meta.rejected + rejected) end
 return answers

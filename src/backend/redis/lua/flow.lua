@@ -1,11 +1,11 @@
 #!lua flags=no-writes
--- How many were admitted, were granted a slot, and have ended, since the shard began.
+-- How many were admitted, were granted a slot, have ended, and were rejected, since the shard began.
 -- uses: shard
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | ''
--- Answers  { now, admitted, granted, ended }
+-- Answers  { now, admitted, granted, ended, rejected }
 
 local now = read_now(ARGV[1])
 local meta = read_meta()
-return { text(now), text(meta.admitted), text(meta.granted), text(meta.ended) }
+return { text(now), text(meta.admitted), text(meta.granted), text(meta.ended), text(meta.rejected) }

@@ -6,7 +6,7 @@ import { LiveStream, type StreamState } from './live-stream.ts'
 import { type TableQuery, type View, writeTableQuery } from './page-url.ts'
 import { asProblem, lock } from './session.ts'
 import { Store } from './store.ts'
-import type { BucketNews, BucketPage, FlowTotals, Snapshot } from './wire.ts'
+import type { BucketNews, BucketPage, FlowNews, Snapshot } from './wire.ts'
 
 /** What is known of the lines at this moment; the views draw it. */
 export const connection = new Store<{ readonly state: StreamState; readonly problem?: ApiProblem }>({
@@ -38,7 +38,7 @@ export function watch(view: View): () => void {
   const query = view.name === 'overview' ? writeTableQuery(view.query) : ''
   const readers: Readonly<Record<string, (data: string) => void>> = {
     snapshot: (data) => takeSnapshot(JSON.parse(data) as Snapshot),
-    flow: (data) => takeFlow(JSON.parse(data) as FlowTotals),
+    flow: (data) => takeFlow(JSON.parse(data) as FlowNews),
     buckets: (data) => {
       tableProblem.set(undefined)
       table.set({ page: JSON.parse(data) as BucketPage, query })
@@ -78,9 +78,10 @@ function takeSnapshot(taken: Snapshot): void {
   snapshot.set(taken)
 }
 
-function takeFlow(totals: FlowTotals): void {
+function takeFlow({ earlier = [], ...totals }: FlowNews): void {
   serverClock.note(totals.at)
-  if (flow.push(totals)) flowTicks.set(flowTicks.get() + 1)
+  const isNew = [...earlier, totals].map((each) => flow.push(each))
+  if (isNew.includes(true)) flowTicks.set(flowTicks.get() + 1)
 }
 
 function takeBucket(view: View, news: BucketNews): void {

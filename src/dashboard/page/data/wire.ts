@@ -28,12 +28,17 @@ export interface Session {
   readonly durability?: Durability
 }
 
-/** Growing totals; `rejected` is what this process alone has seen. */
+/** Growing totals of a line. */
 export interface FlowTotals {
   readonly at: number
   readonly admitted: number
   readonly departed: number
   readonly rejected: number
+}
+
+/** The event `flow`; the first one of a stream has the totals of the last minutes, the oldest first. */
+export interface FlowNews extends FlowTotals {
+  readonly earlier?: readonly FlowTotals[]
 }
 
 export interface Snapshot {

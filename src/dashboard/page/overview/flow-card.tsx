@@ -7,12 +7,12 @@ import { useStore } from '../parts/hooks.ts'
 import { FlowChart } from './flow-chart.ts'
 
 const LINES = [
-  { field: 'arrivals', name: 'Arrivals', says: 'all who asked to come in, accepted or not' },
+  { field: 'arrivals', name: 'Arrivals', says: 'all jobs that asked to be admitted, accepted or refused' },
   { field: 'departures', name: 'Departures', says: 'handlers started' },
   {
     field: 'refused',
     name: 'Refused',
-    says: 'turned away at the rope, by the process that serves this page',
+    says: 'refused by the line in all processes, and by limits of the process that serves this page',
   },
 ] as const
 /** So often what the chart shows is put into words anew. */
