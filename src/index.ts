@@ -3,6 +3,7 @@ export type { Clock } from './core/clock.ts'
 export type { Audit } from './core/conformance/history.ts'
 export {
   BackendUnavailableError,
+  DataTooLargeError,
   FinalError,
   ForeignValueError,
   FreezeError,

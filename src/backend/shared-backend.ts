@@ -41,6 +41,8 @@ export interface SharedBackend {
   /** Resolves when something became due earlier than was known, or after `atMost`. */
   awaitWake(shard: number, atMost: number): Promise<void>
 
+  /** The data of jobs that are handed over, for a worker that was told by the gate how large they are. */
+  fetch(shard: number, jobs: readonly HandedJob[]): Promise<FetchAnswer[]>
   /** handed -> handed with a slot, or sent back. */
   gate(shard: number, requests: readonly GateRequest[], now?: number): Promise<GateReply>
   /** handed with a slot -> running. False: the job is not this worker's any more. */
@@ -167,6 +169,8 @@ export interface GateRequest extends HandedJob {
   readonly lease: number
   /** The slot that was granted before and missed. */
   readonly missed?: number
+  /** The data were fetched: the answer shall not carry them. */
+  readonly hasData?: boolean
 }
 
 export interface GateReply {
@@ -188,6 +192,8 @@ export type GateAnswer =
       readonly pace: Pace
       readonly job: BackendJob
     }
+  /** Too large to travel with a slot: nothing was reserved; to be fetched before the gate is asked again. */
+  | { readonly kind: 'data'; readonly bytes: number }
   /** Somebody before it has not started; ask again at `until`. */
   | { readonly kind: 'wait'; readonly until: number }
   /** Its slot is far away: it stands at the head of its line again. */
@@ -196,6 +202,13 @@ export type GateAnswer =
   /** It is not this worker's, or not any more. */
   | { readonly kind: 'stale' }
   /** Something in the store that is not ours stands where the job, its state or its bucket should. */
+  | { readonly kind: 'foreign' }
+
+export type FetchAnswer =
+  /** JSON text. */
+  | { readonly kind: 'yes'; readonly data: string }
+  /** Not this worker's, or not any more; or not readable, as of the gate. */
+  | { readonly kind: 'stale' }
   | { readonly kind: 'foreign' }
 
 export interface StartReport extends HandedJob {

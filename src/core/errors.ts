@@ -38,6 +38,21 @@ export class InvalidDataError extends VelvetRopeError {
   }
 }
 
+/** Data of more bytes than the shaper takes (`maxDataBytes`); nothing was admitted. */
+export class DataTooLargeError extends VelvetRopeError {
+  readonly bytes: number
+  readonly maxBytes: number
+
+  constructor(bytes: number, maxBytes: number) {
+    super(
+      'data-too-large',
+      `expected data of at most ${maxBytes} bytes as JSON (maxDataBytes), got: ${bytes}`,
+    )
+    this.bytes = bytes
+    this.maxBytes = maxBytes
+  }
+}
+
 /** An option that is unknown, missing or out of range. */
 export class InvalidOptionsError extends VelvetRopeError {
   constructor(message: string) {
@@ -239,6 +254,7 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
   'InvalidLimitError',
   'InvalidKeyError',
   'InvalidDataError',
+  'DataTooLargeError',
   'InvalidOptionsError',
   'NoLimitError',
   'IdConflictError',

@@ -4,6 +4,16 @@ interface Waiting<Request, Answer> {
   readonly reject: (error: unknown) => void
 }
 
+/** So many bytes travel in one call, or one request that is larger. */
+export const MOST_BYTES = 1_048_576
+
+export interface CallBounds<Request> {
+  /** Requests in one call. */
+  readonly most: number
+  /** What a request and its answer carry. Default: next to nothing. */
+  readonly bytesOf?: (request: Request) => number
+}
+
 /** Requests that wait to go out together; each is answered by itself. */
 export class Batch<Request, Answer> {
   #waiting: Waiting<Request, Answer>[] = []
@@ -23,20 +33,39 @@ export class Batch<Request, Answer> {
     })
   }
 
-  /** Sends them all, at most `most` in a call, without waiting for one call before the next. */
-  flush(most: number, call: (requests: readonly Request[]) => Promise<readonly Answer[]>): void {
+  /** Sends them all, each call within the bounds, without waiting for one call before the next. */
+  flush(
+    { most, bytesOf }: CallBounds<Request>,
+    call: (requests: readonly Request[]) => Promise<readonly Answer[]>,
+  ): void {
     const waiting = this.#waiting
     this.#waiting = []
-    for (let from = 0; from < waiting.length; from += most) {
-      const part = waiting.slice(from, from + most)
-      call(part.map(({ request }) => request)).then(
-        (answers) => {
-          for (const [index, { resolve }] of part.entries()) resolve(answers[index]!)
-        },
-        (error: unknown) => {
-          for (const { reject } of part) reject(error)
-        },
-      )
+    let part: Waiting<Request, Answer>[] = []
+    let bytes = 0
+    for (const one of waiting) {
+      const more = bytesOf?.(one.request) ?? 0
+      if (part.length === most || (part.length > 0 && bytes + more > MOST_BYTES)) {
+        send(part, call)
+        part = []
+        bytes = 0
+      }
+      part.push(one)
+      bytes += more
     }
+    if (part.length > 0) send(part, call)
   }
+}
+
+function send<Request, Answer>(
+  part: readonly Waiting<Request, Answer>[],
+  call: (requests: readonly Request[]) => Promise<readonly Answer[]>,
+): void {
+  call(part.map(({ request }) => request)).then(
+    (answers) => {
+      for (const [index, { resolve }] of part.entries()) resolve(answers[index]!)
+    },
+    (error: unknown) => {
+      for (const { reject } of part) reject(error)
+    },
+  )
 }

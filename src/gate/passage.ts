@@ -5,12 +5,15 @@ import { quote } from '../core/describe.ts'
 import { MILLISECOND, SECOND } from '../core/duration.ts'
 import { ForeignValueError } from '../core/errors.ts'
 import { toError } from '../core/thrown.ts'
+import { MOST_BYTES } from './batch.ts'
 import type { BucketQueue } from './bucket-queue.ts'
+import { ByteRoom } from './byte-room.ts'
 import type { HandedOver } from './handed-over.ts'
+import { LargeData } from './large-data.ts'
 import type { Leases } from './leases.ts'
 import { PermitHolder, type Permits } from './permits.ts'
 import type { RedisClock } from './redis-clock.ts'
-import type { ShardCalls } from './shard-calls.ts'
+import type { Asking, ShardCalls } from './shard-calls.ts'
 import { type Grant, StartWindow } from './start-window.ts'
 import type { Signal, Ticket } from './ticket.ts'
 
@@ -20,6 +23,8 @@ const NEAR = 50 * MILLISECOND
 const PATIENCE = SECOND
 /** Who is told to wait asks again after that at the earliest. */
 const SOONEST = MILLISECOND
+/** Large data of jobs that have not started; what has started is the handler's. */
+const MOST_HELD = 16 * MOST_BYTES
 const RETRY = { type: 'exponential', delayMs: 50, maxDelayMs: 1_000, jitter: 0.5 } as const
 const COARSE = Number.POSITIVE_INFINITY
 
@@ -27,7 +32,7 @@ export interface PassagePorts {
   readonly clock: Clock
   /** The clock of the store that keeps the shard. */
   readonly storeClock: (shard: number) => RedisClock
-  readonly calls: Pick<ShardCalls, 'gate' | 'finish'>
+  readonly calls: Pick<ShardCalls, 'fetch' | 'gate' | 'finish'>
   readonly leases: Leases
   /** Whatever takes time before the start. What it throws is told to `onError`, and the job is left to its lease. */
   readonly prepare: (grant: Grant, handed: HandedOver, window: StartWindow) => Start
@@ -52,6 +57,8 @@ export type Start = () => Promise<void> | undefined
 export class Passage {
   readonly #ports: PassagePorts
   readonly #permits: Permits
+  readonly #held = new ByteRoom(MOST_HELD)
+  readonly #underWay = new ByteRoom(MOST_BYTES)
   missedSlots = 0
 
   constructor(ports: PassagePorts, permits: Permits) {
@@ -62,18 +69,21 @@ export class Passage {
   /** Resolves when the job's fate is decided, or when it has to wait for others of its bucket. */
   async pass(ticket: Ticket, queue: BucketQueue): Promise<void> {
     const permit = new PermitHolder(this.#permits)
+    const { calls } = this.#ports
+    const data = new LargeData({ calls, held: this.#held, underWay: this.#underWay }, ticket)
     try {
-      await this.#pass(ticket, queue, permit)
+      await this.#pass(ticket, queue, permit, data)
     } catch (error) {
       this.#ports.onError(toError(error))
       ticket.decide('dropped')
     } finally {
       permit.putBack()
+      data.putBack()
     }
   }
 
-  async #pass(ticket: Ticket, queue: BucketQueue, permit: PermitHolder): Promise<void> {
-    const { clock, storeClock, prepare, onMissed } = this.#ports
+  async #pass(ticket: Ticket, queue: BucketQueue, permit: PermitHolder, data: LargeData): Promise<void> {
+    const { storeClock, prepare, onMissed } = this.#ports
     const { job } = ticket
     const store = storeClock(job.shard)
     let missed: number | undefined
@@ -85,11 +95,20 @@ export class Passage {
         await this.#waitForHandler(ticket, queue, (onSignal) => this.#permits.whenFree(onSignal))
       } else {
         const { measurement } = store
-        const answer = await this.#ask(job, missed)
+        const answer = await this.#ask(job, { missed, hasData: data.read !== undefined })
         if (answer === undefined) {
           permit.putBack()
-          const until = clock.now() + backoffDelay(RETRY, ++failures, Math.random())
-          await ticket.wait((onSignal) => clock.wake(until, onSignal, COARSE))
+          await this.#pause(ticket, ++failures)
+        } else if (answer.kind === 'data') {
+          permit.putBack()
+          const fetched = await data.fetch(answer.bytes)
+          if (fetched === 'stale' || fetched === 'foreign') {
+            this.#turnAway(ticket, { kind: fetched }, store)
+            queue.noteLeaving()
+          } else if (fetched === 'failed') {
+            data.putBack()
+            await this.#pause(ticket, ++failures)
+          }
         } else if (answer.kind !== 'granted') {
           this.#turnAway(ticket, answer, store)
           if (!ticket.isOpen) queue.noteLeaving()
@@ -97,7 +116,7 @@ export class Passage {
         } else if (ticket.isOpen) {
           failures = 0
           const window = new StartWindow(this.#ports, store, job, answer, measurement)
-          const start = prepare(answer, job, window)
+          const start = prepare({ ...answer, read: data.read }, job, window)
           await this.#waitForSlot(ticket, answer, window, permit)
           await this.#takeHandler(ticket, queue, permit)
           if (!ticket.isOpen) return
@@ -119,10 +138,10 @@ export class Passage {
   }
 
   /** Undefined when the store did not answer: nothing is known then, and it is asked again while the lease lasts. */
-  async #ask(job: HandedOver, missed: number | undefined): Promise<GateAnswer | undefined> {
+  async #ask(job: HandedOver, asking: Asking): Promise<GateAnswer | undefined> {
     const { calls, leases } = this.#ports
     try {
-      const { answer, sentAt, receivedAt } = await calls.gate(job.shard, job, missed)
+      const { answer, sentAt, receivedAt } = await calls.gate(job.shard, job, asking)
       if (answer.kind === 'granted') leases.extend(job, sentAt, receivedAt)
       return answer
     } catch {
@@ -130,7 +149,17 @@ export class Passage {
     }
   }
 
-  #turnAway(ticket: Ticket, answer: Exclude<GateAnswer, Grant>, store: RedisClock): void {
+  async #pause(ticket: Ticket, failures: number): Promise<void> {
+    const { clock } = this.#ports
+    const until = clock.now() + backoffDelay(RETRY, failures, Math.random())
+    await ticket.wait((onSignal) => clock.wake(until, onSignal, COARSE))
+  }
+
+  #turnAway(
+    ticket: Ticket,
+    answer: Exclude<GateAnswer, { kind: 'granted' | 'data' }>,
+    store: RedisClock,
+  ): void {
     if (answer.kind === 'wait') {
       ticket.askAt = Math.max(store.toLocal(answer.until), this.#ports.clock.now() + SOONEST)
       return

@@ -1,4 +1,5 @@
 import type {
+  FetchAnswer,
   FinishAnswer,
   FinishReport,
   GateAnswer,
@@ -16,7 +17,7 @@ import type { RedisClock } from './redis-clock.ts'
 const MOST_PER_CALL = 50
 
 export interface ShardCallsPorts {
-  readonly backend: Pick<SharedBackend, 'gate' | 'start' | 'finish'>
+  readonly backend: Pick<SharedBackend, 'fetch' | 'gate' | 'start' | 'finish'>
   readonly clock: Clock
   /** The clock of the store that keeps the shard. */
   readonly storeClock: (shard: number) => RedisClock
@@ -34,11 +35,21 @@ export interface TimedAnswer {
   readonly receivedAt: number
 }
 
-type Ask = HandedJob & { readonly missed: number | undefined }
+/** What is said of a job that asks for its slot. */
+export interface Asking {
+  /** The slot that was granted before and missed. */
+  readonly missed?: number | undefined
+  /** Its data were fetched. */
+  readonly hasData?: boolean
+}
+
+type Ask = HandedJob & Asking
+type Fetch = HandedJob & { readonly bytes: number }
 
 interface Batches {
   readonly starts: Batch<StartReport, boolean>
   readonly finishes: Batch<FinishReport, FinishAnswer>
+  readonly fetches: Batch<Fetch, FetchAnswer>
   readonly gates: Batch<Ask, TimedAnswer>
 }
 
@@ -57,8 +68,13 @@ export class ShardCalls {
     this.#ports = ports
   }
 
-  gate(shard: number, { id, epoch }: HandedJob, missed: number | undefined): Promise<TimedAnswer> {
-    return this.#batches(shard).gates.add({ id, epoch, missed })
+  gate(shard: number, { id, epoch }: HandedJob, asking: Asking): Promise<TimedAnswer> {
+    return this.#batches(shard).gates.add({ id, epoch, ...asking })
+  }
+
+  /** @param job.bytes as the gate said */
+  fetch(shard: number, job: Fetch): Promise<FetchAnswer> {
+    return this.#batches(shard).fetches.add(job)
   }
 
   start(shard: number, report: StartReport): Promise<boolean> {
@@ -76,7 +92,7 @@ export class ShardCalls {
   #batches(shard: number): Batches {
     let batches = this.#unsent.get(shard)
     if (batches === undefined) {
-      batches = { starts: new Batch(), finishes: new Batch(), gates: new Batch() }
+      batches = { starts: new Batch(), finishes: new Batch(), fetches: new Batch(), gates: new Batch() }
       if (this.#unsent.size === 0) setImmediate(this.#flush)
       this.#unsent.set(shard, batches)
     }
@@ -87,18 +103,23 @@ export class ShardCalls {
     const { backend } = this.#ports
     const unsent = [...this.#unsent]
     this.#unsent.clear()
-    for (const [shard, { starts, finishes, gates }] of unsent) {
-      starts.flush(MOST_PER_CALL, (reports) => this.#watch(backend.start(shard, reports)))
-      finishes.flush(MOST_PER_CALL, (reports) => this.#watch(backend.finish(shard, reports)))
-      gates.flush(MOST_PER_CALL, (asks) => this.#watch(this.#callGate(shard, asks)))
+    for (const [shard, { starts, finishes, fetches, gates }] of unsent) {
+      starts.flush({ most: MOST_PER_CALL }, (reports) => this.#watch(backend.start(shard, reports)))
+      finishes.flush({ most: MOST_PER_CALL, bytesOf: bytesOfReport }, (reports) =>
+        this.#watch(backend.finish(shard, reports)),
+      )
+      gates.flush({ most: MOST_PER_CALL }, (asks) => this.#watch(this.#callGate(shard, asks)))
+      fetches.flush({ most: MOST_PER_CALL, bytesOf: ({ bytes }) => bytes }, (jobs) =>
+        this.#watch(backend.fetch(shard, jobs)),
+      )
     }
   }
 
   async #callGate(shard: number, asks: readonly Ask[]): Promise<TimedAnswer[]> {
     const { backend, clock, storeClock, worker, lease } = this.#ports
     const store = storeClock(shard)
-    const requests = asks.map(({ id, epoch, missed }): GateRequest => {
-      const request = { id, epoch, worker, lead: 0, lease }
+    const requests = asks.map(({ id, epoch, missed, hasData = false }): GateRequest => {
+      const request = { id, epoch, worker, lead: 0, lease, hasData }
       return missed === undefined ? request : { ...request, missed }
     })
     const sentAt = clock.now()
@@ -121,4 +142,9 @@ export class ShardCalls {
       throw error
     }
   }
+}
+
+function bytesOfReport({ outcome }: FinishReport): number {
+  if (outcome.kind === 'completed') return outcome.result?.length ?? 0
+  return outcome.kind === 'failed' || outcome.kind === 'retry' ? outcome.error.length : 0
 }

@@ -4,7 +4,10 @@ import type { HandedOver } from './handed-over.ts'
 import type { Leases } from './leases.ts'
 import type { RedisClock } from './redis-clock.ts'
 
-export type Grant = Extract<GateAnswer, { kind: 'granted' }>
+export type Grant = Extract<GateAnswer, { kind: 'granted' }> & {
+  /** Its data, where they are too large to come with it. */
+  readonly read?: { readonly value: unknown } | undefined
+}
 
 export interface StartWindowPorts {
   readonly clock: Clock

@@ -15,7 +15,7 @@ export const PROBLEMS = {
   'request-timeout': { status: 408, title: 'The request did not come in time' },
   departed: { status: 409, title: 'The job waits no longer' },
   'rule-book-changed': { status: 412, title: 'The rule book is not of the version that was expected' },
-  'too-large': { status: 413, title: 'The body is too large' },
+  'too-large': { status: 413, title: 'The body, or the data of a job, is too large' },
   'unsupported-media-type': { status: 415, title: 'The body must be application/json' },
   'foreign-host': { status: 421, title: 'The Host of the request is not served here' },
   invalid: { status: 422, title: 'The request is not valid' },
@@ -114,6 +114,8 @@ function ofOurs(error: VelvetRopeError): Problem | undefined {
     case 'invalid-options':
     case 'invalid-limit':
       return invalid([{ detail: error.message }])
+    case 'data-too-large':
+      return new Problem('too-large', { detail: error.message })
     case 'no-limit':
       return new Problem('no-limit', { detail: error.message })
     case 'id-conflict':

@@ -77,6 +77,12 @@ export const shaperOptionsSchema = z.strictObject({
    * lines are in the memory of this process.
    */
   connection: z.custom<ConnectionInput>().optional(),
+  /**
+   * The largest data of one job, in bytes of its JSON text, 1,024 to 16,777,216; larger ones are refused with a
+   * `DataTooLargeError`. Each job holds Redis and the event loop for as long as its data take, so pass a reference to what
+   * is large. Default: 1,048,576, 1 MiB.
+   */
+  maxDataBytes: z.int().min(1_024).max(16_777_216).default(1_048_576),
   /** With a connection: begins every key of Redis, so that several products can share one. Default: `vr`. */
   prefix: z
     .string()

@@ -2,7 +2,7 @@ import type { JobRequest } from '../backend/backend.ts'
 import { encodeData } from '../core/data.ts'
 import { describe } from '../core/describe.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import { InvalidOptionsError, isVelvetRopeError } from '../core/errors.ts'
+import { DataTooLargeError, InvalidOptionsError, isVelvetRopeError } from '../core/errors.ts'
 import type { JobSettings } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
@@ -35,14 +35,18 @@ const NO_OPTIONS: EnqueueSettings = Object.freeze({})
 export class RequestReader {
   readonly #defaults: JobSettings
 
-  constructor({ attempts, backoff, timeoutMs }: JobDefaults) {
+  readonly #maxDataBytes: number
+
+  constructor({ attempts, backoff, timeoutMs }: JobDefaults, maxDataBytes: number) {
     this.#defaults = Object.freeze({ attempts, backoff, timeoutMs })
+    this.#maxDataBytes = maxDataBytes
   }
 
-  /** @throws InvalidKeyError, InvalidDataError or InvalidOptionsError */
+  /** @throws InvalidKeyError, InvalidDataError, DataTooLargeError or InvalidOptionsError */
   read(key: string, data: unknown, input: EnqueueOptions | undefined): JobRequest {
     checkKey(key)
     const text = encodeData(data)
+    this.#checkSize(text)
     const options = input === undefined ? NO_OPTIONS : parseOptions(enqueueOptionsSchema, input, 'enqueue')
     const { id, cost = 1, deadlineMs = Number.POSITIVE_INFINITY, traceparent } = options
     const deadline = deadlineMs * MILLISECOND
@@ -70,6 +74,13 @@ export class RequestReader {
         throw error
       }
     })
+  }
+
+  #checkSize(text: string): void {
+    // No character takes more than three bytes for each of its units.
+    if (text.length * 3 <= this.#maxDataBytes) return
+    const bytes = Buffer.byteLength(text)
+    if (bytes > this.#maxDataBytes) throw new DataTooLargeError(bytes, this.#maxDataBytes)
   }
 
   /** Jobs that say nothing special share one object. */

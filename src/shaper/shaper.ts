@@ -46,7 +46,7 @@ export class Shaper<Data = unknown, Result = unknown> extends ShaperViews {
     super(engine)
     this.name = name
     this.backend = settings.connection === undefined ? 'memory' : 'redis'
-    this.#reader = new RequestReader(settings.jobDefaults)
+    this.#reader = new RequestReader(settings.jobDefaults, settings.maxDataBytes)
     this.#engine = engine
     this.#emitter = emitter
     this.limits = engine.limits

@@ -70,7 +70,7 @@ export class SharedStart<Data, Result> {
     this.#ports = ports
     this.#grant = grant
     this.#window = window
-    const shaped = new ShapedJob<Data>(job, JSON.parse(job.data), grant.startAt)
+    const shaped = new ShapedJob<Data>(job, dataOf(grant), grant.startAt)
     shaped.watch(() => this.#reasonToStop(ports.clock.now()))
     this.#attempt = new SharedAttempt(shaped, job, (_, settled) => this.#settle(settled))
   }
@@ -146,4 +146,8 @@ export class SharedStart<Data, Result> {
       void end(this, settled).then(this.#resolve)
     })
   }
+}
+
+function dataOf<Data>({ read, job }: Grant): Data {
+  return read === undefined ? JSON.parse(job.data) : (read.value as Data)
 }

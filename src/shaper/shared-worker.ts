@@ -31,7 +31,7 @@ export interface SharedWorkerPorts<Result> {
   readonly name: string
   /** Names this worker among all that share the lines. */
   readonly worker: string
-  readonly backend: Pick<SharedBackend, 'gate' | 'start' | 'finish' | 'renew'>
+  readonly backend: Pick<SharedBackend, 'fetch' | 'gate' | 'start' | 'finish' | 'renew'>
   readonly transport: Pick<Transport, 'receive'>
   readonly clock: Clock
   /** The clock of the store that keeps the shard; whoever made it starts and stops it. */

@@ -9,6 +9,7 @@ import { hash } from 'node:crypto'
  * | :meta               | hash   | counters, the elected scheduler, the run of the server, the version of the book |
  * | :buckets            | hash   | user key -> packed bucket; only buckets that hold something or must remember    |
  * | :jobs               | hash   | id -> packed job: what its producer said, and was told                          |
+ * | :data               | hash   | id -> data of more than 4 KiB, which do not stand in the packed job             |
  * | :states             | hash   | id -> packed state; none while a job waits for the first time                   |
  * | :due                | zset   | user key -> slot of the head of its line; only buckets with work to hand over   |
  * | :turns              | zset   | the same of buckets at whose head a caller waits for his turn                   |
@@ -39,6 +40,7 @@ const NAMES = {
   meta: 'hash',
   buckets: 'hash',
   jobs: 'hash',
+  data: 'hash',
   states: 'hash',
   due: 'zset',
   turns: 'zset',

@@ -2,6 +2,7 @@ import { ForeignValueError } from '../../core/errors.ts'
 import type {
   Claim,
   ClaimRequest,
+  FetchAnswer,
   FinishAnswer,
   FinishReport,
   GateAnswer,
@@ -92,13 +93,14 @@ export class LineVerbs {
   }
 
   async gate(shard: number, requests: readonly GateRequest[], now?: number): Promise<GateReply> {
-    const values = requests.flatMap(({ id, epoch, worker, lead, lease, missed }) => [
+    const values = requests.flatMap(({ id, epoch, worker, lead, lease, missed, hasData }) => [
       id,
       epoch,
       worker,
       lead,
       lease,
       missed ?? '',
+      hasData ? '1' : '0',
     ])
     const reply = await this.#store.run('gate', shard, [
       now ?? '',
@@ -109,6 +111,15 @@ export class LineVerbs {
     const [at, version, ...answers] = replies.parseReply(replies.gateReply, reply)
     this.#ports.onBook(shard, version, version)
     return { now: at, answers: answers.map((answer, index) => gateAnswer(requests[index]!.id, answer, at)) }
+  }
+
+  async fetch(shard: number, jobs: readonly HandedJob[]): Promise<FetchAnswer[]> {
+    const values = [jobs.length, ...jobs.flatMap(({ id, epoch }) => [id, epoch])]
+    const texts = replies.parseReply(replies.fetchReply, await this.#store.run('fetch', shard, values))
+    return replies.inGroups(texts, 2).map((pair) => {
+      const [kind, data] = replies.parseReply(replies.fetchedReply, pair)
+      return kind === 'yes' ? { kind, data } : { kind }
+    })
   }
 
   async start(shard: number, starts: readonly StartReport[], now?: number): Promise<boolean[]> {
@@ -174,6 +185,8 @@ function gateAnswer(id: string, answer: replies.GateAnswerReply, at: number): Ga
       const pace = { pattern: answer[13], lastStart: answer[14], spacing: answer[15] }
       return { kind: 'granted', slot, startAt, latest, tolerance, pace, job }
     }
+    case 'data':
+      return { kind: 'data', bytes: answer[1] }
     case 'wait':
       return { kind: 'wait', until: answer[1] }
     case 'expired':

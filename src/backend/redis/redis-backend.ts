@@ -131,6 +131,10 @@ export class RedisBackend implements shared.SharedBackend {
     return this.#inboxes.next(shard, caller, atMost)
   }
 
+  fetch(shard: number, jobs: readonly shared.HandedJob[]): Promise<shared.FetchAnswer[]> {
+    return this.#lines.fetch(shard, jobs)
+  }
+
   gate(shard: number, requests: readonly shared.GateRequest[], now?: number): Promise<shared.GateReply> {
     return this.#lines.gate(shard, requests, now)
   }

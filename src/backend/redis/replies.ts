@@ -75,6 +75,7 @@ const gateAnswer = z.union([
     number,
     number,
   ]),
+  z.tuple([z.literal('data'), number]),
   z.tuple([z.literal('wait'), number]),
   z.tuple([z.literal('returned')]),
   z.tuple([z.literal('expired'), z.string(), number, number]),
@@ -83,6 +84,8 @@ const gateAnswer = z.union([
 ])
 export type GateAnswerReply = z.output<typeof gateAnswer>
 export const gateReply = z.tuple([number, number], gateAnswer)
+export const fetchReply = z.array(z.string())
+export const fetchedReply = z.tuple([z.enum(['yes', 'stale', 'foreign']), z.string()])
 export const flagsReply = z.array(flag)
 export const finishReply = z.tuple([number], z.union([flag, number]))
 

@@ -14,6 +14,7 @@ const VERBS = [
   'claim',
   'expire',
   'explain',
+  'fetch',
   'finish',
   'flow',
   'forecast',

@@ -9,7 +9,7 @@ export function sizeOfSlice(requests: readonly NamedRequest[], from: number): nu
   let bytes = 0
   let size = 0
   while (size < MOST_JOBS && from + size < requests.length) {
-    bytes += requests[from + size]!.data.length
+    bytes += Buffer.byteLength(requests[from + size]!.data)
     if (size > 0 && bytes > MOST_BYTES) break
     size++
   }

@@ -11,6 +11,12 @@ const REFUSAL = { key: 'k', reason: 'full', retryAfterMs: 5, waiting: 3, capacit
 const each: [known.VelvetRopeError, string, string, string][] = [
   [new errors.InvalidLimitError('m'), 'InvalidLimitError', 'invalid-limit', 'm'],
   [new errors.InvalidKeyError('m'), 'InvalidKeyError', 'invalid-key', 'm'],
+  [
+    new errors.DataTooLargeError(9, 8),
+    'DataTooLargeError',
+    'data-too-large',
+    'expected data of at most 8 bytes as JSON (maxDataBytes), got: 9',
+  ],
   [new errors.InvalidDataError('m'), 'InvalidDataError', 'invalid-data', 'm'],
   [new errors.InvalidOptionsError('m'), 'InvalidOptionsError', 'invalid-options', 'm'],
   [new errors.NoLimitError('k'), 'NoLimitError', 'no-limit', 'no limit governs the key "k"'],

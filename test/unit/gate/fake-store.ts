@@ -1,5 +1,6 @@
 import type { BackendJob } from '../../../src/backend/backend.ts'
 import type {
+  FetchAnswer,
   FinishAnswer,
   FinishReport,
   GateAnswer,
@@ -41,7 +42,9 @@ interface FakeBucket {
 }
 
 /** The verbs of a worker over lines in memory, with round trips, outages, lost replies and a clock that can be moved. */
-export class FakeStore implements Pick<SharedBackend, 'gate' | 'start' | 'finish' | 'renew' | 'time'> {
+export class FakeStore
+  implements Pick<SharedBackend, 'fetch' | 'gate' | 'start' | 'finish' | 'renew' | 'time'>
+{
   readonly clock: VirtualClock
   readonly jobs = new Map<string, FakeJob>()
   readonly buckets = new Map<string, FakeBucket>()
@@ -57,6 +60,8 @@ export class FakeStore implements Pick<SharedBackend, 'gate' | 'start' | 'finish
   trip: () => readonly [there: number, back: number] = () => [500, 500]
   /** Who is not the first is told to ask again after so long. */
   askAgainAfter = 5_000
+  /** Data of more characters do not come with a slot. */
+  large = Number.POSITIVE_INFINITY
   isDown = false
   /** The store runs the verb, and nobody hears of it. */
   losesReplies = false
@@ -124,6 +129,15 @@ export class FakeStore implements Pick<SharedBackend, 'gate' | 'start' | 'finish
     }))
   }
 
+  fetch(_shard: number, jobs: readonly HandedJob[]): Promise<FetchAnswer[]> {
+    return this.#call(`fetch ${jobs.map(({ id }) => id).join(' ')}`, () =>
+      jobs.map((handed) => {
+        const job = this.#mine(handed)
+        return job === undefined ? { kind: 'stale' } : { kind: 'yes', data: job.data }
+      }),
+    )
+  }
+
   start(_shard: number, starts: readonly StartReport[]): Promise<boolean[]> {
     return this.#call(`start ${starts.map(({ id }) => id).join(' ')}`, () =>
       starts.map((report) => this.#start(report, report.startedAt)),
@@ -170,7 +184,7 @@ export class FakeStore implements Pick<SharedBackend, 'gate' | 'start' | 'finish
   }
 
   #gate(request: GateRequest): GateAnswer {
-    const { id, worker, lead, lease, missed } = request
+    const { id, worker, lead, lease, missed, hasData } = request
     const job = this.#mine(request)
     const isGranted = job?.state === 'granted' && job.worker === worker
     if (job === undefined || (job.state !== 'handed' && !isGranted)) return { kind: 'stale' }
@@ -178,6 +192,7 @@ export class FakeStore implements Pick<SharedBackend, 'gate' | 'start' | 'finish
     const now = this.now()
     if (bucket.handed[0] !== id || (bucket.granted ?? id) !== id)
       return { kind: 'wait', until: now + this.askAgainAfter }
+    if (job.data.length > this.large && !hasData) return { kind: 'data', bytes: job.data.length }
     if (this.expiring.has(id)) {
       this.#leave(job, id)
       job.state = 'ended'
@@ -207,7 +222,7 @@ export class FakeStore implements Pick<SharedBackend, 'gate' | 'start' | 'finish
       job: {
         id,
         key: job.key,
-        data: job.data,
+        data: hasData ? '' : job.data,
         cost: 1,
         settings: job.settings,
         attempt: job.attempt,

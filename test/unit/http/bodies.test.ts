@@ -110,6 +110,12 @@ describe('the size', () => {
     expectProblem(await send(`{"data":"${'\u00e9'.repeat(1_020)}"}`, {}, api), 413, 'too-large')
   })
 
+  test('of data that the line does not take is answered with 413, too', async () => {
+    const api = new Api(undefined, { bodyLimitBytes: 4_000_000 })
+    const detail = expect.stringContaining('at most 1048576 bytes')
+    expectProblem(await send(sized(1_100_000), {}, api), 413, 'too-large', { detail })
+  })
+
   test('that is said to be small is counted all the same', async () => {
     expectProblem(await send(sized(70_000), { 'Content-Length': '10' }), 413, 'too-large')
   })

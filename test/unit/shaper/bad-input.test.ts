@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  DataTooLargeError,
   FreezeError,
   InvalidDataError,
   InvalidKeyError,
@@ -327,4 +328,32 @@ test('limits that are not a plain object, and a batch with holes, are refused', 
   expect(() => new Stage(limits as never)).toThrow(/expected limits such as/)
   const { shaper } = new Stage('5, 1/s')
   await expect(shaper.enqueueMany(new Array(3))).rejects.toThrow(/enqueueMany \[0\]/)
+})
+
+describe('data', () => {
+  test.each([
+    ['of ASCII', 'x'.repeat(1_022)],
+    ['of letters of two bytes', 'é'.repeat(511)],
+    ['of letters of three bytes', `${'€'.repeat(340)}xx`],
+    ['of letters of four bytes', `${'🎟'.repeat(255)}xx`],
+  ])('%s are taken up to maxDataBytes, quotes included, and refused above', async (_, text) => {
+    const shaper = new Shaper('s', { limits: { '*': '9, 2/s' }, maxDataBytes: 1_024 })
+    expect(await shaper.enqueue('k', text)).toMatchObject({ accepted: true })
+    const tooLarge = shaper.enqueue('k', `${text}x`)
+    await expect(tooLarge).rejects.toMatchObject({ code: 'data-too-large', bytes: 1_025, maxBytes: 1_024 })
+    const batch = shaper.enqueueMany([
+      { key: 'k', data: 1 },
+      { key: 'k', data: `${text}x` },
+    ])
+    await expect(batch).rejects.toThrow(/enqueueMany \[1\]: expected data of at most 1024 bytes/)
+    expect(await shaper.inspect('k')).toMatchObject({ jobs: 1 })
+    await shaper.close()
+  })
+
+  test('of 1 MiB are taken by default, and one byte more is not', async () => {
+    const shaper = new Shaper('s', { limits: { '*': '9, 2/s' } })
+    expect(await shaper.enqueue('k', 'x'.repeat(1_048_574))).toMatchObject({ accepted: true })
+    await expect(shaper.enqueue('k', 'x'.repeat(1_048_575))).rejects.toThrow(DataTooLargeError)
+    await shaper.close()
+  })
 })

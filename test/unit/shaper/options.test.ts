@@ -25,6 +25,16 @@ describe('options of a shared line', () => {
     expect(parseShaperOptions({ limits, connection, ...given })).toMatchObject(given)
   })
 
+  test('the largest data are 1 MiB unless it says otherwise, on both kinds of line', () => {
+    expect(parseShaperOptions({ limits })).toMatchObject({ maxDataBytes: 1_048_576 })
+    expect(parseShaperOptions({ limits, connection, maxDataBytes: 16_777_216 })).toMatchObject({
+      maxDataBytes: 16_777_216,
+    })
+    for (const maxDataBytes of [1_023, 16_777_217, 2_000.5]) {
+      expect(() => new Shaper('name', { limits, maxDataBytes })).toThrow(/maxDataBytes/)
+    }
+  })
+
   test('a connection is passed on untouched', () => {
     const client = { defineCommand: () => undefined, duplicate: () => undefined }
     expect(parseShaperOptions({ limits, connection: client }).connection).toBe(client)

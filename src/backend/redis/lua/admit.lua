@@ -37,17 +37,18 @@ for at_job = at, #ARGV, 5 do
   local id, key, kind, data = ARGV[at_job], ARGV[at_job + 1], kinds[tonumber(ARGV[at_job + 2])], ARGV[at_job + 4]
   local job = first_of[id] or read_job(id)
   if job then
-    if job.key ~= key or job.cost ~= kind.cost or job.data ~= data then return { 'conflict', id } end
+    if job.key ~= key or job.cost ~= kind.cost or job.size ~= #data or data_of(job) ~= data then return { 'conflict', id } end
     -- Only to tell how many wait. A newcomer to the same bucket reads it with its lists.
     if others[key] == nil and not buckets[key] then others[key] = read_bucket(key) or false end
   else
     if not kind.rule then return { 'no-limit', key } end
     job = {
-      id = id, key = key, data = data, traceparent = ARGV[at_job + 3], cost = kind.cost, settings = kind.settings,
+      id = id, key = key, data = data, size = #data, traceparent = ARGV[at_job + 3], cost = kind.cost, settings = kind.settings,
       deadline = kind.deadline, admittedAt = now, position = false, departsAt = false,
     }
     first_of[id] = job
     if is_turn(id) then expect('leases') end
+    if job.size > LARGE then expect('data') end
     if not buckets[key] then
       local bucket = read_bucket(key)
       if bucket then

@@ -4,11 +4,12 @@
 -- uses: shard lease warmth bucket pace job state ended line turn moving leave grant
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', keepFinished, number of requests, then for each: id, epoch, worker, lead, lease, missed slot | ''
+-- ARGV     now | '', keepFinished, number of requests, then for each: id, epoch, worker, lead, lease, missed slot | '',
+--          whether the caller has its data ('1' | '0')
 -- Answers  { now, version of the rule book, answer, ... }, where an answer is
 --          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence,
 --            traceparent | '', pattern, start before, how far it keeps this one away, crashes }
---          | { 'wait', until } | { 'returned' } | { 'expired', key, cost, attempt } | { 'stale' } | { 'foreign' }
+--          | { 'data', their size: they are fetched before a slot is reserved } | { 'wait', until } | { 'returned' } | { 'expired', key, cost, attempt } | { 'stale' } | { 'foreign' }
 
 local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
@@ -29,6 +30,7 @@ end
 local function answer(at)
   local id, epoch, worker = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2]
   local lead, lease, missed = number(ARGV[at + 3]), number(ARGV[at + 4]), ARGV[at + 5]
+  local has_data = ARGV[at + 6] == '1'
   local state, bucket, is_foreign = read_moving(id)
   local is_readable, job = pcall(read_job, id)
   if is_foreign or not is_readable then return { 'foreign' } end
@@ -39,6 +41,10 @@ local function answer(at)
     -- Whoever waits is alive: nobody else shall have it.
     hold_lease(meta, id, now + (is_turn(id) and math.min(lease, NEWS) or lease))
     return { 'wait', text(ask_again(bucket)) }
+  end
+  if job.size > LARGE and not has_data and bucket.paused == 0 and bucket.frozen - now <= FARTHEST_SLOT + lead then
+    redis.call('ZADD', K.leases, now + lease, id)
+    return { 'data', text(job.size) }
   end
   local is_first = state.state == 'handed'
   -- It missed its slot; or it asks again because an answer was lost, and all may have changed meanwhile.
@@ -76,14 +82,14 @@ local function answer(at)
   return {
     -- Who is later than that asks again: the bucket may have been frozen meanwhile.
     'granted', text(slot), text(start_at), text(start_at + FARTHEST_SLOT), text(bucket.tolerance), job.key,
-    text(job.cost), job.settings, job.data, text(job.admittedAt), text(state.attempt), text(state.fence),
+    text(job.cost), job.settings, has_data and '' or job.data or '', text(job.admittedAt), text(state.attempt), text(state.fence),
     job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)), text(state.crashes),
   }
 end
 
 local answers = { text(now), text(meta.book) }
 local fence = meta.fence
-for index = 1, number(ARGV[3]) do answers[index + 2] = answer(4 + (index - 1) * 6) end
+for index = 1, number(ARGV[3]) do answers[index + 2] = answer(4 + (index - 1) * 7) end
 if meta.fence ~= fence then redis.call('HSET', K.meta, 'fence', meta.fence, 'granted', meta.granted) end
 close_books(meta, keep, now)
 return answers

@@ -40,7 +40,7 @@ end
 
 local waits = state.state == 'waiting' or state.state == 'retrying' or state.state == 'handed'
 return {
-  job.key, state.state, text(job.cost), job.settings, job.data, text(state.attempt), text(job.admittedAt),
+  job.key, state.state, text(job.cost), job.settings, data_of(job), text(state.attempt), text(job.admittedAt),
   text(job.deadline), text(state.departedAt), text(state.endedAt), text(waits and position() or 0),
   state.result and '1' or '0', state.result or '', state.error and '1' or '0', state.error or '',
 }

@@ -5,11 +5,29 @@ local MOST_FORGOTTEN = 1000
 -- A replay can come this much later than its request, and must still find the job.
 local REPLAY_WINDOW = 10000000
 
+-- What it takes to free more at once would hold others up.
+local MOST_FREED = 67108864
+
+-- How many of those whose data are large can be forgotten at once; at least one.
+local function affordable(ids)
+  local bytes = 0
+  for index, id in ipairs(ids) do
+    bytes = bytes + redis.call('HSTRLEN', K.data, id)
+    if bytes > MOST_FREED and index > 1 then return index - 1 end
+  end
+  return #ids
+end
+
 local function trim(key, keep, now)
   local surplus = math.min(200, redis.call('ZCARD', key) - keep)
   if surplus <= 0 then return end
   local ids = redis.call('ZRANGEBYSCORE', key, '-inf', now - REPLAY_WINDOW, 'LIMIT', 0, surplus)
   if #ids == 0 then return end
+  if redis.call('TYPE', K.data).ok == 'hash' then
+    local count = affordable(ids)
+    redis.call('HDEL', K.data, unpack(ids, 1, count))
+    if count < #ids then ids = { unpack(ids, 1, count) } end
+  end
   redis.call('ZREM', key, unpack(ids))
   redis.call('HDEL', K.jobs, unpack(ids))
   redis.call('HDEL', K.states, unpack(ids))

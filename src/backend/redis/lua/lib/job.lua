@@ -6,21 +6,33 @@ local JOB_FORMAT = '<HI4ddI4dss'
 local JOB_MAGIC = 0x5602
 local TRACED_MAGIC = 0x5604
 
+-- Data of more bytes stand in a hash of their own, so that a verb which looks at a job does not copy them. Such a job is of
+-- a third kind, with its trace and the size of its data at the end. Older versions kept all data in the record.
+local LARGE = 4096
+local LARGE_MAGIC, LARGE_FORMAT = 0x5606, '<sI4'
+
 local function read_job(id)
   local raw = redis.call('HGET', K.jobs, id)
   if not raw then return nil end
   local ok, magic, cost, admitted_at, deadline, position, departs_at, key, settings, rest = pcall(struct.unpack, JOB_FORMAT, raw)
-  local traceparent = ''
+  local traceparent, size, data = '', nil, nil
   if ok and magic == TRACED_MAGIC then
     ok, traceparent, rest = pcall(struct.unpack, 's', raw, rest)
+  elseif ok and magic == LARGE_MAGIC then
+    ok, traceparent, size, rest = pcall(struct.unpack, LARGE_FORMAT, raw, rest)
   elseif magic ~= JOB_MAGIC then
     ok = false
   end
   if not ok then foreign('jobs') end
+  if not size then data, size = string.sub(raw, rest), #raw - rest + 1 end
   return {
     id = id, cost = cost, admittedAt = admitted_at, deadline = deadline, position = position, departsAt = departs_at,
-    key = key, settings = settings, traceparent = traceparent, data = string.sub(raw, rest),
+    key = key, settings = settings, traceparent = traceparent, data = data, size = size,
   }
+end
+
+local function data_of(job)
+  return job.data or redis.call('HGET', K.data, job.id) or foreign('data')
 end
 
 -- Of all that, when it was admitted: data need not be read for it.
@@ -28,14 +40,16 @@ local function read_admission(id)
   local raw = redis.call('HGET', K.jobs, id)
   if not raw then return nil end
   local ok, magic, _, admitted_at = pcall(struct.unpack, '<HI4d', raw)
-  if not ok or magic ~= JOB_MAGIC and magic ~= TRACED_MAGIC then foreign('jobs') end
+  if not ok or magic ~= JOB_MAGIC and magic ~= TRACED_MAGIC and magic ~= LARGE_MAGIC then foreign('jobs') end
   return admitted_at
 end
 
 local function record_of_job(job)
-  local trace = job.traceparent
-  local record = struct.pack(JOB_FORMAT, trace == '' and JOB_MAGIC or TRACED_MAGIC, job.cost, job.admittedAt,
-    job.deadline, job.position, job.departsAt, job.key, job.settings)
+  local trace, is_large = job.traceparent, job.size > LARGE
+  local magic = is_large and LARGE_MAGIC or trace == '' and JOB_MAGIC or TRACED_MAGIC
+  local record = struct.pack(JOB_FORMAT, magic, job.cost, job.admittedAt, job.deadline, job.position, job.departsAt, job.key,
+    job.settings)
+  if is_large then return record .. struct.pack(LARGE_FORMAT, trace, job.size) end
   if trace ~= '' then record = record .. struct.pack('s', trace) end
   return record .. job.data
 end

@@ -21,9 +21,13 @@ end
 
 -- One at least; `buckets` by key, of which some may be as they were.
 local function write_newcomers(jobs, buckets, meta)
-  local records, changed, dues = {}, {}, {}
-  for index, job in ipairs(jobs) do records[index * 2 - 1], records[index * 2] = job.id, record_of_job(job) end
+  local records, large, changed, dues = {}, {}, {}, {}
+  for index, job in ipairs(jobs) do
+    records[index * 2 - 1], records[index * 2] = job.id, record_of_job(job)
+    if job.size > LARGE then large[#large + 1], large[#large + 2] = job.id, job.data end
+  end
   redis.call('HSET', K.jobs, unpack(records))
+  if #large > 0 then redis.call('HSET', K.data, unpack(large)) end
   for _, bucket in pairs(buckets) do
     if bucket.isChanged then
       if bucket.isMoved then put(bucket, meta, dues) end

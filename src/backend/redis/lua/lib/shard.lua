@@ -20,7 +20,7 @@ local function caller_of(id)
 end
 
 local EXPECTED = {
-  meta = 'hash', buckets = 'hash', jobs = 'hash', states = 'hash', due = 'zset', turns = 'zset', idle = 'zset',
+  meta = 'hash', buckets = 'hash', jobs = 'hash', data = 'hash', states = 'hash', due = 'zset', turns = 'zset', idle = 'zset',
   deadlines = 'zset', leases = 'zset', ended = 'zset', gone = 'zset', book = 'string', wake = 'list', watched = 'zset', fill = 'zset',
 }
 
