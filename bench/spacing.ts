@@ -7,7 +7,7 @@ import { limitOf } from './products/velvet-rope.ts'
 
 /**
  * Starts of one key that break L2: they do not conform to GCRA with the interval and its default tolerance, which is
- * 5 ms, at most a quarter of the interval. The same checker judges every product, and our tests.
+ * 5 ms, at most a quarter of the interval, or with none where the pace is strict. The same checker judges every product, and our tests.
  *
  * @param starts milliseconds
  */

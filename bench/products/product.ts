@@ -4,6 +4,8 @@ export interface Pace {
   readonly periodMs: number
   /** Of meters: units that go in at once. Absent: as many as the count. */
   readonly capacity?: number
+  /** Never closer than the interval, where a product can be told so. */
+  readonly isStrict?: true
 }
 
 /** The same small payload for everybody. */

@@ -20,6 +20,7 @@ export const velvetRope: Product = {
 
 /** Below an interval of 1 ms a limit must name its tolerance. */
 export function limitOf(pace: Pace): string {
-  const tolerance = intervalMs(pace) < 1 ? ', tolerance 10ms' : ''
+  const lenient = intervalMs(pace) < 1 ? ', tolerance 10ms' : ''
+  const tolerance = pace.isStrict ? ', tolerance 0' : lenient
   return `${CAPACITY}, ${pace.count} per ${pace.periodMs}ms${tolerance}`
 }

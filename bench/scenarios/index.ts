@@ -10,6 +10,7 @@ import { growth } from './growth.ts'
 import { httpEnqueue } from './http/enqueue.ts'
 import { httpOverload } from './http/overload.ts'
 import { idle } from './idle.ts'
+import { lag } from './lag.ts'
 import { memory } from './memory.ts'
 import { METER_SCENARIOS } from './meter/index.ts'
 import { redisCommands } from './redis/commands.ts'
@@ -17,10 +18,13 @@ import { redisEndToEnd } from './redis/end-to-end.ts'
 import { redisEnqueue } from './redis/enqueue.ts'
 import { redisGrowth } from './redis/growth.ts'
 import { redisIdle } from './redis/idle.ts'
+import { redisLag } from './redis/lag.ts'
 import { redisMemory } from './redis/memory.ts'
+import { redisSmoothnessCold } from './redis/smoothness-cold.ts'
 import { redisSmoothnessManyKeys } from './redis/smoothness-many-keys.ts'
 import { redisSmoothnessOneKey } from './redis/smoothness-one-key.ts'
 import type { Scenario } from './scenario.ts'
+import { smoothnessCold } from './smoothness-cold.ts'
 import { smoothnessManyKeys } from './smoothness-many-keys.ts'
 import { smoothnessOneKey } from './smoothness-one-key.ts'
 import { throughput } from './throughput.ts'
@@ -41,7 +45,7 @@ export interface Part<Name extends string = string> {
 const memoryPart: Part<ProductName> = {
   name: 'memory',
   serverOf: () => undefined,
-  scenarios: [smoothnessOneKey, smoothnessManyKeys, throughput, memory, growth, idle],
+  scenarios: [smoothnessOneKey, smoothnessCold, smoothnessManyKeys, lag, throughput, memory, growth, idle],
   picture: smoothnessOneKey.name,
   packages: PEERS,
   load: loadProduct,
@@ -52,7 +56,9 @@ const redisPart: Part<RedisProductName> = {
   serverOf: () => 'redis',
   scenarios: [
     redisSmoothnessOneKey,
+    redisSmoothnessCold,
     redisSmoothnessManyKeys,
+    redisLag,
     redisEnqueue,
     redisEndToEnd,
     redisMemory,

@@ -10,6 +10,8 @@ export interface Trial<Name extends string = string> {
   /** Keys that take part, or buckets that live. */
   readonly keys: number
   readonly jobs: number
+  /** Processes that spin beside it. */
+  readonly neighbours?: number
 }
 
 /** What came of it: figures by name, and for pictures the moments of the starts in milliseconds. */

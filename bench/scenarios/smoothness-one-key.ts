@@ -19,6 +19,7 @@ export const smoothnessOneKey: Scenario = {
     const paced = [ROPE, 'spin-loop', ...PEERS] as const
     return [
       ...paced.map((product) => ({ product, pace: ONE_BY_ONE, keys: 1, jobs: JOBS })),
+      { product: ROPE, pace: { ...ONE_BY_ONE, isStrict: true }, keys: 1, jobs: JOBS },
       { product: 'p-throttle', pace: BY_THE_SECOND, keys: 1, jobs: JOBS },
     ]
   },

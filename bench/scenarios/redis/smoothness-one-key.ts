@@ -20,6 +20,7 @@ export const redisSmoothnessOneKey: Scenario<RedisProductName> = {
     const paced = [ROPE, 'bullmq-per-key', 'bottleneck', 'rate-limiter-flexible'] as const
     return [
       ...paced.map((product) => ({ product, pace: ONE_BY_ONE, keys: 1, jobs: JOBS })),
+      { product: ROPE, pace: { ...ONE_BY_ONE, isStrict: true }, keys: 1, jobs: JOBS },
       { product: 'bullmq-per-key', pace: BY_THE_SECOND, keys: 1, jobs: JOBS },
     ]
   },
