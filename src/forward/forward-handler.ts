@@ -73,7 +73,7 @@ export function createForwardHandler(settings: ForwardSettings, ports: ForwardPo
 
   const forward = async (job: ForwardJob): Promise<ForwardResult> => {
     job.signal.throwIfAborted()
-    const request = readForwardRequest(job.data, plan.allowed)
+    const request = readForwardRequest(job.data, plan)
     const where = `${request.method} ${request.url.origin}`
     let isTold = false
     const tell = (status: number | undefined) => {

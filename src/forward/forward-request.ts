@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { quote } from '../core/describe.ts'
 import { FinalError } from '../core/errors.ts'
+import { faultOfAddress } from './guarded-connect.ts'
 import { isSecretHeader, readHeaders } from './headers.ts'
 import { findOrigin } from './origins.ts'
+import type { ForwardReach } from './plan.ts'
 import { LONGEST_TIMEOUT_MS } from './settings.ts'
 
 const LONGEST_URL = 8_192
@@ -41,30 +43,54 @@ export interface CheckedRequest {
   readonly timeoutMs: number | undefined
 }
 
+/** Where a job's data break a rule: what is wrong, and the way to it from the data on. It shows nothing of what came but names of fields and headers, and an origin. */
+export interface RequestFault {
+  readonly detail: string
+  readonly path: readonly string[]
+}
+
 /**
  * Reads what a job asks for.
  *
- * @throws FinalError: what is wrong with the data stays wrong. It shows nothing of what came but
- * names of fields and headers, and an origin
+ * @throws FinalError: what is wrong with the data stays wrong
  */
-export function readForwardRequest(data: unknown, allowed: ReadonlySet<string>): CheckedRequest {
+export function readForwardRequest(data: unknown, reach: ForwardReach): CheckedRequest {
+  const read = judgeForwardRequest(data, reach)
+  if ('detail' in read) throw new FinalError(`forward: ${read.detail}`)
+  return read
+}
+
+/** What is wrong with a request however often it is tried, as far as no name has to be looked up for that; else the request. */
+export function judgeForwardRequest(data: unknown, reach: ForwardReach): CheckedRequest | RequestFault {
+  try {
+    return read(data, reach)
+  } catch (error) {
+    if (error instanceof Unsendable) return error.fault
+    throw error
+  }
+}
+
+function read(data: unknown, { allowed, privateHosts }: ForwardReach): CheckedRequest {
   const { method, url: text, headers, body: given, timeoutMs } = parse(data)
   const url = readUrl(text)
   const origin = findOrigin(url, allowed)
-  if (origin === undefined) throw new FinalError(`forward: the origin ${quote(url.origin)} is not allowed`)
+  if (origin === undefined) throw new Unsendable(`the origin ${quote(url.origin)} is not allowed`, 'url')
+  const unreachable = faultOfAddress(url, privateHosts)
+  if (unreachable !== undefined) throw new Unsendable(unreachable, 'url')
   const read = new Map(
     readHeaders(headers, (fault) => {
-      throw new FinalError(`forward: ${fault}`)
+      throw new Unsendable(fault, 'headers')
     }),
   )
   const secret = [...read.keys()].find(isSecretHeader)
   if (secret !== undefined) {
-    throw new FinalError(
-      `forward: the header ${secret} is a secret: expected it among the headers of the configuration, got it from a job`,
+    throw new Unsendable(
+      `the header ${secret} is a secret: expected it among the headers of the configuration, got it from a job`,
+      'headers',
     )
   }
   if (given === undefined) return { method, url, origin, headers: read, body: undefined, timeoutMs }
-  if (WITHOUT_BODY.has(method)) throw new FinalError(`forward: expected no body with ${method}, got one`)
+  if (WITHOUT_BODY.has(method)) throw new Unsendable(`expected no body with ${method}, got one`, 'body')
   const isText = typeof given === 'string'
   if (!isText && !read.has('content-type')) read.set('content-type', 'application/json')
   return { method, url, origin, headers: read, body: isText ? given : JSON.stringify(given), timeoutMs }
@@ -73,11 +99,13 @@ export function readForwardRequest(data: unknown, allowed: ReadonlySet<string>):
 function parse(data: unknown): z.output<typeof forwardRequestSchema> {
   const read = forwardRequestSchema.safeParse(data)
   if (read.success) return read.data
-  throw new FinalError(`forward: ${faultOf(read.error.issues[0]!)}`)
+  const issue = read.error.issues[0]!
+  const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]!] : issue.path
+  throw new Unsendable(messageOf(issue), ...path.map(String))
 }
 
 /** Without what came, which is data of a user: this message is logged. */
-function faultOf(issue: z.core.$ZodIssue): string {
+function messageOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'unrecognized_keys') {
     const known = Object.keys(forwardRequestSchema.shape).join(', ')
     return `unknown field ${quote(issue.keys[0]!)}: known are ${known}`
@@ -88,20 +116,28 @@ function faultOf(issue: z.core.$ZodIssue): string {
 }
 
 function readUrl(text: string): URL {
+  const refuse = (detail: string) => new Unsendable(detail, 'url')
   if (text.length > LONGEST_URL) {
-    throw new FinalError(
-      `forward: expected a url of at most ${LONGEST_URL} characters, got one of ${text.length}`,
-    )
+    throw refuse(`expected a url of at most ${LONGEST_URL} characters, got one of ${text.length}`)
   }
   if (UNCLEAN.test(text)) {
-    throw new FinalError('forward: expected a url without spaces, control characters and \\, got one with')
+    throw refuse('expected a url without spaces, control characters and \\, got one with')
   }
   if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) {
-    throw new FinalError('forward: expected url to be an absolute http or https URL, got another')
+    throw refuse('expected url to be an absolute http or https URL, got another')
   }
   const url = new URL(text)
   if (url.username !== '' || url.password !== '' || /^https?:\/\/[^/?#]*@/i.test(text)) {
-    throw new FinalError('forward: expected a url without a user, got one with')
+    throw refuse('expected a url without a user, got one with')
   }
   return url
+}
+
+class Unsendable extends Error {
+  readonly fault: RequestFault
+
+  constructor(detail: string, ...path: string[]) {
+    super(detail)
+    this.fault = { detail, path }
+  }
 }

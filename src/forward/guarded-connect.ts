@@ -8,20 +8,36 @@ import type { PrivateHosts } from './origins.ts'
 /** All addresses of a host, as `dns.lookup` finds them. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>
 
+const PUBLIC: ReadonlySet<AddressClass> = new Set(['public'])
+const PRIVATE_TOO: ReadonlySet<AddressClass> = new Set(['public', 'private'])
+
 /**
  * Opens connections to addresses that were judged, and to those only: a name is resolved once for each connection,
  * every address that it has must pass, and the socket gets these addresses rather than the name, so that a second
  * answer of the resolver cannot bring in another. TLS still checks the certificate against the name.
  */
 export function guardedConnect(resolve: Resolve, privateHosts: PrivateHosts): buildConnector.connector {
-  const connectors = {
-    public: connectorFor(resolve, new Set(['public'])),
-    private: connectorFor(resolve, new Set(['public', 'private'])),
-  }
-  return (options, callback) => {
-    const port = options.port || (options.protocol === 'https:' ? '443' : '80')
-    connectors[privateHosts.has(options.hostname, port) ? 'private' : 'public'](options, callback)
-  }
+  const connectors = new Map([PUBLIC, PRIVATE_TOO].map((good) => [good, connectorFor(resolve, good)]))
+  return (options, callback) => connectors.get(goodFor(options, privateHosts))!(options, callback)
+}
+
+/** What is wrong with the address that a URL names; undefined where it names none, or one that may be called. */
+export function faultOfAddress(
+  { hostname: written, port, protocol }: URL,
+  privateHosts: PrivateHosts,
+): string | undefined {
+  const hostname = written.replace(/^\[|\]$/g, '')
+  const isGood =
+    isIP(hostname) === 0 || goodFor({ hostname, port, protocol }, privateHosts).has(classifyAddress(hostname))
+  return isGood ? undefined : refusalOf(hostname, hostname)
+}
+
+/** The classes of addresses that a host may have. @param hostname without brackets */
+function goodFor(
+  { hostname, port, protocol }: Pick<buildConnector.Options, 'hostname' | 'port' | 'protocol'>,
+  privateHosts: PrivateHosts,
+): ReadonlySet<AddressClass> {
+  return privateHosts.has(hostname, port || (protocol === 'https:' ? '443' : '80')) ? PRIVATE_TOO : PUBLIC
 }
 
 function connectorFor(resolve: Resolve, good: ReadonlySet<AddressClass>): buildConnector.connector {
@@ -66,9 +82,13 @@ async function judged(
   return addresses
 }
 
-/** The address is not told: a job could use that to explore a private network. */
 function refusal(hostname: string, address: string): FinalError {
+  return new FinalError(refusalOf(hostname, address))
+}
+
+/** The address is not told: a job could use that to explore a private network. */
+function refusalOf(hostname: string, address: string): string {
   const hint =
     classifyAddress(address) === 'private' ? '; a host may be private if allowPrivate names it' : ''
-  return new FinalError(`expected ${hostname} to have public addresses only, got another${hint}`)
+  return `expected ${hostname} to have public addresses only, got another${hint}`
 }

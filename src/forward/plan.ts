@@ -9,10 +9,14 @@ import { signingKey } from './signature.ts'
 
 const MOST_SHOWN = 3
 
-/** The settings with everything looked up and checked. */
-export interface ForwardPlan {
+/** Whom jobs may call. */
+export interface ForwardReach {
   readonly allowed: ReadonlySet<string>
   readonly privateHosts: PrivateHosts
+}
+
+/** The settings with everything looked up and checked. */
+export interface ForwardPlan extends ForwardReach {
   /** By origin; names in lower case. */
   readonly headers: ReadonlyMap<string, ReadonlyMap<string, string>>
   readonly secrets: Secrets
@@ -29,15 +33,25 @@ export function readPlan(input: ForwardSettings, env: Environment): ForwardPlan 
     input,
     'forward',
   )
-  const allowed = new Set(allow.map((origin) => readOrigin(origin, 'allow')))
+  const reach = readReach({ allow, allowPrivate })
   const secrets = new Secrets(env)
   return {
     ...rest,
-    allowed,
-    privateHosts: new PrivateHosts(allowPrivate),
-    headers: readOriginHeaders(headers, allowed, secrets),
+    ...reach,
+    headers: readOriginHeaders(headers, reach.allowed, secrets),
     signingKey: signing === undefined ? undefined : readSigningKey(signing.secret, secrets),
     secrets,
+  }
+}
+
+/** What of the settings no variable is needed for. @throws InvalidOptionsError */
+export function readReach({
+  allow,
+  allowPrivate = [],
+}: Pick<ForwardSettings, 'allow' | 'allowPrivate'>): ForwardReach {
+  return {
+    allowed: new Set(allow.map((origin) => readOrigin(origin, 'allow'))),
+    privateHosts: new PrivateHosts(allowPrivate),
   }
 }
 

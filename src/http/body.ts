@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { quote } from '../core/describe.ts'
 import { isOfAnotherType, nameKnownFields, nearest, nearestForm, placeOf } from '../core/options.ts'
 import { firstLossyInteger } from './exact-numbers.ts'
-import { type Fault, invalid, Problem } from './problem.ts'
+import { type Fault, invalid, Problem, pointerStep } from './problem.ts'
 
 const DEEPEST = 32
 const MOST_FAULTS = 20
@@ -149,16 +149,6 @@ function hintFor(name: string, known: readonly string[], schema: z.ZodType): str
   if (suggestion !== undefined) return `did you mean ${suggestion}?`
   const elsewhere = placeOf(name, schema)
   return elsewhere === undefined ? `known are ${known.join(', ')}` : `did you mean ${elsewhere}?`
-}
-
-function pointerStep(name: string): string {
-  // A name may hold half of a surrogate pair, which encodeURIComponent refuses.
-  return encodeURIComponent(
-    name
-      .replace(/\p{Surrogate}/gu, '\ufffd')
-      .replaceAll('~', '~0')
-      .replaceAll('/', '~1'),
-  )
 }
 
 function unsupported(detail: string): Problem {

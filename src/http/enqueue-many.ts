@@ -1,7 +1,7 @@
 import { quote } from '../core/describe.ts'
 import { isWithin, type Principal } from './access.ts'
 import { acceptedBody, refusal } from './answers.ts'
-import { assertOpen, ruleOf, submit } from './enqueue-one.ts'
+import { assertOpen, assertSendable, ruleOf, submit } from './enqueue-one.ts'
 import { jobId, readIdempotencyKey } from './idempotency.ts'
 import { type Fault, PROBLEMS, Problem, problemOf, reducedCapacity } from './problem.ts'
 import { retryAfterSeconds } from './ratelimit-headers.ts'
@@ -38,6 +38,7 @@ export async function enqueueMany(house: House, call: Call): Promise<Response> {
     jobs.map(async ({ key, ...job }, index) => {
       const { cost = 1 } = job
       try {
+        assertSendable(house, job.data, `#/jobs/${index}/data`)
         const admission = await submit(house, key, job, ids[index], traceparent)
         if (!admission.accepted) return refusedVerdict(key, refusal(admission, ruleOf(house, key), cost))
         return {

@@ -4,7 +4,7 @@ import type { RuleView } from '../core/rule-view.ts'
 import { TRACEPARENT } from '../core/traceparent.ts'
 import { acceptedResponse, refusal } from './answers.ts'
 import { jobId, readIdempotencyKey } from './idempotency.ts'
-import { reducedCapacity } from './problem.ts'
+import { invalid, pointerStep, reducedCapacity } from './problem.ts'
 import { readRequest } from './request-body.ts'
 import type { Call, House } from './route.ts'
 import { type NewJob, newJobSchema } from './schemas.ts'
@@ -15,11 +15,19 @@ export async function enqueueOne(house: House, call: Call): Promise<Response> {
   assertOpen(house)
   const idempotencyKey = readIdempotencyKey(context.req.header('Idempotency-Key'))
   const job = await readRequest(house, call, newJobSchema)
+  assertSendable(house, job.data, '#/data')
   const id = jobId(principal, idempotencyKey, job.id)
   const admission = await submit(house, key, job, id, context.req.header('traceparent'))
   const { cost = 1 } = job
   if (!admission.accepted) throw refusal(admission, ruleOf(house, key), cost)
   return acceptedResponse(context, admission, ruleOf(house, key), cost)
+}
+
+/** @throws Problem 422 for data that no handler can do anything with; `at` is where the data are in the body */
+export function assertSendable({ settings }: House, data: unknown, at: string): void {
+  const fault = settings.dataFault?.(data)
+  if (fault === undefined) return
+  throw invalid([{ detail: fault.detail, pointer: [at, ...fault.path.map(pointerStep)].join('/') }])
 }
 
 /** A trace that cannot be read is left out, as W3C asks. */

@@ -49,6 +49,17 @@ export interface Fault {
   readonly pointer?: string
 }
 
+/** A name as a step of a pointer. */
+export function pointerStep(name: string): string {
+  // A name may hold half of a surrogate pair, which encodeURIComponent refuses.
+  return encodeURIComponent(
+    name
+      .replace(/\p{Surrogate}/gu, '\ufffd')
+      .replaceAll('~', '~0')
+      .replaceAll('/', '~1'),
+  )
+}
+
 /** Thrown by a route, and answered as `application/problem+json`. */
 export class Problem extends Error {
   readonly problem: ProblemName

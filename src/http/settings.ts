@@ -23,6 +23,12 @@ export interface MetricsText {
   readonly text: string
 }
 
+/** What is wrong with the data of a job, and the way to it from the data on: `{ detail, path: ['url'] }`. */
+export interface DataFault {
+  readonly detail: string
+  readonly path: readonly string[]
+}
+
 /** Options of `createHttpApp`. */
 export const httpOptionsSchema = z.strictObject({
   /**
@@ -90,6 +96,11 @@ export const httpOptionsSchema = z.strictObject({
   onError: callback<(error: unknown, requestId: string) => void>('(error, requestId) => void').optional(),
   /** Is told of every answer. */
   onRequest: callback<(answered: Answered) => void>('(answered) => void').optional(),
+  /**
+   * Asked for the data of every job before it is admitted: a job with a fault is refused with 422, since its handler could
+   * never do it. Default: any JSON will do.
+   */
+  dataFault: callback<(data: unknown) => DataFault | undefined>('(data) => DataFault | undefined').optional(),
   /** Instead of the clock of this process, for the rates of tokens: microseconds. */
   now: callback<() => number>('() => number').optional(),
   /** Instead of watching the event loop: its lag in milliseconds. */

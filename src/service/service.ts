@@ -4,6 +4,7 @@ import { InvalidConfigError } from '../config/config-error.ts'
 import { monotonicNow } from '../core/clock.ts'
 import { isVelvetRopeError } from '../core/errors.ts'
 import { openDashboard } from '../dashboard/open-dashboard.ts'
+import { forwardJudge } from '../forward/forward-judge.ts'
 import { createHttpApp, type HttpApp } from '../http/app.ts'
 import { type HttpServer, serveHttp } from '../http/server.ts'
 import { isLoopback } from '../http/server-options.ts'
@@ -66,6 +67,8 @@ export class Service {
   readonly #handlerFor: (config: Config) => ClosableHandler | undefined
   readonly #stopWatching: (() => void)[] = []
   #config: Config
+  /** Of the data of a job, where jobs are requests. */
+  #forwardFault: ReturnType<typeof forwardJudge> | undefined
   #app: HttpApp | undefined
   #server: HttpServer | undefined
   #recording: Recording | undefined
@@ -75,6 +78,7 @@ export class Service {
 
   private constructor({ config, routes, handlerFor, log }: ServiceOptions) {
     this.#config = config
+    this.#forwardFault = config.forward && forwardJudge(config.forward)
     this.#log = log
     const forwardResponse = (statusClass: string) => this.metrics.forwardResponse(statusClass)
     this.#handlerFor = (of) => handlerFor?.(of, { forwardResponse })
@@ -135,6 +139,7 @@ export class Service {
     this.#config = config
     this.#log.level = config.log.level
     if (isAnother) this.#worker?.use(handler)
+    this.#forwardFault = config.forward && forwardJudge(config.forward)
     const layers = layersAfter(limitLayers(before), limitLayers(config))
     if (layers.length > 0) void this.#rules.load(layers)
   }
@@ -215,6 +220,7 @@ export class Service {
       version: packageVersion(),
       tokens: () => this.#config.tokens,
       meter: this.#meter,
+      dataFault: (data) => this.#forwardFault?.(data),
       isDraining: () => this.#isDraining,
       readiness: () => this.#checkReadiness(),
       metrics: () => this.metrics.text(),

@@ -1,10 +1,12 @@
 import { describe, expect, it, test } from 'vitest'
 import { isVelvetRopeError } from '../../../src/core/errors.ts'
 import { readForwardRequest } from '../../../src/forward/forward-request.ts'
+import { PrivateHosts } from '../../../src/forward/origins.ts'
 
 const ALLOWED = new Set(['https://api.example.com'])
 const URL_ = 'https://api.example.com/v1/messages?to=%2B1'
-const read = (data: unknown) => readForwardRequest(data, ALLOWED)
+const read = (data: unknown) =>
+  readForwardRequest(data, { allowed: ALLOWED, privateHosts: new PrivateHosts([]) })
 
 function refusalOf(data: unknown): string {
   try {

@@ -97,7 +97,7 @@ describe('refused, and nothing was connected to', () => {
 
   test.each(ADDRESSES)('by the address: %j', async (url) => {
     const message = await refusalOf(url, [originOf(url)])
-    expect(message).toMatch(/^expected [\w.:[\]-]+ to have public addresses only, got another/)
+    expect(message).toMatch(/^(?:forward: )?expected [\w.:[\]-]+ to have public addresses only, got another/)
   })
 
   test.each(NAMES)('by what the name resolves to: %s is %j', async (name, resolved) => {
