@@ -79,6 +79,6 @@ export class Audience {
 }
 
 /** The text of an event. JSON has no line ends of its own, so no value can begin another event. */
-export function eventText(type: EventType, data: object, id?: string): string {
+export function eventText(type: EventType | 'missed', data: object, id?: string): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`
 }

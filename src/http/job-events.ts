@@ -4,21 +4,14 @@ import { jsonRefusal } from '../core/job.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import { isWithin } from './access.ts'
 import { type Audience, eventText, type Listener, type Source } from './audience.ts'
+import { type Kept, Replay } from './replay.ts'
 import type { Asked } from './stream-query.ts'
 
-const KEPT = 1_000
 const LINGER_MS = 30_000
 const LONGEST_ERROR = 500
 
 const JOB_TYPES = ['verdict', 'departure', 'outcome'] as const
 type JobType = (typeof JOB_TYPES)[number]
-
-interface Kept {
-  readonly number: number
-  readonly type: JobType
-  readonly key: string
-  readonly text: string
-}
 
 type Name = keyof ShaperEvents
 
@@ -26,7 +19,8 @@ const OUTCOMES = ['completed', 'failed', 'returned', 'recovered', 'expired', 'ca
 
 /**
  * What becomes of jobs: verdicts, departures, outcomes. It listens to the shaper while somebody wants to hear of one of
- * them, and half a minute longer, so that who comes back with `Last-Event-ID` has missed nothing, up to the last 1,000.
+ * them, and half a minute longer, so that a client that comes back with
+ * `Last-Event-ID` gets what it missed, up to 1,000 events, and is told how many more there were.
  */
 export class JobEvents implements Source {
   readonly types = JOB_TYPES
@@ -34,7 +28,7 @@ export class JobEvents implements Source {
   readonly #audience: Audience
   /** Tells the numbers of this process from those of the one before. */
   readonly #run = randomBytes(4).toString('hex')
-  #kept: Kept[] = []
+  readonly #replay = new Replay()
   #number = 0
   #linger: NodeJS.Timeout | undefined
   #unsubscribe: (() => void) | undefined
@@ -62,22 +56,26 @@ export class JobEvents implements Source {
     if (this.#unsubscribe === undefined) return
     this.#unsubscribe()
     this.#unsubscribe = undefined
-    this.#kept = []
-    // Stands for whatever is not heard from now on: who comes back with the last number has missed something.
-    this.#number++
+    // Stands for whatever is not heard from now on.
+    this.#replay.clear(++this.#number)
   }
 
-  /** Tells what was missed since the event with this id, as far as it is kept. */
+  /**
+   * Tells what was missed since the event with this id, as far as it is kept; first, as an event `missed`, how many were lost.
+   * That has the id of the client again: should it leave before the others have come, it asks for the same.
+   */
   replay(listener: Listener, lastId: string): void {
     const [run, number = ''] = lastId.split('-')
-    const after = run === this.#run && /^\d{1,15}$/.test(number) ? Number(number) : undefined
-    const kept = this.#kept.slice(-KEPT)
-    const oldest = kept[0]?.number ?? this.#number + 1
-    if (after === undefined || after < oldest - 1) listener.write(': some events were missed\n\n')
-    if (after === undefined) return
-    for (const event of kept) {
-      if (event.number > after && isFor(listener, event)) listener.write(event.text)
+    if (run !== this.#run || !/^\d{1,15}$/.test(number)) {
+      // Of another process: nobody here knows what happened since.
+      listener.write(eventText('missed', { count: 0, isAtLeast: true }, `${this.#run}-${this.#number}`))
+      return
     }
+    const { events, count, isAtLeast } = this.#replay.since(Number(number), (event) => isFor(listener, event))
+    if (count > 0 || isAtLeast) {
+      listener.write(eventText('missed', { count, ...(isAtLeast && { isAtLeast }) }, lastId))
+    }
+    for (const { text } of events) listener.write(text)
   }
 
   #subscribe(): () => void {
@@ -115,13 +113,15 @@ export class JobEvents implements Source {
     const number = ++this.#number
     const text = eventText(type, event, `${this.#run}-${number}`)
     const kept = { number, type, key: event.key, text }
-    this.#kept.push(kept)
-    // Twice as many before it is cut, so that cutting costs nothing to speak of.
-    if (this.#kept.length >= 2 * KEPT) this.#kept = this.#kept.slice(-KEPT)
+    this.#replay.add(kept)
     this.#audience.tell(type, (listener) => (isFor(listener, kept) ? text : undefined))
   }
 }
 
-function isFor({ types, prefixes, key }: Asked, event: Pick<Kept, 'type' | 'key'>): boolean {
-  return types.has(event.type) && (key === undefined || key === event.key) && isWithin(prefixes, event.key)
+function isFor({ types, prefixes, key }: Asked, event: Omit<Kept, 'text'>): boolean {
+  return (
+    types.has(event.type as JobType) &&
+    (key === undefined || key === event.key) &&
+    isWithin(prefixes, event.key)
+  )
 }

@@ -22,7 +22,9 @@ export function eventRoutes({ feed, settings, doorkeeper }: House): Route[] {
           name: 'Last-Event-ID',
           in: 'header',
           required: false,
-          description: 'The last event that was read; those since then come first, up to 1,000.',
+          description:
+            'The last event that was read. Those since then come first, up to 1,000; before them an event `missed` with the ' +
+            '`count` of those that are not kept any more, and `isAtLeast` where there may have been more.',
           schema: { type: 'string' },
         },
       ],

@@ -96,7 +96,7 @@ describe('types', () => {
     vi.advanceTimersByTime(30_000)
     await api.enqueue('b')
     const again = await listen(api, 'types=verdict', { lastId: id! })
-    expect(await again.next()).toEqual({ comment: 'some events were missed' })
+    expect(await again.next()).toEqual({ id, event: 'missed', data: { count: 0, isAtLeast: true } })
   })
 
   test('flow counts what the line and limits of the process refused, and what went through, also before', async () => {

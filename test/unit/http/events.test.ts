@@ -181,9 +181,13 @@ describe('who comes back', () => {
       const api = quiet()
       await withThree(api)
       const reader = await listen(api, id)
-      expect(await reader.next()).toEqual({ comment: 'some events were missed' })
+      const missed = await reader.next()
+      expect(missed).toMatchObject({ event: 'missed', data: { count: 0, isAtLeast: true } })
       await api.enqueue('k', { data: 1, id: 'd' })
       expect((await reader.next())?.data).toMatchObject({ id: 'd' })
+      // With the id of that, it is of this life from now on.
+      const again = await listen(api, missed!.id)
+      expect((await again.next())?.data).toMatchObject({ id: 'd' })
     },
   )
 
@@ -193,7 +197,7 @@ describe('who comes back', () => {
     const jobs = Array.from({ length: 2_500 }, (_, index) => ({ key: 'k', data: 1, id: `j${index}` }))
     await api.shaper.enqueueMany(jobs)
     const reader = await listen(api, first)
-    expect(await reader.next()).toEqual({ comment: 'some events were missed' })
+    expect(await reader.next()).toEqual({ id: first, event: 'missed', data: { count: 1_502 } })
     for (let index = 1_500; index < 2_500; index++) {
       expect((await reader.next())?.data?.['id']).toBe(`j${index}`)
     }

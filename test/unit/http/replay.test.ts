@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest'
+import { type Kept, Replay } from '../../../src/http/replay.ts'
+
+const all = () => true
+const ofKey =
+  (wanted: string) =>
+  ({ key }: Pick<Kept, 'key'>) =>
+    key === wanted
+
+class Numbered {
+  readonly replay = new Replay()
+  number = 0
+
+  add(key: string, times = 1): number {
+    for (let n = 0; n < times; n++) {
+      const number = ++this.number
+      this.replay.add({ number, type: 'verdict', key, text: `${number}` })
+    }
+    return this.number
+  }
+}
+
+test('a quiet key keeps its events while others are loud', () => {
+  const events = new Numbered()
+  events.add('quiet', 3)
+  for (let n = 0; n < 30; n++) events.add(`loud-${n}`, 5_000)
+  const { events: kept, count, isAtLeast } = events.replay.since(0, ofKey('quiet'))
+  expect(kept.map(({ number }) => number)).toEqual([1, 2, 3])
+  expect(count).toBe(0)
+  // 150,000 events went by, and not all that are gone are still counted.
+  expect(isAtLeast).toBe(true)
+  expect(events.replay.since(events.number, all)).toEqual({ events: [], count: 0, isAtLeast: false })
+})
+
+test('what is lost is counted, for the listener alone', () => {
+  const events = new Numbered()
+  const before = events.add('a', 10)
+  events.add('a', 1_500)
+  events.add('b', 2_000)
+  expect(events.replay.since(before, ofKey('a'))).toMatchObject({ count: 500, isAtLeast: false })
+  expect(events.replay.since(before, ofKey('b'))).toMatchObject({ count: 1_000, isAtLeast: false })
+  const { events: told, count } = events.replay.since(before, all)
+  expect(told).toHaveLength(1_000)
+  expect(told.at(-1)!.number).toBe(events.number)
+  expect(count).toBe(2_500)
+})
+
+test('many keys are bounded, and those that were quiet for longest go first', () => {
+  const events = new Numbered()
+  for (let n = 0; n < 30_000; n++) events.add(`key-${n}`)
+  expect(events.replay.since(0, ofKey('key-0'))).toMatchObject({ events: [], isAtLeast: true })
+  expect(events.replay.since(0, ofKey('key-29999')).events).toHaveLength(1)
+  const { events: told, count } = events.replay.since(10_000, all)
+  expect(told).toHaveLength(1_000)
+  expect(told.length + count).toBeLessThanOrEqual(20_000)
+  expect(told.map(({ number }) => number)).toEqual(Array.from({ length: 1_000 }, (_, n) => 29_001 + n))
+})
+
+test('nobody is told that nothing was missed of what was forgotten', () => {
+  const events = new Numbered()
+  const last = events.add('a', 2)
+  events.replay.clear(last + 1)
+  expect(events.replay.since(last, all)).toEqual({ events: [], count: 0, isAtLeast: true })
+  expect(events.replay.since(last + 1, all)).toMatchObject({ isAtLeast: false })
+})
