@@ -92,7 +92,7 @@ test('whose answer was lost while others went on is not told that he lost', asyn
   const connection = connect(redisAddress())
   await connection.ready()
   const store = new LossyStore(connection, other.backend.tags, 'test')
-  const rules = new SharedRules(store, parseLayer({ '*': '9, 1/s' }))
+  const rules = new SharedRules(store, parseLayer({ '*': '9, 1/s' }), async () => undefined)
   await rules.open()
   store.between = () => other.backend.changeRules(set('b', '6, 1/s'), at(0))
   const changed = await rules.change(set('a', '5, 1/s', 1))

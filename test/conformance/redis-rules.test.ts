@@ -4,6 +4,7 @@ import { shardKey } from '../../src/backend/redis/keys.ts'
 import { RedisBackend } from '../../src/backend/redis/redis-backend.ts'
 import { changeBook, formatBook, parseBook } from '../../src/backend/redis/rule-book-text.ts'
 import { runScript } from '../../src/backend/redis/scripts.ts'
+import { digestOfBook } from '../../src/backend/redis/shard-marks.ts'
 import { SECOND } from '../../src/core/duration.ts'
 import { NoLimitError, OldRuleBookError } from '../../src/core/errors.ts'
 import { parseLayer } from '../../src/core/layered-book.ts'
@@ -104,11 +105,13 @@ describe('whoever sets a limit and dies before the waiting buckets are held to i
   async function writeBook({ redis, backend }: RedisStage, limit: string): Promise<void> {
     const stored = await redis.get(shardKey(backend.tags[0]!, 'book'))
     const book = changeBook(parseBook(stored!), { kind: 'set', rule: parseRule('*', limit) }, at(0))!
-    const values = ['', '', book.version, formatBook(book)]
+    const text = formatBook(book)
+    const values = ['', '', book.version, text, digestOfBook(text), 'shard', '1']
     expect(await runScript(redis, 'book', backend.tags[0]!, values)).toMatchObject([
       'ok',
       expect.anything(),
       book.version,
+      expect.anything(),
     ])
   }
 

@@ -58,7 +58,7 @@ export class RedisBackend implements shared.SharedBackend {
     this.shards = shards
     this.tags = Array.from({ length: shards }, (_, shard) => shardTag(prefix, name, shard))
     this.#store = new Store(connection, this.tags, name)
-    this.#rules = new SharedRules(this.#store, rules)
+    this.#rules = new SharedRules(this.#store, rules, (shard, now) => this.quarantine(shard, now, 'loss'))
     this.#memory = new FullMemory(() => connection.commands)
     this.#producers = new ProducerVerbs(this.#store, this.#rules, this.#memory, keepFinished)
     this.#lines = new LineVerbs(this.#store, keepFinished, {
@@ -207,10 +207,10 @@ export class RedisBackend implements shared.SharedBackend {
     return this.#views.audit()
   }
 
-  async quarantine(shard: number, now?: number): Promise<void> {
+  async quarantine(shard: number, now?: number, reason: 'jump' | 'loss' = 'jump'): Promise<void> {
     let cursor = '0'
     do {
-      const reply = await this.#store.run('quarantine', shard, [now ?? '', cursor])
+      const reply = await this.#store.run('quarantine', shard, [now ?? '', cursor, reason])
       cursor = parseReply(pageReply, reply)[1]
     } while (cursor !== '0')
   }

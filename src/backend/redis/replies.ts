@@ -38,7 +38,7 @@ export const holdReply = z.union([
   refusedCall[0],
   z.tuple([z.literal('no-limit')]),
 ])
-export const bookReply = z.union([z.tuple([z.literal('ok'), number, number]), refusedCall[0]])
+export const bookReply = z.union([z.tuple([z.literal('ok'), number, number, z.string()]), refusedCall[0]])
 export const retimeReply = z.union([z.tuple([z.literal('ok'), number]), refusedCall[0]])
 
 /** After the first numbers a flat list, which `inGroups` or `inVerdicts` cuts. */

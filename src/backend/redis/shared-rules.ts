@@ -17,6 +17,7 @@ import {
   rebase,
   type StoredBook,
 } from './rule-book-text.ts'
+import { digestOfBook, parseMark, type ShardMark } from './shard-marks.ts'
 import type { Store } from './store.ts'
 
 const NEWER = { code: 'newer code', file: 'a newer file', environment: 'a newer environment' } as const
@@ -40,12 +41,26 @@ const MOST_RETIMED = 200
 export class SharedRules {
   readonly #store: Store
   readonly #own: OwnLayers
+  readonly #onLost: (shard: number, now: number | undefined) => Promise<void>
+  /** What each shard was found to be last. */
+  readonly #marks: (ShardMark | undefined)[] = []
+  /** A name for a shard that has none yet. */
+  readonly #newName = randomBytes(6).toString('base64url')
   #stored: StoredBook | undefined
+  #digest = ''
   #book: LayeredBook
 
-  /** @param brought what this process was started with */
-  constructor(store: Store, brought: Layer | readonly Layer[]) {
+  /**
+   * @param brought what this process was started with
+   * @param onLost a shard lost all that it held, and others have begun to fill it again
+   */
+  constructor(
+    store: Store,
+    brought: Layer | readonly Layer[],
+    onLost: (shard: number, now: number | undefined) => Promise<void>,
+  ) {
     this.#store = store
+    this.#onLost = onLost
     this.#own = new OwnLayers([brought].flat())
     this.#book = LayeredBook.of(brought)
   }
@@ -76,17 +91,15 @@ export class SharedRules {
 
   async refresh(): Promise<void> {
     const text = await this.#store.text(shardKey(this.#store.tags[0]!, 'book'))
-    if (text !== undefined) this.#adopt(parseBook(text))
+    if (text !== undefined) this.#adopt(parseBook(text), digestOfBook(text))
   }
 
   /**
-   * Looks whether somebody has a newer book; if so, whether every shard has it, for he may have died on the way. Answers
-   * what has become of layers of this process, once.
+   * Looks whether every shard has the book of this process; it may be older, a failover may have lost it, or its writer
+   * died before all had it. Answers what has become of layers of this process, once.
    */
   async follow(now = monotonicNow()): Promise<OldRuleBookError[]> {
-    if (await this.#look(0)) {
-      for (let shard = 1; shard < this.#store.tags.length; shard++) await this.#look(shard)
-    }
+    for (let shard = 0; shard < this.#store.tags.length; shard++) await this.#look(shard)
     if (this.#stored === undefined) return []
     return this.#own.replaced(this.#stored, now).map((layer) => this.#oldBook(layer, 'brought were replaced'))
   }
@@ -100,10 +113,16 @@ export class SharedRules {
     return changed
   }
 
-  /** A shard has another version than this process: the older of the two is brought up to date. */
-  async settle(shard: number, theirs: number): Promise<void> {
-    if (theirs > this.version) await this.refresh()
-    else if (this.#stored !== undefined) await this.#write(shard, this.#stored)
+  /**
+   * A shard has another book than this process: the older of the two is brought up to date. Where that of the first shard
+   * is none of the newest, since a failover lost it, it becomes the newest again.
+   */
+  async settle(shard: number, theirs: number, digest?: string): Promise<void> {
+    if (theirs >= this.version) await this.refresh()
+    const isDivided = theirs === this.version && digest !== undefined && digest !== this.#digest
+    if (theirs > this.version || isDivided) {
+      await this.#update((stored) => stored && { ...stored, version: Math.max(stored.version, theirs) + 1 })
+    } else if (theirs < this.version && this.#stored !== undefined) await this.#write(shard, this.#stored)
   }
 
   /** Whoever changed the book has not held all buckets of the shard to it, and may be gone. */
@@ -112,12 +131,19 @@ export class SharedRules {
     await this.#retime(shard)
   }
 
-  /** Whether the shard had another version. */
-  async #look(shard: number): Promise<boolean> {
-    const theirs = Number((await this.#store.field(shardKey(this.#store.tags[shard]!, 'meta'), 'book')) ?? 0)
-    if (theirs === this.version) return false
-    await this.settle(shard, theirs)
-    return true
+  async #look(shard: number): Promise<void> {
+    const known = this.#marks[shard]
+    const found = parseMark(await this.#field(shard, 'mark'))
+    if (known !== undefined && found !== undefined && found.name !== known.name) {
+      await this.#onLost(shard, undefined)
+    }
+    if (found !== undefined) this.#marks[shard] = found
+    if (found?.version === this.version && found.digest === this.#digest) return
+    await this.settle(shard, found?.version ?? Number((await this.#field(shard, 'book')) ?? 0), found?.digest)
+  }
+
+  #field(shard: number, field: 'book' | 'mark'): Promise<string | undefined> {
+    return this.#store.field(shardKey(this.#store.tags[shard]!, 'meta'), field)
   }
 
   /** Writes what `next` makes of the newest book, here and in every shard; undefined: nothing is to be changed. */
@@ -142,7 +168,7 @@ export class SharedRules {
       const at = await this.#write(0, book, now)
       if (at === undefined) continue
       // Somebody may have gone on from ours meanwhile, and this process have heard of it.
-      if (book.version > this.version) this.#adopt(book, after)
+      if (book.version > this.version) this.#adopt(book, digestOfBook(formatBook(book)), after)
       for (let shard = 1; shard < this.#store.tags.length; shard++) await this.#write(shard, book, now)
       for (let shard = 0; shard < this.#store.tags.length; shard++) await this.#retime(shard)
       return { ...written, at }
@@ -152,11 +178,13 @@ export class SharedRules {
 
   /** Undefined: the shard has a newer one. */
   async #write(shard: number, book: StoredBook, now?: number): Promise<number | undefined> {
-    const reply = parseReply(
-      bookReply,
-      await this.#store.write('book', shard, [book.version, formatBook(book)], now),
-    )
-    return reply[0] === 'ok' ? reply[1] : undefined
+    const text = formatBook(book)
+    const hasSeen = this.#marks[shard] !== undefined ? '1' : '0'
+    const values = [book.version, text, digestOfBook(text), this.#newName, hasSeen]
+    const reply = parseReply(bookReply, await this.#store.write('book', shard, values, now))
+    if (reply[0] !== 'ok') return undefined
+    this.#marks[shard] = parseMark(reply[3])
+    return reply[1]
   }
 
   /** Holds every live bucket to its rule, those first that are about to depart. Buckets that come meanwhile are made under the new book. */
@@ -194,8 +222,9 @@ export class SharedRules {
     return true
   }
 
-  #adopt(stored: StoredBook, book?: LayeredBook): void {
-    if (stored.version === this.version) return
+  #adopt(stored: StoredBook, digest: string, book?: LayeredBook): void {
+    if (stored.version === this.version && digest === this.#digest) return
+    this.#digest = digest
     this.#book = book ?? new LayeredBook(stored.layers, stored.version)
     this.#stored = stored
   }

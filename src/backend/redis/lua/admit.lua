@@ -1,6 +1,6 @@
 #!lua
 -- Admits jobs to their lines, or refuses them: all of them judged, none half done. Without `allow-oom`: a full memory refuses it.
--- uses: shard lease warmth bucket pace job line order verdict seen join
+-- uses: shard loss lease warmth bucket pace job line order verdict seen join
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', version of the caller's rule book, number of kinds, then for each kind of job: cost,
@@ -79,6 +79,7 @@ for index, job in ipairs(jobs) do
       job.position, job.departsAt = place, departs_at
       join(job, bucket, meta, now)
       newcomers[#newcomers + 1] = job
+      meta.costliest = math.max(meta.costliest, job.cost)
       said, at_time, position = 'yes', departs_at, place
     else
       said, at_time, rejected = place, retry_at, rejected + 1
@@ -94,7 +95,8 @@ for index, job in ipairs(jobs) do
 end
 if #newcomers > 0 then
   write_newcomers(newcomers, buckets, meta)
-  redis.call('HSET', K.meta, 'admitted', meta.admitted + #newcomers, 'numbers', numbers)
+  redis.call('HSET', K.meta, 'admitted', meta.admitted + #newcomers, 'numbers', numbers,
+    'costliest', meta.costliest)
 end
 -- Once a call, whatever it judged: a flood of refusals comes in calls of many.
 if rejected > 0 then redis.call('HSET', K.meta, 'rejected', meta.rejected + rejected) end

@@ -1,20 +1,27 @@
 #!lua flags=allow-oom
--- Replaces the rule book by a newer version: an older one never overwrites a newer.
--- uses: shard
+-- Replaces the rule book by a newer version: an older one never overwrites a newer. Where there is none although the caller
+-- has seen one, all that the shard held was lost.
+-- uses: shard loss
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', not-after | '', its version, the book as JSON
--- Answers  { 'old-book', version in force } | { 'late' } | { 'ok', at, version }
+-- ARGV     now | '', not-after | '', its version, the book as JSON, a digest of it, a name for the shard if it is new,
+--          whether the caller has seen a book here ('1' | '0')
+-- Answers  { 'old-book', version in force } | { 'late' } | { 'ok', at, version, mark }: the mark says version, digest and name
 
 local now = read_now(ARGV[1])
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
 expect('meta', 'book')
 local meta = read_meta()
--- The same words again: an answer was lost on the way.
 local version = number(ARGV[3])
+local function mark()
+  return string.format('%d', version) .. ' ' .. ARGV[5] .. ' ' .. (redis.call('HGET', K.meta, 'name') or ARGV[6])
+end
+-- The same words again: an answer was lost on the way.
 local is_known = redis.call('GET', K.book) == ARGV[4]
-if is_known and meta.book == version then return { 'ok', text(now), text(version) } end
+if is_known and meta.book == version then return { 'ok', text(now), text(version), mark() } end
 if not is_known and version <= meta.book then return { 'old-book', text(meta.book) } end
 redis.call('SET', K.book, ARGV[4])
-redis.call('HSET', K.meta, 'book', version)
-return { 'ok', text(now), text(version) }
+redis.call('HSETNX', K.meta, 'name', ARGV[6])
+redis.call('HSET', K.meta, 'book', version, 'mark', mark())
+if meta.book == 0 and ARGV[7] == '1' then note_loss(meta, now, ANY_COST) end
+return { 'ok', text(now), text(version), mark() }

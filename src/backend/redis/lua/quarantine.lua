@@ -1,17 +1,19 @@
 #!lua flags=allow-oom
--- Every bucket of the shard waits one interval, counted from now: somebody saw the clock jump. Where it was set back,
+-- Every bucket of the shard waits one interval, counted from now: somebody saw the clock jump, or that all that the shard
+-- held was lost. Where the clock was set back,
 -- what lies further ahead than it can is brought back, one page of buckets after the other.
--- uses: shard lease warmth bucket pace line
+-- uses: shard loss lease warmth bucket pace line
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', cursor ('0' begins)
+-- ARGV     now | '', cursor ('0' begins), 'jump' | 'loss'
 -- Answers  { now, next cursor ('0': that was all) }
 
 local now = read_now(ARGV[1])
 expect('meta', 'buckets', 'due', 'turns', 'idle', 'wake')
 local meta = read_meta()
 hear(meta, now)
-if ARGV[2] == '0' then redis.call('HSET', K.meta, 'quarantine', now) end
+if ARGV[2] == '0' and ARGV[3] == 'loss' then note_loss(meta, now, ANY_COST)
+elseif ARGV[2] == '0' then redis.call('HSET', K.meta, 'quarantine', now) end
 local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', 200)
 for index = 1, #page[2], 2 do
   local is_readable, bucket = pcall(read_bucket, page[2][index])

@@ -1,18 +1,26 @@
 -- Grants slots to those who were handed over, and starts them.
 
-local LONGEST_QUARANTINE = 60000000
 -- After a start that was late and kept its slot, the next one is held to this part of the interval: the grid is caught
 -- up with by and by.
 local EVEN = 0.92
 
--- Heals a clock that was set back, and holds the bucket for one interval after a restart.
+local function keep_away(bucket, since, quiet, now)
+  local until_ = since + quiet
+  if since <= now and until_ > now and until_ > bucket.next then put_off(bucket, until_) end
+end
+
+-- Heals a clock that was set back. After a jump of the clock the bucket waits for the whole interval after its last start,
+-- counted from the jump; after a loss, for that after the costliest job of which nothing may be known.
 local function mind_the_clock(bucket, meta, now)
   local farthest = farthest_next(bucket, now)
   if bucket.next > farthest then bucket.next, bucket.carry = farthest, 0 end
-  if meta.quarantine == 0 then return end
-  local quiet = math.min(LONGEST_QUARANTINE, spacing(bucket, bucket.lastWarmth, math.max(1, bucket.lastCost)))
-  local until_ = meta.quarantine + quiet
-  if meta.quarantine <= now and until_ > now and until_ > bucket.next then put_off(bucket, until_) end
+  local known = math.max(spacing(bucket, bucket.lastWarmth, bucket.lastCost), spacing_after_start(bucket))
+  local function quiet(cost)
+    return math.max(known, spacing(bucket, 0, math.min(bucket.capacity, math.max(1, cost))))
+  end
+  -- One that knows of no start may have been forgotten when the clock jumped.
+  if meta.quarantine ~= 0 then keep_away(bucket, meta.quarantine, quiet(bucket.lastStart == -INF and meta.costliest or 1), now) end
+  if meta.lostAt ~= 0 then keep_away(bucket, meta.lostAt, quiet(meta.lostCost), now) end
 end
 
 -- Reserves the slot. Answers it, and the time from which the handler may start.

@@ -39,14 +39,11 @@ local function hear(meta, now, grace)
   end
 end
 
--- After a restart or a failover nobody knows the last starts: every bucket waits one interval, counted from now.
+-- A restart or a failover may have lost the last starts, and what they cost: as much as any job has.
 local function guard_run(meta, now)
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
   if run == meta.run then return hear(meta, now) end
-  if meta.run ~= '' then
-    meta.quarantine = now
-    redis.call('HSET', K.meta, 'quarantine', now)
-  end
+  if meta.run ~= '' then note_loss(meta, now, math.max(1, meta.costliest)) end
   hear(meta, now, meta.run ~= '' and RESTART_GRACE)
   redis.call('HSET', K.meta, 'run', run)
 end

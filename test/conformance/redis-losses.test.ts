@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest'
+import { shardKey } from '../../src/backend/redis/keys.ts'
+import { HOUR } from '../../src/core/duration.ts'
+import { parseRule } from '../../src/core/rule-book.ts'
+import { at } from '../support/backend-driver.ts'
+import { uniquePrefix } from '../support/redis-server.ts'
+import { RedisStage } from './redis-stage.ts'
+
+/** Another server has what the former one had at that time. */
+async function failOver(stage: RedisStage, replica: Readonly<Record<string, string>>): Promise<void> {
+  await stage.restore(replica)
+  await stage.redis.hset(shardKey(stage.tag, 'meta'), 'run', 'the former master')
+}
+
+/** A scheduler claims, and has nobody handed over. */
+async function notice(stage: RedisStage, seconds: number): Promise<void> {
+  expect((await stage.claim(seconds, { lookAhead: -HOUR })).jobs).toEqual([])
+}
+
+/** Tries each `step` seconds until something departs; answers when, and starts it. */
+async function nextStart(
+  stage: RedisStage,
+  from: number,
+  until: number,
+  step = 1,
+): Promise<number | undefined> {
+  for (let seconds = from; seconds <= until; seconds += step) {
+    const [job] = await stage.hand(seconds)
+    if (job === undefined || (await stage.gate(job, seconds)).kind !== 'granted') continue
+    await stage.start(job, seconds)
+    return seconds
+  }
+  return undefined
+}
+
+describe('after a failover', () => {
+  it('a bucket waits for a whole interval that is longer than a minute', async () => {
+    const stage = await RedisStage.open('9, 1 per 180 seconds')
+    await stage.lineUp('xy', 0)
+    const replica = await stage.dump()
+    await stage.run(0)
+    await failOver(stage, replica)
+    await notice(stage, 1)
+    expect(await nextStart(stage, 2, 300)).toBe(181)
+  })
+
+  it('a bucket waits for as long as the costliest job of the shard keeps the next one away', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.admit('costly', 0, { key: 'other', cost: 5 })
+    await stage.lineUp('x', 0)
+    const replica = await stage.dump()
+    await stage.admit('lost', 0, { key: 'b', cost: 5 })
+    await failOver(stage, replica)
+    await notice(stage, 1)
+    // A bucket that it knows, and one of which everything may be lost.
+    await stage.lineUp('y', 1, { key: 'b' })
+    const starts: (readonly [string, number])[] = []
+    for (let seconds = 1; seconds <= 9; seconds++) {
+      for (const job of await stage.hand(seconds)) {
+        if ((await stage.gate(job, seconds)).kind === 'granted') starts.push([job.id, seconds])
+      }
+    }
+    expect(Object.fromEntries(starts)).toEqual({ costly: 6, x: 6, y: 6 })
+  })
+
+  it('never waits for more than the capacity, and not at all where the last start is longer ago', async () => {
+    const stage = await RedisStage.open({ '*': '3, 1/s', wide: '9, 1/s' })
+    await stage.admit('costly', 0, { key: 'wide', cost: 9 })
+    await stage.run(0)
+    await stage.lineUp('x', 0, { key: 'k' })
+    await failOver(stage, await stage.dump())
+    await notice(stage, 20)
+    await stage.lineUp('z', 40, { key: 'idle' })
+    expect(await nextStart(stage, 21, 40)).toBe(23)
+  })
+})
+
+describe('after a jump of the clock', () => {
+  it('a bucket waits for the interval of what it knows, however long', async () => {
+    const stage = await RedisStage.open('9, 1/hour')
+    await stage.lineUp('xy', 0)
+    await stage.run(0)
+    await stage.backend.quarantine(0, at(4_000))
+    expect(await nextStart(stage, 4_000, 7_599, 100)).toBeUndefined()
+    expect(await nextStart(stage, 7_600, 7_600)).toBe(7_600)
+  })
+
+  it('one that was forgotten waits for the costliest job', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.admit('costly', 0, { cost: 5 })
+    await stage.finish(await stage.run(0), { kind: 'completed', result: undefined }, 0.1)
+    // The clock jumps, and the bucket looks idle before anybody has seen it.
+    await stage.claim(100)
+    await stage.backend.quarantine(0, at(100))
+    await stage.lineUp('x', 100)
+    expect(await nextStart(stage, 100, 110)).toBe(105)
+  })
+})
+
+describe('a shard that is found empty', () => {
+  it('by a process that knew it full, lets every bucket wait for a job of its whole capacity', async () => {
+    const stage = await RedisStage.open('5, 1/s')
+    await stage.lineUp('x', 0)
+    await stage.run(0)
+    await stage.restore({})
+    await stage.backend.followRules(at(1))
+    const meta = shardKey(stage.tag, 'meta')
+    expect(Number(await stage.redis.hget(meta, 'lostAt'))).toBeGreaterThan(0)
+    // It was found by the clock of Redis, which the others of this file are not.
+    await stage.redis.hset(meta, 'lostAt', at(1))
+    const { admission } = await stage.admit('y', 1)
+    expect(admission).toMatchObject({ accepted: true })
+    expect(await nextStart(stage, 1, 10)).toBe(6)
+  })
+
+  it('by one that opens it for the first time, lets nothing wait', async () => {
+    const stage = await RedisStage.open('5, 1/s')
+    await stage.lineUp('x', 0)
+    expect(await nextStart(stage, 0, 1)).toBe(0)
+  })
+
+  it('and filled again by another process, is noticed by one that knew it', async () => {
+    const prefix = uniquePrefix()
+    const stage = await RedisStage.open('5, 1/s', { prefix })
+    await stage.backend.followRules(at(0))
+    await stage.restore({})
+    const young = await RedisStage.open('5, 1/s', { prefix })
+    expect(await young.redis.hget(shardKey(stage.tag, 'meta'), 'lostAt')).toBeNull()
+    await stage.backend.followRules(at(1))
+    expect(Number(await young.redis.hget(shardKey(stage.tag, 'meta'), 'lostCost'))).toBeGreaterThan(1e9)
+    const { admission } = await stage.admit('x', 1)
+    expect(admission).toMatchObject({ accepted: true })
+  })
+})
+
+describe('rule books that a failover left', () => {
+  const set = (limit: string) => ({ kind: 'set', rule: parseRule('*', limit) }) as const
+  const limitOf = (stage: RedisStage) => stage.backend.rules.list().map(({ limit }) => limit.capacity)
+
+  it('with one version and other limits, are told apart: the store is right', async () => {
+    const prefix = uniquePrefix()
+    const one = await RedisStage.open('5, 1/s', { prefix })
+    const other = await RedisStage.open('5, 1/s', { prefix })
+    const replica = await one.dump()
+    await one.backend.changeRules(set('7, 1/s'), at(0))
+    await failOver(one, replica)
+    await other.backend.changeRules(set('8, 1/s'), at(0))
+    expect([one, other].map(({ backend }) => backend.rules.version)).toEqual([2, 2])
+    expect([limitOf(one), limitOf(other)]).toEqual([[7], [8]])
+    await one.backend.followRules(at(1))
+    expect([limitOf(one), limitOf(other)]).toEqual([[8], [8]])
+  })
+
+  it('older in the first shard than in another, become one again', async () => {
+    const stage = await RedisStage.open('5, 1/s', { shards: 3 })
+    const first = `{${stage.prefix}:test:0}:`
+    const before = Object.entries(await stage.dump()).filter(([name]) => name.startsWith(first))
+    await stage.backend.changeRules(set('7, 1/s'), at(0))
+    const after = Object.entries(await stage.dump()).filter(([name]) => !name.startsWith(first))
+    await stage.restore(Object.fromEntries([...before, ...after]))
+    const young = await RedisStage.open({}, { prefix: stage.prefix, shards: 3 })
+    await young.backend.followRules(at(1))
+    await stage.backend.followRules(at(1))
+    const books = await Promise.all(
+      stage.backend.tags.map((tag) => stage.redis.hget(shardKey(tag, 'meta'), 'mark')),
+    )
+    expect(new Set(books.map((mark) => mark?.split(' ').slice(0, 2).join(' '))).size).toBe(1)
+    expect(limitOf(young)).toEqual(limitOf(stage))
+  })
+})
