@@ -40,6 +40,10 @@ export interface SharedBackend {
   expire(shard: number, now?: number): Promise<SharedJob[]>
   /** Resolves when something became due earlier than was known, or after `atMost`. */
   awaitWake(shard: number, atMost: number): Promise<void>
+  /** The scheduler claims no more, and waits for no wake: another may be elected at once. */
+  resign(shard: number, scheduler: string): Promise<void>
+  /** Resolves when the elected scheduler has resigned, for one of those that wait for it, or after `atMost`. */
+  awaitVacancy(shard: number, atMost: number): Promise<void>
 
   /** The data of jobs that are handed over, for a worker that was told by the gate how large they are. */
   fetch(shard: number, jobs: readonly HandedJob[]): Promise<FetchAnswer[]>

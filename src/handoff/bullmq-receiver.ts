@@ -97,8 +97,21 @@ export class BullMqReceiver implements Receiver {
     const isIdle = await settlesWithin(this.#grace.deliveriesMs, Promise.allSettled(this.#underWay))
     // BullMQ takes no second word: a close that waits cannot be hurried by one that does not.
     const closing = Promise.allSettled(this.#workers.map((worker) => worker.close(!isIdle)))
-    if (!(await settlesWithin(this.#grace.connectionsMs, closing))) this.#cutOff()
+    if (await settlesWithin(this.#grace.connectionsMs, closing)) await this.#callOthers()
+    else this.#cutOff()
     this.#client.disconnect()
+  }
+
+  /**
+   * The marker that wakes one worker may have been on its way to one of ours when its connection was closed; the others
+   * would then wait until they look by themselves.
+   */
+  async #callOthers(): Promise<void> {
+    const calls = this.#tags.map(async (tag) => {
+      const waiting = await this.#client.llen(`${tag}:${QUEUE}:wait`)
+      if (waiting > 0) await this.#client.zadd(`${tag}:${QUEUE}:marker`, 0, '0')
+    })
+    await settlesWithin(this.#grace.connectionsMs, Promise.allSettled(calls))
   }
 
   /** With Redis away a worker waits for an answer that does not come. */

@@ -6,8 +6,11 @@ import type { Transport } from '../handoff/transport.ts'
 import { Alarm } from './alarm.ts'
 import { Backlog } from './backlog.ts'
 import { LookAhead } from './look-ahead.ts'
+import { Markers } from './markers.ts'
 import { outageDelay } from './outage-delay.ts'
 import { tellHanded, tellLeadership, tellPass } from './tell-pass.ts'
+
+type Verb = 'claim' | 'recover' | 'expire' | 'awaitWake' | 'awaitVacancy' | 'resign'
 
 export interface SharedSchedulerOptions {
   /** Names this scheduler at the election; no other has the name. */
@@ -15,7 +18,7 @@ export interface SharedSchedulerOptions {
   /** The shaper's name. */
   readonly shaper: string
   readonly shard: number
-  readonly backend: Pick<SharedBackend, 'claim' | 'recover' | 'expire' | 'awaitWake'>
+  readonly backend: Pick<SharedBackend, Verb>
   readonly transport: Pick<Transport, 'hand' | 'take'>
   /** How many jobs were handed over and not fetched; absent: not bounded but by what the store hands out. */
   readonly unfetched?: (shard: number) => Promise<number>
@@ -41,8 +44,6 @@ type Tally = { -readonly [Count in keyof SharedPass]: SharedPass[Count] }
 
 /** A job that was claimed and, for whatever reason, not handed over comes back when this and the look-ahead end. */
 const LEASE = 2 * SECOND
-/** For so long a wake may stall the shard that went to a scheduler which has just died. */
-const LONGEST_SLEEP = 1.5 * SECOND
 /** What should be due and yields nothing is not asked for again before. */
 const PATIENCE = 100 * MILLISECOND
 /** Passes are so many to a look-ahead: each start makes room for one more job, and a wake for each is a waste. */
@@ -63,17 +64,18 @@ export class SharedScheduler {
   readonly #backlog: Backlog
   readonly #news: OutageNews
   readonly #wakes: Alarm
+  readonly #markers: Markers
   readonly #end: Alarm
   #running: Promise<void> | undefined
   #stopping: Promise<void> | undefined
   #passing: Promise<SharedPass> | undefined
   #isStopping = false
-  #isListening = false
   #isFollower = false
+  /** By its last claim, or by one whose answer did not come. */
+  #mayBeElected = false
   #due = Number.NEGATIVE_INFINITY
-  /** Failures in a row, of passes and of listening for wakes. */
+  /** Passes that failed in a row. */
   #failures = 0
-  #deafness = 0
 
   constructor(options: SharedSchedulerOptions) {
     const { clock, shard, lookAheadMs, unfetched } = options
@@ -84,6 +86,12 @@ export class SharedScheduler {
     this.#backlog = new Backlog(unfetched && (() => unfetched(shard)))
     this.#news = new OutageNews(options.onError)
     this.#wakes = new Alarm(clock)
+    const { backend } = options
+    const onError = (error: unknown) => {
+      // Resigning ends a wait.
+      if (!this.#isStopping) this.#news.tell(error)
+    }
+    this.#markers = new Markers({ backend, shard, alarm: this.#wakes, onError })
     this.#end = new Alarm(clock)
   }
 
@@ -114,10 +122,22 @@ export class SharedScheduler {
     this.#wakes.ring()
     await this.#running
     await this.#passing
+    await this.#resign()
     tellLeadership(this.#options, false)
     this.#running = undefined
     this.#isStopping = false
     this.#end.reset()
+  }
+
+  /** Else the others would wait until its time as the elected one is over. */
+  async #resign(): Promise<void> {
+    if (!this.#mayBeElected) return
+    this.#mayBeElected = false
+    try {
+      await this.#options.backend.resign(this.#shard, this.#options.name)
+    } catch (thrown) {
+      this.#news.tell(thrown)
+    }
   }
 
   async #loop(): Promise<void> {
@@ -129,32 +149,13 @@ export class SharedScheduler {
   }
 
   async #sleep(passStartedAt: number): Promise<void> {
-    const failures = Math.max(this.#failures, this.#deafness)
+    const failures = Math.max(this.#failures, this.#markers.failures)
     if (failures > 0) await this.#end.sleep(this.#clock.now() + outageDelay(failures, this.#random()))
     else await this.#end.sleep(passStartedAt + this.#lookAhead.value / PASSES_PER_LOOK_AHEAD)
     if (this.#isStopping || this.#failures > 0) return
-    // One wakes whoever listens: a follower must not hear what is meant for the elected.
-    if (!this.#isFollower) this.#listen()
+    if (this.#isFollower) this.#markers.awaitVacancy(Math.max(0, this.#due - this.#clock.now()))
+    else this.#markers.awaitWake()
     await this.#wakes.sleep(this.#due)
-  }
-
-  /** Goes on over many naps: the store's own timing is too coarse to wake anybody for a departure. */
-  #listen(): void {
-    if (this.#isListening) return
-    this.#isListening = true
-    this.#options.backend.awaitWake(this.#shard, LONGEST_SLEEP).then(
-      () => this.#heard(0),
-      (thrown: unknown) => {
-        this.#news.tell(thrown)
-        this.#heard(this.#deafness + 1)
-      },
-    )
-  }
-
-  #heard(deafness: number): void {
-    this.#isListening = false
-    this.#deafness = deafness
-    this.#wakes.ring()
   }
 
   async #pass(): Promise<SharedPass> {
@@ -166,7 +167,7 @@ export class SharedScheduler {
       let isMore = true
       while (isMore) isMore = (await this.#step(tally, startedAt)) && !this.#isStopping
       this.#failures = 0
-      if (this.#deafness === 0) this.#news.over()
+      if (this.#markers.failures === 0) this.#news.over()
     } catch (thrown) {
       this.#failures++
       this.#news.tell(thrown)
@@ -180,10 +181,12 @@ export class SharedScheduler {
     const most = await this.#backlog.room()
     const lookAhead = this.#lookAhead.value
     const request = { scheduler: this.#options.name, lookAhead, most, lease: LEASE + lookAhead }
+    this.#mayBeElected = true
     const claim = await this.#options.backend.claim(this.#shard, request)
     const claimedAt = this.#clock.now()
     tally.isElected = claim.isElected
     this.#isFollower = !claim.isElected
+    this.#mayBeElected = claim.isElected
     if (!claim.isElected) {
       const left = Math.max(0, claim.leaderUntil - claim.now)
       this.#due = claimedAt + left + JITTER * this.#random()

@@ -157,9 +157,11 @@ export class SharedFloor<Data, Result> {
     // The worker of turns would wait for what waits in Redis.
     this.#ports.backend.stopTurns()
     const leftMs = until === undefined ? undefined : Math.max(0, (until - systemClock.now()) / MILLISECOND)
+    // Others hand over from here on, while handlers of this process may run for long.
+    const resigned = Promise.all(this.#schedulers.map((scheduler) => scheduler.stop()))
     await Promise.all([...this.#workers].map((worker) => worker.close({ drainMs: leftMs })))
+    await resigned
     this.#ports.backend.stopWaiting()
-    await Promise.all(this.#schedulers.map((scheduler) => scheduler.stop()))
     for (const clock of this.#clocks) clock.stop()
     await this.#transport?.close()
   }

@@ -141,8 +141,8 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
   }
 
   async #close(drainMs: number | undefined): Promise<void> {
-    const { clock, emitter, onClosed } = this.#ports
-    const stopped = this.#intake.stop()
+    const { clock, onClosed } = this.#ports
+    const closed = this.#closeIntake()
     this.#room.open()
     this.#leases.hurry()
     const disarm =
@@ -152,13 +152,20 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
     await this.#gate.close()
     await Promise.all(this.#runs)
     disarm?.()
+    await closed
+    // What the transport had fetched came later.
+    await this.#gate.close()
+    onClosed()
+  }
+
+  /** At once: what it has fetched, or would fetch, is for others, however long handlers of this process still run. */
+  async #closeIntake(): Promise<void> {
     try {
-      await stopped
+      await this.#intake.stop()
       await this.#intake.close()
     } catch (error) {
-      emitter.fail(toError(error))
+      this.#ports.emitter.fail(toError(error))
     }
-    onClosed()
   }
 
   /** Once a job is at the gate its lease sees to it, and the transport may forget it. */

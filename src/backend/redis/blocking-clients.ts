@@ -19,6 +19,16 @@ export class BlockingClients {
     return client
   }
 
+  /** Whoever waits in the shard fails; resolves when the connection was closed. */
+  async end(shard: number): Promise<void> {
+    const client = this.#clients.get(shard)
+    this.#clients.delete(shard)
+    if (client === undefined || client.status === 'end') return
+    const ended = new Promise<void>((resolve) => void client.once('end', resolve))
+    client.disconnect()
+    await ended
+  }
+
   /** Whoever waits fails. */
   stop(): void {
     for (const client of this.#clients.values()) client.disconnect()

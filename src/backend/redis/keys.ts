@@ -21,6 +21,7 @@ import { hash } from 'node:crypto'
  * | :gone               | zset   | id -> when the turn ended                                                       |
  * | :book               | string | the rule book as JSON                                                           |
  * | :wake               | list   | one marker, for schedulers that sleep                                           |
+ * | :vacancy            | list   | one marker, for schedulers that are not elected; expires by itself              |
  * | :line:N             | list   | jobs of bucket number N, the head first                                         |
  * | :handed:N           | list   | those that were handed over and have not started, in their order                |
  * | :retry:N, :back:N   | zset   | those to be tried again: after a failure by time, else by their last start      |
@@ -52,6 +53,7 @@ const NAMES = {
   gone: 'zset',
   book: 'string',
   wake: 'list',
+  vacancy: 'list',
   watched: 'zset',
 } as const
 

@@ -58,6 +58,10 @@ export class LineVerbs {
     }
   }
 
+  async resign(shard: number, scheduler: string): Promise<void> {
+    await this.#store.run('resign', shard, [scheduler])
+  }
+
   async recover(shard: number, now?: number): Promise<Recovered[]> {
     const values = [now ?? '', this.#keepFinished]
     const [at, ...texts] = replies.parseReply(

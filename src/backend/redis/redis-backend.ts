@@ -123,7 +123,16 @@ export class RedisBackend implements shared.SharedBackend {
   }
 
   awaitWake(shard: number, atMost: number): Promise<void> {
-    return this.#wakes.next(shard, atMost)
+    return this.#wakes.next(shard, 'wake', atMost)
+  }
+
+  awaitVacancy(shard: number, atMost: number): Promise<void> {
+    return this.#wakes.next(shard, 'vacancy', atMost)
+  }
+
+  async resign(shard: number, scheduler: string): Promise<void> {
+    await this.#wakes.end(shard)
+    await this.#lines.resign(shard, scheduler)
   }
 
   /** Resolves with the turns that were handed over to the caller, or with none after `atMost`. */

@@ -33,6 +33,7 @@ const VERBS = [
   'recover',
   'refill',
   'renew',
+  'resign',
   'retime',
   'stale',
   'start',

@@ -14,15 +14,20 @@ export class Wakes {
     this.#tags = tags
   }
 
-  /** Resolves with a marker, or after `atMost` microseconds. @throws BackendUnavailableError */
-  async next(shard: number, atMost: number): Promise<void> {
+  /** Resolves with a marker of that name, or after `atMost` microseconds. @throws BackendUnavailableError */
+  async next(shard: number, marker: 'wake' | 'vacancy', atMost: number): Promise<void> {
     const client = this.#clients.of(shard)
     try {
       // 0 would wait for ever.
-      await client.blpop(shardKey(this.#tags[shard]!, 'wake'), Math.max(0.001, atMost / SECOND))
+      await client.blpop(shardKey(this.#tags[shard]!, marker), Math.max(0.001, atMost / SECOND))
     } catch (error) {
       throw asBackendError(error)
     }
+  }
+
+  /** Whoever waits in the shard fails; resolves when the store can give it no marker any more. */
+  end(shard: number): Promise<void> {
+    return this.#clients.end(shard)
   }
 
   stop(): void {

@@ -18,8 +18,10 @@ interface Waiting {
 
 const LEADER_LEASE = 1_500_000
 
+type Verb = 'claim' | 'recover' | 'expire' | 'awaitWake' | 'awaitVacancy' | 'resign'
+
 /** One shard of a shared store: jobs that may be claimed from a time on, leases, one leader, and one marker. */
-export class FakeStore implements Pick<SharedBackend, 'claim' | 'recover' | 'expire' | 'awaitWake'> {
+export class FakeStore implements Pick<SharedBackend, Verb> {
   readonly claims: (ClaimRequest & { readonly at: number })[] = []
   waiting: Waiting[] = []
   readonly leases = new Map<string, { readonly job: HandedJob; readonly end: number }>()
@@ -33,11 +35,15 @@ export class FakeStore implements Pick<SharedBackend, 'claim' | 'recover' | 'exp
   /** Markers that are lost on their way to those who wait. */
   losesMarkers = false
   sleepers = 0
+  /** Those who wait for a vacancy, and the names of those who resigned. */
+  heirs = 0
+  readonly resigned: string[] = []
   /** Runs in the middle of the next claim: after it was decided, before it is answered. */
   meanwhile: (() => void | Promise<void>) | undefined
   readonly #clock: VirtualClock
   #marker = false
   #listeners: (() => void)[] = []
+  #heirs: (() => void)[] = []
 
   constructor(clock: VirtualClock) {
     this.#clock = clock
@@ -102,6 +108,31 @@ export class FakeStore implements Pick<SharedBackend, 'claim' | 'recover' | 'exp
     const expired = this.deadlines.filter((job) => job.at <= now)
     this.deadlines = this.deadlines.filter((job) => job.at > now)
     return expired
+  }
+
+  async resign(_shard: number, scheduler: string): Promise<void> {
+    if (this.isAway) throw new Error('the store is away')
+    if (this.leader !== scheduler) return
+    this.resigned.push(scheduler)
+    this.leader = undefined
+    this.leaderUntil = Number.NEGATIVE_INFINITY
+    this.wake()
+    this.#heirs.shift()?.()
+  }
+
+  awaitVacancy(_shard: number, atMost: number): Promise<void> {
+    if (this.isAway || this.isDeaf) return Promise.reject(new Error('nobody listens'))
+    this.heirs++
+    return new Promise((resolve) => {
+      const heir = () => {
+        this.heirs--
+        this.#heirs = this.#heirs.filter((other) => other !== heir)
+        disarm()
+        resolve()
+      }
+      const disarm = this.#clock.wake(this.#clock.now() + atMost, heir)
+      this.#heirs.push(heir)
+    })
   }
 
   awaitWake(_shard: number, atMost: number): Promise<void> {

@@ -231,52 +231,6 @@ describe('start and stop', () => {
   })
 })
 
-describe('while another is elected', () => {
-  test('it does nothing, and listens to nothing', async () => {
-    store.leader = 'b'
-    store.leaderUntil = clock.now() + 1 * S
-    store.admit('job')
-    scheduler().start()
-    await clock.advance(0.9 * S)
-    expect(store.claims.length).toBe(1)
-    expect(store.sleepers).toBe(0)
-    expect(handedIds()).toEqual([])
-  })
-
-  test('it takes over when the other falls silent', async () => {
-    store.leader = 'b'
-    store.leaderUntil = clock.now() + 1 * S
-    store.admit('job')
-    scheduler().start()
-    await clock.advance(1.05 * S)
-    expect(handedIds()).toEqual(['job'])
-  })
-
-  test('of two, one works, and the other takes over in less than two seconds', async () => {
-    const [a, b] = [scheduler({ name: 'a' }), scheduler({ name: 'b' })]
-    a.start()
-    b.start()
-    for (const id of ids(20)) store.admit(id, clock.now() + Number(id.slice(1)) * 100 * MS)
-    await clock.advance(1 * S)
-    expect(store.leader).toBe('a')
-    await a.stop()
-    await clock.advance(2 * S)
-    expect(store.leader).toBe('b')
-    // Nobody fetches here, so some come back and are handed over twice.
-    expect([...new Set(handedIds())]).toEqual(ids(20))
-  })
-
-  test('a leader that lost the election stops in the middle of its pass', async () => {
-    const one = scheduler()
-    for (const id of ids(300)) store.admit(id)
-    store.meanwhile = () => {
-      store.leader = 'b'
-      store.leaderUntil = clock.now() + 1 * S
-    }
-    expect(await one.runOnce()).toMatchObject({ handed: 200, isElected: false })
-  })
-})
-
 describe('outages', () => {
   test('the store is asked again after 100 ms, and later once a second; it is told once', async () => {
     store.isAway = true

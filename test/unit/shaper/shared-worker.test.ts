@@ -195,7 +195,7 @@ describe('close', () => {
     return stage
   }
 
-  test('gives back who waits, waits for handlers, reports them and then closes the transport', async () => {
+  test('gives back who waits and closes the transport at once, waits for handlers and reports them', async () => {
     const stage = await slow(3_000).open()
     stage.deliver(stage.store.hand('a', 3))
     await stage.pass(50)
@@ -205,12 +205,37 @@ describe('close', () => {
       ['a2', 'back'],
       ['a3', 'back'],
     ])
-    expect([stage.isClosed, stage.worker.running, stage.transport]).toEqual([false, 1, ['open', 'stop']])
+    expect([stage.isClosed, stage.worker.running, stage.transport]).toEqual([
+      false,
+      1,
+      ['open', 'stop', 'close'],
+    ])
     await stage.pass(3_000)
     await closed
-    expect([stage.isClosed, stage.transport]).toEqual([true, ['open', 'stop', 'close']])
+    expect(stage.isClosed).toBe(true)
     expect(stage.names('completed')).toEqual(['a1'])
     expect(stage.worker.close()).toBe(stage.worker.close())
+    await stage.close()
+  })
+
+  test('gives back what the transport delivers meanwhile, before it has closed', async () => {
+    const stage = await slow(500).open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(50)
+    const closed = stage.worker.close()
+    await stage.pass(100)
+    stage.deliver(stage.store.hand('b', 1))
+    const back = stage.store.finish.bind(stage.store)
+    let isBack = false
+    stage.store.finish = async (shard, reports) => {
+      const answer = await back(shard, reports)
+      if (reports.some(({ id }) => id === 'b1')) isBack = true
+      return answer
+    }
+    void closed.then(() => expect(isBack).toBe(true))
+    await stage.pass(1_000)
+    await closed
+    expect(outcomes(stage)).toContainEqual(['b1', 'back'])
     await stage.close()
   })
 

@@ -91,7 +91,7 @@ local is_busy = next_due - look_ahead < now + LONG_SLEEP
 local wake_turns = next_due > now + look_ahead and next_due or first_of('turns')
 redis.call('HSET', K.meta, 'leader', scheduler, 'leaderUntil', is_busy and now + LEADER_LEASE or now, 'wakeDue', next_due,
   'wakeTurns', wake_turns, 'claimedAt', now, 'epoch', meta.epoch)
-redis.call('DEL', K.wake)
+redis.call('DEL', K.wake, K.vacancy)
 -- There may be more at once.
 if turns == MOST_TURNS then redis.call('LPUSH', K.wake, '1') end
 local answer = {

@@ -21,7 +21,7 @@ end
 
 local EXPECTED = {
   meta = 'hash', buckets = 'hash', jobs = 'hash', data = 'hash', states = 'hash', due = 'zset', turns = 'zset', idle = 'zset',
-  deadlines = 'zset', leases = 'zset', ended = 'zset', gone = 'zset', book = 'string', wake = 'list', watched = 'zset', fill = 'zset',
+  deadlines = 'zset', leases = 'zset', ended = 'zset', gone = 'zset', book = 'string', wake = 'list', vacancy = 'list', watched = 'zset', fill = 'zset',
 }
 
 local is_missing = {}

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest'
+import { shardKey } from '../../src/backend/redis/keys.ts'
+import { SECOND } from '../../src/core/duration.ts'
+import { at } from '../support/backend-driver.ts'
+import { RedisStage } from './redis-stage.ts'
+
+describe('one scheduler is elected', () => {
+  /** Every half second somebody is due in a bucket of its own. */
+  async function busyStage(): Promise<RedisStage> {
+    const stage = await RedisStage.open('9, 1/s')
+    for (const [index, id] of [...'abcdefgh'].entries()) {
+      await stage.lineUp(id, 0, { key: id })
+      if (index > 0) await stage.backend.freeze(id, (index / 2) * SECOND, at(0))
+    }
+    return stage
+  }
+
+  test('and nobody else claims before its time is over, which is under two seconds', async () => {
+    const stage = await busyStage()
+    expect(await stage.claim(0, { scheduler: 's1' })).toMatchObject({ isElected: true, jobs: [{ id: 'a' }] })
+    const other = await stage.claim(0.5, { scheduler: 's2' })
+    expect(other).toMatchObject({ isElected: false, jobs: [], now: at(0.5) })
+    expect(other.leaderUntil).toBeGreaterThan(at(0.5))
+    expect(other.leaderUntil).toBeLessThan(at(2))
+  })
+
+  test('it stays elected while it claims', async () => {
+    const stage = await busyStage()
+    for (let half = 0; half < 6; half++) {
+      expect(await stage.claim(half / 2, { scheduler: 's1' })).toMatchObject({ isElected: true })
+      expect(await stage.claim(half / 2 + 0.1, { scheduler: 's2' })).toMatchObject({ isElected: false })
+    }
+  })
+
+  test('another takes over when it is silent, and goes on where it was', async () => {
+    const stage = await busyStage()
+    await stage.claim(0, { scheduler: 's1' })
+    const { leaderUntil } = await stage.claim(0.1, { scheduler: 's2' })
+    const then = (leaderUntil - at(0)) / SECOND
+    expect(await stage.claim(then - 0.001, { scheduler: 's2' })).toMatchObject({ isElected: false })
+    expect(await stage.claim(then, { scheduler: 's2' })).toMatchObject({
+      isElected: true,
+      jobs: [{ id: 'b' }, { id: 'c' }, { id: 'd' }],
+    })
+    expect(await stage.claim(then, { scheduler: 's1' })).toMatchObject({ isElected: false, jobs: [] })
+    await stage.balances()
+  })
+
+  test('another is at once when it resigns, and one that waits for that is woken', async () => {
+    const stage = await busyStage()
+    await stage.claim(0, { scheduler: 's1' })
+    const beside = await RedisStage.open('9, 1/s', { prefix: stage.prefix })
+    const vacant = beside.backend.awaitVacancy(0, 60 * SECOND)
+    await stage.backend.resign(0, 's1')
+    await vacant
+    expect(await stage.claim(0.1, { scheduler: 's2' })).toMatchObject({ isElected: true })
+    expect((await stage.claim(0.2, { scheduler: 's1' })).isElected).toBe(false)
+    await stage.balances()
+  })
+
+  test('it takes no marker with it that is meant for the next', async () => {
+    const stage = await busyStage()
+    await stage.claim(0, { scheduler: 's1' })
+    const waits = stage.backend.awaitWake(0, 60 * SECOND)
+    const ended = expect(waits).rejects.toMatchObject({ code: 'backend-unavailable' })
+    await stage.backend.resign(0, 's1')
+    await ended
+    await stage.backend.awaitWake(0, 60 * SECOND)
+  })
+
+  test('one that is not elected changes nothing when it resigns, but wakes the one that is', async () => {
+    const stage = await busyStage()
+    await stage.claim(0, { scheduler: 's1' })
+    await stage.backend.resign(0, 's2')
+    expect(await stage.claim(0.1, { scheduler: 's2' })).toMatchObject({ isElected: false })
+    await stage.backend.awaitWake(0, 60 * SECOND)
+  })
+
+  test('resigning leaves no marker behind for long', async () => {
+    const stage = await busyStage()
+    await stage.claim(0, { scheduler: 's1' })
+    await stage.backend.resign(0, 's1')
+    const vacancy = shardKey(stage.tag, 'vacancy')
+    expect(await stage.redis.pttl(vacancy)).toBeGreaterThan(0)
+    await stage.claim(0.1, { scheduler: 's2' })
+    expect(await stage.redis.exists(vacancy)).toBe(0)
+  })
+
+  test('with nothing to do for long, whoever looks first is', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    for (const scheduler of ['s1', 's2', 's1']) {
+      expect(await stage.claim(0, { scheduler })).toMatchObject({ isElected: true, jobs: [] })
+    }
+  })
+
+  test('a clock that was set back does not keep the others out', async () => {
+    const stage = await busyStage()
+    await stage.claim(0, { scheduler: 's1' })
+    expect(await stage.claim(-3_600, { scheduler: 's2' })).toMatchObject({ isElected: true })
+  })
+})

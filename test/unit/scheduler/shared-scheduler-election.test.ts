@@ -1,0 +1,160 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { VirtualClock } from '../../../src/core/virtual-clock.ts'
+import { SharedScheduler, type SharedSchedulerOptions } from '../../../src/scheduler/shared-scheduler.ts'
+import { FakeStore, FakeTransport } from './fake-store.ts'
+
+const MS = 1_000
+const S = 1_000_000
+
+let clock: VirtualClock
+let store: FakeStore
+let transport: FakeTransport
+let errors: string[]
+let started: SharedScheduler[]
+
+beforeEach(() => {
+  clock = new VirtualClock(1_000 * S)
+  store = new FakeStore(clock)
+  transport = new FakeTransport(clock)
+  errors = []
+  started = []
+})
+
+afterEach(async () => {
+  for (const scheduler of started) await scheduler.stop()
+  expect(errors).toEqual([])
+})
+
+function scheduler(options: Partial<SharedSchedulerOptions> = {}): SharedScheduler {
+  const made = new SharedScheduler({
+    name: 'a',
+    shaper: 'stage',
+    shard: 0,
+    backend: store,
+    transport,
+    clock,
+    onExpired: () => undefined,
+    onRecovered: () => undefined,
+    onError: (error) => void errors.push(error.message),
+    random: () => 0.5,
+    ...options,
+  })
+  started.push(made)
+  return made
+}
+
+const ids = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `j${from + index}`)
+const handedIds = () => transport.handed.map(({ id }) => id)
+
+describe('while another is elected', () => {
+  test('it does nothing, and listens to no wakes', async () => {
+    store.leader = 'b'
+    store.leaderUntil = clock.now() + 1 * S
+    store.admit('job')
+    scheduler().start()
+    await clock.advance(0.9 * S)
+    expect(store.claims.length).toBe(1)
+    expect(store.sleepers).toBe(0)
+    expect(handedIds()).toEqual([])
+  })
+
+  test('it takes over when the other falls silent', async () => {
+    store.leader = 'b'
+    store.leaderUntil = clock.now() + 1 * S
+    store.admit('job')
+    scheduler().start()
+    await clock.advance(1.05 * S)
+    expect(handedIds()).toEqual(['job'])
+  })
+
+  test('of two, one works, and the other takes over in less than two seconds', async () => {
+    const [a, b] = [scheduler({ name: 'a' }), scheduler({ name: 'b' })]
+    a.start()
+    b.start()
+    for (const id of ids(20)) store.admit(id, clock.now() + Number(id.slice(1)) * 100 * MS)
+    await clock.advance(1 * S)
+    expect(store.leader).toBe('a')
+    await a.stop()
+    await clock.advance(2 * S)
+    expect(store.leader).toBe('b')
+    expect(store.resigned).toEqual(['a'])
+    // Nobody fetches here, so some come back and are handed over twice.
+    expect([...new Set(handedIds())]).toEqual(ids(20))
+  })
+
+  test('it takes over at once when the other stops', async () => {
+    const [a, b] = [scheduler({ name: 'a' }), scheduler({ name: 'b' })]
+    a.start()
+    b.start()
+    await clock.advance(100 * MS)
+    expect([store.leader, store.heirs]).toEqual(['a', 1])
+    store.admit('next', clock.now() + 20 * MS)
+    await a.stop()
+    await clock.advance(20 * MS)
+    expect(store.leader).toBe('b')
+    expect(transport.handed).toMatchObject([{ id: 'next', at: clock.now() }])
+  })
+
+  test('it leaves the other elected when it stops', async () => {
+    store.leader = 'b'
+    store.leaderUntil = clock.now() + 1 * S
+    const one = scheduler()
+    one.start()
+    await clock.advance(10 * MS)
+    await one.stop()
+    expect([store.leader, store.resigned]).toEqual(['b', []])
+  })
+
+  test('a leader that lost the election stops in the middle of its pass', async () => {
+    const one = scheduler()
+    for (const id of ids(300)) store.admit(id)
+    store.meanwhile = () => {
+      store.leader = 'b'
+      store.leaderUntil = clock.now() + 1 * S
+    }
+    expect(await one.runOnce()).toMatchObject({ handed: 200, isElected: false })
+  })
+})
+
+describe('stopping', () => {
+  test('resigns once, after the pass that is under way', async () => {
+    const one = scheduler()
+    store.admit('job')
+    const steps: string[] = []
+    store.meanwhile = async () => {
+      await clock.sleep(50 * MS)
+      steps.push('claimed')
+    }
+    const resign = store.resign.bind(store)
+    store.resign = (shard, name) => {
+      steps.push('resigned')
+      return resign(shard, name)
+    }
+    one.start()
+    const stopped = one.stop()
+    await clock.advance(100 * MS)
+    await stopped
+    await one.stop()
+    expect(steps).toEqual(['claimed', 'resigned'])
+  })
+
+  test('resigns also when the answer to its claim was lost', async () => {
+    const one = scheduler()
+    store.meanwhile = () => {
+      throw new Error('lost')
+    }
+    await one.runOnce()
+    expect(store.leader).toBe('a')
+    await one.stop()
+    expect(store.resigned).toEqual(['a'])
+    expect(errors.splice(0)).toEqual(['lost'])
+  })
+
+  test('ends though the store is away', async () => {
+    const one = scheduler()
+    await one.runOnce()
+    store.isAway = true
+    await one.stop()
+    expect(errors.splice(0)).toEqual(['the store is away'])
+  })
+})
