@@ -5,7 +5,7 @@ import { luaKeys } from '../../src/backend/redis/keys.ts'
 import { isTurnId } from './turn-id.ts'
 
 const LIB = new URL('../../src/backend/redis/lua/lib/', import.meta.url)
-const PARTS = ['values', 'shard', 'warmth', 'bucket', 'pace', 'job', 'state', 'line'].map((part) =>
+const PARTS = ['values', 'shard', 'warmth', 'bucket', 'pace', 'job', 'state', 'blocks', 'line'].map((part) =>
   readFileSync(new URL(`${part}.lua`, LIB), 'utf8'),
 )
 
@@ -16,6 +16,13 @@ const SCRIPT = [
   ...PARTS,
   `local told = { buckets = {}, jobs = {} }
   for _, name in ipairs({ 'due', 'turns', 'idle', 'leases', 'deadlines', 'ended', 'gone', 'fill' }) do told[name] = redis.call('ZRANGE', K[name], 0, -1) end
+  local function line_of(b)
+    local members = redis.call('LRANGE', block_key(b, b.front), 0, -1)
+    for _, block in ipairs(redis.call('ZRANGE', K.blocks .. b.n, 0, -1)) do
+      for _, member in ipairs(redis.call('LRANGE', block_key(b, tonumber(block)), 0, -1)) do members[#members + 1] = member end
+    end
+    return members
+  end
   for _, key in ipairs(redis.call('HKEYS', K.buckets)) do
     local b = read_bucket(key)
     told.buckets[#told.buckets + 1] = {
@@ -24,7 +31,7 @@ const SCRIPT = [
       turns = b.turns, isDue = due_of(b) < INF,
       isAsFull = tonumber(redis.call('ZSCORE', K.fill, key) or -1) == b.waiting / b.capacity,
       lists = {
-        line = redis.call('LRANGE', K.line .. b.n, 0, -1), handed = redis.call('LRANGE', K.handed .. b.n, 0, -1),
+        line = line_of(b), handed = redis.call('LRANGE', K.handed .. b.n, 0, -1),
         retry = redis.call('ZRANGE', K.retry .. b.n, 0, -1), back = redis.call('ZRANGE', K.back .. b.n, 0, -1),
       },
     }

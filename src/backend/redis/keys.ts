@@ -22,7 +22,9 @@ import { hash } from 'node:crypto'
  * | :book               | string | the rule book as JSON                                                           |
  * | :wake               | list   | one marker, for schedulers that sleep                                           |
  * | :vacancy            | list   | one marker, for schedulers that are not elected; expires by itself              |
- * | :line:N             | list   | jobs of bucket number N, the head first                                         |
+ * | :line:N             | list   | jobs of bucket number N, the head first: the first block of its line            |
+ * | :line:N:B           | list   | block number B of its line; a block holds 256 jobs                              |
+ * | :blocks:N           | zset   | numbers of the blocks that are not empty, but for the first of them             |
  * | :handed:N           | list   | those that were handed over and have not started, in their order                |
  * | :retry:N, :back:N   | zset   | those to be tried again: after a failure by time, else by their last start      |
  * | :watched            | zset   | user key -> until when what happens to its bucket is noted; expires by itself   |
@@ -58,7 +60,7 @@ const NAMES = {
 } as const
 
 /** Followed by the number of the bucket, its hash, the id of the operation, or the name of the caller's process. */
-const NUMBERED = ['line', 'handed', 'retry', 'back', 'op', 'inbox', 'verdicts', 'starts'] as const
+const NUMBERED = ['line', 'blocks', 'handed', 'retry', 'back', 'op', 'inbox', 'verdicts', 'starts'] as const
 
 /** The name and the hash tag of one shard; every script gets it as its first key. */
 export function shardTag(prefix: string, name: string, shard: number): string {

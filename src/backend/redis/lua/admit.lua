@@ -1,6 +1,6 @@
 #!lua
 -- Admits jobs to their lines, or refuses them: all of them judged, none half done. Without `allow-oom`: a full memory refuses it.
--- uses: shard loss lease warmth bucket pace job line order verdict seen join
+-- uses: shard loss lease warmth bucket pace job blocks line order verdict seen join
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', version of the caller's rule book, number of kinds, then for each kind of job: cost,

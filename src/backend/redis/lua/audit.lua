@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Recounts the jobs of one page of buckets, and answers the shard's counters.
--- uses: shard warmth bucket pace line
+-- uses: shard warmth bucket pace blocks line
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now (unused), cursor ('0' begins)

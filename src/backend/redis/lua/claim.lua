@@ -2,7 +2,7 @@
 -- waiting | retrying -> handed, for the heads whose slots come within the look-ahead, one of each bucket in turn. At most W
 -- jobs of a bucket are handed over and have not started, so a backlog waits in its line. Elects the one scheduler that may do so. Turns go to
 -- the processes of their callers, at once and whether or not there is room for jobs.
--- uses: shard loss lease warmth bucket pace job state ended line turn handing rounds
+-- uses: shard loss lease warmth bucket pace job state ended blocks line turn handing rounds
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', scheduler, look-ahead, most (1 to 200), lease, keepFinished

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- waiting | retrying | handed and without a slot -> expired, for jobs whose deadline has passed; 200 at most.
--- uses: shard loss lease warmth bucket pace job state ended line turn moving leave
+-- uses: shard loss lease warmth bucket pace job state ended blocks line turn moving leave
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished

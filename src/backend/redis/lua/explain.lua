@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- What a job waits for: who departs before it, and what its bucket and its line wait for.
--- uses: shard warmth bucket pace job state line order
+-- uses: shard warmth bucket pace job state blocks line order
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', id
@@ -60,7 +60,7 @@ local function hidden()
     units = units - guest.cost
     if guest.kind == 'line' then in_line = in_line + 1 elseif guest.kind == 'retry' then retries = retries - 1 end
   end
-  local place = redis.call('LPOS', K.line .. bucket.n, member_of(job)) or in_line
+  local place = place_of(bucket, job.block, member_of(job)) or in_line
   local beyond = math.max(0, place - in_line)
   beyond = beyond + math.min(retries, beyond)
   return beyond, math.floor(beyond * units / unseen + 0.5)

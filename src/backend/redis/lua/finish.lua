@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- running -> completed | failed | retrying; granted or handed -> back to the line it came from.
--- uses: shard loss lease warmth bucket pace job state ended line turn moving leave grant seen
+-- uses: shard loss lease warmth bucket pace job state ended blocks line turn moving leave grant seen
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, number of reports, then for each: id, epoch, started at | '', outcome (completed |

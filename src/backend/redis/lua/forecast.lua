@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- The verdict that `admit` would give now.
--- uses: shard warmth bucket pace job line order verdict
+-- uses: shard warmth bucket pace job blocks line order verdict
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', version of the caller's rule book, key, cost, pattern, capacity, interval, tolerance, warm-up, cold interval, limit

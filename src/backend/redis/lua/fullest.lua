@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- Live buckets by how full they are, one slice from a place on: those that a query asks for. Where their names say it all,
 -- records are not read, and what stands together is counted together.
--- uses: shard warmth bucket pace job line view filter ranks
+-- uses: shard warmth bucket pace job blocks line view filter ranks
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many are wanted, whether to count on when they are found ('1' | '0'), 'down' | 'up', the filter (see

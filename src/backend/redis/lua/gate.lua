@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- handed -> granted: reserves a slot, not before now + lead, for the first of those who were handed over. Nobody is
 -- granted one while another of the bucket has not started, so a slot that was missed can always be moved.
--- uses: shard loss lease warmth bucket pace job state ended line turn moving leave grant
+-- uses: shard loss lease warmth bucket pace job state ended blocks line turn moving leave grant
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, number of requests, then for each: id, epoch, worker, lead, lease, missed slot | '',

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- The first of a bucket's line, in the order in which they depart as far as is known.
--- uses: shard warmth bucket pace job line order
+-- uses: shard warmth bucket pace job blocks line order
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', key, the most of them (1 to 200)

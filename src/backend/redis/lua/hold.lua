@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Holds a bucket, or lets it go: no departures before a time (a shorter freeze never shortens a longer one) or until
 -- that freeze is lifted, or until the bucket is resumed.
--- uses: shard warmth bucket pace line
+-- uses: shard warmth bucket pace blocks line
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', operation, verb (freeze | unfreeze | pause | resume), key, duration | '', version of the

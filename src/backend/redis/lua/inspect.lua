@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- What is known of one bucket.
--- uses: shard warmth bucket pace job line view
+-- uses: shard warmth bucket pace job blocks line view
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', key

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- What is known of one job.
--- uses: shard warmth bucket pace job state line order
+-- uses: shard warmth bucket pace job state blocks line order
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', id
@@ -26,7 +26,7 @@ local function position()
   local before = bucket.granted ~= '' and 1 or 0
   if state.state == 'granted' then return 1 end
   if retrying(bucket) == 0 and state.state == 'waiting' then
-    local index = redis.call('LPOS', K.line .. bucket.n, member_of(job))
+    local index = place_of(bucket, job.block, member_of(job))
     return index and bucket.inHanded + index + 1 or 0
   end
   local order = in_order(bucket, now, MOST_LOOKED)
@@ -34,7 +34,7 @@ local function position()
     if guest.id == job.id then return before + index end
   end
   -- So deep in the line, every retry may depart before it.
-  local index = state.kind == 'line' and redis.call('LPOS', K.line .. bucket.n, member_of(job))
+  local index = state.kind == 'line' and place_of(bucket, job.block, member_of(job))
   return index and bucket.inHanded + bucket.inBack + math.min(bucket.inRetry, index + 1) + index + 1 or before + #order + 1
 end
 

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- One page of live buckets, in no order: about 200 of them.
--- uses: shard warmth bucket pace job line view
+-- uses: shard warmth bucket pace job blocks line view
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', cursor ('0' begins), prefix of the keys

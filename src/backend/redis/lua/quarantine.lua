@@ -2,7 +2,7 @@
 -- Every bucket of the shard waits one interval, counted from now: somebody saw the clock jump, or that all that the shard
 -- held was lost. Where the clock was set back,
 -- what lies further ahead than it can is brought back, one page of buckets after the other.
--- uses: shard loss lease warmth bucket pace line
+-- uses: shard loss lease warmth bucket pace blocks line
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', cursor ('0' begins), 'jump' | 'loss'

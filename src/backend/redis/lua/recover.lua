@@ -2,7 +2,7 @@
 -- handed | granted | running -> back at the head of its line, for jobs whose lease has ended; 200 at most. One that
 -- may have started counts a crash, and the third crash fails it. The places of callers whose process is silent are given
 -- up; a turn that was handed over comes back once, since its news may have been lost.
--- uses: shard loss lease warmth bucket pace job state ended line turn moving leave grant
+-- uses: shard loss lease warmth bucket pace job state ended blocks line turn moving leave grant
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished

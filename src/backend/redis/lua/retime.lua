@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Holds buckets to the rules that govern them now; those who wait are spaced anew.
--- uses: shard warmth bucket pace line
+-- uses: shard warmth bucket pace blocks line
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     version of the caller's rule book, whether these are the last ('1' | '0'), number of buckets (0 to 200), then

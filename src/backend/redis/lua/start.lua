@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- granted -> running: the handler was called. Only now do its cost units leave those that wait.
--- uses: shard loss lease warmth bucket pace job state line moving grant seen
+-- uses: shard loss lease warmth bucket pace job state blocks line moving grant seen
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', number of reports, then for each: id, epoch, started at

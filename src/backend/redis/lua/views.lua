@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- What is known of some buckets: of as many as may be looked at in one go.
--- uses: shard warmth bucket pace job line view
+-- uses: shard warmth bucket pace job blocks line view
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', key, ... (1 to 200)

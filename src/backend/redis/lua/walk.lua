@@ -2,7 +2,7 @@
 -- One slice of all live buckets, in no order, by their records alone: counts those that a query asks for, and answers
 -- where they stand, as far as they come after one place and before another. Jobs are read only where the query asks for
 -- times of theirs.
--- uses: shard warmth bucket pace job line view filter columns
+-- uses: shard warmth bucket pace job blocks line view filter columns
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', cursor ('0' begins), how many to look at, the filter (see read_filter), column, 'down' | 'up', at what

@@ -1,7 +1,7 @@
 -- The record of a bucket, packed into one field.
 
 -- Numbers first, then pattern, limit and the job that was granted a slot; none of these texts holds a zero byte.
-local BUCKET_FORMAT = '<HI4dddI4ddddBdddI4BddddddI4I4I4I4I4sss'
+local BUCKET_FORMAT = '<HI4dddI4ddddBdddI4BddddddI4I4I4I4I4ddsss'
 local BUCKET_MAGIC = 0x5601
 -- One whose limit has a warm-up is of another kind, with the numbers of that at the end; the others need no room for it.
 local WARM_MAGIC, WARM_FORMAT = 0x5605, 'ddddd'
@@ -9,7 +9,7 @@ local WARM_MAGIC, WARM_FORMAT = 0x5605, 'ddddd'
 local function parse_bucket(key, raw)
   local ok, magic, n, capacity, interval, tolerance, book, next_, carry, frozen, waiting, paused, last_cost, last_start,
     started_cost, running, lines_turn, from, handed, returned, back_units, granted_slot, granted_cost, in_line, in_handed,
-    in_retry, in_back, turns, pattern, limit, granted, stop = pcall(struct.unpack, BUCKET_FORMAT, raw)
+    in_retry, in_back, turns, front, joined, pattern, limit, granted, stop = pcall(struct.unpack, BUCKET_FORMAT, raw)
   local warm_up, cold, warmth, last_warmth, started_warmth = 0, interval, 0, 0, 0
   if ok and magic == WARM_MAGIC then
     ok, warm_up, cold, warmth, last_warmth, started_warmth, stop = pcall(struct.unpack, WARM_FORMAT, raw, stop)
@@ -24,7 +24,7 @@ local function parse_bucket(key, raw)
     startedCost = started_cost, running = running, linesTurn = lines_turn, from = from, handed = handed,
     returned = returned, backUnits = back_units, grantedSlot = granted_slot, grantedCost = granted_cost, pattern = pattern, limit = limit,
     granted = granted, inLine = in_line, inHanded = in_handed, inRetry = in_retry, inBack = in_back, turns = turns,
-    hadTurns = turns > 0, warmUp = warm_up, coldInterval = cold, warmth = warmth, lastWarmth = last_warmth,
+    hadTurns = turns > 0, front = front, joined = joined, warmUp = warm_up, coldInterval = cold, warmth = warmth, lastWarmth = last_warmth,
     startedWarmth = started_warmth, fill = waiting / capacity,
     isIdle = paused == 0 and running + in_line + in_handed + in_retry + in_back == 0,
   }
@@ -39,7 +39,7 @@ local function record_of(b)
   local record = struct.pack(BUCKET_FORMAT, b.warmUp > 0 and WARM_MAGIC or BUCKET_MAGIC, b.n, b.capacity, b.interval, b.tolerance,
     b.book, b.next, b.carry, b.frozen, b.waiting, b.paused, b.lastCost, b.lastStart, b.startedCost, b.running,
     b.linesTurn, b.from, b.handed, b.returned, b.backUnits, b.grantedSlot, b.grantedCost, b.inLine, b.inHanded, b.inRetry, b.inBack,
-    b.turns, b.pattern, b.limit, b.granted)
+    b.turns, b.front, b.joined, b.pattern, b.limit, b.granted)
   if b.warmUp > 0 then
     record = record .. struct.pack(WARM_FORMAT, b.warmUp, b.coldInterval, b.warmth, b.lastWarmth, b.startedWarmth)
   end
@@ -77,7 +77,7 @@ local function new_bucket(key, n, rule)
     tolerance = rule.tolerance, limit = rule.limit, book = rule.book, next = -INF, carry = 0, frozen = 0, paused = 0,
     waiting = 0, lastCost = 0, lastStart = -INF, startedCost = 0, running = 0, linesTurn = 0, from = -INF,
     handed = 0, returned = 0, backUnits = 0, granted = '', grantedSlot = 0, grantedCost = 0, inLine = 0, inHanded = 0, inRetry = 0,
-    inBack = 0, turns = 0, hadTurns = false, warmUp = rule.warmUp, coldInterval = rule.coldInterval,
+    inBack = 0, turns = 0, hadTurns = false, front = 0, joined = 0, warmUp = rule.warmUp, coldInterval = rule.coldInterval,
     warmth = 0, lastWarmth = 0, startedWarmth = 0, fill = false, isIdle = false,
   }
 end

@@ -2,7 +2,7 @@
 
 -- Texts are last; of all texts only the data may hold a zero byte. Most jobs have no trace, and no room is taken for it;
 -- what has one is of another kind, with the trace before the data.
-local JOB_FORMAT = '<HI4ddI4dss'
+local JOB_FORMAT = '<HI4ddI4dI4ss'
 local JOB_MAGIC = 0x5602
 local TRACED_MAGIC = 0x5604
 
@@ -14,7 +14,7 @@ local LARGE_MAGIC, LARGE_FORMAT = 0x5606, '<sI4'
 local function read_job(id)
   local raw = redis.call('HGET', K.jobs, id)
   if not raw then return nil end
-  local ok, magic, cost, admitted_at, deadline, position, departs_at, key, settings, rest = pcall(struct.unpack, JOB_FORMAT, raw)
+  local ok, magic, cost, admitted_at, deadline, position, departs_at, block, key, settings, rest = pcall(struct.unpack, JOB_FORMAT, raw)
   local traceparent, size, data = '', nil, nil
   if ok and magic == TRACED_MAGIC then
     ok, traceparent, rest = pcall(struct.unpack, 's', raw, rest)
@@ -27,7 +27,7 @@ local function read_job(id)
   if not size then data, size = string.sub(raw, rest), #raw - rest + 1 end
   return {
     id = id, cost = cost, admittedAt = admitted_at, deadline = deadline, position = position, departsAt = departs_at,
-    key = key, settings = settings, traceparent = traceparent, data = data, size = size,
+    block = block, key = key, settings = settings, traceparent = traceparent, data = data, size = size,
   }
 end
 
@@ -47,8 +47,8 @@ end
 local function record_of_job(job)
   local trace, is_large = job.traceparent, job.size > LARGE
   local magic = is_large and LARGE_MAGIC or trace == '' and JOB_MAGIC or TRACED_MAGIC
-  local record = struct.pack(JOB_FORMAT, magic, job.cost, job.admittedAt, job.deadline, job.position, job.departsAt, job.key,
-    job.settings)
+  local record = struct.pack(JOB_FORMAT, magic, job.cost, job.admittedAt, job.deadline, job.position, job.departsAt, job.block,
+    job.key, job.settings)
   if is_large then return record .. struct.pack(LARGE_FORMAT, trace, job.size) end
   if trace ~= '' then record = record .. struct.pack('s', trace) end
   return record .. job.data

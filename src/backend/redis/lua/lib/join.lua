@@ -3,18 +3,17 @@
 -- He stands in his line; `write_newcomers` writes the rest.
 local function join(job, bucket, meta, now)
   if is_turn(job.id) and job.deadline == now then job.deadline = now + TRAVEL end
-  redis.call('RPUSH', K.line .. bucket.n, member_of(job))
-  if is_turn(job.id) then
-    hold_lease(meta, job.id, now + TURN_LEASE)
-    bucket.turns = bucket.turns + 1
-  end
-  if job.deadline < INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, job.id) end
   -- Behind others, a newcomer does not change when the first of them departs.
   if not has_line(bucket) then
     bucket.isMoved = true
     if bucket.inHanded == 0 then bucket.from = now end
   end
-  bucket.inLine = bucket.inLine + 1
+  job.block = push_last(bucket, member_of(job))
+  if is_turn(job.id) then
+    hold_lease(meta, job.id, now + TURN_LEASE)
+    bucket.turns = bucket.turns + 1
+  end
+  if job.deadline < INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, job.id) end
   bucket.waiting = bucket.waiting + job.cost
   bucket.isChanged, bucket.order = true, nil
 end

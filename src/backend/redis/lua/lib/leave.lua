@@ -10,9 +10,8 @@ local function leave(bucket, job, state)
     bucket.handed = bucket.handed - job.cost
     bucket.inHanded = bucket.inHanded - 1
   elseif state.kind == 'line' then
-    local left = redis.call('LREM', K.line .. bucket.n, 1, member)
-    bucket.inLine = bucket.inLine - left
-    if is_turn(member) then bucket.turns = bucket.turns - left end
+    local has_left = pull(bucket, job.block, member)
+    if has_left and is_turn(member) then bucket.turns = bucket.turns - 1 end
   else
     redis.call('ZREM', K[state.kind] .. bucket.n, member)
     local count = state.kind == 'retry' and 'inRetry' or 'inBack'

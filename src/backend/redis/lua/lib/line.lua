@@ -1,19 +1,32 @@
 -- A bucket's line: how many stand in it, and when the next one departs.
 
--- Counts all the lists of a bucket, which tells that they are ours: before a verb that may touch any of them.
+-- Those of the bucket's lists that are not its line, and how they are counted.
+local COUNTS = {
+  handed = { field = 'inHanded', command = 'LLEN' },
+  retry = { field = 'inRetry', command = 'ZCARD' },
+  back = { field = 'inBack', command = 'ZCARD' },
+}
+
+local function read_count(bucket, name)
+  local field = COUNTS[name].field
+  local count = redis.call(COUNTS[name].command, K[name] .. bucket.n)
+  if count < bucket[field] then partial(name) end
+  bucket[field] = count
+end
+
+-- Looks at all the lists of a bucket, which tells that they are ours and nothing is missing: before a verb that may touch any
+-- of them.
 local function read_line(bucket)
-  bucket.inLine = redis.call('LLEN', K.line .. bucket.n)
-  bucket.inHanded = redis.call('LLEN', K.handed .. bucket.n)
-  bucket.inRetry = redis.call('ZCARD', K.retry .. bucket.n)
-  bucket.inBack = redis.call('ZCARD', K.back .. bucket.n)
+  read_blocks(bucket)
+  for name in pairs(COUNTS) do read_count(bucket, name) end
   return bucket
 end
 
 -- The same for a verb that touches but one of them, 'line' or 'handed'; and what `place` may look at.
 local function read_list(bucket, name)
-  if name == 'handed' then bucket.inHanded = redis.call('LLEN', K.handed .. bucket.n) end
-  if name == 'line' or bucket.turns > 0 then bucket.inLine = redis.call('LLEN', K.line .. bucket.n) end
-  if bucket.inRetry > 0 then bucket.inRetry = redis.call('ZCARD', K.retry .. bucket.n) end
+  if name == 'handed' then read_count(bucket, 'handed') end
+  if name == 'line' or bucket.turns > 0 then read_blocks(bucket) end
+  if bucket.inRetry > 0 then read_count(bucket, 'retry') end
   return bucket
 end
 
@@ -45,7 +58,7 @@ end
 -- A turn is handed over whether or not there are workers, so buckets with one at the head of the line stand apart.
 -- `dues`: gathers, where there are many, what one ZADD to `:due` shall say.
 local function place_due(bucket, due, dues)
-  local head = bucket.turns > 0 and redis.call('LINDEX', K.line .. bucket.n, 0)
+  local head = bucket.turns > 0 and first_member(bucket)
   local name, other = 'due', 'turns'
   if head and is_turn(head) then name, other = other, name end
   if dues and name == 'due' then

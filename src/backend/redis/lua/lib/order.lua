@@ -23,13 +23,24 @@ local function guest_of(member, kind)
   return { id = id, cost = cost, kind = kind }
 end
 
-local function guests_of(bucket, kind)
-  local key = K[kind] .. bucket.n
+local function guests_of(key, kind)
   return one_by_one(function(from, to)
     local guests = {}
     for index, member in ipairs(redis.call('LRANGE', key, from, to)) do guests[index] = guest_of(member, kind) end
     return guests
   end)
+end
+
+local function line_of(bucket)
+  local next_one, seen = guests_of(block_key(bucket, bucket.front), 'line'), 0
+  return function()
+    while next_one do
+      local guest = next_one()
+      if guest then return guest end
+      local block = redis.call('ZRANGE', K.blocks .. bucket.n, seen, seen)[1]
+      next_one, seen = block and guests_of(block_key(bucket, tonumber(block)), 'line'), seen + 1
+    end
+  end
 end
 
 local function returned_of(bucket, kind)
@@ -48,9 +59,9 @@ end
 -- Everyone without a slot, in the order of departure as far as is known, one at each call.
 local function departures(bucket, now)
   local course, is_lines_turn = course_of(bucket, now), bucket.linesTurn == 1
-  local handed = bucket.inHanded > 0 and guests_of(bucket, 'handed') or none
+  local handed = bucket.inHanded > 0 and guests_of(K.handed .. bucket.n, 'handed') or none
   local back = bucket.inBack > 0 and returned_of(bucket, 'back') or none
-  local line = bucket.inLine > 0 and guests_of(bucket, 'line') or none
+  local line = bucket.inLine > 0 and line_of(bucket) or none
   local retries = bucket.inRetry > 0 and returned_of(bucket, 'retry') or none
   local retry, passed_by = nil, nil
   return function()

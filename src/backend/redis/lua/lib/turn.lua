@@ -7,15 +7,14 @@ local function peek_next(bucket, at)
     local retry = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
     if retry[1] and tonumber(retry[2]) <= at then return retry[1], 'retry', tonumber(retry[2]) end
   end
-  return redis.call('LINDEX', K.line .. bucket.n, 0), 'line', -INF
+  return first_member(bucket), 'line', -INF
 end
 
 -- Takes out the one who was peeked at.
 local function take_out(bucket, member, kind)
   if kind == 'line' then
-    redis.call('LPOP', K.line .. bucket.n)
+    pop_first(bucket)
     bucket.linesTurn = 0
-    bucket.inLine = bucket.inLine - 1
     if is_turn(member) then bucket.turns = bucket.turns - 1 end
     return
   end
@@ -28,8 +27,7 @@ end
 -- Puts one back where it came from, before all others there.
 local function put_back(bucket, member, state)
   if state.kind == 'line' then
-    redis.call('LPUSH', K.line .. bucket.n, member)
-    bucket.inLine = bucket.inLine + 1
+    push_first(bucket, member)
     if is_turn(member) then bucket.turns = bucket.turns + 1 end
   else
     local is_retry = state.kind == 'retry'

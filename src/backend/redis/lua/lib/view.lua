@@ -14,8 +14,9 @@ local function admissions(bucket)
   end
   for _, name in ipairs({ 'handed', 'line' }) do
     local count = name == 'line' and bucket.inLine or bucket.inHanded
-    if count > 0 then look(redis.call('LINDEX', K[name] .. bucket.n, 0)) end
-    if count > 1 then look(redis.call('LINDEX', K[name] .. bucket.n, -1)) end
+    local is_line = name == 'line'
+    if count > 0 then look(is_line and first_member(bucket) or redis.call('LINDEX', K.handed .. bucket.n, 0)) end
+    if count > 1 then look(is_line and last_member(bucket) or redis.call('LINDEX', K.handed .. bucket.n, -1)) end
   end
   if retrying(bucket) == 0 then return first, last, looks end
   for _, name in ipairs({ 'retry', 'back' }) do

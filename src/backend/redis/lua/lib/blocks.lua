@@ -1,0 +1,92 @@
+-- Where the jobs of a bucket's line stand: in blocks of 256, so that one can leave from the middle, or be found, by a look at its
+-- block alone. A job's record says in which block it was put. The front is the first block that is not empty; the others stand in
+-- `:blocks:N`. Numbers of blocks grow as long as the bucket lives.
+
+local BLOCK = 256
+-- So many blocks are counted one by one to find out how many jobs stand before another.
+local MOST_BLOCKS = 64
+
+local function block_key(bucket, block)
+  if block == 0 then return K.line .. bucket.n end
+  return K.line .. bucket.n .. ':' .. string.format('%d', block)
+end
+
+local function last_block(bucket)
+  return math.floor(bucket.joined / BLOCK)
+end
+
+-- That the blocks which may be touched are ours, and the line is not shorter than its record says.
+local function read_blocks(bucket)
+  local in_front, last = redis.call('LLEN', block_key(bucket, bucket.front)), last_block(bucket)
+  if in_front > bucket.inLine then bucket.inLine = in_front end
+  if in_front == bucket.inLine and last == bucket.front then return end
+  if in_front == 0 and bucket.inLine > 0 then partial('line') end
+  if last ~= bucket.front then redis.call('LLEN', block_key(bucket, last)) end
+  if redis.call('ZCARD', K.blocks .. bucket.n) == 0 and in_front < bucket.inLine then partial('line') end
+end
+
+-- Answers the block.
+local function push_last(bucket, member)
+  local block = last_block(bucket)
+  local length = redis.call('RPUSH', block_key(bucket, block), member)
+  if bucket.inLine == 0 then bucket.front = block
+  elseif length == 1 and block ~= bucket.front then redis.call('ZADD', K.blocks .. bucket.n, block, block) end
+  bucket.joined, bucket.inLine = bucket.joined + 1, bucket.inLine + 1
+  return block
+end
+
+-- One that comes back may stand in another block than its record says: in the front.
+local function push_first(bucket, member)
+  redis.call('LPUSH', block_key(bucket, bucket.front), member)
+  bucket.inLine = bucket.inLine + 1
+end
+
+local function first_member(bucket)
+  return bucket.inLine > 0 and redis.call('LINDEX', block_key(bucket, bucket.front), 0)
+end
+
+local function last_member(bucket)
+  if bucket.inLine == 0 then return false end
+  local last = redis.call('ZRANGE', K.blocks .. bucket.n, -1, -1)[1]
+  return redis.call('LINDEX', block_key(bucket, last and tonumber(last) or bucket.front), -1)
+end
+
+local function count_out(bucket, block)
+  bucket.inLine = bucket.inLine - 1
+  if bucket.inLine == 0 or redis.call('EXISTS', block_key(bucket, block)) == 1 then return end
+  if block == bucket.front then bucket.front = tonumber(redis.call('ZPOPMIN', K.blocks .. bucket.n)[1])
+  else redis.call('ZREM', K.blocks .. bucket.n, block) end
+end
+
+local function pop_first(bucket)
+  redis.call('LPOP', block_key(bucket, bucket.front))
+  count_out(bucket, bucket.front)
+end
+
+-- Takes one out of the middle; whether it stood in the line.
+local function pull(bucket, block, member)
+  if redis.call('LREM', block_key(bucket, block), 1, member) == 0 then
+    block = bucket.front
+    if redis.call('LREM', block_key(bucket, block), 1, member) == 0 then return false end
+  end
+  count_out(bucket, block)
+  return true
+end
+
+-- How many stand before it; nil where it does not stand in the line. Far back it may be fewer, by those who left from the middle.
+local function place_of(bucket, block, member)
+  local index = redis.call('LPOS', block_key(bucket, block), member)
+  if not index then
+    block = bucket.front
+    index = redis.call('LPOS', block_key(bucket, block), member)
+  end
+  if not index or block == bucket.front then return index or nil end
+  local between = redis.call('ZRANK', K.blocks .. bucket.n, block)
+  local place = redis.call('LLEN', block_key(bucket, bucket.front)) + index
+  if between > 0 then
+    for _, other in ipairs(redis.call('ZRANGE', K.blocks .. bucket.n, 0, math.min(between, MOST_BLOCKS) - 1)) do
+      place = place + redis.call('LLEN', block_key(bucket, tonumber(other)))
+    end
+  end
+  return math.min(bucket.inLine - 1, place + BLOCK * math.max(0, between - MOST_BLOCKS))
+end

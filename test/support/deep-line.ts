@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+import type { Redis } from 'ioredis'
+import { luaKeys } from '../../src/backend/redis/keys.ts'
+
+const LIB = new URL('../../src/backend/redis/lua/lib/', import.meta.url)
+const PARTS = ['values', 'shard', 'warmth', 'bucket', 'pace', 'job', 'blocks', 'line', 'join'].map((part) =>
+  readFileSync(new URL(`${part}.lua`, LIB), 'utf8'),
+)
+/** Jobs of one script, which may take longer here than a verb may. */
+const STEP = 5_000
+
+/** Puts jobs into a line as `admit` does, without asking whether they fit, and without the way there and back for each. */
+const SCRIPT = [
+  '#!lua',
+  luaKeys(),
+  ...PARTS,
+  `local key, like, prefix, from, count, now = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+  local meta, bucket, model = read_meta(), read_bucket_and_line(key), read_job(like)
+  local jobs = {}
+  for index = from, from + count - 1 do
+    local job = {}
+    for name, value in pairs(model) do job[name] = value end
+    job.id, job.admittedAt, job.deadline, job.position, job.departsAt = prefix .. index, now, now + tonumber(ARGV[7]), index + 1, now
+    join(job, bucket, meta, now)
+    jobs[#jobs + 1] = job
+    if #jobs == 200 or index == from + count - 1 then
+      write_newcomers(jobs, { [key] = bucket }, meta)
+      jobs = {}
+    end
+  end
+  return redis.call('HINCRBY', K.meta, 'admitted', count)`,
+].join('\n')
+
+export interface DeepLine {
+  readonly key: string
+  /** A job that stands in the line already: the others are like it. */
+  readonly like: string
+  /** The others are named by this and a number, from 0 on. */
+  readonly prefix: string
+  readonly count: number
+  /** Microseconds. */
+  readonly now: number
+  readonly deadline?: number
+}
+
+export async function deepen(redis: Redis, tag: string, line: DeepLine): Promise<void> {
+  const { key, like, prefix, count, now, deadline = Number.POSITIVE_INFINITY } = line
+  const patience = deadline === Number.POSITIVE_INFINITY ? 'inf' : deadline
+  for (let from = 0; from < count; from += STEP) {
+    await redis.eval(SCRIPT, 1, tag, key, like, prefix, from, Math.min(STEP, count - from), now, patience)
+  }
+}
