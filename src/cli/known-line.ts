@@ -2,11 +2,9 @@ import { checkRedisUrl } from '../../workers/redis-url.ts'
 import { Connection } from '../backend/redis/connection.ts'
 import { parseConnection } from '../backend/redis/connection-input.ts'
 import { shardKey, shardTag } from '../backend/redis/keys.ts'
-import { parseBook } from '../backend/redis/rule-book-text.ts'
 import { Store } from '../backend/redis/store.ts'
 import { quote } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
-import { formatLimit } from '../core/limit.ts'
 import { parseOptions } from '../core/options.ts'
 import { checkName, shaperOptionsSchema } from '../shaper/options.ts'
 import { Shaper } from '../shaper/shaper.ts'
@@ -15,8 +13,8 @@ import { checkLineName, type PlaceFlags } from './line-or-service.ts'
 const MOST_SHARDS = 256
 
 /**
- * A line in Redis that a producer or a worker has opened before, with the limits and as many shards as it has there:
- * whoever only looks brings no limits of his own, which would replace them. Whatever is asked of the line tells by
+ * A line in Redis that a producer or a worker has opened before, with as many shards as it has there. It brings no limits,
+ * which would replace those in force. Whatever is asked of the line tells by
  * itself that Redis is away, so nobody listens for that.
  *
  * @throws InvalidOptionsError when there is none under this name, or BackendUnavailableError
@@ -50,9 +48,7 @@ async function readLine(name: string, url: string, prefix: string) {
     if (text !== undefined) {
       let shards = 1
       while (shards < MOST_SHARDS && (await bookOf(shards)) !== undefined) shards++
-      const { code } = parseBook(text).layers
-      const limits = Object.fromEntries(code.map(({ pattern, limit }) => [pattern, formatLimit(limit)]))
-      return { limits, shards }
+      return { limits: {}, shards }
     }
   } finally {
     await connection.close()

@@ -1,5 +1,6 @@
 import type { Accepted, Durability, Rejected } from './job.ts'
 import type { Limit } from './limit.ts'
+import type { BaseOrigin } from './rule-view.ts'
 
 /** What a job tells of itself in an event. Times are milliseconds since the epoch. */
 export interface JobEvent {
@@ -42,6 +43,23 @@ export interface ShaperEvents<Result = unknown> {
   resumed: [{ readonly key: string; readonly at: number }]
   /** The rule book changed; `limit` is undefined when the pattern was unset. */
   limit: [{ readonly pattern: string; readonly at: number; readonly limit: Limit | undefined }]
+  /**
+   * On a shared line: this process started with other limits than those in force, which its own have replaced; told for each
+   * layer. `by` brought the former ones, at the time `since`; a limit without `before` is new, one without `after` is gone.
+   */
+  limitsReplaced: [
+    {
+      readonly at: number
+      readonly origin: BaseOrigin
+      readonly by?: string
+      readonly since?: number
+      readonly limits: readonly {
+        readonly pattern: string
+        readonly before?: string
+        readonly after?: string
+      }[]
+    },
+  ]
   /** A limit of this process alone was set, or unset: then `limit` is undefined. */
   localLimit: [
     {
@@ -73,6 +91,7 @@ const NAMES: Readonly<Record<keyof ShaperEvents, true>> = {
   paused: true,
   resumed: true,
   limit: true,
+  limitsReplaced: true,
   localLimit: true,
   connected: true,
   error: true,

@@ -51,7 +51,7 @@ export class RedisMeterStore implements MeterStore {
     this.#opening = new Opening({
       name,
       connection: this.#connection,
-      backend: { durability: 'none', open: async () => undefined },
+      backend: { durability: 'none', open: async () => [] },
       readyWithinMs: READY_WITHIN_MS,
       onConnected: () => undefined,
       onWarning: onTrouble,

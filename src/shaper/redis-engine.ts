@@ -6,6 +6,7 @@ import { parseConnection } from '../backend/redis/connection-input.ts'
 import { Opening } from '../backend/redis/opening.ts'
 import { RedisBackend } from '../backend/redis/redis-backend.ts'
 import { redisErrorKind } from '../backend/redis/redis-errors.ts'
+import type { ReplacedLayer } from '../backend/redis/rule-book-text.ts'
 import type { Holding, NamedRequest } from '../backend/shared-backend.ts'
 import type { Audit } from '../core/conformance/history.ts'
 import { redisErrors } from '../core/diagnostics.ts'
@@ -67,6 +68,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
       connection,
       backend,
       onWarning: onError,
+      onReplaced: (layer) => void this.#tellReplaced(layer).catch(onError),
       onConnected: ({ durability, version }) => {
         this.#durability = durability
         this.#watch.start()
@@ -218,6 +220,11 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     this.#watch.stop()
     await this.#floor.close(drainMs)
     await this.#connection.close()
+  }
+
+  async #tellReplaced(layer: ReplacedLayer): Promise<void> {
+    if (!this.#emitter.hears('limitsReplaced')) return
+    this.#emitter.emit('limitsReplaced', { ...layer, at: (await this.#backend.time(0)) / MILLISECOND })
   }
 
   async #tellConnected(durability: BucketView['durability'], version: string): Promise<void> {

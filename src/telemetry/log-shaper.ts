@@ -14,6 +14,8 @@ type Fields = Readonly<Record<string, unknown>>
 
 /** Of one kind, within ten seconds. */
 const MOST_LINES = 30
+/** Limits in one line. */
+const MOST_NAMED = 20
 
 /**
  * Logs what happens in a shaper.
@@ -93,6 +95,18 @@ function listenersFor(log: Log, now: () => number): Listeners {
     resumed: ({ key }) => resumed({ key }),
     limit: ({ pattern, limit: to }) => {
       limit({ pattern, ...(to === undefined ? { isUnset: true } : { limit: formatLimit(to) }) })
+    },
+    limitsReplaced: ({ origin, by, since, limits }) => {
+      const changes = limits
+        .slice(0, MOST_NAMED)
+        .map(({ pattern, before = 'none', after = 'none' }) => `${pattern}: ${before} -> ${after}`)
+      log.info('limits of this process replace those of another', {
+        origin,
+        ...(by !== undefined && { by }),
+        ...(since !== undefined && { since: new Date(since).toISOString() }),
+        limits: changes,
+        ...(limits.length > MOST_NAMED && { more: limits.length - MOST_NAMED }),
+      })
     },
     localLimit: ({ pattern, limit: to, by }) => {
       const what = to === undefined ? { isUnset: true } : { limit: formatMeterLimit(to) }

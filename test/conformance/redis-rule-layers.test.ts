@@ -36,12 +36,11 @@ describe('a program and a service with a file at one line', () => {
     expect(rulesOf(newer)).toEqual(['*=5 code', 'a=7 file', 'b=6 file'])
     // Neither of them is older for what the other brought.
     await RedisStage.open({ a: '7, 1/s', b: '6, 1/s' }, { prefix, limitsFrom: 'file' })
-    const older = RedisStage.open({ '*': '9, 1/s', a: '8, 1/s' }, { prefix })
-    await expect(older).rejects.toThrow(OldRuleBookError)
-    await expect(older).rejects.toThrow(/newer code \(.+Z\): version 3/)
+    await expect(code.backend.open()).rejects.toThrow(OldRuleBookError)
+    await expect(code.backend.open()).rejects.toThrow(/newer code \(.+Z\): version 3/)
   })
 
-  test('a file that was replaced is told, unless it is loaded', async () => {
+  test('a file that was replaced is told, unless it is loaded, or a process starts with it', async () => {
     const prefix = uniquePrefix()
     const [first, second] = [{ '*': '9, 1/s' }, { '*': '8, 1/s', a: '7, 1/s' }]
     const stage = await RedisStage.open(first, { prefix, limitsFrom: 'file' })
@@ -50,11 +49,12 @@ describe('a program and a service with a file at one line', () => {
     expect([changed.isChanged, changed.at, changed.before]).toEqual([true, at(0), before])
     const dump = await stage.dump()
     expect(await stage.backend.changeRules(load(second, 'file'), at(0))).toMatchObject({ isChanged: false })
-    await expect(RedisStage.open(first, { prefix, limitsFrom: 'file' })).rejects.toThrow('a newer file')
     expect(await stage.dump()).toEqual(dump)
-    await stage.backend.changeRules(load(first, 'file'), at(0))
-    await RedisStage.open(first, { prefix, limitsFrom: 'file' })
-    await expect(RedisStage.open(second, { prefix, limitsFrom: 'file' })).rejects.toThrow('a newer file')
+    const started = await RedisStage.open(first, { prefix, limitsFrom: 'file' })
+    await expect(stage.backend.open()).rejects.toThrow('a newer file')
+    await stage.backend.changeRules(load(second, 'file'), at(0))
+    await expect(started.backend.open()).rejects.toThrow('a newer file')
+    expect(rulesOf(started)).toEqual(['*=8 file', 'a=7 file'])
   })
 
   test('what was done by hand survives every load, in every process; reset gives the file its say', async () => {
@@ -149,12 +149,15 @@ describe('a book of the version before', () => {
     expect(rulesOf(other)).toEqual(rulesOf(stage))
   })
 
-  test('still knows older code, and gives way to newer', async () => {
+  test('gives way to a process that starts with others', async () => {
     const prefix = await oldLine()
-    await expect(RedisStage.open('99, 1/s', { prefix })).rejects.toThrow(OldRuleBookError)
     const newer = await RedisStage.open({ '*': '5, 1/s', a: '4, 1/s', b: '4, 1/s' }, { prefix })
     expect(rulesOf(newer)).toEqual(['*=5 code', 'a=3 override', 'c=2 override'])
-    await expect(RedisStage.open(CODE, { prefix })).rejects.toThrow(OldRuleBookError)
+    expect(rulesOf(await RedisStage.open(CODE, { prefix }))).toEqual([
+      '*=9 code',
+      'a=3 override',
+      'c=2 override',
+    ])
   })
 
   test('goes on with its line: those who wait depart', async () => {
@@ -225,25 +228,23 @@ describe('a book of the version after that', () => {
     })
   })
 
-  test('still knows older code and an older file, of whom nobody knows by whom they were replaced', async () => {
+  test('gives way to processes that start with others, layer by layer', async () => {
     const prefix = await oldLine(2)
-    const code = RedisStage.open('99, 1/s', { prefix, shards: 2 })
-    await expect(code).rejects.toThrow('replaced before by those of newer code: version 5')
-    const file = RedisStage.open({ b: '98, 1/s' }, { prefix, shards: 2, limitsFrom: 'file' })
-    await expect(file).rejects.toThrow('a newer file: version 5')
+    await RedisStage.open('99, 1/s', { prefix, shards: 2 })
+    const file = await RedisStage.open({ b: '98, 1/s' }, { prefix, shards: 2, limitsFrom: 'file' })
+    expect(rulesOf(file)).toEqual(['*=99 code', 'b=98 file', 'a=3 override'])
     const environment = { prefix, shards: 2, limitsFrom: 'environment' } as const
     const newest = await RedisStage.open({ '*': '99, 1/s' }, environment)
-    expect(rulesOf(newest)).toEqual(['*=99 environment', 'a=3 override', 'b=7 file'])
+    expect(rulesOf(newest)).toEqual(['*=99 environment', 'b=98 file', 'a=3 override'])
   })
 })
 
 test('an environment that was replaced is told like code and file', async () => {
   const prefix = uniquePrefix()
   const environment = { prefix, limitsFrom: 'environment' } as const
-  await RedisStage.open({ '*': '9, 1/s' }, { ...environment, limitsBy: 'one' })
+  const one = await RedisStage.open({ '*': '9, 1/s' }, { ...environment, limitsBy: 'one' })
   await RedisStage.open({ '*': '8, 1/s' }, { ...environment, limitsBy: 'two' })
-  const again = RedisStage.open({ '*': '9, 1/s' }, environment)
-  await expect(again).rejects.toThrow(/those of a newer environment \(two, .+Z\): version 2/)
+  await expect(one.backend.open()).rejects.toThrow(/those of a newer environment \(two, .+Z\): version 2/)
 })
 
 test('a book is read as it was written', async () => {

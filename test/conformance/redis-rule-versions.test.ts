@@ -102,38 +102,42 @@ test('whose answer was lost while others went on is not told that he lost', asyn
 })
 
 describe('processes with different limits for one layer', () => {
-  test('come and go, and the book has as many versions as there were limits', async () => {
+  test('change the book at most once for each start, and the one that started last is in force', async () => {
     const prefix = uniquePrefix()
     const [old, fresh] = ['9, 1/s', '8, 1/s']
     const open = async (limit: string) => {
       const told: string[] = []
+      const replaced: object[] = []
       const shaper = new Shaper('test', { limits: { '*': limit }, connection: redisAddress(), prefix })
       onTestFinished(() => shaper.close())
       shaper.on('error', (error) => void told.push(error.message))
+      shaper.on('limitsReplaced', (event) => void replaced.push(event))
       await shaper.ready()
-      return { shaper, told }
+      return { shaper, told, replaced }
     }
     const first = await open(old)
     const second = await open(fresh)
-    expect([first.told, second.told]).toEqual([[], []])
-    for (let round = 0; round < 5; round++) {
-      const [third, fourth] = await Promise.all([open(old), open(fresh)])
-      expect(third.told).toEqual([
-        expect.stringMatching(/replaced before by those of newer code \(.+:\d+, 2.+Z\)/),
-      ])
-      expect(fourth.told).toEqual([])
-      for (const { shaper } of [third, fourth]) {
-        expect([shaper.limits.version, shaper.limits.resolve('a').limit]).toEqual([2, fresh])
-        await shaper.close()
-      }
-    }
-    // The one that ran while its limits were replaced is told, too, and puts nothing back.
-    await vi.waitFor(() => expect(first.told).toHaveLength(1), 20_000)
-    expect(first.told[0]).toMatch(
-      /^the limits that this process brought were replaced by those of newer code \(.+:\d+, 2.+Z\): version 2 /,
+    await vi.waitFor(() => expect(second.replaced).toHaveLength(1))
+    expect(second.replaced).toEqual([
+      {
+        at: expect.any(Number),
+        origin: 'code',
+        by: expect.stringMatching(/.+:\d+/),
+        since: expect.any(Number),
+        limits: [{ pattern: '*', before: old, after: fresh }],
+      },
+    ])
+    const back = await open(old)
+    expect(back.shaper.limits.resolve('a').limit).toBe(old)
+    // Those that run side by side put nothing back: the one whose limits were replaced is told, and that is all.
+    await vi.waitFor(() => expect(second.told).toHaveLength(1), 20_000)
+    expect(second.told[0]).toMatch(
+      /^the limits that this process brought were replaced by those of newer code \(.+:\d+, 2.+Z\): version 3 /,
     )
-    expect(second.told).toEqual([])
-    expect([first.shaper.limits.version, first.shaper.limits.resolve('a').limit]).toEqual([2, fresh])
+    for (const { shaper } of [first, second, back]) {
+      expect([shaper.limits.version, shaper.limits.resolve('a').limit]).toEqual([3, old])
+    }
+    expect([first.replaced, back.replaced.length]).toEqual([[], 1])
   })
 
   test('are told once for each time that they were replaced, by whom and when', async () => {

@@ -10,7 +10,7 @@ import { NoLimitError, OldRuleBookError } from '../../src/core/errors.ts'
 import { parseLayer } from '../../src/core/layered-book.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import { at, request } from '../support/backend-driver.ts'
-import { connect, lookAt } from '../support/redis-driver.ts'
+import { connect } from '../support/redis-driver.ts'
 import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 import { RedisStage } from './redis-stage.ts'
 
@@ -70,22 +70,57 @@ test('newer code brings newer limits; what was set since stays on top', async ()
   expect(texts(older).sort()).toEqual(texts(newer).sort())
 })
 
-test('older code that comes back is told, changes nothing, and uses the newer limits', async () => {
+test('code that is rolled back brings its limits back, and says whose it replaced', async () => {
   const prefix = uniquePrefix()
-  await RedisStage.open('9, 1/s', { prefix })
+  const opened = async (limits: Record<string, string>, by: string) => {
+    const rules = parseLayer(limits, 'code', by)
+    const connection = connect(redisAddress())
+    await connection.ready()
+    const backend = new RedisBackend({ name: 'test', prefix, shards: 2, connection, rules, keepFinished: 9 })
+    return { replaced: await backend.open(), backend }
+  }
+  const first = await opened({ '*': '10, 10/s', a: '1, 1/s' }, 'app:16')
+  expect(first.replaced).toEqual([])
+  expect((await opened({ '*': '10, 10/s', a: '1, 1/s' }, 'app:16')).replaced).toEqual([])
+  const newer = await opened({ '*': '3, 3/s', b: '2, 1/s' }, 'app:17')
+  expect(newer.replaced).toEqual([
+    {
+      origin: 'code',
+      by: 'app:16',
+      since: expect.any(Number),
+      limits: [
+        { pattern: '*', before: '10, 10/s', after: '3, 3/s' },
+        { pattern: 'a', before: '1, 1/s' },
+        { pattern: 'b', after: '2, 1/s' },
+      ],
+    },
+  ])
+  await newer.backend.changeRules({ kind: 'set', rule: parseRule('c', '7, 1/s') }, at(0))
+  const back = await opened({ '*': '10, 10/s', a: '1, 1/s' }, 'app:16')
+  expect(back.replaced).toMatchObject([{ origin: 'code', by: 'app:17' }])
+  for (const { backend } of [first, newer, back]) {
+    await backend.followRules(at(0))
+    expect(backend.rules.list().map(({ pattern }) => pattern)).toEqual(['*', 'a', 'c'])
+    expect(await backend.forecast('x', 10, at(0))).toMatchObject({ accepted: true })
+  }
+})
+
+test('processes of two versions side by side change nothing, also when they connect again', async () => {
+  const prefix = uniquePrefix()
+  const older = await RedisStage.open('9, 1/s', { prefix })
   const newer = await RedisStage.open('8, 1/s', { prefix })
   const before = await newer.dump()
-  const rules = parseLayer({ '*': '9, 1/s' })
-  const connection = connect(redisAddress())
-  await connection.ready()
-  const backend = new RedisBackend({ name: 'test', prefix, shards: 1, connection, rules, keepFinished: 9 })
-  await expect(backend.open()).rejects.toThrow(OldRuleBookError)
+  for (let round = 0; round < 3; round++) {
+    await expect(older.backend.open()).rejects.toThrow(OldRuleBookError)
+    await newer.backend.open()
+    await older.backend.followRules(at(round))
+    await newer.backend.followRules(at(round))
+  }
   expect(await newer.dump()).toEqual(before)
-  const older = new RedisStage(backend, prefix, lookAt())
   expect(texts(older)).toEqual(['*: 8'])
-  expect(await older.backend.forecast('c', 9, at(0))).toMatchObject({ reason: 'too-costly', capacity: 8 })
-  // The same code as the newest is no older one.
+  // The same code as that in force replaces nothing.
   expect(texts(await RedisStage.open('8, 1/s', { prefix }))).toEqual(['*: 8'])
+  expect(await newer.dump()).toEqual(before)
 })
 
 test('a rule that is set is never lost to a process that opens at the same time', async () => {

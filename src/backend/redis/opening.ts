@@ -3,6 +3,7 @@ import { toError } from '../../core/thrown.ts'
 import type { Connection } from './connection.ts'
 import { type Probe, probe } from './probe.ts'
 import type { RedisBackend } from './redis-backend.ts'
+import type { ReplacedLayer } from './rule-book-text.ts'
 
 const TRY_AGAIN_AFTER_MS = 500
 
@@ -14,6 +15,8 @@ export interface OpeningPorts {
   /** How long to wait for the connection. Default: two seconds. */
   readonly readyWithinMs?: number
   readonly onConnected: (probe: Probe) => void
+  /** The limits of this process have replaced others. */
+  readonly onReplaced?: (layer: ReplacedLayer) => void
   /** Something that does not keep the line from being used. */
   readonly onWarning: (error: Error) => void
 }
@@ -66,13 +69,13 @@ export class Opening {
   }
 
   async #open(): Promise<void> {
-    const { name, connection, backend, readyWithinMs, onConnected, onWarning } = this.#ports
+    const { name, connection, backend, readyWithinMs, onConnected, onReplaced, onWarning } = this.#ports
     if (this.#isClosed) throw new ShaperClosedError(name)
     await connection.ready(readyWithinMs)
     const found = await probe(connection.commands)
     backend.durability = found.durability
     try {
-      await backend.open()
+      for (const layer of await backend.open()) onReplaced?.(layer)
     } catch (error) {
       if (!isVelvetRopeError(error, 'old-rule-book')) throw error
       onWarning(error)

@@ -17,6 +17,7 @@ import { LineVerbs } from './line-verbs.ts'
 import { ProducerVerbs } from './producer-verbs.ts'
 import { RedisInsight } from './redis-insight.ts'
 import { pageReply, parseReply } from './replies.ts'
+import type { ReplacedLayer } from './rule-book-text.ts'
 import { shardOf } from './shard-of.ts'
 import { SharedRules } from './shared-rules.ts'
 import { Store } from './store.ts'
@@ -73,10 +74,14 @@ export class RedisBackend implements shared.SharedBackend {
     this.#admissions = new Admissions(this.#producers, shards)
   }
 
-  /** Fetches the rule book, or brings the first one. @throws OldRuleBookError, after which all the same it can be used */
-  async open(now?: number): Promise<void> {
+  /**
+   * Fetches the rule book, with the limits of this process if it is its first opening; answers which others they replaced.
+   *
+   * @throws OldRuleBookError, after which all the same it can be used
+   */
+  async open(now?: number): Promise<ReplacedLayer[]> {
     await this.#memory.ask()
-    await this.#rules.open(now)
+    return this.#rules.open(now)
   }
 
   shardOf(key: string): number {

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { MILLISECOND } from '../../core/duration.ts'
 import { ForeignValueError, isVelvetRopeError } from '../../core/errors.ts'
+import type { ShaperEvents } from '../../core/events.ts'
 import {
   type AuthoredRule,
   type Authorship,
@@ -20,6 +22,9 @@ import { anyText, type BookText, newest } from './rule-book-schemas.ts'
 const MOST_FORMER = 100
 /** How many changes are remembered by their ids; whoever lost the answer to his own asks again within two seconds. */
 const MOST_CHANGES = 20
+
+/** A layer that a process replaced at its start. */
+export type ReplacedLayer = Omit<ShaperEvents['limitsReplaced'][0], 'at'>
 
 /** The rule book as Redis keeps it. */
 export interface StoredBook {
@@ -109,6 +114,45 @@ export function rebase(book: StoredBook, brought: readonly Layer[], at: number):
     if (!isFormer(book, layer)) rebased = changeBook(rebased, { kind: 'load', ...layer }, at) ?? rebased
   }
   return rebased === book ? undefined : { ...rebased, version: book.version + 1 }
+}
+
+/** The book with the layers of a process that starts, whether or not it had them before; undefined when it has them now. */
+export function start(book: StoredBook, brought: readonly Layer[], at: number): StoredBook | undefined {
+  let started = book
+  for (const layer of brought) started = changeBook(started, { kind: 'load', ...layer }, at) ?? started
+  return started === book ? undefined : { ...started, version: book.version + 1 }
+}
+
+/** Which layers of a book another one has replaced; a layer that was empty was nobody's. */
+export function replacedLayers(before: StoredBook, after: StoredBook): ReplacedLayer[] {
+  return BASE_ORIGINS.flatMap((origin) => {
+    const was = limitsOf(before.layers[origin])
+    const is = limitsOf(after.layers[origin])
+    const patterns = [...new Set([...was.keys(), ...is.keys()])]
+    const others = patterns.filter((pattern) => was.get(pattern) !== is.get(pattern))
+    if (was.size === 0 || others.length === 0) return []
+    const { by, at } = before.brought[origin] ?? {}
+    const limits = others.map((pattern) => {
+      const [old, fresh] = [was.get(pattern), is.get(pattern)]
+      return {
+        pattern,
+        ...(old !== undefined && { before: old }),
+        ...(fresh !== undefined && { after: fresh }),
+      }
+    })
+    return [
+      {
+        origin,
+        ...(by !== undefined && { by }),
+        ...(at !== undefined && { since: at / MILLISECOND }),
+        limits,
+      },
+    ]
+  })
+}
+
+function limitsOf(rules: readonly Rule[]): Map<string, string> {
+  return new Map(rules.map(({ pattern, limit }) => [pattern, formatLimit(limit)]))
 }
 
 /** The book with the id of the change that it comes of. */

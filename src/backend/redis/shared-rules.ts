@@ -14,8 +14,11 @@ import {
   formatBook,
   noteChange,
   parseBook,
+  type ReplacedLayer,
   rebase,
+  replacedLayers,
   type StoredBook,
+  start,
 } from './rule-book-text.ts'
 import { digestOfBook, parseMark, type ShardMark } from './shard-marks.ts'
 import type { Store } from './store.ts'
@@ -32,11 +35,11 @@ const MOST_RETIMED = 200
  * A change goes from one version to the next and to no other: whoever was overtaken reads the newer book and thinks anew,
  * and then finds himself in conflict if he meant one version only.
  *
- * What a layer says is brought in two ways. A process that opens brings the layers it was started with, which are
- * refused if they were replaced before. A load at run time is what somebody says now, so it always wins; the last one
- * stays. Nobody repeats a load by itself, and one that says what its layer says already changes nothing: so processes
- * that all follow one file end with the same book, as soon as each of them has loaded what the file said last. Whose
- * layer was replaced is told, and leaves it at that.
+ * What a layer says is brought in two ways: by the start of a process, which brings the layers it was started with, and by
+ * a load at run time. The last one wins, also with limits that were replaced before: a deployment that is rolled back starts
+ * the old program again, and means it. Nobody repeats a load or a start by itself, and one that says what its layer says
+ * already changes nothing. So processes that run side by side do not undo each other's limits, and the book changes at most
+ * once for each start. A process whose layer was replaced is told, and leaves it at that, also when it connects again.
  */
 export class SharedRules {
   readonly #store: Store
@@ -48,6 +51,7 @@ export class SharedRules {
   readonly #newName = randomBytes(6).toString('base64url')
   #stored: StoredBook | undefined
   #digest = ''
+  #isStarted = false
   #book: LayeredBook
 
   /**
@@ -74,19 +78,35 @@ export class SharedRules {
   }
 
   /**
-   * Fetches the book, or brings the first one. Limits that this code, or this file, brings replace those of an older one;
-   * where it brings none, nothing is replaced.
+   * Fetches the book, or brings the first one. The limits that this process was started with replace others at its first
+   * opening; later on, when another store may be behind the same address, only those that were never replaced. Answers whose
+   * layers this start has replaced.
    *
-   * @throws OldRuleBookError when a newer one was here before: its limits are in force, here as well
+   * @throws OldRuleBookError when limits of this process were replaced since it started
    */
-  async open(now?: number): Promise<void> {
+  async open(now?: number): Promise<ReplacedLayer[]> {
     const at = now ?? (await this.#store.storeTime(0))
+    if (!this.#isStarted) return this.#start(at, now)
     await this.#update(
       (stored) => (stored === undefined ? firstBook(this.#own.all, at) : rebase(stored, this.#own.kept, at)),
       now,
     )
     const [former] = this.#stored === undefined ? [] : this.#own.former(this.#stored)
     if (former !== undefined) throw this.#oldBook(former, 'brings were replaced before')
+    return []
+  }
+
+  async #start(at: number, now?: number): Promise<ReplacedLayer[]> {
+    let replaced: ReplacedLayer[] = []
+    await this.#update((stored) => {
+      replaced = []
+      if (stored === undefined) return firstBook(this.#own.all, at)
+      const started = start(stored, this.#own.all, at)
+      if (started !== undefined) replaced = replacedLayers(stored, started)
+      return started
+    }, now)
+    this.#isStarted = true
+    return replaced
   }
 
   async refresh(): Promise<void> {

@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import { FreezeError } from '../../../src/index.ts'
 import { leaveMemory } from '../../../src/service/leave-memory.ts'
 import { LiveWorker } from '../../../src/service/live-worker.ts'
 import { Stage } from '../../support/stage.ts'
@@ -50,6 +51,31 @@ test('who runs for too long is left behind', async () => {
     'cancelled k3',
     'failed k1',
   ])
+})
+
+test('each job that outlasts the time to drain has one last line, whether it ran, waited or was to be tried again', async () => {
+  const stage = new Stage('10, 10/s', { jobDefaults: { attempts: 3, backoff: 3_600_000 } })
+  const worker = new LiveWorker(stage.shaper, {})
+  worker.use(async ({ id }) => {
+    if (id === 'k1') throw new Error('as planned')
+    if (id === 'k2' && stage.now < 250) throw new FreezeError({ forMs: 200 })
+    await new Promise(() => undefined)
+  })
+  await stage.fill('k', 5)
+  await stage.pass(450)
+  const { log, lines } = memorableLog()
+  let isLeft = false
+  void leaveMemory(stage.shaper, { drain: false, drainMs: 0, worker, log }).then(() => {
+    isLeft = true
+  })
+  await vi.waitFor(async () => {
+    await stage.pass(0)
+    expect(isLeft).toBe(true)
+  })
+  const told = lines
+    .filter(({ fields }) => 'id' in fields)
+    .map(({ fields, message }) => `${fields['id']} ${message.split(':')[0]}`)
+  expect(told.sort()).toEqual(['k1 given up', 'k2 cut off', 'k3 cut off', 'k4 given up', 'k5 given up'])
 })
 
 test('to drain is to wait until nobody waits', async () => {

@@ -102,6 +102,31 @@ test('a deadline that passed is told', async () => {
   expect(stage.short).toEqual([['info', 'expired', { id: 'a', key: 'k' }]])
 })
 
+test('limits that replace those of another process are told with both, and with whose they were', () => {
+  const { emitter, kept } = logged()
+  const limits = Array.from({ length: 22 }, (_, n) => ({ pattern: `k${n}`, after: '1, 1/s' }))
+  const first = { pattern: '*', before: '9, 3/s', after: '9, 10/s' }
+  emitter.emit('limitsReplaced', {
+    at: 0,
+    origin: 'code',
+    by: 'app:17',
+    since: 0,
+    limits: [first, { pattern: 'a', before: '1, 1/s' }],
+  })
+  emitter.emit('limitsReplaced', { at: 0, origin: 'file', limits })
+  expect(kept.lines).toMatchObject([
+    {
+      level: 'info',
+      message: 'limits of this process replace those of another',
+      origin: 'code',
+      by: 'app:17',
+      since: '1970-01-01T00:00:00.000Z',
+      limits: ['*: 9, 3/s -> 9, 10/s', 'a: 1, 1/s -> none'],
+    },
+    { origin: 'file', more: 2 },
+  ])
+})
+
 test('a freeze that was cut is a warning, with what was asked for', async () => {
   const stage = new LoggedStage('9, 2/s')
   await stage.shaper.freeze('k', 86_400_000, { atMostMs: 500 })
