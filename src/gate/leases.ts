@@ -10,6 +10,8 @@ export interface LeasesPorts {
   readonly clock: Clock
   /** Microseconds. */
   readonly lease: number
+  /** For how long after its end a lease is kept while the store cannot be reached; microseconds. Default: as long as that is. */
+  readonly patience?: number
   /** Once for each lease, unless it was released before. */
   readonly onLost: (job: HandedOver) => void
 }
@@ -33,10 +35,11 @@ export class Leases {
   readonly #leases = new Map<string, Lease>()
   #disarm: (() => void) | undefined
   #renewAt = 0
-  #isHurried = false
+  #patience: number
 
   constructor(ports: LeasesPorts) {
     this.#ports = ports
+    this.#patience = ports.patience ?? Number.POSITIVE_INFINITY
   }
 
   get size(): number {
@@ -80,12 +83,12 @@ export class Leases {
   /** Nothing that this worker says of the job will be heard any more. */
   isSurelyOver(job: HandedOver): boolean {
     const held = this.#leases.get(nameOf(job))
-    return held === undefined || held.isLost || (this.#isHurried && held.over <= this.#ports.clock.now())
+    return held === undefined || held.isLost || held.over + this.#patience <= this.#ports.clock.now()
   }
 
   /** Whoever is closing does not wait for a store that is away: its leases are given up when they end. */
   hurry(): void {
-    this.#isHurried = true
+    this.#patience = 0
     if (this.#leases.size > 0) this.#arm()
   }
 
@@ -104,8 +107,8 @@ export class Leases {
   #arm(): void {
     const { clock } = this.#ports
     let at = this.#renewAt
-    if (this.#isHurried) {
-      for (const { over, isLost } of this.#leases.values()) if (!isLost) at = Math.min(at, over)
+    for (const { over, isLost } of this.#leases.values()) {
+      if (!isLost) at = Math.min(at, over + this.#patience)
     }
     this.#disarm?.()
     this.#disarm = clock.wake(at, this.#onTimer, SLACK)
@@ -113,9 +116,7 @@ export class Leases {
 
   readonly #onTimer = () => {
     const now = this.#ports.clock.now()
-    if (this.#isHurried) {
-      for (const held of [...this.#leases.values()]) if (held.over <= now) this.#lose(held)
-    }
+    for (const held of [...this.#leases.values()]) if (held.over + this.#patience <= now) this.#lose(held)
     if (this.#renewAt <= now) {
       this.#renewAt = now + this.#ports.lease / 3
       this.#renewAll()

@@ -13,6 +13,8 @@ import { type Turn, TurnDesk } from './turn-desk.ts'
 
 /** For so long a process that says nothing keeps the places of its callers, and the turns that were handed to it. */
 export const TURN_LEASE = 5 * SECOND
+/** A caller is told of an outage that lasts longer: a place that is lost starts nothing twice. */
+const PATIENCE = 60 * SECOND
 /** In which one that must come at once reaches its caller: the line gives it so long, and a while to tell of it. */
 const TRAVEL = 100 * MILLISECOND
 const GRACE = 100 * MILLISECOND
@@ -59,6 +61,7 @@ export class SharedTurns {
       backend,
       clock,
       lease: TURN_LEASE,
+      patience: PATIENCE,
       onLost: (place) => void this.#explain(place),
     })
   }
