@@ -41,7 +41,7 @@ export type LimitInput =
       readonly coldRate?: RateInput
     }
 
-const LARGEST_CAPACITY = 1e9
+export const LARGEST_CAPACITY = 1e9
 const DEFAULT_TOLERANCE = 5 * MILLISECOND
 const LONGEST_TOLERANCE_BELOW_ONE_MS = 10 * MILLISECOND
 /** How many times its own the interval of a cold bucket is, where nothing is said; Guava's is the same. */

@@ -17,8 +17,8 @@ export type RateInput = string | { readonly count: number; readonly per: string 
 
 const PER = /^(\d[\d_]*(?:\.\d+)?|\.\d+)\s*(?:r(?=\s*\/))?\s*(?:\/|\bper\b)\s*(.+)$/i
 const EVERY = /^every\s+(.+)$/i
-const LARGEST_COUNT = 1e9
-const SMALLEST_COUNT = 1e-6
+export const LARGEST_COUNT = 1e9
+export const SMALLEST_COUNT = 1e-6
 const LONGEST_INTERVAL = 366 * DAY
 
 /** Microseconds between two departures of cost 1; a double, never rounded. */

@@ -1,4 +1,5 @@
 import type { RouteConfig, z } from '@hono/zod-openapi'
+import { LONGEST_KEY } from '../core/key.ts'
 import { PROBLEMS, type ProblemName } from './problem.ts'
 import type { ParameterObject, Route } from './route.ts'
 import { problemSchema } from './schemas.ts'
@@ -17,13 +18,25 @@ const REQUEST_ID = {
   'X-Request-Id': textHeader('That of the request, or a new one; `instance` of a problem ends with it.'),
 }
 const RETRY_AFTER = { 'Retry-After': textHeader('Whole seconds, at least 1.') }
-const PROBLEM_HEADERS: Readonly<Record<number, Record<string, ReturnType<typeof textHeader>>>> = {
-  401: { 'WWW-Authenticate': textHeader('Bearer, and what was wrong with the token.') },
-  403: { 'WWW-Authenticate': textHeader('The scope that is missing.') },
-  415: { Accept: textHeader('application/json') },
-  429: { ...RETRY_AFTER, ...RATE_LIMIT_HEADERS },
-  503: RETRY_AFTER,
+type Headers = Readonly<Record<string, ReturnType<typeof textHeader>>>
+/** Headers that come with a problem, by its name. */
+const PROBLEM_HEADERS: Readonly<Partial<Record<ProblemName, Headers>>> = {
+  unauthorized: { 'WWW-Authenticate': textHeader('Bearer, and what was wrong with the token.') },
+  forbidden: { 'WWW-Authenticate': textHeader('The scope that is missing.') },
+  'method-not-allowed': { Allow: textHeader('The methods that there are.') },
+  'unsupported-media-type': { Accept: textHeader('application/json') },
+  'queue-full': { ...RETRY_AFTER, ...RATE_LIMIT_HEADERS },
+  deadline: { ...RETRY_AFTER, ...RATE_LIMIT_HEADERS },
+  paused: { ...RETRY_AFTER, ...RATE_LIMIT_HEADERS },
+  'over-limit': { ...RETRY_AFTER, ...RATE_LIMIT_HEADERS },
+  'token-rate': { ...RETRY_AFTER, ...RATE_LIMIT_HEADERS },
+  'none-accepted': RETRY_AFTER,
+  'temporary-reduced-capacity': RETRY_AFTER,
 }
+
+/** Of a file: its version, and that a client has it already. */
+export const ETAG = { ETag: textHeader('The version of the file, for `If-None-Match`.') }
+export const NOT_MODIFIED = { description: 'The client has it already.', headers: ETAG }
 
 /** A body of JSON, for the description of a route. */
 export function jsonContent<Schema extends z.ZodType>(schema: Schema) {
@@ -44,7 +57,7 @@ export function operationOf(route: Route): RouteConfig {
     tags: [path.split('/')[2] ?? 'system'],
     operationId: operationId(route),
     // Open routes say so; the others need a token where the service has tokens.
-    security: scope === undefined ? [] : [{ token: [] }],
+    security: scope === undefined ? [] : [{ token: [] }, {}],
     ...(request !== undefined && { request }),
     parameters: [...(parameter === undefined ? [] : [pathParameter(parameter)]), ...parameters],
     responses: { ...described(answers), ...problemResponses(problemsOf(route)) },
@@ -52,17 +65,16 @@ export function operationOf(route: Route): RouteConfig {
 }
 
 /** The problems of a route, with those that its access and its kind bring along. */
-function problemsOf({ method, scope, isExempt, request, path, problems }: Route): ProblemName[] {
+function problemsOf({ scope, request, path, problems }: Route): ProblemName[] {
   return [
     ...problems,
     ...(scope === undefined ? [] : (['unauthorized', 'forbidden', 'token-rate'] as const)),
-    ...(method === 'get' ? [] : (['cross-site'] as const)),
-    ...(path.includes('{') ? (['bad-request', 'invalid'] as const) : []),
-    ...(request?.body === undefined
-      ? []
-      : (['bad-request', 'too-large', 'unsupported-media-type', 'invalid'] as const)),
-    ...(isExempt ? [] : (['temporary-reduced-capacity'] as const)),
-    'internal',
+    // A subject of dots leads elsewhere.
+    ...(path.includes('{') ? (['not-found', 'method-not-allowed'] as const) : []),
+    ...(/\{(?:key|pattern)\}/.test(path) ? (['invalid'] as const) : []),
+    ...(request?.body === undefined ? [] : (['too-large', 'unsupported-media-type', 'invalid'] as const)),
+    // Of the server: no Host, another site, another host, and the way down.
+    ...(['bad-request', 'cross-site', 'foreign-host', 'temporary-reduced-capacity', 'internal'] as const),
   ]
 }
 
@@ -77,7 +89,7 @@ function problemResponses(names: readonly ProblemName[]): RouteConfig['responses
       status,
       {
         description: [...group].map((name) => `\`${name}\`: ${PROBLEMS[name].title}.`).join(' '),
-        headers: { ...REQUEST_ID, ...PROBLEM_HEADERS[status] },
+        headers: Object.assign({}, REQUEST_ID, ...[...group].map((name) => PROBLEM_HEADERS[name])) as Headers,
         content: { 'application/problem+json': { schema: problemSchema } },
       },
     ]),
@@ -94,11 +106,14 @@ function described(answers: Route['answers']): RouteConfig['responses'] {
 }
 
 function pathParameter(name: string): ParameterObject {
+  const text = { type: 'string' as const }
+  if (name === 'id')
+    return { name, in: 'path', required: true, description: 'The id of a job.', schema: text }
   const description =
-    name === 'id'
-      ? 'The id of a job.'
-      : `A ${name}, percent-encoded; a slash in it may be written as it is, or as %2F.`
-  return { name, in: 'path', required: true, description, schema: { type: 'string' } }
+    `A ${name}, percent-encoded, at most ${LONGEST_KEY} bytes of UTF-8, no segment of it . or ..; ` +
+    'a slash in it may be written as it is, or as %2F.'
+  const schema = { ...text, minLength: 1, maxLength: LONGEST_KEY }
+  return { name, in: 'path', required: true, description, schema }
 }
 
 /** `POST /v1/buckets/{key}/jobs` is `postBucketsKeyJobs`. */

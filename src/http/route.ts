@@ -14,7 +14,7 @@ export type ParameterObject = {
   readonly in: 'header' | 'path'
   readonly required: boolean
   readonly description: string
-  readonly schema: { type: 'string'; maxLength?: number }
+  readonly schema: { type: 'string'; minLength?: number; maxLength?: number }
 }
 
 /** What the server brings along, and what the middleware and the dispatcher leave for a route. */

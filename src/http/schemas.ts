@@ -1,7 +1,9 @@
 import { z } from '@hono/zod-openapi'
 import type { BucketPage } from '../backend/bucket-query.ts'
 import { type BucketView, JOB_STATES, type JobView } from '../core/job.ts'
-import { checkKey } from '../core/key.ts'
+import { checkKey, LONGEST_KEY } from '../core/key.ts'
+import { LARGEST_CAPACITY } from '../core/limit.ts'
+import { LARGEST_COUNT, SMALLEST_COUNT } from '../core/rate.ts'
 import { enqueueOptionsSchema } from '../shaper/options.ts'
 import { SCOPES } from './access.ts'
 
@@ -11,13 +13,20 @@ const data = z
   .refine((value) => value !== undefined, 'expected data, which may be any JSON, null as well')
   .openapi({ description: 'Any JSON; the handler gets it.' })
 
-const keyField = z.string().superRefine((key, context) => {
-  try {
-    checkKey(key)
-  } catch (error) {
-    context.addIssue({ code: 'custom', message: (error as Error).message })
-  }
-})
+const keyField = z
+  .string()
+  .superRefine((key, context) => {
+    try {
+      checkKey(key)
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: (error as Error).message })
+    }
+  })
+  .openapi({
+    minLength: 1,
+    maxLength: LONGEST_KEY,
+    description: `At most ${LONGEST_KEY} bytes of UTF-8; no segment of it is . or ..`,
+  })
 
 // The trace comes in its header.
 const { id, cost, deadlineMs, attempts, backoff, timeoutMs } = enqueueOptionsSchema.shape
@@ -34,7 +43,13 @@ export function newJobsSchema(most: number) {
 }
 
 const rateField = z.union(
-  [z.string().max(200), z.strictObject({ count: z.number(), per: z.string().max(200) })],
+  [
+    z.string().max(200),
+    z.strictObject({
+      count: z.number().openapi({ minimum: SMALLEST_COUNT, maximum: LARGEST_COUNT }),
+      per: z.string().max(200),
+    }),
+  ],
   { error: "expected the rate to be a text such as '10/s', or { count, per }" },
 )
 
@@ -45,7 +60,7 @@ export const newLimitSchema = z
       [
         z.string().max(200),
         z.strictObject({
-          capacity: z.number(),
+          capacity: z.number().openapi({ type: 'integer', minimum: 1, maximum: LARGEST_CAPACITY }),
           rate: rateField,
           tolerance: z.union([z.string().max(200), z.literal(0)]).optional(),
           warmUp: z.string().max(200).optional(),

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi'
+import { ETAG, NOT_MODIFIED } from '../operation.ts'
 import { answerAsset, answerNamedFile } from '../page-file.ts'
 import { Problem } from '../problem.ts'
 import type { House, Route } from '../route.ts'
@@ -18,8 +19,11 @@ export function pageRoutes({ settings: { dashboard } }: House): Route[] {
       path: `${ASSETS}{file}`,
       isExempt: true,
       summary: 'A file of the dashboard',
-      answers: { 200: { description: 'The file.', content: { '*/*': { schema: z.string() } } } },
-      problems: ['not-found'],
+      answers: {
+        200: { description: 'The file.', headers: ETAG, content: { '*/*': { schema: z.string() } } },
+        304: NOT_MODIFIED,
+      },
+      problems: [],
       answer: ({ context, subject }) => {
         const file = dashboard.get(`${ASSETS}${subject}`)
         if (file === undefined) throw new Problem('not-found')
@@ -33,7 +37,12 @@ export function pageRoutes({ settings: { dashboard } }: House): Route[] {
         isExempt: true,
         summary: 'A file of the dashboard',
         answers: {
-          200: { description: 'The file.', content: { [file.contentType]: { schema: z.string() } } },
+          200: {
+            description: 'The file.',
+            headers: ETAG,
+            content: { [file.contentType]: { schema: z.string() } },
+          },
+          304: NOT_MODIFIED,
         },
         problems: [],
         answer: ({ context }) => answerNamedFile(context, file),

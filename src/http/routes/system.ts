@@ -1,7 +1,7 @@
 import { setTimeout as passMs } from 'node:timers/promises'
 import { z } from '@hono/zod-openapi'
 import { assertEveryKey } from '../access.ts'
-import { jsonContent } from '../operation.ts'
+import { ETAG, jsonContent, NOT_MODIFIED } from '../operation.ts'
 import { answerPage, prefersPage } from '../page-file.ts'
 import { Problem, reducedCapacity } from '../problem.ts'
 import type { House, Route } from '../route.ts'
@@ -46,7 +46,7 @@ export function systemRoutes({ shaper, settings }: House, describeApi: () => unk
       summary:
         'Whether jobs are accepted: the store and its rule book can be reached, and the service is not going down',
       answers: { 200: { description: 'They are.', ...jsonContent(statusSchema) } },
-      problems: ['temporary-reduced-capacity'],
+      problems: [],
       answer: async ({ context }) => {
         if (isDraining()) throw reducedCapacity('the service is going down', 5)
         if (!(await resolvesInTime(readiness))) throw reducedCapacity('the service is not ready')
@@ -60,7 +60,7 @@ export function systemRoutes({ shaper, settings }: House, describeApi: () => unk
       isExempt: true,
       summary: 'Metrics for Prometheus; where there are tokens they need one as well',
       answers: { 200: { description: 'The metrics.', content: { 'text/plain': { schema: z.string() } } } },
-      problems: ['not-found'],
+      problems: metrics === undefined ? ['not-found'] : [],
       answer: async ({ context, principal }) => {
         // Patterns are names of customers.
         assertEveryKey(principal, 'the metrics')
@@ -74,7 +74,17 @@ export function systemRoutes({ shaper, settings }: House, describeApi: () => unk
       path: '/',
       ...(page && { isExempt: true as const }),
       summary: `Where to go from here${page === undefined ? '' : '; to who prefers HTML, the dashboard'}`,
-      answers: { 200: { description: 'Links.', ...jsonContent(linksSchema) } },
+      answers:
+        page === undefined
+          ? { 200: { description: 'Links.', ...jsonContent(linksSchema) } }
+          : {
+              200: {
+                description: 'Links; or the page.',
+                headers: ETAG,
+                content: { ...jsonContent(linksSchema).content, [page.contentType]: { schema: z.string() } },
+              },
+              304: NOT_MODIFIED,
+            },
       problems: [],
       answer: ({ context }) => {
         if (page === undefined) return context.json({ name: 'velvet-rope', links })
