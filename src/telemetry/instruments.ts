@@ -59,6 +59,7 @@ export function createInstruments(registry: Registry) {
     leader: gauge(
       'scheduler_leader',
       'Shards that the scheduler of this process was elected for when it last looked; of an idle line it may be several',
+      ['shaper'],
     ),
     pass: histogram('scheduler_pass_seconds', 'How long a scheduler looked for what is due', BRIEF),
     script: histogram('redis_script_seconds', 'Scripts of Redis, from the call to the answer', BRIEF, [

@@ -55,7 +55,12 @@ export function collectMetrics(shaper: Shaper, input: MetricsOptions = {}): Metr
   const options = parseOptions(metricsOptionsSchema, input, 'collectMetrics')
   const registry = new Registry()
   const instruments = createInstruments(registry)
-  const labels = new PatternLabels(options.maxPatterns)
+  const labels = new PatternLabels(options.maxPatterns, (pattern) => instruments.gapRatio.zero({ pattern }))
+  const nameKnown = () => {
+    const rules = shaper.limits.list()
+    // Of more there is no telling which will be used; those are named as they are met.
+    if (rules.length <= options.maxPatterns) for (const { pattern } of rules) labels.of(pattern)
+  }
   const census = new Census({
     survey: () => shaper.survey(),
     labelOf: (pattern) => labels.of(pattern),
@@ -63,6 +68,7 @@ export function collectMetrics(shaper: Shaper, input: MetricsOptions = {}): Metr
     now: monotonicNow,
   })
   startAtZero(instruments, shaper.backend)
+  nameKnown()
   instruments.buildInfo.set({ version: options.version, node: process.version, backend: shaper.backend }, 1)
   if (options.process) collectDefaultMetrics({ register: registry })
   const stop = watchShaper(shaper, instruments, labels)
@@ -70,6 +76,8 @@ export function collectMetrics(shaper: Shaper, input: MetricsOptions = {}): Metr
   let toldUntil = 0
 
   const render = async () => {
+    // Of a shared line other processes may have brought some.
+    nameKnown()
     if (options.buckets) showCount(instruments, labels, await census.latest())
     return registry.metrics()
   }

@@ -8,9 +8,12 @@ const OTHER = 'other'
 export class PatternLabels {
   readonly #most: number
   readonly #known = new Set<string>()
+  readonly #onNamed: (pattern: string) => void
 
-  constructor(most: number) {
+  /** @param onNamed is told of each that gets a label of its own, before that is used */
+  constructor(most: number, onNamed: (pattern: string) => void = () => undefined) {
     this.#most = most
+    this.#onNamed = onNamed
   }
 
   /** Every value that was ever answered but `other`. */
@@ -22,6 +25,7 @@ export class PatternLabels {
     if (this.#known.has(pattern)) return pattern
     if (this.#known.size >= this.#most) return OTHER
     this.#known.add(pattern)
+    this.#onNamed(pattern)
     return pattern
   }
 }

@@ -26,7 +26,8 @@ export function watchShaper(shaper: Shaper, to: Instruments, labels: PatternLabe
   const running = new Set<string>()
   const led = new Set<number>()
   // Its one scheduler is elected without an election.
-  to.leader.set(shaper.backend === 'memory' ? 1 : 0)
+  const leader = { shaper: shaper.name }
+  to.leader.set(leader, shaper.backend === 'memory' ? 1 : 0)
   to.inflight.set(0)
 
   const onAdmitted = ({ key }: ShaperEvents['admitted'][0]) => {
@@ -73,7 +74,7 @@ export function watchShaper(shaper: Shaper, to: Instruments, labels: PatternLabe
       if (!isOurs(leadership)) return
       if (leadership.isLeader) led.add(leadership.shard)
       else led.delete(leadership.shard)
-      to.leader.set(led.size)
+      to.leader.set(leader, led.size)
     }),
   ]
   return () => {

@@ -123,6 +123,27 @@ describe('the alerts', () => {
     expect(named.filter((label) => !known.includes(label))).toEqual([])
   })
 
+  const exprOf = (name: string) => rules.find(({ alert }) => alert === `VelvetRope${name}`)!.expr
+
+  test('see a process that is down whatever its job is called', () => {
+    expect(exprOf('Down')).not.toContain('job=')
+    expect(exprOf('Down')).toMatch(
+      /up == 0 and on \(job, instance\) present_over_time\(velvet_rope_build_info\[/,
+    )
+  })
+
+  test('see a shaper without a leader beside one that has one', () => {
+    expect(exprOf('NoLeader')).toMatch(/^sum by \(shaper\) /)
+  })
+
+  test('see what was too early before a series was first read', () => {
+    const form =
+      /increase\((?<one>\S+)\[(?<window>\w+)\]\)\) > 0 or\s+sum by \(pattern\) \((?<two>\S+) unless (?<three>\S+) offset (?<offset>\w+)\) > 0/
+    const { one, two, three, window, offset } = form.exec(exprOf('TooEarly'))!.groups!
+    expect(new Set([one, two, three])).toEqual(new Set(['velvet_rope_gap_ratio_bucket{le="0.74"}']))
+    expect(offset).toBe(window)
+  })
+
   test('are these, each once', () => {
     expect(rules.map(({ alert }) => alert.replace('VelvetRope', '')).sort()).toEqual([
       'ConfigRefused',

@@ -15,7 +15,7 @@ export const METRICS: Readonly<Record<string, readonly [type: string, ...labels:
   velvet_rope_handlers_inflight: ['gauge'],
   velvet_rope_handler_duration_seconds: ['histogram', 'outcome'],
   velvet_rope_handoffs_total: ['counter', 'outcome'],
-  velvet_rope_scheduler_leader: ['gauge'],
+  velvet_rope_scheduler_leader: ['gauge', 'shaper'],
   velvet_rope_scheduler_pass_seconds: ['histogram'],
   velvet_rope_redis_script_seconds: ['histogram', 'script'],
   velvet_rope_redis_errors_total: ['counter', 'kind'],

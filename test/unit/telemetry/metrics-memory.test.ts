@@ -43,6 +43,28 @@ test('every metric is told of with its type and labels, and no other', async () 
   expect(text.value('build_info', { version: '1.2.3', node: process.version, backend: 'memory' })).toBe(1)
 })
 
+test('gaps of every rule are told as zero before one departs, so that the first one is an increase', async () => {
+  const stage = new Stage({ '*': '5, 2/s', slow: '1, 1/s' })
+  const { read } = watched(stage, FRESH)
+  const zeros = async () => {
+    const told = (await read()).all('gap_ratio_bucket').filter(({ labels }) => labels['le'] === '0.74')
+    return told.map(({ labels, value }) => [labels['pattern'], value])
+  }
+  expect(await zeros()).toEqual([
+    ['*', 0],
+    ['slow', 0],
+  ])
+  await stage.shaper.limits.set('new', '5, 1/s')
+  expect(await zeros()).toEqual([
+    ['*', 0],
+    ['slow', 0],
+    ['new', 0],
+  ])
+  const { read: readFew } = watched(stage, { ...FRESH, maxPatterns: 2 })
+  // Of more rules than labels nobody knows which will be used.
+  expect((await readFew()).all('gap_ratio_bucket')).toEqual([])
+})
+
 test('verdicts are counted by pattern and outcome', async () => {
   const stage = new Stage({ '*': '5, 2/s', slow: '1, 1/s' })
   const { read } = watched(stage)
@@ -156,7 +178,7 @@ test('a gap in which nobody waited, or that a retry waited for, says nothing of 
   const text = await read()
   expect(text.value('departures_total', { pattern: '*' })).toBe(3)
   expect(text.value('wait_seconds_count', { pattern: '*' })).toBe(2)
-  expect(text.value('gap_ratio_count', { pattern: '*' })).toBeUndefined()
+  expect(text.value('gap_ratio_count', { pattern: '*' })).toBe(0)
 })
 
 test('a start without a free handler is late: the slot is counted, the lag and the gap tell by how much', async () => {

@@ -3,8 +3,8 @@ import { METRICS, metricOf } from './known-metrics.ts'
 /** What Prometheus adds by itself: to every series, and as a series. */
 const OF_TARGETS = ['instance', 'job']
 const OF_PROMETHEUS = ['up']
-const FUNCTIONS = ['sum', 'max', 'rate', 'increase', 'histogram_quantile', 'absent']
-const OPERATORS = ['or', 'and', 'unless', 'by']
+const FUNCTIONS = ['sum', 'max', 'rate', 'increase', 'histogram_quantile', 'absent', 'present_over_time']
+const OPERATORS = ['or', 'and', 'unless', 'by', 'on']
 /** Labels that have few values, which an expression may name. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   'velvet_rope_admissions_total outcome': ['accepted', 'full', 'deadline', 'paused', 'too-costly'],
@@ -29,7 +29,7 @@ export class Expression {
   constructor(text: string) {
     this.#text = text
     this.groups = [...text.matchAll(/\bby\s*\(([^)]*)\)/g)].flatMap(([, labels]) => labels!.split(/\s*,\s*/))
-    const bare = text.replace(/\bby\s*\([^)]*\)/g, ' ').replace(/\[[^\]]*\]/g, ' ')
+    const bare = text.replace(/\b(?:by|on)\s*\([^)]*\)|\[[^\]]*\]|\boffset\s+\w+/g, ' ')
     const names = [...bare.matchAll(/([a-z_:][\w:]*)\s*(\{[^}]*\}|\(|)/gi)]
     // What stands in the braces was taken with the name before them.
     this.selectors = names.flatMap(([, name, rest]) =>
