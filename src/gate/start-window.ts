@@ -23,6 +23,7 @@ export class StartWindow {
   readonly #grant: Grant
   readonly #measurement: number
   #lookedAt = Number.NaN
+  #startsAt = Number.NaN
 
   /** @param measurement of the store's clock, when the slot was asked for */
   constructor(
@@ -47,7 +48,15 @@ export class StartWindow {
 
   /** When it opens, by the local clock as it compares with the store's now. */
   get opensAt(): number {
-    return this.#store.toLocal(this.#grant.startAt)
+    return this.#store.toLocal(this.#grant.startAt) + this.#margin
+  }
+
+  /**
+   * Where nothing is tolerated, nothing may hang on how well the clocks of two workers agree: each keeps away from a slot
+   * by the error of its own, and adds it to the time of a start that it tells.
+   */
+  get #margin(): number {
+    return this.#grant.tolerance > 0 ? 0 : this.#store.error
   }
 
   /** The local time of the last look. */
@@ -61,14 +70,26 @@ export class StartWindow {
    */
   look(): number | undefined {
     if (!this.isValid) return undefined
-    const { startAt } = this.#grant
+    const margin = this.#margin
     const from = this.opensAt
     const until = from + usableWindow(this.#grant, this.#store)
     const leasedUntil = this.#leases.heldUntil(this.#job)
     const now = this.#clock.now()
     if (now < from || now > until || now >= leasedUntil) return undefined
     this.#lookedAt = now
-    return startAt + (now - from)
+    this.#startsAt = this.#grant.startAt + (now - from) + margin
+    return this.#startsAt
+  }
+
+  /**
+   * The time by the store's clock from which the next of the bucket keeps away. Without a tolerance no guess about the
+   * call is good enough.
+   *
+   * @param took from the last look until the call had returned
+   * @param delay of that, what may have been before the handler's first statement
+   */
+  startedBy(took: number, delay: number): number {
+    return this.#grant.tolerance > 0 ? this.#startsAt + delay : this.#startsAt + took + this.#margin
   }
 
   /** Whether the lease was over at the local time `at`. */

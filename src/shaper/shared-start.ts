@@ -112,7 +112,8 @@ export class SharedStart<Data, Result> {
 
   /** By the store's clock, at the latest; once for each start. */
   #startedAt(returnedAt: number): number {
-    return this.#startsAt + this.#ports.watch.possibleDelay(returnedAt - this.#window.lookedAt)
+    const took = returnedAt - this.#window.lookedAt
+    return this.#window.startedBy(took, this.#ports.watch.possibleDelay(took))
   }
 
   /** Why the handler should not go on. */

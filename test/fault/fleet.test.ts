@@ -31,3 +31,16 @@ test('handlers that fail twice are started three times, at the rate and in turn'
   for (const key of plan.keys) expect(startsOf(key)).toHaveLength(3 * 36)
   expect(history.filter((event) => event.type === 'return')).toHaveLength(2 * 36 * plan.keys.length)
 })
+
+test('with no tolerance, starts in three workers are never closer than the interval', async () => {
+  const plan = fleet({ limit: '200, 20/s, tolerance 0', keys: ['a', 'b'], producer: { jobs: 60 } })
+  await using campaign = await Campaign.start(plan)
+  await campaign.rest(60_000)
+  const { startsOf } = await campaign.verdict({ lag: NEWS })
+  for (const key of plan.keys) {
+    const starts = startsOf(key)
+    expect(starts).toHaveLength(120)
+    const gaps = starts.slice(1).map((start, index) => start - starts[index]!)
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(50)
+  }
+})

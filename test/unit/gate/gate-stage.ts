@@ -142,11 +142,12 @@ export class GateStage {
         return () => {
           const startsAt = window.look()
           if (startsAt === undefined) return undefined
+          const startedAt = window.startedBy(0, 0)
           this.starts.push({ id, key, worker, at: store.now() - EPOCH, error: redisClock.error })
           this.mostRunning = Math.max(this.mostRunning, ++this.#running)
           const { epoch, shard } = handed
-          void calls.start(shard, { id, epoch, startedAt: startsAt }).catch(() => undefined)
-          return this.#run(gate, () => calls.finish(shard, { id, epoch, startedAt: startsAt, outcome: DONE }))
+          void calls.start(shard, { id, epoch, startedAt }).catch(() => undefined)
+          return this.#run(gate, () => calls.finish(shard, { id, epoch, startedAt, outcome: DONE }))
         }
       },
     })
