@@ -9,6 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -60,6 +61,13 @@ async function compile(name: string, text: string): Promise<string> {
   return said.stdout
 }
 
+/** Files that a document links to. */
+function linksOf(path: string): string[] {
+  const text = readFileSync(join(ROOT, path), 'utf8')
+  const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!.replace(/#.*/, ''))
+  return links.filter((link) => link !== '' && !/^[a-z]+:/.test(link))
+}
+
 describe('the package as it is published', () => {
   test('has every file that its manifest names', () => {
     const exported = Object.values(manifest.exports).flatMap((entry) =>
@@ -67,6 +75,44 @@ describe('the package as it is published', () => {
     )
     const named = [manifest.main, manifest.types, ...Object.values(manifest.bin), ...exported] as string[]
     expect(named.filter((file) => !existsSync(join(installed, file)))).toEqual([])
+  })
+
+  test('packs what its documents link to, and no source maps, whose sources are not in it', async () => {
+    for (const name of [...manifest.files, 'README.md', 'LICENSE']) {
+      if (name !== 'dist') cpSync(join(ROOT, name), join(installed, name), { recursive: true })
+    }
+    const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: installed,
+    })
+    const [{ files, unpackedSize }] = JSON.parse(stdout)
+    const packed = new Set((files as { path: string }[]).map(({ path }) => path))
+    expect([...packed].filter((path) => path.endsWith('.map'))).toEqual([])
+    expect(unpackedSize).toBeLessThan(3_000_000)
+    const dead = [...packed]
+      .filter((path) => path.endsWith('.md'))
+      .flatMap((path) => linksOf(path).map((link) => ({ path, link })))
+      .filter(({ path, link }) => {
+        const target = join(dirname(path), link)
+        return !packed.has(target) && ![...packed].some((file) => file.startsWith(`${target}/`))
+      })
+    expect(dead).toEqual([])
+    const built = await readFile(join(installed, 'dist/src/index.js'), 'utf8')
+    expect(built).not.toContain('sourceMappingURL')
+  })
+
+  test('is not published while its repository is a placeholder', async () => {
+    const publish = (text: string) => {
+      writeFileSync(join(project, 'package.json'), text)
+      return run('npm', ['run', 'prepublishOnly'], { cwd: project }).then(
+        () => 'published',
+        (error: { stderr: string }) => error.stderr,
+      )
+    }
+    const repository = { type: 'git', url: 'git+https://repository.example/OWNER/velvet-rope.git' }
+    const text = JSON.stringify({ ...manifest, repository })
+    expect(await publish(text)).toContain('expected repository to be the address')
+    expect(await publish(text.replaceAll('repository.example', 'code.test'))).toBe('published')
+    rmSync(join(project, 'package.json'))
   })
 
   test('can be imported by its names, and shapes', async () => {
