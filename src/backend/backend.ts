@@ -23,9 +23,11 @@ export interface Backend {
   expire(now: number): BackendJob[]
   /**
    * waiting | retrying -> handed: the head of the bucket whose slot came first, once it has come. `hasRoom` false: no
-   * handler is free, so only those who take turns may go.
+   * handler is free, so only those who take turns may go. Buckets that the pool refuses are held back until `letIn`.
    */
-  claim(now: number, hasRoom?: boolean): BackendJob | undefined
+  claim(now: number, hasRoom?: boolean, pool?: HandlerPool): BackendJob | undefined
+  /** The pool has changed: those that were held back may depart. */
+  letIn(): void
   /** handed -> running: reserves the slot for a handler that starts at `now`, and answers the slot. */
   gate(job: BackendJob, now: number): number
   /**
@@ -75,6 +77,11 @@ export interface Backend {
   nextChore(): number
   /** Jobs that have not ended. */
   readonly live: number
+}
+
+/** Says who may have a handler. */
+export interface HandlerPool {
+  mayTake(key: string, now: number): boolean
 }
 
 /** A request whose parts were checked; `data` is JSON text. `deadline` is microseconds: an instant in the verbs above. */

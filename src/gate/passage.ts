@@ -68,7 +68,7 @@ export class Passage {
 
   /** Resolves when the job's fate is decided, or when it has to wait for others of its bucket. */
   async pass(ticket: Ticket, queue: BucketQueue): Promise<void> {
-    const permit = new PermitHolder(this.#permits)
+    const permit = new PermitHolder(this.#permits, ticket.job.key)
     const { calls } = this.#ports
     const data = new LargeData({ calls, held: this.#held, underWay: this.#underWay }, ticket)
     try {
@@ -91,8 +91,8 @@ export class Passage {
       if (!store.isSound) {
         permit.putBack()
         await ticket.wait((onSignal) => store.onSound(onSignal))
-      } else if (!permit.isHeld && this.#permits.free === 0) {
-        await this.#waitForHandler(ticket, queue, (onSignal) => this.#permits.whenFree(onSignal))
+      } else if (!permit.isWithinReach) {
+        await this.#waitForHandler(ticket, queue, (onSignal) => permit.whenFree(onSignal))
       } else {
         const { measurement } = store
         const answer = await this.#ask(job, { missed, hasData: data.read !== undefined })

@@ -37,7 +37,7 @@ export class SharedGate {
 
   constructor(ports: SharedGatePorts) {
     this.#ports = ports
-    this.#permits = new Permits(ports.concurrency)
+    this.#permits = new Permits(ports.concurrency, ports.clock)
     this.#passage = new Passage(ports, this.#permits)
   }
 
@@ -72,9 +72,9 @@ export class SharedGate {
     if (ticket !== undefined) this.#queues.get(job.key)?.drop(ticket)
   }
 
-  /** A handler has ended. */
-  release(): void {
-    this.#permits.release()
+  /** A handler of the key has ended. */
+  release(key: string): void {
+    this.#permits.release(key)
   }
 
   /** Takes no more, and gives back those that have not started; whom it cannot give back, the end of the lease does. */

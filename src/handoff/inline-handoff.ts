@@ -1,10 +1,13 @@
 import type { BackendJob } from '../backend/backend.ts'
+import { HandlerShares } from '../core/handler-shares.ts'
 import type { Handoff, Receiver } from './handoff.ts'
 
 /** Hands jobs to the workers of this process, one after the other, and turns to those who wait for them. */
 export class InlineHandoff implements Handoff {
   readonly #callers: Pick<Receiver, 'receive'>
   readonly #receivers: Receiver[] = []
+  /** All workers of this process are one pool. */
+  readonly #shares = new HandlerShares(0)
   #next = 0
 
   constructor(callers: Pick<Receiver, 'receive'>) {
@@ -13,16 +16,28 @@ export class InlineHandoff implements Handoff {
 
   add(receiver: Receiver): void {
     this.#receivers.push(receiver)
+    this.#shares.resize(receiver.concurrency)
   }
 
   remove(receiver: Receiver): void {
     const index = this.#receivers.indexOf(receiver)
-    if (index !== -1) this.#receivers.splice(index, 1)
+    if (index === -1) return
+    this.#receivers.splice(index, 1)
+    this.#shares.resize(-receiver.concurrency)
   }
 
   get hasRoom(): boolean {
     for (const receiver of this.#receivers) if (receiver.hasRoom) return true
     return false
+  }
+
+  mayTake(key: string, now: number): boolean {
+    return this.#shares.mayTake(key, now)
+  }
+
+  /** A handler of the key has ended. */
+  release(key: string): void {
+    this.#shares.release(key)
   }
 
   deliver(job: BackendJob): void {
@@ -34,6 +49,7 @@ export class InlineHandoff implements Handoff {
     for (let step = 0; step < count; step++) {
       const receiver = this.#receivers[this.#next++ % count]!
       if (receiver.hasRoom) {
+        this.#shares.take(job.key)
         receiver.receive(job)
         return
       }

@@ -55,7 +55,7 @@ export class Scheduler {
       while (pass.handed < LONGEST_PASS && !this.#isStopped) {
         const now = this.#clock.now()
         pass.expired += this.#expire(now)
-        const job = this.#backend.claim(now, this.#handoff.hasRoom)
+        const job = this.#backend.claim(now, this.#handoff.hasRoom, this.#handoff)
         if (job === undefined) break
         this.#handoff.deliver(job)
         pass.handed++

@@ -24,6 +24,8 @@ export interface WorkerPorts<Result> {
   readonly gate: Gate
   readonly clock: Clock
   readonly emitter: Emitter<Result>
+  /** A handler of the key became free. */
+  onFree(key: string): void
   /** A handler became free, or a job came back. */
   onChange(): void
   /** The worker takes no more jobs, and none of its handlers runs. */
@@ -109,6 +111,7 @@ export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
     const { backendJob: job } = attempt
     const { name, maxFreezeMs, backend, clock, emitter, onChange } = this.#ports
     this.#attempts.delete(attempt)
+    this.#ports.onFree(job.key)
     const now = clock.now()
     publishHandlerEnd(name, attempt, settled, now)
     // A freeze gives the attempt back, and the events are about the one that was.

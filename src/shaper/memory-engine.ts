@@ -207,6 +207,10 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
       gate: this.#gate,
       clock: this.#clock,
       emitter: this.#emitter,
+      onFree: (key) => {
+        this.#handoff.release(key)
+        this.#backend.letIn()
+      },
       onChange: () => this.#changed(),
       onClosed: () => {
         this.#handoff.remove(worker)
@@ -215,6 +219,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     })
     this.#workers.add(worker)
     this.#handoff.add(worker)
+    this.#backend.letIn()
     this.#changed()
     return worker
   }

@@ -164,7 +164,10 @@ export const enqueueRequestSchema = enqueueOptionsSchema.extend({ key: z.unknown
 
 /** Options of `work`. */
 export const workOptionsSchema = z.strictObject({
-  /** Handlers that run at once. The rate shapes; this only bounds memory and sockets. Default: 100. */
+  /**
+   * Handlers that run at once, shared between keys: one that is not alone leaves some free. The rate shapes; this only
+   * bounds memory and sockets. Default: 100.
+   */
   concurrency: z.int().min(1).max(1_000_000).default(100),
   /**
    * With a connection: whether this process may be the one that hands jobs over, to all workers. One of those that

@@ -32,7 +32,7 @@ export interface SharedStartPorts<Data, Result> {
   /** Its handler was called. */
   onCalled(attempt: SharedAttempt<Data, Result>): void
   /** It settled, and its handler's place is free. */
-  onSettled(): void
+  onSettled(handed: HandedOver): void
   /** It does not run, or not any more. */
   onLeave(attempt: SharedAttempt<Data, Result>, handed: HandedOver): void
   /** Resolves when the store knows. */
@@ -138,7 +138,7 @@ export class SharedStart<Data, Result> {
     const { shaper, clock, startsAtEnd, onLeave, onSettled, end } = this.#ports
     this.#isSettled = true
     onLeave(this.#attempt, this.handed)
-    onSettled()
+    onSettled(this.handed)
     // After the call of a handler that settles at once: the time of the start is told along.
     const now = clock.now()
     if (startsAtEnd) this.reports.noteStart(this.#startedAt(now))

@@ -195,7 +195,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
         this.#attempts.delete(attempt)
         this.#attemptOf.delete(nameOf(handed))
       },
-      onSettled: () => this.#gate.release(),
+      onSettled: ({ key }) => this.#gate.release(key),
       end: (start, settled) => this.#end(start, settled),
     }
   }

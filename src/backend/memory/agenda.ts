@@ -1,16 +1,19 @@
 import { forgettableAt } from '../../core/bucket.ts'
 import { DueHeap } from '../../core/due-heap.ts'
+import type { HandlerPool } from '../backend.ts'
 import type { Deadline, JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
 /**
  * When what is due. A bucket stands in one heap: while somebody in it may depart, that of departures for which a
- * handler must be free, or that of those who only take turns; else, once it is empty, that of buckets to forget when
+ * handler must be free, or that of those who only take turns, or that of those held back from handlers that are free; else, once it is empty, that of buckets to forget when
  * their `next` has passed and they are cold. A paused bucket with guests stands in none.
  */
 export class Agenda {
   readonly #departures = new DueHeap<MemoryBucket>()
   readonly #turns = new DueHeap<MemoryBucket>()
+  /** Those that are due and may not take the handlers that are free. */
+  readonly #heldBack = new DueHeap<MemoryBucket>()
   readonly #forgettable = new DueHeap<MemoryBucket>()
   readonly #deadlines = new DueHeap<Deadline>()
 
@@ -44,20 +47,33 @@ export class Agenda {
   /** Somebody else may be next in the bucket, who departs with the same slot. */
   sort(bucket: MemoryBucket, now: number): void {
     const { heap } = bucket
-    if (heap !== this.#departures && heap !== this.#turns) return
+    if (heap === undefined || heap === this.#forgettable) return
     const due = heap.dueOf(bucket)
     place(bucket, this.#heapOf(bucket, Math.max(due, now)), due)
   }
 
-  /** The bucket whose departure is due first, if it is due by `now`; without room, the first that needs none. */
-  dueBucket(now: number, hasRoom: boolean): MemoryBucket | undefined {
+  /**
+   * The bucket whose departure is due first, if it is due by `now`; without room, the first that needs none. Those that may
+   * not take a handler of the pool are held back.
+   */
+  dueBucket(now: number, hasRoom: boolean, pool?: HandlerPool): MemoryBucket | undefined {
     for (;;) {
       const heap = this.#first(hasRoom)
       if (heap.earliest > now) return undefined
       const bucket = heap.peek()!
-      if (hasRoom || bucket.isTurnNext(now)) return bucket
+      if (bucket.isTurnNext(now)) return bucket
+      if (hasRoom && pool?.mayTake(bucket.key, now) !== false) return bucket
+      if (hasRoom) place(bucket, this.#heldBack, heap.dueOf(bucket))
       // A retry has become ready meanwhile, and goes first.
-      this.sort(bucket, now)
+      else this.sort(bucket, now)
+    }
+  }
+
+  /** Those that were held back may ask again. */
+  letIn(): void {
+    for (let bucket = this.#heldBack.peek(); bucket !== undefined; bucket = this.#heldBack.peek()) {
+      const due = this.#heldBack.dueOf(bucket)
+      place(bucket, this.#heapOf(bucket, due), due)
     }
   }
 

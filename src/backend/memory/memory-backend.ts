@@ -4,7 +4,7 @@ import { IdConflictError } from '../../core/errors.ts'
 import type { Admission, BucketView, JobView } from '../../core/job.ts'
 import type { ChangedRules, LayeredBook, RuleChange } from '../../core/layered-book.ts'
 import * as verdicts from '../../core/verdict.ts'
-import type { Backend, Call, JobRequest, Outcome } from '../backend.ts'
+import type { Backend, Call, HandlerPool, JobRequest, Outcome } from '../backend.ts'
 import type { BucketPage, BucketQuery } from '../bucket-query.ts'
 import type { BucketTally, TallyGroup } from '../bucket-tally.ts'
 import { accepted, rejected } from './admission.ts'
@@ -97,8 +97,12 @@ export class MemoryBackend implements Backend {
     return expired
   }
 
-  claim(now: number, hasRoom = true): JobRecord | undefined {
-    const bucket = this.#agenda.dueBucket(now, hasRoom)
+  letIn(): void {
+    this.#agenda.letIn()
+  }
+
+  claim(now: number, hasRoom = true, pool?: HandlerPool): JobRecord | undefined {
+    const bucket = this.#agenda.dueBucket(now, hasRoom, pool)
     if (bucket === undefined) return undefined
     const job = bucket.takeNext(now)
     job.become('handed')

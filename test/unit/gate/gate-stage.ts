@@ -147,7 +147,7 @@ export class GateStage {
           this.mostRunning = Math.max(this.mostRunning, ++this.#running)
           const { epoch, shard } = handed
           void calls.start(shard, { id, epoch, startedAt }).catch(() => undefined)
-          return this.#run(gate, () => calls.finish(shard, { id, epoch, startedAt, outcome: DONE }))
+          return this.#run(gate, key, () => calls.finish(shard, { id, epoch, startedAt, outcome: DONE }))
         }
       },
     })
@@ -157,10 +157,10 @@ export class GateStage {
     this.gates.push(gate)
   }
 
-  async #run(gate: SharedGate, finish: () => Promise<unknown>): Promise<void> {
+  async #run(gate: SharedGate, key: string, finish: () => Promise<unknown>): Promise<void> {
     if (this.runs > 0) await this.clock.sleep(this.runs)
     this.#running--
-    gate.release()
+    gate.release(key)
     await finish().catch(() => undefined)
   }
 }
