@@ -154,10 +154,13 @@ export interface BucketView {
   readonly limit: string
   /** `paused`, `frozen`, `full` (not one cost unit fits), `waiting`, or `idle` (empty, its `next` not yet past). */
   readonly state: BucketState
-  /** Cost units in the line, of `capacity`. */
+  /**
+   * Cost units that wait, in the line or to be tried again: what a new job finds taken of `capacity`, as in the answers of
+   * `enqueue`. May exceed it: retries are never refused.
+   */
   readonly waiting: number
   readonly capacity: number
-  /** Share of the capacity that newcomers find taken: by the line and by those to be tried again. May exceed 1. */
+  /** `waiting / capacity`. */
   readonly fill: number
   /** Jobs in the line, jobs that wait to be tried again, and handlers that run. */
   readonly jobs: number

@@ -87,3 +87,29 @@ test('dialogs can be read by everybody', async () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
   }
 })
+
+test('on a narrow screen the state of a bucket is seen, and 99 of 100 is neither full nor 100 %', async () => {
+  const { shaper, url } = await openHouse({ '*': '100, 1/h' })
+  await crowd(shaper, 'calm', 40)
+  await crowd(shaper, 'cold', 40)
+  await shaper.freeze('cold', 3_600_000)
+  await crowd(shaper, 'nearly', 99)
+  const { page, faults } = await openTab(browser)
+  await page.setViewportSize({ width: 400, height: 800 })
+  await page.goto(`${url}/`)
+  const badge = (key: string, state: string) =>
+    page.getByRole('row', { name: new RegExp(key) }).locator(`.badge.state-${state} .icon`)
+  await badge('cold', 'frozen').waitFor()
+  await badge('calm', 'waiting').waitFor()
+  expect(
+    await page.locator('table').evaluate((table) => table.scrollWidth <= table.parentElement!.clientWidth),
+  ).toBe(true)
+  expect(await page.getByRole('row', { name: /nearly/ }).innerText()).toContain('99%')
+  await keepScreenshot(page, 'states-narrow')
+  await page.goto(`${url}/?bucket=nearly`)
+  await page.getByText('of 100 waiting, 99%').waitFor()
+  expect(await page.locator('.full-sign').count()).toBe(0)
+  await crowd(shaper, 'nearly', 1)
+  await page.locator('.full-sign').getByText('Full', { exact: true }).waitFor()
+  expect(faults).toEqual([])
+})

@@ -24,7 +24,7 @@ describe.each(DRIVERS)('%s: retries', (_, open) => {
       departedAt: msAt(0),
     })
     expect(await driver.inspect('a', at(1))).toMatchObject({
-      waiting: 0,
+      waiting: 1,
       jobs: 0,
       retrying: 1,
       running: 0,
@@ -104,7 +104,7 @@ describe.each(DRIVERS)('%s: retries', (_, open) => {
     await driver.lineUp('yz', at(0))
     await driver.finish('x', failAndRetry(at(0)), at(0.5))
     expect(await driver.inspect('a', at(0.5))).toMatchObject({
-      waiting: 2,
+      waiting: 3,
       retrying: 1,
       fill: 1.5,
       state: 'full',
@@ -165,7 +165,7 @@ describe.each(DRIVERS)('%s: given back by a freeze', (_, open) => {
       frozenUntil: msAt(5),
       jobs: 1,
       retrying: 1,
-      waiting: 1,
+      waiting: 2,
       nextDepartureAt: msAt(5),
     })
     expect(await driver.startNext(at(5) - 1)).toBeUndefined()

@@ -109,7 +109,7 @@ describe.each(DRIVERS)('%s: inspect', (_, open) => {
     expect(await driver.inspect('a', at(1))).toEqual({
       ...known,
       state: 'waiting',
-      waiting: 2,
+      waiting: 3,
       fill: 0.75,
       jobs: 1,
       retrying: 1,

@@ -39,7 +39,7 @@ export class FactsAt implements BucketFacts {
   }
 
   get waiting(): number {
-    return this.#bucket.waiting - this.#bucket.returned
+    return this.#bucket.waiting
   }
 
   get capacity(): number {

@@ -81,7 +81,7 @@ function viewIn(buckets: LiveBuckets, key: string, now: number): BucketView[] {
 function add(tally: BucketTally, bucket: MemoryBucket, now: number): void {
   tally.buckets++
   tally.states[bucket.stateAt(now)]++
-  tally.waiting += bucket.waiting - bucket.returned
+  tally.waiting += bucket.waiting
   tally.jobs += bucket.lineLength
   tally.retrying += bucket.retrying
   tally.running += bucket.running

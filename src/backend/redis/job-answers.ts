@@ -42,16 +42,15 @@ export function refusal(
 }
 
 export function bucketView(reply: BucketReply, now: number, durability: Durability): BucketView {
-  const [key, pattern, limit, capacity, units, returned, jobs, retrying, running, next, frozen, paused] =
-    reply
-  const [lastStart, first, last] = [reply[12], reply[13], reply[14]]
+  const [key, pattern, limit, capacity, units, jobs, retrying, running, next, frozen, paused] = reply
+  const [lastStart, first, last] = [reply[11], reply[12], reply[13]]
   const lastUse = Math.max(lastStart, last)
   return {
     key,
     pattern,
     limit,
     state: stateOf(units, capacity, paused, frozen > now),
-    waiting: units - returned,
+    waiting: units,
     capacity,
     fill: units / capacity,
     jobs,

@@ -90,12 +90,11 @@ export const flagsReply = z.array(flag)
 export const finishReply = z.tuple([number], z.union([flag, number]))
 
 const text = z.string()
-/** key, pattern, limit, capacity, waiting, returned, jobs, retrying, running, next, frozen, paused, last start, first and last admission. */
+/** key, pattern, limit, capacity, waiting, jobs, retrying, running, next, frozen, paused, last start, first and last admission. */
 const bucket = z.tuple([
   text,
   text,
   text,
-  number,
   number,
   number,
   number,

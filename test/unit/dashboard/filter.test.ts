@@ -62,6 +62,8 @@ describe('the filter box', () => {
     ['fill > 100%', /state:full/],
     ['fill < 0%', /less than empty/],
     ['fill 50%', /did you mean fill > 50%/],
+    ['status:frozen', /^did you mean state:frozen\? Write "status:frozen" for keys that begin so$/],
+    ['rule:stripe/*', /^did you mean pattern:stripe\/\*\?/],
     ['fill > 50% fill > 60%', /fill > was said twice/],
     ['fill > 60% fill < 50%', /no bucket/],
     ['state:broken', /idle, waiting, full, frozen, paused, got: broken/],

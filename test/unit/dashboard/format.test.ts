@@ -35,12 +35,17 @@ describe('numbers on the page', () => {
   })
 
   test('of shares never say nothing or all where it is not', () => {
-    expect([0, 0.001, 0.5, 0.999, 1, 1.2].map(formatPercent)).toEqual([
+    expect([0, 0.001, 0.009, 0.29, 0.5, 0.899, 0.99, 0.999, 1, 1.019, 1.2].map(formatPercent)).toEqual([
       '0%',
       '<1%',
+      '<1%',
+      '29%',
       '50%',
-      '>99%',
+      '89%',
+      '99%',
+      '99%',
       '100%',
+      '101%',
       '120%',
     ])
   })

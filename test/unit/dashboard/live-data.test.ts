@@ -141,7 +141,7 @@ describe('the gaps', () => {
       { id: 'b', ratio: 1, across: 0, up: 0.5, isBeyond: false },
       { id: 'c', ratio: 5, across: 1, up: 1, isBeyond: true },
     ])
-    expect(gapsInWords(departures)).toBe('Smallest gap 1.00, middle 5.00 of the interval.')
+    expect(gapsInWords(departures)).toBe('Smallest gap 1.00, median gap 5.00 of the interval.')
     expect(gapsInWords([])).toBe('No two departures yet.')
   })
 

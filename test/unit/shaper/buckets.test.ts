@@ -209,7 +209,7 @@ test('a line of 200,000 can be looked at like any other', async () => {
   expect((await stage.shaper.buckets()).total).toBe(1)
 })
 
-test('those to be tried again are counted apart from the line, and fill the bucket for newcomers', async () => {
+test('jobs to be tried again wait like the others: the same units in the view, the fill and the answer to a newcomer', async () => {
   const stage = new Stage('2, 10/s', { jobDefaults: { attempts: 2, backoff: 60_000 } })
   stage.shaper.work(() => {
     throw new Error('as planned')
@@ -217,7 +217,7 @@ test('those to be tried again are counted apart from the line, and fill the buck
   await stage.fill('k', 2)
   await stage.pass(150)
   expect(await stage.shaper.inspect('k')).toMatchObject({
-    waiting: 0,
+    waiting: 2,
     jobs: 0,
     retrying: 2,
     fill: 1,

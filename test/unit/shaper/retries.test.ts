@@ -36,7 +36,7 @@ describe('attempts', () => {
     expect(await stage.shaper.inspect('k')).toMatchObject({
       retrying: 1,
       jobs: 0,
-      waiting: 0,
+      waiting: 1,
       nextDepartureAt: 700,
     })
     await stage.pass(10_000)
@@ -123,7 +123,7 @@ describe('attempts', () => {
     await stage.fill('l', 0)
     for (const id of ['k2', 'k3']) await stage.shaper.enqueue('k', 0, { id })
     await stage.pass(100)
-    expect(await stage.shaper.inspect('k')).toMatchObject({ state: 'full', waiting: 2, fill: 1.5 })
+    expect(await stage.shaper.inspect('k')).toMatchObject({ state: 'full', waiting: 3, fill: 1.5 })
     await stage.pass(9_000)
     expect(stage.starts.map(([id]) => id)).toEqual(['k1', 'k1', 'k2', 'k3'])
     await stage.conforms()

@@ -33,7 +33,7 @@ end
 local function add(sums, bucket)
   local place = PLACES[state_of(bucket, now)]
   sums[1], sums[place] = sums[1] + 1, sums[place] + 1
-  sums[7], sums[8] = sums[7] + bucket.waiting - bucket.returned, sums[8] + bucket.inLine + bucket.inHanded
+  sums[7], sums[8] = sums[7] + bucket.waiting, sums[8] + bucket.inLine + bucket.inHanded
   sums[9], sums[10] = sums[9] + retrying(bucket), sums[10] + bucket.running
 end
 

@@ -32,8 +32,8 @@ export function PreviewView({ preview }: { readonly preview: RulePreview }) {
         <p class="note is-warning">
           <Icon name="warning" />
           <span>
-            {plural(overfull, 'bucket')} would hold more than fits: nobody is dropped, but newcomers are
-            turned away until enough have left.
+            {plural(overfull, 'bucket')} would hold more than fits: no job is dropped, but new ones are
+            refused until enough have left.
           </span>
         </p>
       )}

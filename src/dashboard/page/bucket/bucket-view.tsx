@@ -71,7 +71,15 @@ export function BucketView({ session, bucket: key }: BucketViewProps) {
         chosen={chosen}
         onChoose={choose}
       />
-      {chosen !== undefined && <Explanation key={chosen} id={chosen} onChoose={choose} onClose={close} />}
+      {chosen !== undefined && (
+        <Explanation
+          key={chosen}
+          id={chosen}
+          nextDepartureAt={bucket?.nextDepartureAt}
+          onChoose={choose}
+          onClose={close}
+        />
+      )}
       {bucket !== undefined && <Facts bucket={bucket} departures={recent.departures} />}
       <RecentView recent={recent} onChoose={choose} />
     </article>

@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { type ApiProblem, askJson, subject } from '../data/api.ts'
+import { withoutTimes } from '../data/explained.ts'
 import { formatClock, formatCount } from '../data/format.ts'
 import { asProblem, lock } from '../data/session.ts'
 import type { JobExplanation } from '../data/wire.ts'
@@ -13,12 +14,14 @@ const ENDED: readonly JobExplanation['state'][] = ['completed', 'failed', 'cance
 
 interface ExplanationProps {
   readonly id: string
+  /** Of its bucket. */
+  readonly nextDepartureAt: number | undefined
   readonly onChoose: (id: string) => void
   readonly onClose: () => void
 }
 
 /** Why a job has not departed yet, and when it will. */
-export function Explanation({ id, onChoose, onClose }: ExplanationProps) {
+export function Explanation({ id, nextDepartureAt, onChoose, onClose }: ExplanationProps) {
   const [answer, setAnswer] = useState<JobExplanation>()
   const [problem, setProblem] = useState<ApiProblem>()
   const panel = useRef<HTMLElement>(null)
@@ -70,21 +73,29 @@ export function Explanation({ id, onChoose, onClose }: ExplanationProps) {
       {problem !== undefined && (
         <p class="hint">{problem.status === 404 ? 'This job is not known any more.' : problem.message}</p>
       )}
-      {answer !== undefined && problem === undefined && <Reasons answer={answer} onChoose={onChoose} />}
+      {answer !== undefined && problem === undefined && (
+        <Reasons answer={answer} nextDepartureAt={nextDepartureAt} onChoose={onChoose} />
+      )}
     </section>
   )
 }
 
+/** What ends at a time of its own; the others end when the job departs. */
+const OWN_END: ReadonlySet<string> = new Set(['frozen', 'backoff'])
+
 interface ReasonsProps {
   readonly answer: JobExplanation
+  readonly nextDepartureAt: number | undefined
   readonly onChoose: (id: string) => void
 }
 
-function Reasons({ answer, onChoose }: ReasonsProps) {
-  const { summary, holds, ahead, departsAt, state, position } = answer
+function Reasons({ answer, nextDepartureAt, onChoose }: ReasonsProps) {
+  const { summary, holds, ahead, state, position } = answer
+  // The next departure of the bucket is that of the first in line, and is known anew more often.
+  const departsAt = position === 1 ? (nextDepartureAt ?? answer.departsAt) : answer.departsAt
   return (
     <>
-      <p class="explanation-summary">{summary}</p>
+      <p class="explanation-summary">{departsAt === undefined ? summary : withoutTimes(summary)}</p>
       <dl class="explanation-facts">
         <div>
           <dt>State</dt>
@@ -120,7 +131,9 @@ function Reasons({ answer, onChoose }: ReasonsProps) {
             <li key={`${reason} ${detail}`}>
               <span class="tag">{reason.replace('-', ' ')}</span>
               <span>{detail}</span>
-              {until !== undefined && <span class="hold-until">until {formatClock(until)}</span>}
+              {until !== undefined && OWN_END.has(reason) && (
+                <span class="hold-until">until {formatClock(until)}</span>
+              )}
             </li>
           ))}
         </ul>

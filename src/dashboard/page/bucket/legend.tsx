@@ -3,9 +3,9 @@ import { GuestFigure } from './guest-figure.tsx'
 
 const KINDS: readonly { readonly guest: Pick<Guest, 'state' | 'cost' | 'isTurn'>; readonly says: string }[] =
   [
-    { guest: { state: 'handed', cost: 1 }, says: 'on the way in' },
+    { guest: { state: 'handed', cost: 1 }, says: 'handed to a worker' },
     { guest: { state: 'waiting', cost: 1 }, says: 'waiting' },
-    { guest: { state: 'retrying', cost: 1 }, says: 'to be tried again' },
+    { guest: { state: 'retrying', cost: 1 }, says: 'retrying' },
     { guest: { state: 'waiting', cost: 1, isTurn: true }, says: 'a turn' },
   ]
 

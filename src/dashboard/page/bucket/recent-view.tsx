@@ -22,7 +22,7 @@ export function RecentView({ recent, onChoose }: RecentViewProps) {
         <List
           caption="The last departures, the newest first"
           heads={['When', 'Job', 'Gap', 'Gap by interval']}
-          empty="Nobody has left since you look."
+          empty="No departure since you opened this page."
         >
           {departures.slice(0, SHOWN).map((departure) => (
             <DepartureRow key={`${departure.id} ${departure.at}`} {...departure} onChoose={onChoose} />
@@ -34,7 +34,7 @@ export function RecentView({ recent, onChoose }: RecentViewProps) {
         <List
           caption="The last verdicts, the newest first"
           heads={['When', 'Job', 'Verdict', 'Waiting']}
-          empty="Nobody has come since you look."
+          empty="No verdict since you opened this page."
         >
           {verdicts.slice(0, SHOWN + 6).map((verdict) => (
             <VerdictRow key={`${verdict.id} ${verdict.at}`} {...verdict} onChoose={onChoose} />

@@ -52,11 +52,9 @@ export function RopeCard({ isKnown, bucket, line, lastDepartureAt, chosen, onCho
         <p class="rope-count">
           <b>{isKnown ? formatCount(waiting) : '–'}</b>
           <span>
-            {bucket === undefined
-              ? 'waiting'
-              : `of ${formatCount(capacity)} places taken, ${formatPercent(fill)}`}
+            {bucket === undefined ? 'waiting' : `of ${formatCount(capacity)} waiting, ${formatPercent(fill)}`}
           </span>
-          {isFull && <span class="full-sign">House full</span>}
+          {isFull && <span class="full-sign">Full</span>}
         </p>
         <Legend />
       </header>
@@ -71,8 +69,8 @@ export function RopeCard({ isKnown, bucket, line, lastDepartureAt, chosen, onCho
         {isKnown && total === 0 && (
           <p class="rope-empty">
             {bucket?.running
-              ? 'Nobody waits: those who came are at work.'
-              : 'Nobody in line. Who comes now is let in at once, if a handler is free.'}
+              ? 'No job waits; those that were admitted are running.'
+              : 'No job waits. A new one starts at once if a handler is free.'}
           </p>
         )}
       </div>

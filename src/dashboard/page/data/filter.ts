@@ -24,6 +24,14 @@ const COMPARISON = /(fill|wait)\s*(>=|<=|>|<|=|:)\s*(\S*)(?:\s+(%)(?=\s|$))?/iy
 const FIELD = /(state|pattern)\s*:\s*("(?:[^"\\]|\\.)*"|\S*)/iy
 const QUOTED = /"((?:[^"\\]|\\.)*)"/y
 const WORD = /\S+/y
+/** What others call these fields. */
+const MEANT: Readonly<Record<string, string>> = {
+  status: 'state',
+  is: 'state',
+  rule: 'pattern',
+  limit: 'pattern',
+}
+const OTHER_NAME = /(status|is|rule|limit):(\S*)/iy
 
 type Draft = { -readonly [Field in keyof BucketFilter]: BucketFilter[Field] }
 
@@ -80,6 +88,12 @@ function readTerm(text: string, at: number, draft: BucketFilter): Term {
   }
   const field = match(FIELD, text, at)
   if (field !== null) return readField(field[1]!.toLowerCase(), unquote(field[2]!), at + field[0].length)
+  const [, name, said] = match(OTHER_NAME, text, at) ?? []
+  if (name !== undefined) {
+    return {
+      fault: `did you mean ${MEANT[name.toLowerCase()]}:${said}? Write "${name}:${said}" for keys that begin so`,
+    }
+  }
   const quoted = match(QUOTED, text, at)
   if (quoted !== null) return { said: { prefix: unquote(quoted[0]) }, end: at + quoted[0].length }
   const [word] = match(WORD, text, at)!

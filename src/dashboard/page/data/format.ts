@@ -3,6 +3,9 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
+/** What binary fractions may lack of a whole percentage. */
+const ROUNDING = 1e-9
+
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
 
 /** `12,345`. */
@@ -31,11 +34,10 @@ export function formatRate(perSecond: number): string {
   return formatShort(perSecond)
 }
 
-/** A share as a percentage; what is little but not nothing is not called 0%. */
+/** A share as a percentage, rounded down: what is not full is not called 100%, and what is not empty not 0%. */
 export function formatPercent(share: number): string {
-  if (share > 0 && share < 0.005) return '<1%'
-  if (share < 1 && share > 0.995) return '>99%'
-  return `${whole.format(share * 100)}%`
+  if (share > 0 && share < 0.01) return '<1%'
+  return `${whole.format(Math.floor(share * 100 + ROUNDING))}%`
 }
 
 /** A length of time in two units at most: `0 ms`, `850 ms`, `4.2 s`, `1m 05s`, `3h 12m`, `2d 4h`. */

@@ -38,5 +38,5 @@ export function gapsInWords(departures: readonly RecentDeparture[]): string {
   if (ratios.length === 0) return 'No two departures yet.'
   const sorted = ratios.toSorted((one, other) => one - other)
   const middle = sorted[Math.floor(sorted.length / 2)]!
-  return `Smallest gap ${sorted[0]!.toFixed(2)}, middle ${middle.toFixed(2)} of the interval.`
+  return `Smallest gap ${sorted[0]!.toFixed(2)}, median gap ${middle.toFixed(2)} of the interval.`
 }

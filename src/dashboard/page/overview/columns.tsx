@@ -6,7 +6,7 @@ import { Icon } from '../parts/icon.tsx'
 export const COLUMNS = [
   { field: 'key', name: 'Bucket', isText: true, rank: 0 },
   { field: 'fill', name: 'Line', isText: false, rank: 0 },
-  { field: 'state', name: 'State', isText: true, rank: 1 },
+  { field: 'state', name: 'State', isText: true, rank: 0 },
   { field: 'nextDepartureAt', name: 'Next', isText: true, rank: 0 },
   { field: 'oldestWaitMs', name: 'Oldest', isText: false, rank: 2 },
   { field: 'running', name: 'Running', isText: false, rank: 3 },

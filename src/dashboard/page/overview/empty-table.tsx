@@ -38,7 +38,7 @@ export function EmptyTable({ query, isKnown }: EmptyTableProps) {
   return (
     <div class="empty">
       <EmptyRope />
-      <h3>Nobody in line</h3>
+      <h3>No jobs waiting</h3>
       <p>A bucket appears when its first job lines up, and goes when it is empty and its time has passed.</p>
       <pre>
         <code>{EXAMPLE}</code>

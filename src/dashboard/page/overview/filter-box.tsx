@@ -83,8 +83,8 @@ export function FilterBox({ query }: { readonly query: TableQuery }) {
       >
         {problem === '' ? (
           <>
-            Begin of a key, and <code>fill &gt; 50%</code> <code>wait &gt; 30s</code>{' '}
-            <code>state:frozen</code> <code>pattern:stripe/*</code>
+            Key prefix, and <code>fill &gt; 50%</code> <code>wait &gt; 30s</code> <code>state:frozen</code>{' '}
+            <code>pattern:stripe/*</code>
           </>
         ) : (
           problem

@@ -37,7 +37,7 @@ local function view_of(bucket, now)
   read_line(bucket)
   local first, last, looks = admissions(bucket)
   return {
-    bucket.key, bucket.pattern, bucket.limit, text(bucket.capacity), text(bucket.waiting), text(bucket.returned),
+    bucket.key, bucket.pattern, bucket.limit, text(bucket.capacity), text(bucket.waiting),
     text(bucket.inLine + bucket.inHanded), text(retrying(bucket)), text(bucket.running),
     text(next_departure(bucket, now)), text(bucket.frozen), text(bucket.paused), text(bucket.lastStart), text(first),
     text(last),
