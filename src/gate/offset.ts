@@ -48,9 +48,15 @@ export class Offset {
     return boundAt(this.#best, now) + Math.abs(this.#best.offset - this.at(now))
   }
 
-  /** How far the sample is from the offset in use, beyond what its round trip and the best one explain. */
-  unexplained(sample: ClockSample): number {
-    return distance(this.at(sample.receivedAt), boundAt(this.#best, sample.receivedAt), estimateOf(sample))
+  /**
+   * How far the sample is from what is known, beyond what its round trip, the best one and drift explain: by so much at
+   * least one of the clocks was stepped, and by `most` at most.
+   */
+  unexplained(sample: ClockSample): { readonly least: number; readonly most: number } {
+    const estimate = estimateOf(sample)
+    const bound = boundAt(this.#best, sample.receivedAt)
+    const least = distance(this.#best.offset, bound, estimate)
+    return { least, most: least + 2 * Math.sign(least) * (bound + estimate.bound) }
   }
 
   add(sample: ClockSample): void {

@@ -9,7 +9,10 @@ const FIRST_PINGS = 8
 const PING_EVERY = SECOND
 /** While nobody may start, a ping that failed is soon tried again. */
 const PING_AGAIN_AFTER = 100 * MILLISECOND
-const LONGEST_UNEXPLAINED = 250 * MILLISECOND
+/** Beyond what drift and round trips explain, a clock was stepped. Slewed after, processes would disagree meanwhile. */
+const LONGEST_UNEXPLAINED = 2 * MILLISECOND
+/** By so much two clocks may differ unnoticed: the store takes it off every tolerance. */
+const ALLOWED_FOR = 500
 const SLACK = Number.POSITIVE_INFINITY
 
 export interface RedisClockPorts {
@@ -17,8 +20,8 @@ export interface RedisClockPorts {
   /** Asks the store for its time. One that fails is asked again; whoever else needs the store tells of it. */
   ping(): Promise<number>
   /**
-   * The store's clock was moved by about `by`. Nobody starts before this has resolved: it must make every bucket wait
-   * for one interval. It is called again, a little later, when it fails.
+   * The store's clock was moved by `by` at most. Nothing starts before this has resolved: it must keep every bucket from
+   * starting too early. It is called again, a little later, when it fails.
    */
   onJump(by: number): Promise<void>
 }
@@ -61,6 +64,15 @@ export class RedisClock {
     return this.#offset?.errorAt(this.#ports.clock.now()) ?? Number.POSITIVE_INFINITY
   }
 
+  /**
+   * What must be waited for on either side of a slot. Of a round trip it is not known how much of it was the way there:
+   * where the ways differ, the clock is wrong by up to half of it.
+   */
+  get doubt(): number {
+    const local = this.#ports.clock.now()
+    return Math.max(0, (this.#offset?.errorAt(local) ?? 0) - ALLOWED_FOR)
+  }
+
   now(): number {
     const local = this.#ports.clock.now()
     return local + this.#offsetAt(local)
@@ -77,9 +89,9 @@ export class RedisClock {
       this.#offset = new Offset(sample)
       return
     }
-    const unexplained = this.#offset.unexplained(sample)
-    if (Math.abs(unexplained) > LONGEST_UNEXPLAINED) {
-      this.#remeasure(unexplained)
+    const { least, most } = this.#offset.unexplained(sample)
+    if (Math.abs(least) > LONGEST_UNEXPLAINED) {
+      this.#remeasure(most)
       return
     }
     this.#offset.add(sample)

@@ -46,17 +46,17 @@ export class StartWindow {
     return this.#store.isSound && this.#store.measurement === this.#measurement
   }
 
-  /** When it opens, by the local clock as it compares with the store's now. */
+  /** When the slot has certainly come, by the local clock as it compares with the store's now. */
   get opensAt(): number {
     return this.#store.toLocal(this.#grant.startAt) + this.#margin
   }
 
   /**
-   * Where nothing is tolerated, nothing may hang on how well the clocks of two workers agree: each keeps away from a slot
-   * by the error of its own, and adds it to the time of a start that it tells.
+   * Each worker keeps away from a slot by the error of its clock that the store does not allow for, and adds it to the time
+   * of a start that it tells. Where nothing is tolerated, nothing is allowed for.
    */
   get #margin(): number {
-    return this.#grant.tolerance > 0 ? 0 : this.#store.error
+    return this.#grant.tolerance > 0 ? this.#store.doubt : this.#store.error
   }
 
   /** The local time of the last look. */
@@ -89,7 +89,7 @@ export class StartWindow {
    * @param delay of that, what may have been before the handler's first statement
    */
   startedBy(took: number, delay: number): number {
-    return this.#grant.tolerance > 0 ? this.#startsAt + delay : this.#startsAt + took + this.#margin
+    return this.#startsAt + (this.#grant.tolerance > 0 ? delay : took) + this.#margin
   }
 
   /** Whether the lease was over at the local time `at`. */

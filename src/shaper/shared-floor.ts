@@ -23,6 +23,8 @@ import { SharedWorker, type SharedWorkerPorts } from './shared-worker.ts'
 /** Jobs that a worker may hold at its gate beside those that run: as many as handlers, within these. */
 const FEWEST_AT_GATE = 64
 const MOST_AT_GATE = 256
+/** What is further is no step but a jump: how far is not to be relied on. Microseconds. */
+const LONGEST_STEP = 250 * MILLISECOND
 /** Turns take no time, and so no handler. */
 const MOST_TURNS = 100_000
 
@@ -174,7 +176,7 @@ export class SharedFloor<Data, Result> {
         new RedisClock({
           clock: systemClock,
           ping: () => backend.time(shard),
-          onJump: () => backend.quarantine(shard),
+          onJump: (by) => mindStep(backend, shard, by),
         }),
     )
     this.#transport = new BullMqHandoff({ tags: backend.tags, open: () => connection.transport(), onError })
@@ -220,6 +222,12 @@ export class SharedFloor<Data, Result> {
     emitter.emit('recovered', { ...event, mayHaveStarted: job.crashed })
     if (job.failed) emitter.emit('failed', { ...event, error: new WorkerLostError(job.id) })
   }
+}
+
+/** A clock that was set back by a little makes starts late, never early. */
+async function mindStep(backend: RedisBackend, shard: number, by: number): Promise<void> {
+  if (Math.abs(by) > LONGEST_STEP) await backend.quarantine(shard)
+  else if (by > 0) await backend.quarantine(shard, undefined, 'step', by)
 }
 
 async function whenOpen<Value>(opening: Opening, then: () => Promise<Value>): Promise<Value> {

@@ -97,6 +97,29 @@ describe('after a jump of the clock', () => {
   })
 })
 
+describe('after a small step of the clock forward', () => {
+  it('the next start keeps its distance from the one before the step, which several processes report', async () => {
+    const stage = await RedisStage.open('9, 2/s')
+    await stage.lineUp('xyz', 0)
+    await stage.run(0)
+    // It is 0.3 in truth, and the clock says 0.5: the slot of the next one looks as if it had come.
+    for (const by of [200_000, 201_000]) await stage.backend.quarantine(0, at(0.5), 'step', by)
+    const [y] = await stage.hand(0.5)
+    expect(await stage.gate(y!, 0.5)).toMatchObject({ kind: 'granted', startAt: at(0.701) })
+    await stage.start(y!, 0.701)
+    const [z] = await stage.hand(1.2, 50)
+    expect(await stage.gate(z!, 1.2)).toMatchObject({ kind: 'granted', startAt: at(1.201) })
+  })
+
+  it('a bucket that was forgotten too early waits for the step', async () => {
+    const stage = await RedisStage.open('9, 2/s')
+    await stage.backend.quarantine(0, at(0.5), 'step', 200_000)
+    await stage.lineUp('x', 0.5)
+    const [x] = await stage.hand(0.5)
+    expect(await stage.gate(x!, 0.5)).toMatchObject({ kind: 'granted', startAt: at(0.7) })
+  })
+})
+
 describe('a shard that is found empty', () => {
   it('by a process that knew it full, lets every bucket wait for a job of its whole capacity', async () => {
     const stage = await RedisStage.open('5, 1/s')

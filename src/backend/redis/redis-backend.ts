@@ -221,10 +221,15 @@ export class RedisBackend implements shared.SharedBackend {
     return this.#views.audit()
   }
 
-  async quarantine(shard: number, now?: number, reason: 'jump' | 'loss' = 'jump'): Promise<void> {
+  async quarantine(
+    shard: number,
+    now?: number,
+    reason: 'jump' | 'loss' | 'step' = 'jump',
+    by = 0,
+  ): Promise<void> {
     let cursor = '0'
     do {
-      const reply = await this.#store.run('quarantine', shard, [now ?? '', cursor, reason])
+      const reply = await this.#store.run('quarantine', shard, [now ?? '', cursor, reason, by])
       cursor = parseReply(pageReply, reply)[1]
     } while (cursor !== '0')
   }

@@ -45,8 +45,8 @@ describe('the offset of two clocks that drift', () => {
         const truth = (local: number) => ahead + (local - EPOCH) * drift
         let offset: Offset | undefined
         for (const sample of samplesOf(all, truth)) {
-          // What is being slewed; far from the 250 ms of a jump.
-          expect(Math.abs(offset?.unexplained(sample) ?? 0)).toBeLessThan(60_000)
+          // Clocks that drift are no clocks that are stepped.
+          expect(Math.abs(offset?.unexplained(sample).least ?? 0)).toBeLessThan(2_000)
           if (offset === undefined) offset = new Offset(sample)
           else offset.add(sample)
           for (const later of [0, 1_000, 250_000, 5_000_000]) {
@@ -105,7 +105,13 @@ describe("a store's clock that is moved a little", () => {
   test('forwards is followed slowly: no gap between two starts becomes much shorter', () => {
     const offset = new Offset(at(EPOCH, 0))
     const later = EPOCH + 1_000_000
-    expect(offset.unexplained(at(later, 100_000))).toBeGreaterThan(99_000)
+    const { least, most } = offset.unexplained(at(later, 100_000))
+    expect([least > 99_000, least < 100_000, most > 100_000, most < 102_000]).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ])
     offset.add(at(later, 100_000))
     expect(offset.at(later + 200)).toBe(0)
     expect(offset.at(later + 200 + 10_000_000)).toBe(10_000)

@@ -86,8 +86,8 @@ describe('the clock of the store', () => {
     redisClock.stop()
   })
 
-  test.each([60_000_000, -60_000_000, 300_000, -300_000])(
-    'that jumps by %i us is not sound until every bucket waits and it was measured again',
+  test.each([60_000_000, -60_000_000, 300_000, -300_000, 200_000, 128_000, 5_000])(
+    'that is set by %i us is not sound until the store knows and it was measured again',
     async (by) => {
       const stage = await new ClockStage().open()
       stage.canQuarantine = false

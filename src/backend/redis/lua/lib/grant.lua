@@ -20,6 +20,10 @@ local function mind_the_clock(bucket, meta, now)
   end
   -- One that knows of no start may have been forgotten when the clock jumped.
   if meta.quarantine ~= 0 then keep_away(bucket, meta.quarantine, quiet(bucket.lastStart == -INF and meta.costliest or 1), now) end
+  if meta.stepBy > 0 and bucket.lastStart == -INF then keep_away(bucket, meta.stepAt, meta.stepBy, now)
+  elseif meta.stepBy > 0 and bucket.lastStart < meta.stepAt then
+    keep_away(bucket, bucket.lastStart, spacing_after_start(bucket) + meta.stepBy, now)
+  end
   if meta.lostAt ~= 0 then keep_away(bucket, meta.lostAt, quiet(meta.lostCost), now) end
 end
 
