@@ -36,7 +36,7 @@ export interface SharedBackend {
   claim(shard: number, request: ClaimRequest, now?: number): Promise<Claim>
   /** handed | running -> waiting | retrying at the head, for jobs whose lease has ended; failed after crashes. */
   recover(shard: number, now?: number): Promise<Recovered[]>
-  /** waiting | retrying -> expired, for jobs whose deadline has passed. */
+  /** waiting | retrying -> expired, for jobs whose deadline has passed. After a call that failed, the next one tells of its jobs. */
   expire(shard: number, now?: number): Promise<SharedJob[]>
   /** Resolves when something became due earlier than was known, or after `atMost`. */
   awaitWake(shard: number, atMost: number): Promise<void>

@@ -188,6 +188,8 @@ export class SharedScheduler {
     this.#isFollower = !claim.isElected
     this.#mayBeElected = claim.isElected
     if (!claim.isElected) {
+      // It was elected when jobs expired, and has not heard which.
+      if (claim.nextExpiry <= claim.now) tally.expired += await this.#expire()
       const left = Math.max(0, claim.leaderUntil - claim.now)
       this.#due = claimedAt + left + JITTER * this.#random()
       return false

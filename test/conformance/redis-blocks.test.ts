@@ -2,10 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { at, request } from '../support/backend-driver.ts'
 import { recount } from '../support/recount.ts'
-import { COMPLETED, RedisStage } from './redis-stage.ts'
+import { BACK, COMPLETED, RedisStage } from './redis-stage.ts'
 
 const LOOK_AHEAD_MS = 100
-const LEASE = 5
 
 /** A line over several blocks, and the order that it must have. */
 class DeepLine {
@@ -43,17 +42,14 @@ class DeepLine {
     }
   }
 
-  /** Hands some over, of whom some are cancelled, and brings the others back when their leases have ended. */
+  /** Hands some over, cancels some of them, and has the others come back. */
   async comeBack(cancelled: number): Promise<void> {
     this.#seconds += 0.001
-    const { jobs } = await this.stage.claim(this.#seconds, {
-      lookAhead: LOOK_AHEAD_MS * 1_000,
-      lease: LEASE * 1e6,
-    })
+    const jobs = await this.stage.hand(this.#seconds, LOOK_AHEAD_MS)
     expect(jobs.map(({ id }) => id)).toEqual(this.#order.slice(0, jobs.length))
-    if (jobs.length > 0) await this.cancel(0, Math.min(cancelled, jobs.length - 1))
-    this.#seconds += LEASE
-    await this.stage.recover(this.#seconds)
+    const most = Math.max(0, Math.min(cancelled, jobs.length - 1))
+    await this.cancel(0, most)
+    if (jobs.length > 0) await this.stage.finish(jobs[most]!, BACK, this.#seconds)
     await this.cancel(0, cancelled)
   }
 

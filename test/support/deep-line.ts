@@ -3,8 +3,8 @@ import type { Redis } from 'ioredis'
 import { luaKeys } from '../../src/backend/redis/keys.ts'
 
 const LIB = new URL('../../src/backend/redis/lua/lib/', import.meta.url)
-const PARTS = ['values', 'shard', 'warmth', 'bucket', 'pace', 'job', 'blocks', 'line', 'join'].map((part) =>
-  readFileSync(new URL(`${part}.lua`, LIB), 'utf8'),
+const PARTS = ['values', 'shard', 'lease', 'warmth', 'bucket', 'pace', 'job', 'blocks', 'line', 'join'].map(
+  (part) => readFileSync(new URL(`${part}.lua`, LIB), 'utf8'),
 )
 /** Jobs of one script, which may take longer here than a verb may. */
 const STEP = 5_000
@@ -14,20 +14,19 @@ const SCRIPT = [
   '#!lua',
   luaKeys(),
   ...PARTS,
-  `local key, like, prefix, from, count, now = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
-  local meta, bucket, model = read_meta(), read_bucket_and_line(key), read_job(like)
-  local jobs = {}
+  `local key, prefix, from, count, now, patience = ARGV[1], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+  local meta, bucket, job = read_meta(), read_bucket_and_line(key), read_job(ARGV[2])
+  local records = {}
   for index = from, from + count - 1 do
-    local job = {}
-    for name, value in pairs(model) do job[name] = value end
-    job.id, job.admittedAt, job.deadline, job.position, job.departsAt = prefix .. index, now, now + tonumber(ARGV[7]), index + 1, now
+    job.id, job.admittedAt, job.deadline, job.position, job.departsAt = prefix .. index, now, now + patience, index + 1, now
     join(job, bucket, meta, now)
-    jobs[#jobs + 1] = job
-    if #jobs == 200 or index == from + count - 1 then
-      write_newcomers(jobs, { [key] = bucket }, meta)
-      jobs = {}
+    records[#records + 1], records[#records + 2] = job.id, record_of_job(job)
+    if #records == 400 or index == from + count - 1 then
+      redis.call('HSET', K.jobs, unpack(records))
+      records = {}
     end
   end
+  write_bucket(bucket)
   return redis.call('HINCRBY', K.meta, 'admitted', count)`,
 ].join('\n')
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { ForeignValueError } from '../../core/errors.ts'
 import type {
   Claim,
@@ -30,6 +31,10 @@ export class LineVerbs {
   readonly #store: Store
   readonly #keepFinished: number
   readonly #ports: LineVerbsPorts
+  /** Names this process where it asks for a sweep, and the sweeps of each shard whose answers did not arrive. */
+  readonly #name = randomBytes(12).toString('base64url')
+  readonly #unanswered = new Map<number, number>()
+  #sweeps = 0
 
   constructor(store: Store, keepFinished: number, ports: LineVerbsPorts) {
     this.#store = store
@@ -42,7 +47,11 @@ export class LineVerbs {
     const values = [now ?? '', scheduler, lookAhead, most, lease, this.#keepFinished]
     const reply = replies.parseReply(replies.claimReply, await this.#store.run('claim', shard, values))
     const nothing = { jobs: [], nextClaim: Infinity, nextRecovery: Infinity, nextExpiry: Infinity }
-    if (reply[0] === 'follow') return { ...nothing, isElected: false, now: reply[1], leaderUntil: reply[2] }
+    const isUnanswered = this.#unanswered.has(shard)
+    if (reply[0] === 'follow') {
+      const [, at, leaderUntil] = reply
+      return { ...nothing, isElected: false, now: at, leaderUntil, nextExpiry: isUnanswered ? at : Infinity }
+    }
     const [, at, nextDue, nextRecovery, nextExpiry, nextIdle, book, retimed, ...texts] = reply
     this.#ports.onBook(shard, book, retimed)
     return {
@@ -54,7 +63,7 @@ export class LineVerbs {
         .map(([id, epoch, key]) => ({ id: String(id), epoch: Number(epoch), key: String(key) })),
       nextClaim: Math.min(nextDue - lookAhead, nextIdle + LATENESS_OF_CHORES),
       nextRecovery,
-      nextExpiry,
+      nextExpiry: isUnanswered ? at : nextExpiry,
     }
   }
 
@@ -81,12 +90,16 @@ export class LineVerbs {
     }))
   }
 
+  /** Where it fails, the next call answers what this one may have done: each job that expired is told once. */
   async expire(shard: number, now?: number): Promise<SharedJob[]> {
-    const values = [now ?? '', this.#keepFinished]
+    const sweep = this.#unanswered.get(shard) ?? ++this.#sweeps
+    this.#unanswered.set(shard, sweep)
+    const values = [now ?? '', this.#keepFinished, this.#name, sweep]
     const [at, ...texts] = replies.parseReply(
       replies.sweepReply,
       await this.#store.run('expire', shard, values),
     )
+    this.#unanswered.delete(shard)
     return replies.inGroups(texts, 4).map(([id, key, cost, attempt]) => ({
       id: String(id),
       key: String(key),

@@ -85,7 +85,7 @@ export class FakeStore implements Pick<SharedBackend, Verb> {
       now,
       nextClaim: Math.min(...this.waiting.map((job) => job.due)),
       nextRecovery: Math.min(...[...this.leases.values()].map(({ end }) => end)),
-      nextExpiry: Math.min(...this.deadlines.map((job) => job.at)),
+      nextExpiry: isElected ? Math.min(...this.deadlines.map((job) => job.at)) : Number.POSITIVE_INFINITY,
     }
     const { meanwhile } = this
     this.meanwhile = undefined

@@ -1,17 +1,28 @@
 #!lua flags=allow-oom
--- waiting | retrying | handed and without a slot -> expired, for jobs whose deadline has passed; 200 at most.
+-- waiting | retrying | handed and without a slot -> expired, for jobs whose deadline has passed; 100 at most. A process that
+-- got no answer asks for the same sweep again, and is told what it would have been told: its last one is remembered.
 -- uses: shard loss lease warmth bucket pace job state ended blocks line turn moving leave
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', keepFinished
+-- ARGV     now | '', keepFinished, name of the process that asks, number of its sweep
 -- Answers  { at, id, key, cost, attempt, ... }
+
+local MOST = 100
+-- As long as an outage may last after which its jobs' ends are still told.
+local REMEMBERED_MS = 600000
 
 local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
+local last = K.op .. ARGV[3]
+local told = redis.call('GET', last)
+if told then
+  local sweep, answer = unpack(cmsgpack.unpack(told))
+  if sweep == ARGV[4] then return answer end
+end
 local meta = read_meta()
 local answer = { text(now) }
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT', 0, 200)) do
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT', 0, MOST)) do
   local is_readable, job, state, bucket = pcall(read_waiting, id)
   if not is_readable then redis.call('ZADD', K.deadlines, now + UNREADABLE, id)
   elseif bucket and state.state == 'granted' then
@@ -25,4 +36,5 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT
   end
 end
 close_books(meta, keep, now)
+if #answer > 1 then redis.call('SET', last, cmsgpack.pack({ ARGV[4], answer }), 'PX', REMEMBERED_MS) end
 return answer

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest'
+import { LineVerbs } from '../../src/backend/redis/line-verbs.ts'
+import { Store } from '../../src/backend/redis/store.ts'
+import { BackendUnavailableError } from '../../src/core/errors.ts'
+import { at, request } from '../support/backend-driver.ts'
+import { deepen } from '../support/deep-line.ts'
+import { connect } from '../support/redis-driver.ts'
+import { redisAddress } from '../support/redis-server.ts'
+import { RedisStage } from './redis-stage.ts'
+
+/** Runs every script, and loses some of the answers. */
+class LossyStore extends Store {
+  losses = 0
+
+  override async run(...call: Parameters<Store['run']>): Promise<unknown> {
+    const answer = await super.run(...call)
+    if (call[0] !== 'expire' || this.losses-- <= 0) return answer
+    throw new BackendUnavailableError('Redis is unavailable: no answer in time')
+  }
+}
+
+async function openLossy(limits: string) {
+  const connection = connect(redisAddress())
+  const stage = await RedisStage.open(limits, { connection })
+  const store = new LossyStore(connection, stage.backend.tags, 'test')
+  return { stage, store, verbs: new LineVerbs(store, 1_000, { onBook: () => undefined }) }
+}
+
+const claim = { scheduler: 's1', lookAhead: 0, most: 200, lease: 1e6 }
+const LENGTH = 3_000
+
+test('tells every job that expires deep in a line once, also those whose answer was lost', async () => {
+  const { stage, store, verbs } = await openLossy('100000, 1/h')
+  await stage.backend.admit({ ...request('first'), deadline: Number.POSITIVE_INFINITY }, at(0))
+  const line = { key: 'a', like: 'first', count: LENGTH, now: at(0) }
+  await deepen(stage.redis, stage.tag, { ...line, prefix: 'stays' })
+  await deepen(stage.redis, stage.tag, { ...line, prefix: 'late', deadline: 1e6 })
+  const told: string[] = []
+  for (let sweep = 0; ; sweep++) {
+    if (sweep % 3 === 0) store.losses = 2
+    const { nextExpiry, now } = await verbs.claim(0, claim, at(5))
+    if (nextExpiry > now) break
+    const jobs = await verbs.expire(0, at(5)).catch(() => [])
+    told.push(...jobs.map(({ id }) => id))
+  }
+  expect(told.sort()).toEqual(Array.from({ length: LENGTH }, (_, n) => `late${n}`).sort())
+  expect(await stage.backend.audit()).toMatchObject({ ended: LENGTH })
+  await stage.balances()
+})
+
+test('a scheduler that is not elected any more is told of the jobs that expired before', async () => {
+  const { stage, store, verbs } = await openLossy('9, 1/s')
+  await stage.lineUp('wx', 0, { deadline: at(1) })
+  await verbs.claim(0, claim, at(0))
+  store.losses = 1
+  await expect(verbs.expire(0, at(5))).rejects.toMatchObject({ code: 'backend-unavailable' })
+  // A scheduler with work to do stays elected.
+  await stage.backend.freeze('b', 0.5e6, at(59.9))
+  await stage.lineUp('y', 59.9, { key: 'b' })
+  await stage.claim(60, { scheduler: 'other' })
+  expect(await verbs.claim(0, claim, at(60))).toMatchObject({ isElected: false, nextExpiry: at(60) })
+  expect((await verbs.expire(0, at(60))).map(({ id }) => id).sort()).toEqual(['w', 'x'])
+  expect(await verbs.claim(0, claim, at(60))).toMatchObject({ nextExpiry: Number.POSITIVE_INFINITY })
+  expect(await verbs.expire(0, at(60))).toEqual([])
+})
