@@ -10,7 +10,13 @@ export async function openHouse(
   { tokens = [] }: { readonly tokens?: readonly AccessToken[] } = {},
 ) {
   const shaper = new Shaper('nightclub', { limits, limitsBy: 'app:17' })
-  const app = createHttpApp(shaper, { dashboard: openDashboard(), tokens, snapshotMs: 250, version: '1.2.3' })
+  const app = createHttpApp(shaper, {
+    dashboard: openDashboard(),
+    tokens,
+    snapshotMs: 250,
+    version: '1.2.3',
+    overload: { maxLagMs: 600_000 },
+  })
   const server = await serveHttp(app, { host: '127.0.0.1', port: 0, hasTokens: tokens.length > 0 })
   onTestFinished(async () => {
     app.endStreams()

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { bucketQuerySchema } from '../../src/backend/bucket-query.ts'
 import { shardKey } from '../../src/backend/redis/keys.ts'
 import { RedisBackend } from '../../src/backend/redis/redis-backend.ts'
@@ -10,6 +10,7 @@ import { NoLimitError, OldRuleBookError } from '../../src/core/errors.ts'
 import { parseLayer } from '../../src/core/layered-book.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import { at, request } from '../support/backend-driver.ts'
+import { eventually } from '../support/patience.ts'
 import { connect } from '../support/redis-driver.ts'
 import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 import { RedisStage } from './redis-stage.ts'
@@ -153,14 +154,14 @@ describe('whoever sets a limit and dies before the waiting buckets are held to i
   /** Claims, as a scheduler does, until all buckets are held to the limit. */
   async function claimsUntil(stage: RedisStage, total: number, limit: string): Promise<void> {
     const query = bucketQuerySchema.parse({ limit: 1_000 })
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       for (let shard = 0; shard < stage.backend.shards; shard++) {
         await stage.backend.claim(shard, { scheduler: 's2', lookAhead: 0, most: 1, lease: SECOND }, at(0))
       }
       const { buckets } = await stage.backend.list(query, at(0))
       expect(buckets).toHaveLength(total)
       expect(new Set(buckets.map((bucket) => bucket.limit))).toEqual(new Set([limit]))
-    }, 10_000)
+    })
   }
 
   test.each([1, 3])('the claims of another process do it (shards: %i)', async (shards) => {

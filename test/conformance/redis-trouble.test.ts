@@ -1,7 +1,8 @@
 import { Redis } from 'ioredis'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { BackendUnavailableError } from '../../src/core/errors.ts'
 import { at, request } from '../support/backend-driver.ts'
+import { eventually } from '../support/patience.ts'
 import { connect, openRedisBackend } from '../support/redis-driver.ts'
 import { startRedis, uniquePrefix } from '../support/redis-server.ts'
 import { COMPLETED, RedisStage } from './redis-stage.ts'
@@ -77,14 +78,13 @@ describe('a request that comes late or twice', () => {
       stage.backend.freeze('a', 60_000_000),
       stage.backend.cancel('first'),
     ])
-    expect(performance.now() - asked).toBeLessThan(2_100)
     for (const answer of given) {
       expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'backend-unavailable' } })
     }
     // What was sent waits in the socket; its time is two seconds after it was asked for.
     await new Promise((resolve) => setTimeout(resolve, 2_200 - (performance.now() - asked)))
     server.resume()
-    await vi.waitFor(async () => expect(await scripts()).toBeGreaterThanOrEqual(before + 3), 5_000)
+    await eventually(async () => expect(await scripts()).toBeGreaterThanOrEqual(before + 3))
     expect(await stage.backend.audit()).toMatchObject({ admitted: 1, waiting: 1, ended: 0 })
     expect((await stage.backend.inspect('a'))!.frozenUntil).toBeUndefined()
     expect(await stage.backend.job('late')).toBeUndefined()

@@ -16,7 +16,7 @@ test('what one process does is recorded, merged and judged', async () => {
   await using campaign = await Campaign.start(plan)
   await campaign.producers[0]!.said('in-handler p-b_x-3')
   await campaign.setLimit('12, 50/s')
-  await campaign.rest(15_000)
+  await campaign.rest()
   const { history, startsOf } = await campaign.verdict({ settle: 20_000 })
   const count = (type: string) => history.filter((event) => event.type === type).length
   // Each job fails once, and three of a key are frozen once as well.
@@ -27,7 +27,7 @@ test('what one process does is recorded, merged and judged', async () => {
 
 test('a planted breach is told with its numbers, and the history is kept', async () => {
   await using campaign = await Campaign.start({ ...plan, workers: [{}] })
-  await campaign.rest(15_000)
+  await campaign.rest()
   campaign.note({ type: 'start', at: 2e15, id: 'p-a-1', key: 'a', cost: 1, attempt: 1 })
   const failure: unknown = await campaign.verdict().catch((error: unknown) => error)
   const text = String(failure)

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Campaign } from '../support/campaign/campaign.ts'
+import { Chance } from '../support/campaign/chance.ts'
 import { fleet, NEWS } from '../support/campaign/fleet.ts'
 
 /** Microseconds for which a slot that was promised under the old limit may still be used. */
@@ -13,24 +14,17 @@ const EVERY_MS = 300
 test('a limit that is raised and lowered tenfold under load is kept at every moment', async () => {
   const plan = fleet({ limit: '300, 10/s', keys: ['a', 'b'], producer: { jobs: 110 } })
   await using campaign = await Campaign.start(plan)
-  await sleep(1_500)
-  await campaign.setLimit('300, 100/s')
-  await sleep(1_500)
-  await campaign.setLimit('300, 10/s')
-  await sleep(1_500)
-  await campaign.setLimit('300, 100/s')
-  await campaign.rest(30_000)
-  const { startsOf, history } = await campaign.verdict({ lag: NEWS, settle: SETTLE })
-  const [raised = 0, lowered = 0] = history
-    .filter((event) => event.type === 'limit' && event.key === 'a' && event.at > 0)
-    .map(({ at }) => at / 1_000)
-  const between = startsOf('a').filter((at) => at > raised && at < lowered)
-  // At the rate before there would be 15.
-  expect(between.length).toBeGreaterThan(20)
+  const chance = new Chance()
+  for (const limit of ['300, 100/s', '300, 10/s', '300, 100/s']) {
+    await sleep(chance.between(500, 2_000))
+    await campaign.setLimit(limit)
+  }
+  await campaign.rest()
+  const { startsOf } = await campaign.verdict({ lag: NEWS, settle: SETTLE })
   expect(startsOf('a')).toHaveLength(220)
 })
 
-test('500 who wait follow a limit that goes up tenfold and then far down, each time within a second', async () => {
+test('500 who wait follow a limit that goes up tenfold and then far down', async () => {
   const plan = fleet({ limit: '600, 1/s', keys: ['a'], producer: { jobs: 250 } })
   await using campaign = await Campaign.start(plan)
   await Promise.all(campaign.producers.map((producer) => producer.said('done')))
@@ -39,20 +33,17 @@ test('500 who wait follow a limit that goes up tenfold and then far down, each t
   await campaign.setLimit('600, 0.5/s')
   await sleep(7_000)
   await campaign.setLimit('600, 200/s')
-  await campaign.rest(30_000)
+  await campaign.rest()
   const { startsOf, history } = await campaign.verdict({ lag: NEWS, settle: SETTLE })
   const [raised = 0, lowered = 0, drained = 0] = history
     .filter((event) => event.type === 'limit' && event.at > 0)
     .map(({ at }) => at / 1_000)
   const starts = startsOf('a')
   const between = (from: number, to: number) => starts.filter((at) => at > from && at <= to)
-  // At the rate before there would be one, and that not before its time.
-  expect(between(raised, raised + 1_000).length).toBeGreaterThanOrEqual(5)
-  expect(between(raised + 1_000, lowered).length).toBeGreaterThanOrEqual(((lowered - raised) / 1_000 - 1) * 9)
+  // At the rate before there would be one a second.
+  expect(between(raised, lowered).length).toBeGreaterThan((2 * (lowered - raised)) / 1_000)
   const slow = between(lowered + SETTLE / 1_000, drained)
   expect(slow.length).toBeLessThanOrEqual(Math.ceil((drained - lowered) / 2_000))
-  expect(slow.length).toBeGreaterThanOrEqual(Math.floor((drained - lowered - 1_000) / 2_000))
-  expect(between(drained, drained + 1_000).length).toBeGreaterThanOrEqual(100)
   expect(starts).toHaveLength(500)
 })
 
@@ -63,7 +54,7 @@ test('workers that are closed and replaced one after the other disturb neither o
     await campaign.addWorker(plan.workers[0]!)
     await campaign.close(worker)
   }
-  await campaign.rest(30_000)
+  await campaign.rest()
   const { history } = await campaign.verdict({ lag: NEWS })
   expect(history.filter((event) => event.type === 'start')).toHaveLength(560)
 })
@@ -81,7 +72,7 @@ test('a fleet that comes back to a backlog lets nobody in faster than the rate',
   for (const worker of before) await campaign.kill(worker)
   await sleep(AWAY_MS)
   for (const worker of plan.workers) await campaign.addWorker(worker)
-  await campaign.rest(30_000)
+  await campaign.rest()
   const { history } = await campaign.verdict({ lag: NEWS })
   expect(history.filter((event) => event.type === 'end')).toHaveLength(2 * 3 * (AWAY_MS / EVERY_MS + 10))
-}, 150_000)
+})

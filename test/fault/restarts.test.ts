@@ -25,7 +25,7 @@ test('workers that are replaced one after the other give back at once what they 
     await campaign.close(campaign.workers[restart % 2]!)
     await campaign.addWorker(worker!)
   }
-  await campaign.rest(60_000)
+  await campaign.rest()
   const { history, startsOf } = await campaign.verdict({ lag: NEWS })
   expect(startsOf('a')).toHaveLength(200)
   expect(history.filter(({ type }) => type === 'end')).toHaveLength(200)
@@ -39,7 +39,7 @@ test('a worker that is killed holds its line up for no longer than the leases of
   await using campaign = await Campaign.start(plan())
   await sleep(1_500)
   await campaign.kill(campaign.workers[0]!)
-  await campaign.rest(60_000)
+  await campaign.rest()
   const { history, startsOf } = await campaign.verdict({ lag: NEWS })
   expect(history.filter(({ type }) => type === 'end')).toHaveLength(200)
   console.info(`longest gap after a kill: ${longestStandstill(startsOf('a')).toFixed(0)} ms`)

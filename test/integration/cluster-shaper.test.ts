@@ -48,8 +48,6 @@ test('a shaper over six shards of a cluster: producers and a worker, order and g
   expect(await producers[0]!.audit()).toEqual({ ...none, admitted: TOTAL, ended: TOTAL })
   const sizes = await Promise.all(client.nodes('master').map((node) => node.dbsize()))
   expect(Math.min(...sizes)).toBeGreaterThan(0)
-  const closed = performance.now()
   await Promise.all([consumer!, ...producers].map((shaper) => shaper.close()))
-  expect(performance.now() - closed).toBeLessThan(3_000)
   expect(errors).toEqual([])
 })

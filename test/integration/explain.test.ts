@@ -1,5 +1,6 @@
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { Shaper, type ShaperOptions } from '../../src/index.ts'
+import { eventually } from '../support/patience.ts'
 import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 
 /** As two processes have them at one line. */
@@ -14,24 +15,22 @@ function twoShapers(options: Partial<ShaperOptions> = {}) {
   return { producer: producer!, worker: worker! }
 }
 
-const WITHIN = { timeout: 20_000, interval: 50 }
-
 test('where no worker is, it says so; where every handler runs, too; and when neither is so any more', async () => {
   const { producer, worker } = twoShapers({ shards: 2 })
   await producer.enqueueMany(['x', 'y', 'z'].map((id) => ({ key: 'a', data: id, id })))
   const reasons = async (id: string) => (await producer.explain(id))!.holds.map(({ reason }) => reason)
-  await vi.waitFor(async () => expect(await reasons('z')).toContain('no-worker'), WITHIN)
+  await eventually(async () => expect(await reasons('z')).toContain('no-worker'))
   const ends: (() => void)[] = []
   worker.work(() => new Promise<void>((resolve) => void ends.push(resolve)), { concurrency: 1 })
-  await vi.waitFor(async () => expect((await producer.explain('x'))!.state).toBe('running'), WITHIN)
-  await vi.waitFor(async () => expect(await reasons('z')).toContain('busy'), WITHIN)
+  await eventually(async () => expect((await producer.explain('x'))!.state).toBe('running'))
+  await eventually(async () => expect(await reasons('z')).toContain('busy'))
   ends[0]!()
-  await vi.waitFor(async () => expect((await producer.explain('x'))!.summary).toMatch(/^Completed/), WITHIN)
-  await vi.waitFor(() => expect(ends).toHaveLength(2), WITHIN)
+  await eventually(async () => expect((await producer.explain('x'))!.summary).toMatch(/^Completed/))
+  await eventually(() => expect(ends).toHaveLength(2))
   ends[1]!()
-  await vi.waitFor(() => expect(ends).toHaveLength(3), WITHIN)
+  await eventually(() => expect(ends).toHaveLength(3))
   ends[2]!()
-  await vi.waitFor(async () => expect((await producer.flow()).ended).toBe(3), WITHIN)
+  await eventually(async () => expect((await producer.flow()).ended).toBe(3))
   expect(await producer.flow()).toMatchObject({ admitted: 3, departed: expect.any(Number) })
 })
 
@@ -40,7 +39,7 @@ test('one process sees the verdicts and departures of another', async () => {
   await worker.recent('a')
   worker.work(() => undefined)
   for (const id of ['x', 'y', 'z']) await producer.enqueue('a', null, { id })
-  await vi.waitFor(async () => expect((await producer.recent('a')).departures).toHaveLength(3), WITHIN)
+  await eventually(async () => expect((await producer.recent('a')).departures).toHaveLength(3))
   const { verdicts, departures } = await worker.recent('a')
   expect(verdicts.map(({ id, accepted }) => [id, accepted])).toEqual([
     ['z', true],

@@ -1,8 +1,9 @@
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createBucket, reserve } from '../../src/core/bucket.ts'
 import { checkHistory, type HistoryEvent } from '../../src/core/conformance.ts'
 import { parseLimit } from '../../src/core/limit.ts'
 import { Shaper } from '../../src/index.ts'
+import { eventually } from '../support/patience.ts'
 import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 
 const LIMIT = '99, 50/s, warm-up 1s from 10/s'
@@ -32,7 +33,7 @@ test.each(['in this process', 'over two workers on Redis'])(
     }
     const requests = Array.from({ length: JOBS }, (_, data) => ({ key: 'k', data }))
     await shapers[0]!.enqueueMany(requests)
-    await vi.waitFor(() => expect(departed).toHaveLength(JOBS), { timeout: 20_000, interval: 20 })
+    await eventually(() => expect(departed).toHaveLength(JOBS))
 
     departed.sort((one, other) => one.at - other.at)
     const limit = parseLimit(LIMIT)

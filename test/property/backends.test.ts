@@ -303,7 +303,7 @@ async function startAll(driver: Driver, now: number) {
 const limits = fc.record({ '*': limit, b: limit })
 const steps = fc.array(fc.tuple(verb, lapse), { minLength: 1, maxLength: 60, size: 'max' })
 
-test('every backend gives the same answers, whatever is asked of it', { timeout: 240_000 }, async () => {
+test('every backend gives the same answers, whatever is asked of it', async () => {
   await fc.assert(
     fc.asyncProperty(limits, spacing, steps, async (limits, spacing, steps) => {
       const drivers = await Promise.all(DRIVERS.map(([, open]) => open(everyLimit(limits, spacing))))
@@ -336,7 +336,7 @@ const simpleSteps = fc.array(
   { minLength: 1, maxLength: 60, size: 'max' },
 )
 
-test.each(DRIVERS)('%s does for one key what the core does', { timeout: 240_000 }, async (_, open) => {
+test.each(DRIVERS)('%s does for one key what the core does', async (_, open) => {
   await fc.assert(
     fc.asyncProperty(limit, spacing, simpleSteps, async (limit, { limitOf, isDoubtful }, steps) => {
       const first = limitOf(limit)

@@ -1,26 +1,19 @@
 import { PGlite } from '@electric-sql/pglite'
 import type pg from 'pg'
-import { afterAll } from 'vitest'
 import { PostgresMeterStore } from '../../src/meter/postgres-meter-store.ts'
+import { atFileEnd } from './at-file-end.ts'
 import { newTable, openPool } from './postgres-server.ts'
 
 /** Each is opened by the first test of a file that wants it, and closed after the last. */
 let pool: Promise<pg.Pool> | undefined
 let pglite: PGlite | undefined
-const tables: string[] = []
+let tables: string[] = []
 /** How to ask for what the store itself would ask for by the clock of the database. */
 const prunings = new WeakMap<PostgresMeterStore, (now: number) => Promise<unknown>>()
 
-afterAll(async () => {
-  const opened = await pool
-  for (const table of tables) await opened?.query(`DROP TABLE ${table}`)
-  await opened?.end()
-  await pglite?.close()
-})
-
 /** On the PostgreSQL that all tests share, in a table of its own. */
 export async function openPostgresMeterStore(): Promise<PostgresMeterStore> {
-  pool ??= openPool()
+  pool ??= openForFile()
   const table = newTable()
   const store = new PostgresMeterStore(await pool, { table })
   await store.setup()
@@ -29,8 +22,27 @@ export async function openPostgresMeterStore(): Promise<PostgresMeterStore> {
   return store
 }
 
+function openForFile(): Promise<pg.Pool> {
+  const opened = openPool()
+  atFileEnd(async () => {
+    const [all, database] = [tables, await opened]
+    pool = undefined
+    tables = []
+    for (const table of all) await database.query(`DROP TABLE ${table}`)
+    await database.end()
+  })
+  return opened
+}
+
+async function closePglite(): Promise<void> {
+  const closing = pglite
+  pglite = undefined
+  await closing?.close()
+}
+
 /** On a PostgreSQL inside this process, one for each test file. */
 export async function openPgliteMeterStore(): Promise<PostgresMeterStore> {
+  if (pglite === undefined) atFileEnd(closePglite)
   pglite ??= new PGlite()
   const [database, table] = [pglite, newTable()]
   const store = new PostgresMeterStore(database, { table })

@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import pg from 'pg'
-import { afterAll, inject } from 'vitest'
+import { inject } from 'vitest'
+import { atFileEnd } from './at-file-end.ts'
 import { PostgresProcess } from './postgres-process.ts'
 
-// Also when a test fails before it stops its own.
-afterAll(() => PostgresProcess.stopAll())
 // When vitest itself was killed, this process would run its test to the end, and its servers with it.
 process.once('disconnect', () => void PostgresProcess.stopAll())
 
@@ -31,5 +30,7 @@ export function newTable(): string {
 
 /** A server for tests that stop it; gone at the end of the test file at the latest. */
 export function startPostgres(): Promise<PostgresProcess> {
+  // Also when a test fails before it stops its own.
+  atFileEnd(() => PostgresProcess.stopAll())
   return PostgresProcess.start()
 }

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { freePort, RedisProcess } from './redis-process.ts'
+import { RedisProcess } from './redis-process.ts'
 
 const run = promisify(execFile)
 
@@ -17,8 +18,7 @@ export async function startCluster(): Promise<RedisCluster> {
   const servers: RedisProcess[] = []
   // One after the other: two that look for a port at once may find the same.
   for (let index = 0; index < 3; index++) {
-    const port = await freePort()
-    servers.push(await RedisProcess.start({ port, config: CLUSTER }))
+    servers.push(await RedisProcess.start({ port: 'free', config: CLUSTER }))
   }
   const stop = async () => {
     await Promise.all(servers.map((server) => server.stop()))
@@ -42,5 +42,6 @@ async function isUp({ port }: RedisProcess): Promise<void> {
   for (;;) {
     const { stdout } = await run('redis-cli', ['-p', `${port}`, 'cluster', 'info'])
     if (stdout.includes('cluster_state:ok')) return
+    await sleep(50)
   }
 }

@@ -1,5 +1,4 @@
 import { Redis } from 'ioredis'
-import { afterAll } from 'vitest'
 import { type BucketQueryInput, bucketQuerySchema } from '../../src/backend/bucket-query.ts'
 import { Connection } from '../../src/backend/redis/connection.ts'
 import { type ConnectionInput, parseConnection } from '../../src/backend/redis/connection-input.ts'
@@ -11,6 +10,7 @@ import { differenceOf, parseLayer, type RuleChange } from '../../src/core/layere
 import type { LimitInput } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import type { BaseOrigin } from '../../src/core/rule-view.ts'
+import { atFileEnd } from './at-file-end.ts'
 import { at, type Driver, type Ending, type Request, type Started, TURN_CALLER } from './backend-driver.ts'
 import { redisAddress, uniquePrefix } from './redis-server.ts'
 
@@ -28,20 +28,21 @@ export interface RedisOptions {
   readonly connection?: Connection
 }
 
-const connections: Connection[] = []
 let shared: Connection | undefined
 let looker: Redis | undefined
-
-afterAll(async () => {
-  looker?.disconnect()
-  await Promise.all(connections.map((connection) => connection.close()))
-})
 
 /** Closed at the end of the test file at the latest. */
 export function connect(input: ConnectionInput): Connection {
   const connection = new Connection(parseConnection(input), () => undefined)
-  connections.push(connection)
+  atFileEnd(() => connection.close())
   return connection
+}
+
+function connectForFile(): Connection {
+  atFileEnd(() => {
+    shared = undefined
+  })
+  return connect(redisAddress())
 }
 
 /** The one place that knows how a backend on Redis is made. */
@@ -56,7 +57,7 @@ export async function openRedisBackend(options: RedisOptions): Promise<RedisBack
     prefix = uniquePrefix(),
     name = 'test',
   } = options
-  shared ??= connect(redisAddress())
+  shared ??= connectForFile()
   const { connection = shared } = options
   await connection.ready()
   const backend = new RedisBackend({
@@ -73,8 +74,14 @@ export async function openRedisBackend(options: RedisOptions): Promise<RedisBack
 
 /** A client of the test's own, to look at the shared Redis. */
 export function lookAt(): Redis {
-  looker ??= new Redis(redisAddress())
-  return looker
+  if (looker !== undefined) return looker
+  const opened = new Redis(redisAddress())
+  atFileEnd(() => {
+    opened.disconnect()
+    looker = undefined
+  })
+  looker = opened
+  return opened
 }
 
 export async function redisDriver(

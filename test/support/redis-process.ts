@@ -44,9 +44,22 @@ export class RedisProcess {
 
   /** Resolves when it takes commands. */
   static async start(settings: RedisSettings = {}): Promise<RedisProcess> {
-    const redis = new RedisProcess(settings, settings.port === 'free' ? await freePort() : settings.port)
+    const { port } = settings
+    if (port === 'free') return RedisProcess.#startAtFreePort(settings)
+    const redis = new RedisProcess(settings, port)
     await redis.#launch()
     return redis
+  }
+
+  /** Another process may take the port between the look and the start. */
+  static async #startAtFreePort(settings: RedisSettings): Promise<RedisProcess> {
+    for (let left = 5; ; left--) {
+      try {
+        return await RedisProcess.start({ ...settings, port: await freePort() })
+      } catch (error) {
+        if (left === 0) throw error
+      }
+    }
   }
 
   /** Stops every server that this process has started, and waits until they are gone. */

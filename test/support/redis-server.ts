@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, inject } from 'vitest'
+import { inject } from 'vitest'
+import { atFileEnd } from './at-file-end.ts'
+import { type RedisCluster, startCluster as startClusterOfOurs } from './redis-cluster.ts'
 import { RedisProcess, type RedisSettings } from './redis-process.ts'
 
-export { type RedisCluster, startCluster } from './redis-cluster.ts'
+export type { RedisCluster } from './redis-cluster.ts'
 export { RedisProcess, type RedisSettings } from './redis-process.ts'
 
-// Also when a test fails before it stops its own.
-afterAll(() => RedisProcess.stopAll())
 // When vitest itself was killed, this process would run its test to the end, and its servers with it.
 process.once('disconnect', () => void RedisProcess.stopAll())
 
@@ -22,5 +22,13 @@ export function uniquePrefix(): string {
 
 /** A server for tests that stop, fill or configure it; gone at the end of the test file at the latest. */
 export function startRedis(settings?: RedisSettings): Promise<RedisProcess> {
+  // Also when a test fails before it stops its own.
+  atFileEnd(() => RedisProcess.stopAll())
   return RedisProcess.start(settings)
+}
+
+/** Three masters of our own; gone at the end of the test file at the latest. */
+export function startCluster(): Promise<RedisCluster> {
+  atFileEnd(() => RedisProcess.stopAll())
+  return startClusterOfOurs()
 }

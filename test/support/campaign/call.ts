@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isVelvetRopeError, type Shaper, TurnRefusedError } from '../../../src/index.ts'
+import { dice } from './dice.ts'
 import type { HistoryFile } from './history-file.ts'
 import { hostNow } from './host-time.ts'
 import type { CallerPlan, Chance, Fates } from './plans.ts'
@@ -95,15 +96,4 @@ export async function call(
   const callers = keys.flatMap((key) => Array.from({ length: plan.callers }, () => callAgainAndAgain(key)))
   await Promise.all(callers)
   return fates
-}
-
-/** Numbers from 0 to 1 that look random (xorshift32). */
-function dice(seed: number): () => number {
-  let state = (seed + 1) * 0x9e3779b1
-  return () => {
-    state ^= state << 13
-    state ^= state >>> 17
-    state ^= state << 5
-    return (state >>> 0) / 2 ** 32
-  }
 }

@@ -21,6 +21,8 @@ const FARTHEST_LOOK_AHEAD = 250_000
 const STARTING = 2
 /** For so long a silent process keeps its turns; milliseconds. */
 const TURN_LEASE_MS = 5_000
+/** How long a campaign may take to come to rest, at the least twice as long as it should; milliseconds. */
+const REST_MS = 180_000
 /** Until what a process had sent when it died has reached the store; milliseconds. */
 const ARRIVAL_MS = 500
 
@@ -127,7 +129,7 @@ export class Campaign {
   }
 
   /** Resolves when every producer and every caller that lives is done, and every admitted job has ended. @throws Error with all that is known */
-  async rest(withinMs: number): Promise<void> {
+  async rest(withinMs = REST_MS): Promise<void> {
     const until = hostNow() + withinMs * 1_000
     const left = () => Math.max(1, Math.ceil((until - hostNow()) / 1_000))
     try {

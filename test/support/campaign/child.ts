@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { built } from '../built.ts'
 import type { ChildPlan, Order } from './plans.ts'
 
-/** How long an order may take; milliseconds. */
-const PATIENCE = 5_000
+/** How long an order, or the start of a process, may take on a busy machine; milliseconds. */
+const PATIENCE = 60_000
 
 /** A process of a campaign, as the one who started it sees it. */
 export class CampaignChild {
@@ -59,7 +59,7 @@ export class CampaignChild {
   }
 
   /** Resolves with the first line after `from` lines that begins with `start`. @throws Error when it ends before, or takes too long */
-  async said(start: string, { withinMs = 20_000, from = 0 } = {}): Promise<string> {
+  async said(start: string, { withinMs = PATIENCE, from = 0 } = {}): Promise<string> {
     const until = AbortSignal.timeout(withinMs)
     for (;;) {
       const line = this.#lines.slice(from).find((said) => said.startsWith(start))

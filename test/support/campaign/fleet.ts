@@ -23,7 +23,7 @@ export function fleet({
 }
 
 /**
- * Microseconds that news may take in an undisturbed fleet on a busy machine: from a start to the store, and from the
- * store to a worker through a scheduler and a gate. A few milliseconds where there are processors for all processes.
+ * Microseconds that news may take in an undisturbed fleet, however busy the machine: from a start to the store, and
+ * from the store to a worker through a scheduler and a gate. A few milliseconds where each process has a processor.
  */
-export const NEWS = 400_000
+export const NEWS = 3_000_000

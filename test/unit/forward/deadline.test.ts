@@ -60,7 +60,8 @@ test('the time includes the name: a request whose name comes too late is never s
 test('a refusal whose body does not end in time is a refusal all the same', async () => {
   const side = await farSide((response) => drip(response.writeHead(402, { 'request-id': 'req_1' })))
   const forward = forwarder(allowing(side.url))
-  const error = await rejection(forward(jobOf({ method: 'GET', url: `${side.url}/`, timeoutMs: 60 })))
+  // Time enough for the head of the answer to come.
+  const error = await rejection(forward(jobOf({ method: 'GET', url: `${side.url}/`, timeoutMs: 2_000 })))
   expect(error).toMatchObject({ code: 'final', message: `GET ${side.url} answered 402, not tried again` })
 })
 

@@ -71,7 +71,7 @@ async function scripted(statuses: Record<string, number[]>, headers: Record<stri
 }
 
 test('429 with Retry-After freezes the bucket, keeps the attempt and the order, and delays nobody else', async () => {
-  const api = await scripted({ b: [429, 429] }, { 'retry-after': '1' })
+  const api = await scripted({ b: [429, 429] }, { 'retry-after': '2' })
   const { shaper, told, send, ended, conforms } = shapedForwarding(allowing(api.url))
   const freezes: [key: string, forMs: number][] = []
   shaper.on('frozen', ({ key, at, until }) => void freezes.push([key, Math.round(until - at)]))
@@ -94,11 +94,11 @@ test('429 with Retry-After freezes the bucket, keeps the attempt and the order, 
     'd d 1',
   ])
   expect(freezes).toEqual([
-    ['api/acme', 1_000],
-    ['api/acme', 1_000],
+    ['api/acme', 2_000],
+    ['api/acme', 2_000],
   ])
   const gaps = calls.slice(1).map(({ at }, index) => at - calls[index]!.at)
-  expect(Math.min(gaps[1]!, gaps[2]!)).toBeGreaterThanOrEqual(1_000)
+  expect(Math.min(gaps[1]!, gaps[2]!)).toBeGreaterThanOrEqual(2_000)
   expect(told.toSorted()).toEqual(['2xx', '2xx', '2xx', '2xx', '2xx', '4xx', '4xx'])
   await conforms()
 })

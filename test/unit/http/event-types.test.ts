@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type HttpOptions, openDashboard } from '../../../src/http.ts'
+import { eventually } from '../../support/patience.ts'
 import { builtPage } from '../dashboard/built-page.ts'
 import { Api, expectProblem, read, sha256, signal } from './api.ts'
 import { EventReader } from './event-reader.ts'
@@ -109,7 +110,7 @@ describe('types', () => {
     expect(await flow()).toEqual({ at, admitted: 5, departed: 0, rejected: 3, earlier: [] })
     for (let n = 0; n < 3; n++) await api.enqueue('l')
     await api.enqueue('k')
-    await vi.waitFor(async () => expect(await flow()).toEqual({ at, admitted: 6, departed: 0, rejected: 6 }))
+    await eventually(async () => expect(await flow()).toEqual({ at, admitted: 6, departed: 0, rejected: 6 }))
   })
 
   test('flow begins with the last five minutes where there is a dashboard, whether or not somebody listened', async () => {
@@ -153,7 +154,7 @@ describe('buckets', () => {
     }
     expect(await keysOf()).toEqual(['number', ['t/b'], 2, 'string'])
     await api.shaper.enqueue('t/a', 1, { cost: 2 })
-    await vi.waitFor(async () => expect(await keysOf()).toEqual(['number', ['t/a'], 3, 'string']))
+    await eventually(async () => expect(await keysOf()).toEqual(['number', ['t/a'], 3, 'string']))
   })
 
   test('who asks for the same shares one look, which is never taken twice at once', async () => {
@@ -197,7 +198,7 @@ describe('buckets', () => {
     await other.nextOf('buckets')
     isAway = true
     await api.enqueue('b')
-    await vi.waitFor(async () => expect((await other.nextOf('buckets')).data).toMatchObject({ total: 1 }))
+    await eventually(async () => expect((await other.nextOf('buckets')).data).toMatchObject({ total: 1 }))
     isAway = false
     expect((await one.nextOf('buckets')).data).toMatchObject({ total: 0 })
   })

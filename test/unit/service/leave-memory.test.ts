@@ -1,7 +1,8 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { FreezeError } from '../../../src/index.ts'
 import { leaveMemory } from '../../../src/service/leave-memory.ts'
 import { LiveWorker } from '../../../src/service/live-worker.ts'
+import { eventually } from '../../support/patience.ts'
 import { Stage } from '../../support/stage.ts'
 import { memorableLog } from './memorable-log.ts'
 
@@ -42,7 +43,7 @@ test('who runs for too long is left behind', async () => {
     isLeft = true
   })
   // The deadline is of real time, the shaper's own clock is not.
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     await stage.pass(1)
     expect(isLeft).toBe(true)
   })
@@ -68,7 +69,7 @@ test('each job that outlasts the time to drain has one last line, whether it ran
   void leaveMemory(stage.shaper, { drain: false, drainMs: 0, worker, log }).then(() => {
     isLeft = true
   })
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     await stage.pass(0)
     expect(isLeft).toBe(true)
   })

@@ -21,6 +21,7 @@ import type { Arrival } from '../../../src/simulate/arrival.ts'
 import { readArrivals } from '../../../src/simulate/read-arrivals.ts'
 import { Simulation } from '../../../src/simulate/simulation.ts'
 import { VirtualClock } from '../../../src/testing.ts'
+import { eventually } from '../../support/patience.ts'
 import { memorableLog } from './memorable-log.ts'
 
 const HEADER = 'offset_s,key,cost\n'
@@ -133,7 +134,7 @@ describe('a recording', () => {
     const { shaper, recording, read } = await record()
     for (let n = 0; n < 500; n++) await shaper.enqueue(`k${n}`, 1)
     expect(append).not.toHaveBeenCalled()
-    await vi.waitFor(() => expect(read().split('\n')).toHaveLength(502))
+    await eventually(() => expect(read().split('\n')).toHaveLength(502))
     expect(append).toHaveBeenCalledTimes(1)
     await recording.close()
   })
@@ -222,13 +223,13 @@ describe('a file that goes away', () => {
     renameSync(path, `${path}.old`)
     await shaper.enqueue('a', 1)
     const told = () => lines.filter(({ level }) => level === 'error')
-    await vi.waitFor(() => expect(told()).toHaveLength(1))
+    await eventually(() => expect(told()).toHaveLength(1))
     await shaper.enqueue('b', 1)
     // Some tries later.
     await new Promise((resolve) => setTimeout(resolve, 100))
     expect(told()).toHaveLength(1)
     mkdirSync(path)
-    await vi.waitFor(() => expect(existsSync(join(path, 'arrivals.csv'))).toBe(true))
+    await eventually(() => expect(existsSync(join(path, 'arrivals.csv'))).toBe(true))
     await recording.close()
     expect(read()).toBe(`${HEADER}0.000000,a,1\n0.000000,b,1\n`)
     expect(lines.at(-1)).toMatchObject({ message: 'arrivals are recorded again', fields: { dropped: 0 } })
@@ -248,13 +249,13 @@ describe('a disk', () => {
     const append = brokenDisk()
     const { shaper, recording, read, lines } = await record(undefined, undefined, { mostWaiting: 60 })
     for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) await shaper.enqueue(key, 1)
-    await vi.waitFor(() => expect(append.mock.calls.length).toBeGreaterThan(2))
+    await eventually(() => expect(append.mock.calls.length).toBeGreaterThan(2))
     expect(lines.map(({ level, message }) => [level, message])).toEqual([
       ['warn', 'arrivals are not recorded: the file cannot be written fast enough'],
       ['error', 'arrivals cannot be recorded; it is tried again'],
     ])
     append.mockRestore()
-    await vi.waitFor(() => expect(lines).toHaveLength(3))
+    await eventually(() => expect(lines).toHaveLength(3))
     expect(lines[2]).toMatchObject({ message: 'arrivals are recorded again', fields: { dropped: 1 } })
     await shaper.enqueue('g', 1)
     await recording.close()
@@ -290,7 +291,7 @@ describe('a disk', () => {
     await shaper.enqueue('b', 1)
     await recording.flush()
     expect(read()).toBe(`${HEADER}0.000000,a,1\n`)
-    await vi.waitFor(() => expect(read()).toBe(`${HEADER}0.000000,a,1\n0.000000,b,1\n`))
+    await eventually(() => expect(read()).toBe(`${HEADER}0.000000,a,1\n0.000000,b,1\n`))
     await recording.close()
   })
 })

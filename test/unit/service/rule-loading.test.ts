@@ -1,7 +1,8 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { BackendUnavailableError } from '../../../src/core/errors.ts'
 import type { Shaper } from '../../../src/index.ts'
 import { RuleLoading } from '../../../src/service/rule-loading.ts'
+import { eventually } from '../../support/patience.ts'
 import { memorableLog } from './memorable-log.ts'
 
 type Limits = Readonly<Record<string, string>>
@@ -44,7 +45,7 @@ test('limits that could not be loaded are loaded once they can be; of several, t
   await firstFailure
   expect(loaded).toEqual([])
   state.isAway = false
-  await vi.waitFor(() => expect(lines.at(-1)?.message).toBe('loaded'), { timeout: 5_000 })
+  await eventually(() => expect(lines.at(-1)?.message).toBe('loaded'))
   expect(loaded).toEqual([{ '*': '2, 2/s' }])
   expect(lines.map(({ level, message }) => [level, message])).toEqual([
     ['error', 'limits not loaded'],

@@ -53,9 +53,8 @@ describe('a text', () => {
     ['spaces', `authorization${' '.repeat(4_000_000)}`],
     ['passwords', 'password='.repeat(400_000)],
   ])('of megabytes of %s is not read to its end', (_, text) => {
-    const began = performance.now()
-    redactText(text)
-    expect(performance.now() - began).toBeLessThan(1_000)
+    // What reads all of it, and goes back for each letter, takes hours.
+    expect(redactText(text).length).toBeLessThanOrEqual(1_000)
   })
 })
 
@@ -163,9 +162,7 @@ describe('fields', () => {
     expect(redactFields({ list: Array(1_000_000).fill(1) })['list']).toHaveLength(100)
     let tree: unknown = 'leaf'
     for (let level = 0; level < 4; level++) tree = Array(100).fill(tree)
-    const began = performance.now()
     expect(JSON.stringify(redactFields({ tree })).length).toBeLessThan(200_000)
-    expect(performance.now() - began).toBeLessThan(1_000)
   })
 
   test.each<[string, () => unknown]>([
