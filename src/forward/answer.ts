@@ -26,10 +26,14 @@ const WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 const GREATEST_CODE = 999_999
 
-/** The value of a header that is expected once. */
+/** Fields whose lines are parts of one list (RFC 9110, section 5.3). */
+const LISTS: ReadonlySet<string> = new Set(['ratelimit', 'ratelimit-policy'])
+
+/** The value of a header: of one that is expected once the first line, of a list all of them. */
 export function headerOf(headers: AnswerHeaders, name: string): string | undefined {
   const value = headers[name]
-  return Array.isArray(value) ? value[0] : value
+  if (!Array.isArray(value)) return value
+  return LISTS.has(name) ? value.join(', ') : value[0]
 }
 
 export function keptHeaders(headers: AnswerHeaders, secrets: Secrets): Record<string, string> {

@@ -1,4 +1,6 @@
-/** The value of a header, by its name in lower case. */
+import { type List, ParseError, parseList } from 'structured-headers'
+
+/** The value of a header, by its name in lower case; the lines of a list are combined. */
 export type ReadHeader = (name: string) => string | null | undefined
 
 /** Pairs of what is left and when there is more again, as they were called before there was one field for both. */
@@ -24,18 +26,23 @@ export function readRateLimit(header: ReadHeader, now: number): number | undefin
   return resets.find((reset) => reset !== undefined && reset > 0)
 }
 
-/** Of several quotas that are used up, the one that lasts longest. */
+/** Of several quotas that are used up, the one that lasts longest. A field that is no structured one says nothing. */
 function readField(text: string): number | undefined {
-  const items = text.replace(/"(?:[^"\\]|\\.)*"/g, '""').split(',')
-  const resets = items
-    .filter((item) => parameterOf(item, 'r') === 0)
-    .map((item) => (parameterOf(item, 't') ?? 0) * 1_000)
+  const resets = itemsOf(text)
+    .filter(([, parameters]) => parameters.get('r') === 0)
+    .map(([, parameters]) => parameters.get('t'))
+    .map((seconds) => (typeof seconds === 'number' ? seconds * 1_000 : 0))
   return resets.length === 0 ? undefined : Math.max(...resets)
 }
 
-function parameterOf(item: string, name: 'r' | 't'): number | undefined {
-  const [, digits] = new RegExp(`;\\s*${name}=(\\d{1,15})\\s*(?:;|$)`).exec(item) ?? []
-  return digits === undefined ? undefined : Number(digits)
+/** The members of a list (RFC 9651); none where the text is no list: such a field is to be ignored as a whole. */
+function itemsOf(text: string): List {
+  try {
+    return parseList(text)
+  } catch (error) {
+    if (error instanceof ParseError) return []
+    throw error
+  }
 }
 
 function readPair(

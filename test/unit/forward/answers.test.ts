@@ -60,6 +60,29 @@ describe('the result of a job', () => {
     })
   })
 
+  test('has all lines of a list, and the first of what is expected once', async () => {
+    const { result } = await answered((response) => {
+      response.writeHead(200, {
+        RateLimit: ['"burst";r=5;t=1', '"daily";r=0;t=3600'],
+        'RateLimit-Policy': ['"burst";q=5', '"daily";q=9'],
+        'x-request-id': ['a', 'b'],
+      })
+      response.end()
+    })
+    expect((await result).headers).toEqual({
+      ratelimit: '"burst";r=5;t=1, "daily";r=0;t=3600',
+      'ratelimit-policy': '"burst";q=5, "daily";q=9',
+      'x-request-id': 'a',
+    })
+  })
+
+  test('is no result where any line of RateLimit says that a quota is used up', async () => {
+    const { result } = await answered((response) => {
+      response.writeHead(429, { RateLimit: ['"burst";r=5;t=1', '"daily";r=0;t=3600'] }).end()
+    })
+    expect(await rejection(result)).toMatchObject({ code: 'freeze', forMs: 3_600_000 })
+  })
+
   test('has an empty body for 204, and base64 for bytes that are no text', async () => {
     const { result } = await answered((response) => void response.writeHead(204).end())
     expect(await result).toMatchObject({ status: 204, body: '', encoding: 'text', truncated: false })
