@@ -150,19 +150,19 @@ test('a worker that knows no limits, or only a flag of its own, leaves those of 
   expect((await post(`${again.url}/v1/buckets/shop/jobs`, { data: {} })).status).toBe(202)
 })
 
-test('a service that comes with limits of before says so, and brings them into force at SIGHUP', async () => {
+test('a service that is rolled back brings its limits back, and says whose it replaced; the other can at SIGHUP', async () => {
   const redis = await startRedis()
   const [old, fresh] = [{ '*': '10, 1/s' }, { '*': '20, 2/s' }]
-  for (const limits of [old, fresh]) {
-    const service = await serve({ redis: redis.url, limits })
-    service.signal('SIGTERM')
-    await service.ended
-  }
+  const first = await serve({ redis: redis.url, limits: old })
+  first.signal('SIGTERM')
+  await first.ended
+  const newer = await serve({ redis: redis.url, limits: fresh })
   const service = await serve({ redis: redis.url, limits: old })
-  await service.said('limits of this configuration are not in force')
+  await service.said('"limits":["*: 20, 2/s -> 10, 1/s"]')
   const inForce = async () => JSON.stringify(await (await fetch(`${service.url}/v1/limits`)).json())
-  expect(await inForce()).toContain('20, 2/s')
-  service.signal('SIGHUP')
-  await service.said('"message":"limits in force"')
   expect(await inForce()).toContain('10, 1/s')
+  await newer.said('limits of this configuration are not in force')
+  newer.signal('SIGHUP')
+  await newer.said('"message":"limits in force"')
+  await expect.poll(inForce, { timeout: 30_000 }).toContain('20, 2/s')
 })
