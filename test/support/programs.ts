@@ -19,7 +19,7 @@ export function ensureProgram(program: Program): void {
   try {
     withoutServices(() => {
       apt('update')
-      apt('install', '-y', '--no-install-recommends', program.debianPackage)
+      apt('install', '-y', '-o', 'DPkg::Lock::Timeout=300', '--no-install-recommends', program.debianPackage)
     })
   } catch {
     stop(program, 'could not be installed with apt-get')
