@@ -21,6 +21,7 @@ export {
   OldRuleBookError,
   RuleBookConflictError,
   ShaperClosedError,
+  ShardCountError,
   StartedLateError,
   UnfitRedisError,
   VelvetRopeError,

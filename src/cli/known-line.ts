@@ -1,7 +1,7 @@
 import { checkRedisUrl } from '../../workers/redis-url.ts'
 import { Connection } from '../backend/redis/connection.ts'
 import { parseConnection } from '../backend/redis/connection-input.ts'
-import { shardKey, shardTag } from '../backend/redis/keys.ts'
+import { shardKey, shardTags } from '../backend/redis/keys.ts'
 import { Store } from '../backend/redis/store.ts'
 import { quote } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
@@ -36,18 +36,19 @@ export async function openKnownLine(input: PlaceFlags): Promise<Shaper> {
   return shaper.on('error', () => {})
 }
 
-/** Every shard has a copy of the rule book, so that they can be counted. */
+/** A line of an older version does not say how many shards it has; each has a copy of the rule book, so they can be counted. */
 async function readLine(name: string, url: string, prefix: string) {
   const connection = new Connection(parseConnection(url), () => undefined)
   try {
     await connection.ready()
-    const tags = Array.from({ length: MOST_SHARDS }, (_, shard) => shardTag(prefix, name, shard))
+    const tags = shardTags(prefix, name, MOST_SHARDS)
     const store = new Store(connection, tags, name)
     const bookOf = (shard: number) => store.text(shardKey(tags[shard]!, 'book'))
     const text = await bookOf(0)
     if (text !== undefined) {
-      let shards = 1
-      while (shards < MOST_SHARDS && (await bookOf(shards)) !== undefined) shards++
+      const said = await store.field(shardKey(tags[0]!, 'meta'), 'shards')
+      let shards = Number(said ?? 1)
+      while (said === undefined && shards < MOST_SHARDS && (await bookOf(shards)) !== undefined) shards++
       return { limits: {}, shards }
     }
   } finally {

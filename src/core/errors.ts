@@ -97,6 +97,26 @@ export class UnfitRedisError extends VelvetRopeError {
   }
 }
 
+/** The line has another number of shards than this process was given; nothing was changed. */
+export class ShardCountError extends VelvetRopeError {
+  /** Of the line. */
+  readonly expected: number
+  /** Of this process. */
+  readonly shards: number
+
+  /** @param jobs found in one shard, which keep the line from changing its number */
+  constructor(expected: number, shards: number, jobs = 0) {
+    const found = jobs > 0 ? `; ${jobs} jobs of one shard have not ended` : ''
+    super(
+      'shard-count',
+      `expected shards: ${expected}, as the line has, got: ${shards}${found}; the number can change when no job ` +
+        'waits or runs and all processes have been stopped for five seconds',
+    )
+    this.expected = expected
+    this.shards = shards
+  }
+}
+
 /** Under a name of ours the store holds something that we did not write; it was left as it was. */
 export class ForeignValueError extends VelvetRopeError {
   constructor(message: string, options?: ErrorOptions) {
@@ -263,6 +283,7 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
   'TurnCancelledError',
   'BackendUnavailableError',
   'UnfitRedisError',
+  'ShardCountError',
   'ForeignValueError',
   'OldRuleBookError',
   'RuleBookConflictError',

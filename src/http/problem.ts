@@ -137,6 +137,7 @@ function ofOurs(error: VelvetRopeError): Problem | undefined {
       return reducedCapacity('the service is going down', 5)
     case 'backend-unavailable':
     case 'unfit-redis':
+    case 'shard-count':
       return reducedCapacity('the line cannot be reached, or has no memory left; try again with the same id')
     default:
       return undefined

@@ -89,7 +89,7 @@ export const shaperOptionsSchema = z.strictObject({
     .regex(/^[A-Za-z0-9_-]{1,64}$/, 'letters, digits, _ and -, 1 to 64 of them')
     .default('vr'),
   /**
-   * With a connection: over how many slots of a Redis Cluster the lines are spread; every process must say the same.
+   * With a connection: over how many slots of a Redis Cluster the lines are spread; every process must say the same, and is refused otherwise.
    * Default: 1.
    */
   shards: z.int().min(1).max(256).default(1),

@@ -13,7 +13,11 @@ interface Kind {
  * What the script `admit` is given about its jobs. Most are of one kind, which is written once: the fewer values travel,
  * the less Redis has to read.
  */
-export function admitValues(requests: readonly NamedRequest[], rules: SharedRules): (string | number)[] {
+export function admitValues(
+  requests: readonly NamedRequest[],
+  rules: SharedRules,
+  shards: number,
+): (string | number)[] {
   const { book, version } = rules
   const kinds: Kind[] = []
   const jobs: (string | number)[] = []
@@ -23,7 +27,7 @@ export function admitValues(requests: readonly NamedRequest[], rules: SharedRule
     if (kind === -1) kind = kinds.push({ first: request, rule }) - 1
     jobs.push(request.id, request.key, kind + 1, request.traceparent ?? '', request.data)
   }
-  return [version, kinds.length, ...kinds.flatMap(kindValues), ...jobs]
+  return [version, shards, kinds.length, ...kinds.flatMap(kindValues), ...jobs]
 }
 
 function isAlike(a: NamedRequest, b: NamedRequest): boolean {

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
  *
  * | key (after the tag) | type   | holds                                                                           |
  * |---------------------|--------|---------------------------------------------------------------------------------|
- * | :meta               | hash   | counters, the elected scheduler, the run of the server, the version of the book |
+ * | :meta               | hash   | counters, the elected scheduler, the run of the server, number of shards       |
  * | :buckets            | hash   | user key -> packed bucket; only buckets that hold something or must remember    |
  * | :jobs               | hash   | id -> packed job: what its producer said, and was told                          |
  * | :data               | hash   | id -> data of more than 4 KiB, which do not stand in the packed job             |
@@ -65,6 +65,11 @@ const NUMBERED = ['line', 'blocks', 'handed', 'retry', 'back', 'op', 'inbox', 'v
 /** The name and the hash tag of one shard; every script gets it as its first key. */
 export function shardTag(prefix: string, name: string, shard: number): string {
   return `{${prefix}:${encodeName(name)}:${shard}}`
+}
+
+/** Those of all shards of a shaper. */
+export function shardTags(prefix: string, name: string, shards: number): string[] {
+  return Array.from({ length: shards }, (_, shard) => shardTag(prefix, name, shard))
 }
 
 export function shardKey(tag: string, name: keyof typeof NAMES): string {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { BackendUnavailableError, IdConflictError, NoLimitError } from '../../core/errors.ts'
+import { BackendUnavailableError, IdConflictError, NoLimitError, ShardCountError } from '../../core/errors.ts'
 import type { Admission } from '../../core/job.ts'
 import type { Rule } from '../../core/rule-book.ts'
 import type { Holding, NamedRequest, SharedAdmission, SharedJob } from '../shared-backend.ts'
@@ -103,6 +103,7 @@ export class ProducerVerbs {
         key,
         duration,
         this.#rules.version,
+        this.#shards,
         ...ruleValues(this.#rules.book.find(key)),
       ]
       const reply = parseReply(holdReply, await this.#store.write('hold', shard, values, now))
@@ -111,9 +112,14 @@ export class ProducerVerbs {
         return { at, until, departsAt, isLifted: lifted === 1 }
       }
       if (reply[0] === 'no-limit') throw new NoLimitError(key)
+      if (reply[0] === 'shards') throw new ShardCountError(reply[1], this.#shards)
       if (reply[0] === 'old-book') await this.#rules.settle(shard, reply[1])
     }
     throw unsettled()
+  }
+
+  get #shards(): number {
+    return this.#store.tags.length
   }
 
   #laneOf(shard: number): Lane {
@@ -127,7 +133,7 @@ export class ProducerVerbs {
 
   async #admit(shard: number, requests: readonly NamedRequest[], now?: number): Promise<SharedAdmission[]> {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const values = admitValues(requests, this.#rules)
+      const values = admitValues(requests, this.#rules, this.#shards)
       const reply = parseReply(admitReply, await this.#store.write('admit', shard, values, now))
       if (reply[0] === 'ok') {
         const [, at, ...verdicts] = reply
@@ -138,6 +144,7 @@ export class ProducerVerbs {
       }
       if (reply[0] === 'conflict') throw new IdConflictError(reply[1])
       if (reply[0] === 'no-limit') throw new NoLimitError(reply[1])
+      if (reply[0] === 'shards') throw new ShardCountError(reply[1], this.#shards)
       if (reply[0] === 'old-book') await this.#rules.settle(shard, reply[1])
     }
     throw unsettled()

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Audit } from '../../core/conformance/history.ts'
-import type { OldRuleBookError } from '../../core/errors.ts'
+import type { OldRuleBookError, ShardCountError } from '../../core/errors.ts'
 import type { Admission, BucketView, Durability, JobView } from '../../core/job.ts'
 import type { ChangedRules, Layer, LayeredBook, RuleChange } from '../../core/layered-book.ts'
 import type { BucketPage, BucketQuery } from '../bucket-query.ts'
@@ -12,7 +12,8 @@ import { BucketWalks } from './bucket-walks.ts'
 import type { Connection } from './connection.ts'
 import { FullMemory } from './full-memory.ts'
 import { type HandedTurn, Inboxes } from './inboxes.ts'
-import { shardTag } from './keys.ts'
+import { shardTags } from './keys.ts'
+import { Layout } from './layout.ts'
 import { LineVerbs } from './line-verbs.ts'
 import { ProducerVerbs } from './producer-verbs.ts'
 import { RedisInsight } from './redis-insight.ts'
@@ -43,6 +44,7 @@ export class RedisBackend implements shared.SharedBackend {
   durability: Durability = 'none'
   readonly insight: RedisInsight
   readonly #store: Store
+  readonly #layout: Layout
   readonly #rules: SharedRules
   readonly #producers: ProducerVerbs
   readonly #lines: LineVerbs
@@ -57,8 +59,10 @@ export class RedisBackend implements shared.SharedBackend {
 
   constructor({ name, prefix, shards, connection, rules, keepFinished }: RedisBackendOptions) {
     this.shards = shards
-    this.tags = Array.from({ length: shards }, (_, shard) => shardTag(prefix, name, shard))
+    this.tags = shardTags(prefix, name, shards)
     this.#store = new Store(connection, this.tags, name)
+    const storeOf = (count: number) => new Store(connection, shardTags(prefix, name, count), name)
+    this.#layout = new Layout(this.#store, storeOf)
     this.#rules = new SharedRules(this.#store, rules, (shard, now) => this.quarantine(shard, now, 'loss'))
     this.#memory = new FullMemory(() => connection.commands)
     this.#producers = new ProducerVerbs(this.#store, this.#rules, this.#memory, keepFinished)
@@ -77,10 +81,11 @@ export class RedisBackend implements shared.SharedBackend {
   /**
    * Fetches the rule book, with the limits of this process if it is its first opening; answers which others they replaced.
    *
-   * @throws OldRuleBookError, after which all the same it can be used
+   * @throws OldRuleBookError, after which all the same it can be used; ShardCountError
    */
   async open(now?: number): Promise<ReplacedLayer[]> {
     await this.#memory.ask()
+    await this.#layout.agree(now)
     return this.#rules.open(now)
   }
 
@@ -193,8 +198,9 @@ export class RedisBackend implements shared.SharedBackend {
     return this.#rules.change(change, now)
   }
 
-  followRules(now?: number): Promise<OldRuleBookError[]> {
-    return this.#rules.follow(now)
+  /** Learns what others have changed; answers what the process has to be told of that, once. */
+  async followRules(now?: number): Promise<(OldRuleBookError | ShardCountError)[]> {
+    return [...(await this.#layout.follow()), ...(await this.#rules.follow(now))]
   }
 
   job(id: string, now?: number): Promise<JobView | undefined> {

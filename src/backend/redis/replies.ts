@@ -24,6 +24,13 @@ const refusedCall = [
   z.tuple([z.literal('no-limit'), z.string()]),
 ] as const
 
+const shards = z.int().min(0).max(256)
+const otherShards = z.tuple([z.literal('shards'), shards])
+export const layoutReply = z.union([
+  z.tuple([z.literal('ok'), shards]),
+  z.tuple([z.literal('other'), shards, number]),
+])
+
 export const forecastReply = z.union([
   z.tuple([z.literal('ok'), number, z.literal('yes'), number, number, number, number]),
   z.tuple([z.literal('ok'), number, z.literal('no'), rejectReason, number, number, number]),
@@ -36,6 +43,7 @@ export const cancelReply = z.union([
 export const holdReply = z.union([
   z.tuple([z.literal('ok'), number, number, number, number]),
   refusedCall[0],
+  otherShards,
   z.tuple([z.literal('no-limit')]),
 ])
 export const bookReply = z.union([z.tuple([z.literal('ok'), number, number, z.string()]), refusedCall[0]])
@@ -43,7 +51,7 @@ export const retimeReply = z.union([z.tuple([z.literal('ok'), number]), refusedC
 
 /** After the first numbers a flat list, which `inGroups` or `inVerdicts` cuts. */
 const value = z.union([z.string(), z.number()])
-export const admitReply = z.union([z.tuple([z.literal('ok'), number], value), ...refusedCall])
+export const admitReply = z.union([z.tuple([z.literal('ok'), number], value), ...refusedCall, otherShards])
 export const verdictReply = z.union([
   z.tuple([z.literal('yes'), number, number, number, number]),
   z.tuple([z.literal('again'), number, number, number, number, number]),

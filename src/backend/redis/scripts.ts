@@ -23,6 +23,7 @@ const VERBS = [
   'guests',
   'hold',
   'inspect',
+  'layout',
   'job',
   'list',
   'meter-drain',

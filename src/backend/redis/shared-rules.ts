@@ -200,7 +200,7 @@ export class SharedRules {
   async #write(shard: number, book: StoredBook, now?: number): Promise<number | undefined> {
     const text = formatBook(book)
     const hasSeen = this.#marks[shard] !== undefined ? '1' : '0'
-    const values = [book.version, text, digestOfBook(text), this.#newName, hasSeen]
+    const values = [book.version, text, digestOfBook(text), this.#newName, hasSeen, this.#store.tags.length]
     const reply = parseReply(bookReply, await this.#store.write('book', shard, values, now))
     if (reply[0] !== 'ok') return undefined
     this.#marks[shard] = parseMark(reply[3])

@@ -3,10 +3,10 @@
 -- uses: shard loss lease warmth bucket pace job blocks line order verdict seen join
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', not-after | '', version of the caller's rule book, number of kinds, then for each kind of job: cost,
+-- ARGV     now | '', not-after | '', version of the caller's rule book, its number of shards, number of kinds, then for each kind of job: cost,
 --          deadline (a duration | 'inf'), settings, pattern, capacity, interval, tolerance, warm-up, cold interval, limit (an
 --          empty pattern: no rule); then for each job (1 to 200): id, key, number of its kind, traceparent | '', data
--- Answers  { 'old-book', version } | { 'late' } | { 'conflict', id } | { 'no-limit', key }: nothing was changed
+-- Answers  { 'old-book', version } | { 'shards', number } | { 'late' } | { 'conflict', id } | { 'no-limit', key }: nothing was changed
 --          { 'ok', now, then for each job 'yes', departsAt, waiting, capacity, position; or
 --            'again', departsAt, waiting, capacity, position, admittedAt; or reason, retryAt, waiting, capacity }
 
@@ -15,10 +15,11 @@ if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
 expect('jobs', 'due', 'turns', 'idle', 'wake')
 local meta = read_meta()
 local book = number(ARGV[3])
-if book ~= meta.book then return { 'old-book', text(meta.book) } end
+local refusal = outdated(meta, book, number(ARGV[4]))
+if refusal then return refusal end
 
-local kinds, at, are_plain = {}, 5, true
-for index = 1, number(ARGV[4]) do
+local kinds, at, are_plain = {}, 6, true
+for index = 1, number(ARGV[5]) do
   local kind = {
     cost = number(ARGV[at]), deadline = now + number(ARGV[at + 1]), settings = ARGV[at + 2],
     -- A bucket that no rule governs any more keeps its limit for those who wait, but nobody new comes in.

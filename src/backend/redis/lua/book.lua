@@ -5,7 +5,7 @@
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', its version, the book as JSON, a digest of it, a name for the shard if it is new,
---          whether the caller has seen a book here ('1' | '0')
+--          whether the caller has seen a book here ('1' | '0'), number of shards of the caller, for a shard that has none
 -- Answers  { 'old-book', version in force } | { 'late' } | { 'ok', at, version, mark }: the mark says version, digest and name
 
 local now = read_now(ARGV[1])
@@ -22,6 +22,7 @@ if is_known and meta.book == version then return { 'ok', text(now), text(version
 if not is_known and version <= meta.book then return { 'old-book', text(meta.book) } end
 redis.call('SET', K.book, ARGV[4])
 redis.call('HSETNX', K.meta, 'name', ARGV[6])
+redis.call('HSETNX', K.meta, 'shards', ARGV[8])
 redis.call('HSET', K.meta, 'book', version, 'mark', mark())
 if meta.book == 0 and ARGV[7] == '1' then note_loss(meta, now, ANY_COST) end
 return { 'ok', text(now), text(version), mark() }

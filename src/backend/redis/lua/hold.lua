@@ -5,8 +5,8 @@
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', operation, verb (freeze | unfreeze | pause | resume), key, duration | '', version of the
---          caller's rule book, pattern, capacity, interval, tolerance, warm-up, cold interval, limit
--- Answers  { 'old-book', version } | { 'late' } | { 'no-limit' } | { 'ok', at, frozen until, slot of one who departs still | '0',
+--          caller's rule book, its number of shards, pattern, capacity, interval, tolerance, warm-up, cold interval, limit
+-- Answers  { 'old-book', version } | { 'shards', number } | { 'late' } | { 'no-limit' } | { 'ok', at, frozen until, slot of one who departs still | '0',
 --          '1' if a freeze was lifted | '0' }
 
 local REMEMBERED_MS = 10000
@@ -19,11 +19,12 @@ if told then return cmsgpack.unpack(told) end
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
 local meta = read_meta()
 local book = number(ARGV[7])
-if book ~= meta.book then return { 'old-book', text(meta.book) } end
+local refusal = outdated(meta, book, number(ARGV[8]))
+if refusal then return refusal end
 local bucket = read_bucket(key)
 if not bucket and (verb == 'resume' or verb == 'unfreeze') then return { 'ok', text(now), '0', '0', '0' } end
-if not bucket and ARGV[8] == '' then return { 'no-limit' } end
-if not bucket then bucket = new_bucket(key, redis.call('HINCRBY', K.meta, 'numbers', 1), read_rule(8, book)) end
+if not bucket and ARGV[9] == '' then return { 'no-limit' } end
+if not bucket then bucket = new_bucket(key, redis.call('HINCRBY', K.meta, 'numbers', 1), read_rule(9, book)) end
 read_line(bucket)
 local lifts = verb == 'unfreeze' and bucket.frozen > now
 if verb == 'unfreeze' and not lifts then return { 'ok', text(now), '0', '0', '0' } end
