@@ -83,15 +83,16 @@ describe('a granted slot of a bucket that warms up', () => {
   })
 })
 
-test('after a restart it waits for the interval as it was, and cools meanwhile', async () => {
+test('after a restart it waits for the interval of a cold start, since a freeze may have been lost, and cools meanwhile', async () => {
   const { stage, c } = await warming()
   await stage.start(c, 4.5)
   await stage.redis.hset(`${stage.tag}:meta`, 'run', 'another')
   const [d] = await stage.hand(5.5)
   expect(await stage.gate(d!, 5.5)).toEqual({ kind: 'returned' })
-  expect(await nextAt(stage, 5.6)).toBe(msAt(6.5))
-  await stage.run(6.5)
-  expect(await nextAt(stage, 6.6)).toBe(msAt(8))
+  expect(await nextAt(stage, 5.6)).toBe(msAt(8.5))
+  await stage.run(8.5)
+  // It was warm at 5.5, and three seconds have taken back as much: 1 s of 4 is left.
+  expect(await nextAt(stage, 8.6)).toBe(msAt(11))
 })
 
 test('a clock that is set back is healed, and the warmth stays', async () => {

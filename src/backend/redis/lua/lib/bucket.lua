@@ -2,9 +2,9 @@
 
 -- Numbers first, then pattern, limit and the job that was granted a slot; none of these texts holds a zero byte.
 local BUCKET_FORMAT = '<HI4dddI4ddddBdddI4BddddddI4I4I4I4I4ddsss'
-local BUCKET_MAGIC = 0x5601
+local BUCKET_MAGIC = 0x5621
 -- One whose limit has a warm-up is of another kind, with the numbers of that at the end; the others need no room for it.
-local WARM_MAGIC, WARM_FORMAT = 0x5605, 'ddddd'
+local WARM_MAGIC, WARM_FORMAT = 0x5625, 'ddddd'
 
 local function parse_bucket(key, raw)
   local ok, magic, n, capacity, interval, tolerance, book, next_, carry, frozen, waiting, paused, last_cost, last_start,

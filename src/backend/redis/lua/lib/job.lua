@@ -3,13 +3,13 @@
 -- Texts are last; of all texts only the data may hold a zero byte. Most jobs have no trace, and no room is taken for it;
 -- what has one is of another kind, with the trace before the data.
 local JOB_FORMAT = '<HI4ddI4dI4ss'
-local JOB_MAGIC = 0x5602
-local TRACED_MAGIC = 0x5604
+local JOB_MAGIC = 0x5622
+local TRACED_MAGIC = 0x5624
 
 -- Data of more bytes stand in a hash of their own, so that a verb which looks at a job does not copy them. Such a job is of
--- a third kind, with its trace and the size of its data at the end. Older versions kept all data in the record.
+-- a third kind, with its trace and the size of its data at the end.
 local LARGE = 4096
-local LARGE_MAGIC, LARGE_FORMAT = 0x5606, '<sI4'
+local LARGE_MAGIC, LARGE_FORMAT = 0x5626, '<sI4'
 
 local function read_job(id)
   local raw = redis.call('HGET', K.jobs, id)

@@ -2,7 +2,7 @@
 -- it has the key and the cost, so that the job with its data need not be read again.
 
 local STATE_FORMAT = '<HBdI4BddI4dBdBddssBI4c0BI4c0'
-local STATE_MAGIC = 0x5606
+local STATE_MAGIC = 0x5623
 
 -- granted: handed, with a slot.
 local STATES = {
