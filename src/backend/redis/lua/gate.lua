@@ -83,7 +83,9 @@ local function answer(at)
     -- Who is later than that asks again: the bucket may have been frozen meanwhile.
     'granted', text(slot), text(start_at), text(start_at + FARTHEST_SLOT), text(bucket.tolerance), job.key,
     text(job.cost), job.settings, has_data and '' or job.data or '', text(job.admittedAt), text(state.attempt), text(state.fence),
-    job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)), text(state.crashes),
+    job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)),
+    -- Of a turn it counts news that were lost, and nothing that ran.
+    text(is_turn(id) and 0 or state.crashes),
   }
 end
 
