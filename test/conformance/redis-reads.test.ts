@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
+import { shardKey } from '../../src/backend/redis/keys.ts'
 import { at } from '../support/backend-driver.ts'
 import { connect } from '../support/redis-driver.ts'
 import { type RedisProcess, startRedis } from '../support/redis-server.ts'
@@ -54,7 +55,7 @@ test('whoever only looks writes nothing', async () => {
   expect(await stage.dump()).toEqual(dump)
 })
 
-test('a refusal writes nothing', async () => {
+test('a refusal writes nothing but that it was', async () => {
   await using server = await startRedis()
   const stage = await aloneOn(server, '1, 1/s')
   await stage.lineUp('w', 0)
@@ -70,8 +71,9 @@ test('a refusal writes nothing', async () => {
   await expect(stage.admit('x', 0, { data: '2' })).rejects.toThrow('id')
   expect(await stage.backend.cancel('nobody', at(0))).toBeUndefined()
   expect(await stage.gate({ id: 'x', epoch: 7 }, 0)).toEqual({ kind: 'stale' })
-  expect(await writesSince(stage.redis)).toEqual([])
-  expect(await changes(stage.redis)).toBe(count)
+  expect(await writesSince(stage.redis)).toEqual(['hset'])
+  expect(await changes(stage.redis)).toBe(`${Number(count) + 2}`)
+  expect(await stage.redis.hget(shardKey(stage.tag, 'meta'), 'rejected')).toBe('2')
 })
 
 test('a shaper that was never used leaves its rule book and its numbers, nothing else', async () => {

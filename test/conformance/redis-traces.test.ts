@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { shardKey } from '../../src/backend/redis/keys.ts'
 import { SECOND } from '../../src/core/duration.ts'
-import { at, SETTINGS } from '../support/backend-driver.ts'
+import { at } from '../support/backend-driver.ts'
 import { RedisStage } from './redis-stage.ts'
 
 const TRACE = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`

@@ -278,8 +278,14 @@ export async function startHanded(
   now: number,
   shard = 0,
 ): Promise<Started> {
-  const { answers } = await backend.gate(shard, [{ ...handed, worker: 'test', lead: 0, lease: HOUR }], now)
-  const [answer] = answers
+  const asked = { ...handed, worker: 'test', lead: 0, lease: HOUR }
+  let [answer] = (await backend.gate(shard, [asked], now)).answers
+  let fetched: string | undefined
+  if (answer?.kind === 'data') {
+    const [large] = await backend.fetch(shard, [handed])
+    if (large?.kind === 'yes') fetched = large.data
+    answer = (await backend.gate(shard, [{ ...asked, hasData: true }], now)).answers[0]
+  }
   if (answer?.kind !== 'granted') throw new Error(`expected ${handed.id} to be granted, got: ${answer?.kind}`)
   const [isMine] = await backend.start(shard, [{ ...handed, startedAt: now }], now)
   if (!isMine) throw new Error(`${handed.id} was lost before its start`)
@@ -287,7 +293,7 @@ export async function startHanded(
   return {
     id,
     key,
-    data,
+    data: fetched ?? data,
     cost,
     settings,
     traceparent,

@@ -198,7 +198,7 @@ describe('the view', () => {
       pattern: '*',
       limit: '100, 1/s',
       state: 'waiting',
-      waiting: 2,
+      waiting: 3,
       capacity: 100,
       fill: 0.03,
       jobs: 1,

@@ -95,7 +95,7 @@ describe('a preview', () => {
     })
     await stage.fill('k', 3)
     await stage.pass(0)
-    expect(await stage.shaper.inspect('k')).toMatchObject({ waiting: 2, retrying: 1, fill: 0.3 })
+    expect(await stage.shaper.inspect('k')).toMatchObject({ waiting: 3, retrying: 1, fill: 0.3 })
     const { samples, overfull } = await stage.shaper.limits.preview({ set: ['*', '2, 2/s'] })
     expect(overfull).toBe(1)
     expect(samples).toMatchObject([
