@@ -8,6 +8,7 @@ import { BullMqReceiver } from './bullmq-receiver.ts'
 import { DELIVERY_SETTINGS, QUEUE, QUEUE_SETTINGS } from './bullmq-settings.ts'
 import { deliveryId, recordOf } from './delivery-record.ts'
 import { OutageNews } from './outage-news.ts'
+import { type AreHanded, StaleDeliveries } from './stale-deliveries.ts'
 import type { Delivery, ReceiveOptions, Transport } from './transport.ts'
 import { settlesWithin } from './within.ts'
 
@@ -44,6 +45,7 @@ export class BullMqHandoff implements Transport {
   readonly #answerWithinMs: number
   readonly #graceMs: number
   readonly #queues = new Map<number, Queue>()
+  readonly #stale: readonly StaleDeliveries[]
   readonly #receivers = new Set<BullMqReceiver>()
   #client: Redis | Cluster | undefined
   #closing: Promise<void> | undefined
@@ -54,6 +56,9 @@ export class BullMqHandoff implements Transport {
     this.#news = new OutageNews(options.onError)
     this.#answerWithinMs = options.answerWithinMs ?? 2_000
     this.#graceMs = options.graceMs ?? 5_000
+    this.#stale = options.tags.map(
+      (_, shard) => new StaleDeliveries(shard, (question) => this.#ask(shard, question)),
+    )
   }
 
   /** @throws BackendUnavailableError; some or all of the jobs may be kept nevertheless */
@@ -81,6 +86,14 @@ export class BullMqHandoff implements Transport {
   /** How many bundles were handed and not fetched. @throws BackendUnavailableError */
   unfetched(shard: number): Promise<number> {
     return this.#ask(shard, (queue) => queue.getWaitingCount())
+  }
+
+  /**
+   * Removes some deliveries that no worker fetched and no job needs any more; answers how many. Only those are looked at that
+   * were there at the last call, too. @throws BackendUnavailableError
+   */
+  sweep(shard: number, areHanded: AreHanded): Promise<number> {
+    return this.#stale[shard]!.sweep(areHanded)
   }
 
   async receive(options: ReceiveOptions): Promise<BullMqReceiver> {

@@ -8,6 +8,7 @@ import { Backlog } from './backlog.ts'
 import { LookAhead } from './look-ahead.ts'
 import { Markers } from './markers.ts'
 import { outageDelay } from './outage-delay.ts'
+import { Sweeping } from './sweeping.ts'
 import { tellHanded, tellLeadership, tellPass } from './tell-pass.ts'
 
 type Verb = 'claim' | 'recover' | 'expire' | 'awaitWake' | 'awaitVacancy' | 'resign'
@@ -22,6 +23,8 @@ export interface SharedSchedulerOptions {
   readonly transport: Pick<Transport, 'hand' | 'take'>
   /** How many jobs were handed over and not fetched; absent: not bounded but by what the store hands out. */
   readonly unfetched?: (shard: number) => Promise<number>
+  /** Removes some of what the transport holds and no job needs any more; answers how much. */
+  readonly sweep?: (shard: number) => Promise<number>
   readonly clock: Clock
   /** Milliseconds; absent: it follows the time that handing over takes, between 50 and 250. */
   readonly lookAheadMs?: number
@@ -62,6 +65,7 @@ export class SharedScheduler {
   readonly #shard: number
   readonly #lookAhead: LookAhead
   readonly #backlog: Backlog
+  readonly #sweeping: Sweeping
   readonly #news: OutageNews
   readonly #wakes: Alarm
   readonly #markers: Markers
@@ -78,12 +82,13 @@ export class SharedScheduler {
   #failures = 0
 
   constructor(options: SharedSchedulerOptions) {
-    const { clock, shard, lookAheadMs, unfetched } = options
+    const { clock, shard, lookAheadMs, unfetched, sweep } = options
     this.#options = options
     this.#clock = clock
     this.#shard = shard
     this.#lookAhead = new LookAhead(lookAheadMs === undefined ? undefined : lookAheadMs * MILLISECOND)
     this.#backlog = new Backlog(unfetched && (() => unfetched(shard)))
+    this.#sweeping = new Sweeping(sweep && (() => sweep(shard)), clock)
     this.#news = new OutageNews(options.onError)
     this.#wakes = new Alarm(clock)
     const { backend } = options
@@ -166,6 +171,7 @@ export class SharedScheduler {
     try {
       let isMore = true
       while (isMore) isMore = (await this.#step(tally, startedAt)) && !this.#isStopping
+      if (tally.isElected && !this.#isStopping) await this.#sweeping.goOn()
       this.#failures = 0
       if (this.#markers.failures === 0) this.#news.over()
     } catch (thrown) {

@@ -198,6 +198,7 @@ export class SharedFloor<Data, Result> {
           transport,
           // More than there may be, rather than fewer: what lies there for long loses its lease, and comes back.
           unfetched: async (of) => LARGEST_BUNDLE * (await transport.unfetched(of)),
+          sweep: (of) => transport.sweep(of, (jobs) => backend.areHanded(of, jobs)),
           clock: systemClock,
           ...(lookAheadMs !== undefined && { lookAheadMs }),
           onExpired: (job) => emitter.emit('expired', jobEvent(job, job.at)),

@@ -139,6 +139,11 @@ export class LineVerbs {
     })
   }
 
+  /** Whether each is still handed over under its epoch, whatever came of it since. */
+  handed(shard: number, jobs: readonly HandedJob[]): Promise<boolean[]> {
+    return this.#flags('handed', shard, [jobs.length, ...jobs.flatMap(({ id, epoch }) => [id, epoch])])
+  }
+
   async start(shard: number, starts: readonly StartReport[], now?: number): Promise<boolean[]> {
     const values = starts.flatMap(({ id, epoch, startedAt }) => [id, epoch, startedAt])
     return this.#flags('start', shard, [now ?? '', starts.length, ...values])
@@ -168,7 +173,7 @@ export class LineVerbs {
     return this.#flags('renew', shard, [now ?? '', lease, jobs.length, ...values])
   }
 
-  async #flags(verb: 'start' | 'renew', shard: number, values: Values): Promise<boolean[]> {
+  async #flags(verb: 'handed' | 'start' | 'renew', shard: number, values: Values): Promise<boolean[]> {
     return replies.parseReply(replies.flagsReply, await this.#store.run(verb, shard, values))
   }
 }

@@ -154,6 +154,10 @@ export class RedisBackend implements shared.SharedBackend {
     return this.#lines.fetch(shard, jobs)
   }
 
+  areHanded(shard: number, jobs: readonly shared.HandedJob[]): Promise<boolean[]> {
+    return this.#lines.handed(shard, jobs)
+  }
+
   gate(shard: number, requests: readonly shared.GateRequest[], now?: number): Promise<shared.GateReply> {
     return this.#lines.gate(shard, requests, now)
   }

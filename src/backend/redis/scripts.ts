@@ -21,6 +21,7 @@ const VERBS = [
   'fullest',
   'gate',
   'guests',
+  'handed',
   'hold',
   'inspect',
   'layout',

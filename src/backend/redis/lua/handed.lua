@@ -1,0 +1,17 @@
+#!lua flags=no-writes
+-- Which jobs are still handed over under an epoch, whatever came of them since. Those that are not never will be again under it.
+-- uses: shard state
+--
+-- KEYS[1]  the shard's tag
+-- ARGV     number of jobs (1 to 200), then for each: id, epoch
+-- Answers  { '1' | '0', ... }: '1' also for one that cannot be read
+
+local HELD = { handed = true, granted = true, running = true }
+
+local answers = {}
+for index = 1, number(ARGV[1]) do
+  local is_readable, state = pcall(read_state, ARGV[index * 2])
+  local is_held = not is_readable or HELD[state.state] and state.epoch == number(ARGV[index * 2 + 1])
+  answers[index] = is_held and '1' or '0'
+end
+return answers
