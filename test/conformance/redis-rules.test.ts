@@ -142,7 +142,7 @@ describe('whoever sets a limit and dies before the waiting buckets are held to i
     const stored = await redis.get(shardKey(backend.tags[0]!, 'book'))
     const book = changeBook(parseBook(stored!), { kind: 'set', rule: parseRule('*', limit) }, at(0))!
     const text = formatBook(book)
-    const values = ['', '', book.version, text, digestOfBook(text), 'shard', '1']
+    const values = ['', '', book.version, text, digestOfBook(text), 'shard', '1', backend.shards]
     expect(await runScript(redis, 'book', backend.tags[0]!, values)).toMatchObject([
       'ok',
       expect.anything(),
