@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Holds a bucket, or lets it go: no departures before a time (a shorter freeze never shortens a longer one) or until
 -- that freeze is lifted, or until the bucket is resumed.
--- uses: shard warmth bucket pace blocks line
+-- uses: shard loss lease warmth bucket pace blocks line
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', operation, verb (freeze | unfreeze | pause | resume), key, duration | '', version of the
@@ -21,6 +21,8 @@ local meta = read_meta()
 local book = number(ARGV[7])
 local refusal = outdated(meta, book, number(ARGV[8]))
 if refusal then return refusal end
+-- A new freeze must not go back with those from before the step.
+if now < meta.heardAt then hear(meta, now) end
 local bucket = read_bucket(key)
 if not bucket and (verb == 'resume' or verb == 'unfreeze') then return { 'ok', text(now), '0', '0', '0' } end
 if not bucket and ARGV[9] == '' then return { 'no-limit' } end

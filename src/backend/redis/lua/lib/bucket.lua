@@ -17,6 +17,7 @@ local function parse_bucket(key, raw)
     ok = false
   end
   if not ok or stop ~= #raw + 1 then foreign('buckets') end
+  if frozen ~= 0 then frozen = frozen - set_back() end
   -- All fields at once: a table that grows is made again and again.
   return {
     key = key, n = n, capacity = capacity, interval = interval, tolerance = tolerance, book = book, next = next_,
@@ -36,8 +37,9 @@ local function read_bucket(key)
 end
 
 local function record_of(b)
+  local frozen = b.frozen ~= 0 and b.frozen + set_back() or 0
   local record = struct.pack(BUCKET_FORMAT, b.warmUp > 0 and WARM_MAGIC or BUCKET_MAGIC, b.n, b.capacity, b.interval, b.tolerance,
-    b.book, b.next, b.carry, b.frozen, b.waiting, b.paused, b.lastCost, b.lastStart, b.startedCost, b.running,
+    b.book, b.next, b.carry, frozen, b.waiting, b.paused, b.lastCost, b.lastStart, b.startedCost, b.running,
     b.linesTurn, b.from, b.handed, b.returned, b.backUnits, b.grantedSlot, b.grantedCost, b.inLine, b.inHanded, b.inRetry, b.inBack,
     b.turns, b.front, b.joined, b.pattern, b.limit, b.granted)
   if b.warmUp > 0 then

@@ -24,7 +24,7 @@ end
 
 -- Time passes for leases only while schedulers or workers are heard. After a silence Redis may have been out of reach of all
 -- of them, so no worker could renew, and every lease is lifted by what the silence lasted; where the clock was set back,
--- all of them go back with it. `grace`: beyond that, for workers that have to find Redis again.
+-- all of them go back with it, and so do freezes. `grace`: beyond that, for workers that have to find Redis again.
 local function hear(meta, now, grace)
   local gap = now - meta.heardAt
   if meta.heardAt ~= 0 and (grace or gap > SILENCE or gap < 0) then
@@ -32,6 +32,7 @@ local function hear(meta, now, grace)
     if gap > SILENCE and not grace then lift = gap - LEAST_PASSING end
     meta.lifted = meta.lifted + lift
     redis.call('HSET', K.meta, 'lifted', meta.lifted)
+    if gap < 0 then note_set_back(-gap) end
   end
   if gap < 0 or gap > HEARD_EACH then
     meta.heardAt = now

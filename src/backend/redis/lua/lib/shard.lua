@@ -66,6 +66,19 @@ local function read_meta()
   return meta
 end
 
+-- Freezes are kept as their end and all that the clock was set back by before: one number moves the ends of all of them at
+-- once. Looked at only where a bucket has one.
+local set_back_by
+local function set_back()
+  if not set_back_by then set_back_by = counter(redis.call('HGET', K.meta, 'setBack')) end
+  return set_back_by
+end
+
+local function note_set_back(by)
+  set_back_by = set_back() + by
+  redis.call('HSET', K.meta, 'setBack', set_back_by)
+end
+
 -- What the caller was told of the line is out of date: the answer that says so, or nil. A line has a number of shards from its
 -- first opening; until then, and after a loss, no rule book is there either.
 local function outdated(meta, book, shards)

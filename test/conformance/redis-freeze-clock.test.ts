@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { SECOND } from '../../src/core/duration.ts'
+import { at } from '../support/backend-driver.ts'
+import { RedisStage } from './redis-stage.ts'
+
+const TEN_MINUTES = 600
+
+/** `a` waits in a bucket that is frozen until 60; the clock is set back by ten minutes at 20. */
+async function frozen(): Promise<RedisStage> {
+  const stage = await RedisStage.open('9, 1/s', { openedAt: at(0) })
+  await stage.lineUp('a', 0, { key: 'k' })
+  await stage.backend.freeze('k', 60 * SECOND, at(0))
+  await stage.claim(20)
+  stage.isSilent = true
+  return stage
+}
+
+/** What a process that has seen the jump does, as well as any other. */
+async function setBack(stage: RedisStage): Promise<void> {
+  await stage.backend.quarantine(0, at(20 - TEN_MINUTES))
+  expect(await stage.hand(20 - TEN_MINUTES)).toEqual([])
+}
+
+const frozenUntil = async (stage: RedisStage, seconds: number) =>
+  (await stage.inspect('k', seconds))?.frozenUntil
+
+describe('a freeze', () => {
+  it('ends no later because the clock was set back by ten minutes', async () => {
+    const stage = await frozen()
+    await setBack(stage)
+    expect(await frozenUntil(stage, -580)).toBe(at(60 - TEN_MINUTES) / 1_000)
+    expect(await stage.hand(59.9 - TEN_MINUTES)).toEqual([])
+    const [job] = await stage.hand(60 - TEN_MINUTES)
+    expect(await stage.gate(job!, 60 - TEN_MINUTES)).toMatchObject({ kind: 'granted' })
+    await stage.balances()
+  })
+
+  it('that is given after the clock was set back lasts as long as was asked, whoever sees the clock first', async () => {
+    const stage = await frozen()
+    // Longer than what is left of the first.
+    const { until } = await stage.backend.freeze('k', 100 * SECOND, at(20 - TEN_MINUTES))
+    expect(until).toBe(at(120 - TEN_MINUTES))
+    await setBack(stage)
+    expect(await frozenUntil(stage, -580)).toBe(at(120 - TEN_MINUTES) / 1_000)
+    expect(await stage.hand(119.9 - TEN_MINUTES)).toEqual([])
+    expect(await stage.hand(120 - TEN_MINUTES)).toHaveLength(1)
+  })
+
+  it('that is shorter than what is left shortens nothing after the clock was set back', async () => {
+    const stage = await frozen()
+    const { until } = await stage.backend.freeze('k', 10 * SECOND, at(20 - TEN_MINUTES))
+    expect(until).toBe(at(60 - TEN_MINUTES))
+  })
+
+  it('moves along each time, and can be lifted', async () => {
+    const stage = await frozen()
+    await setBack(stage)
+    await stage.backend.quarantine(0, at(20 - 2 * TEN_MINUTES))
+    expect(await frozenUntil(stage, 20 - 2 * TEN_MINUTES)).toBe(at(60 - 2 * TEN_MINUTES) / 1_000)
+    expect((await stage.backend.unfreeze('k', at(20 - 2 * TEN_MINUTES))).isLifted).toBe(true)
+    expect(await frozenUntil(stage, 20 - 2 * TEN_MINUTES)).toBeUndefined()
+  })
+})
