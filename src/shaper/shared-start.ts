@@ -75,6 +75,11 @@ export class SharedStart<Data, Result> {
     this.#attempt = new SharedAttempt(shaped, job, (_, settled) => this.#settle(settled))
   }
 
+  /** When the handler was called, by the store's clock as this process reckons it; microseconds. */
+  get startsAt(): number {
+    return this.#startsAt
+  }
+
   /** False: the last look said no, and the handler was not called. */
   call(handler: Handler<Data, Result>): boolean {
     const { processorTime, onEnter, onLeave } = this.#ports

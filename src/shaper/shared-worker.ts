@@ -210,7 +210,10 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
     }
   }
 
-  async #end({ job, handed, reports }: SharedStart<Data, Result>, settled: Settled<Result>): Promise<void> {
+  async #end(
+    { job, handed, reports, startsAt }: SharedStart<Data, Result>,
+    settled: Settled<Result>,
+  ): Promise<void> {
     const { emitter, maxFreezeMs } = this.#ports
     if (!settled.ok && settled.error instanceof LeaseLostError && !this.#leases.isHeld(handed)) {
       emitter.fail(settled.error)
@@ -225,7 +228,9 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
       emitter.fail(new LeaseLostError(job.id))
       return
     }
-    const { at, readyAt } = answer
+    const { readyAt } = answer
+    // This process reckons the time of the store, and may be ahead of it: no end is before its start.
+    const at = Math.max(answer.at, startsAt)
     if (isGivenBack) {
       emitter.emit('returned', { ...jobEvent(job, at), retryAt: at / MILLISECOND })
       return

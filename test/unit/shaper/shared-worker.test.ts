@@ -85,6 +85,19 @@ describe('a handler', () => {
     await stage.close()
   })
 
+  test('ends no earlier than it started, also where the store is behind what the worker reckons', async () => {
+    const stage: SharedWorkerStage = new SharedWorkerStage(async () => {
+      stage.store.offset -= 2_000
+    })
+    await stage.open()
+    stage.deliver(stage.store.hand('a'))
+    await stage.pass(300)
+    const [departed, completed] = stage.told as [(typeof stage.told)[0], (typeof stage.told)[0]]
+    expect([departed[0], completed[0]]).toEqual(['departed', 'completed'])
+    expect(completed[2]).toBeGreaterThanOrEqual(departed[2])
+    await stage.close()
+  })
+
   test('that lets somebody go has started when he has gone, and is told of in one report', async () => {
     const goes = () => stage.clock.sleep(3_000)
     const stage: SharedWorkerStage = new SharedWorkerStage(goes, 10, 0, true)

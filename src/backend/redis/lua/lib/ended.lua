@@ -62,7 +62,8 @@ end
 
 local function end_job(meta, state, how, now)
   state.state = how
-  state.endedAt = now
+  -- The worker that told of the start may have reckoned with a clock that was ahead.
+  state.endedAt = math.max(now, state.departedAt)
   write_state(state)
   redis.call('ZREM', K.deadlines, state.id)
   redis.call('ZREM', K.leases, state.id)
