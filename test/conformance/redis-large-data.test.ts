@@ -31,6 +31,19 @@ test('a slot is reserved for large data only when they have been fetched; it com
   await stage.balances()
 })
 
+test('a worker that dies while it fetches large data holds the job for one lease, also after a long silence', async () => {
+  const stage = await RedisStage.open('9, 1/s')
+  await stage.admit('x', 0, { data: LARGE })
+  const [x] = await stage.hand(0)
+  stage.isSilent = true
+  await stage.claim(1_000)
+  stage.isSilent = false
+  expect(await stage.gate(x!, 1_000)).toEqual({ kind: 'data', bytes: LARGE.length })
+  expect(await stage.recover(1_029.9)).toEqual([])
+  expect(await stage.recover(1_030)).toMatchObject([{ id: 'x' }])
+  await stage.balances()
+})
+
 test('data of up to 4 KiB come with the slot', async () => {
   const stage = await RedisStage.open('9, 1/s')
   await stage.admit('x', 0, { data: SMALL })

@@ -250,6 +250,17 @@ describe('close', () => {
     await expect(never.turn).rejects.toMatchObject({ code: 'closed' })
   })
 
+  test('ends while Redis is away, of an elected scheduler and of a follower, and rejects the turns that wait', async () => {
+    await using redis = await startRedis({ port: 'free' })
+    const stage = new TurnsStage('9, 1/h', redis.url)
+    const [one, two] = [await stage.open(), await stage.open()]
+    await one.acquire('k')
+    const waiting = [await stage.caller(one, 'one'), await stage.caller(two, 'two')]
+    await redis.kill()
+    await Promise.all([one.close(), two.close()])
+    for (const { turn } of waiting) await expect(turn).rejects.toMatchObject({ code: 'closed' })
+  })
+
   test('at the same moment as the first caller: he is told, and no connection is left', async () => {
     await using redis = await startRedis({ port: 'free' })
     const look = new Redis(redis.url)

@@ -1,3 +1,4 @@
+import { BackendUnavailableError } from '../../core/errors.ts'
 import type { Client } from './client-profiles.ts'
 import type { Connection } from './connection.ts'
 
@@ -8,12 +9,29 @@ const LONGEST_END_MS = 500
 export class BlockingClients {
   readonly #connection: Connection
   readonly #clients = new Map<number, Client>()
+  /** How the commands that wait fail. ioredis forgets those of a client that is ended while it has no connection. */
+  readonly #waiting = new Map<Client, Set<() => void>>()
 
   constructor(connection: Connection) {
     this.#connection = connection
   }
 
-  of(shard: number): Client {
+  /** Sends a command that waits in Redis. @throws BackendUnavailableError when its client is ended first */
+  wait<Answer>(shard: number, send: (client: Client) => Promise<Answer>): Promise<Answer> {
+    const client = this.#of(shard)
+    const waiting = this.#waiting.get(client) ?? new Set()
+    this.#waiting.set(client, waiting)
+    return new Promise((resolve, reject) => {
+      const fail = () =>
+        reject(new BackendUnavailableError('Redis is unavailable: the connection was closed'))
+      waiting.add(fail)
+      send(client)
+        .then(resolve, reject)
+        .finally(() => waiting.delete(fail))
+    })
+  }
+
+  #of(shard: number): Client {
     let client = this.#clients.get(shard)
     if (client === undefined) {
       client = this.#connection.blocking()
@@ -32,14 +50,20 @@ export class BlockingClients {
       timer = setTimeout(resolve, LONGEST_END_MS)
       client.once('end', resolve)
     })
-    client.disconnect()
+    this.#disconnect(client)
     await ended
     clearTimeout(timer)
   }
 
   /** Whoever waits fails. */
   stop(): void {
-    for (const client of this.#clients.values()) client.disconnect()
+    for (const client of this.#clients.values()) this.#disconnect(client)
     this.#clients.clear()
+  }
+
+  #disconnect(client: Client): void {
+    client.disconnect()
+    for (const fail of this.#waiting.get(client) ?? []) fail()
+    this.#waiting.delete(client)
   }
 }

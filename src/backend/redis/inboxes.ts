@@ -22,10 +22,11 @@ export class Inboxes {
 
   /** Resolves with what has come, or with nothing after `atMost` microseconds. @throws BackendUnavailableError */
   async next(shard: number, caller: string, atMost: number): Promise<HandedTurn[]> {
-    const client = this.#clients.of(shard)
     try {
       const inbox = inboxKey(this.#tags[shard]!, caller)
-      const came = await client.blmpop(atMost / SECOND, 1, inbox, 'LEFT', 'COUNT', MOST)
+      const came = await this.#clients.wait(shard, (client) =>
+        client.blmpop(atMost / SECOND, 1, inbox, 'LEFT', 'COUNT', MOST),
+      )
       return came === null ? [] : came[1].map(parse)
     } catch (error) {
       throw asBackendError(error)

@@ -16,10 +16,10 @@ export class Wakes {
 
   /** Resolves with a marker of that name, or after `atMost` microseconds. @throws BackendUnavailableError */
   async next(shard: number, marker: 'wake' | 'vacancy', atMost: number): Promise<void> {
-    const client = this.#clients.of(shard)
     try {
       // 0 would wait for ever.
-      await client.blpop(shardKey(this.#tags[shard]!, marker), Math.max(0.001, atMost / SECOND))
+      const seconds = Math.max(0.001, atMost / SECOND)
+      await this.#clients.wait(shard, (client) => client.blpop(shardKey(this.#tags[shard]!, marker), seconds))
     } catch (error) {
       throw asBackendError(error)
     }

@@ -86,6 +86,20 @@ test('with Redis gone it fails, and goes on when Redis is back', async () => {
   inboxes.stop()
 })
 
+test('stopped while Redis is away, a wait that was not sent fails at once', async () => {
+  await using redis = await startRedis({ port: 'free' })
+  const connection = connect(redis.url)
+  const inboxes = new Inboxes(connection, tags)
+  await connection.ready()
+  const failed = expect(inboxes.next(0, 'c', LONG)).rejects.toMatchObject({ code: 'backend-unavailable' })
+  await connection.commands.ping()
+  await redis.kill()
+  await failed
+  const unsent = expect(inboxes.next(0, 'c', LONG)).rejects.toMatchObject({ code: 'backend-unavailable' })
+  inboxes.stop()
+  await unsent
+})
+
 test('a value that is not ours is told', async () => {
   const inboxes = new Inboxes(connect(redisAddress()), tags)
   await lookAt().set(inboxKey(tags[0]!, 'c'), 'text')

@@ -43,7 +43,7 @@ local function answer(at)
     return { 'wait', text(ask_again(bucket)) }
   end
   if job.size > LARGE and not has_data and bucket.paused == 0 and bucket.frozen - now <= FARTHEST_SLOT + lead then
-    redis.call('ZADD', K.leases, now + lease, id)
+    hold_lease(meta, id, now + lease)
     return { 'data', text(job.size) }
   end
   local is_first = state.state == 'handed'
