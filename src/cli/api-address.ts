@@ -1,12 +1,13 @@
 import { quote } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
+import { parseUrl } from '../core/url.ts'
 
 /** RFC 6750: what a bearer token may be made of. */
 const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/
 
 /** The address of a service, ending with `/`. @throws InvalidOptionsError; a password in it shows up in no message */
 export function checkApiUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
+  const url = parseUrl(text)
   if (url === undefined) throw refused('which cannot be read')
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw refused(`one that begins with ${quote(url.protocol.slice(0, -1))}`)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { quote } from '../core/describe.ts'
 import { FinalError } from '../core/errors.ts'
+import { parseUrl } from '../core/url.ts'
 import { faultOfAddress } from './guarded-connect.ts'
 import { isSecretHeader, readHeaders } from './headers.ts'
 import { findOrigin } from './origins.ts'
@@ -123,10 +124,10 @@ function readUrl(text: string): URL {
   if (UNCLEAN.test(text)) {
     throw refuse('expected a url without spaces, control characters and \\, got one with')
   }
-  if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) {
+  const url = parseUrl(text)
+  if (url === undefined || !/^https?:\/\/[^/]/i.test(text)) {
     throw refuse('expected url to be an absolute http or https URL, got another')
   }
-  const url = new URL(text)
   if (url.username !== '' || url.password !== '' || /^https?:\/\/[^/?#]*@/i.test(text)) {
     throw refuse('expected a url without a user, got one with')
   }

@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net'
 import { quote } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
+import { parseUrl } from '../core/url.ts'
 
 /** `*` for one whole label, with two labels or more behind it. */
 const WILDCARD = /^\*(?:\.[^.*]+){2,}$/
@@ -15,7 +16,7 @@ const HOST_AND_PORT = /^(\[[^\][]+\]|[^\s:[\]/?#@\\*]+)(?::(\d{1,5}))?$/
  * @throws InvalidOptionsError for anything with a path, user, other scheme or a wildcard elsewhere
  */
 export function readOrigin(text: string, what: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
+  const url = parseUrl(text)
   const isOrigin =
     url !== undefined &&
     (url.protocol === 'https:' || url.protocol === 'http:') &&
@@ -56,11 +57,11 @@ export class PrivateHosts {
 
 function readHost(entry: string): string {
   const [, host, port] = HOST_AND_PORT.exec(isIPv6(entry) ? `[${entry}]` : entry) ?? []
-  if (host === undefined || !URL.canParse(`http://${host}`) || Number(port ?? 1) > 65_535) {
+  const url = host === undefined ? undefined : parseUrl(`http://${host}`)
+  if (url === undefined || Number(port ?? 1) > 65_535) {
     throw new InvalidOptionsError(
       `forward: expected allowPrivate to hold hosts such as db.internal or 10.0.0.7:8080, got: ${quote(entry)}`,
     )
   }
-  const { hostname } = new URL(`http://${host}`)
-  return port === undefined ? hostname : `${hostname}:${Number(port)}`
+  return port === undefined ? url.hostname : `${url.hostname}:${Number(port)}`
 }

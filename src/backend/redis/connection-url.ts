@@ -1,6 +1,7 @@
 import type { RedisOptions } from 'ioredis'
 import { quote } from '../../core/describe.ts'
 import { InvalidOptionsError } from '../../core/errors.ts'
+import { parseUrl } from '../../core/url.ts'
 
 /**
  * Reads `redis://[[user]:password@]host[:port][/db]`, `rediss://` (TLS), `unix:///path` and `/path`; `?db=` and
@@ -32,7 +33,8 @@ const SCHEMES = new Set(['redis', 'rediss', 'unix'])
 
 function parse(text: string): URL {
   // The error of the constructor would carry the text.
-  if (URL.canParse(text)) return new URL(text)
+  const url = parseUrl(text)
+  if (url !== undefined) return url
   throw expected('a Redis URL', 'one that cannot be read; write / ? # @ in a password as %2F %3F %23 %40')
 }
 
