@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
@@ -30,6 +30,8 @@ export default function setup(project: TestProject): () => void {
   const args = [compiler, '-p', join(ROOT, 'test/support/tsconfig.built.json'), '--outDir', folder]
   execFileSync(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] })
   cpSync(join(ROOT, LUA), join(folder, LUA), { recursive: true })
+  // The page is built by itself, if at all; compiled sources look for it beside them.
+  symlinkSync(join(ROOT, 'dist/dashboard'), join(folder, 'dashboard'))
   project.provide('builtFolder', folder)
   return () => rmSync(folder, { recursive: true, force: true })
 }
