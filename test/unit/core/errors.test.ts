@@ -34,6 +34,12 @@ const each: [known.VelvetRopeError, string, string, string][] = [
     'shard-count',
     'expected shards: 2, as the line has, got: 3; 7 jobs of one shard have not ended; the number can change when no job waits or runs and all processes have been stopped for five seconds',
   ],
+  [
+    new errors.ShardCountError(3, 2),
+    'ShardCountError',
+    'shard-count',
+    'expected shards: 3, as the line has, got: 2; the number can change when no job waits or runs and all processes have been stopped for five seconds',
+  ],
   [new errors.ForeignValueError('m'), 'ForeignValueError', 'foreign-value', 'm'],
   [new errors.OldRuleBookError('m'), 'OldRuleBookError', 'old-rule-book', 'm'],
   [

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { InvalidOptionsError } from '../../../src/core/errors.ts'
-import { nearest, parseOptions } from '../../../src/core/options.ts'
+import { nearest, parseOptions, placeOf } from '../../../src/core/options.ts'
 
 const schema = z.strictObject({
   attempts: z.int().min(1).default(1),
@@ -61,4 +61,16 @@ test('of several forms, the one that nearly fits is told of', () => {
   expect(() => parseOptions(schema, { when: { at: 'x' } }, 'call')).toThrow('expected when.at to be number')
   expect(() => parseOptions(schema, { when: { at: 1, att: 2 } }, 'call')).toThrow('in when: did you mean at?')
   expect(() => parseOptions(schema, { when: null }, 'call')).toThrow('expected when to be number, got: null')
+})
+
+test.each([
+  ['delayMs', 'backoff.delayMs'],
+  ['attempts', undefined],
+  ['nothing', undefined],
+])('the place of %j below the top is %j', (name, place) => {
+  expect(placeOf(name, schema)).toBe(place)
+})
+
+test('a schema without fields has no place for any', () => {
+  expect(placeOf('delayMs', z.string())).toBeUndefined()
 })
