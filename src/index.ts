@@ -4,10 +4,7 @@ export type { Audit } from './core/conformance/history.ts'
 export {
   BackendUnavailableError,
   DataTooLargeError,
-  FinalError,
   ForeignValueError,
-  FreezeError,
-  HandlerTimeoutError,
   IdConflictError,
   InvalidDataError,
   InvalidInputError,
@@ -15,20 +12,25 @@ export {
   InvalidLimitError,
   InvalidOptionsError,
   isVelvetRopeError,
-  LeaseLostError,
   MeterClosedError,
   NoLimitError,
   OldRuleBookError,
   RuleBookConflictError,
   ShaperClosedError,
   ShardCountError,
-  StartedLateError,
   UnfitRedisError,
   VelvetRopeError,
-  WorkerLostError,
 } from './core/errors.ts'
 export type { JobEvent, ShaperEvents } from './core/events.ts'
 export type { Hold, HoldReason, JobExplanation } from './core/explanation-view.ts'
+export {
+  FinalError,
+  FreezeError,
+  HandlerTimeoutError,
+  LeaseLostError,
+  StartedLateError,
+  WorkerLostError,
+} from './core/handler-errors.ts'
 export type {
   Accepted,
   Admission,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { quote } from '../core/describe.ts'
-import { FinalError } from '../core/errors.ts'
+import { FinalError } from '../core/handler-errors.ts'
 import { parseUrl } from '../core/url.ts'
 import { faultOfAddress } from './guarded-connect.ts'
 import { isSecretHeader, readHeaders } from './headers.ts'

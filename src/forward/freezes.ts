@@ -1,4 +1,4 @@
-import { LONGEST_FREEZE_MS } from '../core/errors.ts'
+import { LONGEST_FREEZE_MS } from '../core/handler-errors.ts'
 
 /** Growth without Retry-After ends here. */
 const LONGEST_GROWN_MS = 60_000

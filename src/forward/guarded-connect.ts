@@ -1,6 +1,6 @@
 import { isIP, isIPv6, type LookupFunction } from 'node:net'
 import { buildConnector } from 'undici'
-import { FinalError } from '../core/errors.ts'
+import { FinalError } from '../core/handler-errors.ts'
 import { toError } from '../core/thrown.ts'
 import { type AddressClass, classifyAddress } from './address-class.ts'
 import type { PrivateHosts } from './origins.ts'

@@ -1,4 +1,4 @@
-import { FreezeError } from '../core/errors.ts'
+import { FreezeError } from '../core/handler-errors.ts'
 
 /** How long a bucket shall be frozen, in milliseconds; `askedMs` where more was asked for than is allowed. */
 export interface FreezeRequest {

@@ -1,5 +1,5 @@
 import { MILLISECOND } from '../core/duration.ts'
-import { StartedLateError } from '../core/errors.ts'
+import { StartedLateError } from '../core/handler-errors.ts'
 import type { HandedOver } from '../gate/handed-over.ts'
 import type { StartWindow } from '../gate/start-window.ts'
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts'
-import { HandlerTimeoutError } from '../core/errors.ts'
+import { HandlerTimeoutError } from '../core/handler-errors.ts'
 import type { Attempt } from './attempt.ts'
 
 /**

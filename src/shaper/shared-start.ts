@@ -1,6 +1,6 @@
 import type { BackendJob } from '../backend/backend.ts'
 import type { Clock } from '../core/clock.ts'
-import { LeaseLostError, type StartedLateError } from '../core/errors.ts'
+import { LeaseLostError, type StartedLateError } from '../core/handler-errors.ts'
 import type { HandedOver } from '../gate/handed-over.ts'
 import type { Leases } from '../gate/leases.ts'
 import type { ShardCalls } from '../gate/shard-calls.ts'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { HandlerTimeoutError } from '../../../src/core/errors.ts'
+import { HandlerTimeoutError } from '../../../src/core/handler-errors.ts'
 import { allowing, farSide, forwarder, jobOf, rejection } from './forwarding.ts'
 
 /** A byte now and then, for ever. */

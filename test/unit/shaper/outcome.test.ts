@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { BackendJob } from '../../../src/backend/backend.ts'
 import { MILLISECOND, SECOND } from '../../../src/core/duration.ts'
-import { FinalError, FreezeError } from '../../../src/core/errors.ts'
+import { FinalError, FreezeError } from '../../../src/core/handler-errors.ts'
 import { outcomeOf } from '../../../src/shaper/outcome.ts'
 import { request } from '../../support/backend.ts'
 

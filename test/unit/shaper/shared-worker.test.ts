@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { FinalError, FreezeError } from '../../../src/core/errors.ts'
+import { FinalError, FreezeError } from '../../../src/core/handler-errors.ts'
 import type { ShapedJob } from '../../../src/shaper/shaped-job.ts'
 import { LEASE_MS, SharedWorkerStage } from './shared-worker-stage.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { redisErrorKind } from '../../../src/backend/redis/redis-errors.ts'
 import * as diagnostics from '../../../src/core/diagnostics.ts'
-import { LeaseLostError } from '../../../src/core/errors.ts'
+import { LeaseLostError } from '../../../src/core/handler-errors.ts'
 import { BackendUnavailableError, ForeignValueError } from '../../../src/index.ts'
 import { collectMetrics } from '../../../src/telemetry/metrics.ts'
 import { Stage } from '../../support/stage.ts'
