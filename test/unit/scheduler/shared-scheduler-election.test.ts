@@ -1,50 +1,18 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { VirtualClock } from '../../../src/core/virtual-clock.ts'
-import { SharedScheduler, type SharedSchedulerOptions } from '../../../src/scheduler/shared-scheduler.ts'
-import { FakeStore, FakeTransport } from './fake-store.ts'
+import { describe, expect, test } from 'vitest'
+import {
+  clock,
+  errors,
+  handedIds,
+  ids,
+  MS,
+  S,
+  scheduler,
+  store,
+  transport,
+  useStage,
+} from './scheduler-stage.ts'
 
-const MS = 1_000
-const S = 1_000_000
-
-let clock: VirtualClock
-let store: FakeStore
-let transport: FakeTransport
-let errors: string[]
-let started: SharedScheduler[]
-
-beforeEach(() => {
-  clock = new VirtualClock(1_000 * S)
-  store = new FakeStore(clock)
-  transport = new FakeTransport(clock)
-  errors = []
-  started = []
-})
-
-afterEach(async () => {
-  for (const scheduler of started) await scheduler.stop()
-  expect(errors).toEqual([])
-})
-
-function scheduler(options: Partial<SharedSchedulerOptions> = {}): SharedScheduler {
-  const made = new SharedScheduler({
-    name: 'a',
-    shaper: 'stage',
-    shard: 0,
-    backend: store,
-    transport,
-    clock,
-    onExpired: () => undefined,
-    onRecovered: () => undefined,
-    onError: (error) => void errors.push(error.message),
-    random: () => 0.5,
-    ...options,
-  })
-  started.push(made)
-  return made
-}
-
-const ids = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `j${from + index}`)
-const handedIds = () => transport.handed.map(({ id }) => id)
+useStage()
 
 describe('while another is elected', () => {
   test('it does nothing, and listens to no wakes', async () => {
