@@ -97,8 +97,8 @@ export const httpOptionsSchema = z.strictObject({
   /** Is told of every answer. */
   onRequest: callback<(answered: Answered) => void>('(answered) => void').optional(),
   /**
-   * Asked for the data of every job before it is admitted: a job with a fault is refused with 422, since its handler could
-   * never do it. Default: any JSON will do.
+   * Checks the data of every job before it is admitted. A job with a fault is refused with 422, since its handler would
+   * always fail. Default: all JSON is accepted.
    */
   dataFault: callback<(data: unknown) => DataFault | undefined>('(data) => DataFault | undefined').optional(),
   /** Instead of the clock of this process, for the rates of tokens: microseconds. */

@@ -40,7 +40,7 @@ local function hear(meta, now, grace)
   end
 end
 
--- A restart or a failover may have lost the last starts, and what they cost: as much as any job has.
+-- A restart or a failover may have lost the latest starts. Each may have cost as much as the costliest job so far.
 local function guard_run(meta, now)
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
   if run == meta.run then return hear(meta, now) end
