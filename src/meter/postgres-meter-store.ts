@@ -90,6 +90,8 @@ export class PostgresMeterStore implements MeterStore {
     if (!found.has_table) {
       await this.#create(this.#statements.createTable)
       found = await this.#look()
+      // Created by another client after the snapshot of the transaction that this one is in: not to be seen before its end.
+      if (!found.has_table) return
     }
     if (!(found.has_columns && found.has_key)) {
       throw new ForeignValueError(

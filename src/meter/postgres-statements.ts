@@ -39,7 +39,9 @@ export function quoteTable(table: string): string {
 export function statementsFor(table: string): Statements {
   const index = `${table.split('.').at(-1)!.slice(0, -1)}_expires_at"`
   return {
-    look: `SELECT to_regclass($1) IS NOT NULL AS has_table, (
+    // to_regclass() knows what was committed a moment ago, the rows of the catalogs only what the statement's snapshot
+    // shows: the table is there when its row is, or another process that is creating it makes it look like a stranger's.
+    look: `SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass($1)) AS has_table, (
         SELECT count(*) = ${TYPES.length} FROM pg_attribute
         WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped
           AND (attname, atttypid) IN (${TYPES.map(([name, type]) => `('${name}', '${type}'::regtype)`).join(', ')})

@@ -51,6 +51,21 @@ describe('the table', () => {
     }
   })
 
+  test('is not taken for a stranger’s by a statement whose snapshot is older than the table', async () => {
+    const table = fresh()
+    const client = await pool.connect()
+    onTestFinished(() => client.release())
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
+    await client.query('SELECT FROM pg_class LIMIT 1')
+    await new PostgresMeterStore(pool, { table }).setup()
+    const store = new PostgresMeterStore(client, { table })
+    await store.setup()
+    expect((await store.fill(one('k'))).accepted).toBe(true)
+    await client.query('COMMIT')
+    await store.setup()
+    expect(await keysOf(table)).toEqual(['k'])
+  })
+
   test('that is missing is an error that says what to do', async () => {
     const table = fresh()
     const store = new PostgresMeterStore(pool, { table })
