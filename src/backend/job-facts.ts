@@ -58,12 +58,14 @@ export interface HeadFacts {
 /**
  * - no-worker: nobody in this process has a handler
  * - busy: each handler of this process runs
+ * - shared-out: the key has its share of the handlers of this process, and those that are free are kept for other keys
  * - unclaimed: on a shared line, nobody has handed anything over since then
  * - untaken: on a shared line, the head may go since then and nobody has taken it; so many others run
  */
 export type Stall =
   | { readonly kind: 'no-worker' }
   | { readonly kind: 'busy'; readonly running: number }
+  | { readonly kind: 'shared-out'; readonly running: number }
   | { readonly kind: 'unclaimed'; readonly since: number }
   | { readonly kind: 'untaken'; readonly since: number; readonly running: number }
 

@@ -26,7 +26,7 @@ export interface JobExplanation {
  * - frozen, paused: the bucket is
  * - backoff: its attempt failed, and the next may not begin yet
  * - handed: it was released, and waits at a worker, or on the way there
- * - busy: it could go, but no handler is free
+ * - busy: it could go, but no handler is free for its key
  * - no-worker: nobody is there who takes jobs; on a shared line, nobody of whom there is a trace
  * - no-rule: nothing governs its key any more; it departs by the limit that its bucket had
  */

@@ -40,6 +40,11 @@ export class HandlerShares {
   /** Whether the key may take a handler; that it asks counts as work. */
   mayTake(key: string, now: number): boolean {
     this.#note(key, now)
+    return this.allows(key)
+  }
+
+  /** Whether the key may take a handler, for those who only want to know. */
+  allows(key: string): boolean {
     const { free } = this
     if (free <= 0) return false
     const keys = Math.max(this.#recent.size + this.#onlyBefore, this.#running.size)

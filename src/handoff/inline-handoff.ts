@@ -35,6 +35,11 @@ export class InlineHandoff implements Handoff {
     return this.#shares.mayTake(key, now)
   }
 
+  /** Whether handlers that are free are kept for other keys. */
+  withholdsFrom(key: string): boolean {
+    return !this.#shares.allows(key)
+  }
+
   /** A handler of the key has ended. */
   release(key: string): void {
     this.#shares.release(key)

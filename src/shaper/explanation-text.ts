@@ -82,6 +82,8 @@ function obstacleOf({ now }: JobFacts, { stall, head }: WaitFacts): string | und
       return 'no worker takes jobs'
     case 'busy':
       return 'every handler is busy'
+    case 'shared-out':
+      return 'the key has its share of the handlers'
     case 'unclaimed':
       return `nobody has handed jobs over for ${spokenDuration(now - stall.since)}`
     case 'untaken': {

@@ -58,6 +58,11 @@ function stallHold(stall: Stall, { head }: WaitFacts, now: number): [HoldReason,
       return ['no-worker', 'no worker takes jobs in this process: none was opened, or all are closed']
     case 'busy':
       return ['busy', `every handler of this process runs: ${stall.running} of them`]
+    case 'shared-out':
+      return [
+        'busy',
+        `the key has its share of the handlers: ${stall.running} run, and the free ones are kept for other keys`,
+      ]
     case 'unclaimed': {
       const since = spokenDuration(now - stall.since)
       return ['no-worker', `nobody has handed jobs over for ${since}: neither a worker nor a scheduler runs`]

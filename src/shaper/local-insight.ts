@@ -3,6 +3,7 @@ import type { JobFacts, Stall } from '../backend/job-facts.ts'
 import type { Clock } from '../core/clock.ts'
 import type { JobExplanation } from '../core/explanation-view.ts'
 import type { Flow, LineView, Recent } from '../core/line-view.ts'
+import type { InlineHandoff } from '../handoff/inline-handoff.ts'
 import type { EngineInsight } from './engine.ts'
 import { explain } from './explanation.ts'
 import { type LiveRuleBook, ruleOf } from './limits.ts'
@@ -16,12 +17,20 @@ export class LocalInsight implements EngineInsight {
   readonly #clock: Clock
   readonly #limits: LiveRuleBook
   readonly #workers: ReadonlySet<Hands>
+  readonly #handoff: Pick<InlineHandoff, 'withholdsFrom'>
 
-  constructor(insight: Insight, clock: Clock, limits: LiveRuleBook, workers: ReadonlySet<Hands>) {
+  constructor(
+    insight: Insight,
+    clock: Clock,
+    limits: LiveRuleBook,
+    workers: ReadonlySet<Hands>,
+    handoff: Pick<InlineHandoff, 'withholdsFrom'>,
+  ) {
     this.#insight = insight
     this.#clock = clock
     this.#limits = limits
     this.#workers = workers
+    this.#handoff = handoff
   }
 
   explain(id: string): JobExplanation | undefined {
@@ -44,11 +53,13 @@ export class LocalInsight implements EngineInsight {
   }
 
   /** A turn at the head needs no handler, but somebody behind it may; and none is missed before the head may go. */
-  #stallOf({ now, wait }: JobFacts): Stall | undefined {
+  #stallOf({ now, key, wait }: JobFacts): Stall | undefined {
     if (!wait?.needsHandler) return undefined
     const open = [...this.#workers].filter(({ isOpen }) => isOpen)
     if (open.length === 0) return { kind: 'no-worker' }
-    if (wait.head.isTurn || wait.head.due > now || open.some(({ hasRoom }) => hasRoom)) return undefined
-    return { kind: 'busy', running: open.reduce((sum, { running }) => sum + running, 0) }
+    if (wait.head.isTurn || wait.head.due > now) return undefined
+    const running = open.reduce((sum, worker) => sum + worker.running, 0)
+    if (!open.some(({ hasRoom }) => hasRoom)) return { kind: 'busy', running }
+    return this.#handoff.withholdsFrom(key) ? { kind: 'shared-out', running } : undefined
   }
 }

@@ -91,7 +91,13 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     })
     this.#closing = new Closing(this.#backend, this.#scheduler, this.#clock, onCancelled, this.#workers)
     this.limits = new LiveRuleBook(this.#ruleStore(), limitsBy)
-    this.insight = new LocalInsight(this.#backend.insight, this.#clock, this.limits, this.#workers)
+    this.insight = new LocalInsight(
+      this.#backend.insight,
+      this.#clock,
+      this.limits,
+      this.#workers,
+      this.#handoff,
+    )
   }
 
   ready(): void {}

@@ -46,6 +46,21 @@ describe('explain', () => {
     expect((await stage.shaper.explain('a2'))?.summary).toBe('Running for 0 ms since it departed from a.')
   })
 
+  test('handlers are free, but kept for other keys', async () => {
+    const stage = new Stage('9, 1/s')
+    stage.shaper.work(neverSettles, { concurrency: 4 })
+    await stage.fill('b', 1)
+    await stage.fill('a', 4)
+    await stage.pass(2_500)
+    expect(stage.startsOf('a')).toEqual([0, 1_000])
+    expect(await stage.shaper.explain('a3')).toMatchObject({
+      holds: [
+        { reason: 'busy', detail: expect.stringMatching(/share of the handlers: 3 run, and the free ones/) },
+      ],
+      summary: 'First in line of a: could depart now, but the key has its share of the handlers.',
+    })
+  })
+
   test('the rule that governs, whoever set it', async () => {
     const stage = new Stage({ '*': '9, 1/s' })
     stage.shaper.work(neverSettles)
