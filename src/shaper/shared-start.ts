@@ -57,6 +57,8 @@ export class SharedStart<Data, Result> {
   #processorTime = 0
   #startsAt = Number.NaN
   #late: StartedLateError | undefined
+  /** The handler has asked for its signal, in time: whatever comes after that does not make the start late. */
+  #wasInTime = false
   #isSettled = false
 
   constructor(grant: Grant, handed: HandedOver, window: StartWindow, ports: SharedStartPorts<Data, Result>) {
@@ -71,7 +73,11 @@ export class SharedStart<Data, Result> {
     this.#grant = grant
     this.#window = window
     const shaped = new ShapedJob<Data>(job, dataOf(grant), grant.startAt)
-    shaped.watch(() => this.#reasonToStop(ports.clock.now()))
+    shaped.watch(() => {
+      const reason = this.#reasonToStop(ports.clock.now())
+      this.#wasInTime = reason === undefined
+      return reason
+    })
     this.#attempt = new SharedAttempt(shaped, job, (_, settled) => this.#settle(settled))
   }
 
@@ -125,7 +131,7 @@ export class SharedStart<Data, Result> {
   #reasonToStop(now: number): Error | undefined {
     const { lateStarts, processorTime } = this.#ports
     if (this.#window.isLeaseOver(now)) return new LeaseLostError(this.job.id)
-    if (this.#window.overdue(now) <= 0) return undefined
+    if (this.#wasInTime || this.#window.overdue(now) <= 0) return undefined
     const stoodStill = now - this.#window.lookedAt - (processorTime() - this.#processorTime)
     this.#late ??= lateStarts.find(this.handed, this.#window, stoodStill)
     return this.#late

@@ -191,6 +191,19 @@ describe('a start that turns out to be too late for its slot', () => {
     await stage.close()
   })
 
+  it('is none where the handler had asked for its signal before: what it sent at once is not sent twice', async () => {
+    const stage: StandstillStage = new StandstillStage(0, async (_, { id, signal }) => {
+      signal.throwIfAborted()
+      stage.sent.push(id)
+      stage.clock.stall(SLOT_PAST_MS * 1_000)
+      await Promise.resolve()
+      signal.throwIfAborted()
+    })
+    await runOne(stage)
+    expect([stage.sent, outcomes(stage)]).toEqual([['a1'], [['a1', 'completed']]])
+    await stage.close()
+  })
+
   it('is none the second time: a handler that blocks its process is not sent back for ever', async () => {
     const stage = new StandstillStage(SLOT_PAST_MS, send, 2)
     await runOne(stage)
