@@ -75,8 +75,8 @@ export class SharedScheduler {
   #passing: Promise<SharedPass> | undefined
   #isStopping = false
   #isFollower = false
-  /** By its last claim, or by one whose answer did not come. */
-  #mayBeElected = false
+  /** It may be elected, or wait for a marker. */
+  #isKnown = false
   #due = Number.NEGATIVE_INFINITY
   /** Passes that failed in a row. */
   #failures = 0
@@ -134,10 +134,13 @@ export class SharedScheduler {
     this.#end.reset()
   }
 
-  /** Else the others would wait until its time as the elected one is over. */
+  /**
+   * Else the others would wait until its time as the elected one is over. One that is not elected resigns, too: the marker of a
+   * vacancy may be on its way to it.
+   */
   async #resign(): Promise<void> {
-    if (!this.#mayBeElected) return
-    this.#mayBeElected = false
+    if (!this.#isKnown) return
+    this.#isKnown = false
     try {
       await this.#options.backend.resign(this.#shard, this.#options.name)
     } catch (thrown) {
@@ -187,12 +190,11 @@ export class SharedScheduler {
     const most = await this.#backlog.room()
     const lookAhead = this.#lookAhead.value
     const request = { scheduler: this.#options.name, lookAhead, most, lease: LEASE + lookAhead }
-    this.#mayBeElected = true
+    this.#isKnown = true
     const claim = await this.#options.backend.claim(this.#shard, request)
     const claimedAt = this.#clock.now()
     tally.isElected = claim.isElected
     this.#isFollower = !claim.isElected
-    this.#mayBeElected = claim.isElected
     if (!claim.isElected) {
       // It was elected when jobs expired, and has not heard which.
       if (claim.nextExpiry <= claim.now) tally.expired += await this.#expire()

@@ -76,6 +76,32 @@ describe('one scheduler is elected', () => {
     await stage.backend.awaitWake(0, 60 * SECOND)
   })
 
+  test('one that ends leaves the marker of a vacancy, which it may have taken with it, to the next', async () => {
+    const stage = await busyStage()
+    await stage.claim(0, { scheduler: 's1' })
+    const beside = await RedisStage.open('9, 1/s', { prefix: stage.prefix })
+    const vacant = beside.backend.awaitVacancy(0, 60 * SECOND)
+    await stage.backend.resign(0, 's1')
+    await vacant
+    const vacancy = shardKey(stage.tag, 'vacancy')
+    expect(await stage.redis.exists(vacancy)).toBe(0)
+    await beside.backend.resign(0, 's2')
+    expect(await stage.redis.exists(vacancy)).toBe(1)
+    expect(await stage.claim(0.1, { scheduler: 's3' })).toMatchObject({ isElected: true })
+  })
+
+  test('one that ends waits for no vacancy any more, so the marker goes to another', async () => {
+    const stage = await busyStage()
+    await stage.claim(0, { scheduler: 's1' })
+    const beside = await RedisStage.open('9, 1/s', { prefix: stage.prefix })
+    const waits = beside.backend.awaitVacancy(0, 60 * SECOND)
+    const ended = expect(waits).rejects.toMatchObject({ code: 'backend-unavailable' })
+    await beside.backend.resign(0, 's2')
+    await ended
+    await stage.backend.resign(0, 's1')
+    expect(await stage.redis.exists(shardKey(stage.tag, 'vacancy'))).toBe(1)
+  })
+
   test('resigning leaves no marker behind for long', async () => {
     const stage = await busyStage()
     await stage.claim(0, { scheduler: 's1' })

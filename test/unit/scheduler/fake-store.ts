@@ -35,9 +35,10 @@ export class FakeStore implements Pick<SharedBackend, Verb> {
   /** Markers that are lost on their way to those who wait. */
   losesMarkers = false
   sleepers = 0
-  /** Those who wait for a vacancy, and the names of those who resigned. */
+  /** Those who wait for a vacancy, the names of those who resigned while they were elected, and of those who were not. */
   heirs = 0
   readonly resigned: string[] = []
+  readonly left: string[] = []
   /** Runs in the middle of the next claim: after it was decided, before it is answered. */
   meanwhile: (() => void | Promise<void>) | undefined
   readonly #clock: VirtualClock
@@ -112,7 +113,10 @@ export class FakeStore implements Pick<SharedBackend, Verb> {
 
   async resign(_shard: number, scheduler: string): Promise<void> {
     if (this.isAway) throw new Error('the store is away')
-    if (this.leader !== scheduler) return
+    if (this.leader !== scheduler) {
+      this.left.push(scheduler)
+      return
+    }
     this.resigned.push(scheduler)
     this.leader = undefined
     this.leaderUntil = Number.NEGATIVE_INFINITY

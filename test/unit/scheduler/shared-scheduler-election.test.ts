@@ -63,14 +63,14 @@ describe('while another is elected', () => {
     expect(transport.handed).toMatchObject([{ id: 'next', at: clock.now() }])
   })
 
-  test('it leaves the other elected when it stops', async () => {
+  test('it leaves the other elected when it stops, and says so: a marker may be on its way to it', async () => {
     store.leader = 'b'
     store.leaderUntil = clock.now() + 1 * S
     const one = scheduler()
     one.start()
     await clock.advance(10 * MS)
     await one.stop()
-    expect([store.leader, store.resigned]).toEqual(['b', []])
+    expect([store.leader, store.resigned, store.left]).toEqual(['b', [], ['a']])
   })
 
   test('a leader that lost the election stops in the middle of its pass', async () => {
@@ -116,6 +116,11 @@ describe('stopping', () => {
     await one.stop()
     expect(store.resigned).toEqual(['a'])
     expect(errors.splice(0)).toEqual(['lost'])
+  })
+
+  test('says nothing where it never asked', async () => {
+    await scheduler().stop()
+    expect([store.resigned, store.left]).toEqual([[], []])
   })
 
   test('ends though the store is away', async () => {

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- A scheduler that was elected ends, and waits for no marker any more: another may be elected at once. One of those that
--- wait for it is woken, and the elected one, since the one that ends may have taken a marker with it.
+-- A scheduler ends, and waits for no marker any more. If it was elected, another may be at once. It may have taken a marker with
+-- it, so the elected one is woken; and where nobody is elected, one of those that wait for that.
 -- uses: shard
 --
 -- KEYS[1]  the shard's tag
@@ -12,7 +12,8 @@ local VACANCY_MS = 1500
 
 expect('meta', 'wake', 'vacancy')
 if redis.call('LLEN', K.wake) == 0 then redis.call('LPUSH', K.wake, '1') end
-if redis.call('HGET', K.meta, 'leader') ~= ARGV[1] then return '0' end
+local leader = redis.call('HGET', K.meta, 'leader')
+if leader and leader ~= ARGV[1] then return '0' end
 redis.call('HDEL', K.meta, 'leader', 'leaderUntil')
 if redis.call('LLEN', K.vacancy) == 0 then redis.call('LPUSH', K.vacancy, '1') end
 redis.call('PEXPIRE', K.vacancy, VACANCY_MS)
