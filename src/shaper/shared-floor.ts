@@ -228,7 +228,7 @@ export class SharedFloor<Data, Result> {
 
 /** A clock that was set back by a little makes starts late, never early. */
 async function mindStep(backend: RedisBackend, shard: number, by: number): Promise<void> {
-  if (Math.abs(by) > LONGEST_STEP) await backend.quarantine(shard)
+  if (Math.abs(by) > LONGEST_STEP) await backend.quarantine(shard, undefined, 'jump', by)
   else if (by > 0) await backend.quarantine(shard, undefined, 'step', by)
 }
 

@@ -99,11 +99,14 @@ describe('after a jump of the clock', () => {
 
 describe('after a small step of the clock forward', () => {
   it('the next start keeps its distance from the one before the step, which several processes report', async () => {
-    const stage = await RedisStage.open('9, 2/s')
+    const prefix = uniquePrefix()
+    const stage = await RedisStage.open('9, 2/s', { prefix })
+    const other = await RedisStage.open('9, 2/s', { prefix })
     await stage.lineUp('xyz', 0)
     await stage.run(0)
     // It is 0.3 in truth, and the clock says 0.5: the slot of the next one looks as if it had come.
-    for (const by of [200_000, 201_000]) await stage.backend.quarantine(0, at(0.5), 'step', by)
+    await stage.backend.quarantine(0, at(0.5), 'step', 200_000)
+    await other.backend.quarantine(0, at(0.5), 'step', 201_000)
     const [y] = await stage.hand(0.5)
     expect(await stage.gate(y!, 0.5)).toMatchObject({ kind: 'granted', startAt: at(0.701) })
     await stage.start(y!, 0.701)

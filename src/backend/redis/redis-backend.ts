@@ -17,7 +17,6 @@ import { Layout } from './layout.ts'
 import { LineVerbs } from './line-verbs.ts'
 import { ProducerVerbs } from './producer-verbs.ts'
 import { RedisInsight } from './redis-insight.ts'
-import { pageReply, parseReply } from './replies.ts'
 import type { ReplacedLayer } from './rule-book-text.ts'
 import { shardOf } from './shard-of.ts'
 import { SharedRules } from './shared-rules.ts'
@@ -55,6 +54,8 @@ export class RedisBackend implements shared.SharedBackend {
   readonly #inboxes: Inboxes
   readonly #admissions: Admissions
   readonly #memory: FullMemory
+  /** Tells the processes apart that report the same step of a clock. */
+  readonly #name = randomBytes(6).toString('base64url')
   #isSettling = false
 
   constructor({ name, prefix, shards, connection, rules, keepFinished }: RedisBackendOptions) {
@@ -237,11 +238,7 @@ export class RedisBackend implements shared.SharedBackend {
     reason: 'jump' | 'loss' | 'step' = 'jump',
     by = 0,
   ): Promise<void> {
-    let cursor = '0'
-    do {
-      const reply = await this.#store.run('quarantine', shard, [now ?? '', cursor, reason, by])
-      cursor = parseReply(pageReply, reply)[1]
-    } while (cursor !== '0')
+    await this.#store.run('quarantine', shard, [now ?? '', reason, by, this.#name])
   }
 
   time(shard: number): Promise<number> {

@@ -125,7 +125,6 @@ export const fullestReply = z.union([
   z.tuple([number, number, number, z.enum(['end', 'at', 'past']), text, text], value),
 ])
 export const listReply = z.tuple([number, text], bucket)
-export const pageReply = z.tuple([number, text])
 export const staleReply = z.tuple([number, text], z.string())
 export const auditReply = z.tuple([text, number, number, number, number, number, number])
 const jobState = z.enum([...JOB_STATES, 'granted'])

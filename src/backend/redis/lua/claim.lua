@@ -2,7 +2,7 @@
 -- waiting | retrying -> handed, for the heads whose slots come within the look-ahead, one of each bucket in turn. At most W
 -- jobs of a bucket are handed over and have not started, so a backlog waits in its line. Elects the one scheduler that may do so. Turns go to
 -- the processes of their callers, at once and whether or not there is room for jobs.
--- uses: shard loss lease warmth bucket pace job state ended blocks line turn handing rounds
+-- uses: shard loss lease warmth bucket pace job state ended blocks line turn handing rounds rewind
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', scheduler, look-ahead, most (1 to 200), lease, keepFinished
@@ -73,10 +73,13 @@ local function hand_over(bucket)
   return true
 end
 
+local is_rewinding = rewind(meta, now)
 in_rounds(due_buckets('turns', now, look_ahead, MOST_TURNS), hand_over)
 in_rounds(due_buckets('due', now, look_ahead, most), hand_over)
 
-forget_idle(now)
+-- A bucket is remembered until it could be forgotten without the steps of the clock.
+local stepped = stepped_since(read_steps(meta, now), -INF)
+forget_idle(now - stepped)
 trim_ended(keep, now)
 trim_gone(now)
 
@@ -93,9 +96,9 @@ redis.call('HSET', K.meta, 'leader', scheduler, 'leaderUntil', is_busy and now +
   'wakeTurns', wake_turns, 'claimedAt', now, 'epoch', meta.epoch)
 redis.call('DEL', K.wake, K.vacancy)
 -- There may be more at once.
-if turns == MOST_TURNS then redis.call('LPUSH', K.wake, '1') end
+if turns == MOST_TURNS or is_rewinding then redis.call('LPUSH', K.wake, '1') end
 local answer = {
-  'ok', text(now), text(next_due), text(first_of('leases') + meta.lifted), text(first_of('deadlines')), text(math.min(first_of('idle'), next_trim(keep))),
+  'ok', text(now), text(next_due), text(first_of('leases') + meta.lifted), text(first_of('deadlines')), text(math.min(first_of('idle') + stepped, next_trim(keep))),
   text(meta.book), text(tonumber(elected[3] or 0)),
 }
 for _, value in ipairs(handed) do answer[#answer + 1] = value end

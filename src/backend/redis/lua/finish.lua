@@ -38,7 +38,7 @@ local function finish(at)
     return '1'
   end
   if state.state == 'granted' and started_at ~= '' then
-    started_at = number(started_at)
+    started_at = started_by(meta, number(started_at), now)
     if started_at < meta.watchedUntil then note_start(meta, bucket, id, started_at) end
     start(bucket, state, started_at)
   end

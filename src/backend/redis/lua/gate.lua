@@ -47,8 +47,9 @@ local function answer(at)
     return { 'data', text(job.size) }
   end
   local is_first = state.state == 'handed'
-  -- It missed its slot; or it asks again because an answer was lost, and all may have changed meanwhile.
+  -- It missed its slot; or it asks again because an answer was lost, and all may have changed meanwhile, also the clock.
   local is_void = missed ~= '' and number(missed) == state.slot or now > state.slot + FARTHEST_SLOT
+    or state.slot > now + lead + FARTHEST_SLOT
     or bucket.paused == 1 or bucket.frozen > now
   if not is_first and is_void then ungrant(bucket, job, state) end
   local slot, start_at = state.slot, math.max(state.slot, now)

@@ -8,7 +8,8 @@
 
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'wake')
 local meta = read_meta()
-hear(meta, read_now(ARGV[1]))
+local now = read_now(ARGV[1])
+hear(meta, now)
 local answers = {}
 for index = 1, number(ARGV[2]) do
   local at = 3 + (index - 1) * 3
@@ -16,6 +17,7 @@ for index = 1, number(ARGV[2]) do
   local state, bucket = read_moving(id)
   local is_mine = bucket ~= nil and state.epoch == epoch and (state.state == 'granted' or state.state == 'running')
   if is_mine and state.state == 'granted' then
+    started_at = started_by(meta, started_at, now)
     if started_at < meta.watchedUntil then note_start(meta, bucket, id, started_at) end
     start(bucket, state, started_at)
     write_state(state)

@@ -9,6 +9,14 @@ local function keep_away(bucket, since, quiet, now)
   if since <= now and until_ > now and until_ > bucket.next then put_off(bucket, until_) end
 end
 
+local function mind_the_steps(bucket, steps, now)
+  local last = steps[#steps]
+  if not last or bucket.lastStart >= last.at then return end
+  -- It may have been forgotten before the step was known.
+  if bucket.lastStart == -INF then keep_away(bucket, last.at, last.by, now)
+  else keep_away(bucket, bucket.lastStart, spacing_after_start(bucket) + stepped_since(steps, bucket.lastStart), now) end
+end
+
 -- Heals a clock that was set back. After a jump of the clock the bucket waits for the whole interval after its last start,
 -- counted from the jump; after a loss, for that after the costliest job of which nothing may be known.
 local function mind_the_clock(bucket, meta, now)
@@ -20,10 +28,7 @@ local function mind_the_clock(bucket, meta, now)
   end
   -- One that knows of no start may have been forgotten when the clock jumped.
   if meta.quarantine ~= 0 then keep_away(bucket, meta.quarantine, quiet(bucket.lastStart == -INF and meta.costliest or 1), now) end
-  if meta.stepBy > 0 and bucket.lastStart == -INF then keep_away(bucket, meta.stepAt, meta.stepBy, now)
-  elseif meta.stepBy > 0 and bucket.lastStart < meta.stepAt then
-    keep_away(bucket, bucket.lastStart, spacing_after_start(bucket) + meta.stepBy, now)
-  end
+  mind_the_steps(bucket, read_steps(meta, now), now)
   if meta.lostAt ~= 0 then keep_away(bucket, meta.lostAt, quiet(meta.lostCost), now) end
 end
 
@@ -54,15 +59,25 @@ local function ungrant(bucket, job, state)
   state.state = 'handed'
 end
 
+-- When a job was started, by what its worker tells, who may not know that the clock was moved: never after the report, and
+-- what is said to have been before the last move counts as just now.
+local function started_by(meta, at, now)
+  local last = #meta.steps > 0 and struct.unpack('<d', meta.steps, #meta.steps - STEP_BYTES + 1) or 0
+  if at > now + FARTHEST_SLOT or at < math.max(meta.quarantine, last) then return now end
+  return at
+end
+
 -- granted -> running at the time `at`, before which nobody else can have been granted a slot: so a start that was
 -- later than is tolerated, or had no slot on the grid to keep, is where the grid goes on from. The caller writes both.
 local function start(bucket, state, at)
   -- The two clocks agree to a fraction of a millisecond, which is taken off.
   local tolerated = bucket.tolerance - math.min(500, bucket.tolerance / 4)
-  if not state.onGrid or at - state.slot > tolerated then
-    local moved, was_chilled = math.max(at, state.slot), bucket.warmth == 0
+  -- No slot is further ahead; what is, was granted before the clock was set back.
+  local slot = math.min(state.slot, at + FARTHEST_SLOT)
+  if not state.onGrid or at - slot > tolerated then
+    local moved, was_chilled = math.max(at, slot), bucket.warmth == 0
     bucket.lastCost = state.cost
-    bucket.lastWarmth = cooled_by(bucket.lastWarmth, moved - state.slot)
+    bucket.lastWarmth = cooled_by(bucket.lastWarmth, moved - slot)
     set_next(bucket, moved, 0)
     -- It was frozen since the slot was granted.
     if was_chilled then bucket.warmth = 0 end

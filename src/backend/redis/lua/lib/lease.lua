@@ -22,6 +22,12 @@ local function lease_end(meta, id)
   return score and tonumber(score) + meta.lifted
 end
 
+-- Claims go through all buckets from here on, see rewind.lua.
+local function begin_rewind(meta)
+  meta.rewind = '0'
+  redis.call('HSET', K.meta, 'rewind', '0')
+end
+
 -- Time passes for leases only while schedulers or workers are heard. After a silence Redis may have been out of reach of all
 -- of them, so no worker could renew, and every lease is lifted by what the silence lasted; where the clock was set back,
 -- all of them go back with it, and so do freezes. `grace`: beyond that, for workers that have to find Redis again.
@@ -32,7 +38,10 @@ local function hear(meta, now, grace)
     if gap > SILENCE and not grace then lift = gap - LEAST_PASSING end
     meta.lifted = meta.lifted + lift
     redis.call('HSET', K.meta, 'lifted', meta.lifted)
-    if gap < 0 then note_set_back(-gap) end
+    if gap < 0 then
+      note_set_back(-gap)
+      begin_rewind(meta)
+    end
   end
   if gap < 0 or gap > HEARD_EACH then
     meta.heardAt = now
@@ -45,6 +54,8 @@ local function guard_run(meta, now)
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
   if run == meta.run then return hear(meta, now) end
   if meta.run ~= '' then note_loss(meta, now, math.max(1, meta.costliest)) end
+  -- Each server has an order of its own.
+  if meta.rewind ~= '' then begin_rewind(meta) end
   hear(meta, now, meta.run ~= '' and RESTART_GRACE)
   redis.call('HSET', K.meta, 'run', run)
 end

@@ -13,14 +13,52 @@ local function note_loss(meta, now, cost)
   redis.call('HSET', K.meta, 'lostAt', now, 'lostCost', cost)
 end
 
--- Processes see the same step within this time.
-local SAME_STEP = 10000000
+-- After a jump of the clock.
+local function note_jump(meta, now)
+  meta.quarantine = now
+  redis.call('HSET', K.meta, 'quarantine', now)
+end
 
--- The clock was set forward by up to `by`: what started before was so much less long ago than it looks.
-local function note_step(meta, now, by)
-  local since = math.abs(now - meta.stepAt)
-  if since > REMEMBERED then meta.stepBy = 0 end
-  meta.stepBy = since < SAME_STEP and math.max(meta.stepBy, by) or meta.stepBy + by
-  meta.stepAt = now
-  redis.call('HSET', K.meta, 'stepAt', now, 'stepBy', meta.stepBy)
+-- Processes see the same step within this time, each of them once.
+local SAME_STEP = 10000000
+local MOST_TELLERS = 4000
+
+-- So many steps are remembered one by one; with one more it is as after a jump.
+local MOST_STEPS = 16
+local STEP_FORMAT, STEP_BYTES = '<dd', 16
+
+-- When the clock was set forward, and by how much: `at` and `by`, the latest last. Those of long ago count no more.
+local function read_steps(meta, now)
+  if #meta.steps % STEP_BYTES ~= 0 then foreign('meta') end
+  local steps = {}
+  for place = 1, #meta.steps, STEP_BYTES do
+    local at, by = struct.unpack(STEP_FORMAT, meta.steps, place)
+    if math.abs(now - at) < REMEMBERED then steps[#steps + 1] = { at = at, by = by } end
+  end
+  return steps
+end
+
+local function stepped_since(steps, since)
+  local sum = 0
+  for _, step in ipairs(steps) do
+    if step.at > since then sum = sum + step.by end
+  end
+  return sum
+end
+
+-- The clock was set forward by up to `by`: what started before was so much less long ago than it looks. Where a process
+-- tells of two steps, there were two.
+local function note_step(meta, now, by, teller)
+  local steps, name = read_steps(meta, now), ' ' .. teller .. ' '
+  local last = steps[#steps]
+  local is_told = last and math.abs(now - last.at) < SAME_STEP and #meta.stepTellers < MOST_TELLERS
+    and not string.find(meta.stepTellers, name, 1, true)
+  if is_told then last.at, last.by = now, math.max(last.by, by) else steps[#steps + 1] = { at = now, by = by } end
+  if #steps > MOST_STEPS then
+    note_jump(meta, now)
+    steps = {}
+  end
+  local packed = {}
+  for index, step in ipairs(steps) do packed[index] = struct.pack(STEP_FORMAT, step.at, step.by) end
+  redis.call('HSET', K.meta, 'steps', table.concat(packed), 'stepTellers', is_told and meta.stepTellers .. name or name)
 end
