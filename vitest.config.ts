@@ -5,7 +5,8 @@ export default defineConfig({
     setupFiles: ['test/support/each-file.ts'],
     // Files share the processes that run them, and the modules in those: most of the time went into loading them again.
     isolate: false,
-    maxWorkers: 2,
+    // One more than the cores of a small machine: a good part of the time tests wait for clocks and servers.
+    maxWorkers: 3,
     restoreMocks: true,
     unstubEnvs: true,
     // How long a test takes is no verdict: these end what hangs, also on a machine that is busy with something else.
