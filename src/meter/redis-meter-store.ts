@@ -2,17 +2,15 @@ import { Connection } from '../backend/redis/connection.ts'
 import { type ConnectionInput, parseConnection } from '../backend/redis/connection-input.ts'
 import { meterKey } from '../backend/redis/keys.ts'
 import { Opening } from '../backend/redis/opening.ts'
+import { patiently } from '../backend/redis/patience.ts'
 import { redisErrorKind } from '../backend/redis/redis-errors.ts'
 import { unpackReply } from '../backend/redis/replies.ts'
 import { ScriptCalls } from '../backend/redis/script-calls.ts'
 import type { Verb } from '../backend/redis/scripts.ts'
 import { redisErrors } from '../core/diagnostics.ts'
-import { BackendUnavailableError } from '../core/errors.ts'
 import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
 
-/** Whoever calls is answered within two seconds; a little of that is left for the way back. */
-const PATIENCE_MS = 1_900
-/** Of that, how long to wait for a connection. */
+/** Of the two seconds within which callers are answered: how long to wait for a connection. */
 const READY_WITHIN_MS = 1_500
 
 type State = [level: number, at: number, blockedUntil: number, interval: number]
@@ -84,25 +82,12 @@ export class RedisMeterStore implements MeterStore {
 
   /** @throws UnfitRedisError, ForeignValueError, or within two seconds BackendUnavailableError */
   async #call(verb: Verb, { name, key }: MeterId, values: readonly (string | number)[]): Promise<unknown> {
-    let timer: NodeJS.Timeout | undefined
-    let isOver = false
-    const over = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        isOver = true
-        reject(new BackendUnavailableError('Redis is unavailable: no answer in time'))
-      }, PATIENCE_MS)
-    })
-    const send = async () => {
+    return patiently(async (isOver) => {
       if (!this.#opening.isOpen) await this.#opening.ready()
       await this.#connection.ready(READY_WITHIN_MS)
       // Whoever asked has been told that Redis is away, and may have asked again.
-      if (!isOver) return this.#calls.run(verb, meterKey(this.#prefix, name, key), values)
-    }
-    try {
-      return await Promise.race([send(), over])
-    } finally {
-      clearTimeout(timer)
-    }
+      if (!isOver()) return this.#calls.run(verb, meterKey(this.#prefix, name, key), values)
+    })
   }
 }
 

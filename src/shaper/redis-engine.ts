@@ -96,18 +96,15 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   }
 
   enqueue(request: JobRequest): Promise<Admission> {
-    if (this.#opening.isOpen) return this.#entrance.enqueue(request)
-    return this.#opening.ready().then(() => this.#entrance.enqueue(request))
+    return this.#opening.ask(() => this.#entrance.enqueue(request))
   }
 
-  async enqueueMany(requests: readonly JobRequest[]): Promise<Admission[]> {
-    await this.#opening.ready()
-    return this.#entrance.enqueueMany(requests)
+  enqueueMany(requests: readonly JobRequest[]): Promise<Admission[]> {
+    return this.#opening.ask(() => this.#entrance.enqueueMany(requests))
   }
 
-  async forecast(key: string, cost: number): Promise<Admission> {
-    await this.#opening.ready()
-    return this.#entrance.forecast(key, cost)
+  forecast(key: string, cost: number): Promise<Admission> {
+    return this.#opening.ask(() => this.#entrance.forecast(key, cost))
   }
 
   async turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected> {
@@ -131,17 +128,17 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     )
   }
 
-  async #askFor(named: NamedRequest, turns: SharedTurns): Promise<Admission> {
-    await this.#opening.ready()
-    // Whoever departed just now may be the one who asks again.
-    await turns.reported
-    if (!turns.isExpected(named.id)) throw new TurnCancelledError(named.id)
-    return this.enqueue(named)
+  #askFor(named: NamedRequest, turns: SharedTurns): Promise<Admission> {
+    return this.#opening.ask(async () => {
+      // Whoever departed just now may be the one who asks again.
+      await turns.reported
+      if (!turns.isExpected(named.id)) throw new TurnCancelledError(named.id)
+      return this.#entrance.enqueue(named)
+    })
   }
 
   async cancel(id: string): Promise<boolean> {
-    await this.#opening.ready()
-    const job = await this.#backend.cancel(id)
+    const job = await this.#opening.ask(() => this.#backend.cancel(id))
     if (job !== undefined) this.#emitter.emit('cancelled', jobEvent(job, job.at))
     return job !== undefined
   }

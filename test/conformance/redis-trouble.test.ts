@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { BackendUnavailableError } from '../../src/core/errors.ts'
 import { at, request } from '../support/backend-driver.ts'
-import { eventually } from '../support/patience.ts'
+import { beforeTimer, eventually } from '../support/patience.ts'
 import { connect, openRedisBackend } from '../support/redis-driver.ts'
 import { startRedis, uniquePrefix } from '../support/redis-server.ts'
 import { COMPLETED, RedisStage } from './redis-stage.ts'
@@ -74,9 +74,9 @@ describe('a request that comes late or twice', () => {
     server.pause()
     const asked = performance.now()
     const given = await Promise.allSettled([
-      stage.backend.admit(request('late')),
-      stage.backend.freeze('a', 60_000_000),
-      stage.backend.cancel('first'),
+      beforeTimer(2_000, stage.backend.admit(request('late'))),
+      beforeTimer(2_000, stage.backend.freeze('a', 60_000_000)),
+      beforeTimer(2_000, stage.backend.cancel('first')),
     ])
     for (const answer of given) {
       expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'backend-unavailable' } })

@@ -10,3 +10,27 @@ export const PATIENCE_MS = 60_000
 export function eventually<T>(check: () => T | Promise<T>): Promise<T> {
   return vi.waitFor(check, { timeout: PATIENCE_MS, interval: 10 })
 }
+
+/**
+ * Settles as `promise` does, and rejects when a timer of `ms` milliseconds fires before: for promises about time that
+ * are kept by timers of this process. Whatever delays the one timer delays the other, so only their order is judged.
+ */
+export async function beforeTimer<T>(ms: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`expected it to settle before a timer of ${ms} ms`)), ms)
+  })
+  try {
+    return await Promise.race([promise, over])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Resolves when so many milliseconds have passed, and not before: timers of Node count from the begin of their turn. */
+export async function pass(ms: number): Promise<void> {
+  const until = performance.now() + ms
+  for (let left = ms; left > 0; left = until - performance.now()) {
+    await new Promise((resolve) => setTimeout(resolve, left))
+  }
+}

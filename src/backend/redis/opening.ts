@@ -1,18 +1,20 @@
-import { isVelvetRopeError, ShaperClosedError } from '../../core/errors.ts'
+import { BackendUnavailableError, isVelvetRopeError, ShaperClosedError } from '../../core/errors.ts'
 import { toError } from '../../core/thrown.ts'
 import type { Connection } from './connection.ts'
+import { patiently } from './patience.ts'
 import { type Probe, probe } from './probe.ts'
 import type { RedisBackend } from './redis-backend.ts'
 import type { ReplacedLayer } from './rule-book-text.ts'
 
 const TRY_AGAIN_AFTER_MS = 500
+const READY_WITHIN_MS = 1_800
 
 export interface OpeningPorts {
   readonly name: string
   readonly connection: Connection
   /** What is opened when Redis has been found fit. */
   readonly backend: Pick<RedisBackend, 'durability' | 'open'>
-  /** How long to wait for the connection. Default: two seconds. */
+  /** How long to wait for the connection, of the two seconds for all. Default: 1.8. */
   readonly readyWithinMs?: number
   readonly onConnected: (probe: Probe) => void
   /** The limits of this process have replaced others. */
@@ -38,13 +40,28 @@ export class Opening {
     return this.#isOpen
   }
 
-  /** @throws BackendUnavailableError within two seconds, UnfitRedisError or ForeignValueError; the next call tries anew */
+  /**
+   * @throws BackendUnavailableError within two seconds, UnfitRedisError or ForeignValueError; the next call tries anew, or
+   * joins what still goes on
+   */
   ready(): Promise<void> {
     this.#underWay ??= this.#open().catch((error: unknown) => {
       this.#underWay = undefined
       throw error
     })
-    return this.#underWay
+    const opened = this.#underWay
+    return this.#isOpen ? opened : patiently(() => opened)
+  }
+
+  /** Asks as soon as it is open: all of that takes two seconds at most. @throws as `ready` does */
+  ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+    if (this.#isOpen) return question()
+    return patiently(async (isOver) => {
+      await this.ready()
+      // Its caller was told that Redis is away, and may have asked again.
+      if (isOver()) throw new BackendUnavailableError('Redis is unavailable: no answer in time')
+      return question()
+    })
   }
 
   /** Calls back once it is open, however long Redis is away; what it is unfit for is told, and tried again. */
@@ -69,7 +86,8 @@ export class Opening {
   }
 
   async #open(): Promise<void> {
-    const { name, connection, backend, readyWithinMs, onConnected, onReplaced, onWarning } = this.#ports
+    const { name, connection, backend, onConnected, onReplaced, onWarning } = this.#ports
+    const { readyWithinMs = READY_WITHIN_MS } = this.#ports
     if (this.#isClosed) throw new ShaperClosedError(name)
     await connection.ready(readyWithinMs)
     const found = await probe(connection.commands)

@@ -1,12 +1,11 @@
 import { monotonicNow } from '../../core/clock.ts'
-import { MILLISECOND, SECOND } from '../../core/duration.ts'
+import { SECOND } from '../../core/duration.ts'
 import { BackendUnavailableError, isVelvetRopeError } from '../../core/errors.ts'
 import type { Connection } from './connection.ts'
+import { patiently } from './patience.ts'
 import { ScriptCalls } from './script-calls.ts'
 import type { Verb } from './scripts.ts'
 
-/** Whoever calls is answered within two seconds; a little of that is left for the way back. */
-const PATIENCE = 1.9 * SECOND
 /** A request that reaches Redis later than this is refused: its caller has been told that Redis is away. */
 const NOT_AFTER = 2 * SECOND
 const PAUSE_MS = 30
@@ -77,22 +76,14 @@ export class Store {
   }
 
   /** Tries until the time is over, and not a moment longer: the answer to a try that hangs is not waited for. */
-  async #patiently<Answer>(call: () => Promise<Answer>): Promise<Answer> {
-    let timer: NodeJS.Timeout | undefined
-    let isOver = false
+  #patiently<Answer>(call: () => Promise<Answer>): Promise<Answer> {
     let last: unknown
-    const over = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        isOver = true
-        reject(last ?? new BackendUnavailableError('Redis is unavailable: no answer in time'))
-      }, PATIENCE / MILLISECOND)
-    })
-    const tries = async () => {
+    const tries = async (isOver: () => boolean) => {
       for (;;) {
         try {
           return await call()
         } catch (error) {
-          if (!isVelvetRopeError(error, 'backend-unavailable') || isOver) throw error
+          if (!isVelvetRopeError(error, 'backend-unavailable') || isOver()) throw error
           last = error
           // A refusal may come at once, and be all that there is for a while.
           await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
@@ -100,11 +91,6 @@ export class Store {
         }
       }
     }
-    try {
-      return await Promise.race([tries(), over])
-    } finally {
-      clearTimeout(timer)
-      isOver = true
-    }
+    return patiently(tries, () => last)
   }
 }

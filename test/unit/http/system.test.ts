@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import { describe, expect, test } from 'vitest'
 import { type Answered, createHttpApp } from '../../../src/http.ts'
 import { Shaper } from '../../../src/index.ts'
+import { beforeTimer } from '../../support/patience.ts'
 import { Api, expectProblem, sha256 } from './api.ts'
 
 describe('/healthz', () => {
@@ -34,9 +35,9 @@ describe('/readyz', () => {
     expectProblem(await api.get('/readyz'), 503, 'temporary-reduced-capacity')
   })
 
-  test('says 503 when the store does not answer', async () => {
+  test('says 503 after two seconds when the store does not answer', async () => {
     const api = new Api(undefined, { readiness: () => new Promise(() => undefined) })
-    expectProblem(await api.get('/readyz'), 503, 'temporary-reduced-capacity')
+    expectProblem(await beforeTimer(2_500, api.get('/readyz')), 503, 'temporary-reduced-capacity')
   })
 })
 
