@@ -19,8 +19,9 @@ export interface ShaperEvents<Result = unknown> {
   /** A job was turned away at the rope; it was told when to come back. */
   rejected: [Rejected & { readonly at: number; readonly cost: number; readonly id?: string }]
   /**
-   * A handler has started, or a caller is about to go on in the same tick. `at`: the latest time at which it can have begun,
-   * from which the next departure keeps away; `job.departedAt` is the look at the clock just before the call.
+   * A handler has started, or a caller is about to go on in the same tick. `at` of a handler: the latest time at which it can
+   * have begun, from which the next departure keeps away; `job.departedAt`, and `at` of a caller, is the look at the clock
+   * just before.
    */
   departed: [JobEvent & { readonly waitedMs: number }]
   /** A handler resolved; or a caller's turn came, which has no result: undefined. */

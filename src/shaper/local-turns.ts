@@ -31,21 +31,30 @@ export class LocalTurns<Result> implements Pick<Receiver, 'receive'> {
   }
 
   receive(job: BackendJob): void {
-    const { backend, gate, emitter, desk } = this.#ports
+    const { backend, gate, clock, emitter, desk } = this.#ports
     const pace = areStartsWatched() ? backend.pace(job) : undefined
     const passage = gate.pass(job)
     backend.finish(job, { kind: 'completed', result: undefined }, passage.at)
     desk.depart(new ShapedJob(job, undefined, passage.at))
     tellTurn(emitter, job, passage.at)
     // Its caller goes on with the other reactions to promises, when this code has run: then all of them have been called.
-    queueMicrotask(() => process.nextTick(() => this.#goneOn(job, passage, pace)))
+    queueMicrotask(() => {
+      const toldAt = clock.now()
+      process.nextTick(() => this.#goneOn(job, passage, toldAt, pace))
+    })
   }
 
-  #goneOn(job: BackendJob, passage: Passage, pace: ReturnType<Backend['pace']> | undefined): void {
+  /** @param toldAt when listeners had been told, who come before the caller: all of that is lateness */
+  #goneOn(
+    job: BackendJob,
+    passage: Passage,
+    toldAt: number,
+    pace: ReturnType<Backend['pace']> | undefined,
+  ): void {
     const { name, gate, clock, onChange } = this.#ports
     const calledAt = passage.at
     const returnedAt = clock.now()
-    const delay = this.#watch.possibleDelay(returnedAt - calledAt)
+    const delay = toldAt - calledAt + this.#watch.possibleDelay(job.key, returnedAt - toldAt)
     const startedBy = gate.left(job, passage, { calledAt, returnedAt, delay })
     if (pace !== undefined) {
       publishDeparture(name, job, pace, pace.due, startedBy)

@@ -80,7 +80,7 @@ export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
       const departed = emitter.hears('departed') ? departedEvent(job, passage.at) : undefined
       if (departed !== undefined) emitter.emit('departed', departed)
       const { calledAt, returnedAt } = attempt.call(this.#handler, clock)
-      const delay = this.#watch.possibleDelay(returnedAt - calledAt)
+      const delay = this.#watch.possibleDelay(job.key, returnedAt - calledAt)
       const startedBy = gate.left(job, passage, { calledAt, returnedAt, delay })
       if (pace !== undefined) {
         publishDeparture(name, job, pace, pace.due, startedBy)

@@ -1,5 +1,6 @@
 import type { BackendJob } from '../backend/backend.ts'
 import type { Clock } from '../core/clock.ts'
+import { MILLISECOND } from '../core/duration.ts'
 import { LeaseLostError, type StartedLateError } from '../core/handler-errors.ts'
 import type { HandedOver } from '../gate/handed-over.ts'
 import type { Leases } from '../gate/leases.ts'
@@ -56,6 +57,8 @@ export class SharedStart<Data, Result> {
   #resolve: () => void = () => undefined
   #processorTime = 0
   #startsAt = Number.NaN
+  #departedAt = Number.NaN
+  #toldAt = Number.NaN
   #late: StartedLateError | undefined
   /** The handler has asked for its signal, in time: whatever comes after that does not make the start late. */
   #wasInTime = false
@@ -81,9 +84,9 @@ export class SharedStart<Data, Result> {
     this.#attempt = new SharedAttempt(shaped, job, (_, settled) => this.#settle(settled))
   }
 
-  /** When the handler was called, by the store's clock as this process reckons it; microseconds. */
-  get startsAt(): number {
-    return this.#startsAt
+  /** The time that listeners were told, by the store's clock as this process reckons it; microseconds. */
+  get departedAt(): number {
+    return this.#departedAt
   }
 
   /** False: the last look said no, and the handler was not called. */
@@ -97,6 +100,7 @@ export class SharedStart<Data, Result> {
       return false
     }
     this.#startsAt = startsAt
+    this.#toldAt = this.#window.lookedAt
     this.#attempt.job.depart(startsAt)
     this.#attempt.start(handler)
     this.#lookAgain()
@@ -112,19 +116,25 @@ export class SharedStart<Data, Result> {
     job.unwatch()
     this.#attempt.begin(this.#window.lookedAt)
     onCalled(this.#attempt)
-    const startedAt = startsAtEnd ? this.#startsAt : this.#startedAt(now)
+    const startedAt = startsAtEnd ? this.#startsAt : this.#startedBy(now)
+    this.#departedAt = startedAt
     publishDeparture(shaper, this.job, this.#grant.pace, this.#grant.slot, startedAt)
     if (emitter.hears('departed')) {
-      emitter.emit('departed', { ...jobEvent(this.job, this.#startsAt), waitedMs: job.waitedMs })
+      const waitedMs = (startedAt - this.job.admittedAt) / MILLISECOND
+      emitter.emit('departed', { ...jobEvent(this.job, startedAt), waitedMs })
     }
+    if (startsAtEnd) this.#toldAt = clock.now()
     if (reason !== undefined) this.#stop(reason)
     if (!startsAtEnd) void this.reports.start(startedAt)
   }
 
   /** By the store's clock, at the latest; once for each start. */
-  #startedAt(returnedAt: number): number {
-    const took = returnedAt - this.#window.lookedAt
-    return this.#window.startedBy(took, this.#ports.watch.possibleDelay(took))
+  #startedBy(returnedAt: number): number {
+    const { lookedAt } = this.#window
+    // Listeners are told of a turn before its caller goes on, so all of that is lateness.
+    const before = this.#toldAt - lookedAt
+    const delay = before + this.#ports.watch.possibleDelay(this.job.key, returnedAt - this.#toldAt)
+    return this.#window.startedBy(returnedAt - lookedAt, delay)
   }
 
   /** Why the handler should not go on. */
@@ -152,7 +162,7 @@ export class SharedStart<Data, Result> {
     onSettled(this.handed)
     // After the call of a handler that settles at once: the time of the start is told along.
     const now = clock.now()
-    if (startsAtEnd) this.reports.noteStart(this.#startedAt(now))
+    if (startsAtEnd) this.reports.noteStart(this.#startedBy(now))
     queueMicrotask(() => {
       publishHandlerEnd(shaper, this.#attempt, settled, now)
       void end(this, settled).then(this.#resolve)

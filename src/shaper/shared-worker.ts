@@ -212,7 +212,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
   }
 
   async #end(
-    { job, handed, reports, startsAt }: SharedStart<Data, Result>,
+    { job, handed, reports, departedAt }: SharedStart<Data, Result>,
     settled: Settled<Result>,
   ): Promise<void> {
     const { emitter, maxFreezeMs } = this.#ports
@@ -231,7 +231,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
     }
     const { readyAt } = answer
     // This process reckons the time of the store, and may be ahead of it: no end is before its start.
-    const at = Math.max(answer.at, startsAt)
+    const at = Math.max(answer.at, departedAt)
     if (isGivenBack) {
       emitter.emit('returned', { ...jobEvent(job, at), retryAt: at / MILLISECOND })
       return

@@ -1,31 +1,52 @@
 import { MILLISECOND } from '../core/duration.ts'
 
-/** So many of the latest calls say how long a handler takes before it first waits. */
+/** So many of the latest calls say how long the handlers of a key take before they first wait. */
 const REMEMBERED = 16
 /** Computing that is shorter counts as late: then nothing has to be guessed. */
 const NOTICEABLE = MILLISECOND
+/** Of more keys whose handlers compute, those that were called longest ago are forgotten: nothing is guessed of them. */
+const MOST_KEYS = 1_000
 
 /**
  * Finds out when the first statement of a handler can have run at the latest. The clock is read before the call and after
  * it; in between the system may have taken the processor away, and the engine may have compiled or collected, before the
- * first statement as well as after it. What each of the latest calls took at least is the handler's own computing,
- * which follows its first statement; the rest counts as before it.
+ * first statement as well as after it. What each of the key's latest calls took at least is the handlers' own computing,
+ * which follows their first statement; the rest counts as before it. Each key is judged by its own calls: beside one
+ * whose handlers compute, the lateness of another would pass for computing.
  */
 export class StartWatch {
-  /** Calls that are still to come count as short. */
-  readonly #took = new Float64Array(REMEMBERED)
-  #oldest = 0
+  /** How long the latest calls took, of keys of which the last one was noticeable; the one called last stands last. */
+  readonly #calls = new Map<string, LatestCalls>()
 
   /**
    * How late the first statement may have run after the call began. Once for each call.
    *
    * @param took from the call of the handler until it returned
    */
-  possibleDelay(took: number): number {
-    const own = took < NOTICEABLE ? 0 : Math.min(...this.#took)
+  possibleDelay(key: string, took: number): number {
+    if (took < NOTICEABLE) {
+      if (this.#calls.size > 0) this.#calls.delete(key)
+      return took
+    }
+    const calls = this.#calls.get(key) ?? new LatestCalls()
+    this.#calls.delete(key)
+    this.#calls.set(key, calls)
+    if (this.#calls.size > MOST_KEYS) this.#calls.delete(this.#calls.keys().next().value!)
+    return Math.max(0, took - calls.note(took))
+  }
+}
+
+/** How long the latest calls of one key took; those that are still to come count as nothing. */
+class LatestCalls {
+  readonly #took = new Float64Array(REMEMBERED)
+  #oldest = 0
+
+  /** Answers the least of those before. */
+  note(took: number): number {
+    const least = Math.min(...this.#took)
     this.#took[this.#oldest] = took
     this.#oldest = (this.#oldest + 1) % REMEMBERED
-    return own < NOTICEABLE ? took : Math.max(0, took - own)
+    return least
   }
 }
 

@@ -78,6 +78,49 @@ test('so do callers who wait for their turns', async () => {
   )
 })
 
+test('a key keeps its distance beside one whose handlers compute for long', async () => {
+  const clock = new JumpyClock([0])
+  const shaper = new Shaper('two', { limits: { busy: '99, 10/s', calm: '99, 20/s' }, clock })
+  const starts: number[] = []
+  let computed = 0
+  shaper.work(({ key, data }) => {
+    if (key === 'busy') {
+      clock.jump(30_000)
+      computed++
+      return
+    }
+    // A collection, before the first statement of the first.
+    if (data === 0) clock.jump(20_000)
+    starts.push(clock.now())
+  })
+  await shaper.enqueueMany(Array.from({ length: 20 }, (_, data) => ({ key: 'busy', data })))
+  await clock.passUntil(() => computed === 20)
+  await shaper.enqueueMany(Array.from({ length: 2 }, (_, data) => ({ key: 'calm', data })))
+  await clock.passUntil(() => starts.length === 2)
+  await shaper.close()
+  expect(starts[1]! - starts[0]!).toBeGreaterThanOrEqual(45_000)
+})
+
+test('callers keep their distance from jobs although listeners compute before they go on', async () => {
+  const clock = new JumpyClock([0])
+  const limit = '99, 20/s'
+  const shaper = new Shaper('listened', { limits: { '*': limit }, clock })
+  const history: HistoryEvent[] = [{ type: 'limit', at: 0, key: 'k', limit: parseLimit(limit) }]
+  const read = () => {
+    const at = clock.now()
+    history.push({ type: 'start', at, id: `${history.length}`, key: 'k', cost: 1, attempt: 1 })
+  }
+  shaper.on('departed', () => clock.jump(20_000))
+  shaper.work(read)
+  for (let n = 0; n < JOBS; n++) {
+    void shaper.acquire('k').then(read)
+    await shaper.enqueue('k', n)
+  }
+  await clock.passUntil(() => history.length === 1 + 2 * JOBS)
+  await shaper.close()
+  expect(spacingBreaches(history)).toEqual([])
+})
+
 test('a handler that computes for longer than the tolerance, each time, keeps the rate', async () => {
   // Five looks for each start, and the handler's own time after the last but one.
   const clock = new JumpyClock([0])

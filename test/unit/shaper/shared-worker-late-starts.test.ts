@@ -43,9 +43,11 @@ async function runOne(stage: StandstillStage, ms = 100): Promise<void> {
 describe('the start of a handler', () => {
   it('comes right after the last reading of the clock, with no timer set and no listener told in between', async () => {
     const steps: string[] = []
-    const stage: SharedWorkerStage = new SharedWorkerStage(() => {
+    let departedAt = 0
+    const stage: SharedWorkerStage = new SharedWorkerStage((job) => {
       expect(steps.at(-1)).toMatch(/^now /)
       steps.push('handler')
+      departedAt = job.departedAt
     })
     const now = stage.clock.now.bind(stage.clock)
     const wake = stage.clock.wake.bind(stage.clock)
@@ -60,11 +62,7 @@ describe('the start of a handler', () => {
       steps.push('wake')
       return wake(at, callback)
     }
-    let departedAt = 0
-    stage.emitter.on('departed', ({ at }) => {
-      departedAt = at
-      steps.push('departed')
-    })
+    stage.emitter.on('departed', () => void steps.push('departed'))
     await stage.open()
     stage.deliver(stage.store.hand('a'))
     await stage.pass(100)
@@ -100,21 +98,59 @@ describe('the start of a handler', () => {
     await stage.close()
   })
 
-  it('counts from the call where each handler of late has computed for as long', async () => {
+  it('counts from the call where each handler of the key has of late computed for as long', async () => {
     const stage: SharedWorkerStage = new SharedWorkerStage(() => {
       stage.clock.stall(3_000)
       stage.processorTime += 3_000
     })
     await stage.open()
     for (let n = 0; n < 20; n++) {
-      stage.deliver(stage.store.hand(`k${n}-`))
-      await stage.pass(50)
+      stage.deliver(stage.store.hand('k'))
+      await stage.pass(110)
     }
     const late = stage.store.finished.map(
       ([id, report]) => report.startedAt! - stage.store.jobs.get(id)!.slot,
     )
     expect(Math.min(...late.slice(0, 16))).toBeGreaterThanOrEqual(3_000)
     expect(Math.max(...late.slice(16))).toBeLessThan(3_000)
+    await stage.close()
+  })
+})
+
+describe('the event of a start', () => {
+  it('tells the time from which the next of the bucket keeps away, as in memory', async () => {
+    const stage: SharedWorkerStage = new SharedWorkerStage(() => {
+      stage.clock.stall(3_000)
+      stage.processorTime += 3_000
+    })
+    let departed = { at: 0, waitedMs: 0 }
+    stage.emitter.on('departed', ({ at, waitedMs }) => {
+      departed = { at, waitedMs }
+    })
+    await stage.open()
+    stage.deliver(stage.store.hand('a'))
+    await stage.pass(100)
+    const [[, { startedAt = 0 }]] = stage.store.finished as [(typeof stage.store.finished)[0]]
+    expect(departed).toEqual({ at: startedAt / 1_000, waitedMs: startedAt / 1_000 })
+    await stage.close()
+  })
+})
+
+describe('the start of a turn', () => {
+  it('counts from after its listeners, who come before its caller, however long they take each time', async () => {
+    const turn = () => new Promise<void>((resolve) => process.nextTick(resolve))
+    const stage = new SharedWorkerStage(turn, 10, 0, true)
+    stage.emitter.on('departed', () => stage.clock.stall(3_000))
+    await stage.open()
+    for (let n = 0; n < 20; n++) {
+      stage.deliver(stage.store.hand('k'))
+      await stage.pass(110)
+    }
+    const late = stage.store.finished.map(
+      ([id, report]) => report.startedAt! - stage.store.jobs.get(id)!.slot,
+    )
+    expect(late).toHaveLength(20)
+    expect(Math.min(...late)).toBeGreaterThanOrEqual(3_000)
     await stage.close()
   })
 })
