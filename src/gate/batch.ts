@@ -1,3 +1,5 @@
+import { BackendUnavailableError } from '../core/errors.ts'
+
 interface Waiting<Request, Answer> {
   readonly request: Request
   readonly resolve: (answer: Answer) => void
@@ -33,7 +35,10 @@ export class Batch<Request, Answer> {
     })
   }
 
-  /** Sends them all, each call within the bounds, without waiting for one call before the next. */
+  /**
+   * Sends them all, each call within the bounds, without waiting for one call before the next. A call may answer fewer than it
+   * was given, the first of them: the others fail, and may be asked again.
+   */
   flush(
     { most, bytesOf }: CallBounds<Request>,
     call: (requests: readonly Request[]) => Promise<readonly Answer[]>,
@@ -62,7 +67,12 @@ function send<Request, Answer>(
 ): void {
   call(part.map(({ request }) => request)).then(
     (answers) => {
-      for (const [index, { resolve }] of part.entries()) resolve(answers[index]!)
+      for (const [index, { resolve, reject }] of part.entries()) {
+        const answer = answers[index]
+        if (answer === undefined)
+          reject(new BackendUnavailableError('Redis is unavailable: no answer for all of a call'))
+        else resolve(answer)
+      }
     },
     (error: unknown) => {
       for (const { reject } of part) reject(error)

@@ -53,3 +53,88 @@ describe.each(EVERY)('a node that has every key of a shard but :%s', (name) => {
     await stage.balances()
   })
 })
+
+describe('a node that has every key of a shard but :states', () => {
+  const aside = (stage: RedisStage) => `${stage.tag}:aside`
+  const states = (stage: RedisStage) => shardKey(stage.tag, 'states')
+
+  test.each(['gate', 'start', 'finish', 'renew', 'cancel'])(
+    'refuses `%s`, and no job is lost or given up',
+    async (verb) => {
+      const stage = await RedisStage.open('9, 1/s')
+      await stage.lineUp('x', 0)
+      const x = await stage.run(0)
+      await stage.lineUp('yz', 0)
+      const [y] = await stage.hand(1)
+      const verbs: Readonly<Record<string, () => Promise<unknown>>> = {
+        gate: () => stage.gate(y!, 1),
+        start: () => stage.start(x, 1),
+        finish: () => stage.finish(x, COMPLETED, 1),
+        renew: () => stage.renew(x, 30, 1),
+        cancel: () => stage.backend.cancel('y', at(1)),
+      }
+      await stage.redis.rename(states(stage), aside(stage))
+      const before = await stage.dump()
+      await expect(verbs[verb]!()).rejects.toMatchObject({ code: 'backend-unavailable' })
+      expect(await stage.dump()).toEqual(before)
+      await stage.redis.rename(aside(stage), states(stage))
+      expect(await stage.finish(x, COMPLETED, 2)).toMatchObject({ isMine: true })
+      await stage.balances()
+    },
+  )
+
+  test('gives no job up for lost, and hands no retry over as if it was new', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('w', 0)
+    await stage.finish(await stage.run(0), { kind: 'retry', error: 'no', delay: 0 }, 0.5)
+    await stage.lineUp('x', 0, { key: 'b' })
+    const x = await stage.run(0.6)
+    expect(x.id).toBe('x')
+    await stage.redis.rename(states(stage), aside(stage))
+    expect(await stage.recover(40)).toEqual([])
+    expect(await stage.hand(40)).toEqual([])
+    await stage.redis.rename(aside(stage), states(stage))
+    expect((await stage.recover(200)).map(({ id }) => id)).toEqual(['x'])
+    expect((await stage.hand(200)).map(({ id }) => id).sort()).toEqual(['w', 'x'])
+    await stage.balances()
+  })
+})
+
+describe('a bucket whose list of those handed over is missing', () => {
+  const list = (stage: RedisStage, n: number) => `${stage.tag}:handed:${n}`
+
+  test.each(['start', 'finish'])(
+    'is not told that a job is another’s: `%s` is refused until all is there',
+    async (verb) => {
+      const stage = await RedisStage.open('9, 10/s')
+      await stage.lineUp('xy', 0)
+      const [x] = await stage.hand(0, 150)
+      await stage.gate(x!, 0)
+      const tell = () => (verb === 'start' ? stage.start(x!, 0) : stage.finish(x!, COMPLETED, 0, 0))
+      await stage.redis.rename(list(stage, 1), `${stage.tag}:aside`)
+      const before = await stage.dump()
+      await expect(tell()).rejects.toMatchObject({ code: 'backend-unavailable' })
+      expect(await stage.dump()).toEqual(before)
+      await stage.redis.rename(`${stage.tag}:aside`, list(stage, 1))
+      expect(await tell()).toEqual(verb === 'start' ? true : { isMine: true, at: at(0) })
+      await stage.balances()
+    },
+  )
+
+  test('does not keep the reports before it from being heard', async () => {
+    const stage = await RedisStage.open('9, 10/s')
+    await stage.lineUp('v', 0, { key: 'good' })
+    await stage.lineUp('xy', 0, { key: 'bad' })
+    const jobs = await stage.hand(0, 150)
+    for (const job of jobs) await stage.gate(job, 0)
+    const [v, x] = ['v', 'x'].map((id) => jobs.find((job) => job.id === id))
+    await stage.redis.rename(list(stage, 2), `${stage.tag}:aside`)
+    const both = [v!, x!].map((job) => ({ ...job, startedAt: at(0) }))
+    expect(await stage.backend.start(0, both, at(0))).toEqual([true])
+    const ends = both.map((report) => ({ ...report, outcome: COMPLETED }))
+    expect(await stage.backend.finish(0, ends, at(0))).toEqual([{ isMine: true, at: at(0) }])
+    await stage.redis.rename(`${stage.tag}:aside`, list(stage, 2))
+    expect(await stage.backend.finish(0, ends, at(0))).toMatchObject([{ isMine: true }, { isMine: true }])
+    await stage.balances()
+  })
+})

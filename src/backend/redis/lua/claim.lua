@@ -55,7 +55,7 @@ local function hand_over(bucket)
     return false
   end
   local is_known, state = pcall(read_state, id)
-  if not is_known then
+  if not is_known or is_missing.states and kind ~= 'line' then
     place(bucket, meta)
     look_later(bucket.key, now)
     return false

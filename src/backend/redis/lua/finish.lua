@@ -5,12 +5,14 @@
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, number of reports, then for each: id, epoch, started at | '', outcome (completed |
 --          failed | retry | freeze | back), its text (result as JSON | error | worker) | '', has text ('1' | '0'), delay | ''
--- Answers  { now, '0' | '1' | ready at, ... }: '0' where the job is not the caller's any more
+-- Answers  { now, '0' | '1' | ready at, ... }: '0' where the job is not the caller's any more; up to the first whose bucket is
+--          not all here
 
 local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
 local meta = read_meta()
+expect_states(4, 7)
 hear(meta, now)
 
 -- The same report again: its answer was lost on the way.
@@ -22,10 +24,12 @@ local function answered(state, outcome)
   return '0'
 end
 
+-- Answers nil where the bucket is not all here: nothing was done, and it is to be told again.
 local function finish(at)
   local id, epoch, started_at, outcome = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
   local said, delay = ARGV[at + 5] == '1' and ARGV[at + 4], ARGV[at + 6]
-  local state, bucket = read_moving(id, outcome ~= 'completed' and outcome ~= 'failed')
+  local state, bucket, _, is_partial = read_moving(id, outcome ~= 'completed' and outcome ~= 'failed')
+  if is_partial then return nil end
   if not state or state.epoch ~= epoch then return '0' end
   if not bucket then return answered(state, outcome) end
   if outcome == 'back' then
@@ -65,6 +69,11 @@ local function finish(at)
 end
 
 local answers = { text(now) }
-for index = 1, number(ARGV[3]) do answers[index + 1] = finish(4 + (index - 1) * 7) end
+for index = 1, number(ARGV[3]) do
+  local answer = finish(4 + (index - 1) * 7)
+  if not answer and index == 1 then partial('handed') end
+  if not answer then break end
+  answers[index + 1] = answer
+end
 close_books(meta, keep, now)
 return answers

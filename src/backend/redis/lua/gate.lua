@@ -15,6 +15,7 @@ local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
 local meta = read_meta()
+expect_states(4, 7)
 guard_run(meta, now)
 
 -- When to ask again: after the one before has started, as far as is known.

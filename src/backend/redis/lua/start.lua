@@ -4,17 +4,22 @@
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', number of reports, then for each: id, epoch, started at
--- Answers  { '1' | '0', ... }: '0' where the job is not the caller's any more
+-- Answers  { '1' | '0', ... }: '0' where the job is not the caller's any more; up to the first whose bucket is not all here
 
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'wake')
 local meta = read_meta()
+expect_states(3, 3)
 local now = read_now(ARGV[1])
 hear(meta, now)
 local answers = {}
 for index = 1, number(ARGV[2]) do
   local at = 3 + (index - 1) * 3
   local id, epoch, started_at = ARGV[at], number(ARGV[at + 1]), number(ARGV[at + 2])
-  local state, bucket = read_moving(id)
+  local state, bucket, _, is_partial = read_moving(id)
+  if is_partial then
+    if index == 1 then partial('handed') end
+    break
+  end
   local is_mine = bucket ~= nil and state.epoch == epoch and (state.state == 'granted' or state.state == 'running')
   if is_mine and state.state == 'granted' then
     started_at = started_by(meta, started_at, now)

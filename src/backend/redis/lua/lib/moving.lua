@@ -1,7 +1,8 @@
 -- A job together with all that moves with it.
 
 -- The state of a job that was handed over, and its bucket. None of them where there is no such job; and where something
--- under our names is not ours, which must not stop the others of a call. `is_whole`: all lists may be touched.
+-- under our names is not ours, which must not stop the others of a call. Last, whether something is missing. `is_whole`: all
+-- lists may be touched.
 local function read_moving(id, is_whole)
   local ok, state, bucket = pcall(function()
     local state = read_state(id)
@@ -9,8 +10,12 @@ local function read_moving(id, is_whole)
     if bucket and is_whole then read_line(bucket) elseif bucket then read_list(bucket, 'handed') end
     return state, bucket
   end)
-  if not ok then return nil, nil, true end
-  return state, bucket, false
+  if not ok then
+    -- Which of the two it is depends on the version of Redis.
+    local message = type(state) == 'table' and state.err or tostring(state)
+    return nil, nil, true, string.find(message, 'VR_PARTIAL', 1, true) ~= nil
+  end
+  return state, bucket, false, false
 end
 
 local function read_waiting(id)

@@ -15,8 +15,21 @@ local STATE_NUMBERS = {
 local KINDS = { 'line', 'retry', 'back' }
 local KIND_NUMBERS = { line = 1, retry = 2, back = 3 }
 
+-- One with a lease was handed over, and has a record; but a turn, which has a lease before. So where there is no record of
+-- any job, it is not the whole shard.
+local function expect_state(id)
+  if is_missing.states and not is_turn(id) and redis.call('ZSCORE', K.leases, id) then partial('states') end
+end
+
+-- The same for those that a call names, one each `step` arguments from `first` on: before anything is written.
+local function expect_states(first, step)
+  if not is_missing.states then return end
+  for at = first, #ARGV, step do expect_state(ARGV[at]) end
+end
+
 local function read_state(id)
   local raw = redis.call('HGET', K.states, id)
+  if not raw then expect_state(id) end
   local s = { id = id, key = '', cost = 0, state = 'waiting', epoch = 0, kind = 'line', readyAt = -INF, floor = -INF, attempt = 0,
     fence = 0, crashes = 0, slot = 0, onGrid = false, departedAt = -1, endedAt = -1, worker = '', result = false,
     error = false }
