@@ -1,8 +1,15 @@
 import { forgettableAt } from '../../core/bucket.ts'
 import { DueHeap } from '../../core/due-heap.ts'
+import { SECOND } from '../../core/duration.ts'
 import type { HandlerPool } from '../backend.ts'
 import type { Deadline, JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
+
+/**
+ * Those that were held back ask again after that, though no handler has ended: what was left free for others may not be needed
+ * any more.
+ */
+const PATIENCE = SECOND
 
 /**
  * When what is due. A bucket stands in one heap: while somebody in it may depart, that of departures for which a
@@ -14,6 +21,7 @@ export class Agenda {
   readonly #turns = new DueHeap<MemoryBucket>()
   /** Those that are due and may not take the handlers that are free. */
   readonly #heldBack = new DueHeap<MemoryBucket>()
+  #letInAt = Number.POSITIVE_INFINITY
   readonly #forgettable = new DueHeap<MemoryBucket>()
   readonly #deadlines = new DueHeap<Deadline>()
 
@@ -27,9 +35,9 @@ export class Agenda {
     return this.#first(hasRoom).peek()?.limit.tolerance ?? Number.POSITIVE_INFINITY
   }
 
-  /** When the next deadline passes or the next bucket may be forgotten. */
+  /** When the next deadline passes, the next bucket may be forgotten, or those that were held back ask again. */
   get nextChore(): number {
-    return Math.min(this.#deadlines.earliest, this.#forgettable.earliest)
+    return Math.min(this.#deadlines.earliest, this.#forgettable.earliest, this.#letInAt)
   }
 
   /**
@@ -57,13 +65,17 @@ export class Agenda {
    * not take a handler of the pool are held back.
    */
   dueBucket(now: number, hasRoom: boolean, pool?: HandlerPool): MemoryBucket | undefined {
+    if (now >= this.#letInAt) this.letIn()
     for (;;) {
       const heap = this.#first(hasRoom)
       if (heap.earliest > now) return undefined
       const bucket = heap.peek()!
       if (bucket.isTurnNext(now)) return bucket
       if (hasRoom && pool?.mayTake(bucket.key, now) !== false) return bucket
-      if (hasRoom) place(bucket, this.#heldBack, heap.dueOf(bucket))
+      if (hasRoom) {
+        place(bucket, this.#heldBack, heap.dueOf(bucket))
+        this.#letInAt = Math.min(this.#letInAt, now + PATIENCE)
+      }
       // A retry has become ready meanwhile, and goes first.
       else this.sort(bucket, now)
     }
@@ -71,6 +83,7 @@ export class Agenda {
 
   /** Those that were held back may ask again. */
   letIn(): void {
+    this.#letInAt = Number.POSITIVE_INFINITY
     for (let bucket = this.#heldBack.peek(); bucket !== undefined; bucket = this.#heldBack.peek()) {
       const due = this.#heldBack.dueOf(bucket)
       place(bucket, this.#heapOf(bucket, due), due)

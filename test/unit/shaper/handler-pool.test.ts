@@ -58,6 +58,18 @@ test('in memory a key whose handlers never settle takes no more than leaves one 
   await stage.close({ drainMs: 0 })
 })
 
+test('in memory a key takes every handler once the others have had no work for long, though none of its own ends', async () => {
+  const stage = new Stage({ hang: '1000, 100/s', calm: '1000, 1/s' })
+  stage.shaper.work(({ key }) => (key === 'hang' ? neverSettles() : undefined), { concurrency: HANDLERS })
+  await stage.fill('calm', 1)
+  await stage.fill('hang', 900)
+  await stage.pass(9_000)
+  expect(stage.startsOf('hang')).toHaveLength(7)
+  await stage.pass(15_000)
+  expect(stage.startsOf('hang')).toHaveLength(HANDLERS)
+  await stage.close({ drainMs: 0 })
+})
+
 test('in memory two workers are one pool', async () => {
   const stage = new Stage({ hang: '1000, 100/s', calm: '1000, 1/s' })
   for (const concurrency of [4, 6]) {
