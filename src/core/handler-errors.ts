@@ -19,7 +19,8 @@ export class LeaseLostError extends VelvetRopeError {
 
 /**
  * A handler was called in time, but its process stood still before the handler's first statement, until the slot was
- * past. Aborts the job's signal. When the handler fails with this error, the job goes back to its line with its attempt.
+ * past. Aborts the job's signal. When the handler fails with this error, or with an `AbortError` in its place, the job goes
+ * back to its line with its attempt.
  */
 export class StartedLateError extends VelvetRopeError {
   readonly id: string

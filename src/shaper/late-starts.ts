@@ -1,4 +1,5 @@
 import { MILLISECOND } from '../core/duration.ts'
+import { ShaperClosedError } from '../core/errors.ts'
 import { StartedLateError } from '../core/handler-errors.ts'
 import type { HandedOver } from '../gate/handed-over.ts'
 import type { StartWindow } from '../gate/start-window.ts'
@@ -24,5 +25,25 @@ export class LateStarts {
     if (this.#known.size === MOST_REMEMBERED) this.#known.clear()
     this.#known.add(id)
     return new StartedLateError(id, overdue / MILLISECOND)
+  }
+}
+
+/**
+ * Whether a job goes back with its attempt: its handler was cut off, or failed because the start was too late.
+ *
+ * @param late why its signal was aborted, if it was too late
+ */
+export function isGoingBack(error: Error, late: StartedLateError | undefined): boolean {
+  if (error instanceof ShaperClosedError || error instanceof StartedLateError) return true
+  return late !== undefined && isAbort(error, late)
+}
+
+/** What Node's own functions and HTTP clients throw in place of the reason of an aborted signal. */
+function isAbort(error: Error, reason: Error): boolean {
+  try {
+    return error.cause === reason || error.name === 'AbortError' || error.name === 'CanceledError'
+  } catch {
+    // What cannot be looked at is none of ours.
+    return false
   }
 }

@@ -89,6 +89,11 @@ export class SharedStart<Data, Result> {
     return this.#departedAt
   }
 
+  /** Why the signal was aborted, where the start was too late for its slot. */
+  get late(): StartedLateError | undefined {
+    return this.#late
+  }
+
   /** False: the last look said no, and the handler was not called. */
   call(handler: Handler<Data, Result>): boolean {
     const { processorTime, onEnter, onLeave } = this.#ports

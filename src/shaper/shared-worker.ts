@@ -2,7 +2,7 @@ import type { SharedBackend, SharedJob } from '../backend/shared-backend.ts'
 import type { Clock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { ShaperClosedError } from '../core/errors.ts'
-import { LeaseLostError, StartedLateError } from '../core/handler-errors.ts'
+import { LeaseLostError } from '../core/handler-errors.ts'
 import { toError } from '../core/thrown.ts'
 import { type HandedOver, nameOf } from '../gate/handed-over.ts'
 import { Leases } from '../gate/leases.ts'
@@ -15,7 +15,7 @@ import type { Transport } from '../handoff/transport.ts'
 import type { Attempt, Handler, Settled } from './attempt.ts'
 import type { Emitter } from './emitter.ts'
 import { jobEvent } from './job-event.ts'
-import { LateStarts } from './late-starts.ts'
+import { isGoingBack, LateStarts } from './late-starts.ts'
 import { outcomeOf } from './outcome.ts'
 import { Room } from './room.ts'
 import { RunningAttempts } from './running-attempts.ts'
@@ -212,7 +212,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
   }
 
   async #end(
-    { job, handed, reports, departedAt }: SharedStart<Data, Result>,
+    { job, handed, reports, departedAt, late }: SharedStart<Data, Result>,
     settled: Settled<Result>,
   ): Promise<void> {
     const { emitter, maxFreezeMs } = this.#ports
@@ -220,7 +220,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
       emitter.fail(settled.error)
       return
     }
-    const isGivenBack = !settled.ok && isGoingBack(settled.error)
+    const isGivenBack = !settled.ok && isGoingBack(settled.error, late)
     const outcome = isGivenBack
       ? GIVEN_BACK
       : outcomeOf(settled, job, { mayRetry: true, maxFreezeMs }, Math.random, emitter)
@@ -249,8 +249,4 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
     this.#gate.drop(handed)
     this.#attemptOf.get(nameOf(handed))?.stop(new LeaseLostError(handed.id))
   }
-}
-
-function isGoingBack(error: Error): boolean {
-  return error instanceof ShaperClosedError || error instanceof StartedLateError
 }

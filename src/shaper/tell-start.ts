@@ -3,6 +3,9 @@ import { departures, handlerEnds, lateStarts } from '../core/diagnostics.ts'
 import { isVelvetRopeError } from '../core/errors.ts'
 import type { Attempt, Settled } from './attempt.ts'
 
+/** Codes of errors that end an attempt without counting it. */
+const ABORTED = ['lease-lost', 'closed', 'started-late'] as const
+
 type Told = Pick<BackendJob, 'id' | 'key'>
 
 /** Whether it is worth looking at the pace of a start. */
@@ -55,7 +58,7 @@ function outcomeOfError(error: Error) {
   try {
     if (isVelvetRopeError(error, 'freeze')) return 'frozen'
     if (isVelvetRopeError(error, 'handler-timeout')) return 'timeout'
-    if (isVelvetRopeError(error, 'lease-lost') || isVelvetRopeError(error, 'closed')) return 'aborted'
+    if (ABORTED.some((code) => isVelvetRopeError(error, code))) return 'aborted'
   } catch {
     // What cannot be looked at is none of ours.
   }

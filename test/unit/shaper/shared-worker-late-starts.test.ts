@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { ShapedJob } from '../../../src/shaper/shaped-job.ts'
 import { LEASE_MS, SharedWorkerStage } from './shared-worker-stage.ts'
@@ -32,6 +33,11 @@ const send = async (stage: StandstillStage, job: ShapedJob) => {
   if (job.signal.aborted) stage.reasons.push(job.signal.reason)
   job.signal.throwIfAborted()
   stage.sent.push(job.id)
+}
+
+/** What HTTP clients do with an aborted signal. */
+async function abortedBy(signal: AbortSignal, name: string): Promise<void> {
+  if (signal.aborted) throw Object.assign(new Error('aborted'), { name })
 }
 
 async function runOne(stage: StandstillStage, ms = 100): Promise<void> {
@@ -197,6 +203,30 @@ describe('a start that turns out to be too late for its slot', () => {
     expect(stage.store.finished.map(([, { outcome }]) => outcome)).toEqual([{ kind: 'freeze', duration: 0 }])
     expect(stage.names('returned')).toEqual(['a1'])
     expect(stage.errors).toEqual([])
+    await stage.close()
+  })
+
+  it.each([
+    ['a timer of Node', (signal: AbortSignal) => sleep(1, undefined, { signal })],
+    ['a client that throws an AbortError', (signal: AbortSignal) => abortedBy(signal, 'AbortError')],
+    ['axios', (signal: AbortSignal) => abortedBy(signal, 'CanceledError')],
+  ])('gives the job back also where the error is that of %s', async (_, wait) => {
+    const stage = new StandstillStage(SLOT_PAST_MS, async (_, { signal }) => {
+      await Promise.resolve()
+      await wait(signal)
+    })
+    await runOne(stage)
+    expect([outcomes(stage), stage.names('returned')]).toEqual([[['a1', 'freeze']], ['a1']])
+    await stage.close()
+  })
+
+  it('fails where the handler fails for another reason', async () => {
+    const stage = new StandstillStage(SLOT_PAST_MS, async () => {
+      await Promise.resolve()
+      throw new Error('500')
+    })
+    await runOne(stage)
+    expect(outcomes(stage)).toEqual([['a1', 'failed']])
     await stage.close()
   })
 

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { redisErrorKind } from '../../../src/backend/redis/redis-errors.ts'
 import * as diagnostics from '../../../src/core/diagnostics.ts'
-import { LeaseLostError } from '../../../src/core/handler-errors.ts'
+import { LeaseLostError, StartedLateError } from '../../../src/core/handler-errors.ts'
 import { BackendUnavailableError, ForeignValueError } from '../../../src/index.ts'
 import { collectMetrics } from '../../../src/telemetry/metrics.ts'
 import { Stage } from '../../support/stage.ts'
@@ -127,6 +127,7 @@ describe('on a shared line', () => {
   test.each([
     ['failed', () => hostile()],
     ['aborted', () => new LeaseLostError('a1')],
+    ['aborted', () => new StartedLateError('a1', 1)],
   ])('an attempt has %s, and the store is told', async (outcome, error) => {
     const ends = hear(diagnostics.handlerEnds)
     const stage = await new SharedWorkerStage(() => Promise.reject(error())).open()
