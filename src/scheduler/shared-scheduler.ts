@@ -196,7 +196,8 @@ export class SharedScheduler {
     tally.isElected = claim.isElected
     this.#isFollower = !claim.isElected
     if (!claim.isElected) {
-      // It was elected when jobs expired, and has not heard which.
+      // It was elected when jobs expired or came back, and has not heard which.
+      if (claim.nextRecovery <= claim.now) tally.recovered += await this.#recover()
       if (claim.nextExpiry <= claim.now) tally.expired += await this.#expire()
       const left = Math.max(0, claim.leaderUntil - claim.now)
       this.#due = claimedAt + left + JITTER * this.#random()

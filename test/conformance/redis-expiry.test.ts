@@ -11,10 +11,13 @@ import { RedisStage } from './redis-stage.ts'
 /** Runs every script, and loses some of the answers. */
 class LossyStore extends Store {
   losses = 0
+  readonly sweeps: Parameters<Store['run']>[] = []
 
   override async run(...call: Parameters<Store['run']>): Promise<unknown> {
     const answer = await super.run(...call)
-    if (call[0] !== 'expire' || this.losses-- <= 0) return answer
+    if (call[0] !== 'expire' && call[0] !== 'recover') return answer
+    this.sweeps.push(call)
+    if (this.losses-- <= 0) return answer
     throw new BackendUnavailableError('Redis is unavailable: no answer in time')
   }
 }
@@ -62,4 +65,27 @@ test('a scheduler that is not elected any more is told of the jobs that expired 
   expect((await verbs.expire(0, at(60))).map(({ id }) => id).sort()).toEqual(['w', 'x'])
   expect(await verbs.claim(0, claim, at(60))).toMatchObject({ nextExpiry: Number.POSITIVE_INFINITY })
   expect(await verbs.expire(0, at(60))).toEqual([])
+})
+
+test('every job that comes back is told of once, also where the answer was lost', async () => {
+  const { stage, store, verbs } = await openLossy('9, 1/s')
+  for (const id of 'wxyz') await stage.lineUp(id, 0, { key: id })
+  await stage.hand(0)
+  await stage.recover(30 - 0.1)
+  store.losses = 1
+  await expect(verbs.recover(0, at(31))).rejects.toMatchObject({ code: 'backend-unavailable' })
+  const { nextRecovery, now } = await verbs.claim(0, claim, at(32))
+  expect(nextRecovery).toBe(now)
+  expect((await verbs.recover(0, at(32))).map(({ id }) => id).sort()).toEqual([...'wxyz'])
+  expect(await verbs.recover(0, at(32))).toEqual([])
+  await stage.balances()
+})
+
+test('a request for a sweep that was late on its way, and that nobody waits for any more, sweeps nothing', async () => {
+  const { stage, store, verbs } = await openLossy('9, 1/s')
+  await stage.lineUp('x', 0, { deadline: at(5) })
+  expect(await verbs.expire(0, at(1))).toEqual([])
+  const [verb, shard, values] = store.sweeps[0]!
+  await store.run(verb, shard, [at(6), ...values.slice(1)])
+  expect((await verbs.expire(0, at(7))).map(({ id }) => id)).toEqual(['x'])
 })

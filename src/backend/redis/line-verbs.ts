@@ -20,6 +20,7 @@ import { decodeSettings } from './settings-text.ts'
 import type { Store } from './store.ts'
 
 type Values = (string | number)[]
+type Sweep = 'expire' | 'recover'
 
 export interface LineVerbsPorts {
   /** Told which version of the rule book a shard has, and to which all its buckets are held. */
@@ -31,9 +32,9 @@ export class LineVerbs {
   readonly #store: Store
   readonly #keepFinished: number
   readonly #ports: LineVerbsPorts
-  /** Names this process where it asks for a sweep, and the sweeps of each shard whose answers did not arrive. */
+  /** Names this process where it asks for a sweep; and by verb and shard, the sweeps whose answers did not arrive. */
   readonly #name = randomBytes(12).toString('base64url')
-  readonly #unanswered = new Map<number, number>()
+  readonly #unanswered = new Map<string, number>()
   #sweeps = 0
 
   constructor(store: Store, keepFinished: number, ports: LineVerbsPorts) {
@@ -47,10 +48,11 @@ export class LineVerbs {
     const values = [now ?? '', scheduler, lookAhead, most, lease, this.#keepFinished]
     const reply = replies.parseReply(replies.claimReply, await this.#store.run('claim', shard, values))
     const nothing = { jobs: [], nextClaim: Infinity, nextRecovery: Infinity, nextExpiry: Infinity }
-    const isUnanswered = this.#unanswered.has(shard)
+    const soon = (verb: Sweep, next: number) => (this.#unanswered.has(nameOf(verb, shard)) ? reply[1] : next)
     if (reply[0] === 'follow') {
       const [, at, leaderUntil] = reply
-      return { ...nothing, isElected: false, now: at, leaderUntil, nextExpiry: isUnanswered ? at : Infinity }
+      const [nextRecovery, nextExpiry] = [soon('recover', Infinity), soon('expire', Infinity)]
+      return { ...nothing, isElected: false, now: at, leaderUntil, nextRecovery, nextExpiry }
     }
     const [, at, nextDue, nextRecovery, nextExpiry, nextIdle, book, retimed, ...texts] = reply
     this.#ports.onBook(shard, book, retimed)
@@ -62,8 +64,8 @@ export class LineVerbs {
         .inGroups(texts, 3)
         .map(([id, epoch, key]) => ({ id: String(id), epoch: Number(epoch), key: String(key) })),
       nextClaim: Math.min(nextDue - lookAhead, nextIdle + LATENESS_OF_CHORES),
-      nextRecovery,
-      nextExpiry: isUnanswered ? at : nextExpiry,
+      nextRecovery: soon('recover', nextRecovery),
+      nextExpiry: soon('expire', nextExpiry),
     }
   }
 
@@ -71,12 +73,9 @@ export class LineVerbs {
     await this.#store.run('resign', shard, [scheduler])
   }
 
+  /** Like `expire`, it tells of each job once. */
   async recover(shard: number, now?: number): Promise<Recovered[]> {
-    const values = [now ?? '', this.#keepFinished]
-    const [at, ...texts] = replies.parseReply(
-      replies.sweepReply,
-      await this.#store.run('recover', shard, values),
-    )
+    const [at, ...texts] = await this.#sweep('recover', shard, now)
     return replies.inGroups(texts, 6).map(([id, epoch, key, cost, attempt, fate]) => ({
       id: String(id),
       epoch: Number(epoch),
@@ -92,14 +91,7 @@ export class LineVerbs {
 
   /** Where it fails, the next call answers what this one may have done: each job that expired is told once. */
   async expire(shard: number, now?: number): Promise<SharedJob[]> {
-    const sweep = this.#unanswered.get(shard) ?? ++this.#sweeps
-    this.#unanswered.set(shard, sweep)
-    const values = [now ?? '', this.#keepFinished, this.#name, sweep]
-    const [at, ...texts] = replies.parseReply(
-      replies.sweepReply,
-      await this.#store.run('expire', shard, values),
-    )
-    this.#unanswered.delete(shard)
+    const [at, ...texts] = await this.#sweep('expire', shard, now)
     return replies.inGroups(texts, 4).map(([id, key, cost, attempt]) => ({
       id: String(id),
       key: String(key),
@@ -173,6 +165,16 @@ export class LineVerbs {
     return this.#flags('renew', shard, [now ?? '', lease, jobs.length, ...values])
   }
 
+  async #sweep(verb: Sweep, shard: number, now: number | undefined) {
+    const name = nameOf(verb, shard)
+    const sweep = this.#unanswered.get(name) ?? ++this.#sweeps
+    this.#unanswered.set(name, sweep)
+    const values = [now ?? '', this.#keepFinished, `${this.#name}:${verb}`, sweep]
+    const reply = replies.parseReply(replies.sweepReply, await this.#store.run(verb, shard, values))
+    this.#unanswered.delete(name)
+    return reply
+  }
+
   async #flags(verb: 'handed' | 'start' | 'renew', shard: number, values: Values): Promise<boolean[]> {
     return replies.parseReply(replies.flagsReply, await this.#store.run(verb, shard, values))
   }
@@ -180,6 +182,10 @@ export class LineVerbs {
 
 /** Buckets to forget wait for each other: nobody misses them. */
 const LATENESS_OF_CHORES = 500_000
+
+function nameOf(verb: Sweep, shard: number): string {
+  return `${verb} ${shard}`
+}
 
 function outcomeValues(outcome: SharedOutcome): Values {
   switch (outcome.kind) {

@@ -10,6 +10,7 @@ import { Admissions } from './admissions.ts'
 import { BucketLists } from './bucket-lists.ts'
 import { BucketWalks } from './bucket-walks.ts'
 import type { Connection } from './connection.ts'
+import { firstFound } from './first-found.ts'
 import { FullMemory } from './full-memory.ts'
 import { type HandedTurn, Inboxes } from './inboxes.ts'
 import { shardTags } from './keys.ts'
@@ -118,7 +119,7 @@ export class RedisBackend implements shared.SharedBackend {
   async #takeOut(id: string, isCaller: boolean, now?: number): Promise<shared.SharedJob | undefined> {
     const operation = randomBytes(12).toString('base64url')
     const asked = this.tags.map((_, shard) => this.#producers.cancel(shard, { id, isCaller, operation }, now))
-    return (await Promise.all(asked)).find((job) => job !== undefined)
+    return firstFound(asked)
   }
 
   claim(shard: number, request: shared.ClaimRequest, now?: number): Promise<shared.Claim> {

@@ -2,6 +2,7 @@ import { MILLISECOND } from '../../core/duration.ts'
 import type { Flow, LineView, Recent } from '../../core/line-view.ts'
 import type { SharedInsight } from '../insight.ts'
 import type { JobFacts } from '../job-facts.ts'
+import { firstFound } from './first-found.ts'
 import { guestOf, jobFacts, startOf, verdictOf } from './insight-answers.ts'
 import * as replies from './replies.ts'
 import type { Store } from './store.ts'
@@ -22,7 +23,7 @@ export class RedisInsight implements SharedInsight {
       const reply = await this.#store.read('explain', shard, [id], now)
       return jobFacts(id, replies.parseReply(replies.explainReply, reply))
     })
-    return (await Promise.all(asked)).find((facts) => facts !== undefined)
+    return firstFound(asked)
   }
 
   async line(key: string, limit: number, now?: number): Promise<LineView | undefined> {

@@ -1,5 +1,6 @@
 import type { Audit } from '../../core/conformance/history.ts'
 import type { BucketView, Durability, JobView } from '../../core/job.ts'
+import { firstFound } from './first-found.ts'
 import { bucketView, jobView } from './job-answers.ts'
 import { auditReply, inspectReply, jobReply, listReply, parseReply, viewsReply } from './replies.ts'
 import type { Store } from './store.ts'
@@ -21,7 +22,7 @@ export class Views {
       const reply = await this.#store.read('job', shard, [id], now)
       return jobView(id, parseReply(jobReply, reply))
     })
-    return (await Promise.all(asked)).find((view) => view !== undefined)
+    return firstFound(asked)
   }
 
   async inspect(

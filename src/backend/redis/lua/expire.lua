@@ -1,25 +1,18 @@
 #!lua flags=allow-oom
--- waiting | retrying | handed and without a slot -> expired, for jobs whose deadline has passed; 100 at most. A process that
--- got no answer asks for the same sweep again, and is told what it would have been told: its last one is remembered.
--- uses: shard loss lease warmth bucket pace job state ended blocks line turn moving leave
+-- waiting | retrying | handed and without a slot -> expired, for jobs whose deadline has passed; 100 at most.
+-- uses: shard told loss lease warmth bucket pace job state ended blocks line turn moving leave
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, name of the process that asks, number of its sweep
 -- Answers  { at, id, key, cost, attempt, ... }
 
 local MOST = 100
--- As long as an outage may last after which its jobs' ends are still told.
-local REMEMBERED_MS = 600000
 
 local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
-local last = K.op .. ARGV[3]
-local told = redis.call('GET', last)
-if told then
-  local sweep, answer = unpack(cmsgpack.unpack(told))
-  if sweep == ARGV[4] then return answer end
-end
+local told = told_before(ARGV[3], ARGV[4])
+if told then return told end
 local meta = read_meta()
 local answer = { text(now) }
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT', 0, MOST)) do
@@ -36,5 +29,5 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT
   end
 end
 close_books(meta, keep, now)
-if #answer > 1 then redis.call('SET', last, cmsgpack.pack({ ARGV[4], answer }), 'PX', REMEMBERED_MS) end
+remember_told(ARGV[3], ARGV[4], answer)
 return answer
