@@ -38,16 +38,14 @@ export class InvalidDataError extends VelvetRopeError {
   }
 }
 
-/** Data of more bytes than the shaper takes (`maxDataBytes`); nothing was admitted. */
+/** Data of more bytes than the shaper takes (`maxDataBytes`): nothing was admitted. Or a result that is too large to be kept. */
 export class DataTooLargeError extends VelvetRopeError {
   readonly bytes: number
   readonly maxBytes: number
 
-  constructor(bytes: number, maxBytes: number) {
-    super(
-      'data-too-large',
-      `expected data of at most ${maxBytes} bytes as JSON (maxDataBytes), got: ${bytes}`,
-    )
+  constructor(bytes: number, maxBytes: number, what: 'data' | 'a result' = 'data') {
+    const setting = what === 'data' ? ' (maxDataBytes)' : ''
+    super('data-too-large', `expected ${what} of at most ${maxBytes} bytes as JSON${setting}, got: ${bytes}`)
     this.bytes = bytes
     this.maxBytes = maxBytes
   }

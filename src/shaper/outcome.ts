@@ -2,10 +2,14 @@ import type { BackendJob } from '../backend/backend.ts'
 import type { SharedOutcome } from '../backend/shared-backend.ts'
 import { backoffDelay } from '../core/backoff.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import { isVelvetRopeError } from '../core/errors.ts'
+import { DataTooLargeError, isVelvetRopeError } from '../core/errors.ts'
 import { messageOf, toError } from '../core/thrown.ts'
 import type { Settled } from './attempt.ts'
 import { type FreezeRequest, freezeRequest } from './freeze-request.ts'
+
+/** Kept of a result, as JSON, and of the text of an error: whoever looks at a job reads them. Events carry all of both. */
+const MOST_RESULT_BYTES = 1_048_576
+const LONGEST_ERROR = 4_096
 
 /** What becomes of a job whose handler was started; durations in microseconds, from the moment at which it settled. */
 export type HandlerOutcome =
@@ -43,19 +47,29 @@ export function outcomeOf<Result>(
   if (freeze !== undefined) {
     return { kind: 'freeze', duration: freeze.forMs * MILLISECOND, askedMs: freeze.askedMs }
   }
-  const error = messageOf(settled.error)
+  const error = shortened(messageOf(settled.error))
   if (attempt >= settings.attempts || !mayRetry || isFinal(settled.error)) return { kind: 'failed', error }
   return { kind: 'retry', error, delay: backoffDelay(settings.backoff, attempt, random()) }
 }
 
-/** A result is kept as JSON. One that cannot be is told of, and its job is completed all the same. */
+/** A result is kept as JSON. One that cannot be, or is too large, is told of, and its job is completed all the same. */
 function encodeResult(result: unknown, errors: { fail(error: Error): void }): string | undefined {
   try {
-    return JSON.stringify(result)
+    const text: string | undefined = JSON.stringify(result)
+    const bytes = text === undefined ? 0 : Buffer.byteLength(text)
+    if (bytes > MOST_RESULT_BYTES) throw new DataTooLargeError(bytes, MOST_RESULT_BYTES, 'a result')
+    return text
   } catch (error) {
     errors.fail(toError(error))
     return undefined
   }
+}
+
+function shortened(text: string): string {
+  // No half of a surrogate pair is left at the end.
+  return text.length > LONGEST_ERROR
+    ? `${text.slice(0, LONGEST_ERROR - 1).replace(/[\ud800-\udbff]$/, '')}…`
+    : text
 }
 
 /** Whether the handler said that no retry helps: also by an error of another copy of the package. */

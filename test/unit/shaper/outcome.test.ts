@@ -46,6 +46,23 @@ describe('a handler that resolved', () => {
   })
 })
 
+test('a result of more than 1 MiB is told of and not kept; one of as much is', () => {
+  const { outcome, told } = ended({ ok: true, value: 'ä'.repeat(524_288) })
+  expect(outcome).toEqual({ kind: 'completed', result: undefined })
+  expect(told).toEqual(['expected a result of at most 1048576 bytes as JSON, got: 1048578'])
+  expect(ended({ ok: true, value: 'x'.repeat(1_048_574) }).told).toEqual([])
+})
+
+test('of the text of an error 4,096 characters are kept', () => {
+  const keptOf = (text: string) => {
+    const { outcome } = ended({ ok: false, error: new Error(text) })
+    return outcome.kind === 'retry' ? outcome.error : undefined
+  }
+  expect(keptOf('x'.repeat(4_096))).toBe('x'.repeat(4_096))
+  expect(keptOf('x'.repeat(5_000_000))).toBe(`${'x'.repeat(4_095)}…`)
+  expect(keptOf('🚦'.repeat(4_000))).toBe(`${'🚦'.repeat(2_047)}…`)
+})
+
 describe('a handler that threw', () => {
   test('has its job tried again while attempts are left', () => {
     expect(ended(failure, jobAt(2)).outcome).toEqual({ kind: 'retry', error: 'no', delay: SECOND })
