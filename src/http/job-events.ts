@@ -19,8 +19,8 @@ const OUTCOMES = ['completed', 'failed', 'returned', 'recovered', 'expired', 'ca
 
 /**
  * What becomes of jobs: verdicts, departures, outcomes. It listens to the shaper while somebody wants to hear of one of
- * them, and half a minute longer, so that a client that comes back with
- * `Last-Event-ID` gets what it missed, up to 1,000 events, and is told how many more there were.
+ * them, and half a minute longer, so that a client that comes back with `Last-Event-ID` gets what it missed, as far as a
+ * stream may be behind, and is told how many more there were.
  */
 export class JobEvents implements Source {
   readonly types = JOB_TYPES

@@ -23,7 +23,7 @@ export function eventRoutes({ feed, settings, doorkeeper }: House): Route[] {
           in: 'header',
           required: false,
           description:
-            'The last event that was read. Those since then come first, up to 1,000; before them an event `missed` with the ' +
+            'The last event that was read. Those since then come first, up to 1,000 and half a megabyte, fewer of the keys with most; before them an event `missed` with the ' +
             '`count` of those that are not kept any more, and `isAtLeast` where there may have been more.',
           schema: { type: 'string' },
         },

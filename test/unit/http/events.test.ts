@@ -204,6 +204,36 @@ describe('who comes back', () => {
   })
 })
 
+describe('who comes back after large events', () => {
+  test('is told as many as a stream may be behind, and not cut off each time', async () => {
+    const api = new Api({ '*': '5000, 1000/s' }, RARELY)
+    const outcomes = async (lastId?: string) => {
+      const headers: Record<string, string> = lastId === undefined ? {} : { 'Last-Event-ID': lastId }
+      const reader = new EventReader(await api.raw('GET', '/v1/events?types=outcome', { headers }))
+      expect(await reader.next()).toEqual({ retry: '3000' })
+      return reader
+    }
+    api.shaper.work(() => {
+      throw new Error('\u2603'.repeat(500))
+    })
+    const reader = await outcomes()
+    await api.enqueue('k', { data: 1, id: 'first' })
+    await api.pass(10)
+    const { id } = (await reader.next())!
+    await reader.cancel()
+    await api.shaper.enqueueMany(Array.from({ length: 900 }, () => ({ key: 'k', data: 1 })))
+    await api.pass(1_000)
+    const again = await outcomes(id)
+    const missed = await again.next()
+    expect(missed).toMatchObject({ id, event: 'missed' })
+    const { count } = missed!.data as { count: number }
+    for (let told = count; told < 900; told++) expect((await again.next())?.event).toBe('outcome')
+    await api.enqueue('k', { data: 1, id: 'last' })
+    await api.pass(10)
+    expect((await again.next())?.data).toMatchObject({ id: 'last' })
+  })
+})
+
 describe('the shaper', () => {
   afterEach(() => void vi.useRealTimers())
 
