@@ -37,6 +37,14 @@ export function formatCount(value: number): string {
   return value.toLocaleString('en')
 }
 
+/** What binary fractions may lack of a whole percentage: 29 of 100 are 0.29, and 28.999999999999996 %. */
+const ROUNDING = 1e-9
+
+/** How full a line is, rounded down: what is not full is not called 100%, and what is not empty not 0%. */
+export function formatFill(fill: number): string {
+  return fill > 0 && fill < 0.01 ? '<1%' : `${formatCount(Math.floor(fill * 100 + ROUNDING))}%`
+}
+
 /** A part of a whole, in per cent. */
 export function formatShare(part: number, whole: number): string {
   return whole === 0 ? '' : `${((100 * part) / whole).toFixed(1)} %`

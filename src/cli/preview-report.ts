@@ -1,6 +1,6 @@
-import type { PreviewedStanding, PreviewSample, RulePreview } from '../core/rule-view.ts'
+import type { PreviewSample, RulePreview } from '../core/rule-view.ts'
 import { showText } from './display-text.ts'
-import { formatCount, formatSeconds } from './numbers.ts'
+import { formatCount, formatFill, formatSeconds } from './numbers.ts'
 import { type Column, renderFacts, renderTable } from './table.ts'
 
 const COLUMNS: readonly Column[] = [
@@ -52,15 +52,11 @@ function cells({ key, waiting, before, after }: PreviewSample): string[] {
     formatCount(waiting),
     showText(before.limit),
     after === null ? 'no rule' : showText(after.limit),
-    percent(before),
-    after === null ? '' : percent(after),
+    formatFill(before.fill),
+    after === null ? '' : formatFill(after.fill),
     seconds(before.drainMs),
     after === null ? '' : seconds(after.drainMs),
   ]
-}
-
-function percent({ fill }: PreviewedStanding): string {
-  return `${formatCount(Math.round(fill * 100))}%`
 }
 
 function seconds(ms: number): string {

@@ -1,5 +1,6 @@
 import type { BucketState, BucketView } from '../core/job.ts'
 import { showText } from './display-text.ts'
+import { formatFill } from './numbers.ts'
 
 /** Blocks of an eighth of a character each, from left to right. */
 const EIGHTHS = ' ▏▎▍▌▋▊▉'
@@ -21,7 +22,7 @@ export function bucketCells(view: BucketView, now: number): BucketCells {
   const { key, fill, waiting, capacity, limit, oldestWaitMs, running, state } = view
   return {
     key: showText(key),
-    percent: fill > 0 && fill < 0.01 ? '<1%' : `${Math.floor(fill * 100)}%`,
+    percent: formatFill(fill),
     waiting: `${shortCount(waiting)}/${shortCount(capacity)}`,
     rate: showText(limit.split(', ')[1] ?? limit),
     next: nextDeparture(view, now),

@@ -117,9 +117,11 @@ export function nearestForm(forms: readonly (readonly z.core.$ZodIssue[])[]): re
   return [...forms].sort((one, other) => depthOf(other) - depthOf(one))[0]!
 }
 
-/** Whether a value is not even of the type of a form. */
+/** Whether a value is not even of the type of a form, or not the one value that it may be. */
 export function isOfAnotherType(issues: readonly z.core.$ZodIssue[]): boolean {
-  return issues.some(({ code, path }) => code === 'invalid_type' && path.length === 0)
+  return issues.some(
+    ({ code, path }) => (code === 'invalid_type' || code === 'invalid_value') && path.length === 0,
+  )
 }
 
 /** For `safeParse`: the message of an unknown field is what is known in its place, which only the schema there can tell. */

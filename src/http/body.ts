@@ -140,7 +140,15 @@ function faultsOf(issue: z.core.$ZodIssue, schema: z.ZodType): Fault[] {
       pointer: `${pointer}/${pointerStep(name)}`,
     }))
   }
-  return [{ detail: issue.message, pointer }]
+  return [{ detail: inOurWords(issue.message), pointer }]
+}
+
+/** The library says `Invalid input: expected number, received undefined`; other messages are ours. */
+function inOurWords(message: string): string {
+  return message
+    .replace(/^(?:Invalid (?:input|option|string)|Too (?:small|big)): /, '')
+    .replace(/, received undefined$/, ', got: nothing')
+    .replace(/, received (\w+)$/, ', got: $1')
 }
 
 /** What was most likely meant by a name that is unknown where it stands. */

@@ -62,7 +62,11 @@ export const newLimitSchema = z
         z.strictObject({
           capacity: z.number().openapi({ type: 'integer', minimum: 1, maximum: LARGEST_CAPACITY }),
           rate: rateField,
-          tolerance: z.union([z.string().max(200), z.literal(0)]).optional(),
+          tolerance: z
+            .union([z.string().max(200), z.literal(0)], {
+              error: "expected the tolerance to be a duration such as '2ms', or 0 for strict spacing",
+            })
+            .optional(),
           warmUp: z.string().max(200).optional(),
           coldRate: rateField.optional(),
         }),

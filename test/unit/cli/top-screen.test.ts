@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { plainText, textWidth } from '../../../src/cli/display-text.ts'
+import { formatFill } from '../../../src/cli/numbers.ts'
 import { fillBar, shortCount, shortTime } from '../../../src/cli/top-cells.ts'
 import { renderTop, rowsSeen, type TopFrame } from '../../../src/cli/top-screen.ts'
 import { FIRST_STATE } from '../../../src/cli/top-state.ts'
@@ -169,6 +170,14 @@ describe('cells', () => {
     [2_000_000_000, '2.0G'],
   ])('write %d as %s', (count, text) => {
     expect(shortCount(count)).toBe(text)
+  })
+
+  it('write shares as the page does, rounded down', () => {
+    const hundredths = Array.from({ length: 301 }, (_, waiting) => waiting)
+    expect(hundredths.map((waiting) => formatFill(waiting / 100))).toEqual(
+      hundredths.map((waiting) => `${waiting}%`),
+    )
+    expect([0.001, 0.995, 0.99999, 1.019].map(formatFill)).toEqual(['<1%', '99%', '99%', '101%'])
   })
 
   it('count down by the clock of the line, where it tells its own', () => {

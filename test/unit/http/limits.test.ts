@@ -68,7 +68,17 @@ describe('the rule book', () => {
     ],
     [
       { limit: { capacity: '5', rate: '1/s' } },
-      [{ pointer: '#/limit/capacity', detail: 'Invalid input: expected number, received string' }],
+      [{ pointer: '#/limit/capacity', detail: 'expected number, got: string' }],
+    ],
+    [{ limit: { rate: '1/s' } }, [{ pointer: '#/limit/capacity', detail: 'expected number, got: nothing' }]],
+    [
+      { limit: { capacity: 1, rate: '1/s', tolerance: 5 } },
+      [
+        {
+          pointer: '#/limit/tolerance',
+          detail: "expected the tolerance to be a duration such as '2ms', or 0 for strict spacing",
+        },
+      ],
     ],
   ])('says what is wrong with %j', async (body, errors) => {
     const answer = await new Api(CODE).call('PUT', '/v1/limits/k', { body })
