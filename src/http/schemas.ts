@@ -156,7 +156,7 @@ export const problemSchema = z
 
 const refusedVerdictSchema = z
   .strictObject({
-    status: z.union([z.literal(422), z.literal(429), z.literal(500), z.literal(503)]),
+    status: z.union([z.literal(413), z.literal(422), z.literal(429), z.literal(500), z.literal(503)]),
     key: z.string(),
     type: z.string(),
     title: z.string(),

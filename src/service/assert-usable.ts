@@ -3,7 +3,7 @@ import { InvalidConfigError } from '../config/config-error.ts'
 import { forwardFaults } from '../config/forward-faults.ts'
 import type { SettingPath } from '../config/paths.ts'
 import { quote } from '../core/describe.ts'
-import { InvalidOptionsError } from '../core/errors.ts'
+import { InvalidOptionsError, isVelvetRopeError } from '../core/errors.ts'
 import type { Environment } from '../forward/secrets.ts'
 import { isOfThisMachine } from '../http/server-options.ts'
 
@@ -64,6 +64,12 @@ export function assertForwardable(config: Config, env: Environment): void {
       message,
     })),
   )
+}
+
+/** An address that cannot be had, with its place in the configuration; any other error as it is. */
+export function placedListenFault(error: unknown, config: Config): unknown {
+  if (!isVelvetRopeError(error, 'invalid-options')) return error
+  return refused(config, ['listen'], error.message.replace(/^serveHttp: /, ''))
 }
 
 function refused(config: Config, path: SettingPath, message: string): InvalidConfigError {

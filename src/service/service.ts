@@ -14,6 +14,7 @@ import type { Log } from '../telemetry/log.ts'
 import { logShaper } from '../telemetry/log-shaper.ts'
 import { collectMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { traceShaper } from '../telemetry/tracing.ts'
+import { placedListenFault } from './assert-usable.ts'
 import { leaveMemory } from './leave-memory.ts'
 import { type ClosableHandler, LiveWorker } from './live-worker.ts'
 import { openMeter } from './open-meter.ts'
@@ -228,7 +229,10 @@ export class Service {
       onRequest: (answered) => log.debug('answered', { ...answered }),
     })
     const hasTokens = config.tokens.length > 0
-    this.#server = await serveHttp(this.#app, { ...config.listen, hasTokens, replacesGlobals: true })
+    const options = { ...config.listen, hasTokens, replacesGlobals: true }
+    this.#server = await serveHttp(this.#app, options).catch((error: unknown) => {
+      throw placedListenFault(error, config)
+    })
   }
 
   #checkReadiness(): Promise<void> {

@@ -185,3 +185,18 @@ test('a thousand requests to be forwarded fit into one call; a megabyte is the e
   const large = { jobs: [{ key: 'k', data: 'x'.repeat(1_048_576) }] }
   expectProblem(await api.post('/v1/jobs', large), 413, 'too-large')
 })
+
+test('data that the line does not take keep out no other job', async () => {
+  const api = new Api(undefined, { batchLimitBytes: 4_000_000 })
+  const { status, body } = await api.post('/v1/jobs', {
+    jobs: [
+      { key: 'k', data: 'x'.repeat(1_100_000) },
+      { key: 'k', data: 1 },
+    ],
+  })
+  expect(status).toBe(200)
+  expect(verdictsSchema.parse(body).verdicts).toMatchObject([
+    { status: 413, type: 'urn:velvet-rope:problem:too-large' },
+    { status: 202 },
+  ])
+})
