@@ -35,7 +35,7 @@ test('handlers that fail twice are started three times, at the rate and in turn'
 test('with no tolerance, starts in three workers are never closer than the interval', async () => {
   const plan = fleet({ limit: '200, 20/s, tolerance 0', keys: ['a', 'b'], producer: { jobs: 60 } })
   await using campaign = await Campaign.start(plan)
-  await campaign.rest(60_000)
+  await campaign.rest()
   const { startsOf } = await campaign.verdict({ lag: NEWS })
   for (const key of plan.keys) {
     const starts = startsOf(key)

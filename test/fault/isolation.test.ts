@@ -27,3 +27,35 @@ test('99 keys are done while the last handlers of a slow key still run', async (
   const lastOfOthers = Math.max(...keys.slice(1).flatMap(startsOf))
   expect(lastOfOthers).toBeLessThan(Math.max(...ends))
 })
+
+/** Far more than stand before a calm job when it is handed over, and far fewer than the hot keys have. */
+const MOST_BEFORE = 600
+
+test('four keys that are far behind 20,000/s leave a calm key its starts', async () => {
+  const hot = ['h0', 'h1', 'h2', 'h3']
+  const plan = fleet({
+    limit: '10000, 20000/s, tolerance 1ms',
+    limits: { calm: '100, 5/s' },
+    keys: [...hot, 'calm'],
+    workers: [{ concurrency: 20, leaseMs: 5_000, takesMs: 1 }],
+  })
+  const producers = [
+    { name: 'p', jobs: 1_500, keys: hot },
+    { name: 'q', jobs: 15, keys: ['calm'], gapMs: 200 },
+  ]
+  await using campaign = await Campaign.start({ ...plan, producers })
+  await campaign.rest()
+  const { history, startsOf } = await campaign.verdict({ lag: NEWS })
+  const calm = startsOf('calm')
+  expect(calm).toHaveLength(15)
+  const starts = hot.flatMap(startsOf)
+  const admitted = history.flatMap((event) =>
+    event.type === 'answer' && event.accepted && event.key === 'calm' ? [event.at / 1_000] : [],
+  )
+  // How long a job waits depends on the machine; how many others start meanwhile does not.
+  const before = calm.map((start, index) => {
+    const due = Math.max(admitted[index]!, (calm[index - 1] ?? 0) + 200)
+    return starts.filter((other) => other > due && other < start).length
+  })
+  expect(Math.max(...before), 'starts of hot keys while a calm job was due').toBeLessThan(MOST_BEFORE)
+})

@@ -26,8 +26,8 @@ test('workers killed in their handlers lose no job; each start too many has its 
 })
 
 test('when the elected scheduler is killed another takes over', async () => {
-  const scheduler = { concurrency: 1, leaseMs: 1_500, scheduler: true }
-  const worker = { concurrency: 50, leaseMs: 1_500, takesMs: 20, scheduler: false, tellsStarts: true }
+  const scheduler = { concurrency: 1, leaseMs: 5_000, scheduler: true }
+  const worker = { concurrency: 50, leaseMs: 5_000, takesMs: 20, scheduler: false, tellsStarts: true }
   const workers = [scheduler, worker, worker, worker, scheduler]
   const plan = fleet({ producer: { jobs: 60 }, workers })
   await using campaign = await Campaign.start(plan)

@@ -72,6 +72,15 @@ test('a comparison of the clocks that errs by microseconds turns no cause and ef
   ])
 })
 
+test('a start that is well before the acceptance, or after the end, stays where it was seen', () => {
+  const path = written(clock(), store(accept(13, 'x')), host(start(10, 'x')), store(end(7, 'x')))
+  expect(told([path])).toEqual([
+    ['end', 'x', 7],
+    ['start', 'x', 10],
+    ['answer', 'x', 13],
+  ])
+})
+
 test('an answer that was lost, and given again, counts from the admission that the worker was told of', () => {
   const replayed: HistoryRecord = { kind: 'event', clock: 'host', event: accept(900, 'x'), replayed: true }
   const started: HistoryRecord = {
@@ -121,8 +130,8 @@ test('where the clock of the store was moved nothing can be said', () => {
 })
 
 test('the calls that found the store away are told with their length', () => {
-  const path = written(clock(), { kind: 'unavailable', at: 5, tookMs: 1_500 })
-  expect(mergeHistories([path])).toEqual({ history: [], unavailableMs: [1_500] })
+  const call: HistoryRecord = { kind: 'unavailable', at: 5, tookMs: 1_500, isLate: false }
+  expect(mergeHistories([written(clock(), call)])).toEqual({ history: [], unavailable: [call] })
 })
 
 test('who was in a handler, and who has no end, is read from a file that may still grow', () => {

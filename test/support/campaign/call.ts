@@ -4,7 +4,7 @@ import { dice } from './dice.ts'
 import type { HistoryFile } from './history-file.ts'
 import { hostNow } from './host-time.ts'
 import type { CallerPlan, Chance, Fates } from './plans.ts'
-import type { IdOfTurn } from './record-turns.ts'
+import type { TurnOf } from './record-turns.ts'
 
 /** Whoever cannot be told when to come back waits no longer than that; milliseconds. */
 const LONGEST_PAUSE = 500
@@ -13,7 +13,7 @@ const GIVEN_UP = new Error('gave up, as planned')
 
 interface Notes {
   readonly file: HistoryFile
-  readonly idOf: IdOfTurn
+  readonly turnOf: TurnOf
 }
 
 /** Callers who wait for turns as planned, each again and again; the first thing that one does in his turn is to write it down. */
@@ -21,7 +21,7 @@ export async function call(
   shaper: Shaper,
   keys: readonly string[],
   plan: CallerPlan,
-  { file, idOf }: Notes,
+  { file, turnOf }: Notes,
 ): Promise<Fates> {
   const fates: Fates = { departed: 0, refused: 0, aborted: 0, timedOut: 0, cancelled: 0, unavailable: 0 }
   const random = dice(plan.seed)
@@ -62,10 +62,10 @@ export async function call(
     const turn = await take(key, cost)
     if (plan.dawdles !== undefined && n % plan.dawdles.every === 0) await sleep(plan.dawdles.ms)
     const at = hostNow()
-    const id = idOf(turn)
-    if (id === undefined)
+    const departed = turnOf(turn)
+    if (departed === undefined)
       throw new Error(`expected a departure of ${key} at ${turn.departedAt}, none was told`)
-    file.write({ kind: 'resumed', at, id })
+    file.write({ kind: 'resumed', at, id: departed.id, isSameTurn: !departed.isOver })
   }
 
   /** Milliseconds for which he stays away. */

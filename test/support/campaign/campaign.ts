@@ -101,12 +101,14 @@ export class Campaign {
     if (child.plan.caller !== undefined) this.#searches.push(this.#searchTurnsOf(child))
   }
 
-  /** SIGSTOP for so long; a fault if that is longer than its leases. */
+  /** SIGSTOP for so long; a fault if that may be longer than what is left of its leases, which are renewed each third. */
   async stop(child: CampaignChild, forMs: number): Promise<void> {
     await child.stop()
-    if (forMs >= leaseOf(child.plan)) this.#noteFault(child)
+    const at = hostNow()
     await sleep(forMs)
-    this.#write({ kind: 'stood', path: child.plan.file, until: hostNow() })
+    const until = hostNow()
+    if ((until - at) / 1_000 >= (leaseOf(child.plan) * 2) / 3) this.#noteFault(child, at)
+    this.#write({ kind: 'stood', path: child.plan.file, until })
     child.goOn()
   }
 
@@ -223,9 +225,9 @@ export class Campaign {
     this.#file.write(record)
   }
 
-  #noteFault(child: CampaignChild): void {
+  #noteFault(child: CampaignChild, stoodAt = hostNow()): void {
     const { ids, lastAt } = runningIn(child.plan.file)
-    const at = Math.max(hostNow(), lastAt)
+    const at = Math.max(stoodAt, lastAt)
     for (const id of ids) this.note({ type: 'fault', at, id })
     const { limit, limits = {} } = this.#plan
     const intervals = [limit, ...Object.values(limits)].map((text) => parseLimit(text).interval)

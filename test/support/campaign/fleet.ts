@@ -1,7 +1,7 @@
 import type { CampaignPlan } from './campaign.ts'
 import type { ProducerPlan, WorkerPlan } from './plans.ts'
 
-/** Two producers and three workers around one Redis; every handler takes 20 ms. */
+/** Two producers and three workers around one Redis; every handler takes 20 ms. No machine keeps a process from its leases of 5 s. */
 export function fleet({
   producer = {},
   worker = {},
@@ -16,7 +16,7 @@ export function fleet({
     limit: '200, 20/s',
     keys: ['a', 'b', 'c/x', 'c/y'],
     producers: ['p', 'q'].map((name) => ({ name, jobs: 50, ...producer })),
-    workers: workers ?? [1, 2, 3].map(() => ({ concurrency: 50, leaseMs: 1_500, takesMs: 20, ...worker })),
+    workers: workers ?? [1, 2, 3].map(() => ({ concurrency: 50, leaseMs: 5_000, takesMs: 20, ...worker })),
     redis: {},
     ...plan,
   }

@@ -17,15 +17,15 @@ export type HistoryRecord =
       /** Of an end: the process that held the job fell silent, and nobody else knows whether it had started. */
       readonly lost?: boolean
     }
-  /** The caller of a turn went on, in his own code; by the host's clock. */
-  | { readonly kind: 'resumed'; readonly at: number; readonly id: string }
+  /** The caller of a turn went on, in its own code; by the host's clock. */
+  | { readonly kind: 'resumed'; readonly at: number; readonly id: string; readonly isSameTurn: boolean }
   /** A handler found its signal aborted in its first statement: the lease of the job was over. By the host's clock. */
   | { readonly kind: 'late'; readonly at: number; readonly id: string }
   /** The process that wrote `path` was stopped, and went on at `until`; by the host's clock. */
   | { readonly kind: 'stood'; readonly path: string; readonly until: number }
   | ({ readonly kind: 'clock' } & ClockSample)
-  /** A call ended with an error that says that the store is away. */
-  | { readonly kind: 'unavailable'; readonly at: number; readonly tookMs: number }
+  /** A call ended with an error that says that the store is away; `isLate`: not before a timer of two seconds. */
+  | { readonly kind: 'unavailable'; readonly at: number; readonly tookMs: number; readonly isLate: boolean }
 
 /** What the store's clock said at `at` on the host's, give or take half the round trip. Microseconds. */
 export interface ClockSample {

@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseLimit } from '../../../src/core/limit.ts'
 import { type Breach, type CheckOptions, checkHistory, type HistoryEvent } from '../../../src/testing.ts'
-import { resumedIn } from './caller-moments.ts'
+import { type Resumed, resumedIn } from './caller-moments.ts'
 import { type MergedHistory, mergeHistories } from './merge-histories.ts'
 import type { ShaperPlan } from './plans.ts'
 
@@ -10,8 +10,8 @@ import type { ShaperPlan } from './plans.ts'
 export interface Verdict extends MergedHistory {
   /** When handlers of a key started, in order; milliseconds. */
   startsOf(key: string): number[]
-  /** When the callers of turns went on in their own code, by the ids of their turns; microseconds. */
-  readonly resumed: ReadonlyMap<string, number>
+  /** How the callers of turns went on in their own code, by the ids of their turns. */
+  readonly resumed: ReadonlyMap<string, Resumed>
 }
 
 const MOST_TOLD = 20

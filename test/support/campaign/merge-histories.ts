@@ -4,11 +4,12 @@ import { type ClockSample, type HistoryRecord, readRecords } from './history-fil
 /** What many processes wrote down, as one history on the host's clock. */
 export interface MergedHistory {
   readonly history: HistoryEvent[]
-  /** How long the calls took that said that the store is away; milliseconds. */
-  readonly unavailableMs: readonly number[]
+  /** The calls that said that the store is away. */
+  readonly unavailable: readonly UnavailableRecord[]
 }
 
 type EventRecord = HistoryRecord & { kind: 'event' }
+type UnavailableRecord = HistoryRecord & { kind: 'unavailable' }
 type StartRecord = EventRecord & { event: { type: 'start' } }
 
 /**
@@ -43,7 +44,7 @@ export function mergeHistories(paths: readonly string[]): MergedHistory {
   })
   return {
     history: history.sort((a, b) => a.at - b.at),
-    unavailableMs: files.flat().flatMap((record) => (record.kind === 'unavailable' ? [record.tookMs] : [])),
+    unavailable: files.flat().filter((record) => record.kind === 'unavailable'),
   }
 }
 
@@ -154,9 +155,11 @@ function onHostClock({ event, clock }: EventRecord, offset: number): HistoryEven
   }
 }
 
-/** The comparison of the clocks errs by some microseconds, which must not turn cause and effect around. */
+/** The comparison of the clocks errs by no more, which must not turn cause and effect around; microseconds. */
+const CLOCKS_APART = 2_000
+
 function notBefore<Event extends HistoryEvent>(event: Event, startedAt = event.at): Event {
-  return { ...event, at: Math.max(event.at, startedAt) }
+  return startedAt - event.at > CLOCKS_APART ? event : { ...event, at: Math.max(event.at, startedAt) }
 }
 
 function beforeStart<Event extends HistoryEvent>(
@@ -167,5 +170,6 @@ function beforeStart<Event extends HistoryEvent>(
 ): Event {
   if (start === undefined) return event
   const at = replayed && start.admittedAt !== undefined ? start.admittedAt + offset : event.at
+  if (!replayed && at - start.event.at > CLOCKS_APART) return event
   return { ...event, at: Math.min(at, start.event.at - 1) }
 }

@@ -20,7 +20,7 @@ const options = {
 }
 const shaper = new Shaper<Work>('campaign', options)
 recordShaper(shaper, file)
-const idOf = recordTurns(shaper, file)
+const turnOf = recordTurns(shaper, file)
 await shaper.ready()
 if (plan.worker !== undefined) consume(shaper, plan.worker, file)
 void obey(shaper, plan, file)
@@ -31,5 +31,5 @@ if (plan.producer !== undefined) {
   )
 }
 if (plan.caller !== undefined) {
-  console.log(`called ${JSON.stringify(await call(shaper, plan.keys, plan.caller, { file, idOf }))}`)
+  console.log(`called ${JSON.stringify(await call(shaper, plan.keys, plan.caller, { file, turnOf }))}`)
 }

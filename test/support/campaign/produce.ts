@@ -6,6 +6,8 @@ import type { ProducerPlan } from './plans.ts'
 
 /** How long a producer waits before it asks a store again that was away; milliseconds. */
 const PATIENCE = 100
+/** Within which it is told that a store is away; milliseconds. */
+const TOLD_WITHIN = 2_000
 
 /** Lines up the jobs of the plan, each key's in order; resolves when each was accepted or refused for good. */
 export async function produce(
@@ -30,12 +32,19 @@ export async function produce(
   const ask = async <Answer>(question: () => Promise<Answer>): Promise<Answer> => {
     for (;;) {
       const at = hostNow()
+      let isLate = false
+      // Whatever holds up this process holds up all its timers.
+      const timer = setTimeout(() => {
+        isLate = true
+      }, TOLD_WITHIN)
       try {
         return await question()
       } catch (error) {
         if (!isVelvetRopeError(error, 'backend-unavailable')) throw error
-        file.write({ kind: 'unavailable', at, tookMs: (hostNow() - at) / 1_000 })
+        file.write({ kind: 'unavailable', at, tookMs: (hostNow() - at) / 1_000, isLate })
         await sleep(PATIENCE)
+      } finally {
+        clearTimeout(timer)
       }
     }
   }

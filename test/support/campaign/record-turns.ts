@@ -5,16 +5,25 @@ import { hostNow } from './host-time.ts'
 
 const MS = 1_000
 
-/** Which turn it was that a caller was given, by what he was told of it. */
-export type IdOfTurn = (turn: { readonly key: string; readonly departedAt: number }) => string | undefined
+interface DepartedTurn {
+  readonly id: string
+  /** The turn of the event loop in which it departed is over. */
+  isOver: boolean
+}
+
+/** Which turn it was that a caller was given, by what it was told of it. */
+export type TurnOf = (turn: {
+  readonly key: string
+  readonly departedAt: number
+}) => Readonly<DepartedTurn> | undefined
 
 /**
  * Writes down the departures of the turns of this process, in the tick in which each departs; and of the turns of
  * others that end in this process what their own may not have lived to write: that they were admitted.
  */
-export function recordTurns(shaper: Shaper, file: HistoryFile): IdOfTurn {
+export function recordTurns(shaper: Shaper, file: HistoryFile): TurnOf {
   const admitted = new Set<string>()
-  const departed = new Map<string, string>()
+  const departed = new Map<string, DepartedTurn>()
   const search = async ({ id }: { readonly id: string }) => {
     if (!isTurnId(id) || admitted.has(id)) return
     const job = await shaper.job(id)
@@ -27,7 +36,11 @@ export function recordTurns(shaper: Shaper, file: HistoryFile): IdOfTurn {
       if (!isTurnId(id)) return
       const event = { type: 'start', at: hostNow(), id, key, cost, attempt } as const
       file.write({ kind: 'event', clock: 'host', event })
-      departed.set(`${at} ${key}`, id)
+      const turn = { id, isOver: false }
+      departed.set(`${at} ${key}`, turn)
+      setImmediate(() => {
+        turn.isOver = true
+      })
     })
     .on('cancelled', search)
     .on('expired', search)
