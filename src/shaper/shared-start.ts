@@ -124,6 +124,8 @@ export class SharedStart<Data, Result> {
     const startedAt = startsAtEnd ? this.#startsAt : this.#startedBy(now)
     this.#departedAt = startedAt
     publishDeparture(shaper, this.job, this.#grant.pace, this.#grant.slot, startedAt)
+    const isLate = startedAt - this.#grant.due > this.#grant.tolerance
+    if (isLate || reason !== undefined) publishLateStart(shaper, this.job)
     if (emitter.hears('departed')) {
       const waitedMs = (startedAt - this.job.admittedAt) / MILLISECOND
       emitter.emit('departed', { ...jobEvent(this.job, startedAt), waitedMs })
@@ -154,8 +156,7 @@ export class SharedStart<Data, Result> {
 
   #stop(reason: Error): void {
     if (this.#isSettled) return
-    const { shaper, leases } = this.#ports
-    publishLateStart(shaper, this.job)
+    const { leases } = this.#ports
     if (reason instanceof LeaseLostError) leases.lose(this.handed)
     else this.#attempt.job.abort(reason)
   }

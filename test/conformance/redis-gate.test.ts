@@ -13,6 +13,7 @@ describe('grants', () => {
     expect(await stage.gate(x!, 0.002)).toEqual({
       kind: 'granted',
       slot: at(0.002),
+      due: at(0.002),
       startAt: at(0.002),
       latest: expect.any(Number),
       tolerance: 5_000,

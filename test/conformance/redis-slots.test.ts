@@ -103,3 +103,15 @@ test('the second of two that were handed over never waits for the end of a freez
   await stage.start(x!, 0.02)
   expect(await stage.gate(y!, 0.12)).toMatchObject({ kind: 'granted', slot: at(0.12) })
 })
+
+test('a grant tells the slot of the grid that the job came too late for, once', async () => {
+  const stage = await RedisStage.open('99, 10/s')
+  await stage.lineUp('xyz', 0)
+  await stage.run(0)
+  const [y, z] = await stage.hand(0.05, 150)
+  expect(await stage.gate(y!, 0.102)).toMatchObject({ slot: at(0.1), due: at(0.1) })
+  await stage.start(y!, 0.102)
+  const late = await stage.gate(z!, 0.23)
+  expect(late).toMatchObject({ slot: at(0.23), due: at(0.2) })
+  expect(await stage.gate(z!, 0.24, { missed: at(0.23) })).toMatchObject({ slot: at(0.24), due: at(0.24) })
+})

@@ -211,7 +211,7 @@ function gateAnswer(id: string, answer: replies.GateAnswerReply, at: number): Ga
       const known = { id, key, data, cost, settings: decodeSettings(settings), traceparent }
       const job = { ...known, attempt, fence, crashes: answer[16], admittedAt }
       const pace = { pattern: answer[13], lastStart: answer[14], spacing: answer[15] }
-      return { kind: 'granted', slot, startAt, latest, tolerance, pace, job }
+      return { kind: 'granted', slot, due: answer[17], startAt, latest, tolerance, pace, job }
     }
     case 'data':
       return { kind: 'data', bytes: answer[1] }

@@ -82,6 +82,7 @@ const gateAnswer = z.union([
     number,
     number,
     number,
+    number,
   ]),
   z.tuple([z.literal('data'), number]),
   z.tuple([z.literal('wait'), number]),

@@ -60,6 +60,8 @@ export class FakeStore
   trip: () => readonly [there: number, back: number] = () => [500, 500]
   /** Who is not the first is told to ask again after so long. */
   askAgainAfter = 5_000
+  /** By so much slots are granted later than they should have been. */
+  missesBy = 0
   /** Data of more characters do not come with a slot. */
   large = Number.POSITIVE_INFINITY
   isDown = false
@@ -215,6 +217,7 @@ export class FakeStore
     return {
       kind: 'granted',
       slot,
+      due: slot - this.missesBy,
       startAt: Math.max(slot, now),
       latest: Math.max(slot, now) + LATEST_START,
       tolerance: bucket.tolerance,

@@ -124,6 +124,30 @@ describe('on a shared line', () => {
     await stage.close()
   })
 
+  test('a start that is later than the tolerance is told of by itself, one within it is not', async () => {
+    const heard = hear(diagnostics.lateStarts)
+    let stall = 4_000
+    const stage: SharedWorkerStage = new SharedWorkerStage(() => void stage.clock.stall(stall))
+    await stage.open()
+    stage.deliver(stage.store.hand('a'))
+    await stage.pass(110)
+    stall = 9_000
+    stage.deliver(stage.store.hand('a'))
+    await stage.pass(110)
+    expect(heard).toEqual([{ shaper: 'stage', key: 'a', id: 'a2' }])
+    await stage.close()
+  })
+
+  test('also one that was granted its slot too late for it', async () => {
+    const heard = hear(diagnostics.lateStarts)
+    const stage = await new SharedWorkerStage(() => undefined).open()
+    stage.store.missesBy = 9_000
+    stage.deliver(stage.store.hand('a'))
+    await stage.pass(110)
+    expect(heard).toEqual([{ shaper: 'stage', key: 'a', id: 'a1' }])
+    await stage.close()
+  })
+
   test.each([
     ['failed', () => hostile()],
     ['aborted', () => new LeaseLostError('a1')],

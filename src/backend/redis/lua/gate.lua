@@ -8,7 +8,8 @@
 --          whether the caller has its data ('1' | '0')
 -- Answers  { now, version of the rule book, answer, ... }, where an answer is
 --          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence,
---            traceparent | '', pattern, start before, how far it keeps this one away, crashes }
+--            traceparent | '', pattern, start before, how far it keeps this one away, crashes,
+--            the slot that it would have had in time; of one that was missed it is not told again }
 --          | { 'data', their size: they are fetched before a slot is reserved } | { 'wait', until } | { 'returned' } | { 'expired', key, cost, attempt } | { 'stale' } | { 'foreign' }
 
 local now = read_now(ARGV[1])
@@ -53,9 +54,9 @@ local function answer(at)
     or state.slot > now + lead + FARTHEST_SLOT
     or bucket.paused == 1 or bucket.frozen > now
   if not is_first and is_void then ungrant(bucket, job, state) end
-  local slot, start_at = state.slot, math.max(state.slot, now)
+  local slot, start_at, due = state.slot, math.max(state.slot, now), state.slot
   if state.state == 'handed' then
-    if bucket.paused == 0 then slot, start_at = grant(bucket, meta, job, state, worker, now, lead) end
+    if bucket.paused == 0 then slot, start_at, due = grant(bucket, meta, job, state, worker, now, lead) end
     local is_returned = bucket.paused == 1 or not slot
     local is_late = not is_returned and start_at > job.deadline + bucket.tolerance
     if (is_returned or is_late) and not pcall(read_line, bucket) then return { 'foreign' } end
@@ -87,7 +88,7 @@ local function answer(at)
     text(job.cost), job.settings, has_data and '' or job.data or '', text(job.admittedAt), text(state.attempt), text(state.fence),
     job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)),
     -- Of a turn it counts news that were lost, and nothing that ran.
-    text(is_turn(id) and 0 or state.crashes),
+    text(is_turn(id) and 0 or state.crashes), text(is_first and due or slot),
   }
 end
 

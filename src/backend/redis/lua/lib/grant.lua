@@ -32,11 +32,12 @@ local function mind_the_clock(bucket, meta, now)
   if meta.lostAt ~= 0 then keep_away(bucket, meta.lostAt, quiet(meta.lostCost), now) end
 end
 
--- Reserves the slot. Answers it, and the time from which the handler may start.
+-- Reserves the slot. Answers it, the time from which the handler may start, and the slot of the grid that it may have missed.
 local function grant(bucket, meta, job, state, worker, now, lead)
   mind_the_clock(bucket, meta, now)
   local due = math.max(bucket.from, bucket.next, bucket.frozen, state.floor)
   local earliest = math.max(now + lead, state.readyAt)
+  local had_slot = due <= math.max(bucket.next, bucket.frozen)
   local before = { bucket.next, bucket.carry, bucket.lastCost, bucket.warmth, bucket.lastWarmth }
   local slot, on_grid = reserve_due(bucket, job.cost, due, earliest)
   local start_at = math.max(slot, earliest, bucket.lastStart + EVEN * spacing_after_start(bucket))
@@ -48,7 +49,7 @@ local function grant(bucket, meta, job, state, worker, now, lead)
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = job.id, slot, job.cost
   bucket.handed = bucket.handed - job.cost
   state.state, state.slot, state.onGrid, state.worker = 'granted', slot, on_grid, worker
-  return slot, start_at
+  return slot, start_at, had_slot and due or slot
 end
 
 -- Takes the slot away from the one who was granted it and has not started.
