@@ -159,6 +159,23 @@ describe('a shard that is found empty', () => {
   })
 })
 
+describe('a shard that was emptied and filled again', () => {
+  it.each(['scheduler', 'worker'] as const)(
+    'lets nothing start at once that a %s who knew it hands over',
+    async (who) => {
+      const prefix = uniquePrefix()
+      const old = await RedisStage.open('5, 1/s', { prefix })
+      await old.backend.followRules(at(0))
+      await old.restore({})
+      const young = await RedisStage.open('5, 1/s', { prefix })
+      await young.lineUp('x', 1)
+      const [x] = await (who === 'scheduler' ? old : young).hand(1)
+      expect(await (who === 'worker' ? old : young).gate(x!, 1)).toEqual({ kind: 'returned' })
+      expect(await nextStart(young, 2, 10)).toBe(6)
+    },
+  )
+})
+
 describe('rule books that a failover left', () => {
   const set = (limit: string) => ({ kind: 'set', rule: parseRule('*', limit) }) as const
   const limitOf = (stage: RedisStage) => stage.backend.rules.list().map(({ limit }) => limit.capacity)

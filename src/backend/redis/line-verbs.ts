@@ -25,6 +25,8 @@ type Sweep = 'expire' | 'recover'
 export interface LineVerbsPorts {
   /** Told which version of the rule book a shard has, and to which all its buckets are held. */
   onBook(shard: number, version: number, retimed: number): void
+  /** By which name this process knows a shard: one that lost all that it held gets another. */
+  nameOf?(shard: number): string | undefined
 }
 
 /** What schedulers and workers do. They try again by themselves: every verb may be run twice. */
@@ -45,7 +47,8 @@ export class LineVerbs {
 
   async claim(shard: number, request: ClaimRequest, now?: number): Promise<Claim> {
     const { scheduler, lookAhead, most, lease } = request
-    const values = [now ?? '', scheduler, lookAhead, most, lease, this.#keepFinished]
+    const known = this.#ports.nameOf?.(shard) ?? ''
+    const values = [now ?? '', scheduler, lookAhead, most, lease, this.#keepFinished, known]
     const reply = replies.parseReply(replies.claimReply, await this.#store.run('claim', shard, values))
     const nothing = { jobs: [], nextClaim: Infinity, nextRecovery: Infinity, nextExpiry: Infinity }
     const soon = (verb: Sweep, next: number) => (this.#unanswered.has(nameOf(verb, shard)) ? reply[1] : next)
@@ -114,6 +117,7 @@ export class LineVerbs {
     const reply = await this.#store.run('gate', shard, [
       now ?? '',
       this.#keepFinished,
+      this.#ports.nameOf?.(shard) ?? '',
       requests.length,
       ...values,
     ])

@@ -70,6 +70,7 @@ export class RedisBackend implements shared.SharedBackend {
     this.#producers = new ProducerVerbs(this.#store, this.#rules, this.#memory, keepFinished)
     this.#lines = new LineVerbs(this.#store, keepFinished, {
       onBook: (shard, version, retimed) => this.#noteBook(shard, version, retimed),
+      nameOf: (shard) => this.#rules.nameOf(shard),
     })
     this.#views = new Views(this.#store)
     this.insight = new RedisInsight(this.#store, (key) => this.shardOf(key))

@@ -109,6 +109,11 @@ export class SharedRules {
     return replaced
   }
 
+  /** As the shard was found last. */
+  nameOf(shard: number): string | undefined {
+    return this.#marks[shard]?.name
+  }
+
   async refresh(): Promise<void> {
     const text = await this.#store.text(shardKey(this.#store.tags[0]!, 'book'))
     if (text !== undefined) this.#adopt(parseBook(text), digestOfBook(text))

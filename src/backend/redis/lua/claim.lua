@@ -5,7 +5,7 @@
 -- uses: shard loss lease warmth bucket pace job state ended blocks line turn handing rounds rewind
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', scheduler, look-ahead, most (1 to 200), lease, keepFinished
+-- ARGV     now | '', scheduler, look-ahead, most (1 to 200), lease, keepFinished, name by which the caller knows the shard | ''
 -- Answers  { 'follow', now, leader until } |
 --          { 'ok', now, next due | 'inf', next lease | 'inf', next deadline | 'inf', next to forget | 'inf',
 --            version of the rule book, version to which all buckets are held, id, epoch, key, ... }
@@ -21,7 +21,7 @@ expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines',
 local meta = read_meta()
 local elected = redis.call('HMGET', K.meta, 'leader', 'leaderUntil', 'retimed')
 local leader_until = tonumber(elected[2] or 0) or foreign('meta')
-guard_run(meta, now)
+guard_run(meta, now, ARGV[7])
 -- A lease further away than it can be was given before the clock stepped back.
 if elected[1] and elected[1] ~= scheduler and leader_until > now and leader_until <= now + LEADER_LEASE then
   -- Its last wait, from the time when it was elected, may have taken the marker of the other.

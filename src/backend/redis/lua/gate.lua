@@ -4,7 +4,7 @@
 -- uses: shard loss lease warmth bucket pace job state ended blocks line turn moving leave grant
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', keepFinished, number of requests, then for each: id, epoch, worker, lead, lease, missed slot | '',
+-- ARGV     now | '', keepFinished, name by which the caller knows the shard | '', number of requests, then for each: id, epoch, worker, lead, lease, missed slot | '',
 --          whether the caller has its data ('1' | '0')
 -- Answers  { now, version of the rule book, answer, ... }, where an answer is
 --          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence,
@@ -16,8 +16,8 @@ local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
 local meta = read_meta()
-expect_states(4, 7)
-guard_run(meta, now)
+expect_states(5, 7)
+guard_run(meta, now, ARGV[3])
 
 -- When to ask again: after the one before has started, as far as is known.
 local function ask_again(bucket)
@@ -94,7 +94,7 @@ end
 
 local answers = { text(now), text(meta.book) }
 local fence = meta.fence
-for index = 1, number(ARGV[3]) do answers[index + 2] = answer(4 + (index - 1) * 7) end
+for index = 1, number(ARGV[4]) do answers[index + 2] = answer(5 + (index - 1) * 7) end
 if meta.fence ~= fence then redis.call('HSET', K.meta, 'fence', meta.fence, 'granted', meta.granted) end
 close_books(meta, keep, now)
 return answers

@@ -49,8 +49,10 @@ local function hear(meta, now, grace)
   end
 end
 
--- A restart or a failover may have lost the latest starts. Each may have cost as much as the costliest job so far.
-local function guard_run(meta, now)
+-- A restart or a failover may have lost the latest starts. Each may have cost as much as the costliest job so far. And a shard
+-- that has not the name by which the caller knows it has lost all, whatever was put into it since.
+local function guard_run(meta, now, known)
+  if known ~= '' and meta.name ~= known then note_loss(meta, now, ANY_COST) end
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
   if run == meta.run then return hear(meta, now) end
   if meta.run ~= '' then note_loss(meta, now, math.max(1, meta.costliest)) end

@@ -52,14 +52,14 @@ end
 local function read_meta()
   local values = redis.call('HMGET', K.meta, 'run', 'quarantine', 'book', 'wakeDue', 'numbers', 'fence', 'admitted', 'ended',
     'wakeTurns', 'watchedUntil', 'epoch', 'granted', 'heardAt', 'lifted', 'rejected', 'costliest', 'lostAt', 'lostCost',
-    'shards', 'steps', 'stepTellers', 'rewind')
+    'shards', 'steps', 'stepTellers', 'rewind', 'name')
   local meta = {
     run = values[1] or '', quarantine = counter(values[2]), book = counter(values[3]), wakeDue = counter(values[4]),
     numbers = counter(values[5]), fence = counter(values[6]), admitted = counter(values[7]), ended = counter(values[8]),
     wakeTurns = counter(values[9]), watchedUntil = counter(values[10]), epoch = counter(values[11]),
     granted = counter(values[12]), heardAt = counter(values[13]), lifted = counter(values[14]), rejected = counter(values[15]),
     costliest = counter(values[16]), lostAt = counter(values[17]), lostCost = counter(values[18]),
-    shards = counter(values[19]), steps = values[20] or '', stepTellers = values[21] or '', rewind = values[22] or '',
+    shards = counter(values[19]), steps = values[20] or '', stepTellers = values[21] or '', rewind = values[22] or '', name = values[23] or '',
     newlyEnded = 0, turnsEnded = false,
   }
   if meta.numbers == 0 and redis.call('EXISTS', K.buckets, K.jobs) > 0 then partial('meta') end
