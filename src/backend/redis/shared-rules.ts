@@ -25,7 +25,7 @@ import type { Store } from './store.ts'
 
 const NEWER = { code: 'newer code', file: 'a newer file', environment: 'a newer environment' } as const
 const MOST_TRIES = 20
-const MOST_RETIMED = 200
+const MOST_RETIMED = 100
 
 /**
  * The rule book that all processes share. The first shard has the authority; each further one has a copy, so that a

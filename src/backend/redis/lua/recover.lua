@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- handed | granted | running -> back at the head of its line, for jobs whose lease has ended; 200 at most. One that
+-- handed | granted | running -> back at the head of its line, for jobs whose lease has ended; 100 at most. One that
 -- may have started counts a crash, and the third crash fails it. The places of callers whose process is silent are given
 -- up; a turn that was handed over comes back once, since its news may have been lost.
 -- uses: shard told loss lease warmth bucket pace job state ended blocks line turn moving leave grant
@@ -8,6 +8,7 @@
 -- ARGV     now | '', keepFinished, name of the process that asks, number of its sweep
 -- Answers  { at, id, epoch that is void, key, cost, attempt, 'waits' | 'crashed' | 'failed' | 'gone', ... }
 
+local MOST = 100
 local MOST_CRASHES = 3
 
 local now = read_now(ARGV[1])
@@ -85,7 +86,7 @@ local function give_up(id)
   end
 end
 
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now - meta.lifted, 'LIMIT', 0, 200)) do
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now - meta.lifted, 'LIMIT', 0, MOST)) do
   -- One that came back with another of this call has a lease again, or needs none.
   if (lease_end(meta, id) or INF) <= now then give_up(id) end
 end

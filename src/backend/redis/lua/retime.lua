@@ -3,7 +3,7 @@
 -- uses: shard warmth bucket pace blocks line
 --
 -- KEYS[1]  the shard's tag
--- ARGV     version of the caller's rule book, whether these are the last ('1' | '0'), number of buckets (0 to 200), then
+-- ARGV     version of the caller's rule book, whether these are the last ('1' | '0'), number of buckets (0 to 100), then
 --          for each: key, pattern, capacity, interval, tolerance, warm-up, cold interval, limit
 -- Answers  { 'old-book', version } | { 'ok', buckets whose limit changed }
 
