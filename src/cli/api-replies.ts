@@ -122,6 +122,8 @@ export const explanationReply: z.ZodType<JobExplanation> = z.looseObject({
   ahead: z.looseObject({ jobs: z.number(), cost: z.number(), ids: z.array(z.string()) }),
   rule: ruleReply.optional(),
   summary: z.string(),
+  /** Of an older service there is none. */
+  summaryWithoutTimes: z.string().default(''),
 })
 
 const acceptedReply = z.object({

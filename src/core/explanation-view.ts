@@ -18,6 +18,8 @@ export interface JobExplanation {
   readonly rule?: RuleView
   /** All of it in one English sentence. */
   readonly summary: string
+  /** The same without the times that run down, for a view that counts them itself. */
+  readonly summaryWithoutTimes: string
 }
 
 /**

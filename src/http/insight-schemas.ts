@@ -35,6 +35,10 @@ export const explanationSchema: z.ZodType<JobExplanation> = z
     summary: z.string().openapi({
       example: 'Third in line of stripe/acct_42: departs in 2.3 s at 1/s, behind 2 jobs.',
     }),
+    summaryWithoutTimes: z.string().openapi({
+      description: 'The summary without the times that run down, for a view that counts them itself.',
+      example: 'Third in line of stripe/acct_42: departs at 1/s, behind 2 jobs.',
+    }),
   })
   .openapi('Explanation')
 

@@ -17,8 +17,12 @@ const ORDINALS = [
   'Tenth',
 ]
 
-/** What holds a job, or what became of it, in one sentence that can be read aloud. */
-export function summaryOf(facts: JobFacts, isGoverned: boolean): string {
+/**
+ * What holds a job, or what became of it, in one sentence that can be read aloud.
+ *
+ * @param hasTimes whether it says until when a job that waits does so, as of now
+ */
+export function summaryOf(facts: JobFacts, isGoverned: boolean, hasTimes = true): string {
   const { now, key, state, attempt, startedAt, endedAt, error, wait } = facts
   const ago = endedAt === undefined ? '' : `${spokenDuration(now - endedAt)} ago`
   switch (state) {
@@ -35,14 +39,14 @@ export function summaryOf(facts: JobFacts, isGoverned: boolean): string {
     case 'expired':
       return `Expired ${ago}: its deadline came while it waited in line of ${key}.`
     default:
-      return wait === undefined ? `On its way in ${key}.` : waitingSentence(facts, wait, isGoverned)
+      return wait === undefined ? `On its way in ${key}.` : waitingSentence(facts, wait, isGoverned, hasTimes)
   }
 }
 
-function waitingSentence(facts: JobFacts, wait: WaitFacts, isGoverned: boolean): string {
+function waitingSentence(facts: JobFacts, wait: WaitFacts, isGoverned: boolean, hasTimes: boolean): string {
   const place = `${ordinal(wait.position)} in line of ${facts.key}`
   const unruled = isGoverned ? '' : '; no rule governs the key any more'
-  return `${place}${whereOf(wait)}${conditionOf(facts, wait)}: ${prognosisOf(facts, wait)}${unruled}.`
+  return `${place}${whereOf(wait)}${conditionOf(facts, wait, hasTimes)}: ${prognosisOf(facts, wait, hasTimes)}${unruled}.`
 }
 
 function whereOf({ handed }: WaitFacts): string {
@@ -50,14 +54,19 @@ function whereOf({ handed }: WaitFacts): string {
   return handed.worker === undefined ? ', handed over to the workers' : `, at worker ${handed.worker}`
 }
 
-function conditionOf({ now }: JobFacts, { handed, paused, frozenUntil }: WaitFacts): string {
+function conditionOf(
+  { now }: JobFacts,
+  { handed, paused, frozenUntil }: WaitFacts,
+  hasTimes: boolean,
+): string {
   if (handed?.slot !== undefined) return ''
-  const frozen = frozenUntil > now ? `frozen for another ${spokenDuration(frozenUntil - now)}` : undefined
+  const lasts = hasTimes ? ` for another ${spokenDuration(frozenUntil - now)}` : ''
+  const frozen = frozenUntil > now ? `frozen${lasts}` : undefined
   const conditions = [paused ? 'paused' : undefined, frozen].filter((condition) => condition !== undefined)
   return conditions.length === 0 ? '' : `, which is ${conditions.join(' and ')}`
 }
 
-function prognosisOf(facts: JobFacts, wait: WaitFacts): string {
+function prognosisOf(facts: JobFacts, wait: WaitFacts, hasTimes: boolean): string {
   const { now, attempt } = facts
   const { departsAt, limit, ahead, readyAt, paused, handed } = wait
   const isGranted = handed?.slot !== undefined
@@ -67,7 +76,8 @@ function prognosisOf(facts: JobFacts, wait: WaitFacts): string {
     return `does not depart until it is resumed${behind}${obstacle === undefined ? '' : `; and ${obstacle}`}`
   }
   const rate = formatRate(parseLimit(limit).rate)
-  const when = departsAt > now ? `in ${spokenDuration(departsAt - now)} at ${rate}` : 'now'
+  const comes = hasTimes ? `in ${spokenDuration(departsAt - now)} ` : ''
+  const when = departsAt > now ? `${comes}at ${rate}` : 'now'
   if (obstacle !== undefined) return `could depart ${when}${behind}, but ${obstacle}`
   const isBackoff = readyAt !== undefined && readyAt > now && readyAt >= departsAt
   return `departs ${when}${isBackoff ? `, when it has backed off after attempt ${attempt}` : ''}${behind}`

@@ -23,6 +23,7 @@ export function explain(facts: JobFacts, rule: RuleView | undefined): JobExplana
     ahead: wait?.ahead ?? NOBODY,
     ...(rule && { rule }),
     summary: summaryOf(facts, rule !== undefined),
+    summaryWithoutTimes: summaryOf(facts, rule !== undefined, false),
   }
 }
 

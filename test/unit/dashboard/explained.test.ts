@@ -1,14 +1,22 @@
 import { expect, test } from 'vitest'
-import { withoutTimes } from '../../../src/dashboard/page/data/explained.ts'
+import { departureOf } from '../../../src/dashboard/page/data/explained.ts'
 import { Stage } from '../../support/stage.ts'
 
-test('the sentence of an explanation is shown without the times that count beside it', async () => {
+test('the first in line departs with its bucket, and nobody knows when while no worker takes jobs', async () => {
   const stage = new Stage('9, 1/h')
-  for (const id of ['x', 'y', 'z']) await stage.shaper.enqueue('shop in 5 s', 0, { id })
-  await stage.shaper.freeze('shop in 5 s', 60_000)
-  const { summary } = (await stage.shaper.explain('z'))!
-  expect(summary).toMatch(/ for another \d+ s: could depart in \d+ (min|h) at 1\/h/)
-  expect(withoutTimes(summary)).toBe(
-    'Third in line of shop in 5 s, which is frozen: could depart at 1/h, behind 2 jobs, but no worker takes jobs.',
-  )
+  for (const id of ['x', 'y']) await stage.shaper.enqueue('k', 0, { id })
+  const known = async (id: string) => {
+    const { nextDepartureAt } = (await stage.shaper.inspect('k'))!
+    const explanation = (await stage.shaper.explain(id))!
+    return { nextDepartureAt, departsAt: departureOf(explanation, nextDepartureAt), explanation }
+  }
+  const first = await known('x')
+  expect(first.nextDepartureAt).toBeDefined()
+  expect(first.departsAt).toBeUndefined()
+  stage.shaper.work(() => new Promise(() => undefined))
+  await stage.pass(0)
+  const second = await known('y')
+  expect(second.departsAt).toBe(second.nextDepartureAt)
+  expect(departureOf(second.explanation, 5)).toBe(5)
+  expect(departureOf(second.explanation, undefined)).toBe(second.explanation.departsAt)
 })

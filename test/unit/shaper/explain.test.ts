@@ -21,6 +21,8 @@ describe('explain', () => {
       ahead: { jobs: 1, cost: 1, ids: ['a1'] },
       rule: { pattern: '*', limit: '9, 1/s', origin: 'code', by: expect.any(String), at: 0 },
       summary: 'Second in line of a: could depart in 1 s at 1/s, behind 1 job, but no worker takes jobs.',
+      summaryWithoutTimes:
+        'Second in line of a: could depart at 1/s, behind 1 job, but no worker takes jobs.',
     })
     const worker = stage.shaper.work(neverSettles)
     await stage.pass(0)

@@ -105,6 +105,19 @@ describe('the sentence', () => {
     expect(summary.length).toBeLessThan(160)
   })
 
+  test('can be had without the times that run down, and leaves those alone that stand in a key', () => {
+    const key = 'shop in 5 s at home'
+    const frozen = waiting({ ahead: behind(2), departsAt: after(70), frozenUntil: after(60) }, { key })
+    expect(said(frozen)).toMatchObject({
+      summary: `Third in line of ${key}, which is frozen for another 60 s: departs in 70 s at 1/s, behind 2 jobs.`,
+      summaryWithoutTimes: `Third in line of ${key}, which is frozen: departs at 1/s, behind 2 jobs.`,
+    })
+    const now = waiting()
+    expect(said(now).summaryWithoutTimes).toBe(said(now).summary)
+    const ended = waiting({}, { state: 'cancelled', endedAt: NOW, wait: undefined })
+    expect(said(ended).summaryWithoutTimes).toBe(said(ended).summary)
+  })
+
   test.each([
     [11, '11th'],
     [12, '12th'],

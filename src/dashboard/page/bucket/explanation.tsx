@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { type ApiProblem, askJson, subject } from '../data/api.ts'
-import { withoutTimes } from '../data/explained.ts'
+import { departureOf } from '../data/explained.ts'
 import { formatClock, formatCount } from '../data/format.ts'
 import { asProblem, lock } from '../data/session.ts'
 import type { JobExplanation } from '../data/wire.ts'
@@ -90,12 +90,11 @@ interface ReasonsProps {
 }
 
 function Reasons({ answer, nextDepartureAt, onChoose }: ReasonsProps) {
-  const { summary, holds, ahead, state, position } = answer
-  // The next departure of the bucket is that of the first in line, and is known anew more often.
-  const departsAt = position === 1 ? (nextDepartureAt ?? answer.departsAt) : answer.departsAt
+  const { summary, summaryWithoutTimes, holds, ahead, state, position } = answer
+  const departsAt = departureOf(answer, nextDepartureAt)
   return (
     <>
-      <p class="explanation-summary">{departsAt === undefined ? summary : withoutTimes(summary)}</p>
+      <p class="explanation-summary">{departsAt === undefined ? summary : summaryWithoutTimes}</p>
       <dl class="explanation-facts">
         <div>
           <dt>State</dt>

@@ -1,7 +1,12 @@
-const LENGTH = String.raw`[\d.]+ (?:ms|s|min|h|days)`
-const TIMES = new RegExp(` in ${LENGTH}(?= at )| for another ${LENGTH}`, 'g')
+import type { JobExplanation } from './wire.ts'
 
-/** The sentence of an explanation without the times that are shown counting beside it, which it has only as of its answer. */
-export function withoutTimes(summary: string): string {
-  return summary.replace(TIMES, '')
+/**
+ * When a job departs; undefined where that is not known, as without a free handler. The first in line departs with the next
+ * departure of its bucket, of which there is news more often.
+ */
+export function departureOf(
+  { position, departsAt }: Pick<JobExplanation, 'position' | 'departsAt'>,
+  nextDepartureAt: number | undefined,
+): number | undefined {
+  return departsAt !== undefined && position === 1 ? (nextDepartureAt ?? departsAt) : departsAt
 }
