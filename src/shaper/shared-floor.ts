@@ -12,6 +12,7 @@ import { RedisClock } from '../gate/redis-clock.ts'
 import { BullMqHandoff, LARGEST_BUNDLE } from '../handoff/bullmq-handoff.ts'
 import type { ReceiveOptions, Transport } from '../handoff/transport.ts'
 import { TurnInbox } from '../handoff/turn-inbox.ts'
+import { settlesWithin } from '../handoff/within.ts'
 import { SharedScheduler } from '../scheduler/shared-scheduler.ts'
 import type { Handler } from './attempt.ts'
 import type { Emitter } from './emitter.ts'
@@ -26,6 +27,8 @@ const FEWEST_AT_GATE = 64
 const MOST_AT_GATE = 256
 /** What is further is no step but a jump: how far is not to be relied on. Microseconds. */
 const LONGEST_STEP = 250 * MILLISECOND
+/** By then whoever else has a scheduler has taken over. */
+const STAND_IN_AFTER_MS = 2_000
 /** Turns take no time, and so no handler. */
 const MOST_TURNS = 100_000
 
@@ -160,13 +163,23 @@ export class SharedFloor<Data, Result> {
     // The worker of turns would wait for what waits in Redis.
     this.#ports.backend.stopTurns()
     const leftMs = until === undefined ? undefined : Math.max(0, (until - systemClock.now()) / MILLISECOND)
-    // Others hand over from here on, while handlers of this process may run for long.
-    const resigned = Promise.all(this.#schedulers.map((scheduler) => scheduler.stop()))
-    await Promise.all([...this.#workers].map((worker) => worker.close({ drainMs: leftMs })))
-    await resigned
+    await this.#retire(Promise.all([...this.#workers].map((worker) => worker.close({ drainMs: leftMs }))))
     this.#ports.backend.stopWaiting()
     for (const clock of this.#clocks) clock.stop()
     await this.#transport?.close()
+  }
+
+  /**
+   * Others hand over from here on: handlers of this process may run for long. After a while it stands for election again until
+   * they have ended, since workers elsewhere may have no scheduler but this one.
+   */
+  async #retire(ended: Promise<unknown>): Promise<void> {
+    const stop = () => Promise.all(this.#schedulers.map((scheduler) => scheduler.stop()))
+    await stop()
+    if (await settlesWithin(STAND_IN_AFTER_MS, ended)) return
+    for (const scheduler of this.#schedulers) scheduler.start()
+    await ended
+    await stop()
   }
 
   #openTransport(): BullMqHandoff {
