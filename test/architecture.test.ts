@@ -301,6 +301,19 @@ describe('every file', () => {
     expect(found).toEqual([])
   })
 
+  test('of the tests waits with patience: no verdict depends on how fast the machine is', () => {
+    const hurries = [
+      /\bvi\.wait(?:For|Until)\b/g,
+      // All have a patience of a minute, and a test has three.
+      /\.poll\(.*\btimeout:/g,
+      /^ *\}, \d{2,}_\d{3}\)$/gm,
+      /\bperformance\.now\(\) - \w+\)\.toBeLess\w+/g,
+    ]
+    const judge = ({ path, code }: Source) =>
+      path === 'test/support/patience.ts' ? [] : hurries.flatMap((pattern) => code.match(pattern) ?? [])
+    expect(breaches(judge, tests)).toEqual([])
+  })
+
   test('of the tests runs: none is skipped, and none runs alone', () => {
     const modes = /\b(?:test|it|describe)(?:\.\w+)*\.(?:skip|only|todo|fails|skipIf|runIf)\b/g
     expect(breaches(({ code }) => code.match(modes) ?? [], tests)).toEqual([])

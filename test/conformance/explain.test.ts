@@ -221,7 +221,6 @@ async function predicted(open: OpenDriver, limits: string, guests: readonly Gues
 
 test.each(DRIVERS)(
   '%s: they depart in that order and at those times, if nothing comes between',
-  { timeout: 120_000 },
   async (_, open) => {
     await fc.assert(
       fc.asyncProperty(

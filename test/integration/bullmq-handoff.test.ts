@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { isVelvetRopeError } from '../../src/core/errors.ts'
 import { BullMqHandoff, type BullMqHandoffOptions } from '../../src/handoff/bullmq-handoff.ts'
 import type { Delivery, ReceiveOptions, Receiver } from '../../src/handoff/transport.ts'
+import { beforeTimer } from '../support/patience.ts'
 import type { RedisProcess } from '../support/redis-process.ts'
 import { startRedis } from '../support/redis-server.ts'
 
@@ -337,15 +338,15 @@ describe('stop and close', () => {
     await inbox.receive(handoff, { onDelivery: never })
     await handoff.hand(0, [job('a')])
     await inbox.has(1)
-    await handoff.close()
+    await beforeTimer(10_000, handoff.close())
 
     const [other, idle] = [newHandoff(), new Inbox()]
     await idle.receive(other)
     await other.hand(0, [job('b')])
     await idle.has(1)
     server.pause()
-    await other.close()
-  }, 10_000)
+    await beforeTimer(10_000, other.close())
+  })
 })
 
 describe('faults', () => {

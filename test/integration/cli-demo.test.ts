@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { brokenLaws } from '../support/demo-laws.ts'
+import { faultsIn } from '../support/demo-laws.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { launch } from '../unit/cli/launch.ts'
 
@@ -26,7 +26,7 @@ it('the demo on Redis breaks no law, and leaves nothing behind', async () => {
   const { code, stdout, stderr } = await launch(['demo', '--seconds', '9', '--svg', svg, '--redis', url])
     .ended
   expect(stderr).toBe('')
-  expect(brokenLaws(stdout)).toEqual([])
+  expect(faultsIn(stdout)).toEqual([])
   expect(code).toBe(/^ok: /m.test(stdout) ? 0 : 1)
   expect(stdout).toMatch(/^Of these, \d came back when they were told to, and got in\.$/m)
   expect(readFileSync(svg, 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/)

@@ -8,7 +8,6 @@ const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l'
 const LEAVE = '\u001b[?7h\u001b[?25h\u001b[?1049l'
 // Built, because a pattern may not hold a control character.
 const CODE = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[A-Za-z]`, 'g')
-const SOON = { timeout: 30_000 }
 
 it('top prints a line of JSON each time until it is interrupted', async () => {
   const { shaper, url } = await openService({ '*': '9, 1/h' })
@@ -70,12 +69,12 @@ describe.each(terminals)('top on a terminal of %s', () => {
   it('draws, filters while one types, and gives the terminal back as it was', async () => {
     const { shaper, url } = await busy()
     const terminal = openTerminal(['--url', url])
-    await expect.poll(terminal.picture, SOON).toMatch(/^full +█{10} 100% +4\/4 {2}full /m)
+    await expect.poll(terminal.picture).toMatch(/^full +█{10} 100% +4\/4 {2}full /m)
     expect(terminal.picture()).toContain('half/\\u{202e}a')
     await shaper.enqueue('new', 1)
-    await expect.poll(terminal.picture, SOON).toMatch(/^new /m)
+    await expect.poll(terminal.picture).toMatch(/^new /m)
     terminal.press('/half\r')
-    await expect.poll(terminal.picture, SOON).toMatch(/^1 bucket: 2 wait.*\n+half\*/)
+    await expect.poll(terminal.picture).toMatch(/^1 bucket: 2 wait.*\n+half\*/)
     terminal.press('q')
     await terminal.ended
     const [before, after] = terminal.text().split(LEAVE)
@@ -89,9 +88,9 @@ describe.each(terminals)('top on a terminal of %s', () => {
   it('says that the service went away, and gives the terminal back after SIGTERM', async () => {
     const { url, close } = await busy()
     const terminal = openTerminal(['--url', url])
-    await expect.poll(terminal.picture, SOON).toMatch(/^full /m)
+    await expect.poll(terminal.picture).toMatch(/^full /m)
     await close()
-    await expect.poll(terminal.text, SOON).toMatch(/old: the service at \S+ does not answer: /)
+    await expect.poll(terminal.text).toMatch(/old: the service at \S+ does not answer: /)
     terminal.signal('SIGTERM')
     await terminal.ended
     const after = terminal.text().split(LEAVE)[1]
@@ -102,7 +101,7 @@ describe.each(terminals)('top on a terminal of %s', () => {
   it('shows no colours to those who said no, and leaves by Ctrl-C', async () => {
     const { url } = await busy()
     const terminal = openTerminal(['--url', url], { NO_COLOR: '1' })
-    await expect.poll(terminal.picture, SOON).toMatch(/^full /m)
+    await expect.poll(terminal.picture).toMatch(/^full /m)
     terminal.press('\u0003')
     await terminal.ended
     expect(

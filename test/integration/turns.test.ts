@@ -4,10 +4,9 @@ import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Shaper } from '../../src/index.ts'
 import { built } from '../support/built.ts'
+import { beforeTimer, pass } from '../support/patience.ts'
 import { redisAddress, startRedis } from '../support/redis-server.ts'
 import { TurnsStage } from './turns-stage.ts'
-
-/** What a busy machine may add to what should come at once; milliseconds. */
 
 /** Resolves when the event came so often. */
 function heard(shaper: Shaper, name: 'cancelled' | 'departed' | 'completed', count: number): Promise<void> {
@@ -104,10 +103,11 @@ describe('acquire', () => {
     for (let from = 0; from < 3_000; from += 500) {
       await one.enqueueMany(Array.from({ length: 500 }, (_, n) => ({ key: `jobs${from + n}`, data: 1 })))
     }
-    await expect.poll(async () => (await one.audit()).handed).toBeGreaterThan(1_000)
-    // The jobs are handed over for ever; the callers come all the same.
+    // They come back when their leases of two seconds end, so how many are handed over depends on how fast that is done.
+    await expect.poll(async () => (await one.audit()).handed).toBeGreaterThan(0)
     for (let n = 0; n < 20; n++) await one.acquire(`callers${n}`)
-    expect((await one.audit()).handed).toBeGreaterThan(1_000)
+    await expect.poll(async () => (await one.audit()).handed).toBeGreaterThan(0)
+    expect(await one.audit()).toMatchObject({ ended: 20, running: 0 })
   })
 })
 
@@ -122,11 +122,19 @@ describe('tryAcquire', () => {
     expect(first).toMatchObject({ accepted: true, key: 'k', cost: 2 })
     const second = await two.tryAcquire('k')
     expect(second).toMatchObject({ accepted: false, reason: 'not-now', key: 'k' })
-    // A departure that was late moves the next one.
-    for (let answer = second; !answer.accepted; answer = await two.tryAcquire('k')) {
-      expect(answer.retryAfterMs).toBeGreaterThan(0)
-      expect(answer.retryAfterMs).toBeLessThanOrEqual(1_000)
-      await new Promise((resolve) => setTimeout(resolve, answer.retryAfterMs))
+    if (second.accepted || !first.accepted) return
+    expect(second.retryAfterMs).toBeGreaterThan(0)
+    expect(second.retryAfterMs).toBeLessThanOrEqual(1_000)
+    let expired = 0
+    two.on('expired', () => void expired++)
+    await pass(second.retryAfterMs)
+    let third = await two.tryAcquire('k')
+    // The news that the first one departed late, which moves the next, may come after the answer, but not twice; and a turn
+    // that is not taken within its while expires.
+    for (let refusals = 0; !third.accepted; refusals++) {
+      expect(refusals).toBeLessThanOrEqual(expired)
+      await pass(third.retryAfterMs)
+      third = await two.tryAcquire('k')
     }
     await stage.conforms()
     expect(stage.errors).toEqual([])
@@ -198,7 +206,7 @@ describe('what dies', () => {
 })
 
 describe('a Redis that says nothing', () => {
-  test('keeps nobody who gives up, or has no more time, and nothing is left of them', async () => {
+  test('keeps no caller that gives up, or has no more time, and nothing is left of them', async () => {
     await using redis = await startRedis({ port: 'free' })
     const stage = new TurnsStage('9, 10/s', redis.url)
     const shaper = await stage.open()
@@ -211,8 +219,8 @@ describe('a Redis that says nothing', () => {
       code: 'turn-timeout',
     })
     setImmediate(() => abort.abort(new Error('enough')))
-    await refused
-    await late
+    await beforeTimer(1_000, refused)
+    await beforeTimer(1_400, late)
     redis.resume()
     await expect.poll(async () => (await shaper.audit()).waiting).toBe(0)
     await expect.poll(async () => (await shaper.tryAcquire('k')).accepted).toBe(true)

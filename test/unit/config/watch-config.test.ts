@@ -9,6 +9,7 @@ import { loadConfig } from '../../../src/config/load-config.ts'
 import { PathWatch } from '../../../src/config/path-watch.ts'
 import { watchConfig } from '../../../src/config/watch-config.ts'
 import { built } from '../../support/built.ts'
+import { eventually } from '../../support/patience.ts'
 import { makeFolder } from './config-folder.ts'
 import { NEVER_MS, replaceFile, WatchStage } from './watch-stage.ts'
 
@@ -332,7 +333,7 @@ describe('a watch that was closed', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     replaceFile(cwd, 'name: b\n')
-    await vi.waitUntil(() => vi.getTimerCount() === 1)
+    await eventually(() => expect(vi.getTimerCount()).toBe(1))
     const ends = vi.spyOn(PathWatch.prototype, 'close')
     onTestFinished(() => ends.mockRestore())
     stage.watch.close()

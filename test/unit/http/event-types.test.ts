@@ -158,6 +158,7 @@ describe('buckets', () => {
   })
 
   test('who asks for the same shares one look, which is never taken twice at once', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const api = apiWith(OFTEN)
     const looked = signal()
     const goOn = signal()
@@ -173,9 +174,10 @@ describe('buckets', () => {
     })
     const readers = [await listen(api, 'types=buckets'), await listen(api, 'types=buckets')]
     isSlow = true
+    await vi.advanceTimersByTimeAsync(OFTEN.snapshotMs)
     await looked.given
     // Several periods, in which no other look begins.
-    await new Promise((resolve) => setTimeout(resolve, 60))
+    await vi.advanceTimersByTimeAsync(6 * OFTEN.snapshotMs)
     expect(looks).toBe(1)
     isSlow = false
     goOn.give()

@@ -225,8 +225,9 @@ describe('a file that goes away', () => {
     const told = () => lines.filter(({ level }) => level === 'error')
     await eventually(() => expect(told()).toHaveLength(1))
     await shaper.enqueue('b', 1)
-    // Some tries later.
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    const tries = vi.spyOn(ArrivalsFile.prototype, 'append')
+    onTestFinished(() => tries.mockRestore())
+    await eventually(() => expect(tries.mock.calls.length).toBeGreaterThan(3))
     expect(told()).toHaveLength(1)
     mkdirSync(path)
     await eventually(() => expect(existsSync(join(path, 'arrivals.csv'))).toBe(true))
