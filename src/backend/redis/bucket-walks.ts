@@ -24,7 +24,6 @@ interface Slice {
 
 /** Records that are looked at in one go: somewhat less than a millisecond. */
 const USUAL_SLICE = 200
-const SMALLEST_SLICE = 10
 
 /** Walks over all live buckets, slice by slice and by their records alone. */
 export class BucketWalks {
@@ -42,25 +41,24 @@ export class BucketWalks {
   ): AsyncGenerator<Slice> {
     const rests = new Rests()
     const direction = order.isDescending ? 'down' : 'up'
-    let [cursor, count, sortedAt] = ['0', USUAL_SLICE, at]
+    let [cursor, sortedAt] = ['0', at]
+    // Of a slice in which many jobs have to be looked at, buckets are left.
+    let left: readonly string[] = []
     do {
       const bounds = [...placeValues(after), ...placeValues(first.last)]
-      const values = [cursor, count, ...filter.values, order.column, direction, sortedAt ?? '', ...bounds]
+      const from = left.length > 0 ? ['', 0] : [cursor, USUAL_SLICE]
+      const values = [...from, ...filter.values, order.column, direction, sortedAt ?? '', ...bounds, ...left]
       const reply = await rests.after(() => this.#store.read('walk', shard, values, now))
-      const [told, next, looks, asked, ...found] = parseReply(walkReply, reply)
+      const [told, next, others, asked, ...found] = parseReply(walkReply, reply)
       sortedAt ??= told
       const places = inGroups(found, 2).map(([value, key]) => ({
         value: order.isText ? String(value) : Number(value),
         key: String(key),
       }))
       yield { asked, places, now: told }
-      // Where jobs are read too, fewer buckets are looked at in one go.
-      count = Math.max(
-        SMALLEST_SLICE,
-        Math.min(USUAL_SLICE, Math.floor((count * USUAL_SLICE) / Math.max(1, looks))),
-      )
-      cursor = next
-    } while (cursor !== '0')
+      if (left.length === 0) cursor = next
+      left = others
+    } while (left.length > 0 || cursor !== '0')
   }
 
   async tally(groups: readonly TallyGroup[]): Promise<BucketTally[]> {

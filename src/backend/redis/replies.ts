@@ -119,13 +119,13 @@ const bucket = z.tuple([
 export type BucketReply = z.output<typeof bucket>
 export const inspectReply = z.union([z.tuple([number]), z.tuple([number, bucket])])
 export const viewsReply = z.tuple([number, number], bucket)
-export const walkReply = z.tuple([number, text, number, number], value)
+export const walkReply = z.tuple([number, text, z.array(text), number], value)
 export const tallyReply = z.tuple([number, text], number)
 export const fullestReply = z.union([
   z.tuple([number, z.literal('unready')]),
   z.tuple([number, number, number, z.enum(['end', 'at', 'past']), text, text], value),
 ])
-export const listReply = z.tuple([number, text], bucket)
+export const listReply = z.tuple([number, text, z.array(bucket), z.array(text)])
 export const staleReply = z.tuple([number, text], z.string())
 export const auditReply = z.tuple([text, number, number, number, number, number, number])
 const jobState = z.enum([...JOB_STATES, 'granted'])

@@ -60,8 +60,9 @@ export class Views {
       let cursor = '0'
       do {
         const reply = parseReply(listReply, await this.#store.read('list', shard, [cursor, prefix], now))
-        const [at, next, ...views] = reply
-        yield views.map((view) => bucketView(view, at, durability))
+        const [at, next, views, others] = reply
+        const found = views.map((view) => bucketView(view, at, durability))
+        yield [...found, ...(await this.of(shard, others, durability, now))]
         cursor = next
       } while (cursor !== '0')
     }

@@ -1,16 +1,29 @@
 #!lua flags=no-writes
 -- One slice of all live buckets, in no order, by their records alone: counts those that a query asks for, and answers
 -- where they stand, as far as they come after one place and before another. Jobs are read only where the query asks for
--- times of theirs.
+-- times of theirs; where there are many, the buckets that are left are named, and asked for in another call.
 -- uses: shard warmth bucket pace job blocks line view filter columns
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', cursor ('0' begins), how many to look at, the filter (see read_filter), column, 'down' | 'up', at what
---          time the column is read | '', value | '', key after which they are wanted | '', value | '', key before which | ''
--- Answers  { now, next cursor ('0': that was all), looks, how many are asked for, value, key, ... }
+-- ARGV     now | '', cursor ('0' begins; '': keys), how many to look at, the filter (see read_filter), column, 'down' | 'up', at what
+--          time the column is read | '', value | '', key after which they are wanted | '', value | '', key before which | '', key, ... (0 to 200)
+-- Answers  { now, next cursor ('0': that was all), { key that was not looked at, ... }, how many are asked for, value, key, ... }
+
+local MOST_LOOKS, KEYS_FROM = 250, 18
 
 local now = read_now(ARGV[1])
-local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', number(ARGV[3]))
+
+local function records()
+  if ARGV[2] ~= '' then return redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', number(ARGV[3])) end
+  local flat = {}
+  for at = KEYS_FROM, #ARGV do
+    local raw = redis.call('HGET', K.buckets, ARGV[at])
+    if raw then flat[#flat + 1], flat[#flat + 2] = ARGV[at], raw end
+  end
+  return { '0', flat }
+end
+
+local page = records()
 local filter = read_filter(4)
 local column, is_down, at = ARGV[11], ARGV[12] == 'down', ARGV[13] == '' and now or number(ARGV[13])
 local value_of = COLUMNS[column]
@@ -18,7 +31,7 @@ local from_key, to_key = ARGV[15], ARGV[17]
 local from = from_key ~= '' and read_value(column, ARGV[14])
 local to = to_key ~= '' and read_value(column, ARGV[16])
 
-local answer, count, looks = { text(now), page[1], 0, 0 }, 0, #page[2] / 2
+local answer, others, count, looks = { text(now), page[1], 0, 0 }, {}, 0, 0
 
 local function look(key, raw)
   local bucket = parse_bucket(key, raw)
@@ -38,7 +51,9 @@ end
 for index = 1, #page[2], 2 do
   local key = page[2][index]
   -- What is not ours must not hide the others; whoever asks for it is told.
-  if has_name(filter, key) then pcall(look, key, page[2][index + 1]) end
+  if has_name(filter, key) then
+    if looks < MOST_LOOKS then pcall(look, key, page[2][index + 1]) else others[#others + 1] = key end
+  end
 end
-answer[3], answer[4] = looks, count
+answer[3], answer[4] = others, count
 return answer
