@@ -14,6 +14,7 @@ import { lag } from './lag.ts'
 import { memory } from './memory.ts'
 import { METER_SCENARIOS } from './meter/index.ts'
 import { redisCommands } from './redis/commands.ts'
+import { redisDelays } from './redis/delays.ts'
 import { redisEndToEnd } from './redis/end-to-end.ts'
 import { redisEnqueue } from './redis/enqueue.ts'
 import { redisGrowth } from './redis/growth.ts'
@@ -59,6 +60,7 @@ const redisPart: Part<RedisProductName> = {
     redisSmoothnessCold,
     redisSmoothnessManyKeys,
     redisLag,
+    redisDelays,
     redisEnqueue,
     redisEndToEnd,
     redisMemory,
