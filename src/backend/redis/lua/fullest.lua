@@ -12,11 +12,12 @@
 
 -- Members, with so many for a record, and for a search by halving.
 local MOST_LOOKS, RECORD, SEARCH = 1000, 5, 100
-local WINDOW = 100
 
 local now = read_now(ARGV[1])
 local wanted, goes_on, is_down = number(ARGV[2]), ARGV[3] == '1', ARGV[4] == 'down'
 local filter = read_filter(5)
+-- Where jobs are looked at, too, fewer buckets at a time: up to 200 of each.
+local WINDOW = filter.oldest and 5 or 100
 local size = redis.call('ZCARD', K.fill)
 if size ~= redis.call('HLEN', K.buckets) then return { text(now), 'unready' } end
 
