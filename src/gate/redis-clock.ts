@@ -11,8 +11,6 @@ const PING_EVERY = SECOND
 const PING_AGAIN_AFTER = 100 * MILLISECOND
 /** Beyond what drift and round trips explain, a clock was stepped. Slewed after, processes would disagree meanwhile. */
 const LONGEST_UNEXPLAINED = 2 * MILLISECOND
-/** By so much two clocks may differ unnoticed: the store takes it off every tolerance. */
-const ALLOWED_FOR = 500
 const SLACK = Number.POSITIVE_INFINITY
 
 export interface RedisClockPorts {
@@ -59,18 +57,12 @@ export class RedisClock {
     return this.#measurement
   }
 
-  /** How far `now` and `toLocal` may be from the truth: half of the best round trip, and what was not slewed yet. */
+  /**
+   * How far `now` and `toLocal` may be from the truth: half of the best round trip, of which it is not known how much was the
+   * way there, and what was not slewed yet.
+   */
   get error(): number {
     return this.#offset?.errorAt(this.#ports.clock.now()) ?? Number.POSITIVE_INFINITY
-  }
-
-  /**
-   * What must be waited for on either side of a slot. Of a round trip it is not known how much of it was the way there:
-   * where the ways differ, the clock is wrong by up to half of it.
-   */
-  get doubt(): number {
-    const local = this.#ports.clock.now()
-    return Math.max(0, (this.#offset?.errorAt(local) ?? 0) - ALLOWED_FOR)
   }
 
   now(): number {

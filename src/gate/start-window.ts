@@ -9,6 +9,8 @@ export type Grant = Extract<GateAnswer, { kind: 'granted' }> & {
   readonly read?: { readonly value: unknown } | undefined
 }
 
+const MOST_ALLOWED_FOR = 500
+
 export interface StartWindowPorts {
   readonly clock: Clock
   readonly leases: Pick<Leases, 'heldUntil'>
@@ -53,10 +55,10 @@ export class StartWindow {
 
   /**
    * Each worker keeps away from a slot by the error of its clock that the store does not allow for, and adds it to the time
-   * of a start that it tells. Where nothing is tolerated, nothing is allowed for.
+   * of a start that it tells. Two workers may err in opposite directions, so each may use half of what is allowed for.
    */
   get #margin(): number {
-    return this.#grant.tolerance > 0 ? this.#store.doubt : this.#store.error
+    return Math.max(0, this.#store.error - allowedFor(this.#grant) / 2)
   }
 
   /** The local time of the last look. */
@@ -101,6 +103,11 @@ export class StartWindow {
   overdue(at: number): number {
     return at - this.opensAt - usableWindow(this.#grant, this.#store)
   }
+}
+
+/** By so much the clocks of two workers may differ: the store takes it off the tolerance (`start` in lua/lib/grant.lua). */
+function allowedFor({ tolerance }: Grant): number {
+  return Math.min(MOST_ALLOWED_FOR, tolerance / 4)
 }
 
 /**

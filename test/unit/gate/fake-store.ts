@@ -242,7 +242,8 @@ export class FakeStore
     if (job.state === 'granted') {
       this.started.push([handed.id, startedAt])
       const bucket = this.buckets.get(job.key)!
-      if (startedAt - job.slot > bucket.tolerance) bucket.next = startedAt + bucket.interval
+      const tolerated = bucket.tolerance - Math.min(500, bucket.tolerance / 4)
+      if (startedAt - job.slot > tolerated) bucket.next = startedAt + bucket.interval
       this.#leave(job, handed.id)
       job.state = 'running'
     }

@@ -22,8 +22,6 @@ export interface Started {
   /** By the store's own clock, in microseconds since the stage was built. */
   readonly at: number
   readonly worker: number
-  /** How far from the truth the clock of the worker might have been, as far as it knew. */
-  readonly error: number
 }
 
 /** A clock on which time can pass without anybody being woken. */
@@ -143,7 +141,7 @@ export class GateStage {
           const startsAt = window.look()
           if (startsAt === undefined) return undefined
           const startedAt = window.startedBy(0, 0)
-          this.starts.push({ id, key, worker, at: store.now() - EPOCH, error: redisClock.error })
+          this.starts.push({ id, key, worker, at: store.now() - EPOCH })
           this.mostRunning = Math.max(this.mostRunning, ++this.#running)
           const { epoch, shard } = handed
           void calls.start(shard, { id, epoch, startedAt }).catch(() => undefined)
