@@ -89,3 +89,16 @@ test('a request for a sweep that was late on its way, and that nobody waits for 
   await store.run(verb, shard, [at(6), ...values.slice(1)])
   expect((await verbs.expire(0, at(7))).map(({ id }) => id)).toEqual(['x'])
 })
+
+test('a job that expires at the gate is told of again to the worker that got no answer, and to no other', async () => {
+  const stage = await RedisStage.open('9, 1/s')
+  await stage.lineUp('x', 0, { deadline: at(1) })
+  const [x] = await stage.hand(0)
+  const expired = { kind: 'expired', job: { id: 'x', key: 'a', cost: 1, attempt: 0, at: expect.any(Number) } }
+  expect(await stage.gate(x!, 2)).toEqual(expired)
+  expect(await stage.gate(x!, 3, { worker: 'w2' })).toEqual({ kind: 'stale' })
+  expect(await stage.gate(x!, 4)).toEqual(expired)
+  // By then it was delivered again by mistake.
+  expect(await stage.gate(x!, 13)).toEqual({ kind: 'stale' })
+  await stage.balances()
+})

@@ -36,6 +36,11 @@ local function answer(at)
   local state, bucket, is_foreign = read_moving(id)
   local is_readable, job = pcall(read_job, id)
   if is_foreign or not is_readable then return { 'foreign' } end
+  -- It expired when this worker asked before, and the answer was lost on the way.
+  local is_told = job and state.state == 'expired' and state.epoch == epoch and state.worker == worker
+  if is_told and now < state.endedAt + REPLAY_WINDOW then
+    return { 'expired', job.key, text(job.cost), text(state.attempt) }
+  end
   if not bucket or not job then return { 'stale' } end
   local is_mine = state.state == 'handed' or (state.state == 'granted' and state.worker == worker)
   if state.epoch ~= epoch or not is_mine then return { 'stale' } end
@@ -70,6 +75,7 @@ local function answer(at)
     if is_late then
       ungrant(bucket, job, state)
       if not is_first then state.attempt = state.attempt - 1 end
+      state.worker = worker
       end_waiting(bucket, meta, job, state, 'expired', now)
       return { 'expired', job.key, text(job.cost), text(state.attempt) }
     end
