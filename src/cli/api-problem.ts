@@ -65,7 +65,9 @@ function describeProblem({ title, detail, errors }: z.output<typeof problemSchem
   const faults = errors.map(({ detail, pointer }) =>
     pointer === undefined ? detail : `${pointer} ${detail}`,
   )
-  return oneLine([detail ?? title ?? '', ...faults].filter((part) => part !== '').join('; '))
+  // Of one fault the service says the same as of the whole.
+  const isSaid = errors.some((fault) => fault.detail === detail)
+  return oneLine([isSaid ? '' : (detail ?? title ?? ''), ...faults].filter((part) => part !== '').join('; '))
 }
 
 function hintOf(status: number, hasToken: boolean): string {

@@ -72,6 +72,14 @@ it('enqueue comes back until all are in, if told so', async () => {
   await expect.poll(sorted).toEqual(Array.from({ length: 20 }, (_, n) => n))
 })
 
+it('a fault is told once, with its place', async () => {
+  const { url } = await openService({ '*': '9, 1/h' })
+  const { code, stderr } = await enqueue(url, ['..', '1'])
+  expect(code).toBe(2)
+  expect(stderr.match(/no segment \. or \.\./g)).toHaveLength(1)
+  expect(stderr).toContain('#/jobs/0/key expected the key')
+})
+
 it('enqueue says which lines nobody could admit, and goes on if told so', async () => {
   const { shaper, url } = await openService({ 'ok/*': '9, 1/h' })
   const input = job('ok/a', 1) + job('nobody', 2) + job('ok/b', 3)
