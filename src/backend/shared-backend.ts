@@ -232,7 +232,7 @@ export type SharedOutcome =
   | { readonly kind: 'failed'; readonly error: string }
   /** It may depart again after `delay`. */
   | { readonly kind: 'retry'; readonly error: string; readonly delay: number }
-  /** The bucket is frozen for `duration`; the attempt is given back. */
+  /** The bucket is frozen for `duration`, which may be 0: then nothing is frozen. The attempt is given back. */
   | { readonly kind: 'freeze'; readonly duration: number }
   /** It did not start: to the head of its line. */
   | { readonly kind: 'back'; readonly worker: string }

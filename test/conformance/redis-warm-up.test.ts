@@ -58,6 +58,16 @@ describe('a granted slot of a bucket that warms up', () => {
     expect(await nextAt(stage, 4.8)).toBeCloseTo(msAt(4.7 + 1.1), 3)
   })
 
+  test('whose job is given back while it runs leaves the bucket as warm as it is', async () => {
+    const { stage, c } = await warming()
+    await stage.start(c, 4.5)
+    await stage.finish(c, { kind: 'freeze', duration: 0 }, 4.6)
+    expect(await nextAt(stage, 4.7)).toBe(msAt(5.5))
+    expect((await stage.run(5.5)).id).toBe('c')
+    expect(await nextAt(stage, 5.6)).toBe(msAt(6.5))
+    await stage.balances()
+  })
+
   test('that is started after a freeze leaves the bucket cold', async () => {
     const { stage, c } = await warming()
     await stage.backend.freeze('a', 10_000, at(4.49))

@@ -58,9 +58,10 @@ local function finish(at)
     ready_at = now + number(delay)
     wait_again(bucket, state, 'retry', ready_at, '')
   else
-    freeze(bucket, now + number(delay))
+    -- A job that is only given back freezes nothing, and a bucket that warms up does not turn cold.
+    if number(delay) > 0 then freeze(bucket, now + number(delay)) end
     bucket.from = -INF
-    ready_at = bucket.frozen
+    ready_at = math.max(now, bucket.frozen)
     state.attempt = state.attempt - 1
     wait_again(bucket, state, 'back', -INF, 'frozen')
   end
