@@ -64,8 +64,8 @@ export class FlowLog {
     const totals = await this.look().catch(() => undefined)
     // A line that cannot be reached leaves a gap.
     if (totals === undefined) return
-    const last = this.#kept.at(-1)
-    if (last !== undefined && totals.at <= last.at) return
-    this.#kept = [...this.#kept.filter(({ at }) => at >= totals.at - KEPT_MS), totals]
+    // What is not before it is of a clock that was set back since.
+    const recent = this.#kept.filter(({ at }) => at >= totals.at - KEPT_MS && at < totals.at)
+    this.#kept = [...recent, totals]
   }
 }
