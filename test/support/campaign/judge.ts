@@ -10,6 +10,8 @@ import type { ShaperPlan } from './plans.ts'
 export interface Verdict extends MergedHistory {
   /** When handlers of a key started, in order; milliseconds. */
   startsOf(key: string): number[]
+  /** How many starts were not given back, of a key or of all: a process that is held up gives back what it starts too late. */
+  startsKept(key?: string): number
   /** How the callers of turns went on in their own code, by the ids of their turns. */
   readonly resumed: ReadonlyMap<string, Resumed>
 }
@@ -32,7 +34,21 @@ export function judge(
   if (breaches.length > 0) throw new Error(tell(breaches, save(folder, history)))
   const startsOf = (key: string) =>
     history.flatMap((event) => (event.type === 'start' && event.key === key ? [event.at / 1_000] : []))
-  return { ...merged, history, startsOf, resumed: resumedIn(paths) }
+  const startsKept = (key?: string) => countKept(history, key)
+  return { ...merged, history, startsOf, startsKept, resumed: resumedIn(paths) }
+}
+
+function countKept(history: readonly HistoryEvent[], key: string | undefined): number {
+  const started = new Set<string>()
+  let count = 0
+  for (const event of history) {
+    if (event.type === 'start' && (key === undefined || event.key === key)) {
+      started.add(event.id)
+      count += 1
+    }
+    if (event.type === 'return' && event.reason === 'freeze' && started.has(event.id)) count -= 1
+  }
+  return count
 }
 
 /** The paths of the records of all processes. */
