@@ -26,6 +26,8 @@ export class KeyRecord {
   /** The freezes that not every process may have heard of. */
   #newFreezes: FreezeEvent[] = []
   #heardFreeze = Number.NEGATIVE_INFINITY
+  /** Starts of which the store may not have heard, and by how much they were late. */
+  #lateStarts: { readonly at: number; readonly by: number }[] = []
 
   constructor(lag: number, isMidway: boolean) {
     this.#lag = lag
@@ -76,6 +78,22 @@ export class KeyRecord {
     }
     this.#newFreezes = this.#newFreezes.filter(isNew)
     return this.#heardFreeze
+  }
+
+  /** A start at `at` came `by` later than it could have. */
+  noteLateStart(at: number, by: number): void {
+    this.#forgetLateStarts(at)
+    if (this.#lag > 0) this.#lateStarts.push({ at, by })
+  }
+
+  /** By how much the starts were late of which the store may not have heard at `at`. */
+  unheardLateness(at: number): number {
+    this.#forgetLateStarts(at)
+    return this.#lateStarts.reduce((sum, { by }) => sum + by, 0)
+  }
+
+  #forgetLateStarts(at: number): void {
+    while (this.#lateStarts.length > 0 && this.#lateStarts[0]!.at + this.#lag <= at) this.#lateStarts.shift()
   }
 
   /** Since when the key is paused, if every process has heard of it at `at`. */

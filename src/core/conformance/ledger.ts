@@ -99,10 +99,15 @@ export class Ledger {
   #start(event: StartEvent): void {
     const key = this.key(event.key)
     const limits = key.limitsAt(event.at)
+    let job = this.#jobs.get(event.id)
+    const [limit] = limits
+    if (limit !== undefined && job !== undefined) {
+      const late = event.at - Math.max(key.counted.due(limit), key.frozenUntil, job.readySince)
+      if (late > limit.tolerance) key.noteLateStart(event.at, late)
+    }
     key.spacing.take({ ...event, at: event.readAt ?? event.at }, limits)
     key.counted.take(event, limits)
     key.warming.take(event, limits)
-    let job = this.#jobs.get(event.id)
     if (job === undefined || job.state === 'rejected') {
       job = createJob(event, false, undefined)
       this.#jobs.set(job.id, job)

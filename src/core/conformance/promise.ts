@@ -14,7 +14,7 @@ interface Told {
   readonly refusal: Refusal
   /** When the next start was due, less the time that the starts since `Promises.elapsed` was 0 have taken. */
   readonly origin: number
-  /** How much sooner it was due for whoever had not heard of a freeze. */
+  /** How much sooner it was due for a store that had not heard of a freeze, or of starts that were late. */
   readonly sooner: number
 }
 
@@ -39,8 +39,9 @@ interface Promises {
  * line.
  *
  * Whoever promises may not have heard of the starts within the last `lag`, so the promise may be later by as much. It
- * may be earlier only within the `lag` of a freeze: then a slot that was given away before departs still and makes
- * room, or it is given back, and from outside nobody can tell.
+ * may be earlier within the `lag` of a freeze: then a slot that was given away before departs still and makes room, or it
+ * is given back, and from outside nobody can tell. And it may be earlier by as much as the starts within the last `lag`
+ * were late: the store counts from their slots until it hears of them.
  */
 export const promise: Law = (ledger, options, report) => new PromiseCheck(ledger, options.lag ?? 0, report)
 
@@ -80,7 +81,7 @@ class PromiseCheck implements LawCheck {
     }
     const free = Math.max(refusal.at, key.counted.due(limit))
     const due = Math.max(free, key.frozenUntil)
-    const sooner = due - Math.max(free, key.knownFreezeAt(refusal.at))
+    const sooner = due - Math.max(free, key.knownFreezeAt(refusal.at)) + key.unheardLateness(refusal.at)
     const told = { refusal, origin: due - promises.elapsed, sooner }
     const same = promises.byCost.get(refusal.cost)
     if (same === undefined) promises.byCost.set(refusal.cost, [told])

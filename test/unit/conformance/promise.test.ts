@@ -56,6 +56,25 @@ test('a refusal that was told to come back too early breaks L1 with its numbers'
   )
 })
 
+test('a promise may count from the slot of a start that was late, until the store can have heard of it', () => {
+  const late = (refusedAt: number): HistoryEvent[] => [
+    ...refused(500),
+    start(580, 'p'),
+    accept(581, 's'),
+    reject(refusedAt, 'z', { retryAt: 1_000 }),
+    start(1_080, 'q'),
+  ]
+  const breaches = (refusedAt: number, lag: number) =>
+    checkHistory(late(refusedAt), { ...open, lag }).map(({ law, id, message }) => [
+      law,
+      id,
+      message.match(/, ([^,]+), expected/)?.[1],
+    ])
+  expect(breaches(600, 50_000)).toEqual([])
+  expect(breaches(640, 50_000)).toEqual([['L1', 'z', '80.000 ms earlier than there can be room']])
+  expect(breaches(600, 0)).toEqual([['L1', 'z', '80.000 ms earlier than there can be room']])
+})
+
 test('the grid of slots may lie before the starts by the tolerance, and the promise with it', () => {
   expect(checkHistory([...refused(495), start(500, 'p')], open)).toEqual([])
   expect(checkHistory([...refused(494.9), start(500, 'p')], open)).toHaveLength(1)
