@@ -44,6 +44,7 @@ describe.each(DRIVERS)('%s: what holds a job', (_, open) => {
       ahead: { jobs: 0, cost: 0, ids: [] },
       rule: RULE,
       summary: 'First in line of a: departs now.',
+      summaryWithoutTimes: 'First in line of a: departs now.',
     })
   })
 
@@ -155,6 +156,7 @@ describe.each(DRIVERS)('%s: what holds a job', (_, open) => {
       state: 'running',
       rule: RULE,
       summary: 'Running for 2.5 s since it departed from a.',
+      summaryWithoutTimes: 'Running for 2.5 s since it departed from a.',
     })
     await driver.finish('a', COMPLETED, at(3))
     await driver.startNext(at(3))

@@ -62,6 +62,8 @@ export class LineTrace {
   readonly #limits: { readonly from: number; readonly limit: Limit }[] = []
   /** By job and epoch: its slot, and since when it has it. */
   readonly #granted = new Map<string, { readonly slot: number; readonly since: number }>()
+  /** By job, epoch and worker. */
+  readonly #expired = new Set<string>()
   /** By key. */
   readonly #lastStarts = new Map<string, { readonly at: number; readonly cost: number }>()
 
@@ -114,7 +116,12 @@ export class LineTrace {
     const asked = { id, epoch, worker, lead: 0, lease: LEASE }
     const requests = [missed === undefined ? asked : { ...asked, missed }]
     const answer = (await this.#backend.gate(0, requests, this.now)).answers[0]!
-    if (answer.kind === 'expired') this.#end(id, 'expired')
+    // Told again to the same worker, which asks again only where it has not heard.
+    const asking = `${nameOf(delivery)} ${worker}`
+    if (answer.kind === 'expired' && !this.#expired.has(asking)) {
+      this.#expired.add(asking)
+      this.#end(id, 'expired')
+    }
     if (answer.kind === 'granted' && this.#granted.get(nameOf(delivery))?.slot !== answer.slot) {
       this.#granted.set(nameOf(delivery), { slot: answer.slot, since: this.now })
     }
