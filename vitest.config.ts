@@ -10,8 +10,8 @@ export default defineConfig({
     restoreMocks: true,
     unstubEnvs: true,
     // How long a test takes is no verdict: these end what hangs, also on a machine that is busy with something else.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     expect: { poll: { timeout: 60_000 } },
     projects: [
       {
@@ -40,7 +40,6 @@ export default defineConfig({
           include: ['test/fault/**/*.test.ts'],
           fileParallelism: false,
           sequence: { groupOrder: 1 },
-          testTimeout: 600_000,
         },
       },
       {

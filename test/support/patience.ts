@@ -18,7 +18,9 @@ export function eventually<T>(check: () => T | Promise<T>): Promise<T> {
 export async function beforeTimer<T>(ms: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`expected it to settle before a timer of ${ms} ms`)), ms)
+    const reason = new Error(`expected it to settle before a timer of ${ms} ms`)
+    // As patience does: what has arrived in the same turn of the event loop counts.
+    timer = setTimeout(() => setImmediate(reject, reason), ms)
   })
   try {
     return await Promise.race([promise, over])

@@ -120,7 +120,7 @@ describe('a statement that another one has undone', () => {
   })
 
   test('is not made again after it was given up', async () => {
-    vi.useFakeTimers()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const refusals: ((error: Error) => void)[] = []
     const query = vi.fn(() => new Promise<never>((_, reject) => void refusals.push(reject)))
@@ -136,7 +136,7 @@ describe('a statement that another one has undone', () => {
 })
 
 test('a database that hangs is asked a thousand times, and again when it has answered', async () => {
-  vi.useFakeTimers()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const answers: (() => void)[] = []
   const store = new PostgresMeterStore(
