@@ -62,11 +62,14 @@ export class LocalEntrance<Result> {
 
   #enqueue(read: JobRequest): Admission {
     const { backend, clock, onChange } = this.#ports
-    const now = clock.now()
+    let now = clock.now()
     const request = dated(read, now)
     let admission = backend.admit(request, now)
-    if (this.#madeRoom(admission, now)) admission = backend.admit(request, clock.now())
-    this.#tell(request, admission, clock.now())
+    if (this.#madeRoom(admission, now)) {
+      now = clock.now()
+      admission = backend.admit(request, now)
+    }
+    this.#tell(request, admission, now)
     onChange()
     return admission
   }

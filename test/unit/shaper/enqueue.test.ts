@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { IdConflictError, NoLimitError } from '../../../src/index.ts'
+import { IdConflictError, NoLimitError, Shaper } from '../../../src/index.ts'
+import { JumpyClock } from '../../support/jumpy-clock.ts'
 import { Stage } from '../../support/stage.ts'
 
 describe('enqueue', () => {
@@ -24,6 +25,14 @@ describe('enqueue', () => {
     )
     expect(stage.starts.map(([, ms]) => ms)).toEqual([0, 500, 1_000, 1_500, 2_000, 2_500, 3_000])
     await stage.conforms({ minUtilisation: 0.999 })
+  })
+
+  test('tells of a verdict with the time of the verdict, also in a process that is held up after it', async () => {
+    const shaper = new Shaper('held-up', { limits: { '*': '1, 1/s' }, clock: new JumpyClock([8_000]) })
+    const told: number[] = []
+    shaper.on('admitted', ({ at }) => void told.push(at))
+    const admission = await shaper.enqueue('k', 1)
+    expect(told).toEqual([admission.accepted && admission.departsAt])
   })
 
   test('answers with place, time and wait; the job is known, and its data is a copy', async () => {
