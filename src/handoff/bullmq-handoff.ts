@@ -4,13 +4,13 @@ import type { HandedJob } from '../backend/shared-backend.ts'
 import { quote } from '../core/describe.ts'
 import { BackendUnavailableError } from '../core/errors.ts'
 import { messageOf, toError } from '../core/thrown.ts'
+import { settlesWithin } from '../core/within.ts'
 import { BullMqReceiver } from './bullmq-receiver.ts'
 import { DELIVERY_SETTINGS, QUEUE, QUEUE_SETTINGS } from './bullmq-settings.ts'
 import { deliveryId, recordOf } from './delivery-record.ts'
 import { OutageNews } from './outage-news.ts'
 import { type AreHanded, StaleDeliveries } from './stale-deliveries.ts'
 import type { Delivery, ReceiveOptions, Transport } from './transport.ts'
-import { settlesWithin } from './within.ts'
 
 export interface BullMqHandoffOptions {
   /** One for each shard: its hash tag, such as `{vr:sms:0}`, under which BullMQ keeps its keys. */

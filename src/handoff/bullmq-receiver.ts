@@ -1,11 +1,11 @@
 import { type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq'
 import type { Cluster, Redis } from 'ioredis'
 import { toError } from '../core/thrown.ts'
+import { settlesWithin } from '../core/within.ts'
 import { QUEUE, WORKER_SETTINGS } from './bullmq-settings.ts'
 import { readRecord } from './delivery-record.ts'
 import { OutageNews } from './outage-news.ts'
 import type { Delivery, ReceiveOptions, Receiver } from './transport.ts'
-import { settlesWithin } from './within.ts'
 
 /**
  * So many deliveries are fetched at a time. BullMQ fetches until it has no more or so many as it may run at once, and

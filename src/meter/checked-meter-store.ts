@@ -1,7 +1,7 @@
 import { describe } from '../core/describe.ts'
 import { BackendUnavailableError, ForeignValueError } from '../core/errors.ts'
 import type { MeterState } from '../core/meter.ts'
-import { settlesWithin } from '../handoff/within.ts'
+import { settlesWithin } from '../core/within.ts'
 import type { Awaitable } from '../shaper/awaitable.ts'
 import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
 

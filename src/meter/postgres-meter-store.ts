@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { describe } from '../core/describe.ts'
 import { BackendUnavailableError, ForeignValueError, InvalidOptionsError } from '../core/errors.ts'
 import { parseOptions } from '../core/options.ts'
-import { settlesWithin } from '../handoff/within.ts'
+import { settlesWithin } from '../core/within.ts'
 import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
 import { PassingPrune } from './passing-prune.ts'
 import {

@@ -1,4 +1,5 @@
 import { vi } from 'vitest'
+import { countDown } from '../../src/core/within.ts'
 
 /**
  * How long a test waits for what has to happen: much longer than it takes, so that no verdict depends on how fast or
@@ -16,16 +17,15 @@ export function eventually<T>(check: () => T | Promise<T>): Promise<T> {
  * are kept by timers of this process. Whatever delays the one timer delays the other, so only their order is judged.
  */
 export async function beforeTimer<T>(ms: number, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
+  let stop = () => {}
   const over = new Promise<never>((_, reject) => {
     const reason = new Error(`expected it to settle before a timer of ${ms} ms`)
-    // As patience does: what has arrived in the same turn of the event loop counts.
-    timer = setTimeout(() => setImmediate(reject, reason), ms)
+    stop = countDown(ms, () => reject(reason))
   })
   try {
     return await Promise.race([promise, over])
   } finally {
-    clearTimeout(timer)
+    stop()
   }
 }
 

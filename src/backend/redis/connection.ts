@@ -1,4 +1,5 @@
 import { BackendUnavailableError } from '../../core/errors.ts'
+import { countDown } from '../../core/within.ts'
 import { type Client, makeClient, type Profile } from './client-profiles.ts'
 import type { Origin } from './connection-input.ts'
 import { asBackendError } from './redis-errors.ts'
@@ -66,14 +67,14 @@ export class Connection {
   #becomesReady(client: Client, withinMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (how: () => void) => {
-        clearTimeout(timer)
+        stop()
         client.off('ready', onReady)
         client.off('end', onEnd)
         how()
       }
       const onReady = () => settle(resolve)
       const onEnd = () => settle(() => reject(closedError()))
-      const timer = setTimeout(() => settle(() => reject(this.#notReady(client, withinMs))), withinMs)
+      const stop = countDown(withinMs, () => settle(() => reject(this.#notReady(client, withinMs))))
       client.on('ready', onReady)
       client.on('end', onEnd)
       if (client.status === 'end') onEnd()

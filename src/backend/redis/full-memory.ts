@@ -1,6 +1,7 @@
 import { monotonicNow } from '../../core/clock.ts'
 import { SECOND } from '../../core/duration.ts'
 import type { Client } from './client-profiles.ts'
+import { commandWithin } from './patience.ts'
 
 /** The share of maxmemory from which on nobody is admitted, so that those who wait can still leave. */
 const WATERMARK = 0.85
@@ -29,7 +30,7 @@ export class FullMemory {
     try {
       const client = this.#client()
       const servers = 'nodes' in client ? client.nodes('master') : [client]
-      const infos = await Promise.all(servers.map((server) => server.info('memory')))
+      const infos = await commandWithin(Promise.all(servers.map((server) => server.info('memory'))))
       this.#isFull = infos.some(isNearlyFull)
     } catch {
       // Whoever is admitted next finds out for himself whether Redis is there.

@@ -1,7 +1,7 @@
-import { BackendUnavailableError, isVelvetRopeError, ShaperClosedError } from '../../core/errors.ts'
+import { isVelvetRopeError, ShaperClosedError } from '../../core/errors.ts'
 import { toError } from '../../core/thrown.ts'
 import type { Connection } from './connection.ts'
-import { patiently } from './patience.ts'
+import { commandWithin, noAnswer, patiently } from './patience.ts'
 import { type Probe, probe } from './probe.ts'
 import type { RedisBackend } from './redis-backend.ts'
 import type { ReplacedLayer } from './rule-book-text.ts'
@@ -59,7 +59,7 @@ export class Opening {
     return patiently(async (isOver) => {
       await this.ready()
       // Its caller was told that Redis is away, and may have asked again.
-      if (isOver()) throw new BackendUnavailableError('Redis is unavailable: no answer in time')
+      if (isOver()) throw noAnswer()
       return question()
     })
   }
@@ -90,7 +90,7 @@ export class Opening {
     const { readyWithinMs = READY_WITHIN_MS } = this.#ports
     if (this.#isClosed) throw new ShaperClosedError(name)
     await connection.ready(readyWithinMs)
-    const found = await probe(connection.commands)
+    const found = await commandWithin(probe(connection.commands))
     backend.durability = found.durability
     try {
       for (const layer of await backend.open()) onReplaced?.(layer)
@@ -108,7 +108,7 @@ export class Opening {
     const { connection, backend, onConnected, onWarning } = this.#ports
     if (this.#isClosed || !this.#isOpen) return
     try {
-      const found = await probe(connection.commands)
+      const found = await commandWithin(probe(connection.commands))
       backend.durability = found.durability
       onConnected(found)
     } catch (thrown) {

@@ -1,7 +1,10 @@
 import { BackendUnavailableError } from '../../core/errors.ts'
+import { within } from '../../core/within.ts'
 
 /** Callers are answered within two seconds; a little of that is left for the way back. */
 const PATIENCE_MS = 1_900
+/** One command; then its socket counts as half open. */
+const COMMAND_WITHIN_MS = 1_500
 
 /**
  * Resolves as `work` does, or rejects with BackendUnavailableError when it takes too long; `isOver` tells what still goes
@@ -13,18 +16,23 @@ export async function patiently<Answer>(
   work: (isOver: () => boolean) => Promise<Answer>,
   lastError: () => unknown = () => undefined,
 ): Promise<Answer> {
-  let timer: NodeJS.Timeout | undefined
   let isOver = false
-  const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      isOver = true
-      reject(lastError() ?? new BackendUnavailableError('Redis is unavailable: no answer in time'))
-    }, PATIENCE_MS)
-  })
   try {
-    return await Promise.race([work(() => isOver), over])
+    return await within(
+      PATIENCE_MS,
+      work(() => isOver),
+      () => lastError() ?? noAnswer(),
+    )
   } finally {
-    clearTimeout(timer)
     isOver = true
   }
+}
+
+/** The answer of one command, or of a few that belong together. @throws BackendUnavailableError, and what the command throws */
+export function commandWithin<Answer>(command: Promise<Answer>): Promise<Answer> {
+  return within(COMMAND_WITHIN_MS, command, noAnswer)
+}
+
+export function noAnswer(): BackendUnavailableError {
+  return new BackendUnavailableError('Redis is unavailable: no answer in time')
 }

@@ -3,6 +3,7 @@ import { redisErrors, scriptRuns } from '../../core/diagnostics.ts'
 import { BackendUnavailableError } from '../../core/errors.ts'
 import type { Client } from './client-profiles.ts'
 import type { Connection } from './connection.ts'
+import { commandWithin } from './patience.ts'
 import { asBackendError, redisErrorKind } from './redis-errors.ts'
 import { runScript, type Verb } from './scripts.ts'
 
@@ -21,7 +22,7 @@ export class ScriptCalls {
   async run(verb: Verb, key: string, values: readonly (string | number)[]): Promise<unknown> {
     const sentAt = scriptRuns.hasSubscribers ? monotonicNow() : undefined
     try {
-      const reply = await runScript(this.#connection.commands, verb, key, values)
+      const reply = await commandWithin(runScript(this.#connection.commands, verb, key, values))
       this.#tellRun(verb, sentAt)
       return reply
     } catch (error) {
@@ -35,7 +36,7 @@ export class ScriptCalls {
   /** A command that is no script. */
   async ask(command: (commands: Client) => Promise<string | null>): Promise<string | undefined> {
     try {
-      return (await command(this.#connection.commands)) ?? undefined
+      return (await commandWithin(command(this.#connection.commands))) ?? undefined
     } catch (thrown) {
       const error = asBackendError(thrown)
       this.#tellError(error)

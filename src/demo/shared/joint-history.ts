@@ -1,12 +1,27 @@
 import type { HistoryEvent } from '../../core/conformance.ts'
+import { MILLISECOND } from '../../core/duration.ts'
+
+/**
+ * A start is told with the latest time at which it can have begun, by a clock that may err. Redis may have heard of it, and
+ * given its place away, so much before.
+ */
+const HEARD_BEFORE = 20 * MILLISECOND
 
 /**
  * One history of what several processes saw, in the order of their common clock. Each of them notes the limit of a
  * key when it first meets it: the first note is kept. Audits were made when everybody was done.
  */
 export function joinHistories(histories: readonly (readonly HistoryEvent[])[]): HistoryEvent[] {
-  const events = histories.flat().sort((a, b) => a.at - b.at || rank(a) - rank(b))
-  const end = events.at(-1)?.at ?? 0
+  const unsorted = histories.flat()
+  const acceptedAt = new Map<string, number>()
+  for (const event of unsorted)
+    if (event.type === 'answer' && event.accepted) acceptedAt.set(event.id, event.at)
+  const place = (event: HistoryEvent) => {
+    if (event.type !== 'start') return event.at
+    return Math.max(event.at - HEARD_BEFORE, acceptedAt.get(event.id) ?? Number.NEGATIVE_INFINITY)
+  }
+  const events = unsorted.sort((a, b) => place(a) - place(b) || rank(a) - rank(b))
+  const end = events.reduce((latest, { at }) => Math.max(latest, at), 0)
   const limited = new Set<string>()
   const past = events.filter((event) => {
     if (event.type !== 'limit') return event.type !== 'audit'
@@ -19,5 +34,6 @@ export function joinHistories(histories: readonly (readonly HistoryEvent[])[]): 
 }
 
 function rank({ type }: HistoryEvent): number {
-  return type === 'limit' ? 0 : 1
+  if (type === 'limit') return 0
+  return type === 'start' ? 2 : 1
 }

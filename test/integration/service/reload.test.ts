@@ -92,7 +92,7 @@ test('SIGHUP reads the file again, and a token that is taken away opens no door 
     return (await fetch(`${service.url}/v1/buckets/a`, { headers })).status
   }
   expect([await ask('old'), await ask('new'), await ask('none')]).toEqual([404, 404, 401])
-  writeFileSync(service.file, settings(['new']))
+  save(service.file, settings(['new']))
   service.signal('SIGHUP')
   await service.said('"message":"configuration changed"')
   expect([await ask('old'), await ask('new')]).toEqual([401, 404])

@@ -45,3 +45,21 @@ it('what several processes saw becomes one history: one limit for each key first
 it('nothing joined is nothing', () => {
   expect(joinHistories([[], []])).toEqual([])
 })
+
+it('a start that Redis heard of before the time that was told of it has left its place to the next', () => {
+  const accept = (at: number, id: string): HistoryEvent => ({
+    type: 'answer',
+    at,
+    id,
+    key: 'a',
+    cost: 1,
+    accepted: true,
+    departsAt: at,
+  })
+  const first: HistoryEvent = { type: 'limit', at: 0, key: 'a', limit: parseLimit('1, 10/s') }
+  const producer = [first, accept(1_000_000, 'x'), accept(1_003_000, 'y')]
+  const worker = [first, { type: 'start', at: 1_004_000, ...job, attempt: 1 } as const]
+  const options = { lag: 250_000, unfinished: true }
+  expect(checkHistory([...producer, ...worker.slice(1)], options).map(({ law }) => law)).toEqual(['L1'])
+  expect(checkHistory(joinHistories([worker, producer]), options)).toEqual([])
+})
