@@ -4,7 +4,7 @@ import { type Client, makeClient, type Profile } from './client-profiles.ts'
 import type { Origin } from './connection-input.ts'
 import { asBackendError } from './redis-errors.ts'
 
-const READY_WITHIN_MS = 2_000
+const READY_WITHIN_MS = 1_800
 const QUIT_WITHIN_MS = 500
 
 /**

@@ -47,7 +47,7 @@ test.each<[Profile, object]>([
     'commands',
     {
       autoResendUnfulfilledCommands: false,
-      commandTimeout: 1_500,
+      commandTimeout: undefined,
       connectTimeout: 2_000,
       enableAutoPipelining: false,
       enableOfflineQueue: false,
@@ -94,7 +94,7 @@ test('the profiles of a cluster stand where a cluster looks for them', () => {
   expect(commands.options).toMatchObject({
     enableOfflineQueue: false,
     retryDelayOnFailover: 0,
-    redisOptions: { username: 'u', commandTimeout: 1_500, maxRetriesPerRequest: 0 },
+    redisOptions: { username: 'u', commandTimeout: undefined, maxRetriesPerRequest: 0 },
   })
   expect(commands.options).not.toHaveProperty('redisOptions.enableOfflineQueue')
   expect(transport.options).toMatchObject({
