@@ -26,14 +26,15 @@ export function countDown(ms: number, onOver: () => void): () => void {
 }
 
 /** Whether `work` has settled within `ms` milliseconds, as `countDown` counts them; if not, nothing waits for it any more. */
-export async function settlesWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
-  let stop = () => {}
-  const late = new Promise<false>((resolve) => {
-    stop = countDown(ms, () => resolve(false))
+export function settlesWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const stop = countDown(ms, () => resolve(false))
+    const settled = () => {
+      stop()
+      resolve(true)
+    }
+    work.then(settled, settled)
   })
-  const answer = await Promise.race([work.then(isTrue, isTrue), late])
-  stop()
-  return answer
 }
 
 /** Settles as `work` does, or rejects with what `lateError` gives when it takes longer than `settlesWithin` allows. */
@@ -45,5 +46,3 @@ export async function within<Answer>(
   if (await settlesWithin(ms, work)) return work
   throw lateError()
 }
-
-const isTrue = (): true => true

@@ -1,5 +1,5 @@
 import { vi } from 'vitest'
-import { countDown } from '../../src/core/within.ts'
+import { within } from '../../src/core/within.ts'
 
 /**
  * How long a test waits for what has to happen: much longer than it takes, so that no verdict depends on how fast or
@@ -16,17 +16,8 @@ export function eventually<T>(check: () => T | Promise<T>): Promise<T> {
  * Settles as `promise` does, and rejects when a timer of `ms` milliseconds fires before: for promises about time that
  * are kept by timers of this process. Whatever delays the one timer delays the other, so only their order is judged.
  */
-export async function beforeTimer<T>(ms: number, promise: Promise<T>): Promise<T> {
-  let stop = () => {}
-  const over = new Promise<never>((_, reject) => {
-    const reason = new Error(`expected it to settle before a timer of ${ms} ms`)
-    stop = countDown(ms, () => reject(reason))
-  })
-  try {
-    return await Promise.race([promise, over])
-  } finally {
-    stop()
-  }
+export function beforeTimer<T>(ms: number, promise: Promise<T>): Promise<T> {
+  return within(ms, promise, () => new Error(`expected it to settle before a timer of ${ms} ms`))
 }
 
 /** Resolves when so many milliseconds have passed, and not before: timers of Node count from the begin of their turn. */
