@@ -19,7 +19,7 @@ const SILENCE_MS = 2_500
 
 /** Figure, what it is, and the most that is promised; milliseconds. */
 const PROMISES = [
-  ['error', 'an enqueue is told that Redis is silent', 2_000],
+  ['error', 'an enqueue fails while Redis is silent', 2_000],
   ['known', 'another process knows a limit that was set', 1_000],
   ['held', `${BUCKETS.toLocaleString('en')} live buckets are held to it`, 1_000],
   ['handover', `longest gap when one of two workers at ${RATE}/s is closed`, 2 * PACE.periodMs + 50],
