@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import QuickLast from './test/support/quick-last.ts'
 
 export default defineConfig({
   test: {
@@ -7,6 +8,7 @@ export default defineConfig({
     isolate: false,
     // One more than the cores of a small machine: a good part of the time tests wait for clocks and servers.
     maxWorkers: 3,
+    sequence: { sequencer: QuickLast },
     restoreMocks: true,
     unstubEnvs: true,
     // How long a test takes is no verdict: these end what hangs, also on a machine that is busy with something else.
