@@ -37,6 +37,9 @@ test('when the elected scheduler is killed another takes over', async () => {
   await sleep(new Chance().between(0, 2_000))
   await campaign.kill(elected!)
   await campaign.rest()
-  const { startsKept } = await campaign.verdict({ lag: NEWS })
-  for (const key of plan.keys) expect(startsKept(key)).toBe(120)
+  const { history, startsKept } = await campaign.verdict({ lag: NEWS })
+  const count = (type: string) => history.filter((event) => event.type === type).length
+  // A scheduler runs jobs, too: the one in its handler when it is killed starts again elsewhere.
+  expect(startsKept()).toBeLessThanOrEqual(plan.keys.length * 120 + count('fault'))
+  for (const key of plan.keys) expect(startsKept(key)).toBeGreaterThanOrEqual(120)
 })

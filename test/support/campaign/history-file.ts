@@ -24,7 +24,7 @@ export type HistoryRecord =
   /** The process that wrote `path` was stopped, and went on at `until`; by the host's clock. */
   | { readonly kind: 'stood'; readonly path: string; readonly until: number }
   | ({ readonly kind: 'clock' } & ClockSample)
-  /** A call ended with an error that says that the store is away; `isLate`: not before a timer of two seconds. */
+  /** A call ended with an error that says that the store is away; `isLate`: not before thirty turns of 100 ms. */
   | { readonly kind: 'unavailable'; readonly at: number; readonly tookMs: number; readonly isLate: boolean }
 
 /** What the store's clock said at `at` on the host's, give or take half the round trip. Microseconds. */

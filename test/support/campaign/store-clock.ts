@@ -12,7 +12,7 @@ export async function watchStoreClock(address: string | undefined, file: History
     file.write({ kind: 'clock', ...(await compare(async () => monotonicNow())) })
     return
   }
-  const client = new Redis(address, { maxRetriesPerRequest: null, commandTimeout: 1_000 })
+  const client = new Redis(address, { maxRetriesPerRequest: null })
   // Faults of the store are the campaign's doing; its time is asked for again when it is back.
   client.on('error', () => undefined)
   const time = async () => {
@@ -20,11 +20,17 @@ export async function watchStoreClock(address: string | undefined, file: History
     return Number(seconds) * 1_000_000 + Number(microseconds)
   }
   file.write({ kind: 'clock', ...(await compare(time)) })
-  const again = () =>
-    compare(time).then(
+  let isAsking = false
+  const again = async () => {
+    if (isAsking) return
+    isAsking = true
+    // While the store is away or stands still, the answer waits for its return.
+    await compare(time).then(
       (sample) => file.write({ kind: 'clock', ...sample }),
       () => undefined,
     )
+    isAsking = false
+  }
   setInterval(() => void again(), 1_000).unref()
 }
 
