@@ -1,5 +1,5 @@
-import type { HistoryEvent } from '../src/core/conformance/history.ts'
-import { checkHistory } from '../src/core/conformance.ts'
+import { checkHistory } from '../src/conformance/conformance.ts'
+import type { HistoryEvent } from '../src/conformance/history.ts'
 import { MILLISECOND } from '../src/core/duration.ts'
 import { parseLimit } from '../src/core/limit.ts'
 import type { Pace } from './products/product.ts'

@@ -1,6 +1,5 @@
-export type { BucketPage, BucketQueryInput as BucketQuery } from './backend/bucket-query.ts'
+export type { Audit } from './conformance/history.ts'
 export type { Clock } from './core/clock.ts'
-export type { Audit } from './core/conformance/history.ts'
 export {
   BackendUnavailableError,
   DataTooLargeError,
@@ -63,7 +62,8 @@ export type {
 } from './core/rule-view.ts'
 export { NotAnErrorError } from './core/thrown.ts'
 export { TurnCancelledError, TurnRefusedError, TurnTimeoutError } from './core/turn-errors.ts'
-export type { Handler } from './shaper/attempt.ts'
+export type { Handler } from './line/attempt.ts'
+export type { BucketPage, BucketQueryInput as BucketQuery } from './line/bucket-query.ts'
 export type {
   ByHandOptions,
   LiveRuleBook,
@@ -71,7 +71,12 @@ export type {
   LoadOptions,
   LocalOptions,
   ResetOptions,
-} from './shaper/limits.ts'
+} from './line/limits.ts'
+export type { WorkOptions } from './line/options.ts'
+export type { PreviewedChange } from './line/preview-change.ts'
+export type { ShapedJob } from './line/shaped-job.ts'
+export type { ShapedWorker } from './line/shaped-worker.ts'
+export type { Turn } from './line/turn-desk.ts'
 export type {
   AcquireOptions,
   CloseOptions,
@@ -80,11 +85,6 @@ export type {
   LineOptions,
   ShaperOptions,
   TryAcquireOptions,
-  WorkOptions,
 } from './shaper/options.ts'
-export type { PreviewedChange } from './shaper/preview-change.ts'
-export type { ShapedJob } from './shaper/shaped-job.ts'
-export type { ShapedWorker } from './shaper/shaped-worker.ts'
 export { Shaper } from './shaper/shaper.ts'
-export type { Turn } from './shaper/turn-desk.ts'
 export type { WrapOptions } from './shaper/wrap.ts'

@@ -1,11 +1,12 @@
 /** For tests of code that uses velvet-rope: virtual time, a record of what happened, and the laws to hold it against. */
-export type { Clock } from './core/clock.ts'
+
 export {
   type Breach,
   type CheckOptions,
   checkHistory,
   type HistoryEvent,
   type Law,
-} from './core/conformance.ts'
+} from './conformance/conformance.ts'
+export type { Clock } from './core/clock.ts'
 export { VirtualClock } from './core/virtual-clock.ts'
 export { type Recording, recordHistory } from './testing/record-history.ts'

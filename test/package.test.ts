@@ -40,7 +40,7 @@ beforeAll(async () => {
   await run(process.execPath, build, { cwd: ROOT }).catch((error: { stdout: string }) => {
     throw new Error(error.stdout)
   })
-  const scripts = 'src/backend/redis/lua'
+  const scripts = 'src/redis/scripts/lua'
   cpSync(join(ROOT, scripts), join(installed, 'dist', scripts), { recursive: true })
 })
 

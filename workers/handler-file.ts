@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { describe, quote } from '../src/core/describe.ts'
 import { InvalidOptionsError } from '../src/core/errors.ts'
 import { messageOf, toError } from '../src/core/thrown.ts'
-import type { Handler } from '../src/shaper/attempt.ts'
+import type { Handler } from '../src/line/attempt.ts'
 import { oneLine } from './one-line.ts'
 
 const TYPESCRIPT: ReadonlySet<string> = new Set(['.ts', '.mts', '.cts'])

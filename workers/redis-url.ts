@@ -1,5 +1,5 @@
-import { readConnectionUrl } from '../src/backend/redis/connection-url.ts'
 import { InvalidOptionsError } from '../src/core/errors.ts'
+import { readConnectionUrl } from '../src/redis/connection/connection-url.ts'
 
 /**
  * @param what names it in the message: `--redis`, `REDIS_URL`

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { BucketPage } from '../backend/bucket-query.ts'
 import { HOLD_REASONS, type JobExplanation } from '../core/explanation-view.ts'
 import { type Admission, JOB_STATES, type Rejected } from '../core/job.ts'
 import {
@@ -9,6 +8,7 @@ import {
   type RuleView,
   type UnsetRuleView,
 } from '../core/rule-view.ts'
+import type { BucketPage } from '../line/bucket-query.ts'
 import type { EnqueueRequest } from '../shaper/options.ts'
 import { type ApiProblemError, problemName, readProblem } from './api-problem.ts'
 

@@ -1,5 +1,5 @@
-import type { BucketPage, BucketQueryInput } from '../backend/bucket-query.ts'
 import type { BucketView } from '../core/job.ts'
+import type { BucketPage, BucketQueryInput } from '../line/bucket-query.ts'
 
 /** What of a shaper, or of a service, is needed. */
 export interface BucketLister {

@@ -1,4 +1,4 @@
-import type { BucketQueryInput } from '../backend/bucket-query.ts'
+import type { BucketQueryInput } from '../line/bucket-query.ts'
 import type { Key } from './keyboard.ts'
 
 /** What the reader of `top` chose. */

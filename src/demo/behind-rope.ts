@@ -1,5 +1,5 @@
+import { type Breach, checkHistory } from '../conformance/conformance.ts'
 import { monotonicNow } from '../core/clock.ts'
-import { type Breach, checkHistory } from '../core/conformance.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { formatLimit } from '../core/limit.ts'
 import { Shaper } from '../shaper/shaper.ts'

@@ -1,5 +1,5 @@
-import type { BucketPage, BucketQuery } from '../backend/bucket-query.ts'
 import { quote } from '../core/describe.ts'
+import type { BucketPage, BucketQuery } from '../line/bucket-query.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import { isWithin, type Principal } from './access.ts'
 import { Problem } from './problem.ts'

@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi'
 import { HOLD_REASONS, type JobExplanation } from '../core/explanation-view.ts'
 import { JOB_STATES } from '../core/job.ts'
 import type { LineView, Recent } from '../core/line-view.ts'
-import { lineOptionsSchema } from '../shaper/options.ts'
+import { peekOptionsSchema } from '../shaper/options.ts'
 import { ruleSchema } from './limit-schemas.ts'
 
 const time = z.number().openapi({ description: 'Milliseconds since the epoch.' })
@@ -81,4 +81,4 @@ export const recentSchema: z.ZodType<Recent> = z
   })
   .openapi('Recent')
 
-export const lineQuerySchema = lineOptionsSchema
+export const lineQuerySchema = peekOptionsSchema

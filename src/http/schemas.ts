@@ -1,9 +1,9 @@
 import { z } from '@hono/zod-openapi'
-import type { BucketPage } from '../backend/bucket-query.ts'
 import { type BucketView, JOB_STATES, type JobView } from '../core/job.ts'
 import { checkKey, LONGEST_KEY } from '../core/key.ts'
 import { LARGEST_CAPACITY } from '../core/limit.ts'
 import { LARGEST_COUNT, SMALLEST_COUNT } from '../core/rate.ts'
+import type { BucketPage } from '../line/bucket-query.ts'
 import { enqueueOptionsSchema } from '../shaper/options.ts'
 import { SCOPES } from './access.ts'
 

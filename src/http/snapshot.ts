@@ -1,5 +1,5 @@
+import type { Audit } from '../conformance/history.ts'
 import { monotonicNow } from '../core/clock.ts'
-import type { Audit } from '../core/conformance/history.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import type { BucketState, BucketView } from '../core/job.ts'
 import type { Shaper } from '../shaper/shaper.ts'

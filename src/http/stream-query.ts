@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
-import { type BucketQuery, bucketQuerySchema } from '../backend/bucket-query.ts'
 import { checkKey } from '../core/key.ts'
+import { type BucketQuery, bucketQuerySchema } from '../line/bucket-query.ts'
 import { assertWithin, type Principal } from './access.ts'
 import { invalid } from './problem.ts'
 import { readQuery } from './query.ts'

@@ -2,7 +2,7 @@ import { describe } from '../core/describe.ts'
 import { BackendUnavailableError, ForeignValueError } from '../core/errors.ts'
 import type { MeterState } from '../core/meter.ts'
 import { settlesWithin } from '../core/within.ts'
-import type { Awaitable } from '../shaper/awaitable.ts'
+import type { Awaitable } from '../line/awaitable.ts'
 import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
 
 /** Whoever calls is answered within two seconds; a little of that is left for the way back. */

@@ -1,5 +1,5 @@
 import type { MeterFill, MeterState } from '../core/meter.ts'
-import type { Awaitable } from '../shaper/awaitable.ts'
+import type { Awaitable } from '../line/awaitable.ts'
 
 /**
  * What keeps the levels of meters: three verbs, each atomic, none with a clock of its own to read outside the store.

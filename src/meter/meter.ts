@@ -14,7 +14,7 @@ import {
   type MeterState,
   waitFor,
 } from '../core/meter.ts'
-import { systemClock } from '../gate/precise-wait.ts'
+import { systemClock } from '../core/precise-wait.ts'
 import { CheckedMeterStore } from './checked-meter-store.ts'
 import { MemoryMeterStore } from './memory-meter-store.ts'
 import { type MeterLimits, type MeterRule, openMeterLimits } from './meter-limits.ts'

@@ -5,8 +5,8 @@ import { parseOptions } from '../core/options.ts'
 import { toError } from '../core/thrown.ts'
 import { PROBLEM_TYPE, PROBLEMS, type ProblemName, problemBody } from '../http/problem.ts'
 import { policyName, quotaOfMeter, rateLimitHeaders, retryAfterSeconds } from '../http/ratelimit-headers.ts'
+import type { Awaitable } from '../line/awaitable.ts'
 import type { Meter, MeterReading } from '../meter/meter.ts'
-import type { Awaitable } from '../shaper/awaitable.ts'
 
 const call = (what: string) =>
   z.custom<(...given: never[]) => unknown>((value) => typeof value === 'function', {

@@ -1,4 +1,3 @@
-import type { JobRequest } from '../backend/backend.ts'
 import { encodeData } from '../core/data.ts'
 import { describe } from '../core/describe.ts'
 import { MILLISECOND } from '../core/duration.ts'
@@ -6,12 +5,13 @@ import { DataTooLargeError, InvalidOptionsError, isVelvetRopeError } from '../co
 import type { JobSettings } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
+import type { JobRequest } from '../line/backend.ts'
+import type { JobDefaults } from '../line/options.ts'
 import {
   type EnqueueOptions,
   type EnqueueSettings,
   enqueueOptionsSchema,
   enqueueRequestSchema,
-  type JobDefaults,
 } from './options.ts'
 
 /** Nothing can fail, or take time. */

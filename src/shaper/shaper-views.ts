@@ -1,13 +1,13 @@
-import { type BucketPage, type BucketQueryInput, bucketQuerySchema } from '../backend/bucket-query.ts'
-import type { BucketTally, TallyGroup } from '../backend/bucket-tally.ts'
-import type { Audit } from '../core/conformance/history.ts'
+import type { Audit } from '../conformance/history.ts'
 import type { JobExplanation } from '../core/explanation-view.ts'
 import type { BucketView, JobView } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import type { Flow, LineView, Recent } from '../core/line-view.ts'
 import { parseOptions } from '../core/options.ts'
-import type { EngineViews } from './engine.ts'
-import { type LineOptions, lineOptionsSchema } from './options.ts'
+import { type BucketPage, type BucketQueryInput, bucketQuerySchema } from '../line/bucket-query.ts'
+import type { BucketTally, TallyGroup } from '../line/bucket-tally.ts'
+import type { EngineViews } from '../line/engine.ts'
+import { type LineOptions, peekOptionsSchema } from './options.ts'
 import { checkId } from './request-reader.ts'
 
 /**
@@ -77,7 +77,7 @@ export abstract class ShaperViews {
   /** Who stands in the line of a live bucket, the first first. @throws InvalidKeyError or InvalidOptionsError */
   async line(key: string, input: LineOptions = {}): Promise<LineView | undefined> {
     checkKey(key)
-    return this.#engine.insight.line(key, parseOptions(lineOptionsSchema, input, 'line').limit)
+    return this.#engine.insight.line(key, parseOptions(peekOptionsSchema, input, 'line').limit)
   }
 
   /** How many were admitted, have departed and have ended since the line began: cheap, so ask as often as you like. */

@@ -5,17 +5,19 @@ import type { Admission, Durability, TurnRefusal } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
 import { TurnRefusedError } from '../core/turn-errors.ts'
-import type { Handler } from './attempt.ts'
-import { Emitter } from './emitter.ts'
-import type { Engine } from './engine.ts'
-import { freezeRequest } from './freeze-request.ts'
-import type { LiveRuleBook } from './limits.ts'
-import { openEngine } from './open-engine.ts'
+import type { Handler } from '../line/attempt.ts'
+import { Emitter } from '../line/emitter.ts'
+import type { Engine } from '../line/engine.ts'
+import { freezeRequest } from '../line/freeze-request.ts'
+import type { LiveRuleBook } from '../line/limits.ts'
+import { type WorkOptions, workOptionsSchema } from '../line/options.ts'
+import type { ShapedWorker } from '../line/shaped-worker.ts'
+import type { Turn } from '../line/turn-desk.ts'
+import { MemoryEngine } from '../memory/memory-engine.ts'
+import { RedisEngine } from '../redis/redis-engine.ts'
 import * as options from './options.ts'
 import { checkId, RequestReader } from './request-reader.ts'
-import type { ShapedWorker } from './shaped-worker.ts'
 import { ShaperViews } from './shaper-views.ts'
-import type { Turn } from './turn-desk.ts'
 import { type WrapOptions, wrap } from './wrap.ts'
 
 type Listener<Result, Name extends keyof ShaperEvents<Result>> = (
@@ -42,10 +44,14 @@ export class Shaper<Data = unknown, Result = unknown> extends ShaperViews {
     options.checkName(name)
     const settings = options.parseShaperOptions(input)
     const emitter = new Emitter<Result>()
-    const engine: Engine<Data, Result> = openEngine(name, settings, emitter)
+    const { connection } = settings
+    const engine: Engine<Data, Result> =
+      connection === undefined
+        ? new MemoryEngine(name, settings, emitter)
+        : new RedisEngine(name, { ...settings, connection }, emitter)
     super(engine)
     this.name = name
-    this.backend = settings.connection === undefined ? 'memory' : 'redis'
+    this.backend = connection === undefined ? 'memory' : 'redis'
     this.#reader = new RequestReader(settings.jobDefaults, settings.maxDataBytes)
     this.#engine = engine
     this.#emitter = emitter
@@ -180,12 +186,12 @@ export class Shaper<Data = unknown, Result = unknown> extends ShaperViews {
    *
    * @throws InvalidOptionsError or ShaperClosedError
    */
-  work(handler: Handler<Data, Result>, input: options.WorkOptions = {}): ShapedWorker {
+  work(handler: Handler<Data, Result>, input: WorkOptions = {}): ShapedWorker {
     this.#assertOpen()
     if (typeof handler !== 'function') {
       throw new InvalidOptionsError(`work: expected the handler to be a function, got: ${describe(handler)}`)
     }
-    return this.#engine.work(handler, parseOptions(options.workOptionsSchema, input, 'work'))
+    return this.#engine.work(handler, parseOptions(workOptionsSchema, input, 'work'))
   }
 
   /**

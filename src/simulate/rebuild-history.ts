@@ -1,4 +1,4 @@
-import type { HistoryEvent } from '../core/conformance/history.ts'
+import type { HistoryEvent } from '../conformance/history.ts'
 import { follow } from '../core/course.ts'
 import type { Limit } from '../core/limit.ts'
 import { NANOSECOND } from './arrival.ts'

@@ -1,4 +1,4 @@
-import { type Breach, checkHistory, type Law } from '../core/conformance.ts'
+import { type Breach, checkHistory, type Law } from '../conformance/conformance.ts'
 import type { RuleBook } from '../core/rule-book.ts'
 import type { DepartureRow } from './read-departures.ts'
 import { rebuildHistory } from './rebuild-history.ts'

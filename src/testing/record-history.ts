@@ -1,10 +1,10 @@
+import type { EndEvent, HistoryEvent } from '../conformance/conformance.ts'
 import { type Clock, monotonicNow } from '../core/clock.ts'
-import type { EndEvent, HistoryEvent } from '../core/conformance.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { isVelvetRopeError } from '../core/errors.ts'
 import type { JobEvent } from '../core/events.ts'
 import { parseLimit } from '../core/limit.ts'
-import type { Handler } from '../shaper/attempt.ts'
+import type { Handler } from '../line/attempt.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 
 /** A history that grows while its shaper works. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { SECOND } from '../../src/core/duration.ts'
-import { explain } from '../../src/shaper/explanation.ts'
+import { explain } from '../../src/line/explanation.ts'
 import type { AuditedDriver } from '../support/audited-driver.ts'
 import { at, COMPLETED, failAndRetry, msAt, type OpenDriver, request } from '../support/backend-driver.ts'
 import { DRIVERS, openFor } from './drivers.ts'

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import { bucketQuerySchema } from '../../src/backend/bucket-query.ts'
 import { HOUR } from '../../src/core/duration.ts'
+import { bucketQuerySchema } from '../../src/line/bucket-query.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { connect } from '../support/redis-driver.ts'
 import { startRedis } from '../support/redis-server.ts'

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
-import { shardKey } from '../../src/backend/redis/keys.ts'
 import { isVelvetRopeError } from '../../src/core/errors.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
+import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at } from '../support/backend-driver.ts'
 import { COMPLETED, RedisStage } from './redis-stage.ts'
 

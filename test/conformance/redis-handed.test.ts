@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { shardKey } from '../../src/backend/redis/keys.ts'
-import type { HandedJob } from '../../src/backend/shared-backend.ts'
+import type { HandedJob } from '../../src/redis/protocol/shared-backend.ts'
+import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { RedisStage } from './redis-stage.ts'
 
 test('a job is handed over under its last epoch until it has ended or waits again', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { shardKey } from '../../src/backend/redis/keys.ts'
-import type { SharedOutcome } from '../../src/backend/shared-backend.ts'
 import { SECOND } from '../../src/core/duration.ts'
+import type { SharedOutcome } from '../../src/redis/protocol/shared-backend.ts'
+import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at, msAt } from '../support/backend-driver.ts'
 import { BACK, COMPLETED, RedisStage } from './redis-stage.ts'
 

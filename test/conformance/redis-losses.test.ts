@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { shardKey } from '../../src/backend/redis/keys.ts'
 import { HOUR } from '../../src/core/duration.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
+import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at } from '../support/backend-driver.ts'
 import { uniquePrefix } from '../support/redis-server.ts'
 import { RedisStage } from './redis-stage.ts'

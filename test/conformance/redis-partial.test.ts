@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { shardKey } from '../../src/backend/redis/keys.ts'
+import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at } from '../support/backend-driver.ts'
 import { COMPLETED, RedisStage } from './redis-stage.ts'
 

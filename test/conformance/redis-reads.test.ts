@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import { shardKey } from '../../src/backend/redis/keys.ts'
+import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at } from '../support/backend-driver.ts'
 import { connect } from '../support/redis-driver.ts'
 import { type RedisProcess, startRedis } from '../support/redis-server.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { shardKey } from '../../src/backend/redis/keys.ts'
+import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { RedisStage } from './redis-stage.ts'
 
 /** `w` was handed over, `x` has a slot and `y` runs; all leases end at 30. The last call was at 0. */

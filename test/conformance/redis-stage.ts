@@ -1,11 +1,16 @@
 import type { Redis } from 'ioredis'
 import { expect } from 'vitest'
-import type { JobRequest } from '../../src/backend/backend.ts'
-import { bucketQuerySchema } from '../../src/backend/bucket-query.ts'
-import { shardKey } from '../../src/backend/redis/keys.ts'
-import type { RedisBackend } from '../../src/backend/redis/redis-backend.ts'
-import type { ClaimRequest, GateRequest, HandedJob, SharedOutcome } from '../../src/backend/shared-backend.ts'
 import { MILLISECOND, SECOND } from '../../src/core/duration.ts'
+import type { JobRequest } from '../../src/line/backend.ts'
+import { bucketQuerySchema } from '../../src/line/bucket-query.ts'
+import type {
+  ClaimRequest,
+  GateRequest,
+  HandedJob,
+  SharedOutcome,
+} from '../../src/redis/protocol/shared-backend.ts'
+import type { RedisBackend } from '../../src/redis/redis-backend.ts'
+import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { lookAt, openRedisBackend, type RedisOptions } from '../support/redis-driver.ts'
 import { uniquePrefix } from '../support/redis-server.ts'

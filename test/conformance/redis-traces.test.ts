@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { shardKey } from '../../src/backend/redis/keys.ts'
 import { SECOND } from '../../src/core/duration.ts'
+import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at } from '../support/backend-driver.ts'
 import { RedisStage } from './redis-stage.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { shardKey } from '../../src/backend/redis/keys.ts'
 import { MILLISECOND } from '../../src/core/duration.ts'
 import { isVelvetRopeError } from '../../src/core/errors.ts'
+import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at } from '../support/backend-driver.ts'
 import { COMPLETED, RedisStage } from './redis-stage.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { shardKey } from '../../src/backend/redis/keys.ts'
 import { MILLISECOND, SECOND } from '../../src/core/duration.ts'
+import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at, msAt, request } from '../support/backend-driver.ts'
 import { keysOf, openRedisBackend } from '../support/redis-driver.ts'
 import { COMPLETED, RedisStage } from './redis-stage.ts'

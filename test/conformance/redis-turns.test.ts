@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { shardKey } from '../../src/backend/redis/keys.ts'
 import { MILLISECOND, SECOND } from '../../src/core/duration.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
+import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at, msAt } from '../support/backend-driver.ts'
 import { isTurnId } from '../support/turn-id.ts'
 import { BACK, COMPLETED } from './redis-stage.ts'

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import type { HandedJob } from '../../src/backend/shared-backend.ts'
 import { MILLISECOND, SECOND } from '../../src/core/duration.ts'
+import type { HandedJob } from '../../src/redis/protocol/shared-backend.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { connect } from '../support/redis-driver.ts'
 import { startRedis } from '../support/redis-server.ts'

@@ -1,7 +1,7 @@
 import { Cluster } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import { shardTag } from '../../src/backend/redis/keys.ts'
 import { isVelvetRopeError, Shaper } from '../../src/index.ts'
+import { shardTag } from '../../src/redis/scripts/keys.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { connect, openRedisBackend } from '../support/redis-driver.ts'
 import { type RedisCluster, startCluster, uniquePrefix } from '../support/redis-server.ts'

@@ -1,10 +1,10 @@
 import { Cluster } from 'ioredis'
 import { afterEach, expect, test } from 'vitest'
-import { Connection } from '../../src/backend/redis/connection.ts'
-import { parseConnection } from '../../src/backend/redis/connection-input.ts'
-import { type Probe, probe, readProbe } from '../../src/backend/redis/probe.ts'
 import { BackendUnavailableError, UnfitRedisError } from '../../src/core/errors.ts'
 import { Shaper } from '../../src/index.ts'
+import { Connection } from '../../src/redis/connection/connection.ts'
+import { parseConnection } from '../../src/redis/connection/connection-input.ts'
+import { type Probe, probe, readProbe } from '../../src/redis/connection/probe.ts'
 import { eventually } from '../support/patience.ts'
 import { startCluster, startRedis } from '../support/redis-server.ts'
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { checkHistory, type HistoryEvent } from '../../src/conformance/conformance.ts'
 import { createBucket, reserve } from '../../src/core/bucket.ts'
-import { checkHistory, type HistoryEvent } from '../../src/core/conformance.ts'
 import { parseLimit } from '../../src/core/limit.ts'
 import { Shaper } from '../../src/index.ts'
 import { eventually } from '../support/patience.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkHistory } from '../../src/core/conformance.ts'
+import { checkHistory } from '../../src/conformance/conformance.ts'
 import { type Delivery, type Ending, LineTrace } from '../support/line-trace.ts'
 import { lookAt, openRedisBackend } from '../support/redis-driver.ts'
 

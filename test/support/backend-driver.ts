@@ -1,12 +1,12 @@
-import type { BackendJob, JobRequest } from '../../src/backend/backend.ts'
-import type { BucketPage, BucketQueryInput } from '../../src/backend/bucket-query.ts'
-import type { JobFacts } from '../../src/backend/job-facts.ts'
-import type { Audit } from '../../src/core/conformance.ts'
+import type { Audit } from '../../src/conformance/conformance.ts'
 import { SECOND } from '../../src/core/duration.ts'
 import type { Admission, BucketView, JobView } from '../../src/core/job.ts'
 import type { LayeredRule, RuleChange, RuleDifference, RuleLayers } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
 import type { Flow, LineView, Recent } from '../../src/core/line-view.ts'
+import type { BackendJob, JobRequest } from '../../src/line/backend.ts'
+import type { BucketPage, BucketQueryInput } from '../../src/line/bucket-query.ts'
+import type { JobFacts } from '../../src/line/job-facts.ts'
 
 /**
  * What every backend can do, in the words of a test, so that one suite runs over all of them. Times are microseconds

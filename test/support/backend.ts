@@ -1,9 +1,9 @@
-import type { JobRequest, Outcome } from '../../src/backend/backend.ts'
-import type { JobRecord } from '../../src/backend/memory/job-record.ts'
-import { MemoryBackend } from '../../src/backend/memory/memory-backend.ts'
 import { SECOND } from '../../src/core/duration.ts'
 import { LayeredBook, parseLayer } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
+import type { JobRequest, Outcome } from '../../src/line/backend.ts'
+import type { JobRecord } from '../../src/memory/store/job-record.ts'
+import { MemoryBackend } from '../../src/memory/store/memory-backend.ts'
 
 const SETTINGS = {
   attempts: 3,

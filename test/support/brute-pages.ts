@@ -1,6 +1,6 @@
-import { BucketOrder, isAskedFor } from '../../src/backend/bucket-order.ts'
-import { type BucketPage, type BucketQueryInput, bucketQuerySchema } from '../../src/backend/bucket-query.ts'
 import type { BucketView } from '../../src/core/job.ts'
+import { BucketOrder, isAskedFor } from '../../src/line/bucket-order.ts'
+import { type BucketPage, type BucketQueryInput, bucketQuerySchema } from '../../src/line/bucket-query.ts'
 
 /** Every bucket that a query asks for, in its order: all views filtered and sorted, as plainly as can be. */
 export function bruteForce(views: readonly BucketView[], query: BucketQueryInput): BucketView[] {

@@ -14,7 +14,7 @@ declare module 'vitest' {
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** Inside the checkout, so that the compiled files find its packages and its manifest. */
 const BUILDS = join(ROOT, '.built')
-const LUA = 'src/backend/redis/lua'
+const LUA = 'src/redis/scripts/lua'
 /** No run takes that long: what is older was left by a run that was killed; milliseconds. */
 const LEFT_OVER = 24 * 3_600_000
 

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
-import type { HandedJob } from '../../src/backend/shared-backend.ts'
 import { SECOND } from '../../src/core/duration.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
+import type { HandedJob } from '../../src/redis/protocol/shared-backend.ts'
 import { BACK, COMPLETED, RedisStage } from '../conformance/redis-stage.ts'
 import { at, request } from './backend-driver.ts'
 import { deepen } from './deep-line.ts'

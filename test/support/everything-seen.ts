@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
-import type { JobFacts } from '../../src/backend/job-facts.ts'
 import { type BucketView, isEnded, type JobView } from '../../src/core/job.ts'
 import type { LineView } from '../../src/core/line-view.ts'
+import type { JobFacts } from '../../src/line/job-facts.ts'
 import type { Driver } from './backend-driver.ts'
 import { isTurnId } from './turn-id.ts'
 

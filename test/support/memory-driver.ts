@@ -1,11 +1,11 @@
-import { type BucketQueryInput, bucketQuerySchema } from '../../src/backend/bucket-query.ts'
-import type { JobRecord } from '../../src/backend/memory/job-record.ts'
-import { MemoryBackend } from '../../src/backend/memory/memory-backend.ts'
 import type { Admission } from '../../src/core/job.ts'
 import { differenceOf, LayeredBook, parseLayer, type RuleChange } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
-import { inTurns } from '../../src/shaper/in-turns.ts'
+import { type BucketQueryInput, bucketQuerySchema } from '../../src/line/bucket-query.ts'
+import { inTurns } from '../../src/memory/in-turns.ts'
+import type { JobRecord } from '../../src/memory/store/job-record.ts'
+import { MemoryBackend } from '../../src/memory/store/memory-backend.ts'
 import { at, type Driver, type Ending, type Request, type Started } from './backend-driver.ts'
 
 export async function memoryDriver(

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
-import type { RedisBackend } from '../../src/backend/redis/redis-backend.ts'
-import type { HandedJob } from '../../src/backend/shared-backend.ts'
+import type { HandedJob } from '../../src/redis/protocol/shared-backend.ts'
+import type { RedisBackend } from '../../src/redis/redis-backend.ts'
 import { isTurnId } from './turn-id.ts'
 
 const COUNT = 2

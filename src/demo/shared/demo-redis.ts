@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { Connection } from '../../backend/redis/connection.ts'
-import { parseConnection } from '../../backend/redis/connection-input.ts'
 import { monotonicNow } from '../../core/clock.ts'
 import { SECOND } from '../../core/duration.ts'
+import { Connection } from '../../redis/connection/connection.ts'
+import { parseConnection } from '../../redis/connection/connection-input.ts'
 
 const LOOKS = 20
 const SCANNED_AT_ONCE = 500

@@ -1,4 +1,4 @@
-import { type Breach, checkHistory, type HistoryEvent } from '../../core/conformance.ts'
+import { type Breach, checkHistory, type HistoryEvent } from '../../conformance/conformance.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import { VelvetRopeError } from '../../core/errors.ts'
 import type { Account } from '../account.ts'

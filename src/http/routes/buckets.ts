@@ -1,7 +1,7 @@
-import { bucketQuerySchema } from '../../backend/bucket-query.ts'
 import { quote } from '../../core/describe.ts'
 import { jsonRefusal } from '../../core/job.ts'
 import { checkKey } from '../../core/key.ts'
+import { bucketQuerySchema } from '../../line/bucket-query.ts'
 import { listBuckets } from '../bucket-list.ts'
 import { jsonContent } from '../operation.ts'
 import { Problem } from '../problem.ts'

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { BucketPage, BucketQueryInput } from '../../../src/backend/bucket-query.ts'
 import { readKeys } from '../../../src/cli/keyboard.ts'
 import { TopSession } from '../../../src/cli/top-session.ts'
 import { FIRST_STATE } from '../../../src/cli/top-state.ts'
 import { BackendUnavailableError } from '../../../src/core/errors.ts'
+import type { BucketPage, BucketQueryInput } from '../../../src/line/bucket-query.ts'
 import { AT, view } from './top-views.ts'
 
 interface Question {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkHistory } from '../../../src/core/conformance.ts'
+import { checkHistory } from '../../../src/conformance/conformance.ts'
 import { accept, end, fault, giveBack, limit, reject, start } from '../../support/history.ts'
 
 const open = { unfinished: true }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkHistory, type HistoryEvent } from '../../../src/core/conformance.ts'
+import { checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
 import { accept, audit, end, fault, giveBack, limit, reject, start } from '../../support/history.ts'
 
 /** Of five jobs one waits, one is handed, one runs, one is to be retried, one has ended; one more was refused. */

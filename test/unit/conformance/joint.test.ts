@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type CheckOptions, checkHistory, type HistoryEvent } from '../../../src/core/conformance.ts'
+import { type CheckOptions, checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
 import {
   accept,
   audit,

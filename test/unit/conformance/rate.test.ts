@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkHistory, type HistoryEvent } from '../../../src/core/conformance.ts'
+import { checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
 import {
   accept,
   end,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkHistory, type HistoryEvent } from '../../../src/core/conformance.ts'
+import { checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
 import {
   accept,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { type CheckOptions, checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
 import { createBucket, depart, freeze as freezeBucket, reserve } from '../../../src/core/bucket.ts'
-import { type CheckOptions, checkHistory, type HistoryEvent } from '../../../src/core/conformance.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
 import {
   accept,

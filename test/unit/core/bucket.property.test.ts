@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
 import {
   type Bucket,
   changeLimit,
@@ -10,7 +11,6 @@ import {
   reserve,
   reserveDue,
 } from '../../../src/core/bucket.ts'
-import { checkHistory, type HistoryEvent } from '../../../src/core/conformance.ts'
 import type { Waiting } from '../../../src/core/course.ts'
 import { type Limit, parseLimit } from '../../../src/core/limit.ts'
 import { judge } from '../../../src/core/verdict.ts'

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
 import {
   type Bucket,
   changeLimit,
@@ -15,7 +16,6 @@ import {
   spacingAfterStart,
   unreserve,
 } from '../../../src/core/bucket.ts'
-import { checkHistory, type HistoryEvent } from '../../../src/core/conformance.ts'
 import type { Waiting } from '../../../src/core/course.ts'
 import { type Limit, parseLimit } from '../../../src/core/limit.ts'
 import { admit, judge } from '../../../src/core/verdict.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { checkHistory, type HistoryEvent } from '../../../src/core/conformance.ts'
+import { checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
 import { joinHistories } from '../../../src/demo/shared/joint-history.ts'
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { Agenda } from '../../../src/backend/memory/agenda.ts'
-import { JobRecord } from '../../../src/backend/memory/job-record.ts'
-import { MemoryBucket } from '../../../src/backend/memory/memory-bucket.ts'
 import * as core from '../../../src/core/bucket.ts'
 import { MILLISECOND, SECOND } from '../../../src/core/duration.ts'
 import { RuleBook } from '../../../src/core/rule-book.ts'
+import { Agenda } from '../../../src/memory/store/agenda.ts'
+import { JobRecord } from '../../../src/memory/store/job-record.ts'
+import { MemoryBucket } from '../../../src/memory/store/memory-bucket.ts'
 import { request } from '../../support/backend.ts'
 
 const rule = new RuleBook({ '*': '5, 1/s' }).resolve('a')

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Line } from '../../../src/backend/memory/line.ts'
+import { Line } from '../../../src/memory/store/line.ts'
 
 function guest(name: number) {
   return { name, place: -1 }

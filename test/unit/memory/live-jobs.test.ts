@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { JobRecord } from '../../../src/backend/memory/job-record.ts'
-import { idOfSlot, LiveJobs } from '../../../src/backend/memory/live-jobs.ts'
-import { MemoryBucket } from '../../../src/backend/memory/memory-bucket.ts'
 import { RuleBook } from '../../../src/core/rule-book.ts'
+import { JobRecord } from '../../../src/memory/store/job-record.ts'
+import { idOfSlot, LiveJobs } from '../../../src/memory/store/live-jobs.ts'
+import { MemoryBucket } from '../../../src/memory/store/memory-bucket.ts'
 import { request } from '../../support/backend.ts'
 
 const bucket = new MemoryBucket('a', new RuleBook({ '*': '1, 1/s' }).resolve('a'))

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { type BucketPage, bucketQuerySchema } from '../../../src/backend/bucket-query.ts'
 import { SECOND } from '../../../src/core/duration.ts'
 import { IdConflictError, NoLimitError } from '../../../src/core/errors.ts'
 import { parseRule } from '../../../src/core/rule-book.ts'
+import { type BucketPage, bucketQuerySchema } from '../../../src/line/bucket-query.ts'
 import { backendWith, COMPLETED, request, retryAt, runUntil, start } from '../../support/backend.ts'
 
 const NOW = 1_700_000_000 * SECOND

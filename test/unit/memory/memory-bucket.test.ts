@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { viewOf } from '../../../src/backend/memory/bucket-facts.ts'
-import { JobRecord } from '../../../src/backend/memory/job-record.ts'
-import { MemoryBucket } from '../../../src/backend/memory/memory-bucket.ts'
 import * as core from '../../../src/core/bucket.ts'
 import { SECOND } from '../../../src/core/duration.ts'
 import { RuleBook } from '../../../src/core/rule-book.ts'
 import { judge } from '../../../src/core/verdict.ts'
+import { viewOf } from '../../../src/memory/store/bucket-facts.ts'
+import { JobRecord } from '../../../src/memory/store/job-record.ts'
+import { MemoryBucket } from '../../../src/memory/store/memory-bucket.ts'
 import { request } from '../../support/backend.ts'
 
 const rule = new RuleBook({ '*': '100, 1/s' }).resolve('a')

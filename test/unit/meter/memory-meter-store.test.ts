@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../../../src/core/clock.ts'
 import { HOUR, MILLISECOND, SECOND } from '../../../src/core/duration.ts'
+import { systemClock } from '../../../src/core/precise-wait.ts'
 import { VirtualClock } from '../../../src/core/virtual-clock.ts'
-import { systemClock } from '../../../src/gate/precise-wait.ts'
 import { MemoryMeterStore } from '../../../src/meter/memory-meter-store.ts'
 
 const LIMIT = { capacity: 10, interval: SECOND, clamp: false, block: 0 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { SORT_COLUMNS } from '../../../src/backend/bucket-query.ts'
 import type { BucketPage, BucketQuery, Shaper } from '../../../src/index.ts'
+import { SORT_COLUMNS } from '../../../src/line/bucket-query.ts'
 import { neverSettles, Stage } from '../../support/stage.ts'
 
 async function keys(shaper: Shaper, query: BucketQuery): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { neverSettles, Stage } from '../../support/stage.ts'
-import { SharedWorkerStage } from './shared-worker-stage.ts'
+import { SharedWorkerStage } from '../redis/worker/shared-worker-stage.ts'
 
 const HANDLERS = 10
 const TAKES_MS = 5_000

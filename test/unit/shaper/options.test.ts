@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { parseOptions } from '../../../src/core/options.ts'
 import { InvalidOptionsError, Shaper } from '../../../src/index.ts'
-import { parseShaperOptions, workOptionsSchema } from '../../../src/shaper/options.ts'
+import { workOptionsSchema } from '../../../src/line/options.ts'
+import { parseShaperOptions } from '../../../src/shaper/options.ts'
 import { VirtualClock } from '../../../src/testing.ts'
 
 const limits = { '*': '5, 1/s' }

@@ -7,8 +7,8 @@ import {
   parseLayer,
   type RuleChange,
 } from '../../../src/core/layered-book.ts'
-import { LiveRuleBook, type RuleStore } from '../../../src/shaper/limits.ts'
-import { LocalRopes } from '../../../src/shaper/local-ropes.ts'
+import { LiveRuleBook, type RuleStore } from '../../../src/line/limits.ts'
+import { LocalRopes } from '../../../src/line/local-ropes.ts'
 
 /** Takes its time for changes, and can be away. */
 class SlowStore implements RuleStore {

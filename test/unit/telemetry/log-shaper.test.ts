@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { FreezeError } from '../../../src/index.ts'
-import { Emitter } from '../../../src/shaper/emitter.ts'
+import { Emitter } from '../../../src/line/emitter.ts'
 import type { LogLevel } from '../../../src/telemetry/log.ts'
 import { logShaper } from '../../../src/telemetry/log-shaper.ts'
 import { Stage } from '../../support/stage.ts'

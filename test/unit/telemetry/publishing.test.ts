@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { redisErrorKind } from '../../../src/backend/redis/redis-errors.ts'
 import * as diagnostics from '../../../src/core/diagnostics.ts'
 import { LeaseLostError, StartedLateError } from '../../../src/core/handler-errors.ts'
 import { BackendUnavailableError, ForeignValueError } from '../../../src/index.ts'
+import { redisErrorKind } from '../../../src/redis/connection/redis-errors.ts'
 import { collectMetrics } from '../../../src/telemetry/metrics.ts'
 import { Stage } from '../../support/stage.ts'
-import { SharedWorkerStage } from '../shaper/shared-worker-stage.ts'
+import { SharedWorkerStage } from '../redis/worker/shared-worker-stage.ts'
 
 const CHANNELS = [
   diagnostics.departures,

@@ -2,7 +2,6 @@ import type { BucketView, Durability } from '../../../core/job.ts'
 import type { LineView, Recent } from '../../../core/line-view.ts'
 import type { RuleView as BookRule, LocalRuleView, UnsetRuleView } from '../../../core/rule-view.ts'
 
-export type { BucketPage } from '../../../backend/bucket-query.ts'
 export type { Hold, JobExplanation } from '../../../core/explanation-view.ts'
 export type {
   LineGuest as Guest,
@@ -12,6 +11,7 @@ export type {
   RecentVerdict,
 } from '../../../core/line-view.ts'
 export type { RulePreview } from '../../../core/rule-view.ts'
+export type { BucketPage } from '../../../line/bucket-query.ts'
 
 /** What the HTTP API says, as far as the page reads it. Times are milliseconds since the epoch. */
 

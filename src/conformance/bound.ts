@@ -1,0 +1,74 @@
+import { quote } from '../core/describe.ts'
+import type { AnswerEvent } from './history.ts'
+import { isLive } from './job-record.ts'
+import type { KeyRecord } from './key-record.ts'
+import { instant, type Law, type Report } from './law.ts'
+import type { Ledger } from './ledger.ts'
+import { unitsOf } from './news.ts'
+
+/**
+ * L1, the verdicts: never more than `capacity` cost units wait, and nobody is refused for want of room that was
+ * there. While a change of limit settles, the largest capacity in force judges an acceptance and the smallest one a
+ * refusal. Units that a fault hit may wait again or not: the doubt is for the accused. So it is with those who
+ * started within the last `lag`, for a refusal, and with those who returned within it, for an acceptance.
+ */
+export const bound: Law = (ledger, _options, report) => ({
+  see(event) {
+    if (event.type !== 'answer') return
+    const key = ledger.key(event.key)
+    const capacities = key.limitsAt(event.at).map((limit) => limit.capacity)
+    if (event.accepted) judgeAcceptance(event, key, Math.max(...capacities), ledger, report)
+    else judgeRefusal(event, key, Math.min(...capacities), report)
+  },
+})
+
+function judgeAcceptance(
+  event: AnswerEvent,
+  key: KeyRecord,
+  capacity: number,
+  ledger: Ledger,
+  report: Report,
+): void {
+  const known = ledger.job(event.id)
+  // A second acceptance of the same job adds nothing to the line; L5 has it.
+  if (known !== undefined && isLive(known)) return
+  const unheard = unitsOf(key.news.mayNotBeIn(event.at, ['waiting', 'returned']))
+  const waiting = key.waiting - unheard + event.cost
+  if (waiting <= capacity) return
+  const expected = capacity < 0 ? 'a limit before the first job' : `at most ${capacity}`
+  report({
+    law: 'L1',
+    at: event.at,
+    key: event.key,
+    id: event.id,
+    message:
+      `key ${quote(event.key)}: the acceptance of job ${quote(event.id)} (cost ${event.cost}) at ` +
+      `${instant(event.at)} made ${waiting} cost units wait, expected ${expected}`,
+  })
+}
+
+function judgeRefusal(
+  event: AnswerEvent & { accepted: false },
+  key: KeyRecord,
+  capacity: number,
+  report: Report,
+): void {
+  if (event.reason !== 'full' && event.reason !== 'too-costly') return
+  if (capacity === Number.POSITIVE_INFINITY) return
+  const waiting = event.reason === 'full' ? mostWaiting(event, key) : 0
+  if (waiting + event.cost > capacity) return
+  report({
+    law: 'L1',
+    at: event.at,
+    key: event.key,
+    id: event.id,
+    message:
+      `key ${quote(event.key)}: job ${quote(event.id)} (cost ${event.cost}) was refused as ${event.reason} at ` +
+      `${instant(event.at)} while ${key.waiting} cost units waited, expected room for ${capacity}`,
+  })
+}
+
+function mostWaiting({ at }: AnswerEvent, key: KeyRecord): number {
+  const unheard = unitsOf(key.news.mayBeIn(at, ['waiting', 'returned', 'interrupted']))
+  return key.waiting + key.interrupted + unheard
+}

@@ -1,0 +1,53 @@
+/**
+ * The one judge of the laws: holds a recorded history against L1 (bound), L2 (spacing), L3 (rate), L4 (order),
+ * L5 (nothing lost, nothing twice) and L9 (conservation), and reports every breach with its numbers. It knows
+ * nothing of the algorithm that it judges: it shares the words of the limit with it, and no code that computes.
+ *
+ * One pass: a ledger follows the events, and each law looks at every event first. A history must be in the order in
+ * which things happened. Time and memory grow with its length, sorting aside.
+ */
+
+import { bound } from './bound.ts'
+import { conservation } from './conservation.ts'
+import type { Breach, CheckOptions, HistoryEvent } from './history.ts'
+import type { Law } from './law.ts'
+import { Ledger } from './ledger.ts'
+import { loss } from './loss.ts'
+import { order } from './order.ts'
+import { promise } from './promise.ts'
+import { rate } from './rate.ts'
+import { spacing } from './spacing.ts'
+
+export type {
+  AnswerEvent,
+  Audit,
+  AuditEvent,
+  Breach,
+  CheckOptions,
+  CrashEvent,
+  EndEvent,
+  FaultEvent,
+  FreezeEvent,
+  HistoryEvent,
+  Law,
+  LimitEvent,
+  PauseEvent,
+  ReturnEvent,
+  StartEvent,
+  UnfreezeEvent,
+} from './history.ts'
+
+const LAWS: readonly Law[] = [bound, promise, spacing, rate, order, loss, conservation]
+
+/** Every breach of a law in `history`, by time; an empty list when it conforms. */
+export function checkHistory(history: readonly HistoryEvent[], options: CheckOptions = {}): Breach[] {
+  const breaches: Breach[] = []
+  const ledger = new Ledger(options.settle ?? 0, options.lag ?? 0, options.midway ?? false)
+  const checks = LAWS.map((law) => law(ledger, options, (breach) => void breaches.push(breach)))
+  for (const event of history) {
+    for (const check of checks) check.see(event)
+    ledger.apply(event)
+  }
+  for (const check of checks) check.finish?.()
+  return breaches.sort((a, b) => a.at - b.at)
+}

@@ -1,0 +1,81 @@
+import type { Limit } from '../core/limit.ts'
+
+/** Microseconds that are forgiven to the rounding of doubles: at the present epoch their step is 0.25. */
+export const ROUNDING = 1
+
+/**
+ * The Generic Cell Rate Algorithm of ITU-T I.371, counted over starts of cost units. With the theoretical arrival
+ * time TAT, a start at `a` with cost `c` conforms when `a >= TAT - tolerance`, and then
+ * `TAT = max(a, TAT) + interval x c`. It follows that any window W holds at most `1 + (W + tolerance) / interval`
+ * conforming starts of cost 1. As in the standard, a start that does not conform leaves the TAT alone, so that one
+ * early start is one breach.
+ *
+ * TAT is kept as its distance from the last start (the standard's continuous-state form): added to instants of the
+ * epoch, an interval would be rounded to quarters of a microsecond, a million times over.
+ */
+export class Gcra {
+  #from = Number.NEGATIVE_INFINITY
+  #id = ''
+  #cost = 0
+  /** How far the last start was ahead of its own TAT: the part of the tolerance that is used up. */
+  #excess = 0
+  /** The tolerance that `#excess` was measured against. */
+  #tolerance = 0
+
+  /** Starts were seen, and forgotten since: a backend may still count from the last of them, or from nothing. */
+  isForgotten = false
+
+  /** The last conforming start. */
+  get last(): { readonly at: number; readonly id: string } {
+    return { at: this.#from, id: this.#id }
+  }
+
+  /** The TAT of the next start. */
+  due(limit: Limit): number {
+    return this.#from + this.#distance(limit)
+  }
+
+  /** The least time from the last start to the next one. */
+  leastGap(limit: Limit): number {
+    return this.#distance(limit) - limit.tolerance
+  }
+
+  /** Counts a start that conforms to one of `limits`. */
+  take(start: { at: number; id: string; cost: number }, limits: readonly Limit[]): void {
+    const gap = start.at - this.#from
+    const limit = mostLenient(this, limits)
+    if (limit === undefined || gap < this.leastGap(limit) - ROUNDING) return
+    this.#excess = Math.max(0, this.#distance(limit) - gap)
+    this.#tolerance = limit.tolerance
+    this.#from = start.at
+    this.#id = start.id
+    this.#cost = start.cost
+    this.isForgotten = false
+  }
+
+  /** Nothing is remembered any more, as before the first start. */
+  forget(): void {
+    this.isForgotten ||= this.#cost > 0
+    this.#from = Number.NEGATIVE_INFINITY
+    this.#cost = 0
+    this.#excess = 0
+  }
+
+  /**
+   * From the last start to the TAT, as `limit` counts it. A limit that replaced the one before counts from the same
+   * start; what the old tolerance allowed and the new one would not was no breach, and is not held against it.
+   */
+  #distance(limit: Limit): number {
+    const forgiven = Math.max(0, this.#tolerance - limit.tolerance)
+    return Math.max(0, this.#excess - forgiven) + limit.interval * this.#cost
+  }
+}
+
+/** Of the limits in force, the one that lets the next start come first. */
+export function mostLenient(gcra: Gcra, limits: readonly Limit[]): Limit | undefined {
+  let lenient: Limit | undefined
+  for (const limit of limits) {
+    if (lenient === undefined || gcra.leastGap(limit) < gcra.leastGap(lenient)) lenient = limit
+  }
+  return lenient
+}

@@ -1,0 +1,77 @@
+import type { Audit } from '../conformance/history.ts'
+import type { JobExplanation } from '../core/explanation-view.ts'
+import type { Admission, BucketView, Durability, JobView, Rejected } from '../core/job.ts'
+import type { Flow, LineView, Recent } from '../core/line-view.ts'
+import type { Handler } from './attempt.ts'
+import type { Awaitable } from './awaitable.ts'
+import type { JobRequest } from './backend.ts'
+import type { BucketPage, BucketQuery } from './bucket-query.ts'
+import type { BucketTally, TallyGroup } from './bucket-tally.ts'
+import type { FreezeRequest } from './freeze-request.ts'
+import type { LiveRuleBook } from './limits.ts'
+import type { WorkSettings } from './options.ts'
+import type { ShapedWorker } from './shaped-worker.ts'
+import type { Turn } from './turn-desk.ts'
+
+/**
+ * What stands behind a shaper: one kind of line, wired to its clock, its schedulers and its workers. It tells listeners
+ * what its verbs do. Not in it: the checks of names, keys and options, all of which come before; and the refusal of
+ * `enqueue`, `enqueueMany`, `forecast` and `work` after `close`.
+ *
+ * Durations are microseconds and count from the moment at which the clock of the line runs the verb; in a request
+ * `deadline` is one of them, Infinity for none.
+ */
+export interface Engine<Data, Result> extends EngineViews {
+  /** The live rule book. */
+  readonly limits: LiveRuleBook
+  /** What accepted jobs survive; undefined before it is known. */
+  readonly durability: Durability | undefined
+  /** Resolves when the line can be used. */
+  ready(): Awaitable<void>
+
+  enqueue(request: JobRequest): Awaitable<Admission>
+  /** Verdicts in order. */
+  enqueueMany(requests: readonly JobRequest[]): Awaitable<Admission[]>
+  /** What `enqueue` would answer; changes nothing. */
+  forecast(key: string, cost: number): Awaitable<Admission>
+  /**
+   * Admits a caller to the line and resolves at his departure, or answers the refusal; `deadline` 0: now or never. An
+   * aborted signal gives the place back. @throws TurnTimeoutError, TurnCancelledError, the reason of the signal
+   */
+  turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected>
+  /** False when the job is unknown or has departed. */
+  cancel(id: string): Awaitable<boolean>
+
+  freeze(key: string, request: FreezeRequest): Awaitable<void>
+  /** Whether a freeze was lifted. */
+  unfreeze(key: string): Awaitable<boolean>
+  pause(key: string): Awaitable<void>
+  resume(key: string): Awaitable<void>
+
+  work(handler: Handler<Data, Result>, settings: WorkSettings): ShapedWorker
+  /** The schedulers without a handler, for workers in other processes. */
+  schedule(): void
+  /** The first call decides how; the later ones wait for the same end. */
+  close(drainMs: number | undefined): Promise<void>
+}
+
+/** What can be seen of the lines; nothing of it changes them. */
+export interface EngineViews {
+  job(id: string): Awaitable<JobView | undefined>
+  inspect(key: string): Awaitable<BucketView | undefined>
+  buckets(query: BucketQuery): Awaitable<BucketPage>
+  /** Sums over all live buckets, for each group of keys and what is below them; of all where a group names none. */
+  tally(groups: readonly TallyGroup[]): Awaitable<BucketTally[]>
+  survey(): AsyncIterable<readonly BucketView[]>
+  audit(): Awaitable<Audit>
+  readonly insight: EngineInsight
+}
+
+/** What lies behind the views: why, who, and what happened lately. */
+export interface EngineInsight {
+  explain(id: string): Awaitable<JobExplanation | undefined>
+  /** The first `limit` guests. */
+  line(key: string, limit: number): Awaitable<LineView | undefined>
+  flow(): Awaitable<Flow>
+  recent(key: string): Awaitable<Recent>
+}

@@ -1,0 +1,96 @@
+import { backoffDelay } from '../core/backoff.ts'
+import { MILLISECOND } from '../core/duration.ts'
+import { DataTooLargeError, isVelvetRopeError } from '../core/errors.ts'
+import { messageOf, toError } from '../core/thrown.ts'
+import type { Settled } from './attempt.ts'
+import type { BackendJob } from './backend.ts'
+import { type FreezeRequest, freezeRequest } from './freeze-request.ts'
+
+/** Kept of a result, as JSON, and of the text of an error: whoever looks at a job reads them. Events carry all of both. */
+const MOST_RESULT_BYTES = 1_048_576
+const LONGEST_ERROR = 4_096
+
+/** What becomes of a job whose handler was started; durations in microseconds, from the moment at which it settled. */
+export type HandlerOutcome =
+  | { readonly kind: 'completed'; readonly result: string | undefined }
+  | { readonly kind: 'failed'; readonly error: string }
+  /** It may depart again after `delay`. */
+  | { readonly kind: 'retry'; readonly error: string; readonly delay: number }
+  | {
+      readonly kind: 'freeze'
+      readonly duration: number
+      /** Milliseconds, where the handler asked for more than its worker allows. */
+      readonly askedMs: number | undefined
+    }
+
+/** What a worker says of all its attempts. */
+export interface OutcomeRules {
+  /** False: a failed attempt is the last, whatever the job's settings say. */
+  readonly mayRetry: boolean
+  /** No handler freezes its bucket for longer. */
+  readonly maxFreezeMs: number
+}
+
+/**
+ * What becomes of a job by the way in which its handler settled.
+ *
+ * @param random a number from 0 to 1 for the jitter of the backoff, as `Math.random`
+ * @param errors told of a result that cannot be kept
+ */
+export function outcomeOf<Result>(
+  settled: Settled<Result>,
+  { attempt, settings }: BackendJob,
+  { mayRetry, maxFreezeMs }: OutcomeRules,
+  random: () => number,
+  errors: { fail(error: Error): void },
+): HandlerOutcome {
+  if (settled.ok) return { kind: 'completed', result: encodeResult(settled.value, errors) }
+  const freeze = freezeOf(settled.error, maxFreezeMs)
+  if (freeze !== undefined) {
+    return { kind: 'freeze', duration: freeze.forMs * MILLISECOND, askedMs: freeze.askedMs }
+  }
+  const error = shortened(messageOf(settled.error))
+  if (attempt >= settings.attempts || !mayRetry || isFinal(settled.error)) return { kind: 'failed', error }
+  return { kind: 'retry', error, delay: backoffDelay(settings.backoff, attempt, random()) }
+}
+
+/** A result is kept as JSON. One that cannot be, or is too large, is told of, and its job is completed all the same. */
+function encodeResult(result: unknown, errors: { fail(error: Error): void }): string | undefined {
+  try {
+    const text: string | undefined = JSON.stringify(result)
+    const bytes = text === undefined ? 0 : Buffer.byteLength(text)
+    if (bytes > MOST_RESULT_BYTES) throw new DataTooLargeError(bytes, MOST_RESULT_BYTES, 'a result')
+    return text
+  } catch (error) {
+    errors.fail(toError(error))
+    return undefined
+  }
+}
+
+function shortened(text: string): string {
+  // No half of a surrogate pair is left at the end.
+  return text.length > LONGEST_ERROR
+    ? `${text.slice(0, LONGEST_ERROR - 1).replace(/[\ud800-\udbff]$/, '')}…`
+    : text
+}
+
+/** Whether the handler said that no retry helps: also by an error of another copy of the package. */
+function isFinal(error: Error): boolean {
+  try {
+    return isVelvetRopeError(error, 'final')
+  } catch {
+    // What cannot be looked at is none of ours.
+    return false
+  }
+}
+
+/** For how long the handler froze its bucket: also by an error of another copy of the package, if it makes sense. */
+function freezeOf(error: Error, maxFreezeMs: number): FreezeRequest | undefined {
+  try {
+    if (!isVelvetRopeError(error, 'freeze') || !('forMs' in error)) return undefined
+    return freezeRequest(error.forMs as number, maxFreezeMs)
+  } catch {
+    // What cannot be looked at is none of ours.
+    return undefined
+  }
+}

@@ -1,0 +1,108 @@
+import { isVelvetRopeError } from '../core/errors.ts'
+import type { Admission, Rejected } from '../core/job.ts'
+import type { JobRequest } from './backend.ts'
+import type { LocalRopes } from './local-ropes.ts'
+
+/** How a line is asked while ropes hang before it. */
+interface RopedLine<Answers> {
+  /** The verdicts of the line, in order. */
+  admit(requests: readonly JobRequest[]): Answers
+  /** Hears what the ropes refused, when the line has answered the others. */
+  readonly tell: Tell
+}
+
+type Tell = (request: JobRequest, refusal: Rejected) => void
+
+interface LocalLine extends RopedLine<Admission[]> {
+  isKnown(id: string): boolean
+}
+
+interface SharedLine extends RopedLine<Promise<Admission[]>> {
+  isKnown(id: string): Promise<boolean>
+}
+
+/** Asks ropes and line together; the verdicts come in the order of the requests. */
+export function admitRoped(ropes: LocalRopes, requests: readonly JobRequest[], line: LocalLine): Admission[] {
+  const known = namesOf(requests).filter((id) => line.isKnown(id))
+  const call = new RopedCall(ropes, requests, known)
+  try {
+    return call.answer(call.isEmpty ? [] : line.admit(call.passing), line.tell)
+  } catch (error) {
+    call.fail(error)
+    throw error
+  }
+}
+
+/** The same for a line that takes its time. */
+export async function admitRopedLater(
+  ropes: LocalRopes,
+  requests: readonly JobRequest[],
+  line: SharedLine,
+): Promise<Admission[]> {
+  const names = namesOf(requests)
+  const answers = await Promise.all(names.map((id) => line.isKnown(id)))
+  const known = names.filter((_, index) => answers[index])
+  const call = new RopedCall(ropes, requests, known)
+  try {
+    return call.answer(call.isEmpty ? [] : await line.admit(call.passing), line.tell)
+  } catch (error) {
+    call.fail(error)
+    throw error
+  }
+}
+
+/** Ids that producers gave: they may have come before, and then take nothing. Nobody uses the name of a turn again. */
+function namesOf(requests: readonly JobRequest[]): string[] {
+  return requests.flatMap(({ id, isTurn }) => (id === undefined || isTurn ? [] : [id]))
+}
+
+/** Requests on their way: which of them the ropes refuse, and what the others hold until the line has answered. */
+class RopedCall {
+  readonly passing: JobRequest[] = []
+  readonly #requests: readonly JobRequest[]
+  /** In the order of the requests; undefined for those that pass. */
+  readonly #refusals: (Rejected | undefined)[] = []
+  readonly #releases: ((came: number) => void)[] = []
+
+  constructor(ropes: LocalRopes, requests: readonly JobRequest[], known: readonly string[]) {
+    this.#requests = requests
+    const before = new Set(known)
+    for (const request of requests) {
+      const { id, key, cost } = request
+      const isAgain = id !== undefined && before.has(id)
+      const refusal = isAgain ? undefined : ropes.refusal(key, cost)
+      this.#refusals.push(refusal)
+      if (refusal !== undefined) continue
+      this.passing.push(request)
+      this.#releases.push(ropes.hold(key, isAgain ? 0 : cost))
+      if (id !== undefined) before.add(id)
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.passing.length === 0
+  }
+
+  answer(verdicts: readonly Admission[], tell: Tell): Admission[] {
+    for (const [index, verdict] of verdicts.entries()) {
+      const isIn = verdict.accepted && verdict.replayed === undefined
+      this.#releases[index]!(isIn ? this.passing[index]!.cost : 0)
+    }
+    this.#releases.length = 0
+    let passed = 0
+    return this.#refusals.map((refusal, index) => {
+      if (refusal === undefined) return verdicts[passed++]!
+      tell(this.#requests[index]!, refusal)
+      return refusal
+    })
+  }
+
+  /** None was admitted; or, if the store is away, nobody knows, and all of them count. */
+  fail(error: unknown): void {
+    const mayBeIn = isVelvetRopeError(error, 'backend-unavailable')
+    for (const [index, release] of this.#releases.entries()) {
+      release(mayBeIn ? this.passing[index]!.cost : 0)
+    }
+    this.#releases.length = 0
+  }
+}

@@ -1,0 +1,66 @@
+import { departures, handlerEnds, lateStarts } from '../core/diagnostics.ts'
+import { isVelvetRopeError } from '../core/errors.ts'
+import type { Attempt, Settled } from './attempt.ts'
+import type { BackendJob, Pace } from './backend.ts'
+
+/** Codes of errors that end an attempt without counting it. */
+const ABORTED = ['lease-lost', 'closed', 'started-late'] as const
+
+type Told = Pick<BackendJob, 'id' | 'key'>
+
+/** Whether it is worth looking at the pace of a start. */
+export function areStartsWatched(): boolean {
+  return departures.hasSubscribers || lateStarts.hasSubscribers
+}
+
+/** Tells those who watch of a start. Times are microseconds of the line's clock. */
+export function publishDeparture(
+  shaper: string,
+  { id, key, attempt, admittedAt }: BackendJob,
+  { pattern, lastStart, spacing }: Pace,
+  slot: number,
+  startedAt: number,
+): void {
+  if (!departures.hasSubscribers) return
+  departures.publish({
+    shaper,
+    key,
+    pattern,
+    id,
+    attempt,
+    admittedAt,
+    slot,
+    startedAt,
+    lastStart,
+    spacing,
+  })
+}
+
+/** Tells those who watch that a slot came in vain. */
+export function publishLateStart(shaper: string, { id, key }: Told): void {
+  if (lateStarts.hasSubscribers) lateStarts.publish({ shaper, key, id })
+}
+
+/** Tells those who watch how an attempt settled at `now`, by the clock that timed it. */
+export function publishHandlerEnd<Data, Result>(
+  shaper: string,
+  { job, startedAt }: Attempt<Data, Result>,
+  settled: Settled<Result>,
+  now: number,
+): void {
+  if (!handlerEnds.hasSubscribers) return
+  const { id, key, attempt } = job
+  const outcome = settled.ok ? 'completed' : outcomeOfError(settled.error)
+  handlerEnds.publish({ shaper, key, id, attempt, outcome, duration: now - startedAt })
+}
+
+function outcomeOfError(error: Error) {
+  try {
+    if (isVelvetRopeError(error, 'freeze')) return 'frozen'
+    if (isVelvetRopeError(error, 'handler-timeout')) return 'timeout'
+    if (ABORTED.some((code) => isVelvetRopeError(error, code))) return 'aborted'
+  } catch {
+    // What cannot be looked at is none of ours.
+  }
+  return 'failed'
+}

@@ -1,0 +1,121 @@
+import type { Clock } from '../core/clock.ts'
+import { handingsOver, leaderships, schedulerPasses } from '../core/diagnostics.ts'
+import { MILLISECOND } from '../core/duration.ts'
+import type { Backend, BackendJob } from '../line/backend.ts'
+import type { Handoff } from './handoff.ts'
+
+/** What one pass did. */
+export interface Pass {
+  readonly handed: number
+  readonly expired: number
+  readonly forgotten: number
+}
+
+export interface SchedulerPorts {
+  /** The shaper's name. */
+  readonly name: string
+  onExpired(job: BackendJob, now: number): void
+}
+
+/** A pass ends after so many departures, so that timers, I/O and the promises of handlers get their turn. */
+const LONGEST_PASS = 256
+
+/** A chore may wake a few milliseconds late; not where a departure might wait behind it. */
+const LATENESS_OF_CHORES = 10 * MILLISECOND
+const CHORE_SLACK = Number.POSITIVE_INFINITY
+
+/**
+ * Hands over the head of each line when its slot has come and a handler is free, or none is needed; else it stays. Between
+ * passes it sleeps until the next thing is due: one timer, whatever the number of buckets.
+ */
+export class Scheduler {
+  readonly #backend: Backend
+  readonly #handoff: Handoff
+  readonly #clock: Clock
+  readonly #ports: SchedulerPorts
+  #armedFor = Number.POSITIVE_INFINITY
+  #disarm: (() => void) | undefined
+  #isPassing = false
+  #isStopped = false
+
+  constructor(backend: Backend, handoff: Handoff, clock: Clock, ports: SchedulerPorts) {
+    this.#backend = backend
+    this.#handoff = handoff
+    this.#clock = clock
+    this.#ports = ports
+  }
+
+  /** Does all that is due now. A handler that calls back into the shaper meets a pass that is under way: no-op. */
+  runOnce(): Pass {
+    const pass = { handed: 0, expired: 0, forgotten: 0 }
+    if (this.#isPassing || this.#isStopped) return pass
+    this.#isPassing = true
+    const startedAt = schedulerPasses.hasSubscribers ? this.#clock.now() : undefined
+    try {
+      while (pass.handed < LONGEST_PASS && !this.#isStopped) {
+        const now = this.#clock.now()
+        pass.expired += this.#expire(now)
+        const job = this.#backend.claim(now, this.#handoff.hasRoom, this.#handoff)
+        if (job === undefined) break
+        this.#handoff.deliver(job)
+        pass.handed++
+        // Its caller goes on when this pass is over, and nobody else's handler shall hold him up.
+        if (job.isTurn) break
+      }
+      pass.forgotten = this.#backend.forget(this.#clock.now())
+    } finally {
+      this.#isPassing = false
+      this.wake()
+    }
+    this.#tell(pass, startedAt)
+    return pass
+  }
+
+  #tell({ handed, expired }: Pass, startedAt: number | undefined): void {
+    const of = { shaper: this.#ports.name, shard: 0 }
+    if (handed > 0 && handingsOver.hasSubscribers) {
+      handingsOver.publish({ ...of, jobs: handed, outcome: 'added' })
+    }
+    if (startedAt !== undefined) {
+      const duration = this.#clock.now() - startedAt
+      schedulerPasses.publish({ ...of, duration, handed, expired, recovered: 0 })
+    }
+    // Nobody else could be elected.
+    if (leaderships.hasSubscribers) leaderships.publish({ ...of, isLeader: true })
+  }
+
+  /** Something changed: sets the timer to an earlier time, if there is one. It never moves later; it wakes in vain. */
+  wake(): void {
+    if (this.#isStopped || this.#isPassing) return
+    const { hasRoom } = this.#handoff
+    const departure = this.#backend.nextDeparture(hasRoom)
+    const due = Math.min(departure, this.#backend.nextChore())
+    if (due >= this.#armedFor) return
+    this.#disarm?.()
+    this.#armedFor = due
+    const isNear = departure - due < LATENESS_OF_CHORES
+    this.#disarm = this.#clock.wake(
+      due,
+      this.#onTimer,
+      isNear ? this.#backend.nextTolerance(hasRoom) : CHORE_SLACK,
+    )
+  }
+
+  /** Stops for good; safe to call twice. */
+  stop(): void {
+    this.#isStopped = true
+    this.#disarm?.()
+    this.#disarm = undefined
+  }
+
+  readonly #onTimer = () => {
+    this.#armedFor = Number.POSITIVE_INFINITY
+    this.runOnce()
+  }
+
+  #expire(now: number): number {
+    const expired = this.#backend.expire(now)
+    for (const job of expired) this.#ports.onExpired(job, now)
+    return expired.length
+  }
+}

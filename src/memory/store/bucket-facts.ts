@@ -1,0 +1,105 @@
+import { MILLISECOND } from '../../core/duration.ts'
+import type { BucketState, BucketView } from '../../core/job.ts'
+import { formatLimit } from '../../core/limit.ts'
+import type { BucketFacts } from '../../line/bucket-order.ts'
+import type { MemoryBucket } from './memory-bucket.ts'
+
+/**
+ * What a bucket looks like at one moment, worked out only as far as somebody asks: a walk over a million of them reads a
+ * field or two of each, with one object for all.
+ */
+export class FactsAt implements BucketFacts {
+  readonly #now: number
+  #bucket!: MemoryBucket
+
+  constructor(now: number) {
+    this.#now = now
+  }
+
+  /** Good until the next call. */
+  of(bucket: MemoryBucket): this {
+    this.#bucket = bucket
+    return this
+  }
+
+  get key(): string {
+    return this.#bucket.key
+  }
+
+  get pattern(): string {
+    return this.#bucket.pattern
+  }
+
+  get state(): BucketState {
+    return this.#bucket.stateAt(this.#now)
+  }
+
+  get fill(): number {
+    return this.#bucket.waiting / this.#bucket.limit.capacity
+  }
+
+  get waiting(): number {
+    return this.#bucket.waiting
+  }
+
+  get capacity(): number {
+    return this.#bucket.limit.capacity
+  }
+
+  get jobs(): number {
+    return this.#bucket.lineLength
+  }
+
+  get retrying(): number {
+    return this.#bucket.retrying
+  }
+
+  get running(): number {
+    return this.#bucket.running
+  }
+
+  get nextDepartureAt(): number | undefined {
+    return finite(this.#bucket.nextDeparture(this.#now))
+  }
+
+  get oldestWaitMs(): number {
+    return Math.max(0, this.#now - this.#bucket.firstAdmission()) / MILLISECOND
+  }
+
+  get waitingSince(): number | undefined {
+    return finite(this.#bucket.firstAdmission())
+  }
+
+  get lastUsedAt(): number | undefined {
+    return finite(Math.max(this.#bucket.lastStart, this.#bucket.lastAdmission()))
+  }
+}
+
+export function viewOf(bucket: MemoryBucket, now: number): BucketView {
+  const facts = new FactsAt(now).of(bucket)
+  const { nextDepartureAt, waitingSince, lastUsedAt } = facts
+  return {
+    key: facts.key,
+    pattern: facts.pattern,
+    limit: formatLimit(bucket.limit),
+    state: facts.state,
+    waiting: facts.waiting,
+    capacity: facts.capacity,
+    fill: facts.fill,
+    jobs: facts.jobs,
+    retrying: facts.retrying,
+    running: facts.running,
+    ...(nextDepartureAt !== undefined && { nextDepartureAt }),
+    oldestWaitMs: facts.oldestWaitMs,
+    ...(waitingSince !== undefined && { waitingSince }),
+    ...(bucket.frozenUntil > now && { frozenUntil: bucket.frozenUntil / MILLISECOND }),
+    paused: bucket.paused,
+    ...(lastUsedAt !== undefined && { lastUsedAt }),
+    durability: 'memory',
+  }
+}
+
+/** In milliseconds; undefined for a time that is none. */
+function finite(time: number): number | undefined {
+  return Number.isFinite(time) ? time / MILLISECOND : undefined
+}

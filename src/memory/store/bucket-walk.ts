@@ -1,0 +1,88 @@
+import type { BucketView } from '../../core/job.ts'
+import { isUnder } from '../../core/key.ts'
+import { BucketOrder, encodeCursor, FirstPlaces, isAskedFor, readCursor } from '../../line/bucket-order.ts'
+import type { BucketPage, BucketQuery } from '../../line/bucket-query.ts'
+import { type BucketTally, emptyTally, type TallyGroup } from '../../line/bucket-tally.ts'
+import { FactsAt, viewOf } from './bucket-facts.ts'
+import type { LiveBuckets } from './live-buckets.ts'
+import type { MemoryBucket } from './memory-bucket.ts'
+
+/** So many are looked at in one go: about a millisecond. */
+const SLICE = 2_000
+
+/** Work that pauses now and then, so that whoever drives it can let others have their turn. */
+export type Walk<Result> = Generator<undefined, Result, void>
+
+/** The page of a query; only that many buckets are kept in mind, however many live. */
+export function* listBuckets(buckets: LiveBuckets, query: BucketQuery, now: number): Walk<BucketPage> {
+  const order = new BucketOrder(query.sort)
+  const after = readCursor(query, order)
+  const at = order.isOfNow ? (after?.at ?? now) : 0
+  const [facts, factsThen] = [new FactsAt(now), new FactsAt(order.isOfNow ? at : now)]
+  const first = new FirstPlaces(order, after, query.limit + 1)
+  let total = 0
+  for (const bucket of eachOf(buckets)) {
+    if (bucket === undefined) yield
+    else if (isAskedFor(facts.of(bucket), query)) {
+      total++
+      first.offer(order.valueOf(factsThen.of(bucket)), bucket.key)
+    }
+  }
+  const places = first.places.slice(0, query.limit)
+  const last = first.places.length > places.length ? places.at(-1) : undefined
+  const seen = (after?.seen ?? 0) + places.length
+  return {
+    buckets: places.flatMap(({ key }) => viewIn(buckets, key, now)),
+    total,
+    ...(last !== undefined && { cursor: encodeCursor(order, { ...last, at, seen }) }),
+  }
+}
+
+/** Sums for each group. */
+export function* tallyBuckets(
+  buckets: LiveBuckets,
+  groups: readonly TallyGroup[],
+  now: number,
+): Walk<BucketTally[]> {
+  const tallies = groups.map(emptyTally)
+  for (const bucket of eachOf(buckets)) {
+    if (bucket === undefined) yield
+    else {
+      for (const [index, heads] of groups.entries()) {
+        if (heads.length === 0 || heads.some((head) => isUnder(bucket.key, head))) {
+          add(tallies[index]!, bucket, now)
+        }
+      }
+    }
+  }
+  return tallies
+}
+
+/** Undefined now and then, to rest. New ones come last: without an end, a slow walk could follow their coming for ever. */
+function* eachOf(buckets: LiveBuckets): Generator<MemoryBucket | undefined> {
+  let left = buckets.size
+  let sinceRest = 0
+  for (const bucket of buckets) {
+    if (left-- === 0) return
+    if (sinceRest++ === SLICE) {
+      sinceRest = 1
+      yield undefined
+    }
+    yield bucket
+  }
+}
+
+/** None that was forgotten while the others were looked at. */
+function viewIn(buckets: LiveBuckets, key: string, now: number): BucketView[] {
+  const bucket = buckets.get(key)
+  return bucket === undefined ? [] : [viewOf(bucket, now)]
+}
+
+function add(tally: BucketTally, bucket: MemoryBucket, now: number): void {
+  tally.buckets++
+  tally.states[bucket.stateAt(now)]++
+  tally.waiting += bucket.waiting
+  tally.jobs += bucket.lineLength
+  tally.retrying += bucket.retrying
+  tally.running += bucket.running
+}

@@ -1,0 +1,57 @@
+import * as bucketCore from '../../core/bucket.ts'
+import type { EndState } from '../../core/job.ts'
+import type { Outcome } from '../../line/backend.ts'
+import type { Agenda } from './agenda.ts'
+import type { JobLedger } from './job-ledger.ts'
+import type { JobRecord } from './job-record.ts'
+
+/** What becomes of a job that leaves its handler, or its line without one: it ends, or waits again. */
+export class JobFates {
+  readonly #jobs: JobLedger
+  readonly #agenda: Agenda
+
+  constructor(jobs: JobLedger, agenda: Agenda) {
+    this.#jobs = jobs
+    this.#agenda = agenda
+  }
+
+  finish(job: JobRecord, outcome: Outcome, now: number): void {
+    const { bucket } = job
+    const { hasLine } = bucket
+    bucket.running--
+    if (outcome.kind === 'completed') {
+      job.result = outcome.result
+      this.#end(job, 'completed', now)
+    } else if (outcome.kind === 'failed') {
+      job.error = outcome.error
+      this.#end(job, 'failed', now)
+    } else {
+      job.become('retrying')
+      job.readyAt = outcome.readyAt
+      bucketCore.returnToLine(bucket, job.cost)
+      if (outcome.kind === 'freeze') {
+        job.attempt--
+        bucket.rejoinFirst(job)
+      } else {
+        job.error = outcome.error
+        bucket.rejoin(job)
+      }
+      this.#agenda.watch(job)
+    }
+    if (!hasLine) this.#agenda.arm(bucket)
+  }
+
+  endWaiting(job: JobRecord, state: 'cancelled' | 'expired', now: number): void {
+    const { bucket } = job
+    bucket.leave(job)
+    bucketCore.leave(bucket, job.cost)
+    this.#end(job, state, now)
+    if (bucket.hasLine) this.#agenda.sort(bucket, now)
+    else this.#agenda.arm(bucket)
+  }
+
+  #end(job: JobRecord, state: EndState, now: number): void {
+    this.#agenda.unwatch(job)
+    this.#jobs.end(job, state, now)
+  }
+}

@@ -1,0 +1,88 @@
+import type { Audit } from '../../conformance/history.ts'
+import { IdConflictError } from '../../core/errors.ts'
+import { type EndState, isEnded } from '../../core/job.ts'
+import type { JobRequest } from '../../line/backend.ts'
+import { EndedJobs } from './ended-jobs.ts'
+import { JobRecord } from './job-record.ts'
+import { idOfSlot, LiveJobs } from './live-jobs.ts'
+import type { MemoryBucket } from './memory-bucket.ts'
+
+/** Every job that is alive, the last that ended, and how many there have been. */
+export class JobLedger {
+  readonly #live = new LiveJobs()
+  readonly #ended: EndedJobs
+  #admittedCount = 0
+  #endedCount = 0
+  #startedCount = 0
+
+  constructor(keepFinished: number) {
+    this.#ended = new EndedJobs(keepFinished)
+  }
+
+  /** Jobs that have not ended. */
+  get live(): number {
+    return this.#admittedCount - this.#endedCount
+  }
+
+  /** How many were ever admitted, how many attempts were started, and how many have ended. */
+  get admitted(): number {
+    return this.#admittedCount
+  }
+
+  get started(): number {
+    return this.#startedCount
+  }
+
+  get ended(): number {
+    return this.#endedCount
+  }
+
+  /** Answers the number of the start. */
+  countStart(): number {
+    return ++this.#startedCount
+  }
+
+  get(id: string): JobRecord | undefined {
+    return this.#live.get(id) ?? this.#ended.get(id)
+  }
+
+  /** Writes down a job that was admitted. */
+  add(request: JobRequest, bucket: MemoryBucket, now: number): JobRecord {
+    const slot = request.id === undefined ? this.#live.takeSlot() : undefined
+    const job = new JobRecord(request.id ?? idOfSlot(slot!), slot, bucket, request, now)
+    this.#live.add(job)
+    this.#admittedCount++
+    return job
+  }
+
+  end(job: JobRecord, state: EndState, now: number): void {
+    job.end(state, now)
+    this.#endedCount++
+    this.#live.delete(job)
+    // Its caller knows how a turn ended, and nobody else will ask.
+    if (!job.isTurn) this.#ended.add(job)
+  }
+
+  /** The job that was admitted under the id of this request; it must be the same. @throws IdConflictError */
+  known(request: JobRequest): JobRecord | undefined {
+    const job = request.id === undefined ? undefined : this.get(request.id)
+    // Nobody was told an answer under an id that we gave, so nobody can ask for it again.
+    if (job !== undefined && (job.told === undefined || !isSameRequest(job, request))) {
+      throw new IdConflictError(job.id)
+    }
+    return job
+  }
+
+  audit(): Audit {
+    const count = { waiting: 0, handed: 0, running: 0, retrying: 0 }
+    for (const { state } of this.#live) if (!isEnded(state)) count[state]++
+    return { admitted: this.#admittedCount, ...count, ended: this.#endedCount }
+  }
+}
+
+type Asked = Pick<JobRequest, 'key' | 'cost' | 'data'>
+
+/** Whether two requests under one id ask for one job. */
+export function isSameRequest(a: Asked, b: Asked): boolean {
+  return a.key === b.key && a.cost === b.cost && a.data === b.data
+}

@@ -1,0 +1,104 @@
+import type { Waiting } from '../../core/course.ts'
+import type { Due } from '../../core/due-heap.ts'
+import { MILLISECOND } from '../../core/duration.ts'
+import type { Accepted, EndState, JobSettings, JobState, JobView } from '../../core/job.ts'
+import { mayBecome } from '../../core/job.ts'
+import type { BackendJob, JobRequest } from '../../line/backend.ts'
+import type { Standing } from './line.ts'
+import type { MemoryBucket } from './memory-bucket.ts'
+
+/** A deadline that somebody watches; made only for jobs that have one. */
+export interface Deadline extends Due {
+  readonly job: JobRecord
+  readonly at: number
+}
+
+/** All that is kept of one job, from its admission until it is forgotten. Times are microseconds. */
+export class JobRecord implements BackendJob, Waiting, Standing, Due {
+  readonly id: string
+  /** Where it stands among the live jobs; undefined for one that its producer named. */
+  readonly slot: number | undefined
+  readonly bucket: MemoryBucket
+  readonly data: string
+  readonly cost: number
+  readonly settings: JobSettings
+  readonly admittedAt: number
+  /** What the producer who named the job was told, to be told again when the same id comes again. */
+  told: Accepted | undefined = undefined
+  readonly deadline: Deadline | undefined
+  /** Where it has none there is no field either: most have none, and a million of them would take room. */
+  declare readonly traceparent?: string
+  declare readonly isTurn?: true
+  #state: JobState = 'waiting'
+  attempt = 0
+  fence = 0
+  /** Before this a retry does not depart; undefined for one that has not failed. (A number would take room.) */
+  readyAt: number | undefined = undefined
+  departedAt: number | undefined = undefined
+  endedAt: number | undefined = undefined
+  result: string | undefined = undefined
+  error: string | undefined = undefined
+  /** Its place in the line, and its handle among the retries of its bucket. */
+  place = -1
+  handle = -1
+
+  constructor(id: string, slot: number | undefined, bucket: MemoryBucket, request: JobRequest, now: number) {
+    this.id = id
+    this.slot = slot
+    this.bucket = bucket
+    this.data = request.data
+    this.cost = request.cost
+    this.settings = request.settings
+    this.admittedAt = now
+    const { deadline, traceparent, isTurn } = request
+    if (traceparent !== undefined) this.traceparent = traceparent
+    if (isTurn) this.isTurn = true
+    this.deadline =
+      deadline === Number.POSITIVE_INFINITY ? undefined : { handle: -1, job: this, at: deadline }
+  }
+
+  get key(): string {
+    return this.bucket.key
+  }
+
+  /** A process that dies takes its lines along, so no start is ever cut off. */
+  get crashes(): number {
+    return 0
+  }
+
+  get state(): JobState {
+    return this.#state
+  }
+
+  /** The one place where a state changes. */
+  become(state: JobState): void {
+    if (!mayBecome(this.#state, state))
+      throw new Error(`job ${this.id} cannot go from ${this.#state} to ${state}`)
+    this.#state = state
+  }
+
+  end(state: EndState, now: number): void {
+    this.become(state)
+    this.endedAt = now
+  }
+
+  view(now: number): JobView {
+    const waits = this.#state === 'waiting' || this.#state === 'retrying'
+    return {
+      id: this.id,
+      key: this.key,
+      state: this.#state,
+      cost: this.cost,
+      data: JSON.parse(this.data),
+      attempt: this.attempt,
+      attempts: this.settings.attempts,
+      admittedAt: this.admittedAt / MILLISECOND,
+      ...(waits && { position: this.bucket.positionOf(this, now) }),
+      ...(this.deadline && { deadlineAt: this.deadline.at / MILLISECOND }),
+      ...(this.departedAt !== undefined && { departedAt: this.departedAt / MILLISECOND }),
+      ...(this.endedAt !== undefined && { endedAt: this.endedAt / MILLISECOND }),
+      ...(this.result !== undefined && { result: JSON.parse(this.result) }),
+      ...(this.error !== undefined && { error: this.error }),
+    }
+  }
+}

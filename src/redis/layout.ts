@@ -1,0 +1,54 @@
+import { ShardCountError } from '../core/errors.ts'
+import { shardKey } from './scripts/keys.ts'
+import { layoutReply, parseReply } from './scripts/replies.ts'
+import type { Store } from './scripts/store.ts'
+
+/**
+ * How many shards a line has. All of its processes must agree on it: with another number they would look for keys where
+ * they are not. Each shard knows the number; processes compare it when they open the line, at each admission (by `admit`
+ * itself, so that none slips through), and now and then. The first shard is the same for every number.
+ */
+export class Layout {
+  readonly #store: Store
+  readonly #storeOf: (shards: number) => Store
+  #isTold = false
+
+  /** @param storeOf the same line with another number of shards */
+  constructor(store: Store, storeOf: (shards: number) => Store) {
+    this.#store = store
+    this.#storeOf = storeOf
+  }
+
+  get shards(): number {
+    return this.#store.tags.length
+  }
+
+  /** Brings the number where there is none, or where nothing lives under another. @throws ShardCountError */
+  async agree(now?: number): Promise<void> {
+    const first = await this.#ask(this.#store, 0, '', now)
+    const wider = first > this.shards ? this.#storeOf(first) : this.#store
+    const others = wider.tags.slice(1).map((_, index) => this.#ask(wider, index + 1, '', now))
+    const found = [first, ...(await Promise.all(others))]
+    // One after the other, the first shard first: of two processes that start at once, one is refused there.
+    for (const [shard, shards] of found.entries()) {
+      if (shards !== this.shards) await this.#ask(wider, shard, shards, now)
+    }
+  }
+
+  /** What to tell when the line has got another number since it was opened; once. */
+  async follow(): Promise<ShardCountError[]> {
+    const shards = Number((await this.#store.field(shardKey(this.#store.tags[0]!, 'meta'), 'shards')) ?? 0)
+    const isOther = shards !== 0 && shards !== this.shards
+    const isNews = isOther && !this.#isTold
+    this.#isTold = isOther
+    return isNews ? [new ShardCountError(shards, this.shards)] : []
+  }
+
+  /** @param replaced the number that was found, for which ours is to stand; empty: only look */
+  async #ask(store: Store, shard: number, replaced: number | '', now?: number): Promise<number> {
+    const values = [this.shards, replaced]
+    const reply = parseReply(layoutReply, await store.write('layout', shard, values, now))
+    if (reply[0] === 'other') throw new ShardCountError(reply[1], this.shards, reply[2])
+    return reply[1]
+  }
+}

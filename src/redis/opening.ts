@@ -1,0 +1,122 @@
+import { isVelvetRopeError, ShaperClosedError } from '../core/errors.ts'
+import { toError } from '../core/thrown.ts'
+import type { Connection } from './connection/connection.ts'
+import { commandWithin, noAnswer, patiently } from './connection/patience.ts'
+import { type Probe, probe } from './connection/probe.ts'
+import type { RedisBackend } from './redis-backend.ts'
+import type { ReplacedLayer } from './rules/rule-book-text.ts'
+
+const TRY_AGAIN_AFTER_MS = 500
+const READY_WITHIN_MS = 1_800
+
+export interface OpeningPorts {
+  readonly name: string
+  readonly connection: Connection
+  /** What is opened when Redis has been found fit. */
+  readonly backend: Pick<RedisBackend, 'durability' | 'open'>
+  /** How long to wait for the connection, of the two seconds for all. Default: 1.8. */
+  readonly readyWithinMs?: number
+  readonly onConnected: (probe: Probe) => void
+  /** The limits of this process have replaced others. */
+  readonly onReplaced?: (layer: ReplacedLayer) => void
+  /** Something that does not keep the line from being used. */
+  readonly onWarning: (error: Error) => void
+}
+
+/** How a shared line is opened: Redis is connected, found fit, and its rule book fetched. Until then nothing is done. */
+export class Opening {
+  readonly #ports: OpeningPorts
+  #underWay: Promise<void> | undefined
+  #isOpen = false
+  #isClosed = false
+  #timer: NodeJS.Timeout | undefined
+  #watched: unknown
+
+  constructor(ports: OpeningPorts) {
+    this.#ports = ports
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  /**
+   * @throws BackendUnavailableError within two seconds, UnfitRedisError or ForeignValueError; the next call tries anew, or
+   * joins what still goes on
+   */
+  ready(): Promise<void> {
+    this.#underWay ??= this.#open().catch((error: unknown) => {
+      this.#underWay = undefined
+      throw error
+    })
+    const opened = this.#underWay
+    return this.#isOpen ? opened : patiently(() => opened)
+  }
+
+  /** Asks as soon as it is open: all of that takes two seconds at most. @throws as `ready` does */
+  ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+    if (this.#isOpen) return question()
+    return patiently(async (isOver) => {
+      await this.ready()
+      // Its caller was told that Redis is away, and may have asked again.
+      if (isOver()) throw noAnswer()
+      return question()
+    })
+  }
+
+  /** Calls back once it is open, however long Redis is away; what it is unfit for is told, and tried again. */
+  whenOpen(callback: () => void): void {
+    this.ready().then(
+      () => {
+        if (!this.#isClosed) callback()
+      },
+      (thrown: unknown) => {
+        if (this.#isClosed) return
+        const error = toError(thrown)
+        // An outage was told by the connection itself.
+        if (!isVelvetRopeError(error, 'backend-unavailable')) this.#ports.onWarning(error)
+        this.#timer = setTimeout(() => this.whenOpen(callback), TRY_AGAIN_AFTER_MS)
+      },
+    )
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+  }
+
+  async #open(): Promise<void> {
+    const { name, connection, backend, onConnected, onReplaced, onWarning } = this.#ports
+    const { readyWithinMs = READY_WITHIN_MS } = this.#ports
+    if (this.#isClosed) throw new ShaperClosedError(name)
+    await connection.ready(readyWithinMs)
+    const found = await commandWithin(probe(connection.commands))
+    backend.durability = found.durability
+    try {
+      for (const layer of await backend.open()) onReplaced?.(layer)
+    } catch (error) {
+      if (!isVelvetRopeError(error, 'old-rule-book')) throw error
+      onWarning(error)
+    }
+    this.#isOpen = true
+    onConnected(found)
+    this.#watched ??= connection.commands.on('ready', () => void this.#lookAgain())
+  }
+
+  /** Behind the same address may be another Redis now: one that is not fit closes the line for newcomers. */
+  async #lookAgain(): Promise<void> {
+    const { connection, backend, onConnected, onWarning } = this.#ports
+    if (this.#isClosed || !this.#isOpen) return
+    try {
+      const found = await commandWithin(probe(connection.commands))
+      backend.durability = found.durability
+      onConnected(found)
+    } catch (thrown) {
+      const error = toError(thrown)
+      if (this.#isClosed || !isVelvetRopeError(error, 'unfit-redis')) return
+      this.#isOpen = false
+      this.#underWay = undefined
+      onWarning(error)
+    }
+  }
+}

@@ -1,0 +1,240 @@
+import type { Audit } from '../conformance/history.ts'
+import { redisErrors } from '../core/diagnostics.ts'
+import { MILLISECOND } from '../core/duration.ts'
+import type { Admission, BucketView, JobView, Rejected } from '../core/job.ts'
+import { TurnCancelledError } from '../core/turn-errors.ts'
+import type { Handler } from '../line/attempt.ts'
+import type { JobRequest } from '../line/backend.ts'
+import { broughtLayers } from '../line/brought-layers.ts'
+import type { BucketPage, BucketQuery } from '../line/bucket-query.ts'
+import type { BucketTally, TallyGroup } from '../line/bucket-tally.ts'
+import type { Emitter } from '../line/emitter.ts'
+import type { Engine, EngineInsight } from '../line/engine.ts'
+import type { FreezeRequest } from '../line/freeze-request.ts'
+import { jobEvent } from '../line/job-event.ts'
+import { refusalOfLateTurn } from '../line/late-turn.ts'
+import { LiveRuleBook } from '../line/limits.ts'
+import type { LineSettings, WorkSettings } from '../line/options.ts'
+import type { ShapedWorker } from '../line/shaped-worker.ts'
+import type { Turn } from '../line/turn-desk.ts'
+import { Connection } from './connection/connection.ts'
+import { parseConnection } from './connection/connection-input.ts'
+import { redisErrorKind } from './connection/redis-errors.ts'
+import { Opening } from './opening.ts'
+import type { RedisSettings } from './options.ts'
+import type { Holding, NamedRequest } from './protocol/shared-backend.ts'
+import { RedisBackend } from './redis-backend.ts'
+import type { ReplacedLayer } from './rules/rule-book-text.ts'
+import { RuleWatch } from './rules/rule-watch.ts'
+import { SharedRuleStore } from './rules/shared-rule-store.ts'
+import { NEWS_MS, SharedEntrance } from './shared-entrance.ts'
+import { SharedFloor } from './shared-floor.ts'
+import { SharedLineInsight } from './shared-line-insight.ts'
+import type { SharedTurns } from './shared-turns.ts'
+
+/** The line that many processes share, in Redis. Listeners are told in the process that did what they are told of. */
+export class RedisEngine<Data, Result> implements Engine<Data, Result> {
+  readonly limits: LiveRuleBook
+  readonly insight: EngineInsight
+  readonly #emitter: Emitter<Result>
+  readonly #connection: Connection
+  readonly #backend: RedisBackend
+  readonly #opening: Opening
+  readonly #entrance: SharedEntrance<Result>
+  readonly #floor: SharedFloor<Data, Result>
+  readonly #watch: RuleWatch
+  #durability: BucketView['durability'] | undefined
+  #closing: Promise<void> | undefined
+
+  /** Begins to connect. @throws InvalidOptionsError, InvalidLimitError or InvalidKeyError */
+  constructor(name: string, settings: LineSettings & RedisSettings, emitter: Emitter<Result>) {
+    const { prefix, shards, jobDefaults, lookAheadMs } = settings
+    const rules = broughtLayers(settings)
+    const onError = (error: Error) => {
+      if (this.#closing === undefined) emitter.fail(error)
+    }
+    const onTrouble = (error: Error) => {
+      if (redisErrors.hasSubscribers) redisErrors.publish({ shaper: name, kind: redisErrorKind(error) })
+      onError(error)
+    }
+    this.#emitter = emitter
+    this.#connection = new Connection(parseConnection(settings.connection), onTrouble)
+    const { keepFinished } = jobDefaults
+    const connection = this.#connection
+    this.#backend = new RedisBackend({ name, prefix, shards, connection, rules, keepFinished })
+    const backend = this.#backend
+    this.#entrance = new SharedEntrance({ backend, emitter })
+    this.#opening = new Opening({
+      name,
+      connection,
+      backend,
+      onWarning: onError,
+      onReplaced: (layer) => void this.#tellReplaced(layer).catch(onError),
+      onConnected: ({ durability, version }) => {
+        this.#durability = durability
+        this.#watch.start()
+        this.#tellConnected(durability, version).catch(onError)
+      },
+    })
+    this.#floor = new SharedFloor({ name, connection, backend, lookAheadMs, emitter, onError })
+    const { ropes } = this.#entrance
+    const ready = () => this.#opening.ready()
+    const survey = () => this.survey()
+    const ruleStore = new SharedRuleStore({ ropes, survey, backend, emitter, onError, ready })
+    this.#watch = new RuleWatch(() => ruleStore.follow())
+    this.limits = new LiveRuleBook(ruleStore, settings.limitsBy)
+    this.insight = new SharedLineInsight(backend.insight, this.limits, ready)
+    // Whoever calls meanwhile waits for the same; who does not is told by the events.
+    this.#opening.ready().catch(() => undefined)
+  }
+
+  get durability(): BucketView['durability'] | undefined {
+    return this.#durability
+  }
+
+  ready(): Promise<void> {
+    return this.#opening.ready()
+  }
+
+  enqueue(request: JobRequest): Promise<Admission> {
+    return this.#opening.ask(() => this.#entrance.enqueue(request))
+  }
+
+  enqueueMany(requests: readonly JobRequest[]): Promise<Admission[]> {
+    return this.#opening.ask(() => this.#entrance.enqueueMany(requests))
+  }
+
+  forecast(key: string, cost: number): Promise<Admission> {
+    return this.#opening.ask(() => this.#entrance.forecast(key, cost))
+  }
+
+  async turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected> {
+    signal?.throwIfAborted()
+    const turns = this.#floor.turns(this.#opening)
+    const named = turns.named(request)
+    const turn = turns.expect(named, signal)
+    const refusal = new Promise<Rejected>((resolve) => {
+      const onVerdict = (admission: Admission) => {
+        if (admission.accepted) return turns.admitted(named)
+        resolve(admission)
+        turns.refused(named.id)
+      }
+      this.#askFor(named, turns).then(onVerdict, (error: unknown) => turns.failed(named, error))
+    })
+    // He may give up, or depart, before the line has answered.
+    const outcome = Promise.race([turn, refusal])
+    if (request.deadline > 0) return outcome
+    return outcome.catch((error: unknown) =>
+      refusalOfLateTurn(named, error, (key, cost) => this.forecast(key, cost)),
+    )
+  }
+
+  #askFor(named: NamedRequest, turns: SharedTurns): Promise<Admission> {
+    return this.#opening.ask(async () => {
+      // Whoever departed just now may be the one who asks again.
+      await turns.reported
+      if (!turns.isExpected(named.id)) throw new TurnCancelledError(named.id)
+      return this.#entrance.enqueue(named)
+    })
+  }
+
+  async cancel(id: string): Promise<boolean> {
+    const job = await this.#opening.ask(() => this.#backend.cancel(id))
+    if (job !== undefined) this.#emitter.emit('cancelled', jobEvent(job, job.at))
+    return job !== undefined
+  }
+
+  async job(id: string): Promise<JobView | undefined> {
+    await this.#opening.ready()
+    return this.#backend.job(id)
+  }
+
+  async inspect(key: string): Promise<BucketView | undefined> {
+    await this.#opening.ready()
+    return this.#backend.inspect(key)
+  }
+
+  async buckets(query: BucketQuery): Promise<BucketPage> {
+    await this.#opening.ready()
+    return this.#backend.list(query)
+  }
+
+  async tally(groups: readonly TallyGroup[]): Promise<BucketTally[]> {
+    await this.#opening.ready()
+    return this.#backend.tally(groups)
+  }
+
+  async *survey(): AsyncGenerator<readonly BucketView[]> {
+    await this.#opening.ready()
+    yield* this.#backend.survey()
+  }
+
+  async audit(): Promise<Audit> {
+    await this.#opening.ready()
+    return this.#backend.audit()
+  }
+
+  async freeze(key: string, { forMs, ...asked }: FreezeRequest): Promise<void> {
+    await this.#opening.ready()
+    const held = await this.#backend.freeze(key, forMs * MILLISECOND)
+    const { at, until } = await settled(held)
+    this.#emitter.emit('frozen', { key, at: at / MILLISECOND, until: until / MILLISECOND, ...asked })
+  }
+
+  async unfreeze(key: string): Promise<boolean> {
+    await this.#opening.ready()
+    const { at, isLifted } = await this.#backend.unfreeze(key)
+    if (isLifted) this.#emitter.emit('unfrozen', { key, at: at / MILLISECOND })
+    return isLifted
+  }
+
+  async pause(key: string): Promise<void> {
+    await this.#opening.ready()
+    const { at } = await settled(await this.#backend.pause(key))
+    this.#emitter.emit('paused', { key, at: at / MILLISECOND })
+  }
+
+  async resume(key: string): Promise<void> {
+    await this.#opening.ready()
+    const { at } = await this.#backend.resume(key)
+    this.#emitter.emit('resumed', { key, at: at / MILLISECOND })
+  }
+
+  work(handler: Handler<Data, Result>, settings: WorkSettings): ShapedWorker {
+    return this.#floor.work(handler, settings, this.#opening)
+  }
+
+  schedule(): void {
+    this.#floor.schedule(this.#opening)
+  }
+
+  close(drainMs: number | undefined): Promise<void> {
+    this.#closing ??= this.#close(drainMs)
+    return this.#closing
+  }
+
+  async #close(drainMs: number | undefined): Promise<void> {
+    this.#opening.close()
+    this.#watch.stop()
+    await this.#floor.close(drainMs)
+    await this.#connection.close()
+  }
+
+  async #tellReplaced(layer: ReplacedLayer): Promise<void> {
+    if (!this.#emitter.hears('limitsReplaced')) return
+    this.#emitter.emit('limitsReplaced', { ...layer, at: (await this.#backend.time(0)) / MILLISECOND })
+  }
+
+  async #tellConnected(durability: BucketView['durability'], version: string): Promise<void> {
+    if (!this.#emitter.hears('connected')) return
+    const at = (await this.#backend.time(0)) / MILLISECOND
+    this.#emitter.emit('connected', { durability, version, at })
+  }
+}
+
+/** A job that was granted its slot before starts all the same: until then the bucket does not stand still. */
+async function settled(held: Holding): Promise<Holding> {
+  const waitMs = held.departsAt === 0 ? 0 : (held.departsAt - held.at) / MILLISECOND + NEWS_MS
+  if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
+  return held
+}

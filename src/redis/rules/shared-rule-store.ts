@@ -1,0 +1,52 @@
+import type { ChangedRules, LayeredBook, RuleChange } from '../../core/layered-book.ts'
+import type { Emitter } from '../../line/emitter.ts'
+import type { RuleStore } from '../../line/limits.ts'
+import type { LocalRopes } from '../../line/local-ropes.ts'
+import { tellRules } from '../../line/tell-rules.ts'
+import type { SharedBackend } from '../protocol/shared-backend.ts'
+
+interface SharedRuleStorePorts<Result> {
+  readonly ropes: LocalRopes
+  readonly survey: RuleStore['survey']
+  readonly backend: Pick<SharedBackend, 'rules' | 'followRules' | 'changeRules'>
+  readonly emitter: Emitter<Result>
+  readonly onError: (error: Error) => void
+  /** Resolves when the line can be used. */
+  readonly ready: () => Promise<void>
+}
+
+/** The rule book of a shared line, and what hangs before it in this process alone. */
+export class SharedRuleStore<Result> implements RuleStore {
+  readonly ropes: LocalRopes
+  readonly survey: RuleStore['survey']
+  readonly #ports: SharedRuleStorePorts<Result>
+
+  constructor(ports: SharedRuleStorePorts<Result>) {
+    this.ropes = ports.ropes
+    this.survey = ports.survey
+    this.#ports = ports
+  }
+
+  get rules(): LayeredBook {
+    return this.#ports.backend.rules
+  }
+
+  /** Fetches the book if others have changed it. What that finds out is told once, whoever asked. */
+  async follow(): Promise<void> {
+    const { backend, onError } = this.#ports
+    for (const error of await backend.followRules()) onError(error)
+  }
+
+  async refresh(): Promise<void> {
+    await this.#ports.ready()
+    await this.follow()
+  }
+
+  async changeRules(change: RuleChange): Promise<ChangedRules> {
+    const { backend, emitter, ready } = this.#ports
+    await ready()
+    const changed = await backend.changeRules(change)
+    tellRules(emitter, changed)
+    return changed
+  }
+}

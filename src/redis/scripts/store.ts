@@ -1,0 +1,96 @@
+import { monotonicNow } from '../../core/clock.ts'
+import { SECOND } from '../../core/duration.ts'
+import { BackendUnavailableError, isVelvetRopeError } from '../../core/errors.ts'
+import type { Connection } from '../connection/connection.ts'
+import { patiently } from '../connection/patience.ts'
+import { ScriptCalls } from './script-calls.ts'
+import type { Verb } from './scripts.ts'
+
+/** A request that reaches Redis later than this is refused: its caller has been told that Redis is away. */
+const NOT_AFTER = 2 * SECOND
+const PAUSE_MS = 30
+
+type Values = readonly (string | number)[]
+
+/** The shards of one shaper, and how their scripts are called. Times are microseconds. */
+export class Store {
+  readonly tags: readonly string[]
+  readonly #connection: Connection
+  readonly #calls: ScriptCalls
+  /** Redis time less our own, as the last look at the clock of each shard had it. */
+  readonly #offsets: (number | undefined)[] = []
+
+  /** @param shaper its name, for those who watch */
+  constructor(connection: Connection, tags: readonly string[], shaper: string) {
+    this.#connection = connection
+    this.#calls = new ScriptCalls(connection, shaper)
+    this.tags = tags
+  }
+
+  /** One try, for those who try again by themselves. */
+  run(verb: Verb, shard: number, values: Values): Promise<unknown> {
+    return this.#calls.run(verb, this.tags[shard]!, values)
+  }
+
+  /** A verb that changes nothing; its first value is the time. */
+  read(verb: Verb, shard: number, values: Values, now?: number): Promise<unknown> {
+    return this.#patiently(() => this.run(verb, shard, [now ?? '', ...values]))
+  }
+
+  /**
+   * A verb that is answered again when it comes twice: tried until the caller's two seconds are over. Its first
+   * values are the time, and the time after which it must not run any more.
+   */
+  async write(verb: Verb, shard: number, values: Values, now?: number): Promise<unknown> {
+    if (now !== undefined) return this.run(verb, shard, [now, '', ...values])
+    for (const isLast of [false, true]) {
+      const notAfter = (await this.storeTime(shard)) + NOT_AFTER
+      const reply = await this.#patiently(() => this.run(verb, shard, ['', notAfter, ...values]))
+      if (!Array.isArray(reply) || reply[0] !== 'late') return reply
+      // It took too long, or the clock of Redis was set.
+      if (!isLast) await this.time(shard)
+    }
+    throw new BackendUnavailableError('Redis is unavailable: the request came too late and was refused')
+  }
+
+  async text(key: string): Promise<string | undefined> {
+    return this.#patiently(() => this.#calls.ask((commands) => commands.get(key)))
+  }
+
+  /** A field of a hash; one try. */
+  field(key: string, field: string): Promise<string | undefined> {
+    return this.#calls.ask((commands) => commands.hget(key, field))
+  }
+
+  /** What the clock of a shard says now; asked once, and reckoned from then on. */
+  async storeTime(shard: number): Promise<number> {
+    if (this.#offsets[shard] === undefined) await this.#patiently(() => this.time(shard))
+    return monotonicNow() + this.#offsets[shard]!
+  }
+
+  /** Asks for the time. */
+  async time(shard: number): Promise<number> {
+    const time = Number(await this.run('time', shard, []))
+    this.#offsets[shard] = time - monotonicNow()
+    return time
+  }
+
+  /** Tries until the time is over, and not a moment longer: the answer to a try that hangs is not waited for. */
+  #patiently<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+    let last: unknown
+    const tries = async (isOver: () => boolean) => {
+      for (;;) {
+        try {
+          return await call()
+        } catch (error) {
+          if (!isVelvetRopeError(error, 'backend-unavailable') || isOver()) throw error
+          last = error
+          // A refusal may come at once, and be all that there is for a while.
+          await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+          await this.#connection.ready()
+        }
+      }
+    }
+    return patiently(tries, () => last)
+  }
+}

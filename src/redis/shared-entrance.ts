@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto'
+import type { Admission } from '../core/job.ts'
+import { systemClock } from '../core/precise-wait.ts'
+import type { JobRequest } from '../line/backend.ts'
+import type { Emitter } from '../line/emitter.ts'
+import { LocalRopes } from '../line/local-ropes.ts'
+import { admitRopedLater } from '../line/roped-call.ts'
+import { tellAdmission } from '../line/tell-admission.ts'
+import type { NamedRequest, SharedAdmission } from './protocol/shared-backend.ts'
+import type { RedisBackend } from './redis-backend.ts'
+
+/** How long after a start its news may reach Redis; whoever comes back when told finds the room that it made. */
+export const NEWS_MS = 20
+
+interface SharedEntrancePorts<Result> {
+  readonly backend: Pick<RedisBackend, 'admit' | 'admitMany' | 'forecast' | 'job' | 'rules'>
+  readonly emitter: Emitter<Result>
+}
+
+/** Where requests of this process come in to a shared line, once it is open: past the ropes that are its own. */
+export class SharedEntrance<Result> {
+  /** Of this process, and so is their time. */
+  readonly ropes: LocalRopes
+  readonly #ports: SharedEntrancePorts<Result>
+
+  constructor(ports: SharedEntrancePorts<Result>) {
+    const { backend, emitter } = ports
+    this.#ports = ports
+    this.ropes = new LocalRopes({
+      now: () => systemClock.now(),
+      isGoverned: (key) => backend.rules.find(key) !== undefined,
+      onChange: (change) => emitter.emit('localLimit', change),
+    })
+  }
+
+  enqueue(request: JobRequest): Promise<Admission> {
+    if (this.ropes.areSlack) return this.#enqueue(request)
+    const admit = async ([only]: readonly JobRequest[]) => [await this.#enqueue(only!)]
+    return this.#roped([request], admit).then(([admission]) => admission!)
+  }
+
+  enqueueMany(requests: readonly JobRequest[]): Promise<Admission[]> {
+    if (this.ropes.areSlack) return this.#enqueueMany(requests)
+    return this.#roped(requests, (some) => this.#enqueueMany(some))
+  }
+
+  async forecast(key: string, cost: number): Promise<Admission> {
+    const refusal = this.ropes.refusal(key, cost)
+    return refusal ?? honest(await this.#ports.backend.forecast(key, cost))
+  }
+
+  #roped(
+    requests: readonly JobRequest[],
+    admit: (some: readonly JobRequest[]) => Promise<Admission[]>,
+  ): Promise<Admission[]> {
+    const { backend, emitter } = this.#ports
+    return admitRopedLater(this.ropes, requests, {
+      isKnown: async (id) => (await backend.job(id)) !== undefined,
+      admit,
+      tell: (request, refusal) => tellAdmission(emitter, request, refusal, systemClock.now()),
+    })
+  }
+
+  async #enqueue(read: JobRequest): Promise<Admission> {
+    const request = named(read)
+    return this.#tell(request, await this.#ports.backend.admit(request))
+  }
+
+  async #enqueueMany(read: readonly JobRequest[]): Promise<Admission[]> {
+    const requests = read.map(named)
+    const admissions = await this.#ports.backend.admitMany(requests)
+    return admissions.map((admission, index) => this.#tell(requests[index]!, admission))
+  }
+
+  #tell(request: JobRequest, { admission, at }: SharedAdmission): Admission {
+    const told = honest(admission)
+    tellAdmission(this.#ports.emitter, request, told, at)
+    return told
+  }
+}
+
+/** The name is made here, so that a request that is sent again is known again. */
+function named(request: JobRequest): NamedRequest {
+  return { ...request, id: request.id ?? randomBytes(12).toString('base64url') }
+}
+
+/** Room is made by a start, and its news travels a little. */
+function honest(admission: Admission): Admission {
+  if (admission.accepted || admission.reason !== 'full') return admission
+  return { ...admission, retryAfterMs: admission.retryAfterMs + NEWS_MS }
+}

@@ -1,0 +1,159 @@
+import type { Clock } from '../../core/clock.ts'
+import { type HandedOver, nameOf } from '../protocol/handed-over.ts'
+import type { SharedBackend } from '../protocol/shared-backend.ts'
+
+const MOST_PER_CALL = 200
+const SLACK = Number.POSITIVE_INFINITY
+
+export interface LeasesPorts {
+  readonly backend: Pick<SharedBackend, 'renew'>
+  readonly clock: Clock
+  /** Microseconds. */
+  readonly lease: number
+  /** For how long after its end a lease is kept while the store cannot be reached; microseconds. Default: as long as that is. */
+  readonly patience?: number
+  /** Once for each lease, unless it was released before. */
+  readonly onLost: (job: HandedOver) => void
+}
+
+interface Lease {
+  readonly job: HandedOver
+  /** Held until then for sure, by the local clock: counted from the moment at which the call was sent. */
+  until: number
+  /** Over from then on as far as is known: counted from the moment at which the answer came. */
+  over: number
+  isLost: boolean
+}
+
+/**
+ * The leases of the jobs that this worker holds, renewed a third of their length after another by one timer. A lease
+ * is lost when the store says so: while the store cannot be reached nobody else gets the job either, and when it comes
+ * back it lifts all leases by the time that it was away. From the end of a lease on until it is renewed nothing may start.
+ */
+export class Leases {
+  readonly #ports: LeasesPorts
+  readonly #leases = new Map<string, Lease>()
+  #disarm: (() => void) | undefined
+  #renewAt = 0
+  #patience: number
+
+  constructor(ports: LeasesPorts) {
+    this.#ports = ports
+    this.#patience = ports.patience ?? Number.POSITIVE_INFINITY
+  }
+
+  get size(): number {
+    return this.#leases.size
+  }
+
+  /** Believed until the store says otherwise: nothing was asked yet. */
+  hold(job: HandedOver): void {
+    const { clock, lease } = this.#ports
+    const now = clock.now()
+    const isFirst = this.#leases.size === 0
+    this.#leases.set(nameOf(job), { job, until: now + lease, over: now + lease, isLost: false })
+    if (!isFirst) return
+    this.#renewAt = now + lease / 3
+    this.#arm()
+  }
+
+  /** The store renewed it at some time between the two. */
+  extend(job: HandedOver, sentAt: number, receivedAt: number): void {
+    const held = this.#leases.get(nameOf(job))
+    if (held === undefined || held.isLost) return
+    held.until = Math.max(held.until, sentAt + this.#ports.lease)
+    held.over = Math.max(held.over, receivedAt + this.#ports.lease)
+  }
+
+  release(job: HandedOver): void {
+    this.#leases.delete(nameOf(job))
+    if (this.#leases.size === 0) this.#disarm?.()
+  }
+
+  isHeld(job: HandedOver): boolean {
+    return this.#ports.clock.now() < this.heldUntil(job)
+  }
+
+  /** By the local clock; -Infinity: it is lost, or was never held. */
+  heldUntil(job: HandedOver): number {
+    const held = this.#leases.get(nameOf(job))
+    return held === undefined || held.isLost ? Number.NEGATIVE_INFINITY : held.until
+  }
+
+  /** Nothing that this worker says of the job will be heard any more. */
+  isSurelyOver(job: HandedOver): boolean {
+    const held = this.#leases.get(nameOf(job))
+    return held === undefined || held.isLost || held.over + this.#patience <= this.#ports.clock.now()
+  }
+
+  /** Whoever is closing does not wait for a store that is away: its leases are given up when they end. */
+  hurry(): void {
+    this.#patience = 0
+    if (this.#leases.size > 0) this.#arm()
+  }
+
+  /** The store said that it is another's. */
+  lose(job: HandedOver): void {
+    const held = this.#leases.get(nameOf(job))
+    if (held !== undefined) this.#lose(held)
+  }
+
+  #lose(held: Lease): void {
+    if (held.isLost) return
+    held.isLost = true
+    this.#ports.onLost(held.job)
+  }
+
+  #arm(): void {
+    const { clock } = this.#ports
+    let at = this.#renewAt
+    for (const { over, isLost } of this.#leases.values()) {
+      if (!isLost) at = Math.min(at, over + this.#patience)
+    }
+    this.#disarm?.()
+    this.#disarm = clock.wake(at, this.#onTimer, SLACK)
+  }
+
+  readonly #onTimer = () => {
+    const now = this.#ports.clock.now()
+    for (const held of [...this.#leases.values()]) if (held.over + this.#patience <= now) this.#lose(held)
+    if (this.#renewAt <= now) {
+      this.#renewAt = now + this.#ports.lease / 3
+      this.#renewAll()
+    }
+    if (this.#leases.size > 0) this.#arm()
+  }
+
+  #renewAll(): void {
+    const byShard = new Map<number, HandedOver[]>()
+    for (const { job, isLost } of this.#leases.values()) {
+      if (isLost) continue
+      const jobs = byShard.get(job.shard)
+      if (jobs === undefined) byShard.set(job.shard, [job])
+      else jobs.push(job)
+    }
+    for (const [shard, jobs] of byShard) {
+      for (let from = 0; from < jobs.length; from += MOST_PER_CALL) {
+        void this.#renew(shard, jobs.slice(from, from + MOST_PER_CALL))
+      }
+    }
+  }
+
+  async #renew(shard: number, jobs: readonly HandedOver[]): Promise<void> {
+    const { backend, clock, lease } = this.#ports
+    const sentAt = clock.now()
+    try {
+      const named = jobs.map(({ id, epoch }) => ({ id, epoch }))
+      const answers = await backend.renew(shard, named, lease)
+      const receivedAt = clock.now()
+      for (const [index, job] of jobs.entries()) {
+        if (answers[index] === false) this.lose(job)
+        else this.extend(job, sentAt, receivedAt)
+      }
+    } catch {
+      // A lease outlasts a few calls that fail; whoever asks the gate meanwhile tells of the outage.
+      this.#renewAt = Math.min(this.#renewAt, clock.now() + lease / 10)
+      if (this.#leases.size > 0) this.#arm()
+    }
+  }
+}

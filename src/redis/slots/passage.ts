@@ -1,0 +1,210 @@
+import { backoffDelay } from '../../core/backoff.ts'
+import type { Clock } from '../../core/clock.ts'
+import { quote } from '../../core/describe.ts'
+import { MILLISECOND, SECOND } from '../../core/duration.ts'
+import { ForeignValueError } from '../../core/errors.ts'
+import { toError } from '../../core/thrown.ts'
+import type { HandedOver } from '../protocol/handed-over.ts'
+import type { GateAnswer, SharedJob } from '../protocol/shared-backend.ts'
+import { MOST_BYTES } from './batch.ts'
+import type { BucketQueue } from './bucket-queue.ts'
+import { ByteRoom } from './byte-room.ts'
+import { LargeData } from './large-data.ts'
+import type { Leases } from './leases.ts'
+import { PermitHolder, type Permits } from './permits.ts'
+import type { RedisClock } from './redis-clock.ts'
+import type { Asking, ShardCalls } from './shard-calls.ts'
+import { type Grant, StartWindow } from './start-window.ts'
+import type { Signal, Ticket } from './ticket.ts'
+
+/** For so long a permit may be held idle: others wait for it. */
+const NEAR = 50 * MILLISECOND
+/** Who waits longer for a handler goes back into his line: another worker may have one. */
+const PATIENCE = SECOND
+/** Who is told to wait asks again after that at the earliest. */
+const SOONEST = MILLISECOND
+/** Large data of jobs that have not started; what has started is the handler's. */
+const MOST_HELD = 16 * MOST_BYTES
+const RETRY = { type: 'exponential', delayMs: 50, maxDelayMs: 1_000, jitter: 0.5 } as const
+const COARSE = Number.POSITIVE_INFINITY
+
+export interface PassagePorts {
+  readonly clock: Clock
+  /** The clock of the store that keeps the shard. */
+  readonly storeClock: (shard: number) => RedisClock
+  readonly calls: Pick<ShardCalls, 'fetch' | 'gate' | 'finish'>
+  readonly leases: Leases
+  /** Whatever takes time before the start. What it throws is told to `onError`, and the job is left to its lease. */
+  readonly prepare: (grant: Grant, handed: HandedOver, window: StartWindow) => Start
+  /** A slot came when this process was not ready. */
+  readonly onMissed: (job: HandedOver) => void
+  readonly onExpired: (job: SharedJob) => void
+  readonly onError: (error: Error) => void
+}
+
+/**
+ * Takes the last look and calls the handler in this very tick, with nothing between the two; the permit is the
+ * handler's then. Resolves when the job need not be held any more, and never rejects. Undefined: the look said no, and
+ * the handler was not called.
+ */
+export type Start = () => Promise<void> | undefined
+
+/**
+ * How one job passes the gate. A free handler is looked for before a slot is reserved, and taken when the slot has
+ * come. All that the start needs is prepared before that; the last look at the clock and the lease is the statement
+ * before the call of the handler. For a job that is too late the store moves the slot.
+ */
+export class Passage {
+  readonly #ports: PassagePorts
+  readonly #permits: Permits
+  readonly #held = new ByteRoom(MOST_HELD)
+  readonly #underWay = new ByteRoom(MOST_BYTES)
+  missedSlots = 0
+
+  constructor(ports: PassagePorts, permits: Permits) {
+    this.#ports = ports
+    this.#permits = permits
+  }
+
+  /** Resolves when the job's fate is decided, or when it has to wait for others of its bucket. */
+  async pass(ticket: Ticket, queue: BucketQueue): Promise<void> {
+    const permit = new PermitHolder(this.#permits, ticket.job.key)
+    const { calls } = this.#ports
+    const data = new LargeData({ calls, held: this.#held, underWay: this.#underWay }, ticket)
+    try {
+      await this.#pass(ticket, queue, permit, data)
+    } catch (error) {
+      this.#ports.onError(toError(error))
+      ticket.decide('dropped')
+    } finally {
+      permit.putBack()
+      data.putBack()
+    }
+  }
+
+  async #pass(ticket: Ticket, queue: BucketQueue, permit: PermitHolder, data: LargeData): Promise<void> {
+    const { storeClock, prepare, onMissed } = this.#ports
+    const { job } = ticket
+    const store = storeClock(job.shard)
+    let missed: number | undefined
+    for (let failures = 0; ticket.isOpen; ) {
+      if (!store.isSound) {
+        permit.putBack()
+        await ticket.wait((onSignal) => store.onSound(onSignal))
+      } else if (!permit.isWithinReach) {
+        await this.#waitForHandler(ticket, queue, (onSignal) => permit.whenFree(onSignal))
+      } else {
+        const { measurement } = store
+        const answer = await this.#ask(job, { missed, hasData: data.read !== undefined })
+        if (answer === undefined) {
+          permit.putBack()
+          await this.#pause(ticket, ++failures)
+        } else if (answer.kind === 'data') {
+          permit.putBack()
+          const fetched = await data.fetch(answer.bytes)
+          if (fetched === 'stale' || fetched === 'foreign') {
+            this.#turnAway(ticket, { kind: fetched }, store)
+            queue.noteLeaving()
+          } else if (fetched === 'failed') {
+            data.putBack()
+            await this.#pause(ticket, ++failures)
+          }
+        } else if (answer.kind !== 'granted') {
+          this.#turnAway(ticket, answer, store)
+          if (!ticket.isOpen) queue.noteLeaving()
+          return
+        } else if (ticket.isOpen) {
+          failures = 0
+          const window = new StartWindow(this.#ports, store, job, answer, measurement)
+          const start = prepare({ ...answer, read: data.read }, job, window)
+          await this.#waitForSlot(ticket, answer, window, permit)
+          await this.#takeHandler(ticket, queue, permit)
+          if (!ticket.isOpen) return
+          // The handler may settle at once, and its permit be free again.
+          permit.handOn()
+          const run = start()
+          if (run !== undefined) {
+            ticket.start(run)
+            queue.noteLeaving()
+            return
+          }
+          permit.takeBack()
+          missed = answer.slot
+          this.missedSlots++
+          onMissed(job)
+        }
+      }
+    }
+  }
+
+  /** Undefined when the store did not answer: nothing is known then, and it is asked again while the lease lasts. */
+  async #ask(job: HandedOver, asking: Asking): Promise<GateAnswer | undefined> {
+    const { calls, leases } = this.#ports
+    try {
+      const { answer, sentAt, receivedAt } = await calls.gate(job.shard, job, asking)
+      if (answer.kind === 'granted') leases.extend(job, sentAt, receivedAt)
+      return answer
+    } catch {
+      return undefined
+    }
+  }
+
+  async #pause(ticket: Ticket, failures: number): Promise<void> {
+    const { clock } = this.#ports
+    const until = clock.now() + backoffDelay(RETRY, failures, Math.random())
+    await ticket.wait((onSignal) => clock.wake(until, onSignal, COARSE))
+  }
+
+  #turnAway(
+    ticket: Ticket,
+    answer: Exclude<GateAnswer, { kind: 'granted' | 'data' }>,
+    store: RedisClock,
+  ): void {
+    if (answer.kind === 'wait') {
+      ticket.askAt = Math.max(store.toLocal(answer.until), this.#ports.clock.now() + SOONEST)
+      return
+    }
+    ticket.decide('dropped')
+    if (answer.kind === 'expired') this.#ports.onExpired(answer.job)
+    if (answer.kind === 'foreign') this.#ports.onError(foreignValue(ticket.job))
+  }
+
+  /** Until the slot has come. By then the offset of the clocks may have changed a little, so it looks again. */
+  async #waitForSlot(ticket: Ticket, grant: Grant, window: StartWindow, permit: PermitHolder): Promise<void> {
+    const { clock } = this.#ports
+    const slack = grant.tolerance / 2
+    if (window.opensAt - clock.now() > NEAR) permit.putBack()
+    while (ticket.isOpen && window.isValid) {
+      const at = window.opensAt
+      if (clock.now() >= at) return
+      await ticket.wait((onSignal) => clock.wake(at, onSignal, slack))
+    }
+  }
+
+  /** Takes a permit, at once when one is free. */
+  async #takeHandler(ticket: Ticket, queue: BucketQueue, permit: PermitHolder): Promise<void> {
+    if (!ticket.isOpen || permit.tryTake()) return
+    await this.#waitForHandler(ticket, queue, (onSignal) => permit.take(onSignal))
+  }
+
+  async #waitForHandler(ticket: Ticket, queue: BucketQueue, signal: Signal): Promise<void> {
+    const { clock } = this.#ports
+    let isImpatient = false
+    const until = clock.now() + PATIENCE
+    const patience: Signal = (onSignal) => {
+      const onPatienceEnds = () => {
+        isImpatient = true
+        onSignal()
+      }
+      return clock.wake(until, onPatienceEnds, COARSE)
+    }
+    await ticket.wait(signal, patience)
+    if (isImpatient) queue.giveBack()
+  }
+}
+
+function foreignValue({ id, key }: HandedOver): ForeignValueError {
+  return new ForeignValueError(
+    `job ${quote(id)} of key ${quote(key)} cannot start: the store holds something under our names that is not ours`,
+  )
+}

@@ -1,0 +1,150 @@
+import type { Clock } from '../../core/clock.ts'
+import { isVelvetRopeError } from '../../core/errors.ts'
+import { toError } from '../../core/thrown.ts'
+import type {
+  FetchAnswer,
+  FinishAnswer,
+  FinishReport,
+  GateAnswer,
+  GateRequest,
+  HandedJob,
+  SharedBackend,
+  StartReport,
+} from '../protocol/shared-backend.ts'
+import { Batch } from './batch.ts'
+import type { RedisClock } from './redis-clock.ts'
+
+const MOST_PER_CALL = 50
+
+export interface ShardCallsPorts {
+  readonly backend: Pick<SharedBackend, 'fetch' | 'gate' | 'start' | 'finish'>
+  readonly clock: Clock
+  /** The clock of the store that keeps the shard. */
+  readonly storeClock: (shard: number) => RedisClock
+  /** Names the worker. */
+  readonly worker: string
+  readonly lease: number
+  /** Told of every failure, but of an outage only once: all calls fail with it. */
+  readonly onError: (error: Error) => void
+}
+
+/** An answer of the gate, and the local times between which the store gave it. */
+export interface TimedAnswer {
+  readonly answer: GateAnswer
+  readonly sentAt: number
+  readonly receivedAt: number
+}
+
+/** What is said of a job that asks for its slot. */
+export interface Asking {
+  /** The slot that was granted before and missed. */
+  readonly missed?: number | undefined
+  /** Its data were fetched. */
+  readonly hasData?: boolean
+}
+
+type Ask = HandedJob & Asking
+type Fetch = HandedJob & { readonly bytes: number }
+
+interface Batches {
+  readonly starts: Batch<StartReport, boolean>
+  readonly finishes: Batch<FinishReport, FinishAnswer>
+  readonly fetches: Batch<Fetch, FetchAnswer>
+  readonly gates: Batch<Ask, TimedAnswer>
+}
+
+/**
+ * What the jobs of a worker have to say to the store, gathered into one call for each verb and shard. It goes out at
+ * the end of the turn of the event loop, so that a handler that ends at once needs no report of its start but only
+ * the one of its end, which tells the start along; and starts go before the gate, so that the next of a bucket finds
+ * the one before it started.
+ */
+export class ShardCalls {
+  readonly #ports: ShardCallsPorts
+  readonly #unsent = new Map<number, Batches>()
+  #isDown = false
+
+  constructor(ports: ShardCallsPorts) {
+    this.#ports = ports
+  }
+
+  gate(shard: number, { id, epoch }: HandedJob, asking: Asking): Promise<TimedAnswer> {
+    return this.#batches(shard).gates.add({ id, epoch, ...asking })
+  }
+
+  /** @param job.bytes as the gate said */
+  fetch(shard: number, job: Fetch): Promise<FetchAnswer> {
+    return this.#batches(shard).fetches.add(job)
+  }
+
+  start(shard: number, report: StartReport): Promise<boolean> {
+    return this.#batches(shard).starts.add(report)
+  }
+
+  finish(shard: number, report: FinishReport): Promise<FinishAnswer> {
+    const { starts, finishes } = this.#batches(shard)
+    if (report.startedAt !== undefined) {
+      starts.answer(({ id, epoch }) => id === report.id && epoch === report.epoch, true)
+    }
+    return finishes.add(report)
+  }
+
+  #batches(shard: number): Batches {
+    let batches = this.#unsent.get(shard)
+    if (batches === undefined) {
+      batches = { starts: new Batch(), finishes: new Batch(), fetches: new Batch(), gates: new Batch() }
+      if (this.#unsent.size === 0) setImmediate(this.#flush)
+      this.#unsent.set(shard, batches)
+    }
+    return batches
+  }
+
+  readonly #flush = () => {
+    const { backend } = this.#ports
+    const unsent = [...this.#unsent]
+    this.#unsent.clear()
+    for (const [shard, { starts, finishes, fetches, gates }] of unsent) {
+      starts.flush({ most: MOST_PER_CALL }, (reports) => this.#watch(backend.start(shard, reports)))
+      finishes.flush({ most: MOST_PER_CALL, bytesOf: bytesOfReport }, (reports) =>
+        this.#watch(backend.finish(shard, reports)),
+      )
+      gates.flush({ most: MOST_PER_CALL }, (asks) => this.#watch(this.#callGate(shard, asks)))
+      fetches.flush({ most: MOST_PER_CALL, bytesOf: ({ bytes }) => bytes }, (jobs) =>
+        this.#watch(backend.fetch(shard, jobs)),
+      )
+    }
+  }
+
+  async #callGate(shard: number, asks: readonly Ask[]): Promise<TimedAnswer[]> {
+    const { backend, clock, storeClock, worker, lease } = this.#ports
+    const store = storeClock(shard)
+    const requests = asks.map(({ id, epoch, missed, hasData = false }): GateRequest => {
+      const request = { id, epoch, worker, lead: 0, lease, hasData }
+      return missed === undefined ? request : { ...request, missed }
+    })
+    const sentAt = clock.now()
+    const { now, answers } = await backend.gate(shard, requests)
+    const receivedAt = clock.now()
+    store.observe({ sentAt, receivedAt, storeTime: now })
+    return answers.map((answer) => ({ answer, sentAt, receivedAt }))
+  }
+
+  async #watch<Answer>(call: Promise<Answer>): Promise<Answer> {
+    try {
+      const answer = await call
+      this.#isDown = false
+      return answer
+    } catch (thrown) {
+      const error = toError(thrown)
+      const isOutage = isVelvetRopeError(error, 'backend-unavailable')
+      if (!isOutage || !this.#isDown) this.#ports.onError(error)
+      this.#isDown = isOutage
+      throw error
+    }
+  }
+}
+
+function bytesOfReport({ outcome }: FinishReport): number {
+  if (outcome.kind === 'completed') return outcome.result?.length ?? 0
+  return outcome.kind === 'failed' || outcome.kind === 'retry' ? outcome.error.length : 0
+}

@@ -1,0 +1,158 @@
+import { type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq'
+import type { Cluster, Redis } from 'ioredis'
+import { toError } from '../../core/thrown.ts'
+import { settlesWithin } from '../../core/within.ts'
+import { QUEUE, WORKER_SETTINGS } from './bullmq-settings.ts'
+import { readRecord } from './delivery-record.ts'
+import { OutageNews } from './outage-news.ts'
+import type { Delivery, ReceiveOptions, Receiver } from './transport.ts'
+
+/**
+ * So many deliveries are fetched at a time. BullMQ fetches until it has no more or so many as it may run at once, and
+ * runs the first of them only then; a delivery is taken on at once, so few keep the stream going.
+ */
+const FETCHERS = 4
+/**
+ * After an outage of a cluster a BullMQ worker may wait for ever for something that never comes. One that has fetched
+ * nothing from one look to the next, though there is something to fetch, is replaced.
+ */
+const LOOK_EVERY_MS = 5_000
+
+/** How long `close` waits for deliveries under way, and then for the connections. */
+export interface Grace {
+  readonly deliveriesMs: number
+  readonly connectionsMs: number
+}
+
+/**
+ * Receives from one BullMQ queue for each shard. BullMQ's locks and its counting of stalls only tidy up after workers
+ * that died: the line has its own leases, and the gate refuses whatever comes twice.
+ */
+export class BullMqReceiver implements Receiver {
+  readonly #client: Redis | Cluster
+  readonly #tags: readonly string[]
+  readonly #news: OutageNews
+  readonly #workers: Worker<unknown, void>[]
+  /** Shards that had something to fetch at the last look, and from which nothing has come since. */
+  readonly #neglected = new Set<number>()
+  readonly #looks: NodeJS.Timeout
+  readonly #onDelivery: (delivery: Delivery) => Promise<void>
+  readonly #onError: (error: Error) => void
+  readonly #grace: Grace
+  readonly #underWay = new Set<Promise<unknown>>()
+  #isStopped = false
+  #closing: Promise<void> | undefined
+
+  /** @param client becomes the receiver's own, who ends it */
+  constructor(client: Redis | Cluster, tags: readonly string[], options: ReceiveOptions, grace: Grace) {
+    this.#client = client
+    this.#onDelivery = options.onDelivery
+    this.#onError = options.onError
+    this.#grace = grace
+    this.#tags = tags
+    this.#news = new OutageNews(options.onError)
+    client.on('error', this.#news.tell)
+    client.on('ready', this.#news.over)
+    this.#workers = tags.map((_, shard) => this.#openWorker(shard))
+    this.#looks = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
+  }
+
+  #openWorker(shard: number): Worker<unknown, void> {
+    const connection = this.#client
+    const settings = { ...WORKER_SETTINGS, connection, prefix: this.#tags[shard]!, concurrency: FETCHERS }
+    const process = (job: Job<unknown, void>, token: string | undefined) => this.#process(shard, job, token)
+    return new Worker<unknown, void>(QUEUE, process, settings).on('error', this.#news.tell)
+  }
+
+  async #look(): Promise<void> {
+    for (const [shard, tag] of this.#tags.entries()) {
+      const waiting = await this.#client.llen(`${tag}:${QUEUE}:wait`).catch(() => 0)
+      const isBusy = this.#underWay.size >= FETCHERS
+      if (waiting === 0 || isBusy || this.#isStopped) this.#neglected.delete(shard)
+      else if (this.#neglected.has(shard)) this.#replace(shard)
+      else this.#neglected.add(shard)
+    }
+  }
+
+  #replace(shard: number): void {
+    this.#neglected.delete(shard)
+    const stuck = this.#workers[shard]!
+    this.#workers[shard] = this.#openWorker(shard)
+    stuck.close(true).catch(this.#news.tell)
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    clearInterval(this.#looks)
+    await Promise.all(this.#workers.map((worker) => worker.pause(true)))
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await this.stop()
+    const isIdle = await settlesWithin(this.#grace.deliveriesMs, Promise.allSettled(this.#underWay))
+    // BullMQ takes no second word: a close that waits cannot be hurried by one that does not.
+    const closing = Promise.allSettled(this.#workers.map((worker) => worker.close(!isIdle)))
+    if (await settlesWithin(this.#grace.connectionsMs, closing)) await this.#callOthers()
+    else this.#cutOff()
+    this.#client.disconnect()
+  }
+
+  /**
+   * The marker that wakes one worker may have been on its way to one of ours when its connection was closed; the others
+   * would then wait until they look by themselves.
+   */
+  async #callOthers(): Promise<void> {
+    const calls = this.#tags.map(async (tag) => {
+      const waiting = await this.#client.llen(`${tag}:${QUEUE}:wait`)
+      if (waiting > 0) await this.#client.zadd(`${tag}:${QUEUE}:marker`, 0, '0')
+    })
+    await settlesWithin(this.#grace.connectionsMs, Promise.allSettled(calls))
+  }
+
+  /** With Redis away a worker waits for an answer that does not come. */
+  #cutOff(): void {
+    for (const worker of this.#workers) worker.disconnect().catch(() => {})
+  }
+
+  async #process(shard: number, job: Job<unknown, void>, token: string | undefined): Promise<void> {
+    if (this.#isStopped) {
+      // Its fetch was on the way when we stopped: to the head of the queue again.
+      await job.moveToWait(token)
+      throw new WaitingError()
+    }
+    this.#neglected.delete(shard)
+    const deliveries = this.#read(shard, job)
+    const work = Promise.all(deliveries.map((delivery) => this.#deliver(delivery)))
+    this.#underWay.add(work)
+    await work
+    this.#underWay.delete(work)
+  }
+
+  /**
+   * What we cannot read goes to BullMQ's failed jobs with the reason, whatever its options say, and stays there for
+   * whoever put it in, or for a process that knows its version: it is neither lost nor fetched again.
+   */
+  #read(shard: number, job: Job<unknown, void>): Delivery[] {
+    try {
+      return readRecord(job.data, shard, job.id ?? '')
+    } catch (thrown) {
+      const error = toError(thrown)
+      this.#onError(error)
+      job.opts.removeOnFail = false
+      throw new UnrecoverableError(error.message)
+    }
+  }
+
+  async #deliver(delivery: Delivery): Promise<void> {
+    try {
+      await this.#onDelivery(delivery)
+    } catch (thrown) {
+      this.#onError(toError(thrown))
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import type { Job, Queue } from 'bullmq'
+import type { HandedJob } from '../protocol/shared-backend.ts'
+import { readRecord } from './delivery-record.ts'
+import type { Delivery } from './transport.ts'
+
+/** Bundles that are looked at in one go. */
+const MOST = 200
+
+/** Whether each job is still handed over under its epoch; what is not never will be again. */
+export type AreHanded = (jobs: readonly HandedJob[]) => Promise<boolean[]>
+
+type Ask = <Answer>(question: (queue: Queue) => Promise<Answer>) => Promise<Answer>
+
+/**
+ * Removes deliveries of one shard that no worker fetched and no job needs: it ended, or was handed over anew. Workers drop
+ * those by themselves, so nothing is done while they fetch: while the oldest delivery is another than at the last look.
+ */
+export class StaleDeliveries {
+  readonly #shard: number
+  readonly #ask: Ask
+  #oldest: string | undefined
+
+  constructor(shard: number, ask: Ask) {
+    this.#shard = shard
+    this.#ask = ask
+  }
+
+  /** Looks at the oldest 200; answers how many it removed. */
+  async sweep(areHanded: AreHanded): Promise<number> {
+    const before = this.#oldest
+    this.#oldest = await this.#findOldest()
+    if (this.#oldest === undefined || this.#oldest !== before) return 0
+    const stale = await this.#find(areHanded)
+    // One that a worker has fetched meanwhile answers so, and stays; it does not throw.
+    await this.#ask((queue) => Promise.all(stale.map((name) => queue.remove(name))))
+    this.#oldest = await this.#findOldest()
+    return stale.length
+  }
+
+  async #findOldest(): Promise<string | undefined> {
+    const [oldest] = await this.#ask((queue) => queue.getWaiting(0, 0))
+    return oldest?.id
+  }
+
+  async #find(areHanded: AreHanded): Promise<string[]> {
+    const bundles = (await this.#ask((queue) => queue.getWaiting(0, MOST - 1))).flatMap((job) => {
+      const deliveries = this.#read(job)
+      return deliveries.length > 0 ? [{ name: job.id!, deliveries }] : []
+    })
+    const jobs = bundles.flatMap(({ deliveries }) => deliveries)
+    const handed = new Set<HandedJob>()
+    for (let from = 0; from < jobs.length; from += MOST) {
+      const some = jobs.slice(from, from + MOST)
+      for (const [index, isHanded] of (await areHanded(some)).entries()) {
+        if (isHanded) handed.add(some[index]!)
+      }
+    }
+    return bundles
+      .filter(({ deliveries }) => !deliveries.some((job) => handed.has(job)))
+      .map(({ name }) => name)
+  }
+
+  /** What we cannot read is for a worker, which sets it aside. */
+  #read(job: Job): Delivery[] {
+    try {
+      return readRecord(job.data, this.#shard, job.id ?? '')
+    } catch {
+      return []
+    }
+  }
+}

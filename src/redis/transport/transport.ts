@@ -1,0 +1,29 @@
+import type { HandedOver } from '../protocol/handed-over.ts'
+import type { HandedJob } from '../protocol/shared-backend.ts'
+
+/** A job on its way to a worker. */
+export type Delivery = HandedOver
+
+/** Brings handed jobs to workers, at least once, in no order to rely on; the gate decides what starts. */
+export interface Transport {
+  /** Resolves when the jobs are kept; what is handed twice is delivered at least once. */
+  hand(shard: number, jobs: readonly Delivery[]): Promise<void>
+  /** Removes those that nobody fetched. */
+  take(shard: number, deliveries: readonly HandedJob[]): Promise<void>
+  /** Delivers to this process, as fast as it takes on. */
+  receive(options: ReceiveOptions): Promise<Receiver>
+  close(): Promise<void>
+}
+
+export interface ReceiveOptions {
+  /** Settles when the worker has taken it on: the transport forgets it then, and brings others. */
+  readonly onDelivery: (delivery: Delivery) => Promise<void>
+  readonly onError: (error: Error) => void
+}
+
+export interface Receiver {
+  /** No more deliveries; those under way go on. */
+  stop(): Promise<void>
+  /** Resolves when those under way have settled and nothing is connected. */
+  close(): Promise<void>
+}

@@ -1,0 +1,36 @@
+import { SECOND } from '../../core/duration.ts'
+import { BlockingClients } from '../connection/blocking-clients.ts'
+import type { Connection } from '../connection/connection.ts'
+import { asBackendError } from '../connection/redis-errors.ts'
+import { shardKey } from '../scripts/keys.ts'
+
+/** Waits for the markers that scripts leave when something became due earlier than schedulers knew. */
+export class Wakes {
+  readonly #tags: readonly string[]
+  readonly #clients: BlockingClients
+
+  constructor(connection: Connection, tags: readonly string[]) {
+    this.#clients = new BlockingClients(connection)
+    this.#tags = tags
+  }
+
+  /** Resolves with a marker of that name, or after `atMost` microseconds. @throws BackendUnavailableError */
+  async next(shard: number, marker: 'wake' | 'vacancy', atMost: number): Promise<void> {
+    try {
+      // 0 would wait for ever.
+      const seconds = Math.max(0.001, atMost / SECOND)
+      await this.#clients.wait(shard, (client) => client.blpop(shardKey(this.#tags[shard]!, marker), seconds))
+    } catch (error) {
+      throw asBackendError(error)
+    }
+  }
+
+  /** Whoever waits in the shard fails; resolves when the store can give it no marker any more. */
+  end(shard: number): Promise<void> {
+    return this.#clients.end(shard)
+  }
+
+  stop(): void {
+    this.#clients.stop()
+  }
+}

@@ -1,0 +1,181 @@
+import type { Clock } from '../../core/clock.ts'
+import { MILLISECOND } from '../../core/duration.ts'
+import { LeaseLostError, type StartedLateError } from '../../core/handler-errors.ts'
+import type { Handler, Settled } from '../../line/attempt.ts'
+import type { BackendJob } from '../../line/backend.ts'
+import type { Emitter } from '../../line/emitter.ts'
+import { jobEvent } from '../../line/job-event.ts'
+import { ShapedJob } from '../../line/shaped-job.ts'
+import type { StartWatch } from '../../line/start-watch.ts'
+import { publishDeparture, publishHandlerEnd, publishLateStart } from '../../line/tell-start.ts'
+import type { HandedOver } from '../protocol/handed-over.ts'
+import type { Leases } from '../slots/leases.ts'
+import type { ShardCalls } from '../slots/shard-calls.ts'
+import type { Grant, StartWindow } from '../slots/start-window.ts'
+import type { LateStarts } from './late-starts.ts'
+import { SharedAttempt } from './shared-attempt.ts'
+import { WorkerReports } from './worker-reports.ts'
+
+export interface SharedStartPorts<Data, Result> {
+  /** The shaper's name. */
+  readonly shaper: string
+  readonly clock: Clock
+  readonly calls: Pick<ShardCalls, 'start' | 'finish'>
+  readonly leases: Leases
+  readonly emitter: Emitter<Result>
+  readonly watch: StartWatch
+  readonly lateStarts: LateStarts
+  /** How much processor time this process has used; microseconds. */
+  readonly processorTime: () => number
+  readonly startsAtEnd: boolean
+  /** The attempt counts as one that runs. */
+  onEnter(attempt: SharedAttempt<Data, Result>, handed: HandedOver): void
+  /** Its handler was called. */
+  onCalled(attempt: SharedAttempt<Data, Result>): void
+  /** It settled, and its handler's place is free. */
+  onSettled(handed: HandedOver): void
+  /** It does not run, or not any more. */
+  onLeave(attempt: SharedAttempt<Data, Result>, handed: HandedOver): void
+  /** Resolves when the store knows. */
+  end(start: SharedStart<Data, Result>, settled: Settled<Result>): Promise<void>
+}
+
+/**
+ * One start of a job that was granted a slot. All that takes time is done when it is made, before the slot comes; the
+ * last look at the clock and the lease is the statement before the call of the handler.
+ */
+export class SharedStart<Data, Result> {
+  readonly job: BackendJob
+  readonly handed: HandedOver
+  readonly reports: WorkerReports
+  /** Resolves when the job need not be held any more. */
+  readonly run: Promise<void>
+  readonly #ports: SharedStartPorts<Data, Result>
+  readonly #grant: Grant
+  readonly #window: StartWindow
+  readonly #attempt: SharedAttempt<Data, Result>
+  #resolve: () => void = () => undefined
+  #processorTime = 0
+  #startsAt = Number.NaN
+  #departedAt = Number.NaN
+  #toldAt = Number.NaN
+  #late: StartedLateError | undefined
+  /** The handler has asked for its signal, in time: whatever comes after that does not make the start late. */
+  #wasInTime = false
+  #isSettled = false
+
+  constructor(grant: Grant, handed: HandedOver, window: StartWindow, ports: SharedStartPorts<Data, Result>) {
+    const { job } = grant
+    this.job = job
+    this.handed = handed
+    this.reports = new WorkerReports(ports, handed)
+    this.run = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+    this.#ports = ports
+    this.#grant = grant
+    this.#window = window
+    const shaped = new ShapedJob<Data>(job, dataOf(grant), grant.startAt)
+    shaped.watch(() => {
+      const reason = this.#reasonToStop(ports.clock.now())
+      this.#wasInTime = reason === undefined
+      return reason
+    })
+    this.#attempt = new SharedAttempt(shaped, job, (_, settled) => this.#settle(settled))
+  }
+
+  /** The time that listeners were told, by the store's clock as this process reckons it; microseconds. */
+  get departedAt(): number {
+    return this.#departedAt
+  }
+
+  /** Why the signal was aborted, where the start was too late for its slot. */
+  get late(): StartedLateError | undefined {
+    return this.#late
+  }
+
+  /** False: the last look said no, and the handler was not called. */
+  call(handler: Handler<Data, Result>): boolean {
+    const { processorTime, onEnter, onLeave } = this.#ports
+    onEnter(this.#attempt, this.handed)
+    this.#processorTime = processorTime()
+    const startsAt = this.#window.look()
+    if (startsAt === undefined) {
+      onLeave(this.#attempt, this.handed)
+      return false
+    }
+    this.#startsAt = startsAt
+    this.#toldAt = this.#window.lookedAt
+    this.#attempt.job.depart(startsAt)
+    this.#attempt.start(handler)
+    this.#lookAgain()
+    return true
+  }
+
+  /** The process may have stood still, compiled or collected between the last look and the handler's first statement. */
+  #lookAgain(): void {
+    const { shaper, clock, emitter, startsAtEnd, onCalled } = this.#ports
+    const now = clock.now()
+    const reason = this.#reasonToStop(now)
+    const { job } = this.#attempt
+    job.unwatch()
+    this.#attempt.begin(this.#window.lookedAt)
+    onCalled(this.#attempt)
+    const startedAt = startsAtEnd ? this.#startsAt : this.#startedBy(now)
+    this.#departedAt = startedAt
+    publishDeparture(shaper, this.job, this.#grant.pace, this.#grant.slot, startedAt)
+    const isLate = startedAt - this.#grant.due > this.#grant.tolerance
+    if (isLate || reason !== undefined) publishLateStart(shaper, this.job)
+    if (emitter.hears('departed')) {
+      const waitedMs = (startedAt - this.job.admittedAt) / MILLISECOND
+      emitter.emit('departed', { ...jobEvent(this.job, startedAt), waitedMs })
+    }
+    if (startsAtEnd) this.#toldAt = clock.now()
+    if (reason !== undefined) this.#stop(reason)
+    if (!startsAtEnd) void this.reports.start(startedAt)
+  }
+
+  /** By the store's clock, at the latest; once for each start. */
+  #startedBy(returnedAt: number): number {
+    const { lookedAt } = this.#window
+    // Listeners are told of a turn before its caller goes on, so all of that is lateness.
+    const before = this.#toldAt - lookedAt
+    const delay = before + this.#ports.watch.possibleDelay(this.job.key, returnedAt - this.#toldAt)
+    return this.#window.startedBy(returnedAt - lookedAt, delay)
+  }
+
+  /** Why the handler should not go on. */
+  #reasonToStop(now: number): Error | undefined {
+    const { lateStarts, processorTime } = this.#ports
+    if (this.#window.isLeaseOver(now)) return new LeaseLostError(this.job.id)
+    if (this.#wasInTime || this.#window.overdue(now) <= 0) return undefined
+    const stoodStill = now - this.#window.lookedAt - (processorTime() - this.#processorTime)
+    this.#late ??= lateStarts.find(this.handed, this.#window, stoodStill)
+    return this.#late
+  }
+
+  #stop(reason: Error): void {
+    if (this.#isSettled) return
+    const { leases } = this.#ports
+    if (reason instanceof LeaseLostError) leases.lose(this.handed)
+    else this.#attempt.job.abort(reason)
+  }
+
+  #settle(settled: Settled<Result>): void {
+    const { shaper, clock, startsAtEnd, onLeave, onSettled, end } = this.#ports
+    this.#isSettled = true
+    onLeave(this.#attempt, this.handed)
+    onSettled(this.handed)
+    // After the call of a handler that settles at once: the time of the start is told along.
+    const now = clock.now()
+    if (startsAtEnd) this.reports.noteStart(this.#startedBy(now))
+    queueMicrotask(() => {
+      publishHandlerEnd(shaper, this.#attempt, settled, now)
+      void end(this, settled).then(this.#resolve)
+    })
+  }
+}
+
+function dataOf<Data>({ read, job }: Grant): Data {
+  return read === undefined ? JSON.parse(job.data) : (read.value as Data)
+}

@@ -1,0 +1,252 @@
+import type { Clock } from '../../core/clock.ts'
+import { MILLISECOND } from '../../core/duration.ts'
+import { ShaperClosedError } from '../../core/errors.ts'
+import { LeaseLostError } from '../../core/handler-errors.ts'
+import { toError } from '../../core/thrown.ts'
+import type { Attempt, Handler, Settled } from '../../line/attempt.ts'
+import type { Emitter } from '../../line/emitter.ts'
+import { jobEvent } from '../../line/job-event.ts'
+import { outcomeOf } from '../../line/outcome.ts'
+import { RunningAttempts } from '../../line/running-attempts.ts'
+import type { ShapedWorker } from '../../line/shaped-worker.ts'
+import { StartWatch, processorTime as timeOfProcess } from '../../line/start-watch.ts'
+import { tellEnd } from '../../line/tell-end.ts'
+import { publishLateStart } from '../../line/tell-start.ts'
+import { type HandedOver, nameOf } from '../protocol/handed-over.ts'
+import type { SharedBackend, SharedJob } from '../protocol/shared-backend.ts'
+import { Leases } from '../slots/leases.ts'
+import type { Start } from '../slots/passage.ts'
+import type { RedisClock } from '../slots/redis-clock.ts'
+import { ShardCalls } from '../slots/shard-calls.ts'
+import { SharedGate } from '../slots/shared-gate.ts'
+import type { Grant, StartWindow } from '../slots/start-window.ts'
+import type { Transport } from '../transport/transport.ts'
+import { isGoingBack, LateStarts } from './late-starts.ts'
+import { Room } from './room.ts'
+import { SharedStart, type SharedStartPorts } from './shared-start.ts'
+import { WorkerIntake } from './worker-intake.ts'
+
+/** What a worker needs of lines that are shared. */
+export interface SharedWorkerPorts<Result> {
+  /** The shaper's name. */
+  readonly name: string
+  /** Names this worker among all that share the lines. */
+  readonly worker: string
+  readonly backend: Pick<SharedBackend, 'fetch' | 'gate' | 'start' | 'finish' | 'renew'>
+  readonly transport: Pick<Transport, 'receive'>
+  readonly clock: Clock
+  /** The clock of the store that keeps the shard; whoever made it starts and stops it. */
+  readonly storeClock: (shard: number) => RedisClock
+  readonly emitter: Emitter<Result>
+  /** For how long a job that is not renewed belongs to nobody else; microseconds. */
+  readonly lease: number
+  /** Buckets of which jobs may be held at once: those that run, and those that wait at the gate. */
+  readonly prefetch: number
+  /** How much processor time this process has used, in microseconds; of the system when absent. */
+  readonly processorTime?: () => number
+  /** No handler freezes its bucket for longer. */
+  readonly maxFreezeMs: number
+  /** The handler lets somebody go, who has gone when it ends: only then is it known when he did. */
+  readonly startsAtEnd?: boolean
+  /** A job's deadline came at the gate. */
+  readonly onExpired?: ((job: SharedJob) => void) | undefined
+  /** The worker takes no more jobs, and none of its handlers runs. */
+  onClosed(): void
+}
+
+/** A process that goes down, or stood still, is no fault of the job: it starts again, and no attempt is lost. */
+const GIVEN_BACK = { kind: 'freeze', duration: 0, askedMs: undefined } as const
+
+/**
+ * Runs one handler on the jobs of shared lines that the gate lets through. It holds each under a lease until the store
+ * knows how it ended; one whose lease is lost is aborted, and what becomes of it is not told to the store.
+ */
+export class SharedWorker<Data, Result> implements ShapedWorker {
+  readonly concurrency: number
+  readonly #handler: Handler<Data, Result>
+  readonly #ports: SharedWorkerPorts<Result>
+  readonly #attempts: RunningAttempts<Data, Result>
+  readonly #attemptOf = new Map<string, Attempt<Data, Result>>()
+  /** Jobs that were started and of whose end the store was not told yet. */
+  readonly #runs = new Set<Promise<void>>()
+  readonly #starts: SharedStartPorts<Data, Result>
+  readonly #leases: Leases
+  readonly #calls: ShardCalls
+  readonly #gate: SharedGate
+  readonly #intake: WorkerIntake
+  readonly #room: Room
+  #closed: Promise<void> | undefined
+
+  constructor(handler: Handler<Data, Result>, concurrency: number, ports: SharedWorkerPorts<Result>) {
+    this.#handler = handler
+    this.concurrency = concurrency
+    this.#ports = ports
+    const { clock, emitter, prefetch, transport } = ports
+    const onError = (error: Error) => emitter.fail(error)
+    this.#attempts = new RunningAttempts(clock)
+    this.#leases = new Leases({ ...ports, onLost: (handed) => this.#onLost(handed) })
+    this.#calls = new ShardCalls({ ...ports, onError })
+    this.#gate = new SharedGate({
+      ...ports,
+      concurrency,
+      calls: this.#calls,
+      leases: this.#leases,
+      prepare: (grant, handed, window) => this.#prepare(grant, handed, window),
+      onMissed: (job) => publishLateStart(ports.name, job),
+      onExpired: (job) => {
+        emitter.emit('expired', jobEvent(job, job.at))
+        ports.onExpired?.(job)
+      },
+      onError,
+    })
+    this.#starts = this.#startPorts()
+    this.#room = new Room(prefetch)
+    const onDelivery = (handed: HandedOver) => this.#take(handed)
+    this.#intake = new WorkerIntake(transport, clock, { onDelivery, onError })
+  }
+
+  get running(): number {
+    return this.#attempts.size
+  }
+
+  /** Jobs that wait at the gate. */
+  get waiting(): number {
+    return this.#gate.waiting
+  }
+
+  /** Slots that came when this process was not ready, and were moved. */
+  get missedSlots(): number {
+    return this.#gate.missedSlots
+  }
+
+  /**
+   * Takes no more jobs, gives back those that have not started, and resolves when the handlers that run have settled
+   * and the store knows. The first call decides how; the later ones wait for the same end.
+   *
+   * @param options.drainMs handlers that still run then are aborted, and their jobs go back to their lines with their
+   * attempt; absent: they are waited for
+   */
+  close({ drainMs }: { readonly drainMs?: number | undefined } = {}): Promise<void> {
+    this.#closed ??= this.#close(drainMs)
+    return this.#closed
+  }
+
+  /** Whoever took the job on does not want it any more: if it has not started, it never will. */
+  drop(handed: HandedOver): void {
+    this.#gate.drop(handed)
+  }
+
+  /** Aborts what runs, without waiting for handlers that do not listen. */
+  abandon(): void {
+    for (const attempt of this.#attempts) attempt.stop(new ShaperClosedError(this.#ports.name))
+  }
+
+  async #close(drainMs: number | undefined): Promise<void> {
+    const { clock, onClosed } = this.#ports
+    const closed = this.#closeIntake()
+    this.#room.open()
+    this.#leases.hurry()
+    const disarm =
+      drainMs === undefined
+        ? undefined
+        : clock.wake(clock.now() + drainMs * MILLISECOND, () => this.abandon(), Number.POSITIVE_INFINITY)
+    await this.#gate.close()
+    await Promise.all(this.#runs)
+    disarm?.()
+    await closed
+    // What the transport had fetched came later.
+    await this.#gate.close()
+    onClosed()
+  }
+
+  /** At once: what it has fetched, or would fetch, is for others, however long handlers of this process still run. */
+  async #closeIntake(): Promise<void> {
+    try {
+      await this.#intake.stop()
+      await this.#intake.close()
+    } catch (error) {
+      this.#ports.emitter.fail(toError(error))
+    }
+  }
+
+  /** Once a job is at the gate its lease sees to it, and the transport may forget it. */
+  async #take(handed: HandedOver): Promise<void> {
+    await this.#room.take(handed.key)
+    void this.#gate.take(handed).finally(() => this.#room.release(handed.key))
+  }
+
+  #startPorts(): SharedStartPorts<Data, Result> {
+    const { name, clock, emitter, startsAtEnd = false, processorTime = timeOfProcess } = this.#ports
+    return {
+      shaper: name,
+      clock,
+      emitter,
+      startsAtEnd,
+      processorTime,
+      calls: this.#calls,
+      leases: this.#leases,
+      watch: new StartWatch(),
+      lateStarts: new LateStarts(),
+      onEnter: (attempt, handed) => {
+        this.#attempts.enter(attempt)
+        this.#attemptOf.set(nameOf(handed), attempt)
+      },
+      onCalled: (attempt) => this.#attempts.time(attempt),
+      onLeave: (attempt, handed) => {
+        this.#attempts.delete(attempt)
+        this.#attemptOf.delete(nameOf(handed))
+      },
+      onSettled: ({ key }) => this.#gate.release(key),
+      end: (start, settled) => this.#end(start, settled),
+    }
+  }
+
+  #prepare(grant: Grant, handed: HandedOver, window: StartWindow): Start {
+    const start = new SharedStart<Data, Result>(grant, handed, window, this.#starts)
+    return () => {
+      if (!start.call(this.#handler)) return undefined
+      this.#runs.add(start.run)
+      void start.run.then(() => this.#runs.delete(start.run))
+      return start.run
+    }
+  }
+
+  async #end(
+    { job, handed, reports, departedAt, late }: SharedStart<Data, Result>,
+    settled: Settled<Result>,
+  ): Promise<void> {
+    const { emitter, maxFreezeMs } = this.#ports
+    if (!settled.ok && settled.error instanceof LeaseLostError && !this.#leases.isHeld(handed)) {
+      emitter.fail(settled.error)
+      return
+    }
+    const isGivenBack = !settled.ok && isGoingBack(settled.error, late)
+    const outcome = isGivenBack
+      ? GIVEN_BACK
+      : outcomeOf(settled, job, { mayRetry: true, maxFreezeMs }, Math.random, emitter)
+    const answer = await reports.end(outcome)
+    if (answer === undefined || !answer.isMine) {
+      emitter.fail(new LeaseLostError(job.id))
+      return
+    }
+    const { readyAt } = answer
+    // This process reckons the time of the store, and may be ahead of it: no end is before its start.
+    const at = Math.max(answer.at, departedAt)
+    if (isGivenBack) {
+      emitter.emit('returned', { ...jobEvent(job, at), retryAt: at / MILLISECOND })
+      return
+    }
+    tellEnd(
+      emitter,
+      job,
+      settled,
+      readyAt === undefined ? { kind: outcome.kind } : { ...outcome, readyAt },
+      at,
+    )
+  }
+
+  #onLost(handed: HandedOver): void {
+    this.#gate.drop(handed)
+    this.#attemptOf.get(nameOf(handed))?.stop(new LeaseLostError(handed.id))
+  }
+}

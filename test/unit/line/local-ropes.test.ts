@@ -1,0 +1,152 @@
+import { expect, test } from 'vitest'
+import { BackendUnavailableError } from '../../../src/core/errors.ts'
+import type { Admission } from '../../../src/core/job.ts'
+import type { JobRequest } from '../../../src/line/backend.ts'
+import { LocalRopes } from '../../../src/line/local-ropes.ts'
+import { admitRopedLater } from '../../../src/line/roped-call.ts'
+
+const SECOND = 1_000_000
+
+class Ropes {
+  now = SECOND
+  readonly ropes = new LocalRopes({ now: () => this.now, isGoverned: () => true, onChange: () => undefined })
+
+  constructor(limit: string) {
+    this.ropes.set('*', limit)
+  }
+
+  /** Whether so many units are let in, and then counts them. */
+  take(key: string, units = 1): boolean {
+    if (this.ropes.refusal(key, units) !== undefined) return false
+    this.ropes.hold(key, units)(units)
+    return true
+  }
+}
+
+test('levels that have run empty are forgotten in passing, whatever comes between', () => {
+  const stage = new Ropes('1, 1/s')
+  for (let n = 0; n < 10_000; n++) {
+    expect(stage.take(`k${n}`)).toBe(true)
+    stage.now += SECOND / 100
+  }
+  // A hundred are alive at a time, and each that comes looks at two.
+  expect(stage.ropes.size).toBeLessThan(400)
+  stage.now += 10 * SECOND
+  for (let n = 0; n < 400; n++) stage.take('one')
+  expect(stage.ropes.size).toBe(1)
+})
+
+test('who is refused, or whom the line refuses, leaves nothing behind', () => {
+  const { ropes } = new Ropes('2, 1/s')
+  for (let n = 0; n < 100; n++) {
+    ropes.refusal(`k${n}`, 3)
+    ropes.hold(`k${n}`, 1)(0)
+  }
+  expect(ropes.size).toBe(0)
+})
+
+test('the last rope that is taken away takes all levels along, and who is on his way then counts nowhere', () => {
+  const stage = new Ropes('2, 1/s')
+  stage.take('a', 2)
+  const release = stage.ropes.hold('b', 1)
+  stage.ropes.unset('*')
+  expect([stage.ropes.size, stage.ropes.areSlack]).toEqual([0, true])
+  release(1)
+  expect(stage.ropes.size).toBe(0)
+  expect(stage.ropes.refusal('a', 5)).toBeUndefined()
+})
+
+test('those whom the line judges count as long as that takes, and leak from when they are in', () => {
+  const stage = new Ropes('2, 1/s')
+  const one = stage.ropes.hold('k', 1)
+  const two = stage.ropes.hold('k', 1)
+  stage.now += 5 * SECOND
+  expect(stage.ropes.refusal('k', 1)).toMatchObject({ reason: 'full', waiting: 2, retryAfterMs: 1_000 })
+  two(0)
+  expect(stage.ropes.refusal('k', 1)).toBeUndefined()
+  one(1)
+  expect(stage.ropes.refusal('k', 2)).toMatchObject({ waiting: 1, retryAfterMs: 1_000 })
+})
+
+test('who came in after the rope was shortened counts all the same', () => {
+  const stage = new Ropes('5, 1/s')
+  const release = stage.ropes.hold('k', 5)
+  stage.ropes.set('*', '1, 1/s')
+  release(5)
+  expect(stage.ropes.refusal('k', 1)).toMatchObject({ waiting: 5, capacity: 1, retryAfterMs: 5_000 })
+})
+
+test('a large capacity is told in whole numbers, never above itself', () => {
+  const stage = new Ropes('1000000000, 3/s')
+  stage.take('k', 999_999_999)
+  for (let n = 0; n < 50; n++) {
+    stage.now += 7_777
+    stage.take('k')
+    const { waiting } = stage.ropes.refusal('k', 1_000_000_000)!
+    expect(Number.isInteger(waiting) && waiting <= 1_000_000_000).toBe(true)
+  }
+})
+
+const requestOf = (id?: string, isTurn?: true): JobRequest => ({
+  id,
+  key: 'k',
+  data: '0',
+  cost: 1,
+  deadline: Number.POSITIVE_INFINITY,
+  settings: { attempts: 1, backoff: { type: 'fixed', delayMs: 1, maxDelayMs: 1, jitter: 0 }, timeoutMs: 1 },
+  ...(isTurn && { isTurn }),
+})
+const accepted: Admission = {
+  accepted: true,
+  id: 'x',
+  key: 'k',
+  position: 1,
+  departsAt: 0,
+  waitMs: 0,
+  waiting: 1,
+  capacity: 9,
+}
+
+test('on a line that takes its time those who ask together get no more than there is', async () => {
+  const { ropes } = new Ropes('2, 1/h')
+  const answers: ((verdicts: Admission[]) => void)[] = []
+  const line = {
+    isKnown: async () => false,
+    admit: () => new Promise<Admission[]>((resolve) => void answers.push(resolve)),
+    tell: () => undefined,
+  }
+  const asked = [1, 2, 3].map(() => admitRopedLater(ropes, [requestOf()], line))
+  expect(await asked[2]).toMatchObject([{ accepted: false, local: true }])
+  expect(answers).toHaveLength(2)
+  for (const answer of answers) answer([accepted])
+  expect(await Promise.all(asked)).toMatchObject([[{ accepted: true }], [{ accepted: true }], [{}]])
+})
+
+test.each([
+  ['that is away counts whoever may have come in', new BackendUnavailableError('away'), 'full'],
+  ['that finds a fault in one lets nobody in', new Error('conflict'), undefined],
+])('a line %s', async (_, error, reason) => {
+  const { ropes } = new Ropes('2, 1/h')
+  const told: unknown[] = []
+  const line = {
+    isKnown: async () => false,
+    admit: () => Promise.reject(error),
+    tell: (...refused: unknown[]) => void told.push(refused),
+  }
+  await expect(admitRopedLater(ropes, [requestOf(), requestOf(), requestOf()], line)).rejects.toBe(error)
+  expect(ropes.refusal('k', 1)?.reason).toBe(reason)
+  // Nobody was told a verdict.
+  expect(told).toEqual([])
+})
+
+test('only ids that somebody may use again are looked up', async () => {
+  const { ropes } = new Ropes('9, 1/h')
+  const looked: string[] = []
+  const line = {
+    isKnown: async (id: string) => looked.push(id) < 0,
+    admit: async (some: readonly JobRequest[]) => some.map(() => accepted),
+    tell: () => undefined,
+  }
+  await admitRopedLater(ropes, [requestOf(), requestOf('a'), requestOf('t', true)], line)
+  expect(looked).toEqual(['a'])
+})

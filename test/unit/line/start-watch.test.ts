@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { StartWatch } from '../../../src/line/start-watch.ts'
+
+const MS = 1_000
+
+test('what the last sixteen calls of a key took at least is its own computing', () => {
+  const watch = new StartWatch()
+  for (let n = 0; n < 16; n++) expect(watch.possibleDelay('k', 3 * MS + n)).toBe(3 * MS + n)
+  expect(watch.possibleDelay('k', 5 * MS)).toBe(2 * MS)
+  expect(watch.possibleDelay('k', 2 * MS)).toBe(0)
+  expect(watch.possibleDelay('k', 5 * MS)).toBe(3 * MS)
+})
+
+test('after a short call nothing is known of the key', () => {
+  const watch = new StartWatch()
+  for (let n = 0; n < 17; n++) watch.possibleDelay('k', 3 * MS)
+  expect(watch.possibleDelay('k', 0.5 * MS)).toBe(0.5 * MS)
+  expect(watch.possibleDelay('k', 3 * MS)).toBe(3 * MS)
+})
+
+test('a key says nothing about another', () => {
+  const watch = new StartWatch()
+  for (let n = 0; n < 17; n++) watch.possibleDelay('busy', 3 * MS)
+  expect(watch.possibleDelay('calm', 3 * MS)).toBe(3 * MS)
+  expect(watch.possibleDelay('busy', 3 * MS)).toBe(0)
+})
+
+test('of a thousand keys the one that was called longest ago is forgotten first', () => {
+  const watch = new StartWatch()
+  for (const key of ['old', 'young']) for (let n = 0; n < 17; n++) watch.possibleDelay(key, 3 * MS)
+  for (let n = 0; n < 998; n++) watch.possibleDelay(`k${n}`, 3 * MS)
+  expect(watch.possibleDelay('old', 3 * MS)).toBe(0)
+  watch.possibleDelay('one more', 3 * MS)
+  expect([watch.possibleDelay('old', 3 * MS), watch.possibleDelay('young', 3 * MS)]).toEqual([0, 3 * MS])
+})

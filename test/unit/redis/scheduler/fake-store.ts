@@ -1,0 +1,193 @@
+import type { VirtualClock } from '../../../../src/core/virtual-clock.ts'
+import type {
+  Claim,
+  ClaimRequest,
+  HandedJob,
+  Recovered,
+  SharedBackend,
+  SharedJob,
+} from '../../../../src/redis/protocol/shared-backend.ts'
+import type { Delivery } from '../../../../src/redis/transport/transport.ts'
+
+interface Waiting {
+  readonly id: string
+  /** When it may be claimed. */
+  readonly due: number
+  readonly epoch: number
+}
+
+const LEADER_LEASE = 1_500_000
+
+type Verb = 'claim' | 'recover' | 'expire' | 'awaitWake' | 'awaitVacancy' | 'resign'
+
+/** One shard of a shared store: jobs that may be claimed from a time on, leases, one leader, and one marker. */
+export class FakeStore implements Pick<SharedBackend, Verb> {
+  readonly claims: (ClaimRequest & { readonly at: number })[] = []
+  waiting: Waiting[] = []
+  readonly leases = new Map<string, { readonly job: HandedJob; readonly end: number }>()
+  deadlines: SharedJob[] = []
+  leader: string | undefined
+  leaderUntil = Number.NEGATIVE_INFINITY
+  /** Whether others may be elected while nothing is due. */
+  keepsLeader = true
+  isAway = false
+  isDeaf = false
+  /** Markers that are lost on their way to those who wait. */
+  losesMarkers = false
+  sleepers = 0
+  /** Those who wait for a vacancy, the names of those who resigned while they were elected, and of those who were not. */
+  heirs = 0
+  readonly resigned: string[] = []
+  readonly left: string[] = []
+  /** Runs in the middle of the next claim: after it was decided, before it is answered. */
+  meanwhile: (() => void | Promise<void>) | undefined
+  readonly #clock: VirtualClock
+  #marker = false
+  #listeners: (() => void)[] = []
+  #heirs: (() => void)[] = []
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock
+  }
+
+  admit(id: string, due = this.#clock.now()): void {
+    this.waiting.push({ id, due, epoch: 0 })
+    this.wake()
+  }
+
+  wake(): void {
+    if (this.losesMarkers) return
+    const listener = this.#listeners.shift()
+    if (listener === undefined) this.#marker = true
+    else listener()
+  }
+
+  async claim(_shard: number, request: ClaimRequest): Promise<Claim> {
+    if (this.isAway) throw new Error('the store is away')
+    const now = this.#clock.now()
+    this.claims.push({ ...request, at: now })
+    const isElected = this.leader === request.scheduler || this.leaderUntil <= now
+    const jobs: (HandedJob & { key: string })[] = []
+    if (isElected) {
+      this.leader = request.scheduler
+      this.leaderUntil = now + LEADER_LEASE
+      const due = this.waiting.filter((job) => job.due <= now).slice(0, request.most)
+      this.waiting = this.waiting.filter((job) => !due.includes(job))
+      for (const { id, epoch } of due) {
+        const job = { id, epoch: epoch + 1, key: 'k' }
+        jobs.push(job)
+        this.leases.set(id, { job, end: now + request.lease })
+      }
+    }
+    const answer = {
+      isElected,
+      leaderUntil: this.leaderUntil,
+      jobs,
+      now,
+      nextClaim: Math.min(...this.waiting.map((job) => job.due)),
+      nextRecovery: Math.min(...[...this.leases.values()].map(({ end }) => end)),
+      nextExpiry: isElected ? Math.min(...this.deadlines.map((job) => job.at)) : Number.POSITIVE_INFINITY,
+    }
+    const { meanwhile } = this
+    this.meanwhile = undefined
+    await meanwhile?.()
+    return answer
+  }
+
+  async recover(): Promise<Recovered[]> {
+    const now = this.#clock.now()
+    const lost = [...this.leases.values()].filter(({ end }) => end <= now)
+    return lost.map(({ job }) => {
+      this.leases.delete(job.id)
+      this.waiting.unshift({ id: job.id, due: now, epoch: job.epoch })
+      return { ...job, key: 'k', cost: 1, attempt: 1, at: now, crashed: false, failed: false, gone: false }
+    })
+  }
+
+  async expire(): Promise<SharedJob[]> {
+    const now = this.#clock.now()
+    const expired = this.deadlines.filter((job) => job.at <= now)
+    this.deadlines = this.deadlines.filter((job) => job.at > now)
+    return expired
+  }
+
+  async resign(_shard: number, scheduler: string): Promise<void> {
+    if (this.isAway) throw new Error('the store is away')
+    if (this.leader !== scheduler) {
+      this.left.push(scheduler)
+      return
+    }
+    this.resigned.push(scheduler)
+    this.leader = undefined
+    this.leaderUntil = Number.NEGATIVE_INFINITY
+    this.wake()
+    this.#heirs.shift()?.()
+  }
+
+  awaitVacancy(_shard: number, atMost: number): Promise<void> {
+    if (this.isAway || this.isDeaf) return Promise.reject(new Error('nobody listens'))
+    this.heirs++
+    return new Promise((resolve) => {
+      const heir = () => {
+        this.heirs--
+        this.#heirs = this.#heirs.filter((other) => other !== heir)
+        disarm()
+        resolve()
+      }
+      const disarm = this.#clock.wake(this.#clock.now() + atMost, heir)
+      this.#heirs.push(heir)
+    })
+  }
+
+  awaitWake(_shard: number, atMost: number): Promise<void> {
+    if (this.isAway || this.isDeaf) return Promise.reject(new Error('nobody listens'))
+    if (this.#marker) {
+      this.#marker = false
+      return Promise.resolve()
+    }
+    this.sleepers++
+    return new Promise((resolve) => {
+      const listener = () => {
+        this.sleepers--
+        this.#listeners = this.#listeners.filter((other) => other !== listener)
+        disarm()
+        resolve()
+      }
+      const disarm = this.#clock.wake(this.#clock.now() + atMost, listener)
+      this.#listeners.push(listener)
+    })
+  }
+}
+
+/** Keeps what was handed until somebody fetches it. */
+export class FakeTransport {
+  readonly handed: (Delivery & { readonly at: number })[] = []
+  readonly queued = new Set<string>()
+  /** How long handing over takes. */
+  takes = 0
+  isAway = false
+  asked = 0
+  readonly #clock: VirtualClock
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock
+  }
+
+  async hand(_shard: number, jobs: readonly Delivery[]): Promise<void> {
+    if (this.isAway) throw new Error('the transport is away')
+    if (this.takes > 0) await this.#clock.sleep(this.takes)
+    for (const job of jobs) {
+      this.handed.push({ ...job, at: this.#clock.now() })
+      this.queued.add(`${job.id}_e${job.epoch}`)
+    }
+  }
+
+  async take(_shard: number, jobs: readonly HandedJob[]): Promise<void> {
+    for (const { id, epoch } of jobs) this.queued.delete(`${id}_e${epoch}`)
+  }
+
+  async unfetched(): Promise<number> {
+    this.asked++
+    return this.queued.size
+  }
+}
