@@ -40,8 +40,7 @@ beforeAll(async () => {
   await run(process.execPath, build, { cwd: ROOT }).catch((error: { stdout: string }) => {
     throw new Error(error.stdout)
   })
-  const scripts = 'src/redis/scripts/lua'
-  cpSync(join(ROOT, scripts), join(installed, 'dist', scripts), { recursive: true })
+  await run(process.execPath, [join(ROOT, 'tools/copy-lua.mjs'), join(installed, 'dist')])
 })
 
 afterAll(() => rmSync(project, { recursive: true }))

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { redisErrors } from '../core/diagnostics.ts'
 import { Connection } from '../redis/connection/connection.ts'
 import { type ConnectionInput, parseConnection } from '../redis/connection/connection-input.ts'
@@ -6,9 +7,13 @@ import { redisErrorKind } from '../redis/connection/redis-errors.ts'
 import { Opening } from '../redis/opening.ts'
 import { meterKey } from '../redis/scripts/keys.ts'
 import { unpackReply } from '../redis/scripts/replies.ts'
+import { defineScript, type Script } from '../redis/scripts/script.ts'
 import { ScriptCalls } from '../redis/scripts/script-calls.ts'
-import type { Verb } from '../redis/scripts/scripts.ts'
 import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
+
+const fillScript = defineScript('meter-fill', import.meta.url, z.unknown(), { isBinary: true })
+const readScript = defineScript('meter-read', import.meta.url, z.unknown(), { isBinary: true })
+const drainScript = defineScript('meter-drain', import.meta.url, z.unknown())
 
 /** Of the two seconds within which callers are answered: how long to wait for a connection. */
 const READY_WITHIN_MS = 1_500
@@ -60,19 +65,19 @@ export class RedisMeterStore implements MeterStore {
   async fill(request: FillRequest, now?: number): Promise<Filled> {
     const { amount, capacity, interval, clamp, block } = request
     const values = [now ?? '', amount, capacity, interval, clamp ? 1 : 0, block]
-    const reply = await this.#call('meter-fill', request, values)
+    const reply = await this.#call(fillScript, request, values)
     const [accepted, at, ...state] = unpackReply(reply, [6]) as Filling
     return { accepted: accepted === 1, state: stateOf(state), now: at }
   }
 
   async read(meter: MeterId, now?: number): Promise<Reading> {
-    const reply = await this.#call('meter-read', meter, [now ?? ''])
+    const reply = await this.#call(readScript, meter, [now ?? ''])
     const [at, ...state] = unpackReply(reply, [1, 5]) as Known
     return { state: state.length === 0 ? undefined : stateOf(state), now: at }
   }
 
   async drain(meter: MeterId): Promise<void> {
-    await this.#call('meter-drain', meter, [])
+    await this.#call(drainScript, meter, [])
   }
 
   close(): Promise<void> {
@@ -81,12 +86,16 @@ export class RedisMeterStore implements MeterStore {
   }
 
   /** @throws UnfitRedisError, ForeignValueError, or within two seconds BackendUnavailableError */
-  async #call(verb: Verb, { name, key }: MeterId, values: readonly (string | number)[]): Promise<unknown> {
+  async #call(
+    script: Script,
+    { name, key }: MeterId,
+    values: readonly (string | number)[],
+  ): Promise<unknown> {
     return patiently(async (isOver) => {
       if (!this.#opening.isOpen) await this.#opening.ready()
       await this.#connection.ready(READY_WITHIN_MS)
       // Whoever asked has been told that Redis is away, and may have asked again.
-      if (!isOver()) return this.#calls.run(verb, meterKey(this.#prefix, name, key), values)
+      if (!isOver()) return this.#calls.run(script, meterKey(this.#prefix, name, key), values)
     })
   }
 }

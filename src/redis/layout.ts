@@ -1,7 +1,10 @@
 import { ShardCountError } from '../core/errors.ts'
 import { shardKey } from './scripts/keys.ts'
-import { layoutReply, parseReply } from './scripts/replies.ts'
+import { layoutReply } from './scripts/replies.ts'
+import { defineScript } from './scripts/script.ts'
 import type { Store } from './scripts/store.ts'
+
+const layout = defineScript('layout', import.meta.url, layoutReply)
 
 /**
  * How many shards a line has. All of its processes must agree on it: with another number they would look for keys where
@@ -47,7 +50,7 @@ export class Layout {
   /** @param replaced the number that was found, for which ours is to stand; empty: only look */
   async #ask(store: Store, shard: number, replaced: number | '', now?: number): Promise<number> {
     const values = [this.shards, replaced]
-    const reply = parseReply(layoutReply, await store.write('layout', shard, values, now))
+    const reply = await store.write(layout, shard, values, now)
     if (reply[0] === 'other') throw new ShardCountError(reply[1], this.shards, reply[2])
     return reply[1]
   }

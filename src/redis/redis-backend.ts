@@ -13,6 +13,8 @@ import type { ReplacedLayer } from './rules/rule-book-text.ts'
 import { SharedRules } from './rules/shared-rules.ts'
 import { firstFound } from './scripts/first-found.ts'
 import { shardTags } from './scripts/keys.ts'
+import { number } from './scripts/replies.ts'
+import { defineScript } from './scripts/script.ts'
 import { shardOf } from './scripts/shard-of.ts'
 import { Store } from './scripts/store.ts'
 import { type HandedTurn, Inboxes } from './transport/inboxes.ts'
@@ -24,6 +26,8 @@ import { BucketLists } from './views/bucket-lists.ts'
 import { BucketWalks } from './views/bucket-walks.ts'
 import { RedisInsight } from './views/redis-insight.ts'
 import { Views } from './views/views.ts'
+
+const quarantineScript = defineScript('quarantine', import.meta.url, number)
 
 export interface RedisBackendOptions {
   readonly name: string
@@ -240,7 +244,7 @@ export class RedisBackend implements shared.SharedBackend {
     reason: 'jump' | 'loss' | 'step' = 'jump',
     by = 0,
   ): Promise<void> {
-    await this.#store.run('quarantine', shard, [now ?? '', reason, by, this.#name])
+    await this.#store.run(quarantineScript, shard, [now ?? '', reason, by, this.#name])
   }
 
   time(shard: number): Promise<number> {

@@ -13,9 +13,9 @@ class LossyStore extends Store {
   losses = 0
   readonly sweeps: Parameters<Store['run']>[] = []
 
-  override async run(...call: Parameters<Store['run']>): Promise<unknown> {
+  override async run<Reply>(...call: Parameters<typeof Store.prototype.run<Reply>>): Promise<Reply> {
     const answer = await super.run(...call)
-    if (call[0] !== 'expire' && call[0] !== 'recover') return answer
+    if (call[0].verb !== 'expire' && call[0].verb !== 'recover') return answer
     this.sweeps.push(call)
     if (this.losses-- <= 0) return answer
     throw new BackendUnavailableError('Redis is unavailable: no answer in time')

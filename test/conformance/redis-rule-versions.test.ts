@@ -80,11 +80,11 @@ test('whose answer was lost while others went on is not told that he lost', asyn
   class LossyStore extends Store {
     between: (() => Promise<unknown>) | undefined
 
-    override async write(...call: Parameters<Store['write']>): Promise<unknown> {
+    override async write<Reply>(...call: Parameters<typeof Store.prototype.write<Reply>>): Promise<Reply> {
       const { between } = this
       this.between = undefined
       const answer = await super.write(...call)
-      if (call[0] !== 'book' || between === undefined) return answer
+      if (call[0].verb !== 'book' || between === undefined) return answer
       await between()
       return super.write(...call)
     }

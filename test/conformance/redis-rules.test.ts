@@ -7,8 +7,9 @@ import { bucketQuerySchema } from '../../src/line/bucket-query.ts'
 import { RedisBackend } from '../../src/redis/redis-backend.ts'
 import { changeBook, formatBook, parseBook } from '../../src/redis/rules/rule-book-text.ts'
 import { digestOfBook } from '../../src/redis/rules/shard-marks.ts'
+import { bookScript } from '../../src/redis/rules/shared-rules.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
-import { runScript } from '../../src/redis/scripts/scripts.ts'
+import { runScript } from '../../src/redis/scripts/script.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { eventually } from '../support/patience.ts'
 import { connect } from '../support/redis-driver.ts'
@@ -143,7 +144,7 @@ describe('whoever sets a limit and dies before the waiting buckets are held to i
     const book = changeBook(parseBook(stored!), { kind: 'set', rule: parseRule('*', limit) }, at(0))!
     const text = formatBook(book)
     const values = ['', '', book.version, text, digestOfBook(text), 'shard', '1', backend.shards]
-    expect(await runScript(redis, 'book', backend.tags[0]!, values)).toMatchObject([
+    expect(await runScript(redis, bookScript, backend.tags[0]!, values)).toMatchObject([
       'ok',
       expect.anything(),
       book.version,

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
@@ -14,7 +14,6 @@ declare module 'vitest' {
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** Inside the checkout, so that the compiled files find its packages and its manifest. */
 const BUILDS = join(ROOT, '.built')
-const LUA = 'src/redis/scripts/lua'
 /** No run takes that long: what is older was left by a run that was killed; milliseconds. */
 const LEFT_OVER = 24 * 3_600_000
 
@@ -29,7 +28,7 @@ export default function setup(project: TestProject): () => void {
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
   const args = [compiler, '-p', join(ROOT, 'test/support/tsconfig.built.json'), '--outDir', folder]
   execFileSync(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] })
-  cpSync(join(ROOT, LUA), join(folder, LUA), { recursive: true })
+  execFileSync(process.execPath, [join(ROOT, 'tools/copy-lua.mjs'), folder])
   // The page is built by itself, if at all; compiled sources look for it beside them.
   symlinkSync(join(ROOT, 'dist/dashboard'), join(folder, 'dashboard'))
   project.provide('builtFolder', folder)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
 import { luaKeys } from '../../src/redis/scripts/keys.ts'
 
-const LIB = new URL('../../src/redis/scripts/lua/lib/', import.meta.url)
+const LIB = new URL('../../src/redis/scripts/lib/', import.meta.url)
 const PARTS = ['values', 'shard', 'lease', 'warmth', 'bucket', 'pace', 'job', 'blocks', 'line', 'join'].map(
   (part) => readFileSync(new URL(`${part}.lua`, LIB), 'utf8'),
 )

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { luaKeys } from '../../src/redis/scripts/keys.ts'
 import { isTurnId } from './turn-id.ts'
 
-const LIB = new URL('../../src/redis/scripts/lua/lib/', import.meta.url)
+const LIB = new URL('../../src/redis/scripts/lib/', import.meta.url)
 const PARTS = ['values', 'shard', 'warmth', 'bucket', 'pace', 'job', 'state', 'blocks', 'line'].map((part) =>
   readFileSync(new URL(`${part}.lua`, LIB), 'utf8'),
 )

@@ -6,7 +6,8 @@ import { type ChangedRules, type Layer, LayeredBook, type RuleChange } from '../
 import { formatLimit } from '../../core/limit.ts'
 import type { Rule } from '../../core/rule-book.ts'
 import { shardKey } from '../scripts/keys.ts'
-import { bookReply, inGroups, parseReply, retimeReply, staleReply } from '../scripts/replies.ts'
+import { bookReply, inGroups, retimeReply, staleReply } from '../scripts/replies.ts'
+import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
 import { OwnLayers } from './own-layers.ts'
 import {
@@ -22,6 +23,11 @@ import {
   start,
 } from './rule-book-text.ts'
 import { digestOfBook, parseMark, type ShardMark } from './shard-marks.ts'
+
+/** Writes the book, or is refused where the shard has a newer one. */
+export const bookScript = defineScript('book', import.meta.url, bookReply)
+const staleScript = defineScript('stale', import.meta.url, staleReply)
+const retimeScript = defineScript('retime', import.meta.url, retimeReply)
 
 const NEWER = { code: 'newer code', file: 'a newer file', environment: 'a newer environment' } as const
 const MOST_TRIES = 20
@@ -206,7 +212,7 @@ export class SharedRules {
     const text = formatBook(book)
     const hasSeen = this.#marks[shard] !== undefined ? '1' : '0'
     const values = [book.version, text, digestOfBook(text), this.#newName, hasSeen, this.#store.tags.length]
-    const reply = parseReply(bookReply, await this.#store.write('book', shard, values, now))
+    const reply = await this.#store.write(bookScript, shard, values, now)
     if (reply[0] !== 'ok') return undefined
     this.#marks[shard] = parseMark(reply[3])
     return reply[1]
@@ -221,7 +227,7 @@ export class SharedRules {
   async #retimeSome(shard: number, which: 'due' | 'all'): Promise<boolean> {
     let cursor = '0'
     do {
-      const reply = parseReply(staleReply, await this.#store.run('stale', shard, [which, cursor]))
+      const reply = await this.#store.run(staleScript, shard, [which, cursor])
       const [, next, ...stale] = reply
       const rules = inGroups(stale, 3).flatMap(([key, pattern, limit]) => {
         const rule = this.#book.find(key!)
@@ -241,7 +247,7 @@ export class SharedRules {
       const some = rules.slice(from, from + MOST_RETIMED)
       const isEnd = isLast && from + MOST_RETIMED >= rules.length
       const values = [this.version, isEnd ? '1' : '0', some.length, ...some.flat()]
-      const reply = parseReply(retimeReply, await this.#store.run('retime', shard, values))
+      const reply = await this.#store.run(retimeScript, shard, values)
       if (reply[0] !== 'ok') return false
     }
     return true

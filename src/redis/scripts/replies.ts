@@ -3,7 +3,7 @@ import { ForeignValueError } from '../../core/errors.ts'
 import { JOB_STATES } from '../../core/job.ts'
 
 /** Whole numbers come as they are, others as text of 17 digits, because Redis would cut them. */
-const number = z.union([
+export const number = z.union([
   z.number(),
   z.string().transform((text, context) => {
     const value =
@@ -12,7 +12,7 @@ const number = z.union([
     return value
   }),
 ])
-const flag = z.union([
+export const flagReply = z.union([
   z.enum(['0', '1']).transform((text) => text === '1'),
   z.literal([0, 1]).transform((is) => is === 1),
 ])
@@ -95,8 +95,8 @@ export type GateAnswerReply = z.output<typeof gateAnswer>
 export const gateReply = z.tuple([number, number], gateAnswer)
 export const fetchReply = z.array(z.string())
 export const fetchedReply = z.tuple([z.enum(['yes', 'stale', 'foreign']), z.string()])
-export const flagsReply = z.array(flag)
-export const finishReply = z.tuple([number], z.union([flag, number]))
+export const flagsReply = z.array(flagReply)
+export const finishReply = z.tuple([number], z.union([flagReply, number]))
 
 const text = z.string()
 /** key, pattern, limit, capacity, waiting, jobs, retrying, running, next, frozen, paused, last start, first and last admission. */
@@ -111,7 +111,7 @@ const bucket = z.tuple([
   number,
   number,
   number,
-  flag,
+  flagReply,
   number,
   number,
   number,
@@ -120,6 +120,7 @@ export type BucketReply = z.output<typeof bucket>
 export const inspectReply = z.union([z.tuple([number]), z.tuple([number, bucket])])
 export const viewsReply = z.tuple([number, number], bucket)
 export const walkReply = z.tuple([number, text, z.array(text), number], value)
+export const refillReply = z.string()
 export const tallyReply = z.tuple([number, text], number)
 export const fullestReply = z.union([
   z.tuple([number, z.literal('unready')]),
@@ -143,14 +144,14 @@ export const jobReply = z.union([
     number,
     number,
     number,
-    flag,
+    flagReply,
     text,
-    flag,
+    flagReply,
     text,
   ]),
 ])
 
-const explainedJob = z.tuple([number, text, jobState, number, number, number, number, flag, text])
+const explainedJob = z.tuple([number, text, jobState, number, number, number, number, flagReply, text])
 const explainedWait = z.tuple([
   number,
   number,
@@ -159,10 +160,10 @@ const explainedWait = z.tuple([
   text,
   number,
   number,
-  flag,
+  flagReply,
   number,
-  flag,
-  flag,
+  flagReply,
+  flagReply,
   number,
   text,
   number,
@@ -181,13 +182,6 @@ export const flowReply = z.tuple([number, number, number, number, number])
 export const recentReply = z.tuple([number, number], value)
 export const seenVerdictReply = z.tuple([number, text, number, z.union([z.literal('yes'), rejectReason])])
 export const seenStartReply = z.tuple([number, text, number, number])
-
-/** @throws ForeignValueError when it is nothing that our scripts answer: another version's, say */
-export function parseReply<Schema extends z.ZodType>(schema: Schema, reply: unknown): z.output<Schema> {
-  const result = schema.safeParse(reply)
-  if (result.success) return result.data
-  throw new ForeignValueError(`Redis answered what no script of ours does: ${z.prettifyError(result.error)}`)
-}
 
 /** How many values each verdict of `admit` has; a refusal has four. */
 const VERDICT_SIZES: Readonly<Record<string, number>> = { yes: 5, again: 6 }

@@ -5,7 +5,7 @@ import type { Client } from '../connection/client-profiles.ts'
 import type { Connection } from '../connection/connection.ts'
 import { commandWithin } from '../connection/patience.ts'
 import { asBackendError, redisErrorKind } from '../connection/redis-errors.ts'
-import { runScript, type Verb } from './scripts.ts'
+import { runScript, type Script } from './script.ts'
 
 /** One try each: what comes back is an answer or one of our errors, and those who watch are told of both. */
 export class ScriptCalls {
@@ -19,16 +19,21 @@ export class ScriptCalls {
   }
 
   /** @param key the first key of the script: the tag of a shard, or the level of a meter */
-  async run(verb: Verb, key: string, values: readonly (string | number)[]): Promise<unknown> {
+  async run<Reply>(script: Script<Reply>, key: string, values: readonly (string | number)[]): Promise<Reply> {
+    return script.parse(await this.send(script, key, values))
+  }
+
+  /** As `run`, with the reply as Redis sent it. */
+  async send(script: Script, key: string, values: readonly (string | number)[]): Promise<unknown> {
     const sentAt = scriptRuns.hasSubscribers ? monotonicNow() : undefined
     try {
-      const reply = await commandWithin(runScript(this.#connection.commands, verb, key, values))
-      this.#tellRun(verb, sentAt)
+      const reply = await commandWithin(runScript(this.#connection.commands, script, key, values))
+      this.#tellRun(script, sentAt)
       return reply
     } catch (error) {
       this.#noteTimeout(error)
       this.#tellError(error)
-      this.#tellRun(verb, sentAt, error)
+      this.#tellRun(script, sentAt, error)
       throw error
     }
   }
@@ -44,7 +49,7 @@ export class ScriptCalls {
     }
   }
 
-  #tellRun(verb: Verb, sentAt: number | undefined, error?: unknown): void {
+  #tellRun({ verb }: Script, sentAt: number | undefined, error?: unknown): void {
     if (sentAt === undefined) return
     const duration = monotonicNow() - sentAt
     const failure = error === undefined ? {} : { error: redisErrorKind(error) }

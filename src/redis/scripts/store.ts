@@ -3,12 +3,15 @@ import { SECOND } from '../../core/duration.ts'
 import { BackendUnavailableError, isVelvetRopeError } from '../../core/errors.ts'
 import type { Connection } from '../connection/connection.ts'
 import { patiently } from '../connection/patience.ts'
+import { number } from './replies.ts'
+import { defineScript, type Script } from './script.ts'
 import { ScriptCalls } from './script-calls.ts'
-import type { Verb } from './scripts.ts'
 
 /** A request that reaches Redis later than this is refused: its caller has been told that Redis is away. */
 const NOT_AFTER = 2 * SECOND
 const PAUSE_MS = 30
+
+const timeScript = defineScript('time', import.meta.url, number)
 
 type Values = readonly (string | number)[]
 
@@ -28,25 +31,26 @@ export class Store {
   }
 
   /** One try, for those who try again by themselves. */
-  run(verb: Verb, shard: number, values: Values): Promise<unknown> {
-    return this.#calls.run(verb, this.tags[shard]!, values)
+  run<Reply>(script: Script<Reply>, shard: number, values: Values): Promise<Reply> {
+    return this.#calls.run(script, this.tags[shard]!, values)
   }
 
   /** A verb that changes nothing; its first value is the time. */
-  read(verb: Verb, shard: number, values: Values, now?: number): Promise<unknown> {
-    return this.#patiently(() => this.run(verb, shard, [now ?? '', ...values]))
+  read<Reply>(script: Script<Reply>, shard: number, values: Values, now?: number): Promise<Reply> {
+    return this.#patiently(() => this.run(script, shard, [now ?? '', ...values]))
   }
 
   /**
    * A verb that is answered again when it comes twice: tried until the caller's two seconds are over. Its first
    * values are the time, and the time after which it must not run any more.
    */
-  async write(verb: Verb, shard: number, values: Values, now?: number): Promise<unknown> {
-    if (now !== undefined) return this.run(verb, shard, [now, '', ...values])
+  async write<Reply>(script: Script<Reply>, shard: number, values: Values, now?: number): Promise<Reply> {
+    if (now !== undefined) return this.run(script, shard, [now, '', ...values])
+    const tag = this.tags[shard]!
     for (const isLast of [false, true]) {
       const notAfter = (await this.storeTime(shard)) + NOT_AFTER
-      const reply = await this.#patiently(() => this.run(verb, shard, ['', notAfter, ...values]))
-      if (!Array.isArray(reply) || reply[0] !== 'late') return reply
+      const reply = await this.#patiently(() => this.#calls.send(script, tag, ['', notAfter, ...values]))
+      if (!Array.isArray(reply) || reply[0] !== 'late') return script.parse(reply)
       // It took too long, or the clock of Redis was set.
       if (!isLast) await this.time(shard)
     }
@@ -70,7 +74,7 @@ export class Store {
 
   /** Asks for the time. */
   async time(shard: number): Promise<number> {
-    const time = Number(await this.run('time', shard, []))
+    const time = await this.run(timeScript, shard, [])
     this.#offsets[shard] = time - monotonicNow()
     return time
   }

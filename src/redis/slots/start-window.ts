@@ -105,7 +105,7 @@ export class StartWindow {
   }
 }
 
-/** By so much the clocks of two workers may differ: the store takes it off the tolerance (`start` in lua/lib/grant.lua). */
+/** By so much the clocks of two workers may differ: the store takes it off the tolerance (`start` in scripts/lib/grant.lua). */
 function allowedFor({ tolerance }: Grant): number {
   return Math.min(MOST_ALLOWED_FOR, tolerance / 4)
 }

@@ -16,8 +16,22 @@ import type {
   StartReport,
 } from '../protocol/shared-backend.ts'
 import * as replies from '../scripts/replies.ts'
+import { defineScript, parseReply } from '../scripts/script.ts'
 import { decodeSettings } from '../scripts/settings-text.ts'
 import type { Store } from '../scripts/store.ts'
+
+const claimScript = defineScript('claim', import.meta.url, replies.claimReply)
+const resignScript = defineScript('resign', import.meta.url, replies.flagReply)
+const gateScript = defineScript('gate', import.meta.url, replies.gateReply)
+const fetchScript = defineScript('fetch', import.meta.url, replies.fetchReply)
+const finishScript = defineScript('finish', import.meta.url, replies.finishReply)
+const handedScript = defineScript('handed', import.meta.url, replies.flagsReply)
+const startScript = defineScript('start', import.meta.url, replies.flagsReply)
+const renewScript = defineScript('renew', import.meta.url, replies.flagsReply)
+const SWEEPS = {
+  expire: defineScript('expire', import.meta.url, replies.sweepReply),
+  recover: defineScript('recover', import.meta.url, replies.sweepReply),
+}
 
 type Values = (string | number)[]
 type Sweep = 'expire' | 'recover'
@@ -49,7 +63,7 @@ export class LineVerbs {
     const { scheduler, lookAhead, most, lease } = request
     const known = this.#ports.nameOf?.(shard) ?? ''
     const values = [now ?? '', scheduler, lookAhead, most, lease, this.#keepFinished, known]
-    const reply = replies.parseReply(replies.claimReply, await this.#store.run('claim', shard, values))
+    const reply = await this.#store.run(claimScript, shard, values)
     const nothing = { jobs: [], nextClaim: Infinity, nextRecovery: Infinity, nextExpiry: Infinity }
     const soon = (verb: Sweep, next: number) => (this.#unanswered.has(nameOf(verb, shard)) ? reply[1] : next)
     if (reply[0] === 'follow') {
@@ -73,7 +87,7 @@ export class LineVerbs {
   }
 
   async resign(shard: number, scheduler: string): Promise<void> {
-    await this.#store.run('resign', shard, [scheduler])
+    await this.#store.run(resignScript, shard, [scheduler])
   }
 
   /** Like `expire`, it tells of each job once. */
@@ -114,35 +128,38 @@ export class LineVerbs {
       missed ?? '',
       hasData ? '1' : '0',
     ])
-    const reply = await this.#store.run('gate', shard, [
+    const reply = await this.#store.run(gateScript, shard, [
       now ?? '',
       this.#keepFinished,
       this.#ports.nameOf?.(shard) ?? '',
       requests.length,
       ...values,
     ])
-    const [at, version, ...answers] = replies.parseReply(replies.gateReply, reply)
+    const [at, version, ...answers] = reply
     this.#ports.onBook(shard, version, version)
     return { now: at, answers: answers.map((answer, index) => gateAnswer(requests[index]!.id, answer, at)) }
   }
 
   async fetch(shard: number, jobs: readonly HandedJob[]): Promise<FetchAnswer[]> {
     const values = [jobs.length, ...jobs.flatMap(({ id, epoch }) => [id, epoch])]
-    const texts = replies.parseReply(replies.fetchReply, await this.#store.run('fetch', shard, values))
+    const texts = await this.#store.run(fetchScript, shard, values)
     return replies.inGroups(texts, 2).map((pair) => {
-      const [kind, data] = replies.parseReply(replies.fetchedReply, pair)
+      const [kind, data] = parseReply(replies.fetchedReply, pair)
       return kind === 'yes' ? { kind, data } : { kind }
     })
   }
 
   /** Whether each is still handed over under its epoch, whatever came of it since. */
   handed(shard: number, jobs: readonly HandedJob[]): Promise<boolean[]> {
-    return this.#flags('handed', shard, [jobs.length, ...jobs.flatMap(({ id, epoch }) => [id, epoch])])
+    return this.#store.run(handedScript, shard, [
+      jobs.length,
+      ...jobs.flatMap(({ id, epoch }) => [id, epoch]),
+    ])
   }
 
   async start(shard: number, starts: readonly StartReport[], now?: number): Promise<boolean[]> {
     const values = starts.flatMap(({ id, epoch, startedAt }) => [id, epoch, startedAt])
-    return this.#flags('start', shard, [now ?? '', starts.length, ...values])
+    return this.#store.run(startScript, shard, [now ?? '', starts.length, ...values])
   }
 
   async finish(shard: number, reports: readonly FinishReport[], now?: number): Promise<FinishAnswer[]> {
@@ -152,13 +169,13 @@ export class LineVerbs {
       startedAt ?? '',
       ...outcomeValues(outcome),
     ])
-    const reply = await this.#store.run('finish', shard, [
+    const reply = await this.#store.run(finishScript, shard, [
       now ?? '',
       this.#keepFinished,
       reports.length,
       ...values,
     ])
-    const [at, ...answers] = replies.parseReply(replies.finishReply, reply)
+    const [at, ...answers] = reply
     return answers.map((answer) =>
       typeof answer === 'number' ? { isMine: true, at, readyAt: answer } : { isMine: answer, at },
     )
@@ -166,7 +183,7 @@ export class LineVerbs {
 
   async renew(shard: number, jobs: readonly HandedJob[], lease: number, now?: number): Promise<boolean[]> {
     const values = jobs.flatMap(({ id, epoch }) => [id, epoch])
-    return this.#flags('renew', shard, [now ?? '', lease, jobs.length, ...values])
+    return this.#store.run(renewScript, shard, [now ?? '', lease, jobs.length, ...values])
   }
 
   async #sweep(verb: Sweep, shard: number, now: number | undefined) {
@@ -174,13 +191,9 @@ export class LineVerbs {
     const sweep = this.#unanswered.get(name) ?? ++this.#sweeps
     this.#unanswered.set(name, sweep)
     const values = [now ?? '', this.#keepFinished, `${this.#name}:${verb}`, sweep]
-    const reply = replies.parseReply(replies.sweepReply, await this.#store.run(verb, shard, values))
+    const reply = await this.#store.run(SWEEPS[verb], shard, values)
     this.#unanswered.delete(name)
     return reply
-  }
-
-  async #flags(verb: 'handed' | 'start' | 'renew', shard: number, values: Values): Promise<boolean[]> {
-    return replies.parseReply(replies.flagsReply, await this.#store.run(verb, shard, values))
   }
 }
 

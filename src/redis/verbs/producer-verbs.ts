@@ -12,13 +12,18 @@ import {
   forecastReply,
   holdReply,
   inVerdicts,
-  parseReply,
   verdictReply,
 } from '../scripts/replies.ts'
+import { defineScript, parseReply } from '../scripts/script.ts'
 import { sizeOfSlice } from '../scripts/slices.ts'
 import type { Store } from '../scripts/store.ts'
 import { admitValues } from './admit-values.ts'
 import { acceptance, admissionOf, refusal } from './job-answers.ts'
+
+const admitScript = defineScript('admit', import.meta.url, admitReply)
+const cancelScript = defineScript('cancel', import.meta.url, cancelReply)
+const forecastScript = defineScript('forecast', import.meta.url, forecastReply)
+const holdScript = defineScript('hold', import.meta.url, holdReply)
 
 /** Calls of `admit` under way to one shard. */
 const LANES = 4
@@ -67,7 +72,7 @@ export class ProducerVerbs {
   async forecast(shard: number, key: string, cost: number, now?: number): Promise<Admission> {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const values = [this.#rules.version, key, cost, ...ruleValues(this.#ruleOf(key))]
-      const reply = parseReply(forecastReply, await this.#store.read('forecast', shard, values, now))
+      const reply = await this.#store.read(forecastScript, shard, values, now)
       if (reply[0] === 'old-book') await this.#rules.settle(shard, reply[1])
       else if (reply[2] === 'yes') {
         const [, now, , position, departsAt, waiting, capacity] = reply
@@ -83,7 +88,7 @@ export class ProducerVerbs {
     now?: number,
   ): Promise<SharedJob | undefined> {
     const values = [operation, this.#keepFinished, id, isCaller ? '1' : '0']
-    const reply = parseReply(cancelReply, await this.#store.write('cancel', shard, values, now))
+    const reply = await this.#store.write(cancelScript, shard, values, now)
     if (reply[0] !== 'ok') return undefined
     return { id, at: reply[1], key: reply[2], cost: reply[3], attempt: reply[4] }
   }
@@ -106,7 +111,7 @@ export class ProducerVerbs {
         this.#shards,
         ...ruleValues(this.#rules.book.find(key)),
       ]
-      const reply = parseReply(holdReply, await this.#store.write('hold', shard, values, now))
+      const reply = await this.#store.write(holdScript, shard, values, now)
       if (reply[0] === 'ok') {
         const [, at, until, departsAt, lifted] = reply
         return { at, until, departsAt, isLifted: lifted === 1 }
@@ -134,7 +139,7 @@ export class ProducerVerbs {
   async #admit(shard: number, requests: readonly NamedRequest[], now?: number): Promise<SharedAdmission[]> {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const values = admitValues(requests, this.#rules, this.#shards)
-      const reply = parseReply(admitReply, await this.#store.write('admit', shard, values, now))
+      const reply = await this.#store.write(admitScript, shard, values, now)
       if (reply[0] === 'ok') {
         const [, at, ...verdicts] = reply
         return inVerdicts(verdicts).map((verdict, index) => {

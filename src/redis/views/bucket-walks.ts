@@ -1,9 +1,13 @@
 import type { BucketOrder, FirstPlaces, Place } from '../../line/bucket-order.ts'
 import { type BucketTally, emptyTally, type TallyGroup } from '../../line/bucket-tally.ts'
-import { inGroups, parseReply, tallyReply, walkReply } from '../scripts/replies.ts'
+import { inGroups, tallyReply, walkReply } from '../scripts/replies.ts'
 import { Rests } from '../scripts/rests.ts'
+import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
 import type { FilterValues } from './query-values.ts'
+
+const walkScript = defineScript('walk', import.meta.url, walkReply)
+const tallyScript = defineScript('tally', import.meta.url, tallyReply)
 
 interface WalkRequest {
   readonly order: BucketOrder
@@ -48,8 +52,8 @@ export class BucketWalks {
       const bounds = [...placeValues(after), ...placeValues(first.last)]
       const from = left.length > 0 ? ['', 0] : [cursor, USUAL_SLICE]
       const values = [...from, ...filter.values, order.column, direction, sortedAt ?? '', ...bounds, ...left]
-      const reply = await rests.after(() => this.#store.read('walk', shard, values, now))
-      const [told, next, others, asked, ...found] = parseReply(walkReply, reply)
+      const reply = await rests.after(() => this.#store.read(walkScript, shard, values, now))
+      const [told, next, others, asked, ...found] = reply
       sortedAt ??= told
       const places = inGroups(found, 2).map(([value, key]) => ({
         value: order.isText ? String(value) : Number(value),
@@ -69,8 +73,8 @@ export class BucketWalks {
       let cursor = '0'
       do {
         const values = [cursor, USUAL_SLICE, ...names]
-        const reply = await rests.after(() => this.#store.read('tally', shard, values))
-        const [, next, ...sums] = parseReply(tallyReply, reply)
+        const reply = await rests.after(() => this.#store.read(tallyScript, shard, values))
+        const [, next, ...sums] = reply
         for (const [index, group] of inGroups(sums, TALLY_SIZE).entries()) add(tallies[index]!, group)
         cursor = next
       } while (cursor !== '0')

@@ -1,10 +1,14 @@
 import { monotonicNow } from '../../core/clock.ts'
 import { SECOND } from '../../core/duration.ts'
 import type { Place } from '../../line/bucket-order.ts'
-import { fullestReply, inGroups, parseReply } from '../scripts/replies.ts'
+import { fullestReply, inGroups, refillReply } from '../scripts/replies.ts'
 import { Rests } from '../scripts/rests.ts'
+import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
 import type { FilterValues } from './query-values.ts'
+
+const fullestScript = defineScript('fullest', import.meta.url, fullestReply)
+const refillScript = defineScript('refill', import.meta.url, refillReply)
 
 /** What one shard has, in the order of its set. */
 export interface FoundByFill {
@@ -52,10 +56,7 @@ export class FillOrder {
     for (;;) {
       const left = wanted - places.length
       const values = [left, filter.isPlain ? '0' : '1', isDown ? 'down' : 'up', ...filter.values, ...from]
-      const reply = parseReply(
-        fullestReply,
-        await rests.after(() => this.#store.read('fullest', shard, values, now)),
-      )
+      const reply = await rests.after(() => this.#store.read(fullestScript, shard, values, now))
       if (reply[1] === 'unready') {
         void this.#sweep(shard)
         return undefined
@@ -74,7 +75,7 @@ export class FillOrder {
   async mend(shard: number, keys: readonly string[]): Promise<void> {
     try {
       for (let from = 0; from < keys.length; from += MOST_KEYS) {
-        await this.#store.run('refill', shard, ['keys', ...keys.slice(from, from + MOST_KEYS)])
+        await this.#store.run(refillScript, shard, ['keys', ...keys.slice(from, from + MOST_KEYS)])
       }
     } catch {
       // Whoever finds them next tries again.
@@ -91,7 +92,7 @@ export class FillOrder {
       for (const which of ['buckets', 'members']) {
         let cursor = '0'
         do {
-          cursor = String(await rests.after(() => this.#store.run('refill', shard, [which, cursor])))
+          cursor = await rests.after(() => this.#store.run(refillScript, shard, [which, cursor]))
         } while (cursor !== '0')
       }
       this.#sweptAt.set(shard, monotonicNow())

@@ -1,13 +1,8 @@
 import { MILLISECOND, SECOND } from '../../core/duration.ts'
 import type { LineGuest, RecentDeparture, RecentVerdict } from '../../core/line-view.ts'
 import type { JobFacts, Stall, WaitFacts } from '../../line/job-facts.ts'
-import {
-  type ExplainReply,
-  guestReply,
-  parseReply,
-  seenStartReply,
-  seenVerdictReply,
-} from '../scripts/replies.ts'
+import { type ExplainReply, guestReply, seenStartReply, seenVerdictReply } from '../scripts/replies.ts'
+import { parseReply } from '../scripts/script.ts'
 
 type Explained = Extract<ExplainReply, { length: 3 }>
 type Values = readonly (string | number)[]

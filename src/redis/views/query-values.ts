@@ -6,7 +6,7 @@ interface Name {
   readonly isFamily: boolean
 }
 
-/** A filter as the scripts read it: see `read_filter` in lua/lib/filter.lua. */
+/** A filter as the scripts read it: see `read_filter` in scripts/lib/filter.lua. */
 export interface FilterValues {
   readonly values: readonly (string | number)[]
   /** Whether the place of a bucket by fill tells all that is asked for. */

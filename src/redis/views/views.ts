@@ -1,9 +1,16 @@
 import type { Audit } from '../../conformance/history.ts'
 import type { BucketView, Durability, JobView } from '../../core/job.ts'
 import { firstFound } from '../scripts/first-found.ts'
-import { auditReply, inspectReply, jobReply, listReply, parseReply, viewsReply } from '../scripts/replies.ts'
+import { auditReply, inspectReply, jobReply, listReply, viewsReply } from '../scripts/replies.ts'
+import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
 import { bucketView, jobView } from '../verbs/job-answers.ts'
+
+const auditScript = defineScript('audit', import.meta.url, auditReply)
+const inspectScript = defineScript('inspect', import.meta.url, inspectReply)
+const jobScript = defineScript('job', import.meta.url, jobReply)
+const listScript = defineScript('list', import.meta.url, listReply)
+const viewsScript = defineScript('views', import.meta.url, viewsReply)
 
 /** Read in one call, which ends before when there is much to read. */
 const MOST_VIEWS = 100
@@ -19,8 +26,8 @@ export class Views {
   /** An id does not tell its shard, so all are asked. */
   async job(id: string, now?: number): Promise<JobView | undefined> {
     const asked = this.#store.tags.map(async (_, shard) => {
-      const reply = await this.#store.read('job', shard, [id], now)
-      return jobView(id, parseReply(jobReply, reply))
+      const reply = await this.#store.read(jobScript, shard, [id], now)
+      return jobView(id, reply)
     })
     return firstFound(asked)
   }
@@ -31,7 +38,7 @@ export class Views {
     durability: Durability,
     now?: number,
   ): Promise<BucketView | undefined> {
-    const [at, reply] = parseReply(inspectReply, await this.#store.read('inspect', shard, [key], now))
+    const [at, reply] = await this.#store.read(inspectScript, shard, [key], now)
     return reply === undefined ? undefined : bucketView(reply, at, durability)
   }
 
@@ -46,7 +53,7 @@ export class Views {
     let from = 0
     while (from < keys.length) {
       const some = keys.slice(from, from + MOST_VIEWS)
-      const reply = parseReply(viewsReply, await this.#store.read('views', shard, some, now))
+      const reply = await this.#store.read(viewsScript, shard, some, now)
       const [at, looked, ...views] = reply
       found.push(...views.map((view) => bucketView(view, at, durability)))
       from += Math.max(1, looked)
@@ -59,7 +66,7 @@ export class Views {
     for (const shard of this.#store.tags.keys()) {
       let cursor = '0'
       do {
-        const reply = parseReply(listReply, await this.#store.read('list', shard, [cursor, prefix], now))
+        const reply = await this.#store.read(listScript, shard, [cursor, prefix], now)
         const [at, next, views, others] = reply
         const found = views.map((view) => bucketView(view, at, durability))
         yield [...found, ...(await this.of(shard, others, durability, now))]
@@ -74,7 +81,7 @@ export class Views {
     for (const shard of this.#store.tags.keys()) {
       let cursor = '0'
       do {
-        const reply = parseReply(auditReply, await this.#store.read('audit', shard, [cursor]))
+        const reply = await this.#store.read(auditScript, shard, [cursor])
         const [next, admitted, ended, waiting, handed, running, retrying] = reply
         if (cursor === '0') sum.admitted += admitted
         if (cursor === '0') sum.ended += ended

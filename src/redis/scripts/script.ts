@@ -1,78 +1,63 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { ForeignValueError } from '../../core/errors.ts'
 import { messageOf, toError } from '../../core/thrown.ts'
 import type { Client } from '../connection/client-profiles.ts'
 import { asBackendError } from '../connection/redis-errors.ts'
 import { luaKeys, shardKey } from './keys.ts'
 
-/** The verbs, each a file in `lua/` whose header says what it does, what it is given, and all that it may answer. */
-const VERBS = [
-  'admit',
-  'audit',
-  'book',
-  'cancel',
-  'claim',
-  'expire',
-  'explain',
-  'fetch',
-  'finish',
-  'flow',
-  'forecast',
-  'fullest',
-  'gate',
-  'guests',
-  'handed',
-  'hold',
-  'inspect',
-  'layout',
-  'job',
-  'list',
-  'meter-drain',
-  'meter-fill',
-  'meter-read',
-  'quarantine',
-  'recent',
-  'recover',
-  'refill',
-  'renew',
-  'resign',
-  'retime',
-  'stale',
-  'start',
-  'tally',
-  'time',
-  'views',
-  'walk',
-] as const
-
-export type Verb = (typeof VERBS)[number]
-
-/** Those that answer with bytes, which are no text. */
-const IN_BYTES: ReadonlySet<Verb> = new Set(['meter-fill', 'meter-read'])
-
-interface Script {
+/** A Lua script and how its reply is read. The header of its file says what it does, takes and answers. */
+export interface Script<Reply = unknown> {
+  readonly verb: string
   readonly text: string
   readonly sha: string
+  /** It works on a shard, whose tag is its first key; otherwise on the one key that it is given. */
   readonly isOfShard: boolean
+  /** It answers with bytes, which are no text. */
+  readonly isBinary: boolean
+  /** @throws ForeignValueError when the reply is nothing that the script answers: another version's, say */
+  parse(reply: unknown): Reply
 }
 
-/** Read once, when this module is loaded: a missing file fails the start, not a call. */
-const SCRIPTS = new Map<Verb, Script>(VERBS.map((verb) => [verb, load(verb)]))
+/**
+ * Loads the script `<verb>.lua` that lies beside a module. It is read once, when that module is loaded: a missing file
+ * fails the start, not a call.
+ *
+ * @param module the `import.meta.url` of the module that calls it
+ */
+export function defineScript<Schema extends z.ZodType>(
+  verb: string,
+  module: string,
+  reply: Schema,
+  { isBinary = false } = {},
+): Script<z.output<Schema>> {
+  const parse = (value: unknown) => parseReply(reply, value)
+  return { verb, ...load(verb, module), isBinary, parse }
+}
+
+/** @throws ForeignValueError */
+export function parseReply<Schema extends z.ZodType>(schema: Schema, reply: unknown): z.output<Schema> {
+  const result = schema.safeParse(reply)
+  if (result.success) return result.data
+  throw new ForeignValueError(`Redis answered what no script of ours does: ${z.prettifyError(result.error)}`)
+}
 
 /**
- * Runs a verb on one shard, or on one meter: `key` is its first key. Numbers travel as the shortest text that gives the same double.
+ * Runs a script on one shard, or on one meter: `key` is its first key. Numbers travel as the shortest text that gives the
+ * same double.
  *
+ * @returns the reply as Redis sent it
  * @throws BackendUnavailableError, ForeignValueError; never an error that carries arguments
  */
 export async function runScript(
   client: Client,
-  verb: Verb,
+  { sha, text, isOfShard, isBinary }: Script,
   key: string,
   values: readonly (string | number)[],
 ): Promise<unknown> {
-  const { sha, text, isOfShard } = SCRIPTS.get(verb)!
   const keys = isOfShard ? keysOfShard(key) : [key]
-  const call = IN_BYTES.has(verb) ? 'callBuffer' : 'call'
+  const call = isBinary ? 'callBuffer' : 'call'
   try {
     return await client[call]('evalsha', sha, keys.length, ...keys, ...values)
   } catch (thrown) {
@@ -96,17 +81,17 @@ function keysOfShard(tag: string): readonly string[] {
 }
 
 /** A script is its first line, which Redis reads, the names of a shard's keys, the parts that it uses, and itself. */
-function load(verb: Verb): Script {
-  const [shebang, ...lines] = read(`${verb}.lua`).split('\n')
+function load(verb: string, module: string): Pick<Script, 'text' | 'sha' | 'isOfShard'> {
+  const [shebang, ...lines] = read(`${verb}.lua`, module).split('\n')
   const uses = /^-- uses: (.*)$/m.exec(lines.join('\n'))?.[1]
   if (!shebang!.startsWith('#!lua') || uses === undefined) throw new Error(`${verb}.lua has no proper header`)
   const names = uses.split(' ')
-  const parts = ['values', ...names].map((part) => read(`lib/${part}.lua`))
+  const parts = ['values', ...names].map((part) => read(`lib/${part}.lua`, import.meta.url))
   const isOfShard = names.includes('shard')
   const text = [shebang, ...(isOfShard ? [luaKeys()] : []), ...parts, ...lines].join('\n')
   return { text, sha: createHash('sha1').update(text).digest('hex'), isOfShard }
 }
 
-function read(path: string): string {
-  return readFileSync(new URL(`lua/${path}`, import.meta.url), 'utf8')
+function read(path: string, module: string): string {
+  return readFileSync(new URL(path, module), 'utf8')
 }
