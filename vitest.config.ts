@@ -19,6 +19,14 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          // The part of `tests` that needs no server, no browser and no compiled sources: for the loop while you work.
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts', 'test/architecture.test.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'tests',
           globalSetup: [
             'test/support/redis-setup.ts',

@@ -342,6 +342,17 @@ describe('every file', () => {
     expect(breaches(judge, tests)).toEqual([])
   })
 
+  test('under test/unit starts no server, and needs nothing that is started or compiled for it', () => {
+    const started = /^test\/support\/(?:.*(?:redis|postgres).*|built|child|launch|programs|watchdog)\.ts$/
+    const units = tests.filter(({ path }) => path.startsWith('test/unit/'))
+    const found = breaches(
+      ({ imports }) => imports.filter((name) => started.test(name) || name === 'pg'),
+      units,
+    )
+    expect(units.length).toBeGreaterThan(100)
+    expect(found).toEqual([])
+  })
+
   test('of the tests runs: none is skipped, and none runs alone', () => {
     const modes = /\b(?:test|it|describe)(?:\.\w+)*\.(?:skip|only|todo|fails|skipIf|runIf)\b/g
     expect(breaches(({ code }) => code.match(modes) ?? [], tests)).toEqual([])

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { faultsIn } from '../support/demo-laws.ts'
+import { launch } from '../support/launch.ts'
 import { startRedis } from '../support/redis-server.ts'
-import { launch } from '../unit/cli/launch.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-cli-demo-'))
 /** A Redis of its own, to see that nothing is left in it. */
@@ -48,4 +48,15 @@ it('the demo says in one line that Redis is not there', async () => {
     stdout: '',
     stderr: expect.stringMatching(/^velvet-rope: Redis is unavailable[^\n]*\n$/),
   })
+})
+
+it('the demo runs as a program, in a pipe, in plain lines', async () => {
+  const svg = join(folder, 'plain.svg')
+  const { code, stdout, stderr } = await launch(['demo', '--svg', svg]).ended
+  expect({ code, stderr }).toEqual({ code: /^ok: /m.test(stdout) ? 0 : 1, stderr: '' })
+  expect(faultsIn(stdout)).toEqual([])
+  expect(stdout).not.toContain('\u001b')
+  expect(stdout).toMatch(/^without the rope\n[\s\S]*^behind the rope\n[\s\S]*^429s .*^(ok|broken): /ms)
+  expect(stdout.trimEnd().split('\n').at(-1)).toBe(`picture: ${svg}`)
+  expect(readFileSync(svg, 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/)
 })

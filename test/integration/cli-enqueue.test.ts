@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Shaper } from '../../src/index.ts'
+import { launch } from '../support/launch.ts'
 import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
-import { launch } from '../unit/cli/launch.ts'
 
 /** A line that nobody else has; as its producer sees it, and as flags of the command. */
 function openLine(limit: string) {

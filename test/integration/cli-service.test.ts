@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { launch } from '../unit/cli/launch.ts'
+import { launch } from '../support/launch.ts'
 import { openService, openStranger } from '../unit/cli/open-service.ts'
 
 it('a command ends when it has its answer, whatever connections it opened', async () => {

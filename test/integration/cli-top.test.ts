@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { built } from '../support/built.ts'
-import { launch } from '../unit/cli/launch.ts'
+import { launch } from '../support/launch.ts'
 import { openService } from '../unit/cli/open-service.ts'
 
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l'

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { Shaper } from '../../src/index.ts'
+import { launch } from '../support/launch.ts'
 import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
-import { launch } from '../unit/cli/launch.ts'
 import { logOf } from './service/running.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-cli-work-'))

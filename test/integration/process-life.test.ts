@@ -23,3 +23,17 @@ test('one with jobs and nobody to do them stays until it is killed', async () =>
 test('one without jobs exits at once, though it has a shaper, a worker, and buckets', async () => {
   expect(await runChild('idles').ended).toEqual({ code: 0, signal: null, out: 'exits\n', err: '' })
 })
+
+test('a watched configuration keeps no process alive, and neither does a change that is still to be reported', async () => {
+  expect(await runChild('watches').ended).toEqual({ code: 0, signal: null, out: 'watching\n', err: '' })
+})
+
+test('log lines go to standard error, written before the process ends, and nothing to standard output', async () => {
+  const { code, out, err } = await runChild('logs').ended
+  expect({ code, out }).toEqual({ code: 3, out: '' })
+  const messages = err
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).message)
+  expect(messages).toEqual(Array.from({ length: 1000 }, (_, n) => `line ${n}`))
+})

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { launch } from '../../unit/cli/launch.ts'
+import { launch } from '../../support/launch.ts'
 import { configFile, serve } from './running.ts'
 
 test('an address that is in use is named with its place in the configuration', async () => {

@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { launch } from '../../support/launch.ts'
 import { eventually } from '../../support/patience.ts'
 import { redisAddress, uniquePrefix } from '../../support/redis-server.ts'
 import { ThirdParty } from '../../support/third-party.ts'
-import { launch } from '../../unit/cli/launch.ts'
 import { logOf, post, serve } from './running.ts'
 
 const LIMIT = '5, 1 per 10 minutes'

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { renameSync, writeFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { stringify } from 'yaml'
+import { launch } from '../../support/launch.ts'
 import { eventually } from '../../support/patience.ts'
 import { startRedis } from '../../support/redis-server.ts'
 import { ThirdParty } from '../../support/third-party.ts'
-import { launch } from '../../unit/cli/launch.ts'
 import { configFile, forwardingWorker, logOf, post, serve } from './running.ts'
 
 const WAITING = 40

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
-import { launch } from '../../unit/cli/launch.ts'
+import { launch } from '../../support/launch.ts'
 
 /** Writes a configuration file of its own for a test. */
 export function configFile(config: object): string {

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { Shaper } from '../../../src/index.ts'
+import { launch } from '../../support/launch.ts'
 import { eventually } from '../../support/patience.ts'
 import { startRedis } from '../../support/redis-server.ts'
 import { ThirdParty } from '../../support/third-party.ts'
-import { launch } from '../../unit/cli/launch.ts'
 import { configFile } from './running.ts'
 
 test('a worker tells of itself where it is told to, and of nothing else', async () => {

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,33 +5,11 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { loadHandler } from '../../../workers/handler-file.ts'
 import { oneLine } from '../../../workers/one-line.ts'
 import { showRedisUrl } from '../../../workers/redis-url.ts'
-import { built } from '../../support/built.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-worker-'))
 afterAll(() => rmSync(folder, { recursive: true }))
-const good = join(folder, 'good.mjs')
-writeFileSync(good, 'export default () => 1')
 
 describe('a worker process', () => {
-  it.each([
-    [[join(folder, 'missing.js')], /^velvet-rope: handler "[^\n]*": no such file\n$/],
-    [[], /^velvet-rope: expected one handler file[^\n]*\n$/],
-    [['a.js', 'b.js'], /^velvet-rope: expected one handler file[^\n]*\n$/],
-    [
-      [good],
-      /^velvet-rope: expected --redis, VELVET_ROPE_REDIS, REDIS_URL or redis in the configuration[^\n]*\n$/,
-    ],
-  ])('runs by itself, and says in one line why it cannot: %j', async (files, message) => {
-    const env = { ...process.env, REDIS_URL: '' }
-    const args = [built('workers/module.ts'), ...files]
-    const ended = new Promise((resolve) => {
-      execFile(process.execPath, args, { env }, (error, stdout, stderr) =>
-        resolve({ code: error?.code, stdout, stderr }),
-      )
-    })
-    expect(await ended).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(message) })
-  })
-
   it('loads a handler, and a CommonJS one too', async () => {
     const module = join(folder, 'handler.mjs')
     writeFileSync(module, 'export default (job) => job + 1')

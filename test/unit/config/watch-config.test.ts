@@ -1,14 +1,12 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, watch, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { loadConfig } from '../../../src/config/load-config.ts'
 import { PathWatch } from '../../../src/config/path-watch.ts'
 import { watchConfig } from '../../../src/config/watch-config.ts'
-import { built } from '../../support/built.ts'
 import { eventually } from '../../support/patience.ts'
 import { makeFolder } from './config-folder.ts'
 import { NEVER_MS, replaceFile, WatchStage } from './watch-stage.ts'
@@ -339,30 +337,5 @@ describe('a watch that was closed', () => {
     stage.watch.close()
     expect(vi.getTimerCount()).toBe(0)
     expect(ends).toHaveBeenCalledTimes(1)
-  })
-
-  it('and one that is open keep no process alive', async () => {
-    const cwd = folderWith('name: a\n')
-    const module = (name: string) => JSON.stringify(pathToFileURL(built(`src/config/${name}`)).href)
-    const script = `
-      import { once } from 'node:events'
-      import { watch as watchFolder, writeFileSync } from 'node:fs'
-      import { loadConfig } from ${module('load-config.ts')}
-      import { watchConfig } from ${module('watch-config.ts')}
-      const sources = { cwd: ${JSON.stringify(cwd)}, env: {} }
-      const current = await loadConfig(sources)
-      const watch = watchConfig({ ...sources, current, onChange() {}, onError() {}, debounceMs: 600_000 })
-      await watch.reload()
-      const events = watchFolder(sources.cwd)
-      writeFileSync(${JSON.stringify(join(cwd, FILE))}, 'name: b')
-      await once(events, 'change')
-      setImmediate(() => events.close())
-      console.log('watching')
-    `
-    const ended = new Promise((resolve) => {
-      const args = ['--input-type=module', '-e', script]
-      execFile(process.execPath, args, (error, stdout) => resolve([error, stdout]))
-    })
-    expect(await ended).toEqual([null, 'watching\n'])
   })
 })

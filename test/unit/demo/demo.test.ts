@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +8,6 @@ import type { Account } from '../../../src/demo/account.ts'
 import { runDemo } from '../../../src/demo/demo.ts'
 import { RunLog } from '../../../src/demo/run-log.ts'
 import { problemsOf } from '../../../src/demo/verdict.ts'
-import { built } from '../../support/built.ts'
 import { faultsIn, faultsOf, unfairRefusals } from '../../support/demo-laws.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-demo-'))
@@ -61,22 +59,6 @@ describe('the demo', () => {
     expect(text).toContain('429: 4 of 5 calls of key "acme" were refused by the API')
     expect(text).toContain('broken: ')
     expect(readFileSync(svg, 'utf8')).toContain('behind it 4.')
-  })
-
-  it('runs as a program, in a pipe, in plain lines', async () => {
-    const svg = join(folder, 'demo.svg')
-    const args = [built('src/cli/main.ts'), 'demo', '--svg', svg]
-    const child = spawn(process.execPath, args, { env: { ...process.env, FORCE_COLOR: undefined } })
-    let [stdout, stderr] = ['', '']
-    child.stdout.on('data', (chunk) => (stdout += chunk))
-    child.stderr.on('data', (chunk) => (stderr += chunk))
-    const code = await new Promise((resolve) => child.on('close', resolve))
-    expect({ code, stderr }).toEqual({ code: /^ok: /m.test(stdout) ? 0 : 1, stderr: '' })
-    expect(faultsIn(stdout)).toEqual([])
-    expect(stdout).not.toContain('\u001b')
-    expect(stdout).toMatch(/^without the rope\n[\s\S]*^behind the rope\n[\s\S]*^429s .*^(ok|broken): /ms)
-    expect(stdout.trimEnd().split('\n').at(-1)).toBe(`picture: ${svg}`)
-    expect(readFileSync(svg, 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/)
   })
 })
 

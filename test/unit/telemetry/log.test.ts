@@ -1,9 +1,6 @@
-import { spawnSync } from 'node:child_process'
-import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { InvalidOptionsError } from '../../../src/index.ts'
 import { createLog, type LogOptions } from '../../../src/telemetry/log.ts'
-import { built } from '../../support/built.ts'
 import { LogLines } from './log-lines.ts'
 
 test('a line is JSON: level, time, process, message, and the fields', () => {
@@ -121,19 +118,4 @@ describe('nobody can forge a line', () => {
     kept.log.info('100 %s %d %j %%', { a: 1 })
     expect(kept.line).toMatchObject({ message: '100 %s %d %j %%', a: 1 })
   })
-})
-
-test('lines go to standard error, written before the process ends, and nothing to standard output', () => {
-  const script = `
-    const { createLog } = await import(${JSON.stringify(pathToFileURL(built('src/telemetry/log.ts')).href)})
-    const log = createLog()
-    for (let n = 0; n < 1000; n++) log.info('line ' + n)
-    process.exit(3)
-  `
-  const ran = spawnSync(process.execPath, ['--input-type=module', '-e', script])
-  expect([ran.status, ran.stdout.toString()]).toEqual([3, ''])
-  const lines = ran.stderr.toString().trim().split('\n')
-  expect(lines.map((line) => JSON.parse(line).message)).toEqual(
-    Array.from({ length: 1000 }, (_, n) => `line ${n}`),
-  )
 })

@@ -2,7 +2,6 @@ import { expect, onTestFinished, test } from 'vitest'
 import { Shaper } from '../../../src/index.ts'
 import { collectMetrics } from '../../../src/telemetry/metrics.ts'
 import { VirtualClock } from '../../../src/testing.ts'
-import { redisAddress, uniquePrefix } from '../../support/redis-server.ts'
 import { Stage } from '../../support/stage.ts'
 
 async function keysOf(shaper: Shaper): Promise<{ keys: string[]; pages: number }> {
@@ -76,27 +75,4 @@ test('over 100,000 buckets every page is short, and metrics answer before their 
   const { text } = await metrics.text()
   // The walk has not come to its end: nothing is better than a part.
   expect(text).not.toMatch(/^velvet_rope_waiting\{/m)
-})
-
-test('on Redis every live bucket is seen, in all shards', async () => {
-  const shaper = new Shaper('survey', {
-    limits: { '*': '5, 1/h' },
-    connection: redisAddress(),
-    prefix: uniquePrefix(),
-    shards: 3,
-  })
-  onTestFinished(() => shaper.close())
-  const keys = names(2_000).map((key, n) => `${n % 50}/${key}`)
-  await fill(shaper, keys)
-  const { keys: seen, pages } = await keysOf(shaper)
-  expect([...new Set(seen)].sort()).toEqual(keys.sort())
-  expect(pages).toBeGreaterThanOrEqual(6)
-  for await (const page of shaper.survey()) {
-    const [view] = page
-    if (view !== undefined) {
-      // Since nobody works, the longer it waits, the later it departs.
-      const { oldestWaitMs, nextDepartureAt, ...rest } = view
-      expect(await shaper.inspect(view.key)).toMatchObject(rest)
-    }
-  }
 })

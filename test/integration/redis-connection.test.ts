@@ -1,10 +1,10 @@
 import { Cluster, Redis } from 'ioredis'
 import { afterEach, expect, test } from 'vitest'
-import { BackendUnavailableError } from '../../../../src/core/errors.ts'
-import { makeClient, type Profile } from '../../../../src/redis/connection/client-profiles.ts'
-import { Connection } from '../../../../src/redis/connection/connection.ts'
-import { type Origin, parseConnection } from '../../../../src/redis/connection/connection-input.ts'
-import { redisAddress, startCluster, startRedis } from '../../../support/redis-server.ts'
+import { BackendUnavailableError } from '../../src/core/errors.ts'
+import { makeClient, type Profile } from '../../src/redis/connection/client-profiles.ts'
+import { Connection } from '../../src/redis/connection/connection.ts'
+import { type Origin, parseConnection } from '../../src/redis/connection/connection-input.ts'
+import { redisAddress, startCluster, startRedis } from '../support/redis-server.ts'
 
 const open: { close(): Promise<void> }[] = []
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { onTestFinished } from 'vitest'
-import { built } from '../../support/built.ts'
+import { built } from './built.ts'
 
 export interface Launched {
   readonly code: number | null

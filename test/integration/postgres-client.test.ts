@@ -1,9 +1,9 @@
 import { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { FillRequest } from '../../../src/meter/meter-store.ts'
-import { isOutsideTransactions, isPreparing, nameOf } from '../../../src/meter/postgres-client.ts'
-import { PostgresMeterStore } from '../../../src/meter/postgres-meter-store.ts'
+import type { FillRequest } from '../../src/meter/meter-store.ts'
+import { isOutsideTransactions, isPreparing, nameOf } from '../../src/meter/postgres-client.ts'
+import { PostgresMeterStore } from '../../src/meter/postgres-meter-store.ts'
 
 const FILL: FillRequest = {
   name: 'test',

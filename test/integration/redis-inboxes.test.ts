@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest'
-import { inboxKey, shardTag } from '../../../../src/redis/scripts/keys.ts'
-import { Inboxes } from '../../../../src/redis/transport/inboxes.ts'
-import { connect, lookAt } from '../../../support/redis-driver.ts'
-import { redisAddress, startRedis, uniquePrefix } from '../../../support/redis-server.ts'
+import { inboxKey, shardTag } from '../../src/redis/scripts/keys.ts'
+import { Inboxes } from '../../src/redis/transport/inboxes.ts'
+import { connect, lookAt } from '../support/redis-driver.ts'
+import { redisAddress, startRedis, uniquePrefix } from '../support/redis-server.ts'
 
 const SECOND = 1_000_000
 /** Longer than any test takes: whoever is answered was not answered by the end of his wait. */

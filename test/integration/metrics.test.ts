@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { departures, leaderships, redisErrors } from '../../../src/core/diagnostics.ts'
-import { Shaper, type ShaperOptions } from '../../../src/index.ts'
-import { Meter } from '../../../src/meter.ts'
-import { collectMetrics, type Metrics } from '../../../src/telemetry/metrics.ts'
-import { beforeTimer } from '../../support/patience.ts'
-import { redisAddress, startRedis, uniquePrefix } from '../../support/redis-server.ts'
-import { METRICS, metricOf } from './known-metrics.ts'
-import { MetricsText } from './read-text.ts'
+import { departures, leaderships, redisErrors } from '../../src/core/diagnostics.ts'
+import { Shaper, type ShaperOptions } from '../../src/index.ts'
+import { Meter } from '../../src/meter.ts'
+import { collectMetrics, type Metrics } from '../../src/telemetry/metrics.ts'
+import { beforeTimer } from '../support/patience.ts'
+import { redisAddress, startRedis, uniquePrefix } from '../support/redis-server.ts'
+import { METRICS, metricOf } from '../unit/telemetry/known-metrics.ts'
+import { MetricsText } from '../unit/telemetry/read-text.ts'
 
 async function read(metrics: Metrics): Promise<MetricsText> {
   return new MetricsText((await metrics.text()).text)

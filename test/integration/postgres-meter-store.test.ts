@@ -1,9 +1,9 @@
 import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { BackendUnavailableError, ForeignValueError } from '../../../src/core/errors.ts'
-import type { FillRequest } from '../../../src/meter/meter-store.ts'
-import { isOutsideTransactions, type PostgresClient } from '../../../src/meter/postgres-client.ts'
-import { PostgresMeterStore } from '../../../src/meter/postgres-meter-store.ts'
+import { BackendUnavailableError, ForeignValueError } from '../../src/core/errors.ts'
+import type { FillRequest } from '../../src/meter/meter-store.ts'
+import { isOutsideTransactions, type PostgresClient } from '../../src/meter/postgres-client.ts'
+import { PostgresMeterStore } from '../../src/meter/postgres-meter-store.ts'
 
 let database: PGlite
 

@@ -1,0 +1,31 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { Shaper } from '../../src/index.ts'
+import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
+
+test('on Redis a survey shows every live bucket, in all shards', async () => {
+  const shaper = new Shaper('survey', {
+    limits: { '*': '5, 1/h' },
+    connection: redisAddress(),
+    prefix: uniquePrefix(),
+    shards: 3,
+  })
+  onTestFinished(() => shaper.close())
+  const keys = Array.from({ length: 2_000 }, (_, n) => `${n % 50}/k/${n}`)
+  for (let from = 0; from < keys.length; from += 1_000) {
+    await shaper.enqueueMany(keys.slice(from, from + 1_000).map((key) => ({ key, data: 0 })))
+  }
+  const seen = new Set<string>()
+  let pages = 0
+  for await (const page of shaper.survey()) {
+    pages++
+    for (const { key } of page) seen.add(key)
+    const [view] = page
+    if (view !== undefined) {
+      // Since nothing runs, the longer a job waits, the later it departs.
+      const { oldestWaitMs, nextDepartureAt, ...rest } = view
+      expect(await shaper.inspect(view.key)).toMatchObject(rest)
+    }
+  }
+  expect([...seen].sort()).toEqual(keys.sort())
+  expect(pages).toBeGreaterThanOrEqual(6)
+})
