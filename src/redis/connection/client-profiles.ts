@@ -1,5 +1,7 @@
 import { type Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
+import { MILLISECOND } from '../../core/duration.ts'
 import type { Origin } from './connection-input.ts'
+import { retryDelay } from './retry-delay.ts'
 
 /** What a client is for, and so how it behaves while Redis is away. */
 export type Profile = 'commands' | 'transport' | 'blocking'
@@ -26,7 +28,7 @@ const COMMON = {
   // How long a socket that was closed from here may stay half open.
   disconnectTimeout: 500,
   keepAlive: 5_000,
-  retryStrategy: reconnectDelay,
+  retryStrategy: (failures: number) => retryDelay(failures) / MILLISECOND,
   // After a failover behind one address; 1: the command is not sent again.
   reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 1 : false),
   monitor: false,
@@ -96,9 +98,4 @@ function duplicateCluster(client: Cluster, profile: Profile): Cluster {
     ...(profile !== 'transport' && { enableAutoPipelining: false, ...REFUSED_SOON }),
   }
   return client.duplicate([], options)
-}
-
-/** At most one second, so that work goes on within five of Redis coming back; half random against stampedes. */
-function reconnectDelay(times: number): number {
-  return Math.min(1_000, 50 * 2 ** Math.min(times - 1, 10)) * (0.5 + Math.random() / 2)
 }

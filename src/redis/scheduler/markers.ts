@@ -1,6 +1,6 @@
+import type { Alarm } from '../../core/alarm.ts'
 import { SECOND } from '../../core/duration.ts'
 import type { SharedBackend } from '../protocol/shared-backend.ts'
-import type { Alarm } from './alarm.ts'
 
 /** For so long a wake may stall the shard that went to a scheduler which has just died. */
 const LONGEST_WAIT = 1.5 * SECOND

@@ -1,13 +1,13 @@
+import { Alarm } from '../../core/alarm.ts'
 import type { Clock } from '../../core/clock.ts'
 import { MILLISECOND, SECOND } from '../../core/duration.ts'
+import { retryDelay } from '../connection/retry-delay.ts'
 import type { Claim, Recovered, SharedBackend, SharedJob } from '../protocol/shared-backend.ts'
 import { OutageNews } from '../transport/outage-news.ts'
 import type { Transport } from '../transport/transport.ts'
-import { Alarm } from './alarm.ts'
 import { Backlog } from './backlog.ts'
 import { LookAhead } from './look-ahead.ts'
 import { Markers } from './markers.ts'
-import { outageDelay } from './outage-delay.ts'
 import { Sweeping } from './sweeping.ts'
 import { tellHanded, tellLeadership, tellPass } from './tell-pass.ts'
 
@@ -51,6 +51,8 @@ const LEASE = 2 * SECOND
 const PATIENCE = 100 * MILLISECOND
 /** Passes are so many to a look-ahead: each start makes room for one more job, and a wake for each is a waste. */
 const PASSES_PER_LOOK_AHEAD = 10
+/** Jobs are handed over well before their slots, so a timer may be as late as timers are. */
+const SLACK = 10 * MILLISECOND
 /** Followers come back at different times. */
 const JITTER = 50 * MILLISECOND
 
@@ -90,14 +92,14 @@ export class SharedScheduler {
     this.#backlog = new Backlog(unfetched && (() => unfetched(shard)))
     this.#sweeping = new Sweeping(sweep && (() => sweep(shard)), clock)
     this.#news = new OutageNews(options.onError)
-    this.#wakes = new Alarm(clock)
+    this.#wakes = new Alarm(clock, SLACK)
     const { backend } = options
     const onError = (error: unknown) => {
       // Resigning ends a wait.
       if (!this.#isStopping) this.#news.tell(error)
     }
     this.#markers = new Markers({ backend, shard, alarm: this.#wakes, onError })
-    this.#end = new Alarm(clock)
+    this.#end = new Alarm(clock, SLACK)
   }
 
   /** Does all that is due now; never rejects: an error ends the pass, and is told once. Joins a pass that is under way. */
@@ -158,7 +160,7 @@ export class SharedScheduler {
 
   async #sleep(passStartedAt: number): Promise<void> {
     const failures = Math.max(this.#failures, this.#markers.failures)
-    if (failures > 0) await this.#end.sleep(this.#clock.now() + outageDelay(failures, this.#random()))
+    if (failures > 0) await this.#end.sleep(this.#clock.now() + retryDelay(failures, this.#random()))
     else await this.#end.sleep(passStartedAt + this.#lookAhead.value / PASSES_PER_LOOK_AHEAD)
     if (this.#isStopping || this.#failures > 0) return
     if (this.#isFollower) this.#markers.awaitVacancy(Math.max(0, this.#due - this.#clock.now()))

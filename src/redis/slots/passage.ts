@@ -1,9 +1,9 @@
-import { backoffDelay } from '../../core/backoff.ts'
 import type { Clock } from '../../core/clock.ts'
 import { quote } from '../../core/describe.ts'
 import { MILLISECOND, SECOND } from '../../core/duration.ts'
 import { ForeignValueError } from '../../core/errors.ts'
 import { toError } from '../../core/thrown.ts'
+import { retryDelay } from '../connection/retry-delay.ts'
 import type { HandedOver } from '../protocol/handed-over.ts'
 import type { GateAnswer, SharedJob } from '../protocol/shared-backend.ts'
 import { MOST_BYTES } from './batch.ts'
@@ -25,7 +25,6 @@ const PATIENCE = SECOND
 const SOONEST = MILLISECOND
 /** Large data of jobs that have not started; what has started is the handler's. */
 const MOST_HELD = 16 * MOST_BYTES
-const RETRY = { type: 'exponential', delayMs: 50, maxDelayMs: 1_000, jitter: 0.5 } as const
 const COARSE = Number.POSITIVE_INFINITY
 
 export interface PassagePorts {
@@ -151,7 +150,7 @@ export class Passage {
 
   async #pause(ticket: Ticket, failures: number): Promise<void> {
     const { clock } = this.#ports
-    const until = clock.now() + backoffDelay(RETRY, failures, Math.random())
+    const until = clock.now() + retryDelay(failures)
     await ticket.wait((onSignal) => clock.wake(until, onSignal, COARSE))
   }
 

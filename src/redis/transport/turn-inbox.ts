@@ -1,10 +1,11 @@
-import { backoffDelay } from '../../core/backoff.ts'
+import { Alarm } from '../../core/alarm.ts'
 import { SECOND } from '../../core/duration.ts'
+import { systemClock } from '../../core/precise-wait.ts'
+import { retryDelay } from '../connection/retry-delay.ts'
 import type { HandedTurn } from './inboxes.ts'
 import { OutageNews } from './outage-news.ts'
 import type { ReceiveOptions, Receiver } from './transport.ts'
 
-const RETRY = { type: 'exponential', delayMs: 50, maxDelayMs: 1_000, jitter: 0.5 } as const
 /** After a wait in vain it asks again: a connection that is dead without a word is noticed. */
 const LONGEST_WAIT = 5 * SECOND
 
@@ -19,27 +20,29 @@ export class TurnInbox implements Receiver {
   readonly #options: ReceiveOptions
   readonly #news: OutageNews
   readonly #loops: readonly Promise<void>[]
+  /** One for each shard. */
+  readonly #pauses: readonly Alarm[]
   #isStopped = false
-  #hurry: (() => void)[] = []
 
   constructor(shards: number, next: NextTurns, options: ReceiveOptions) {
     this.#next = next
     this.#options = options
     this.#news = new OutageNews(options.onError)
-    this.#loops = Array.from({ length: shards }, (_, shard) => this.#loop(shard))
+    this.#pauses = Array.from({ length: shards }, () => new Alarm(systemClock, Number.POSITIVE_INFINITY))
+    this.#loops = this.#pauses.map((pause, shard) => this.#loop(shard, pause))
   }
 
   /** Whoever waits in the store is not called off: his owner closes the connection. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    for (const wake of this.#hurry.splice(0)) wake()
+    for (const pause of this.#pauses) pause.ring()
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#loops)
   }
 
-  async #loop(shard: number): Promise<void> {
+  async #loop(shard: number, pause: Alarm): Promise<void> {
     for (let failures = 0; !this.#isStopped; ) {
       try {
         const turns = await this.#next(shard, LONGEST_WAIT)
@@ -49,18 +52,8 @@ export class TurnInbox implements Receiver {
       } catch (error) {
         if (this.#isStopped) return
         this.#news.tell(error)
-        await this.#pause(++failures)
+        await pause.sleep(systemClock.now() + retryDelay(++failures))
       }
     }
-  }
-
-  #pause(failures: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, backoffDelay(RETRY, failures, Math.random()) / 1_000)
-      this.#hurry.push(() => {
-        clearTimeout(timer)
-        resolve()
-      })
-    })
   }
 }

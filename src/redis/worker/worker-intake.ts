@@ -1,31 +1,30 @@
-import { backoffDelay } from '../../core/backoff.ts'
+import { Alarm } from '../../core/alarm.ts'
 import type { Clock } from '../../core/clock.ts'
 import { toError } from '../../core/thrown.ts'
+import { retryDelay } from '../connection/retry-delay.ts'
 import type { ReceiveOptions, Receiver, Transport } from '../transport/transport.ts'
-
-const RETRY = { type: 'exponential', delayMs: 100, maxDelayMs: 1_000, jitter: 0.5 } as const
-const COARSE = Number.POSITIVE_INFINITY
 
 /** Opens the transport for a worker, again and again until it is open, and closes it. */
 export class WorkerIntake {
   readonly #transport: Pick<Transport, 'receive'>
   readonly #clock: Clock
   readonly #options: ReceiveOptions
+  readonly #stopping: Alarm
   readonly #receiver: Promise<Receiver | undefined>
   #isStopped = false
-  #hurry: (() => void) | undefined
 
   constructor(transport: Pick<Transport, 'receive'>, clock: Clock, options: ReceiveOptions) {
     this.#transport = transport
     this.#clock = clock
     this.#options = options
+    this.#stopping = new Alarm(clock, Number.POSITIVE_INFINITY)
     this.#receiver = this.#open()
   }
 
   /** Nothing comes any more, but for what is under way. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    this.#hurry?.()
+    this.#stopping.ring()
     const receiver = await this.#receiver
     await receiver?.stop()
   }
@@ -42,19 +41,9 @@ export class WorkerIntake {
         return await this.#transport.receive(this.#options)
       } catch (error) {
         if (failures === 0) this.#options.onError(toError(error))
-        await this.#pause(++failures)
+        await this.#stopping.sleep(this.#clock.now() + retryDelay(++failures))
       }
     }
     return undefined
-  }
-
-  async #pause(failures: number): Promise<void> {
-    const until = this.#clock.now() + backoffDelay(RETRY, failures, Math.random())
-    let cancel: (() => void) | undefined
-    await new Promise<void>((resolve) => {
-      this.#hurry = resolve
-      cancel = this.#clock.wake(until, resolve, COARSE)
-    })
-    cancel?.()
   }
 }

@@ -1,11 +1,10 @@
-import { backoffDelay } from '../../core/backoff.ts'
 import type { Clock } from '../../core/clock.ts'
+import { retryDelay } from '../connection/retry-delay.ts'
 import type { HandedOver } from '../protocol/handed-over.ts'
 import type { FinishAnswer, FinishReport, SharedOutcome } from '../protocol/shared-backend.ts'
 import type { Leases } from '../slots/leases.ts'
 import type { ShardCalls } from '../slots/shard-calls.ts'
 
-const RETRY = { type: 'exponential', delayMs: 50, maxDelayMs: 1_000, jitter: 0.5 } as const
 const COARSE = Number.POSITIVE_INFINITY
 
 export interface ReportPorts {
@@ -75,7 +74,7 @@ export class WorkerReports {
 
   #pause(failures: number): Promise<void> {
     const { clock } = this.#ports
-    const until = clock.now() + backoffDelay(RETRY, failures, Math.random())
+    const until = clock.now() + retryDelay(failures)
     return new Promise((resolve) => void clock.wake(until, resolve, COARSE))
   }
 }

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { Backlog } from '../../../../src/redis/scheduler/backlog.ts'
 import { LookAhead } from '../../../../src/redis/scheduler/look-ahead.ts'
-import { outageDelay } from '../../../../src/redis/scheduler/outage-delay.ts'
 
 const MS = 1_000
 
@@ -31,13 +30,6 @@ test('one that is given stays', () => {
   const lookAhead = new LookAhead(70 * MS)
   lookAhead.observe(900 * MS)
   expect(lookAhead.value).toBe(70 * MS)
-})
-
-test('a store that fails is left alone for 100 ms to a second', () => {
-  expect([1, 2, 3, 4, 5, 1_000].map((failures) => outageDelay(failures, 0))).toEqual(
-    [100, 200, 400, 800, 800, 800].map((ms) => ms * MS),
-  )
-  expect(outageDelay(9, 1)).toBe(1_000 * MS)
 })
 
 test('a backlog that nobody can count is not bounded', async () => {

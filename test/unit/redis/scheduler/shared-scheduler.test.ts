@@ -199,7 +199,7 @@ describe('start and stop', () => {
 })
 
 describe('outages', () => {
-  test('the store is asked again after 100 ms, and later once a second; it is told once', async () => {
+  test('the store is asked again after at most 50 ms, later about once a second; the outage is reported once', async () => {
     store.isAway = true
     const one = scheduler()
     const claim = store.claim.bind(store)
@@ -211,9 +211,9 @@ describe('outages', () => {
     one.start()
     await clock.advance(60 * S)
     const gaps = tries.slice(1).map((at, index) => (at - tries[index]!) / MS)
-    expect(gaps.slice(0, 4)).toEqual([112.5, 225, 450, 900])
+    expect(gaps.slice(0, 7)).toEqual([37.5, 75, 150, 300, 600, 750, 750])
     expect(Math.max(...gaps)).toBeLessThanOrEqual(1_000)
-    expect(tries.length).toBeLessThan(70)
+    expect(tries.length).toBeLessThan(90)
     expect(errors.splice(0)).toEqual(['the store is away'])
     store.isAway = false
     store.admit('after')
@@ -234,12 +234,12 @@ describe('outages', () => {
     await one.stop()
   })
 
-  test('where nobody can listen, it looks by itself once a second', async () => {
+  test('where no wait for a marker succeeds, it looks about once a second', async () => {
     store.isDeaf = true
     scheduler().start()
     await clock.advance(20 * S)
     expect(errors.splice(0)).toEqual(['nobody listens'])
-    expect(store.claims.length).toBeLessThan(30)
+    expect(store.claims.length).toBeLessThan(35)
     store.admit('unheard')
     await clock.advance(1.1 * S)
     expect(handedIds()).toEqual(['unheard'])

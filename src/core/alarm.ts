@@ -1,17 +1,16 @@
-import type { Clock } from '../../core/clock.ts'
-import { MILLISECOND } from '../../core/duration.ts'
+import type { Clock } from './clock.ts'
 
-/** Jobs are handed over well before their slots, so a timer may be as late as timers are. */
-const SLACK = 10 * MILLISECOND
-
-/** Wakes one sleeper: at a time, or when it rings. Ringing while nobody sleeps wakes the next sleeper at once. */
+/** Wakes one sleeper: at a time, or when it rings. A ring while nothing sleeps ends the next sleep at once. */
 export class Alarm {
   readonly #clock: Clock
+  readonly #slack: number
   #isRung = false
   #wakeUp: (() => void) | undefined
 
-  constructor(clock: Clock) {
+  /** @param slack by how many microseconds a sleep may be too long without harm */
+  constructor(clock: Clock, slack: number) {
     this.#clock = clock
+    this.#slack = slack
   }
 
   ring(): void {
@@ -19,7 +18,7 @@ export class Alarm {
     this.#wakeUp?.()
   }
 
-  /** What rang before this is known by now. */
+  /** Forgets the rings before this call. */
   reset(): void {
     this.#isRung = false
   }
@@ -28,7 +27,8 @@ export class Alarm {
   sleep(until: number): Promise<void> {
     if (this.#isRung || until <= this.#clock.now()) return Promise.resolve()
     return new Promise((resolve) => {
-      const disarm = until === Number.POSITIVE_INFINITY ? undefined : this.#clock.wake(until, wakeUp, SLACK)
+      const disarm =
+        until === Number.POSITIVE_INFINITY ? undefined : this.#clock.wake(until, wakeUp, this.#slack)
       function wakeUp(): void {
         disarm?.()
         resolve()
