@@ -1,4 +1,5 @@
 import type { Backoff } from './backoff.ts'
+import { MILLISECOND } from './duration.ts'
 import type { RejectReason } from './verdict.ts'
 
 /**
@@ -105,6 +106,17 @@ export interface Rejected {
   readonly local?: true
 }
 
+/** The most that rounding adds to a wait between two instants in microseconds since the epoch. */
+const ROUNDING_MS = 0.0005
+
+/**
+ * The `retryAfterMs` of a refusal, for a wait in microseconds: whole milliseconds, at least 1. Rounded up, because timers
+ * count in milliseconds and must not fire early.
+ */
+export function retryAfterMs(wait: number): number {
+  return Math.max(1, Math.ceil(wait / MILLISECOND - ROUNDING_MS))
+}
+
 /** A refusal as JSON can hold it: without `retryAfterMs` where that is Infinity. */
 export function jsonRefusal<Refusal extends { readonly retryAfterMs: number }>(
   refusal: Refusal,
@@ -191,4 +203,19 @@ export interface BucketView {
  */
 export type Durability = 'memory' | 'none' | 'everysec' | 'always'
 
-export type BucketState = 'idle' | 'waiting' | 'full' | 'frozen' | 'paused'
+export const BUCKET_STATES = ['idle', 'waiting', 'full', 'frozen', 'paused'] as const
+
+export type BucketState = (typeof BUCKET_STATES)[number]
+
+/** The state of a bucket in which `waiting` cost units wait. */
+export function bucketState(
+  waiting: number,
+  capacity: number,
+  isPaused: boolean,
+  isFrozen: boolean,
+): BucketState {
+  if (isPaused) return 'paused'
+  if (isFrozen) return 'frozen'
+  if (waiting === 0) return 'idle'
+  return waiting >= capacity ? 'full' : 'waiting'
+}

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { BucketView } from '../core/job.ts'
+import { BUCKET_STATES, type BucketView } from '../core/job.ts'
 
 /** What buckets can be sorted by: every column of the view that a table can show. */
 export const SORT_COLUMNS = [
@@ -31,7 +31,7 @@ export const bucketQuerySchema = z.strictObject({
   /** Only buckets at most this full. A lowered capacity can leave a fill above 1, so there is no default. */
   maxFill: z.number().min(0).optional(),
   /** Only buckets in this state. Default: in whichever. */
-  state: z.enum(['idle', 'waiting', 'full', 'frozen', 'paused']).optional(),
+  state: z.enum(BUCKET_STATES).optional(),
   /** Only buckets in which somebody has waited at least so many milliseconds. */
   minOldestWaitMs: z.number().min(0).optional(),
   /** A field of the view, with `-` in front for the largest first. Default `-fill`. */

@@ -5,6 +5,10 @@ import { SHAPER_EVENTS, type ShaperEvents } from '../core/events.ts'
 import { nearest } from '../core/options.ts'
 import { toError } from '../core/thrown.ts'
 
+export type Listener<Result, Name extends keyof ShaperEvents<Result>> = (
+  ...event: ShaperEvents<Result>[Name]
+) => void
+
 /**
  * Tells listeners what happened, in the order in which it happened: what a listener sets off is told after what it is
  * being told. A listener that throws harms neither the others nor the line: its error goes to the `error` listeners,
@@ -16,18 +20,12 @@ export class Emitter<Result> {
   readonly #untold: (readonly [name: string, event: readonly unknown[]])[] = []
   #holds = 0
 
-  on<Name extends keyof ShaperEvents<Result>>(
-    name: Name,
-    listener: (...event: ShaperEvents<Result>[Name]) => void,
-  ): void {
+  on<Name extends keyof ShaperEvents<Result>>(name: Name, listener: Listener<Result, Name>): void {
     checkListener(name, listener)
     this.#listeners.on(name, listener)
   }
 
-  off<Name extends keyof ShaperEvents<Result>>(
-    name: Name,
-    listener: (...event: ShaperEvents<Result>[Name]) => void,
-  ): void {
+  off<Name extends keyof ShaperEvents<Result>>(name: Name, listener: Listener<Result, Name>): void {
     this.#listeners.off(name, listener)
   }
 

@@ -1,5 +1,6 @@
+import { MILLISECOND } from '../core/duration.ts'
 import { isVelvetRopeError } from '../core/errors.ts'
-import type { Admission, Rejected } from '../core/job.ts'
+import { type Admission, type Rejected, retryAfterMs } from '../core/job.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { JobRequest } from './backend.ts'
 
@@ -17,6 +18,6 @@ export async function refusalOfLateTurn(
   const now = await forecast(key, cost)
   if (!now.accepted) return now
   const { waitMs, waiting, capacity } = now
-  const retryAfterMs = Math.max(1, Math.ceil(waitMs))
-  return { accepted: false, reason: 'deadline', key, retryAfterMs, waiting: waiting - cost, capacity }
+  const wait = retryAfterMs(waitMs * MILLISECOND)
+  return { accepted: false, reason: 'deadline', key, retryAfterMs: wait, waiting: waiting - cost, capacity }
 }

@@ -1,6 +1,6 @@
 import { MILLISECOND } from '../core/duration.ts'
 import type { ShaperEvents } from '../core/events.ts'
-import type { Rejected } from '../core/job.ts'
+import { type Rejected, retryAfterMs } from '../core/job.ts'
 import type { LimitInput } from '../core/limit.ts'
 import { EMPTY, fill, fits, forgottenAt, levelAt, type MeterState, ROUNDING, waitFor } from '../core/meter.ts'
 import { formatMeterLimit, parseOwnMeterLimit } from '../core/meter-limit.ts'
@@ -27,8 +27,6 @@ const NOTHING: Readonly<Level> = Object.freeze({ state: EMPTY, held: 0 })
 const LOOKS = 2
 /** What is left of a unit by rounding, and is none. */
 const LEAST = 1e-9
-/** What the rounding of epoch microseconds may add, and no wait is owed for. */
-const ROUNDING_MS = 0.0005
 
 /**
  * A second rope in front of the line, for one process that is out of line: what this process admits of a key is metered
@@ -115,7 +113,7 @@ export class LocalRopes {
       accepted: false,
       reason: cost > capacity ? 'too-costly' : 'full',
       key,
-      retryAfterMs: Math.max(1, Math.ceil(wait / MILLISECOND - ROUNDING_MS)),
+      retryAfterMs: retryAfterMs(wait),
       waiting: Math.max(0, Math.ceil(levelAt(expected, interval, now) - capacity * ROUNDING - LEAST)),
       capacity,
       local: true,

@@ -5,7 +5,15 @@ import { InvalidOptionsError } from '../core/errors.ts'
 import { checkKey } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
 import { TRACEPARENT } from '../core/traceparent.ts'
-import { attempts, backoffSchema, lineOptionsSchema, milliseconds } from '../line/options.ts'
+import {
+  attempts,
+  backoffSchema,
+  lineOptionsSchema,
+  milliseconds,
+  type WorkOptions,
+  type WorkSettings,
+  workOptionsSchema,
+} from '../line/options.ts'
 import { redisOptionsSchema } from '../redis/options.ts'
 
 /** Options of `new Shaper(name, options)`. */
@@ -23,7 +31,7 @@ export const shaperOptionsSchema = z.strictObject({
 
 const ONLY_WITH_CONNECTION = ['prefix', 'shards', 'lookAheadMs'] as const
 
-/** @throws InvalidOptionsError, also for options that do not go together */
+/** @throws InvalidOptionsError, also for options that exclude each other */
 export function parseShaperOptions(input: ShaperOptions): ShaperSettings {
   const settings = parseOptions(shaperOptionsSchema, input, 'new Shaper')
   if (settings.connection === undefined) {
@@ -114,8 +122,9 @@ export const peekOptionsSchema = z.strictObject({
 /** Options of `close`. */
 export const closeOptionsSchema = z.strictObject({
   /**
-   * How long to let the lines drain; then the rest is cancelled and handlers that still run are aborted and fail.
-   * Default: the rest is cancelled at once, and handlers that run are waited for.
+   * How long the lines may drain, in milliseconds. Then jobs that wait are cancelled, and handlers that run are aborted:
+   * their jobs fail, or on a shared line go back to it with their attempt. Default: jobs that wait are cancelled at once,
+   * and handlers run to their end.
    */
   drainMs: z
     .number()
@@ -127,6 +136,19 @@ export const closeOptionsSchema = z.strictObject({
 /** The name of a shaper, which its errors mention. */
 export function checkName(name: unknown): asserts name is string {
   checkKey(name, 'name of the shaper')
+}
+
+/** @throws InvalidOptionsError */
+export function parseWork(handler: unknown, input: WorkOptions): WorkSettings {
+  if (typeof handler !== 'function') {
+    throw new InvalidOptionsError(`work: expected the handler to be a function, got: ${describe(handler)}`)
+  }
+  return parseOptions(workOptionsSchema, input, 'work')
+}
+
+/** @throws InvalidOptionsError */
+export function parseClose(input: CloseOptions): z.output<typeof closeOptionsSchema> {
+  return parseOptions(closeOptionsSchema, input, 'close')
 }
 
 export type ShaperOptions = z.input<typeof shaperOptionsSchema>

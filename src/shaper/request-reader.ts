@@ -2,16 +2,26 @@ import { encodeData } from '../core/data.ts'
 import { describe } from '../core/describe.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { DataTooLargeError, InvalidOptionsError, isVelvetRopeError } from '../core/errors.ts'
-import type { JobSettings } from '../core/job.ts'
+import type { JobSettings, Rejected, TurnRefusal } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
 import type { JobRequest } from '../line/backend.ts'
+import { type BucketQuery, type BucketQueryInput, bucketQuerySchema } from '../line/bucket-query.ts'
+import { type FreezeRequest, freezeRequest } from '../line/freeze-request.ts'
 import type { JobDefaults } from '../line/options.ts'
 import {
+  type AcquireOptions,
+  acquireOptionsSchema,
   type EnqueueOptions,
   type EnqueueSettings,
   enqueueOptionsSchema,
   enqueueRequestSchema,
+  type FreezeOptions,
+  freezeOptionsSchema,
+  type LineOptions,
+  peekOptionsSchema,
+  type TryAcquireOptions,
+  tryAcquireOptionsSchema,
 } from './options.ts'
 
 /** Nothing can fail, or take time. */
@@ -20,11 +30,6 @@ const TURN_SETTINGS = Object.freeze<JobSettings>({
   backoff: { type: 'fixed', delayMs: 1, maxDelayMs: 1, jitter: 0 },
   timeoutMs: 60_000,
 })
-
-interface TurnSettings {
-  readonly cost: number
-  readonly timeoutMs?: number | undefined
-}
 
 const NO_OPTIONS: EnqueueSettings = Object.freeze({})
 
@@ -51,13 +56,6 @@ export class RequestReader {
     const { id, cost = 1, deadlineMs = Number.POSITIVE_INFINITY, traceparent } = options
     const deadline = deadlineMs * MILLISECOND
     return { id, key, data: text, cost, deadline, settings: this.#settings(options), traceparent }
-  }
-
-  /** The request of a caller who waits for his turn. */
-  readTurn(key: string, { cost, timeoutMs }: TurnSettings): JobRequest {
-    checkKey(key)
-    const deadline = timeoutMs === undefined ? Number.POSITIVE_INFINITY : timeoutMs * MILLISECOND
-    return { id: undefined, key, data: 'null', cost, deadline, settings: TURN_SETTINGS, isTurn: true }
   }
 
   /** The same for `enqueueMany`; the message says which of the requests is at fault. */
@@ -94,7 +92,58 @@ export class RequestReader {
   }
 }
 
-/** @throws InvalidOptionsError; any text may be asked for, and most is unknown */
+/** Reads the arguments of `acquire`. @throws InvalidKeyError or InvalidOptionsError */
+export function readTurn(key: string, input: AcquireOptions) {
+  const {
+    signal,
+    cost,
+    timeoutMs = Number.POSITIVE_INFINITY,
+  } = parseOptions(acquireOptionsSchema, input, 'acquire')
+  return { request: turnRequest(key, cost, timeoutMs), signal }
+}
+
+/** Reads the arguments of `tryAcquire`. @throws InvalidKeyError or InvalidOptionsError */
+export function readImmediateTurn(key: string, input: TryAcquireOptions): JobRequest {
+  const { cost } = parseOptions(tryAcquireOptionsSchema, input, 'tryAcquire')
+  return turnRequest(key, cost, 0)
+}
+
+function turnRequest(key: string, cost: number, timeoutMs: number): JobRequest {
+  checkKey(key)
+  const deadline = timeoutMs * MILLISECOND
+  return { id: undefined, key, data: 'null', cost, deadline, settings: TURN_SETTINGS, isTurn: true }
+}
+
+/** What `tryAcquire` returns for a refusal. The line refuses for a deadline that is over; the caller named none. */
+export function refusalOfTurn({ reason, ...refusal }: Rejected): TurnRefusal {
+  return { ...refusal, reason: reason === 'deadline' ? 'not-now' : reason }
+}
+
+/** @throws InvalidKeyError or InvalidOptionsError */
+export function checkForecast(key: string, cost: number): void {
+  checkKey(key)
+  parseOptions(enqueueOptionsSchema, { cost }, 'forecast')
+}
+
+/** Reads the arguments of `freeze`. @throws InvalidKeyError or InvalidOptionsError */
+export function readFreeze(key: string, forMs: number, input: FreezeOptions): FreezeRequest {
+  checkKey(key)
+  const { atMostMs } = parseOptions(freezeOptionsSchema, input, 'freeze')
+  return freezeRequest(forMs, atMostMs)
+}
+
+/** Reads the arguments of `line`, and returns how many jobs to list. @throws InvalidKeyError or InvalidOptionsError */
+export function readLineLimit(key: string, input: LineOptions): number {
+  checkKey(key)
+  return parseOptions(peekOptionsSchema, input, 'line').limit
+}
+
+/** @throws InvalidOptionsError */
+export function readBucketQuery(query: BucketQueryInput): BucketQuery {
+  return parseOptions(bucketQuerySchema, query, 'buckets')
+}
+
+/** @throws InvalidOptionsError unless it is a string; most strings are the id of no job, and that is no error */
 export function checkId(id: unknown): asserts id is string {
   if (typeof id !== 'string') {
     throw new InvalidOptionsError(`expected the id of a job to be a string, got: ${describe(id)}`)

@@ -1,112 +1,102 @@
-import { describe } from '../core/describe.ts'
-import { InvalidOptionsError, ShaperClosedError } from '../core/errors.ts'
+import type { Audit } from '../conformance/history.ts'
+import { ShaperClosedError } from '../core/errors.ts'
 import type { ShaperEvents } from '../core/events.ts'
-import type { Admission, Durability, TurnRefusal } from '../core/job.ts'
+import type { JobExplanation } from '../core/explanation-view.ts'
+import type { Admission, BucketView, Durability, JobView, TurnRefusal } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
-import { parseOptions } from '../core/options.ts'
+import type { Flow, LineView, Recent } from '../core/line-view.ts'
 import { TurnRefusedError } from '../core/turn-errors.ts'
 import type { Handler } from '../line/attempt.ts'
-import { Emitter } from '../line/emitter.ts'
+import type { BucketPage, BucketQueryInput } from '../line/bucket-query.ts'
+import type { BucketTally, TallyGroup } from '../line/bucket-tally.ts'
+import { Emitter, type Listener } from '../line/emitter.ts'
 import type { Engine } from '../line/engine.ts'
-import { freezeRequest } from '../line/freeze-request.ts'
 import type { LiveRuleBook } from '../line/limits.ts'
-import { type WorkOptions, workOptionsSchema } from '../line/options.ts'
+import type { WorkOptions } from '../line/options.ts'
 import type { ShapedWorker } from '../line/shaped-worker.ts'
 import type { Turn } from '../line/turn-desk.ts'
 import { MemoryEngine } from '../memory/memory-engine.ts'
 import { RedisEngine } from '../redis/redis-engine.ts'
 import * as options from './options.ts'
-import { checkId, RequestReader } from './request-reader.ts'
-import { ShaperViews } from './shaper-views.ts'
+import * as requests from './request-reader.ts'
 import { type WrapOptions, wrap } from './wrap.ts'
 
-type Listener<Result, Name extends keyof ShaperEvents<Result>> = (
-  ...event: ShaperEvents<Result>[Name]
-) => void
-
 /**
- * A named set of leaky buckets *as queues*. `enqueue` puts a job into the bounded line of its key or refuses it at
- * once; handlers given to `work` start at the key's rate, in order, whatever comes in.
+ * A named set of leaky buckets *as queues*. `enqueue` puts a job into the bounded line of its key or rejects it at once;
+ * handlers given to `work` start at the key's rate, in order, however fast jobs come in.
+ *
+ * Invalid arguments throw InvalidKeyError or InvalidOptionsError. After `close`, requests and `work` throw
+ * ShaperClosedError. On a shared line, methods that ask Redis may also throw BackendUnavailableError.
  */
-export class Shaper<Data = unknown, Result = unknown> extends ShaperViews {
+export class Shaper<Data = unknown, Result = unknown> {
   readonly name: string
-  /** Where the lines are: in the memory of this process, or in a Redis that many share. */
+  /** Where the lines are: in the memory of this process, or in a Redis that many processes share. */
   readonly backend: 'memory' | 'redis'
   /** The live rule book: which limit governs which key. */
   readonly limits: LiveRuleBook
   readonly #engine: Engine<Data, Result>
-  readonly #emitter: Emitter<Result>
-  readonly #reader: RequestReader
+  readonly #emitter = new Emitter<Result>()
+  readonly #reader: requests.RequestReader
   #isClosed = false
 
   /** @throws InvalidOptionsError, InvalidLimitError or InvalidKeyError */
   constructor(name: string, input: options.ShaperOptions) {
     options.checkName(name)
     const settings = options.parseShaperOptions(input)
-    const emitter = new Emitter<Result>()
-    const { connection } = settings
-    const engine: Engine<Data, Result> =
-      connection === undefined
-        ? new MemoryEngine(name, settings, emitter)
-        : new RedisEngine(name, { ...settings, connection }, emitter)
-    super(engine)
+    const { connection, jobDefaults, maxDataBytes } = settings
     this.name = name
     this.backend = connection === undefined ? 'memory' : 'redis'
-    this.#reader = new RequestReader(settings.jobDefaults, settings.maxDataBytes)
-    this.#engine = engine
-    this.#emitter = emitter
-    this.limits = engine.limits
+    this.#reader = new requests.RequestReader(jobDefaults, maxDataBytes)
+    this.#engine =
+      connection === undefined
+        ? new MemoryEngine(name, settings, this.#emitter)
+        : new RedisEngine(name, { ...settings, connection }, this.#emitter)
+    this.limits = this.#engine.limits
   }
 
-  /** What it takes for accepted jobs to be lost; undefined on a shared line that was not reached yet. */
+  /** What accepted jobs survive; undefined on a shared line that has not been reached yet. */
   get durability(): Durability | undefined {
     return this.#engine.durability
   }
 
-  /** Resolves when the line can be used. In one process that is at once. */
+  /** Resolves when the line can be used: in memory at once, on Redis when it has connected. */
   async ready(): Promise<void> {
     return this.#engine.ready()
   }
 
   /**
-   * Admits a job to the line of `key`, or refuses it at once and says when to come back.
-   *
-   * @param data anything that JSON keeps as it is; the handler gets a copy
-   * @throws InvalidKeyError, InvalidDataError, InvalidOptionsError, NoLimitError, IdConflictError or
-   * ShaperClosedError; then nothing was admitted
+   * Admits a job to the line of `key`, or rejects it at once and says when to come back. `data` is anything that JSON
+   * preserves; the handler gets a copy.
+   * @throws InvalidDataError, DataTooLargeError, NoLimitError or IdConflictError; then nothing was admitted
    */
   async enqueue(key: string, data: Data, input?: options.EnqueueOptions): Promise<Admission> {
     this.#assertOpen()
     return this.#engine.enqueue(this.#reader.read(key, data, input))
   }
 
-  /** The same for many requests; the verdicts come in their order. If one is invalid, none is admitted. */
-  async enqueueMany(requests: readonly options.EnqueueRequest<Data>[]): Promise<Admission[]> {
+  /** Enqueues many jobs; the verdicts are in the order of the requests. If one request is invalid, none is admitted. */
+  async enqueueMany(input: readonly options.EnqueueRequest<Data>[]): Promise<Admission[]> {
     this.#assertOpen()
-    return this.#engine.enqueueMany(this.#reader.readMany(requests))
+    return this.#engine.enqueueMany(this.#reader.readMany(input))
   }
 
-  /** What `enqueue` would answer now; changes nothing. An accepted forecast has an empty id. */
+  /** Returns what `enqueue` would answer now, and changes nothing. An accepted forecast has an empty id. */
   async forecast(key: string, cost = 1): Promise<Admission> {
     this.#assertOpen()
-    checkKey(key)
-    parseOptions(options.enqueueOptionsSchema, { cost }, 'forecast')
+    requests.checkForecast(key, cost)
     return this.#engine.forecast(key, cost)
   }
 
   /**
-   * Waits in the line of `key` for this caller's turn, together with the jobs and callers that wait there, and resolves
-   * at his departure: what he does then is at the key's rate. Nothing is handed over.
+   * Waits for the caller's turn in the line of `key`, among the jobs and callers that wait there, and resolves when it
+   * departs: what the caller does then happens at the key's rate. No handler is involved.
    *
-   * @throws TurnRefusedError at once when the line is full, or the turn cannot come before the timeout;
-   * TurnTimeoutError when it did not come, though it was promised; the signal's reason when it is aborted;
-   * TurnCancelledError, ShaperClosedError, InvalidKeyError, InvalidOptionsError or NoLimitError; on a shared line also
-   * BackendUnavailableError and UnfitRedisError
+   * @throws TurnRefusedError at once when the line is full or the turn cannot come before the timeout, TurnTimeoutError when
+   * it was promised and did not come, the signal's reason, TurnCancelledError or NoLimitError
    */
   async acquire(key: string, input: options.AcquireOptions = {}): Promise<Turn> {
     this.#assertOpen()
-    const { signal, ...settings } = parseOptions(options.acquireOptionsSchema, input, 'acquire')
-    const request = this.#reader.readTurn(key, settings)
+    const { request, signal } = requests.readTurn(key, input)
     signal?.throwIfAborted()
     const turn = await this.#engine.turn(request, signal)
     if (!turn.accepted) throw new TurnRefusedError(turn)
@@ -114,28 +104,16 @@ export class Shaper<Data = unknown, Result = unknown> extends ShaperViews {
   }
 
   /**
-   * Takes a turn if it can be had now, and answers the refusal if not: `not-now` where there would be one later.
-   * (On a shared line the way there and back takes its time: some milliseconds, and a fifth of a second at the most.)
-   *
-   * @throws InvalidKeyError, InvalidOptionsError, NoLimitError, ShaperClosedError or TurnCancelledError; on a shared line
-   * also BackendUnavailableError and UnfitRedisError
+   * Takes a turn if one is free now, and otherwise returns the refusal: `not-now` where there would be one later. On a
+   * shared line this takes some milliseconds, and 200 at most. @throws as `acquire`, but no TurnRefusedError
    */
   async tryAcquire(key: string, input: options.TryAcquireOptions = {}): Promise<Turn | TurnRefusal> {
     this.#assertOpen()
-    const settings = parseOptions(options.tryAcquireOptionsSchema, input, 'tryAcquire')
-    const turn = await this.#engine.turn(this.#reader.readTurn(key, { ...settings, timeoutMs: 0 }), undefined)
-    if (turn.accepted) return turn
-    const { reason } = turn
-    // The line knows it as a deadline that is already over; the caller named none.
-    return { ...turn, reason: reason === 'deadline' ? 'not-now' : reason }
+    const turn = await this.#engine.turn(requests.readImmediateTurn(key, input), undefined)
+    return turn.accepted ? turn : requests.refusalOfTurn(turn)
   }
 
-  /**
-   * A function that waits its turn and then calls `fn`, with the same `this` and the same arguments. It rejects as
-   * `acquire` does, and as `fn` does.
-   *
-   * @throws InvalidOptionsError
-   */
+  /** Returns a function that waits for its turn and then calls `fn`. It rejects as `acquire` does, and as `fn` does. */
   wrap<This, Args extends unknown[], Value>(
     fn: (this: This, ...args: Args) => Value,
     // Not inferred from the options, whose functions may leave arguments out.
@@ -146,60 +124,102 @@ export class Shaper<Data = unknown, Result = unknown> extends ShaperViews {
 
   /** Takes a waiting job out of its line; false when it is unknown or has departed. */
   async cancel(id: string): Promise<boolean> {
-    checkId(id)
+    requests.checkId(id)
     return this.#engine.cancel(id)
   }
 
-  /** No departures of the key for `forMs` milliseconds; a shorter freeze never shortens a longer one. */
-  async freeze(key: string, forMs: number, input: options.FreezeOptions = {}): Promise<void> {
+  /** Returns what is known of a job: while it lives, and among the last `keepFinished` that ended. */
+  async job(id: string): Promise<JobView | undefined> {
+    requests.checkId(id)
+    return this.#engine.job(id)
+  }
+
+  /** Explains why a job is not running: what holds it, until when, which jobs are ahead, and when it will depart. */
+  async explain(id: string): Promise<JobExplanation | undefined> {
+    requests.checkId(id)
+    return this.#engine.insight.explain(id)
+  }
+
+  /** Returns a live bucket; undefined for a key that holds nothing and could depart at once. */
+  async inspect(key: string): Promise<BucketView | undefined> {
     checkKey(key)
-    const { atMostMs } = parseOptions(options.freezeOptionsSchema, input, 'freeze')
-    return this.#engine.freeze(key, freezeRequest(forMs, atMostMs))
+    return this.#engine.inspect(key)
+  }
+
+  /** Lists the jobs in the line of a live bucket, in the order of departure. */
+  async line(key: string, input: options.LineOptions = {}): Promise<LineView | undefined> {
+    return this.#engine.insight.line(key, requests.readLineLimit(key, input))
   }
 
   /**
-   * Lifts a freeze before its end: departures go on at the rate, without making up for the time. A pause stays in force.
-   *
-   * @returns false when the key was not frozen
+   * Lists live buckets: filtered, sorted and in pages. A bucket whose place in the order does not change is on exactly one
+   * page, whatever the others do. A shared line keeps an order by `fill`; for any other it looks at all buckets, in slices.
    */
+  async buckets(query: BucketQueryInput = {}): Promise<BucketPage> {
+    return this.#engine.buckets(requests.readBucketQuery(query))
+  }
+
+  /** Sums over live buckets, for each group of keys and the keys below them. One that moves may count twice. */
+  async tally(groups: readonly TallyGroup[] = [[]]): Promise<BucketTally[]> {
+    return this.#engine.tally(groups)
+  }
+
+  /** Iterates over all live buckets in no order, about 200 at a time. One that lives throughout may be seen twice. */
+  survey(): AsyncIterable<readonly BucketView[]> {
+    return this.#engine.survey()
+  }
+
+  /** Recounts jobs by state: `admitted = waiting + handed + running + retrying + ended`. */
+  async audit(): Promise<Audit> {
+    return this.#engine.audit()
+  }
+
+  /** Returns how many jobs were admitted, departed and ended since the line began: cheap enough to poll. */
+  async flow(): Promise<Flow> {
+    return this.#engine.insight.flow()
+  }
+
+  /** Returns the last verdicts and departures of a bucket, collected from the first call until 30 s after the last. */
+  async recent(key: string): Promise<Recent> {
+    checkKey(key)
+    return this.#engine.insight.recent(key)
+  }
+
+  /** Stops departures of the key for `forMs` milliseconds; a shorter freeze never shortens a longer one. */
+  async freeze(key: string, forMs: number, input: options.FreezeOptions = {}): Promise<void> {
+    return this.#engine.freeze(key, requests.readFreeze(key, forMs, input))
+  }
+
+  /** Lifts a freeze before its end, as `resume` ends a pause. Returns false when the key was not frozen. */
   async unfreeze(key: string): Promise<boolean> {
     checkKey(key)
     return this.#engine.unfreeze(key)
   }
 
-  /** No departures of the key until `resume`; its line still fills up. */
+  /** Stops departures of the key until `resume`; its line still fills up. */
   async pause(key: string): Promise<void> {
     checkKey(key)
     return this.#engine.pause(key)
   }
 
-  /** Departures go on at the rate, without making up for the pause. */
+  /** Ends a pause: departures go on at the rate, without making up for the lost time. */
   async resume(key: string): Promise<void> {
     checkKey(key)
     return this.#engine.resume(key)
   }
 
   /**
-   * Gives the shaper a handler. Several workers share the jobs.
-   *
-   * A handler may throw a FreezeError to hold its whole bucket; any other error fails the attempt.
-   *
-   * @throws InvalidOptionsError or ShaperClosedError
+   * Starts a worker that calls `handler` for the jobs of all keys. Several workers share the jobs. A handler may throw a
+   * FreezeError to freeze its bucket; any other error fails the attempt.
    */
   work(handler: Handler<Data, Result>, input: WorkOptions = {}): ShapedWorker {
     this.#assertOpen()
-    if (typeof handler !== 'function') {
-      throw new InvalidOptionsError(`work: expected the handler to be a function, got: ${describe(handler)}`)
-    }
-    return this.#engine.work(handler, parseOptions(workOptionsSchema, input, 'work'))
+    return this.#engine.work(handler, options.parseWork(handler, input))
   }
 
   /**
-   * Runs the schedulers in this process, without a handler: they hand jobs over to workers elsewhere, bring back what
-   * was lost with a worker, and let expire what waits too long. Every worker runs them anyway, unless told otherwise; so
-   * this is for a process that has none, and should look after a line while its workers are away. Safe to call twice.
-   *
-   * @throws ShaperClosedError
+   * Runs the schedulers of a shared line in this process, for jobs whose workers are in other processes. Every worker runs
+   * them too, unless its option `scheduler` is false. Safe to call twice.
    */
   schedule(): void {
     this.#assertOpen()
@@ -217,15 +237,12 @@ export class Shaper<Data = unknown, Result = unknown> extends ShaperViews {
   }
 
   /**
-   * Accepts nothing more, lets the lines drain for `drainMs`, cancels who still waits (told by `cancelled` events)
-   * and resolves when the handlers have settled. With `drainMs`, handlers that run past it have their signal
-   * aborted: their jobs count as failed, or on a shared line go back to it with their attempt. Safe to call twice.
-   *
-   * @throws InvalidOptionsError
+   * Accepts nothing more, lets the lines drain for `drainMs`, cancels what still waits, and resolves when the handlers have
+   * settled; those that run past `drainMs` are aborted. Safe to call twice.
    */
   async close(input: options.CloseOptions = {}): Promise<void> {
-    const { drainMs } = parseOptions(options.closeOptionsSchema, input, 'close')
-    // Before anything else, since closing tells listeners, who may call back.
+    const { drainMs } = options.parseClose(input)
+    // Before anything else: closing calls listeners, which may call back.
     this.#isClosed = true
     return this.#engine.close(drainMs)
   }

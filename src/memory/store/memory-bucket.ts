@@ -1,7 +1,7 @@
 import { type Bucket, courseOf, nextSlot } from '../../core/bucket.ts'
 import { follow, type Retries, type Waiting } from '../../core/course.ts'
 import { type Due, DueHeap } from '../../core/due-heap.ts'
-import type { BucketState } from '../../core/job.ts'
+import { type BucketState, bucketState } from '../../core/job.ts'
 import type { Limit } from '../../core/limit.ts'
 import type { Rule } from '../../core/rule-book.ts'
 import type { JobRecord } from './job-record.ts'
@@ -188,10 +188,7 @@ export class MemoryBucket implements Bucket, Due {
   }
 
   stateAt(now: number): BucketState {
-    if (this.paused) return 'paused'
-    if (this.frozenUntil > now) return 'frozen'
-    if (this.waiting === 0) return 'idle'
-    return this.waiting >= this.limit.capacity ? 'full' : 'waiting'
+    return bucketState(this.waiting, this.limit.capacity, this.paused, this.frozenUntil > now)
   }
 
   /** When the one who has waited longest was admitted; Infinity when nobody waits. The line stands in that order. */

@@ -1,12 +1,17 @@
 import type { z } from 'zod'
 import { MILLISECOND } from '../../core/duration.ts'
-import type { Accepted, Admission, BucketState, BucketView, Durability, JobView } from '../../core/job.ts'
+import {
+  type Accepted,
+  type Admission,
+  type BucketView,
+  bucketState,
+  type Durability,
+  type JobView,
+  retryAfterMs,
+} from '../../core/job.ts'
 import type { SharedAdmission } from '../protocol/shared-backend.ts'
 import type { BucketReply, jobReply, verdictReply } from '../scripts/replies.ts'
 import { decodeSettings } from '../scripts/settings-text.ts'
-
-/** What the rounding of epoch microseconds may add, and no wait is owed for. */
-const ROUNDING_MS = 0.0005
 
 type Verdict = z.output<typeof verdictReply>
 
@@ -28,7 +33,6 @@ export function acceptance(place: Omit<Accepted, 'accepted' | 'waitMs' | 'replay
   return { accepted: true, id, key, position, departsAt: departsAt / MILLISECOND, waitMs, waiting, capacity }
 }
 
-/** The wait is rounded up to whole milliseconds, because timers count in them and must not come back early. */
 export function refusal(
   key: string,
   reason: Extract<Admission, { accepted: false }>['reason'],
@@ -37,8 +41,14 @@ export function refusal(
   capacity: number,
   now: number,
 ) {
-  const retryAfterMs = Math.max(1, Math.ceil((retryAt - now) / MILLISECOND - ROUNDING_MS))
-  return { accepted: false, reason, key, retryAfterMs, waiting, capacity } as const
+  return {
+    accepted: false,
+    reason,
+    key,
+    retryAfterMs: retryAfterMs(retryAt - now),
+    waiting,
+    capacity,
+  } as const
 }
 
 export function bucketView(reply: BucketReply, now: number, durability: Durability): BucketView {
@@ -49,7 +59,7 @@ export function bucketView(reply: BucketReply, now: number, durability: Durabili
     key,
     pattern,
     limit,
-    state: stateOf(units, capacity, paused, frozen > now),
+    state: bucketState(units, capacity, paused, frozen > now),
     waiting: units,
     capacity,
     fill: units / capacity,
@@ -64,13 +74,6 @@ export function bucketView(reply: BucketReply, now: number, durability: Durabili
     ...(Number.isFinite(lastUse) && { lastUsedAt: lastUse / MILLISECOND }),
     durability,
   }
-}
-
-function stateOf(units: number, capacity: number, paused: boolean, isFrozen: boolean): BucketState {
-  if (paused) return 'paused'
-  if (isFrozen) return 'frozen'
-  if (units === 0) return 'idle'
-  return units >= capacity ? 'full' : 'waiting'
 }
 
 /** Undefined for a job that nobody knows. */
