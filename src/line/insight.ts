@@ -14,12 +14,3 @@ export interface Insight {
   /** A verdict that somebody was told. */
   noteVerdict(key: string, id: string | undefined, admission: Admission, now: number): void
 }
-
-/** The same of lines that many processes share; tests alone pass the time. @throws BackendUnavailableError */
-export interface SharedInsight {
-  facts(id: string, now?: number): Promise<JobFacts | undefined>
-  line(key: string, limit: number, now?: number): Promise<LineView | undefined>
-  flow(now?: number): Promise<Flow>
-  /** The same, of all processes. */
-  recent(key: string, now?: number): Promise<Recent>
-}

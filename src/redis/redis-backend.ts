@@ -24,7 +24,6 @@ import { LineVerbs } from './verbs/line-verbs.ts'
 import { ProducerVerbs } from './verbs/producer-verbs.ts'
 import { BucketLists } from './views/bucket-lists.ts'
 import { BucketWalks } from './views/bucket-walks.ts'
-import { RedisInsight } from './views/redis-insight.ts'
 import { Views } from './views/views.ts'
 
 const quarantineScript = defineScript('quarantine', import.meta.url, number)
@@ -46,8 +45,7 @@ export class RedisBackend implements shared.SharedBackend {
   readonly tags: readonly string[]
   /** What Redis keeps when it dies, as its owner found out. */
   durability: Durability = 'none'
-  readonly insight: RedisInsight
-  readonly #store: Store
+  readonly store: Store
   readonly #layout: Layout
   readonly #rules: SharedRules
   readonly #producers: ProducerVerbs
@@ -66,20 +64,19 @@ export class RedisBackend implements shared.SharedBackend {
   constructor({ name, prefix, shards, connection, rules, keepFinished }: RedisBackendOptions) {
     this.shards = shards
     this.tags = shardTags(prefix, name, shards)
-    this.#store = new Store(connection, this.tags, name)
+    this.store = new Store(connection, this.tags, name)
     const storeOf = (count: number) => new Store(connection, shardTags(prefix, name, count), name)
-    this.#layout = new Layout(this.#store, storeOf)
-    this.#rules = new SharedRules(this.#store, rules, (shard, now) => this.quarantine(shard, now, 'loss'))
+    this.#layout = new Layout(this.store, storeOf)
+    this.#rules = new SharedRules(this.store, rules, (shard, now) => this.quarantine(shard, now, 'loss'))
     this.#memory = new FullMemory(() => connection.commands)
-    this.#producers = new ProducerVerbs(this.#store, this.#rules, this.#memory, keepFinished)
-    this.#lines = new LineVerbs(this.#store, keepFinished, {
+    this.#producers = new ProducerVerbs(this.store, this.#rules, this.#memory, keepFinished)
+    this.#lines = new LineVerbs(this.store, keepFinished, {
       onBook: (shard, version, retimed) => this.#noteBook(shard, version, retimed),
       nameOf: (shard) => this.#rules.nameOf(shard),
     })
-    this.#views = new Views(this.#store)
-    this.insight = new RedisInsight(this.#store, (key) => this.shardOf(key))
-    this.#lists = new BucketLists(this.#store, this.#views)
-    this.#walks = new BucketWalks(this.#store)
+    this.#views = new Views(this.store)
+    this.#lists = new BucketLists(this.store, this.#views)
+    this.#walks = new BucketWalks(this.store)
     this.#wakes = new Wakes(connection, this.tags)
     this.#inboxes = new Inboxes(connection, this.tags)
     this.#admissions = new Admissions(this.#producers, shards)
@@ -244,11 +241,11 @@ export class RedisBackend implements shared.SharedBackend {
     reason: 'jump' | 'loss' | 'step' = 'jump',
     by = 0,
   ): Promise<void> {
-    await this.#store.run(quarantineScript, shard, [now ?? '', reason, by, this.#name])
+    await this.store.run(quarantineScript, shard, [now ?? '', reason, by, this.#name])
   }
 
   time(shard: number): Promise<number> {
-    return this.#store.time(shard)
+    return this.store.time(shard)
   }
 
   /** Ends those who wait for a marker. */

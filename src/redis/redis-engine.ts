@@ -9,11 +9,11 @@ import { broughtLayers } from '../line/brought-layers.ts'
 import type { BucketPage, BucketQuery } from '../line/bucket-query.ts'
 import type { BucketTally, TallyGroup } from '../line/bucket-tally.ts'
 import type { Emitter } from '../line/emitter.ts'
-import type { Engine, EngineInsight } from '../line/engine.ts'
+import type { Engine } from '../line/engine.ts'
 import type { FreezeRequest } from '../line/freeze-request.ts'
 import { jobEvent } from '../line/job-event.ts'
 import { refusalOfLateTurn } from '../line/late-turn.ts'
-import { LiveRuleBook } from '../line/limits.ts'
+import { LiveRuleBook, ruleOf } from '../line/limits.ts'
 import type { LineSettings, WorkSettings } from '../line/options.ts'
 import type { ShapedWorker } from '../line/shaped-worker.ts'
 import type { Turn } from '../line/turn-desk.ts'
@@ -29,13 +29,13 @@ import { RuleWatch } from './rules/rule-watch.ts'
 import { SharedRuleStore } from './rules/shared-rule-store.ts'
 import { NEWS_MS, SharedEntrance } from './shared-entrance.ts'
 import { SharedFloor } from './shared-floor.ts'
-import { SharedLineInsight } from './shared-line-insight.ts'
 import type { SharedTurns } from './shared-turns.ts'
+import { RedisInsight } from './views/redis-insight.ts'
 
 /** The line that many processes share, in Redis. Listeners are told in the process that did what they are told of. */
 export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   readonly limits: LiveRuleBook
-  readonly insight: EngineInsight
+  readonly insight: RedisInsight
   readonly #emitter: Emitter<Result>
   readonly #connection: Connection
   readonly #backend: RedisBackend
@@ -83,7 +83,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     const ruleStore = new SharedRuleStore({ ropes, survey, backend, emitter, onError, ready })
     this.#watch = new RuleWatch(() => ruleStore.follow())
     this.limits = new LiveRuleBook(ruleStore, settings.limitsBy)
-    this.insight = new SharedLineInsight(backend.insight, this.limits, ready)
+    this.insight = new RedisInsight(backend.store, { ready, ruleOf: (key) => ruleOf(this.limits, key) })
     // Whoever calls meanwhile waits for the same; who does not is told by the events.
     this.#opening.ready().catch(() => undefined)
   }

@@ -12,7 +12,7 @@ import { TurnStage } from './turn-stage.ts'
 const RULE = { pattern: '*', limit: '9, 1/s', origin: 'code' } as const
 
 async function explained(stage: RedisStage, id: string, seconds: number) {
-  return explain((await stage.backend.insight.facts(id, at(seconds)))!, RULE)
+  return explain((await stage.insight.facts(id, at(seconds)))!, RULE)
 }
 
 async function told(stage: RedisStage, id: string, seconds: number) {
@@ -53,7 +53,7 @@ describe('on the way to a handler', () => {
       departsAt: msAt(3),
       ahead: { jobs: 2, cost: 2, ids: ['x', 'y'] },
     })
-    const line = await stage.backend.insight.line('a', 50, at(0.9))
+    const line = await stage.insight.line('a', 50, at(0.9))
     expect(line).toMatchObject({ total: 3 })
     expect(line!.guests.map(({ id, state }) => [id, state])).toEqual([
       ['x', 'handed'],
@@ -168,7 +168,7 @@ test('a deep line is not walked: it is counted, and its cost reckoned', async ()
 })
 
 describe('what is not ours', () => {
-  const reads = ({ backend: { insight } }: RedisStage, seconds: number) => [
+  const reads = ({ insight }: RedisStage, seconds: number) => [
     insight.facts('z', at(seconds)),
     insight.line('a', 50, at(seconds)),
     insight.flow(at(seconds)),
@@ -206,7 +206,7 @@ describe('what is not ours', () => {
     }
     expect(await stage.dump()).toEqual(before)
     try {
-      await stage.backend.insight.recent('a', at(2))
+      await stage.insight.recent('a', at(2))
     } catch (error) {
       expect(error).toMatchObject({ code: 'foreign-value' })
       expect(await stage.dump()).toEqual(before)
@@ -215,7 +215,7 @@ describe('what is not ours', () => {
 
   test('notes that cannot be written are lost, and the line goes on', async () => {
     const stage = await busy()
-    const recent = () => stage.backend.insight.recent('a', at(2))
+    const recent = () => stage.insight.recent('a', at(2))
     await recent()
     await stage.admit('p', 2)
     const [name] = Object.keys(await stage.dump()).filter((key) => key.includes(':verdicts:'))
@@ -234,10 +234,10 @@ describe('who watches', () => {
   test('sees what other processes do; and after a while nothing of it is left', async () => {
     const stage = await RedisStage.open('9, 1/s')
     const other = await RedisStage.open('9, 1/s', { prefix: stage.prefix })
-    await stage.backend.insight.recent('a', at(0))
+    await stage.insight.recent('a', at(0))
     await other.lineUp('x', 1)
     await other.run(1)
-    expect(await stage.backend.insight.recent('a', at(2))).toEqual({
+    expect(await stage.insight.recent('a', at(2))).toEqual({
       verdicts: [{ at: msAt(1), id: 'x', accepted: true, waiting: 1 }],
       departures: [{ at: msAt(1), id: 'x' }],
     })
@@ -261,7 +261,7 @@ describe('who watches', () => {
     }
     await stage.lineUp('a', 0)
     const asleep = await callsOf(() => stage.lineUp('b', 0))
-    await stage.backend.insight.recent('other', at(0))
+    await stage.insight.recent('other', at(0))
     expect(await callsOf(() => stage.lineUp('c', 60))).toEqual(asleep)
     expect(asleep).not.toHaveProperty('zscore')
     expect(await callsOf(() => stage.lineUp('d', 1))).toEqual({ ...asleep, zscore: 1 })

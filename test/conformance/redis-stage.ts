@@ -11,8 +11,9 @@ import type {
 } from '../../src/redis/protocol/shared-backend.ts'
 import type { RedisBackend } from '../../src/redis/redis-backend.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
+import type { RedisInsight } from '../../src/redis/views/redis-insight.ts'
 import { at, request } from '../support/backend-driver.ts'
-import { lookAt, openRedisBackend, type RedisOptions } from '../support/redis-driver.ts'
+import { insightOf, lookAt, openRedisBackend, type RedisOptions } from '../support/redis-driver.ts'
 import { uniquePrefix } from '../support/redis-server.ts'
 
 export const COMPLETED: SharedOutcome = { kind: 'completed', result: undefined }
@@ -24,6 +25,7 @@ type Options = Omit<RedisOptions, 'limits'> & { readonly client?: Redis }
 /** One backend on Redis, asked as schedulers and workers ask. Times are seconds after a fixed noon. */
 export class RedisStage {
   readonly backend: RedisBackend
+  readonly insight: RedisInsight
   readonly prefix: string
   readonly redis: Redis
   /** Time passes without a call of anybody; otherwise a worker that holds nothing is heard each second. */
@@ -32,6 +34,7 @@ export class RedisStage {
 
   constructor(backend: RedisBackend, prefix: string, redis: Redis) {
     this.backend = backend
+    this.insight = insightOf(backend)
     this.prefix = prefix
     this.redis = redis
   }

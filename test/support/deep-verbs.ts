@@ -67,9 +67,9 @@ export const DEEP_VERBS: Readonly<Record<string, Verb>> = {
   'cancel at the end': (lines) => lines.stage.backend.cancel(deep(lines, 1), at(clock)),
   'look at a job in the middle': (lines) => lines.stage.backend.job(deep(lines, 0.5), at(clock)),
   'look at a job at the end': (lines) => lines.stage.backend.job(deep(lines, 1), at(clock)),
-  'explain a job at the end': (lines) => lines.stage.backend.insight.facts(deep(lines, 1), at(clock)),
-  'show the first of the line': ({ stage }) => stage.backend.insight.line('a', 200, at(clock)),
-  'show what happened': ({ stage }) => stage.backend.insight.recent('a', at(clock)),
+  'explain a job at the end': (lines) => lines.stage.insight.facts(deep(lines, 1), at(clock)),
+  'show the first of the line': ({ stage }) => stage.insight.line('a', 200, at(clock)),
+  'show what happened': ({ stage }) => stage.insight.recent('a', at(clock)),
   inspect: ({ stage }) => stage.inspect('a', clock),
   list: ({ stage }) => stage.list(clock),
   audit: ({ stage }) => stage.backend.audit(),
@@ -98,8 +98,7 @@ export const DEEP_VERBS: Readonly<Record<string, Verb>> = {
   },
   'refuse a job with a retry in the line': ({ stage, length }) =>
     stage.admit(`new${made++}`, clock, { cost: CAPACITY - length / 2 }),
-  'explain a job with a retry in the line': (lines) =>
-    lines.stage.backend.insight.facts(deep(lines, 1), at(clock)),
+  'explain a job with a retry in the line': (lines) => lines.stage.insight.facts(deep(lines, 1), at(clock)),
   'look at a job with a retry in the line': (lines) => lines.stage.backend.job(deep(lines, 0.5), at(clock)),
   'change the rules': ({ stage }) => {
     const rule = parseRule('*', `${CAPACITY}, ${900 + (made++ % 7)}/s`)

@@ -10,6 +10,7 @@ import { type ConnectionInput, parseConnection } from '../../src/redis/connectio
 import type { HandedJob, SharedBackend, SharedOutcome } from '../../src/redis/protocol/shared-backend.ts'
 import { RedisBackend } from '../../src/redis/redis-backend.ts'
 import { inboxKey, shardKey } from '../../src/redis/scripts/keys.ts'
+import { RedisInsight } from '../../src/redis/views/redis-insight.ts'
 import { atFileEnd } from './at-file-end.ts'
 import { at, type Driver, type Ending, type Request, type Started, TURN_CALLER } from './backend-driver.ts'
 import { redisAddress, uniquePrefix } from './redis-server.ts'
@@ -72,6 +73,11 @@ export async function openRedisBackend(options: RedisOptions): Promise<RedisBack
   return backend
 }
 
+/** As the engine makes it, without a rule book. */
+export function insightOf({ store }: RedisBackend): RedisInsight {
+  return new RedisInsight(store, { ready: async () => undefined, ruleOf: () => undefined })
+}
+
 /** A client of the test's own, to look at the shared Redis. */
 export function lookAt(): Redis {
   if (looker !== undefined) return looker
@@ -95,12 +101,14 @@ export async function redisDriver(
 /** With no look-ahead and no lead a claim, the gate and the start are one step, as they are in memory. */
 class RedisDriver implements Driver {
   readonly #backend: RedisBackend
+  readonly #insight: RedisInsight
   readonly #prefix: string
   readonly #running = new Map<string, HandedJob>()
   readonly #handed: HandedJob[] = []
 
   constructor(backend: RedisBackend, prefix: string) {
     this.#backend = backend
+    this.#insight = insightOf(backend)
     this.#prefix = prefix
   }
 
@@ -226,19 +234,19 @@ class RedisDriver implements Driver {
   }
 
   facts(id: string, now: number) {
-    return this.#backend.insight.facts(id, now)
+    return this.#insight.facts(id, now)
   }
 
   line(key: string, limit: number, now: number) {
-    return this.#backend.insight.line(key, limit, now)
+    return this.#insight.line(key, limit, now)
   }
 
   flow(now: number) {
-    return this.#backend.insight.flow(now)
+    return this.#insight.flow(now)
   }
 
   recent(key: string, now: number) {
-    return this.#backend.insight.recent(key, now)
+    return this.#insight.recent(key, now)
   }
 
   stored() {

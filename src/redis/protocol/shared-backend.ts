@@ -5,7 +5,6 @@ import type { ChangedRules, LayeredBook, RuleChange } from '../../core/layered-b
 import type { BackendJob, JobRequest, Pace } from '../../line/backend.ts'
 import type { BucketPage, BucketQuery } from '../../line/bucket-query.ts'
 import type { BucketTally, TallyGroup } from '../../line/bucket-tally.ts'
-import type { SharedInsight } from '../../line/insight.ts'
 import type { HandlerOutcome } from '../../line/outcome.ts'
 
 /**
@@ -83,8 +82,6 @@ export interface SharedBackend {
   /** All live buckets in no order, a bounded number at a time; one that lives throughout may be seen twice. */
   survey(): AsyncIterable<readonly BucketView[]>
   audit(): Promise<Audit>
-  /** What holds jobs, who stands in a line, and what happened lately. */
-  readonly insight: SharedInsight
   /** Somebody saw the clock of a shard jump: each of its buckets waits one interval, counted from now. */
   quarantine(shard: number, now?: number): Promise<void>
   /** What the clock of a shard says. */
