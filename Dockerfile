@@ -6,6 +6,7 @@ RUN npm ci
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 COPY workers workers
+COPY tools tools
 RUN npm run build && npm prune --omit=dev
 
 FROM node:22-alpine

@@ -65,3 +65,16 @@ test.each(['api', 'worker'])('%s understands its environment, with the example a
   expect(parseServeOptions({ ...config.listen, hasTokens })).toMatchObject({ host: '0.0.0.0', port: 7077 })
   expect(config.origins['listen']).toBe('environment')
 })
+
+test('the image is built from all that the build needs', () => {
+  const { scripts } = JSON.parse(readFileSync(root('package.json'), 'utf8'))
+  const dockerfile = readFileSync(root('Dockerfile'), 'utf8')
+  const sent = readFileSync(root('.dockerignore'), 'utf8').split('\n')
+  const named = scripts.build.match(/(?<=^| )[\w.]+(?:\/[\w.-]+)*\.(?:mjs|json)/g)
+  expect(named).toEqual(['tsconfig.build.json', 'tools/copy-lua.mjs'])
+  for (const path of [...named, 'src', 'workers']) {
+    const top = path.split('/')[0]
+    expect(dockerfile).toMatch(new RegExp(`^COPY .*\\b${top.replaceAll('.', '\\.')}\\b`, 'm'))
+    expect(sent).toContain(`!${top}`)
+  }
+})

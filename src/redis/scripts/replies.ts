@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { ForeignValueError } from '../../core/errors.ts'
 import { JOB_STATES } from '../../core/job.ts'
 
 /** Whole numbers come as they are, others as text of 17 digits, because Redis would cut them. */
@@ -203,20 +202,4 @@ export function inGroups<Value>(values: readonly Value[], size: number): Value[]
   const groups: Value[][] = []
   for (let from = 0; from < values.length; from += size) groups.push(values.slice(from, from + size))
   return groups
-}
-
-const DOUBLE_BYTES = 8
-
-/**
- * Of a script that packs the numbers of its answer: exact as they are, and for both sides less work than text.
- *
- * @throws ForeignValueError when there are not as many as in one of our answers
- */
-export function unpackReply(reply: unknown, counts: readonly number[]): number[] {
-  if (!Buffer.isBuffer(reply) || !counts.includes(reply.length / DOUBLE_BYTES)) {
-    throw new ForeignValueError(
-      `Redis answered what no script of ours does: expected ${counts.join(' or ')} packed numbers`,
-    )
-  }
-  return Array.from({ length: reply.length / DOUBLE_BYTES }, (_, n) => reply.readDoubleLE(n * DOUBLE_BYTES))
 }

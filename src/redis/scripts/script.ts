@@ -6,6 +6,7 @@ import { messageOf, toError } from '../../core/thrown.ts'
 import type { Client } from '../connection/client-profiles.ts'
 import { asBackendError } from '../connection/redis-errors.ts'
 import { luaKeys, shardKey } from './keys.ts'
+import { type Read, readReply } from './reply.ts'
 
 /** A Lua script and how its reply is read. The header of its file says what it does, takes and answers. */
 export interface Script<Reply = unknown> {
@@ -26,13 +27,14 @@ export interface Script<Reply = unknown> {
  *
  * @param module the `import.meta.url` of the module that calls it
  */
-export function defineScript<Schema extends z.ZodType>(
+export function defineScript<Reply>(
   verb: string,
   module: string,
-  reply: Schema,
+  reply: Read<Reply> | z.ZodType<Reply>,
   { isBinary = false } = {},
-): Script<z.output<Schema>> {
-  const parse = (value: unknown) => parseReply(reply, value)
+): Script<Reply> {
+  const parse = (value: unknown) =>
+    typeof reply === 'function' ? readReply(reply, value) : parseReply(reply, value)
   return { verb, ...load(verb, module), isBinary, parse }
 }
 
