@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import type { ForwardSettings } from '../../../src/forward/settings.ts'
@@ -40,11 +40,16 @@ function shapedForwarding(settings: ForwardSettings, attempts = 3, maxFreezeMs =
       })),
     )
   const over = new Set<string>()
-  shaper.on('completed', ({ id }) => void over.add(id))
-  shaper.on('failed', ({ id, retryAt }) => void (retryAt === undefined && over.add(id)))
+  const endings = new EventEmitter()
+  const end = (id: string) => {
+    over.add(id)
+    endings.emit(id)
+  }
+  shaper.on('completed', ({ id }) => end(id))
+  shaper.on('failed', ({ id, retryAt }) => void (retryAt === undefined && end(id)))
   /** Resolves with a job when it has ended. */
   const ended = async (id: string): Promise<JobView> => {
-    while (!over.has(id)) await Promise.race([next(shaper, 'completed'), next(shaper, 'failed')])
+    if (!over.has(id)) await once(endings, id)
     return (await shaper.job(id))!
   }
   const conforms = async () => {
