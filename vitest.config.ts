@@ -31,6 +31,7 @@ export default defineConfig({
           globalSetup: [
             'test/support/redis-setup.ts',
             'test/support/postgres-setup.ts',
+            'test/support/python-setup.ts',
             'test/support/built-setup.ts',
           ],
           include: ['test/**/*.test.ts'],

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TestProject } from 'vitest/node'
@@ -29,6 +29,9 @@ export default function setup(project: TestProject): () => void {
   const args = [compiler, '-p', join(ROOT, 'test/support/tsconfig.built.json'), '--outDir', folder]
   execFileSync(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] })
   execFileSync(process.execPath, [join(ROOT, 'tools/copy-lua.mjs'), folder])
+  // So that `velvet-rope` is what it says to a user, and leads to these files: the manifest says they are in dist.
+  copyFileSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
+  symlinkSync('.', join(folder, 'dist'))
   // The page is built by itself, if at all; compiled sources look for it beside them.
   symlinkSync(join(ROOT, 'dist/dashboard'), join(folder, 'dashboard'))
   project.provide('builtFolder', folder)

@@ -8,9 +8,19 @@ export interface Launched {
   readonly stderr: string
 }
 
-/** Runs the real program in a process of its own, which does not outlive the test. */
+/** Runs the command in a process of its own, which does not outlive the test. */
 export function launch(args: readonly string[], input = '', env: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, [built('src/cli/main.ts'), ...args], {
+  return launchProgram(process.execPath, [built('src/cli/main.ts'), ...args], input, env)
+}
+
+/** Runs any program so. */
+export function launchProgram(
+  program: string,
+  args: readonly string[],
+  input = '',
+  env: NodeJS.ProcessEnv = {},
+) {
+  const child = spawn(program, args, {
     env: { ...process.env, FORCE_COLOR: undefined, REDIS_URL: undefined, ...env },
   })
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -42,6 +52,8 @@ export function launch(args: readonly string[], input = '', env: NodeJS.ProcessE
     })
   return {
     ended,
+    /** So far. */
+    written: written as Readonly<typeof written>,
     signal: (signal: NodeJS.Signals) => child.kill(signal),
     /** Resolves when it has written `text`; rejects when it ends without. */
     said: async (text: string) => void (await whenWritten((all) => all.includes(text) || undefined, text)),

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
 
 export interface Program {
   /** Its package in Debian. */
@@ -25,6 +26,17 @@ export function ensureProgram(program: Program): void {
     stop(program, 'could not be installed with apt-get')
   }
   if (!program.isThere()) stop(program, 'was not found after apt-get has installed it')
+}
+
+export function isOnPath(program: string): boolean {
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
 }
 
 function hasApt(): boolean {

@@ -1,7 +1,5 @@
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { ensureProgram } from './programs.ts'
+import { ensureProgram, isOnPath } from './programs.ts'
 import { RedisProcess } from './redis-process.ts'
 
 declare module 'vitest' {
@@ -22,15 +20,4 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const url = process.env['REDIS_URL'] || (await RedisProcess.start()).url
   project.provide('redisAddress', url)
   return () => RedisProcess.stopAll()
-}
-
-function isOnPath(program: string): boolean {
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
 }
