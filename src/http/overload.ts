@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import { monotonicNow } from '../core/clock.ts'
+import { Units } from '../core/semaphore.ts'
 import { reducedCapacity } from './problem.ts'
 
 const RESOLUTION_MS = 10
@@ -29,35 +30,36 @@ export class OverloadGuard {
   readonly #limits: Limits
   readonly #lagMs: () => number
   readonly #heapShare: () => number
-  #inFlight = 0
+  readonly #inFlight: Units
 
   constructor(limits: Limits, { lagMs = watchLag(), heapShare = watchHeap() }: Gauges = {}) {
     this.#limits = limits
+    this.#inFlight = new Units(limits.maxInFlight)
     this.#lagMs = lagMs
     this.#heapShare = heapShare
   }
 
   /** @throws Problem 503 */
   async run<Answer>(call: () => Promise<Answer>): Promise<Answer> {
-    if (this.#inFlight >= this.#limits.maxInFlight) throw tooMany()
+    if (!this.#inFlight.fits(1)) throw tooMany()
     if (this.#lagMs() > this.#limits.maxLagMs) throw reducedCapacity('the process has more to do than it can')
-    this.#inFlight++
+    this.#inFlight.take(1)
     try {
       return await call()
     } finally {
-      this.#inFlight--
+      this.#inFlight.putBack(1)
     }
   }
 
   /** Whoever sends slowly takes nobody's place meanwhile; the server bounds how long that may take. @throws Problem 503 */
   async whileReading<Body>(read: () => Promise<Body>): Promise<Body> {
-    this.#inFlight--
+    this.#inFlight.putBack(1)
     try {
       const body = await read()
-      if (this.#inFlight >= this.#limits.maxInFlight) throw tooMany()
+      if (!this.#inFlight.fits(1)) throw tooMany()
       return body
     } finally {
-      this.#inFlight++
+      this.#inFlight.take(1)
     }
   }
 

@@ -1,36 +1,28 @@
 import { isVelvetRopeError } from '../../core/errors.ts'
-
-interface Waiting {
-  enter(): void
-  turnAway(error: unknown): void
-}
+import { Semaphore, Units } from '../../core/semaphore.ts'
 
 /**
- * So many calls at a time; the others wait in their order, so that one process cannot make Redis late for itself. When
- * one fails because Redis is away, so do all who wait: they have waited for the same.
+ * Runs so many calls at a time; the others wait in their order, so that one process cannot make Redis late for itself. When
+ * one fails because Redis is away, so do all that wait: they wait for the same Redis.
  */
 export class Lane {
-  #free: number
-  #waiting: Waiting[] = []
+  readonly #calls: Semaphore<number>
 
   constructor(width: number) {
-    this.#free = width
+    this.#calls = new Semaphore(new Units(width))
   }
 
   async run<Answer>(call: () => Promise<Answer>): Promise<Answer> {
-    if (this.#free > 0) this.#free--
-    else await new Promise<void>((enter, turnAway) => void this.#waiting.push({ enter, turnAway }))
+    if (!this.#calls.tryTake(1)) {
+      await new Promise<void>((resolve, reject) => void this.#calls.take(1, resolve, reject))
+    }
     try {
       return await call()
     } catch (error) {
-      if (isVelvetRopeError(error, 'backend-unavailable')) {
-        for (const { turnAway } of this.#waiting.splice(0)) turnAway(error)
-      }
+      if (isVelvetRopeError(error, 'backend-unavailable')) this.#calls.refuseAll(error)
       throw error
     } finally {
-      const next = this.#waiting.shift()
-      if (next === undefined) this.#free++
-      else next.enter()
+      this.#calls.release(1)
     }
   }
 }

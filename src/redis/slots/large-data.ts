@@ -1,4 +1,4 @@
-import type { ByteRoom } from './byte-room.ts'
+import type { Semaphore } from '../../core/semaphore.ts'
 import type { ShardCalls } from './shard-calls.ts'
 import type { Ticket } from './ticket.ts'
 
@@ -8,8 +8,8 @@ export type Fetched = 'here' | 'stale' | 'foreign' | 'failed'
 export interface LargeDataPorts {
   readonly calls: Pick<ShardCalls, 'fetch'>
   /** For what is held at the gate until it starts, and for what is on its way: other answers wait behind that. */
-  readonly held: ByteRoom
-  readonly underWay: ByteRoom
+  readonly held: Semaphore<number>
+  readonly underWay: Semaphore<number>
 }
 
 /**
@@ -61,7 +61,7 @@ export class LargeData {
   }
 
   /** Whether it was taken: false when the ticket is decided before. */
-  async #take(room: ByteRoom, bytes: number): Promise<boolean> {
+  async #take(room: Semaphore<number>, bytes: number): Promise<boolean> {
     if (room.tryTake(bytes)) return true
     let isTaken = false
     await this.#ticket.wait((onSignal) =>

@@ -2,16 +2,16 @@ import type { Clock } from '../../core/clock.ts'
 import { quote } from '../../core/describe.ts'
 import { MILLISECOND, SECOND } from '../../core/duration.ts'
 import { ForeignValueError } from '../../core/errors.ts'
+import { Semaphore, Units } from '../../core/semaphore.ts'
 import { toError } from '../../core/thrown.ts'
 import { retryDelay } from '../connection/retry-delay.ts'
 import type { HandedOver } from '../protocol/handed-over.ts'
 import type { GateAnswer, SharedJob } from '../protocol/shared-backend.ts'
 import { MOST_BYTES } from './batch.ts'
 import type { BucketQueue } from './bucket-queue.ts'
-import { ByteRoom } from './byte-room.ts'
+import { HandlerPermit } from './handler-permit.ts'
 import { LargeData } from './large-data.ts'
 import type { Leases } from './leases.ts'
-import { PermitHolder, type Permits } from './permits.ts'
 import type { RedisClock } from './redis-clock.ts'
 import type { Asking, ShardCalls } from './shard-calls.ts'
 import { type Grant, StartWindow } from './start-window.ts'
@@ -55,19 +55,19 @@ export type Start = () => Promise<void> | undefined
  */
 export class Passage {
   readonly #ports: PassagePorts
-  readonly #permits: Permits
-  readonly #held = new ByteRoom(MOST_HELD)
-  readonly #underWay = new ByteRoom(MOST_BYTES)
+  readonly #permits: Semaphore<string>
+  readonly #held = new Semaphore(new Units(MOST_HELD))
+  readonly #underWay = new Semaphore(new Units(MOST_BYTES))
   missedSlots = 0
 
-  constructor(ports: PassagePorts, permits: Permits) {
+  constructor(ports: PassagePorts, permits: Semaphore<string>) {
     this.#ports = ports
     this.#permits = permits
   }
 
   /** Resolves when the job's fate is decided, or when it has to wait for others of its bucket. */
   async pass(ticket: Ticket, queue: BucketQueue): Promise<void> {
-    const permit = new PermitHolder(this.#permits, ticket.job.key)
+    const permit = new HandlerPermit(this.#permits, ticket.job.key)
     const { calls } = this.#ports
     const data = new LargeData({ calls, held: this.#held, underWay: this.#underWay }, ticket)
     try {
@@ -81,7 +81,7 @@ export class Passage {
     }
   }
 
-  async #pass(ticket: Ticket, queue: BucketQueue, permit: PermitHolder, data: LargeData): Promise<void> {
+  async #pass(ticket: Ticket, queue: BucketQueue, permit: HandlerPermit, data: LargeData): Promise<void> {
     const { storeClock, prepare, onMissed } = this.#ports
     const { job } = ticket
     const store = storeClock(job.shard)
@@ -169,7 +169,12 @@ export class Passage {
   }
 
   /** Until the slot has come. By then the offset of the clocks may have changed a little, so it looks again. */
-  async #waitForSlot(ticket: Ticket, grant: Grant, window: StartWindow, permit: PermitHolder): Promise<void> {
+  async #waitForSlot(
+    ticket: Ticket,
+    grant: Grant,
+    window: StartWindow,
+    permit: HandlerPermit,
+  ): Promise<void> {
     const { clock } = this.#ports
     const slack = grant.tolerance / 2
     if (window.opensAt - clock.now() > NEAR) permit.putBack()
@@ -181,7 +186,7 @@ export class Passage {
   }
 
   /** Takes a permit, at once when one is free. */
-  async #takeHandler(ticket: Ticket, queue: BucketQueue, permit: PermitHolder): Promise<void> {
+  async #takeHandler(ticket: Ticket, queue: BucketQueue, permit: HandlerPermit): Promise<void> {
     if (!ticket.isOpen || permit.tryTake()) return
     await this.#waitForHandler(ticket, queue, (onSignal) => permit.take(onSignal))
   }

@@ -1,10 +1,11 @@
 import type { Clock } from '../../core/clock.ts'
 import { MILLISECOND } from '../../core/duration.ts'
+import type { Semaphore } from '../../core/semaphore.ts'
 import { type HandedOver, nameOf } from '../protocol/handed-over.ts'
 import { BucketQueue } from './bucket-queue.ts'
+import { handlerPermits } from './handler-permit.ts'
 import type { Leases } from './leases.ts'
 import { Passage, type PassagePorts } from './passage.ts'
-import { Permits } from './permits.ts'
 import { Ticket } from './ticket.ts'
 
 /** Who asks again whether it is his turn is not in a hurry; no processor time is spent on it. */
@@ -26,7 +27,7 @@ export interface SharedGatePorts extends PassagePorts {
  */
 export class SharedGate {
   readonly #ports: SharedGatePorts
-  readonly #permits: Permits
+  readonly #permits: Semaphore<string>
   readonly #passage: Passage
   readonly #queues = new Map<string, BucketQueue>()
   /** By name, those that have not left the gate. */
@@ -37,7 +38,7 @@ export class SharedGate {
 
   constructor(ports: SharedGatePorts) {
     this.#ports = ports
-    this.#permits = new Permits(ports.concurrency, ports.clock)
+    this.#permits = handlerPermits(ports.concurrency, ports.clock)
     this.#passage = new Passage(ports, this.#permits)
   }
 

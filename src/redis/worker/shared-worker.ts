@@ -21,8 +21,8 @@ import { ShardCalls } from '../slots/shard-calls.ts'
 import { SharedGate } from '../slots/shared-gate.ts'
 import type { Grant, StartWindow } from '../slots/start-window.ts'
 import type { Transport } from '../transport/transport.ts'
+import { BucketPlaces } from './bucket-places.ts'
 import { isGoingBack, LateStarts } from './late-starts.ts'
-import { Room } from './room.ts'
 import { SharedStart, type SharedStartPorts } from './shared-start.ts'
 import { WorkerIntake } from './worker-intake.ts'
 
@@ -74,7 +74,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
   readonly #calls: ShardCalls
   readonly #gate: SharedGate
   readonly #intake: WorkerIntake
-  readonly #room: Room
+  readonly #places: BucketPlaces
   #closed: Promise<void> | undefined
 
   constructor(handler: Handler<Data, Result>, concurrency: number, ports: SharedWorkerPorts<Result>) {
@@ -100,7 +100,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
       onError,
     })
     this.#starts = this.#startPorts()
-    this.#room = new Room(prefetch)
+    this.#places = new BucketPlaces(prefetch)
     const onDelivery = (handed: HandedOver) => this.#take(handed)
     this.#intake = new WorkerIntake(transport, clock, { onDelivery, onError })
   }
@@ -144,7 +144,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
   async #close(drainMs: number | undefined): Promise<void> {
     const { clock, onClosed } = this.#ports
     const closed = this.#closeIntake()
-    this.#room.open()
+    this.#places.open()
     this.#leases.hurry()
     const disarm =
       drainMs === undefined
@@ -171,8 +171,8 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
 
   /** Once a job is at the gate its lease sees to it, and the transport may forget it. */
   async #take(handed: HandedOver): Promise<void> {
-    await this.#room.take(handed.key)
-    void this.#gate.take(handed).finally(() => this.#room.release(handed.key))
+    await this.#places.take(handed.key)
+    void this.#gate.take(handed).finally(() => this.#places.release(handed.key))
   }
 
   #startPorts(): SharedStartPorts<Data, Result> {
