@@ -44,7 +44,7 @@ export type {
 export { formatLimit, type Limit, type LimitInput, parseLimit } from './core/limit.ts'
 export type {
   Flow,
-  LineGuest,
+  LineJob,
   LineView,
   Recent,
   RecentDeparture,

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { loadHandler } from '../../workers/handler-file.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 import { runService } from '../service/run-service.ts'
-import { runToEnd } from './run-to-end.ts'
+import { runToEnd } from './exit.ts'
 import { addServiceOptions, readSources, type ServiceFlags } from './service-flags.ts'
 
 interface Flags extends ServiceFlags {

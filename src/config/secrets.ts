@@ -1,6 +1,6 @@
 import { quote } from '../core/describe.ts'
 import { nearest } from '../core/options.ts'
-import { SCOPES, type Scope } from '../http/access.ts'
+import { SCOPES, type Scope } from '../http/wire.ts'
 import type { SettingPath } from './paths.ts'
 
 /** Whether what stands at a path may be known to nobody who reads a log. */

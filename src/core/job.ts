@@ -29,6 +29,10 @@ export const JOB_STATES = [
 
 export type JobState = (typeof JOB_STATES)[number]
 
+export const JOB_ID = /^[A-Za-z0-9_-]{1,128}$/
+/** Ids of turns hold a `~`. */
+export const JOB_OR_TURN_ID = /^[A-Za-z0-9_~-]{1,128}$/
+
 export type EndState = 'completed' | 'failed' | 'cancelled' | 'expired'
 
 const SUCCESSORS: Readonly<Record<JobState, readonly JobState[]>> = {
@@ -201,10 +205,10 @@ export interface BucketView {
  * | everysec   | when the machine of Redis loses power: those of the last second or two |
  * | always     | with the disk of Redis                                                 |
  */
-export type Durability = 'memory' | 'none' | 'everysec' | 'always'
+export const DURABILITIES = ['memory', 'none', 'everysec', 'always'] as const
+export type Durability = (typeof DURABILITIES)[number]
 
 export const BUCKET_STATES = ['idle', 'waiting', 'full', 'frozen', 'paused'] as const
-
 export type BucketState = (typeof BUCKET_STATES)[number]
 
 /** The state of a bucket in which `waiting` cost units wait. */

@@ -6,11 +6,11 @@ export interface LineView {
   /** Everyone who has not started, those that wait to be tried again included. */
   readonly total: number
   /** The first of them, in the order in which they depart as far as is known. */
-  readonly guests: readonly LineGuest[]
+  readonly jobs: readonly LineJob[]
 }
 
 /** One who stands in a line, or was handed over from it and has not started. */
-export interface LineGuest {
+export interface LineJob {
   readonly id: string
   readonly cost: number
   readonly state: 'handed' | 'waiting' | 'retrying'
@@ -43,6 +43,9 @@ export interface Flow {
   /** Jobs and turns that were completed, failed, cancelled or expired. */
   readonly ended: number
 }
+
+/** The totals that a chart of arrivals and departures needs. */
+export type FlowTotals = Omit<Flow, 'ended'>
 
 /** The last verdicts and departures of a bucket, the newest first; at most 50 of each. */
 export interface Recent {

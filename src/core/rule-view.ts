@@ -36,6 +36,20 @@ export interface LocalRuleView {
   readonly at: number
 }
 
+/** A rule of the shared rule book, or one that holds in this process alone. */
+export type ListedRule = RuleView | LocalRuleView
+
+/** The rule book as one process sees it. */
+export interface RuleBookView {
+  /** Grows with every change of the rule book. */
+  readonly version: number
+  readonly limits: readonly RuleView[]
+  /** Patterns that were unset by hand, until they are reset. */
+  readonly unset: readonly UnsetRuleView[]
+  /** Limits of this process alone, which apply in addition. */
+  readonly local: readonly LocalRuleView[]
+}
+
 /** How a bucket stands under a limit. */
 export interface PreviewedStanding {
   readonly pattern: string

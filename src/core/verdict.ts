@@ -1,7 +1,8 @@
 import { type Bucket, courseOf, ROUNDING } from './bucket.ts'
 import { departureBehind, departureOf, type Retries, type Waiting } from './course.ts'
 
-export type RejectReason = 'full' | 'deadline' | 'paused' | 'too-costly'
+export const REJECT_REASONS = ['full', 'deadline', 'paused', 'too-costly'] as const
+export type RejectReason = (typeof REJECT_REASONS)[number]
 
 /**
  * The verdict at the rope. `retriesAhead`: how many retries depart before the job, for its position. `retryAt`: the earliest

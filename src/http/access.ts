@@ -6,9 +6,7 @@ import { checkKey, isUnder } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
 import { Problem } from './problem.ts'
 import { TokenRate, tokenLimitSchema } from './token-rate.ts'
-
-export const SCOPES = ['enqueue', 'read', 'admin'] as const
-export type Scope = (typeof SCOPES)[number]
+import { SCOPES, type Scope } from './wire.ts'
 
 const prefixSchema = z
   .string()

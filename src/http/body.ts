@@ -3,6 +3,7 @@ import { quote } from '../core/describe.ts'
 import { isOfAnotherType, nameKnownFields, nearest, nearestForm, placeOf } from '../core/options.ts'
 import { firstLossyInteger } from './exact-numbers.ts'
 import { type Fault, invalid, Problem, pointerStep } from './problem.ts'
+import type { Call, House } from './route.ts'
 
 const DEEPEST = 32
 const MOST_FAULTS = 20
@@ -165,4 +166,14 @@ function unsupported(detail: string): Problem {
 
 function tooLarge(most: number): Problem {
   return new Problem('too-large', { detail: `expected a body of at most ${most} bytes` })
+}
+
+/** The body of a request, judged by the schema. @throws Problem 400, 413, 415, 422 or 503 */
+export function readRequest<Schema extends z.ZodType>(
+  { settings, overload }: House,
+  { context }: Pick<Call, 'context'>,
+  schema: Schema,
+  { most = settings.bodyLimitBytes, ...options }: Partial<BodyOptions> = {},
+): Promise<z.output<Schema>> {
+  return overload.whileReading(() => readBody(context.req.raw, schema, { most, ...options }))
 }

@@ -1,13 +1,13 @@
 import { quote } from '../core/describe.ts'
 import { isWithin, type Principal } from './access.ts'
 import { acceptedBody, refusal } from './answers.ts'
+import { readRequest } from './body.ts'
 import { assertOpen, assertSendable, ruleOf, submit } from './enqueue-one.ts'
 import { jobId, readIdempotencyKey } from './idempotency.ts'
 import { type Fault, PROBLEMS, Problem, problemOf, reducedCapacity } from './problem.ts'
 import { retryAfterSeconds } from './ratelimit-headers.ts'
-import { readRequest } from './request-body.ts'
+import { type NewJob, newJobsSchema } from './request-schemas.ts'
 import type { Call, House } from './route.ts'
-import { type NewJob, newJobsSchema } from './schemas.ts'
 
 type NewJobOfBatch = NewJob & { readonly key: string }
 

@@ -3,11 +3,11 @@ import type { Admission } from '../core/job.ts'
 import type { RuleView } from '../core/rule-view.ts'
 import { TRACEPARENT } from '../core/traceparent.ts'
 import { acceptedResponse, refusal } from './answers.ts'
+import { readRequest } from './body.ts'
 import { jobId, readIdempotencyKey } from './idempotency.ts'
 import { invalid, pointerStep, reducedCapacity } from './problem.ts'
-import { readRequest } from './request-body.ts'
+import { type NewJob, newJobSchema } from './request-schemas.ts'
 import type { Call, House } from './route.ts'
-import { type NewJob, newJobSchema } from './schemas.ts'
 
 /** `POST /v1/buckets/{key}/jobs`. @throws Problem */
 export async function enqueueOne(house: House, call: Call): Promise<Response> {

@@ -2,7 +2,7 @@ import type { RouteConfig, z } from '@hono/zod-openapi'
 import { LONGEST_KEY } from '../core/key.ts'
 import { PROBLEMS, type ProblemName } from './problem.ts'
 import type { ParameterObject, Route } from './route.ts'
-import { problemSchema } from './schemas.ts'
+import { problemSchema } from './verdict-schemas.ts'
 
 /** A header of an answer, for the description of a route. */
 export function textHeader(description: string) {

@@ -1,12 +1,13 @@
 import type { RouteConfig } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { Shaper } from '../shaper/shaper.ts'
-import type { Doorkeeper, Principal, Scope } from './access.ts'
-import type { Door } from './door.ts'
-import type { EventFeed } from './event-feed.ts'
+import type { Doorkeeper, Principal } from './access.ts'
+import type { EventFeed } from './events/event-feed.ts'
 import type { OverloadGuard } from './overload.ts'
 import type { ProblemName } from './problem.ts'
+import type { Door } from './server-context.ts'
 import type { HttpSettings } from './settings.ts'
+import type { Scope } from './wire.ts'
 
 /** A parameter as OpenAPI describes it. */
 export type ParameterObject = {

@@ -5,10 +5,10 @@ import { getRequestListener, RequestError } from '@hono/node-server'
 import { quote } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 import { Connections } from './connections.ts'
-import { type Door, inUrl, ownHosts } from './door.ts'
 import { framed } from './guards.ts'
 import { Problem, problemResponse } from './problem.ts'
 import type { HttpEnv } from './route.ts'
+import { type Door, inUrl, ownHosts } from './server-context.ts'
 import {
   isLoopback,
   notLoopback,

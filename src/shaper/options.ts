@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Clock } from '../core/clock.ts'
 import { describe } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
+import { JOB_ID } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
 import { TRACEPARENT } from '../core/traceparent.ts'
@@ -62,7 +63,7 @@ export const enqueueOptionsSchema = z.strictObject({
   id: z
     .string()
     .regex(
-      /^[A-Za-z0-9_-]{1,128}$/,
+      JOB_ID,
       'letters, digits, _ and -, 1 to 128 of them (no : and no /, which divide names in Redis and URLs)',
     )
     .optional(),

@@ -215,7 +215,7 @@ async function predicted(open: OpenDriver, limits: string, guests: readonly Gues
     if (backoff === undefined) await driver.admit(request(`j${n}`, { cost }), now)
   }
   if (freeze > 0) await driver.freeze('a', now + freeze, now)
-  const { guests: line } = (await driver.line('a', 200, now)) ?? { guests: [] }
+  const { jobs: line } = (await driver.line('a', 200, now)) ?? { jobs: [] }
   const facts = await Promise.all(line.map(({ id }) => driver.facts(id, now)))
   const told = facts.map((fact) => [fact!.id, (fact!.wait!.departsAt - at(0)) / SECOND] as const)
   return { told, happened: await driver.runUntil(at(10_000)) }

@@ -16,7 +16,7 @@ describe.each(DRIVERS)('%s: line', (_, open) => {
     const all = {
       key: 'a',
       total: 4,
-      guests: [
+      jobs: [
         { id: 'y', cost: 2, state: 'retrying', admittedAt: msAt(0) },
         { id: '~c~1', cost: 1, state: 'waiting', admittedAt: msAt(3), isTurn: true },
         { id: 'z', cost: 1, state: 'waiting', admittedAt: msAt(4) },
@@ -24,7 +24,7 @@ describe.each(DRIVERS)('%s: line', (_, open) => {
       ],
     }
     expect(await driver.line('a', 200, at(5))).toEqual(all)
-    expect(await driver.line('a', 2, at(5))).toEqual({ ...all, guests: all.guests.slice(0, 2) })
+    expect(await driver.line('a', 2, at(5))).toEqual({ ...all, jobs: all.jobs.slice(0, 2) })
   })
 
   test('a retry that is ready goes before those who wait for the first time, as it is told of each', async () => {
@@ -33,7 +33,7 @@ describe.each(DRIVERS)('%s: line', (_, open) => {
     await driver.startNext(at(0))
     await driver.finish('x', failAndRetry(at(0.5)), at(0))
     const line = await driver.line('a', 200, at(10))
-    expect(line!.guests.map(({ id }) => id)).toEqual(['x', 'y', 'z'])
+    expect(line!.jobs.map(({ id }) => id)).toEqual(['x', 'y', 'z'])
     const positions = await Promise.all(
       [...'xyz'].map(async (id) => (await driver.job(id, at(10)))!.position),
     )
@@ -44,7 +44,7 @@ describe.each(DRIVERS)('%s: line', (_, open) => {
   test('of a bucket where nobody waits', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.pause('a', at(0))
-    expect(await driver.line('a', 50, at(0))).toEqual({ key: 'a', total: 0, guests: [] })
+    expect(await driver.line('a', 50, at(0))).toEqual({ key: 'a', total: 0, jobs: [] })
   })
 })
 

@@ -54,8 +54,8 @@ class DeepLine {
   }
 
   async isInOrder(): Promise<void> {
-    const { guests = [], total = 0 } = (await this.stage.insight.line('a', 200, this.#now)) ?? {}
-    expect([total, guests.map(({ id }) => id)]).toEqual([this.#order.length, this.#order.slice(0, 200)])
+    const { jobs = [], total = 0 } = (await this.stage.insight.line('a', 200, this.#now)) ?? {}
+    expect([total, jobs.map(({ id }) => id)]).toEqual([this.#order.length, this.#order.slice(0, 200)])
     for (const part of [0, 0.3, 0.7, 0.999]) {
       const index = Math.floor(part * this.#order.length)
       const id = this.#order[index]

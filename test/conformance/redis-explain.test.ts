@@ -55,7 +55,7 @@ describe('on the way to a handler', () => {
     })
     const line = await stage.insight.line('a', 50, at(0.9))
     expect(line).toMatchObject({ total: 3 })
-    expect(line!.guests.map(({ id, state }) => [id, state])).toEqual([
+    expect(line!.jobs.map(({ id, state }) => [id, state])).toEqual([
       ['x', 'handed'],
       ['y', 'handed'],
       ['z', 'waiting'],

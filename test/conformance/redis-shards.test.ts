@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openKnownLine } from '../../src/cli/known-line.ts'
+import { openExistingLine } from '../../src/cli/existing-line.ts'
 import { Shaper } from '../../src/index.ts'
 import { shardKey, shardTag } from '../../src/redis/scripts/keys.ts'
 import { shardOf } from '../../src/redis/scripts/shard-of.ts'
@@ -84,7 +84,7 @@ describe('a process with another number of shards', () => {
       expect(await second.enqueue(key, 1)).toMatchObject({ accepted: true })
     }
     await eventually(() => expect(told).toMatchObject([refused(3, 2)]))
-    const line = await openKnownLine({ name: 'test', redis: redisAddress(), prefix })
+    const line = await openExistingLine({ name: 'test', redis: redisAddress(), prefix })
     onTestFinished(() => line.close())
     expect(await line.audit()).toMatchObject({ admitted: 3 })
   })

@@ -114,18 +114,18 @@ it('a job of a line in Redis is explained by whoever only looks', async () => {
   expect((await explain('y')).stdout).toMatch(
     /^Second in line of a: departs in 60 min at 1\/h, behind 1 job\.\n/,
   )
-  expect(await explain('nobody')).toMatchObject({ code: 1, stdout: '' })
+  expect(await explain('unknown')).toMatchObject({ code: 1, stdout: '' })
 })
 
-it('a line that nobody has opened is not made by looking at it', async () => {
+it('looking at a line that does not exist does not create it', async () => {
   const prefix = uniquePrefix()
-  const flags = ['--name', 'nobody', '--prefix', prefix]
+  const flags = ['--name', 'unknown', '--prefix', prefix]
   for (const command of [['limits', 'list'], ['limits', 'set', 'a', '1, 1/s'], ['top'], ['explain', 'x']]) {
     expect(await run(...command, ...flags)).toEqual({
       code: 2,
       stdout: '',
       stderr: expect.stringMatching(
-        /^velvet-rope: expected a line that .* none by the name "nobody" in this Redis\n$/,
+        /^velvet-rope: expected a line that .* none named "unknown" in this Redis\n$/,
       ),
     })
   }

@@ -35,7 +35,7 @@ function expectTotal(line: LineView | undefined, buckets: readonly BucketView[])
   if (line === undefined) return
   const bucket = buckets.find(({ key }) => key === line.key)!
   expect(line.total).toBe(bucket.jobs + bucket.retrying)
-  expect(line.guests).toHaveLength(line.total)
+  expect(line.jobs).toHaveLength(line.total)
 }
 
 function expectAgreement(
@@ -49,10 +49,10 @@ function expectAgreement(
   expect(facts.wait?.position).toBe(job.position)
   if (facts.wait === undefined) return
   const { ahead, departsAt, frozenUntil, paused } = facts.wait
-  const guests = lines.find((line) => line?.key === key)!.guests
-  const before = guests.slice(
+  const jobs = lines.find((line) => line?.key === key)!.jobs
+  const before = jobs.slice(
     0,
-    guests.findIndex((guest) => guest.id === id),
+    jobs.findIndex((job) => job.id === id),
   )
   expect(ahead).toEqual({
     jobs: before.length,

@@ -2,19 +2,15 @@ import { quote } from '../../core/describe.ts'
 import { jsonRefusal } from '../../core/job.ts'
 import { checkKey } from '../../core/key.ts'
 import { bucketQuerySchema } from '../../line/bucket-query.ts'
+import { readRequest } from '../body.ts'
 import { listBuckets } from '../bucket-list.ts'
 import { jsonContent } from '../operation.ts'
 import { Problem } from '../problem.ts'
 import { readQuery } from '../query.ts'
-import { readRequest } from '../request-body.ts'
+import { forecastQuerySchema, freezeSchema } from '../request-schemas.ts'
 import type { House, Route } from '../route.ts'
-import {
-  bucketPageSchema,
-  bucketSchema,
-  forecastQuerySchema,
-  forecastSchema,
-  freezeSchema,
-} from '../schemas.ts'
+import { forecastSchema } from '../verdict-schemas.ts'
+import { bucketPageSchema, bucketSchema } from '../view-schemas.ts'
 
 const DONE = { 204: { description: 'Done.' } } as const
 

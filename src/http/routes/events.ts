@@ -1,8 +1,8 @@
 import { z } from '@hono/zod-openapi'
-import { openStream } from '../event-stream.ts'
+import { openStream } from '../events/event-stream.ts'
+import { readStreamQuery, streamQuerySchema } from '../events/stream-query.ts'
 import { reducedCapacity } from '../problem.ts'
 import type { House, Route } from '../route.ts'
-import { readStreamQuery, streamQuerySchema } from '../stream-query.ts'
 
 export function eventRoutes({ feed, settings, doorkeeper }: House): Route[] {
   const assertRoom = () => {

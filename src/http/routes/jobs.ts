@@ -1,13 +1,13 @@
-import type { JobView } from '../../core/job.ts'
+import { JOB_ID, type JobView } from '../../core/job.ts'
 import { isWithin } from '../access.ts'
 import { enqueueMany } from '../enqueue-many.ts'
 import { enqueueOne } from '../enqueue-one.ts'
 import { jsonContent, RATE_LIMIT_HEADERS, textHeader } from '../operation.ts'
 import { Problem } from '../problem.ts'
+import { newJobSchema, newJobsSchema } from '../request-schemas.ts'
 import type { Call, House, Route } from '../route.ts'
-import { acceptedSchema, jobSchema, newJobSchema, newJobsSchema, verdictsSchema } from '../schemas.ts'
-
-const ID = /^[A-Za-z0-9_-]{1,128}$/
+import { acceptedSchema, verdictsSchema } from '../verdict-schemas.ts'
+import { jobSchema } from '../view-schemas.ts'
 
 const idempotencyKey = {
   name: 'Idempotency-Key',
@@ -88,7 +88,7 @@ export function jobRoutes(house: House): Route[] {
 
 /** A job that the token may not see is unknown to it. @throws Problem 404 */
 async function jobOf({ shaper }: House, { principal, subject: id }: Call): Promise<JobView> {
-  const job = ID.test(id) ? await shaper.job(id) : undefined
+  const job = JOB_ID.test(id) ? await shaper.job(id) : undefined
   if (job !== undefined && isWithin(principal.prefixes, job.key)) return job
   throw new Problem('not-found', {
     detail: 'no job of this id is known; jobs that ended are kept for a while',

@@ -1,16 +1,16 @@
 import { z } from '@hono/zod-openapi'
+import type { Context } from 'hono'
 import { quote } from '../../core/describe.ts'
 import { checkKey } from '../../core/key.ts'
 import { isWithin } from '../access.ts'
-import { etagOf, IF_MATCH, readIfMatch } from '../if-match.ts'
+import { readRequest } from '../body.ts'
 import { removalQuerySchema, removeAside, setAside, settingQuerySchema } from '../limit-asides.ts'
-import { localRuleSchema, previewSchema, ruleSchema, rulesSchema } from '../limit-schemas.ts'
 import { jsonContent, textHeader } from '../operation.ts'
 import { Problem } from '../problem.ts'
 import { readQuery } from '../query.ts'
-import { readRequest } from '../request-body.ts'
-import type { House, Route } from '../route.ts'
-import { newLimitSchema } from '../schemas.ts'
+import { newLimitSchema } from '../request-schemas.ts'
+import type { House, HttpEnv, ParameterObject, Route } from '../route.ts'
+import { localRuleSchema, previewSchema, ruleBookSchema, ruleSchema } from '../view-schemas.ts'
 
 const ETAG = { ETag: textHeader('The version of the rule book, for `If-Match`.') }
 
@@ -28,7 +28,7 @@ export function limitRoutes(house: House): Route[] {
         200: {
           description: 'The rules.',
           headers: ETAG,
-          ...jsonContent(rulesSchema),
+          ...jsonContent(ruleBookSchema),
         },
       },
       problems: [],
@@ -125,4 +125,34 @@ function noRule(pattern: string): Problem {
 
 function notByHand(pattern: string): Problem {
   return new Problem('not-found', { detail: `nothing was set by hand for the pattern ${quote(pattern)}` })
+}
+
+/** The tag of a version of the rule book, for `ETag` and `If-Match` (RFC 9110). */
+export function etagOf(version: number): string {
+  return `"${version}"`
+}
+
+export const IF_MATCH: ParameterObject = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description:
+    'The ETag of the rule book that the change is meant for, such as `"7"`; `*`, like none: whichever is in force.',
+  schema: { type: 'string', maxLength: 64 },
+}
+
+/**
+ * The version that a change is meant for; undefined: whichever is in force. A proxy that compresses makes the tag a weak one, which names
+ * the same version.
+ *
+ * @throws Problem 400
+ */
+export function readIfMatch({ req }: Context<HttpEnv>): number | undefined {
+  const header = req.header('If-Match')
+  if (header === undefined || header.trim() === '*') return undefined
+  const [, digits] = /^\s*(?:W\/)?"(\d{1,15})"\s*$/.exec(header) ?? []
+  if (digits !== undefined) return Number(digits)
+  throw new Problem('bad-request', {
+    detail: 'expected If-Match to be the ETag of the rule book, such as "7", or *',
+  })
 }

@@ -1,14 +1,15 @@
 import { isVelvetRopeError } from '../../core/errors.ts'
 import type { Meter } from '../../meter/meter.ts'
+import { refusedFill } from '../answers.ts'
+import { readRequest } from '../body.ts'
 import { dressedJson } from '../guards.ts'
-import { refusedFill } from '../meter-answers.ts'
 import { jsonContent, RATE_LIMIT_HEADERS } from '../operation.ts'
 import { Problem, reducedCapacity } from '../problem.ts'
 import { readQuery } from '../query.ts'
 import { quotaOfMeter, rateLimitHeaders } from '../ratelimit-headers.ts'
-import { readRequest } from '../request-body.ts'
+import { fillSchema, meterQuerySchema } from '../request-schemas.ts'
 import type { House, Route } from '../route.ts'
-import { fillSchema, meterQuerySchema, meterSchema } from '../schemas.ts'
+import { meterSchema } from '../verdict-schemas.ts'
 
 /** The other form of the bucket: it counts and refuses, and queues nothing. */
 export function meterRoutes(house: House): Route[] {

@@ -1,6 +1,6 @@
 import { jsonContent } from '../operation.ts'
 import type { House, Route } from '../route.ts'
-import { sessionSchema } from '../schemas.ts'
+import { sessionSchema } from '../view-schemas.ts'
 
 export function sessionRoutes({ shaper, settings: { version } }: House): Route[] {
   return [

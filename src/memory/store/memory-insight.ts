@@ -3,7 +3,7 @@ import { type Course, follow } from '../../core/course.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import { type Admission, isEnded } from '../../core/job.ts'
 import { formatLimit } from '../../core/limit.ts'
-import type { Flow, LineGuest, LineView, Recent } from '../../core/line-view.ts'
+import type { Flow, LineJob, LineView, Recent } from '../../core/line-view.ts'
 import type { Insight } from '../../line/insight.ts'
 import { type JobFacts, MOST_NAMED, type WaitFacts } from '../../line/job-facts.ts'
 import type { JobLedger } from './job-ledger.ts'
@@ -36,12 +36,12 @@ export class MemoryInsight implements Insight {
   line(key: string, limit: number, now: number): LineView | undefined {
     const bucket = this.#buckets.get(key)
     if (bucket === undefined) return undefined
-    const guests: LineGuest[] = []
+    const jobs: LineJob[] = []
     for (const job of bucket.inOrder(now)) {
-      if (guests.length === limit) break
-      guests.push(guestOf(job))
+      if (jobs.length === limit) break
+      jobs.push(lineJobOf(job))
     }
-    return { key, total: bucket.jobs, guests }
+    return { key, total: bucket.jobs, jobs }
   }
 
   flow(now: number): Flow {
@@ -68,7 +68,7 @@ export class MemoryInsight implements Insight {
   }
 }
 
-function guestOf({ id, cost, state, admittedAt, readyAt, isTurn }: JobRecord): LineGuest {
+function lineJobOf({ id, cost, state, admittedAt, readyAt, isTurn }: JobRecord): LineJob {
   const isRetry = state === 'retrying'
   return {
     id,

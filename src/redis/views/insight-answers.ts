@@ -1,5 +1,5 @@
 import { MILLISECOND, SECOND } from '../../core/duration.ts'
-import type { LineGuest, RecentDeparture, RecentVerdict } from '../../core/line-view.ts'
+import type { LineJob, RecentDeparture, RecentVerdict } from '../../core/line-view.ts'
 import type { JobFacts, Stall, WaitFacts } from '../../line/job-facts.ts'
 import { type ExplainReply, guestReply, seenStartReply, seenVerdictReply } from '../scripts/replies.ts'
 import { parseReply } from '../scripts/script.ts'
@@ -65,7 +65,7 @@ function stallOf(job: Explained[0], wait: Explained[1]): Stall | undefined {
   return { kind: 'untaken', since: Math.max(due, admittedAt), running }
 }
 
-export function guestOf(values: Values): LineGuest {
+export function lineJobOf(values: Values): LineJob {
   const [id, cost, state, admittedAt, readyAt] = parseReply(guestReply, values)
   return {
     id,

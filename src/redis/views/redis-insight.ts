@@ -10,7 +10,7 @@ import * as replies from '../scripts/replies.ts'
 import { defineScript } from '../scripts/script.ts'
 import { shardOf } from '../scripts/shard-of.ts'
 import type { Store } from '../scripts/store.ts'
-import { guestOf, jobFacts, startOf, verdictOf } from './insight-answers.ts'
+import { jobFacts, lineJobOf, startOf, verdictOf } from './insight-answers.ts'
 
 const explainScript = defineScript('explain', import.meta.url, replies.explainReply)
 const flowScript = defineScript('flow', import.meta.url, replies.flowReply)
@@ -53,7 +53,7 @@ export class RedisInsight implements EngineInsight {
     const reply = await this.#store.read(guestsScript, this.#shardOf(key), [key, limit], now)
     const [total, ...values] = reply
     if (total === undefined) return undefined
-    return { key, total, guests: replies.inGroups(values, 5).map(guestOf) }
+    return { key, total, jobs: replies.inGroups(values, 5).map(lineJobOf) }
   }
 
   async flow(now?: number): Promise<Flow> {

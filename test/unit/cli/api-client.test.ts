@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { checkApiUrl } from '../../../src/cli/api-address.ts'
-import { ApiClient } from '../../../src/cli/api-client.ts'
-import { ApiProblemError } from '../../../src/cli/api-problem.ts'
-import { slicesOf } from '../../../src/cli/job-slices.ts'
+import { ApiClient, slicesOf } from '../../../src/cli/api/client.ts'
+import { ApiProblemError } from '../../../src/cli/api/problem.ts'
+import { checkApiUrl } from '../../../src/cli/line-flags.ts'
 import { openService, openStranger, SECRET, tokenFor } from './open-service.ts'
 
 const clientOf = (url: string, token?: string, timeoutMs?: number) =>

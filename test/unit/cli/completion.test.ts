@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Argument, Command, Option } from 'commander'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fishCompletion } from '../../../src/cli/completion-fish.ts'
-import { completionTree } from '../../../src/cli/completion-tree.ts'
-import { zshCompletion } from '../../../src/cli/completion-zsh.ts'
+import { fishCompletion } from '../../../src/cli/completion/fish.ts'
+import { completionTree } from '../../../src/cli/completion/tree.ts'
+import { zshCompletion } from '../../../src/cli/completion/zsh.ts'
 import { run } from './run-program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-completion-'))

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { enqueueCommand } from '../../../src/cli/enqueue-command.ts'
+import { enqueueCommand } from '../../../src/cli/enqueue/command.ts'
 import { BackendUnavailableError, isVelvetRopeError } from '../../../src/core/errors.ts'
 import { Shaper } from '../../../src/index.ts'
 import { catchOutput, run } from './run-program.ts'
@@ -162,7 +162,7 @@ describe('enqueue refuses', () => {
     [['a', '1', '--url', 'http://u:secret@h'], 'one with a user or a password'],
     [['a', '1', '--url', 'http://h?secret'], 'one with ? or #'],
     [['a', '1', '--url', 'http://h', '--token', 'sec\nret secret'], 'to be a bearer token'],
-    [['a', '1', ...LINE, '--limit', '1, 1/s', '--token', 'secret'], 'expected --url beside --token'],
+    [['a', '1', ...LINE, '--limit', '1, 1/s', '--token', 'secret'], 'expected --url together with --token'],
     [['a', '1', ...LINE], "expected --limit '<capacity>, <rate>'"],
     [['a', '1', ...LINE, '--limits', limits], 'limits.json:1:3: limit "a"'],
     [['a', ...LINE, '--limit', '1, 1/s'], 'expected data as JSON after the key "a"'],

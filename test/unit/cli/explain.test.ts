@@ -13,7 +13,7 @@ async function threeWait() {
 }
 
 describe('explain', () => {
-  it('says it in a sentence, and shows what holds the job, who is before it and which rule governs', async () => {
+  it('says it in a sentence, and shows what holds the job, which jobs are ahead of it and which rule governs it', async () => {
     const { shaper, url } = await threeWait()
     await shaper.freeze('stripe/\u202e42', 60_000)
     const { code, stdout, stderr } = await run('explain', 'z', '--url', url)
@@ -30,8 +30,8 @@ describe('explain', () => {
       expect.stringMatching(/^line {32}2 jobs depart before it$/),
       expect.stringMatching(/^frozen {5}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}the bucket is frozen$/),
       '',
-      'before it  x, y',
-      'rule       *: 100, 1/h (code by app:17)',
+      'ahead of it  x, y',
+      'rule         *: 100, 1/h (code by app:17)',
       '',
     ])
   })
@@ -42,14 +42,14 @@ describe('explain', () => {
     expect(JSON.parse(stdout)).toEqual(await shaper.explain('z'))
   })
 
-  it('exits with 1 for a job that nobody knows', async () => {
+  it('exits with 1 for an unknown job', async () => {
     const { url } = await threeWait()
-    expect(await run('explain', 'nobody', '--url', url)).toEqual({
+    expect(await run('explain', 'unknown-job', '--url', url)).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'no job nobody is known; jobs that ended are kept for a while\n',
+      stderr: 'job unknown-job is unknown; ended jobs are kept for a while only\n',
     })
-    expect(await run('explain', 'nobody', '--url', url, '--json')).toMatchObject({
+    expect(await run('explain', 'unknown-job', '--url', url, '--json')).toMatchObject({
       code: 1,
       stdout: 'null\n',
     })

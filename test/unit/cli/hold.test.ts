@@ -116,7 +116,7 @@ describe('a job of a service', () => {
       expect(await run('cancel', id, '--url', url)).toEqual({
         code: 1,
         stdout: '',
-        stderr: `no job ${id} waits: it is unknown, has departed or has ended\n`,
+        stderr: `job ${id} is not waiting: it is unknown, has departed or has ended\n`,
       })
     }
     const { code, stdout } = await run('cancel', 'done', '--url', url, '--json')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type JobLine, type JobLinesOptions, readJobLines } from '../../../src/cli/job-lines.ts'
+import { type JobLine, type JobLinesOptions, readJobLines } from '../../../src/cli/enqueue/job-lines.ts'
 import { parseJson } from '../../../src/cli/json-text.ts'
 
 async function* chunks(...texts: readonly string[]) {

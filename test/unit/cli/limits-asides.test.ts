@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { renderPreview } from '../../../src/cli/preview-report.ts'
+import { renderPreview } from '../../../src/cli/limits/preview-report.ts'
 import { openService } from './open-service.ts'
 import { run } from './run-program.ts'
 

@@ -127,9 +127,9 @@ describe('limits refuses', () => {
     [['list', ...URL, '--name', 'x'], 'expected --url or --name, got both'],
     [['list', ...URL, '--shards', '2'], 'expected --url or --shards, got both'],
     [['list', ...URL, 'a'], 'too many arguments'],
-    [['list', '--url', 'nowhere'], 'which cannot be read'],
+    [['list', '--url', 'nowhere'], 'text that is no URL'],
     [['list', '--url', 'http://u:secret@h'], 'one with a user or a password'],
-    [['list', '--token', 'secret', '--name', 'x'], 'expected --url beside --token'],
+    [['list', '--token', 'secret', '--name', 'x'], 'expected --url together with --token'],
     [['list', ...URL, '--token', 'se cret'], 'to be a bearer token'],
     [['list', '--name', 'x', '--redis', 'redis://:secret@h/x'], 'the database of the URL'],
     [

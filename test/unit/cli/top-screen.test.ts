@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { plainText, textWidth } from '../../../src/cli/display-text.ts'
 import { formatFill } from '../../../src/cli/numbers.ts'
-import { fillBar, shortCount, shortTime } from '../../../src/cli/top-cells.ts'
-import { renderTop, rowsSeen, type TopFrame } from '../../../src/cli/top-screen.ts'
-import { FIRST_STATE } from '../../../src/cli/top-state.ts'
-import { renderTopTable } from '../../../src/cli/top-table.ts'
+import { fillBar, shortCount, shortTime } from '../../../src/cli/top/cells.ts'
+import { renderTop, rowsSeen, type TopFrame } from '../../../src/cli/top/screen.ts'
+import { FIRST_STATE } from '../../../src/cli/top/state.ts'
+import { renderTopTable } from '../../../src/cli/top/table.ts'
 import { AT, view } from './top-views.ts'
 
 const BUCKETS = [

@@ -7,7 +7,7 @@ import {
   queryOf,
   SORT_COLUMNS,
   type TopState,
-} from '../../../src/cli/top-state.ts'
+} from '../../../src/cli/top/state.ts'
 
 const ROWS = { total: 100, seen: 10 }
 

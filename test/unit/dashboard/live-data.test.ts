@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { BucketView } from '../../../src/core/job.ts'
+import type { LineJob } from '../../../src/core/line-view.ts'
 import { courseOf, FlowHistory, sampleBetween } from '../../../src/dashboard/page/data/flow-history.ts'
 import { departuresPerSecond, gapPoints, gapsInWords } from '../../../src/dashboard/page/data/gaps.ts'
 import { planRope } from '../../../src/dashboard/page/data/rope-plan.ts'
 import { ServerClock } from '../../../src/dashboard/page/data/server-clock.ts'
 import { nextRows } from '../../../src/dashboard/page/data/shown-rows.ts'
 import { Store } from '../../../src/dashboard/page/data/store.ts'
-import type { Guest } from '../../../src/dashboard/page/data/wire.ts'
 
 describe('what flows', () => {
   const before = { at: 1_000, admitted: 100, departed: 50, rejected: 7 }
@@ -68,7 +68,7 @@ describe('the rows of the table', () => {
 })
 
 describe('the rope', () => {
-  const guests = (count: number, cost = 1): Guest[] =>
+  const guests = (count: number, cost = 1): LineJob[] =>
     Array.from({ length: count }, (_, index) => ({ id: `${index}`, cost, state: 'waiting', admittedAt: 0 }))
   const scene = (count: number, capacity: number, width = 900) =>
     planRope({ width, guests: guests(Math.min(50, count)), total: count, waiting: count, capacity })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { demoReport } from '../../../src/cli/demo-report.ts'
-import { fitsScreen, renderScreen } from '../../../src/cli/demo-screen.ts'
+import { demoReport } from '../../../src/cli/demo/report.ts'
+import { fitsScreen, renderScreen } from '../../../src/cli/demo/screen.ts'
 import { SECOND } from '../../../src/core/duration.ts'
 import { ACCOUNTS } from '../../../src/demo/account.ts'
 import { renderDemo } from '../../../src/demo/demo-picture.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openDemoView } from '../../../src/cli/demo-view.ts'
+import { openDemoView } from '../../../src/cli/demo/view.ts'
 import { RunLog } from '../../../src/demo/run-log.ts'
 import { ACCOUNT } from './made-up-runs.ts'
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { bucketPageSchema, bucketSchema, forecastSchema } from '../../../src/http/schemas.ts'
+import { forecastSchema } from '../../../src/http/verdict-schemas.ts'
+import { bucketPageSchema, bucketSchema } from '../../../src/http/view-schemas.ts'
 import { Api, expectProblem } from './api.ts'
 
 async function stocked(): Promise<Api> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { verdictsSchema } from '../../../src/http/schemas.ts'
+import { verdictsSchema } from '../../../src/http/verdict-schemas.ts'
 import { BackendUnavailableError } from '../../../src/index.ts'
 import { Api, expectProblem } from './api.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { acceptedSchema } from '../../../src/http/schemas.ts'
+import { acceptedSchema } from '../../../src/http/verdict-schemas.ts'
 import { Api, expectProblem } from './api.ts'
 
 const header = ({ headers }: { readonly headers: Headers }, name: string) => headers.get(name)

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { FlowLog } from '../../../src/http/flow-log.ts'
+import { FlowLog } from '../../../src/http/events/flow-log.ts'
 import type { Shaper } from '../../../src/index.ts'
 
 afterEach(() => void vi.useRealTimers())

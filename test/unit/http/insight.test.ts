@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { explanationSchema, lineSchema, recentSchema } from '../../../src/http/insight-schemas.ts'
+import { explanationSchema, lineSchema, recentSchema } from '../../../src/http/view-schemas.ts'
 import { Api, expectProblem, sha256 } from './api.ts'
 
 test('a job is explained as the shaper explains it', async () => {
@@ -46,7 +46,7 @@ test('the line of a bucket, as long as is asked for', async () => {
   const { status, body } = await api.get('/v1/buckets/a/b/line?limit=2')
   expect(status).toBe(200)
   expect(lineSchema.parse(body)).toEqual(await api.shaper.line('a/b', { limit: 2 }))
-  expect(body).toMatchObject({ key: 'a/b', total: 3, guests: [{ id: 'x' }, { id: 'y' }] })
+  expect(body).toMatchObject({ key: 'a/b', total: 3, jobs: [{ id: 'x' }, { id: 'y' }] })
   expectProblem(await api.get('/v1/buckets/nobody/line'), 404, 'not-found')
   for (const limit of ['0', '201', 'x', '1.5']) {
     expectProblem(await api.get(`/v1/buckets/a/b/line?limit=${limit}`), 422, 'invalid')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { jobSchema } from '../../../src/http/schemas.ts'
+import { jobSchema } from '../../../src/http/view-schemas.ts'
 import { Api, expectProblem } from './api.ts'
 
 describe('a job', () => {

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { describe, expect, test } from 'vitest'
-import { ruleSchema, rulesSchema } from '../../../src/http/limit-schemas.ts'
+import { ruleBookSchema, ruleSchema } from '../../../src/http/view-schemas.ts'
 import { Api, expectProblem, sha256 } from './api.ts'
 
 const CODE = { '*': '5, 2/s', 'sms/acme': '50, 10/s' }
@@ -10,7 +10,7 @@ describe('the rule book', () => {
   test('is listed, every rule with its origin', async () => {
     const api = new Api(CODE)
     const { body, headers } = await api.get('/v1/limits')
-    expect(rulesSchema.parse(body)).toEqual({
+    expect(ruleBookSchema.parse(body)).toEqual({
       version: 1,
       limits: [
         { pattern: '*', limit: '5, 2/s', ...FROM_CODE },
@@ -100,7 +100,7 @@ describe('the rule book', () => {
     expect(api.shaper.limits.resolve('sms/acme/1')).toEqual(rule)
     await api.call('DELETE', '/v1/limits/sms/acme', { token: 't' })
     const book = await api.call('GET', '/v1/limits', { token: 't' })
-    expect(rulesSchema.parse(book.body).unset).toEqual([{ pattern: 'sms/acme', by: 'ops', at: 1_234 }])
+    expect(ruleBookSchema.parse(book.body).unset).toEqual([{ pattern: 'sms/acme', by: 'ops', at: 1_234 }])
     expect(api.shaper.limits.overrides()).toEqual([{ pattern: 'sms/acme', by: 'ops', at: 1_234 }])
   })
 

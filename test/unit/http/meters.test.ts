@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { meterSchema } from '../../../src/http/schemas.ts'
+import { meterSchema } from '../../../src/http/verdict-schemas.ts'
 import { BackendUnavailableError } from '../../../src/index.ts'
 import { Meter } from '../../../src/meter.ts'
 import { type Answer, Api, expectProblem } from './api.ts'

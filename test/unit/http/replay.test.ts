@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Kept, Replay } from '../../../src/http/replay.ts'
+import { type Kept, Replay } from '../../../src/http/events/replay.ts'
 
 const all = () => true
 const ofKey =

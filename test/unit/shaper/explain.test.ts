@@ -83,11 +83,9 @@ describe('explain', () => {
     const stage = new Stage('9, 1/s')
     const turns = [stage.shaper.acquire('a'), stage.shaper.acquire('a')]
     await stage.pass(0)
-    const { guests } = (await stage.shaper.line('a'))!
-    expect(guests).toEqual([
-      { id: expect.any(String), cost: 1, state: 'waiting', admittedAt: 0, isTurn: true },
-    ])
-    expect(await reasonsOf(stage, guests[0]!.id)).toEqual(['slot'])
+    const { jobs } = (await stage.shaper.line('a'))!
+    expect(jobs).toEqual([{ id: expect.any(String), cost: 1, state: 'waiting', admittedAt: 0, isTurn: true }])
+    expect(await reasonsOf(stage, jobs[0]!.id)).toEqual(['slot'])
     await stage.pass(1_000)
     await Promise.all(turns)
   })

@@ -1,5 +1,5 @@
+import type { RulePreview } from '../../../core/rule-view.ts'
 import type { ApiProblem } from '../data/api.ts'
-import type { RulePreview } from '../data/wire.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { PreviewView } from './preview-view.tsx'
 

@@ -1,5 +1,5 @@
+import type { RulePreview } from '../../../core/rule-view.ts'
 import { formatCount, formatPercent, formatSpan } from '../data/format.ts'
-import type { RulePreview } from '../data/wire.ts'
 import { Icon } from '../parts/icon.tsx'
 import { KeyText } from '../parts/key-text.tsx'
 

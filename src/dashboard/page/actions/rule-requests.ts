@@ -1,5 +1,5 @@
+import type { RuleBookView, RulePreview } from '../../../core/rule-view.ts'
 import { ask, askJson, subject } from '../data/api.ts'
-import type { RuleBookView, RulePreview } from '../data/wire.ts'
 
 /** A change of the rule book, as the API is asked for it. `isLocal`: for the process that answers alone. */
 export type RuleRequest =

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { RulePreview } from '../../../core/rule-view.ts'
 import type { ApiProblem } from '../data/api.ts'
 import { asProblem } from '../data/session.ts'
-import type { RulePreview } from '../data/wire.ts'
 import { previewChange, type RuleRequest } from './rule-requests.ts'
 
 /** Whoever types is not asked for after every letter. */

@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { BucketView } from '../../../core/job.ts'
+import type { RecentDeparture } from '../../../core/line-view.ts'
+import type { ListedRule } from '../../../core/rule-view.ts'
 import { askJson, subject } from '../data/api.ts'
 import { formatCount, formatMoment, formatRate } from '../data/format.ts'
 import { departuresPerSecond } from '../data/gaps.ts'
 import { ruleChanges } from '../data/live.ts'
-import type { RecentDeparture, RuleView } from '../data/wire.ts'
 import { Counting } from '../parts/counting.tsx'
 import { useStore } from '../parts/hooks.ts'
 import { KeyText } from '../parts/key-text.tsx'
@@ -72,12 +73,12 @@ function None() {
 }
 
 /** The rule of the pattern, and who brought it; unknown to a token that may not see it. */
-function useRule(pattern: string): RuleView | undefined {
+function useRule(pattern: string): ListedRule | undefined {
   const changes = useStore(ruleChanges)
-  const [rule, setRule] = useState<RuleView>()
+  const [rule, setRule] = useState<ListedRule>()
   useEffect(() => {
     let isOver = false
-    askJson<RuleView>(`v1/limits/${subject(pattern)}`).then(
+    askJson<ListedRule>(`v1/limits/${subject(pattern)}`).then(
       (got) => !isOver && setRule(got),
       () => !isOver && setRule(undefined),
     )

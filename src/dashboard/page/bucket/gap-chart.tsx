@@ -1,5 +1,5 @@
+import type { RecentDeparture } from '../../../core/line-view.ts'
 import { gapPoints, gapsInWords, HIGHEST_RATIO } from '../data/gaps.ts'
-import type { RecentDeparture } from '../data/wire.ts'
 
 const WIDE = 560
 const TALL = 132

@@ -1,13 +1,13 @@
-import type { Guest } from '../data/wire.ts'
+import type { LineJob } from '../../../core/line-view.ts'
 
 export type GuestKind = 'waiting' | 'handed' | 'retrying' | 'turn'
 
-function guestKind({ state, isTurn }: Pick<Guest, 'state' | 'isTurn'>): GuestKind {
+function guestKind({ state, isTurn }: Pick<LineJob, 'state' | 'isTurn'>): GuestKind {
   return isTurn === true && state !== 'handed' ? 'turn' : state
 }
 
 interface GuestFigureProps {
-  readonly guest: Pick<Guest, 'state' | 'cost' | 'isTurn'>
+  readonly guest: Pick<LineJob, 'state' | 'cost' | 'isTurn'>
   readonly width: number
 }
 

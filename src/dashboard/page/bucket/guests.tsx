@@ -1,9 +1,9 @@
 import type { TargetedKeyboardEvent } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { LineJob } from '../../../core/line-view.ts'
 import { formatMoment } from '../data/format.ts'
 import type { RopePlan } from '../data/rope-plan.ts'
 import { visibleText } from '../data/shown-text.ts'
-import type { Guest } from '../data/wire.ts'
 import { GuestFigure } from './guest-figure.tsx'
 
 interface GuestsProps {
@@ -15,7 +15,7 @@ interface GuestsProps {
 }
 
 interface Leaving {
-  readonly guest: Guest
+  readonly guest: LineJob
   readonly from: number
 }
 
@@ -88,7 +88,7 @@ export function Guests({ plan, origin, chosen, onChoose }: GuestsProps) {
   )
 }
 
-function wordsOf(guest: Guest): string {
+function wordsOf(guest: LineJob): string {
   const { state, cost, admittedAt, isTurn } = guest
   const parts = [
     isTurn === true ? `a caller who waits for his turn, ${state}` : state,

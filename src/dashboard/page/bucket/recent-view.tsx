@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
+import type { Recent, RecentDeparture, RecentVerdict } from '../../../core/line-view.ts'
 import { formatClock, formatCount, formatRatio, formatSpan } from '../data/format.ts'
-import type { Recent, RecentDeparture, RecentVerdict } from '../data/wire.ts'
 import { KeyText } from '../parts/key-text.tsx'
 import { GapChart } from './gap-chart.tsx'
 

@@ -1,8 +1,8 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { BucketView } from '../../../core/job.ts'
+import type { LineView } from '../../../core/line-view.ts'
 import { formatCount, formatPercent } from '../data/format.ts'
 import { planRope } from '../data/rope-plan.ts'
-import type { LineView } from '../data/wire.ts'
 import { DOOR_WIDTH, Door } from './door.tsx'
 import { Guests } from './guests.tsx'
 import { Legend } from './legend.tsx'
@@ -34,7 +34,7 @@ export function RopeCard({ isKnown, bucket, line, lastDepartureAt, chosen, onCho
     return () => observer.disconnect()
   }, [])
   const { waiting = 0, capacity = UNKNOWN_CAPACITY, state = 'idle', fill = 0 } = bucket ?? {}
-  const { guests = [], total = 0 } = line ?? {}
+  const { jobs: guests = [], total = 0 } = line ?? {}
   const plan = planRope({
     width: Math.max(120, width - DOOR_WIDTH - MARGIN),
     guests,

@@ -1,4 +1,4 @@
-import type { JobExplanation } from './wire.ts'
+import type { JobExplanation } from '../../../core/explanation-view.ts'
 
 /**
  * When a job departs; undefined where that is not known, as without a free handler. The first in line departs with the next

@@ -1,4 +1,4 @@
-import type { FlowTotals } from './wire.ts'
+import type { FlowTotals } from '../../../core/line-view.ts'
 
 /** What came and went per second since the moment before; null where that is not known. */
 export interface FlowSample {

@@ -1,4 +1,4 @@
-import type { RecentDeparture } from './wire.ts'
+import type { RecentDeparture } from '../../../core/line-view.ts'
 
 /** How fast they left, newest first; undefined where fewer than two are known. */
 export function departuresPerSecond(departures: readonly RecentDeparture[]): number | undefined {

@@ -1,3 +1,5 @@
+import type { BucketEvent, FlowEvent, SnapshotEvent } from '../../../http/wire.ts'
+import type { BucketPage } from '../../../line/bucket-query.ts'
 import { serverClock } from '../clock.ts'
 import { type ApiProblem, askJson, subject } from './api.ts'
 import type { StreamEvent } from './event-parser.ts'
@@ -6,18 +8,17 @@ import { LiveStream, type StreamState } from './live-stream.ts'
 import { type TableQuery, type View, writeTableQuery } from './page-url.ts'
 import { asProblem, lock } from './session.ts'
 import { Store } from './store.ts'
-import type { BucketNews, BucketPage, FlowNews, Snapshot } from './wire.ts'
 
 /** What is known of the lines at this moment; the views draw it. */
 export const connection = new Store<{ readonly state: StreamState; readonly problem?: ApiProblem }>({
   state: 'connecting',
 })
-export const snapshot = new Store<Snapshot | undefined>(undefined)
+export const snapshot = new Store<SnapshotEvent | undefined>(undefined)
 /** `query` says what the page is an answer to. */
 export const table = new Store<{ readonly page: BucketPage; readonly query: string } | undefined>(undefined)
 /** What was wrong with the query of the table, if something was. */
 export const tableProblem = new Store<ApiProblem | undefined>(undefined)
-export const bucketNews = new Store<(BucketNews & { readonly key: string }) | undefined>(undefined)
+export const bucketNews = new Store<(BucketEvent & { readonly key: string }) | undefined>(undefined)
 /** Grows whenever the rule book was changed. */
 export const ruleChanges = new Store(0)
 
@@ -37,13 +38,13 @@ function streamPath(view: View): string {
 export function watch(view: View): () => void {
   const query = view.name === 'overview' ? writeTableQuery(view.query) : ''
   const readers: Readonly<Record<string, (data: string) => void>> = {
-    snapshot: (data) => takeSnapshot(JSON.parse(data) as Snapshot),
-    flow: (data) => takeFlow(JSON.parse(data) as FlowNews),
+    snapshot: (data) => takeSnapshot(JSON.parse(data) as SnapshotEvent),
+    flow: (data) => takeFlow(JSON.parse(data) as FlowEvent),
     buckets: (data) => {
       tableProblem.set(undefined)
       table.set({ page: JSON.parse(data) as BucketPage, query })
     },
-    bucket: (data) => takeBucket(view, JSON.parse(data) as BucketNews),
+    bucket: (data) => takeBucket(view, JSON.parse(data) as BucketEvent),
     rules: () => ruleChanges.set(ruleChanges.get() + 1),
   }
   const stream = new LiveStream(streamPath(view), {
@@ -73,18 +74,18 @@ export async function lookUp(query: TableQuery, signal: AbortSignal): Promise<vo
   }
 }
 
-function takeSnapshot(taken: Snapshot): void {
+function takeSnapshot(taken: SnapshotEvent): void {
   serverClock.note(taken.at)
   snapshot.set(taken)
 }
 
-function takeFlow({ earlier = [], ...totals }: FlowNews): void {
+function takeFlow({ earlier = [], ...totals }: FlowEvent): void {
   serverClock.note(totals.at)
   const isNew = [...earlier, totals].map((each) => flow.push(each))
   if (isNew.includes(true)) flowTicks.set(flowTicks.get() + 1)
 }
 
-function takeBucket(view: View, news: BucketNews): void {
+function takeBucket(view: View, news: BucketEvent): void {
   if (view.name !== 'bucket') return
   serverClock.note(news.at)
   bucketNews.set({ ...news, key: view.key })

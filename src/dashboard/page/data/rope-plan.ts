@@ -1,4 +1,4 @@
-import type { Guest } from './wire.ts'
+import type { LineJob } from '../../../core/line-view.ts'
 
 /** Where things stand along the rope, in pixels from the door. */
 export interface RopePlan {
@@ -6,7 +6,7 @@ export interface RopePlan {
   readonly length: number
   /** Up to here the rope is taken. */
   readonly taken: number
-  readonly guests: readonly { readonly guest: Guest; readonly at: number; readonly width: number }[]
+  readonly guests: readonly { readonly guest: LineJob; readonly at: number; readonly width: number }[]
   /** Those who wait and are not drawn. */
   readonly hidden: number
   readonly posts: readonly number[]
@@ -15,7 +15,7 @@ export interface RopePlan {
 interface Scene {
   /** Room for the rope. */
   readonly width: number
-  readonly guests: readonly Guest[]
+  readonly guests: readonly LineJob[]
   /** Those who wait, listed or not. */
   readonly total: number
   /** Cost units. */
@@ -38,7 +38,7 @@ export function planRope({ width, guests, total, waiting, capacity }: Scene): Ro
   const isToScale = capacity * unit <= width + 0.5
   const length = isToScale ? capacity * unit : width
   const share = capacity === 0 ? 1 : Math.min(1, waiting / capacity)
-  const placed: { guest: Guest; at: number; width: number }[] = []
+  const placed: { guest: LineJob; at: number; width: number }[] = []
   let edge = 0
   for (const guest of guests.slice(0, MOST_DRAWN)) {
     const wide = unit * (isToScale ? guest.cost : Math.min(guest.cost, WIDEST_COST))

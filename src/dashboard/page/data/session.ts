@@ -1,7 +1,7 @@
+import type { Scope, Session } from '../../../http/wire.ts'
 import { ApiProblem, askJson } from './api.ts'
 import { Store } from './store.ts'
 import { token } from './token.ts'
-import type { Scope, Session } from './wire.ts'
 
 /**
  * | kind   | meaning                                              |

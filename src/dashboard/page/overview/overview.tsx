@@ -1,6 +1,6 @@
+import type { Session } from '../../../http/wire.ts'
 import type { TableQuery } from '../data/page-url.ts'
 import { may } from '../data/session.ts'
-import type { Session } from '../data/wire.ts'
 import { BucketTable } from './bucket-table.tsx'
 import { FlowCard } from './flow-card.tsx'
 import { Totals } from './totals.tsx'

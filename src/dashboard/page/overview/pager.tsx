@@ -1,6 +1,6 @@
+import type { BucketPage } from '../../../line/bucket-query.ts'
 import { formatCount, formatTotal } from '../data/format.ts'
 import type { TableQuery } from '../data/page-url.ts'
-import type { BucketPage } from '../data/wire.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Link } from '../parts/link.tsx'
 

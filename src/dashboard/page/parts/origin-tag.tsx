@@ -1,6 +1,6 @@
-import type { RuleOrigin } from '../data/wire.ts'
+import type { ListedRule } from '../../../core/rule-view.ts'
 
-const WORDS: Readonly<Record<RuleOrigin, { readonly text: string; readonly says: string }>> = {
+const WORDS: Readonly<Record<ListedRule['origin'], { readonly text: string; readonly says: string }>> = {
   code: { text: 'code', says: 'The program brought it' },
   file: { text: 'file', says: 'The configuration file says so' },
   environment: { text: 'environment', says: 'The environment of a process says so' },
@@ -9,7 +9,7 @@ const WORDS: Readonly<Record<RuleOrigin, { readonly text: string; readonly says:
 }
 
 /** Where a rule comes from. */
-export function OriginTag({ origin }: { readonly origin: RuleOrigin }) {
+export function OriginTag({ origin }: { readonly origin: ListedRule['origin'] }) {
   const { text, says } = WORDS[origin]
   return (
     <span class={`tag origin-${origin}`} title={says}>

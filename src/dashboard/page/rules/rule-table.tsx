@@ -1,7 +1,7 @@
+import type { ListedRule, RuleBookView } from '../../../core/rule-view.ts'
 import { begin } from '../actions/action.ts'
 import { formatMoment } from '../data/format.ts'
 import { visibleText } from '../data/shown-text.ts'
-import type { RuleBookView, RuleOrigin, RuleView } from '../data/wire.ts'
 import { KeyText } from '../parts/key-text.tsx'
 import { Link } from '../parts/link.tsx'
 import { Menu, type MenuItem } from '../parts/menu.tsx'
@@ -16,7 +16,7 @@ interface RuleTableProps {
 export function RuleTable({ book, isAdmin }: RuleTableProps) {
   const { limits, unset, local = [] } = book
   const hidden = new Set(local.map(({ pattern }) => pattern))
-  const rules: RuleView[] = [
+  const rules: ListedRule[] = [
     ...local.map((rule) => ({ ...rule, origin: 'local' as const })),
     ...limits,
     ...unset.map((rule) => ({ ...rule, limit: '', origin: 'override' as const })),
@@ -65,7 +65,7 @@ export function RuleTable({ book, isAdmin }: RuleTableProps) {
 }
 
 interface RuleRowProps {
-  readonly rule: RuleView
+  readonly rule: ListedRule
   readonly isHidden: boolean
   readonly isAdmin: boolean
 }
@@ -101,7 +101,7 @@ function RuleRow({ rule, isHidden, isAdmin }: RuleRowProps) {
   )
 }
 
-function ruleActions({ pattern, limit, origin }: RuleView): MenuItem[] {
+function ruleActions({ pattern, limit, origin }: ListedRule): MenuItem[] {
   if (origin === 'local') {
     return [{ icon: 'undo', text: 'Take back…', act: () => begin({ kind: 'unset-local', pattern }) }]
   }
@@ -116,10 +116,10 @@ function ruleActions({ pattern, limit, origin }: RuleView): MenuItem[] {
   ]
 }
 
-const RANK: Readonly<Partial<Record<RuleOrigin, number>>> = { local: 0 }
+const RANK: Readonly<Partial<Record<ListedRule['origin'], number>>> = { local: 0 }
 
 /** `*` first, since it is for all the others; a local rule before the one that it hides. */
-function byPattern(one: RuleView, other: RuleView): number {
+function byPattern(one: ListedRule, other: ListedRule): number {
   if (one.pattern === other.pattern) return (RANK[one.origin] ?? 1) - (RANK[other.origin] ?? 1)
   return one.pattern < other.pattern ? -1 : 1
 }

@@ -1,0 +1,207 @@
+import { isVelvetRopeError } from '../../core/errors.ts'
+import type { JobExplanation } from '../../core/explanation-view.ts'
+import type { Admission } from '../../core/job.ts'
+import { checkKey } from '../../core/key.ts'
+import type { LocalRuleView, RulePreview, RuleView } from '../../core/rule-view.ts'
+import type { BucketPage, BucketQueryInput } from '../../line/bucket-query.ts'
+import type { ResetOptions } from '../../line/limits.ts'
+import type { PreviewedChange } from '../../line/preview-change.ts'
+import type { EnqueueOptions, EnqueueRequest } from '../../shaper/options.ts'
+import { ApiCalls, type ApiClientOptions, type Call } from './calls.ts'
+import type { ApiProblemError } from './problem.ts'
+import {
+  explanationReply,
+  localRuleReply,
+  pageReply,
+  previewReply,
+  type RuleList,
+  readVerdicts,
+  ruleBookReply,
+  ruleReply,
+} from './replies.ts'
+
+/**
+ * The HTTP API of a running service, with the names of a shaper.
+ *
+ * Every call throws BackendUnavailableError when nobody answers, and ApiProblemError when the service says no; a change
+ * of the rule book RuleBookConflictError when another version is in force than it was meant for.
+ */
+export class ApiClient {
+  readonly #calls: ApiCalls
+
+  constructor(options: ApiClientOptions) {
+    this.#calls = new ApiCalls(options)
+  }
+
+  async enqueue(key: string, data: unknown, options: EnqueueOptions = {}): Promise<Admission> {
+    const [verdict] = await this.#send([{ ...options, key, data }])
+    if (verdict instanceof Error) throw verdict
+    return verdict!
+  }
+
+  /**
+   * The verdicts in the order of the requests; in the place of one that nobody could admit stands why. Not one step:
+   * when it throws, some may have been admitted, and those with an id can be sent again.
+   */
+  async enqueueMany(
+    requests: readonly EnqueueRequest<unknown>[],
+  ): Promise<readonly (Admission | ApiProblemError)[]> {
+    const verdicts: (Admission | ApiProblemError)[] = []
+    for (const slice of slicesOf(requests)) verdicts.push(...(await this.#sendOrSplit(slice)))
+    return verdicts
+  }
+
+  /** One page of live buckets. */
+  async buckets(query: BucketQueryInput = {}): Promise<BucketPage> {
+    const text = new URLSearchParams()
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) text.set(name, String(value))
+    }
+    return this.#calls.ask(pageReply, `v1/buckets?${text}`)
+  }
+
+  /** Undefined for a job that the service does not know, or the token may not see. */
+  async explain(id: string): Promise<JobExplanation | undefined> {
+    const answer = await this.#calls.call(`v1/jobs/${encodeURIComponent(id)}/explanation`)
+    return this.#calls.isUnknown(answer) ? undefined : this.#calls.read(explanationReply, answer)
+  }
+
+  async freeze(key: string, forMs: number): Promise<void> {
+    return this.#calls.act(`${bucketPath(key)}/freeze`, { forMs })
+  }
+
+  /** False when the key was not frozen. */
+  unfreeze(key: string): Promise<boolean> {
+    return this.#calls.remove(`${bucketPath(key)}/freeze`)
+  }
+
+  async pause(key: string): Promise<void> {
+    return this.#calls.act(`${bucketPath(key)}/pause`)
+  }
+
+  async resume(key: string): Promise<void> {
+    return this.#calls.act(`${bucketPath(key)}/resume`)
+  }
+
+  /** False when the job is unknown or has departed. */
+  async cancel(id: string): Promise<boolean> {
+    try {
+      return await this.#calls.remove(`v1/jobs/${encodeURIComponent(id)}`)
+    } catch (error) {
+      if (isVelvetRopeError(error, 'api-refused') && 'problem' in error && error.problem === 'departed')
+        return false
+      throw error
+    }
+  }
+
+  /** Every rule that the token may see, and behind them the limits of the service's own process. */
+  async limits(): Promise<RuleList> {
+    return this.#calls.ask(ruleBookReply, 'v1/limits')
+  }
+
+  async setLimit(pattern: string, limit: string, options?: ResetOptions): Promise<RuleView> {
+    return this.#calls.ask(ruleReply, limitPath(pattern), { method: 'PUT', body: { limit }, ...options })
+  }
+
+  /** False when there was none. */
+  unsetLimit(pattern: string, options?: ResetOptions): Promise<boolean> {
+    return this.#calls.remove(limitPath(pattern), options)
+  }
+
+  /** Drops what was set by hand, so that what the layers below say is in force again; false when nothing was. */
+  resetLimit(pattern: string, options?: ResetOptions): Promise<boolean> {
+    return this.#calls.remove(`${limitPath(pattern)}?override=only`, options)
+  }
+
+  /** What a change by hand would do. */
+  async previewLimit(change: PreviewedChange): Promise<RulePreview> {
+    const ask = (pattern: string, query: string, call: Call) =>
+      this.#calls.ask(previewReply, `${limitPath(pattern)}?dryRun=true${query}`, call)
+    if ('set' in change) return ask(change.set[0], '', { method: 'PUT', body: { limit: change.set[1] } })
+    if ('reset' in change) return ask(change.reset, '&override=only', { method: 'DELETE' })
+    return ask(change.unset, '', { method: 'DELETE' })
+  }
+
+  /** Limits the service's own process, and no other. */
+  async setLocalLimit(pattern: string, limit: string): Promise<LocalRuleView> {
+    const path = `${limitPath(pattern)}?scope=local`
+    return this.#calls.ask(localRuleReply, path, { method: 'PUT', body: { limit } })
+  }
+
+  /** False when there was none. */
+  unsetLocalLimit(pattern: string): Promise<boolean> {
+    return this.#calls.remove(`${limitPath(pattern)}?scope=local`)
+  }
+
+  /** Ends what is under way. */
+  async close(): Promise<void> {
+    this.#calls.end()
+  }
+
+  /** A call that is refused as a whole admits none; halves of it find who is to blame, and the others get in. */
+  async #sendOrSplit(
+    requests: readonly EnqueueRequest<unknown>[],
+  ): Promise<readonly (Admission | ApiProblemError)[]> {
+    try {
+      return await this.#send(requests)
+    } catch (error) {
+      if (!isFaultOfOne(error)) throw error
+      if (requests.length === 1) return [error]
+      const half = requests.length >> 1
+      const first = await this.#sendOrSplit(requests.slice(0, half))
+      return [...first, ...(await this.#sendOrSplit(requests.slice(half)))]
+    }
+  }
+
+  async #send(jobs: readonly EnqueueRequest<unknown>[]): Promise<readonly (Admission | ApiProblemError)[]> {
+    const answer = await this.#calls.call('v1/jobs', { method: 'POST', body: { jobs } })
+    // A problem holds them as well: when everybody was turned away.
+    const verdicts = readVerdicts(answer.body, jobs)
+    if (verdicts !== undefined) return verdicts
+    if (answer.status < 300) throw this.#calls.strange(answer, 'expected a verdict for each job')
+    throw this.#calls.problem(answer)
+  }
+}
+
+/** Whether the size or the content of a job was refused, and not who sent it. */
+function isFaultOfOne(error: unknown): error is ApiProblemError {
+  return (
+    isVelvetRopeError(error, 'api-refused') && 'status' in error && [413, 422].includes(Number(error.status))
+  )
+}
+
+function limitPath(pattern: string): string {
+  return `v1/limits/${asSegment('pattern', pattern)}`
+}
+
+function bucketPath(key: string): string {
+  return `v1/buckets/${asSegment('key', key)}`
+}
+
+/** @throws InvalidKeyError also for what a URL drops, however it is written */
+function asSegment(what: string, text: string): string {
+  checkKey(text, what)
+  return encodeURIComponent(text)
+}
+
+/** The most jobs of one call, and about how many bytes of them: a service takes 1 MiB unless it is told otherwise. */
+export const MOST_JOBS = 200
+const MOST_BYTES = 1_000_000
+
+/** Cuts requests into calls that a service takes, in order. One that alone is too large makes a call of its own. */
+export function* slicesOf(
+  requests: readonly EnqueueRequest<unknown>[],
+): Generator<readonly EnqueueRequest<unknown>[]> {
+  let slice: EnqueueRequest<unknown>[] = []
+  let bytes = 0
+  for (const request of requests) {
+    const size = Buffer.byteLength(JSON.stringify(request)) + 1
+    if (slice.length > 0 && (slice.length === MOST_JOBS || bytes + size > MOST_BYTES)) {
+      yield slice
+      ;[slice, bytes] = [[], 0]
+    }
+    slice.push(request)
+    bytes += size
+  }
+  if (slice.length > 0) yield slice
+}

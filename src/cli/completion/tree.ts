@@ -1,0 +1,88 @@
+import type { Command, Option } from 'commander'
+
+/** What may follow: a file, one of some words, or something that only the reader knows. */
+export type Expected = 'file' | 'text' | readonly string[]
+
+export interface FlagNode {
+  /** `-l` and `--limit`. */
+  readonly names: readonly string[]
+  readonly description: string
+  /** What it takes; undefined: nothing. */
+  readonly value: Expected | undefined
+}
+
+export interface CommandNode {
+  /** The words that lead to it, without the program: `limits list`; empty for the program itself. */
+  readonly path: string
+  readonly commands: readonly { readonly name: string; readonly summary: string }[]
+  readonly flags: readonly FlagNode[]
+  /** What its arguments may be; a `text` is nothing to offer. */
+  readonly argument: Expected
+}
+
+/** What can be completed, read off the commands themselves: the program first. */
+export function completionTree(program: Command): CommandNode[] {
+  return nodesOf(program, [])
+}
+
+function nodesOf(command: Command, path: readonly string[]): CommandNode[] {
+  const help = command.createHelp()
+  const visible = help.visibleCommands(command)
+  const node = {
+    path: path.join(' '),
+    commands: visible.map((child) => ({
+      name: child.name(),
+      summary: child.summary() || child.description(),
+    })),
+    flags: help.visibleOptions(command).map(flagOf),
+    argument: argumentOf(command),
+  }
+  // `help` is visible, but takes no options of its own.
+  const children = command.commands.filter((child) => visible.includes(child))
+  return [node, ...children.flatMap((child) => nodesOf(child, [...path, child.name()]))]
+}
+
+function flagOf({ short, long, description, argChoices, flags }: Option): FlagNode {
+  const names = [short, long].filter((name) => name !== undefined)
+  return { names, description, value: /[<[]/.test(flags) ? (argChoices ?? expectedBy(flags)) : undefined }
+}
+
+function argumentOf(command: Command): Expected {
+  const [argument] = command.registeredArguments
+  if (argument === undefined) return 'text'
+  return argument.argChoices ?? expectedBy(`<${argument.name()}>`)
+}
+
+/** Files are called so in the help: `--svg <file>`; a worker's handler is one too. */
+function expectedBy(placeholder: string): Expected {
+  return /<(?:file|handler)>/.test(placeholder) ? 'file' : 'text'
+}
+
+/** Branches of a `case "$at|$word"` of bash or zsh, where `$at` is the command so far: which one a word leads to. */
+export function stepCases(nodes: readonly CommandNode[]): string[] {
+  return nodes.flatMap(({ path, commands }) =>
+    commands.map(({ name }) => `'${path}|${name}') at='${`${path} ${name}`.trim()}' ;;`),
+  )
+}
+
+/** The same: what the word after a flag is wanted to be, `file`, `text`, or the words that it may be. */
+export function valueCases(nodes: readonly CommandNode[]): string[] {
+  return nodes.flatMap(({ path, flags }) => {
+    const patterns = new Map<string, string[]>()
+    for (const { names, value } of flags) {
+      if (value === undefined) continue
+      const wanted = wordsOf(value)
+      patterns.set(wanted, [...(patterns.get(wanted) ?? []), ...names.map((name) => `'${path}|${name}'`)])
+    }
+    return [...patterns].map(([wanted, names]) => `${names.join(' | ')}) wanted='${wanted}' ;;`)
+  })
+}
+
+/** Lines of a script, so far to the right. */
+export function indent(lines: readonly string[], columns: number): string {
+  return lines.map((line) => ' '.repeat(columns) + line).join('\n')
+}
+
+function wordsOf(value: Expected): string {
+  return typeof value === 'string' ? value : value.join(' ')
+}

@@ -1,0 +1,50 @@
+import { Command } from 'commander'
+import { ACCOUNTS } from '../../demo/account.ts'
+import { type DemoOptions, runDemo } from '../../demo/demo.ts'
+import { renderDemo } from '../../demo/demo-picture.ts'
+import { problemsOf } from '../../demo/verdict.ts'
+import { writeText } from '../files.ts'
+import { positiveNumber } from '../numbers.ts'
+import { paint, print } from '../terminal.ts'
+import { demoReport } from './report.ts'
+import { openDemoView } from './view.ts'
+
+interface Flags {
+  readonly seconds: number
+  readonly svg: string
+  readonly redis?: string
+}
+
+/** Seconds that every demo takes, and that each further round of bursts adds: once without, once behind the rope. */
+const [ALWAYS, EACH_CYCLE] = [4, 5]
+
+const EXAMPLE = `
+Example:
+  velvet-rope demo --redis redis://127.0.0.1:6379`
+
+/** `velvet-rope demo`: the same bursts at a strict API, first straight, then behind the rope. */
+export function demoCommand(
+  { accounts, slack }: Pick<DemoOptions, 'accounts' | 'slack'> = { accounts: ACCOUNTS, slack: 0.1 },
+): Command {
+  return new Command('demo')
+    .summary('bursts at a strict API on loopback, without and behind the rope')
+    .description(
+      'Starts an API on loopback that answers 429 when two calls of one account come closer than their interval ' +
+        'less 10 %. Sends bursts of jobs straight to it, then the same bursts behind the rope.\n\n' +
+        'With --redis the line is in a Redis, between two processes that enqueue and two that call the API; what it ' +
+        'writes there has a name of its own and is taken away again. Without, all is in one process.\n\n' +
+        'Exit 1 if a law was broken, or if a call behind the rope was answered 429.',
+    )
+    .option('--seconds <n>', 'about how long to take', positiveNumber(600), 10)
+    .option('--svg <file>', 'where to put the picture', 'demo.svg')
+    .option('--redis <url>', 'keep the line in this Redis')
+    .addHelpText('after', EXAMPLE)
+    .action(async ({ seconds, svg, redis }: Flags) => {
+      const cycles = Math.max(1, Math.round((seconds - ALWAYS) / EACH_CYCLE))
+      const result = await runDemo({ accounts, cycles, slack, redis }, openDemoView())
+      if (problemsOf(result).length > 0) process.exitCode = 1
+      print(`\n${demoReport(result)}`)
+      await writeText(svg, renderDemo(result))
+      print(`${paint('gray', 'picture:')} ${svg}`)
+    })
+}

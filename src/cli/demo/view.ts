@@ -1,0 +1,110 @@
+import { monotonicNow } from '../../core/clock.ts'
+import { SECOND } from '../../core/duration.ts'
+import type { DemoView } from '../../demo/demo.ts'
+import type { RunLog } from '../../demo/run-log.ts'
+import { hasColour, print } from '../terminal.ts'
+import { fitsScreen, renderScreen } from './screen.ts'
+
+const FRAME_MS = 100
+const SECOND_MS = 1_000
+const RETRY_MS = 1
+/** The cursor, and the wrapping of lines: a terminal that is made narrower cuts the picture, and does not tear it. */
+const HIDE = '\u001b[?25l\u001b[?7l'
+const SHOW = '\u001b[?25h\u001b[?7h'
+const ERASE_LINE = '\u001b[2K'
+const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
+
+/** A live picture for a person at a terminal that is large enough, and plain lines for everybody else. */
+export function openDemoView(stream: NodeJS.WriteStream = process.stdout): DemoView {
+  const size = { columns: stream.columns || 0, rows: stream.rows || 0 }
+  return hasColour(stream) && fitsScreen(size) ? new LiveView(stream) : new PlainView()
+}
+
+/** Draws the picture over itself, ten times a second. */
+class LiveView implements DemoView {
+  readonly #stream: NodeJS.WriteStream
+  readonly #runs: RunLog[] = []
+  #timer: NodeJS.Timeout | undefined
+  #isQuiet = () => true
+  #drawn = 0
+  #restore: (() => void) | undefined
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream
+  }
+
+  begin(run: RunLog, isQuiet: () => boolean): void {
+    this.#runs.push(run)
+    this.#isQuiet = isQuiet
+    this.#restore ??= hideCursor(this.#stream)
+    this.#timer ??= setTimeout(this.#onTimer, 0)
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+    if (this.#runs.length > 0) this.#draw()
+    this.#restore?.()
+  }
+
+  /** Never while a call is under way: the drawing would hold it up, and the next call would come too close to it. */
+  readonly #onTimer = (): void => {
+    const isQuiet = this.#isQuiet()
+    if (isQuiet) this.#draw()
+    this.#timer = setTimeout(this.#onTimer, isQuiet ? FRAME_MS : RETRY_MS)
+  }
+
+  #draw(): void {
+    const { columns, rows } = this.#stream
+    const lines = renderScreen(this.#runs, monotonicNow(), { columns, rows })
+    const back = this.#drawn > 0 ? `\u001b[${this.#drawn}A` : ''
+    this.#stream.write(`${back}${lines.map((line) => `${ERASE_LINE}${line}\n`).join('')}`)
+    this.#drawn = lines.length
+  }
+}
+
+/** Hides the cursor until the answer is called or the process ends, also by a signal. */
+function hideCursor(stream: NodeJS.WriteStream): () => void {
+  stream.write(HIDE)
+  const show = () => void stream.write(SHOW)
+  const stop = (signal: keyof typeof SIGNALS) => process.exit(SIGNALS[signal])
+  const signals = Object.keys(SIGNALS) as (keyof typeof SIGNALS)[]
+  process.once('exit', show)
+  for (const signal of signals) process.once(signal, stop)
+  return () => {
+    process.off('exit', show)
+    for (const signal of signals) process.off(signal, stop)
+    show()
+  }
+}
+
+/** One line a second. */
+class PlainView implements DemoView {
+  #timer: NodeJS.Timeout | undefined
+  #run: RunLog | undefined
+
+  begin(run: RunLog): void {
+    this.#finish()
+    this.#run = run
+    print(run.hasRope ? 'behind the rope' : 'without the rope')
+    this.#timer = setInterval(() => print(describeRun(run)), SECOND_MS)
+  }
+
+  end(): void {
+    this.#finish()
+  }
+
+  #finish(): void {
+    clearInterval(this.#timer)
+    if (this.#run !== undefined) print(describeRun(this.#run))
+  }
+}
+
+function describeRun(run: RunLog): string {
+  const seconds = ((run.endedAt ?? monotonicNow()) - run.startedAt) / SECOND
+  const accounts = run.accounts.map(({ account, waiting, calls, refused }) =>
+    run.hasRope
+      ? `${account.key} ${waiting}/${account.limit.capacity} waiting, ${calls.length} called, ${refused} × 429`
+      : `${account.key} ${calls.length} calls, ${refused} × 429`,
+  )
+  return `${seconds.toFixed(1).padStart(5)} s  ${accounts.join('; ')}`
+}

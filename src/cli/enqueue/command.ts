@@ -1,0 +1,228 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Command } from 'commander'
+import { monotonicNow } from '../../core/clock.ts'
+import { quote } from '../../core/describe.ts'
+import { InvalidInputError, InvalidOptionsError, isVelvetRopeError } from '../../core/errors.ts'
+import { type Admission, jsonRefusal } from '../../core/job.ts'
+import type { EnqueueOptions, ShaperOptions } from '../../shaper/options.ts'
+import { Shaper } from '../../shaper/shaper.ts'
+import { MOST_JOBS } from '../api/client.ts'
+import { EXIT } from '../exit.ts'
+import { readChunks } from '../files.ts'
+import { parseJson } from '../json-text.ts'
+import {
+  addLimitOptions,
+  addLineOptions,
+  checkLineName,
+  type LineFlags,
+  openService,
+  readShaperOptions,
+} from '../line-flags.ts'
+import { formatCount, formatSeconds, wholeNumber } from '../numbers.ts'
+import { awaitAnswer, Progress } from '../progress.ts'
+import { note, paint, print } from '../terminal.ts'
+import { readJobLines } from './job-lines.ts'
+import { comeBackMs, type Entrance, enqueueLines, LONGEST_SLEEP_MS } from './lines.ts'
+import { EnqueueTally } from './tally.ts'
+
+interface Flags extends LineFlags {
+  readonly id?: string
+  readonly cost?: number
+  readonly deadline?: number
+  readonly attempts?: number
+  readonly wait?: true
+  readonly skipInvalid?: true
+  readonly json?: true
+}
+
+/** What of a shaper, or of a service, is needed. */
+interface Producer extends Entrance {
+  enqueue(key: string, data: unknown, options: EnqueueOptions): Promise<Admission>
+  close(): Promise<void>
+}
+
+type OpenShaper = (name: string, options: ShaperOptions) => Shaper
+
+const YEAR_MS = 366 * 86_400_000
+/** So many lines that cannot be read are shown; the rest is counted. */
+const SHOWN_INVALID = 20
+
+const EXAMPLE = `
+Examples:
+  velvet-rope enqueue +15551234 '{"text":"hello"}' --redis redis://127.0.0.1:6379 --name sms --limit '100, 10/s'
+  velvet-rope enqueue --url http://127.0.0.1:7077 --wait < jobs.jsonl
+
+  A line of jobs.jsonl: {"key":"+15551234","data":{"text":"hello"},"id":"order-7","cost":1,"deadlineMs":60000}`
+
+/** `velvet-rope enqueue`: a job from arguments, or many from standard input. */
+export function enqueueCommand(open: OpenShaper = (name, options) => new Shaper(name, options)): Command {
+  const command = new Command('enqueue')
+    .summary('a job, or JSON lines from standard input, into a line: exit 3 when turned away')
+    .description(
+      'Enqueues one job, or without <key> one for each JSON line of standard input, and says what the verdict is. ' +
+        '--cost, --deadline and --attempts then are for the lines that do not say otherwise. The line is that of a ' +
+        'service (--url), or in Redis (--redis, --name, and its limits).\n\n' +
+        'A line that cannot be read ends it with exit 2, and nothing of that line or after it is enqueued. ' +
+        'Exit 0 when all were accepted, 3 when somebody was turned away, 1 when nobody answers. ' +
+        'Ctrl-C says how far it came, and exits with 130.',
+    )
+    .argument('[key]', 'the bucket')
+    .argument('[data]', 'what the handler gets, as JSON')
+  return addLimitOptions(addLineOptions(command))
+    .option('--id <id>', 'names the job: the same again gives the first answer again')
+    .option('--cost <n>', 'places and intervals that it takes', wholeNumber(1, 1e9))
+    .option('--deadline <ms>', 'refused if it cannot depart within this time', wholeNumber(1, YEAR_MS))
+    .option('--attempts <n>', 'how often its handler may start', wholeNumber(1, 1_000))
+    .option('--wait', 'when the line is full, come back as told until everybody is in')
+    .option('--skip-invalid', 'go on after a line that cannot be read')
+    .option('--json', 'the answer as JSON')
+    .addHelpText('after', EXAMPLE)
+    .action(async (key: string | undefined, data: string | undefined, flags: Flags, self: Command) => {
+      const value = checkArguments(key, data, flags)
+      const producer = openService(flags, self) ?? (await openLine(flags, open))
+      try {
+        if (key === undefined) await enqueueInput(producer, flags)
+        else await enqueueOne(producer, key, value, flags)
+      } finally {
+        await producer.close()
+      }
+    })
+}
+
+async function openLine(flags: Flags, open: OpenShaper): Promise<Producer> {
+  const line = checkLineName(flags)
+  return open(line.name, await readShaperOptions(line)).on('error', noteOther)
+}
+
+/** That Redis is away is told by whatever is asked of it. */
+function noteOther(error: Error): void {
+  if (!isVelvetRopeError(error, 'backend-unavailable')) note(error.message)
+}
+
+/** The data of the one job. @throws InvalidOptionsError or InvalidInputError */
+function checkArguments(
+  key: string | undefined,
+  data: string | undefined,
+  { id, skipInvalid }: Flags,
+): unknown {
+  if (key === undefined) {
+    if (id === undefined) return undefined
+    throw new InvalidOptionsError(
+      'expected --id with a <key>, got: neither key nor data; lines have an "id" of their own',
+    )
+  }
+  if (skipInvalid)
+    throw new InvalidOptionsError(
+      'expected --skip-invalid without a <key>: it is for lines of standard input',
+    )
+  if (data === undefined) {
+    throw new InvalidOptionsError(
+      `expected data as JSON after the key ${quote(key)}, such as '{"text":"hello"}', got: nothing`,
+    )
+  }
+  const parsed = parseJson(data)
+  if (parsed.ok) return parsed.value
+  const at = { file: 'data', line: 1, column: parsed.column }
+  throw new InvalidInputError(
+    at,
+    `expected JSON, such as '{"text":"hello"}' or '"hello"', got: ${quote(data)}`,
+  )
+}
+
+async function enqueueOne(producer: Producer, key: string, data: unknown, flags: Flags): Promise<void> {
+  const options = { id: flags.id, ...optionsOf(flags) }
+  const ask = () => producer.enqueue(key, data, options)
+  const admission = await (flags.wait ? askUntilIn(ask) : awaitAnswer(ask()))
+  print(flags.json ? jsonOf(admission) : describeVerdict(admission))
+  if (!admission.accepted) process.exitCode = EXIT.rejected
+}
+
+/** Comes back as told while the line is full, or a service has no room for anybody. */
+function askUntilIn(ask: () => Promise<Admission>): Promise<Admission> {
+  let state = 'waiting for an answer'
+  const untilIn = async (): Promise<Admission> => {
+    for (;;) {
+      let afterMs: number | undefined
+      try {
+        const admission = await ask()
+        if (admission.accepted || admission.reason !== 'full') return admission
+        afterMs = admission.retryAfterMs
+      } catch (error) {
+        afterMs = comeBackMs(error)
+        if (afterMs === undefined) throw error
+      }
+      state = `no room yet, told to come back after ${formatSeconds(afterMs / 1_000)}`
+      await sleep(Math.min(afterMs, LONGEST_SLEEP_MS))
+    }
+  }
+  return new Progress().during(untilIn(), () => state)
+}
+
+async function enqueueInput(producer: Producer, flags: Flags): Promise<void> {
+  if (process.stdin.isTTY) note('reading JSON lines from the keyboard; Ctrl-D ends them')
+  const file = 'stdin'
+  const tally = new EnqueueTally(monotonicNow)
+  const progress = new Progress()
+  const onInvalid =
+    flags.skipInvalid &&
+    ((error: InvalidInputError) => {
+      if (++tally.invalid <= SHOWN_INVALID) note(error.message)
+    })
+  const batch = flags.url === undefined ? undefined : MOST_JOBS
+  const batches = readJobLines(readChunks('-'), { file, defaults: optionsOf(flags), onInvalid, batch })
+  const sumUp = () => {
+    if (tally.invalid > SHOWN_INVALID) note(`... and ${formatCount(tally.invalid - SHOWN_INVALID)} more`)
+    print(flags.json ? JSON.stringify(tally.toJson()) : tally.summary())
+  }
+  const onInterrupt = () => {
+    progress.done()
+    note(`interrupted; ${describeStop(tally)}`)
+    sumUp()
+    process.exit(EXIT.interrupted)
+  }
+  process.once('SIGINT', onInterrupt)
+  try {
+    const work = enqueueLines(producer, batches, tally, { file, wait: flags.wait === true, onInvalid })
+    await progress.during(work, () => tally.progress())
+  } catch (error) {
+    note(describeStop(tally))
+    throw error
+  } finally {
+    process.off('SIGINT', onInterrupt)
+  }
+  sumUp()
+  if (tally.rejections > 0) process.exitCode = EXIT.rejected
+}
+
+/** How far it came. What was sent without an answer may have been done. */
+function describeStop({ accepted, settledLine, underWay }: EnqueueTally): string {
+  const before = settledLine === 0 ? 'none' : `${formatCount(accepted)}, of lines 1 to ${settledLine}`
+  if (underWay === undefined) {
+    return `accepted before: ${before}; nothing after line ${settledLine} was enqueued`
+  }
+  const [first, last] = underWay
+  return `accepted before: ${before}; lines ${first} to ${last} may be in or not: those with an "id" can be sent again`
+}
+
+function jsonOf(admission: Admission): string {
+  return JSON.stringify(admission.accepted ? admission : jsonRefusal(admission))
+}
+
+function optionsOf({ cost, deadline, attempts }: Flags): EnqueueOptions {
+  return { cost, deadlineMs: deadline, attempts }
+}
+
+function describeVerdict(admission: Admission): string {
+  if (admission.accepted) {
+    const { id, position, waitMs, replayed } = admission
+    const when = waitMs <= 0 ? 'departs now' : `departs in ${formatSeconds(waitMs / 1_000)}`
+    return `${paint('green', 'accepted')}  ${id}: number ${position} in the line, ${when}${replayed ? ', as answered before' : ''}`
+  }
+  const { reason, retryAfterMs, waiting, capacity, local } = admission
+  const again = Number.isFinite(retryAfterMs)
+    ? `come back in ${formatSeconds(retryAfterMs / 1_000)}`
+    : 'it can never fit'
+  const of = `${formatCount(waiting)} of ${formatCount(capacity)}`
+  const taken = local ? `${of} of the service's own limit are taken` : `${of} wait`
+  return `${paint('red', 'rejected')}  ${reason}: ${taken}; ${again}`
+}

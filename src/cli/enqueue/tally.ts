@@ -1,0 +1,79 @@
+import { SECOND } from '../../core/duration.ts'
+import type { Accepted, Rejected } from '../../core/job.ts'
+import { formatCount, formatSeconds } from '../numbers.ts'
+import { renderFacts } from '../table.ts'
+import type { JobLine } from './job-lines.ts'
+
+/** What became of many jobs. */
+export class EnqueueTally {
+  accepted = 0
+  /** The same id had come before, and nothing was admitted anew. */
+  replayed = 0
+  readonly rejected: Record<Rejected['reason'], number> = { full: 0, deadline: 0, paused: 0, 'too-costly': 0 }
+  invalid = 0
+  longestWaitMs = 0
+  /** Every job up to this line has its verdict. */
+  settledLine = 0
+  /** The first and the last line of the batch that is on its way. */
+  underWay: readonly [first: number, last: number] | undefined
+  readonly #now: () => number
+  readonly #startedAt: number
+
+  constructor(now: () => number) {
+    this.#now = now
+    this.#startedAt = now()
+  }
+
+  begin(batch: readonly JobLine[]): void {
+    this.underWay = [batch[0]!.line, batch.at(-1)!.line]
+  }
+
+  settle(batch: readonly JobLine[]): void {
+    this.settledLine = batch.at(-1)!.line
+    this.underWay = undefined
+  }
+
+  accept({ waitMs, replayed }: Accepted): void {
+    this.accepted++
+    if (replayed) this.replayed++
+    this.longestWaitMs = Math.max(this.longestWaitMs, waitMs)
+  }
+
+  reject({ reason }: Rejected): void {
+    this.rejected[reason]++
+  }
+
+  get rejections(): number {
+    return Object.values(this.rejected).reduce((sum, count) => sum + count, 0)
+  }
+
+  get seconds(): number {
+    return (this.#now() - this.#startedAt) / SECOND
+  }
+
+  get jobsPerSecond(): number {
+    return (this.accepted + this.rejections) / Math.max(this.seconds, 1e-6)
+  }
+
+  toJson() {
+    const { accepted, replayed, rejected, invalid, longestWaitMs, settledLine, seconds, jobsPerSecond } = this
+    return { accepted, replayed, rejected, invalid, longestWaitMs, settledLine, seconds, jobsPerSecond }
+  }
+
+  progress(): string {
+    return `${formatCount(this.accepted)} accepted, ${formatCount(this.rejections)} rejected`
+  }
+
+  /** For a reader; what did not happen is left out. */
+  summary(): string {
+    const rejected = Object.entries(this.rejected).filter(([, count]) => count > 0)
+    const facts: [string, string][] = [['accepted', formatCount(this.accepted)]]
+    if (this.replayed > 0) facts.push(['of these before', formatCount(this.replayed)])
+    facts.push(['rejected', formatCount(this.rejections)])
+    for (const [reason, count] of rejected) facts.push([`  ${reason}`, formatCount(count)])
+    if (this.invalid > 0) facts.push(['invalid lines', formatCount(this.invalid)])
+    if (this.accepted > 0) facts.push(['longest told wait', formatSeconds(this.longestWaitMs / 1_000)])
+    facts.push(['jobs/s', formatCount(Math.round(this.jobsPerSecond))])
+    return renderFacts(facts)
+  }
+}

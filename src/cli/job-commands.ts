@@ -1,0 +1,97 @@
+import { Command } from 'commander'
+import { InvalidOptionsError } from '../core/errors.ts'
+import type { Hold, JobExplanation } from '../core/explanation-view.ts'
+import { JOB_OR_TURN_ID } from '../core/job.ts'
+import { showText } from './display-text.ts'
+import { useLine } from './existing-line.ts'
+import { EXIT } from './exit.ts'
+import { addLineOptions, type LineFlags } from './line-flags.ts'
+import { type Column, renderFacts, renderTable } from './table.ts'
+import { note, print } from './terminal.ts'
+
+interface Flags extends LineFlags {
+  readonly json?: true
+}
+
+const COLUMNS: readonly Column[] = [{ title: 'held by' }, { title: 'until (UTC)' }, { title: 'why' }]
+
+/** `velvet-rope explain`: why a job is not running. */
+export function explainCommand(): Command {
+  return jobCommand(
+    'explain',
+    'why a job is not running: what holds it, which jobs are ahead of it, when it departs',
+    'Says in one sentence why a job is not running, or how it ended, and lists what holds it. ' +
+      'Asks a service (--url) or Redis (--redis, --name). Exits with 1 if the job is unknown.',
+  ).action(async (id: string, flags: Flags, self: Command) => {
+    checkJobId(id)
+    showExplanation(id, await useLine(flags, self, (line) => line.explain(id)), flags)
+  })
+}
+
+/** `velvet-rope cancel`: takes a waiting job out of its line. */
+export function cancelCommand(): Command {
+  return jobCommand(
+    'cancel',
+    'take a waiting job out of its line; exit 1 if it is unknown or has departed',
+    'Takes a waiting job out of its line. Asks a service (--url) or Redis (--redis, --name). ' +
+      'Exits with 1 if the job is unknown or no longer waiting.',
+  ).action(async (id: string, flags: Flags, self: Command) => {
+    checkJobId(id)
+    const cancelled = await useLine(flags, self, (line) => line.cancel(id))
+    if (!cancelled) process.exitCode = EXIT.failure
+    if (flags.json) print(JSON.stringify({ id, cancelled }))
+    else if (cancelled) print(`cancelled  ${id}`)
+    else note(`job ${id} is not waiting: it is unknown, has departed or has ended`)
+  })
+}
+
+function jobCommand(name: string, summary: string, description: string): Command {
+  const command = new Command(name)
+    .summary(summary)
+    .description(description)
+    .argument('<id>', 'the id of the job')
+  return addLineOptions(command)
+    .option('--json', 'print the answer as JSON')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  velvet-rope ${name} order-42 --url http://127.0.0.1:7077
+  velvet-rope ${name} order-42 --redis redis://127.0.0.1:6379 --name sms --json`,
+    )
+}
+
+/** @throws InvalidOptionsError */
+function checkJobId(id: string): void {
+  if (JOB_OR_TURN_ID.test(id)) return
+  throw new InvalidOptionsError('expected <id> to be letters, digits, _, - and ~, 1 to 128 of them')
+}
+
+function showExplanation(id: string, explanation: JobExplanation | undefined, { json }: Flags): void {
+  if (explanation === undefined) process.exitCode = EXIT.failure
+  if (json) print(JSON.stringify(explanation ?? null, null, 2))
+  else if (explanation === undefined) note(`job ${id} is unknown; ended jobs are kept for a while only`)
+  else print(render(explanation))
+}
+
+function render(explanation: JobExplanation): string {
+  const { summary, holds, ahead, rule } = explanation
+  const facts: (readonly [string, string])[] = []
+  if (ahead.jobs > 0) {
+    const more = ahead.jobs > ahead.ids.length ? ', ...' : ''
+    facts.push(['ahead of it', ahead.ids.map(showText).join(', ') + more])
+  }
+  if (rule !== undefined) {
+    const by = rule.by === undefined ? '' : ` by ${rule.by}`
+    facts.push(['rule', showText(`${rule.pattern}: ${rule.limit} (${rule.origin}${by})`)])
+  }
+  const parts = [showText(summary)]
+  if (holds.length > 0) parts.push(renderTable(COLUMNS, holds.map(cells)))
+  if (holds.length > 0 && facts.length > 0) parts.push(renderFacts(facts))
+  return parts.join('\n\n')
+}
+
+function cells({ reason, until, detail }: Hold): string[] {
+  const when = until === undefined ? '' : new Date(until).toISOString().replace('T', ' ').slice(0, -1)
+  return [reason, when, showText(detail)]
+}

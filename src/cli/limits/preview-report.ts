@@ -1,0 +1,64 @@
+import type { PreviewSample, RulePreview } from '../../core/rule-view.ts'
+import { showText } from '../display-text.ts'
+import { formatCount, formatFill, formatSeconds } from '../numbers.ts'
+import { type Column, renderFacts, renderTable } from '../table.ts'
+
+const COLUMNS: readonly Column[] = [
+  { title: 'key' },
+  { title: 'waiting', align: 'right' },
+  { title: 'limit' },
+  { title: 'would be' },
+  { title: 'fill', align: 'right' },
+  { title: 'would be', align: 'right' },
+  { title: 'drain', align: 'right' },
+  { title: 'would be', align: 'right' },
+]
+
+/** What a change of the rule book would do, for a reader. */
+export function renderPreview(preview: RulePreview): string {
+  const { buckets, affected, samples } = preview
+  const head = `dry run: nothing was changed; ${describeReach(buckets, affected)}`
+  if (affected === 0) return head
+  const rest = affected - samples.length
+  return [
+    head,
+    '',
+    renderFacts(factsOf(preview)),
+    '',
+    renderTable(COLUMNS, samples.map(cells)),
+    ...(rest > 0 ? [`and ${formatCount(rest)} more, which it would change less`] : []),
+  ].join('\n')
+}
+
+function describeReach(buckets: number, affected: number): string {
+  const all = buckets === 1 ? 'the one live bucket' : `${formatCount(buckets)} live buckets`
+  if (affected === 0) return buckets === 0 ? 'no bucket is live' : `it would change none of ${all}`
+  return `it would change ${formatCount(affected)} of ${all}`
+}
+
+function factsOf({ waiting, overfull, ungoverned, drainMs }: RulePreview): [string, string][] {
+  const facts: [string, string][] = [
+    ['waiting', `${formatCount(waiting)} cost units`],
+    ['longest drain', `${seconds(drainMs.before)}, would be ${seconds(drainMs.after)}`],
+  ]
+  if (overfull > 0) facts.push(['overfull', `${formatCount(overfull)}: no newcomers until there is room`])
+  if (ungoverned > 0) facts.push(['without a rule', `${formatCount(ungoverned)}: no newcomers at all`])
+  return facts
+}
+
+function cells({ key, waiting, before, after }: PreviewSample): string[] {
+  return [
+    showText(key),
+    formatCount(waiting),
+    showText(before.limit),
+    after === null ? 'no rule' : showText(after.limit),
+    formatFill(before.fill),
+    after === null ? '' : formatFill(after.fill),
+    seconds(before.drainMs),
+    after === null ? '' : seconds(after.drainMs),
+  ]
+}
+
+function seconds(ms: number): string {
+  return formatSeconds(ms / 1_000)
+}

@@ -1,0 +1,57 @@
+import { userInfo } from 'node:os'
+import type { Command } from 'commander'
+import type { RulePreview, RuleView } from '../../core/rule-view.ts'
+import type { ResetOptions } from '../../line/limits.ts'
+import type { PreviewedChange } from '../../line/preview-change.ts'
+import type { RuleList } from '../api/replies.ts'
+import { openExistingLine } from '../existing-line.ts'
+import { type LineFlags, openService } from '../line-flags.ts'
+
+/** The rule book of a running line, wherever it is kept. */
+export interface RuleBookPort {
+  list(): Promise<RuleList>
+  set(pattern: string, limit: string, options: ResetOptions): Promise<RuleView>
+  /** False when there was none; so does `reset`. */
+  unset(pattern: string, options: ResetOptions): Promise<boolean>
+  reset(pattern: string, options: ResetOptions): Promise<boolean>
+  preview(change: PreviewedChange): Promise<RulePreview>
+  close(): Promise<void>
+}
+
+/** That of a service, or of the line in Redis. */
+export async function openBook(flags: LineFlags, command: Command): Promise<RuleBookPort> {
+  const service = openService(flags, command)
+  if (service !== undefined) {
+    return {
+      list: () => service.limits(),
+      set: (pattern, limit, options) => service.setLimit(pattern, limit, options),
+      unset: (pattern, options) => service.unsetLimit(pattern, options),
+      reset: (pattern, options) => service.resetLimit(pattern, options),
+      preview: (change) => service.previewLimit(change),
+      close: () => service.close(),
+    }
+  }
+  const shaper = await openExistingLine(flags)
+  await shaper.ready()
+  const by = userName()
+  return {
+    list: async () => {
+      const { limits } = shaper
+      return { version: limits.version, limits: limits.list(), unset: limits.unsetByHand() }
+    },
+    set: (pattern, limit, options) => shaper.limits.set(pattern, limit, { by, ...options }),
+    unset: (pattern, options) => shaper.limits.unset(pattern, { by, ...options }),
+    reset: (pattern, options) => shaper.limits.reset(pattern, options),
+    preview: (change) => shaper.limits.preview(change),
+    close: () => shaper.close(),
+  }
+}
+
+/** Who is at the keyboard; in a container he may have no name. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return 'command line'
+  }
+}

@@ -1,0 +1,54 @@
+import type { Summary } from '../../simulate/summary.ts'
+import { showText } from '../display-text.ts'
+import { formatCount, formatSeconds, formatShare } from '../numbers.ts'
+import { type Column, renderTable } from '../table.ts'
+import { arrivalsOf } from './report.ts'
+
+interface Tried {
+  /** What the limits are called. */
+  readonly name: string
+  readonly summary: Summary
+}
+
+/** The answer of `simulate --against`: the same arrivals under two rule books, side by side. */
+export function againstReport(one: Tried, other: Tried): string {
+  const both = [one.summary, other.summary] as const
+  const columns: Column[] = [
+    { title: '' },
+    { title: showText(one.name), align: 'right' },
+    { title: showText(other.name), align: 'right' },
+    { title: 'difference', align: 'right' },
+  ]
+  const rows = [
+    countRow('accepted', both, ({ accepted }) => accepted),
+    countRow('rejected', both, ({ rejected }) => rejected),
+    ['rejected, of all', ...both.map(({ rejected, arrivals }) => formatShare(rejected, arrivals)), ''],
+    waitRow('waited, median', both, 'p50'),
+    waitRow('waited, p90', both, 'p90'),
+    waitRow('waited, p99', both, 'p99'),
+    waitRow('waited, longest', both, 'max'),
+    ['fullest bucket', ...both.map(({ fullestBucket }) => formatShare(fullestBucket?.fill ?? 0, 1)), ''],
+    ['its key', ...both.map(({ fullestBucket }) => showText(fullestBucket?.key ?? '-')), ''],
+  ]
+  return `arrivals: ${arrivalsOf(one.summary)}\n\n${renderTable(columns, rows)}`
+}
+
+type Both = readonly [Summary, Summary]
+
+function countRow(name: string, both: Both, of: (summary: Summary) => number): string[] {
+  const [before, after] = [of(both[0]), of(both[1])]
+  return [name, formatCount(before), formatCount(after), signed(after - before, formatCount)]
+}
+
+function waitRow(name: string, both: Both, which: keyof Summary['waitMs']): string[] {
+  const waits = both.map(({ waitMs }) => waitMs[which])
+  const shown = waits.map((wait) => (wait === null ? '-' : formatSeconds(wait / 1_000)))
+  const [before, after] = waits
+  const isKnown = typeof before === 'number' && typeof after === 'number'
+  return [name, ...shown, isKnown ? signed((after - before) / 1_000, formatSeconds) : '']
+}
+
+function signed(difference: number, format: (value: number) => string): string {
+  if (difference === 0) return '='
+  return `${difference > 0 ? '+' : '-'}${format(Math.abs(difference))}`
+}

@@ -1,0 +1,176 @@
+import { Command, Option } from 'commander'
+import { SECOND } from '../../core/duration.ts'
+import { InvalidOptionsError } from '../../core/errors.ts'
+import { formatLimit } from '../../core/limit.ts'
+import type { RuleBook } from '../../core/rule-book.ts'
+import type { Arrival, ArrivalBatches } from '../../simulate/arrival.ts'
+import { Comparison, comparedPolicies } from '../../simulate/comparison.ts'
+import { renderComparison } from '../../simulate/comparison-picture.ts'
+import { DEPARTURES_HEADER, formatDeparture } from '../../simulate/departures-csv.ts'
+import { generateArrivals, PATTERNS, type Pattern } from '../../simulate/generate-arrivals.ts'
+import { readArrivals } from '../../simulate/read-arrivals.ts'
+import { Simulation } from '../../simulate/simulation.ts'
+import { renderSimulation } from '../../simulate/simulation-picture.ts'
+import { checkDistinct, inputName, OutputFile, readChunks, writeText } from '../files.ts'
+import { type LimitFlags, readLimits, readOtherLimits } from '../limits-file.ts'
+import { formatCount, offset, positiveNumber, wholeNumber } from '../numbers.ts'
+import { Progress } from '../progress.ts'
+import { print } from '../terminal.ts'
+import { againstReport } from './against-report.ts'
+import { compareReport } from './compare-report.ts'
+import { simulateReport } from './report.ts'
+
+interface Flags extends LimitFlags {
+  readonly arrivals?: string
+  readonly pattern?: Pattern
+  readonly seconds: number
+  readonly rate: number
+  readonly keys: number
+  readonly seed: number
+  readonly key?: string
+  readonly from: number
+  readonly to?: number
+  readonly against?: string
+  readonly compare?: true
+  readonly subBuckets: number
+  readonly json?: true
+  readonly out?: string
+  readonly svg?: string
+}
+
+/** `velvet-rope simulate`: arrivals through limits, in virtual time. */
+export function simulateCommand(): Command {
+  return new Command('simulate')
+    .summary('arrivals through a limit in virtual time: accepted, rejected, waits, a picture')
+    .description(
+      'Tries a limit on recorded or made-up arrivals, in virtual time, with the algorithm that the product runs.\n\n' +
+        'Arrivals are CSV with a header, offset_s,key[,cost], or JSON lines with the same names, in the order of time.\n' +
+        'velvet-rope serve --record writes such a file.\n' +
+        'A limits file is JSON, { "<pattern>": "<capacity>, <rate>", ... }, or a velvet-rope.yaml.',
+    )
+    .argument('[file]', 'the arrivals, as in --arrivals')
+    .addOption(
+      new Option('-a, --arrivals <file>', 'CSV or JSON lines; - for standard input').conflicts('pattern'),
+    )
+    .option('-l, --limit <limit>', "capacity and rate of every key, such as '20, 1/s'")
+    .option('--limits <file>', 'limits by pattern, as JSON, or those of a velvet-rope.yaml')
+    .addOption(new Option('--pattern <name>', 'make arrivals up').choices(PATTERNS))
+    .option('--seconds <n>', 'length of a pattern', positiveNumber(1e6), 60)
+    .option('--rate <n>', 'arrivals per second of a pattern, of all keys together', positiveNumber(1e6), 10)
+    .option('--keys <n>', 'keys of a pattern', wholeNumber(1, 1e7), 1)
+    .option('--seed <n>', 'the same seed makes the same arrivals', wholeNumber(0, 2 ** 32 - 1), 1)
+    .option('--key <key>', 'only the arrivals of this key')
+    .option('--from <s>', 'only arrivals from this offset on, in seconds', offset, 0)
+    .option('--to <s>', 'only arrivals before this offset, in seconds', offset)
+    .addOption(
+      new Option(
+        '--against <limits>',
+        'other limits, a file or a limit of every key: what would they change',
+      ).conflicts('compare'),
+    )
+    .option('--compare', 'what other policies would have let through')
+    .option('--sub-buckets <n>', 'slices of the sliding window of --compare', wholeNumber(1, 1_000), 10)
+    .option('--json', 'the answer as JSON')
+    .option('--out <file>', 'each arrival with its verdict and departure, as CSV')
+    .option('--svg <file>', 'a picture')
+    .action(simulate)
+}
+
+async function simulate(file: string | undefined, given: Flags): Promise<void> {
+  const flags = withFile(file, given)
+  const { arrivals, against } = flags
+  checkDistinct({ arrivals, limits: flags.limits, out: flags.out, svg: flags.svg })
+  const limits = await readLimits(flags)
+  const policies = comparedPolicies(flags.subBuckets)
+  const comparison = flags.compare ? new Comparison(limits, policies) : undefined
+  const simulation = new Simulation(limits)
+  const other = against === undefined ? undefined : new Simulation(await readOtherLimits(against))
+  await run(simulation, [comparison, other].filter(isThere), openArrivals(flags), flags)
+
+  const summary = simulation.summary()
+  if (flags.svg !== undefined) {
+    const picture = comparison
+      ? renderComparison(comparison, limits, summary.keys)
+      : simulation.spread && renderSimulation(simulation.spread, summary, limits)
+    if (picture === undefined) throw new InvalidOptionsError('no arrivals, so there is nothing to draw')
+    await writeText(flags.svg, picture)
+  }
+  if (flags.json) {
+    const compared = comparison === undefined ? {} : { compared: comparison.results() }
+    const others = other === undefined ? {} : { against: other.summary() }
+    print(JSON.stringify({ ...summary, ...compared, ...others }, null, 2))
+    return
+  }
+  if (other !== undefined) {
+    const [name, otherName] = [flags.limits ?? flags.limit ?? '', against ?? '']
+    print(againstReport({ name, summary }, { name: otherName, summary: other.summary() }))
+    return
+  }
+  print(simulateReport(summary, simulation.spread, limitText(limits)))
+  if (comparison !== undefined) {
+    const [first, ...others] = limits.list()
+    print(`\n${compareReport(comparison, policies, first!.limit)}`)
+    if (others.length > 0)
+      print(`This for keys under ${first!.pattern}; others likewise, each by its own limit.`)
+  }
+}
+
+/** The file may be named with its flag or without. */
+function withFile(file: string | undefined, flags: Flags): Flags {
+  if (file === undefined) return flags
+  const { arrivals, pattern } = flags
+  if (arrivals === undefined && pattern === undefined) return { ...flags, arrivals: file }
+  const other = pattern === undefined ? '--arrivals' : '--pattern'
+  throw new InvalidOptionsError(`expected either a file of arrivals or ${other}, got: both`)
+}
+
+function isThere<Value>(value: Value | undefined): value is Value {
+  return value !== undefined
+}
+
+/** @param others are offered the same arrivals */
+async function run(
+  simulation: Simulation,
+  others: readonly { offer(arrival: Arrival): unknown }[],
+  arrivals: ArrivalBatches,
+  { key, from, to = Number.POSITIVE_INFINITY, out }: Flags,
+): Promise<void> {
+  const output = out === undefined ? undefined : await OutputFile.open(out)
+  const progress = new Progress()
+  const isWanted = (arrival: Arrival): boolean =>
+    (key === undefined || arrival.key === key) && arrival.at >= from * SECOND && arrival.at < to * SECOND
+  let count = 0
+  try {
+    await output?.write(DEPARTURES_HEADER)
+    for await (const batch of arrivals) {
+      let rows = ''
+      for (const arrival of batch) {
+        if (!isWanted(arrival)) continue
+        const outcome = simulation.offer(arrival)
+        for (const other of others) other.offer(arrival)
+        if (output !== undefined) rows += formatDeparture(arrival, outcome)
+      }
+      await output?.write(rows)
+      count += batch.length
+      progress.update(`${formatCount(count)} arrivals`)
+    }
+    await output?.commit()
+  } catch (error) {
+    await output?.discard()
+    throw error
+  } finally {
+    progress.done()
+  }
+}
+
+function openArrivals(flags: Flags): ArrivalBatches {
+  const { arrivals, pattern, seconds, rate, keys, seed } = flags
+  if (arrivals !== undefined) return readArrivals(inputName(arrivals), readChunks(arrivals))
+  if (pattern !== undefined) return generateArrivals({ pattern, seconds, rate, keys, seed })
+  throw new InvalidOptionsError(`expected --arrivals <file>, or --pattern ${PATTERNS.join(' | ')}`)
+}
+
+function limitText(limits: RuleBook): string {
+  const rules = limits.list()
+  return rules.length === 1 ? formatLimit(rules[0]!.limit) : `${formatCount(rules.length)} limits`
+}

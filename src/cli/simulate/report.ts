@@ -1,0 +1,81 @@
+import { SECOND } from '../../core/duration.ts'
+import { formatValue } from '../../simulate/axis.ts'
+import type { Spread } from '../../simulate/simulation.ts'
+import { alignBins } from '../../simulate/spread-points.ts'
+import type { Summary } from '../../simulate/summary.ts'
+import type { TimeBins } from '../../simulate/time-bins.ts'
+import { formatCount, formatMoment, formatSeconds, formatShare } from '../numbers.ts'
+import { resample, spark } from '../spark.ts'
+import { renderFacts } from '../table.ts'
+import { paint, terminalWidth } from '../terminal.ts'
+
+/** The answer of `simulate` for a reader: what became of the arrivals, and a picture of both sides of the rope. */
+export function simulateReport(summary: Summary, spread: Spread | undefined, limit: string): string {
+  const { arrivals, accepted, rejected, rejections } = summary
+  const facts: [string, string][] = [
+    ['limit', limit],
+    ['arrivals', arrivalsOf(summary)],
+    ['accepted', `${formatCount(accepted)}  ${formatShare(accepted, arrivals)}`],
+    ['rejected', `${formatCount(rejected)}  ${formatShare(rejected, arrivals)}${reasons(rejections)}`],
+    ['waited', waits(summary)],
+    ['fullest bucket', fullest(summary)],
+  ]
+  const picture = spread === undefined ? '' : `\n\n${drawSpread(spread)}`
+  return `${renderFacts(facts)}${picture}`
+}
+
+function drawSpread({ accepted, rejected, departures }: Spread): string {
+  alignBins([accepted, rejected, departures])
+  const width = Math.max(20, terminalWidth() - 32)
+  const arrived = resample(sumOf(accepted, rejected), width)
+  const departed = resample(departures.counts, width)
+  // One scale for both: the point is how differently the same jobs look.
+  const max = Math.max(...arrived, ...departed)
+  const perSecond = SECOND / accepted.width
+  const peak = (values: readonly number[]): string => `peak ${formatValue(Math.max(...values) * perSecond)}/s`
+  return renderFacts([
+    ['arrivals', `${paint('gray', spark(arrived, { width, max }))}  ${peak(arrived)}`],
+    ['departures', `${paint('magenta', spark(departed, { width, max }))}  ${peak(departed)}`],
+    ['', timeLine(departures, departed.length)],
+  ])
+}
+
+function timeLine(bins: TimeBins, columns: number): string {
+  const start = bins.start / SECOND
+  const length = (bins.counts.length * bins.width) / SECOND
+  const from = formatMoment(start)
+  // A short stretch late in a long recording would read the same at both ends.
+  const to = start > length ? `+${formatSeconds(length)}` : formatSeconds(start + length)
+  return paint('gray', `${from}${to.padStart(Math.max(0, columns - from.length))}`)
+}
+
+function sumOf(a: TimeBins, b: TimeBins): number[] {
+  return a.counts.map((count, index) => count + b.counts[index]!)
+}
+
+/** How many there were, of how many keys, in which time. */
+export function arrivalsOf(summary: Summary): string {
+  const { arrivals, keys } = summary
+  return `${formatCount(arrivals)} of ${formatCount(keys)} ${keys === 1 ? 'key' : 'keys'}${duration(summary)}`
+}
+
+function duration({ firstArrivalS, lastArrivalS }: Summary): string {
+  if (firstArrivalS === null || lastArrivalS === null) return ''
+  return ` in ${formatSeconds(lastArrivalS - firstArrivalS)}`
+}
+
+function reasons(rejections: Summary['rejections']): string {
+  if (rejections['too-costly'] === 0) return ''
+  return `  (${formatCount(rejections.full)} full, ${formatCount(rejections['too-costly'])} too costly)`
+}
+
+function waits({ waitMs: { p50, p90, p99, max } }: Summary): string {
+  const shown = (wait: number | null): string => (wait === null ? '-' : formatSeconds(wait / 1_000))
+  return `p50 ${shown(p50)}, p90 ${shown(p90)}, p99 ${shown(p99)}, longest ${shown(max)}`
+}
+
+function fullest({ fullestBucket }: Summary): string {
+  if (fullestBucket === null) return 'nobody had to wait'
+  const { key, waiting, capacity, atS } = fullestBucket
+  return `${key}: ${formatCount(waiting)} of ${formatCount(capacity)} waiting at ${formatMoment(atS)}`
+}

@@ -1,0 +1,38 @@
+import type { BucketView } from '../../core/job.ts'
+import type { BucketPage, BucketQueryInput } from '../../line/bucket-query.ts'
+
+/** What of a shaper, or of a service, is needed. */
+export interface BucketLister {
+  buckets(query?: BucketQueryInput): Promise<BucketPage>
+  close(): Promise<void>
+}
+
+/** The first buckets of a query. */
+export interface TopBuckets {
+  readonly buckets: readonly BucketView[]
+  /** How many there are in all; or at least, where they were not all counted. */
+  readonly total: number
+  readonly isAtLeast?: true | undefined
+}
+
+/** The most that one page holds. */
+const PAGE = 1_000
+
+/** Reads pages until `wanted` buckets are there, or all. */
+export async function readTop(
+  lister: BucketLister,
+  query: BucketQueryInput,
+  wanted: number,
+): Promise<TopBuckets> {
+  const buckets: BucketView[] = []
+  let cursor: string | undefined
+  for (;;) {
+    const limit = Math.min(PAGE, wanted - buckets.length)
+    const page = await lister.buckets({ ...query, limit, cursor })
+    buckets.push(...page.buckets)
+    cursor = page.cursor
+    if (cursor === undefined || buckets.length >= wanted || page.buckets.length === 0) {
+      return { buckets, total: page.total, isAtLeast: page.isAtLeast }
+    }
+  }
+}

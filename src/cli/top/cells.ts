@@ -1,0 +1,70 @@
+import type { BucketState, BucketView } from '../../core/job.ts'
+import { showText } from '../display-text.ts'
+import { formatFill } from '../numbers.ts'
+
+/** Blocks of an eighth of a character each, from left to right. */
+const EIGHTHS = ' ▏▎▍▌▋▊▉'
+
+/** What is told of a bucket, as text. */
+export interface BucketCells {
+  readonly key: string
+  readonly percent: string
+  readonly waiting: string
+  readonly rate: string
+  readonly next: string
+  readonly oldest: string
+  readonly running: string
+  readonly state: BucketState
+}
+
+/** @param now epoch milliseconds; used only where the bucket does not tell its own time */
+export function bucketCells(view: BucketView, now: number): BucketCells {
+  const { key, fill, waiting, capacity, limit, oldestWaitMs, running, state } = view
+  return {
+    key: showText(key),
+    percent: formatFill(fill),
+    waiting: `${shortCount(waiting)}/${shortCount(capacity)}`,
+    rate: showText(limit.split(', ')[1] ?? limit),
+    next: nextDeparture(view, now),
+    oldest: oldestWaitMs > 0 ? shortTime(oldestWaitMs) : '-',
+    running: shortCount(running),
+    state,
+  }
+}
+
+/** A bar of fill, and what of its width is free; above its capacity it is full. */
+export function fillBar(fill: number, width: number): readonly [taken: string, free: string] {
+  const eighths = Math.round(Math.max(0, Math.min(1, fill)) * width * 8)
+  // Whoever waits is seen, and what is not full does not look so.
+  const shown = fill > 0 ? Math.max(1, fill < 1 ? Math.min(eighths, width * 8 - 1) : eighths) : 0
+  const rest = shown % 8 === 0 ? '' : EIGHTHS[shown % 8]!
+  const taken = '█'.repeat(shown >> 3) + rest
+  return [taken, '·'.repeat(width - taken.length)]
+}
+
+/** A count in at most four characters, up to 999 millions. */
+export function shortCount(count: number): string {
+  if (count < 10_000) return String(Math.round(count))
+  const [size, unit] = count < 999_500 ? [1e3, 'k'] : count < 999_500_000 ? [1e6, 'M'] : [1e9, 'G']
+  const value = count / size
+  return `${value < 9.95 ? value.toFixed(1) : Math.round(value)}${unit}`
+}
+
+/** A length of time in at most five characters. */
+export function shortTime(ms: number): string {
+  const seconds = ms / 1_000
+  if (seconds < 0.9995) return `${Math.round(ms)}ms`
+  if (seconds < 9.95) return `${seconds.toFixed(1)}s`
+  if (seconds < 99.5) return `${Math.round(seconds)}s`
+  if (seconds < 99.5 * 60) return `${Math.round(seconds / 60)}m`
+  if (seconds < 99.5 * 3_600) return `${Math.round(seconds / 3_600)}h`
+  return `${Math.round(seconds / 86_400)}d`
+}
+
+/** The time of the line's own clock, where the view tells it: ours may be another. */
+function nextDeparture({ nextDepartureAt, waitingSince, oldestWaitMs }: BucketView, now: number): string {
+  if (nextDepartureAt === undefined) return '-'
+  const at = waitingSince === undefined ? now : waitingSince + oldestWaitMs
+  const inMs = nextDepartureAt - at
+  return inMs <= 0 ? 'now' : shortTime(inMs)
+}

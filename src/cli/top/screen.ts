@@ -1,0 +1,179 @@
+import type { BucketState, BucketView } from '../../core/job.ts'
+import { cutText, fitText, padText, plainText, showText, textWidth } from '../display-text.ts'
+import type { ScreenSize } from '../full-screen.ts'
+import { formatCount } from '../numbers.ts'
+import { paint } from '../terminal.ts'
+import type { TopBuckets } from './buckets.ts'
+import { type BucketCells, bucketCells, fillBar } from './cells.ts'
+import { isDescending, type TopState } from './state.ts'
+
+export interface TopFrame {
+  readonly state: TopState
+  readonly found: TopBuckets
+  /** Where the line is: an address, without secrets. */
+  readonly place: string
+  /** Why what is shown may be old. */
+  readonly trouble?: string | undefined
+  /** Epoch milliseconds. */
+  readonly now: number
+}
+
+const GAP = 2
+/** Lines around the rows of buckets: three above, one below. */
+const FRAME = 4
+const LEAST_COLUMNS = 20
+
+export const STATE_COLOURS: Readonly<Record<BucketState, Parameters<typeof paint>[0]>> = {
+  idle: 'gray',
+  waiting: 'green',
+  full: 'red',
+  frozen: 'cyan',
+  paused: 'yellow',
+}
+
+/** How many buckets the screen holds. */
+export function rowsSeen({ rows }: ScreenSize): number {
+  return Math.max(1, rows - FRAME)
+}
+
+/** The screen at one moment: `rows` lines, each of at most `columns`. */
+export function renderTop(frame: TopFrame, size: ScreenSize): string[] {
+  const { state, found, now } = frame
+  const columns = Math.max(LEAST_COLUMNS, size.columns)
+  const seen = rowsSeen(size)
+  const layout = layOut(columns)
+  const shown = found.buckets.slice(state.offset, state.offset + seen)
+  const lines = [
+    titleLine(frame, columns),
+    choiceLine(state, columns),
+    headerLine(layout, state, columns),
+    ...shown.map((view) => bucketLine(view, layout, now)),
+  ]
+  if (shown.length === 0) lines.push(paint('gray', fitText(emptyText(state), columns)))
+  while (lines.length < seen + FRAME - 1) lines.push('')
+  lines.push(footerLine(frame, shown.length, columns))
+  return lines.slice(0, Math.max(1, size.rows))
+}
+
+function headerLine({ gap, key, bar, details }: Layout, state: TopState, columns: number): string {
+  const arrow = isDescending(state) ? '▼' : '▲'
+  const titled = (title: string) => (title === state.sort ? `${title}${arrow}` : title)
+  const cells = details.map(({ title, width, align }) => padText(titled(title), width, align))
+  const header = [padText(titled('key'), key), padText(titled('fill'), bar + 5), ...cells].join(
+    ' '.repeat(gap),
+  )
+  return paint('inverse', padText(header, columns))
+}
+
+function bucketLine(view: BucketView, { gap, key, bar, details }: Layout, now: number): string {
+  const cells = bucketCells(view, now)
+  const colour = STATE_COLOURS[view.state]
+  const [taken, free] = fillBar(view.fill, bar)
+  const fill = `${paint(colour, taken)}${paint('gray', free)}${padText(cells.percent, 5, 'right')}`
+  const others = details.map(({ title, width, align }) => {
+    const text = padText(cells[title], width, align)
+    return title === 'state' ? paint(colour, text) : text
+  })
+  return [padText(cells.key, key), fill, ...others].join(' '.repeat(gap))
+}
+
+/** Counted are the buckets that were read, not all that there are. */
+function titleLine({ found, place }: TopFrame, columns: number): string {
+  const { buckets, total } = found
+  const sumOf = (field: 'waiting' | 'running') => buckets.reduce((sum, view) => sum + view[field], 0)
+  const states = (['full', 'frozen', 'paused'] as const).flatMap((state) => {
+    const count = buckets.filter((view) => view.state === state).length
+    return count === 0 ? [] : [paint(STATE_COLOURS[state], `${formatCount(count)} ${state}`)]
+  })
+  const first = total > buckets.length ? `, of the first ${formatCount(buckets.length)}:` : ':'
+  const head = paint('bold', `${totalText(found)} ${total === 1 ? 'bucket' : 'buckets'}`)
+  const facts = [`${formatCount(sumOf('waiting'))} wait`, `${formatCount(sumOf('running'))} run`, ...states]
+  const shown = total === 0 ? head : `${head}${first} ${facts.join(', ')}`
+  const width = textWidth(plainText(shown))
+  if (width > columns) return cutText(plainText(shown), columns)
+  const room = columns - width - GAP
+  return room < textWidth(place) ? shown : `${shown}${paint('gray', padText(place, room + GAP, 'right'))}`
+}
+
+/** What the reader chose; or, while he types, the prefix so far. */
+function choiceLine(state: TopState, columns: number): string {
+  const { prefix, before, minFill, sort } = state
+  if (before !== undefined) return `/${fitText(showText(prefix), columns - 2)}▏`
+  const keys = prefix === '' ? '' : `${showText(prefix)}*`
+  const fill = minFill > 0 ? `fill ≥ ${Number((minFill * 100).toFixed(1))}%` : ''
+  const order = `by ${sort}${isDescending(state) ? ', largest first' : ''}`
+  return paint('gray', cutText([keys, fill, order].filter((part) => part !== '').join('  '), columns))
+}
+
+function footerLine({ state, found, trouble }: TopFrame, shown: number, columns: number): string {
+  if (trouble !== undefined) return paint('red', cutText(showText(trouble), columns))
+  const hints =
+    state.before === undefined
+      ? 'q quit  / prefix  f fill  s sort  r reverse  ↑↓ scroll  Esc all'
+      : 'Enter keep  Esc back'
+  const from = state.offset + 1
+  const place = shown < found.total ? `${from}-${state.offset + shown} of ${totalText(found)}` : ''
+  const room = columns - textWidth(place) - (place === '' ? 0 : GAP)
+  return paint('gray', `${padText(cutHints(hints, room), room)}${place === '' ? '' : '  '}${place}`.trimEnd())
+}
+
+/** As many hints as fit, each whole. */
+function cutHints(text: string, width: number): string {
+  const hints = text.split('  ')
+  while (hints.length > 1 && textWidth(hints.join('  ')) > width) hints.pop()
+  return hints.join('  ')
+}
+
+/** `1,000+` where there may be more. */
+function totalText({ total, isAtLeast }: TopBuckets): string {
+  return `${formatCount(total)}${isAtLeast ? '+' : ''}`
+}
+
+function emptyText({ prefix, minFill }: TopState): string {
+  return prefix === '' && minFill === 0 ? 'no bucket holds anything' : 'no bucket matches'
+}
+
+/** A column besides key and bar. */
+interface Detail {
+  readonly title: Exclude<keyof BucketCells, 'key' | 'percent'>
+  readonly width: number
+  readonly align: 'left' | 'right'
+}
+
+/** How wide each column is, and the room between two of them; the percentage takes five after the bar. */
+export interface Layout {
+  readonly gap: number
+  readonly key: number
+  readonly bar: number
+  readonly details: readonly Detail[]
+}
+
+const PERCENT = 5
+const MOST_KEY = 64
+const MOST_BAR = 32
+const NARROW = 60
+
+/** As many details as there is room for; what is left is for the key and the bar. */
+export function layOut(columns: number): Layout {
+  const isNarrow = columns < NARROW
+  const [gap, leastKey, leastBar] = isNarrow ? [1, 10, 4] : [2, 24, 8]
+  // The first to come is the last to go.
+  const ranked: readonly Detail[] = [
+    { title: 'waiting', width: 9, align: 'right' },
+    { title: 'state', width: 7, align: 'left' },
+    { title: 'oldest', width: 7, align: 'right' },
+    { title: 'next', width: 5, align: 'right' },
+    { title: 'rate', width: 10, align: 'right' },
+    { title: 'running', width: 8, align: 'right' },
+  ]
+  let room = columns - leastKey - gap - leastBar - PERCENT
+  const details: Detail[] = []
+  for (const detail of ranked) {
+    if (detail.width + gap > room) break
+    room -= detail.width + gap
+    details.push(detail)
+  }
+  const key = Math.min(MOST_KEY, leastKey + Math.ceil(room / 2))
+  const bar = Math.min(MOST_BAR, leastBar + room - (key - leastKey))
+  return { gap, key, bar, details }
+}

@@ -1,0 +1,32 @@
+import type { BucketView } from '../../core/job.ts'
+import { type Column, renderTable } from '../table.ts'
+import { paint } from '../terminal.ts'
+import { bucketCells, fillBar } from './cells.ts'
+import { STATE_COLOURS } from './screen.ts'
+
+const COLUMNS: readonly Column[] = [
+  { title: 'key' },
+  { title: 'fill' },
+  { title: '', align: 'right' },
+  { title: 'waiting', align: 'right' },
+  { title: 'running', align: 'right' },
+  { title: 'state' },
+  { title: 'oldest', align: 'right' },
+  { title: 'next', align: 'right' },
+  { title: 'rate', align: 'right' },
+]
+const BAR = 10
+
+/** Buckets as a table as wide as it must be: nothing is cut. `now` is epoch milliseconds. */
+export function renderTopTable(buckets: readonly BucketView[], now: number): string {
+  return renderTable(
+    COLUMNS,
+    buckets.map((view) => {
+      const { key, percent, waiting, running, oldest, next, rate, state } = bucketCells(view, now)
+      const colour = STATE_COLOURS[state]
+      const [taken, free] = fillBar(view.fill, BAR)
+      const bar = `${paint(colour, taken)}${paint('gray', free)}`
+      return [key, bar, percent, waiting, running, paint(colour, state), oldest, next, rate]
+    }),
+  )
+}

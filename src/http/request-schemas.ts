@@ -1,0 +1,91 @@
+import { z } from '@hono/zod-openapi'
+import { checkKey, LONGEST_KEY } from '../core/key.ts'
+import { LARGEST_CAPACITY } from '../core/limit.ts'
+import { LARGEST_COUNT, SMALLEST_COUNT } from '../core/rate.ts'
+import { enqueueOptionsSchema } from '../shaper/options.ts'
+
+/** Any JSON, including null; but the field must be there. */
+const data = z
+  .unknown()
+  .refine((value) => value !== undefined, 'expected data, which may be any JSON, including null')
+  .openapi({ description: 'Any JSON; the handler gets it.' })
+
+const keyField = z
+  .string()
+  .superRefine((key, context) => {
+    try {
+      checkKey(key)
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: (error as Error).message })
+    }
+  })
+  .openapi({
+    minLength: 1,
+    maxLength: LONGEST_KEY,
+    description: `At most ${LONGEST_KEY} bytes of UTF-8, with no segment . or ..`,
+  })
+
+// The trace context comes in its own header.
+const { id, cost, deadlineMs, attempts, backoff, timeoutMs } = enqueueOptionsSchema.shape
+const jobFields = { data, id, cost, deadlineMs, attempts, backoff, timeoutMs }
+
+/** Body of `POST /v1/buckets/{key}/jobs`. */
+export const newJobSchema = z.strictObject(jobFields).openapi('NewJob')
+export type NewJob = z.output<typeof newJobSchema>
+
+/** Body of `POST /v1/jobs`. */
+export function newJobsSchema(most: number) {
+  const job = z.strictObject({ key: keyField, ...jobFields }).openapi('NewJobOfBatch')
+  return z.strictObject({ jobs: z.array(job).min(1).max(most) }).openapi('NewJobs')
+}
+
+const rateField = z.union(
+  [
+    z.string().max(200),
+    z.strictObject({
+      count: z.number().openapi({ minimum: SMALLEST_COUNT, maximum: LARGEST_COUNT }),
+      per: z.string().max(200),
+    }),
+  ],
+  { error: "expected the rate to be a text such as '10/s', or { count, per }" },
+)
+
+/** Body of `PUT /v1/limits/{pattern}`. */
+export const newLimitSchema = z
+  .strictObject({
+    limit: z.union(
+      [
+        z.string().max(200),
+        z.strictObject({
+          capacity: z.number().openapi({ type: 'integer', minimum: 1, maximum: LARGEST_CAPACITY }),
+          rate: rateField,
+          tolerance: z
+            .union([z.string().max(200), z.literal(0)], {
+              error: "expected the tolerance to be a duration such as '2ms', or 0 for strict spacing",
+            })
+            .optional(),
+          warmUp: z.string().max(200).optional(),
+          coldRate: rateField.optional(),
+        }),
+      ],
+      { error: "expected limit to be a text such as '100, 10/s', or { capacity, rate }" },
+    ),
+  })
+  .openapi('NewLimit', { example: { limit: '500, 100/s, warm-up 30s' } })
+
+export const freezeSchema = z
+  .strictObject({
+    forMs: z
+      .number()
+      .positive()
+      .max(366 * 86_400_000),
+  })
+  .openapi('Freeze')
+
+const amount = z.number().min(0).openapi({ description: 'Units, which may be a fraction.' })
+/** Body of `POST /v1/meters/{key}/fill`. */
+export const fillSchema = z.strictObject({ amount: amount.default(1) }).openapi('Fill')
+/** Query of `GET /v1/meters/{key}`. */
+export const meterQuerySchema = z.strictObject({ amount: amount.optional() })
+
+export const forecastQuerySchema = z.strictObject({ cost: z.int().min(1).max(1_000_000_000).default(1) })

@@ -1,0 +1,110 @@
+import { z } from '@hono/zod-openapi'
+import type { Accepted } from '../core/job.ts'
+import { REJECT_REASONS } from '../core/verdict.ts'
+
+const acceptedFields = {
+  key: z.string(),
+  position: z.number().openapi({ description: '1 departs next.' }),
+  waiting: z.number().openapi({ description: 'Cost units in the line, including those of this job.' }),
+  capacity: z.number(),
+  departsAt: z.number().openapi({ description: 'Milliseconds since the epoch.' }),
+  waitMs: z.number(),
+}
+
+export const acceptedSchema = z
+  .strictObject({ id: z.string(), ...acceptedFields })
+  .openapi('Accepted') satisfies z.ZodType<Omit<Accepted, 'accepted' | 'replayed'>>
+
+/** Does not extend the schema above: as `allOf`, two closed objects could never both match. */
+export const acceptedVerdictSchema = z
+  .strictObject({
+    status: z.literal(202),
+    id: z.string(),
+    ...acceptedFields,
+    replayed: z.literal(true).optional(),
+  })
+  .openapi('AcceptedVerdict') satisfies z.ZodType<Omit<Accepted, 'accepted'>>
+
+const faults = z.array(z.strictObject({ detail: z.string(), pointer: z.string().optional() })).optional()
+const violatedPolicies = z.array(z.string()).optional()
+const local = z.literal(true).optional()
+
+export const problemSchema = z
+  .looseObject({
+    type: z.string().openapi({ example: 'urn:velvet-rope:problem:queue-full' }),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string().optional(),
+    instance: z.string().openapi({ description: 'The id of the request.' }),
+    errors: faults,
+    retryAfterMs: z.number().optional(),
+    waiting: z.number().optional(),
+    capacity: z.number().optional(),
+    local: local.openapi({
+      description: 'A limit of this process alone refused the job; the numbers are those of that limit.',
+    }),
+    level: z.number().optional(),
+    space: z.number().optional(),
+    blocked: z.boolean().optional(),
+    version: z.number().optional(),
+    'violated-policies': violatedPolicies,
+  })
+  .openapi('Problem')
+
+export const refusedVerdictSchema = z
+  .strictObject({
+    status: z.union([z.literal(413), z.literal(422), z.literal(429), z.literal(500), z.literal(503)]),
+    key: z.string(),
+    type: z.string(),
+    title: z.string(),
+    detail: z.string().optional(),
+    retryAfterMs: z.number().optional(),
+    waiting: z.number().optional(),
+    capacity: z.number().optional(),
+    local,
+    'violated-policies': violatedPolicies,
+    errors: faults,
+  })
+  .openapi('RefusedVerdict')
+
+export const verdictsSchema = z
+  .strictObject({
+    accepted: z.int(),
+    rejected: z.int(),
+    verdicts: z.array(z.union([acceptedVerdictSchema, refusedVerdictSchema])),
+  })
+  .openapi('Verdicts')
+
+/** The verdict that an enqueue would get. A refusal is no problem here, since no job was refused. */
+export const forecastSchema = z
+  .union([
+    z.strictObject({ accepted: z.literal(true), ...acceptedFields }),
+    z.strictObject({
+      accepted: z.literal(false),
+      reason: z.enum(REJECT_REASONS),
+      key: z.string(),
+      retryAfterMs: z.number().optional().openapi({ description: 'Absent where waiting does not help.' }),
+      waiting: z.number(),
+      capacity: z.number(),
+      local,
+    }),
+  ])
+  .openapi('Forecast')
+
+export const meterSchema = z
+  .strictObject({
+    key: z.string(),
+    pattern: z.string(),
+    accepted: z
+      .boolean()
+      .optional()
+      .openapi({ description: 'Whether the amount was added, or would be added now.' }),
+    level: z.number(),
+    space: z.number(),
+    capacity: z.number(),
+    intervalMs: z.number().openapi({ description: 'The time in which one unit leaks.' }),
+    full: z.boolean(),
+    blocked: z.boolean(),
+    emptyInMs: z.number(),
+  })
+  .openapi('Meter')
