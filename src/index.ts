@@ -64,6 +64,7 @@ export { NotAnErrorError } from './core/thrown.ts'
 export { TurnCancelledError, TurnRefusedError, TurnTimeoutError } from './core/turn-errors.ts'
 export type { Handler } from './line/attempt.ts'
 export type { BucketPage, BucketQueryInput as BucketQuery } from './line/bucket-query.ts'
+export type { ShapedWorker } from './line/engine.ts'
 export type {
   ByHandOptions,
   LiveRuleBook,
@@ -73,10 +74,9 @@ export type {
   ResetOptions,
 } from './line/limits.ts'
 export type { WorkOptions } from './line/options.ts'
+export type { Turn } from './line/pending-turns.ts'
 export type { PreviewedChange } from './line/preview-change.ts'
 export type { ShapedJob } from './line/shaped-job.ts'
-export type { ShapedWorker } from './line/shaped-worker.ts'
-export type { Turn } from './line/turn-desk.ts'
 export type {
   AcquireOptions,
   CloseOptions,

@@ -1,7 +1,7 @@
 import type { Audit } from '../conformance/history.ts'
 import type { BucketView, Durability } from '../core/job.ts'
 import type { FlowTotals, LineView, Recent } from '../core/line-view.ts'
-import type { BucketTally } from '../line/bucket-tally.ts'
+import type { BucketTally } from '../line/bucket-query.ts'
 
 export const SCOPES = ['enqueue', 'read', 'admin'] as const
 export type Scope = (typeof SCOPES)[number]

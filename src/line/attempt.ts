@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { toError } from '../core/thrown.ts'
-import type { BackendJob, Call } from './backend.ts'
+import type { BackendJob, Call } from './job.ts'
 import type { ShapedJob } from './shaped-job.ts'
 
 export type Handler<Data, Result> = (job: ShapedJob<Data>) => Promise<Result> | Result

@@ -4,14 +4,12 @@ import type { Admission, BucketView, Durability, JobView, Rejected } from '../co
 import type { Flow, LineView, Recent } from '../core/line-view.ts'
 import type { Handler } from './attempt.ts'
 import type { Awaitable } from './awaitable.ts'
-import type { JobRequest } from './backend.ts'
-import type { BucketPage, BucketQuery } from './bucket-query.ts'
-import type { BucketTally, TallyGroup } from './bucket-tally.ts'
-import type { FreezeRequest } from './freeze-request.ts'
+import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from './bucket-query.ts'
+import type { JobRequest } from './job.ts'
 import type { LiveRuleBook } from './limits.ts'
 import type { WorkSettings } from './options.ts'
-import type { ShapedWorker } from './shaped-worker.ts'
-import type { Turn } from './turn-desk.ts'
+import type { FreezeRequest } from './outcome.ts'
+import type { Turn } from './pending-turns.ts'
 
 /**
  * What stands behind a shaper: one kind of line, wired to its clock, its schedulers and its workers. It tells listeners
@@ -64,14 +62,23 @@ export interface EngineViews {
   tally(groups: readonly TallyGroup[]): Awaitable<BucketTally[]>
   survey(): AsyncIterable<readonly BucketView[]>
   audit(): Awaitable<Audit>
-  readonly insight: EngineInsight
+  readonly insight: Insight
 }
 
 /** What lies behind the views: why, who, and what happened lately. */
-export interface EngineInsight {
+export interface Insight {
   explain(id: string): Awaitable<JobExplanation | undefined>
   /** The first `limit` guests. */
   line(key: string, limit: number): Awaitable<LineView | undefined>
   flow(): Awaitable<Flow>
   recent(key: string): Awaitable<Recent>
+}
+
+/** A handler at work: it is called for jobs whose slot has come, up to `concurrency` times at once. */
+export interface ShapedWorker {
+  readonly concurrency: number
+  /** Handlers that run now. */
+  readonly running: number
+  /** Takes no more jobs, and resolves when the handlers that run have settled. Safe to call twice. */
+  close(): Promise<void>
 }

@@ -21,9 +21,9 @@ import {
   type RuleView,
   type UnsetRuleView,
 } from '../core/rule-view.ts'
-import { authorSchema, thisProcess } from './author.ts'
 import type { Awaitable } from './awaitable.ts'
-import type { LocalRopes } from './local-ropes.ts'
+import type { LocalLimits } from './local-limits.ts'
+import { authorSchema, thisProcess } from './options.ts'
 import { type PreviewedChange, type PreviewSource, previewChange } from './preview-change.ts'
 
 /** What a load changed: limits that are new or not the same, and patterns that are gone. */
@@ -61,7 +61,7 @@ export type LoadOptions = z.input<typeof loadSchema>
 /** What keeps the rules. It knows them by heart, so that they are read at once; a change may take a while. */
 export interface RuleStore extends PreviewSource {
   /** What hangs before the line in this process alone. */
-  readonly ropes: Pick<LocalRopes, 'set' | 'unset' | 'list'>
+  readonly ropes: Pick<LocalLimits, 'set' | 'unset' | 'list'>
   /** Tells listeners of each rule whose effect changes. @throws RuleBookConflictError */
   changeRules(change: RuleChange): Awaitable<ChangedRules>
 }

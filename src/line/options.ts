@@ -1,7 +1,19 @@
+import { hostname } from 'node:os'
 import { z } from 'zod'
+import { InvalidOptionsError } from '../core/errors.ts'
+import { type Layer, parseLayer } from '../core/layered-book.ts'
 import type { LimitInput } from '../core/limit.ts'
 import { BASE_ORIGINS } from '../core/rule-view.ts'
-import { authorSchema, thisProcess } from './author.ts'
+
+/** Who sets a limit: the name of a token, of an operator, of a file. */
+export const authorSchema = z
+  .string()
+  .regex(/^[^\p{Control}\p{Surrogate}]{1,256}$/u, '1 to 256 characters, none of them a control character')
+
+/** Who sets limits where no other name is given: `<hostname>:<pid>`. */
+export function thisProcess(): string {
+  return `${hostname()}:${process.pid}`
+}
 
 export const milliseconds = z
   .number()
@@ -101,3 +113,20 @@ export type LineSettings = Readonly<z.output<typeof lineOptionsSchema>>
 export type JobDefaults = z.output<typeof jobDefaultsSchema>
 export type WorkOptions = z.input<typeof workOptionsSchema>
 export type WorkSettings = Readonly<z.output<typeof workOptionsSchema>>
+
+/**
+ * The layers of the rule book that a shaper is started with.
+ *
+ * @throws InvalidOptionsError, InvalidLimitError or InvalidKeyError
+ */
+export function givenLayers(settings: LineSettings): Layer[] {
+  const { limits, limitsFrom, limitsBy, moreLimits } = settings
+  const layers = [{ limits, from: limitsFrom, by: limitsBy }, ...moreLimits]
+  const twice = layers.find(({ from }, index) => layers.findIndex((other) => other.from === from) < index)
+  if (twice !== undefined) {
+    throw new InvalidOptionsError(
+      `new Shaper: expected limits and moreLimits to be of different layers, got: ${twice.from} twice`,
+    )
+  }
+  return layers.map(({ limits, from, by = limitsBy }) => parseLayer(limits, from, by))
+}

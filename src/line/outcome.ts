@@ -1,10 +1,10 @@
 import { backoffDelay } from '../core/backoff.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { DataTooLargeError, isVelvetRopeError } from '../core/errors.ts'
+import { FreezeError } from '../core/handler-errors.ts'
 import { messageOf, toError } from '../core/thrown.ts'
 import type { Settled } from './attempt.ts'
-import type { BackendJob } from './backend.ts'
-import { type FreezeRequest, freezeRequest } from './freeze-request.ts'
+import type { BackendJob } from './job.ts'
 
 /** Kept of a result, as JSON, and of the text of an error: whoever looks at a job reads them. Events carry all of both. */
 const MOST_RESULT_BYTES = 1_048_576
@@ -93,4 +93,18 @@ function freezeOf(error: Error, maxFreezeMs: number): FreezeRequest | undefined 
     // What cannot be looked at is none of ours.
     return undefined
   }
+}
+
+/** How long a bucket shall be frozen, in milliseconds; `askedMs` where more was asked for than is allowed. */
+export interface FreezeRequest {
+  readonly forMs: number
+  readonly askedMs?: number
+}
+
+/** @throws InvalidOptionsError for what is no duration of a freeze */
+export function freezeRequest(askedMs: number, atMostMs = Number.POSITIVE_INFINITY): FreezeRequest {
+  const { forMs } = new FreezeError({
+    forMs: typeof askedMs === 'number' ? Math.min(askedMs, atMostMs) : askedMs,
+  })
+  return forMs < askedMs ? { forMs, askedMs } : { forMs }
 }

@@ -1,5 +1,5 @@
 import { MILLISECOND } from '../core/duration.ts'
-import type { BackendJob } from './backend.ts'
+import type { BackendJob } from './job.ts'
 
 /** What a handler is given. Times are milliseconds, `admittedAt` and `departedAt` since the epoch. */
 export class ShapedJob<Data = unknown> {

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import type { Backend, BackendJob } from '../line/backend.ts'
+import type { Backend, BackendJob } from '../line/job.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** What the end of a line needs of its workers. */

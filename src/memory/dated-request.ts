@@ -1,4 +1,4 @@
-import type { JobRequest } from '../line/backend.ts'
+import type { JobRequest } from '../line/job.ts'
 
 /** The request with an instant for its deadline; most have none, and stay the object that they are. */
 export function dated(request: JobRequest, now: number): JobRequest {

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts'
-import type { Backend, BackendJob, Call } from '../line/backend.ts'
+import type { Backend, BackendJob, Call } from '../line/job.ts'
 
 /** What the gate answers when it lets a job through; microseconds. */
 export interface Passage {

@@ -1,4 +1,4 @@
-import type { BackendJob } from '../line/backend.ts'
+import type { BackendJob } from '../line/job.ts'
 
 /** Carries a released job to a worker with a free handler. */
 export interface Handoff {

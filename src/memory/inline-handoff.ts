@@ -1,5 +1,5 @@
 import { HandlerShares } from '../core/handler-shares.ts'
-import type { BackendJob } from '../line/backend.ts'
+import type { BackendJob } from '../line/job.ts'
 import type { Handoff, Receiver } from './handoff.ts'
 
 /** Hands jobs to the workers of this process, one after the other, and turns to those who wait for them. */

@@ -1,15 +1,16 @@
 import type { Clock } from '../core/clock.ts'
 import type { Admission } from '../core/job.ts'
-import type { Backend, JobRequest } from '../line/backend.ts'
+import { emitAdmission } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
-import { LocalRopes } from '../line/local-ropes.ts'
-import { admitRoped } from '../line/roped-call.ts'
-import { tellAdmission } from '../line/tell-admission.ts'
+import type { JobRequest } from '../line/job.ts'
+import { LocalLimits } from '../line/local-limits.ts'
+import { admitUnderLocalLimits } from '../line/under-local-limits.ts'
 import { dated } from './dated-request.ts'
 import type { Scheduler } from './scheduler.ts'
+import type { MemoryBackend } from './store/memory-backend.ts'
 
 interface LocalEntrancePorts<Result> {
-  readonly backend: Backend
+  readonly backend: MemoryBackend
   readonly scheduler: Pick<Scheduler, 'runOnce'>
   readonly clock: Clock
   readonly emitter: Emitter<Result>
@@ -19,13 +20,13 @@ interface LocalEntrancePorts<Result> {
 
 /** Where requests come in to the lines of this process: past the ropes that are its own, then to the rope of the line. */
 export class LocalEntrance<Result> {
-  readonly ropes: LocalRopes
+  readonly ropes: LocalLimits
   readonly #ports: LocalEntrancePorts<Result>
 
   constructor(ports: LocalEntrancePorts<Result>) {
     const { backend, clock, emitter } = ports
     this.#ports = ports
-    this.ropes = new LocalRopes({
+    this.ropes = new LocalLimits({
       now: () => clock.now(),
       isGoverned: (key) => backend.rules.find(key) !== undefined,
       onChange: (change) => emitter.emit('localLimit', change),
@@ -33,12 +34,12 @@ export class LocalEntrance<Result> {
   }
 
   enqueue(request: JobRequest): Admission {
-    if (this.ropes.areSlack) return this.#enqueue(request)
+    if (this.ropes.isEmpty) return this.#enqueue(request)
     return this.#roped([request], ([only]) => [this.#enqueue(only!)])[0]!
   }
 
   enqueueMany(requests: readonly JobRequest[]): Admission[] {
-    if (this.ropes.areSlack) return this.#enqueueMany(requests)
+    if (this.ropes.isEmpty) return this.#enqueueMany(requests)
     return this.#roped(requests, (some) => this.#enqueueMany(some))
   }
 
@@ -53,10 +54,10 @@ export class LocalEntrance<Result> {
 
   #roped(requests: readonly JobRequest[], admit: (some: readonly JobRequest[]) => Admission[]): Admission[] {
     const { backend, clock, emitter } = this.#ports
-    return admitRoped(this.ropes, requests, {
+    return admitUnderLocalLimits(this.ropes, requests, {
       isKnown: (id) => backend.job(id, clock.now()) !== undefined,
       admit,
-      tell: (request, refusal) => tellAdmission(emitter, request, refusal, clock.now()),
+      tell: (request, refusal) => emitAdmission(emitter, request, refusal, clock.now()),
     })
   }
 
@@ -92,7 +93,7 @@ export class LocalEntrance<Result> {
   #tell(request: JobRequest, admission: Admission, now: number): void {
     const { backend, emitter } = this.#ports
     backend.insight.noteVerdict(request.key, request.id, admission, now)
-    tellAdmission(emitter, request, admission, now)
+    emitAdmission(emitter, request, admission, now)
   }
 
   /** After a refusal while somebody is due: lets him depart first, so that the same may be asked once more. */

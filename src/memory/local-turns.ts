@@ -1,11 +1,11 @@
 import type { Clock } from '../core/clock.ts'
-import type { Backend, BackendJob } from '../line/backend.ts'
+import { jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
-import { jobEvent } from '../line/job-event.ts'
+import type { Backend, BackendJob } from '../line/job.ts'
+import type { PendingTurns } from '../line/pending-turns.ts'
+import { areStartsWatched, publishDeparture, publishLateStart } from '../line/publish.ts'
 import { ShapedJob } from '../line/shaped-job.ts'
 import { StartWatch } from '../line/start-watch.ts'
-import { areStartsWatched, publishDeparture, publishLateStart } from '../line/tell-start.ts'
-import type { TurnDesk } from '../line/turn-desk.ts'
 import type { Gate, Passage } from './gate.ts'
 import type { Receiver } from './handoff.ts'
 
@@ -16,7 +16,7 @@ export interface LocalTurnPorts<Result> {
   readonly gate: Gate
   readonly clock: Clock
   readonly emitter: Emitter<Result>
-  readonly desk: TurnDesk
+  readonly desk: PendingTurns
   /** A turn has come and ended. */
   onChange(): void
 }
@@ -36,7 +36,7 @@ export class LocalTurns<Result> implements Pick<Receiver, 'receive'> {
     const passage = gate.pass(job)
     backend.finish(job, { kind: 'completed', result: undefined }, passage.at)
     desk.depart(new ShapedJob(job, undefined, passage.at))
-    tellTurn(emitter, job, passage.at)
+    emitTurn(emitter, job, passage.at)
     // Its caller goes on with the other reactions to promises, when this code has run: then all of them have been called.
     queueMicrotask(() => {
       const toldAt = clock.now()
@@ -65,7 +65,7 @@ export class LocalTurns<Result> implements Pick<Receiver, 'receive'> {
 }
 
 /** Tells listeners of a turn, which departs and ends at one moment; microseconds. */
-function tellTurn<Result>(emitter: Emitter<Result>, job: BackendJob, at: number): void {
+function emitTurn<Result>(emitter: Emitter<Result>, job: BackendJob, at: number): void {
   const event = jobEvent(job, at)
   emitter.hold()
   emitter.emit('departed', { ...event, waitedMs: event.at - job.admittedAt / 1_000 })

@@ -2,21 +2,15 @@ import type { Clock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { ShaperClosedError } from '../core/errors.ts'
 import { Attempt, type Handler, type Settled } from '../line/attempt.ts'
-import type { Backend, BackendJob, Outcome } from '../line/backend.ts'
+import { emitEnd, jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
-import { jobEvent } from '../line/job-event.ts'
+import type { ShapedWorker } from '../line/engine.ts'
+import type { Backend, BackendJob, Outcome } from '../line/job.ts'
 import { type HandlerOutcome, outcomeOf } from '../line/outcome.ts'
+import { areStartsWatched, publishDeparture, publishHandlerEnd, publishLateStart } from '../line/publish.ts'
 import { RunningAttempts } from '../line/running-attempts.ts'
 import { ShapedJob } from '../line/shaped-job.ts'
-import type { ShapedWorker } from '../line/shaped-worker.ts'
 import { StartWatch } from '../line/start-watch.ts'
-import { tellEnd } from '../line/tell-end.ts'
-import {
-  areStartsWatched,
-  publishDeparture,
-  publishHandlerEnd,
-  publishLateStart,
-} from '../line/tell-start.ts'
 import type { Gate } from './gate.ts'
 import type { Receiver } from './handoff.ts'
 
@@ -124,7 +118,7 @@ export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
     const rules = { mayRetry: !this.#isAbandoned, maxFreezeMs }
     const outcome = this.#date(outcomeOf(settled, job, rules, Math.random, emitter), job, now)
     backend.finish(job, outcome, now)
-    tellEnd(emitter, told, settled, outcome, now)
+    emitEnd(emitter, told, settled, outcome, now)
     if (this.#attempts.size === 0) for (const resolve of this.#waitingForIdle.splice(0)) resolve()
     onChange()
   }

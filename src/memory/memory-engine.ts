@@ -8,19 +8,16 @@ import { systemClock } from '../core/precise-wait.ts'
 import { TurnCancelledError } from '../core/turn-errors.ts'
 import type { Handler } from '../line/attempt.ts'
 import type { Awaitable } from '../line/awaitable.ts'
-import type { Backend, BackendJob, JobRequest } from '../line/backend.ts'
-import { broughtLayers } from '../line/brought-layers.ts'
-import type { BucketPage, BucketQuery } from '../line/bucket-query.ts'
-import type { BucketTally, TallyGroup } from '../line/bucket-tally.ts'
+import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../line/bucket-query.ts'
+import { emitRules, jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
 import type { Engine } from '../line/engine.ts'
-import type { FreezeRequest } from '../line/freeze-request.ts'
-import { jobEvent } from '../line/job-event.ts'
-import { refusalOfLateTurn } from '../line/late-turn.ts'
+import type { BackendJob, JobRequest } from '../line/job.ts'
 import { LiveRuleBook, type RuleStore } from '../line/limits.ts'
 import type { LineSettings, WorkSettings } from '../line/options.ts'
-import { tellRules } from '../line/tell-rules.ts'
-import { type Turn, TurnDesk } from '../line/turn-desk.ts'
+import { givenLayers } from '../line/options.ts'
+import type { FreezeRequest } from '../line/outcome.ts'
+import { PendingTurns, refuseLateTurn, type Turn } from '../line/pending-turns.ts'
 import { Closing } from './closing.ts'
 import { Gate } from './gate.ts'
 import { inTurns } from './in-turns.ts'
@@ -46,14 +43,14 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
   readonly #name: string
   readonly #clock: Clock
   readonly #emitter: Emitter<Result>
-  readonly #backend: Backend
+  readonly #backend: MemoryBackend
   readonly #gate: Gate
   readonly #handoff: InlineHandoff
   readonly #scheduler: Scheduler
   readonly #entrance: LocalEntrance<Result>
   readonly #keepAlive = new KeepAlive()
   readonly #workers = new Set<LocalWorker<Data, Result>>()
-  readonly #desk = new TurnDesk()
+  readonly #desk = new PendingTurns()
   readonly #closing: Closing
 
   /** @throws InvalidLimitError or InvalidKeyError */
@@ -62,7 +59,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     this.#name = name
     this.#clock = clock ?? systemClock
     this.#emitter = emitter
-    const book = LayeredBook.of(broughtLayers(settings), { at: this.#clock.now(), version: 1 })
+    const book = LayeredBook.of(givenLayers(settings), { at: this.#clock.now(), version: 1 })
     this.#backend = new MemoryBackend(book, jobDefaults.keepFinished)
     this.#gate = new Gate(this.#backend, this.#clock)
     const turnPorts = {
@@ -128,7 +125,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
       // Now or never: no timer is waited for.
       while (this.#desk.has(id) && this.#scheduler.runOnce().handed > 0);
       return turn.catch((error: unknown) =>
-        refusalOfLateTurn(request, error, (key, cost) => this.forecast(key, cost)),
+        refuseLateTurn(request, error, (key, cost) => this.forecast(key, cost)),
       )
     } finally {
       this.#emitter.release()
@@ -252,7 +249,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
       refresh: () => undefined,
       changeRules: (change) => {
         const changed = backend.changeRules(change, this.#clock.now())
-        tellRules(this.#emitter, changed)
+        emitRules(this.#emitter, changed)
         if (changed.isChanged) this.#changed()
         return changed
       },

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { handingsOver, leaderships, schedulerPasses } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import type { Backend, BackendJob } from '../line/backend.ts'
+import type { Backend, BackendJob } from '../line/job.ts'
 import type { Handoff } from './handoff.ts'
 
 /** What one pass did. */

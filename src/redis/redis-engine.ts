@@ -4,19 +4,17 @@ import { MILLISECOND } from '../core/duration.ts'
 import type { Admission, BucketView, JobView, Rejected } from '../core/job.ts'
 import { TurnCancelledError } from '../core/turn-errors.ts'
 import type { Handler } from '../line/attempt.ts'
-import type { JobRequest } from '../line/backend.ts'
-import { broughtLayers } from '../line/brought-layers.ts'
-import type { BucketPage, BucketQuery } from '../line/bucket-query.ts'
-import type { BucketTally, TallyGroup } from '../line/bucket-tally.ts'
+import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../line/bucket-query.ts'
+import { jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
-import type { Engine } from '../line/engine.ts'
-import type { FreezeRequest } from '../line/freeze-request.ts'
-import { jobEvent } from '../line/job-event.ts'
-import { refusalOfLateTurn } from '../line/late-turn.ts'
+import type { Engine, ShapedWorker } from '../line/engine.ts'
+import type { JobRequest } from '../line/job.ts'
 import { LiveRuleBook, ruleOf } from '../line/limits.ts'
 import type { LineSettings, WorkSettings } from '../line/options.ts'
-import type { ShapedWorker } from '../line/shaped-worker.ts'
-import type { Turn } from '../line/turn-desk.ts'
+import { givenLayers } from '../line/options.ts'
+import type { FreezeRequest } from '../line/outcome.ts'
+import type { Turn } from '../line/pending-turns.ts'
+import { refuseLateTurn } from '../line/pending-turns.ts'
 import { Connection } from './connection/connection.ts'
 import { parseConnection } from './connection/connection-input.ts'
 import { redisErrorKind } from './connection/redis-errors.ts'
@@ -49,7 +47,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   /** Begins to connect. @throws InvalidOptionsError, InvalidLimitError or InvalidKeyError */
   constructor(name: string, settings: LineSettings & RedisSettings, emitter: Emitter<Result>) {
     const { prefix, shards, jobDefaults, lookAheadMs } = settings
-    const rules = broughtLayers(settings)
+    const rules = givenLayers(settings)
     const onError = (error: Error) => {
       if (this.#closing === undefined) emitter.fail(error)
     }
@@ -125,7 +123,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     const outcome = Promise.race([turn, refusal])
     if (request.deadline > 0) return outcome
     return outcome.catch((error: unknown) =>
-      refusalOfLateTurn(named, error, (key, cost) => this.forecast(key, cost)),
+      refuseLateTurn(named, error, (key, cost) => this.forecast(key, cost)),
     )
   }
 

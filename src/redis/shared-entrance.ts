@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Admission } from '../core/job.ts'
 import { systemClock } from '../core/precise-wait.ts'
-import type { JobRequest } from '../line/backend.ts'
+import { emitAdmission } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
-import { LocalRopes } from '../line/local-ropes.ts'
-import { admitRopedLater } from '../line/roped-call.ts'
-import { tellAdmission } from '../line/tell-admission.ts'
+import type { JobRequest } from '../line/job.ts'
+import { LocalLimits } from '../line/local-limits.ts'
+import { admitUnderLocalLimitsAsync } from '../line/under-local-limits.ts'
 import type { NamedRequest, SharedAdmission } from './protocol/shared-backend.ts'
 import type { RedisBackend } from './redis-backend.ts'
 
@@ -20,13 +20,13 @@ interface SharedEntrancePorts<Result> {
 /** Where requests of this process come in to a shared line, once it is open: past the ropes that are its own. */
 export class SharedEntrance<Result> {
   /** Of this process, and so is their time. */
-  readonly ropes: LocalRopes
+  readonly ropes: LocalLimits
   readonly #ports: SharedEntrancePorts<Result>
 
   constructor(ports: SharedEntrancePorts<Result>) {
     const { backend, emitter } = ports
     this.#ports = ports
-    this.ropes = new LocalRopes({
+    this.ropes = new LocalLimits({
       now: () => systemClock.now(),
       isGoverned: (key) => backend.rules.find(key) !== undefined,
       onChange: (change) => emitter.emit('localLimit', change),
@@ -34,13 +34,13 @@ export class SharedEntrance<Result> {
   }
 
   enqueue(request: JobRequest): Promise<Admission> {
-    if (this.ropes.areSlack) return this.#enqueue(request)
+    if (this.ropes.isEmpty) return this.#enqueue(request)
     const admit = async ([only]: readonly JobRequest[]) => [await this.#enqueue(only!)]
     return this.#roped([request], admit).then(([admission]) => admission!)
   }
 
   enqueueMany(requests: readonly JobRequest[]): Promise<Admission[]> {
-    if (this.ropes.areSlack) return this.#enqueueMany(requests)
+    if (this.ropes.isEmpty) return this.#enqueueMany(requests)
     return this.#roped(requests, (some) => this.#enqueueMany(some))
   }
 
@@ -54,10 +54,10 @@ export class SharedEntrance<Result> {
     admit: (some: readonly JobRequest[]) => Promise<Admission[]>,
   ): Promise<Admission[]> {
     const { backend, emitter } = this.#ports
-    return admitRopedLater(this.ropes, requests, {
+    return admitUnderLocalLimitsAsync(this.ropes, requests, {
       isKnown: async (id) => (await backend.job(id)) !== undefined,
       admit,
-      tell: (request, refusal) => tellAdmission(emitter, request, refusal, systemClock.now()),
+      tell: (request, refusal) => emitAdmission(emitter, request, refusal, systemClock.now()),
     })
   }
 
@@ -74,7 +74,7 @@ export class SharedEntrance<Result> {
 
   #tell(request: JobRequest, { admission, at }: SharedAdmission): Admission {
     const told = honest(admission)
-    tellAdmission(this.#ports.emitter, request, told, at)
+    emitAdmission(this.#ports.emitter, request, told, at)
     return told
   }
 }

@@ -3,9 +3,9 @@ import { MILLISECOND, SECOND } from '../core/duration.ts'
 import { isVelvetRopeError, ShaperClosedError } from '../core/errors.ts'
 import { toError } from '../core/thrown.ts'
 import { TurnCancelledError } from '../core/turn-errors.ts'
-import type { JobRequest } from '../line/backend.ts'
+import type { JobRequest } from '../line/job.ts'
+import { PendingTurns, type Turn } from '../line/pending-turns.ts'
 import type { ShapedJob } from '../line/shaped-job.ts'
-import { type Turn, TurnDesk } from '../line/turn-desk.ts'
 import type { HandedOver } from './protocol/handed-over.ts'
 import type { SharedBackend, SharedJob } from './protocol/shared-backend.ts'
 import { makeCallerName, makeTurnId } from './protocol/turn-id.ts'
@@ -43,7 +43,7 @@ export class SharedTurns {
   /** Names this process in the ids of its turns. */
   readonly caller = makeCallerName()
   readonly #ports: SharedTurnPorts
-  readonly #desk = new TurnDesk()
+  readonly #desk = new PendingTurns()
   readonly #leases: Leases
   /** Whom the line has not answered, and who have not departed. */
   readonly #asked = new Set<string>()

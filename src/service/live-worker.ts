@@ -1,6 +1,6 @@
 import type { Handler } from '../line/attempt.ts'
+import type { ShapedWorker } from '../line/engine.ts'
 import type { WorkOptions } from '../line/options.ts'
-import type { ShapedWorker } from '../line/shaped-worker.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 
 /** A handler that may hold connections: `close` lets the jobs end that it has begun, and then ends those. */

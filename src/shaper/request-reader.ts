@@ -5,10 +5,10 @@ import { DataTooLargeError, InvalidOptionsError, isVelvetRopeError } from '../co
 import type { JobSettings, Rejected, TurnRefusal } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
-import type { JobRequest } from '../line/backend.ts'
 import { type BucketQuery, type BucketQueryInput, bucketQuerySchema } from '../line/bucket-query.ts'
-import { type FreezeRequest, freezeRequest } from '../line/freeze-request.ts'
+import type { JobRequest } from '../line/job.ts'
 import type { JobDefaults } from '../line/options.ts'
+import { type FreezeRequest, freezeRequest } from '../line/outcome.ts'
 import {
   type AcquireOptions,
   acquireOptionsSchema,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { IdConflictError, NoLimitError } from '../../src/core/errors.ts'
-import type { JobRequest } from '../../src/line/backend.ts'
+import type { JobRequest } from '../../src/line/job.ts'
 import { at, COMPLETED, failAndRetry, msAt, request } from '../support/backend-driver.ts'
 import { DRIVERS, openFor } from './drivers.ts'
 

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis'
 import { expect } from 'vitest'
 import { MILLISECOND, SECOND } from '../../src/core/duration.ts'
-import type { JobRequest } from '../../src/line/backend.ts'
 import { bucketQuerySchema } from '../../src/line/bucket-query.ts'
+import type { JobRequest } from '../../src/line/job.ts'
 import type {
   ClaimRequest,
   GateRequest,

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { MILLISECOND } from '../../src/core/duration.ts'
-import type { JobRequest } from '../../src/line/backend.ts'
+import type { JobRequest } from '../../src/line/job.ts'
 import type { GateAnswer, HandedJob, SharedOutcome } from '../../src/redis/protocol/shared-backend.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at } from '../support/backend-driver.ts'

@@ -4,8 +4,8 @@ import type { Admission, BucketView, JobView } from '../../src/core/job.ts'
 import type { LayeredRule, RuleChange, RuleDifference, RuleLayers } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
 import type { Flow, LineView, Recent } from '../../src/core/line-view.ts'
-import type { BackendJob, JobRequest } from '../../src/line/backend.ts'
 import type { BucketPage, BucketQueryInput } from '../../src/line/bucket-query.ts'
+import type { BackendJob, JobRequest } from '../../src/line/job.ts'
 import type { JobFacts } from '../../src/line/job-facts.ts'
 
 /**

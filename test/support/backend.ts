@@ -1,7 +1,7 @@
 import { SECOND } from '../../src/core/duration.ts'
 import { LayeredBook, parseLayer } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
-import type { JobRequest, Outcome } from '../../src/line/backend.ts'
+import type { JobRequest, Outcome } from '../../src/line/job.ts'
 import type { JobRecord } from '../../src/memory/store/job-record.ts'
 import { MemoryBackend } from '../../src/memory/store/memory-backend.ts'
 

@@ -1,7 +1,7 @@
 import { forgettableAt } from '../../core/bucket.ts'
 import { DueHeap } from '../../core/due-heap.ts'
 import { SECOND } from '../../core/duration.ts'
-import type { HandlerPool } from '../../line/backend.ts'
+import type { HandlerPool } from '../../line/job.ts'
 import type { Deadline, JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 

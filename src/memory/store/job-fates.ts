@@ -1,6 +1,6 @@
 import * as bucketCore from '../../core/bucket.ts'
 import type { EndState } from '../../core/job.ts'
-import type { Outcome } from '../../line/backend.ts'
+import type { Outcome } from '../../line/job.ts'
 import type { Agenda } from './agenda.ts'
 import type { JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'

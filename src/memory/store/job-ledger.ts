@@ -1,7 +1,7 @@
 import type { Audit } from '../../conformance/history.ts'
 import { IdConflictError } from '../../core/errors.ts'
 import { type EndState, isEnded } from '../../core/job.ts'
-import type { JobRequest } from '../../line/backend.ts'
+import type { JobRequest } from '../../line/job.ts'
 import { EndedJobs } from './ended-jobs.ts'
 import { JobRecord } from './job-record.ts'
 import { idOfSlot, LiveJobs } from './live-jobs.ts'

@@ -3,7 +3,7 @@ import type { Due } from '../../core/due-heap.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import type { Accepted, EndState, JobSettings, JobState, JobView } from '../../core/job.ts'
 import { mayBecome } from '../../core/job.ts'
-import type { BackendJob, JobRequest } from '../../line/backend.ts'
+import type { BackendJob, JobRequest } from '../../line/job.ts'
 import type { Standing } from './line.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 

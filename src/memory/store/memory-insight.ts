@@ -4,7 +4,6 @@ import { MILLISECOND } from '../../core/duration.ts'
 import { type Admission, isEnded } from '../../core/job.ts'
 import { formatLimit } from '../../core/limit.ts'
 import type { Flow, LineJob, LineView, Recent } from '../../core/line-view.ts'
-import type { Insight } from '../../line/insight.ts'
 import { type JobFacts, MOST_NAMED, type WaitFacts } from '../../line/job-facts.ts'
 import type { JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
@@ -13,7 +12,7 @@ import type { MemoryBucket } from './memory-bucket.ts'
 import { WatchedBuckets } from './watched-buckets.ts'
 
 /** What can be seen of the lines of one process beyond their views. */
-export class MemoryInsight implements Insight {
+export class MemoryInsight {
   readonly #buckets: LiveBuckets
   readonly #jobs: JobLedger
   readonly #watched = new WatchedBuckets()

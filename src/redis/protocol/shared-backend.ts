@@ -2,9 +2,8 @@ import type { Audit } from '../../conformance/history.ts'
 import type { OldRuleBookError } from '../../core/errors.ts'
 import type { Admission, BucketView, JobView } from '../../core/job.ts'
 import type { ChangedRules, LayeredBook, RuleChange } from '../../core/layered-book.ts'
-import type { BackendJob, JobRequest, Pace } from '../../line/backend.ts'
-import type { BucketPage, BucketQuery } from '../../line/bucket-query.ts'
-import type { BucketTally, TallyGroup } from '../../line/bucket-tally.ts'
+import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../../line/bucket-query.ts'
+import type { BackendJob, JobRequest, Pace } from '../../line/job.ts'
 import type { HandlerOutcome } from '../../line/outcome.ts'
 
 /**

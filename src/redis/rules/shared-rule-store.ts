@@ -1,12 +1,12 @@
 import type { ChangedRules, LayeredBook, RuleChange } from '../../core/layered-book.ts'
+import { emitRules } from '../../line/emit.ts'
 import type { Emitter } from '../../line/emitter.ts'
 import type { RuleStore } from '../../line/limits.ts'
-import type { LocalRopes } from '../../line/local-ropes.ts'
-import { tellRules } from '../../line/tell-rules.ts'
+import type { LocalLimits } from '../../line/local-limits.ts'
 import type { SharedBackend } from '../protocol/shared-backend.ts'
 
 interface SharedRuleStorePorts<Result> {
-  readonly ropes: LocalRopes
+  readonly ropes: LocalLimits
   readonly survey: RuleStore['survey']
   readonly backend: Pick<SharedBackend, 'rules' | 'followRules' | 'changeRules'>
   readonly emitter: Emitter<Result>
@@ -17,7 +17,7 @@ interface SharedRuleStorePorts<Result> {
 
 /** The rule book of a shared line, and what hangs before it in this process alone. */
 export class SharedRuleStore<Result> implements RuleStore {
-  readonly ropes: LocalRopes
+  readonly ropes: LocalLimits
   readonly survey: RuleStore['survey']
   readonly #ports: SharedRuleStorePorts<Result>
 
@@ -46,7 +46,7 @@ export class SharedRuleStore<Result> implements RuleStore {
     const { backend, emitter, ready } = this.#ports
     await ready()
     const changed = await backend.changeRules(change)
-    tellRules(emitter, changed)
+    emitRules(emitter, changed)
     return changed
   }
 }

@@ -1,5 +1,5 @@
 import type { BucketOrder, FirstPlaces, Place } from '../../line/bucket-order.ts'
-import { type BucketTally, emptyTally, type TallyGroup } from '../../line/bucket-tally.ts'
+import { type BucketTally, emptyTally, type TallyGroup } from '../../line/bucket-query.ts'
 import { inGroups, tallyReply, walkReply } from '../scripts/replies.ts'
 import { Rests } from '../scripts/rests.ts'
 import { defineScript } from '../scripts/script.ts'

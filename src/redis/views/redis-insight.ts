@@ -2,7 +2,7 @@ import { MILLISECOND } from '../../core/duration.ts'
 import type { JobExplanation } from '../../core/explanation-view.ts'
 import type { Flow, LineView, Recent } from '../../core/line-view.ts'
 import type { RuleView } from '../../core/rule-view.ts'
-import type { EngineInsight } from '../../line/engine.ts'
+import type { Insight } from '../../line/engine.ts'
 import { explain } from '../../line/explanation.ts'
 import type { JobFacts } from '../../line/job-facts.ts'
 import { firstFound } from '../scripts/first-found.ts'
@@ -25,7 +25,7 @@ export interface InsightPorts {
 }
 
 /** What the line on Redis shows beyond its views. Only tests pass `now`. */
-export class RedisInsight implements EngineInsight {
+export class RedisInsight implements Insight {
   readonly #store: Store
   readonly #ports: InsightPorts
 

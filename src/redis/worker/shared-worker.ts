@@ -4,14 +4,13 @@ import { ShaperClosedError } from '../../core/errors.ts'
 import { LeaseLostError } from '../../core/handler-errors.ts'
 import { toError } from '../../core/thrown.ts'
 import type { Attempt, Handler, Settled } from '../../line/attempt.ts'
+import { emitEnd, jobEvent } from '../../line/emit.ts'
 import type { Emitter } from '../../line/emitter.ts'
-import { jobEvent } from '../../line/job-event.ts'
+import type { ShapedWorker } from '../../line/engine.ts'
 import { outcomeOf } from '../../line/outcome.ts'
+import { publishLateStart } from '../../line/publish.ts'
 import { RunningAttempts } from '../../line/running-attempts.ts'
-import type { ShapedWorker } from '../../line/shaped-worker.ts'
 import { StartWatch, processorTime as timeOfProcess } from '../../line/start-watch.ts'
-import { tellEnd } from '../../line/tell-end.ts'
-import { publishLateStart } from '../../line/tell-start.ts'
 import { type HandedOver, nameOf } from '../protocol/handed-over.ts'
 import type { SharedBackend, SharedJob } from '../protocol/shared-backend.ts'
 import { Leases } from '../slots/leases.ts'
@@ -236,7 +235,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
       emitter.emit('returned', { ...jobEvent(job, at), retryAt: at / MILLISECOND })
       return
     }
-    tellEnd(
+    emitEnd(
       emitter,
       job,
       settled,

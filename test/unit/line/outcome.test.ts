@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { MILLISECOND, SECOND } from '../../../src/core/duration.ts'
 import { FinalError, FreezeError } from '../../../src/core/handler-errors.ts'
-import type { BackendJob } from '../../../src/line/backend.ts'
+import type { BackendJob } from '../../../src/line/job.ts'
 import { outcomeOf } from '../../../src/line/outcome.ts'
 import { request } from '../../support/backend.ts'
 

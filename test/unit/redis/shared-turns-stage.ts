@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { BackendUnavailableError, ForeignValueError } from '../../../src/core/errors.ts'
 import type { JobState, JobView } from '../../../src/core/job.ts'
 import { VirtualClock } from '../../../src/core/virtual-clock.ts'
-import type { BackendJob, JobRequest } from '../../../src/line/backend.ts'
+import type { BackendJob, JobRequest } from '../../../src/line/job.ts'
 import { ShapedJob } from '../../../src/line/shaped-job.ts'
 import type { HandedOver } from '../../../src/redis/protocol/handed-over.ts'
 import type {

@@ -8,11 +8,11 @@ import {
   type RuleChange,
 } from '../../../src/core/layered-book.ts'
 import { LiveRuleBook, type RuleStore } from '../../../src/line/limits.ts'
-import { LocalRopes } from '../../../src/line/local-ropes.ts'
+import { LocalLimits } from '../../../src/line/local-limits.ts'
 
 /** Takes its time for changes, and can be away. */
 class SlowStore implements RuleStore {
-  readonly ropes = new LocalRopes({ now: () => 0, isGoverned: () => true, onChange: () => undefined })
+  readonly ropes = new LocalLimits({ now: () => 0, isGoverned: () => true, onChange: () => undefined })
   rules = LayeredBook.of(parseLayer({ '*': '5, 2/s' }))
   isAway = false
 

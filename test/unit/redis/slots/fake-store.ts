@@ -1,6 +1,6 @@
 import { BackendUnavailableError } from '../../../../src/core/errors.ts'
 import type { VirtualClock } from '../../../../src/core/virtual-clock.ts'
-import type { BackendJob } from '../../../../src/line/backend.ts'
+import type { BackendJob } from '../../../../src/line/job.ts'
 import type { HandedOver } from '../../../../src/redis/protocol/handed-over.ts'
 import type {
   FetchAnswer,

@@ -1,7 +1,9 @@
 import { MILLISECOND } from '../core/duration.ts'
+import { isVelvetRopeError } from '../core/errors.ts'
+import { type Admission, type Rejected, retryAfterMs } from '../core/job.ts'
 import { TurnTimeoutError } from '../core/turn-errors.ts'
-import type { JobRequest } from './backend.ts'
-import { SharedSignals } from './shared-signals.ts'
+import type { Awaitable } from './awaitable.ts'
+import type { JobRequest } from './job.ts'
 
 /** A caller's turn: he departed. */
 export interface Turn {
@@ -32,7 +34,7 @@ interface Caller {
 }
 
 /** The callers in this process who wait for their turns, by the ids under which they stand in their lines. */
-export class TurnDesk {
+export class PendingTurns {
   readonly #callers = new Map<string, Caller>()
   readonly #signals = new SharedSignals()
 
@@ -50,7 +52,7 @@ export class TurnDesk {
       }
       const settle = () => {
         this.#callers.delete(id)
-        if (signal !== undefined) this.#signals.forget(signal, onAbort)
+        if (signal !== undefined) this.#signals.unsubscribe(signal, onAbort)
       }
       this.#callers.set(id, {
         request,
@@ -63,7 +65,7 @@ export class TurnDesk {
           reject(reason)
         },
       })
-      if (signal !== undefined) this.#signals.heed(signal, onAbort)
+      if (signal !== undefined) this.#signals.subscribe(signal, onAbort)
       // While the line was asked, nobody listened.
       if (signal?.aborted) onAbort()
     })
@@ -95,4 +97,58 @@ export class TurnDesk {
     for (const id of ids) this.refuse(id, reason)
     return ids
   }
+}
+
+interface Heard {
+  readonly waiting: Set<() => void>
+  readonly onAbort: () => void
+}
+
+/** One listener for each signal, however many wait for it: Node warns of more than ten, which are usually forgotten. */
+class SharedSignals {
+  readonly #heard = new Map<AbortSignal, Heard>()
+
+  subscribe(signal: AbortSignal, onAbort: () => void): void {
+    const known = this.#heard.get(signal)
+    if (known !== undefined) {
+      known.waiting.add(onAbort)
+      return
+    }
+    const waiting = new Set([onAbort])
+    // What the event says of its target is not to be relied on: Node 20 leaves it out once a request has the signal, too.
+    const heard = {
+      waiting,
+      onAbort: () => {
+        for (const tell of [...waiting]) tell()
+      },
+    }
+    this.#heard.set(signal, heard)
+    signal.addEventListener('abort', heard.onAbort)
+  }
+
+  unsubscribe(signal: AbortSignal, onAbort: () => void): void {
+    const heard = this.#heard.get(signal)
+    heard?.waiting.delete(onAbort)
+    if (heard === undefined || heard.waiting.size > 0) return
+    this.#heard.delete(signal)
+    signal.removeEventListener('abort', heard.onAbort)
+  }
+}
+
+/**
+ * Whoever wanted a turn at once, and was promised it, is refused if it did not come.
+ *
+ * @throws `error`, when it says something else
+ */
+export async function refuseLateTurn(
+  { key, cost }: JobRequest,
+  error: unknown,
+  forecast: (key: string, cost: number) => Awaitable<Admission>,
+): Promise<Rejected> {
+  if (!isVelvetRopeError(error, 'turn-timeout')) throw error
+  const now = await forecast(key, cost)
+  if (!now.accepted) return now
+  const { waitMs, waiting, capacity } = now
+  const wait = retryAfterMs(waitMs * MILLISECOND)
+  return { accepted: false, reason: 'deadline', key, retryAfterMs: wait, waiting: waiting - cost, capacity }
 }

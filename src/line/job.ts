@@ -1,9 +1,7 @@
 import type { Audit } from '../conformance/history.ts'
 import type { Admission, BucketView, JobSettings, JobView } from '../core/job.ts'
 import type { ChangedRules, LayeredBook, RuleChange } from '../core/layered-book.ts'
-import type { BucketPage, BucketQuery } from './bucket-query.ts'
-import type { BucketTally, TallyGroup } from './bucket-tally.ts'
-import type { Insight } from './insight.ts'
+import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from './bucket-query.ts'
 
 /**
  * What keeps the lines: an interface of verbs, each with the transition that it performs. `now` is an argument, in
@@ -56,8 +54,6 @@ export interface Backend {
   keys(): Iterable<string>
   /** How the job that was claimed departs from its bucket; before `gate`, which changes all of it. */
   pace(job: BackendJob): Pace & { readonly due: number; readonly tolerance: number }
-  /** What holds jobs, who stands in a line, and what happened lately. */
-  readonly insight: Insight
   /** Pauses now and then, so that a walk over a million buckets holds nobody up. @throws InvalidOptionsError */
   list(query: BucketQuery, now: number): Generator<undefined, BucketPage, void>
   /** Sums over all live buckets, for each group of keys; pauses as `list` does. */

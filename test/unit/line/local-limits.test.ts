@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { BackendUnavailableError } from '../../../src/core/errors.ts'
 import type { Admission } from '../../../src/core/job.ts'
-import type { JobRequest } from '../../../src/line/backend.ts'
-import { LocalRopes } from '../../../src/line/local-ropes.ts'
-import { admitRopedLater } from '../../../src/line/roped-call.ts'
+import type { JobRequest } from '../../../src/line/job.ts'
+import { LocalLimits } from '../../../src/line/local-limits.ts'
+import { admitUnderLocalLimitsAsync } from '../../../src/line/under-local-limits.ts'
 
 const SECOND = 1_000_000
 
 class Ropes {
   now = SECOND
-  readonly ropes = new LocalRopes({ now: () => this.now, isGoverned: () => true, onChange: () => undefined })
+  readonly ropes = new LocalLimits({ now: () => this.now, isGoverned: () => true, onChange: () => undefined })
 
   constructor(limit: string) {
     this.ropes.set('*', limit)
@@ -50,7 +50,7 @@ test('the last rope that is taken away takes all levels along, and who is on his
   stage.take('a', 2)
   const release = stage.ropes.hold('b', 1)
   stage.ropes.unset('*')
-  expect([stage.ropes.size, stage.ropes.areSlack]).toEqual([0, true])
+  expect([stage.ropes.size, stage.ropes.isEmpty]).toEqual([0, true])
   release(1)
   expect(stage.ropes.size).toBe(0)
   expect(stage.ropes.refusal('a', 5)).toBeUndefined()
@@ -115,7 +115,7 @@ test('on a line that takes its time those who ask together get no more than ther
     admit: () => new Promise<Admission[]>((resolve) => void answers.push(resolve)),
     tell: () => undefined,
   }
-  const asked = [1, 2, 3].map(() => admitRopedLater(ropes, [requestOf()], line))
+  const asked = [1, 2, 3].map(() => admitUnderLocalLimitsAsync(ropes, [requestOf()], line))
   expect(await asked[2]).toMatchObject([{ accepted: false, local: true }])
   expect(answers).toHaveLength(2)
   for (const answer of answers) answer([accepted])
@@ -133,7 +133,9 @@ test.each([
     admit: () => Promise.reject(error),
     tell: (...refused: unknown[]) => void told.push(refused),
   }
-  await expect(admitRopedLater(ropes, [requestOf(), requestOf(), requestOf()], line)).rejects.toBe(error)
+  await expect(admitUnderLocalLimitsAsync(ropes, [requestOf(), requestOf(), requestOf()], line)).rejects.toBe(
+    error,
+  )
   expect(ropes.refusal('k', 1)?.reason).toBe(reason)
   // Nobody was told a verdict.
   expect(told).toEqual([])
@@ -147,6 +149,6 @@ test('only ids that somebody may use again are looked up', async () => {
     admit: async (some: readonly JobRequest[]) => some.map(() => accepted),
     tell: () => undefined,
   }
-  await admitRopedLater(ropes, [requestOf(), requestOf('a'), requestOf('t', true)], line)
+  await admitUnderLocalLimitsAsync(ropes, [requestOf(), requestOf('a'), requestOf('t', true)], line)
   expect(looked).toEqual(['a'])
 })

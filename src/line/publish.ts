@@ -1,19 +1,17 @@
 import { departures, handlerEnds, lateStarts } from '../core/diagnostics.ts'
 import { isVelvetRopeError } from '../core/errors.ts'
 import type { Attempt, Settled } from './attempt.ts'
-import type { BackendJob, Pace } from './backend.ts'
+import type { BackendJob, Pace } from './job.ts'
 
 /** Codes of errors that end an attempt without counting it. */
 const ABORTED = ['lease-lost', 'closed', 'started-late'] as const
 
-type Told = Pick<BackendJob, 'id' | 'key'>
-
-/** Whether it is worth looking at the pace of a start. */
+/** Whether any subscriber of the diagnostics channels wants the pace of a start. */
 export function areStartsWatched(): boolean {
   return departures.hasSubscribers || lateStarts.hasSubscribers
 }
 
-/** Tells those who watch of a start. Times are microseconds of the line's clock. */
+/** Publishes a start on its diagnostics channel. Times are microseconds of the line's clock. */
 export function publishDeparture(
   shaper: string,
   { id, key, attempt, admittedAt }: BackendJob,
@@ -36,12 +34,12 @@ export function publishDeparture(
   })
 }
 
-/** Tells those who watch that a slot came in vain. */
-export function publishLateStart(shaper: string, { id, key }: Told): void {
+/** Publishes that a job missed its slot. */
+export function publishLateStart(shaper: string, { id, key }: Pick<BackendJob, 'id' | 'key'>): void {
   if (lateStarts.hasSubscribers) lateStarts.publish({ shaper, key, id })
 }
 
-/** Tells those who watch how an attempt settled at `now`, by the clock that timed it. */
+/** Publishes how an attempt settled at `now`, by the clock that timed it. */
 export function publishHandlerEnd<Data, Result>(
   shaper: string,
   { job, startedAt }: Attempt<Data, Result>,
@@ -60,7 +58,7 @@ function outcomeOfError(error: Error) {
     if (isVelvetRopeError(error, 'handler-timeout')) return 'timeout'
     if (ABORTED.some((code) => isVelvetRopeError(error, code))) return 'aborted'
   } catch {
-    // What cannot be looked at is none of ours.
+    // An error whose properties throw is not one of ours.
   }
   return 'failed'
 }

@@ -7,7 +7,7 @@ import { formatMeterLimit, parseOwnMeterLimit } from '../core/meter-limit.ts'
 import { parseRule, type Rule, RuleBook } from '../core/rule-book.ts'
 import type { LocalRuleView } from '../core/rule-view.ts'
 
-export interface LocalRopesPorts {
+export interface LocalLimitsPorts {
   /** Microseconds. */
   readonly now: () => number
   /** Whether the rule book has a limit for the key: where it has none, that is what a request is told. */
@@ -37,20 +37,20 @@ const LEAST = 1e-9
  * goes into the meter, so what is refused or was admitted before need not be taken out of it again, which nobody could
  * do exactly once some of it has leaked.
  */
-export class LocalRopes {
-  readonly #ports: LocalRopesPorts
+export class LocalLimits {
+  readonly #ports: LocalLimitsPorts
   /** The longest pattern governs, as in the rule book. Undefined: there is no rope, and nobody need look. */
   #book: RuleBook | undefined
   readonly #views = new Map<string, LocalRuleView>()
   readonly #levels = new Map<string, Level>()
   #looking = this.#levels.entries()
 
-  constructor(ports: LocalRopesPorts) {
+  constructor(ports: LocalLimitsPorts) {
     this.#ports = ports
   }
 
   /** No rope hangs anywhere. */
-  get areSlack(): boolean {
+  get isEmpty(): boolean {
     return this.#book === undefined
   }
 

@@ -1,7 +1,7 @@
 import { isVelvetRopeError } from '../core/errors.ts'
 import type { Admission, Rejected } from '../core/job.ts'
-import type { JobRequest } from './backend.ts'
-import type { LocalRopes } from './local-ropes.ts'
+import type { JobRequest } from './job.ts'
+import type { LocalLimits } from './local-limits.ts'
 
 /** How a line is asked while ropes hang before it. */
 interface RopedLine<Answers> {
@@ -22,9 +22,13 @@ interface SharedLine extends RopedLine<Promise<Admission[]>> {
 }
 
 /** Asks ropes and line together; the verdicts come in the order of the requests. */
-export function admitRoped(ropes: LocalRopes, requests: readonly JobRequest[], line: LocalLine): Admission[] {
+export function admitUnderLocalLimits(
+  ropes: LocalLimits,
+  requests: readonly JobRequest[],
+  line: LocalLine,
+): Admission[] {
   const known = namesOf(requests).filter((id) => line.isKnown(id))
-  const call = new RopedCall(ropes, requests, known)
+  const call = new LimitedCall(ropes, requests, known)
   try {
     return call.answer(call.isEmpty ? [] : line.admit(call.passing), line.tell)
   } catch (error) {
@@ -34,15 +38,15 @@ export function admitRoped(ropes: LocalRopes, requests: readonly JobRequest[], l
 }
 
 /** The same for a line that takes its time. */
-export async function admitRopedLater(
-  ropes: LocalRopes,
+export async function admitUnderLocalLimitsAsync(
+  ropes: LocalLimits,
   requests: readonly JobRequest[],
   line: SharedLine,
 ): Promise<Admission[]> {
   const names = namesOf(requests)
   const answers = await Promise.all(names.map((id) => line.isKnown(id)))
   const known = names.filter((_, index) => answers[index])
-  const call = new RopedCall(ropes, requests, known)
+  const call = new LimitedCall(ropes, requests, known)
   try {
     return call.answer(call.isEmpty ? [] : await line.admit(call.passing), line.tell)
   } catch (error) {
@@ -57,14 +61,14 @@ function namesOf(requests: readonly JobRequest[]): string[] {
 }
 
 /** Requests on their way: which of them the ropes refuse, and what the others hold until the line has answered. */
-class RopedCall {
+class LimitedCall {
   readonly passing: JobRequest[] = []
   readonly #requests: readonly JobRequest[]
   /** In the order of the requests; undefined for those that pass. */
   readonly #refusals: (Rejected | undefined)[] = []
   readonly #releases: ((came: number) => void)[] = []
 
-  constructor(ropes: LocalRopes, requests: readonly JobRequest[], known: readonly string[]) {
+  constructor(ropes: LocalLimits, requests: readonly JobRequest[], known: readonly string[]) {
     this.#requests = requests
     const before = new Set(known)
     for (const request of requests) {
