@@ -1,22 +1,26 @@
 import { MILLISECOND } from './duration.ts'
 
-/** How long a failed job waits before it may be tried again. */
+/** How long a failed job waits before its next attempt. */
 export interface Backoff {
-  /** `fixed`: always `delayMs`. `exponential`: `delayMs`, then twice that, then four times, up to `maxDelayMs`. */
+  /** `fixed`: always `delayMs`. `exponential`: `delayMs`, doubled after every failed attempt, up to `maxDelayMs`. */
   readonly type: 'fixed' | 'exponential'
+  /** Milliseconds before the first retry. */
   readonly delayMs: number
+  /** Longest delay, in milliseconds. */
   readonly maxDelayMs: number
-  /** Share of the delay that is left to chance, 0 to 1, so that jobs that failed together do not return together. */
+  /** Share of each delay that is random, 0 to 1, so that jobs that failed together do not retry together. */
   readonly jitter: number
 }
 
-/** Growth beyond any delay; a larger power would be infinite, and nothing times infinity is not a number. */
+/**
+ * Caps the exponent: `2 ** 64` exceeds every delay, and a larger one would overflow to Infinity, which times 0 is NaN.
+ */
 const LARGEST_POWER = 64
 
 /**
- * Microseconds from the end of attempt `attempt` (1 is the first) to the time when the next one may depart.
+ * Returns the microseconds from the end of attempt `attempt` (the first is 1) to the earliest departure of the next.
  *
- * @param random a number from 0 to 1, as of `Math.random`
+ * @param random a number from 0 to 1, such as that of `Math.random`
  */
 export function backoffDelay(backoff: Backoff, attempt: number, random: number): number {
   const growth = backoff.type === 'fixed' ? 1 : 2 ** Math.min(attempt - 1, LARGEST_POWER)

@@ -1,16 +1,16 @@
 /**
- * THE algorithm: a leaky bucket *as a queue*. (A leaky bucket as a meter would count and say yes or no; this one
- * makes its guests wait.) It keeps three laws:
+ * THE algorithm: a leaky bucket *as a queue*. (A leaky bucket as a meter would count and say yes or no; this one makes
+ * jobs wait.) It keeps three laws:
  *
- * - Bound: nobody is admitted who would make more than `capacity` cost units wait; he is told when to come back
- *   (verdict.ts).
- * - Spacing: two slots are never closer than `interval x cost of the first`; starts conform to GCRA (ITU-T I.371)
- *   with that interval and the limit's tolerance. Late is allowed, early never, and lateness is never repaid.
- *   Where the limit says so the interval is longer while the bucket warms up (warmth.ts), never shorter.
- * - Order: a newcomer departs after everyone who waits.
+ * - Bound: a job that would make more than `capacity` cost units wait is rejected, with the time after which it would
+ *   be accepted (verdict.ts).
+ * - Spacing: two slots are never closer than `interval x cost of the first`; starts conform to GCRA (ITU-T I.371) with
+ *   that interval and the limit's tolerance. A start may be late, never early, and lateness is never made up for. While
+ *   a bucket warms up, the interval is longer, never shorter (warmth.ts).
+ * - Order: a new job departs after all jobs that wait.
  *
- * A bucket remembers one number, `next`: the earliest time of its next departure; and how warm it is then. Everything
- * here is pure: `now` is an argument, times are microseconds, nothing is read or written but the bucket that was passed.
+ * A bucket stores one time, `next`: the earliest time of its next departure; and how warm it is then. Everything here
+ * is pure: `now` is an argument, times are microseconds, and only the given bucket is read or written.
  */
 
 import type { Course } from './course.ts'
@@ -22,22 +22,22 @@ export interface Bucket {
   /** Earliest time of the next departure. */
   next: number
   /**
-   * What the last addition to `next` lost to rounding. At epoch microseconds a double steps by 0.25, which would
-   * make 3,000/s run 250 ppm too fast; carried on, it keeps the interval as exact as it was written.
+   * The rounding error of the last addition to `next`. At epoch microseconds a double steps by 0.25, which would make
+   * 3,000/s run 250 ppm too fast; added to the next step, it keeps the interval exact.
    */
   carry: number
   /** No departure before this time. */
   frozenUntil: number
-  /** No departure until resumed. */
+  /** No departure until the bucket is resumed. */
   paused: boolean
-  /** Cost units that were admitted and have not departed: the line, and those who wait to be tried again. */
+  /** Cost units admitted and not yet departed: those in the line and those of jobs that wait for a retry. */
   waiting: number
-  /** How warm it is at `next`, in microseconds; 0, as the next two, where the limit has no warm-up. */
+  /** Warmth at `next`, in microseconds. It and the next two are 0 without a warm-up. */
   warmth: number
-  /** The cost of the last slot that was reserved, and the warmth there: what keeps `next` away from it. */
+  /** Cost and warmth of the last reserved slot: they determine the distance from it to `next`. */
   lastCost: number
   lastWarmth: number
-  /** The same of the last handler that really started: where a change of limit counts from, if that is later. */
+  /** The same for the last handler that started. A changed limit counts from there if that is later. */
   lastStart: number
   startedCost: number
   startedWarmth: number
@@ -63,18 +63,18 @@ export function createBucket(limit: Limit): Bucket {
   }
 }
 
-/** The slot that a departure would get now. */
+/** Returns the slot that a departure would get now. */
 export function nextSlot(bucket: Bucket, now: number): number {
   return Math.max(now, bucket.next, bucket.frozenUntil)
 }
 
-/** From where a look ahead along the line begins. */
+/** Returns the point from which a projection along the line begins. */
 export function courseOf(bucket: Bucket, now: number): Course {
   const slot = nextSlot(bucket, now)
   return { slot, warmth: warmthAt(bucket, slot) }
 }
 
-/** Takes the next slot for one attempt; the departure after it stays `interval x cost` away. */
+/** Reserves the next slot for one attempt; the departure after it is `interval x cost` later. */
 export function reserve(bucket: Bucket, cost: number, now: number): number {
   const slot = nextSlot(bucket, now)
   bucket.lastCost = cost
@@ -83,30 +83,30 @@ export function reserve(bucket: Bucket, cost: number, now: number): number {
   return slot
 }
 
-/** Gives the last slot back. If somebody reserved after it, it is burned, and the answer is false. */
+/** Gives back the last slot. If another was reserved after it, it stays used, and the result is false. */
 export function unreserve(bucket: Bucket, slot: number, cost: number): boolean {
   const isLast = Math.abs(bucket.next - (slot + spacing(bucket.limit, bucket.lastWarmth, cost))) <= ROUNDING
   if (!isLast) return false
-  // The limit may have been lowered since it was reserved.
+  // The limit may have been lowered since the slot was reserved.
   bucket.next = Math.max(slot, earliestAfterStart(bucket))
   bucket.carry = 0
   bucket.lastCost = 0
-  // Colder than at the slot, where it was frozen since.
+  // Colder than at the slot if the bucket was frozen since.
   bucket.warmth = Math.min(bucket.warmth, bucket.lastWarmth)
   return true
 }
 
 /**
- * Reserves for a start that happens now and was due at `due`. One who waited for a slot of the grid keeps it if the
- * start is late by the tolerance at most, so that the rate is kept. Later than that, the slot moves to now and the
- * lost time is lost. One who found the bucket idle had no slot to keep: the grid begins with the start.
+ * Reserves a slot for a start that happens now and was due at `due`. A job that waited for a slot of the grid keeps it
+ * if it starts late by at most the tolerance, so that the rate is kept. If it is later, the slot moves to now and the
+ * lost time is lost. A job that found the bucket idle had no slot on the grid: the grid begins with its start.
  */
 export function reserveDue(bucket: Bucket, cost: number, due: number, now: number): number {
   const isOnGrid = due <= Math.max(bucket.next, bucket.frozenUntil)
   return reserve(bucket, cost, isOnGrid && now - due <= bucket.limit.tolerance ? due : now)
 }
 
-/** The job whose slot came has started. */
+/** Records that the job whose slot was reserved has started. */
 export function depart(bucket: Bucket, cost: number, now: number): void {
   bucket.waiting -= cost
   bucket.lastStart = now
@@ -115,47 +115,56 @@ export function depart(bucket: Bucket, cost: number, now: number): void {
 }
 
 /**
- * The handler of the last job that departed, with `slot`, may have begun as late as `at`, so the next is counted from
- * there: within the tolerance after a slot of the grid that changes nothing, later the slot moves to `at`. Answers whether
- * it moved.
+ * Records that the handler of the last departed job, with `slot`, may have begun as late as `at`: the next departure
+ * counts from there. Within the tolerance after a slot on the grid nothing changes; later than that the slot moves to
+ * `at`. Returns whether it moved.
  */
 export function startedBy(bucket: Bucket, slot: number, isOnGrid: boolean, at: number): boolean {
   bucket.lastStart = Math.max(bucket.lastStart, at)
   if (at - slot <= (isOnGrid ? bucket.limit.tolerance : 0)) return false
-  // Frozen since it departed.
-  const isChilled = bucket.warmth === 0
+  // The bucket was frozen after the job departed.
+  const wasFrozen = bucket.warmth === 0
   bucket.lastWarmth = cooledBy(bucket.lastWarmth, at - slot)
   bucket.startedWarmth = bucket.lastWarmth
   setNext(bucket, at, 0)
-  if (isChilled) bucket.warmth = 0
+  if (wasFrozen) bucket.warmth = 0
   return true
 }
 
-/** A started job waits again, to be retried. It is never refused, and newcomers are until it has departed. */
+/**
+ * Counts a started job as waiting again, for a retry. A retry is never rejected; it takes capacity from new jobs until
+ * it departs.
+ */
 export function returnToLine(bucket: Bucket, cost: number): void {
   bucket.waiting += cost
 }
 
-/** One who waited leaves without departing (cancelled or expired); those behind move up. */
+/** Removes a waiting job that does not depart (cancelled or expired); the jobs behind it move up. */
 export function leave(bucket: Bucket, cost: number): void {
   bucket.waiting -= cost
 }
 
-/** A freeze never shortens a longer one. The other side said that it was too much, so the bucket is cold after it. */
+/**
+ * Freezes the bucket until `until`; never shortens a longer freeze. The other side said that it got too much, so the
+ * bucket is cold afterwards.
+ */
 export function freeze(bucket: Bucket, until: number): void {
   bucket.frozenUntil = Math.max(bucket.frozenUntil, until)
   bucket.warmth = 0
 }
 
-/** Lifts a freeze. `next` stays where it is, so departures go on at the rate; the bucket is as cold as after the freeze. */
+/**
+ * Lifts a freeze. `next` does not change, so departures continue at the rate; the bucket is as cold as after the
+ * freeze.
+ */
 export function unfreeze(bucket: Bucket): void {
   bucket.frozenUntil = 0
 }
 
 /**
- * From now on the new limit spaces departures, counted from the last slot. The last start may have been later than
- * its slot by more than the new tolerance forgives; then it counts from there. Lowering the capacity drops nobody. The
- * time that was spent warming up counts for the new warm-up too, as far as it goes.
+ * Applies a new limit, counted from the last slot. If the last start was later than its slot by more than the new
+ * tolerance, it counts from that start. A lower capacity drops no job. Time already spent warming up counts for the new
+ * warm-up, up to its length.
  */
 export function changeLimit(bucket: Bucket, limit: Limit): void {
   const before = spacing(bucket.limit, bucket.lastWarmth, bucket.lastCost)
@@ -169,27 +178,27 @@ export function changeLimit(bucket: Bucket, limit: Limit): void {
   bucket.carry = 0
 }
 
-/** How far the next start stays away from the last one, but for the tolerance. */
+/** Returns the distance from the last start to the next, without the tolerance. */
 export function spacingAfterStart({ limit, startedWarmth, startedCost }: Bucket): number {
   return spacing(limit, startedWarmth, startedCost)
 }
 
-/** What the last start allows. */
+/** The earliest departure that the last start allows. */
 function earliestAfterStart(bucket: Bucket): number {
   return bucket.lastStart - bucket.limit.tolerance + spacingAfterStart(bucket)
 }
 
-/** From when on nothing is remembered that still matters, if nobody comes: a bucket that is cold is like a new one. */
+/** Returns the time from which an empty bucket equals a new one: a cold bucket is like a new one. */
 export function forgettableAt({ next, warmth, frozenUntil }: Bucket): number {
   return Math.max(next + warmth, frozenUntil)
 }
 
-/** Nobody waits and nothing is remembered that still matters: the bucket may be forgotten. */
+/** Whether no job waits and the bucket equals a new one, so that it may be deleted. */
 export function isIdle(bucket: Bucket, now: number): boolean {
   return bucket.waiting === 0 && !bucket.paused && forgettableAt(bucket) <= now
 }
 
-/** The warmth at a slot; from `next` on it cools. */
+/** Returns the warmth at a slot; from `next` on it falls. */
 export function warmthAt({ next, warmth }: Bucket, slot: number): number {
   return cooledBy(warmth, slot - next)
 }
@@ -198,7 +207,7 @@ function setNext(bucket: Bucket, slot: number, carry: number): void {
   const wait = spacing(bucket.limit, bucket.lastWarmth, bucket.lastCost)
   const step = wait + carry
   bucket.next = slot + step
-  // Exact where the slot is larger than the step (Dekker's Fast2Sum), which is where rounding matters.
+  // Exact if the slot is larger than the step (Dekker's Fast2Sum), which is when rounding matters.
   bucket.carry = step - (bucket.next - slot)
   if (bucket.limit.warmUp > 0) bucket.warmth = warmedBy(bucket.limit, bucket.lastWarmth, wait)
 }

@@ -1,47 +1,50 @@
 import type { Limit } from './limit.ts'
 import { cooledBy, spacing, warmedBy } from './warmth.ts'
 
-/** One who waits: its cost, and, for a retry that backs off, the time before which it cannot depart. */
+/** A waiting job: its cost, and, for a retry that backs off, the time before which it cannot depart. */
 export interface Waiting {
   readonly cost: number
   readonly readyAt?: number | undefined
 }
 
-/** Where a look ahead along a line has come to: the slot of whoever is next, and the warmth of the bucket there. */
+/**
+ * The point that a projection along the line has reached: the slot of the next job, and the warmth of the bucket there.
+ */
 export interface Course {
   slot: number
   warmth: number
 }
 
-/** Those of a line that wait to be tried again after a failure; a freeze's are not among them. */
+/** The jobs of a line that wait for a retry after a failure; jobs returned by a freeze are not among them. */
 export interface Retries {
   readonly size: number
   /** Cost units of all of them. */
   readonly units: number
-  /** How many of them depart before a newcomer if all are ready: at most one before each job of the line. */
+  /** How many of them depart before a new job if all are ready: at most one before each job in the line. */
   readonly gaps: number
   /** When the last of them is ready. */
   latest(): number
-  /** By the time when they are ready. Only the first are asked for. */
+  /** In the order in which they become ready. Only the first are read. */
   [Symbol.iterator](): Iterator<{ readonly cost: number; readonly readyAt: number }>
 }
 
-/** All that a verdict asks of a line. */
+/** What a verdict needs to know about a line. */
 export interface WholeLine {
-  /** Cost units of everyone in it. */
+  /** Cost units of all its jobs. */
   readonly waiting: number
-  /** Everyone in it, in the order of departure. Only the first are asked for. */
+  /** Its jobs, in the order of departure. Only the first are read. */
   readonly jobs: Iterable<Waiting>
   readonly retries?: Retries | undefined
 }
 
 /**
- * How many jobs a verdict looks at, one by one. Beyond, it reckons with sums: every retry departs before a newcomer, and a
- * refusal lasts until all but the last of the units that are missing have departed. Neither time is ever too early.
+ * How many jobs a verdict looks at, one by one. Beyond that it uses sums: all retries are assumed to depart before a
+ * new job, and a rejection lasts until all but the last of the missing units have departed. Neither time is ever too
+ * early.
  */
 const FARTHEST_LOOK = 100
 
-/** Lets one more depart, if handlers are free. */
+/** Advances the projection past one job, assuming that handlers are free. */
 export function follow(course: Course, limit: Limit, { cost, readyAt = course.slot }: Waiting): void {
   const slot = Math.max(course.slot, readyAt)
   const warmth = cooledBy(course.warmth, slot - course.slot)
@@ -51,9 +54,9 @@ export function follow(course: Course, limit: Limit, { cost, readyAt = course.sl
 }
 
 /**
- * When a newcomer departs, and how many retries depart before it: those that are ready by then, as far as retries get slots.
- * (A retry that becomes ready shortly before it may in truth have to let it pass. It is counted, so that no departure is
- * promised too early.)
+ * Returns when a new job departs, and how many retries depart before it: those that are ready by then, as far as
+ * retries get slots. (A retry that becomes ready shortly before that may in fact depart after it. It is counted, so
+ * that no departure is promised too early.)
  */
 export function departureBehind({ waiting, retries }: WholeLine, { slot, warmth }: Course, limit: Limit) {
   const after = (units: number) => slot + spacing(limit, warmth, units)
@@ -75,8 +78,8 @@ export function departureBehind({ waiting, retries }: WholeLine, { slot, warmth 
 }
 
 /**
- * When `units` cost units of the line will have departed, if handlers are free. A head that is due and still waits shows
- * that none is; then nobody knows, and one interval is the honest guess.
+ * Returns when `units` cost units of the line will have departed, if handlers are free. If the first job is due and
+ * still waits, no handler is free; the result is then an estimate of one interval.
  */
 export function departureOf(
   units: number,
@@ -87,9 +90,9 @@ export function departureOf(
 ): number {
   let open = units
   let looked = 0
-  // Units that follow each other without a pause are counted at once, so that nothing is rounded between them.
+  // Units that depart one after the other without a pause are added up first, so that nothing is rounded between them.
   let together = 0
-  // Of those who are not looked at, the units that wait for nothing but their slots.
+  // Of the jobs not looked at, the units that wait only for their slots.
   let others = waiting - (retries?.units ?? 0)
   const waitFor = (readyAt: number) => {
     if (readyAt <= course.slot + spacing(limit, course.warmth, together)) return

@@ -4,17 +4,20 @@ import { InvalidDataError } from './errors.ts'
 const DEEPEST = 100
 
 /**
- * Writes job data as JSON text, if it comes out of JSON as it went in: null, booleans, finite numbers, strings,
- * arrays and plain objects. Properties that are undefined are left out, as JSON does.
+ * Encodes job data as JSON text if decoding it gives the same data: null, booleans, finite numbers, strings, arrays and
+ * plain objects. Properties that are undefined are left out, as in JSON.
  *
- * @throws InvalidDataError naming the path of the first value that JSON would lose or change
+ * @throws InvalidDataError with the path of the first value that JSON would lose or change
  */
 export function encodeData(data: unknown): string {
   checkValue(data, undefined, 0)
   return JSON.stringify(data)
 }
 
-/** Where a value stands, as a list from the inside out: built only along one path, read only for an error. */
+/**
+ * The path of a value, from the inside out. Each step links to its parent, so it costs nothing unless an error needs
+ * it.
+ */
 interface Path {
   readonly step: string | number
   readonly parent: Path | undefined

@@ -1,11 +1,10 @@
 import { type Channel, channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 
 /**
- * What goes on inside, for those who watch: channels of `node:diagnostics_channel`, so that anybody in the process may
- * subscribe by name, such as `velvet-rope:departure`. While nobody does, a channel costs one look at a flag, and no
- * message is made. Times and durations are microseconds; `shaper` is its name, since a process may have several.
- * Subscribers are called in the middle of the work: they must be quick, and what they throw ends the process, as Node
- * has it.
+ * Internal events as channels of `node:diagnostics_channel`: any code in the process may subscribe by name, such as
+ * `velvet-rope:departure`. Without subscribers a channel costs one check of a flag, and no message is created. Times
+ * and durations are microseconds; `shaper` is its name, since a process may have several. Subscribers are called
+ * synchronously: they must be quick, and an error that they throw ends the process, as usual in Node.
  */
 
 /** A handler was started. Times are of the line's clock. */
@@ -18,19 +17,19 @@ export interface Departure {
   /** 1 is the first. */
   readonly attempt: number
   readonly admittedAt: number
-  /** When it was due, and when its handler started: at the slot or after it. */
+  /** When it was due, and when its handler started: at the slot or later. */
   readonly slot: number
   readonly startedAt: number
-  /** When the handler before it in the bucket started; -Infinity when none is remembered. */
+  /** When the previous handler of the bucket started; -Infinity if none is known. */
   readonly lastStart: number
   /**
-   * How far the start may follow that one at the earliest, but for the tolerance: interval x cost of the one before,
-   * and longer while the bucket warms up.
+   * The shortest distance allowed from that start, without the tolerance: interval x cost of the previous job, longer
+   * while the bucket warms up.
    */
   readonly spacing: number
 }
 
-/** A handler settled, or was given up. */
+/** A handler settled, timed out or was aborted. */
 export interface HandlerEnd {
   readonly shaper: string
   readonly key: string
@@ -40,14 +39,14 @@ export interface HandlerEnd {
   readonly duration: number
 }
 
-/** A slot came when no handler could be started, by more than the limit tolerates: it was moved or lost. */
+/** A start was later than its slot by more than the limit's tolerance: the slot was moved or lost. */
 export interface LateStart {
   readonly shaper: string
   readonly key: string
   readonly id: string
 }
 
-/** A script of Redis was answered, or failed: then with the kind of its error. */
+/** A Redis script replied, or failed: then with the kind of its error. */
 export interface ScriptRun {
   readonly shaper: string
   readonly verb: string
@@ -58,15 +57,15 @@ export interface ScriptRun {
 /**
  * | kind       | meaning                                                             |
  * |------------|---------------------------------------------------------------------|
- * | timeout    | no answer in time; whether it was done is not known                 |
+ * | timeout    | no reply in time; whether the command ran is unknown                |
  * | connection | not connected, or the connection was lost                           |
- * | refused    | Redis answered that it cannot: memory full, read-only, loading, ... |
- * | foreign    | something under our names that is not ours                          |
+ * | refused    | Redis replied that it cannot: memory full, read-only, loading, ...  |
+ * | foreign    | a key of ours holds a value that we did not write                   |
  * | other      | anything else                                                       |
  */
 export type RedisErrorKind = 'timeout' | 'connection' | 'refused' | 'foreign' | 'other'
 
-/** A call of Redis failed, or its connection did: then once for each outage. */
+/** A call to Redis failed, or its connection was lost: reported once per outage. */
 export interface RedisError {
   readonly shaper: string
   readonly kind: RedisErrorKind
@@ -80,7 +79,7 @@ export interface HandingOver {
   readonly outcome: 'added' | 'error'
 }
 
-/** A scheduler looked for what is due. In memory its duration holds what handlers do before they first wait. */
+/** A scheduler pass ended. In memory its duration includes the synchronous part of the handlers that it started. */
 export interface SchedulerPass {
   readonly shaper: string
   readonly shard: number
@@ -90,35 +89,38 @@ export interface SchedulerPass {
   readonly expired: number
 }
 
-/** A scheduler was elected, or is not any more; told with every pass, so that whoever subscribes late learns it. */
+/**
+ * Whether a process is the elected scheduler of a shard; reported with every pass, so that late subscribers learn it
+ * too.
+ */
 export interface Leadership {
   readonly shaper: string
   readonly shard: number
   readonly isLeader: boolean
 }
 
-/** Somebody filled a meter, or wanted to. Its name is not a shaper's, though a process may give both the same. */
+/** A meter was filled, or refused to be. `meter` is its name; a shaper of the same process may have the same name. */
 export interface MeterFilling {
   readonly meter: string
   readonly key: string
   /** Of the rule that governs the bucket. */
   readonly pattern: string
-  /** Units, a fraction perhaps. */
+  /** Units; may be a fraction. */
   readonly amount: number
   readonly outcome: FillOutcome
 }
 
 /**
- * | outcome    | meaning                                                       |
- * |------------|---------------------------------------------------------------|
- * | accepted   | all of the amount went in                                     |
- * | full       | there was no room for all of it                               |
- * | blocked    | the key is barred for a while, since there was no room before |
- * | never-fits | the amount is more than the capacity                          |
+ * | outcome    | meaning                                                     |
+ * |------------|-------------------------------------------------------------|
+ * | accepted   | the whole amount went in                                    |
+ * | full       | there was no room for the whole amount                      |
+ * | blocked    | the key is blocked for a while, after a fill that was refused |
+ * | never-fits | the amount exceeds the capacity                             |
  */
 export type FillOutcome = 'accepted' | 'full' | 'blocked' | 'never-fits'
 
-/** One channel, typed. */
+/** One typed channel. */
 class Diagnostics<Message> {
   readonly #channel: Channel
 
@@ -126,7 +128,7 @@ class Diagnostics<Message> {
     this.#channel = channel(`velvet-rope:${name}`)
   }
 
-  /** Whether it is worth making a message. */
+  /** Whether anything subscribes: create a message only then. */
   get hasSubscribers(): boolean {
     return this.#channel.hasSubscribers
   }
@@ -135,12 +137,12 @@ class Diagnostics<Message> {
     this.#channel.publish(message)
   }
 
-  /** Calling the answer ends it. */
+  /** Calls `listener` with every message. Returns a function that unsubscribes it. */
   subscribe(listener: (message: Message) => void): () => void {
-    const heard = (message: unknown) => listener(message as Message)
+    const onMessage = (message: unknown) => listener(message as Message)
     const { name } = this.#channel
-    subscribe(name, heard)
-    return () => void unsubscribe(name, heard)
+    subscribe(name, onMessage)
+    return () => void unsubscribe(name, onMessage)
   }
 }
 

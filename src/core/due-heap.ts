@@ -1,4 +1,4 @@
-/** Something that stands in at most one heap; `handle` belongs to the heap and is -1 while it stands in none. */
+/** An entry of at most one heap. `handle` belongs to the heap and is -1 while the entry is in none. */
 export interface Due {
   handle: number
 }
@@ -7,10 +7,10 @@ const ARITY = 4
 const SMALLEST = 16
 
 /**
- * A priority queue by due time in which an entry can be moved or removed: an indexed heap.
+ * A priority queue by due time whose entries can be moved and removed: an indexed heap with four children per node.
  *
- * Due times, handles and positions are typed arrays beside each other, four children a node: with a million entries
- * the cost of a step is the memory that it touches, and so a step touches two cache lines and no entry.
+ * Due times, handles and positions are parallel typed arrays: with a million entries the cost of a step is the memory
+ * that it touches, so a step touches two cache lines and no entry.
  */
 export class DueHeap<Entry extends Due> {
   #size = 0
@@ -19,7 +19,7 @@ export class DueHeap<Entry extends Due> {
   #handles = new Int32Array(SMALLEST)
   /** Position by handle. */
   #positions = new Int32Array(SMALLEST)
-  /** By handle, when it was set: of two that are due at once, the one that was set first comes first. */
+  /** By handle, when it was set: entries with the same due time come in the order in which they were set. */
   #order = new Float64Array(SMALLEST)
   #sets = 0
   /** Entry by handle. */
@@ -35,7 +35,7 @@ export class DueHeap<Entry extends Due> {
     return this.#size === 0 ? Number.POSITIVE_INFINITY : this.#due[0]!
   }
 
-  /** The latest due time, or -Infinity; looks at every entry. */
+  /** The latest due time, or -Infinity. Scans every entry. */
   get latest(): number {
     return this.#due.subarray(0, this.#size).reduce((latest, due) => Math.max(latest, due), -Infinity)
   }
@@ -62,7 +62,7 @@ export class DueHeap<Entry extends Due> {
     this.#place(this.#positions[entry.handle]!, due, entry.handle)
   }
 
-  /** Takes the entry out; nothing happens when it stands in no heap. */
+  /** Removes the entry; does nothing if it is in no heap. */
   remove(entry: Entry): void {
     if (entry.handle === -1) return
     const hole = this.#positions[entry.handle]!
@@ -74,7 +74,7 @@ export class DueHeap<Entry extends Due> {
     if (last * 4 <= this.#due.length && this.#due.length > SMALLEST) this.#shrink()
   }
 
-  /** Every entry, the earliest first. */
+  /** Returns all entries, the earliest first. */
   inOrder(): Entry[] {
     const handles = [...this.#handles.subarray(0, this.#size)]
     const dueOf = (handle: number) => this.#due[this.#positions[handle]!]!
@@ -82,9 +82,9 @@ export class DueHeap<Entry extends Due> {
     return handles.map((handle) => this.#entries[handle]!)
   }
 
-  /** The same one by one, for whoever wants only the first: the heap must not change meanwhile. */
+  /** Yields entries in order, for callers that need only the first few. The heap must not change meanwhile. */
   *first(): Generator<Entry> {
-    // Positions whose parents were told, the latest first.
+    // Positions whose parents were yielded, the latest first.
     const next = this.#size === 0 ? [] : [0]
     for (let at = next.pop(); at !== undefined; at = next.pop()) {
       yield this.#entries[this.#handles[at]!]!
@@ -96,7 +96,7 @@ export class DueHeap<Entry extends Due> {
     }
   }
 
-  /** Of two positions. */
+  /** Compares two positions. */
   #isEarlier(one: number, other: number): boolean {
     return this.#isBefore(this.#due[one]!, this.#handles[one]!, this.#due[other]!, this.#handles[other]!)
   }
@@ -161,7 +161,7 @@ export class DueHeap<Entry extends Due> {
     this.#order = extend(new Float64Array(length), this.#order)
   }
 
-  /** A heap that is a quarter full keeps half of its size; the handles are given out anew, as positions. */
+  /** Halves the arrays when only a quarter is in use, and renumbers the handles as positions. */
   #shrink(): void {
     const length = this.#due.length / 2
     const [handles, order] = [this.#handles, this.#order]

@@ -1,7 +1,7 @@
 import { quote } from './describe.ts'
 import { InvalidLimitError } from './errors.ts'
 
-/** Microseconds per unit. Every instant and every length of time in the core is in microseconds. */
+/** Microseconds per unit. All instants and durations in the core are microseconds. */
 export const MILLISECOND = 1_000
 export const SECOND = 1_000_000
 export const MINUTE = 60 * SECOND
@@ -35,10 +35,10 @@ const ISO = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/
 const ISO_UNITS = [DAY, HOUR, MINUTE, SECOND]
 
 /**
- * Reads `250ms`, `1.5s`, `15 minutes`, `1m30s`, `PT1M30S`, or a bare unit (`minute`) as one of it.
+ * Parses `250ms`, `1.5s`, `15 minutes`, `1m30s`, `PT1M30S`, or a unit alone (`minute`), which means one of it.
  *
  * @returns whole microseconds, above 0 and at most 366 days
- * @throws InvalidLimitError for anything else; `M` is refused because it may mean minute or month
+ * @throws InvalidLimitError for anything else, and for `M`, which may mean minute or month
  */
 export function parseDuration(text: string): number {
   const input = text.trim()
@@ -53,7 +53,7 @@ export function parseDuration(text: string): number {
   return whole
 }
 
-/** Writes microseconds so that `parseDuration` gives them back; the largest unit that stays whole. */
+/** Formats microseconds so that `parseDuration` returns them: in the largest unit that is a whole number. */
 export function formatDuration(duration: number): string {
   for (const [unit, size] of SHORT_UNITS) {
     if (duration % size === 0) return `${duration / size}${unit}`
@@ -93,7 +93,7 @@ function parseIso(text: string): number {
   return parts.reduce((total, part, index) => total + Number(part ?? 0) * ISO_UNITS[index]!, 0)
 }
 
-/** A decimal number that may hold `_` between its digits. */
+/** Parses a decimal number that may contain `_` between its digits. */
 export function parseCount(text: string): number {
   return Number(text.replaceAll('_', ''))
 }

@@ -1,13 +1,13 @@
 import { quote } from './describe.ts'
 
 /**
- * Every error that this package throws on purpose. A refusal at the rope is not among them: it is a value.
+ * Base class of every error that this package throws on purpose. A rejection is not an error but a return value.
  *
- * Each class has a stable `code`, so that callers can tell errors apart across copies of the package, and each
- * message says what was expected and what came.
+ * Each class has a stable `code`, so that callers can distinguish errors across copies of the package. Each message
+ * says what was expected and what came instead.
  */
 export class VelvetRopeError extends Error {
-  /** Stable and documented; the message may change, this may not. */
+  /** Stable and documented; the message may change. */
   readonly code: string
 
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -17,28 +17,28 @@ export class VelvetRopeError extends Error {
   }
 }
 
-/** A limit, rate or duration that cannot be understood or kept. */
+/** A limit, rate or duration is malformed or out of range. */
 export class InvalidLimitError extends VelvetRopeError {
   constructor(message: string) {
     super('invalid-limit', message)
   }
 }
 
-/** A key or a pattern that is empty, too long or not plain text. */
+/** A key or a pattern is empty, too long or not plain text. */
 export class InvalidKeyError extends VelvetRopeError {
   constructor(message: string) {
     super('invalid-key', message)
   }
 }
 
-/** Data that would not come out of JSON as it went in. */
+/** The data of a job cannot be represented in JSON without loss. */
 export class InvalidDataError extends VelvetRopeError {
   constructor(message: string) {
     super('invalid-data', message)
   }
 }
 
-/** Data of more bytes than the shaper takes (`maxDataBytes`): nothing was admitted. Or a result that is too large to be kept. */
+/** The data of a job exceeds `maxDataBytes`, and nothing was admitted; or a result is too large to be stored. */
 export class DataTooLargeError extends VelvetRopeError {
   readonly bytes: number
   readonly maxBytes: number
@@ -51,63 +51,68 @@ export class DataTooLargeError extends VelvetRopeError {
   }
 }
 
-/** An option that is unknown, missing or out of range. */
+/** An option is unknown, missing or out of range. */
 export class InvalidOptionsError extends VelvetRopeError {
   constructor(message: string) {
     super('invalid-options', message)
   }
 }
 
-/** No pattern of the rule book matches the key. A key without a limit is refused, never unlimited. */
+/** No pattern of the rule book matches the key. A key without a limit is rejected, never unlimited. */
 export class NoLimitError extends VelvetRopeError {
   readonly key: string
 
   constructor(key: string) {
     super(
       'no-limit',
-      `no limit governs the key ${quote(key)}: add a pattern that matches it, or '*' for every key`,
+      `no limit applies to the key ${quote(key)}: add a pattern that matches it, or '*' for every key`,
     )
     this.key = key
   }
 }
 
-/** The id names another job already: same id, other key, data or cost. */
+/** The id is already used by a job with a different key, data or cost. */
 export class IdConflictError extends VelvetRopeError {
   readonly id: string
 
   constructor(id: string) {
-    super('id-conflict', `the id ${quote(id)} was given to a job with another key, data or cost`)
+    super('id-conflict', `the id ${quote(id)} is already used by a job with a different key, data or cost`)
     this.id = id
   }
 }
 
-/** The store of the line cannot be reached; nothing was accepted. */
+/**
+ * The store cannot be reached. Nothing was accepted, unless the reply to an accepted request was lost: retry it with
+ * the same id.
+ */
 export class BackendUnavailableError extends VelvetRopeError {
   constructor(message: string, options?: ErrorOptions) {
     super('backend-unavailable', message, options)
   }
 }
 
-/** The Redis that was found cannot keep the laws: too old, a replica, or one that evicts keys. */
+/** The Redis server cannot keep the guarantees: it is too old, a replica, or configured to evict keys. */
 export class UnfitRedisError extends VelvetRopeError {
   constructor(message: string) {
     super('unfit-redis', message)
   }
 }
 
-/** The line has another number of shards than this process was given; nothing was changed. */
+/** The line has a different number of shards than this process was given. Nothing was changed. */
 export class ShardCountError extends VelvetRopeError {
-  /** Of the line. */
+  /** The number of the line. */
   readonly expected: number
-  /** Of this process. */
+  /** The number of this process. */
   readonly shards: number
 
-  /** @param jobs found in one shard, which keep the line from changing its number */
+  /**
+   * @param jobs found in one shard; while there are any, the line cannot change its number of shards
+   */
   constructor(expected: number, shards: number, jobs = 0) {
     const found = jobs > 0 ? `; ${jobs} jobs of one shard have not ended` : ''
     super(
       'shard-count',
-      `expected shards: ${expected}, as the line has, got: ${shards}${found}; the number can change when no job ` +
+      `expected shards: ${expected}, the number of this line, got: ${shards}${found}; the number can change once no job ` +
         'waits or runs and all processes have been stopped for five seconds',
     )
     this.expected = expected
@@ -115,25 +120,25 @@ export class ShardCountError extends VelvetRopeError {
   }
 }
 
-/** Under a name of ours the store holds something that we did not write; it was left as it was. */
+/** A key of the line holds a value that velvet-rope did not write. The value was not changed. */
 export class ForeignValueError extends VelvetRopeError {
   constructor(message: string, options?: ErrorOptions) {
     super('foreign-value', message, options)
   }
 }
 
-/** The limits that a process brought are not in force, but newer ones in their place; these stay. */
+/** The limits of this process are not in force because newer ones are. The newer ones stay. */
 export class OldRuleBookError extends VelvetRopeError {
   constructor(message: string) {
     super('old-rule-book', message)
   }
 }
 
-/** The rule book is not of the version that a change was meant for; nothing was changed. */
+/** A conditional change expected another version of the rule book. Nothing was changed. */
 export class RuleBookConflictError extends VelvetRopeError {
-  /** That of the change. */
+  /** The version that the change expected. */
   readonly expected: number
-  /** The one in force. */
+  /** The version in force. */
   readonly version: number
 
   constructor(expected: number, version: number) {
@@ -146,21 +151,21 @@ export class RuleBookConflictError extends VelvetRopeError {
   }
 }
 
-/** The shaper was closed, or is closing. */
+/** The shaper is closed or closing. */
 export class ShaperClosedError extends VelvetRopeError {
   constructor(name: string) {
-    super('closed', `the shaper ${quote(name)} is closed and accepts nothing more`)
+    super('closed', `the shaper ${quote(name)} is closed and accepts no more jobs`)
   }
 }
 
-/** The meter was closed. */
+/** The meter is closed. */
 export class MeterClosedError extends VelvetRopeError {
   constructor(name: string) {
-    super('closed', `the meter ${quote(name)} is closed and counts nothing more`)
+    super('closed', `the meter ${quote(name)} is closed and can no longer be filled`)
   }
 }
 
-/** A line of input that cannot be read, and where it stands. */
+/** A line of an input file is malformed; `line` and `column` say where. */
 export class InvalidInputError extends VelvetRopeError {
   readonly file: string
   readonly line: number
@@ -174,7 +179,9 @@ export class InvalidInputError extends VelvetRopeError {
   }
 }
 
-/** Whether `error` is one of ours; with `code`, whether it is that one. Works across copies of the package. */
+/**
+ * Whether `error` is a velvet-rope error and, if `code` is given, has that code. Works across copies of the package.
+ */
 export function isVelvetRopeError(error: unknown, code?: string): error is VelvetRopeError {
   return (
     error instanceof Error &&

@@ -2,51 +2,56 @@ import type { Accepted, Durability, Rejected } from './job.ts'
 import type { Limit } from './limit.ts'
 import type { BaseOrigin } from './rule-view.ts'
 
-/** What a job tells of itself in an event. Times are milliseconds since the epoch. */
+/** The job that an event is about. Times are milliseconds since the epoch. */
 export interface JobEvent {
   readonly id: string
   readonly key: string
   readonly cost: number
-  /** The attempt that this is about; 1 is the first, 0 when none was started. */
+  /** The attempt that the event is about: the first is 1; 0 if none has started. */
   readonly attempt: number
   readonly at: number
 }
 
-/** The events of a shaper, each with what its listeners are given. */
+/** The events of a shaper and the arguments of their listeners. */
 export interface ShaperEvents<Result = unknown> {
-  /** A job was accepted into the line. */
+  /** A job was accepted. */
   admitted: [Accepted & { readonly at: number; readonly cost: number }]
-  /** A job was turned away at the rope; it was told when to come back. */
+  /** A job was rejected; `retryAfterMs` says when to try again. */
   rejected: [Rejected & { readonly at: number; readonly cost: number; readonly id?: string }]
   /**
-   * A handler has started, or a caller is about to go on in the same tick. `at` of a handler: the latest time at which it can
-   * have begun, from which the next departure keeps away; `job.departedAt`, and `at` of a caller, is the look at the clock
-   * just before.
+   * A handler has started, or the caller of a turn continues in the same tick. For a handler `at` is the latest time at
+   * which it can have begun; the next departure is spaced from it. For a turn `at` is `job.departedAt`, read from the
+   * clock just before.
    */
   departed: [JobEvent & { readonly waitedMs: number }]
-  /** A handler resolved; or a caller's turn came, which has no result: undefined. */
+  /** A handler resolved, or a turn was granted, which has no result (undefined). */
   completed: [JobEvent & { readonly result: Result }]
-  /** An attempt failed. With `retryAt` the job waits again; without, it ended. */
+  /** An attempt failed. With `retryAt` the job waits for a retry; without it the job has ended. */
   failed: [JobEvent & { readonly error: Error; readonly retryAt?: number }]
-  /** A handler threw a FreezeError, or was cut off when its process went down: the job waits again, its attempt is given back. */
+  /**
+   * A handler threw a FreezeError, or was interrupted when its process shut down: the job waits again, and the attempt
+   * does not count.
+   */
   returned: [JobEvent & { readonly retryAt: number }]
-  /** The worker that held the job died or stood still for longer than its lease: the job goes back to its line. */
+  /** The worker of the job died or stalled for longer than its lease: the job returns to its line. */
   recovered: [JobEvent & { readonly mayHaveStarted: boolean }]
-  /** A job's deadline came while it waited. */
+  /** A job reached its deadline while it waited. */
   expired: [JobEvent]
-  /** A waiting job was taken out, or was still waiting when its shaper was closed. */
+  /** A waiting job was cancelled, or was still waiting when its shaper closed. */
   cancelled: [JobEvent]
-  /** No departures of the bucket until `until`; `askedMs` where a longer freeze was asked for than is allowed. */
+  /**
+   * The bucket has no departures until `until`. `askedMs`: the freeze that was asked for, if it exceeded the maximum.
+   */
   frozen: [{ readonly key: string; readonly at: number; readonly until: number; readonly askedMs?: number }]
-  /** A freeze was lifted before its end. */
+  /** A freeze was lifted early. */
   unfrozen: [{ readonly key: string; readonly at: number }]
   paused: [{ readonly key: string; readonly at: number }]
   resumed: [{ readonly key: string; readonly at: number }]
-  /** The rule book changed; `limit` is undefined when the pattern was unset. */
+  /** A limit was set; `limit` is undefined if the pattern was unset. */
   limit: [{ readonly pattern: string; readonly at: number; readonly limit: Limit | undefined }]
   /**
-   * On a shared line: this process started with other limits than those in force, which its own have replaced; told for each
-   * layer. `by` brought the former ones, at the time `since`; a limit without `before` is new, one without `after` is gone.
+   * On Redis: this process started with different limits than those in force and replaced them; emitted once per layer.
+   * `by` set the former ones, at the time `since`. A limit without `before` is new, one without `after` is gone.
    */
   limitsReplaced: [
     {
@@ -61,7 +66,7 @@ export interface ShaperEvents<Result = unknown> {
       }[]
     },
   ]
-  /** A limit of this process alone was set, or unset: then `limit` is undefined. */
+  /** A local limit (of this process only) was set; `limit` is undefined if it was unset. */
   localLimit: [
     {
       readonly pattern: string
@@ -70,13 +75,13 @@ export interface ShaperEvents<Result = unknown> {
       readonly by?: string
     },
   ]
-  /** The store of a shared line answers, and is fit; `version` is that of Redis. */
+  /** The Redis server of the line is connected and suitable; `version` is its version. */
   connected: [{ readonly durability: Durability; readonly version: string; readonly at: number }]
-  /** Something went wrong that no promise could tell: a listener threw, a result was not JSON. */
+  /** An error that no promise can report: a listener threw, or a result was not JSON. */
   error: [Error]
 }
 
-/** The names of the events, as a table so that the compiler misses none. */
+/** The names of the events, as a record so that the compiler checks that none is missing. */
 const NAMES: Readonly<Record<keyof ShaperEvents, true>> = {
   admitted: true,
   rejected: true,

@@ -1,36 +1,39 @@
 import type { JobState } from './job.ts'
 import type { RuleView } from './rule-view.ts'
 
-/** Why a job is not running, or what became of it. Times are milliseconds since the epoch. */
+/** Why a job is not running, or how it ended. Times are milliseconds since the epoch. */
 export interface JobExplanation {
   readonly id: string
   readonly key: string
   readonly state: JobState
-  /** 1 departs next; only while it waits. */
+  /** Position in the line, only while it waits; 1 departs next. */
   readonly position?: number
-  /** When it departs, as far as is known; absent where nobody knows: the bucket is paused, or no handler is free. */
+  /** The expected departure; absent if unknown: the bucket is paused, or no handler is free. */
   readonly departsAt?: number
-  /** What must pass before it departs, the one that lasts longest first; empty: nothing. */
+  /** What the job waits for, the longest first; empty if nothing. */
   readonly holds: readonly Hold[]
-  /** Those who depart before it: how many, their cost units (beyond a thousand reckoned by the average), the first ten. */
+  /**
+   * The jobs that depart before it: their number, their cost units (estimated from the average beyond a thousand jobs),
+   * and the first ten ids.
+   */
   readonly ahead: { readonly jobs: number; readonly cost: number; readonly ids: readonly string[] }
-  /** The rule that governs its key; absent when none does. */
+  /** The rule that applies to its key; absent if none does. */
   readonly rule?: RuleView
-  /** All of it in one English sentence. */
+  /** The whole explanation in one English sentence. */
   readonly summary: string
-  /** The same without the times that run down, for a view that counts them itself. */
+  /** The same without the times that count down, for a view that shows its own countdown. */
   readonly summaryWithoutTimes: string
 }
 
 /**
- * - line: others depart before it
- * - slot: the departure before it keeps it away
- * - frozen, paused: the bucket is
- * - backoff: its attempt failed, and the next may not begin yet
- * - handed: it was released, and waits at a worker, or on the way there
- * - busy: it could go, but no handler is free for its key
- * - no-worker: nobody is there who takes jobs; on a shared line, nobody of whom there is a trace
- * - no-rule: nothing governs its key any more; it departs by the limit that its bucket had
+ * - line: other jobs depart before it
+ * - slot: it waits for its slot, one spacing after the previous departure
+ * - frozen, paused: its bucket is
+ * - backoff: its last attempt failed, and the next may not begin yet
+ * - handed: it was released from the line and is on the way to a worker, or waits there
+ * - busy: it is due, but no handler is free for its key
+ * - no-worker: no worker takes jobs; on Redis, there is no trace of one
+ * - no-rule: no limit applies to its key any more; it departs by the limit that its bucket had
  */
 export const HOLD_REASONS = [
   'line',
@@ -46,10 +49,10 @@ export const HOLD_REASONS = [
 
 export type HoldReason = (typeof HOLD_REASONS)[number]
 
-/** One thing that a job waits for. */
+/** A reason why a job waits. */
 export interface Hold {
   readonly reason: HoldReason
-  /** Milliseconds since the epoch; absent where nobody knows. */
+  /** Milliseconds since the epoch; absent if unknown. */
   readonly until?: number
   readonly detail: string
 }

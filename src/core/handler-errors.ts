@@ -2,8 +2,8 @@ import { describe, quote } from './describe.ts'
 import { InvalidOptionsError, VelvetRopeError } from './errors.ts'
 
 /**
- * The lease of a running job was lost: its worker stood still, or could not reach the store, for too long. Another
- * worker may run the job; what this handler did is not counted. Aborts the job's signal.
+ * The lease of a running job was lost: its worker stalled, or could not reach Redis, for too long. Another worker may
+ * run the job, and the outcome of this handler is discarded. Aborts the job's signal.
  */
 export class LeaseLostError extends VelvetRopeError {
   readonly id: string
@@ -11,43 +11,43 @@ export class LeaseLostError extends VelvetRopeError {
   constructor(id: string) {
     super(
       'lease-lost',
-      `the lease of job ${quote(id)} was lost: its handler may run again, and its outcome is not kept`,
+      `the lease of job ${quote(id)} was lost: its handler may run again, and its outcome is discarded`,
     )
     this.id = id
   }
 }
 
 /**
- * A handler was called in time, but its process stood still before the handler's first statement, until the slot was
- * past. Aborts the job's signal. When the handler fails with this error, or with an `AbortError` in its place, the job goes
- * back to its line with its attempt.
+ * A handler was called in time, but its process stalled before the handler's first statement until the slot had passed.
+ * Aborts the job's signal. If the handler fails with this error, or with an `AbortError` in its place, the job returns
+ * to its line, and the attempt does not count.
  */
 export class StartedLateError extends VelvetRopeError {
   readonly id: string
-  /** Milliseconds after the last moment at which it might have started. */
+  /** Milliseconds after the latest allowed start. */
   readonly lateMs: number
 
   constructor(id: string, lateMs: number) {
     super(
       'started-late',
-      `job ${quote(id)} was started ${Math.ceil(lateMs)} ms too late: its process stood still in between`,
+      `job ${quote(id)} was started ${Math.ceil(lateMs)} ms too late: its process stalled`,
     )
     this.id = id
     this.lateMs = lateMs
   }
 }
 
-/** The workers of a job died or stood still while it ran, once too often; the job failed. */
+/** The workers of a job died or stalled while it ran, more often than is allowed; the job failed. */
 export class WorkerLostError extends VelvetRopeError {
   readonly id: string
 
   constructor(id: string) {
-    super('worker-lost', `job ${quote(id)} failed: each of its workers died or stood still while it ran`)
+    super('worker-lost', `job ${quote(id)} failed: each of its workers died or stalled while it ran`)
     this.id = id
   }
 }
 
-/** A handler did not settle within `timeoutMs`; its attempt counts as failed and its signal was aborted. */
+/** A handler did not settle within `timeoutMs`; its attempt failed and its signal was aborted. */
 export class HandlerTimeoutError extends VelvetRopeError {
   readonly timeoutMs: number
 
@@ -58,10 +58,11 @@ export class HandlerTimeoutError extends VelvetRopeError {
 }
 
 /**
- * Thrown by a handler: the other side said to come back later (429 and Retry-After, say). The bucket departs
- * nothing for `forMs`, the job goes back to the head of its line, and no attempt is used up.
+ * Throw it in a handler if the third party asks to retry later (429 with Retry-After, say). The bucket has no
+ * departures for `forMs`, the job returns to the head of its line, and the attempt does not count.
  */
 export class FreezeError extends VelvetRopeError {
+  /** Milliseconds. */
   readonly forMs: number
 
   constructor(options: { forMs: number }) {
@@ -78,7 +79,7 @@ export class FreezeError extends VelvetRopeError {
 
 export const LONGEST_FREEZE_MS = 366 * 86_400_000
 
-/** Thrown by a handler: to try again would not help. The job fails now, whatever attempts it has left. */
+/** Throw it in a handler if a retry would not help. The job fails at once, even if attempts are left. */
 export class FinalError extends VelvetRopeError {
   constructor(message: string, options?: ErrorOptions) {
     super('final', message, options)

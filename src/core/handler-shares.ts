@@ -1,26 +1,26 @@
 import { SECOND } from './duration.ts'
 
-/** For so long after it had work a key counts among those that share a pool. */
+/** How long after its last work a key still counts among those that share a pool. */
 const REMEMBERED = 10 * SECOND
-/** Beyond so many keys, or as many as there are handlers, the shares become no smaller. */
+/** Shares are not divided further beyond this many keys, or as many as there are handlers. */
 const MOST_REMEMBERED = 1_000
 
 /**
- * Who may take a free handler of a pool. A key that is alone may take them all. Of several that had work in the last ten
- * seconds each may take its equal share; and more as long as the square root of the pool's size stays free, so that
- * another key finds a handler (the safety capacity of square-root staffing: Halfin and Whitt, Operations Research 29, 1981).
- * Pure: `now` is an argument, in microseconds.
+ * Divides the handlers of a pool between keys. A key that is alone may take them all. Each of several keys that had
+ * work in the last ten seconds may take an equal share; and more while the square root of the pool's size stays free,
+ * so that another key finds a handler (the safety capacity of square-root staffing: Halfin and Whitt, Operations
+ * Research 29, 1981). Pure: `now` is an argument, in microseconds.
  */
 export class HandlerShares {
   #size = 0
-  /** So many stay free for keys that have their share already. */
+  /** How many handlers stay free once a key has its share. */
   #reserve = 0
   #used = 0
   readonly #running = new Map<string, number>()
-  /** Keys that had work since `#since`, and in the span before; bounded, and no timer clears them. */
+  /** Keys that had work since `#since`, and in the period before; bounded, and cleared without a timer. */
   #recent = new Set<string>()
   #before = new Set<string>()
-  /** How many of `#before` are not in `#recent`. */
+  /** The number of keys in `#before` that are not in `#recent`. */
   #onlyBefore = 0
   #since = Number.NEGATIVE_INFINITY
 
@@ -37,13 +37,13 @@ export class HandlerShares {
     this.#reserve = Math.floor(Math.sqrt(this.#size))
   }
 
-  /** Whether the key may take a handler; that it asks counts as work. */
+  /** Whether the key may take a handler; the question itself counts as work. */
   mayTake(key: string, now: number): boolean {
     this.#note(key, now)
     return this.allows(key)
   }
 
-  /** Whether the key may take a handler, for those who only want to know. */
+  /** The same without counting as work. */
   allows(key: string): boolean {
     const { free } = this
     if (free <= 0) return false
@@ -52,7 +52,7 @@ export class HandlerShares {
     return (this.#running.get(key) ?? 0) < Math.ceil(this.#size / keys)
   }
 
-  /** A handler must be free. */
+  /** Takes a handler for the key; one must be free. */
   take(key: string): void {
     this.#used++
     this.#running.set(key, (this.#running.get(key) ?? 0) + 1)

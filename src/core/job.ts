@@ -5,16 +5,16 @@ import type { RejectReason } from './verdict.ts'
 /**
  * The states of a job.
  *
- * | state     | meaning                                          | left for                            |
- * |-----------|--------------------------------------------------|-------------------------------------|
- * | waiting   | stands in its bucket's line                      | handed, cancelled, expired          |
- * | handed    | released from the line, its handler not started  | running, waiting                    |
- * | running   | its handler was started                          | completed, failed, retrying         |
- * | retrying  | started before, waits to be tried again          | handed, cancelled, expired          |
- * | completed | the handler resolved                             | -                                   |
- * | failed    | the last attempt failed                          | -                                   |
- * | cancelled | taken out while it waited                        | -                                   |
- * | expired   | its deadline came while it waited                | -                                   |
+ * | state     | meaning                                           | left for                            |
+ * |-----------|---------------------------------------------------|-------------------------------------|
+ * | waiting   | in its bucket's line                              | handed, cancelled, expired          |
+ * | handed    | released from the line, its handler not started   | running, waiting                    |
+ * | running   | its handler was started                           | completed, failed, retrying         |
+ * | retrying  | was started before, waits for a retry             | handed, cancelled, expired          |
+ * | completed | the handler resolved                              | -                                   |
+ * | failed    | the last attempt failed                           | -                                   |
+ * | cancelled | removed while it waited                           | -                                   |
+ * | expired   | reached its deadline while it waited              | -                                   |
  */
 export const JOB_STATES = [
   'waiting',
@@ -46,82 +46,84 @@ const SUCCESSORS: Readonly<Record<JobState, readonly JobState[]>> = {
   expired: [],
 }
 
-/** Whether a job may go from one state to another. */
+/** Whether a job may change from one state to the other. */
 export function mayBecome(from: JobState, to: JobState): boolean {
   return SUCCESSORS[from].includes(to)
 }
 
-/** Whether the job is done, whatever its fate. */
+/** Whether the job has ended, in whichever way. */
 export function isEnded(state: JobState): state is EndState {
   return SUCCESSORS[state].length === 0
 }
 
-/** How a job is run; the same for many jobs, so they share one. */
+/** How a job is run. Many jobs share one object. */
 export interface JobSettings {
-  /** How often the handler may be started before the job fails; at least 1. */
+  /** How many attempts a job has before it fails; at least 1. */
   readonly attempts: number
   readonly backoff: Backoff
-  /** How long a handler may take before its attempt counts as failed, in milliseconds. */
+  /** The time limit of an attempt, in milliseconds; then the attempt fails. */
   readonly timeoutMs: number
 }
 
-/** The verdict at the rope as a producer sees it. Times are milliseconds; `departsAt` since the epoch. */
+/** The result of `enqueue`. Times are milliseconds; `departsAt` is since the epoch. */
 export type Admission = Accepted | Rejected
 
 export interface Accepted {
   readonly accepted: true
   readonly id: string
   readonly key: string
-  /** 1 departs next. */
+  /** Position in the line; 1 departs next. */
   readonly position: number
-  /** When the handler starts, if handlers are free and nobody before it leaves the line or is tried again. */
+  /** The expected start: an estimate that assumes free handlers, and that no job before it is cancelled or retried. */
   readonly departsAt: number
+  /** Milliseconds until `departsAt`. */
   readonly waitMs: number
   /**
-   * Cost units that wait, this job's and those to be tried again included, and that may wait. Both as they are now,
-   * also in an answer that was given before; a bucket whose key no rule governs any more may hold 0.
+   * Cost units that wait, including those of this job and of retries, and the maximum. Both are current, even in a
+   * replayed result. `capacity` is 0 if no limit applies to the key any more.
    */
   readonly waiting: number
   readonly capacity: number
-  /** The same id had come before: this is the answer that was given then, and nothing was admitted now. */
+  /** The id was used before: this is the result of that time, and nothing was admitted now. */
   readonly replayed?: true
 }
 
 export interface Rejected {
   readonly accepted: false
   /**
-   * `full`: no room in the line. `deadline`: it would depart too late. `paused`: the bucket is paused, and full or
-   * unable to promise a deadline. `too-costly`: it costs more than the capacity and can never fit.
+   * `full`: no room in the line. `deadline`: the job would depart too late. `paused`: the bucket is paused, and is full
+   * or cannot promise a deadline. `too-costly`: the cost exceeds the capacity, so the job can never fit.
    */
   readonly reason: RejectReason
   readonly key: string
   /**
-   * After this long the same request is accepted, if nobody else came in. Infinity when too costly, and then left out of
-   * all JSON that this package writes, since JSON has no Infinity; a guess when paused, or while no handler is free.
+   * After this many milliseconds the same request is accepted, if no other came in. Infinity if it is too costly; the
+   * field is then left out of all JSON that this package writes, since JSON has no Infinity. An estimate while the
+   * bucket is paused or no handler is free.
    */
   readonly retryAfterMs: number
-  /** Cost units that wait, those to be tried again included, and that may wait. */
+  /** Cost units that wait, including those of retries, and the maximum. */
   readonly waiting: number
   readonly capacity: number
   /**
-   * A limit of this process alone refused it (`limits.setLocal`), and the line was not asked: `waiting` and `capacity`
-   * are of that limit, what is in its meter rounded up; and when it has room the line has its say.
+   * A local limit (`limits.setLocal`) rejected it, and the line was not asked: `waiting` and `capacity` are those of
+   * the local limit, `waiting` rounded up. Once the local limit has room, the line decides.
    */
   readonly local?: true
 }
 
-/** The most that rounding adds to a wait between two instants in microseconds since the epoch. */
+/** The largest error of a difference between two times in microseconds since the epoch. */
 const ROUNDING_MS = 0.0005
 
 /**
- * The `retryAfterMs` of a refusal, for a wait in microseconds: whole milliseconds, at least 1. Rounded up, because timers
- * count in milliseconds and must not fire early.
+ * Returns the `retryAfterMs` of a rejection for a wait in microseconds: whole milliseconds, at least 1. Rounded up,
+ * because timers count in milliseconds and must not fire early.
  */
 export function retryAfterMs(wait: number): number {
   return Math.max(1, Math.ceil(wait / MILLISECOND - ROUNDING_MS))
 }
 
-/** A refusal as JSON can hold it: without `retryAfterMs` where that is Infinity. */
+/** A rejection as JSON can represent it: without `retryAfterMs` if that is Infinity. */
 export function jsonRefusal<Refusal extends { readonly retryAfterMs: number }>(
   refusal: Refusal,
 ): Omit<Refusal, 'retryAfterMs'> & { readonly retryAfterMs?: number } {
@@ -131,79 +133,80 @@ export function jsonRefusal<Refusal extends { readonly retryAfterMs: number }>(
 }
 
 /**
- * What `tryAcquire` answers when there is no turn: `not-now`, others are before it, or the bucket rests until
- * `retryAfterMs`; else as in `Rejected`, with `full` only where a limit of this process alone refused.
+ * The result of `tryAcquire` without a turn. `not-now`: other jobs are before it, or the bucket has no departure until
+ * `retryAfterMs` have passed. Otherwise as in `Rejected`, with `full` only from a local limit.
  */
 export type TurnRefusal = Omit<Rejected, 'reason'> & {
   readonly reason: Exclude<RejectReason, 'deadline'> | 'not-now'
 }
 
-/** What is known of a job. Times are milliseconds since the epoch. */
+/** A job. Times are milliseconds since the epoch. */
 export interface JobView {
   readonly id: string
   readonly key: string
   readonly state: JobState
   readonly cost: number
   readonly data: unknown
-  /** Attempts that were used up or are running. */
+  /** Attempts used so far, including a running one. */
   readonly attempt: number
+  /** The most that it may have. */
   readonly attempts: number
   readonly admittedAt: number
-  /** 1 departs next; only while it waits. */
+  /** Position in the line, only while it waits; 1 departs next. */
   readonly position?: number
-  /** The latest time at which it may depart, if it has one. */
+  /** The latest time at which it may depart; absent without a deadline. */
   readonly deadlineAt?: number
   /** When its handler last started. */
   readonly departedAt?: number
   readonly endedAt?: number
-  /** What the handler resolved to, as JSON keeps it. */
+  /** The value that the handler resolved to, as JSON represents it. */
   readonly result?: unknown
   /** The message of the last error. */
   readonly error?: string
 }
 
-/** What is known of a live bucket. Times are milliseconds since the epoch. */
+/** A live bucket. Times are milliseconds since the epoch. */
 export interface BucketView {
   readonly key: string
-  /** The pattern of the rule that governs it, and its limit as text. */
+  /** The pattern of the rule that applies to it, and its limit as text. */
   readonly pattern: string
   readonly limit: string
-  /** `paused`, `frozen`, `full` (not one cost unit fits), `waiting`, or `idle` (empty, its `next` not yet past). */
+  /** `paused`, `frozen`, `full` (no room for one cost unit), `waiting`, or `idle` (empty, its `next` not yet past). */
   readonly state: BucketState
   /**
-   * Cost units that wait, in the line or to be tried again: what a new job finds taken of `capacity`, as in the answers of
-   * `enqueue`. May exceed it: retries are never refused.
+   * Cost units that wait, in the line or for a retry: what counts against `capacity` for a new job, as in the results
+   * of `enqueue`. May exceed it, because retries are never rejected.
    */
   readonly waiting: number
   readonly capacity: number
   /** `waiting / capacity`. */
   readonly fill: number
-  /** Jobs in the line, jobs that wait to be tried again, and handlers that run. */
+  /** Jobs in the line, jobs that wait for a retry, and running handlers. */
   readonly jobs: number
   readonly retrying: number
   readonly running: number
-  /** When the next job departs; absent when none waits, or when paused. */
+  /** When the next job departs; absent if none waits or the bucket is paused. */
   readonly nextDepartureAt?: number
-  /** How long the one who has waited longest has waited, 0 when none waits; and since when. */
+  /** How long the oldest job has waited, 0 if none waits; and since when. */
   readonly oldestWaitMs: number
   readonly waitingSince?: number
   readonly frozenUntil?: number
   readonly paused: boolean
-  /** When a job was last admitted or departed; absent when none was. */
+  /** When a job was last admitted or departed; absent if none was. */
   readonly lastUsedAt?: number
-  /** What its jobs survive. */
+  /** What it takes for its jobs to be lost. */
   readonly durability: Durability
 }
 
 /**
  * What it takes for accepted jobs to be lost.
  *
- * | durability | they are lost                                                          |
- * |------------|------------------------------------------------------------------------|
- * | memory     | when this process ends                                                 |
- * | none       | when Redis restarts: it writes no append-only file                     |
- * | everysec   | when the machine of Redis loses power: those of the last second or two |
- * | always     | with the disk of Redis                                                 |
+ * | durability | jobs are lost                                                           |
+ * |------------|-------------------------------------------------------------------------|
+ * | memory     | when this process ends                                                  |
+ * | none       | when Redis restarts: it writes no append-only file                      |
+ * | everysec   | when the Redis machine loses power: those of the last second or two     |
+ * | always     | with the disk of Redis                                                  |
  */
 export const DURABILITIES = ['memory', 'none', 'everysec', 'always'] as const
 export type Durability = (typeof DURABILITIES)[number]

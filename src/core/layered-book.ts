@@ -3,72 +3,72 @@ import { formatLimit, type Limit, type LimitInput } from './limit.ts'
 import { type Rule, RuleBook } from './rule-book.ts'
 import { BASE_ORIGINS, type BaseOrigin, type RuleOrigin } from './rule-view.ts'
 
-/** Who brought a limit, and when. */
+/** Who set a limit, and when. */
 export interface Authorship {
-  /** Absent where it was not told. */
+  /** Absent if not given. */
   readonly by?: string
-  /** Microseconds; absent where nobody noted it. */
+  /** Microseconds; absent if unknown. */
   readonly at?: number
 }
 
-/** All that code, a file or the environment says. */
+/** One layer: all limits from code, from a file or from the environment. */
 export interface Layer {
   readonly origin: BaseOrigin
   readonly rules: readonly Rule[]
-  /** Who brings it. */
+  /** Who sets it. */
   readonly by?: string
 }
 
-/** A rule of a layer, and who brought its limit there. */
+/** A rule of a layer, and who set its limit there. */
 export interface AuthoredRule extends Rule, Authorship {}
 
-/** A rule in force and where it comes from. */
+/** A rule in force and the layer that it comes from. */
 export interface LayeredRule extends AuthoredRule {
   readonly origin: RuleOrigin
 }
 
-/** A pattern that was set by hand; or unset, and then `limit` is undefined: the layers below have no say in it. */
+/** A pattern that was set at run time; or unset, and then `limit` is undefined and the layers below do not apply. */
 export interface Override extends Authorship {
   readonly pattern: string
   readonly limit: Limit | undefined
 }
 
-/** The layers of a rule book, the lowest first: each is whole, and for its patterns it hides those below. */
+/** The layers of a rule book, the lowest first. Later layers override earlier ones, pattern by pattern. */
 export interface RuleLayers extends Readonly<Record<BaseOrigin, readonly AuthoredRule[]>> {
   readonly overrides: readonly Override[]
 }
 
 const NO_LAYERS: RuleLayers = { code: [], file: [], environment: [], overrides: [] }
 
-/** What may be asked of a rule book; with `ifVersion`, only if that is the version in force. */
+/** A change of the rule book. With `ifVersion` it applies only if that is the version in force. */
 export type RuleChange = { readonly ifVersion?: number } & (
   | { readonly kind: 'set'; readonly rule: Rule; readonly by?: string }
   | { readonly kind: 'unset'; readonly pattern: string; readonly by?: string }
-  /** Drops what was set or unset by hand. */
+  /** Drops the override of the pattern. */
   | { readonly kind: 'reset'; readonly pattern: string }
   /** Replaces the whole layer of this origin. */
   | ({ readonly kind: 'load' } & Layer)
 )
 
-/** What a change did, and when. */
+/** The rule book before and after a change, and when it happened. */
 export interface ChangedRules {
   readonly at: number
-  /** False: there was nothing to change. */
+  /** False if there was nothing to change. */
   readonly isChanged: boolean
   readonly before: LayeredBook
   readonly after: LayeredBook
 }
 
-/** What is other than before: limits that are new or not the same, and patterns that are gone. */
+/** The difference between two rule books: limits that are new or different, and patterns that are gone. */
 export interface RuleDifference {
   readonly set: readonly LayeredRule[]
   readonly unset: readonly string[]
 }
 
-/** The layers, and the rules in force that come of them. It never changes; a change makes another. */
+/** The layers, and the rules in force that result from them. Immutable; a change returns a new one. */
 export class LayeredBook {
   readonly layers: RuleLayers
-  /** Grows with every change; 0: it is not known yet. */
+  /** Grows with every change; 0 if not known yet. */
   readonly version: number
   readonly #book = new RuleBook()
   readonly #rules: ReadonlyMap<string, LayeredRule>
@@ -80,42 +80,44 @@ export class LayeredBook {
     for (const rule of this.#rules.values()) this.#book.put(rule)
   }
 
-  /** A book of these layers alone. */
+  /** A book of only these layers. */
   static of(
-    brought: Layer | readonly Layer[],
+    given: Layer | readonly Layer[],
     { at, version }: { readonly at?: number; readonly version?: number } = {},
   ): LayeredBook {
-    const layers = [brought]
+    const layers = [given]
       .flat()
       .map(({ origin, rules, by }) => [origin, authored(rules, { by, at })] as const)
     return new LayeredBook({ ...NO_LAYERS, ...Object.fromEntries(layers) }, version)
   }
 
-  /** The book after the change; undefined when there is nothing to change. @throws RuleBookConflictError */
+  /** Returns the book after the change; undefined if there is nothing to change. @throws RuleBookConflictError */
   changed(change: RuleChange, at: number): LayeredBook | undefined {
     assertVersion(this.version, change)
     const layers = changeLayers(this.layers, change, at)
     return layers && new LayeredBook(layers, this.version + 1)
   }
 
-  /** The rule that governs the key, if any. */
+  /** The rule that applies to the key, if any. */
   find(key: string): LayeredRule | undefined {
     const rule = this.#book.find(key)
     return rule && this.#rules.get(rule.pattern)
   }
 
-  /** The rule of the pattern itself. */
+  /** The rule with exactly this pattern. */
   get(pattern: string): LayeredRule | undefined {
     return this.#rules.get(pattern)
   }
 
-  /** Every rule: those of code in their order, then what only a higher layer has, what was only set by hand last. */
+  /** All rules: those from code in their order, then those that only a higher layer has, overrides last. */
   list(): LayeredRule[] {
     return [...this.#rules.values()]
   }
 }
 
-/** @throws InvalidLimitError or InvalidKeyError; of a layer with one bad rule nothing is used */
+/**
+ * @throws InvalidLimitError or InvalidKeyError; a layer with one bad rule is rejected as a whole
+ */
 export function parseLayer(
   limits: Readonly<Record<string, LimitInput>>,
   origin: BaseOrigin = 'code',
@@ -124,12 +126,14 @@ export function parseLayer(
   return { origin, rules: new RuleBook(limits).list(), by }
 }
 
-/** @throws RuleBookConflictError when the change is meant for another version than the one in force */
+/**
+ * @throws RuleBookConflictError if the change is meant for another version than the one in force
+ */
 export function assertVersion(version: number, { ifVersion = version }: RuleChange): void {
   if (ifVersion !== version) throw new RuleBookConflictError(ifVersion, version)
 }
 
-/** The layers after the change; undefined when there is nothing to change. `at` is written beside what is new. */
+/** Returns the layers after the change; undefined if there is nothing to change. `at` is stored with what is new. */
 export function changeLayers(layers: RuleLayers, change: RuleChange, at: number): RuleLayers | undefined {
   switch (change.kind) {
     case 'set':
@@ -143,14 +147,14 @@ export function changeLayers(layers: RuleLayers, change: RuleChange, at: number)
   }
 }
 
-/** What is other in force. */
+/** Returns what differs in the rules in force. */
 export function differenceOf({ before, after }: ChangedRules): RuleDifference {
-  const isOther = (rule: Rule) => {
+  const isDifferent = (rule: Rule) => {
     const old = before.get(rule.pattern)
     return old === undefined || !isSameLimit(old, rule)
   }
   return {
-    set: after.list().filter(isOther),
+    set: after.list().filter(isDifferent),
     unset: before.list().flatMap(({ pattern }) => (after.get(pattern) === undefined ? [pattern] : [])),
   }
 }
@@ -167,7 +171,10 @@ function inForce({ overrides, ...base }: RuleLayers): Map<string, LayeredRule> {
   return rules
 }
 
-/** In whatever order. A rule that says the same again stays what it was, so that nobody takes its limit for a new one. */
+/**
+ * Compares without regard to order. A rule with the same limit as before keeps its author and time, so that it does not
+ * look new.
+ */
 function withLayer(layers: RuleLayers, { origin, rules, by }: Layer, at: number): RuleLayers | undefined {
   const known = new Map(layers[origin].map((rule) => [rule.pattern, rule]))
   const kept = authored(rules, { by, at }).map((rule) => {
@@ -186,14 +193,14 @@ function isSameLimit(one: Rule, other: Rule): boolean {
   return formatLimit(one.limit) === formatLimit(other.limit)
 }
 
-/** The same limit by hand again is no change: it was set by whoever set it first. */
+/** Setting the same limit again is no change: author and time stay those of the first. */
 function set(layers: RuleLayers, override: AuthoredRule): RuleLayers | undefined {
   const known = layers.overrides.find(({ pattern }) => pattern === override.pattern)?.limit
   const isKnown = known !== undefined && isSameLimit({ ...override, limit: known }, override)
   return isKnown ? undefined : withOverride(layers, override)
 }
 
-/** What only a hand has set leaves nothing behind: a layer that brings the pattern later has its say. */
+/** Unsetting a pattern that is only an override removes the override, so that a layer may set the pattern later. */
 function unset(layers: RuleLayers, override: Override): RuleLayers | undefined {
   const { pattern } = override
   const known = layers.overrides.find((other) => other.pattern === pattern)

@@ -13,55 +13,62 @@ export interface Limit {
   /** Microseconds between two departures of cost 1; `rate.period / rate.count`, never rounded. */
   readonly interval: number
   /**
-   * Microseconds by which a start may be late without moving the grid of slots, and so by which two starts may
-   * be closer than the interval. ATM calls it the cell delay variation tolerance (ITU-T I.371). 0 is strict: starts are
-   * never closer than the interval, and every lateness is lost.
+   * Microseconds by which a start may be late without moving the grid of slots, and so by which two starts may be
+   * closer than the interval. ATM calls it the cell delay variation tolerance (ITU-T I.371). 0 is strict: starts are
+   * never closer than the interval, and lost time is never made up.
    */
   readonly tolerance: number
-  /** Microseconds of work after which a bucket that was idle, or frozen, has its full rate; 0: it has it at once. */
+  /** Microseconds of work after which a bucket that was idle or frozen reaches its full rate; 0: at once. */
   readonly warmUp: number
-  /** The interval with which the warm-up begins; without one it is `interval`. */
+  /** The interval at the beginning of the warm-up; without one it equals `interval`. */
   readonly coldInterval: number
-  /** The rate with which it begins, where the limit says it. */
+  /** The rate at the beginning of the warm-up, if the limit states it. */
   readonly coldRate?: Rate
 }
 
 /**
- * A limit as an object, or as text: `'<capacity>, <rate>'`, and after that `', tolerance <duration>'` and
- * `', warm-up <duration>'` or `', warm-up <duration> from <rate>'`, each if wanted. `tolerance 0` is strict spacing. The
- * cold rate is a third of the rate where nothing is said.
+ * A limit as text, `'<capacity>, <rate>'`, optionally followed by `', tolerance <duration>'` and `', warm-up
+ * <duration>'` or `', warm-up <duration> from <rate>'`; or as an object with the same parts.
  */
 export type LimitInput =
   | string
   | {
+      /** Cost units that may wait at once; a whole number above 0. */
       readonly capacity: number
+      /** Cost units that depart per time, such as `'10/s'`. */
       readonly rate: RateInput
+      /**
+       * How late a start may be without moving the next. Default: a quarter of the interval, at most `'5ms'`; 0 is
+       * strict spacing.
+       */
       readonly tolerance?: string | 0
+      /** A duration: how long after idleness or a freeze the rate grows. Default: no warm-up. */
       readonly warmUp?: string
+      /** The rate at the beginning of the warm-up. Default: a third of `rate`. */
       readonly coldRate?: RateInput
     }
 
 export const LARGEST_CAPACITY = 1e9
 const DEFAULT_TOLERANCE = 5 * MILLISECOND
 const LONGEST_TOLERANCE_BELOW_ONE_MS = 10 * MILLISECOND
-/** How many times its own the interval of a cold bucket is, where nothing is said; Guava's is the same. */
+/** The interval of a cold bucket as a multiple of the normal one, by default; Guava uses the same. */
 const COLD_FACTOR = 3
 const FIELDS = ['capacity', 'rate', 'tolerance', 'warmUp', 'coldRate']
 const WORDS = ['tolerance', 'warm-up']
 const NOTHING = /^0+(?:\.0+)?\s*(?:ms|s)?$/
 
 /**
- * Reads `'20, 1/s'`, `'500, 5000/s, tolerance 2ms'`, `'100, 10/s, warm-up 30s from 2/s'` or
- * `{ capacity, rate, tolerance?, warmUp?, coldRate? }`.
+ * Parses `'20, 1/s'`, `'500, 5000/s, tolerance 2ms'`, `'100, 10/s, warm-up 30s from 2/s'` or `{ capacity, rate,
+ * tolerance?, warmUp?, coldRate? }`.
  *
- * @throws InvalidLimitError when a part is missing, unknown or out of range, and when the interval is under
- * 1 ms without a tolerance: timers cannot space such starts, so the limit must say how far they may bunch up
+ * @throws InvalidLimitError if a part is missing, unknown or out of range, or if the interval is under 1 ms without a
+ * tolerance: timers cannot space such starts, so the limit must say how far they may bunch up
  */
 export function parseLimit(input: LimitInput): Limit {
   return readLimit(input, true)
 }
 
-/** The same for a meter, which counts and has no timer: a short interval needs no tolerance. @throws InvalidLimitError */
+/** The same for a meter, which starts nothing: a short interval needs no tolerance. @throws InvalidLimitError */
 export function parseMeterLimit(input: LimitInput): Limit {
   return readLimit(input, false)
 }
@@ -83,7 +90,7 @@ function readLimit(input: LimitInput, hasTimer: boolean): Limit {
   return makeLimit(input, hasTimer)
 }
 
-/** Writes a limit so that `parseLimit` gives the same one back. */
+/** Formats a limit so that `parseLimit` returns the same one. */
 export function formatLimit(limit: Limit): string {
   const { capacity, rate, interval, tolerance, warmUp, coldRate } = limit
   const isDefault = interval >= MILLISECOND && tolerance === defaultTolerance(interval)
@@ -112,18 +119,18 @@ function parseLimitText(text: string, hasTimer: boolean): Limit {
   )
 }
 
-/** What may follow the rate, in any order. */
+/** Parses the parts after the rate, in any order. */
 function parseFurther(parts: readonly string[], text: string): Partial<Exclude<LimitInput, string>> {
-  const said = new Map<string, string>()
+  const given = new Map<string, string>()
   for (const part of parts) {
     const [, word = '', value = ''] = /^(\S*)\s*(.*)$/s.exec(part)!
     const known = word.toLowerCase()
     if (!WORDS.includes(known) || value === '') throw unknownPart(part, known, text)
-    if (said.has(known)) throw new InvalidLimitError(`expected one ${known}, got: two in ${quote(text)}`)
-    said.set(known, value)
+    if (given.has(known)) throw new InvalidLimitError(`expected one ${known}, got: two in ${quote(text)}`)
+    given.set(known, value)
   }
-  const [warmUp, coldRate] = said.get('warm-up')?.split(/\s+from\s+/i) ?? []
-  return { tolerance: said.get('tolerance'), warmUp, coldRate }
+  const [warmUp, coldRate] = given.get('warm-up')?.split(/\s+from\s+/i) ?? []
+  return { tolerance: given.get('tolerance'), warmUp, coldRate }
 }
 
 function makeLimit(input: Exclude<LimitInput, string>, hasTimer: boolean): Limit {
@@ -147,7 +154,7 @@ function makeLimit(input: Exclude<LimitInput, string>, hasTimer: boolean): Limit
   return Object.freeze({ ...even, ...readWarmUp(input, rate) })
 }
 
-/** Only here a duration may be nothing: then starts keep the whole interval. */
+/** Parses a tolerance, the only duration that may be 0: then starts keep the whole interval. */
 function readTolerance(input: unknown): number {
   if (input === 0 || (typeof input === 'string' && NOTHING.test(input.trim()))) return 0
   const expected = "expected the tolerance to be a duration such as '2ms', or 0 for strict spacing"

@@ -3,41 +3,41 @@ import type { RejectReason } from './verdict.ts'
 /** The line of a bucket. Times are milliseconds since the epoch. */
 export interface LineView {
   readonly key: string
-  /** Everyone who has not started, those that wait to be tried again included. */
+  /** Jobs that have not started, including those that wait for a retry. */
   readonly total: number
-  /** The first of them, in the order in which they depart as far as is known. */
+  /** The first of them, in the expected order of departure. */
   readonly jobs: readonly LineJob[]
 }
 
-/** One who stands in a line, or was handed over from it and has not started. */
+/** A job that waits in a line, or was handed over and has not started. */
 export interface LineJob {
   readonly id: string
   readonly cost: number
   readonly state: 'handed' | 'waiting' | 'retrying'
   readonly admittedAt: number
-  /** Of one whose attempt failed: it does not depart before. */
+  /** Of a job whose attempt failed: the earliest time of the next. */
   readonly readyAt?: number
-  /** A caller who waits for his turn, and needs no handler. */
+  /** It is a turn: a caller waits for it, and it needs no handler. */
   readonly isTurn?: true
 }
 
 /**
- * How many there have been since the line began; the numbers only grow, so two looks tell a rate. A line in Redis keeps
- * them as long as its keys, one in memory as long as its process.
+ * Counters since the line was created. They only grow, so two readings give a rate. A line in Redis keeps them as long
+ * as its keys, a line in memory as long as its process.
  */
 export interface Flow {
-  /** When it was looked, in milliseconds since the epoch. */
+  /** When they were read, in milliseconds since the epoch. */
   readonly at: number
   /** Jobs and turns that were accepted. */
   readonly admitted: number
   /**
-   * Jobs and turns that the line refused, whichever process asked; one that asks twice counts twice. Not in it: what a limit
-   * of one process alone refused (`limits.setLocal`), which the line never saw.
+   * Jobs and turns that the line rejected, from all processes; a request that is repeated counts again. Rejections by a
+   * local limit (`limits.setLocal`) are not included, since they never reach the line.
    */
   readonly rejected: number
   /**
-   * Starts, each attempt counts. On a shared line these are the slots that were granted: one counts a moment before its
-   * start, and the few that were given back before it count as well.
+   * Starts; each attempt counts. On Redis these are granted slots: each counts a moment before its start, and so do the
+   * few that are given back.
    */
   readonly departed: number
   /** Jobs and turns that were completed, failed, cancelled or expired. */
@@ -47,7 +47,7 @@ export interface Flow {
 /** The totals that a chart of arrivals and departures needs. */
 export type FlowTotals = Omit<Flow, 'ended'>
 
-/** The last verdicts and departures of a bucket, the newest first; at most 50 of each. */
+/** The last admission verdicts and departures of a bucket, the newest first; at most 50 of each. */
 export interface Recent {
   readonly verdicts: readonly RecentVerdict[]
   readonly departures: readonly RecentDeparture[]
@@ -56,12 +56,12 @@ export interface Recent {
 export interface RecentVerdict {
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** Of one that was turned away without an id: empty, or on a shared line the name that its process made up. */
+  /** Empty for a rejected job without an id; on Redis then the id that its process generated. */
   readonly id: string
   readonly accepted: boolean
-  /** Why he was turned away. */
+  /** Why it was rejected. */
   readonly reason?: RejectReason
-  /** Cost units that waited then, with his own if he was accepted. */
+  /** Cost units that waited then, including its own if it was accepted. */
   readonly waiting: number
 }
 
@@ -69,7 +69,7 @@ export interface RecentDeparture {
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly id: string
-  /** Since the start before it, and how much of the spacing that was due that is; absent where none is remembered. */
+  /** Milliseconds since the previous start, and that gap divided by the spacing required; absent if none is known. */
   readonly gapMs?: number
   readonly gapRatio?: number
 }

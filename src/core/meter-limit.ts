@@ -6,7 +6,7 @@ import { formatRate } from './rate.ts'
 const FIELDS: readonly string[] = ['capacity', 'rate']
 
 /**
- * Reads a limit that was written for a meter: a capacity and a rate. What only a queue can keep to is refused.
+ * Parses a limit written for a meter: a capacity and a rate. The parts that only a queue can keep are rejected.
  *
  * @throws InvalidLimitError
  */
@@ -19,11 +19,11 @@ export function parseOwnMeterLimit(input: LimitInput): Limit {
   if (more === undefined) return limit
   throw new InvalidLimitError(
     `expected the limit of a meter to be a capacity and a rate, such as '100, 10/s', got: ${quote(more)} ` +
-      'beside them; a meter starts nothing, so there is nothing to space',
+      'as well; a meter starts nothing, so there is nothing to space',
   )
 }
 
-/** Writes it so that `parseOwnMeterLimit` gives the same one back. */
+/** Formats a limit so that `parseOwnMeterLimit` returns the same one. */
 export function formatMeterLimit({ capacity, rate }: Limit): string {
   return `${capacity}, ${formatRate(rate)}`
 }

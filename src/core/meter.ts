@@ -5,29 +5,31 @@ import { MINUTE } from './duration.ts'
  * whole amounts its verdicts are those of GCRA (ITU-T I.371, virtual scheduling) with the limit's interval and a
  * tolerance of (capacity - 1) intervals.
  *
- * - Bound: a window W takes in at most capacity + W / interval units, whoever asks and however often. Of limits that
- *   change: the capacity of the last, and of each stretch between two fills what leaks at the rate of the one before it.
- * - A refused fill changes nothing, unless it was to fill to the brim or to block.
- * - Whoever comes back when told gets in, if nobody else came in between.
+ * - Bound: in any window W at most capacity + W / interval units go in, however many clients ask and however often. If
+ *   limits change, it is the capacity of the last one, plus what leaks between each two fills at the rate of the
+ *   earlier one.
+ * - A refused fill changes nothing, unless it was asked to fill to the brim or to block.
+ * - A client that retries after the reported time is accepted, if no other came in between.
  *
- * Everything here is pure: `now` is an argument, times are microseconds, a new state is answered and the old one stays.
- * A state is the level at one instant, and the limit by which it leaks from then on. It is written only when something
- * goes in, or a limit has changed, so asking costs nothing, and no leak is ever rounded away by asking often. Stores do
- * these steps in other languages, operation by operation: a change of their order here is one there.
+ * Everything here is pure: `now` is an argument, times are microseconds, and a new state is returned while the old one
+ * stays. A state is the level at one instant, and the interval at which it leaks from then on. It is written only if
+ * something goes in or a limit has changed, so reading costs nothing, and frequent reading never rounds a leak away.
+ * The stores perform these steps in other languages, operation by operation: change the order there too if you change
+ * it here.
  *
- * Who changes a limit tells nobody when. So the time since the last fill leaks at the slower of its limit and of that of
- * now: one that was high for an instant lets nothing of the past leak faster, and one that was lowered counts from the
- * last fill. But nothing is timed anew that nobody asks about: a level that has run empty under the limit of its last
- * fill, before anybody came to fill under another, is gone.
+ * The meter does not learn when a limit changed. So the time since the last fill leaks at the slower of two limits, the
+ * one of that fill and the current one: a limit that was high for an instant does not make the past leak faster, and a
+ * lowered one counts from the last fill. A level that has run empty under the limit of its last fill, before a fill
+ * under another limit, stays empty.
  */
 
 export interface MeterState {
-  /** Units that were in it at `at`. */
+  /** Units in the bucket at `at`. */
   readonly level: number
   readonly at: number
-  /** Until then every fill is refused. */
+  /** Every fill is refused until then. */
   readonly blockedUntil: number
-  /** That of the last fill: in which one unit leaks. 0 where nothing was ever filled. */
+  /** Microseconds in which one unit leaks, according to the last fill. 0 if nothing was ever filled. */
   readonly interval: number
 }
 
@@ -35,15 +37,15 @@ export interface MeterFill {
   /** Units, 0 or more. */
   readonly amount: number
   readonly capacity: number
-  /** In which one unit leaks. */
+  /** Microseconds in which one unit leaks. */
   readonly interval: number
-  /** What does not fit as a whole fills to the brim; else it changes nothing. */
+  /** An amount that does not fit fills the bucket to the brim; otherwise it changes nothing. */
   readonly clamp: boolean
-  /** For how long a fill that does not fit blocks the bucket; 0: not at all. */
+  /** How long a fill that does not fit blocks the bucket, in microseconds; 0: not at all. */
   readonly block: number
 }
 
-/** Whether the whole amount went in, and the state as the fill left it: the same object where it changed nothing. */
+/** Whether the whole amount went in, and the state after the fill: the same object if nothing changed. */
 export interface MeterVerdict {
   readonly accepted: boolean
   readonly state: MeterState
@@ -52,21 +54,21 @@ export interface MeterVerdict {
 export const EMPTY: MeterState = Object.freeze({ level: 0, at: 0, blockedUntil: 0, interval: 0 })
 
 /**
- * The part of a capacity that sums of fractions may be off by: ten times 0.1 fits where there is room for 1. It is
- * there once, not for every fill, since the level keeps what it was exceeded by.
+ * The rounding error allowed for sums of fractions, as a share of the capacity: ten times 0.1 fits into room for 1. It
+ * is allowed once, not per fill, because the level keeps the excess.
  */
 export const ROUNDING = 1e-12
 
-/** What a level is multiplied by, at least, when something goes in: it is then another double, however little went in. */
+/** The smallest factor by which a fill raises a level, so that the double changes however small the amount is. */
 export const LEAST_GROWTH = 1 + Number.EPSILON
 
 /**
- * A clock that goes back by less was waited for: by those behind a lock, say, who read it before. Nothing leaks until
- * it has caught up, or the same time would leak twice. One that goes back by more was set.
+ * A clock that goes back by less than this was read before waiting, for a lock, say. Nothing leaks until it has caught
+ * up, or the same time would leak twice. A clock that goes back by more was set.
  */
 export const LONGEST_STEP_BACK = MINUTE
 
-/** Units in the bucket at `now`. A clock that was set back leaks nothing, and takes nothing back. */
+/** Units in the bucket at `now`. A clock that was set back leaks nothing and takes nothing back. */
 export function levelAt(state: MeterState, interval: number, now: number): number {
   return leaked(stateAt(state, now), interval, now)
 }
@@ -75,20 +77,21 @@ export function isBlocked(state: MeterState, now: number): boolean {
   return stateAt(state, now).blockedUntil > now
 }
 
-/** Nothing more than rounding fits in. */
+/** Whether no more than the rounding error fits in. */
 export function isFull(level: number, capacity: number): boolean {
   return level >= capacity * (1 - ROUNDING)
 }
 
-/** Whether the amount would go in at `now`. */
+/** Whether the amount would fit at `now`. */
 export function fits(before: MeterState, { amount, capacity, interval }: MeterFill, now: number): boolean {
   const state = stateAt(before, now)
   return hasRoom(state, withMore(leaked(state, interval, now), amount), capacity, now)
 }
 
 /**
- * What does not fit changes nothing; clamped it fills to the brim, and it may block. Under another interval than that
- * of the last fill, any fill, also one that is refused, writes down what has leaked, and that it leaks so from now on.
+ * Fills the bucket. An amount that does not fit changes nothing; with `clamp` it fills to the brim, and with `block` it
+ * blocks. If the interval differs from that of the last fill, any fill, even a refused one, stores the leaked level and
+ * the new interval.
  */
 export function fill(before: MeterState, request: MeterFill, now: number): MeterVerdict {
   const { amount, capacity, interval, clamp, block } = request
@@ -99,7 +102,7 @@ export function fill(before: MeterState, request: MeterFill, now: number): Meter
   const filled = withMore(level, amount)
   const accepted = hasRoom(state, filled, capacity, now)
   if (accepted && amount !== 0) return { accepted, state: { level: filled, at, blockedUntil, interval } }
-  // A block neither grows nor is filled while it lasts.
+  // While a block lasts, it is not extended, and nothing goes in.
   if (accepted || blockedUntil > now || (!clamp && block === 0)) {
     if (state.interval === 0 || state.interval === interval) return { accepted, state }
     return { accepted, state: { level, at, blockedUntil, interval } }
@@ -115,33 +118,33 @@ export function fill(before: MeterState, request: MeterFill, now: number): Meter
   }
 }
 
-/** Microseconds until the amount goes in if nobody else comes; Infinity when it never fits. */
+/** Microseconds until the amount fits if no other comes first; Infinity if it never fits. */
 export function waitFor(before: MeterState, request: MeterFill, now: number): number {
   const { amount, capacity, interval } = request
   if (amount > capacity * (1 + ROUNDING)) return Number.POSITIVE_INFINITY
   const state = stateAt(before, now)
   const level = leaked(state, interval, now)
-  // Half of what rounding is allowed: so neither is it found too early when the time has come, nor a whole one made more.
+  // Half of the allowed rounding error: the time is not too early, and a whole number of units is not rounded up.
   const excess = Math.min(level, level + amount - capacity * (1 + ROUNDING / 2))
   const room = excess > 0 ? Math.max(0, state.at - now) + excess * Math.max(state.interval, interval) : 0
   return Math.max(room, state.blockedUntil - now, 0)
 }
 
-/** Microseconds until nothing is in it if nobody comes. */
+/** Microseconds until the bucket is empty if no fill comes. */
 export function emptyIn(before: MeterState, now: number): number {
   const { level, at, interval } = stateAt(before, now)
   return level > 0 ? Math.max(0, level * interval - (now - at)) : 0
 }
 
-/** From when on nothing need be remembered; a microsecond late, since a sum of times is rounded by a part of one. */
+/** The time from which the state may be forgotten; one microsecond late, since sums of times are rounded. */
 export function forgottenAt({ level, at, blockedUntil, interval }: MeterState): number {
   return Math.max(at + level * interval, blockedUntil) + 1
 }
 
 /**
- * What the state means at `now`. One that need not be remembered is nothing, whether a store still has it or not. After
- * the clock was set back, leak and block count from now on, not from when it has caught up; only a fill, also one that
- * is refused, writes that down.
+ * The state as it counts at `now`. One that may be forgotten counts as empty, whether a store still has it or not.
+ * After the clock was set back, leak and block count from now, not from when the clock has caught up; only a fill, even
+ * a refused one, stores that.
  */
 export function stateAt(state: MeterState, now: number): MeterState {
   const ahead = state.at - now
@@ -155,7 +158,7 @@ function leaked({ level, at, interval: kept }: MeterState, interval: number, now
   return Math.max(0, level - Math.max(0, now - at) / Math.max(kept, interval))
 }
 
-/** An amount that is too small to be seen beside the level counts, too: else any number of them would go in. */
+/** An amount too small to change the double counts, too; otherwise any number of them would go in. */
 function withMore(level: number, amount: number): number {
   return amount === 0 ? level : Math.max(level + amount, level * LEAST_GROWTH)
 }

@@ -3,10 +3,10 @@ import { describe, quote } from './describe.ts'
 import { InvalidOptionsError } from './errors.ts'
 
 /**
- * Checks options once, where they enter, and freezes them.
+ * Validates options at the public boundary and freezes them.
  *
- * @param what names the call in the message: `enqueue`, `new Shaper`
- * @throws InvalidOptionsError naming the field, what was expected and what came; unknown fields get a suggestion
+ * @param what the call, for the message: `enqueue`, `new Shaper`
+ * @throws InvalidOptionsError with the field, what was expected and what came; unknown fields get a suggestion
  */
 export function parseOptions<Schema extends z.ZodObject>(
   schema: Schema,
@@ -19,9 +19,9 @@ export function parseOptions<Schema extends z.ZodObject>(
   throw new InvalidOptionsError(`${what}: ${explain(issue!, input, schema)}`)
 }
 
-/** The known word that a mistyped one most likely meant, if any is near. */
+/** Returns the known word closest to a mistyped one, if any is close. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
-  // Nobody mistypes at such length, and the distance would take long.
+  // A word this long is no typo, and the distance would take long.
   if (word.length > 64) return undefined
   const ranked = known
     .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
@@ -51,26 +51,26 @@ function explain(issue: z.core.$ZodIssue, input: unknown, schema: z.core.$ZodTyp
   return `expected ${field === '' ? 'the options' : field} to be ${expectationOf(issue)}, got: ${describe(came)}`
 }
 
-/** The library says `Too small: expected number to be >=1`, or `Invalid input: expected int, received string`. */
+/** zod's messages read `Too small: expected number to be >=1`, or `Invalid input: expected int, received string`. */
 function expectationOf({ message }: z.core.$ZodIssue): string {
   const expected = /expected (.+?)(?:, received .*)?$/.exec(message)?.[1] ?? message
   return expected.replace(' to be ', ' ')
 }
 
-/** Of the forms that a value may have, the one that it fits best: where the fault lies deepest. */
+/** The issue of the union member that the value fits best: the one whose error lies deepest. */
 export function nearestIssue(union: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue {
   const best = nearestForm(union.errors)[0]!
   return { ...best, path: [...union.path, ...best.path] }
 }
 
-/** The names of the fields of the object at `path`; none where the schema holds no single object there. */
+/** The names of the fields of the object at `path`; none if the schema has no single object there. */
 function fieldsAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
   let at: unknown = schema
   for (const key of path) at = shapeOf(at)?.[String(key)]
   return Object.keys(shapeOf(at) ?? {})
 }
 
-/** Where a schema has a field of this name below its top, as `limit.capacity`; undefined when nowhere. */
+/** Where a schema has a field of this name below its top level, as `limit.capacity`; undefined if nowhere. */
 export function placeOf(name: string, schema: z.core.$ZodType): string | undefined {
   for (const [field, inner] of Object.entries(shapeOf(schema) ?? {})) {
     const shape = shapeOf(inner)
@@ -79,7 +79,7 @@ export function placeOf(name: string, schema: z.core.$ZodType): string | undefin
   return undefined
 }
 
-/** Looks through defaults, optionals, transforms, lists and unions for the object within. */
+/** Unwraps defaults, optionals, transforms, lists and unions to find the object within. */
 function shapeOf(schema: unknown): Record<string, unknown> | undefined {
   if (typeof schema !== 'object' || schema === null) return undefined
   if ('shape' in schema) return schema.shape as Record<string, unknown>
@@ -93,7 +93,7 @@ function shapeOf(schema: unknown): Record<string, unknown> | undefined {
   return undefined
 }
 
-/** Levenshtein's distance; words here are short, so one row at a time is plenty. */
+/** Levenshtein distance; words are short, so computing it row by row is fast enough. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (let i = 1; i <= a.length; i++) {
@@ -108,8 +108,8 @@ function editDistance(a: string, b: string): number {
 }
 
 /**
- * What is wrong with the form that a value fits best, of those that it may have: where the fault lies deepest. A form of
- * another type, a text for an object say, fits worst.
+ * The issues of the union member that a value fits best: the one whose error lies deepest. A member of another type, a
+ * string for an object, say, fits worst.
  */
 export function nearestForm(forms: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] {
   const depthOf = (issues: readonly z.core.$ZodIssue[]) =>
@@ -117,14 +117,17 @@ export function nearestForm(forms: readonly (readonly z.core.$ZodIssue[])[]): re
   return [...forms].sort((one, other) => depthOf(other) - depthOf(one))[0]!
 }
 
-/** Whether a value is not even of the type of a form, or not the one value that it may be. */
+/** Whether a value is of another type than the member, or not the literal that it requires. */
 export function isOfAnotherType(issues: readonly z.core.$ZodIssue[]): boolean {
   return issues.some(
     ({ code, path }) => (code === 'invalid_type' || code === 'invalid_value') && path.length === 0,
   )
 }
 
-/** For `safeParse`: the message of an unknown field is what is known in its place, which only the schema there can tell. */
+/**
+ * An error map for `safeParse`: the message for an unknown field lists the known ones, which only the schema there
+ * knows.
+ */
 export const nameKnownFields: z.core.$ZodErrorMap = (issue) =>
   issue.code === 'unrecognized_keys' && issue.inst instanceof ZodObject
     ? Object.keys(issue.inst.shape).join(' ')

@@ -3,16 +3,16 @@ import { MILLISECOND } from './duration.ts'
 
 /** Node's longest timer, 2^31-1 ms; a longer one fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
-/** What a timer of Node may be late by: it counts in milliseconds. A wait with less slack must not rely on it. */
+/** How late a Node timer may be: it counts in milliseconds. A wait with less slack must not rely on it. */
 const TIMER_LATENESS = 2 * MILLISECOND
-/** From so much slack on, nobody minds a timer that is as late as timers are. */
+/** From this much slack on, a plain timer is precise enough. */
 const COARSE = 10 * MILLISECOND
 
 /**
- * The clock of a running process. It sleeps until the instant, or until 2 ms before it where timers are not good
- * enough, and then looks at the clock once a turn of the event loop, so that I/O goes on meanwhile. Timers fire up to
- * 1 ms early, so the clock is always asked again. Waiting turn by turn is kept short: whoever is busy when his moment
- * comes is the one from whom the system takes the processor.
+ * The real clock. It sleeps until the instant, or until 2 ms before it if timers are not precise enough, and then
+ * checks the time once per turn of the event loop, so that I/O continues meanwhile. Timers fire up to 1 ms early, so
+ * the time is always checked again. The phase of checking is short: the scheduler of the system preempts busy
+ * processes.
  */
 export const systemClock: Clock = {
   now: monotonicNow,
@@ -32,7 +32,7 @@ export const systemClock: Clock = {
       if (wholeMs < 1) turn = setImmediate(look)
       else timer = setTimeout(look, Math.min(wholeMs, LONGEST_TIMER_MS)).unref()
     }
-    // Also what is due already waits for the next turn: nobody is called back within his own call.
+    // A call that is due already waits for the next turn, too: callbacks are never synchronous.
     if (at - monotonicNow() <= 0) turn = setImmediate(look)
     else wait(at - monotonicNow())
     return () => {

@@ -3,9 +3,9 @@ import { DAY, formatDuration, HOUR, MINUTE, parseCount, parseDuration, SECOND } 
 import { InvalidLimitError } from './errors.ts'
 
 /**
- * A leak rate: `count` cost units per `period` microseconds. Kept as the pair that was written, because the
- * interval between two departures is `period / count` and must never be rounded: rounding it down exceeds the
- * rate, rounding it up loses it.
+ * A leak rate: `count` cost units per `period` microseconds. Kept as written, because the interval between two
+ * departures is `period / count` and must never be rounded: rounded down it exceeds the rate, rounded up it loses some
+ * of it.
  */
 export interface Rate {
   readonly count: number
@@ -27,9 +27,9 @@ export function intervalOf(rate: Rate): number {
 }
 
 /**
- * Reads `10/s`, `10r/s`, `0.5/s`, `1/sec`, `100/minute`, `100 per 15 minutes`, `every 250ms` or `{ count, per }`.
+ * Parses `10/s`, `10r/s`, `0.5/s`, `1/sec`, `100/minute`, `100 per 15 minutes`, `every 250ms` or `{ count, per }`.
  *
- * @throws InvalidLimitError for anything else; a bare number is refused, because nothing says per what
+ * @throws InvalidLimitError for anything else; a bare number is rejected because its period is unknown
  */
 export function parseRate(input: RateInput): Rate {
   if (typeof input === 'string') return parseRateText(input.trim().replace(/\s+/g, ' '))
@@ -52,7 +52,7 @@ export function parseRate(input: RateInput): Rate {
   )
 }
 
-/** Writes a rate so that `parseRate` gives the same one back. */
+/** Formats a rate so that `parseRate` returns the same one. */
 export function formatRate(rate: Rate): string {
   const unit = UNIT_OF_PERIOD.get(rate.period)
   if (unit !== undefined) return `${rate.count}/${unit}`

@@ -3,17 +3,17 @@ import { InvalidKeyError, InvalidLimitError, NoLimitError } from './errors.ts'
 import { checkKey } from './key.ts'
 import { type Limit, type LimitInput, parseLimit } from './limit.ts'
 
-/** One rule: a pattern and the limit that it gives to the keys that it governs. */
+/** A rule: a pattern and the limit of the keys that it applies to. */
 export interface Rule {
   readonly pattern: string
   readonly limit: Limit
 }
 
-/** `parseLimit`, or another that reads the same. */
+/** `parseLimit`, or another parser of the same input. */
 type ReadLimit = (input: LimitInput) => Limit
 
 interface Node {
-  /** How many segments lead to it. */
+  /** Number of segments that lead to it. */
   readonly depth: number
   rule: Rule | undefined
   readonly literals: Map<string, Node>
@@ -21,18 +21,20 @@ interface Node {
 }
 
 /**
- * Says which limit governs a key. A pattern governs the key that it spells and every key below it: `foo/bar/baz`
- * looks up `foo/bar/baz`, `foo/bar`, `foo`, then `*`. A `*` segment matches one segment. The longest matching
- * pattern governs; of two as long, the one with a literal where the other has its first `*`.
+ * Finds the limit that applies to a key. A pattern applies to the key that equals it and to every key below:
+ * `foo/bar/baz` looks up `foo/bar/baz`, `foo/bar`, `foo`, then `*`. A `*` segment matches one segment. The longest
+ * matching pattern wins; of two equally long ones, the one with a literal where the other has its first `*`.
  */
 export class RuleBook {
   readonly #root: Node = createNode(0)
   readonly #rules = new Map<string, Rule>()
   readonly #read: ReadLimit
-  /** That of '*' where there is no other: it governs every key, and none need be looked up. */
+  /** The rule of '*' if it is the only one: it applies to every key, and no look-up is needed. */
   #only: Rule | undefined
 
-  /** @throws InvalidLimitError or InvalidKeyError; nothing is kept of a book with one bad rule */
+  /**
+   * @throws InvalidLimitError or InvalidKeyError; a book with one bad rule is rejected as a whole
+   */
   constructor(limits: Readonly<Record<string, LimitInput>> = {}, read: ReadLimit = parseLimit) {
     this.#read = read
     if (!isPlainObject(limits)) {
@@ -41,19 +43,21 @@ export class RuleBook {
     for (const [pattern, limit] of Object.entries(limits)) this.set(pattern, limit)
   }
 
-  /** @throws NoLimitError when no pattern matches: a key without a limit is never unlimited */
+  /**
+   * @throws NoLimitError if no pattern matches: a key without a limit is never unlimited
+   */
   resolve(key: string): Rule {
     const rule = this.find(key)
     if (rule === undefined) throw new NoLimitError(key)
     return rule
   }
 
-  /** The rule that governs `key`, if any. */
+  /** The rule that applies to `key`, if any. */
   find(key: string): Rule | undefined {
     return this.#only ?? deepest(this.#root, key, 0)?.rule
   }
 
-  /** Every rule, in the order in which its pattern was first set. */
+  /** All rules, in the order in which their patterns were first set. */
   list(): Rule[] {
     return [...this.#rules.values()]
   }
@@ -65,7 +69,7 @@ export class RuleBook {
     return rule
   }
 
-  /** The same with a rule that was read already. */
+  /** The same with a parsed rule. */
   put(rule: Rule): void {
     let node = this.#root
     for (const segment of rule.pattern.split('/')) node = descend(node, segment)
@@ -86,8 +90,8 @@ function createNode(depth: number): Node {
 }
 
 /**
- * The node with a rule that is reached by the most segments of the key, which are those that begin at `from`. Of two as
- * deep it is the one that takes the literal where the other takes the wildcard.
+ * The deepest node with a rule that matches the segments of the key from offset `from` on. Of two equally deep ones it
+ * is the one with the literal where the other has the wildcard.
  */
 function deepest(node: Node, key: string, from: number): Node | undefined {
   const own = node.rule === undefined ? undefined : node

@@ -1,7 +1,7 @@
 import { describe } from './describe.ts'
 import { VelvetRopeError } from './errors.ts'
 
-/** A handler threw something that is not an Error; `thrown` is what came. */
+/** A handler threw something that is not an Error; `thrown` is that value. */
 export class NotAnErrorError extends VelvetRopeError {
   readonly thrown: unknown
 
@@ -11,17 +11,17 @@ export class NotAnErrorError extends VelvetRopeError {
   }
 }
 
-/** What was thrown, as an Error. */
+/** Returns what was thrown as an Error. */
 export function toError(thrown: unknown): Error {
   try {
     return thrown instanceof Error ? thrown : new NotAnErrorError(thrown)
   } catch {
-    // A proxy can refuse even to say what it is.
-    return new NotAnErrorError('something that cannot be looked at')
+    // A proxy can throw even from `instanceof`.
+    return new NotAnErrorError('a value that cannot be inspected')
   }
 }
 
-/** The message of an error that somebody else made, who may have made it so that it cannot be read. */
+/** The message of a foreign error; its getter may throw. */
 export function messageOf(error: Error): string {
   try {
     return String(error.message)

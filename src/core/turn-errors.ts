@@ -3,18 +3,19 @@ import { VelvetRopeError } from './errors.ts'
 import type { RejectReason } from './verdict.ts'
 
 /**
- * Nobody may wait for his turn here, or not for so long: the line is full, or it ends beyond the timeout. The same
- * request is accepted after `retryAfterMs` if nobody else comes in between.
+ * No turn within the timeout: the line is full, or longer than the timeout. The same request is accepted after
+ * `retryAfterMs` if no other comes in between.
  */
 export class TurnRefusedError extends VelvetRopeError {
   readonly key: string
-  /** Of `acquire` that of a rejection; `not-now` where the refusal of a `tryAcquire` is thrown. */
+  /** The reason of the rejection; `not-now` if it came from `tryAcquire`. */
   readonly reason: RejectReason | 'not-now'
+  /** After this many milliseconds the same request is accepted; Infinity if it never fits. */
   readonly retryAfterMs: number
-  /** Cost units that wait, and that may wait. */
+  /** Cost units that wait, and the maximum. */
   readonly waiting: number
   readonly capacity: number
-  /** A limit of this process alone refused him, and these numbers are of that. */
+  /** A local limit rejected it, and these numbers are those of that limit. */
   readonly local?: true
 
   constructor(refusal: Omit<TurnRefusedError, keyof VelvetRopeError>) {
@@ -22,8 +23,8 @@ export class TurnRefusedError extends VelvetRopeError {
     super(
       'turn-refused',
       `no turn for the key ${quote(key)} (${reason}): ${waiting} of ${capacity} cost units ` +
-        `${local ? 'of the limit of this process are taken' : 'wait'}, ` +
-        (retryAfterMs === Number.POSITIVE_INFINITY ? 'it never fits' : `come back after ${retryAfterMs} ms`),
+        `${local ? 'of a local limit are taken' : 'wait'}, ` +
+        (retryAfterMs === Number.POSITIVE_INFINITY ? 'it never fits' : `retry after ${retryAfterMs} ms`),
     )
     this.key = key
     this.reason = reason
@@ -34,7 +35,10 @@ export class TurnRefusedError extends VelvetRopeError {
   }
 }
 
-/** A turn that was promised in time did not come within the timeout: its bucket was frozen, say. Its place was given back. */
+/**
+ * A turn that was promised in time did not come within the timeout, because its bucket was frozen, say. Its place in
+ * the line was released.
+ */
 export class TurnTimeoutError extends VelvetRopeError {
   readonly key: string
   readonly timeoutMs: number
@@ -46,12 +50,12 @@ export class TurnTimeoutError extends VelvetRopeError {
   }
 }
 
-/** Somebody else took the place of a caller out of the line: cancelled it by its id, or gave the caller up for dead. */
+/** The turn was cancelled: by its id, or because its process was considered lost. */
 export class TurnCancelledError extends VelvetRopeError {
   readonly id: string
 
   constructor(id: string) {
-    super('turn-cancelled', `the turn ${quote(id)} was taken out of its line while its caller waited`)
+    super('turn-cancelled', `the turn ${quote(id)} was cancelled while its caller waited`)
     this.id = id
   }
 }

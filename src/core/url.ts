@@ -1,6 +1,6 @@
 /**
- * Reads an absolute URL; undefined where the text is none. `URL.canParse` of Node 20 says no to valid text with a letter
- * such as ü once it was called often enough to be compiled, so it is used nowhere.
+ * Parses an absolute URL; returns undefined if the text is none. `URL.canParse` is not used anywhere: in Node 20 it
+ * rejects valid text with a letter such as ü once it has been called often enough to be compiled.
  */
 export function parseUrl(text: string): URL | undefined {
   try {

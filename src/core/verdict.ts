@@ -5,8 +5,9 @@ export const REJECT_REASONS = ['full', 'deadline', 'paused', 'too-costly'] as co
 export type RejectReason = (typeof REJECT_REASONS)[number]
 
 /**
- * The verdict at the rope. `retriesAhead`: how many retries depart before the job, for its position. `retryAt`: the earliest
- * time at which the same request would be accepted; where more than 100 jobs decide about it, up to one job's cost later.
+ * The admission verdict. `retriesAhead`: how many retries depart before the job, for its position. `retryAt`: the
+ * earliest time at which the same request would be accepted; if more than 100 jobs decide about it, up to one job's
+ * cost later.
  */
 export type Verdict =
   | { readonly accepted: true; readonly departsAt: number; readonly retriesAhead: number }
@@ -20,10 +21,10 @@ export interface AdmitRequest {
 }
 
 /**
- * What `admit` would answer; changes nothing.
+ * Returns what `admit` would; changes nothing.
  *
- * @param line everyone who waits, in the order of departure; only the first are asked for
- * @param retries those of them who wait to be tried again; absent when there are none
+ * @param line the waiting jobs, in the order of departure; only the first are read
+ * @param retries those of them that wait for a retry; absent if there are none
  */
 export function judge(
   bucket: Bucket,
@@ -38,7 +39,7 @@ export function judge(
   if (cost > capacity) return { accepted: false, reason: 'too-costly', retryAt: Number.POSITIVE_INFINITY }
   const whole = { waiting, jobs: line, retries }
   const { departsAt, retriesAhead } = departureBehind(whole, courseOf(bucket, now), limit)
-  // The end of the line stands still while the line moves up to it: later, the same deadline reaches as far.
+  // The end of the line keeps its time while the line moves towards it: later, the same deadline reaches as far.
   const late = departsAt - deadline
   const inTime = late > ROUNDING ? now + late : now
   const excess = waiting + cost - capacity
@@ -48,14 +49,14 @@ export function judge(
     return { accepted: false, reason: bucket.paused ? 'paused' : 'full', retryAt: room }
   }
   if (inTime > now) return { accepted: false, reason: 'deadline', retryAt: inTime }
-  // Nobody knows when a paused bucket departs, so a deadline cannot be promised.
+  // It is unknown when a paused bucket departs again, so a deadline cannot be promised.
   if (bucket.paused && deadline !== Number.POSITIVE_INFINITY) {
     return { accepted: false, reason: 'paused', retryAt: now + limit.interval }
   }
   return { accepted: true, departsAt, retriesAhead }
 }
 
-/** Judges a newcomer and, if it fits, counts it in. */
+/** Judges a new job and, if it is accepted, counts it in. */
 export function admit(
   bucket: Bucket,
   request: AdmitRequest,

@@ -1,20 +1,20 @@
 import type { Clock } from './clock.ts'
 
-interface Wish {
+interface Call {
   readonly at: number
   readonly callback: () => void
 }
 
-/** Lets promises settle between two instants; the default is one turn of the event loop. */
+/** Waits until promises have settled between two instants; by default one turn of the event loop. */
 export type Settle = () => Promise<void>
 
 /**
- * A clock that stands still until it is told to go on: a year of departures in a second, exact to the microsecond,
- * the same every time. For tests, and for trying a limit before it is set.
+ * A clock that moves only when `advance` is called: a year of departures in a second, exact to the microsecond, the same every
+ * time. For tests, and for trying out a limit.
  */
 export class VirtualClock implements Clock {
   #now: number
-  readonly #wishes = new Set<Wish>()
+  readonly #calls = new Set<Call>()
   readonly #settle: Settle
 
   /** @param start microseconds since the epoch */
@@ -28,38 +28,38 @@ export class VirtualClock implements Clock {
   }
 
   wake(at: number, callback: () => void): () => void {
-    const wish = { at, callback }
-    this.#wishes.add(wish)
-    return () => void this.#wishes.delete(wish)
+    const call = { at, callback }
+    this.#calls.add(call)
+    return () => void this.#calls.delete(call)
   }
 
-  /** Resolves when `duration` microseconds of virtual time have passed: a slow handler, say. */
+  /** Resolves after `duration` microseconds of virtual time: for a slow handler, say. */
   sleep(duration: number): Promise<void> {
     return new Promise((resolve) => void this.wake(this.#now + duration, resolve))
   }
 
-  /** Goes on by `duration` microseconds. */
+  /** Advances the clock by `duration` microseconds. */
   advance(duration: number): Promise<void> {
     return this.advanceTo(this.#now + duration)
   }
 
-  /** Goes on to `time`, stopping at every instant for which somebody asked to be woken. */
+  /** Advances the clock to `time`, and runs every call that is due on the way, at its own instant. */
   async advanceTo(time: number): Promise<void> {
     await this.#settle()
-    for (let wish = this.#earliest(time); wish !== undefined; wish = this.#earliest(time)) {
-      this.#wishes.delete(wish)
-      this.#now = Math.max(this.#now, wish.at)
-      wish.callback()
+    for (let call = this.#earliest(time); call !== undefined; call = this.#earliest(time)) {
+      this.#calls.delete(call)
+      this.#now = Math.max(this.#now, call.at)
+      call.callback()
       await this.#settle()
     }
     this.#now = Math.max(this.#now, time)
   }
 
-  /** The first wish due by `time`; of two at the same instant, the one that was made first. */
-  #earliest(time: number): Wish | undefined {
-    let earliest: Wish | undefined
-    for (const wish of this.#wishes) {
-      if (wish.at <= time && (earliest === undefined || wish.at < earliest.at)) earliest = wish
+  /** The first call due by `time`; of two at the same instant, the one that was made first. */
+  #earliest(time: number): Call | undefined {
+    let earliest: Call | undefined
+    for (const call of this.#calls) {
+      if (call.at <= time && (earliest === undefined || call.at < earliest.at)) earliest = call
     }
     return earliest
   }

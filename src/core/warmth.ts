@@ -1,26 +1,26 @@
 import type { Limit } from './limit.ts'
 
 /**
- * How a bucket warms up. Its warmth is time, from 0 (cold) to the `warmUp` of its limit (warm): how much of the
- * warm-up is done. A cost unit keeps the next departure away by an interval that falls with the warmth, on a straight
- * line from `coldInterval` to `interval`; and by as much the bucket is then warmer. Time in which it could depart and
- * did not cools it by as much. So under load it is warm after `warmUp`, and cold again after as long without.
+ * How a bucket warms up. Its warmth is a time, from 0 (cold) to the `warmUp` of its limit (warm): how much of the
+ * warm-up is done. The interval after a cost unit falls with the warmth, on a straight line from `coldInterval` to
+ * `interval`; and the warmth grows by that interval. Time in which the bucket could depart and does not cools it by as
+ * much. So it is warm after `warmUp` under load, and cold again after as long without.
  *
- * (Guava's `SmoothWarmingUp` has the same line, over permits that are stored; a queue stores none.)
+ * (Guava's `SmoothWarmingUp` has the same line, over stored permits; a queue stores none.)
  */
 
 /**
- * Microseconds that `units` cost units take, one after the other, from `warmth` on. In units of the first interval,
- * n of them take 1 + q + q^2 + ... + q^(n-1) while the bucket warms up, where q = 1 - slope. Such a sum is doubled by
- * two multiplications, so a line of 10^9 is no more work than one of thirty. Nothing but the four operations, so that
- * Lua comes to the same bits.
+ * Returns the microseconds that `units` cost units take, one after the other, from `warmth` on. In units of the first
+ * interval, n of them take 1 + q + q^2 + ... + q^(n-1) while the bucket warms up, where q = 1 - slope. Two
+ * multiplications double such a sum, so a line of 10^9 costs no more than one of thirty. It uses only the four basic
+ * operations, so that Lua gets the same bits.
  */
 export function spacing({ interval, warmUp, coldInterval }: Limit, warmth: number, units: number): number {
   if (warmth >= warmUp) return interval * units
   const slope = (coldInterval - interval) / warmUp
   const first = coldInterval - slope * warmth
   if (units <= 1) return first * units
-  // As long as the sum is below that, the bucket is not warm.
+  // While the sum is below this, the bucket is not warm.
   const enough = (warmUp - warmth) / first
   const sums: number[] = []
   for (let sum = 1, steps = 1; sum < enough && steps < units; steps *= 2) {
@@ -36,16 +36,16 @@ export function spacing({ interval, warmUp, coldInterval }: Limit, warmth: numbe
     taken += steps
     total = further
   }
-  // The step that makes it warm takes its whole interval.
+  // The step that completes the warm-up takes its whole interval.
   return first * (total + (1 - slope * total)) + interval * (units - taken - 1)
 }
 
-/** The warmth when `time` was spent on departures. */
+/** Returns the warmth after `time` was spent on departures. */
 export function warmedBy({ warmUp }: Limit, warmth: number, time: number): number {
   return Math.min(warmUp, warmth + time)
 }
 
-/** The warmth when nobody departed for `idle` microseconds. */
+/** Returns the warmth after `idle` microseconds without a departure. */
 export function cooledBy(warmth: number, idle: number): number {
   return Math.max(0, warmth - idle)
 }

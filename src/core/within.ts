@@ -1,10 +1,11 @@
-/** A turn of the event loop counts for so much of a patience, however long it was. */
+/** At most this much of a timeout elapses per turn of the event loop, however long the turn was. */
 const TURN_MS = 100
 
 /**
- * Calls back when `ms` milliseconds have passed in which this process could have taken up an answer. Where its event loop is
- * held up, by its own computing or by other processes, time does not pass for it; and what lies ready at the end is taken up
- * first, since timers come before input and output in a turn of the event loop. Returns a function that cancels it.
+ * Calls `onOver` after `ms` milliseconds in which this process could have processed a reply. While its event loop is
+ * blocked, by its own computing or by other processes, the time does not count; and at the end, input that is ready is
+ * processed first, since timers come before input and output in a turn of the event loop. Returns a function that
+ * cancels it.
  */
 export function countDown(ms: number, onOver: () => void): () => void {
   let left = ms
@@ -25,7 +26,10 @@ export function countDown(ms: number, onOver: () => void): () => void {
   }
 }
 
-/** Whether `work` has settled within `ms` milliseconds, as `countDown` counts them; if not, nothing waits for it any more. */
+/**
+ * Resolves to whether `work` settles within `ms` milliseconds, counted as in `countDown`. If not, it is no longer
+ * waited for.
+ */
 export function settlesWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {
     const stop = countDown(ms, () => resolve(false))
@@ -37,7 +41,10 @@ export function settlesWithin(ms: number, work: Promise<unknown>): Promise<boole
   })
 }
 
-/** Settles as `work` does, or rejects with what `lateError` gives when it takes longer than `settlesWithin` allows. */
+/**
+ * Settles as `work` does, or rejects with the result of `lateError` after `ms` milliseconds, counted as in
+ * `settlesWithin`.
+ */
 export async function within<Answer>(
   ms: number,
   work: Promise<Answer>,

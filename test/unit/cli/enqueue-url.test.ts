@@ -86,7 +86,7 @@ it('enqueue says which lines nobody could admit, and goes on if told so', async 
   const stopped = await enqueue(url, [], input)
   expect(stopped).toMatchObject({ code: 2, stdout: '' })
   expect(stopped.stderr).toMatch(
-    /\nvelvet-rope: stdin:2:1: the service answered 422: no limit governs the key "nobody"/,
+    /\nvelvet-rope: stdin:2:1: the service answered 422: no limit applies to the key "nobody"/,
   )
   const { code, stdout, stderr } = await enqueue(url, ['--skip-invalid'], input)
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^stdin:2:1: /) })

@@ -67,7 +67,7 @@ describe('simulate', () => {
     expect(JSON.parse(stdout)).toMatchObject({ accepted: 4, waitMs: { p50: 0, max: 60_000 } })
     const without = await run('simulate', '-a', mixed, '--limits', limits)
     expect(without).toMatchObject({ code: 2 })
-    expect(without.stderr).toContain('no limit governs the key "b"')
+    expect(without.stderr).toContain('no limit applies to the key "b"')
   })
 
   it('makes arrivals up, the same for the same seed, and can keep to one key', async () => {

@@ -220,7 +220,7 @@ describe('a limit of this process', () => {
       capacity: 2,
       retryAfterMs: 60_000,
       local: true,
-      message: expect.stringContaining('2 of 2 cost units of the limit of this process are taken'),
+      message: expect.stringContaining('2 of 2 cost units of a local limit are taken'),
     })
     expect(await shaper.tryAcquire('k')).toMatchObject({ accepted: false, local: true, retryAfterMs: 60_000 })
     await stage.pass(100)

@@ -83,7 +83,7 @@ describe('acquire', () => {
     expect(refused).toBeInstanceOf(TurnRefusedError)
     expect(refused).toMatchObject({ key: 'k', reason: 'full', waiting: 1, capacity: 1, retryAfterMs: 1_000 })
     expect((refused as Error).message).toBe(
-      'no turn for the key "k" (full): 1 of 1 cost units wait, come back after 1000 ms',
+      'no turn for the key "k" (full): 1 of 1 cost units wait, retry after 1000 ms',
     )
     await stage.pass(1_000)
     void callers.call('again')
