@@ -13,8 +13,8 @@
  * is pure: `now` is an argument, times are microseconds, and only the given bucket is read or written.
  */
 
-import type { Course } from './course.ts'
 import type { Limit } from './limit.ts'
+import type { Projection } from './projection.ts'
 import { cooledBy, spacing, warmedBy } from './warmth.ts'
 
 export interface Bucket {
@@ -69,7 +69,7 @@ export function nextSlot(bucket: Bucket, now: number): number {
 }
 
 /** Returns the point from which a projection along the line begins. */
-export function courseOf(bucket: Bucket, now: number): Course {
+export function projectionOf(bucket: Bucket, now: number): Projection {
   const slot = nextSlot(bucket, now)
   return { slot, warmth: warmthAt(bucket, slot) }
 }

@@ -72,7 +72,7 @@ export interface RedisError {
 }
 
 /** Jobs were handed over to workers, or could not be. */
-export interface HandingOver {
+export interface Handoff {
   readonly shaper: string
   readonly shard: number
   readonly jobs: number
@@ -153,7 +153,7 @@ export const handlerEnds = new Diagnostics<HandlerEnd>('handler')
 export const lateStarts = new Diagnostics<LateStart>('late-start')
 export const scriptRuns = new Diagnostics<ScriptRun>('script')
 export const redisErrors = new Diagnostics<RedisError>('redis-error')
-export const handingsOver = new Diagnostics<HandingOver>('handoff')
+export const handoffs = new Diagnostics<Handoff>('handoff')
 export const schedulerPasses = new Diagnostics<SchedulerPass>('pass')
 export const leaderships = new Diagnostics<Leadership>('leader')
 export const meterFillings = new Diagnostics<MeterFilling>('fill')

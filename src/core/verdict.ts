@@ -1,5 +1,5 @@
-import { type Bucket, courseOf, ROUNDING } from './bucket.ts'
-import { departureBehind, departureOf, type Retries, type Waiting } from './course.ts'
+import { type Bucket, projectionOf, ROUNDING } from './bucket.ts'
+import { departureBehind, departureOf, type Retries, type WaitingJob } from './projection.ts'
 
 export const REJECT_REASONS = ['full', 'deadline', 'paused', 'too-costly'] as const
 export type RejectReason = (typeof REJECT_REASONS)[number]
@@ -30,7 +30,7 @@ export function judge(
   bucket: Bucket,
   request: AdmitRequest,
   now: number,
-  line: Iterable<Waiting>,
+  line: Iterable<WaitingJob>,
   retries?: Retries,
 ): Verdict {
   const { cost, deadline } = request
@@ -38,13 +38,13 @@ export function judge(
   const { capacity } = limit
   if (cost > capacity) return { accepted: false, reason: 'too-costly', retryAt: Number.POSITIVE_INFINITY }
   const whole = { waiting, jobs: line, retries }
-  const { departsAt, retriesAhead } = departureBehind(whole, courseOf(bucket, now), limit)
+  const { departsAt, retriesAhead } = departureBehind(whole, projectionOf(bucket, now), limit)
   // The end of the line keeps its time while the line moves towards it: later, the same deadline reaches as far.
   const late = departsAt - deadline
   const inTime = late > ROUNDING ? now + late : now
   const excess = waiting + cost - capacity
   if (excess > 0) {
-    const room = departureOf(excess, whole, courseOf(bucket, now), limit, now)
+    const room = departureOf(excess, whole, projectionOf(bucket, now), limit, now)
     if (inTime > room) return { accepted: false, reason: 'deadline', retryAt: inTime }
     return { accepted: false, reason: bucket.paused ? 'paused' : 'full', retryAt: room }
   }
@@ -61,7 +61,7 @@ export function admit(
   bucket: Bucket,
   request: AdmitRequest,
   now: number,
-  line: Iterable<Waiting>,
+  line: Iterable<WaitingJob>,
   retries?: Retries,
 ): Verdict {
   const verdict = judge(bucket, request, now, line, retries)

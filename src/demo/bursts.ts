@@ -1,5 +1,5 @@
+import { systemClock } from '../core/clock.ts'
 import { MILLISECOND, SECOND } from '../core/duration.ts'
-import { systemClock } from '../core/precise-wait.ts'
 import { seededRandom } from '../simulate/random.ts'
 import type { Account } from './account.ts'
 

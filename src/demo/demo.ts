@@ -1,5 +1,5 @@
 import type { Breach } from '../conformance/conformance.ts'
-import { systemClock } from '../core/precise-wait.ts'
+import { systemClock } from '../core/clock.ts'
 import type { Account } from './account.ts'
 import { ApiClient } from './api-client.ts'
 import { runBehindRope } from './behind-rope.ts'

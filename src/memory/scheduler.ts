@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts'
-import { handingsOver, leaderships, schedulerPasses } from '../core/diagnostics.ts'
+import { handoffs, leaderships, schedulerPasses } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import type { Backend, BackendJob } from '../line/job.ts'
 import type { Handoff } from './handoff.ts'
@@ -73,8 +73,8 @@ export class Scheduler {
 
   #tell({ handed, expired }: Pass, startedAt: number | undefined): void {
     const of = { shaper: this.#ports.name, shard: 0 }
-    if (handed > 0 && handingsOver.hasSubscribers) {
-      handingsOver.publish({ ...of, jobs: handed, outcome: 'added' })
+    if (handed > 0 && handoffs.hasSubscribers) {
+      handoffs.publish({ ...of, jobs: handed, outcome: 'added' })
     }
     if (startedAt !== undefined) {
       const duration = this.#clock.now() - startedAt

@@ -1,3 +1,4 @@
+import { systemClock } from '../core/clock.ts'
 import { describe } from '../core/describe.ts'
 import { type FillOutcome, meterFillings } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
@@ -14,7 +15,6 @@ import {
   type MeterState,
   waitFor,
 } from '../core/meter.ts'
-import { systemClock } from '../core/precise-wait.ts'
 import { CheckedMeterStore } from './checked-meter-store.ts'
 import { MemoryMeterStore } from './memory-meter-store.ts'
 import { type MeterLimits, type MeterRule, openMeterLimits } from './meter-limits.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { systemClock } from '../core/clock.ts'
 import type { Admission } from '../core/job.ts'
-import { systemClock } from '../core/precise-wait.ts'
 import { emitAdmission } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
 import type { JobRequest } from '../line/job.ts'

@@ -1,6 +1,6 @@
 import type { HistoryEvent } from '../conformance/history.ts'
-import { follow } from '../core/course.ts'
 import type { Limit } from '../core/limit.ts'
+import { advance } from '../core/projection.ts'
 import { NANOSECOND } from './arrival.ts'
 import type { DepartureRow } from './read-departures.ts'
 
@@ -50,15 +50,15 @@ function arrivalsOf(rows: readonly DepartureRow[], starts: readonly Start[]): re
  * that of the expected slot, the slot itself is taken, so that its order among the arrivals is known again.
  */
 function exactStarts(limit: Limit, rows: readonly DepartureRow[]): Start[] {
-  const course = { slot: Number.NEGATIVE_INFINITY, warmth: 0 }
+  const projection = { slot: Number.NEGATIVE_INFINITY, warmth: 0 }
   const starts: Start[] = []
   for (const row of rows) {
     if (row.departsAt === undefined) continue
-    const slot = Math.max(row.at ?? Number.NEGATIVE_INFINITY, course.slot)
+    const slot = Math.max(row.at ?? Number.NEGATIVE_INFINITY, projection.slot)
     const at = Math.abs(slot - row.departsAt) <= ROUNDING ? slot : row.departsAt
     // One that came too early is a breach, and counted from all the same.
-    course.slot = Math.min(course.slot, at)
-    follow(course, limit, { cost: row.cost, readyAt: at })
+    projection.slot = Math.min(projection.slot, at)
+    advance(projection, limit, { cost: row.cost, readyAt: at })
     starts.push({ at, row })
   }
   return starts.sort((a, b) => a.at - b.at)

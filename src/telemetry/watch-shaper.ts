@@ -1,8 +1,8 @@
 import {
   type Departure,
   departures,
-  handingsOver,
   handlerEnds,
+  handoffs,
   lateStarts,
   leaderships,
   meterFillings,
@@ -60,7 +60,7 @@ export function watchShaper(shaper: Shaper, to: Instruments, labels: PatternLabe
     redisErrors.subscribe((error) => {
       if (isOurs(error)) to.redisErrors.inc({ kind: error.kind })
     }),
-    handingsOver.subscribe((handed) => {
+    handoffs.subscribe((handed) => {
       if (isOurs(handed)) to.handoffs.inc({ outcome: handed.outcome }, handed.jobs)
     }),
     schedulerPasses.subscribe((pass) => {

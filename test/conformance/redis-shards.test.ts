@@ -15,7 +15,9 @@ function keyIn(shard: number, shards: number): string {
 }
 
 function refused(expected: number, shards: number) {
-  const message = expect.stringContaining(`expected shards: ${expected}, the number of this line, got: ${shards}`)
+  const message = expect.stringContaining(
+    `expected shards: ${expected}, the number of this line, got: ${shards}`,
+  )
   return { code: 'shard-count', expected, shards, message }
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { monotonicNow } from '../../src/core/clock.ts'
-import { systemClock } from '../../src/core/precise-wait.ts'
+import { monotonicNow, systemClock } from '../../src/core/clock.ts'
 import { type Clock, type ShapedJob, Shaper } from '../../src/index.ts'
 import { checkHistory, recordHistory, VirtualClock } from '../../src/testing.ts'
 import { runChild } from '../support/child.ts'

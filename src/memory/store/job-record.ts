@@ -1,8 +1,8 @@
-import type { Waiting } from '../../core/course.ts'
 import type { Due } from '../../core/due-heap.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import type { Accepted, EndState, JobSettings, JobState, JobView } from '../../core/job.ts'
 import { mayBecome } from '../../core/job.ts'
+import type { WaitingJob } from '../../core/projection.ts'
 import type { BackendJob, JobRequest } from '../../line/job.ts'
 import type { Standing } from './line.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
@@ -14,7 +14,7 @@ export interface Deadline extends Due {
 }
 
 /** All that is kept of one job, from its admission until it is forgotten. Times are microseconds. */
-export class JobRecord implements BackendJob, Waiting, Standing, Due {
+export class JobRecord implements BackendJob, WaitingJob, Standing, Due {
   readonly id: string
   /** Where it stands among the live jobs; undefined for one that its producer named. */
   readonly slot: number | undefined

@@ -1,8 +1,8 @@
-import { type Bucket, courseOf, nextSlot } from '../../core/bucket.ts'
-import { follow, type Retries, type Waiting } from '../../core/course.ts'
+import { type Bucket, nextSlot, projectionOf } from '../../core/bucket.ts'
 import { type Due, DueHeap } from '../../core/due-heap.ts'
 import { type BucketState, bucketState } from '../../core/job.ts'
 import type { Limit } from '../../core/limit.ts'
+import { advance, type Retries, type WaitingJob } from '../../core/projection.ts'
 import type { Rule } from '../../core/rule-book.ts'
 import type { JobRecord } from './job-record.ts'
 import { Line } from './line.ts'
@@ -124,29 +124,29 @@ export class MemoryBucket implements Bucket, Due {
    * is ready when the next departs; without it, as if the bucket had never to wait. The bucket must not change meanwhile.
    */
   *inOrder(from = Number.NEGATIVE_INFINITY): Generator<JobRecord> {
-    const course = courseOf(this, from)
+    const projection = projectionOf(this, from)
     for (const given of this.#givenBack?.first() ?? []) {
       yield given
-      follow(course, this.limit, given)
+      advance(projection, this.limit, given)
     }
     const retries = this.#retries?.first()
     let retry = nextOf(retries)
     let isLinesTurn = this.#isLinesTurn
     for (const guest of this.#line) {
-      if (!isLinesTurn && retry !== undefined && retry.readyAt! <= course.slot) {
+      if (!isLinesTurn && retry !== undefined && retry.readyAt! <= projection.slot) {
         yield retry
-        follow(course, this.limit, retry)
+        advance(projection, this.limit, retry)
         retry = nextOf(retries)
       }
       isLinesTurn = false
       yield guest
-      follow(course, this.limit, guest)
+      advance(projection, this.limit, guest)
     }
     for (; retry !== undefined; retry = nextOf(retries)) yield retry
   }
 
   /** Everyone who waits, as a verdict needs them: without retries that is the line itself. */
-  line(now: number): Iterable<Waiting> {
+  line(now: number): Iterable<WaitingJob> {
     return this.retrying === 0 ? this.#line : this.inOrder(now)
   }
 

@@ -1,9 +1,9 @@
-import { courseOf } from '../../core/bucket.ts'
-import { type Course, follow } from '../../core/course.ts'
+import { projectionOf } from '../../core/bucket.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import { type Admission, isEnded } from '../../core/job.ts'
 import { formatLimit } from '../../core/limit.ts'
 import type { Flow, LineJob, LineView, Recent } from '../../core/line-view.ts'
+import { advance, type Projection } from '../../core/projection.ts'
 import { type JobFacts, MOST_NAMED, type WaitFacts } from '../../line/job-facts.ts'
 import type { JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
@@ -82,7 +82,7 @@ function lineJobOf({ id, cost, state, admittedAt, readyAt, isTurn }: JobRecord):
 function waitFacts(job: JobRecord, now: number): WaitFacts {
   const { bucket } = job
   const readyAt = job.state === 'retrying' ? job.readyAt : undefined
-  const course = courseOf(bucket, now)
+  const projection = projectionOf(bucket, now)
   const ids: string[] = []
   let [jobs, cost, together, needsHandler] = [0, 0, 0, job.isTurn !== true]
   let head: JobRecord | undefined
@@ -95,16 +95,16 @@ function waitFacts(job: JobRecord, now: number): WaitFacts {
     needsHandler ||= guest.isTurn !== true
     // Units that follow each other without a pause are counted at once, so that nothing is rounded between them.
     if (guest.state === 'retrying' && guest.readyAt !== undefined) {
-      passBy(course, bucket, together, guest.readyAt)
+      passBy(projection, bucket, together, guest.readyAt)
       together = 0
     }
     together += guest.cost
   }
-  passBy(course, bucket, together, readyAt)
+  passBy(projection, bucket, together, readyAt)
   return {
     position: jobs + 1,
     ahead: { jobs, cost, ids },
-    departsAt: course.slot,
+    departsAt: projection.slot,
     limit: formatLimit(bucket.limit),
     next: bucket.next,
     frozenUntil: bucket.frozenUntil,
@@ -116,9 +116,14 @@ function waitFacts(job: JobRecord, now: number): WaitFacts {
 }
 
 /** Lets those depart who stand together, and waits for the one after them to be ready. */
-function passBy(course: Course, { limit }: MemoryBucket, together: number, readyAt: number | undefined) {
-  follow(course, limit, { cost: together })
-  if (readyAt !== undefined) follow(course, limit, { cost: 0, readyAt })
+function passBy(
+  projection: Projection,
+  { limit }: MemoryBucket,
+  together: number,
+  readyAt: number | undefined,
+) {
+  advance(projection, limit, { cost: together })
+  if (readyAt !== undefined) advance(projection, limit, { cost: 0, readyAt })
 }
 
 /** Somebody waits in it, so a bucket that stands in a heap stands in one of departures. */

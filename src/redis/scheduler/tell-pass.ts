@@ -1,4 +1,4 @@
-import { handingsOver, leaderships, schedulerPasses } from '../../core/diagnostics.ts'
+import { handoffs, leaderships, schedulerPasses } from '../../core/diagnostics.ts'
 import type { SharedPass } from './shared-scheduler.ts'
 
 /** Whose scheduler it is. */
@@ -20,5 +20,5 @@ export function tellLeadership({ shaper, shard }: PassOrigin, isLeader: boolean)
 }
 
 export function tellHanded({ shaper, shard }: PassOrigin, jobs: number, outcome: 'added' | 'error'): void {
-  if (handingsOver.hasSubscribers) handingsOver.publish({ shaper, shard, jobs, outcome })
+  if (handoffs.hasSubscribers) handoffs.publish({ shaper, shard, jobs, outcome })
 }

@@ -11,8 +11,8 @@ import {
   reserve,
   reserveDue,
 } from '../../../src/core/bucket.ts'
-import type { Waiting } from '../../../src/core/course.ts'
 import { type Limit, parseLimit } from '../../../src/core/limit.ts'
+import type { WaitingJob } from '../../../src/core/projection.ts'
 import { judge } from '../../../src/core/verdict.ts'
 
 const EPOCH = 1_800_000_000_000_000
@@ -41,7 +41,7 @@ function startOne(
   return { type: 'start', at, id: 'x', key: 'a', cost: units, attempt: 1 }
 }
 
-test('starts conform to GCRA whatever waits, is late, costs, freezes or changes', () => {
+test('starts conform to GCRA with any waits, lateness, costs, freezes and changes', () => {
   const step = fc.record({
     idle: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 2_000_000 })),
     late: fc.oneof(
@@ -76,7 +76,7 @@ test('starts conform to GCRA whatever waits, is late, costs, freezes or changes'
   fc.assert(property, { numRuns: 300 })
 })
 
-test.each([10, 0.1])('a limit %d times as fast, in mid-stream, breaks no spacing', (factor) => {
+test.each([10, 0.1])('a limit that becomes %d times as fast under load breaks no spacing', (factor) => {
   const slow: Limit = parseLimit({ capacity: 9, rate: { count: 5, per: '1s' } })
   const next: Limit = parseLimit({ capacity: 9, rate: { count: 5 * factor, per: '1s' } })
   const bucket = createBucket(slow)
@@ -104,7 +104,7 @@ test('one job of cost 3 spaces the next start exactly like three of cost 1', () 
   expect(nextSlot(three, 0)).toBe(1_500_000)
 })
 
-test('whoever is refused is accepted at the very instant that it was told, and at no departure before', () => {
+test('a rejected job is accepted exactly at the reported time, and at no earlier departure', () => {
   const waiter = fc.record({
     cost,
     backoff: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 3_000_000 })),
@@ -122,7 +122,7 @@ test('whoever is refused is accepted at the very instant that it was told, and a
       const bucket = createBucket({ ...rate, capacity })
       reserve(bucket, 1, EPOCH)
       const now = EPOCH + past
-      const line: Waiting[] = waiters.map(({ cost, backoff }) => ({ cost, readyAt: now + backoff }))
+      const line: WaitingJob[] = waiters.map(({ cost, backoff }) => ({ cost, readyAt: now + backoff }))
       bucket.waiting = total
       const request = { cost: units, deadline: Number.POSITIVE_INFINITY }
       const verdict = judge(bucket, request, now, line)
@@ -144,7 +144,7 @@ test('whoever is refused is accepted at the very instant that it was told, and a
   fc.assert(property, { numRuns: 500 })
 })
 
-test('the departure that was promised is the one that comes', () => {
+test('the promised departure is kept', () => {
   const property = fc.property(limits, fc.array(cost, { maxLength: 20 }), (limit, costs) => {
     const bucket = createBucket(limit)
     reserve(bucket, 2, 0)
@@ -160,7 +160,7 @@ test('the departure that was promised is the one that comes', () => {
   fc.assert(property)
 })
 
-test('a freeze never ends earlier for another', () => {
+test('a second freeze never shortens the first', () => {
   const property = fc.property(fc.array(fc.nat(), { minLength: 1 }), (untils) => {
     const bucket = createBucket(parseLimit('1, 1/s'))
     for (const until of untils) freeze(bucket, until)

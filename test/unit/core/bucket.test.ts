@@ -15,8 +15,8 @@ import {
   unfreeze,
   unreserve,
 } from '../../../src/core/bucket.ts'
-import type { Retries, Waiting } from '../../../src/core/course.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
+import type { Retries, WaitingJob } from '../../../src/core/projection.ts'
 import { admit, judge } from '../../../src/core/verdict.ts'
 
 const MS = 1_000
@@ -26,10 +26,10 @@ const bucketOf = (limit: string) => createBucket(parseLimit(limit))
 const one = { cost: 1, deadline: FOREVER }
 
 /** Who waits with cost 1 and no backoff. */
-const line = (length: number): Waiting[] => Array.from({ length }, () => ({ cost: 1, readyAt: -FOREVER }))
+const line = (length: number): WaitingJob[] => Array.from({ length }, () => ({ cost: 1, readyAt: -FOREVER }))
 
 /** Lets depart whoever is due by `now`, each at its slot. */
-function drain(bucket: Bucket, waiting: Waiting[], now: number): number[] {
+function drain(bucket: Bucket, waiting: WaitingJob[], now: number): number[] {
   const slots: number[] = []
   while (waiting.length > 0 && nextSlot(bucket, -FOREVER) <= now) {
     const { cost } = waiting.shift()!
@@ -40,9 +40,9 @@ function drain(bucket: Bucket, waiting: Waiting[], now: number): number[] {
   return slots
 }
 
-test('of ten arrivals 100 ms apart, seven are accepted and three are told when there is room', () => {
+test('of ten arrivals 100 ms apart, seven are accepted and three are rejected with the time when there is room', () => {
   const bucket = bucketOf('5, 2/s')
-  const waiting: Waiting[] = []
+  const waiting: WaitingJob[] = []
   const departures: number[] = []
   const verdicts = Array.from({ length: 10 }, (_, n) => {
     const now = n * 100 * MS
@@ -77,7 +77,7 @@ test('a new bucket departs at once, and then an interval apart', () => {
   expect(reserve(bucket, 1, 1_000 * MS) / MS).toBe(1_000)
 })
 
-test('a slot that was given back is free again, unless somebody reserved after it', () => {
+test('a slot that was given back is free again, unless another was reserved after it', () => {
   const bucket = bucketOf('5, 10/s')
   const first = reserve(bucket, 1, 0)
   const second = reserve(bucket, 2, 0)
@@ -117,7 +117,7 @@ test('lateness within the tolerance leaves the grid alone, beyond it the slot mo
 
 test('a rejection changes nothing', () => {
   const bucket = bucketOf('2, 10/s')
-  const waiting: Waiting[] = []
+  const waiting: WaitingJob[] = []
   for (const request of [{ cost: 2, deadline: FOREVER }, one, { cost: 3, deadline: FOREVER }]) {
     const before = { ...bucket }
     const verdict = admit(bucket, request, 0, waiting)
@@ -163,7 +163,7 @@ test('a paused bucket takes jobs while there is room, but promises no deadline',
   expect(judge(bucket, one, 0, line(2))).toMatchObject({ accepted: false, reason: 'paused' })
 })
 
-test('a retry keeps its place: newcomers are refused until it has departed', () => {
+test('a retry keeps its place: new jobs are rejected until it has departed', () => {
   const bucket = bucketOf('1, 10/s')
   admit(bucket, one, 0, [])
   reserve(bucket, 1, 0)
@@ -183,7 +183,7 @@ test('a job that left makes room, and those behind it move up', () => {
   expect(admit(bucket, one, 0, line(1))).toMatchObject({ accepted: true, departsAt: 100 * MS })
 })
 
-test('nobody departs before a freeze ends, and a shorter one shortens nothing', () => {
+test('no job departs before a freeze ends, and a shorter freeze does not shorten it', () => {
   const bucket = bucketOf('2, 10/s')
   freeze(bucket, 500)
   freeze(bucket, 300)
@@ -217,7 +217,7 @@ test('a new limit counts from the last slot, and from a start that was late for 
   expect(bucket.next).toBe(3.75 * MS + 2 * MS)
 })
 
-test('a lowered capacity drops nobody and refuses until drained', () => {
+test('a lowered capacity drops no job and rejects new ones until drained', () => {
   const bucket = bucketOf('3, 10/s')
   for (let n = 0; n < 3; n++) admit(bucket, one, 0, line(n))
   changeLimit(bucket, parseLimit('1, 10/s'))
@@ -225,7 +225,7 @@ test('a lowered capacity drops nobody and refuses until drained', () => {
   expect(judge(bucket, one, 0, line(3))).toEqual({ accepted: false, reason: 'full', retryAt: 200 * MS })
 })
 
-test('a bucket is idle when nobody waits and nothing is remembered that matters', () => {
+test('a bucket is idle when no job waits and it equals a new one', () => {
   const bucket = bucketOf('3, 10/s')
   expect(isIdle(bucket, 0)).toBe(true)
   admit(bucket, one, 0, [])
@@ -239,7 +239,7 @@ test('a bucket is idle when nobody waits and nothing is remembered that matters'
   expect(isIdle({ ...bucket, paused: true }, 300 * MS)).toBe(false)
 })
 
-test('a refusal from a very long line looks at a bounded part of it, and is never told a time too early', () => {
+test('a rejection from a very long line looks at a bounded part of it, and its time is never too early', () => {
   const bucket = bucketOf('10, 10/s')
   reserve(bucket, 1, 0)
   bucket.waiting = 5_000
@@ -258,12 +258,12 @@ test('a refusal from a very long line looks at a bounded part of it, and is neve
   expect(verdict).toEqual({ accepted: false, reason: 'full', retryAt: expect.closeTo(499_100 * MS, -3) })
 })
 
-test('a refusal that more than a hundred jobs decide about is told the time of all missing units but one', () => {
-  const waiting: Waiting[] = [
+test('a rejection that more than a hundred jobs decide about lasts until all missing units but one have departed', () => {
+  const waiting: WaitingJob[] = [
     ...Array.from({ length: 150 }, () => ({ cost: 3 })),
     ...Array.from({ length: 10 }, (_, n) => ({ cost: 2, readyAt: n * SECOND })),
   ]
-  const roomFor = (missing: number, jobs: readonly Waiting[]) => {
+  const roomFor = (missing: number, jobs: readonly WaitingJob[]) => {
     const units = jobs.reduce((sum, { cost }) => sum + cost, 0)
     const bucket = { ...bucketOf(`${units + 1 - missing}, 10/s`), waiting: units }
     reserve(bucket, 1, 0)
@@ -281,7 +281,7 @@ test('a refusal that more than a hundred jobs decide about is told the time of a
   expect(roomFor(332, short)).toBeCloseTo(35_999 + 31, 6)
 })
 
-const retriesOf = (waiting: readonly Waiting[]): Retries => {
+const retriesOf = (waiting: readonly WaitingJob[]): Retries => {
   const all = waiting.flatMap(({ cost, readyAt }) => (readyAt === undefined ? [] : [{ cost, readyAt }]))
   return {
     size: all.length,
@@ -292,8 +292,8 @@ const retriesOf = (waiting: readonly Waiting[]): Retries => {
   }
 }
 
-test('a newcomer departs after the retries that are ready by then, at most one for each place in the line', () => {
-  const behind = (waiting: readonly Waiting[]) => {
+test('a new job departs after the retries that are ready by then, at most one for each job in the line', () => {
+  const behind = (waiting: readonly WaitingJob[]) => {
     const bucket = bucketOf('1000, 10/s')
     reserve(bucket, 1, 0)
     bucket.waiting = waiting.reduce((sum, { cost }) => sum + cost, 0)

@@ -5,7 +5,7 @@ import { lateStarts, leaderships } from '../../../src/core/diagnostics.ts'
 
 const LATE = { shaper: 'sms', key: 'k', id: 'a' }
 
-test('a message reaches whoever subscribed, until he ends it', () => {
+test('a message reaches a subscriber until it unsubscribes', () => {
   const heard: unknown[] = []
   const stop = lateStarts.subscribe((message) => void heard.push(message))
   lateStarts.publish(LATE)
@@ -26,7 +26,7 @@ test('it is known whether anybody listens, so that no message is made in vain', 
   expect(lateStarts.hasSubscribers).toBe(false)
 })
 
-test('the same listener twice is told twice, and ends each by itself', () => {
+test('a listener that subscribes twice is called twice, and each subscription ends on its own', () => {
   const heard: unknown[] = []
   const listener = (message: unknown) => void heard.push(message)
   const stops = [lateStarts.subscribe(listener), lateStarts.subscribe(listener)]
@@ -44,7 +44,7 @@ test.each<[string, { publish(message: never): void }]>([
   ['late-start', diagnostics.lateStarts],
   ['script', diagnostics.scriptRuns],
   ['redis-error', diagnostics.redisErrors],
-  ['handoff', diagnostics.handingsOver],
+  ['handoff', diagnostics.handoffs],
   ['pass', diagnostics.schedulerPasses],
   ['leader', diagnostics.leaderships],
   ['fill', diagnostics.meterFillings],

@@ -62,7 +62,7 @@ test.each([
   expect(formatDuration(duration)).toBe(text)
 })
 
-test('a duration comes back from its text as it was', () => {
+test('a duration survives formatting and parsing', () => {
   const whole = fc.integer({ min: 1, max: HOUR })
   const property = fc.property(whole, (duration) => {
     expect(parseDuration(formatDuration(duration))).toBe(duration)

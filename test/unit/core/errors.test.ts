@@ -136,7 +136,7 @@ test('errors carry what they are about', () => {
   })
 })
 
-test('a turn that never comes says so, and not when', () => {
+test('a turn that can never come says so instead of a time', () => {
   const never = { ...REFUSAL, reason: 'too-costly', retryAfterMs: Number.POSITIVE_INFINITY } as const
   expect(new errors.TurnRefusedError(never).message).toMatch(/it never fits$/)
 })

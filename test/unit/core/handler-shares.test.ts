@@ -86,7 +86,7 @@ test('a long silence ends what was known', () => {
   expect(shares.mayTake('a', 99 * SECOND)).toBe(true)
 })
 
-test('one whose handlers end at once counts as long as the others', () => {
+test('a key whose handlers end at once counts as long as the others', () => {
   const shares = new HandlerShares(10)
   shares.mayTake('b', 0)
   shares.take('b')

@@ -40,6 +40,6 @@ test.each([
   )
 })
 
-test('the message says what was checked', () => {
+test('the message names what was checked', () => {
   expect(() => checkKey('', 'pattern')).toThrow('expected the pattern to be 1 to 256 bytes')
 })

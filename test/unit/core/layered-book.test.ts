@@ -113,7 +113,7 @@ describe('the layers', () => {
     expect(desk.change(load({}, 'environment'))).toBe('a=6 c gone')
   })
 
-  test('who brought a limit, and when, stays with it for as long as it is the same', () => {
+  test('author and time of a limit stay while it is the same', () => {
     const by = (limits: Limits, by: string): RuleChange => ({
       ...parseLayer(limits, 'file', by),
       kind: 'load',
@@ -141,7 +141,7 @@ describe('the layers', () => {
 })
 
 describe('by hand', () => {
-  test('who and when is kept', () => {
+  test('author and time are kept', () => {
     const desk = new Desk({ a: '1, 1/s' })
     desk.change(set('a', '2, 1/s', 'ann'))
     desk.change(set('b', '3, 1/s'))
@@ -209,7 +209,7 @@ describe('versions', () => {
   })
 })
 
-test('a book never changes, and what it says of a pattern is what the highest layer says', () => {
+test('a book never changes, and the highest layer that has a pattern wins', () => {
   const pattern = fc.constantFrom('*', 'a', 'a/b')
   const limit = fc.integer({ min: 1, max: 3 }).map((capacity) => `${capacity}, 1/s`)
   const limits = fc.dictionary(pattern, limit, { noNullPrototype: true })

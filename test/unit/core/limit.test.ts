@@ -124,7 +124,7 @@ test.each<[LimitInput, number, number, string]>([
   expect(parseLimit(text)).toEqual(limit)
 })
 
-test('a limit comes back from its text as it was', () => {
+test('a limit survives formatting and parsing', () => {
   const capacity = fc.integer({ min: 1, max: 1e9 })
   const count = fc.integer({ min: 1, max: 1e5 })
   const tolerance = fc.integer({ min: 0, max: 10_000 }).map((us) => `${us / 1_000}ms`)

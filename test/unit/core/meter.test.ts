@@ -80,7 +80,7 @@ describe('a fill', () => {
     expect(fill(state, crumb, T0).accepted).toBe(false)
   })
 
-  test('that was told of an earlier time than the last one leaks nothing twice', () => {
+  test('at an earlier time than the last one leaks nothing twice', () => {
     const state = holding(5)
     const { state: after } = fill(state, TEN, T0 - 59 * SECOND)
     expect(after).toEqual(holding(6))
@@ -150,7 +150,7 @@ describe('a fill that blocks', () => {
 describe('a clock that was set back by more than a minute', () => {
   const back = T0 - HOUR
 
-  test('lets leak from now on, once somebody has asked to fill', () => {
+  test('leaks from the next fill on, accepted or not', () => {
     const { accepted, state } = fill(holding(10), TEN, back)
     expect({ accepted, state }).toEqual({ accepted: false, state: holding(10, back) })
     expect(fill(state, TEN, back + SECOND).accepted).toBe(true)
@@ -209,7 +209,7 @@ describe('an end', () => {
     expect(emptyIn(holding(2.5), T0 - HOUR)).toBe(2.5 * SECOND)
   })
 
-  test('comes for whoever remembers when it is empty and not blocked', () => {
+  test('comes when it is empty and not blocked', () => {
     expect(forgottenAt(holding(2.5))).toBe(T0 + 2.5 * SECOND + 1)
     expect(forgottenAt(holding(2.5, T0, T0 + HOUR))).toBe(T0 + HOUR + 1)
     // At this time doubles are a quarter of a microsecond apart: it must not be forgotten in the instant of the fill.
@@ -260,7 +260,7 @@ describe('a limit that changes', () => {
     expect(fill(holding(10), { ...low, amount: 10 }, end).accepted).toBe(true)
   })
 
-  test('does not come to who only waits: the wait and the end tell of the slower, and of the one that is kept', () => {
+  test('does not come by waiting: the wait uses the slower limit, and the end the stored one', () => {
     expect(waitFor(holding(10), low, T0)).toBeCloseTo(HOUR, 0)
     expect(waitFor(holding(10, T0, 0, HOUR), TEN, T0)).toBeCloseTo(HOUR, 0)
     expect(emptyIn(holding(10, T0, 0, HOUR), T0 + HOUR)).toBe(9 * HOUR)
@@ -282,7 +282,7 @@ test('what is too small to be seen beside the level counts, too', () => {
   expect(fill(state, crumb, T0 + wait).accepted).toBe(true)
 })
 
-test('after the clock was set back, whoever asks is told what a fill would be', () => {
+test('after the clock was set back, a reading agrees with what a fill would find', () => {
   const blocked = holding(0.5, T0, T0 - 10 * SECOND)
   expect(fits(blocked, TEN, T0 - HOUR)).toBe(true)
   expect(fill(blocked, TEN, T0 - HOUR).accepted).toBe(true)

@@ -54,7 +54,7 @@ test('an unknown option of great length, or where nothing is known, gets no sugg
   )
 })
 
-test('of several forms, the one that nearly fits is told of', () => {
+test('of several forms, the error is about the one that fits best', () => {
   const schema = z.strictObject({
     when: z.union([z.number(), z.strictObject({ at: z.number() }), z.string()]),
   })

@@ -69,7 +69,7 @@ test.each([
   expect(formatRate(parseRate(input))).toBe(text)
 })
 
-test('a rate comes back from its text as it was', () => {
+test('a rate survives formatting and parsing', () => {
   const count = fc.oneof(fc.integer({ min: 1, max: 1e9 }), fc.double({ min: 0.01, max: 1e6, noNaN: true }))
   const seconds = fc.integer({ min: 1, max: 86_400 })
   const milliseconds = fc.integer({ min: 1, max: 1e6 })

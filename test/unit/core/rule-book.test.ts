@@ -55,7 +55,7 @@ test.each([
   expect(make).toThrow(message)
 })
 
-test('whoever keeps the book may read limits in another way', () => {
+test('a book may use another parser of limits', () => {
   expect(() => bookOf('*').set('foo', '9, 5000/s')).toThrow(InvalidLimitError)
   const book = new RuleBook({ '*': '9, 5000/s' }, parseMeterLimit)
   expect(book.resolve('foo').limit.interval).toBe(200)

@@ -3,7 +3,7 @@ import { VirtualClock } from '../../../src/core/virtual-clock.ts'
 
 const settle = () => Promise.resolve()
 
-test('it stands still until it is told to go on', async () => {
+test('it only moves when advanced', async () => {
   const clock = new VirtualClock(5)
   expect(clock.now()).toBe(5)
   await clock.advance(10)
@@ -29,7 +29,7 @@ test('it starts at 0 and wakes everyone at their instant, in order', async () =>
   expect(clock.now()).toBe(30)
 })
 
-test('a wish can be taken back, also by one who was woken before', async () => {
+test('a call can be cancelled, also by an earlier call', async () => {
   const clock = new VirtualClock(0, settle)
   const woken: string[] = []
   const cancel = clock.wake(10, () => void woken.push('cancelled'))
@@ -49,7 +49,7 @@ test('a wish for the past is granted now, without going back', async () => {
   expect(at).toBe(100)
 })
 
-test('whoever wakes may wish again before time goes on', async () => {
+test('a callback may schedule another call before time goes on', async () => {
   const clock = new VirtualClock(0, settle)
   const ticks: number[] = []
   const tick = () => {

@@ -4,20 +4,20 @@ import { checkHistory, type HistoryEvent } from '../../../src/conformance/confor
 import {
   type Bucket,
   changeLimit,
-  courseOf,
   createBucket,
   depart,
   forgettableAt,
   freeze,
   isIdle,
   nextSlot,
+  projectionOf,
   reserve,
   reserveDue,
   spacingAfterStart,
   unreserve,
 } from '../../../src/core/bucket.ts'
-import type { Waiting } from '../../../src/core/course.ts'
 import { type Limit, parseLimit } from '../../../src/core/limit.ts'
+import type { WaitingJob } from '../../../src/core/projection.ts'
 import { admit, judge } from '../../../src/core/verdict.ts'
 
 const MS = 1_000
@@ -109,7 +109,7 @@ test('starts conform to GCRA with the interval itself, whatever warms up, cools,
   fc.assert(property, { numRuns: 300 })
 })
 
-test('the departure that was promised is the one that comes, with costs and retries that are ready', () => {
+test('the promised departure is kept, with costs and retries that are ready', () => {
   const waiter = fc.record({ cost, readyAt: fc.option(fc.nat(9), { nil: undefined }) })
   const property = fc.property(
     limits,
@@ -153,7 +153,7 @@ test('behind a line without retries as well', () => {
   fc.assert(property)
 })
 
-test('whoever is refused is accepted at the instant that it was told', () => {
+test('a rejected job is accepted exactly at the reported time', () => {
   const lines = fc.array(cost, { minLength: 1, maxLength: 12 })
   const property = fc.property(limits, fc.nat(20), lines, cost, (limit, before, costs, units) => {
     const capacity = Math.max(
@@ -162,7 +162,7 @@ test('whoever is refused is accepted at the instant that it was told', () => {
     )
     const bucket = createBucket({ ...limit, capacity })
     const now = run(bucket, before + 1, EPOCH).at(-1)!
-    const line: Waiting[] = costs.map((cost) => ({ cost }))
+    const line: WaitingJob[] = costs.map((cost) => ({ cost }))
     bucket.waiting = costs.reduce((sum, cost) => sum + cost, 0)
     const request = { cost: units, deadline: FOREVER }
     const verdict = judge(bucket, request, now, line)
@@ -187,7 +187,7 @@ test('a slot that is given back gives back its warmth', () => {
     for (const one of [bucket, twin]) run(one, before, EPOCH)
     const now = Math.max(EPOCH, bucket.next) + idle
     expect(unreserve(bucket, reserve(bucket, units, now), units)).toBe(true)
-    expect(courseOf(bucket, now)).toEqual(courseOf(twin, now))
+    expect(projectionOf(bucket, now)).toEqual(projectionOf(twin, now))
   })
   fc.assert(property)
 })
@@ -198,7 +198,7 @@ test('a slot that is given back after a freeze is cold', () => {
   const slot = reserve(bucket, 1, bucket.next)
   freeze(bucket, slot + 1)
   unreserve(bucket, slot, 1)
-  expect(courseOf(bucket, slot)).toEqual({ slot: slot + 1, warmth: 0 })
+  expect(projectionOf(bucket, slot)).toEqual({ slot: slot + 1, warmth: 0 })
 })
 
 test('a bucket is forgotten when it is cold, for then it is like a new one', () => {
@@ -209,7 +209,7 @@ test('a bucket is forgotten when it is cold, for then it is like a new one', () 
     const at = forgettableAt(bucket)
     expect(at).toBe(bucket.next + bucket.warmth)
     expect([isIdle(bucket, at - 1), isIdle(bucket, at)]).toEqual([false, true])
-    expect(courseOf(bucket, at)).toEqual({ slot: at, warmth: expect.closeTo(0, 0) })
+    expect(projectionOf(bucket, at)).toEqual({ slot: at, warmth: expect.closeTo(0, 0) })
   })
   fc.assert(property)
 })

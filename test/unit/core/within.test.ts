@@ -9,7 +9,7 @@ function block(ms: number): void {
   while (performance.now() < until);
 }
 
-test('an answer that lies ready counts, however long the turn was in which it came', async () => {
+test('a reply that is ready counts, however long the turn of the event loop was', async () => {
   const answer = stat('.')
   const within = settlesWithin(1, answer)
   block(50)

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Clock } from '../../../src/core/clock.ts'
+import { type Clock, systemClock } from '../../../src/core/clock.ts'
 import { HOUR, MILLISECOND, SECOND } from '../../../src/core/duration.ts'
-import { systemClock } from '../../../src/core/precise-wait.ts'
 import { VirtualClock } from '../../../src/core/virtual-clock.ts'
 import { MemoryMeterStore } from '../../../src/meter/memory-meter-store.ts'
 

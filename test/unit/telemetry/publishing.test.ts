@@ -13,7 +13,7 @@ const CHANNELS = [
   diagnostics.lateStarts,
   diagnostics.scriptRuns,
   diagnostics.redisErrors,
-  diagnostics.handingsOver,
+  diagnostics.handoffs,
   diagnostics.schedulerPasses,
   diagnostics.leaderships,
 ]
@@ -182,7 +182,7 @@ test('metrics of two shapers in one process do not mix', async () => {
   diagnostics.lateStarts.publish(of)
   diagnostics.redisErrors.publish({ shaper: 'another', kind: 'timeout' })
   diagnostics.scriptRuns.publish({ shaper: 'another', verb: 'admit', duration: 1 })
-  diagnostics.handingsOver.publish({ shaper: 'another', shard: 0, jobs: 5, outcome: 'added' })
+  diagnostics.handoffs.publish({ shaper: 'another', shard: 0, jobs: 5, outcome: 'added' })
   diagnostics.leaderships.publish({ shaper: 'another', shard: 7, isLeader: true })
   diagnostics.handlerEnds.publish({ ...of, attempt: 1, outcome: 'completed', duration: 1 })
   const pass = { shard: 0, duration: 1, handed: 0, recovered: 0, expired: 0 }

@@ -3,7 +3,7 @@
 -- Microseconds: two steps of a double at the present epoch.
 local ROUNDING = 0.5
 
--- How many jobs a verdict looks at, one by one; see src/core/course.ts.
+-- How many jobs a verdict looks at, one by one; see src/core/projection.ts.
 local FARTHEST_LOOK = 100
 
 -- Cost units of those that failed and wait to be tried again.

@@ -2,7 +2,7 @@ import type { Limit } from './limit.ts'
 import { cooledBy, spacing, warmedBy } from './warmth.ts'
 
 /** A waiting job: its cost, and, for a retry that backs off, the time before which it cannot depart. */
-export interface Waiting {
+export interface WaitingJob {
   readonly cost: number
   readonly readyAt?: number | undefined
 }
@@ -10,7 +10,7 @@ export interface Waiting {
 /**
  * The point that a projection along the line has reached: the slot of the next job, and the warmth of the bucket there.
  */
-export interface Course {
+export interface Projection {
   slot: number
   warmth: number
 }
@@ -33,7 +33,7 @@ export interface WholeLine {
   /** Cost units of all its jobs. */
   readonly waiting: number
   /** Its jobs, in the order of departure. Only the first are read. */
-  readonly jobs: Iterable<Waiting>
+  readonly jobs: Iterable<WaitingJob>
   readonly retries?: Retries | undefined
 }
 
@@ -45,12 +45,16 @@ export interface WholeLine {
 const FARTHEST_LOOK = 100
 
 /** Advances the projection past one job, assuming that handlers are free. */
-export function follow(course: Course, limit: Limit, { cost, readyAt = course.slot }: Waiting): void {
-  const slot = Math.max(course.slot, readyAt)
-  const warmth = cooledBy(course.warmth, slot - course.slot)
+export function advance(
+  projection: Projection,
+  limit: Limit,
+  { cost, readyAt = projection.slot }: WaitingJob,
+): void {
+  const slot = Math.max(projection.slot, readyAt)
+  const warmth = cooledBy(projection.warmth, slot - projection.slot)
   const wait = spacing(limit, warmth, cost)
-  course.slot = slot + wait
-  course.warmth = warmedBy(limit, warmth, wait)
+  projection.slot = slot + wait
+  projection.warmth = warmedBy(limit, warmth, wait)
 }
 
 /**
@@ -58,7 +62,7 @@ export function follow(course: Course, limit: Limit, { cost, readyAt = course.sl
  * retries get slots. (A retry that becomes ready shortly before that may in fact depart after it. It is counted, so
  * that no departure is promised too early.)
  */
-export function departureBehind({ waiting, retries }: WholeLine, { slot, warmth }: Course, limit: Limit) {
+export function departureBehind({ waiting, retries }: WholeLine, { slot, warmth }: Projection, limit: Limit) {
   const after = (units: number) => slot + spacing(limit, warmth, units)
   if (retries === undefined) return { departsAt: after(waiting), retriesAhead: 0 }
   let units = waiting - retries.units
@@ -84,7 +88,7 @@ export function departureBehind({ waiting, retries }: WholeLine, { slot, warmth 
 export function departureOf(
   units: number,
   { waiting, jobs, retries }: WholeLine,
-  course: Course,
+  projection: Projection,
   limit: Limit,
   now: number,
 ): number {
@@ -95,9 +99,9 @@ export function departureOf(
   // Of the jobs not looked at, the units that wait only for their slots.
   let others = waiting - (retries?.units ?? 0)
   const waitFor = (readyAt: number) => {
-    if (readyAt <= course.slot + spacing(limit, course.warmth, together)) return
-    follow(course, limit, { cost: together })
-    follow(course, limit, { cost: 0, readyAt })
+    if (readyAt <= projection.slot + spacing(limit, projection.warmth, together)) return
+    advance(projection, limit, { cost: together })
+    advance(projection, limit, { cost: 0, readyAt })
     together = 0
   }
   for (const { cost, readyAt } of jobs) {
@@ -113,6 +117,6 @@ export function departureOf(
     if (open <= 0) break
     together += cost
   }
-  follow(course, limit, { cost: together })
-  return course.slot > now ? course.slot : now + spacing(limit, course.warmth, 1)
+  advance(projection, limit, { cost: together })
+  return projection.slot > now ? projection.slot : now + spacing(limit, projection.warmth, 1)
 }
