@@ -1,6 +1,6 @@
 import { Alarm } from '../../core/alarm.ts'
+import { systemClock } from '../../core/clock.ts'
 import { SECOND } from '../../core/duration.ts'
-import { systemClock } from '../../core/precise-wait.ts'
 import { retryDelay } from '../connection/retry-delay.ts'
 import type { HandedTurn } from './inboxes.ts'
 import { OutageNews } from './outage-news.ts'
