@@ -7,10 +7,10 @@ import type { Ledger } from './ledger.ts'
 import { unitsOf } from './news.ts'
 
 /**
- * L1, the verdicts: never more than `capacity` cost units wait, and nobody is refused for want of room that was
- * there. While a change of limit settles, the largest capacity in force judges an acceptance and the smallest one a
- * refusal. Units that a fault hit may wait again or not: the doubt is for the accused. So it is with those who
- * started within the last `lag`, for a refusal, and with those who returned within it, for an acceptance.
+ * L1, the verdicts: never more than `capacity` cost units wait, and no job is rejected as full while there is room.
+ * While a change of limit settles, the largest capacity in force judges an acceptance and the smallest one a rejection.
+ * Units hit by a fault may or may not wait again: they are counted in favour of the shaper. So are, for a rejection,
+ * jobs that started within the last `lag`, and for an acceptance, jobs that returned within it.
  */
 export const bound: Law = (ledger, _options, report) => ({
   see(event) {
@@ -30,7 +30,7 @@ function judgeAcceptance(
   report: Report,
 ): void {
   const known = ledger.job(event.id)
-  // A second acceptance of the same job adds nothing to the line; L5 has it.
+  // A second acceptance of the same job adds nothing to the line; L5 reports it.
   if (known !== undefined && isLive(known)) return
   const unheard = unitsOf(key.news.mayNotBeIn(event.at, ['waiting', 'returned']))
   const waiting = key.waiting - unheard + event.cost

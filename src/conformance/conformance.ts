@@ -1,10 +1,10 @@
 /**
- * The one judge of the laws: holds a recorded history against L1 (bound), L2 (spacing), L3 (rate), L4 (order),
- * L5 (nothing lost, nothing twice) and L9 (conservation), and reports every breach with its numbers. It knows
- * nothing of the algorithm that it judges: it shares the words of the limit with it, and no code that computes.
+ * Checks a recorded history against the laws: L1 (bound), L2 (spacing), L3 (rate), L4 (order), L5 (nothing lost,
+ * nothing twice) and L9 (conservation), and reports every breach with its numbers. It knows nothing of the algorithm
+ * that it checks: it shares the terms of the limit with it, but no code that computes.
  *
- * One pass: a ledger follows the events, and each law looks at every event first. A history must be in the order in
- * which things happened. Time and memory grow with its length, sorting aside.
+ * One pass: a ledger follows the events, and each law sees every event first. The history must be in chronological
+ * order. Time and memory grow linearly with its length, apart from sorting.
  */
 
 import { bound } from './bound.ts'
@@ -39,7 +39,7 @@ export type {
 
 const LAWS: readonly Law[] = [bound, promise, spacing, rate, order, loss, conservation]
 
-/** Every breach of a law in `history`, by time; an empty list when it conforms. */
+/** Returns every breach of a law in `history`, by time; an empty list if it conforms. */
 export function checkHistory(history: readonly HistoryEvent[], options: CheckOptions = {}): Breach[] {
   const breaches: Breach[] = []
   const ledger = new Ledger(options.settle ?? 0, options.lag ?? 0, options.midway ?? false)

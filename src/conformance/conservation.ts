@@ -5,9 +5,9 @@ import { instant, type Law } from './law.ts'
 import type { Ledger } from './ledger.ts'
 
 /**
- * L9: each audit balances by itself and equals what the history says at that moment. From outside nobody can tell
- * waiting from handed over, so the two count as one with retrying; and a job that a fault hit may count as
- * running or as one of these. A start, a return or an end of a handler within the last `lag` may be counted or not.
+ * L9: each audit balances by itself and equals what the history says at that moment. An observer cannot tell waiting
+ * from handed over, so these two count as one with retrying; and a job hit by a fault may count as running or as one of
+ * these. A start, a return or an end of a handler within the last `lag` may be counted or not.
  */
 export const conservation: Law = (ledger, _options, report) => ({
   see(event) {

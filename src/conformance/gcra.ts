@@ -1,28 +1,27 @@
 import type { Limit } from '../core/limit.ts'
 
-/** Microseconds that are forgiven to the rounding of doubles: at the present epoch their step is 0.25. */
+/** Microseconds allowed for rounding: at the present epoch doubles step by 0.25. */
 export const ROUNDING = 1
 
 /**
- * The Generic Cell Rate Algorithm of ITU-T I.371, counted over starts of cost units. With the theoretical arrival
- * time TAT, a start at `a` with cost `c` conforms when `a >= TAT - tolerance`, and then
- * `TAT = max(a, TAT) + interval x c`. It follows that any window W holds at most `1 + (W + tolerance) / interval`
- * conforming starts of cost 1. As in the standard, a start that does not conform leaves the TAT alone, so that one
- * early start is one breach.
+ * The Generic Cell Rate Algorithm of ITU-T I.371, counted over starts of cost units. With the theoretical arrival time
+ * TAT, a start at `a` with cost `c` conforms if `a >= TAT - tolerance`, and then `TAT = max(a, TAT) + interval x c`. It
+ * follows that any window W holds at most `1 + (W + tolerance) / interval` conforming starts of cost 1. As in the
+ * standard, a start that does not conform leaves the TAT unchanged, so that one early start is one breach.
  *
- * TAT is kept as its distance from the last start (the standard's continuous-state form): added to instants of the
+ * TAT is stored as its distance from the last start (the standard's continuous-state form): added to times since the
  * epoch, an interval would be rounded to quarters of a microsecond, a million times over.
  */
 export class Gcra {
   #from = Number.NEGATIVE_INFINITY
   #id = ''
   #cost = 0
-  /** How far the last start was ahead of its own TAT: the part of the tolerance that is used up. */
+  /** How far the last start was ahead of its own TAT: the used part of the tolerance. */
   #excess = 0
   /** The tolerance that `#excess` was measured against. */
   #tolerance = 0
 
-  /** Starts were seen, and forgotten since: a backend may still count from the last of them, or from nothing. */
+  /** Starts were seen and have been forgotten: a backend may still count from the last of them, or from nothing. */
   isForgotten = false
 
   /** The last conforming start. */
@@ -53,7 +52,7 @@ export class Gcra {
     this.isForgotten = false
   }
 
-  /** Nothing is remembered any more, as before the first start. */
+  /** Forgets the last start, as if there had been none. */
   forget(): void {
     this.isForgotten ||= this.#cost > 0
     this.#from = Number.NEGATIVE_INFINITY
@@ -62,8 +61,8 @@ export class Gcra {
   }
 
   /**
-   * From the last start to the TAT, as `limit` counts it. A limit that replaced the one before counts from the same
-   * start; what the old tolerance allowed and the new one would not was no breach, and is not held against it.
+   * The distance from the last start to the TAT under `limit`. A limit that replaced another counts from the same
+   * start; what the old tolerance allowed and the new one would not was no breach then, and is not counted as one now.
    */
   #distance(limit: Limit): number {
     const forgiven = Math.max(0, this.#tolerance - limit.tolerance)
@@ -71,7 +70,7 @@ export class Gcra {
   }
 }
 
-/** Of the limits in force, the one that lets the next start come first. */
+/** Returns the limit in force that allows the earliest next start. */
 export function mostLenient(gcra: Gcra, limits: readonly Limit[]): Limit | undefined {
   let lenient: Limit | undefined
   for (const limit of limits) {

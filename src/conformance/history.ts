@@ -2,9 +2,9 @@ import type { Limit } from '../core/limit.ts'
 import type { RejectReason } from '../core/verdict.ts'
 
 /**
- * What was seen from outside, in the order in which it happened; `at` is microseconds on one clock. The checker
- * judges nothing but this, so that the same laws can be held against a unit test, a benchmark, a file of departures
- * or the joint record of many processes.
+ * What an observer saw, in the order in which it happened; `at` is microseconds on one clock. The checker uses nothing
+ * else, so the same laws can be checked on a unit test, a benchmark, a file of departures or the merged records of many
+ * processes.
  */
 export type HistoryEvent =
   | LimitEvent
@@ -19,7 +19,7 @@ export type HistoryEvent =
   | CrashEvent
   | AuditEvent
 
-/** From here on `limit` governs the key. The first event of a key must be one of these. */
+/** `limit` applies to the key from here on. The first event of a key must be one of these. */
 export interface LimitEvent {
   readonly type: 'limit'
   readonly at: number
@@ -27,7 +27,7 @@ export interface LimitEvent {
   readonly limit: Limit
 }
 
-/** The verdict that a producer was given. `seq` numbers the admissions of a bucket where `at` may be equal. */
+/** The verdict that a producer received. `seq` numbers the admissions of a bucket, because `at` may be equal. */
 export type AnswerEvent = {
   readonly type: 'answer'
   readonly at: number
@@ -40,9 +40,10 @@ export type AnswerEvent = {
 )
 
 /**
- * A handler started. `at`: when its line counts it as started. `attempt`: 1 is the first; a job that a freeze gave back
- * starts the same attempt again. `readAt`: what a clock said that the handler read as its first statement; it may be another
- * clock than that of `at`, but it must be one for all starts of a key. The spacing of starts is judged by it, where it is told.
+ * A handler started. `at`: the start as its line counts it. `attempt`: the first is 1; a job returned by a freeze
+ * starts the same attempt again. `readAt`: the time that the handler read from a clock as its first statement; it may
+ * be another clock than that of `at`, but must be the same for all starts of a key. If present, the spacing of starts
+ * is judged by it.
  */
 export interface StartEvent {
   readonly type: 'start'
@@ -54,7 +55,7 @@ export interface StartEvent {
   readonly readAt?: number
 }
 
-/** A handler ended without ending its job, which waits again and may depart from `readyAt` on. */
+/** A handler ended but its job did not: it waits again and may depart from `readyAt` on. */
 export interface ReturnEvent {
   readonly type: 'return'
   readonly at: number
@@ -63,7 +64,7 @@ export interface ReturnEvent {
   readonly readyAt: number
 }
 
-/** The one end state of a job. */
+/** A job reached its end state. */
 export interface EndEvent {
   readonly type: 'end'
   readonly at: number
@@ -79,7 +80,7 @@ export interface FreezeEvent {
   readonly until: number
 }
 
-/** From here on the freezes of the key that began before are over. */
+/** The freezes of the key that began before are over. */
 export interface UnfreezeEvent {
   readonly type: 'unfreeze'
   readonly at: number
@@ -93,7 +94,7 @@ export interface PauseEvent {
   readonly key: string
 }
 
-/** A worker crashed, or stood still for longer than its lease, while it ran the job `id`: one more start is due. */
+/** A worker crashed, or stalled for longer than its lease, while it ran the job `id`: one more start is allowed. */
 export interface FaultEvent {
   readonly type: 'fault'
   readonly at: number
@@ -101,8 +102,8 @@ export interface FaultEvent {
 }
 
 /**
- * A process died, or stood still for longer than its leases. Which jobs it held that had not started is not known
- * from outside: of each key at most the first `handed` in line. They keep their one start, and lose their place.
+ * A process died, or stalled for longer than its leases. An observer does not know which jobs it held that had not
+ * started: of each key at most the first `handed` in line. They keep their one start and lose their place.
  */
 export interface CrashEvent {
   readonly type: 'crash'
@@ -110,7 +111,7 @@ export interface CrashEvent {
   readonly handed: number
 }
 
-/** A recount of the jobs by state, at one moment. */
+/** A count of the jobs by state, at one moment. */
 export interface AuditEvent extends Audit {
   readonly type: 'audit'
   readonly at: number
@@ -131,30 +132,30 @@ export type Law = 'L1' | 'L2' | 'L3' | 'L4' | 'L5' | 'L9'
 /** One breach of one law, with the numbers that show it. */
 export interface Breach {
   readonly law: Law
+  /** Microseconds. */
   readonly at: number
   readonly key?: string
   readonly id?: string
-  /** A whole sentence with the numbers in it. */
+  /** A full sentence with the numbers. */
   readonly message: string
 }
 
 export interface CheckOptions {
   /**
-   * Microseconds that news takes from one process to the others; 0 where one process does everything. The store
-   * hears of a start or a return up to that much later, and a worker that was promised a slot hears of a freeze or
-   * a pause up to that much later.
+   * Microseconds until the other processes know of an event; 0 if there is one process. The store learns of a start or
+   * a return up to that much later, and so does a worker with a reserved slot of a freeze or a pause. Default: 0.
    */
   readonly lag?: number
-  /** Microseconds for which a limit that was replaced may still be used; 0 where one process does everything. */
+  /** Microseconds for which a replaced limit may still be used; 0 if there is one process. Default: 0. */
   readonly settle?: number
-  /** Handlers that may run at once, if bounded: while all are taken, L3 asks for nothing. */
+  /** Handlers that may run at once: while all are busy, L3 requires nothing. Default: unlimited. */
   readonly concurrency?: number
-  /** The share of the configured rate that a busy bucket must reach (L3); absent: L3 is not checked. */
+  /** The share of the configured rate that a busy bucket must reach, 0 to 1 (L3). Default: L3 is not checked. */
   readonly minUtilisation?: number
-  /** Departures in a row from which on L3 is judged; fewer show the jitter of their ends. Default: 20. */
+  /** The fewest departures in a row for which L3 is judged; over fewer, jitter decides. Default: 20. */
   readonly shortestStretch?: number
-  /** The history goes on after its last event: jobs without an end are not lost yet. */
+  /** The history continues after its last event: jobs without an end are not lost. Default: false. */
   readonly unfinished?: boolean
-  /** The history begins in the middle: how warm a bucket was before its first start is not known. */
+  /** The history begins in the middle: the warmth of a bucket before its first start is unknown. Default: false. */
   readonly midway?: boolean
 }

@@ -1,12 +1,14 @@
 import type { AnswerEvent, StartEvent } from './history.ts'
 
 /**
+ * The states of a job, as an observer can tell them.
+ *
  * - waiting: accepted and not started yet; a start or an end leaves it
- * - returned: its handler gave it back, and it waits to start again
+ * - returned: its handler returned it, and it waits to start again
  * - running: its handler started; an end, a return or a fault leaves it
- * - interrupted: a fault hit it while it ran; nobody outside knows whether it runs still or waits again
+ * - interrupted: a fault hit it while it ran; it may run still or wait again
  * - ended: it has its one end state
- * - rejected: it was turned away at the rope
+ * - rejected: it was not accepted
  */
 export type JobState = 'waiting' | 'returned' | 'running' | 'interrupted' | 'ended' | 'rejected'
 
@@ -14,40 +16,40 @@ export interface JobRecord {
   readonly id: string
   readonly key: string
   readonly cost: number
-  /** False for a job that was rejected, and for a ghost: one that started and was never accepted. */
+  /** False for a job that was rejected, and for one that started and was never accepted. */
   readonly accepted: boolean
   readonly answeredAt: number
   readonly seq: number | undefined
   state: JobState
-  /** The attempt that runs, or that the next start is due to be. */
+  /** The attempt that runs, or the number expected of the next. */
   attempt: number
-  /** Starts of this attempt, and how many there may be. */
+  /** Starts of this attempt, and how many are allowed. */
   starts: number
   startsAllowed: number
-  /** Since when it could depart; never, while that is not known. */
+  /** Since when it could depart; Infinity while unknown. */
   readySince: number
-  /** Its first start, and the place of that start among all events. */
+  /** Its first start, and the position of that start among all events. */
   firstStart: { readonly at: number; readonly place: number } | undefined
   /** A fault or a crash hit it before its first start. */
   hitInLine: boolean
 }
 
-/** It has neither been turned away nor ended. */
+/** Whether it has neither been rejected nor ended. */
 export function isLive(job: JobRecord): boolean {
   return job.state !== 'ended' && job.state !== 'rejected'
 }
 
-/** It waits to start, for the first time or again. */
+/** Whether it waits to start, for the first time or again. */
 export function inLine(job: JobRecord): boolean {
   return job.state === 'waiting' || job.state === 'returned'
 }
 
-/** Its handler runs, or may run still. */
+/** Whether its handler runs or may still run. */
 export function isRunning(job: JobRecord): boolean {
   return job.state === 'running' || job.state === 'interrupted'
 }
 
-/** As it is when it is first heard of. */
+/** Creates the record of a job at its first event. */
 export function createJob(
   { id, key, cost, at }: AnswerEvent | StartEvent,
   accepted: boolean,

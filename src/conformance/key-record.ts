@@ -4,29 +4,29 @@ import type { FreezeEvent } from './history.ts'
 import { News } from './news.ts'
 import { Warming } from './warming.ts'
 
-/** What the history says of a key so far. */
+/** What the history says about a key so far. */
 export class KeyRecord {
   /** Cost units that wait: those that never started, and those that returned. */
   waiting = 0
   /** Of these, the units that returned. */
   returned = 0
-  /** Cost units that a fault hit: they may wait again or not. */
+  /** Cost units hit by a fault: they may wait again or not. */
   interrupted = 0
-  /** Jobs in line that a fault or a crash hit before their first start. */
+  /** Jobs in line hit by a fault or a crash before their first start. */
   hit = 0
   frozenUntil = Number.NEGATIVE_INFINITY
   pausedAt: number | undefined
-  /** By clocks read in handlers, where they were; and as the line counts. */
+  /** Starts by the clocks that handlers read, if they did; and as the line counts them. */
   readonly spacing = new Gcra()
   readonly counted = new Gcra()
   readonly warming: Warming
   readonly news: News
   readonly #lag: number
   #limits: { readonly limit: Limit; readonly until: number }[] = []
-  /** The freezes that not every process may have heard of. */
+  /** Freezes that not every process may know of. */
   #newFreezes: FreezeEvent[] = []
-  #heardFreeze = Number.NEGATIVE_INFINITY
-  /** Starts of which the store may not have heard, and by how much they were late. */
+  #knownFreeze = Number.NEGATIVE_INFINITY
+  /** Starts that the store may not know of, and how late they were. */
   #lateStarts: { readonly at: number; readonly by: number }[] = []
 
   constructor(lag: number, isMidway: boolean) {
@@ -35,7 +35,7 @@ export class KeyRecord {
     this.news = new News(lag)
   }
 
-  /** The limits that may govern a verdict or a start at `at`, the newest first; none before the first was set. */
+  /** The limits that may apply to a verdict or a start at `at`, the newest first; none before the first was set. */
   limitsAt(at: number): Limit[] {
     if (this.#limits.length > 1) this.#limits = this.#limits.filter(({ until }) => at < until)
     return this.#limits.map(({ limit }) => limit)
@@ -47,7 +47,7 @@ export class KeyRecord {
     if (older[0] !== undefined) this.warming.replaceLimit(older[0].limit, at)
   }
 
-  /** An idle bucket leaves nothing behind once its next departure has passed, so nobody can count from its last. */
+  /** An idle bucket is deleted once its next departure has passed, so nothing counts from its last start any more. */
   forgetIfIdle(at: number): void {
     if (this.waiting > 0 || this.frozenUntil > at || this.pausedAt !== undefined) return
     const limit = mostLenient(this.counted, this.limitsAt(at))
@@ -63,31 +63,31 @@ export class KeyRecord {
     this.warming.freeze(event.at + this.#lag)
   }
 
-  /** The warmth stays as the freeze left it. */
+  /** The warmth stays 0, as after the freeze. */
   unfreeze(): void {
     this.frozenUntil = Number.NEGATIVE_INFINITY
-    this.#heardFreeze = Number.NEGATIVE_INFINITY
+    this.#knownFreeze = Number.NEGATIVE_INFINITY
     this.#newFreezes = []
   }
 
-  /** The end of the freezes that every process has heard of at `at`. */
+  /** The end of the freezes that every process knows of at `at`. */
   knownFreezeAt(at: number): number {
     const isNew = (freeze: FreezeEvent) => freeze.at + this.#lag > at
     for (const freeze of this.#newFreezes) {
-      if (!isNew(freeze)) this.#heardFreeze = Math.max(this.#heardFreeze, freeze.until)
+      if (!isNew(freeze)) this.#knownFreeze = Math.max(this.#knownFreeze, freeze.until)
     }
     this.#newFreezes = this.#newFreezes.filter(isNew)
-    return this.#heardFreeze
+    return this.#knownFreeze
   }
 
-  /** A start at `at` came `by` later than it could have. */
+  /** Records that a start at `at` came `by` microseconds later than possible. */
   noteLateStart(at: number, by: number): void {
     this.#forgetLateStarts(at)
     if (this.#lag > 0) this.#lateStarts.push({ at, by })
   }
 
-  /** By how much the starts were late of which the store may not have heard at `at`. */
-  unheardLateness(at: number): number {
+  /** The total lateness of the starts that the store may not know of at `at`. */
+  unknownLateness(at: number): number {
     this.#forgetLateStarts(at)
     return this.#lateStarts.reduce((sum, { by }) => sum + by, 0)
   }
@@ -96,7 +96,7 @@ export class KeyRecord {
     while (this.#lateStarts.length > 0 && this.#lateStarts[0]!.at + this.#lag <= at) this.#lateStarts.shift()
   }
 
-  /** Since when the key is paused, if every process has heard of it at `at`. */
+  /** Since when the key is paused, if every process knows of it at `at`. */
   knownPauseAt(at: number): number | undefined {
     return this.pausedAt !== undefined && this.pausedAt + this.#lag <= at ? this.pausedAt : undefined
   }

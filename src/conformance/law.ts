@@ -1,25 +1,25 @@
 import type { Breach, CheckOptions, HistoryEvent } from './history.ts'
 import type { Ledger } from './ledger.ts'
 
-/** One law, held against a history event by event. */
+/** Checks one law against a history, event by event. */
 export interface LawCheck {
-  /** Looks at an event; the ledger stands as it was just before it. */
+  /** Examines an event. The ledger is still in the state before it. */
   see(event: HistoryEvent): void
-  /** The history is over. */
+  /** Called at the end of the history. */
   finish?(): void
 }
 
-/** Opens the case of one law. */
-export type Law = (ledger: Ledger, options: CheckOptions, report: Report) => LawCheck
+/** Creates the check of one law. */
+export type OpenCheck = (ledger: Ledger, options: CheckOptions, report: Report) => LawCheck
 
 export type Report = (breach: Breach) => void
 
-/** An instant for a message, in seconds to the microsecond. */
+/** Formats a time for a message, in seconds to the microsecond. */
 export function instant(at: number): string {
   return `${(at / 1_000_000).toFixed(6)} s`
 }
 
-/** A length of time for a message, in milliseconds to the microsecond. */
+/** Formats a duration for a message, in milliseconds to the microsecond. */
 export function span(duration: number): string {
   return `${(duration / 1_000).toFixed(3)} ms`
 }

@@ -2,9 +2,9 @@ import type { AnswerEvent, CrashEvent, EndEvent, HistoryEvent, ReturnEvent, Star
 import { createJob, inLine, isLive, isRunning, type JobRecord, type JobState } from './job-record.ts'
 import { KeyRecord } from './key-record.ts'
 
-/** Follows a history, event by event, so that each law can be judged from what was known at that moment. */
+/** Follows a history, event by event, so that each law can be judged by what was known at that moment. */
 export class Ledger {
-  /** Every job that was accepted, in the order of the answers. */
+  /** The accepted jobs, in the order of their verdicts. */
   readonly accepted: JobRecord[] = []
   /** Accepted jobs by state. */
   readonly counts: Record<JobState, number> = {
@@ -41,7 +41,7 @@ export class Ledger {
     return key
   }
 
-  /** The job that has the id now: an ended job's id may be given again. */
+  /** The job that has the id now: the id of an ended job may be used again. */
   job(id: string): JobRecord | undefined {
     return this.#jobs.get(id)
   }
@@ -116,7 +116,7 @@ export class Ledger {
     job.firstStart ??= { at: event.at, place: this.#events }
     job.attempt = event.attempt
     job.starts += 1
-    this.#tell(job, event.at)
+    this.#addNews(job, event.at)
     this.#move(job, 'running')
   }
 
@@ -131,15 +131,15 @@ export class Ledger {
       job.startsAllowed += 1
     }
     job.readySince = Math.max(event.at, event.readyAt)
-    this.#tell(job, event.at)
+    this.#addNews(job, event.at)
     this.#move(job, 'returned')
   }
 
   #end(event: EndEvent): void {
     const job = this.#jobs.get(event.id)
     if (job === undefined || job.state === 'rejected') return
-    // Who ends in the line is ended by the store, which has no news to wait for.
-    if (isRunning(job)) this.#tell(job, event.at)
+    // The store itself ends jobs that wait, so it knows at once.
+    if (isRunning(job)) this.#addNews(job, event.at)
     this.#move(job, 'ended')
   }
 
@@ -170,8 +170,8 @@ export class Ledger {
     job.hitInLine = true
   }
 
-  /** Before it moves: the store hears of it later. */
-  #tell(job: JobRecord, at: number): void {
+  /** Called before the job changes its state: the store learns of it later. */
+  #addNews(job: JobRecord, at: number): void {
     if (job.accepted) this.key(job.key).news.add(job, at)
   }
 

@@ -4,9 +4,9 @@ import { inLine, isLive, isRunning, type JobRecord, type JobState } from './job-
 import { instant, type Law } from './law.ts'
 
 /**
- * L5: nothing lost, nothing twice without cause. Every accepted job comes to exactly one end; nobody starts who was
- * not accepted, or has ended, or runs already unless a fault hit it; a retry is the next attempt, while a freeze and
- * a fault give the same attempt back.
+ * L5: nothing lost, nothing twice without a reason. Every accepted job reaches exactly one end. No job starts that was
+ * not accepted, has ended, or is running unless a fault hit it. A retry is the next attempt; after a freeze or a fault
+ * the same attempt starts again.
  */
 export const loss: Law = (ledger, options, report) => {
   let last = 0
@@ -36,14 +36,14 @@ export const loss: Law = (ledger, options, report) => {
 
 const STATE_TEXT: Readonly<Record<JobState, string>> = {
   waiting: 'waiting in line',
-  returned: 'waiting to be tried again',
+  returned: 'waiting for a retry',
   running: 'running',
   interrupted: 'interrupted by a fault',
   ended: 'ended',
   rejected: 'rejected',
 }
 
-/** What is wrong with an event of a job of which `job` was known before. */
+/** Describes what is wrong with an event; `job` is what was known of its job before. */
 function judge(event: HistoryEvent, job: JobRecord | undefined): string | undefined {
   switch (event.type) {
     case 'answer':
@@ -86,7 +86,7 @@ function judgeStart(event: StartEvent, job: JobRecord | undefined): string | und
 
 function judgeReturn(event: ReturnEvent, job: JobRecord | undefined): string | undefined {
   if (job !== undefined && isRunning(job)) return undefined
-  return `was given back (${event.reason}) at ${instant(event.at)} while it was ${nameState(job)}, expected running`
+  return `was returned to its line (${event.reason}) at ${instant(event.at)} while it was ${nameState(job)}, expected running`
 }
 
 function judgeEnd(event: EndEvent, job: JobRecord | undefined): string | undefined {

@@ -1,6 +1,6 @@
 import type { JobRecord, JobState } from './job-record.ts'
 
-/** A job moved out of the state `from`. */
+/** A job left the state `from`. */
 interface Move {
   readonly job: JobRecord
   readonly from: JobState
@@ -8,8 +8,8 @@ interface Move {
 }
 
 /**
- * What happened to handlers of a key within the last `lag`: the store may have heard of it, of the first part of it,
- * or of nothing. None of it is kept where one process does everything.
+ * Changes of a key's jobs within the last `lag`: the store may know of all of them, of the first ones, or of none. With
+ * a lag of 0 none is kept.
  */
 export class News {
   readonly #lag: number
@@ -19,19 +19,19 @@ export class News {
     this.#lag = lag
   }
 
-  /** The job is about to leave the state that it is in. */
+  /** Records that the job is about to leave its state. */
   add(job: JobRecord, at: number): void {
     if (this.#lag === 0) return
     this.#forget(at)
     this.#moves.push({ job, from: job.state, at })
   }
 
-  /** Those of which the store may believe at `at` that they are in one of `states`, though they are not. */
+  /** The jobs that the store may believe at `at` to be in one of `states`, though they are not. */
   mayBeIn(at: number, states: readonly JobState[]): JobRecord[] {
     return this.#jobs(at, ({ job, from }) => states.includes(from) && !states.includes(job.state))
   }
 
-  /** Those that are in one of `states` while the store may believe at `at` that they are not. */
+  /** The jobs in one of `states` that the store may believe at `at` not to be. */
   mayNotBeIn(at: number, states: readonly JobState[]): JobRecord[] {
     return this.#jobs(at, ({ job, from }) => !states.includes(from) && states.includes(job.state))
   }

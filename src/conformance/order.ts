@@ -3,9 +3,9 @@ import { isLive, type JobRecord } from './job-record.ts'
 import { instant, type Law, type Report, span } from './law.ts'
 
 /**
- * L4: jobs of a key start for the first time in the order of their admission: by `seq` where all have one, else in
- * the order of the answers. Jobs that ended in the line are left out, and jobs that a fault or a crash hit in the line:
- * those behind one of them wait for its lease, not for ever. One breach for each job that overtook.
+ * L4: jobs of a key start for the first time in the order of their admission: by `seq` if all have one, otherwise in
+ * the order of their verdicts. Jobs that ended in the line are left out, and so are jobs hit by a fault or a crash in
+ * the line: the jobs behind them wait for their leases, not for ever. Each job that overtook another is one breach.
  */
 export const order: Law = (ledger, _options, report) => ({
   see() {},
@@ -26,7 +26,7 @@ function keepsPlace(job: JobRecord): boolean {
 
 function judgeLine(line: JobRecord[], report: Report): void {
   if (line.every((job) => job.seq !== undefined)) line.sort((a, b) => a.seq! - b.seq!)
-  // Those who started later than everyone before them in the line: rising, so searched by halves.
+  // Jobs that started later than all before them in the line: sorted, so a binary search finds the first later one.
   const latest: JobRecord[] = []
   for (const job of line) {
     const last = latest.at(-1)
@@ -35,7 +35,7 @@ function judgeLine(line: JobRecord[], report: Report): void {
   }
 }
 
-/** The place of the first of `latest`, rising by start, that started after `start`; its last one did. */
+/** The index of the first of `latest`, sorted by start, that started after `start`; its last one did. */
 function firstStartedAfter(latest: readonly JobRecord[], start: number): number {
   let low = 0
   let high = latest.length - 1
@@ -54,12 +54,12 @@ function startOf(job: JobRecord): number {
 function breach(job: JobRecord, overtaken: JobRecord) {
   const { key, id } = job
   const at = job.firstStart!.at
-  const fate =
+  const outcome =
     overtaken.firstStart === undefined
-      ? 'which has not started at all'
+      ? 'which has not started'
       : `which started ${span(overtaken.firstStart.at - at)} later`
   const message =
     `key ${quote(key)}: job ${quote(id)}, started at ${instant(at)}, overtook job ${quote(overtaken.id)}, admitted ` +
-    `${span(job.answeredAt - overtaken.answeredAt)} before it, ${fate}, expected the order of admission`
+    `${span(job.answeredAt - overtaken.answeredAt)} before it, ${outcome}, expected the order of admission`
   return { law: 'L4', at, key, id, message } as const
 }

@@ -9,39 +9,39 @@ import { slackOf } from './warming.ts'
 
 type Refusal = AnswerEvent & { accepted: false }
 
-/** A refusal whose promise has not come due. */
-interface Told {
+/** A rejection whose promised time has not been checked yet. */
+interface Pending {
   readonly refusal: Refusal
-  /** When the next start was due, less the time that the starts since `Promises.elapsed` was 0 have taken. */
+  /** When the next start was due, minus the time that the starts took since `Promises.elapsed` was 0. */
   readonly origin: number
-  /** How much sooner it was due for a store that had not heard of a freeze, or of starts that were late. */
+  /** How much earlier it was due for a store that did not know of a freeze, or of late starts. */
   readonly sooner: number
 }
 
 interface Promises {
   /** The sum of `interval x cost` of the starts so far. */
   elapsed: number
-  readonly byCost: Map<number, Told[]>
+  readonly byCost: Map<number, Pending[]>
 }
 
 /**
- * L1, the promise: whoever was refused as 'full' is told the time when enough units will have departed at the
- * configured rate, not earlier (the retry would fail) and not later (room would stand empty).
+ * L1, the promise: a job rejected as 'full' gets the time when enough units will have departed at the configured rate,
+ * not earlier (the retry would fail) and not later (capacity would be left unused).
  *
- * That time is not predicted here but read off the line that really departed: from the time the next start was due
- * at the refusal, one `interval x cost` for each start until the one that made room. So a late handler changes
- * nothing: it makes no liar of the one who promised. Whatever else moves the line (an acceptance, a return, a cancel,
- * an expiry, a freeze, a pause, a fault, a crash, a change of limit) takes back what was promised before it, unjudged; so
- * does a job that waits to be tried again, since nobody outside knows its place. The grid of slots lies up to the
- * tolerance before the starts, and so may the promise, which is told in whole milliseconds. Where the head that makes
- * room is due already and still waits, no handler is free, and nobody can tell when one will be: that promise is a guess,
- * and not judged. Nor is one of a bucket that warms up, nor one while a job that a fault or a crash hit stands in the
- * line.
+ * The checker does not predict that time but derives it from the line as it actually departed: from the time the next
+ * start was due at the rejection, one `interval x cost` for each start until the one that made room. So a late handler
+ * does not turn a correct promise into a breach. Anything else that changes the line (an acceptance, a return, a
+ * cancel, an expiry, a freeze, a pause, a fault, a crash, a change of limit) discards the promises made before it,
+ * unjudged; so does a job that waits for a retry, since an observer does not know its place. The grid of slots may be
+ * up to the tolerance ahead of the starts, and so may the promise, which is given in whole milliseconds. If the job
+ * that makes room is due already and still waits, no handler is free, and it is unknown when one will be: that promise
+ * is an estimate and is not judged. Neither are promises of a bucket that warms up, or made while a job hit by a fault
+ * or a crash is in the line.
  *
- * Whoever promises may not have heard of the starts within the last `lag`, so the promise may be later by as much. It
- * may be earlier within the `lag` of a freeze: then a slot that was given away before departs still and makes room, or it
- * is given back, and from outside nobody can tell. And it may be earlier by as much as the starts within the last `lag`
- * were late: the store counts from their slots until it hears of them.
+ * The promise may be later by `lag`, because its process may not know of the starts within it. It may be earlier within
+ * the `lag` of a freeze: a slot that was reserved before either departs and makes room, or is given back, and an
+ * observer cannot tell which. And it may be earlier by as much as the starts within the last `lag` were late: the store
+ * counts from their slots until it learns of them.
  */
 export const promise: Law = (ledger, options, report) => new PromiseCheck(ledger, options.lag ?? 0, report)
 
@@ -67,12 +67,12 @@ class PromiseCheck implements LawCheck {
     const key = this.#ledger.key(refusal.key)
     const [limit, ...settling] = key.limitsAt(refusal.at)
     const isSure = key.returned === 0 && key.interrupted === 0 && key.hit === 0
-    // A bucket that warms up counts with other intervals than its own.
+    // A bucket that warms up uses longer intervals.
     const isWarm = limit !== undefined && key.warming.isWarm(limit, refusal.at)
     const isClear =
       isSure && isWarm && key.pausedAt === undefined && settling.length === 0 && !key.counted.isForgotten
     if (refusal.reason !== 'full' || limit === undefined || !isClear) return
-    // There is room, of which the store has not heard: how long that takes, nobody can promise.
+    // There is room that the store does not know of; how long that takes cannot be promised.
     if (key.waiting + refusal.cost <= limit.capacity) return
     let promises = this.#promises.get(refusal.key)
     if (promises === undefined) {
@@ -82,10 +82,10 @@ class PromiseCheck implements LawCheck {
     const free = Math.max(refusal.at, key.counted.due(limit))
     const due = Math.max(free, key.frozenUntil)
     const sooner = due - Math.max(free, key.knownFreezeAt(refusal.at)) + key.unheardLateness(refusal.at)
-    const told = { refusal, origin: due - promises.elapsed, sooner }
+    const pending = { refusal, origin: due - promises.elapsed, sooner }
     const same = promises.byCost.get(refusal.cost)
-    if (same === undefined) promises.byCost.set(refusal.cost, [told])
-    else same.push(told)
+    if (same === undefined) promises.byCost.set(refusal.cost, [pending])
+    else same.push(pending)
   }
 
   #start(event: StartEvent): void {
@@ -100,32 +100,32 @@ class PromiseCheck implements LawCheck {
       if (cost > room) continue
       promises.byCost.delete(cost)
       const allowed = limit.tolerance + slackOf(limit) + ROUNDING
-      for (const told of kept) this.#judge(told, told.origin + promises.elapsed, allowed)
+      for (const pending of kept) this.#judge(pending, pending.origin + promises.elapsed, allowed)
     }
     if (promises.byCost.size === 0) this.#promises.delete(event.key)
     else promises.elapsed += limit.interval * job.cost
   }
 
-  #judge({ refusal, sooner }: Told, expected: number, allowed: number): void {
+  #judge({ refusal, sooner }: Pending, expected: number, allowed: number): void {
     const late = refusal.retryAt - expected
     const isGuess = expected - allowed <= refusal.at
     if (isGuess || (late >= -allowed - sooner && late <= allowed + this.#lag + MILLISECOND)) return
-    const wrong = late > 0 ? 'later than needed' : 'earlier than there can be room'
+    const wrong = late > 0 ? 'later than needed' : 'earlier than there is room'
     this.#report({
       law: 'L1',
       at: refusal.at,
       key: refusal.key,
       id: refusal.id,
       message:
-        `key ${quote(refusal.key)}: job ${quote(refusal.id)}, refused at ${instant(refusal.at)}, was told to come ` +
-        `back at ${instant(refusal.retryAt)}, ${span(Math.abs(late))} ${wrong}, expected ${instant(expected)}`,
+        `key ${quote(refusal.key)}: job ${quote(refusal.id)}, rejected at ${instant(refusal.at)}, was asked to ` +
+        `retry at ${instant(refusal.retryAt)}, ${span(Math.abs(late))} ${wrong}, expected ${instant(expected)}`,
     })
   }
 
   #forget(event: Exclude<HistoryEvent, StartEvent>): void {
     if (event.type === 'audit') return
     if (event.type === 'crash') return void this.#promises.clear()
-    // Those who end while they run have left the line already.
+    // Running jobs have left the line already.
     if (event.type === 'end' && (event.outcome === 'completed' || event.outcome === 'failed')) return
     const key = 'key' in event ? event.key : this.#ledger.job(event.id)?.key
     if (key !== undefined) this.#promises.delete(key)

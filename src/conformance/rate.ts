@@ -5,20 +5,22 @@ import { isRunning } from './job-record.ts'
 import { instant, type Law, type LawCheck, type Report } from './law.ts'
 import type { Ledger } from './ledger.ts'
 
-/** Departures of one key that might have followed each other at the full rate. */
+/** Departures of one key that could have followed each other at the full rate. */
 interface Stretch {
   departures: number
   readonly firstAt: number
   lastAt: number
-  /** What the departures but the last take at the configured rate: the sum of `interval x cost`, or of a warm-up. */
+  /**
+   * The time that all but the last take at the configured rate: the sum of `interval x cost`, longer during a warm-up.
+   */
   due: number
 }
 
 /**
- * L3: while a key has work and a handler is free, departures keep the configured rate. A stretch goes on as long as
- * the next job to start waited already when its slot came, a handler was free from then on, and nothing stopped
- * the key (freeze, its lifting, pause, change of limit, crash). It takes up to `lag` until a job that waits, or a handler that is
- * free, is known where it is needed. Each stretch of `shortestStretch` departures or more must reach `minUtilisation`.
+ * L3: while a key has work and a handler is free, departures keep the configured rate. A stretch continues as long as
+ * the next job to start was waiting when its slot came, a handler was free from then on, and nothing interrupted the
+ * key (a freeze, its end, a pause, a change of limit, a crash). It takes up to `lag` until other processes know of a
+ * waiting job or a free handler. Each stretch of at least `shortestStretch` departures must reach `minUtilisation`.
  */
 export const rate: Law = (ledger, options, report) => {
   const { minUtilisation } = options
@@ -33,7 +35,7 @@ class RateCheck implements LawCheck {
   readonly #lag: number
   readonly #report: Report
   readonly #stretches = new Map<string, Stretch>()
-  /** The last time at which every handler was taken. */
+  /** The last time at which every handler was busy. */
   #takenUntil = Number.NEGATIVE_INFINITY
 
   constructor(ledger: Ledger, minUtilisation: number, options: CheckOptions, report: Report) {
@@ -75,7 +77,7 @@ class RateCheck implements LawCheck {
     const key = this.#ledger.key(event.key)
     const [limit] = key.limitsAt(event.at)
     const stretch = this.#stretches.get(event.key)
-    // The last one may not have heard of a freeze: until that is over, nobody else may follow.
+    // The last start may not have known of a freeze: until that is over, no other may follow.
     if (stretch !== undefined && limit !== undefined && key.frozenUntil <= stretch.lastAt) {
       const due = key.warming.due(limit)
       if (this.#couldStartAt(stretch.lastAt + due, event.id)) {

@@ -5,11 +5,11 @@ import type { KeyRecord } from './key-record.ts'
 import { instant, type Law, type Report, span } from './law.ts'
 
 /**
- * L2: starts of a key, by clocks that their handlers read first where the history tells so, conform to GCRA (see gcra.ts)
- * under a limit that is in force; as their line counts them, and while that one warms up they are
- * as far from each other as its warmth asks for, however warm it can be (see warming.ts); and none happens while the key is
- * frozen or paused, or before it has a limit. A worker that was promised a slot hears of a freeze or a pause up to
- * `lag` later, and is forgiven until then.
+ * L2: starts of a key conform to GCRA (see gcra.ts) under a limit in force, by the clocks that their handlers read
+ * first if the history has these times. While the bucket warms up, starts as the line counts them are at least as far
+ * apart as the greatest possible warmth requires (see warming.ts). No start happens while the key is frozen or paused,
+ * or before it has a limit. A worker with a reserved slot learns of a freeze or a pause up to `lag` later; its starts
+ * until then are allowed.
  */
 export const spacing: Law = (ledger, _options, report) => ({
   see(event) {
@@ -51,7 +51,8 @@ function judgeGap(start: StartEvent, key: KeyRecord, report: Report): void {
     report(breach(start, `${span(gap)} after that of job ${quote(id)}, expected at least ${least}`))
     return
   }
-  // Under one and the same limit: what spaces the starts of one may warm up in the other.
+  // Both must hold under the same limit: a start that satisfies the spacing of one limit may break the warm-up of
+  // another.
   const warm = Math.min(...fitting.map((limit) => key.warming.earliest(limit)))
   if (start.at >= warm - ROUNDING) return
   const early = `${span(warm - start.at)} before the bucket can be so warm`

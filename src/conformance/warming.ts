@@ -1,42 +1,44 @@
 import type { Limit } from '../core/limit.ts'
 
 /**
- * How warm a bucket can be, as far as its starts tell. The warmth is time: under load it grows by what departures take,
- * up to the limit's `warmUp`, and time without a departure takes it away again. A cost unit takes the cold interval at
- * 0 and the interval itself at `warmUp`, and on the straight line between them otherwise.
+ * How warm a bucket can be, inferred from its starts. The warmth is a time: under load it grows by the intervals of
+ * departures, up to the limit's `warmUp`, and time without a departure reduces it again. A cost unit takes the cold
+ * interval at 0 and the normal interval at `warmUp`, and linearly between.
  *
- * A start may lie up to the tolerance behind the slot that it was counted from, so two numbers are followed: `warmest`,
- * which no bucket that keeps the law exceeds, and `likely`, as if every start were on its slot.
+ * A start may be up to the tolerance behind its slot, so two numbers are tracked: `warmest`, which no bucket that keeps
+ * the law exceeds, and `likely`, as if every start were on its slot.
  */
 export class Warming {
   #at = Number.NEGATIVE_INFINITY
   #cost = 0
   #warmest: number
   #likely = 0
-  /** The likely warmth at the next start is no more than that: the limit before let it be no warmer, or a freeze. */
+  /** The upper bound of the likely warmth at the next start, set by the previous limit or by a freeze. */
   #most = Number.POSITIVE_INFINITY
-  /** Since the last start something happened that the starts do not tell of. */
+  /** Something happened since the last start that the starts do not show. */
   #isDoubtful = false
-  /** Whoever starts from then on has heard of a freeze, and is cold. */
+  /** Starts from then on know of a freeze: the bucket is cold. */
   #coldFrom: number | undefined
 
-  /** @param isMidway nobody knows what was before the first start */
+  /**
+   * @param isMidway the history before the first start is unknown
+   */
   constructor(isMidway: boolean) {
     this.#warmest = isMidway ? Number.POSITIVE_INFINITY : 0
   }
 
-  /** Before that, no next start: a bucket that is idle is not forgotten before it is cold. */
+  /** The earliest allowed next start. A bucket that is idle is not deleted before it is cold. */
   earliest(limit: Limit): number {
     if (limit.warmUp === 0 || this.#isDoubtful) return Number.NEGATIVE_INFINITY
     return this.#at + timeOf(limit, this.#warmest, this.#cost) - limit.tolerance
   }
 
-  /** What the last start most likely takes until the next one is due. */
+  /** The most likely time from the last start until the next is due. */
   due(limit: Limit): number {
     return timeOf(limit, this.#likely, this.#cost)
   }
 
-  /** Whether it has its full rate, and had it at its last start, so that nothing but the interval counts. */
+  /** Whether it has its full rate now and had it at its last start, so that only the interval counts. */
   isWarm(limit: Limit, at: number): boolean {
     const enough = limit.warmUp - limit.tolerance
     if (limit.warmUp === 0) return true
@@ -44,7 +46,9 @@ export class Warming {
     return this.#likelyAt(at, limit) >= enough
   }
 
-  /** @param limits those that may be in force, the newest first */
+  /**
+   * @param limits the limits that may be in force, the newest first
+   */
   take({ at, cost }: { readonly at: number; readonly cost: number }, limits: readonly Limit[]): void {
     const [newest] = limits
     if (newest === undefined) return
@@ -57,18 +61,21 @@ export class Warming {
     this.#cost = cost
   }
 
-  /** The other side said that it was too much. Whoever starts before `coldFrom` may not have heard of it. */
+  /** The bucket was frozen. Starts before `coldFrom` may not know of it. */
   freeze(coldFrom: number): void {
     this.#coldFrom = coldFrom
   }
 
-  /** `old` governed until `at`: another limit makes it warmer than the starts tell, and likely no warmer than it was. */
+  /**
+   * `old` was in force until `at`. Another limit makes the bucket warmer than the starts show, and likely no warmer
+   * than it was.
+   */
   replaceLimit(old: Limit, at: number): void {
     this.#most = this.#likelyAt(at, old)
     this.doubt()
   }
 
-  /** Something happened that makes it warmer than the starts tell: another limit, or a start that nobody saw. */
+  /** Something happened that makes it warmer than the starts show: another limit, or a start that was not observed. */
   doubt(): void {
     if (this.#coldFrom !== undefined) this.#most = 0
     this.#coldFrom = undefined
@@ -76,7 +83,7 @@ export class Warming {
     this.#isDoubtful = true
   }
 
-  /** Under the one of `limits` that leaves it warmest; those without a warm-up tell nothing. */
+  /** The warmth under the limit that leaves it warmest; limits without a warm-up say nothing. */
   #warmestAt(at: number, limits: readonly Limit[]): number {
     const gap = at - this.#at
     let warmest: number | undefined
@@ -94,19 +101,19 @@ export class Warming {
     return after(limit, this.#likely, this.#cost, idle, this.#most)
   }
 
-  #chill(isHeard: boolean): void {
+  #chill(isKnown: boolean): void {
     this.#likely = 0
-    if (isHeard) this.#warmest = 0
+    if (isKnown) this.#warmest = 0
     this.#coldFrom = undefined
   }
 }
 
-/** Microseconds by which promises of a warm bucket may be off, since a start within the tolerance may cool it. */
+/** Microseconds by which promises of a warm bucket may be off, because a start within the tolerance may cool it. */
 export function slackOf(limit: Limit): number {
   return limit.warmUp === 0 ? 0 : timeOf(limit, limit.warmUp - 2 * limit.tolerance, 1) - limit.interval
 }
 
-/** What the units take, one after the other, from `warmth` on. */
+/** The time that the units take, one after the other, from warmth `from` on. */
 function timeOf({ interval, coldInterval, warmUp }: Limit, from: number, units: number): number {
   let warmth = from
   let time = 0

@@ -9,21 +9,21 @@ import type { Shaper } from '../shaper/shaper.ts'
 
 /** A history that grows while its shaper works. */
 export interface Recording<Data = unknown, Result = unknown> {
-  /** In the order in which it happened; hand it to `checkHistory`. */
+  /** The events so far, in order; pass them to `checkHistory`. */
   readonly history: readonly HistoryEvent[]
   /**
-   * The handler for `shaper.work`, which reads the clock before anything else: the spacing of starts is judged by that
-   * reading. Without it, by the time that the line tells.
+   * Wraps a handler for `shaper.work` so that it reads the clock first: the spacing of starts is then judged by that
+   * reading, otherwise by the times that the line counts.
    */
   timed(handler: Handler<Data, Result>): Handler<Data, Result>
-  /** Adds a recount of the jobs by state, for L9. */
+  /** Adds an audit, a count of the jobs by state, for L9. */
   audit(): Promise<void>
 }
 
 /**
- * Writes down what a shaper does from now on, as `checkHistory` judges it. Start it before the first job.
+ * Records what a shaper does from now on as a history for `checkHistory`. Call it before the first job.
  *
- * @param clock what `timed` handlers read: the one that the shaper was given
+ * @param clock the clock that `timed` handlers read: the one given to the shaper
  */
 export function recordHistory<Data, Result>(
   shaper: Shaper<Data, Result>,
@@ -48,7 +48,7 @@ export function recordHistory<Data, Result>(
     see(job.key, job.at)
     history.push({ type: 'end', at, id: job.id, outcome })
   }
-  const giveBack = (job: JobEvent, reason: 'retry' | 'freeze', retryAt: number) => {
+  const returned = (job: JobEvent, reason: 'retry' | 'freeze', retryAt: number) => {
     see(job.key, job.at)
     history.push({ type: 'return', at, id: job.id, reason, readyAt: retryAt * MILLISECOND })
   }
@@ -60,7 +60,7 @@ export function recordHistory<Data, Result>(
     })
     .on('rejected', ({ id = '', key, cost, reason, retryAfterMs, at: atMs, local }) => {
       see(key, atMs)
-      // No line has judged it.
+      // A local limit rejected it, not the line.
       if (local) return
       const retryAt = at + retryAfterMs * MILLISECOND
       history.push({ type: 'answer', at, id, key, cost, accepted: false, reason, retryAt })
@@ -73,9 +73,9 @@ export function recordHistory<Data, Result>(
     })
     .on('failed', (job) => {
       if (job.retryAt === undefined) end('failed')(job)
-      else giveBack(job, 'retry', job.retryAt)
+      else returned(job, 'retry', job.retryAt)
     })
-    .on('returned', (job) => giveBack(job, 'freeze', job.retryAt))
+    .on('returned', (job) => returned(job, 'freeze', job.retryAt))
     .on('completed', end('completed'))
     .on('cancelled', end('cancelled'))
     .on('expired', end('expired'))
@@ -110,7 +110,7 @@ export function recordHistory<Data, Result>(
   }
 }
 
-/** As text; undefined for a key whose last rule was unset, which keeps the limit that it had. */
+/** Returns the limit as text; undefined for a key whose last rule was unset, which keeps its previous limit. */
 function limitOf<Data, Result>(shaper: Shaper<Data, Result>, key: string): string | undefined {
   try {
     return shaper.limits.resolve(key).limit

@@ -88,7 +88,7 @@ const each: [known.VelvetRopeError, string, string, string][] = [
     'turn-timeout',
     'the key "k" did not come within 50 ms',
   ],
-  [new errors.TurnCancelledError('i'), 'TurnCancelledError', 'turn-cancelled', 'the turn "i" was taken out'],
+  [new errors.TurnCancelledError('i'), 'TurnCancelledError', 'turn-cancelled', 'the turn "i" was cancelled'],
   [new errors.FreezeError({ forMs: 5 }), 'FreezeError', 'freeze', 'freeze the bucket for 5 ms'],
   [new errors.FinalError('m'), 'FinalError', 'final', 'm'],
   [

@@ -315,7 +315,7 @@ describe('acquire', () => {
 
   it('refuses a key that no limit governs, and a cost that never fits', async () => {
     const { shaper } = open({ k: '2, 1/s' })
-    await expect(shaper.acquire('other')).rejects.toThrow('no limit governs')
+    await expect(shaper.acquire('other')).rejects.toThrow('no limit applies')
     await expect(shaper.acquire('k', { cost: 3 })).rejects.toMatchObject({ reason: 'too-costly' })
   })
 })
