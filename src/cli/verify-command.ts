@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import type { Breach } from '../conformance/conformance.ts'
+import type { Breach } from '../conformance/history.ts'
 import { readDepartures } from '../simulate/read-departures.ts'
 import { type Verification, verifyDepartures } from '../simulate/verify-departures.ts'
 import { inputName, readChunks } from './files.ts'

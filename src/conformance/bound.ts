@@ -2,7 +2,7 @@ import { quote } from '../core/describe.ts'
 import type { AnswerEvent } from './history.ts'
 import { isLive } from './job-record.ts'
 import type { KeyRecord } from './key-record.ts'
-import { instant, type Law, type Report } from './law.ts'
+import { instant, type OpenCheck, type Report } from './law.ts'
 import type { Ledger } from './ledger.ts'
 import { unitsOf } from './news.ts'
 
@@ -12,7 +12,7 @@ import { unitsOf } from './news.ts'
  * Units hit by a fault may or may not wait again: they are counted in favour of the shaper. So are, for a rejection,
  * jobs that started within the last `lag`, and for an acceptance, jobs that returned within it.
  */
-export const bound: Law = (ledger, _options, report) => ({
+export const bound: OpenCheck = (ledger, _options, report) => ({
   see(event) {
     if (event.type !== 'answer') return
     const key = ledger.key(event.key)

@@ -10,7 +10,7 @@
 import { bound } from './bound.ts'
 import { conservation } from './conservation.ts'
 import type { Breach, CheckOptions, HistoryEvent } from './history.ts'
-import type { Law } from './law.ts'
+import type { OpenCheck } from './law.ts'
 import { Ledger } from './ledger.ts'
 import { loss } from './loss.ts'
 import { order } from './order.ts'
@@ -18,26 +18,7 @@ import { promise } from './promise.ts'
 import { rate } from './rate.ts'
 import { spacing } from './spacing.ts'
 
-export type {
-  AnswerEvent,
-  Audit,
-  AuditEvent,
-  Breach,
-  CheckOptions,
-  CrashEvent,
-  EndEvent,
-  FaultEvent,
-  FreezeEvent,
-  HistoryEvent,
-  Law,
-  LimitEvent,
-  PauseEvent,
-  ReturnEvent,
-  StartEvent,
-  UnfreezeEvent,
-} from './history.ts'
-
-const LAWS: readonly Law[] = [bound, promise, spacing, rate, order, loss, conservation]
+const LAWS: readonly OpenCheck[] = [bound, promise, spacing, rate, order, loss, conservation]
 
 /** Returns every breach of a law in `history`, by time; an empty list if it conforms. */
 export function checkHistory(history: readonly HistoryEvent[], options: CheckOptions = {}): Breach[] {

@@ -1,7 +1,7 @@
 import type { AuditEvent } from './history.ts'
 import type { JobState } from './job-record.ts'
 import type { KeyRecord } from './key-record.ts'
-import { instant, type Law } from './law.ts'
+import { instant, type OpenCheck } from './law.ts'
 import type { Ledger } from './ledger.ts'
 
 /**
@@ -9,7 +9,7 @@ import type { Ledger } from './ledger.ts'
  * from handed over, so these two count as one with retrying; and a job hit by a fault may count as running or as one of
  * these. A start, a return or an end of a handler within the last `lag` may be counted or not.
  */
-export const conservation: Law = (ledger, _options, report) => ({
+export const conservation: OpenCheck = (ledger, _options, report) => ({
   see(event) {
     if (event.type !== 'audit') return
     const wrong = imbalance(event) ?? difference(event, ledger)

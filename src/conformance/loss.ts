@@ -1,14 +1,14 @@
 import { quote } from '../core/describe.ts'
 import type { AnswerEvent, EndEvent, HistoryEvent, ReturnEvent, StartEvent } from './history.ts'
 import { inLine, isLive, isRunning, type JobRecord, type JobState } from './job-record.ts'
-import { instant, type Law } from './law.ts'
+import { instant, type OpenCheck } from './law.ts'
 
 /**
  * L5: nothing lost, nothing twice without a reason. Every accepted job reaches exactly one end. No job starts that was
  * not accepted, has ended, or is running unless a fault hit it. A retry is the next attempt; after a freeze or a fault
  * the same attempt starts again.
  */
-export const loss: Law = (ledger, options, report) => {
+export const loss: OpenCheck = (ledger, options, report) => {
   let last = 0
   return {
     see(event) {

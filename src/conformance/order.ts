@@ -1,13 +1,13 @@
 import { quote } from '../core/describe.ts'
 import { isLive, type JobRecord } from './job-record.ts'
-import { instant, type Law, type Report, span } from './law.ts'
+import { instant, type OpenCheck, type Report, span } from './law.ts'
 
 /**
  * L4: jobs of a key start for the first time in the order of their admission: by `seq` if all have one, otherwise in
  * the order of their verdicts. Jobs that ended in the line are left out, and so are jobs hit by a fault or a crash in
  * the line: the jobs behind them wait for their leases, not for ever. Each job that overtook another is one breach.
  */
-export const order: Law = (ledger, _options, report) => ({
+export const order: OpenCheck = (ledger, _options, report) => ({
   see() {},
   finish() {
     const lines = new Map<string, JobRecord[]>()

@@ -3,7 +3,7 @@ import { MILLISECOND } from '../core/duration.ts'
 import { ROUNDING } from './gcra.ts'
 import type { AnswerEvent, HistoryEvent, StartEvent } from './history.ts'
 import { inLine } from './job-record.ts'
-import { instant, type Law, type LawCheck, type Report, span } from './law.ts'
+import { instant, type LawCheck, type OpenCheck, type Report, span } from './law.ts'
 import type { Ledger } from './ledger.ts'
 import { slackOf } from './warming.ts'
 
@@ -43,7 +43,8 @@ interface Promises {
  * observer cannot tell which. And it may be earlier by as much as the starts within the last `lag` were late: the store
  * counts from their slots until it learns of them.
  */
-export const promise: Law = (ledger, options, report) => new PromiseCheck(ledger, options.lag ?? 0, report)
+export const promise: OpenCheck = (ledger, options, report) =>
+  new PromiseCheck(ledger, options.lag ?? 0, report)
 
 class PromiseCheck implements LawCheck {
   readonly #ledger: Ledger
@@ -81,7 +82,7 @@ class PromiseCheck implements LawCheck {
     }
     const free = Math.max(refusal.at, key.counted.due(limit))
     const due = Math.max(free, key.frozenUntil)
-    const sooner = due - Math.max(free, key.knownFreezeAt(refusal.at)) + key.unheardLateness(refusal.at)
+    const sooner = due - Math.max(free, key.knownFreezeAt(refusal.at)) + key.unknownLateness(refusal.at)
     const pending = { refusal, origin: due - promises.elapsed, sooner }
     const same = promises.byCost.get(refusal.cost)
     if (same === undefined) promises.byCost.set(refusal.cost, [pending])

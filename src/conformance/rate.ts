@@ -2,7 +2,7 @@ import { quote } from '../core/describe.ts'
 import { ROUNDING } from './gcra.ts'
 import type { CheckOptions, HistoryEvent, StartEvent } from './history.ts'
 import { isRunning } from './job-record.ts'
-import { instant, type Law, type LawCheck, type Report } from './law.ts'
+import { instant, type LawCheck, type OpenCheck, type Report } from './law.ts'
 import type { Ledger } from './ledger.ts'
 
 /** Departures of one key that could have followed each other at the full rate. */
@@ -22,7 +22,7 @@ interface Stretch {
  * key (a freeze, its end, a pause, a change of limit, a crash). It takes up to `lag` until other processes know of a
  * waiting job or a free handler. Each stretch of at least `shortestStretch` departures must reach `minUtilisation`.
  */
-export const rate: Law = (ledger, options, report) => {
+export const rate: OpenCheck = (ledger, options, report) => {
   const { minUtilisation } = options
   return minUtilisation === undefined ? { see() {} } : new RateCheck(ledger, minUtilisation, options, report)
 }

@@ -2,7 +2,7 @@ import { quote } from '../core/describe.ts'
 import { mostLenient, ROUNDING } from './gcra.ts'
 import type { StartEvent } from './history.ts'
 import type { KeyRecord } from './key-record.ts'
-import { instant, type Law, type Report, span } from './law.ts'
+import { instant, type OpenCheck, type Report, span } from './law.ts'
 
 /**
  * L2: starts of a key conform to GCRA (see gcra.ts) under a limit in force, by the clocks that their handlers read
@@ -11,7 +11,7 @@ import { instant, type Law, type Report, span } from './law.ts'
  * or before it has a limit. A worker with a reserved slot learns of a freeze or a pause up to `lag` later; its starts
  * until then are allowed.
  */
-export const spacing: Law = (ledger, _options, report) => ({
+export const spacing: OpenCheck = (ledger, _options, report) => ({
   see(event) {
     if (event.type !== 'start') return
     const key = ledger.key(event.key)

@@ -1,4 +1,5 @@
-import { type Breach, checkHistory } from '../conformance/conformance.ts'
+import { checkHistory } from '../conformance/conformance.ts'
+import type { Breach } from '../conformance/history.ts'
 import { monotonicNow } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { formatLimit } from '../core/limit.ts'

@@ -1,4 +1,4 @@
-import type { Breach } from '../conformance/conformance.ts'
+import type { Breach } from '../conformance/history.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Account } from './account.ts'
 import { ApiClient } from './api-client.ts'

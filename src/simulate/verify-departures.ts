@@ -1,4 +1,5 @@
-import { type Breach, checkHistory, type Law } from '../conformance/conformance.ts'
+import { checkHistory } from '../conformance/conformance.ts'
+import type { Breach, Law } from '../conformance/history.ts'
 import type { RuleBook } from '../core/rule-book.ts'
 import type { DepartureRow } from './read-departures.ts'
 import { rebuildHistory } from './rebuild-history.ts'

@@ -1,4 +1,4 @@
-import type { EndEvent, HistoryEvent } from '../conformance/conformance.ts'
+import type { EndEvent, HistoryEvent } from '../conformance/history.ts'
 import { type Clock, monotonicNow } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { isVelvetRopeError } from '../core/errors.ts'

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { checkHistory, type HistoryEvent } from '../../src/conformance/conformance.ts'
+import { checkHistory } from '../../src/conformance/conformance.ts'
+import type { HistoryEvent } from '../../src/conformance/history.ts'
 import { createBucket, reserve } from '../../src/core/bucket.ts'
 import { parseLimit } from '../../src/core/limit.ts'
 import { Shaper } from '../../src/index.ts'

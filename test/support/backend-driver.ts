@@ -1,4 +1,4 @@
-import type { Audit } from '../../src/conformance/conformance.ts'
+import type { Audit } from '../../src/conformance/history.ts'
 import { SECOND } from '../../src/core/duration.ts'
 import type { Admission, BucketView, JobView } from '../../src/core/job.ts'
 import type { LayeredRule, RuleChange, RuleDifference, RuleLayers } from '../../src/core/layered-book.ts'

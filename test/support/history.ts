@@ -1,4 +1,4 @@
-import type { Audit, EndEvent, HistoryEvent, ReturnEvent } from '../../src/conformance/conformance.ts'
+import type { Audit, EndEvent, HistoryEvent, ReturnEvent } from '../../src/conformance/history.ts'
 import { parseLimit } from '../../src/core/limit.ts'
 import type { RejectReason } from '../../src/core/verdict.ts'
 

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import { expect } from 'vitest'
-import type { HistoryEvent } from '../../src/conformance/conformance.ts'
+import type { HistoryEvent } from '../../src/conformance/history.ts'
 import { SECOND } from '../../src/core/duration.ts'
 import { type Limit, parseLimit } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'

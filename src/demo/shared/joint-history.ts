@@ -1,4 +1,4 @@
-import type { HistoryEvent } from '../../conformance/conformance.ts'
+import type { HistoryEvent } from '../../conformance/history.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { HistoryEvent } from '../../conformance/conformance.ts'
+import type { HistoryEvent } from '../../conformance/history.ts'
 import type { Account } from '../account.ts'
 
 /** What a process of the demo is told first. */

@@ -1,4 +1,5 @@
-import { type Breach, checkHistory, type HistoryEvent } from '../../conformance/conformance.ts'
+import { checkHistory } from '../../conformance/conformance.ts'
+import type { Breach, HistoryEvent } from '../../conformance/history.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import { VelvetRopeError } from '../../core/errors.ts'
 import type { Account } from '../account.ts'

@@ -37,7 +37,7 @@ test('a job that started, or left the line, makes room', () => {
   expect(checkHistory(history, open)).toEqual([])
 })
 
-test('a job that waits to be tried again counts as waiting', () => {
+test('a job that waits for a retry counts as waiting', () => {
   const history = [
     limit(0, '1, 10/s'),
     accept(0, 'x'),
@@ -67,11 +67,11 @@ test('an acceptance before the first limit breaks L1', () => {
   expect(breaches[0]?.message).toContain('made 1 cost units wait, expected a limit before the first job')
 })
 
-test('a refusal before the first limit is right', () => {
+test('a rejection before the first limit conforms', () => {
   expect(checkHistory([reject(0, 'x', { retryAt: 0 })], open)).toEqual([])
 })
 
-test('a refusal as full of a request that fits breaks L1', () => {
+test('a rejection as full of a request that fits breaks L1', () => {
   const history = [limit(0, '2, 10/s'), accept(0, 'x'), reject(1, 'y', { retryAt: 0 })]
   expect(checkHistory(history, open)).toEqual([
     {
@@ -85,7 +85,7 @@ test('a refusal as full of a request that fits breaks L1', () => {
   ])
 })
 
-test('a refusal as too costly of a cost within the capacity breaks L1, however full the line is', () => {
+test('a rejection as too costly of a cost within the capacity breaks L1, however full the line is', () => {
   const refuse = (cost: number) => reject(1, 'y', { cost, reason: 'too-costly', retryAt: Infinity })
   const breaches = checkHistory([limit(0, '2, 10/s'), accept(0, 'x', { cost: 2 }), refuse(2)], open)
   expect(breaches.map(({ law }) => law)).toEqual(['L1'])
@@ -93,7 +93,7 @@ test('a refusal as too costly of a cost within the capacity breaks L1, however f
   expect(checkHistory([limit(0, '2, 10/s'), refuse(3)], open)).toEqual([])
 })
 
-test('a refusal for a deadline or a pause is no matter of room', () => {
+test('a rejection for a deadline or a pause is not judged by room', () => {
   const history = [
     limit(0, '2, 10/s'),
     reject(0, 'x', { reason: 'deadline', retryAt: 1 }),
@@ -102,19 +102,19 @@ test('a refusal for a deadline or a pause is no matter of room', () => {
   expect(checkHistory(history, open)).toEqual([])
 })
 
-test('a job that a fault hit may be refused room and may leave it', () => {
+test('a job hit by a fault may or may not take room', () => {
   const hit = [limit(0, '1, 10/s'), accept(0, 'x'), start(0, 'x'), fault(1, 'x')]
   expect(checkHistory([...hit, reject(2, 'y', { retryAt: 100 })], open)).toEqual([])
   expect(checkHistory([...hit, accept(2, 'y')], open)).toEqual([])
 })
 
-test('a lowered capacity drops nobody and lets nobody in', () => {
+test('a lowered capacity drops no job and admits none', () => {
   const lowered = [limit(0, '2, 10/s'), accept(0, 'x'), accept(0, 'y'), limit(1, '1, 10/s')]
   expect(checkHistory(lowered, open)).toEqual([])
   expect(checkHistory([...lowered, accept(2, 'z')], open).map(({ law }) => law)).toEqual(['L1'])
 })
 
-test('while a change of limit settles, either capacity may be the measure', () => {
+test('while a change of limit settles, either capacity may decide', () => {
   const lowered = [limit(0, '2, 10/s'), accept(0, 'x'), limit(10, '1, 10/s')]
   const raised = [limit(0, '1, 10/s'), accept(0, 'x'), limit(10, '2, 10/s')]
   const settling = { ...open, settle: 5_000 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
+import { checkHistory } from '../../../src/conformance/conformance.ts'
+import type { HistoryEvent } from '../../../src/conformance/history.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
 import {
   accept,
@@ -55,7 +56,7 @@ test('a history with everything in it that obeys every law has no breach', () =>
   expect(checkHistory(history, { minUtilisation: 0.99, concurrency: 8 })).toEqual([])
 })
 
-test('breaches are told in the order of time', () => {
+test('breaches are reported in the order of time', () => {
   const history = [
     limit(0, '3, 10/s'),
     accept(0, 'x'),
@@ -78,7 +79,7 @@ test('names from outside are quoted in messages', () => {
   expect(breach?.message).toContain('key "a\\"b": the start of job "x\\n"')
 })
 
-test('half a million events over a thousand keys are judged in seconds', () => {
+test('half a million events over a thousand keys are checked in seconds', () => {
   const rule = parseLimit('1000, 10/s')
   const history: HistoryEvent[] = []
   const keys = Array.from({ length: 1_000 }, (_, n) => `key${n}`)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
+import { checkHistory } from '../../../src/conformance/conformance.ts'
+import type { HistoryEvent } from '../../../src/conformance/history.ts'
 import { accept, audit, end, fault, giveBack, limit, reject, start } from '../../support/history.ts'
 
 /** Of five jobs one waits, one is handed, one runs, one is to be retried, one has ended; one more was refused. */
@@ -29,7 +30,7 @@ test('an audit that equals the history conforms, and so does the empty one', () 
   expect(messages([audit(300, {})])).toEqual([])
 })
 
-test('waiting, handed and retrying are not told apart', () => {
+test('waiting, handed and retrying are not distinguished', () => {
   expect(messages([...five, audit(300, { ...counts, handed: 3, waiting: 0, retrying: 0 })])).toEqual([])
 })
 
@@ -54,7 +55,7 @@ test('an audit that balances and differs from the history breaks L9', () => {
   ])
 })
 
-test('a job that a fault hit may count as running, waiting, handed or retrying, as nothing else', () => {
+test('a job hit by a fault may count as running, waiting, handed or retrying, as nothing else', () => {
   const hit = [...five, fault(201, 'running')]
   expect(messages([...hit, audit(300, counts)])).toEqual([])
   expect(messages([...hit, audit(300, { ...counts, running: 0, waiting: 2 })])).toEqual([])

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type CheckOptions, checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
+import { checkHistory } from '../../../src/conformance/conformance.ts'
+import type { CheckOptions, HistoryEvent } from '../../../src/conformance/history.ts'
 import {
   accept,
   audit,
@@ -29,34 +30,34 @@ describe('the bound', () => {
   const full = [limit(0, '1, 10/s'), accept(0, 'x'), start(10, 'x')]
   const refuse = (at: number) => reject(at, 'y', { retryAt: at + 1 })
 
-  test('a refusal within the lag of a start may count it as waiting', () => {
+  test('a rejection within the lag of a start may count it as waiting', () => {
     expect(laws([...full, refuse(60)])).toEqual([])
     expect(laws([...full, refuse(60.001)])).toEqual([['L1', 'y']])
     expect(laws([...full, refuse(60)], {})).toEqual([['L1', 'y']])
   })
 
-  test('whoever started, ended and returned within the lag counts once', () => {
+  test('a job that started, ended and returned within the lag counts once', () => {
     const back = [...full, giveBack(20, 'x', 'retry')]
     expect(laws([limit(0, '2, 10/s'), ...back.slice(1), refuse(30)])).toEqual([['L1', 'y']])
     expect(laws([...full, end(20, 'x'), refuse(30)])).toEqual([])
   })
 
-  test('a start of a job that a fault hit may not have been heard of', () => {
+  test('a start of a job hit by a fault may not be known yet', () => {
     const restarted = [...full, fault(20, 'x'), start(200, 'x')]
     expect(laws([...restarted, refuse(250)])).toEqual([])
     expect(laws([...restarted, refuse(251)])).toEqual([['L1', 'y']])
   })
 
-  test('one who left the line without a start is no news to the store', () => {
+  test('a job that left the line without a start is known to the store at once', () => {
     expect(laws([...full.slice(0, 2), end(10, 'x', 'cancelled'), refuse(20)])).toEqual([['L1', 'y']])
   })
 
-  test('the lag of one key says nothing of another', () => {
+  test('the lag of one key does not affect another', () => {
     const other = [limit(0, '1, 10/s', 'b'), reject(20, 'y', { key: 'b', retryAt: 21 })]
     expect(laws(inOrder(full, other))).toEqual([['L1', 'y']])
   })
 
-  test('an acceptance beyond the capacity is never forgiven for a start', () => {
+  test('a start within the lag never excuses an acceptance beyond the capacity', () => {
     expect(laws([...full.slice(0, 2), accept(5, 'y'), start(10, 'x')])).toEqual([['L1', 'y']])
   })
 
@@ -95,7 +96,7 @@ describe('the promise', () => {
     start(at, 'x'),
   ]
 
-  test('within the lag of a freeze may count with a slot that was given away before', () => {
+  test('within the lag of a freeze may include a slot that was reserved before', () => {
     expect(laws(refusedFrozen(100, 100))).toEqual([])
     expect(laws(refusedFrozen(100, 1_000))).toEqual([])
     expect(laws(refusedFrozen(1_000, 100))).toEqual([])
@@ -107,13 +108,13 @@ describe('the promise', () => {
     expect(laws(refusedFrozen(100, 1_000), {})).toEqual([['L1', 'y']])
   })
 
-  test('is not judged where there is room already', () => {
+  test('is not judged if there is room already', () => {
     const line = [limit(0, '1, 2/s'), accept(0, 'x'), start(0, 'x'), accept(10, 'p'), start(500, 'p')]
     const next = [accept(560, 'q'), start(1_000, 'q')]
     expect(laws([...line, reject(510, 'y', { retryAt: 511 }), ...next])).toEqual([])
   })
 
-  test('is not judged while a job that a crash hit stands in the line', () => {
+  test('is not judged while a job hit by a crash is in the line', () => {
     const line = [limit(0, '1, 2/s'), accept(0, 'x'), start(0, 'x'), accept(10, 'p')]
     const wrong = reject(200, 'y', { retryAt: 5_000 })
     const after = (at: number) => [start(at, 'p'), accept(at + 60, 'q')]
@@ -129,18 +130,18 @@ describe('the promise', () => {
 })
 
 describe('the spacing', () => {
-  test('two starts that are too close are never forgiven', () => {
+  test('two starts that are too close are always a breach', () => {
     expect(laws(inOrder(limit(0, '9, 10/s'), run(0, 'x'), run(94, 'y')))).toEqual([['L2', 'y']])
   })
 
-  test('a start within the lag of a freeze may not have heard of it', () => {
+  test('a start within the lag of a freeze may not know of it', () => {
     const frozen = (at: number) => [limit(0, '9, 10/s'), accept(0, 'x'), freeze(100, 900), start(at, 'x')]
     expect(laws(frozen(149))).toEqual([])
     expect(laws(frozen(150))).toEqual([['L2', 'x']])
     expect(laws(frozen(100), {})).toEqual([['L2', 'x']])
   })
 
-  test('it has heard of the freeze before that, however often a freeze is renewed', () => {
+  test('it knows of the freeze before that, however often a freeze is renewed', () => {
     const renewed = (at: number) => [
       limit(0, '9, 10/s'),
       accept(0, 'x'),
@@ -153,7 +154,7 @@ describe('the spacing', () => {
     expect(laws(renewed(330))).toEqual([['L2', 'x']])
   })
 
-  test('a start within the lag of a pause may not have heard of it', () => {
+  test('a start within the lag of a pause may not know of it', () => {
     const paused = (at: number) => [
       limit(0, '9, 10/s'),
       accept(0, 'x'),
@@ -173,7 +174,7 @@ describe('the rate', () => {
   const slow = (from: (n: number) => number) =>
     Array.from({ length: 30 }, (_, n) => run(1_000 + n * 125, `j${n}`, { from: from(n) })).flat()
 
-  test('asks for a job only when news of it could have come', () => {
+  test('requires a job only once it could be known', () => {
     expect(
       laws(
         inOrder(
@@ -203,13 +204,13 @@ describe('the rate', () => {
     ).toEqual([])
   })
 
-  test('asks for nothing until a freeze is over, of which one who started had not heard', () => {
+  test('requires nothing until the end of a freeze that a start did not know of', () => {
     const steady = Array.from({ length: 30 }, (_, n) => run(2_000 + n * 100, `j${n}`)).flat()
     const frozen = inOrder(rule, freeze(100, 2_000), run(120, 'x'), steady)
     expect(laws(frozen, busy)).toEqual([])
   })
 
-  test('asks for nothing across a crash', () => {
+  test('requires nothing across a crash', () => {
     const parts = (n: number) =>
       inOrder(
         rule,
@@ -219,7 +220,7 @@ describe('the rate', () => {
     expect(laws(parts(0), busy)).toEqual([])
   })
 
-  test('does not know since when a job that a crash hit was ready', () => {
+  test('does not know since when a job hit by a crash was ready', () => {
     const streams = ['a', 'b'].flatMap((key) => [
       limit(0, '99, 10/s', key),
       ...Array.from({ length: 25 }, (_, n) =>
@@ -235,7 +236,7 @@ describe('a crash', () => {
   const rule = limit(0, '9, 10/s')
   const line = [rule, ...['v', 'w', 'x', 'y'].map((id) => accept(0, id))]
 
-  test('may cost the first in line their place, and nobody else', () => {
+  test('may cost the first in line their place, and no other job', () => {
     const passed = [...line, crash(10, 2), ...['x', 'v', 'y', 'w'].map((id, n) => start(100 + n * 100, id))]
     expect(laws(passed)).toEqual([])
     expect(laws(passed.filter(({ type }) => type !== 'crash'))).toEqual([
@@ -246,7 +247,7 @@ describe('a crash', () => {
     expect(laws(behind)).toEqual([['L4', 'y']])
   })
 
-  test('hits the first in line of each key, those to be tried again among them', () => {
+  test('hits the first in line of each key, retries included', () => {
     const both = [
       rule,
       limit(0, '9, 10/s', 'b'),
@@ -275,7 +276,7 @@ describe('a crash', () => {
   })
 })
 
-describe('the recount', () => {
+describe('the audit', () => {
   const started = [limit(0, '9, 10/s'), accept(0, 'x'), accept(0, 'y'), start(10, 'x')]
   const before = { admitted: 2, waiting: 2 }
   const messages = (history: HistoryEvent[]) =>
@@ -302,7 +303,7 @@ describe('the recount', () => {
     ])
   })
 
-  test('may still count as retrying whoever started within the lag', () => {
+  test('may still count a job that started within the lag as retrying', () => {
     const again = [...started, giveBack(20, 'x', 'retry'), start(200, 'x', { attempt: 2 })]
     expect(messages([...again, audit(250, { admitted: 2, waiting: 1, retrying: 1 })])).toEqual([])
     expect(messages([...again, audit(251, { admitted: 2, waiting: 1, retrying: 1 })])).toEqual([
@@ -317,7 +318,7 @@ describe('the recount', () => {
   })
 })
 
-test('a ghost that runs, and ends, is no news', () => {
+test('a job that was never accepted changes nothing when it runs and ends', () => {
   expect(laws([limit(0, '1, 10/s'), start(0, 'x'), end(1, 'x'), reject(2, 'y', { retryAt: 3 })])).toEqual([
     ['L5', 'x'],
     ['L1', 'y'],

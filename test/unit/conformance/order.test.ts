@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
+import { checkHistory } from '../../../src/conformance/conformance.ts'
+import type { HistoryEvent } from '../../../src/conformance/history.ts'
 import { accept, end, fault, giveBack, inOrder, limit, run, start } from '../../support/history.ts'
 
 const open = { unfinished: true }
@@ -7,7 +8,7 @@ const rule = limit(0, '2000, 10/s')
 const overtakers = (...events: (HistoryEvent | HistoryEvent[])[]) =>
   checkHistory(inOrder(rule, ...events), open).map(({ law, id }) => [law, id])
 
-test('first starts in the order of the answers conform', () => {
+test('first starts in the order of the verdicts conform', () => {
   expect(overtakers(run(100, 'x'), run(200, 'y', { from: 1 }), run(300, 'z', { from: 2 }))).toEqual([])
 })
 
@@ -37,13 +38,13 @@ test('each job that overtook is one breach, and names the first of those it over
   expect(breaches[1]?.message).toContain('overtook job "x"')
 })
 
-test('a job that still waits was overtaken, too', () => {
+test('a job that still waits counts as overtaken, too', () => {
   const breaches = checkHistory([rule, accept(0, 'x'), accept(1, 'y'), start(100, 'y')], open)
   expect(breaches.map(({ law, id }) => [law, id])).toEqual([['L4', 'y']])
-  expect(breaches[0]?.message).toContain('which has not started at all')
+  expect(breaches[0]?.message).toContain('which has not started')
 })
 
-test('the number of the admission decides where all have one', () => {
+test('the number of the admission decides if all have one', () => {
   const numbered = (x: number | undefined) => [
     x === undefined ? accept(0, 'x') : accept(0, 'x', { seq: x }),
     accept(0, 'y', { seq: 1 }),
@@ -55,7 +56,7 @@ test('the number of the admission decides where all have one', () => {
   expect(overtakers(numbered(undefined))).toEqual([['L4', 'y']])
 })
 
-test('keys have lines of their own', () => {
+test('each key has its own line', () => {
   const other = [limit(0, '9, 10/s', 'b'), ...run(50, 'y', { key: 'b', from: 1 })]
   expect(overtakers(run(100, 'x'), other)).toEqual([])
 })
@@ -71,7 +72,7 @@ test('a job that was cancelled or expired in the line was not overtaken', () => 
   expect(overtakers(gone('expired'))).toEqual([])
 })
 
-test('a job that was given back counts with its very first start', () => {
+test('a job that returned counts with its first start', () => {
   const back = (reason: 'retry' | 'freeze', attempt: number) => [
     accept(0, 'x'),
     accept(1, 'y'),
@@ -84,7 +85,7 @@ test('a job that was given back counts with its very first start', () => {
   expect(overtakers(back('freeze', 1))).toEqual([])
 })
 
-test('a job that a fault hit in the line may be passed', () => {
+test('a job hit by a fault in the line may be overtaken', () => {
   expect(
     overtakers(accept(0, 'x'), accept(1, 'y'), fault(50, 'x'), start(100, 'y'), start(200, 'x')),
   ).toEqual([])

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
+import { checkHistory } from '../../../src/conformance/conformance.ts'
+import type { HistoryEvent } from '../../../src/conformance/history.ts'
 import {
   accept,
   audit,
@@ -29,12 +30,12 @@ function refused(retryAt: number, cost = 1): HistoryEvent[] {
   ]
 }
 
-test('a refusal that named the departure which made room kept its promise', () => {
+test('a rejection that named the departure which made room kept its promise', () => {
   expect(checkHistory([...refused(500), start(500, 'p')], open)).toEqual([])
   expect(checkHistory([...refused(1_000, 2), start(500, 'p'), start(1_000, 'q')], open)).toEqual([])
 })
 
-test('a refusal that was told to come back too late breaks L1 with its numbers', () => {
+test('a retry time that is too late breaks L1 with its numbers', () => {
   expect(checkHistory([...refused(600), start(500, 'p')], open)).toEqual([
     {
       law: 'L1',
@@ -42,21 +43,21 @@ test('a refusal that was told to come back too late breaks L1 with its numbers',
       key: 'a',
       id: 'y',
       message:
-        'key "a": job "y", refused at 0.100000 s, was told to come back at 0.600000 s, 100.000 ms later than ' +
+        'key "a": job "y", rejected at 0.100000 s, was asked to retry at 0.600000 s, 100.000 ms later than ' +
         'needed, expected 0.500000 s',
     },
   ])
 })
 
-test('a refusal that was told to come back too early breaks L1 with its numbers', () => {
+test('a retry time that is too early breaks L1 with its numbers', () => {
   const breaches = checkHistory([...refused(500, 2), start(500, 'p'), start(1_000, 'q')], open)
   expect(breaches.map(({ law, id }) => [law, id])).toEqual([['L1', 'y']])
   expect(breaches[0]?.message).toContain(
-    'at 0.500000 s, 500.000 ms earlier than there can be room, expected 1.000000 s',
+    'at 0.500000 s, 500.000 ms earlier than there is room, expected 1.000000 s',
   )
 })
 
-test('a promise may count from the slot of a start that was late, until the store can have heard of it', () => {
+test('a promise may count from the slot of a late start until the store can know of it', () => {
   const late = (refusedAt: number): HistoryEvent[] => [
     ...refused(500),
     start(580, 'p'),
@@ -71,8 +72,8 @@ test('a promise may count from the slot of a start that was late, until the stor
       message.match(/, ([^,]+), expected/)?.[1],
     ])
   expect(breaches(600, 50_000)).toEqual([])
-  expect(breaches(640, 50_000)).toEqual([['L1', 'z', '80.000 ms earlier than there can be room']])
-  expect(breaches(600, 0)).toEqual([['L1', 'z', '80.000 ms earlier than there can be room']])
+  expect(breaches(640, 50_000)).toEqual([['L1', 'z', '80.000 ms earlier than there is room']])
+  expect(breaches(600, 0)).toEqual([['L1', 'z', '80.000 ms earlier than there is room']])
 })
 
 test('the grid of slots may lie before the starts by the tolerance, and the promise with it', () => {
@@ -82,11 +83,11 @@ test('the grid of slots may lie before the starts by the tolerance, and the prom
   expect(checkHistory([...refused(506.1), start(500, 'p')], open)).toHaveLength(1)
 })
 
-test('late handlers make no promise a lie', () => {
+test('late handlers do not turn promises into breaches', () => {
   expect(checkHistory([...refused(1_000, 2), start(700, 'p'), start(1_400, 'q')], open)).toEqual([])
 })
 
-test('a promise counts the units that really departed', () => {
+test('a promise counts the units that actually departed', () => {
   const history = [
     limit(0, '3, 2/s'),
     accept(0, 'p', { cost: 2 }),
@@ -99,7 +100,7 @@ test('a promise counts the units that really departed', () => {
   expect(checkHistory(history, open)).toEqual([])
 })
 
-test('a head that is due and still waits leaves a guess, which is not judged', () => {
+test('with a first job that is due and still waits, the promise is an estimate and not judged', () => {
   const guess = (at: number) => [
     limit(0, '1, 2/s'),
     ...[accept(0, 'w'), start(0, 'w'), accept(1, 'x')],
@@ -110,7 +111,7 @@ test('a head that is due and still waits leaves a guess, which is not judged', (
   expect(checkHistory(guess(400), open)).toHaveLength(1)
 })
 
-test('those behind an overdue head are due an interval later each', () => {
+test('the jobs behind an overdue first job are due an interval later each', () => {
   const overdue = (retryAt: number) => [
     ...refused(500).slice(0, -1),
     reject(900, 'y', { retryAt, cost: 2 }),
@@ -121,7 +122,7 @@ test('those behind an overdue head are due an interval later each', () => {
   expect(checkHistory(overdue(1_900), open)).toHaveLength(1)
 })
 
-test('a frozen head departs when the freeze ends', () => {
+test('the first job of a frozen line departs when the freeze ends', () => {
   const frozen = (retryAt: number) => [
     limit(0, '1, 2/s'),
     accept(0, 'x'),
@@ -133,12 +134,12 @@ test('a frozen head departs when the freeze ends', () => {
   expect(checkHistory(frozen(700), open)).toHaveLength(1)
 })
 
-test('two who were refused are judged each by its own promise', () => {
+test('two rejections are judged each by its own promise', () => {
   const history = [...refused(500), reject(200, 'z', { retryAt: 900 }), start(500, 'p')]
   expect(checkHistory(history, open).map(({ id }) => id)).toEqual(['z'])
 })
 
-test('whatever else moves the line takes the promise back', () => {
+test('any other change of the line discards the promise', () => {
   const movers: HistoryEvent[] = [
     end(200, 'p', 'cancelled'),
     end(200, 'p', 'expired'),
@@ -155,7 +156,7 @@ test('whatever else moves the line takes the promise back', () => {
   }
 })
 
-test('a smaller job that came in between takes the promise back', () => {
+test('a smaller job that came in between discards the promise', () => {
   const history = [
     limit(0, '3, 2/s'),
     accept(0, 'p', { cost: 2 }),
@@ -166,7 +167,7 @@ test('a smaller job that came in between takes the promise back', () => {
   expect(checkHistory(history, open)).toEqual([])
 })
 
-test('a recount and the end of a handler do not', () => {
+test('an audit and the end of a handler do not', () => {
   const counts = { admitted: 4, waiting: 3, ended: 1 }
   const history = [...refused(5_000), end(200, 'x'), audit(300, counts), start(500, 'p')]
   expect(checkHistory(history, open).map(({ law }) => law)).toEqual(['L1'])
@@ -174,7 +175,7 @@ test('a recount and the end of a handler do not', () => {
   expect(checkHistory(failed, open).map(({ law }) => law)).toEqual(['L1'])
 })
 
-test('nothing is asked of a promise that depends on a retry, a fault, a pause or a change that settles', () => {
+test('a promise that depends on a retry, a fault, a pause or a change that settles is not judged', () => {
   const wrong = reject(200, 'y', { retryAt: 5_000 })
   const line = [limit(0, '1, 2/s'), accept(0, 'x'), start(0, 'x')]
   const cases: HistoryEvent[][] = [
@@ -186,12 +187,12 @@ test('nothing is asked of a promise that depends on a retry, a fault, a pause or
   for (const history of cases) expect(checkHistory(history, { ...open, settle: 2_000 })).toEqual([])
 })
 
-test('a start that frees no room takes the promise back', () => {
+test('a start that frees no room discards the promise', () => {
   const history = [...refused(5_000), start(500, 'ghost'), start(1_000, 'p')]
   expect(checkHistory(history, open).map(({ law, id }) => [law, id])).toEqual([['L5', 'ghost']])
 })
 
-test('a rejected stranger to every job moves no line', () => {
+test('a start of a job that was rejected does not change the line', () => {
   const history = [...refused(5_000), end(200, 'nobody', 'cancelled'), start(500, 'p')]
   expect(checkHistory(history, open).map(({ law }) => law)).toEqual(['L1', 'L5'])
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
+import { checkHistory } from '../../../src/conformance/conformance.ts'
+import type { HistoryEvent } from '../../../src/conformance/history.ts'
 import {
   accept,
   end,
@@ -63,7 +64,7 @@ test('a job of cost 3 is due three intervals', () => {
   expect(l3(costly(400)).map(({ law }) => law)).toEqual(['L3'])
 })
 
-test('a slot for which nobody waited ends the stretch', () => {
+test('a slot for which no job waited ends the stretch', () => {
   const jobs = (from: number) =>
     Array.from({ length: 30 }, (_, n) => run(n * 125, `j${n}`, { from: n < 15 ? 0 : from })).flat()
   expect(l3(jobs(1_850))).toHaveLength(1)
@@ -78,7 +79,7 @@ test('a freeze, a pause and a change of limit end the stretch', () => {
   expect(l3(slow, limit(1_890, '99, 10/s'))).toEqual([])
 })
 
-test('while every handler is taken nothing is asked', () => {
+test('while every handler is busy nothing is required', () => {
   const held = inOrder(
     rule,
     Array.from({ length: 25 }, (_, n) => [
@@ -113,7 +114,7 @@ test('an end of a job that did not run frees no handler', () => {
   expect(checkHistory(history, { ...busy, concurrency: 2 })).toHaveLength(1)
 })
 
-test('the restart of a job that a fault hit ends the stretch, since nobody knows when it was ready', () => {
+test('the restart of a job hit by a fault ends the stretch, since it is unknown when it was ready', () => {
   const parts = inOrder(
     rule,
     stream(12, (n) => n * 125),
@@ -123,7 +124,7 @@ test('the restart of a job that a fault hit ends the stretch, since nobody knows
   expect(checkHistory(parts, busy)).toEqual([])
 })
 
-test('a start before the first limit, or of a stranger, is no part of a stretch', () => {
+test('a start before the first limit, or of an unknown job, is no part of a stretch', () => {
   const unlimited = stream(25, (n) => n * 125).filter(({ type }) => type !== 'limit')
   expect(checkHistory(inOrder(unlimited), busy).filter(({ law }) => law === 'L3')).toEqual([])
   const strangers = Array.from({ length: 25 }, (_, n) => start(n * 125, `s${n}`))

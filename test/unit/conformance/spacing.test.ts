@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
+import { checkHistory } from '../../../src/conformance/conformance.ts'
+import type { HistoryEvent } from '../../../src/conformance/history.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
 import {
   accept,
@@ -49,17 +50,17 @@ test('a start may be early by the tolerance and a microsecond of rounding, no mo
   expect(laws(second(94.998))).toEqual([['L2', 'y']])
 })
 
-test('earliness adds up: the tolerance is not granted anew to each start', () => {
+test('earliness adds up: each start does not get the whole tolerance again', () => {
   const history = inOrder(limit(0, '9, 10/s'), run(0, 'x'), run(96, 'y'), run(192, 'z'))
   expect(laws(history)).toEqual([['L2', 'z']])
 })
 
-test('one start too many is one breach, the stream around it goes on', () => {
+test('one start too many is one breach, and the stream around it conforms', () => {
   const history = inOrder(limit(0, '9, 10/s'), run(0, 'w'), run(50, 'x'), run(100, 'y'), run(200, 'z'))
   expect(laws(history)).toEqual([['L2', 'x']])
 })
 
-test('the start after a job of cost 3 stays three intervals away', () => {
+test('the start after a job of cost 3 is three intervals away', () => {
   const after = (at: number) => inOrder(limit(0, '9, 10/s'), run(0, 'x', { cost: 3 }), run(at, 'y'))
   expect(laws(after(300))).toEqual([])
   expect(laws(after(290))).toEqual([['L2', 'y']])
@@ -101,7 +102,7 @@ test('an idle key may be forgotten, and a new limit then counts from nothing', (
   expect(laws(inOrder(idle(100), freeze(90, 110)))).toEqual([['L2', 'y']])
 })
 
-test('earliness that the old tolerance allowed is not held against the start under a narrower one', () => {
+test('earliness that the old tolerance allowed does not count under a narrower one', () => {
   const early = inOrder(limit(0, '9, 10/s'), run(0, 'x'), run(95, 'y'), limit(96, '9, 500/s'))
   expect(laws(inOrder(early, run(97, 'z')))).toEqual([])
   expect(laws(inOrder(early, run(96.4, 'z')))).toEqual([['L2', 'z']])
@@ -115,7 +116,7 @@ test('while a change settles, a start may conform to the limit before', () => {
   expect(laws([...faster, ...run(100, 'y', { from: 60 })], 60_000)).toEqual([])
 })
 
-test('while a change settles, one and the same limit must allow a start: its gap and its warmth', () => {
+test('while a change settles, the same limit must allow both the gap and the warmth of a start', () => {
   const warming = '20, 70/s, warm-up 1500ms from 10/s'
   const change = [limit(0, warming), limit(0, '12, 4000/s, tolerance 1ms')]
   const pair = (gap: number) => [...run(0, 'x'), ...run(gap, 'y', { from: gap })]
@@ -143,14 +144,14 @@ test('after starts under the limit before, the new one counts from the last of t
   expect(laws([...settled, ...run(1_100, 'z', { from: 202 })], 160_000)).toEqual([['L2', 'z']])
 })
 
-test('a lifted freeze holds nobody, and a later one does', () => {
+test('a lifted freeze stops no start, and a later one does', () => {
   const lifted = inOrder(limit(0, '9, 10/s'), run(0, 'w'), freeze(1, 900), unfreeze(200))
   expect(laws([...lifted, ...run(200, 'x', { from: 100 })])).toEqual([])
   expect(laws([...lifted, ...run(90, 'x', { from: 80 })])).toEqual([['L2', 'x']])
   expect(laws([...lifted, freeze(210, 400), ...run(300, 'x', { from: 250 })])).toEqual([['L2', 'x']])
 })
 
-test('a start while the key is frozen breaks L2, and a shorter freeze shortens nothing', () => {
+test('a start while the key is frozen breaks L2, and a shorter freeze does not shorten it', () => {
   const history = inOrder(limit(0, '9, 10/s'), freeze(1, 500), freeze(2, 100), run(300, 'x'), run(500, 'y'))
   expect(checkHistory(history)).toEqual([
     {
@@ -182,7 +183,7 @@ test('a start while the key is paused breaks L2', () => {
   )
 })
 
-test('of conforming starts any window W holds at most 1 + (W + tolerance) / interval', () => {
+test('any window W contains at most 1 + (W + tolerance) / interval conforming starts', () => {
   const { interval, tolerance } = parseLimit('9, 10/s')
   const gaps = fc.array(fc.double({ min: 90, max: 130, noNaN: true }), { minLength: 2, maxLength: 40 })
   fc.assert(
@@ -208,7 +209,7 @@ test('of conforming starts any window W holds at most 1 + (W + tolerance) / inte
   )
 })
 
-test('at the present epoch a long row of uneven intervals are counted without drift', () => {
+test('at the present epoch a long series of uneven intervals is counted without drift', () => {
   const epoch = 1.8e15
   const count = 200_000
   const key = 'a'
@@ -224,7 +225,7 @@ test('at the present epoch a long row of uneven intervals are counted without dr
   expect(of(faster).length).toBeGreaterThan(0)
 })
 
-test('the spacing is judged by clocks that handlers read, where they did', () => {
+test('the spacing is judged by the clocks that handlers read, if they did', () => {
   const startRead = (at: number, readAt: number, id: string): HistoryEvent[] => [
     accept(0, id),
     { type: 'start', at: at * 1_000, readAt: readAt * 1_000, id, key: 'a', cost: 1, attempt: 1 },

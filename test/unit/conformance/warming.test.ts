@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type CheckOptions, checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
+import { checkHistory } from '../../../src/conformance/conformance.ts'
+import type { CheckOptions, HistoryEvent } from '../../../src/conformance/history.ts'
 import { createBucket, depart, freeze as freezeBucket, reserve } from '../../../src/core/bucket.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
 import {
@@ -30,7 +31,7 @@ const runAll = (starts: readonly number[]) => starts.flatMap((at, index) => run(
 const evenly = (jobs: number, gap: number, from = 0) =>
   Array.from({ length: jobs }, (_, index) => from + index * gap)
 
-test('a warm-up keeps every law, and is no loss of the rate', () => {
+test('a warm-up keeps every law, and does not count as a loss of the rate', () => {
   expect(laws(inOrder(limit(0, RULE), runAll(warmUpOf(60))), busy)).toEqual([])
 })
 
@@ -63,7 +64,7 @@ test('a bucket that was idle as long as it was warm is cold', () => {
   expect(laws(again(100))).toEqual([['L2', 'y']])
 })
 
-test('arrivals one by one do not warm it: each is counted from the one before', () => {
+test('single arrivals do not warm it: each is counted from the one before', () => {
   const oneByOne = (gap: number) => evenly(6, gap).flatMap((at, index) => run(at, `j${index}`, { from: at }))
   expect(laws(inOrder(limit(0, RULE), oneByOne(300)))).toEqual([])
   expect(laws(inOrder(limit(0, RULE), oneByOne(110))).length).toBeGreaterThan(0)
@@ -84,7 +85,7 @@ test('after a freeze it is cold', () => {
   expect(laws(frozen(150))).toEqual([['L2', 'y']])
 })
 
-test('whoever may not have heard of the freeze may start as before, and knows nothing', () => {
+test('a start that may not know of the freeze may come as before', () => {
   const warm = warmUpOf(40)
   const last = warm.at(-1)!
   const history = inOrder(
@@ -98,7 +99,7 @@ test('whoever may not have heard of the freeze may start as before, and knows no
   expect(laws(history)).toEqual([['L2', 'y']])
 })
 
-test('another limit, a fault or a crash leaves nothing known of its warmth', () => {
+test('after another limit, a fault or a crash its warmth is unknown', () => {
   const jump = inOrder(run(0, 'x'), run(300, 'y'), run(400, 'z', { from: 1 }))
   const crash: HistoryEvent = { type: 'crash', at: 350_000, handed: 0 }
   expect(laws(inOrder(limit(0, RULE), jump))).toEqual([['L2', 'z']])
@@ -179,7 +180,7 @@ test('a freeze before a fault leaves it cold', () => {
   expect(laws(history, busy)).toEqual([])
 })
 
-test('while a change of warm-up settles, it may be as warm as the limit before lets it be', () => {
+test('while a change of warm-up settles, it may be as warm as the previous limit allows', () => {
   const old = '99, 10/s, warm-up 3s'
   const warm = warmUpOf(60, old)
   const change = warm[40]! + 1
@@ -188,7 +189,7 @@ test('while a change of warm-up settles, it may be as warm as the limit before l
   expect(laws(history).map(([law]) => law)).toContain('L2')
 })
 
-test('of a history that begins in the middle nobody knows how warm it began', () => {
+test('in a history that begins in the middle the first warmth is unknown', () => {
   const history = inOrder(limit(0, RULE), runAll(evenly(30, 100)))
   expect(laws(history, { midway: true })).toEqual([])
   expect(laws(history).length).toBeGreaterThan(0)

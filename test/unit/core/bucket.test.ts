@@ -106,7 +106,7 @@ test('a slot that is given back after the limit was lowered leaves the distance 
   expect(bucket.next).toBe(995 * MS)
 })
 
-test('lateness within the tolerance leaves the grid alone, beyond it the slot moves to now', () => {
+test('lateness within the tolerance does not move the grid, beyond it the slot moves to now', () => {
   const bucket = bucketOf('5, 10/s')
   reserve(bucket, 1, 0)
   expect(reserveDue(bucket, 1, 100 * MS, 105 * MS)).toBe(100 * MS)
@@ -127,7 +127,7 @@ test('a rejection changes nothing', () => {
   expect(bucket.waiting).toBe(2)
 })
 
-test('what costs more than the capacity is never accepted', () => {
+test('a job that costs more than the capacity is never accepted', () => {
   expect(admit(bucketOf('2, 10/s'), { cost: 3, deadline: FOREVER }, 0, [])).toEqual({
     accepted: false,
     reason: 'too-costly',
@@ -135,7 +135,7 @@ test('what costs more than the capacity is never accepted', () => {
   })
 })
 
-test('a deadline that cannot be kept is refused, and kept as soon as it can be', () => {
+test('a deadline that cannot be kept is rejected, and accepted as soon as it can be', () => {
   const bucket = bucketOf('9, 10/s')
   const request = (now: number) => ({ cost: 1, deadline: now + 150 * MS })
   for (const now of [0, 0]) expect(admit(bucket, request(now), now, [])).toMatchObject({ accepted: true })
@@ -175,7 +175,7 @@ test('a retry keeps its place: new jobs are rejected until it has departed', () 
   expect(bucket.waiting).toBe(2)
 })
 
-test('a job that left makes room, and those behind it move up', () => {
+test('a job that left makes room, and the jobs behind it move up', () => {
   const bucket = bucketOf('2, 10/s')
   admit(bucket, one, 0, [])
   admit(bucket, one, 0, line(1))
@@ -193,7 +193,7 @@ test('no job departs before a freeze ends, and a shorter freeze does not shorten
   expect(reserve(bucket, 1, 0)).toBe(900)
 })
 
-test('after an unfreeze departures go on at the rate', () => {
+test('after an unfreeze departures continue at the rate', () => {
   const bucket = bucketOf('9, 10/s')
   reserve(bucket, 1, 0)
   freeze(bucket, 900 * MS)
@@ -316,7 +316,7 @@ test('a new job departs after the retries that are ready by then, at most one fo
   expect(behind([...line.slice(50), ...ready(250)])).toEqual([100 + 400 * 100, 151])
 })
 
-test('a start that turns out to be within the tolerance of its slot leaves the grid alone', () => {
+test('a start that turns out to be within the tolerance of its slot does not move the grid', () => {
   const bucket = bucketOf('5, 10/s')
   bucket.next = 100 * MS
   expect(reserveDue(bucket, 1, 100 * MS, 101 * MS)).toBe(100 * MS)
@@ -325,7 +325,7 @@ test('a start that turns out to be within the tolerance of its slot leaves the g
   expect(bucket).toMatchObject({ next: 200 * MS, lastStart: 105 * MS })
 })
 
-test('one that turns out to be later moves the grid to where it may have begun', () => {
+test('a start that turns out to be later moves the grid to where it may have begun', () => {
   const bucket = bucketOf('5, 10/s')
   bucket.next = 100 * MS
   reserveDue(bucket, 2, 100 * MS, 101 * MS)
@@ -334,7 +334,7 @@ test('one that turns out to be later moves the grid to where it may have begun',
   expect(bucket).toMatchObject({ next: 306 * MS, lastStart: 106 * MS })
 })
 
-test('a grid that began with a start, or tolerates nothing, moves with every lateness', () => {
+test('a grid that began with a start, or has no tolerance, moves with every lateness', () => {
   const idle = bucketOf('5, 10/s')
   expect(reserveDue(idle, 1, 100 * MS, 101 * MS)).toBe(101 * MS)
   depart(idle, 1, 101 * MS)
@@ -348,7 +348,7 @@ test('a grid that began with a start, or tolerates nothing, moves with every lat
   expect(strict.next).toBe(200 * MS + 1)
 })
 
-test('a bucket that turns out to have started late has cooled, and one that its handler froze is cold', () => {
+test('a bucket whose start turns out to be late has cooled, and one that its handler froze is cold', () => {
   const warm = bucketOf('5, 10/s, warm-up 3s')
   Object.assign(warm, { next: 100 * MS, warmth: 2_000 * MS })
   reserveDue(warm, 1, 100 * MS, 100 * MS)

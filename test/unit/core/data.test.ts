@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { encodeData } from '../../../src/core/data.ts'
 import { InvalidDataError } from '../../../src/core/errors.ts'
 
-test('what JSON keeps is written as JSON does', () => {
+test('data that JSON can represent is encoded as JSON', () => {
   const property = fc.property(fc.jsonValue(), (value) => {
     expect(encodeData(value)).toBe(JSON.stringify(value))
   })
@@ -37,7 +37,7 @@ test.each([
   [{ toJSON: () => 1 }, 'got an object with toJSON at $'],
   [Object.create(Object.create(null)), 'at $'],
   [circular, 'expected JSON data of at most 100 levels, got a deeper or circular one'],
-])('data that JSON would lose or change is refused: case %#', (data, message) => {
+])('data that JSON would lose or change is rejected: case %#', (data, message) => {
   expect(() => encodeData(data)).toThrow(InvalidDataError)
   expect(() => encodeData(data)).toThrow(
     expect.objectContaining({ code: 'invalid-data', message: expect.stringContaining(message) }),

@@ -14,7 +14,7 @@ test('a message reaches a subscriber until it unsubscribes', () => {
   expect(heard).toEqual([LATE])
 })
 
-test('it is known whether anybody listens, so that no message is made in vain', () => {
+test('a channel knows whether it has subscribers, so that no message is created in vain', () => {
   expect(lateStarts.hasSubscribers).toBe(false)
   const stops = [lateStarts.subscribe(() => undefined), lateStarts.subscribe(() => undefined)]
   expect(lateStarts.hasSubscribers).toBe(true)
@@ -48,7 +48,7 @@ test.each<[string, { publish(message: never): void }]>([
   ['pass', diagnostics.schedulerPasses],
   ['leader', diagnostics.leaderships],
   ['fill', diagnostics.meterFillings],
-])('anybody may subscribe to velvet-rope:%s by that name', (name, published) => {
+])('any code may subscribe to velvet-rope:%s by that name', (name, published) => {
   const heard: unknown[] = []
   const listener = (message: unknown) => void heard.push(message)
   subscribe(`velvet-rope:${name}`, listener)

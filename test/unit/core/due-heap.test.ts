@@ -18,7 +18,7 @@ test('an empty heap is never due', () => {
   expect(heap.inOrder()).toEqual([])
 })
 
-test('entries come out by due time, however many', () => {
+test('entries come out by due time', () => {
   const heap = new DueHeap<Named>()
   const dues = Array.from({ length: 1_000 }, (_, n) => (n * 7_919) % 1_009)
   for (const [n, due] of dues.entries()) heap.set(entry(n), due)
@@ -33,7 +33,7 @@ test('entries come out by due time, however many', () => {
   expect(heap.earliest).toBe(5)
 })
 
-test('after any row of sets, moves and removals the heap agrees with a sorted list', () => {
+test('after any sets, moves and removals the heap agrees with a sorted list', () => {
   const step = fc.record({ name: fc.nat(39), due: fc.nat(20), remove: fc.boolean() })
   const property = fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
     const heap = new DueHeap<Named>()
@@ -68,7 +68,7 @@ test('after any row of sets, moves and removals the heap agrees with a sorted li
   fc.assert(property)
 })
 
-test('a heap that was large once gives its room back as it empties, and keeps its order', () => {
+test('a large heap releases its memory as it empties, and keeps its order', () => {
   const heap = new DueHeap<Named>()
   const entries = Array.from({ length: 5_000 }, (_, name) => entry(name))
   for (const one of entries) heap.set(one, (one.name * 7_919) % 1_009)

@@ -25,7 +25,7 @@ test.each([
   ['P1DT2H', DAY + 2 * HOUR],
   ['PT0.25S', 250_000],
   ['366d', 366 * DAY],
-])('reads %j', (text, duration) => {
+])('parses %j', (text, duration) => {
   expect(parseDuration(text)).toBe(duration)
 })
 
@@ -42,7 +42,7 @@ test.each([
   ['0.0015ms', 'expected a duration of whole microseconds, got: "0.0015ms"'],
   ['P1Y', 'expected a duration such as'],
   ['P', 'expected a duration above 0'],
-])('refuses %j with a clear error', (text, message) => {
+])('rejects %j with a clear error', (text, message) => {
   const read = () => parseDuration(text)
   expect(read).toThrow(InvalidLimitError)
   expect(read).toThrow(
@@ -58,7 +58,7 @@ test.each([
   [250_000, '250ms'],
   [1_500, '1.5ms'],
   [1, '0.001ms'],
-])('writes %d microseconds as %j', (duration, text) => {
+])('formats %d microseconds as %j', (duration, text) => {
   expect(formatDuration(duration)).toBe(text)
 })
 
@@ -70,6 +70,6 @@ test('a duration survives formatting and parsing', () => {
   fc.assert(property)
 })
 
-test('a count may hold underscores between its digits', () => {
+test('a count may contain underscores between its digits', () => {
   expect(parseCount('1_000.5')).toBe(1_000.5)
 })

@@ -141,12 +141,12 @@ test('a turn that can never come says so instead of a time', () => {
   expect(new errors.TurnRefusedError(never).message).toMatch(/it never fits$/)
 })
 
-test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, '5'])('a freeze for %j is refused', (forMs) => {
+test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, '5'])('a freeze for %j is rejected', (forMs) => {
   expect(() => new errors.FreezeError({ forMs: forMs as number })).toThrow(errors.InvalidOptionsError)
   expect(() => new errors.FreezeError({ forMs: forMs as number })).toThrow('expected forMs to be a number')
 })
 
-test('an error of another copy of the package is known by its name and code', () => {
+test('an error of another copy of the package is recognised by its name and code', () => {
   const copy = Object.assign(new Error('m'), { name: 'FreezeError', code: 'freeze' })
   expect(isVelvetRopeError(copy, 'freeze')).toBe(true)
   expect(isVelvetRopeError(Object.assign(new Error('m'), { code: 'ENOENT' }))).toBe(false)

@@ -22,7 +22,7 @@ test.each([
   [4, 2, 2],
   [10, 7, 3],
   [100, 90, 10],
-])('of %i a key beside another takes %i and leaves %i', (size, most, left) => {
+])('of %i handlers, one of two keys takes %i and leaves %i', (size, most, left) => {
   const shares = new HandlerShares(size)
   shares.mayTake('b', 0)
   expect(takeAll(shares, 'a')).toBe(most)
@@ -30,7 +30,7 @@ test.each([
   expect(takeAll(shares, 'b')).toBe(left)
 })
 
-test('a key with less than its equal share takes the last that are free', () => {
+test('a key with less than its equal share takes the last free handlers', () => {
   const shares = new HandlerShares(10)
   shares.mayTake('b', 0)
   takeAll(shares, 'a')
@@ -53,7 +53,7 @@ test('the shares are equal among all that had work in the last ten seconds', () 
   expect([shares.mayTake('a', 0), shares.mayTake('b', 0)]).toEqual([false, true])
 })
 
-test('one that has had no work for twenty seconds counts no more', () => {
+test('a key without work for twenty seconds no longer counts', () => {
   const shares = new HandlerShares(10)
   shares.mayTake('b', 0)
   expect(takeAll(shares, 'a', 0)).toBe(7)
@@ -62,7 +62,7 @@ test('one that has had no work for twenty seconds counts no more', () => {
   expect(takeAll(shares, 'a', 21 * SECOND)).toBe(3)
 })
 
-test('one that asks in both spans counts once', () => {
+test('a key that asks in both periods counts once', () => {
   const shares = new HandlerShares(4)
   for (const now of [0, 11]) for (const key of ['a', 'b']) shares.mayTake(key, now * SECOND)
   shares.take('a')
@@ -71,7 +71,7 @@ test('one that asks in both spans counts once', () => {
   expect([shares.mayTake('a', 12 * SECOND), shares.mayTake('b', 12 * SECOND)]).toEqual([false, true])
 })
 
-test('keys that run for long without asking count all the same', () => {
+test('keys with long-running handlers count without asking', () => {
   const shares = new HandlerShares(9)
   shares.mayTake('a', 0)
   for (const key of ['b', 'c']) shares.take(key)
@@ -79,7 +79,7 @@ test('keys that run for long without asking count all the same', () => {
   expect(shares.mayTake('a', 60 * SECOND)).toBe(false)
 })
 
-test('a long silence ends what was known', () => {
+test('after a long pause no key counts', () => {
   const shares = new HandlerShares(2)
   for (const key of ['b', 'c']) shares.mayTake(key, 0)
   shares.take('a')
@@ -94,7 +94,7 @@ test('a key whose handlers end at once counts as long as the others', () => {
   expect(takeAll(shares, 'a', 0)).toBe(7)
 })
 
-test('of very many keys it remembers no more than there are handlers', () => {
+test('it remembers at most as many keys as there are handlers', () => {
   const shares = new HandlerShares(3)
   for (let n = 0; n < 1_000; n++) shares.mayTake(`k${n}`, 0)
   shares.take('a')

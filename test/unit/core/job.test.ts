@@ -19,7 +19,7 @@ const states: JobState[] = [
   'expired',
 ]
 
-test('four states are ends, and nothing leaves them', () => {
+test('four states are end states, and no job leaves them', () => {
   const ended = states.filter(isEnded)
   expect(ended).toEqual(['completed', 'failed', 'cancelled', 'expired'])
   for (const from of ended) expect(states.filter((to) => mayBecome(from, to))).toEqual([])
@@ -38,7 +38,7 @@ test('a wait is rounded up to whole milliseconds, at least one', () => {
   expect(retryAfterMs(Number.POSITIVE_INFINITY)).toBe(Number.POSITIVE_INFINITY)
 })
 
-test('what rounding adds to an instant since the epoch does not count as a wait', () => {
+test('the rounding error of times since the epoch does not count as a wait', () => {
   const now = 1_700_000_000_000_000
   expect(retryAfterMs(now + 3_000.25 - now)).toBe(3)
 })

@@ -33,7 +33,7 @@ test.each([
   ['../a', 'no segment . or ..'],
   ['a/./b', 'no segment . or ..'],
   ['a/..', 'no segment . or ..'],
-])('%j is refused with a clear error', (key, message) => {
+])('%j is rejected with a clear error', (key, message) => {
   expect(() => checkKey(key)).toThrow(InvalidKeyError)
   expect(() => checkKey(key)).toThrow(
     expect.objectContaining({ code: 'invalid-key', message: expect.stringContaining(message) }),

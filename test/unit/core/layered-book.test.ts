@@ -52,7 +52,7 @@ class Desk {
 }
 
 describe('the layers', () => {
-  test('code is below the file, and both below what was done by hand: pattern by pattern', () => {
+  test('the file overrides code, and overrides set at run time come last: pattern by pattern', () => {
     const desk = new Desk({ '*': '1, 1/s', a: '2, 1/s', b: '3, 1/s' })
     expect(desk.change(load({ a: '4, 1/s', b: '5, 1/s', c: '6, 1/s' }, 'file'))).toBe('a=4 b=5 c=6')
     expect(desk.change(set('b', '7, 1/s'))).toBe('b=7')
@@ -69,7 +69,7 @@ describe('the layers', () => {
     expect([desk.book.get('a')?.limit.capacity, desk.book.get('a/x')]).toEqual([4, undefined])
   })
 
-  test('each is replaced as a whole, and leaves the others alone', () => {
+  test('each is replaced as a whole, and the others do not change', () => {
     const desk = new Desk({ a: '1, 1/s', b: '2, 1/s' })
     desk.change(load({ a: '3, 1/s', c: '4, 1/s' }, 'file'))
     desk.change(set('c', '5, 1/s'))
@@ -81,7 +81,7 @@ describe('the layers', () => {
     expect(desk.book.find('d')).toBeUndefined()
   })
 
-  test('a hidden one changes nothing in force', () => {
+  test('a change of a rule that is overridden changes nothing in force', () => {
     const desk = new Desk({ a: '1, 1/s' })
     expect(desk.change(load({ a: '2, 1/s' }, 'file'))).toBe('a=2')
     expect(desk.change(load({ a: '9, 1/s' }, 'code'))).toBe('')
@@ -90,7 +90,7 @@ describe('the layers', () => {
     expect(desk.change(reset('a'))).toBe('a=8')
   })
 
-  test('the same again, in whatever order and words, is no change; one rule more or less is', () => {
+  test('the same rules in another order or spelling are no change; one rule more or less is', () => {
     const desk = new Desk({ a: '1, 1/s', b: '2, 60/m' })
     const [a] = desk.book.list()
     expect(
@@ -103,7 +103,7 @@ describe('the layers', () => {
     expect(desk.change(load({ a: '1, 2/s' }, 'code'))).toBe('a=1')
   })
 
-  test('the environment is above the file', () => {
+  test('the environment overrides the file', () => {
     const desk = new Desk({ a: '1, 1/s', b: '2, 1/s' })
     desk.change(load({ a: '3, 1/s', b: '4, 1/s', c: '5, 1/s' }, 'environment'))
     expect(desk.change(load({ a: '6, 1/s', d: '7, 1/s' }, 'file'))).toBe('d=7')
@@ -135,12 +135,12 @@ describe('the layers', () => {
   test.each([
     [{ a: '4, 1/s', b: 'nothing' }, InvalidLimitError],
     [{ a: '4, 1/s', 'b*': '4, 1/s' }, InvalidKeyError],
-  ])('of %j none is made', (limits, error) => {
+  ])('no layer is made from %j', (limits, error) => {
     expect(() => parseLayer(limits, 'file')).toThrow(error)
   })
 })
 
-describe('by hand', () => {
+describe('overrides', () => {
   test('author and time are kept', () => {
     const desk = new Desk({ a: '1, 1/s' })
     desk.change(set('a', '2, 1/s', 'ann'))
@@ -157,7 +157,7 @@ describe('by hand', () => {
     expect(desk.book.get('a')).toEqual({ ...parseRule('a', '1, 1/s'), origin: 'code' })
   })
 
-  test('what is unset stays so through every load, until it is reset or set', () => {
+  test('an unset pattern stays unset through every load, until it is reset or set', () => {
     const desk = new Desk({ '*': '1, 1/s', a: '2, 1/s' })
     expect(desk.change(unset('a'))).toBe('a gone')
     expect(desk.change(unset('a'))).toBeUndefined()
@@ -172,7 +172,7 @@ describe('by hand', () => {
     expect(desk.change(set('a', '5, 1/s'))).toBe('a=5')
   })
 
-  test('what is set where neither code nor file have a say leaves nothing behind', () => {
+  test('an override of a pattern that no layer has leaves nothing behind when unset', () => {
     const desk = new Desk({ '*': '1, 1/s' })
     desk.change(set('a', '2, 1/s'))
     expect(desk.change(unset('a'))).toBe('a gone')
@@ -183,7 +183,7 @@ describe('by hand', () => {
 })
 
 describe('versions', () => {
-  test('a change that is meant for another one is refused, also where there is nothing to change', () => {
+  test('a change for another version is rejected, even if there is nothing to change', () => {
     const book = LayeredBook.of(parseLayer({ a: '1, 1/s' }), { version: 7 })
     const changes = [set('a', '2, 1/s'), unset('b'), reset('a'), load({ a: '1, 1/s' }, 'code')]
     for (const change of changes) {
@@ -198,7 +198,7 @@ describe('versions', () => {
     expect(book.changed(set('a', '2, 1/s'), 1)?.version).toBe(8)
   })
 
-  test('the same limit by hand again is no change; to unset it, and to set it then, are', () => {
+  test('setting the same override again is no change; unsetting it, and then setting it, is', () => {
     const desk = new Desk({ a: '1, 1/s' })
     desk.change(set('a', '2, 60/m', 'ann'))
     expect(desk.change(set('a', '2, 60 per minute', 'bob'))).toBeUndefined()

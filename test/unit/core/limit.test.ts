@@ -16,7 +16,7 @@ test.each<[LimitInput, number, number, number]>([
   [{ capacity: 3, rate: '2/s', tolerance: '0ms' }, 3, 500_000, 0],
   [{ capacity: 3, rate: '2/s' }, 3, 500_000, 5_000],
   [{ capacity: 3, rate: { count: 2, per: '1s' }, tolerance: '1ms' }, 3, 500_000, 1_000],
-])('reads %j', (input, capacity, interval, tolerance) => {
+])('parses %j', (input, capacity, interval, tolerance) => {
   expect(parseLimit(input)).toMatchObject({ capacity, interval, tolerance })
   expect(Object.isFrozen(parseLimit(input))).toBe(true)
 })
@@ -79,7 +79,7 @@ test.each([
   [{ capacity: 5, rate: '1/s', burst: 5 }, 'unknown field "burst" in a limit: did you mean capacity?'],
   [{ capacity: 5, rte: '1/s' }, 'unknown field "rte" in a limit: did you mean rate?'],
   [{ capacity: 5, rate: '1/s', zzzzzzzzzz: 1 }, 'known are capacity, rate, tolerance, warmUp, coldRate'],
-])('refuses %j with a clear error', (input, message) => {
+])('rejects %j with a clear error', (input, message) => {
   const read = () => parseLimit(input as LimitInput)
   expect(read).toThrow(InvalidLimitError)
   expect(read).toThrow(
@@ -87,7 +87,7 @@ test.each([
   )
 })
 
-test('for a meter a short interval needs no tolerance, and one is read all the same', () => {
+test('for a meter a short interval needs no tolerance, and a given one is parsed', () => {
   expect(parseMeterLimit('20, 5000/s')).toMatchObject({ capacity: 20, interval: 200 })
   expect(parseMeterLimit({ capacity: 20, rate: '1000000000/s' }).interval).toBe(1e-3)
   expect(parseMeterLimit('20, 5000/s, tolerance 20ms').interval).toBe(200)
@@ -95,7 +95,7 @@ test('for a meter a short interval needs no tolerance, and one is read all the s
   expect(() => parseMeterLimit('20, 1/s, tolerance 251ms')).toThrow('at most a quarter of the interval')
 })
 
-test('only a tolerance that is not the default is written', () => {
+test('only a tolerance other than the default is formatted', () => {
   expect(formatLimit(parseLimit('20, 1/s'))).toBe('20, 1/s')
   expect(formatLimit(parseLimit('20, 1/s, tolerance 5ms'))).toBe('20, 1/s')
   expect(formatLimit(parseLimit('20, 1/s, tolerance 4ms'))).toBe('20, 1/s, tolerance 4ms')
@@ -117,7 +117,7 @@ test.each<[LimitInput, number, number, string]>([
     1_000_000,
     '3, 3/s, warm-up 5s from 1/s',
   ],
-])('reads the warm-up of %j', (input, warmUp, coldInterval, text) => {
+])('parses the warm-up of %j', (input, warmUp, coldInterval, text) => {
   const limit = parseLimit(input)
   expect(limit).toMatchObject({ warmUp, coldInterval })
   expect(formatLimit(limit)).toBe(text)

@@ -37,7 +37,7 @@ describe('a level', () => {
     expect(levelAt(holding(3), SECOND, T0 - HOUR)).toBe(3)
   })
 
-  test('is full when nothing but rounding fits in', () => {
+  test('is full when only the rounding error fits in', () => {
     const tenths = Array.from({ length: 10 }).reduce<number>((sum) => sum + 0.1, 0)
     expect(tenths).not.toBe(1)
     expect(isFull(tenths, 1)).toBe(true)
@@ -47,7 +47,7 @@ describe('a level', () => {
 })
 
 describe('a fill', () => {
-  test('goes in while there is room, as of its own time', () => {
+  test('goes in while there is room at its time', () => {
     expect(fill(EMPTY, { ...TEN, amount: 10 }, T0)).toEqual({ accepted: true, state: holding(10) })
     expect(fill(holding(9.5), { ...TEN, amount: 0.5 }, T0)).toEqual({ accepted: true, state: holding(10) })
     const later = T0 + 2 * SECOND
@@ -65,7 +65,7 @@ describe('a fill', () => {
     expect(fill(state, { ...TEN, amount: 1e308 }, T0 + HOUR)).toEqual({ accepted: false, state: EMPTY })
   })
 
-  test('of nothing goes in where the limit is kept, and changes nothing', () => {
+  test('of 0 is accepted within the limit, and changes nothing', () => {
     const state = holding(10)
     expect(fill(state, { ...TEN, amount: 0 }, T0).state).toBe(state)
     expect(fill(state, { ...TEN, amount: 0 }, T0).accepted).toBe(true)
@@ -109,7 +109,7 @@ describe('a clamped fill that does not fit', () => {
     expect(fill(EMPTY, { ...clamped, amount: 50 }, T0)).toEqual({ accepted: false, state: holding(10) })
   })
 
-  test('takes nothing out of a bucket whose capacity was lowered', () => {
+  test('does not lower the level of a bucket whose capacity was lowered', () => {
     expect(fill(holding(20), clamped, T0 + SECOND).state).toEqual(holding(19, T0 + SECOND))
   })
 })
@@ -117,7 +117,7 @@ describe('a clamped fill that does not fit', () => {
 describe('a fill that blocks', () => {
   const blocking = { ...TEN, block: HOUR }
 
-  test('does so when it does not fit, in either mode', () => {
+  test('blocks if it does not fit, in either mode', () => {
     const later = T0 + SECOND
     expect(fill(holding(10), { ...blocking, amount: 2 }, later)).toEqual({
       accepted: false,
@@ -157,14 +157,14 @@ describe('a clock that was set back by more than a minute', () => {
     expect(fill(holding(3), TEN, back).state).toEqual(holding(4, back))
   })
 
-  test('takes a block along', () => {
+  test('shifts a block as well', () => {
     const { state } = fill(holding(1, T0, T0 + 5 * MINUTE), TEN, back)
     expect(state).toEqual(holding(1, back, back + 5 * MINUTE))
     expect(fill(holding(1, T0, T0 - 2 * HOUR), TEN, back).state.blockedUntil).toBe(T0 - 3 * HOUR)
     expect(fill(holding(1), TEN, back).state.blockedUntil).toBe(0)
   })
 
-  test('is another thing than a minute, which is waited for', () => {
+  test('differs from one set back by a minute, which is waited for', () => {
     const state = holding(10)
     expect(fill(state, TEN, T0 - MINUTE).state).toBe(state)
     expect(fill(state, TEN, T0 - MINUTE - 1).state).toEqual(holding(10, T0 - MINUTE - 1))
@@ -183,7 +183,7 @@ describe('the wait', () => {
     expect(wait(holding(20), { amount: 0 })).toBeCloseTo(10 * SECOND, 3)
   })
 
-  test('is for ever where the amount is more than the capacity', () => {
+  test('is infinite for an amount above the capacity', () => {
     expect(wait(EMPTY, { amount: 10 })).toBe(0)
     expect(wait(EMPTY, { amount: 10.001 })).toBe(Number.POSITIVE_INFINITY)
     expect(wait(EMPTY, { amount: 10 * (1 + 9e-13) })).toBe(0)
@@ -195,13 +195,13 @@ describe('the wait', () => {
     expect(wait(holding(2, T0, T0 - 1), {})).toBe(0)
   })
 
-  test('has the time in it by which the clock is behind', () => {
+  test('includes the time by which the clock is behind', () => {
     expect(wait(holding(10), {}, T0 - 30 * SECOND)).toBeCloseTo(31 * SECOND, 3)
   })
 })
 
-describe('an end', () => {
-  test('is when nothing is in it', () => {
+describe('the end', () => {
+  test('is when the bucket is empty', () => {
     expect(emptyIn(EMPTY, T0)).toBe(0)
     expect(emptyIn(holding(2.5), T0)).toBe(2.5 * SECOND)
     expect(emptyIn(holding(2.5), T0 + HOUR)).toBe(0)
@@ -225,7 +225,7 @@ describe('a limit that changes', () => {
     expect(levelAt(holding(10, T0, 0, HOUR), SECOND, T0 + 9 * SECOND)).toBeCloseTo(9.9975, 6)
   })
 
-  test('is written down by any fill, with what has leaked; asking writes nothing', () => {
+  test('is stored by any fill, with what has leaked; reading stores nothing', () => {
     const now = T0 + 36 * SECOND
     const state = holding(50)
     for (const request of [{ ...low }, { ...low, amount: 0 }, { ...low, amount: 0, capacity: 100 }]) {
@@ -235,7 +235,7 @@ describe('a limit that changes', () => {
     }
   })
 
-  test('is written down while it is blocked, too', () => {
+  test('is stored while it is blocked, too', () => {
     const blocked = holding(10, T0, T0 + HOUR)
     const now = T0 + 36 * SECOND
     expect(fill(blocked, low, now).state).toEqual(holding(9.99, now, T0 + HOUR, HOUR))
@@ -247,12 +247,12 @@ describe('a limit that changes', () => {
     expect(forgottenAt(state)).toBe(T0 + 10 * HOUR + 1)
   })
 
-  test('changes nothing of what is empty', () => {
+  test('does not change an empty bucket', () => {
     expect(fill(EMPTY, { ...low, amount: 11 }, T0).state).toBe(EMPTY)
     expect(fill(EMPTY, { ...low, amount: 0 }, T0).state).toBe(EMPTY)
   })
 
-  test('comes too late for a level that has run empty under the one before', () => {
+  test('comes too late for a level that has run empty under the previous limit', () => {
     const end = T0 + 10 * SECOND + 1
     expect(levelAt(holding(10), HOUR, end - 1)).toBeGreaterThan(9.9)
     expect(levelAt(holding(10), HOUR, end)).toBe(0)
@@ -267,7 +267,7 @@ describe('a limit that changes', () => {
   })
 })
 
-test('what is too small to be seen beside the level counts, too', () => {
+test("an amount too small to change the level's double counts, too", () => {
   const crumb = { ...TEN, capacity: 1e9, amount: 5.9e-8 }
   let state = fill(EMPTY, { ...crumb, amount: 1e9 }, T0).state
   let taken = 0

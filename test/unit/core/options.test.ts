@@ -8,7 +8,7 @@ const schema = z.strictObject({
   backoff: z.strictObject({ delayMs: z.number().min(0) }).optional(),
 })
 
-test('options are read once, with defaults, and frozen', () => {
+test('options are parsed once, with defaults, and frozen', () => {
   const options = parseOptions(schema, { backoff: { delayMs: 5 } }, 'enqueue')
   expect(options).toEqual({ attempts: 1, backoff: { delayMs: 5 } })
   expect(Object.isFrozen(options)).toBe(true)
@@ -27,7 +27,7 @@ test.each([
   [{ backoff: {} }, /expected backoff\.delayMs to be .+, got: undefined/],
   [5, /expected the options to be .+, got: 5/],
   [null, /expected the options to be .+, got: null/],
-])('refuses %j with a clear error', (input, message) => {
+])('rejects %j with a clear error', (input, message) => {
   const read = () => parseOptions(schema, input, 'enqueue')
   expect(read).toThrow(InvalidOptionsError)
   expect(read).toThrow(message)
@@ -42,7 +42,7 @@ test('the nearest word is suggested when it is near', () => {
   expect(nearest('x', [])).toBeUndefined()
 })
 
-test('an unknown option of great length, or where nothing is known, gets no suggestion', () => {
+test('a very long unknown option, or one where no option is known, gets no suggestion', () => {
   const schema = z.strictObject({
     attempts: z.number().optional(),
     list: z.array(z.strictObject({ a: z.number() })),

@@ -17,7 +17,7 @@ test.each<[RateInput, number, number]>([
   ['every 250ms', 1, 250_000],
   ['Every day', 1, DAY],
   [{ count: 3, per: '2s' }, 3, 2 * SECOND],
-])('reads %j', (input, count, period) => {
+])('parses %j', (input, count, period) => {
   expect(parseRate(input)).toEqual({ count, period })
 })
 
@@ -50,7 +50,7 @@ test.each([
   [{ count: Number.NaN, per: '1s' }, 'got: { count: NaN'],
   [{ count: Number.POSITIVE_INFINITY, per: '1s' }, 'got: { count: Infinity'],
   [{ count: -1, per: '1s' }, 'got: { count: -1'],
-])('refuses %j with a clear error', (input, message) => {
+])('rejects %j with a clear error', (input, message) => {
   const read = () => parseRate(input as RateInput)
   expect(read).toThrow(InvalidLimitError)
   expect(read).toThrow(
@@ -65,7 +65,7 @@ test.each([
   ['1/day', '1/d'],
   ['every 250ms', 'every 250ms'],
   ['100 per 15 minutes', '100 per 15m'],
-])('writes %j as %j', (input, text) => {
+])('formats %j as %j', (input, text) => {
   expect(formatRate(parseRate(input))).toBe(text)
 })
 
@@ -83,14 +83,14 @@ test('a rate survives formatting and parsing', () => {
   )
 })
 
-test('a rate cannot be changed after it was read', () => {
+test('a parsed rate is frozen', () => {
   expect(Object.isFrozen(parseRate('10/s'))).toBe(true)
 })
 
 test.each([
   [{ count: '5', per: '1s' }, '"5" (string)'],
   [{ count: 5, per: '1s', burst: 3 }, '"burst"'],
-])('the rate object %j is refused, and its message says what came', (input, came) => {
+])('the rate object %j is rejected, and the message says what came', (input, came) => {
   expect(() => parseRate(input as never)).toThrow(InvalidLimitError)
   expect(() => parseRate(input as never)).toThrow(came)
 })

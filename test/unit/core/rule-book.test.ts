@@ -26,7 +26,7 @@ test('a * segment matches one segment, and a literal beats it', () => {
   expect(book.find('a')).toBeUndefined()
 })
 
-test('a key without a limit is refused, never unlimited', () => {
+test('a key without a limit is rejected, never unlimited', () => {
   expect(() => bookOf('foo').resolve('bar')).toThrow(NoLimitError)
   expect(() => new RuleBook().resolve('bar')).toThrow(
     expect.objectContaining({ code: 'no-limit', key: 'bar', message: expect.stringContaining('"bar"') }),
@@ -49,7 +49,7 @@ test.each([
   [null, InvalidLimitError, "expected limits such as { '*': '100, 10/s' }, got: null"],
   ['5, 1/s', InvalidLimitError, 'got: "5, 1/s" (string)'],
   [['5, 1/s'], InvalidLimitError, 'got: an array of 1'],
-])('refuses the book %j with a clear error', (limits, kind, message) => {
+])('rejects the book %j with a clear error', (limits, kind, message) => {
   const make = () => new RuleBook(limits as Record<string, LimitInput>)
   expect(make).toThrow(kind)
   expect(make).toThrow(message)
@@ -94,7 +94,7 @@ function naive(patterns: string[], key: string): string | undefined {
     .sort((a, b) => rank(b).length - rank(a).length || rank(a).localeCompare(rank(b)))[0]
 }
 
-test('the book and the naive reading agree', () => {
+test('the book and a naive search agree', () => {
   const path = (segment: fc.Arbitrary<string>) =>
     fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => segments.join('/'))
   const pattern = path(fc.constantFrom('a', 'b', '*', '')).filter((text) => text !== '')
@@ -106,7 +106,7 @@ test('the book and the naive reading agree', () => {
   fc.assert(property, { numRuns: 500 })
 })
 
-test("a book of nothing but '*' is one that may get more", () => {
+test("rules can be added to a book of only '*'", () => {
   const book = bookOf('*')
   expect(book.find('a/b')?.pattern).toBe('*')
   expect(book.set('*', '9, 1/s')).toBe(book.find('a/b'))

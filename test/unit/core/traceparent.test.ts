@@ -7,7 +7,7 @@ test.each([
   `00-${TRACE}-${SPAN}-01`,
   `cc-${TRACE}-${SPAN}-00`,
   `00-${'0'.repeat(31)}1-${'0'.repeat(15)}1-ff`,
-])('%s names a span', (text) => {
+])('%s is a traceparent', (text) => {
   expect(text).toMatch(TRACEPARENT)
 })
 
@@ -21,6 +21,6 @@ test.each([
   `00-${TRACE}-${SPAN}-01-more`,
   `00-${TRACE}-${SPAN}-01\n`,
   `0-${TRACE}-${SPAN}-01`,
-])('%j names none', (text) => {
+])('%j is not a traceparent', (text) => {
   expect(text).not.toMatch(TRACEPARENT)
 })

@@ -12,7 +12,7 @@ test('it only moves when advanced', async () => {
   expect(clock.now()).toBe(15)
 })
 
-test('it starts at 0 and wakes everyone at their instant, in order', async () => {
+test('it starts at 0 and makes each call at its instant, in order', async () => {
   const clock = new VirtualClock()
   const woken: [string, number][] = []
   const note = (name: string) => () => void woken.push([name, clock.now()])
@@ -39,7 +39,7 @@ test('a call can be cancelled, also by an earlier call', async () => {
   expect(woken).toEqual([])
 })
 
-test('a wish for the past is granted now, without going back', async () => {
+test('a call for the past is made now, without going back', async () => {
   const clock = new VirtualClock(100, settle)
   let at = 0
   clock.wake(10, () => {

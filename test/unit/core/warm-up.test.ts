@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
+import { checkHistory } from '../../../src/conformance/conformance.ts'
+import type { HistoryEvent } from '../../../src/conformance/history.ts'
 import {
   type Bucket,
   changeLimit,
@@ -55,7 +56,7 @@ test('a bucket at 10/s that warms up in three seconds', () => {
   for (const gap of gaps.slice(16)) expect(gap).toBeCloseTo(100, 6)
 })
 
-test('time without departures cools it, by as much as it took', () => {
+test('time without departures cools it by as much', () => {
   const bucket = createBucket(parseLimit('50, 10/s, warm-up 3s'))
   run(bucket, 40, 0)
   expect(bucket.warmth).toBe(3 * SECOND)
@@ -66,7 +67,7 @@ test('time without departures cools it, by as much as it took', () => {
   expect(spacingAfterStart(bucket)).toBe(300 * MS)
 })
 
-test('after a freeze it begins anew, however short the freeze was', () => {
+test('after a freeze it is cold, however short the freeze was', () => {
   const bucket = createBucket(parseLimit('50, 10/s, warm-up 3s'))
   const last = run(bucket, 40, 0).at(-1)!
   freeze(bucket, last + 1)
@@ -74,7 +75,7 @@ test('after a freeze it begins anew, however short the freeze was', () => {
   expect(bucket.next - last).toBe(100 * MS + 300 * MS + 280 * MS)
 })
 
-test('starts conform to GCRA with the interval itself, whatever warms up, cools, freezes or changes', () => {
+test('starts conform to GCRA with the normal interval through warm-ups, cooling, freezes and changes', () => {
   const step = fc.record({
     idle: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 8 * SECOND })),
     late: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 6 * MS }), fc.integer({ min: 0, max: SECOND })),
@@ -174,7 +175,7 @@ test('a rejected job is accepted exactly at the reported time', () => {
   fc.assert(property, { numRuns: 300 })
 })
 
-test('where no handler is free, the guess is the interval as it is now', () => {
+test('if no handler is free, the estimate is the current interval', () => {
   const bucket = createBucket(parseLimit('1, 10/s, warm-up 3s'))
   admit(bucket, { cost: 1, deadline: FOREVER }, 0, [])
   expect(judge(bucket, { cost: 1, deadline: FOREVER }, 0, [{ cost: 1 }])).toMatchObject({ retryAt: 300 * MS })
@@ -201,7 +202,7 @@ test('a slot that is given back after a freeze is cold', () => {
   expect(projectionOf(bucket, slot)).toEqual({ slot: slot + 1, warmth: 0 })
 })
 
-test('a bucket is forgotten when it is cold, for then it is like a new one', () => {
+test('a bucket is deleted when it is cold, because it then equals a new one', () => {
   const property = fc.property(limits, fc.integer({ min: 1, max: 60 }), (limit, jobs) => {
     const bucket = createBucket(limit)
     run(bucket, jobs, EPOCH)
@@ -214,7 +215,7 @@ test('a bucket is forgotten when it is cold, for then it is like a new one', () 
   fc.assert(property)
 })
 
-test('a new limit spaces from the last start, and keeps the time that was spent warming up', () => {
+test('a new limit spaces from the last start, and keeps the time spent warming up', () => {
   const bucket = createBucket(parseLimit('50, 10/s, warm-up 3s'))
   const last = run(bucket, 40, 0).at(-1)!
   changeLimit(bucket, parseLimit('50, 10/s, warm-up 6s'))
@@ -228,7 +229,7 @@ test('a new limit spaces from the last start, and keeps the time that was spent 
   expect(bucket.next - last).toBe(300 * MS)
 })
 
-test('a change of limit in the middle of a warm-up is no burst', () => {
+test('a change of limit in the middle of a warm-up causes no burst', () => {
   const property = fc.property(
     limits,
     limits,

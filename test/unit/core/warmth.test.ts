@@ -30,7 +30,7 @@ function stepByStep({ interval, coldInterval, warmUp }: Limit, from: number, uni
   return total
 }
 
-test('many units at once take what they take one after the other', () => {
+test('many units at once take as long as one after the other', () => {
   const units = fc.oneof(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 5_000 }))
   const property = fc.property(limits, part, units, (limit, part, units) => {
     const from = limit.warmUp * part
@@ -40,7 +40,7 @@ test('many units at once take what they take one after the other', () => {
   fc.assert(property, { numRuns: 2_000 })
 })
 
-test('a job of a high cost is as far away as as many jobs of cost 1, wherever the line is cut', () => {
+test('a job of a high cost takes as long as that many jobs of cost 1, wherever the line is split', () => {
   const units = fc.integer({ min: 0, max: 1_000 })
   const property = fc.property(limits, part, units, units, (limit, part, one, other) => {
     const from = limit.warmUp * part
@@ -69,7 +69,7 @@ test('gaps begin with the cold interval, never grow, and are never shorter than 
   fc.assert(property, { numRuns: 100 })
 })
 
-test('it is warm after the warm-up, and then the interval is its own to the bit', () => {
+test('it is warm after the warm-up, and then the interval is exactly the normal one', () => {
   const property = fc.property(limits, fc.nat(1_000), (limit, more) => {
     let spent = 0
     while (spent < limit.warmUp) spent += spacing(limit, spent, 1)
@@ -80,7 +80,7 @@ test('it is warm after the warm-up, and then the interval is its own to the bit'
   fc.assert(property, { numRuns: 100 })
 })
 
-test('the longest line of the longest warm-up is counted at once, and nothing is lost to rounding', () => {
+test('the longest line with the longest warm-up is computed at once, without rounding errors', () => {
   const limit = parseLimit('1_000_000_000, 1_000_000/s, tolerance 1ms, warm-up 366d')
   const units = 1e9
   // So early in the warm-up every interval is the cold one, less what a straight line takes off.
@@ -100,7 +100,7 @@ test('without a warm-up it is the interval times the units', () => {
   expect(spacing(limit, 0, 7)).toBe(limit.interval * 7)
 })
 
-test('it cools as fast as it warms, and no further than cold', () => {
+test('it cools as fast as it warms, and not below cold', () => {
   const limit = parseLimit('9, 1/s, warm-up 30s')
   const warmth = warmedBy(limit, 20 * SECOND, 5 * SECOND)
   expect(warmth).toBe(25 * SECOND)

@@ -16,12 +16,12 @@ test('a reply that is ready counts, however long the turn of the event loop was'
   expect(await within).toBe(true)
 })
 
-test('work that fails has settled; work that goes on has not', async () => {
+test('work that fails has settled; work that continues has not', async () => {
   expect(await settlesWithin(60_000, Promise.reject(new Error('it failed')))).toBe(true)
   expect(await settlesWithin(1, new Promise(() => undefined))).toBe(false)
 })
 
-test('a turn of the event loop counts for a tenth of a second, however long it was', async () => {
+test('a turn of the event loop counts for at most a tenth of a second', async () => {
   let isOver = false
   const stop = countDown(150, () => {
     isOver = true
@@ -33,7 +33,7 @@ test('a turn of the event loop counts for a tenth of a second, however long it w
   stop()
 })
 
-test('what was cancelled is not called back, also when its time has just passed', async () => {
+test('a cancelled callback is not called, even if its time has just passed', async () => {
   let calls = 0
   const stop = countDown(1, () => calls++)
   await new Promise((resolve) => setTimeout(resolve, 5))
@@ -44,7 +44,7 @@ test('what was cancelled is not called back, also when its time has just passed'
   expect(calls).toBe(before)
 })
 
-test('work that takes too long is given up with the error that belongs to it', async () => {
+test('work that takes too long rejects with the given error', async () => {
   expect(await within(60_000, Promise.resolve('an answer'), () => new Error('late'))).toBe('an answer')
   await expect(within(1, new Promise(() => undefined), () => new Error('late'))).rejects.toThrow('late')
 })

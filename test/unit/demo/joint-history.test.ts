@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { checkHistory, type HistoryEvent } from '../../../src/conformance/conformance.ts'
+import { checkHistory } from '../../../src/conformance/conformance.ts'
+import type { HistoryEvent } from '../../../src/conformance/history.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
 import { joinHistories } from '../../../src/demo/shared/joint-history.ts'
 

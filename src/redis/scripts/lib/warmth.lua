@@ -30,7 +30,7 @@ local function cooled_by(warmth, idle)
   return math.max(0, warmth - idle)
 end
 
--- Lets one more depart, of those along whose line a look ahead goes: see src/core/course.ts.
+-- Lets one more depart, of those along whose line a look ahead goes: see src/core/projection.ts.
 local function follow(course, limit, cost, ready_at)
   local slot = math.max(course.slot, ready_at or course.slot)
   local warmth = cooled_by(course.warmth, slot - course.slot)
