@@ -1,26 +1,25 @@
-import { z } from 'zod'
 import { redisErrors } from '../core/diagnostics.ts'
 import { Connection } from '../redis/connection/connection.ts'
 import { type ConnectionInput, parseConnection } from '../redis/connection/connection-input.ts'
-import { patiently } from '../redis/connection/patience.ts'
+import { noAnswer, patiently } from '../redis/connection/patience.ts'
 import { redisErrorKind } from '../redis/connection/redis-errors.ts'
 import { Opening } from '../redis/opening.ts'
 import { meterKey } from '../redis/scripts/keys.ts'
-import { unpackReply } from '../redis/scripts/reply.ts'
+import { number, packed } from '../redis/scripts/reply.ts'
 import { defineScript, type Script } from '../redis/scripts/script.ts'
 import { ScriptCalls } from '../redis/scripts/script-calls.ts'
 import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
 
-const fillScript = defineScript('meter-fill', import.meta.url, z.unknown(), { isBinary: true })
-const readScript = defineScript('meter-read', import.meta.url, z.unknown(), { isBinary: true })
-const drainScript = defineScript('meter-drain', import.meta.url, z.unknown())
+const STATE = ['level', 'at', 'blockedUntil', 'interval'] as const
+
+const fillScript = defineScript('meter-fill', import.meta.url, packed('accepted', 'now', ...STATE), {
+  isBinary: true,
+})
+const readScript = defineScript('meter-read', import.meta.url, packed('now', ...STATE), { isBinary: true })
+const drainScript = defineScript('meter-drain', import.meta.url, number)
 
 /** Of the two seconds within which callers are answered: how long to wait for a connection. */
 const READY_WITHIN_MS = 1_500
-
-type State = [level: number, at: number, blockedUntil: number, interval: number]
-type Filling = [accepted: number, now: number, ...State]
-type Known = [now: number] | [now: number, ...State]
 
 export interface RedisMeterStoreOptions {
   /** For those who watch, and for messages: the name of the meter that it is for. */
@@ -65,15 +64,14 @@ export class RedisMeterStore implements MeterStore {
   async fill(request: FillRequest, now?: number): Promise<Filled> {
     const { amount, capacity, interval, clamp, block } = request
     const values = [now ?? '', amount, capacity, interval, clamp ? 1 : 0, block]
-    const reply = await this.#call(fillScript, request, values)
-    const [accepted, at, ...state] = unpackReply(reply, [6]) as Filling
-    return { accepted: accepted === 1, state: stateOf(state), now: at }
+    const { accepted, now: filledAt, ...state } = await this.#call(fillScript, request, values)
+    return { accepted: accepted === 1, state, now: filledAt }
   }
 
   async read(meter: MeterId, now?: number): Promise<Reading> {
-    const reply = await this.#call(readScript, meter, [now ?? ''])
-    const [at, ...state] = unpackReply(reply, [1, 5]) as Known
-    return { state: state.length === 0 ? undefined : stateOf(state), now: at }
+    const { now: readAt, ...state } = await this.#call(readScript, meter, [now ?? ''])
+    // A level that is kept has the interval of its last fill.
+    return { state: state.interval === 0 ? undefined : state, now: readAt }
   }
 
   async drain(meter: MeterId): Promise<void> {
@@ -86,20 +84,17 @@ export class RedisMeterStore implements MeterStore {
   }
 
   /** @throws UnfitRedisError, ForeignValueError, or within two seconds BackendUnavailableError */
-  async #call(
-    script: Script,
+  async #call<Reply>(
+    script: Script<Reply>,
     { name, key }: MeterId,
     values: readonly (string | number)[],
-  ): Promise<unknown> {
+  ): Promise<Reply> {
     return patiently(async (isOver) => {
       if (!this.#opening.isOpen) await this.#opening.ready()
       await this.#connection.ready(READY_WITHIN_MS)
-      // Whoever asked has been told that Redis is away, and may have asked again.
-      if (!isOver()) return this.#calls.run(script, meterKey(this.#prefix, name, key), values)
+      // The caller was told that Redis is unavailable, and may have asked again.
+      if (isOver()) throw noAnswer()
+      return this.#calls.run(script, meterKey(this.#prefix, name, key), values)
     })
   }
-}
-
-function stateOf([level, at, blockedUntil, interval]: State): Filled['state'] {
-  return { level, at, blockedUntil, interval }
 }

@@ -21,9 +21,11 @@ import { Wakes } from './transport/wakes.ts'
 import { Admissions } from './verbs/admissions.ts'
 import { LineVerbs } from './verbs/line-verbs.ts'
 import { ProducerVerbs } from './verbs/producer-verbs.ts'
-import { BucketLists } from './views/bucket-lists.ts'
-import { BucketWalks } from './views/bucket-walks.ts'
-import { Views } from './views/views.ts'
+import { audit } from './views/audit.ts'
+import { BucketList } from './views/bucket-list.ts'
+import { BucketViews } from './views/bucket-views.ts'
+import { readJob } from './views/job.ts'
+import { tally } from './views/tally.ts'
 
 const quarantineScript = defineScript('quarantine', import.meta.url, number)
 
@@ -49,9 +51,8 @@ export class RedisBackend implements shared.SharedBackend {
   readonly #rules: SharedRules
   readonly #producers: ProducerVerbs
   readonly #lines: LineVerbs
-  readonly #views: Views
-  readonly #lists: BucketLists
-  readonly #walks: BucketWalks
+  readonly #buckets: BucketViews
+  readonly #list: BucketList
   readonly #wakes: Wakes
   readonly #inboxes: Inboxes
   readonly #admissions: Admissions
@@ -73,9 +74,8 @@ export class RedisBackend implements shared.SharedBackend {
       onBook: (shard, version, retimed) => this.#noteBook(shard, version, retimed),
       nameOf: (shard) => this.#rules.nameOf(shard),
     })
-    this.#views = new Views(this.store)
-    this.#lists = new BucketLists(this.store, this.#views)
-    this.#walks = new BucketWalks(this.store)
+    this.#buckets = new BucketViews(this.store, () => this.durability)
+    this.#list = new BucketList(this.store, this.#buckets)
     this.#wakes = new Wakes(connection, this.tags)
     this.#inboxes = new Inboxes(connection, this.tags)
     this.#admissions = new Admissions(this.#producers, shards)
@@ -211,27 +211,27 @@ export class RedisBackend implements shared.SharedBackend {
   }
 
   job(id: string, now?: number): Promise<JobView | undefined> {
-    return this.#views.job(id, now)
+    return readJob(this.store, id, now)
   }
 
   inspect(key: string, now?: number): Promise<BucketView | undefined> {
-    return this.#views.inspect(this.shardOf(key), key, this.durability, now)
+    return this.#buckets.inspect(key, now)
   }
 
   list(query: BucketQuery, now?: number): Promise<BucketPage> {
-    return this.#lists.list(query, this.durability, now)
+    return this.#list.page(query, now)
   }
 
   tally(groups: readonly TallyGroup[]): Promise<BucketTally[]> {
-    return this.#walks.tally(groups)
+    return tally(this.store, groups)
   }
 
   survey(): AsyncIterable<readonly BucketView[]> {
-    return this.#views.pages('', this.durability)
+    return this.#buckets.survey()
   }
 
   audit(): Promise<Audit> {
-    return this.#views.audit()
+    return audit(this.store)
   }
 
   async quarantine(

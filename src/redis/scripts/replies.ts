@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { JOB_STATES } from '../../core/job.ts'
 
 /** Whole numbers come as they are, others as text of 17 digits, because Redis would cut them. */
 export const number = z.union([
@@ -97,90 +96,7 @@ export const fetchedReply = z.tuple([z.enum(['yes', 'stale', 'foreign']), z.stri
 export const flagsReply = z.array(flagReply)
 export const finishReply = z.tuple([number], z.union([flagReply, number]))
 
-const text = z.string()
-/** key, pattern, limit, capacity, waiting, jobs, retrying, running, next, frozen, paused, last start, first and last admission. */
-const bucket = z.tuple([
-  text,
-  text,
-  text,
-  number,
-  number,
-  number,
-  number,
-  number,
-  number,
-  number,
-  flagReply,
-  number,
-  number,
-  number,
-])
-export type BucketReply = z.output<typeof bucket>
-export const inspectReply = z.union([z.tuple([number]), z.tuple([number, bucket])])
-export const viewsReply = z.tuple([number, number], bucket)
-export const walkReply = z.tuple([number, text, z.array(text), number], value)
-export const refillReply = z.string()
-export const tallyReply = z.tuple([number, text], number)
-export const fullestReply = z.union([
-  z.tuple([number, z.literal('unready')]),
-  z.tuple([number, number, number, z.enum(['end', 'at', 'past']), text, text], value),
-])
-export const listReply = z.tuple([number, text, z.array(bucket), z.array(text)])
-export const staleReply = z.tuple([number, text], z.string())
-export const auditReply = z.tuple([text, number, number, number, number, number, number])
-const jobState = z.enum([...JOB_STATES, 'granted'])
-export const jobReply = z.union([
-  z.tuple([]),
-  z.tuple([
-    text,
-    jobState,
-    number,
-    text,
-    text,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    flagReply,
-    text,
-    flagReply,
-    text,
-  ]),
-])
-
-const explainedJob = z.tuple([number, text, jobState, number, number, number, number, flagReply, text])
-const explainedWait = z.tuple([
-  number,
-  number,
-  number,
-  number,
-  text,
-  number,
-  number,
-  flagReply,
-  number,
-  flagReply,
-  flagReply,
-  number,
-  text,
-  number,
-  number,
-  number,
-])
-export const explainReply = z.union([
-  z.tuple([]),
-  z.tuple([explainedJob]),
-  z.tuple([explainedJob, explainedWait, z.array(text)]),
-])
-export type ExplainReply = z.output<typeof explainReply>
-export const guestsReply = z.union([z.tuple([]), z.tuple([number], value)])
-export const guestReply = z.tuple([text, number, z.enum(['handed', 'waiting', 'retrying']), number, number])
-export const flowReply = z.tuple([number, number, number, number, number])
-export const recentReply = z.tuple([number, number], value)
-export const seenVerdictReply = z.tuple([number, text, number, z.union([z.literal('yes'), rejectReason])])
-export const seenStartReply = z.tuple([number, text, number, number])
+export const staleReply = z.tuple([number, z.string()], z.string())
 
 /** How many values each verdict of `admit` has; a refusal has four. */
 const VERDICT_SIZES: Readonly<Record<string, number>> = { yes: 5, again: 6 }

@@ -131,17 +131,19 @@ function unexpected(expected: string, value: unknown): ForeignValueError {
 
 const DOUBLE_BYTES = 8
 
-/**
- * The numbers of a reply that is packed: exact, and less work for both sides than text.
- *
- * @param counts how many numbers such a reply may have
- * @throws ForeignValueError
- */
-export function unpackReply(reply: unknown, counts: readonly number[]): number[] {
-  if (!Buffer.isBuffer(reply) || !counts.includes(reply.length / DOUBLE_BYTES)) {
-    throw new ForeignValueError(
-      `Redis answered what no script of this version does: expected ${counts.join(' or ')} packed numbers`,
-    )
+/** A reply of packed doubles, by name: exact, and less work for both sides than text. */
+export function packed<const Name extends string>(
+  ...names: readonly Name[]
+): Read<Readonly<Record<Name, number>>> {
+  return (values) => {
+    const bytes = values.list[values.next++]
+    if (!Buffer.isBuffer(bytes) || bytes.length !== names.length * DOUBLE_BYTES) {
+      throw unexpected(`${names.length} packed numbers`, bytes)
+    }
+    const found = {} as Record<Name, number>
+    for (let index = 0; index < names.length; index++) {
+      found[names[index]!] = bytes.readDoubleLE(index * DOUBLE_BYTES)
+    }
+    return found
   }
-  return Array.from({ length: reply.length / DOUBLE_BYTES }, (_, n) => reply.readDoubleLE(n * DOUBLE_BYTES))
 }

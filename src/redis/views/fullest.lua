@@ -6,8 +6,8 @@
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many are wanted, whether to count on when they are found ('1' | '0'), 'down' | 'up', the filter (see
 --          read_filter), where to go on: 'start' | 'at' | 'past', fill | '', key | ''
--- Answers  { now, 'unready' } where not every live bucket stands in the set, as on a line of an older version
---          | { now, how many are within the bounds of fill, counted, where it stopped: 'end' | 'at' | 'past', fill, key,
+-- Answers  { 'unready' } where not every live bucket stands in the set, as on a line of an older version
+--          | { 'ok', how many are within the bounds of fill, counted, where it stopped: 'end' | 'at' | 'past', fill, key,
 --            then for each that is wanted: fill, key }
 
 -- Members, with so many for a record, and for a search by halving.
@@ -19,7 +19,7 @@ local filter = read_filter(5)
 -- Where jobs are looked at, too, fewer buckets at a time: up to 200 of each.
 local WINDOW = filter.oldest and 5 or 100
 local size = redis.call('ZCARD', K.fill)
-if size ~= redis.call('HLEN', K.buckets) then return { text(now), 'unready' } end
+if size ~= redis.call('HLEN', K.buckets) then return { 'unready' } end
 
 local low = size - redis.call('ZCOUNT', K.fill, filter.min, '+inf')
 local high = low + redis.call('ZCOUNT', K.fill, filter.min, filter.max)
@@ -113,6 +113,6 @@ end
 
 local within = high - low
 if ARGV[12] == 'start' then walk() else go_on(ARGV[12], number(ARGV[13]), ARGV[14]) end
-local answer = { text(now), within, counted, stop, stop_fill, stop_key }
+local answer = { 'ok', within, counted, stop, stop_fill, stop_key }
 for _, value in ipairs(found) do answer[#answer + 1] = value end
 return answer

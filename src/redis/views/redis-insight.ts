@@ -1,21 +1,44 @@
 import { MILLISECOND } from '../../core/duration.ts'
 import type { JobExplanation } from '../../core/explanation-view.ts'
-import type { Flow, LineView, Recent } from '../../core/line-view.ts'
+import type { Flow, LineJob, LineView, Recent, RecentDeparture, RecentVerdict } from '../../core/line-view.ts'
 import type { RuleView } from '../../core/rule-view.ts'
+import { REJECT_REASONS } from '../../core/verdict.ts'
 import type { Insight } from '../../line/engine.ts'
 import { explain } from '../../line/explanation.ts'
 import type { JobFacts } from '../../line/job-facts.ts'
-import { firstFound } from '../scripts/first-found.ts'
-import * as replies from '../scripts/replies.ts'
+import { type Answer, list, number, optional, rest, row, text, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import { shardOf } from '../scripts/shard-of.ts'
 import type { Store } from '../scripts/store.ts'
-import { jobFacts, lineJobOf, startOf, verdictOf } from './insight-answers.ts'
+import { readFacts } from './explain.ts'
 
-const explainScript = defineScript('explain', import.meta.url, replies.explainReply)
-const flowScript = defineScript('flow', import.meta.url, replies.flowReply)
-const guestsScript = defineScript('guests', import.meta.url, replies.guestsReply)
-const recentScript = defineScript('recent', import.meta.url, replies.recentReply)
+/** Times are microseconds; -Infinity for a job that is not to be tried again. */
+const jobRow = row({
+  id: text,
+  cost: number,
+  state: word('handed', 'waiting', 'retrying'),
+  admittedAt: number,
+  readyAt: number,
+})
+const verdictRow = row({ at: number, id: text, waiting: number, verdict: word('yes', ...REJECT_REASONS) })
+/** Gaps are infinite where no start before it is remembered. */
+const startRow = row({ at: number, id: text, gap: number, gapRatio: number })
+
+const flowScript = defineScript(
+  'flow',
+  import.meta.url,
+  list(row({ now: number, admitted: number, granted: number, ended: number, rejected: number })),
+)
+const lineScript = defineScript(
+  'line',
+  import.meta.url,
+  list(optional(row({ total: number, jobs: rest(jobRow) }))),
+)
+const recentScript = defineScript(
+  'recent',
+  import.meta.url,
+  list(row({ verdicts: list(rest(verdictRow)), starts: list(rest(startRow)) })),
+)
 
 export interface InsightPorts {
   /** Resolves when the line can be used. */
@@ -39,47 +62,61 @@ export class RedisInsight implements Insight {
     return facts && explain(facts, this.#ports.ruleOf(facts.key))
   }
 
-  /** What Redis knows of a job. The id does not tell its shard, so all shards are asked. */
   async facts(id: string, now?: number): Promise<JobFacts | undefined> {
     await this.#ports.ready()
-    const asked = this.#store.tags.map(async (_, shard) =>
-      jobFacts(id, await this.#store.read(explainScript, shard, [id], now)),
-    )
-    return firstFound(asked)
+    return readFacts(this.#store, id, now)
   }
 
   async line(key: string, limit: number, now?: number): Promise<LineView | undefined> {
     await this.#ports.ready()
-    const reply = await this.#store.read(guestsScript, this.#shardOf(key), [key, limit], now)
-    const [total, ...values] = reply
-    if (total === undefined) return undefined
-    return { key, total, jobs: replies.inGroups(values, 5).map(lineJobOf) }
+    const line = await this.#store.read(lineScript, this.#shardOf(key), [key, limit], now)
+    return line && { key, total: line.total, jobs: line.jobs.map(lineJob) }
   }
 
   async flow(now?: number): Promise<Flow> {
     await this.#ports.ready()
     const asked = this.#store.tags.map((_, shard) => this.#store.read(flowScript, shard, [], now))
     const sum = { at: 0, admitted: 0, rejected: 0, departed: 0, ended: 0 }
-    for (const [at, admitted, departed, ended, rejected] of await Promise.all(asked)) {
-      sum.at = Math.max(sum.at, at / MILLISECOND)
-      sum.admitted += admitted
-      sum.rejected += rejected
-      sum.departed += departed
-      sum.ended += ended
+    for (const shard of await Promise.all(asked)) {
+      sum.at = Math.max(sum.at, shard.now / MILLISECOND)
+      sum.admitted += shard.admitted
+      sum.rejected += shard.rejected
+      sum.departed += shard.granted
+      sum.ended += shard.ended
     }
     return sum
   }
 
-  /** Writes down until when the bucket is watched; asked twice, that is done once more, which does no harm. */
+  /** Also prolongs the time for which the bucket is watched; a call that is sent twice does no harm. */
   async recent(key: string, now?: number): Promise<Recent> {
     await this.#ports.ready()
-    const reply = await this.#store.read(recentScript, this.#shardOf(key), [key], now)
-    const [, count, ...values] = reply
-    const groups = replies.inGroups(values, 4)
-    return { verdicts: groups.slice(0, count).map(verdictOf), departures: groups.slice(count).map(startOf) }
+    const { verdicts, starts } = await this.#store.read(recentScript, this.#shardOf(key), [key], now)
+    return { verdicts: verdicts.map(recentVerdict), departures: starts.map(recentDeparture) }
   }
 
   #shardOf(key: string): number {
     return shardOf(key, this.#store.tags.length)
   }
+}
+
+function lineJob({ id, cost, state, admittedAt, readyAt }: Answer<typeof jobRow>): LineJob {
+  return {
+    id,
+    cost,
+    state,
+    admittedAt: admittedAt / MILLISECOND,
+    ...(Number.isFinite(readyAt) && { readyAt: readyAt / MILLISECOND }),
+    // Only the id of a turn begins so.
+    ...(id.startsWith('~') && { isTurn: true as const }),
+  }
+}
+
+function recentVerdict({ at, id, waiting, verdict }: Answer<typeof verdictRow>): RecentVerdict {
+  const reason = verdict === 'yes' ? {} : { reason: verdict }
+  return { at: at / MILLISECOND, id, accepted: verdict === 'yes', ...reason, waiting }
+}
+
+function recentDeparture({ at, id, gap, gapRatio }: Answer<typeof startRow>): RecentDeparture {
+  const isKnown = Number.isFinite(gap)
+  return { at: at / MILLISECOND, id, ...(isKnown && { gapMs: gap / MILLISECOND, gapRatio }) }
 }

@@ -45,7 +45,7 @@ local function look(key, raw)
   if from_key ~= '' and not stands_before(from, from_key, value, key, is_down) then return end
   if to_key ~= '' and not stands_before(value, key, to, to_key, is_down) then return end
   local n = #answer
-  answer[n + 1], answer[n + 2] = type(value) == 'number' and text(value) or value, key
+  answer[n + 1], answer[n + 2] = type(value) == 'number' and string.format('%.17g', value) or value, key
 end
 
 for index = 1, #page[2], 2 do

@@ -6,12 +6,12 @@ import {
   number,
   oneOf,
   optional,
+  packed,
   type Read,
   readReply,
   rest,
   row,
   text,
-  unpackReply,
   word,
 } from '../../../../src/redis/scripts/reply.ts'
 
@@ -70,21 +70,29 @@ test.each<[string, Read<unknown>, unknown, string]>([
   expect(() => readReply(read, value)).toThrow(reason)
 })
 
-test('numbers that a script has packed come as they are', () => {
+test('reads packed numbers exactly', () => {
   const numbers = [0.1, -0, Number.POSITIVE_INFINITY, 2 ** 53 + 2, Number.MIN_VALUE]
   const reply = Buffer.from(Float64Array.from(numbers).buffer)
-  expect(unpackReply(reply, [1, 5])).toEqual(numbers)
-  expect(unpackReply(reply.subarray(0, 8), [1, 5])).toEqual([0.1])
+  expect(readReply(packed('a', 'b', 'c', 'd', 'e'), reply)).toEqual({
+    a: 0.1,
+    b: -0,
+    c: Number.POSITIVE_INFINITY,
+    d: 2 ** 53 + 2,
+    e: Number.MIN_VALUE,
+  })
+  expect(readReply(packed('a'), reply.subarray(0, 8))).toEqual({ a: 0.1 })
 })
 
 test.each([
-  ['a text', '12345678'],
+  ['text', '1234567812345678'],
   ['a list, as another version would', [1, '2.5']],
   ['nothing', null],
-  ['too few', Buffer.alloc(24)],
-  ['a part of one', Buffer.alloc(39)],
+  ['too few', Buffer.alloc(8)],
+  ['too many', Buffer.alloc(24)],
+  ['a part of one', Buffer.alloc(15)],
   ['none', Buffer.alloc(0)],
-])('%s is refused', (_, reply) => {
-  expect(() => unpackReply(reply, [1, 5])).toThrow(ForeignValueError)
-  expect(() => unpackReply(reply, [1, 5])).toThrow('expected 1 or 5 packed numbers')
+])('refuses %s for two packed numbers', (_, reply) => {
+  const read = packed('a', 'b')
+  expect(() => readReply(read, reply)).toThrow(ForeignValueError)
+  expect(() => readReply(read, reply)).toThrow('expected 2 packed numbers')
 })

@@ -1,0 +1,112 @@
+import { MILLISECOND } from '../../core/duration.ts'
+import { type BucketView, bucketState, type Durability } from '../../core/job.ts'
+import { type Answer, flag, list, number, optional, rest, row, text } from '../scripts/reply.ts'
+import { defineScript } from '../scripts/script.ts'
+import { shardOf } from '../scripts/shard-of.ts'
+import type { Store } from '../scripts/store.ts'
+
+/** A bucket as `view_of` in scripts/lib/view.lua answers it. Times are microseconds, infinite where there is none. */
+const bucketRow = row({
+  key: text,
+  pattern: text,
+  limit: text,
+  capacity: number,
+  waiting: number,
+  jobs: number,
+  retrying: number,
+  running: number,
+  nextDeparture: number,
+  frozenUntil: number,
+  isPaused: flag,
+  lastStart: number,
+  firstAdmission: number,
+  lastAdmission: number,
+})
+
+const inspectScript = defineScript(
+  'inspect',
+  import.meta.url,
+  list(row({ now: number, bucket: optional(list(bucketRow)) })),
+)
+const bucketsScript = defineScript(
+  'buckets',
+  import.meta.url,
+  list(row({ now: number, looked: number, buckets: rest(list(bucketRow)) })),
+)
+const surveyScript = defineScript(
+  'survey',
+  import.meta.url,
+  list(row({ now: number, cursor: text, buckets: list(rest(list(bucketRow))), unread: list(rest(text)) })),
+)
+
+/** The most keys in one call; it may look at fewer of them when there is much to read. */
+const MOST_KEYS = 100
+
+/** Reads buckets whole. */
+export class BucketViews {
+  readonly #store: Store
+  readonly #durability: () => Durability
+
+  constructor(store: Store, durability: () => Durability) {
+    this.#store = store
+    this.#durability = durability
+  }
+
+  async inspect(key: string, now?: number): Promise<BucketView | undefined> {
+    const shard = shardOf(key, this.#store.tags.length)
+    const reply = await this.#store.read(inspectScript, shard, [key], now)
+    return reply.bucket && this.#view(reply.bucket, reply.now)
+  }
+
+  /** Of these keys of a shard, the live buckets. */
+  async ofKeys(shard: number, keys: readonly string[], now?: number): Promise<BucketView[]> {
+    const found: BucketView[] = []
+    let from = 0
+    while (from < keys.length) {
+      const asked = keys.slice(from, from + MOST_KEYS)
+      const reply = await this.#store.read(bucketsScript, shard, asked, now)
+      for (const bucket of reply.buckets) found.push(this.#view(bucket, reply.now))
+      from += Math.max(1, reply.looked)
+    }
+    return found
+  }
+
+  /** All live buckets, about 200 at a time. Yields one that lives throughout at least once, and perhaps twice. */
+  async *survey(): AsyncGenerator<BucketView[]> {
+    for (const shard of this.#store.tags.keys()) {
+      let cursor = '0'
+      do {
+        const reply = await this.#store.read(surveyScript, shard, [cursor])
+        const found = reply.buckets.map((bucket) => this.#view(bucket, reply.now))
+        yield [...found, ...(await this.ofKeys(shard, reply.unread))]
+        cursor = reply.cursor
+      } while (cursor !== '0')
+    }
+  }
+
+  #view(bucket: Answer<typeof bucketRow>, now: number): BucketView {
+    const { key, pattern, limit, capacity, waiting, jobs, retrying, running, isPaused } = bucket
+    const { nextDeparture, frozenUntil, firstAdmission } = bucket
+    const isFrozen = frozenUntil > now
+    const lastUse = Math.max(bucket.lastStart, bucket.lastAdmission)
+    return {
+      key,
+      pattern,
+      limit,
+      state: bucketState(waiting, capacity, isPaused, isFrozen),
+      waiting,
+      capacity,
+      fill: waiting / capacity,
+      jobs,
+      retrying,
+      running,
+      ...(Number.isFinite(nextDeparture) && { nextDepartureAt: nextDeparture / MILLISECOND }),
+      oldestWaitMs: Math.max(0, now - firstAdmission) / MILLISECOND,
+      ...(Number.isFinite(firstAdmission) && { waitingSince: firstAdmission / MILLISECOND }),
+      ...(isFrozen && { frozenUntil: frozenUntil / MILLISECOND }),
+      paused: isPaused,
+      ...(Number.isFinite(lastUse) && { lastUsedAt: lastUse / MILLISECOND }),
+      durability: this.#durability(),
+    }
+  }
+}

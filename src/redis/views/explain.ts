@@ -1,0 +1,113 @@
+import { SECOND } from '../../core/duration.ts'
+import { JOB_STATES } from '../../core/job.ts'
+import type { JobFacts, Stall, WaitFacts } from '../../line/job-facts.ts'
+import { firstFound } from '../scripts/first-found.ts'
+import { type Answer, flag, list, number, optional, rest, row, text, word } from '../scripts/reply.ts'
+import { defineScript } from '../scripts/script.ts'
+import type { Store } from '../scripts/store.ts'
+
+/** Times are microseconds; -1 for one that has not come. */
+const jobRow = row({
+  now: number,
+  key: text,
+  state: word(...JOB_STATES, 'granted'),
+  attempt: number,
+  admittedAt: number,
+  startedAt: number,
+  endedAt: number,
+  hasError: flag,
+  error: text,
+})
+
+/** What a job waits for; see the header of explain.lua. */
+const waitRow = row({
+  position: number,
+  departsAt: number,
+  jobs: number,
+  cost: number,
+  limit: text,
+  next: number,
+  frozenUntil: number,
+  isPaused: flag,
+  readyAt: number,
+  needsHandler: flag,
+  isHeadTurn: flag,
+  headDue: number,
+  worker: text,
+  slot: number,
+  claimedAt: number,
+  running: number,
+})
+
+const explainScript = defineScript(
+  'explain',
+  import.meta.url,
+  list(row({ job: optional(list(jobRow)), wait: optional(list(waitRow)), ids: optional(list(rest(text))) })),
+)
+
+type Job = Answer<typeof jobRow>
+type Wait = Answer<typeof waitRow>
+
+/** A head that may go and has not is late after this time: the way to a worker takes less. */
+const LATE = SECOND
+/** A running scheduler claims at least every other second. */
+const SILENT = 3 * SECOND
+
+/** What Redis knows of a job. The id does not tell its shard, so all shards are asked. */
+export function readFacts(store: Store, id: string, now?: number): Promise<JobFacts | undefined> {
+  const asked = store.tags.map(async (_, shard) => {
+    const { job, wait, ids = [] } = await store.read(explainScript, shard, [id], now)
+    return job && { ...jobFacts(id, job), wait: wait && waitFacts(job, wait, ids) }
+  })
+  return firstFound(asked)
+}
+
+function jobFacts(id: string, job: Job): Omit<JobFacts, 'wait'> {
+  const { now, key, state, attempt, admittedAt, startedAt, endedAt } = job
+  return {
+    now,
+    id,
+    key,
+    state: state === 'granted' ? 'handed' : state,
+    attempt,
+    admittedAt,
+    startedAt: startedAt >= 0 ? startedAt : undefined,
+    endedAt: endedAt >= 0 ? endedAt : undefined,
+    error: job.hasError ? job.error : undefined,
+  }
+}
+
+function waitFacts(job: Job, wait: Wait, ids: readonly string[]): WaitFacts {
+  const { position, departsAt, jobs, cost, limit, next, frozenUntil, readyAt, needsHandler } = wait
+  const handed = { worker: wait.worker || undefined, slot: wait.slot || undefined }
+  return {
+    position,
+    ahead: { jobs, cost, ids },
+    departsAt,
+    limit,
+    next,
+    frozenUntil,
+    paused: wait.isPaused,
+    readyAt: Number.isFinite(readyAt) ? readyAt : undefined,
+    needsHandler,
+    head: { isTurn: wait.isHeadTurn, due: wait.headDue },
+    handed: isHanded(job) ? handed : undefined,
+    stall: stallOf(job, wait),
+  }
+}
+
+/** Inferred from traces: no process reports that it is there, but schedulers leave claims, and workers running jobs. */
+function stallOf(job: Job, { isPaused, headDue, claimedAt, running }: Wait): Stall | undefined {
+  const { now, admittedAt } = job
+  if (isPaused) return undefined
+  if (!isHanded(job) && now - Math.max(claimedAt, admittedAt) > SILENT) {
+    return { kind: 'unclaimed', since: claimedAt || admittedAt }
+  }
+  if (now - headDue <= LATE) return undefined
+  // The head of a bucket that was never used is due since -Infinity.
+  return { kind: 'untaken', since: Math.max(headDue, admittedAt), running }
+}
+
+function isHanded({ state }: Job): boolean {
+  return state === 'handed' || state === 'granted'
+}

@@ -1,0 +1,57 @@
+import { MILLISECOND } from '../../core/duration.ts'
+import { JOB_STATES, type JobView } from '../../core/job.ts'
+import { firstFound } from '../scripts/first-found.ts'
+import { type Answer, flag, list, number, optional, row, text, word } from '../scripts/reply.ts'
+import { defineScript } from '../scripts/script.ts'
+import { decodeSettings } from '../scripts/settings-text.ts'
+import type { Store } from '../scripts/store.ts'
+
+/** Times are microseconds; -1 for one that has not come, and a position of 0 for a job that does not wait. */
+const jobRow = row({
+  key: text,
+  state: word(...JOB_STATES, 'granted'),
+  cost: number,
+  settings: text,
+  data: text,
+  attempt: number,
+  admittedAt: number,
+  deadline: number,
+  departedAt: number,
+  endedAt: number,
+  position: number,
+  hasResult: flag,
+  result: text,
+  hasError: flag,
+  error: text,
+})
+
+const jobScript = defineScript('job', import.meta.url, list(optional(jobRow)))
+
+/** The id does not tell its shard, so all shards are asked. */
+export function readJob(store: Store, id: string, now?: number): Promise<JobView | undefined> {
+  const asked = store.tags.map(async (_, shard) => {
+    const job = await store.read(jobScript, shard, [id], now)
+    return job && jobView(id, job)
+  })
+  return firstFound(asked)
+}
+
+function jobView(id: string, job: Answer<typeof jobRow>): JobView {
+  const { key, state, cost, data, attempt, admittedAt, deadline, departedAt, endedAt, position } = job
+  return {
+    id,
+    key,
+    state: state === 'granted' ? 'handed' : state,
+    cost,
+    data: JSON.parse(data),
+    attempt,
+    attempts: decodeSettings(job.settings).attempts,
+    admittedAt: admittedAt / MILLISECOND,
+    ...(position > 0 && { position }),
+    ...(Number.isFinite(deadline) && { deadlineAt: deadline / MILLISECOND }),
+    ...(departedAt >= 0 && { departedAt: departedAt / MILLISECOND }),
+    ...(endedAt >= 0 && { endedAt: endedAt / MILLISECOND }),
+    ...(job.hasResult && { result: JSON.parse(job.result) }),
+    ...(job.hasError && { error: job.error }),
+  }
+}
