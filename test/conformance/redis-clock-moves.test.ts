@@ -5,7 +5,30 @@ import { COMPLETED, RedisStage } from './redis-stage.ts'
 
 const STEP = 200_000
 
-/** When the head is granted a slot that it asks for at the time, and whether it must wait longer than a worker does. */
+/** A stage on which the first of these jobs has a slot, and none has started. */
+async function granted(ids: string, limit = '9, 1/s') {
+  const stage = await RedisStage.open(limit)
+  await stage.lineUp(ids, 0)
+  const [first] = await stage.hand(0)
+  await stage.gate(first!, 0)
+  return { stage, first: first! }
+}
+
+/** A stage on which the first of these jobs runs since 0, with an interval of ten seconds. */
+async function running(ids: string, prefix = uniquePrefix()) {
+  const stage = await RedisStage.open('9, 1 per 10 seconds', { prefix })
+  await stage.lineUp(ids, 0)
+  const first = await stage.run(0)
+  return { stage, first }
+}
+
+async function setBackByTenMinutes(stage: RedisStage): Promise<void> {
+  stage.isSilent = true
+  await stage.jump(-600)
+  await stage.claim(-600)
+}
+
+/** The slot that the head is granted when it asks at that time; undefined where it must wait longer than a worker does. */
 async function slotAt(stage: RedisStage, seconds: number): Promise<number | undefined> {
   const [job] = await stage.hand(seconds, 250)
   if (job === undefined) return undefined
@@ -31,26 +54,16 @@ describe('a clock that is set back by ten minutes', () => {
   })
 
   it('voids a slot that was granted before', async () => {
-    const stage = await RedisStage.open('9, 1/s')
-    await stage.lineUp('xy', 0)
-    const [x] = await stage.hand(0)
-    await stage.gate(x!, 0)
-    stage.isSilent = true
-    await stage.backend.quarantine(0, at(-600))
-    await stage.claim(-600)
+    const { stage, first } = await granted('xy')
+    await setBackByTenMinutes(stage)
     // The answer was lost, and it asks again.
-    expect(await stage.gate(x!, -599)).toMatchObject({ kind: 'granted', startAt: at(-599) })
+    expect(await stage.gate(first, -599)).toMatchObject({ kind: 'granted', startAt: at(-599) })
   })
 
-  it('before a start is told, which still counts in the old time, holds the line up for one interval', async () => {
-    const stage = await RedisStage.open('9, 1/s')
-    await stage.lineUp('xy', 0)
-    const [x] = await stage.hand(0)
-    await stage.gate(x!, 0)
-    stage.isSilent = true
-    await stage.backend.quarantine(0, at(-600))
-    await stage.claim(-600)
-    expect(await stage.backend.start(0, [{ ...x!, startedAt: at(0.1) }], at(-599.9))).toEqual([true])
+  it('before a start is reported, which still counts in the old time, holds the line up for one interval', async () => {
+    const { stage, first } = await granted('xy')
+    await setBackByTenMinutes(stage)
+    expect(await stage.backend.start(0, [{ ...first, startedAt: at(0.1) }], at(-599.9))).toEqual([true])
     const starts: number[] = []
     for (let tenth = 1; tenth < 30 && starts.length === 0; tenth++) {
       if ((await slotAt(stage, -600 + tenth / 10)) !== undefined) starts.push(tenth)
@@ -59,18 +72,15 @@ describe('a clock that is set back by ten minutes', () => {
   })
 })
 
-describe('a clock that jumps forward before a start is told', () => {
+describe('a clock that jumps forward before a start is reported', () => {
   it.each(['start', 'finish'] as const)(
-    'keeps the next start away from when the %s was told',
+    'keeps the next start away from when the %s was reported',
     async (verb) => {
-      const stage = await RedisStage.open('9, 5/s')
-      await stage.lineUp('xy', 0)
-      const [x] = await stage.hand(0)
-      await stage.gate(x!, 0)
+      const { stage, first } = await granted('xy', '9, 5/s')
       // Another process has seen the jump; the worker of `x` has not, and starts it a moment later.
-      await stage.backend.quarantine(0, at(100))
-      if (verb === 'start') await stage.backend.start(0, [{ ...x!, startedAt: at(0.15) }], at(100.15))
-      else await stage.backend.finish(0, [{ ...x!, startedAt: at(0.15), outcome: COMPLETED }], at(100.15))
+      await stage.jump(100)
+      if (verb === 'start') await stage.backend.start(0, [{ ...first, startedAt: at(0.15) }], at(100.15))
+      else await stage.backend.finish(0, [{ ...first, startedAt: at(0.15), outcome: COMPLETED }], at(100.15))
       expect(await slotAt(stage, 100.3)).toBeGreaterThanOrEqual(at(100.345))
     },
   )
@@ -82,60 +92,51 @@ describe('after a jump of the clock', () => {
     await stage.lineUp('p', 0, { key: 'bad' })
     await stage.lineUp('q', 0, { key: 'good' })
     await stage.redis.set(`${stage.tag}:retry:1`, 'somebody else’s')
-    await stage.backend.quarantine(0, at(3))
+    await stage.jump(3)
     expect((await stage.hand(4)).map(({ id }) => id)).toEqual(['q'])
   })
 })
 
 describe('small steps of the clock forward', () => {
-  it('add up where one process tells of several, also within seconds', async () => {
-    const stage = await RedisStage.open('9, 1 per 10 seconds')
-    await stage.lineUp('xy', 0)
-    await stage.run(0)
-    for (const seconds of [3, 6]) await stage.backend.quarantine(0, at(seconds), 'step', STEP / 2)
+  it('add up where one process reports several, also within seconds', async () => {
+    const { stage } = await running('xy')
+    for (const seconds of [3, 6]) await stage.step(seconds, STEP / 2)
     expect(await slotAt(stage, 10)).toBe(at(10.2))
   })
 
-  it('count once where several processes tell of the same', async () => {
+  it('count once where several processes report the same', async () => {
     const prefix = uniquePrefix()
-    const stage = await RedisStage.open('9, 1 per 10 seconds', { prefix })
+    const { stage } = await running('xy', prefix)
     const other = await RedisStage.open('9, 1 per 10 seconds', { prefix })
-    await stage.lineUp('xy', 0)
-    await stage.run(0)
-    await stage.backend.quarantine(0, at(3), 'step', STEP / 2)
-    await other.backend.quarantine(0, at(3.5), 'step', STEP / 2 + 1_000)
-    await other.backend.quarantine(0, at(6), 'step', STEP / 2)
-    await stage.backend.quarantine(0, at(6.5), 'step', STEP / 2)
+    await stage.step(3, STEP / 2)
+    await other.step(3.5, STEP / 2 + 1_000)
+    await other.step(6, STEP / 2)
+    await stage.step(6.5, STEP / 2)
     expect(await slotAt(stage, 10)).toBe(at(10.201))
   })
 
-  it('hold a start up by those alone that came after the one before', async () => {
-    const stage = await RedisStage.open('9, 1 per 10 seconds')
-    await stage.lineUp('xyz', 0)
-    await stage.run(0)
-    await stage.backend.quarantine(0, at(5), 'step', STEP)
+  it('hold a start up only by those that came after the start before it', async () => {
+    const { stage } = await running('xyz')
+    await stage.step(5, STEP)
     const [y] = await stage.hand(10, 250)
     expect(await stage.gate(y!, 10)).toMatchObject({ kind: 'granted', startAt: at(10.2) })
     await stage.start(y!, 10.2)
-    await stage.backend.quarantine(0, at(15), 'step', STEP)
+    await stage.step(15, STEP)
     expect(await slotAt(stage, 20.2)).toBe(at(20.4))
   })
 
   it('do not let a bucket be forgotten too early', async () => {
-    const stage = await RedisStage.open('9, 1 per 10 seconds')
-    await stage.lineUp('x', 0)
-    await stage.finish(await stage.run(0), COMPLETED, 1)
-    await stage.backend.quarantine(0, at(5), 'step', STEP)
+    const { stage, first } = await running('x')
+    await stage.finish(first, COMPLETED, 1)
+    await stage.step(5, STEP)
     await stage.claim(10.01)
     await stage.lineUp('y', 10.02)
     expect(await slotAt(stage, 10.02)).toBe(at(10.2))
   })
 
-  it('that are many have every bucket wait as after a jump', async () => {
-    const stage = await RedisStage.open('9, 1 per 10 seconds')
-    await stage.lineUp('xy', 0)
-    await stage.run(0)
-    for (let n = 1; n <= 17; n++) await stage.backend.quarantine(0, at(n / 2), 'step', 10_000)
+  it('let every bucket wait as after a jump when they are many', async () => {
+    const { stage } = await running('xy')
+    for (let n = 1; n <= 17; n++) await stage.step(n / 2, 10_000)
     expect(await slotAt(stage, 18.2)).toBeUndefined()
     expect(await slotAt(stage, 18.5)).toBe(at(18.5))
   })

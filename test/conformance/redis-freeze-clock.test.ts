@@ -17,7 +17,7 @@ async function frozen(): Promise<RedisStage> {
 
 /** What a process that has seen the jump does, as well as any other. */
 async function setBack(stage: RedisStage): Promise<void> {
-  await stage.backend.quarantine(0, at(20 - TEN_MINUTES))
+  await stage.jump(20 - TEN_MINUTES)
   expect(await stage.hand(20 - TEN_MINUTES)).toEqual([])
 }
 
@@ -55,7 +55,7 @@ describe('a freeze', () => {
   it('moves along each time, and can be lifted', async () => {
     const stage = await frozen()
     await setBack(stage)
-    await stage.backend.quarantine(0, at(20 - 2 * TEN_MINUTES))
+    await stage.jump(20 - 2 * TEN_MINUTES)
     expect(await frozenUntil(stage, 20 - 2 * TEN_MINUTES)).toBe(at(60 - 2 * TEN_MINUTES) / 1_000)
     expect((await stage.backend.unfreeze('k', at(20 - 2 * TEN_MINUTES))).isLifted).toBe(true)
     expect(await frozenUntil(stage, 20 - 2 * TEN_MINUTES)).toBeUndefined()

@@ -80,7 +80,7 @@ describe('after a jump of the clock', () => {
     const stage = await RedisStage.open('9, 1/hour')
     await stage.lineUp('xy', 0)
     await stage.run(0)
-    await stage.backend.quarantine(0, at(4_000))
+    await stage.jump(4_000)
     expect(await nextStart(stage, 4_000, 7_599, 100)).toBeUndefined()
     expect(await nextStart(stage, 7_600, 7_600)).toBe(7_600)
   })
@@ -91,7 +91,7 @@ describe('after a jump of the clock', () => {
     await stage.finish(await stage.run(0), { kind: 'completed', result: undefined }, 0.1)
     // The clock jumps, and the bucket looks idle before anybody has seen it.
     await stage.claim(100)
-    await stage.backend.quarantine(0, at(100))
+    await stage.jump(100)
     await stage.lineUp('x', 100)
     expect(await nextStart(stage, 100, 110)).toBe(105)
   })
@@ -105,8 +105,8 @@ describe('after a small step of the clock forward', () => {
     await stage.lineUp('xyz', 0)
     await stage.run(0)
     // It is 0.3 in truth, and the clock says 0.5: the slot of the next one looks as if it had come.
-    await stage.backend.quarantine(0, at(0.5), 'step', 200_000)
-    await other.backend.quarantine(0, at(0.5), 'step', 201_000)
+    await stage.step(0.5, 200_000)
+    await other.step(0.5, 201_000)
     const [y] = await stage.hand(0.5)
     expect(await stage.gate(y!, 0.5)).toMatchObject({ kind: 'granted', startAt: at(0.701) })
     await stage.start(y!, 0.701)
@@ -116,7 +116,7 @@ describe('after a small step of the clock forward', () => {
 
   it('a bucket that was forgotten too early waits for the step', async () => {
     const stage = await RedisStage.open('9, 2/s')
-    await stage.backend.quarantine(0, at(0.5), 'step', 200_000)
+    await stage.step(0.5, 200_000)
     await stage.lineUp('x', 0.5)
     const [x] = await stage.hand(0.5)
     expect(await stage.gate(x!, 0.5)).toMatchObject({ kind: 'granted', startAt: at(0.7) })

@@ -108,6 +108,16 @@ export class RedisStage {
     return this.backend.recover(0, at(seconds))
   }
 
+  /** This process has seen the clock jump to that time. */
+  jump(seconds: number): Promise<void> {
+    return this.backend.quarantine(0, at(seconds))
+  }
+
+  /** It has seen a small step forward, of so many microseconds. */
+  step(seconds: number, by: number): Promise<void> {
+    return this.backend.quarantine(0, at(seconds), 'step', by)
+  }
+
   async state(id: string, seconds = 0): Promise<string | undefined> {
     return (await this.backend.job(id, at(seconds)))?.state
   }

@@ -141,7 +141,7 @@ describe('when nobody knows the last starts', () => {
     const stage = await RedisStage.open('9, 2/s')
     await stage.lineUp('xy', 0)
     await stage.run(0)
-    await stage.backend.quarantine(0, at(3))
+    await stage.jump(3)
     const [y] = await stage.hand(3)
     expect(await stage.gate(y!, 3)).toEqual({ kind: 'returned' })
     expect((await stage.run(3.5)).id).toBe('y')
@@ -151,7 +151,7 @@ describe('when nobody knows the last starts', () => {
     const stage = await RedisStage.open('9, 2/s')
     await stage.lineUp('xy', 3_600)
     await stage.run(3_600)
-    await stage.backend.quarantine(0, at(0))
+    await stage.jump(0)
     const starts: number[] = []
     for (let tenth = 0; tenth < 30 && starts.length === 0; tenth++) {
       const [y] = await stage.hand(tenth / 10)

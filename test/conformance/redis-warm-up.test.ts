@@ -111,7 +111,7 @@ test('a clock that is set back is healed, and the warmth stays', async () => {
   const [d] = await stage.hand(5.5)
   await stage.gate(d!, 5.5)
   await stage.start(d!, 5.5)
-  await stage.backend.quarantine(0, at(-1_000))
+  await stage.jump(-1_000)
   await stage.claim(-1_000)
   // Half a second for slots that were granted ahead, and the interval.
   expect(await nextAt(stage, -999)).toBe(msAt(-998.5))
