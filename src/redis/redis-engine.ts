@@ -25,9 +25,9 @@ import { RedisBackend } from './redis-backend.ts'
 import type { ReplacedLayer } from './rules/rule-book-text.ts'
 import { RuleWatch } from './rules/rule-watch.ts'
 import { SharedRuleStore } from './rules/shared-rule-store.ts'
-import { NEWS_MS, SharedEntrance } from './shared-entrance.ts'
-import { SharedFloor } from './shared-floor.ts'
-import type { SharedTurns } from './shared-turns.ts'
+import { NEWS_MS, RedisProducer } from './redis-producer.ts'
+import { RedisRuntime } from './redis-runtime.ts'
+import type { RedisTurns } from './redis-turns.ts'
 import { RedisInsight } from './views/redis-insight.ts'
 
 /** The line that many processes share, in Redis. Listeners are told in the process that did what they are told of. */
@@ -38,8 +38,8 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   readonly #connection: Connection
   readonly #backend: RedisBackend
   readonly #opening: Opening
-  readonly #entrance: SharedEntrance<Result>
-  readonly #floor: SharedFloor<Data, Result>
+  readonly #entrance: RedisProducer<Result>
+  readonly #floor: RedisRuntime<Data, Result>
   readonly #watch: RuleWatch
   #durability: BucketView['durability'] | undefined
   #closing: Promise<void> | undefined
@@ -61,7 +61,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     const connection = this.#connection
     this.#backend = new RedisBackend({ name, prefix, shards, connection, rules, keepFinished })
     const backend = this.#backend
-    this.#entrance = new SharedEntrance({ backend, emitter })
+    this.#entrance = new RedisProducer({ backend, emitter })
     this.#opening = new Opening({
       name,
       connection,
@@ -74,7 +74,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
         this.#tellConnected(durability, version).catch(onError)
       },
     })
-    this.#floor = new SharedFloor({ name, connection, backend, lookAheadMs, emitter, onError })
+    this.#floor = new RedisRuntime({ name, connection, backend, lookAheadMs, emitter, onError })
     const { ropes } = this.#entrance
     const ready = () => this.#opening.ready()
     const survey = () => this.survey()
@@ -127,7 +127,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     )
   }
 
-  #askFor(named: NamedRequest, turns: SharedTurns): Promise<Admission> {
+  #askFor(named: NamedRequest, turns: RedisTurns): Promise<Admission> {
     return this.#opening.ask(async () => {
       // Whoever departed just now may be the one who asks again.
       await turns.reported

@@ -1,5 +1,5 @@
 import { handoffs, leaderships, schedulerPasses } from '../../core/diagnostics.ts'
-import type { SharedPass } from './shared-scheduler.ts'
+import type { SchedulerPass } from './redis-scheduler.ts'
 
 /** Whose scheduler it is. */
 export interface PassOrigin {
@@ -8,7 +8,7 @@ export interface PassOrigin {
 }
 
 /** `duration` is in microseconds. */
-export function tellPass({ shaper, shard }: PassOrigin, pass: SharedPass, duration: number): void {
+export function tellPass({ shaper, shard }: PassOrigin, pass: SchedulerPass, duration: number): void {
   tellLeadership({ shaper, shard }, pass.isElected)
   if (!schedulerPasses.hasSubscribers) return
   const { handed, recovered, expired } = pass

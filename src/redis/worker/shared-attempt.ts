@@ -1,7 +1,7 @@
 import { Attempt } from '../../line/attempt.ts'
 
 /** An attempt that departs by the store's clock and is timed by that of the process: the former may be moved. */
-export class SharedAttempt<Data, Result> extends Attempt<Data, Result> {
+export class TimedAttempt<Data, Result> extends Attempt<Data, Result> {
   #startedAt = Number.POSITIVE_INFINITY
 
   /** By the clock of the process, in microseconds; Infinity: it has not started. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { neverSettles, Stage } from '../../support/stage.ts'
-import { SharedWorkerStage } from '../redis/worker/shared-worker-stage.ts'
+import { RedisWorkerStage } from '../redis/worker/redis-worker-stage.ts'
 
 const HANDLERS = 10
 const TAKES_MS = 5_000
@@ -83,7 +83,7 @@ test('in memory two workers are one pool', async () => {
 })
 
 test('on a shared line a key whose handlers never settle takes no more than leaves some free', async () => {
-  const stage = new SharedWorkerStage(({ key }) => (key === 'hang' ? neverSettles() : undefined), HANDLERS)
+  const stage = new RedisWorkerStage(({ key }) => (key === 'hang' ? neverSettles() : undefined), HANDLERS)
   await stage.open()
   stage.store.bucket('hang', 10_000)
   stage.deliver(stage.store.hand('calm'))
@@ -97,7 +97,7 @@ test('on a shared line a key whose handlers never settle takes no more than leav
 })
 
 test('on a shared line a key that is alone takes every handler, and hands them on as they end', async () => {
-  const stage = new SharedWorkerStage(() => stage.clock.sleep(100_000), HANDLERS)
+  const stage = new RedisWorkerStage(() => stage.clock.sleep(100_000), HANDLERS)
   await stage.open()
   stage.store.bucket('k', 5_000)
   stage.deliver(stage.store.hand('k', 16))

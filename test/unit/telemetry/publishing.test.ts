@@ -5,7 +5,7 @@ import { BackendUnavailableError, ForeignValueError } from '../../../src/index.t
 import { redisErrorKind } from '../../../src/redis/connection/redis-errors.ts'
 import { collectMetrics } from '../../../src/telemetry/metrics.ts'
 import { Stage } from '../../support/stage.ts'
-import { SharedWorkerStage } from '../redis/worker/shared-worker-stage.ts'
+import { RedisWorkerStage } from '../redis/worker/redis-worker-stage.ts'
 
 const CHANNELS = [
   diagnostics.departures,
@@ -101,7 +101,7 @@ describe('on a shared line', () => {
   test('a start is told of by the clock of the store, and then its end', async () => {
     const starts = hear(diagnostics.departures)
     const ends = hear(diagnostics.handlerEnds)
-    const stage: SharedWorkerStage = new SharedWorkerStage(() => stage.clock.sleep(10_000))
+    const stage: RedisWorkerStage = new RedisWorkerStage(() => stage.clock.sleep(10_000))
     await stage.open()
     stage.deliver(stage.store.hand('a'))
     await stage.pass(100)
@@ -117,7 +117,7 @@ describe('on a shared line', () => {
     const order: string[] = []
     onTestFinished(diagnostics.departures.subscribe(() => void order.push('start')))
     onTestFinished(diagnostics.handlerEnds.subscribe(() => void order.push('end')))
-    const stage = await new SharedWorkerStage(() => undefined).open()
+    const stage = await new RedisWorkerStage(() => undefined).open()
     stage.deliver(stage.store.hand('a'))
     await stage.pass(100)
     expect(order).toEqual(['start', 'end'])
@@ -127,7 +127,7 @@ describe('on a shared line', () => {
   test('a start that is later than the tolerance is told of by itself, one within it is not', async () => {
     const heard = hear(diagnostics.lateStarts)
     let stall = 4_000
-    const stage: SharedWorkerStage = new SharedWorkerStage(() => void stage.clock.stall(stall))
+    const stage: RedisWorkerStage = new RedisWorkerStage(() => void stage.clock.stall(stall))
     await stage.open()
     stage.deliver(stage.store.hand('a'))
     await stage.pass(110)
@@ -140,7 +140,7 @@ describe('on a shared line', () => {
 
   test('also one that was granted its slot too late for it', async () => {
     const heard = hear(diagnostics.lateStarts)
-    const stage = await new SharedWorkerStage(() => undefined).open()
+    const stage = await new RedisWorkerStage(() => undefined).open()
     stage.store.missesBy = 9_000
     stage.deliver(stage.store.hand('a'))
     await stage.pass(110)
@@ -154,7 +154,7 @@ describe('on a shared line', () => {
     ['aborted', () => new StartedLateError('a1', 1)],
   ])('an attempt has %s, and the store is told', async (outcome, error) => {
     const ends = hear(diagnostics.handlerEnds)
-    const stage = await new SharedWorkerStage(() => Promise.reject(error())).open()
+    const stage = await new RedisWorkerStage(() => Promise.reject(error())).open()
     stage.deliver(stage.store.hand('a'))
     await stage.pass(100)
     expect(outcomes(ends)).toEqual([['a1', outcome]])

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect } from 'vitest'
 import { VirtualClock } from '../../../../src/core/virtual-clock.ts'
 import {
-  SharedScheduler,
-  type SharedSchedulerOptions,
-} from '../../../../src/redis/scheduler/shared-scheduler.ts'
+  RedisScheduler,
+  type RedisSchedulerOptions,
+} from '../../../../src/redis/scheduler/redis-scheduler.ts'
 import { FakeStore, FakeTransport } from './fake-store.ts'
 
 export const MS = 1_000
@@ -17,7 +17,7 @@ export let transport: FakeTransport
 export let events: string[]
 /** Messages of errors; those that a test expects, it takes out. */
 export let errors: string[]
-let started: SharedScheduler[]
+let started: RedisScheduler[]
 
 /** To be called once in a test file: afterwards every scheduler is stopped, and no error is left. */
 export function useStage(): void {
@@ -35,8 +35,8 @@ export function useStage(): void {
   })
 }
 
-export function scheduler(options: Partial<SharedSchedulerOptions> = {}): SharedScheduler {
-  const made = new SharedScheduler({
+export function scheduler(options: Partial<RedisSchedulerOptions> = {}): RedisScheduler {
+  const made = new RedisScheduler({
     name: 'a',
     shaper: 'stage',
     shard: 0,

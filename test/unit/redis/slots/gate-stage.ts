@@ -5,7 +5,7 @@ import type { HandedOver } from '../../../../src/redis/protocol/handed-over.ts'
 import { Leases } from '../../../../src/redis/slots/leases.ts'
 import { RedisClock } from '../../../../src/redis/slots/redis-clock.ts'
 import { ShardCalls } from '../../../../src/redis/slots/shard-calls.ts'
-import { SharedGate } from '../../../../src/redis/slots/shared-gate.ts'
+import { RedisGate } from '../../../../src/redis/slots/redis-gate.ts'
 import { FakeStore } from './fake-store.ts'
 
 const LEASE = 10_000_000
@@ -45,7 +45,7 @@ export class StallingClock extends VirtualClock implements Clock {
 export class GateStage {
   readonly clock = new StallingClock(EPOCH, settle)
   readonly store = new FakeStore(this.clock)
-  readonly gates: SharedGate[] = []
+  readonly gates: RedisGate[] = []
   readonly leases: Leases[] = []
   readonly clocks: RedisClock[] = []
   readonly starts: Started[] = []
@@ -125,7 +125,7 @@ export class GateStage {
       lease: LEASE,
       onError,
     })
-    const gate: SharedGate = new SharedGate({
+    const gate: RedisGate = new RedisGate({
       clock,
       storeClock,
       leases,
@@ -155,7 +155,7 @@ export class GateStage {
     this.gates.push(gate)
   }
 
-  async #run(gate: SharedGate, key: string, finish: () => Promise<unknown>): Promise<void> {
+  async #run(gate: RedisGate, key: string, finish: () => Promise<unknown>): Promise<void> {
     if (this.runs > 0) await this.clock.sleep(this.runs)
     this.#running--
     gate.release(key)

@@ -24,7 +24,7 @@ const COARSE = Number.POSITIVE_INFINITY
 
 type NamedRequest = JobRequest & { readonly id: string }
 
-export interface SharedTurnPorts {
+export interface RedisTurnPorts {
   /** The shaper's name. */
   readonly name: string
   readonly backend: Pick<SharedBackend, 'leave' | 'job' | 'renew' | 'shardOf'>
@@ -39,10 +39,10 @@ export interface SharedTurnPorts {
  * The callers of this process who stand in shared lines. Each place is held by a lease from its admission until the
  * turn has come: when the process dies, the line gives the places to those behind.
  */
-export class SharedTurns {
+export class RedisTurns {
   /** Names this process in the ids of its turns. */
   readonly caller = makeCallerName()
-  readonly #ports: SharedTurnPorts
+  readonly #ports: RedisTurnPorts
   readonly #desk = new PendingTurns()
   readonly #leases: Leases
   /** Whom the line has not answered, and who have not departed. */
@@ -54,7 +54,7 @@ export class SharedTurns {
   #onEmpty: (() => void) | undefined
   #reported: Promise<void> | undefined
 
-  constructor(ports: SharedTurnPorts) {
+  constructor(ports: RedisTurnPorts) {
     this.#ports = ports
     const { backend, clock } = ports
     this.#leases = new Leases({

@@ -13,10 +13,10 @@ import type { Leases } from '../slots/leases.ts'
 import type { ShardCalls } from '../slots/shard-calls.ts'
 import type { Grant, StartWindow } from '../slots/start-window.ts'
 import type { LateStarts } from './late-starts.ts'
-import { SharedAttempt } from './shared-attempt.ts'
+import { TimedAttempt } from './shared-attempt.ts'
 import { WorkerReports } from './worker-reports.ts'
 
-export interface SharedStartPorts<Data, Result> {
+export interface JobStartPorts<Data, Result> {
   /** The shaper's name. */
   readonly shaper: string
   readonly clock: Clock
@@ -29,31 +29,31 @@ export interface SharedStartPorts<Data, Result> {
   readonly processorTime: () => number
   readonly startsAtEnd: boolean
   /** The attempt counts as one that runs. */
-  onEnter(attempt: SharedAttempt<Data, Result>, handed: HandedOver): void
+  onEnter(attempt: TimedAttempt<Data, Result>, handed: HandedOver): void
   /** Its handler was called. */
-  onCalled(attempt: SharedAttempt<Data, Result>): void
+  onCalled(attempt: TimedAttempt<Data, Result>): void
   /** It settled, and its handler's place is free. */
   onSettled(handed: HandedOver): void
   /** It does not run, or not any more. */
-  onLeave(attempt: SharedAttempt<Data, Result>, handed: HandedOver): void
+  onLeave(attempt: TimedAttempt<Data, Result>, handed: HandedOver): void
   /** Resolves when the store knows. */
-  end(start: SharedStart<Data, Result>, settled: Settled<Result>): Promise<void>
+  end(start: JobStart<Data, Result>, settled: Settled<Result>): Promise<void>
 }
 
 /**
  * One start of a job that was granted a slot. All that takes time is done when it is made, before the slot comes; the
  * last look at the clock and the lease is the statement before the call of the handler.
  */
-export class SharedStart<Data, Result> {
+export class JobStart<Data, Result> {
   readonly job: BackendJob
   readonly handed: HandedOver
   readonly reports: WorkerReports
   /** Resolves when the job need not be held any more. */
   readonly run: Promise<void>
-  readonly #ports: SharedStartPorts<Data, Result>
+  readonly #ports: JobStartPorts<Data, Result>
   readonly #grant: Grant
   readonly #window: StartWindow
-  readonly #attempt: SharedAttempt<Data, Result>
+  readonly #attempt: TimedAttempt<Data, Result>
   #resolve: () => void = () => undefined
   #processorTime = 0
   #startsAt = Number.NaN
@@ -64,7 +64,7 @@ export class SharedStart<Data, Result> {
   #wasInTime = false
   #isSettled = false
 
-  constructor(grant: Grant, handed: HandedOver, window: StartWindow, ports: SharedStartPorts<Data, Result>) {
+  constructor(grant: Grant, handed: HandedOver, window: StartWindow, ports: JobStartPorts<Data, Result>) {
     const { job } = grant
     this.job = job
     this.handed = handed
@@ -81,7 +81,7 @@ export class SharedStart<Data, Result> {
       this.#wasInTime = reason === undefined
       return reason
     })
-    this.#attempt = new SharedAttempt(shaped, job, (_, settled) => this.#settle(settled))
+    this.#attempt = new TimedAttempt(shaped, job, (_, settled) => this.#settle(settled))
   }
 
   /** The time that listeners were told, by the store's clock as this process reckons it; microseconds. */

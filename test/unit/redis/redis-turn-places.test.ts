@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { expectOver, SharedTurnsStage } from './shared-turns-stage.ts'
+import { expectOver, RedisTurnsStage } from './redis-turns-stage.ts'
 
 /** A place is renewed a third of its five seconds after another. */
 const RENEWED_MS = 5_000 / 3
 
 describe('a place', () => {
   test('is renewed as long as he waits, all of a shard in one call', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const requests = [stage.admit(), stage.admit(), stage.admit({ key: 'long' })]
     await stage.pass(60_000)
     const [one, two, three] = requests.map(({ id }) => `${id}:0`)
@@ -26,7 +26,7 @@ describe('a place', () => {
     ['expired', 'turn-timeout'],
     [undefined, 'turn-cancelled'],
   ] as const)('that is %s in the store is explained: %s', async (state, code) => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.admit()
     if (state === undefined) stage.store.states.delete(request.id)
     else stage.store.states.set(request.id, state)
@@ -36,7 +36,7 @@ describe('a place', () => {
   })
 
   test('that is lost while the turn comes is not explained: it comes', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.admit()
     stage.hand(request)
     stage.store.states.set(request.id, 'completed')
@@ -49,7 +49,7 @@ describe('a place', () => {
   })
 
   test('outlives an outage of a minute', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.admit()
     stage.store.isDown = true
     await stage.pass(60_000)
@@ -65,7 +65,7 @@ describe('a place', () => {
   })
 
   test('of an outage that lasts longer is lost, and its caller told why', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.admit()
     stage.store.isDown = true
     await stage.pass(70_000)
@@ -74,7 +74,7 @@ describe('a place', () => {
   })
 
   test('that the store knows still when the outage ends, at the last moment, is kept', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.admit()
     stage.store.isDown = true
     // Its end is asked about when the store is back; the calls under way fail later.
@@ -89,7 +89,7 @@ describe('a place', () => {
   })
 
   test('about which the store holds something that is not ours is told so, and nothing is left unhandled', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.admit()
     stage.store.states.delete(request.id)
     await stage.pass(RENEWED_MS - 1)
@@ -105,7 +105,7 @@ describe('a place', () => {
   })
 
   test('that cannot be given up for a value that is not ours is told to the listeners', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const abort = new AbortController()
     stage.admit({}, abort.signal)
     stage.store.isForeign = true

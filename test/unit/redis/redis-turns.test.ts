@@ -1,14 +1,14 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { BackendUnavailableError, NoLimitError } from '../../../src/core/errors.ts'
-import { expectOver, SharedTurnsStage } from './shared-turns-stage.ts'
+import { expectOver, RedisTurnsStage } from './redis-turns-stage.ts'
 
 const MS = 1_000
 const AWAY = new BackendUnavailableError('the store is away')
 
 describe('a turn', () => {
   test('is told to its caller: whose, when, how long it took, and its fence', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.admit({ cost: 3 })
     await stage.pass(250)
     stage.hand(request)
@@ -21,7 +21,7 @@ describe('a turn', () => {
   })
 
   test('is reported at the end of the event loop’s turn; the next one at the end of its own', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const order: string[] = []
     await stage.turns.reported
     const depart = (name: string) => {
@@ -43,7 +43,7 @@ describe('a turn', () => {
   })
 
   test('has an id of its own that names the process', () => {
-    const [one, other] = [new SharedTurnsStage(), new SharedTurnsStage()]
+    const [one, other] = [new RedisTurnsStage(), new RedisTurnsStage()]
     const ids = [one.ask(), one.ask(), other.ask()].map(({ id }) => id)
     expect(new Set(ids).size).toBe(3)
     expect(one.turns.caller).not.toBe(other.turns.caller)
@@ -51,7 +51,7 @@ describe('a turn', () => {
   })
 
   test('may come before the verdict: then nothing is held, and nobody takes it back', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.ask()
     stage.hand(request)
     stage.depart(request)
@@ -63,7 +63,7 @@ describe('a turn', () => {
   })
 
   test('may come although the verdict was lost', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.ask()
     stage.hand(request)
     stage.depart(request)
@@ -75,7 +75,7 @@ describe('a turn', () => {
   })
 
   test('that nobody waits for is given up, and does not go to the gate', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.admit()
     stage.hand(request)
     stage.depart(request)
@@ -89,7 +89,7 @@ describe('a turn', () => {
 
 describe('a verdict', () => {
   test('that refuses leaves nothing behind', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.ask({ deadline: 900_000 * MS })
     stage.turns.refused(request.id)
     await stage.pass(0)
@@ -98,7 +98,7 @@ describe('a verdict', () => {
   })
 
   test('that did not come is told, and the place given up, if there is one', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.ask()
     stage.store.states.set(request.id, 'waiting')
     stage.turns.failed(request, AWAY)
@@ -109,7 +109,7 @@ describe('a verdict', () => {
   })
 
   test('that is an error leaves nothing behind', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.ask()
     const error = new NoLimitError('k')
     stage.turns.failed(request, error)
@@ -120,7 +120,7 @@ describe('a verdict', () => {
   })
 
   test('may come late: until then nothing is renewed, and so nothing can be called lost', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.ask()
     await stage.pass(1_900)
     expect(stage.called('renew')).toEqual([])
@@ -136,7 +136,7 @@ describe('an abort', () => {
   const REASON = new Error('enough')
 
   test('while the line was not asked yet', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.ask({}, AbortSignal.abort(REASON))
     stage.turns.refused(request.id)
     await stage.pass(0)
@@ -145,7 +145,7 @@ describe('an abort', () => {
   })
 
   test('before the verdict is told at once, and the place is given up when there is one', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const abort = new AbortController()
     const request = stage.ask({}, abort.signal)
     await stage.pass(1)
@@ -161,7 +161,7 @@ describe('an abort', () => {
   })
 
   test('while he waits gives up the place', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const abort = new AbortController()
     const request = stage.admit({ deadline: 60_000 * MS }, abort.signal)
     await stage.pass(100)
@@ -173,7 +173,7 @@ describe('an abort', () => {
   })
 
   test('when the turn was handed over keeps it from starting, whatever the store knows', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const abort = new AbortController()
     const request = stage.admit({}, abort.signal)
     const handed = stage.hand(request)
@@ -187,7 +187,7 @@ describe('an abort', () => {
   })
 
   test('after the turn has come changes nothing, and nobody listens for it', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const abort = new AbortController()
     const requests = [stage.admit({}, abort.signal), stage.admit({}, abort.signal)]
     // One for both, however many there are.
@@ -207,7 +207,7 @@ describe('an abort', () => {
 
 describe('a timeout', () => {
   test('that has come is told a moment after its time', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.admit({ deadline: 700 * MS })
     await stage.pass(799)
     expect(stage.outcomes.size).toBe(0)
@@ -219,7 +219,7 @@ describe('a timeout', () => {
   })
 
   test('of one who would not wait gives the turn time to travel', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.admit({ deadline: 0 })
     await stage.pass(199)
     expect(stage.outcomes.size).toBe(0)
@@ -229,7 +229,7 @@ describe('a timeout', () => {
   })
 
   test('of one who would not wait begins with the verdict, of others when they ask', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const [never, soon] = [stage.ask({ deadline: 0 }), stage.ask({ deadline: 500 * MS })]
     await stage.pass(600)
     expect(stage.outcomes.get(soon.id)).toMatchObject({ error: { code: 'turn-timeout' } })
@@ -244,7 +244,7 @@ describe('a timeout', () => {
   })
 
   test('that the line tells first is told at once', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.admit({ deadline: 700 * MS })
     await stage.pass(700)
     stage.store.states.set(request.id, 'expired')
@@ -255,7 +255,7 @@ describe('a timeout', () => {
   })
 
   test('does not wait for a store that is away, and what was handed over does not start any more', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.admit({ deadline: 500 * MS })
     const handed = stage.hand(request)
     stage.store.isDown = true
@@ -267,7 +267,7 @@ describe('a timeout', () => {
   })
 
   test('is forgotten when the turn has come', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const request = stage.admit({ deadline: 500 * MS })
     stage.hand(request)
     stage.depart(request)
@@ -280,7 +280,7 @@ describe('a timeout', () => {
 
 describe('close', () => {
   test('tells all who wait, and resolves when their places are given up', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const [waits, handed, asked] = [stage.admit(), stage.admit(), stage.ask()]
     const delivery = stage.hand(handed!)
     await stage.turns.close()
@@ -298,7 +298,7 @@ describe('close', () => {
   })
 
   test('with drainMs lets turns come, and resolves with the last of them', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const requests = [stage.admit(), stage.admit()]
     const closed = stage.turns.close(10_000).then(() => stage.now)
     for (const request of requests) {
@@ -313,7 +313,7 @@ describe('close', () => {
   })
 
   test('with drainMs tells those who wait when it is over', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     const [comes, waits] = [stage.admit(), stage.admit()]
     const closed = stage.turns.close(500).then(() => stage.now)
     await stage.pass(100)
@@ -327,7 +327,7 @@ describe('close', () => {
   })
 
   test('with nobody waiting resolves at once, and with the store away all the same', async () => {
-    const stage = new SharedTurnsStage()
+    const stage = new RedisTurnsStage()
     await stage.turns.close(10_000)
     const request = stage.admit()
     stage.store.isDown = true

@@ -12,18 +12,18 @@ import type { RedisBackend } from './redis-backend.ts'
 /** How long after a start its news may reach Redis; whoever comes back when told finds the room that it made. */
 export const NEWS_MS = 20
 
-interface SharedEntrancePorts<Result> {
+interface RedisProducerPorts<Result> {
   readonly backend: Pick<RedisBackend, 'admit' | 'admitMany' | 'forecast' | 'job' | 'rules'>
   readonly emitter: Emitter<Result>
 }
 
 /** Where requests of this process come in to a shared line, once it is open: past the ropes that are its own. */
-export class SharedEntrance<Result> {
+export class RedisProducer<Result> {
   /** Of this process, and so is their time. */
   readonly ropes: LocalLimits
-  readonly #ports: SharedEntrancePorts<Result>
+  readonly #ports: RedisProducerPorts<Result>
 
-  constructor(ports: SharedEntrancePorts<Result>) {
+  constructor(ports: RedisProducerPorts<Result>) {
     const { backend, emitter } = ports
     this.#ports = ports
     this.ropes = new LocalLimits({

@@ -11,7 +11,7 @@ import { Ticket } from './ticket.ts'
 /** Who asks again whether it is his turn is not in a hurry; no processor time is spent on it. */
 const SLACK = 2 * MILLISECOND
 
-export interface SharedGatePorts extends PassagePorts {
+export interface RedisGatePorts extends PassagePorts {
   readonly clock: Clock
   readonly leases: Leases
   /** Names the worker. */
@@ -25,8 +25,8 @@ export interface SharedGatePorts extends PassagePorts {
  * of them at a time has a slot: one that another was reserved behind cannot be moved any more. Those that wait
  * here use up no handler. How one of them passes: `passage.ts`.
  */
-export class SharedGate {
-  readonly #ports: SharedGatePorts
+export class RedisGate {
+  readonly #ports: RedisGatePorts
   readonly #permits: Semaphore<string>
   readonly #passage: Passage
   readonly #queues = new Map<string, BucketQueue>()
@@ -36,7 +36,7 @@ export class SharedGate {
   readonly #held = new Map<string, Promise<void>>()
   #isClosed = false
 
-  constructor(ports: SharedGatePorts) {
+  constructor(ports: RedisGatePorts) {
     this.#ports = ports
     this.#permits = handlerPermits(ports.concurrency, ports.clock)
     this.#passage = new Passage(ports, this.#permits)

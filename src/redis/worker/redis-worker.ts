@@ -17,16 +17,16 @@ import { Leases } from '../slots/leases.ts'
 import type { Start } from '../slots/passage.ts'
 import type { RedisClock } from '../slots/redis-clock.ts'
 import { ShardCalls } from '../slots/shard-calls.ts'
-import { SharedGate } from '../slots/shared-gate.ts'
+import { RedisGate } from '../slots/redis-gate.ts'
 import type { Grant, StartWindow } from '../slots/start-window.ts'
 import type { Transport } from '../transport/transport.ts'
 import { BucketPlaces } from './bucket-places.ts'
 import { isGoingBack, LateStarts } from './late-starts.ts'
-import { SharedStart, type SharedStartPorts } from './shared-start.ts'
+import { JobStart, type JobStartPorts } from './job-start.ts'
 import { WorkerIntake } from './worker-intake.ts'
 
 /** What a worker needs of lines that are shared. */
-export interface SharedWorkerPorts<Result> {
+export interface RedisWorkerPorts<Result> {
   /** The shaper's name. */
   readonly name: string
   /** Names this worker among all that share the lines. */
@@ -60,23 +60,23 @@ const GIVEN_BACK = { kind: 'freeze', duration: 0, askedMs: undefined } as const
  * Runs one handler on the jobs of shared lines that the gate lets through. It holds each under a lease until the store
  * knows how it ended; one whose lease is lost is aborted, and what becomes of it is not told to the store.
  */
-export class SharedWorker<Data, Result> implements ShapedWorker {
+export class RedisWorker<Data, Result> implements ShapedWorker {
   readonly concurrency: number
   readonly #handler: Handler<Data, Result>
-  readonly #ports: SharedWorkerPorts<Result>
+  readonly #ports: RedisWorkerPorts<Result>
   readonly #attempts: RunningAttempts<Data, Result>
   readonly #attemptOf = new Map<string, Attempt<Data, Result>>()
   /** Jobs that were started and of whose end the store was not told yet. */
   readonly #runs = new Set<Promise<void>>()
-  readonly #starts: SharedStartPorts<Data, Result>
+  readonly #starts: JobStartPorts<Data, Result>
   readonly #leases: Leases
   readonly #calls: ShardCalls
-  readonly #gate: SharedGate
+  readonly #gate: RedisGate
   readonly #intake: WorkerIntake
   readonly #places: BucketPlaces
   #closed: Promise<void> | undefined
 
-  constructor(handler: Handler<Data, Result>, concurrency: number, ports: SharedWorkerPorts<Result>) {
+  constructor(handler: Handler<Data, Result>, concurrency: number, ports: RedisWorkerPorts<Result>) {
     this.#handler = handler
     this.concurrency = concurrency
     this.#ports = ports
@@ -85,7 +85,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
     this.#attempts = new RunningAttempts(clock)
     this.#leases = new Leases({ ...ports, onLost: (handed) => this.#onLost(handed) })
     this.#calls = new ShardCalls({ ...ports, onError })
-    this.#gate = new SharedGate({
+    this.#gate = new RedisGate({
       ...ports,
       concurrency,
       calls: this.#calls,
@@ -174,7 +174,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
     void this.#gate.take(handed).finally(() => this.#places.release(handed.key))
   }
 
-  #startPorts(): SharedStartPorts<Data, Result> {
+  #startPorts(): JobStartPorts<Data, Result> {
     const { name, clock, emitter, startsAtEnd = false, processorTime = timeOfProcess } = this.#ports
     return {
       shaper: name,
@@ -201,7 +201,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
   }
 
   #prepare(grant: Grant, handed: HandedOver, window: StartWindow): Start {
-    const start = new SharedStart<Data, Result>(grant, handed, window, this.#starts)
+    const start = new JobStart<Data, Result>(grant, handed, window, this.#starts)
     return () => {
       if (!start.call(this.#handler)) return undefined
       this.#runs.add(start.run)
@@ -211,7 +211,7 @@ export class SharedWorker<Data, Result> implements ShapedWorker {
   }
 
   async #end(
-    { job, handed, reports, departedAt, late }: SharedStart<Data, Result>,
+    { job, handed, reports, departedAt, late }: JobStart<Data, Result>,
     settled: Settled<Result>,
   ): Promise<void> {
     const { emitter, maxFreezeMs } = this.#ports

@@ -11,7 +11,7 @@ import type {
   SharedBackend,
   SharedJob,
 } from '../../../src/redis/protocol/shared-backend.ts'
-import { SharedTurns } from '../../../src/redis/shared-turns.ts'
+import { RedisTurns } from '../../../src/redis/redis-turns.ts'
 import { settle } from './slots/gate-stage.ts'
 
 const MS = 1_000
@@ -104,13 +104,13 @@ export interface Outcome {
 }
 
 /** The callers of one process, and a store that does what a test says. Times are milliseconds. */
-export class SharedTurnsStage {
+export class RedisTurnsStage {
   readonly clock = new CountingClock(0, settle)
   readonly store = new FakePlaces(this.clock)
   readonly dropped: HandedOver[] = []
   readonly cancelled: string[] = []
   readonly errors: Error[] = []
-  readonly turns = new SharedTurns({
+  readonly turns = new RedisTurns({
     name: 'stage',
     backend: this.store,
     clock: this.clock,
@@ -197,7 +197,7 @@ function view(id: string, state: JobState): JobView {
 }
 
 /** Nobody is waited for, nothing is held, and nothing was told that went wrong. */
-export async function expectOver(stage: SharedTurnsStage): Promise<void> {
+export async function expectOver(stage: RedisTurnsStage): Promise<void> {
   const renewals = stage.called('renew').length
   await stage.pass(0)
   expect(stage.clock.armed).toBe(0)

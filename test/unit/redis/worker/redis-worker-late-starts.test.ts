@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { ShapedJob } from '../../../../src/line/shaped-job.ts'
-import { LEASE_MS, SharedWorkerStage } from './shared-worker-stage.ts'
+import { LEASE_MS, RedisWorkerStage } from './redis-worker-stage.ts'
 
 /** Longer than a slot is kept, shorter than a lease. */
 const SLOT_PAST_MS = 400
 /** Microseconds. */
 const READING = 100
 
-const outcomes = (stage: SharedWorkerStage) =>
+const outcomes = (stage: RedisWorkerStage) =>
   stage.store.finished.map(([id, { outcome }]) => [id, outcome.kind])
 
 /** The process stands still before the first statement of the first handler. */
-class StandstillStage extends SharedWorkerStage {
+class StandstillStage extends RedisWorkerStage {
   readonly reasons: unknown[] = []
   readonly sent: string[] = []
   stands = 0
@@ -50,7 +50,7 @@ describe('the start of a handler', () => {
   it('comes right after the last reading of the clock, with no timer set and no listener told in between', async () => {
     const steps: string[] = []
     let departedAt = 0
-    const stage: SharedWorkerStage = new SharedWorkerStage((job) => {
+    const stage: RedisWorkerStage = new RedisWorkerStage((job) => {
       expect(steps.at(-1)).toMatch(/^now /)
       steps.push('handler')
       departedAt = job.departedAt
@@ -81,7 +81,7 @@ describe('the start of a handler', () => {
 
   it('is not delayed by a listener that takes its time', async () => {
     const startedAt: number[] = []
-    const stage: SharedWorkerStage = new SharedWorkerStage(() => void startedAt.push(stage.clock.now()))
+    const stage: RedisWorkerStage = new RedisWorkerStage(() => void startedAt.push(stage.clock.now()))
     stage.emitter.on('departed', () => stage.clock.stall(50_000))
     await stage.open()
     stage.deliver(stage.store.hand('a', 2))
@@ -92,7 +92,7 @@ describe('the start of a handler', () => {
   })
 
   it('before which the process compiled or collected for milliseconds counts from after that', async () => {
-    const stage: SharedWorkerStage = new SharedWorkerStage(() => {
+    const stage: RedisWorkerStage = new RedisWorkerStage(() => {
       stage.clock.stall(3_000)
       stage.processorTime += 3_000
     })
@@ -105,7 +105,7 @@ describe('the start of a handler', () => {
   })
 
   it('counts from the call where each handler of the key has of late computed for as long', async () => {
-    const stage: SharedWorkerStage = new SharedWorkerStage(() => {
+    const stage: RedisWorkerStage = new RedisWorkerStage(() => {
       stage.clock.stall(3_000)
       stage.processorTime += 3_000
     })
@@ -125,7 +125,7 @@ describe('the start of a handler', () => {
 
 describe('the event of a start', () => {
   it('tells the time from which the next of the bucket keeps away, as in memory', async () => {
-    const stage: SharedWorkerStage = new SharedWorkerStage(() => {
+    const stage: RedisWorkerStage = new RedisWorkerStage(() => {
       stage.clock.stall(3_000)
       stage.processorTime += 3_000
     })
@@ -145,7 +145,7 @@ describe('the event of a start', () => {
 describe('the start of a turn', () => {
   it('counts from after its listeners, who come before its caller, however long they take each time', async () => {
     const turn = () => new Promise<void>((resolve) => process.nextTick(resolve))
-    const stage = new SharedWorkerStage(turn, 10, 0, true)
+    const stage = new RedisWorkerStage(turn, 10, 0, true)
     stage.emitter.on('departed', () => stage.clock.stall(3_000))
     await stage.open()
     for (let n = 0; n < 20; n++) {

@@ -3,7 +3,7 @@ import { Emitter } from '../../../../src/line/emitter.ts'
 import type { HandedOver } from '../../../../src/redis/protocol/handed-over.ts'
 import { RedisClock } from '../../../../src/redis/slots/redis-clock.ts'
 import type { ReceiveOptions } from '../../../../src/redis/transport/transport.ts'
-import { SharedWorker } from '../../../../src/redis/worker/shared-worker.ts'
+import { RedisWorker } from '../../../../src/redis/worker/redis-worker.ts'
 import { FakeStore } from '../slots/fake-store.ts'
 import { StallingClock, settle } from '../slots/gate-stage.ts'
 
@@ -13,7 +13,7 @@ const AHEAD = 3_600_000_000
 export const LEASE_MS = 9_000
 
 /** A worker with a store and a transport of its own, on virtual time; every event in short. */
-export class SharedWorkerStage {
+export class RedisWorkerStage {
   readonly clock = new StallingClock(EPOCH, settle)
   readonly store = new FakeStore(this.clock)
   readonly emitter = new Emitter<unknown>()
@@ -28,7 +28,7 @@ export class SharedWorkerStage {
   /** Jobs that the transport may forget. */
   readonly forgotten: string[] = []
   readonly transport: string[] = []
-  readonly worker: SharedWorker<unknown, unknown>
+  readonly worker: RedisWorker<unknown, unknown>
   isClosed = false
   /** Processor time of the process, in microseconds. */
   processorTime = 0
@@ -52,7 +52,7 @@ export class SharedWorkerStage {
     }
     this.emitter.on('frozen', ({ key, at }) => void this.told.push(['frozen', key, this.#ms(at)]))
     this.emitter.on('error', (error) => void this.errors.push(error))
-    this.worker = new SharedWorker(handler, concurrency, {
+    this.worker = new RedisWorker(handler, concurrency, {
       name: 'stage',
       worker: 'w',
       backend: this.store,

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { FinalError, FreezeError } from '../../../../src/core/handler-errors.ts'
 import type { ShapedJob } from '../../../../src/line/shaped-job.ts'
-import { LEASE_MS, SharedWorkerStage } from './shared-worker-stage.ts'
+import { LEASE_MS, RedisWorkerStage } from './redis-worker-stage.ts'
 
 const BACKOFF = { type: 'fixed', delayMs: 500, maxDelayMs: 500, jitter: 0 } as const
 const THRICE = { attempts: 3, backoff: BACKOFF, timeoutMs: 60_000 } as const
 
-const outcomes = (stage: SharedWorkerStage) =>
+const outcomes = (stage: RedisWorkerStage) =>
   stage.store.finished.map(([id, { outcome }]) => [id, outcome.kind])
 
 describe('a handler', () => {
   test('gets the job with its data and its departure by the clock of the store', async () => {
     const jobs: ShapedJob<unknown>[] = []
-    const stage = new SharedWorkerStage((job) => void jobs.push(job))
+    const stage = new RedisWorkerStage((job) => void jobs.push(job))
     // So near that its clock is known well enough.
     stage.store.trip = () => [100, 100]
     await stage.open()
@@ -27,7 +27,7 @@ describe('a handler', () => {
   })
 
   test('of a calm bucket starts on time though a hot one has more jobs here than there are places', async () => {
-    const stage = await new SharedWorkerStage(() => undefined, 1, 0, false, 2).open()
+    const stage = await new RedisWorkerStage(() => undefined, 1, 0, false, 2).open()
     stage.store.bucket('hot', 1_000)
     stage.deliver([...stage.store.hand('hot', 16), ...stage.store.hand('calm')])
     await stage.pass(5)
@@ -40,7 +40,7 @@ describe('a handler', () => {
 
   test('is told how many of its starts a crash has cut off', async () => {
     const told: unknown[] = []
-    const stage = await new SharedWorkerStage(
+    const stage = await new RedisWorkerStage(
       ({ attempt, crashes }) => void told.push([attempt, crashes]),
     ).open()
     stage.deliver([...stage.store.hand('a'), ...stage.store.hand('b', 1, { crashes: 2 })])
@@ -53,7 +53,7 @@ describe('a handler', () => {
   })
 
   test('is told of when it starts and, once the store knows, when it ends', async () => {
-    const stage = new SharedWorkerStage(async () => {
+    const stage = new RedisWorkerStage(async () => {
       await stage.clock.sleep(10_000)
       return 'done'
     })
@@ -77,7 +77,7 @@ describe('a handler', () => {
   })
 
   test('that ends at once is told of in one report, with its start', async () => {
-    const stage = await new SharedWorkerStage(async () => undefined).open()
+    const stage = await new RedisWorkerStage(async () => undefined).open()
     stage.deliver(stage.store.hand('a', 2))
     await stage.pass(300)
     expect(stage.store.calls.filter((call) => call.startsWith('start'))).toEqual([])
@@ -89,7 +89,7 @@ describe('a handler', () => {
   })
 
   test('ends no earlier than it started, also where the store is behind what the worker reckons', async () => {
-    const stage: SharedWorkerStage = new SharedWorkerStage(async () => {
+    const stage: RedisWorkerStage = new RedisWorkerStage(async () => {
       stage.store.offset -= 2_000
     })
     await stage.open()
@@ -103,7 +103,7 @@ describe('a handler', () => {
 
   test('that lets somebody go has started when he has gone, and is told of in one report', async () => {
     const goes = () => stage.clock.sleep(3_000)
-    const stage: SharedWorkerStage = new SharedWorkerStage(goes, 10, 0, true)
+    const stage: RedisWorkerStage = new RedisWorkerStage(goes, 10, 0, true)
     await stage.open()
     stage.deliver(stage.store.hand('a'))
     await stage.pass(100)
@@ -115,7 +115,7 @@ describe('a handler', () => {
 
   test('makes room for the next when it has ended', async () => {
     const running: number[] = []
-    const stage: SharedWorkerStage = new SharedWorkerStage(async () => {
+    const stage: RedisWorkerStage = new RedisWorkerStage(async () => {
       running.push(stage.worker.running)
       await stage.clock.sleep(50_000)
     }, 1)
@@ -128,7 +128,7 @@ describe('a handler', () => {
   })
 
   test('that fails is tried again while attempts are left, by the delay of its backoff', async () => {
-    const stage = await new SharedWorkerStage(() => {
+    const stage = await new RedisWorkerStage(() => {
       throw new Error('as planned')
     }).open()
     const retries: (number | undefined)[] = []
@@ -145,7 +145,7 @@ describe('a handler', () => {
   })
 
   test('that says that no retry helps has failed its job, though attempts are left', async () => {
-    const stage = await new SharedWorkerStage(() => {
+    const stage = await new RedisWorkerStage(() => {
       throw new FinalError('no such number')
     }).open()
     const retries: (number | undefined)[] = []
@@ -160,7 +160,7 @@ describe('a handler', () => {
   })
 
   test('that says the other side wants a pause freezes its bucket and keeps its attempt', async () => {
-    const stage = await new SharedWorkerStage(() => {
+    const stage = await new RedisWorkerStage(() => {
       throw new FreezeError({ forMs: 2_000 })
     }).open()
     stage.deliver(stage.store.hand('a', 1))
@@ -176,7 +176,7 @@ describe('a handler', () => {
 
   test('that takes too long is stopped, also where the clock of the store is moved meanwhile', async () => {
     const reasons: unknown[] = []
-    const stage = await new SharedWorkerStage(({ signal }) => {
+    const stage = await new RedisWorkerStage(({ signal }) => {
       signal.addEventListener('abort', () => reasons.push(signal.reason))
       return new Promise(() => undefined)
     }).open()
@@ -192,7 +192,7 @@ describe('a handler', () => {
   })
 
   test('whose job expired at the gate is not called', async () => {
-    const stage = await new SharedWorkerStage(() => 'never').open()
+    const stage = await new RedisWorkerStage(() => 'never').open()
     const jobs = stage.store.hand('a', 1)
     stage.store.expiring.add('a1')
     stage.deliver(jobs)
@@ -205,7 +205,7 @@ describe('a handler', () => {
 
 describe('close', () => {
   function slow(ms: number, concurrency = 10) {
-    const stage: SharedWorkerStage = new SharedWorkerStage(async () => {
+    const stage: RedisWorkerStage = new RedisWorkerStage(async () => {
       await stage.clock.sleep(ms * 1_000)
     }, concurrency)
     return stage
@@ -300,7 +300,7 @@ describe('close', () => {
   })
 
   test('a transport that cannot be opened is tried again, and told of once', async () => {
-    const stage = new SharedWorkerStage(() => undefined, 10, 3)
+    const stage = new RedisWorkerStage(() => undefined, 10, 3)
     await stage.pass(2_000)
     expect(stage.transport).toEqual(['open'])
     expect(stage.errors.map(({ message }) => message)).toEqual(['no transport yet'])
@@ -308,7 +308,7 @@ describe('close', () => {
   })
 
   test('while the transport cannot be opened it ends at once', async () => {
-    const stage = new SharedWorkerStage(() => undefined, 10, 1_000)
+    const stage = new RedisWorkerStage(() => undefined, 10, 1_000)
     await stage.pass(5_000)
     await stage.close(0)
     expect([stage.isClosed, stage.transport]).toEqual([true, []])

@@ -14,13 +14,13 @@ import type { Opening } from './opening.ts'
 import type { HandedOver } from './protocol/handed-over.ts'
 import type { Recovered } from './protocol/shared-backend.ts'
 import type { RedisBackend } from './redis-backend.ts'
-import { SharedScheduler } from './scheduler/shared-scheduler.ts'
-import { SharedTurns, TURN_LEASE } from './shared-turns.ts'
+import { RedisScheduler } from './scheduler/redis-scheduler.ts'
+import { RedisTurns, TURN_LEASE } from './redis-turns.ts'
 import { RedisClock } from './slots/redis-clock.ts'
 import { BullMqHandoff, LARGEST_BUNDLE } from './transport/bullmq-handoff.ts'
 import type { ReceiveOptions, Transport } from './transport/transport.ts'
 import { TurnInbox } from './transport/turn-inbox.ts'
-import { SharedWorker, type SharedWorkerPorts } from './worker/shared-worker.ts'
+import { RedisWorker, type RedisWorkerPorts } from './worker/redis-worker.ts'
 
 /** Jobs that a worker may hold at its gate beside those that run: as many as handlers, within these. */
 const FEWEST_AT_GATE = 64
@@ -32,7 +32,7 @@ const STAND_IN_AFTER_MS = 2_000
 /** Turns take no time, and so no handler. */
 const MOST_TURNS = 100_000
 
-export interface SharedFloorPorts<Result> {
+export interface RedisRuntimePorts<Result> {
   readonly name: string
   readonly connection: Connection
   readonly backend: RedisBackend
@@ -44,7 +44,7 @@ export interface SharedFloorPorts<Result> {
 /** What makes one kind of worker other than another. */
 interface FloorSettings
   extends Pick<
-    SharedWorkerPorts<unknown>,
+    RedisWorkerPorts<unknown>,
     'lease' | 'prefetch' | 'maxFreezeMs' | 'startsAtEnd' | 'onExpired'
   > {
   readonly concurrency: number
@@ -52,16 +52,16 @@ interface FloorSettings
 }
 
 /** What a worker process needs beside its workers: BullMQ, the clocks of the shards, and one scheduler for each. */
-export class SharedFloor<Data, Result> {
-  readonly #ports: SharedFloorPorts<Result>
-  readonly #workers = new Set<SharedWorker<Data, Result>>()
-  #turns: SharedTurns | undefined
+export class RedisRuntime<Data, Result> {
+  readonly #ports: RedisRuntimePorts<Result>
+  readonly #workers = new Set<RedisWorker<Data, Result>>()
+  #turns: RedisTurns | undefined
   #transport: BullMqHandoff | undefined
   #clocks: readonly RedisClock[] = []
-  #schedulers: readonly SharedScheduler[] = []
+  #schedulers: readonly RedisScheduler[] = []
   #isClosed = false
 
-  constructor(ports: SharedFloorPorts<Result>) {
+  constructor(ports: RedisRuntimePorts<Result>) {
     this.#ports = ports
   }
 
@@ -85,16 +85,16 @@ export class SharedFloor<Data, Result> {
    *
    * @throws ShaperClosedError
    */
-  turns(opening: Opening): SharedTurns {
+  turns(opening: Opening): RedisTurns {
     // He came just before, and waited for the line to be opened.
     if (this.#isClosed) throw new ShaperClosedError(this.#ports.name)
     this.#turns ??= this.#openTurns(opening)
     return this.#turns
   }
 
-  #openTurns(opening: Opening): SharedTurns {
+  #openTurns(opening: Opening): RedisTurns {
     const { name, backend, emitter, onError } = this.#ports
-    const turns: SharedTurns = new SharedTurns({
+    const turns: RedisTurns = new RedisTurns({
       name,
       backend,
       clock: systemClock,
@@ -123,11 +123,11 @@ export class SharedFloor<Data, Result> {
     return turns
   }
 
-  #openWorker(handler: Handler<Data, Result>, settings: FloorSettings): SharedWorker<Data, Result> {
+  #openWorker(handler: Handler<Data, Result>, settings: FloorSettings): RedisWorker<Data, Result> {
     const { name, backend, emitter } = this.#ports
     const { concurrency, receive, ...ports } = settings
     this.#openTransport()
-    const worker: SharedWorker<Data, Result> = new SharedWorker(handler, concurrency, {
+    const worker: RedisWorker<Data, Result> = new RedisWorker(handler, concurrency, {
       name,
       worker: randomBytes(6).toString('base64url'),
       backend,
@@ -204,7 +204,7 @@ export class SharedFloor<Data, Result> {
     const transport = this.#openTransport()
     this.#schedulers = backend.tags.map(
       (_, shard) =>
-        new SharedScheduler({
+        new RedisScheduler({
           name: randomBytes(6).toString('base64url'),
           shaper: name,
           shard,

@@ -13,7 +13,7 @@ import { tellHanded, tellLeadership, tellPass } from './tell-pass.ts'
 
 type Verb = 'claim' | 'recover' | 'expire' | 'awaitWake' | 'awaitVacancy' | 'resign'
 
-export interface SharedSchedulerOptions {
+export interface RedisSchedulerOptions {
   /** Names this scheduler at the election; no other has the name. */
   readonly name: string
   /** The shaper's name. */
@@ -36,14 +36,14 @@ export interface SharedSchedulerOptions {
 }
 
 /** What one pass did. `isElected` false: another scheduler hands over, and this one did nothing. */
-export interface SharedPass {
+export interface SchedulerPass {
   readonly handed: number
   readonly recovered: number
   readonly expired: number
   readonly isElected: boolean
 }
 
-type Tally = { -readonly [Count in keyof SharedPass]: SharedPass[Count] }
+type Tally = { -readonly [Count in keyof SchedulerPass]: SchedulerPass[Count] }
 
 /** A job that was claimed and, for whatever reason, not handed over comes back when this and the look-ahead end. */
 const LEASE = 2 * SECOND
@@ -61,8 +61,8 @@ const JITTER = 50 * MILLISECOND
  * back what was lost on the way, and lets expire what waits too long. Any number of them may run; the store elects
  * the one that works. Between passes it sleeps until the next thing is due or the store wakes it.
  */
-export class SharedScheduler {
-  readonly #options: SharedSchedulerOptions
+export class RedisScheduler {
+  readonly #options: RedisSchedulerOptions
   readonly #clock: Clock
   readonly #shard: number
   readonly #lookAhead: LookAhead
@@ -74,7 +74,7 @@ export class SharedScheduler {
   readonly #end: Alarm
   #running: Promise<void> | undefined
   #stopping: Promise<void> | undefined
-  #passing: Promise<SharedPass> | undefined
+  #passing: Promise<SchedulerPass> | undefined
   #isStopping = false
   #isFollower = false
   /** It may be elected, or wait for a marker. */
@@ -83,7 +83,7 @@ export class SharedScheduler {
   /** Passes that failed in a row. */
   #failures = 0
 
-  constructor(options: SharedSchedulerOptions) {
+  constructor(options: RedisSchedulerOptions) {
     const { clock, shard, lookAheadMs, unfetched, sweep } = options
     this.#options = options
     this.#clock = clock
@@ -103,7 +103,7 @@ export class SharedScheduler {
   }
 
   /** Does all that is due now; never rejects: an error ends the pass, and is told once. Joins a pass that is under way. */
-  runOnce(): Promise<SharedPass> {
+  runOnce(): Promise<SchedulerPass> {
     this.#passing ??= this.#pass().finally(() => {
       this.#passing = undefined
     })
@@ -168,7 +168,7 @@ export class SharedScheduler {
     await this.#wakes.sleep(this.#due)
   }
 
-  async #pass(): Promise<SharedPass> {
+  async #pass(): Promise<SchedulerPass> {
     const tally: Tally = { handed: 0, recovered: 0, expired: 0, isElected: false }
     // The claim sees all that rang before it; what rings from here on is looked at in another pass.
     this.#wakes.reset()

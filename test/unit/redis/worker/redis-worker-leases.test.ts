@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { LEASE_MS, SharedWorkerStage } from './shared-worker-stage.ts'
+import { LEASE_MS, RedisWorkerStage } from './redis-worker-stage.ts'
 
 const BACKOFF = { type: 'fixed', delayMs: 500, maxDelayMs: 500, jitter: 0 } as const
 const PATIENT = { attempts: 1, backoff: BACKOFF, timeoutMs: 600_000 } as const
 
-const outcomes = (stage: SharedWorkerStage) =>
+const outcomes = (stage: RedisWorkerStage) =>
   stage.store.finished.map(([id, { outcome }]) => [id, outcome.kind])
 
-const renewals = (stage: SharedWorkerStage) => stage.store.calls.filter((call) => call.startsWith('renew'))
+const renewals = (stage: RedisWorkerStage) => stage.store.calls.filter((call) => call.startsWith('renew'))
 
 describe('a lease', () => {
   /** Handlers that run for `ms`, and the reasons for which they were aborted. */
   function lasting(ms: number, concurrency?: number) {
     const reasons: unknown[] = []
-    const stage: SharedWorkerStage = new SharedWorkerStage(async ({ signal }) => {
+    const stage: RedisWorkerStage = new RedisWorkerStage(async ({ signal }) => {
       signal.addEventListener('abort', () => reasons.push(signal.reason))
       await stage.clock.sleep(ms * 1_000)
     }, concurrency)
@@ -193,7 +193,7 @@ describe('a lease', () => {
   })
 
   test('the start of a handler that ended at once is told again with its end, until the store has heard it', async () => {
-    const stage = await new SharedWorkerStage(async () => undefined).open()
+    const stage = await new RedisWorkerStage(async () => undefined).open()
     stage.deliver(stage.store.hand('a', 1))
     await stage.pass(0.7)
     stage.store.isDown = true
