@@ -6,14 +6,17 @@ import { type Probe, probe } from './connection/probe.ts'
 import type { RedisBackend } from './redis-backend.ts'
 import type { ReplacedLayer } from './rules/rule-book-text.ts'
 
+/** What is opened: a line, or the levels of meters. */
+type Openable = Pick<RedisBackend, 'durability' | 'open'>
+
 const TRY_AGAIN_AFTER_MS = 500
 const READY_WITHIN_MS = 1_800
 
-export interface OpeningPorts {
+export interface OpeningPorts<Line> {
   readonly name: string
   readonly connection: Connection
   /** What is opened when Redis has been found fit. */
-  readonly backend: Pick<RedisBackend, 'durability' | 'open'>
+  readonly backend: Line
   /** How long to wait for the connection, of the two seconds for all. Default: 1.8. */
   readonly readyWithinMs?: number
   readonly onConnected: (probe: Probe) => void
@@ -24,15 +27,15 @@ export interface OpeningPorts {
 }
 
 /** How a shared line is opened: Redis is connected, found fit, and its rule book fetched. Until then nothing is done. */
-export class Opening {
-  readonly #ports: OpeningPorts
+export class Opening<Line extends Openable = Openable> {
+  readonly #ports: OpeningPorts<Line>
   #underWay: Promise<void> | undefined
   #isOpen = false
   #isClosed = false
   #timer: NodeJS.Timeout | undefined
   #watched: unknown
 
-  constructor(ports: OpeningPorts) {
+  constructor(ports: OpeningPorts<Line>) {
     this.#ports = ports
   }
 
@@ -51,6 +54,12 @@ export class Opening {
     })
     const opened = this.#underWay
     return this.#isOpen ? opened : patiently(() => opened)
+  }
+
+  /** What was opened, once it is open. @throws as `ready` does */
+  async opened(): Promise<Line> {
+    await this.ready()
+    return this.#ports.backend
   }
 
   /** Asks as soon as it is open: all of that takes two seconds at most. @throws as `ready` does */

@@ -22,12 +22,12 @@ import { Opening } from './opening.ts'
 import type { RedisSettings } from './options.ts'
 import type { Holding, NamedRequest } from './protocol/shared-backend.ts'
 import { RedisBackend } from './redis-backend.ts'
-import type { ReplacedLayer } from './rules/rule-book-text.ts'
-import { RuleWatch } from './rules/rule-watch.ts'
-import { SharedRuleStore } from './rules/shared-rule-store.ts'
 import { NEWS_MS, RedisProducer } from './redis-producer.ts'
 import { RedisRuntime } from './redis-runtime.ts'
 import type { RedisTurns } from './redis-turns.ts'
+import type { ReplacedLayer } from './rules/rule-book-text.ts'
+import { RuleWatch } from './rules/rule-watch.ts'
+import { SharedRuleStore } from './rules/shared-rule-store.ts'
 import { RedisInsight } from './views/redis-insight.ts'
 
 /** The line that many processes share, in Redis. Listeners are told in the process that did what they are told of. */
@@ -37,9 +37,9 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   readonly #emitter: Emitter<Result>
   readonly #connection: Connection
   readonly #backend: RedisBackend
-  readonly #opening: Opening
-  readonly #entrance: RedisProducer<Result>
-  readonly #floor: RedisRuntime<Data, Result>
+  readonly #opening: Opening<RedisBackend>
+  readonly #producer: RedisProducer<Result>
+  readonly #runtime: RedisRuntime<Data, Result>
   readonly #watch: RuleWatch
   #durability: BucketView['durability'] | undefined
   #closing: Promise<void> | undefined
@@ -61,7 +61,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     const connection = this.#connection
     this.#backend = new RedisBackend({ name, prefix, shards, connection, rules, keepFinished })
     const backend = this.#backend
-    this.#entrance = new RedisProducer({ backend, emitter })
+    this.#producer = new RedisProducer({ backend, emitter })
     this.#opening = new Opening({
       name,
       connection,
@@ -74,8 +74,9 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
         this.#tellConnected(durability, version).catch(onError)
       },
     })
-    this.#floor = new RedisRuntime({ name, connection, backend, lookAheadMs, emitter, onError })
-    const { ropes } = this.#entrance
+    const opening = this.#opening
+    this.#runtime = new RedisRuntime({ name, connection, backend, opening, lookAheadMs, emitter, onError })
+    const { ropes } = this.#producer
     const ready = () => this.#opening.ready()
     const survey = () => this.survey()
     const ruleStore = new SharedRuleStore({ ropes, survey, backend, emitter, onError, ready })
@@ -95,20 +96,20 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   }
 
   enqueue(request: JobRequest): Promise<Admission> {
-    return this.#opening.ask(() => this.#entrance.enqueue(request))
+    return this.#opening.ask(() => this.#producer.enqueue(request))
   }
 
   enqueueMany(requests: readonly JobRequest[]): Promise<Admission[]> {
-    return this.#opening.ask(() => this.#entrance.enqueueMany(requests))
+    return this.#opening.ask(() => this.#producer.enqueueMany(requests))
   }
 
   forecast(key: string, cost: number): Promise<Admission> {
-    return this.#opening.ask(() => this.#entrance.forecast(key, cost))
+    return this.#opening.ask(() => this.#producer.forecast(key, cost))
   }
 
   async turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected> {
     signal?.throwIfAborted()
-    const turns = this.#floor.turns(this.#opening)
+    const turns = this.#runtime.turns()
     const named = turns.named(request)
     const turn = turns.expect(named, signal)
     const refusal = new Promise<Rejected>((resolve) => {
@@ -132,7 +133,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
       // Whoever departed just now may be the one who asks again.
       await turns.reported
       if (!turns.isExpected(named.id)) throw new TurnCancelledError(named.id)
-      return this.#entrance.enqueue(named)
+      return this.#producer.enqueue(named)
     })
   }
 
@@ -143,67 +144,61 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   }
 
   async job(id: string): Promise<JobView | undefined> {
-    await this.#opening.ready()
-    return this.#backend.job(id)
+    return (await this.#opening.opened()).job(id)
   }
 
   async inspect(key: string): Promise<BucketView | undefined> {
-    await this.#opening.ready()
-    return this.#backend.inspect(key)
+    return (await this.#opening.opened()).inspect(key)
   }
 
   async buckets(query: BucketQuery): Promise<BucketPage> {
-    await this.#opening.ready()
-    return this.#backend.list(query)
+    return (await this.#opening.opened()).list(query)
   }
 
   async tally(groups: readonly TallyGroup[]): Promise<BucketTally[]> {
-    await this.#opening.ready()
-    return this.#backend.tally(groups)
+    return (await this.#opening.opened()).tally(groups)
   }
 
   async *survey(): AsyncGenerator<readonly BucketView[]> {
-    await this.#opening.ready()
-    yield* this.#backend.survey()
+    yield* (await this.#opening.opened()).survey()
   }
 
   async audit(): Promise<Audit> {
-    await this.#opening.ready()
-    return this.#backend.audit()
+    return (await this.#opening.opened()).audit()
   }
 
   async freeze(key: string, { forMs, ...asked }: FreezeRequest): Promise<void> {
-    await this.#opening.ready()
-    const held = await this.#backend.freeze(key, forMs * MILLISECOND)
+    const line = await this.#opening.opened()
+    const held = await line.freeze(key, forMs * MILLISECOND)
     const { at, until } = await settled(held)
     this.#emitter.emit('frozen', { key, at: at / MILLISECOND, until: until / MILLISECOND, ...asked })
   }
 
   async unfreeze(key: string): Promise<boolean> {
-    await this.#opening.ready()
-    const { at, isLifted } = await this.#backend.unfreeze(key)
+    const line = await this.#opening.opened()
+    const { at, isLifted } = await line.unfreeze(key)
     if (isLifted) this.#emitter.emit('unfrozen', { key, at: at / MILLISECOND })
     return isLifted
   }
 
   async pause(key: string): Promise<void> {
-    await this.#opening.ready()
-    const { at } = await settled(await this.#backend.pause(key))
+    const line = await this.#opening.opened()
+    const { at } = await settled(await line.pause(key))
     this.#emitter.emit('paused', { key, at: at / MILLISECOND })
   }
 
   async resume(key: string): Promise<void> {
-    await this.#opening.ready()
-    const { at } = await this.#backend.resume(key)
+    const line = await this.#opening.opened()
+    const { at } = await line.resume(key)
     this.#emitter.emit('resumed', { key, at: at / MILLISECOND })
   }
 
   work(handler: Handler<Data, Result>, settings: WorkSettings): ShapedWorker {
-    return this.#floor.work(handler, settings, this.#opening)
+    return this.#runtime.work(handler, settings)
   }
 
   schedule(): void {
-    this.#floor.schedule(this.#opening)
+    this.#runtime.schedule()
   }
 
   close(drainMs: number | undefined): Promise<void> {
@@ -214,7 +209,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   async #close(drainMs: number | undefined): Promise<void> {
     this.#opening.close()
     this.#watch.stop()
-    await this.#floor.close(drainMs)
+    await this.#runtime.close(drainMs)
     await this.#connection.close()
   }
 

@@ -3,16 +3,21 @@ import { MILLISECOND, SECOND } from '../core/duration.ts'
 import { isVelvetRopeError, ShaperClosedError } from '../core/errors.ts'
 import { toError } from '../core/thrown.ts'
 import { TurnCancelledError } from '../core/turn-errors.ts'
+import type { Handler } from '../line/attempt.ts'
 import type { JobRequest } from '../line/job.ts'
 import { PendingTurns, type Turn } from '../line/pending-turns.ts'
 import type { ShapedJob } from '../line/shaped-job.ts'
 import type { HandedOver } from './protocol/handed-over.ts'
-import type { SharedBackend, SharedJob } from './protocol/shared-backend.ts'
+import type { NamedRequest, SharedJob } from './protocol/shared-backend.ts'
 import { makeCallerName, makeTurnId } from './protocol/turn-id.ts'
+import type { RedisBackend } from './redis-backend.ts'
 import { Leases } from './slots/leases.ts'
+import type { ReceiveOptions, Receiver } from './transport/transport.ts'
+import { TurnInbox } from './transport/turn-inbox.ts'
+import type { RedisWorker, WorkerSettings } from './worker/redis-worker.ts'
 
 /** For so long a process that says nothing keeps the places of its callers, and the turns that were handed to it. */
-export const TURN_LEASE = 5 * SECOND
+const TURN_LEASE = 5 * SECOND
 /** A caller is told of an outage that lasts longer: a place that is lost starts nothing twice. */
 const PATIENCE = 60 * SECOND
 /** In which one that must come at once reaches its caller: the line gives it so long, and a while to tell of it. */
@@ -20,17 +25,20 @@ const TRAVEL = 100 * MILLISECOND
 const GRACE = 100 * MILLISECOND
 /** States of one who has his place still. */
 const KEPT = ['waiting', 'handed', 'retrying']
+/** Turns take no time, and so no handler. */
+const MOST_TURNS = 100_000
 const COARSE = Number.POSITIVE_INFINITY
-
-type NamedRequest = JobRequest & { readonly id: string }
 
 export interface RedisTurnPorts {
   /** The shaper's name. */
   readonly name: string
-  readonly backend: Pick<SharedBackend, 'leave' | 'job' | 'renew' | 'shardOf'>
+  readonly backend: Pick<RedisBackend, 'shards' | 'shardOf' | 'leave' | 'job' | 'renew' | 'awaitTurns'>
   readonly clock: Clock
-  /** A job that was handed over to this process must not start any more. */
-  readonly drop: (handed: HandedOver) => void
+  /** Opens the worker that takes turns through the gate. */
+  readonly openWorker: (
+    handler: Handler<unknown, void>,
+    settings: WorkerSettings,
+  ) => Pick<RedisWorker<unknown, unknown>, 'drop'>
   readonly onCancelled: (job: SharedJob) => void
   readonly onError: (error: Error) => void
 }
@@ -45,6 +53,7 @@ export class RedisTurns {
   readonly #ports: RedisTurnPorts
   readonly #desk = new PendingTurns()
   readonly #leases: Leases
+  readonly #worker: Pick<RedisWorker<unknown, unknown>, 'drop'>
   /** Whom the line has not answered, and who have not departed. */
   readonly #asked = new Set<string>()
   /** By id, those that were handed over and have not departed. */
@@ -63,6 +72,16 @@ export class RedisTurns {
       lease: TURN_LEASE,
       patience: PATIENCE,
       onLost: (place) => void this.#explain(place),
+    })
+    this.#worker = ports.openWorker(this.depart, {
+      concurrency: MOST_TURNS,
+      lease: TURN_LEASE,
+      prefetch: MOST_TURNS,
+      // A turn ends at its departure, and freezes nothing.
+      maxFreezeMs: 0,
+      startsAtEnd: true,
+      receive: async (options) => this.#receive(options),
+      onExpired: ({ id }) => this.expired(id),
     })
   }
 
@@ -130,9 +149,9 @@ export class RedisTurns {
 
   /** Takes the place out of the line, also when a slot was granted to it. Never rejects: the lease ends by itself. */
   async leave(id: string): Promise<boolean> {
-    const { backend, drop, onCancelled, onError } = this.#ports
+    const { backend, onCancelled, onError } = this.#ports
     const handed = this.#handed.get(id)
-    if (handed !== undefined) drop(handed)
+    if (handed !== undefined) this.#worker.drop(handed)
     try {
       const job = await backend.leave(id)
       if (job !== undefined) onCancelled(job)
@@ -183,6 +202,15 @@ export class RedisTurns {
     }
     const ids = this.#desk.refuseAll(new ShaperClosedError(name))
     await Promise.all(ids.map((id) => this.leave(id)))
+  }
+
+  #receive(options: ReceiveOptions): Receiver {
+    const { backend } = this.#ports
+    const onDelivery = async (handed: HandedOver) => {
+      if (this.noteHanded(handed)) await options.onDelivery(handed)
+    }
+    const next = (shard: number, atMost: number) => backend.awaitTurns(shard, this.caller, atMost)
+    return new TurnInbox(backend.shards, next, { ...options, onDelivery })
   }
 
   #placeOf({ id, key }: NamedRequest): HandedOver {

@@ -16,39 +16,46 @@ import type { SharedBackend, SharedJob } from '../protocol/shared-backend.ts'
 import { Leases } from '../slots/leases.ts'
 import type { Start } from '../slots/passage.ts'
 import type { RedisClock } from '../slots/redis-clock.ts'
-import { ShardCalls } from '../slots/shard-calls.ts'
 import { RedisGate } from '../slots/redis-gate.ts'
+import { ShardCalls } from '../slots/shard-calls.ts'
 import type { Grant, StartWindow } from '../slots/start-window.ts'
 import type { Transport } from '../transport/transport.ts'
 import { BucketPlaces } from './bucket-places.ts'
-import { isGoingBack, LateStarts } from './late-starts.ts'
 import { JobStart, type JobStartPorts } from './job-start.ts'
+import { isGoingBack, LateStarts } from './late-starts.ts'
 import { WorkerIntake } from './worker-intake.ts'
 
+/** What one kind of worker has other than another. */
+export interface WorkerSettings {
+  /** Handlers that may run at once. */
+  readonly concurrency: number
+  /** For how long a job that is not renewed belongs to this worker alone; microseconds. */
+  readonly lease: number
+  /** Buckets of which jobs may be held at once: those that run, and those that wait at the gate. */
+  readonly prefetch: number
+  /** No handler freezes its bucket for longer. */
+  readonly maxFreezeMs: number
+  /** The handler releases a caller, which goes on when the handler ends: the start is known only then. */
+  readonly startsAtEnd?: boolean
+  /** A job's deadline passed at the gate. */
+  readonly onExpired?: (job: SharedJob) => void
+  /** Opens what brings the jobs. */
+  readonly receive: Transport['receive']
+}
+
 /** What a worker needs of lines that are shared. */
-export interface RedisWorkerPorts<Result> {
+export interface RedisWorkerPorts<Result> extends WorkerSettings {
   /** The shaper's name. */
   readonly name: string
   /** Names this worker among all that share the lines. */
   readonly worker: string
   readonly backend: Pick<SharedBackend, 'fetch' | 'gate' | 'start' | 'finish' | 'renew'>
-  readonly transport: Pick<Transport, 'receive'>
   readonly clock: Clock
   /** The clock of the store that keeps the shard; whoever made it starts and stops it. */
   readonly storeClock: (shard: number) => RedisClock
   readonly emitter: Emitter<Result>
-  /** For how long a job that is not renewed belongs to nobody else; microseconds. */
-  readonly lease: number
-  /** Buckets of which jobs may be held at once: those that run, and those that wait at the gate. */
-  readonly prefetch: number
   /** How much processor time this process has used, in microseconds; of the system when absent. */
   readonly processorTime?: () => number
-  /** No handler freezes its bucket for longer. */
-  readonly maxFreezeMs: number
-  /** The handler lets somebody go, who has gone when it ends: only then is it known when he did. */
-  readonly startsAtEnd?: boolean
-  /** A job's deadline came at the gate. */
-  readonly onExpired?: ((job: SharedJob) => void) | undefined
   /** The worker takes no more jobs, and none of its handlers runs. */
   onClosed(): void
 }
@@ -76,18 +83,17 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
   readonly #places: BucketPlaces
   #closed: Promise<void> | undefined
 
-  constructor(handler: Handler<Data, Result>, concurrency: number, ports: RedisWorkerPorts<Result>) {
+  constructor(handler: Handler<Data, Result>, ports: RedisWorkerPorts<Result>) {
     this.#handler = handler
-    this.concurrency = concurrency
+    this.concurrency = ports.concurrency
     this.#ports = ports
-    const { clock, emitter, prefetch, transport } = ports
+    const { clock, emitter, prefetch, receive } = ports
     const onError = (error: Error) => emitter.fail(error)
     this.#attempts = new RunningAttempts(clock)
     this.#leases = new Leases({ ...ports, onLost: (handed) => this.#onLost(handed) })
     this.#calls = new ShardCalls({ ...ports, onError })
     this.#gate = new RedisGate({
       ...ports,
-      concurrency,
       calls: this.#calls,
       leases: this.#leases,
       prepare: (grant, handed, window) => this.#prepare(grant, handed, window),
@@ -101,7 +107,7 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
     this.#starts = this.#startPorts()
     this.#places = new BucketPlaces(prefetch)
     const onDelivery = (handed: HandedOver) => this.#take(handed)
-    this.#intake = new WorkerIntake(transport, clock, { onDelivery, onError })
+    this.#intake = new WorkerIntake(receive, clock, { onDelivery, onError })
   }
 
   get running(): number {

@@ -6,15 +6,15 @@ import type { ReceiveOptions, Receiver, Transport } from '../transport/transport
 
 /** Opens the transport for a worker, again and again until it is open, and closes it. */
 export class WorkerIntake {
-  readonly #transport: Pick<Transport, 'receive'>
+  readonly #receive: Transport['receive']
   readonly #clock: Clock
   readonly #options: ReceiveOptions
   readonly #stopping: Alarm
   readonly #receiver: Promise<Receiver | undefined>
   #isStopped = false
 
-  constructor(transport: Pick<Transport, 'receive'>, clock: Clock, options: ReceiveOptions) {
-    this.#transport = transport
+  constructor(receive: Transport['receive'], clock: Clock, options: ReceiveOptions) {
+    this.#receive = receive
     this.#clock = clock
     this.#options = options
     this.#stopping = new Alarm(clock, Number.POSITIVE_INFINITY)
@@ -38,7 +38,7 @@ export class WorkerIntake {
   async #open(): Promise<Receiver | undefined> {
     for (let failures = 0; !this.#isStopped; ) {
       try {
-        return await this.#transport.receive(this.#options)
+        return await this.#receive(this.#options)
       } catch (error) {
         if (failures === 0) this.#options.onError(toError(error))
         await this.#stopping.sleep(this.#clock.now() + retryDelay(++failures))

@@ -5,13 +5,8 @@ import { VirtualClock } from '../../../src/core/virtual-clock.ts'
 import type { BackendJob, JobRequest } from '../../../src/line/job.ts'
 import { ShapedJob } from '../../../src/line/shaped-job.ts'
 import type { HandedOver } from '../../../src/redis/protocol/handed-over.ts'
-import type {
-  HandedJob,
-  NamedRequest,
-  SharedBackend,
-  SharedJob,
-} from '../../../src/redis/protocol/shared-backend.ts'
-import { RedisTurns } from '../../../src/redis/redis-turns.ts'
+import type { HandedJob, NamedRequest, SharedJob } from '../../../src/redis/protocol/shared-backend.ts'
+import { type RedisTurnPorts, RedisTurns } from '../../../src/redis/redis-turns.ts'
 import { settle } from './slots/gate-stage.ts'
 
 const MS = 1_000
@@ -45,10 +40,11 @@ class CountingClock extends VirtualClock {
   }
 }
 
-type Verbs = Pick<SharedBackend, 'leave' | 'job' | 'renew' | 'shardOf'>
+type Verbs = RedisTurnPorts['backend']
 
 /** What a store knows of places, as far as their callers can tell. */
 class FakePlaces implements Verbs {
+  readonly shards = 1
   readonly states = new Map<string, JobState>()
   readonly calls: string[] = []
   isDown = false
@@ -57,6 +53,11 @@ class FakePlaces implements Verbs {
 
   constructor(clock: VirtualClock) {
     this.#clock = clock
+  }
+
+  /** What a test hands over does not come through an inbox. */
+  awaitTurns(): Promise<never[]> {
+    return Promise.resolve([])
   }
 
   shardOf(key: string): number {
@@ -114,7 +115,7 @@ export class RedisTurnsStage {
     name: 'stage',
     backend: this.store,
     clock: this.clock,
-    drop: (handed) => void this.dropped.push(handed),
+    openWorker: () => ({ drop: (handed) => void this.dropped.push(handed) }),
     onCancelled: ({ id }) => void this.cancelled.push(id),
     onError: (error) => void this.errors.push(error),
   })

@@ -4,8 +4,8 @@ import { VirtualClock } from '../../../../src/core/virtual-clock.ts'
 import type { HandedOver } from '../../../../src/redis/protocol/handed-over.ts'
 import { Leases } from '../../../../src/redis/slots/leases.ts'
 import { RedisClock } from '../../../../src/redis/slots/redis-clock.ts'
-import { ShardCalls } from '../../../../src/redis/slots/shard-calls.ts'
 import { RedisGate } from '../../../../src/redis/slots/redis-gate.ts'
+import { ShardCalls } from '../../../../src/redis/slots/shard-calls.ts'
 import { FakeStore } from './fake-store.ts'
 
 const LEASE = 10_000_000

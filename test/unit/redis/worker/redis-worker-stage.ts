@@ -52,11 +52,12 @@ export class RedisWorkerStage {
     }
     this.emitter.on('frozen', ({ key, at }) => void this.told.push(['frozen', key, this.#ms(at)]))
     this.emitter.on('error', (error) => void this.errors.push(error))
-    this.worker = new RedisWorker(handler, concurrency, {
+    this.worker = new RedisWorker(handler, {
+      concurrency,
       name: 'stage',
       worker: 'w',
       backend: this.store,
-      transport: { receive: (options) => this.#receive(options) },
+      receive: (options) => this.#receive(options),
       clock: this.clock,
       storeClock: () => this.storeClock,
       emitter: this.emitter,
