@@ -4,13 +4,13 @@ import { explainUnknown, explainValue } from './expectations.ts'
 import { isMapping, type SettingPath, valueAt } from './paths.ts'
 import { configSchema, type Settings } from './schema.ts'
 
-/** Something that is wrong with the settings, wherever they came from. */
+/** A problem with the settings, from any layer. */
 export interface Complaint {
   readonly path: SettingPath
-  /** Whether the name of the setting is at fault, and not its value. */
+  /** Whether the name of the setting is wrong, not its value. */
   readonly isAboutName: boolean
   readonly message: string
-  /** Of an unknown setting: the known one that was most likely meant. */
+  /** For an unknown setting: the known one that was most likely meant. */
   readonly meant?: SettingPath
 }
 
@@ -18,7 +18,7 @@ type Checked =
   | { readonly ok: true; readonly settings: Settings }
   | { readonly ok: false; readonly complaints: readonly Complaint[] }
 
-/** Checks what all layers together say; everything that is wrong is told at once. */
+/** Checks the merged layers; reports all problems at once. */
 export function checkSettings(input: unknown): Checked {
   const result = configSchema.safeParse(input, { error: nameKnownFields })
   const complaints = [
@@ -45,7 +45,7 @@ function complaintsOf(issue: z.core.$ZodIssue, input: unknown): Complaint[] {
   return [{ path, isAboutName: isAboutName === true, message }]
 }
 
-/** Whoever mistyped a name is not told as well that the setting is missing. */
+/** A mistyped name is not reported a second time as a missing setting. */
 function withoutEchoes(complaints: readonly Complaint[]): Complaint[] {
   const meant = new Set(complaints.map((complaint) => JSON.stringify(complaint.meant)))
   return complaints.filter(
@@ -53,7 +53,7 @@ function withoutEchoes(complaints: readonly Complaint[]): Complaint[] {
   )
 }
 
-/** An address that was forgotten, say: every process would then have lines of its own. */
+/** Without redis (because the URL was forgotten, say), each process would have its own lines. */
 function withoutRedis(input: unknown): Complaint[] {
   if (!isMapping(input) || input['redis'] !== undefined) return []
   return ['prefix', 'shards']
@@ -61,6 +61,6 @@ function withoutRedis(input: unknown): Complaint[] {
     .map((field) => ({
       path: [field],
       isAboutName: true,
-      message: `${field} needs redis: expected a Redis URL beside it, got: nothing`,
+      message: `${field} needs redis: expected a Redis URL as well, got: nothing`,
     }))
 }

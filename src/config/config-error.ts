@@ -1,8 +1,10 @@
 import { VelvetRopeError } from '../core/errors.ts'
 
-/** One thing that is wrong with a configuration. */
+/** A problem with a configuration. */
 export interface ConfigProblem {
-  /** Where: `velvet-rope.yaml:3:5` (line and column from 1), `VELVET_ROPE_SHARDS`, `--shards`, or the file alone. */
+  /**
+   * The place: `velvet-rope.yaml:3:5` (line and column from 1), `VELVET_ROPE_SHARDS`, `--shards`, or the file alone.
+   */
   readonly where: string
   /** What was expected and what came. */
   readonly message: string
@@ -11,11 +13,11 @@ export interface ConfigProblem {
 const MOST_SHOWN = 20
 
 /**
- * A configuration that cannot be used. Its message has a line for each problem, 20 at most, and never shows a
- * password or a token.
+ * The configuration is invalid. The message has a line for each problem, 20 at most, and never shows a password or a
+ * token.
  */
 export class InvalidConfigError extends VelvetRopeError {
-  /** All of them, those of the file first, in its order. */
+  /** All problems, those of the file first, in its order. */
   readonly problems: readonly ConfigProblem[]
 
   constructor(problems: readonly ConfigProblem[]) {

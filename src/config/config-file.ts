@@ -4,18 +4,18 @@ import { resolve } from 'node:path'
 import { InvalidConfigError } from './config-error.ts'
 import { type Environment, FILE_VARIABLE } from './environment.ts'
 
-/** The file that is read where none is named. */
+/** The file that is read if none is named. */
 const DEFAULT_FILE = 'velvet-rope.yaml'
 
 const LARGEST_FILE = 4 * 1_024 * 1_024
 
-/** Where the settings of a process are looked for. */
+/** The location of the configuration file. */
 export interface ConfigLocation {
-  /** What messages call the file. */
+  /** The name of the file in messages. */
   readonly name: string
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string
-  /** Whether somebody named it: then it must be there. */
+  /** Whether it was named explicitly; then it must exist. */
   readonly isNamed: boolean
 }
 
@@ -29,14 +29,17 @@ export function locateConfig(sources: {
   return { name, path: resolve(sources.cwd ?? process.cwd(), name), isNamed: named !== undefined }
 }
 
-/** The bytes of a file. */
+/** The content of a file. */
 export interface ConfigBytes {
   readonly bytes: Uint8Array
-  /** Their SHA-256, hexadecimal. */
+  /** SHA-256 of the bytes, in hexadecimal. */
   readonly digest: string
 }
 
-/** Undefined when there is none. @throws InvalidConfigError when it cannot be read, or is larger than 4 MiB */
+/**
+ * Reads the file; returns undefined if there is none. @throws InvalidConfigError if it cannot be read, or is larger
+ * than 4 MiB
+ */
 export async function readConfigBytes({ name, path }: ConfigLocation): Promise<ConfigBytes | undefined> {
   let bytes: Uint8Array
   try {
@@ -57,7 +60,7 @@ export async function readConfigBytes({ name, path }: ConfigLocation): Promise<C
   return { bytes, digest: createHash('sha256').update(bytes).digest('hex') }
 }
 
-/** Also of what has no size and may have no end, such as a pipe. */
+/** Reads at most `most` bytes, also of files without a size and perhaps without an end, such as pipes. */
 async function readAtMost(file: FileHandle, most: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   for (let length = 0; length < most; ) {
@@ -69,7 +72,9 @@ async function readAtMost(file: FileHandle, most: number): Promise<Uint8Array> {
   return Buffer.concat(chunks)
 }
 
-/** @throws InvalidConfigError when the bytes are no text in UTF-8; a byte order mark is passed over */
+/**
+ * @throws InvalidConfigError if the bytes are not UTF-8 text; a byte order mark is skipped
+ */
 export function decodeConfig(name: string, bytes: Uint8Array): string {
   const [first, second] = bytes
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) {
@@ -78,17 +83,17 @@ export function decodeConfig(name: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    const message = 'expected text in UTF-8, got: a byte that is none; save the file as UTF-8'
+    const message = 'expected text in UTF-8, got: an invalid byte; save the file as UTF-8'
     throw new InvalidConfigError([{ where: `${name}:${placeOfFault(bytes)}`, message }])
   }
 }
 
-/** `line:column` of the first byte that is no UTF-8. */
+/** `line:column` of the first byte that is not UTF-8. */
 function placeOfFault(bytes: Uint8Array): string {
   const text = new TextDecoder('utf-8').decode(bytes)
   const encoder = new TextEncoder()
   let [at, offset] = [0, 0]
-  // Each replacement character may also be one that somebody wrote.
+  // A replacement character may also be in the file itself.
   for (;;) {
     const next = text.indexOf('\ufffd', at)
     offset += encoder.encode(text.slice(at, next)).length
@@ -101,7 +106,7 @@ function placeOfFault(bytes: Uint8Array): string {
   return `${lines.length}:${lines.at(-1)!.length + 1}`
 }
 
-/** A file that somebody named, or that was there, and is not. */
+/** The error for a file that was named, or existed before, and does not exist. */
 export function missingFile({ name }: ConfigLocation): InvalidConfigError {
   return unreadable(name, 'no such file')
 }
@@ -113,7 +118,7 @@ function unreadable(name: string, reason: string): InvalidConfigError {
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'permission denied'],
   ['EPERM', 'permission denied'],
-  ['EISDIR', 'it is a folder (Docker makes one where the file that it is to mount is missing)'],
+  ['EISDIR', 'it is a folder (Docker creates one if the file to mount is missing)'],
   ['ENOTDIR', 'a part of its path is not a folder'],
-  ['ELOOP', 'its symbolic links lead in a circle'],
+  ['ELOOP', 'its symbolic links form a cycle'],
 ])

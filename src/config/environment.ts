@@ -3,35 +3,35 @@ import { nearest } from '../core/options.ts'
 import type { ConfigProblem } from './config-error.ts'
 import { SETTING_NAMES, type SettingName, type VariableForm } from './names.ts'
 
-/** The variables of a process. */
+/** The environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Names the file, where the command line does not. */
+/** Names the configuration file if the command line does not. */
 export const FILE_VARIABLE = 'VELVET_ROPE_CONFIG'
 
-const BEGINNING = 'VELVET_ROPE_'
+const PREFIX = 'VELVET_ROPE_'
 
-/** Read by the commands that talk to a server. */
-const OF_CLIENTS = ['TOKEN', 'URL']
+/** Variables that client commands read. */
+const CLIENT_VARIABLES = ['TOKEN', 'URL']
 
-/** What Kubernetes gives to every process beside a Service with the name velvet-rope. */
+/** Kubernetes sets these in every pod if there is a Service named velvet-rope. */
 const OF_KUBERNETES = /^(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
-/** Of its making as well, unless somebody meant `LISTEN`. */
+/** Also set by Kubernetes; any other value was probably meant for `LISTEN`. */
 const PORT_OF_KUBERNETES = /^(tcp|udp|sctp):\/\//
 
-/** A value that a variable gives to a setting. */
+/** A setting from a variable. */
 export interface GivenByVariable {
   readonly setting: SettingName
   readonly variable: string
   readonly value: unknown
 }
 
-/** Reads the variables `VELVET_ROPE_*`; an empty one counts as absent. No message shows what may be a secret. */
+/** Reads the variables `VELVET_ROPE_*`; an empty one counts as absent. No message shows a value that may be secret. */
 export function readVariables(env: Environment): { given: GivenByVariable[]; problems: ConfigProblem[] } {
   const given: GivenByVariable[] = []
   const problems = unknownVariables(env)
   for (const setting of SETTING_NAMES) {
-    const variable = BEGINNING + setting.variable
+    const variable = PREFIX + setting.variable
     const text = env[variable]
     if (text === undefined || text === '') continue
     const read = readAs(setting.form, text, variable)
@@ -63,8 +63,8 @@ function readAs(form: VariableForm, text: string, variable: string): Read {
       try {
         return { value: JSON.parse(text) }
       } catch {
-        // What the engine says shows a piece of the text.
-        return { expected: `JSON, got: ${text.length} characters that are none` }
+        // The engine's message would show part of the text.
+        return { expected: `JSON, got: ${text.length} characters that are not JSON` }
       }
     case 'secret':
       return { value: `\${${variable}}` }
@@ -79,17 +79,17 @@ const BY_OTHER_NAMES: ReadonlyMap<string, string> = new Map([
 ])
 
 function unknownVariables(env: Environment): ConfigProblem[] {
-  const known = [...SETTING_NAMES.map(({ variable }) => variable), ...OF_CLIENTS, 'CONFIG']
-  const names = Object.keys(env).filter((name) => name.startsWith(BEGINNING) && env[name])
+  const known = [...SETTING_NAMES.map(({ variable }) => variable), ...CLIENT_VARIABLES, 'CONFIG']
+  const names = Object.keys(env).filter((name) => name.startsWith(PREFIX) && env[name])
   return names.flatMap((variable) => {
-    const name = variable.slice(BEGINNING.length)
+    const name = variable.slice(PREFIX.length)
     if (known.includes(name) || OF_KUBERNETES.test(name)) return []
     if (name === 'PORT' && PORT_OF_KUBERNETES.test(env[variable]!)) return []
     const suggestion = BY_OTHER_NAMES.get(name) ?? nearest(name, known)
     const hint =
       suggestion === undefined
-        ? `known are ${known.map((other) => BEGINNING + other).join(', ')}`
-        : `did you mean ${BEGINNING}${suggestion}?`
+        ? `known are ${known.map((other) => PREFIX + other).join(', ')}`
+        : `did you mean ${PREFIX}${suggestion}?`
     return [{ where: variable, message: `unknown variable: ${hint}` }]
   })
 }

@@ -4,10 +4,10 @@ import { nearest } from '../core/options.ts'
 import { formatPath, type SettingPath } from './paths.ts'
 import { describeAt, scopeMeant } from './secrets.ts'
 
-/** Makes the digest of a token. */
+/** Computes the digest of a token. */
 const HASH_HINT = `printf %s "$TOKEN" | sha256sum`
 
-/** What was expected at a path, what came, and what may have been meant. */
+/** Says what was expected at a path, what came, and what may have been meant. */
 export function explainValue(issue: z.core.$ZodIssue, path: SettingPath, value: unknown): string {
   const what = path.length === 0 ? 'the settings' : formatPath(path)
   const hint = hintFor(issue, path, value)
@@ -25,11 +25,11 @@ const KINDS: Readonly<Record<string, string>> = {
   record: 'a mapping',
 }
 
-/** The library's own sentences begin so; others were written for people. */
-const OF_THE_LIBRARY = /^(?:Invalid (?:input|option|string)|Too (?:small|big)): /
+/** zod's own messages start like this; others are written for users. */
+const ZOD_MESSAGE = /^(?:Invalid (?:input|option|string)|Too (?:small|big)): /
 
 function expectationOf(issue: z.core.$ZodIssue, path: SettingPath): string {
-  if (!OF_THE_LIBRARY.test(issue.message)) return issue.message
+  if (!ZOD_MESSAGE.test(issue.message)) return issue.message
   const isTime = String(path.at(-1)).endsWith('Ms')
   const unit = isTime ? ' ms' : ''
   switch (issue.code) {
@@ -62,13 +62,13 @@ function hintFor(issue: z.core.$ZodIssue, path: SettingPath, value: unknown): st
     const meant = isScope ? scopeMeant(value) : nearest(value, issue.values.map(String))
     return meant === undefined ? undefined : `did you mean ${meant}?`
   }
-  if (issue.code !== 'invalid_type' || !OF_THE_LIBRARY.test(issue.message)) return undefined
+  if (issue.code !== 'invalid_type' || !ZOD_MESSAGE.test(issue.message)) return undefined
   if (issue.expected === 'string' && ['number', 'boolean'].includes(typeof value)) return 'put it in quotes'
   if (issue.expected === 'array' && typeof value === 'string' && path[0] !== 'tokens') return 'put it in [ ]'
   return undefined
 }
 
-/** What to say to a setting that nobody knows, and which of those that are known was most likely meant. */
+/** Returns the message for an unknown setting, and the known one that was most likely meant. */
 export function explainUnknown(
   path: SettingPath,
   key: string,
@@ -79,29 +79,29 @@ export function explainUnknown(
   const meant = special?.meant ?? nearest(key, known)
   const hint =
     special?.hint ?? (meant === undefined ? `known are ${known.join(', ')}` : `did you mean ${meant}?`)
-  // A quote in the wrong place makes a name of everything up to the next one.
+  // With a misplaced quote, the name contains everything up to the next one.
   const name = meant !== undefined || /^[a-z_-]{1,40}$/i.test(key) ? ` ${quote(key)}` : ''
   return { message: `unknown setting${name}${where}: ${hint}`, meant }
 }
 
-/** Names that one may know from elsewhere. */
+/** Names from other products. */
 const BY_OTHER_NAMES = [
   {
     within: undefined,
     names: ['port', 'host', 'address', 'bind'],
     meant: 'listen',
-    hint: 'did you mean listen? It holds host and port: 127.0.0.1:7077',
+    hint: 'did you mean listen? It contains host and port: 127.0.0.1:7077',
   },
   {
     within: undefined,
     names: ['rate', 'capacity', 'burst', 'limiter'],
     meant: 'limits',
-    hint: "did you mean limits? They hold capacity and rate by pattern: '*': 100, 10/s",
+    hint: "did you mean limits? They contain capacity and rate by pattern: '*': 100, 10/s",
   },
   {
     within: 'tokens',
     names: ['token', 'secret', 'password', 'key', 'value', 'hash', 'digest'],
     meant: 'sha256',
-    hint: `did you mean sha256? A token is kept as its digest alone: ${HASH_HINT}`,
+    hint: `did you mean sha256? Only the digest of a token is stored: ${HASH_HINT}`,
   },
 ]

@@ -3,20 +3,20 @@ import { isMapping, type SettingPath, valueAt } from './paths.ts'
 import { configSchema, type Settings } from './schema.ts'
 import { hideUserInfo, isSecret } from './secrets.ts'
 
-/** One value of a configuration. */
+/** A value of a configuration. */
 export interface Field {
   readonly path: SettingPath
-  /** Tells whether it is the same. Never to be shown. */
+  /** For comparison only; never show it. */
   readonly identity: string
-  /** For people; nothing secret is in it. */
+  /** For display, without secrets. */
   readonly text: string
 }
 
-/** Every value that is there, in the order of the schema; an address and a list count as one. */
+/** Returns all values that are present, in the order of the schema; an address and a list count as one. */
 export function fieldsOf(settings: Settings): Field[] {
   const byName: Record<string, unknown> = {}
   for (const { name, ...token } of settings.tokens) {
-    // A holder who changes tokens has two of them.
+    // While a client changes its token, it has two.
     let label = name
     for (let count = 2; label in byName; count++) label = `${name} (${count})`
     byName[label] = token

@@ -1,25 +1,25 @@
 import { lstat, readlink } from 'node:fs/promises'
 import { dirname, isAbsolute, join, parse, sep } from 'node:path'
 
-/** A name in a folder: whoever changes what stands there may change what a path leads to. */
+/** A name in a folder: changing its entry may change where a path leads. */
 export interface Place {
   /** Absolute, without symbolic links. */
   readonly folder: string
   readonly name: string
 }
 
-/** As many as Linux follows. */
+/** The maximum on Linux. */
 const MOST_LINKS = 40
 
 /**
- * What to look at to see a path lead elsewhere, or its file change: each symbolic link on the way, the file in its
- * folder, and that folder in the one around it; or else the name at which the way ends.
+ * Returns what to watch to notice that a path leads elsewhere or its file changed: each symbolic link on the way, the
+ * file in its folder, and that folder in its parent; or the name at which the path ends.
  *
  * @param path absolute
  */
 export async function placesOf(path: string): Promise<readonly Place[]> {
   const links: Place[] = []
-  let way: Place[] = []
+  let trail: Place[] = []
   let folder = parse(path).root
   let steps = stepsOf(path)
   for (;;) {
@@ -28,13 +28,13 @@ export async function placesOf(path: string): Promise<readonly Place[]> {
     steps = further
     if (name === '..') {
       folder = dirname(folder)
-      way.pop()
+      trail.pop()
       continue
     }
     const place = { folder, name }
     const found = await look(join(folder, name))
     if (!found.isLink) {
-      way.push(place)
+      trail.push(place)
       if (!found.isThere) break
       folder = join(folder, name)
       continue
@@ -43,10 +43,10 @@ export async function placesOf(path: string): Promise<readonly Place[]> {
     steps = [...stepsOf(found.target), ...further]
     if (isAbsolute(found.target)) {
       folder = parse(found.target).root
-      way = []
+      trail = []
     }
   }
-  return [...links, ...way.slice(-2)]
+  return [...links, ...trail.slice(-2)]
 }
 
 function stepsOf(path: string): string[] {

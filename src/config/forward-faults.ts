@@ -5,13 +5,13 @@ import type { ForwardSettings } from '../forward/settings.ts'
 import type { SettingPath } from './paths.ts'
 
 interface ForwardFault {
-  /** From `forward` on. */
+  /** Below `forward`. */
   readonly path: SettingPath
   readonly isAboutName: boolean
   readonly message: string
 }
 
-/** In the place of every variable: a process that does not forward has none of them, and yet reads the file. */
+/** A value for every variable: a process that does not forward reads the same file without having the variables. */
 const ANY_VARIABLE: Readonly<Record<string, string>> = new Proxy(
   {},
   { get: () => `whsec_${Buffer.alloc(32).toString('base64')}` },
@@ -20,9 +20,9 @@ const ANY_VARIABLE: Readonly<Record<string, string>> = new Proxy(
 const EXAMPLE = 'https://api.example.com'
 
 /**
- * What the forwarder would refuse: each part by itself, to know its place.
+ * Returns what the forwarder would reject, each part with its place.
  *
- * @param env where variables are looked up. Default: every variable is there, since what they hold is not judged
+ * @param env where variables are looked up. Default: every variable exists, since their values are not checked
  */
 export function forwardFaults(
   { allow, allowPrivate = [], headers = {}, signing }: ForwardSettings,
@@ -45,7 +45,7 @@ export function forwardFaults(
   })
   for (const [origin, given] of Object.entries(headers)) {
     const path = ['headers', origin]
-    // A fault of `allow` is told once.
+    // A fault in `allow` is reported once.
     const among = allowed.length < allow.length || allow.length === 0 ? [...allowed, origin] : allowed
     if (!attempt({ allow: among, headers: { [origin]: {} } }, path, true)) continue
     for (const [name, value] of Object.entries(given)) {
@@ -53,7 +53,7 @@ export function forwardFaults(
     }
   }
   if (signing !== undefined) attempt({ allow: [EXAMPLE], signing }, ['signing', 'secret'])
-  // What is right by itself, and wrong together: an origin that stands there twice, in two ways of writing.
+  // Each part may be valid and the whole not: an origin that is listed twice, in two spellings.
   if (faults.length === 0 && allow.length > 0) attempt({ allow, headers }, ['headers'])
   return faults
 }

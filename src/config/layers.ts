@@ -3,26 +3,26 @@ import { type Environment, readVariables } from './environment.ts'
 import { type ConfigFlags, SETTING_NAMES } from './names.ts'
 import { isMapping, isWithin, type SettingPath, valueAt } from './paths.ts'
 
-/** Which layer a value comes from. */
+/** The layer that a value comes from. */
 export type Origin = 'default' | 'file' | 'environment' | 'flag'
 
 interface Given {
   readonly path: SettingPath
   readonly origin: 'environment' | 'flag'
-  /** The variable or the flag. */
+  /** Name of the variable or the flag. */
   readonly label: string
 }
 
 /**
- * What file, environment and flags say together, before it is checked. A higher layer replaces the value that it
- * names as a whole: two limits of one pattern are never mixed, and `VELVET_ROPE_LIMITS` leaves none of the file.
+ * Merges file, environment and flags before they are checked. A higher layer replaces a value as a whole: two limits of
+ * one pattern are never merged, and `VELVET_ROPE_LIMITS` replaces all limits of the file.
  */
 export class Layers {
   readonly #file: unknown
-  /** The higher ones last. */
+  /** Higher layers last. */
   readonly #given: Given[] = []
   #input: unknown
-  /** Variables that cannot be read or that nobody knows. */
+  /** Variables that are malformed or unknown. */
   readonly problems: readonly ConfigProblem[]
 
   constructor(file: Readonly<Record<string, unknown>> | undefined, env: Environment, flags: ConfigFlags) {
@@ -31,7 +31,7 @@ export class Layers {
     const { given, problems } = readVariables(env)
     this.problems = problems
     const ambient = env['REDIS_URL']
-    // Whoever set it may have meant another product: it goes behind the file.
+    // It may be meant for another product, so the file overrides it.
     if (ambient !== undefined && ambient !== '' && valueAt(file, ['redis']) === undefined) {
       this.#put(ambient, { path: ['redis'], origin: 'environment', label: 'REDIS_URL' })
     }
@@ -48,21 +48,21 @@ export class Layers {
     return this.#input
   }
 
-  /** The variable or flag that is to blame for what is, or is not, at the path; undefined if none is. */
+  /** The variable or flag responsible for what is, or is missing, at the path; undefined if none is. */
   labelOf(path: SettingPath): string | undefined {
     const given = this.#givenAt(path)
     if (given !== undefined) return given.label
-    // Something is missing beside what was given, and the file says nothing of it.
+    // Something is missing next to a given value, and the file does not have it.
     const around = path.slice(0, -1)
-    if (around.length === 0 || isSaid(this.#file, around)) return undefined
+    if (around.length === 0 || isGiven(this.#file, around)) return undefined
     return this.#given.findLast((other) => isWithin(other.path, around))?.label
   }
 
   originOf(path: SettingPath): Origin {
-    return this.#givenAt(path)?.origin ?? (isSaid(this.#file, path) ? 'file' : 'default')
+    return this.#givenAt(path)?.origin ?? (isGiven(this.#file, path) ? 'file' : 'default')
   }
 
-  /** What the file says at the path where only the environment says something else; undefined if it says nothing. */
+  /** The value in the file if only the environment overrides it; undefined if the file has none. */
   hiddenAt(path: SettingPath): unknown {
     const [given, ...others] = this.#given.filter((given) => isWithin(path, given.path))
     const isAlone =
@@ -80,16 +80,16 @@ export class Layers {
   }
 }
 
-/** Whether the data hold the value, or a short form of what is around it, such as `backoff: 500`. */
-function isSaid(data: unknown, path: SettingPath): boolean {
+/** Whether the data contain the value, or a short form of its parent, such as `backoff: 500`. */
+function isGiven(data: unknown, path: SettingPath): boolean {
   const [first, ...rest] = path
   if (first === undefined || !isMapping(data)) return data !== undefined
-  return isSaid(valueAt(data, [first]), rest)
+  return isGiven(valueAt(data, [first]), rest)
 }
 
 function withValue(data: unknown, [first, ...rest]: SettingPath, value: unknown): unknown {
   if (first === undefined) return value
-  // What is no mapping stays, and is told as a fault of the file.
+  // A value that is no mapping stays, and is reported as a fault of the file.
   if (data !== undefined && !isMapping(data)) return data
   return { ...data, [first]: withValue(valueAt(data, [first]), rest, value) }
 }

@@ -17,23 +17,27 @@ import { formatPath, type SettingPath } from './paths.ts'
 import { configSchema, type Settings } from './schema.ts'
 import { YamlFile } from './yaml-file.ts'
 
-/** Where what nothing says stands, when there is no file. */
+/** The place of a value that no layer has, if there is no file. */
 const UNPLACED = 'configuration'
 
-/** Where a configuration comes from. */
+/** The sources of a configuration. */
 export interface ConfigSources {
-  /** Default: `VELVET_ROPE_CONFIG`, else `velvet-rope.yaml` in the working folder if there is one. */
+  /**
+   * Path of the file. Default: `VELVET_ROPE_CONFIG`, otherwise `velvet-rope.yaml` in the working folder if it exists.
+   */
   readonly file?: string
   /** The working folder. Default: that of the process. */
   readonly cwd?: string
+  /** Environment variables. */
   readonly env: Environment
+  /** Settings from the command line. Default: none. */
   readonly flags?: ConfigFlags
 }
 
 /**
- * Reads a configuration: defaults < file < environment `VELVET_ROPE_*` < flags.
+ * Loads a configuration: defaults < file < environment `VELVET_ROPE_*` < flags; later layers override earlier ones.
  *
- * @throws InvalidConfigError with everything that is wrong, each with its place
+ * @throws InvalidConfigError with all problems, each with its place
  */
 export async function loadConfig(sources: ConfigSources): Promise<Config> {
   const location = locateConfig(sources)
@@ -42,7 +46,7 @@ export async function loadConfig(sources: ConfigSources): Promise<Config> {
   return composeConfig(location, found, sources)
 }
 
-/** The same for a file that was read already; undefined when there is none. */
+/** The same with the content of the file; undefined if there is none. */
 export function composeConfig(
   location: ConfigLocation,
   found: ConfigBytes | undefined,
@@ -67,7 +71,7 @@ export function composeConfig(
   })
 }
 
-/** Faults of the file in its order, then those of variables and flags. */
+/** Problems of the file in its order, then those of variables and flags. */
 function placed(
   complaints: readonly Complaint[],
   layers: Layers,
@@ -81,21 +85,21 @@ function placed(
     const order = file.offsetOf(path, isAboutName)
     return { where: file.placeOf(order), message, order }
   })
-  // Not a difference: infinity minus infinity is not a number.
+  // No subtraction: Infinity minus Infinity is NaN.
   problems.sort((a, b) => (a.order === b.order ? 0 : a.order < b.order ? -1 : 1))
   return problems.map(({ where, message }) => ({ where, message }))
 }
 
 function originsOf(settings: Settings, layers: Layers): Config['origins'] {
   const origins = fieldsOf(settings).map(({ path }) => {
-    // A list in every layer, and given as a whole.
+    // A list in every layer, overridden as a whole.
     const at = path[0] === 'tokens' ? ['tokens'] : path
     return [formatPath(path), layers.originOf(at)] as const
   })
   return Object.fromEntries(origins)
 }
 
-/** One that is wrong was never in force, so nobody misses it. */
+/** The limit of '*' in the file that a variable overrides. An invalid one was never in force and is ignored. */
 function hiddenLimits(layers: Layers): Config['hiddenLimits'] {
   const limit = layers.hiddenAt(['limits', '*'])
   const { data } = configSchema.shape.limits.safeParse(limit === undefined ? {} : { '*': limit })

@@ -1,30 +1,33 @@
 import type { LimitInput } from '../core/limit.ts'
 import type { SettingPath } from './paths.ts'
 
-/** What the command line said; absent where it said nothing. */
+/** Settings from the command line; absent if not given. */
 export interface ConfigFlags {
   readonly listen?: string
   readonly redis?: string
   readonly name?: string
   readonly prefix?: string
   readonly shards?: number
-  /** Of the pattern `*`. */
+  /** The limit of the pattern `*`. */
   readonly limit?: LimitInput
-  /** In the place of all limits of the layers below. */
+  /** Replaces all limits of the layers below. */
   readonly limits?: Readonly<Record<string, LimitInput>>
-  /** The origins that jobs may call. */
+  /** Origins that jobs may call. */
   readonly allow?: readonly string[]
+  /** Handlers that may run at once. */
   readonly concurrency?: number
-  /** Whether this process may hand jobs over. */
+  /** Whether this process may be elected scheduler. */
   readonly scheduler?: boolean
+  /** Milliseconds. */
   readonly leaseMs?: number
+  /** Milliseconds. */
   readonly drainMs?: number
   readonly logLevel?: string
-  /** The file that arrivals are written to. */
+  /** The file to which arrivals are recorded. */
   readonly record?: string
 }
 
-/** How a variable says its value. */
+/** The format of a variable. */
 export type VariableForm =
   | 'text'
   | 'number'
@@ -33,19 +36,19 @@ export type VariableForm =
   /** Separated by commas. */
   | 'list'
   | 'json'
-  /** The variable holds a secret: the setting refers to it, and does not hold it. */
+  /** The variable contains a secret: the setting refers to it instead of containing it. */
   | 'secret'
 
-/** A setting by the names that it has outside of the file. */
+/** The names of a setting outside the file. */
 export interface SettingName {
   readonly path: SettingPath
-  /** Behind `VELVET_ROPE_`. */
+  /** The part after `VELVET_ROPE_`. */
   readonly variable: string
   readonly form: VariableForm
   readonly flag?: { readonly field: keyof ConfigFlags; readonly option: string }
 }
 
-/** In the order in which they are applied: the limit of `*` goes before the one in `limits`. */
+/** In the order in which they are applied: the limit of `*` overrides the one in `limits`. */
 export const SETTING_NAMES: readonly SettingName[] = [
   setting(['listen'], 'LISTEN', 'text', 'listen', '--listen'),
   setting(['redis'], 'REDIS', 'text', 'redis', '--redis'),

@@ -3,21 +3,21 @@ import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { placesOf } from './file-places.ts'
 
-/** A folder that is watched, and what in it is of interest. */
+/** A watched folder, and the names in it that matter. */
 interface Watched {
   readonly watcher: FSWatcher
-  /** Tells it from one that came to its place. */
+  /** Distinguishes it from a folder that replaced it. */
   readonly identity: string
   names: ReadonlySet<string>
 }
 
-/** So often the way may change while it is looked at; whoever asks again finds it at rest. */
+/** How often the path may change during one refresh; a later refresh gets the rest. */
 const MOST_ROUNDS = 5
 
 /**
- * Tells when something happened to what a path leads to, whether the file was written, replaced, removed or led to
- * through other folders. It watches folders: who watches a file watches the one that a rename took away. Where the
- * system cannot watch, it stays silent. It keeps no process alive.
+ * Reports changes of what a path leads to: the file was written, replaced or removed, or the path leads through other
+ * folders. It watches folders, because a watch on a file follows the file that a rename replaced. If the system cannot
+ * watch, it reports nothing. It does not keep the process alive.
  */
 export class PathWatch {
   readonly #path: string
@@ -31,10 +31,10 @@ export class PathWatch {
     this.#onEvent = onEvent
   }
 
-  /** Follows the path as it is now. What happens after it has resolved is told; one call at a time. */
+  /** Follows the path as it is now. Changes after it has resolved are reported; make one call at a time. */
   async refresh(): Promise<void> {
     for (let round = 0; round < MOST_ROUNDS; round++) {
-      // What changed before the watching began was not told, so look again.
+      // Changes before the watch began were not reported, so look again.
       if (!(await this.#follow())) return
     }
   }
@@ -44,7 +44,7 @@ export class PathWatch {
     for (const folder of [...this.#watched.keys()]) this.#drop(folder)
   }
 
-  /** Whether it began to watch anything. */
+  /** Returns whether it began to watch anything new. */
   async #follow(): Promise<boolean> {
     const wanted = new Map<string, Set<string>>()
     for (const { folder, name } of await placesOf(this.#path)) {
@@ -72,13 +72,13 @@ export class PathWatch {
       watcher.on('error', () => this.#lose(folder))
       return true
     } catch {
-      // Gone since, or the system has no more watches to give.
+      // The folder is gone, or the system has no more watches.
       return false
     }
   }
 
   #notice(folder: string, kind: string, name: string | Buffer | null): void {
-    // A folder that is moved or removed tells its own name, and nothing ever after.
+    // A folder that is moved or removed reports its own name, and nothing afterwards.
     if (kind === 'rename' && name === basename(folder)) this.#lose(folder)
     else if (name === null || this.#watched.get(folder)?.names.has(String(name))) this.#onEvent()
   }

@@ -1,7 +1,7 @@
-/** The way to a setting from the top of the configuration: `['limits', 'stripe/acct_42']`. */
+/** The path of a setting: `['limits', 'stripe/acct_42']`. */
 export type SettingPath = readonly PropertyKey[]
 
-/** Writes a path as a message shows it: `work.concurrency`, `limits["stripe/acct_42"]`, `tokens[0].scopes`. */
+/** Formats a path for a message: `work.concurrency`, `limits["stripe/acct_42"]`, `tokens[0].scopes`. */
 export function formatPath(path: SettingPath): string {
   const text = path.map((part) => {
     if (typeof part === 'number') return `[${part}]`
@@ -15,7 +15,7 @@ export function isWithin(path: SettingPath, parent: SettingPath): boolean {
   return parent.every((part, index) => path[index] === part)
 }
 
-/** What stands at a path of plain data; undefined where nothing does. */
+/** Returns the value at a path of plain data; undefined if there is none. */
 export function valueAt(data: unknown, path: SettingPath): unknown {
   return path.reduce<unknown>(
     (value, part) =>
@@ -26,7 +26,7 @@ export function valueAt(data: unknown, path: SettingPath): unknown {
   )
 }
 
-/** A mapping of YAML or an object of JSON. */
+/** Whether a value is a YAML mapping or a JSON object. */
 export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

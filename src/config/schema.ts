@@ -14,7 +14,7 @@ import { forwardFaults } from './forward-faults.ts'
 import { parseListen } from './listen.ts'
 import { isMapping } from './paths.ts'
 
-/** Marks the message of an issue as a whole sentence, which needs no "expected ... to be" around it. */
+/** Marks the message of an issue as a full sentence, which needs no "expected ... to be" around it. */
 const SENTENCE = { isSentence: true } as const
 
 const DAY_MS = 86_400_000
@@ -53,7 +53,7 @@ const name = z.string().superRefine((text, context) => {
   }
 })
 
-/** Every limit that is wrong is told; each comes out as text, so that equal ones look equal. */
+/** Reports every invalid limit. Limits become text in one form, so that equal ones are equal. */
 const limits = z
   .custom<Readonly<Record<string, unknown>>>(isMapping, {
     error: "a mapping of pattern and limit, such as '*': 100, 10/s",
@@ -75,9 +75,9 @@ const limits = z
 const tokens = z.array(accessTokenSchema).superRefine((given, context) => {
   const seen = new Set<string>()
   given.forEach(({ sha256 }, index) => {
-    // Which of the two holders would it be?
+    // It would be unclear which of the two clients it is.
     if (seen.has(sha256)) {
-      const message = 'expected each token to have a sha256 of its own, got: that of a token before it'
+      const message = 'expected each token to have a sha256 of its own, got: that of an earlier token'
       context.addIssue({ code: 'custom', path: [index, 'sha256'], message, params: SENTENCE })
     }
     seen.add(sha256)
@@ -90,7 +90,7 @@ const forward = forwardSettingsSchema.superRefine((settings, context) => {
   }
 })
 
-/** What of the HTTP API can be said in a file; the rest are functions. */
+/** The options of the HTTP API that a file can contain; the others are functions. */
 const httpSettingsSchema = httpOptionsSchema.pick({
   bodyLimitBytes: true,
   batchLimitBytes: true,
@@ -103,37 +103,43 @@ const httpSettingsSchema = httpOptionsSchema.pick({
 })
 
 const logSettingsSchema = z.strictObject({
-  /** What is told at least. Default: info. */
+  /** The lowest level that is logged. Default: info. */
   level: logLevelSchema.default('info'),
 })
 
-/** What `velvet-rope.yaml` may say; the other layers say the same things by other names. */
+/** The settings of `velvet-rope.yaml`; the other layers use other names for the same settings. */
 export const configSchema = z.strictObject({
-  /** Where the HTTP server listens, `host:port`. Default: 127.0.0.1:7077. */
+  /** Address of the HTTP server, `host:port`. Default: 127.0.0.1:7077. */
   listen: listen.prefault('127.0.0.1:7077'),
-  /** The Redis of the shared line. Default: the lines are in the memory of this process. */
+  /** URL of the Redis server. Default: jobs wait in the memory of this process. */
   redis: redis.optional(),
   /** The name of the shaper. Default: main. */
   name: name.default('main'),
-  /** Begins every key of Redis. Only with `redis`. */
+  /** Prefix of every key in Redis. Only with `redis`. Default: see `ShaperOptions.prefix`. */
   prefix: shaperOptionsSchema.shape.prefix,
-  /** Over how many slots of a Redis Cluster the lines are spread. Only with `redis`. */
+  /**
+   * Number of shards: slots of a Redis Cluster over which the lines are spread. Only with `redis`. Default: see
+   * `ShaperOptions.shards`.
+   */
   shards: shaperOptionsSchema.shape.shards,
-  /** Limits by pattern. Default: none, so every key is refused. */
+  /** Limits by pattern. Default: none, so every key is rejected. */
   limits: limits.prefault({}),
-  /** What jobs that are requests may call. Default: they are not forwarded. */
+  /** Which requests may be forwarded. Default: none are. */
   forward: forward.optional(),
-  /** Who may call the API. Default: nobody needs a token, and the server listens on loopback only. */
+  /** Tokens for the API. Default: none is needed, and the server listens on loopback only. */
   tokens: tokens.default([]),
   http: httpSettingsSchema.prefault({}),
   jobDefaults: jobDefaultsSchema.prefault({}),
   work: workOptionsSchema.prefault({}),
-  /** The file that every arrival at the API is written to, for `simulate`; from the working folder. Default: none. */
+  /**
+   * The file to which every arrival at the API is recorded, for `simulate`; relative to the working folder. Default:
+   * none.
+   */
   record: z.string().min(1, 'the name of a file, such as arrivals.csv').optional(),
-  /** How long handlers that run may take to end when the process is told to stop. Default: 25 s. */
+  /** How long running handlers may take to end when the process is stopped, in milliseconds. Default: 25,000. */
   drainMs: z.number().min(0).max(DAY_MS).default(25_000),
   log: logSettingsSchema.prefault({}),
 })
 
-/** What all layers together say. */
+/** The merged, valid settings. */
 export type Settings = Readonly<z.output<typeof configSchema>>

@@ -3,7 +3,7 @@ import { nearest } from '../core/options.ts'
 import { SCOPES, type Scope } from '../http/wire.ts'
 import type { SettingPath } from './paths.ts'
 
-/** Whether what stands at a path may be known to nobody who reads a log. */
+/** Whether the value at a path must not appear in a log. */
 export function isSecret(path: SettingPath): boolean {
   const [top, second] = path
   if (top === 'redis') return true
@@ -11,12 +11,12 @@ export function isSecret(path: SettingPath): boolean {
   return top === 'forward' && (second === 'headers' || second === 'signing')
 }
 
-/** Whoever puts a token or a password in the wrong place puts it somewhere near the right one. */
+/** A misplaced token or password is probably near the right place. */
 function isNearSecret(path: SettingPath): boolean {
   return path[0] === 'tokens' || isSecret(path)
 }
 
-/** Names a value for the message about a path, without showing what may be a secret. */
+/** Describes a value for a message about a path, without showing a possible secret. */
 export function describeAt(path: SettingPath, value: unknown): string {
   if (value === null || value === undefined) return 'nothing'
   if (Array.isArray(value)) return `a list of ${value.length}`
@@ -31,7 +31,7 @@ function isScope(path: SettingPath): boolean {
   return path[0] === 'tokens' && path[2] === 'scopes'
 }
 
-/** Words for rights that others use, and the scopes that they come to here. */
+/** Words for permissions in other products, and the scopes that they correspond to. */
 const BY_OTHER_NAMES: ReadonlyMap<string, Scope> = new Map([
   ['write', 'enqueue'],
   ['create', 'enqueue'],
@@ -47,15 +47,15 @@ const BY_OTHER_NAMES: ReadonlyMap<string, Scope> = new Map([
   ['root', 'admin'],
 ])
 
-/** The scope that a word most likely stands for; undefined for what may as well be a secret. */
+/** Returns the scope that a word most likely stands for; undefined for text that may be a secret. */
 export function scopeMeant(value: unknown): Scope | undefined {
   if (typeof value !== 'string') return undefined
   const word = value.toLowerCase()
   return BY_OTHER_NAMES.get(word) ?? (nearest(word, SCOPES) as Scope | undefined)
 }
 
-/** A URL without its user and password: `redis://***@cache:6379/2`. */
+/** Hides user and password of a URL: `redis://***@cache:6379/2`. */
 export function hideUserInfo(text: string): string {
-  // To the last @: a password in which one was forgotten to be escaped is hidden as a whole.
+  // To the last @: a password with an unescaped @ is hidden as a whole.
   return text.replace(/:\/\/.*@/s, '://***@')
 }

@@ -5,41 +5,41 @@ import { type ConfigLocation, locateConfig, missingFile, readConfigBytes } from 
 import { type ConfigSources, composeConfig } from './load-config.ts'
 import { PathWatch } from './path-watch.ts'
 
-/** What came of looking at the file again. */
+/** The result of a reload. */
 export type ReloadOutcome = 'unchanged' | 'changed' | 'refused'
 
 export interface WatchOptions extends ConfigSources {
-  /** What is in force, as `loadConfig` gave it for the same sources. */
+  /** The configuration in force, loaded from the same sources. */
   readonly current: Config
   /**
-   * Puts a configuration in force. What it throws or rejects with is told as the reason for a refusal, and the last
-   * good one stays `current`; so it must change nothing before it can no longer fail.
+   * Puts a configuration into force. If it throws or rejects, the reload is refused with that error, and the last good
+   * configuration stays `current`; so it must change nothing before it can no longer fail.
    */
   readonly onChange: (next: Config, changes: readonly ConfigChange[]) => void | Promise<void>
-  /** Told why the file was refused: once for the same file and the same reason. It may not throw. */
+  /** Called with the reason when a file is refused: once per file content and reason. It must not throw. */
   readonly onError: (error: Error) => void
-  /** From the first event on, how long the file must be left alone before it is read. Default: 100 ms. */
+  /** How long the file must be unchanged after an event before it is read, in milliseconds. Default: 100. */
   readonly debounceMs?: number
-  /** How often to look without an event: some file systems tell none. Default: 5 s. */
+  /** How often to check the file without an event, in milliseconds: some file systems report none. Default: 5,000. */
   readonly pollMs?: number
 }
 
-/** A configuration file that is followed. */
+/** A watched configuration file. */
 export interface ConfigWatch {
   /**
-   * Looks at the file now, as SIGHUP asks for. `unchanged`: it says the same as before, or the watch was closed;
-   * `changed`: `onChange` has been called and has ended; `refused`: the last good configuration stays in force, and
-   * `onError` knows why.
+   * Reloads the file now, as for SIGHUP. `unchanged`: the settings are the same, or the watch was closed; `changed`:
+   * `onChange` has been called and has finished; `refused`: the last good configuration stays in force, and `onError`
+   * got the reason.
    */
   reload(): Promise<ReloadOutcome>
-  /** Calls nobody back any more. */
+  /** Stops watching; no callback is called afterwards. */
   close(): void
 }
 
 /**
- * Follows the file of a configuration. It notices a file that is written, renamed over, removed and made again, or led
- * to by other symbolic links, and reads it once it is left alone. A file that is broken or gone changes nothing. There
- * are never two reloads at once, and no process is kept alive.
+ * Watches the file of a configuration. It notices a file that is written, replaced by a rename, removed and created
+ * again, or reached through other symbolic links, and reads it once it is unchanged for a while. A broken or missing
+ * file changes nothing. Reloads never overlap, and the watch does not keep the process alive.
  */
 export function watchConfig(options: WatchOptions): ConfigWatch {
   const watch = new FileFollower(options)
@@ -48,7 +48,7 @@ export function watchConfig(options: WatchOptions): ConfigWatch {
   return watch
 }
 
-/** A file that is written without a pause is read after so many times the wait. */
+/** A file that is written continuously is read after this many waits. */
 const MOST_WAITS = 10
 
 class FileFollower implements ConfigWatch {
@@ -57,15 +57,15 @@ class FileFollower implements ConfigWatch {
   readonly #paths: PathWatch
   readonly #debounceMs: number
   readonly #polling: NodeJS.Timeout
-  /** The last good one. */
+  /** The last good configuration. */
   #current: Config
-  /** What `onError` was told last, and of which file. */
-  #told: string | undefined
+  /** The last error that was reported, with the digest of its file. */
+  #reported: string | undefined
   #timer: NodeJS.Timeout | undefined
   #wasTouched = false
   #isPolling = false
   #isClosed = false
-  /** Settles when all that was asked for so far is done; never rejects. */
+  /** Settles when all requested steps are done; never rejects. */
   #tail: Promise<unknown> = Promise.resolve()
 
   constructor(options: WatchOptions) {
@@ -92,7 +92,7 @@ class FileFollower implements ConfigWatch {
     if (this.#isClosed) return 'unchanged'
     let digest = 'none'
     try {
-      // First, so that what happens after the file was read is told.
+      // First, so that changes after the file was read are reported.
       await this.#paths.refresh()
       const found = await readConfigBytes(this.#location)
       if (this.#isClosed) return 'unchanged'
@@ -101,10 +101,10 @@ class FileFollower implements ConfigWatch {
       const isChanged =
         found?.digest !== this.#current.digest &&
         (await this.#apply(composeConfig(this.#location, found, this.#options)))
-      this.#told = undefined
+      this.#reported = undefined
       return isChanged ? 'changed' : 'unchanged'
     } catch (thrown) {
-      this.#tell(toError(thrown), digest)
+      this.#report(toError(thrown), digest)
       return 'refused'
     }
   }
@@ -116,15 +116,15 @@ class FileFollower implements ConfigWatch {
     return changes.length > 0
   }
 
-  /** Whether a file should be there. One that was there is not taken for a wish to have none. */
+  /** Whether the file must exist. A file that disappears does not mean that none is wanted. */
   #isMissed(): boolean {
     return this.#location.isNamed || this.#current.digest !== undefined
   }
 
-  #tell(error: Error, digest: string): void {
-    const telling = `${digest} ${error.message}`
-    if (this.#isClosed || this.#told === telling) return
-    this.#told = telling
+  #report(error: Error, digest: string): void {
+    const report = `${digest} ${error.message}`
+    if (this.#isClosed || this.#reported === report) return
+    this.#reported = report
     this.#options.onError(error)
   }
 
@@ -133,7 +133,7 @@ class FileFollower implements ConfigWatch {
     if (this.#timer === undefined) this.#wait(MOST_WAITS)
   }
 
-  /** Until nothing happens for as long as it takes to write a file. */
+  /** Waits until nothing happens for the debounce time. */
   #wait(waits: number): void {
     if (this.#isClosed) return
     this.#wasTouched = false

@@ -1,15 +1,15 @@
 import { type Document, type ErrorCode, type LineCounter, visit, type YAMLError } from 'yaml'
 import type { Fault } from './yaml-tree.ts'
 
-/** A fault of the form. */
+/** A syntax error. */
 interface SyntaxFault extends Fault {
-  /** Whether the library has read what follows in another way than it was meant. */
+  /** Whether the parser misinterprets everything after it. */
   readonly isMisleading?: boolean
 }
 
 /**
- * What keeps a text from being YAML as we read it, one fault a line at most: the first of a line explains the
- * others. No message shows a value of the file, since it may be a password.
+ * Returns the syntax errors of a text, at most one per line: the first of a line explains the others. No message shows
+ * a value of the file, since it may be a password.
  */
 export function explainSyntax(document: Document.Parsed, text: string, counter: LineCounter): Fault[] {
   const errors = [...document.errors, ...document.warnings.filter(({ code }) => FAULTS.has(code))]
@@ -27,28 +27,28 @@ export function explainSyntax(document: Document.Parsed, text: string, counter: 
   })
 }
 
-/** Warnings that mean something else than what was meant. */
+/** Warnings that are errors for us: the text means something other than intended. */
 const FAULTS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['TAG_RESOLVE_FAILED', 'BAD_ALIAS'])
 
-const COLON = 'expected a colon and a space behind a name'
-const NO_CLOSING_QUOTE = 'expected the quote that begins here to be closed, got: the end of the file'
+const COLON = 'expected a colon and a space after a name'
+const NO_CLOSING_QUOTE = 'expected a closing quote for the one here, got: the end of the file'
 
 const BY_CODE: Partial<Record<ErrorCode, string>> = {
   TAB_AS_INDENT: 'expected spaces for the indentation, got: a tab',
   TAG_RESOLVE_FAILED:
     'expected a plain value, got: a YAML tag (!name); put text that begins with ! in quotes',
-  MULTIPLE_DOCS: 'expected one document, got: another one behind --- or ...',
+  MULTIPLE_DOCS: 'expected one document, got: another one after --- or ...',
   RESOURCE_EXHAUSTION: 'expected settings, got: something nested too deeply',
   NON_STRING_KEY: 'expected the name of a setting, got: a mapping or a list',
   BAD_DQ_ESCAPE:
-    'expected an escape that YAML knows behind \\ in "", got: another; write it in \'\' to have no escapes',
+    'expected a known YAML escape after \\ in "", got: another; write it in \'\' to have no escapes',
   BAD_SCALAR_START: 'expected a value, got: one that begins with @, ` or %; put it in quotes',
   BLOCK_AS_IMPLICIT_KEY:
-    'expected one value behind the name, got: a mapping; put text with a colon and a space in quotes, or begin a new line',
-  MULTILINE_IMPLICIT_KEY: `${COLON}, in the same line`,
+    'expected one value after the name, got: a mapping; put text with a colon and a space in quotes, or start a new line',
+  MULTILINE_IMPLICIT_KEY: `${COLON}, on the same line`,
 }
 
-/** What the library says, and what it means. */
+/** Messages of the YAML library, and what they mean. */
 const BY_MESSAGE: readonly (readonly [says: RegExp, message: string])[] = [
   [/^Missing closing .quote$/, NO_CLOSING_QUOTE],
   [/^Implicit map keys need to be followed/, COLON],
@@ -78,14 +78,14 @@ function explain({ code, message, pos: [at] }: YAMLError, document: Document, te
   if (words === NO_CLOSING_QUOTE) return { offset: lastQuote(document) ?? at, message: words }
   if (words !== undefined) return { offset: at, message: words }
   if (/ at node end$/.test(message)) {
-    const hint = text[at] === ':' ? 'put a space behind the colon' : "within '' a ' is written as ''"
-    return { offset: at, message: `expected nothing behind the value in its line, got: more text; ${hint}` }
+    const hint = text[at] === ':' ? 'put a space after the colon' : "within '' a ' is written as ''"
+    return { offset: at, message: `expected nothing after the value on its line, got: more text; ${hint}` }
   }
-  // Behind a colon the library shows the text.
+  // After a colon the library shows the text.
   return { offset: at, message: `not YAML: ${message.replace(/(?<=\w): \S.*$/s, '')}` }
 }
 
-/** The word around a place, without the colon behind it, and where it begins. It stands for a name, not for a value. */
+/** Returns the word around an offset, without the colon after it, and where it begins. It is a name, not a value. */
 function wordAt(text: string, at: number): readonly [begins: number, word: string] {
   const [before] = /[^\s,[\]{}]*$/.exec(text.slice(Math.max(0, at - 80), at))!
   const begins = at - before.length
@@ -93,7 +93,7 @@ function wordAt(text: string, at: number): readonly [begins: number, word: strin
   return [begins, word]
 }
 
-/** Where the last text in quotes begins: one that is not closed reaches to the end. */
+/** Returns where the last quoted text begins: an unclosed one reaches to the end. */
 function lastQuote(document: Document): number | undefined {
   let offset: number | undefined
   visit(document, {

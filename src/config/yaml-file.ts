@@ -4,7 +4,7 @@ import { isMapping, type SettingPath } from './paths.ts'
 import { explainSyntax } from './yaml-errors.ts'
 import { type Fault, YamlTree } from './yaml-tree.ts'
 
-/** A file of settings that was read, and that knows where in it each of them stands. */
+/** A parsed file of settings that knows the position of each. */
 export class YamlFile {
   readonly #name: string
   readonly #contents: Node | null
@@ -13,18 +13,18 @@ export class YamlFile {
   readonly value: Readonly<Record<string, unknown>>
 
   /**
-   * @param name what messages call it
-   * @throws InvalidConfigError with every fault of its form: no YAML, two values of one name, no settings
+   * @param name the name of the file in messages
+   * @throws InvalidConfigError with every problem of the text: invalid YAML, duplicate names, no settings
    */
   constructor(name: string, text: string) {
     this.#name = name
     const document: Document.Parsed = parseDocument(text, {
       lineCounter: this.#lines,
-      // Pretty ones show the line, and with it the password in it.
+      // Pretty errors show the line, and with it perhaps a password.
       prettyErrors: false,
       stringKeys: true,
       resolveKnownTags: false,
-      // The library compares each name with each other; the tree does it in one go.
+      // The library checks this in quadratic time; the tree does it in linear time.
       uniqueKeys: false,
       logLevel: 'error',
     })
@@ -32,13 +32,13 @@ export class YamlFile {
     this.#contents = document.contents
     this.#tree = new YamlTree(this.#contents, (offset) => this.#lines.linePos(offset).line)
     this.#refuse(this.#tree.faults)
-    // The tree has counted the copies.
+    // The tree has limited the copies already.
     const value: unknown = document.toJS({ maxAliasCount: -1 })
     if (!isMapping(value)) this.#refuse([noSettings(this.#contents)])
     this.value = value as Readonly<Record<string, unknown>>
   }
 
-  /** Where in the text the value at the path stands, or its name; that of what is around it where it is absent. */
+  /** Returns the offset of the value at the path, or of its name; if it is absent, that of the closest parent. */
   offsetOf(path: SettingPath, isAboutName = false): number {
     let node = this.#contents
     let offset = node?.range?.[0] ?? 0
@@ -66,7 +66,7 @@ export class YamlFile {
   }
 }
 
-/** Nothing stands behind the name, so that only the name has a place. */
+/** There is no value after the name, so only the name has a position. */
 function isNothing(node: Node | null): boolean {
   return node === null || (node.range?.[0] === node.range?.[1] && !('items' in node))
 }

@@ -1,24 +1,24 @@
 import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from 'yaml'
 import { quote } from '../core/describe.ts'
 
-/** Something in a text that cannot be used. */
+/** A problem in a text. */
 export interface Fault {
-  /** Where in the text, in characters from its beginning. */
+  /** Offset in the text, in characters. */
   readonly offset: number
   readonly message: string
 }
 
-/** More copied values than any configuration needs; a few lines of copies of copies would fill the memory. */
+/** More copied values than any configuration needs; nested aliases could otherwise fill the memory. */
 const MOST_COPIES = 10_000
 
 /**
- * The values of a document, looked through once: what each alias stands for, where each name stands, and what is YAML
- * and yet no setting.
+ * Walks the values of a document once: finds the target of each alias and the position of each name, and reports valid
+ * YAML that is no valid setting.
  */
 export class YamlTree {
   readonly #faults: Fault[] = []
   readonly #lineOf: (offset: number) => number
-  /** Those that were passed; one that is still open holds what is looked at. */
+  /** Anchors seen so far; an anchor without a size is still being walked. */
   readonly #anchors = new Map<string, { readonly node: Node; size: number | undefined }>()
   readonly #targets = new Map<Alias, Node>()
   readonly #pairs = new Map<YAMLMap, Map<string, Pair>>()
@@ -29,12 +29,12 @@ export class YamlTree {
     if (contents !== null) this.#look(contents)
   }
 
-  /** In the order of the text. */
+  /** In text order. */
   get faults(): readonly Fault[] {
     return this.#faults
   }
 
-  /** What stands at a name or at a number, and where the name stands; undefined where nothing does. */
+  /** Returns the value at a name or an index, and the offset of the name; undefined if there is none. */
   step(from: Node, part: PropertyKey): { readonly value: Node | null; readonly offset: number } | undefined {
     const node = isAlias(from) ? this.#targets.get(from) : from
     if (isMap(node)) {
@@ -45,7 +45,7 @@ export class YamlTree {
     return item && { value: item, offset: offsetOf(item) }
   }
 
-  /** How many values it holds, copies too. */
+  /** Returns how many values a node contains, including copies. */
   #look(node: Node): number {
     if (isAlias(node)) return this.#follow(node)
     const anchor = 'anchor' in node && typeof node.anchor === 'string' ? node.anchor : undefined
@@ -59,10 +59,10 @@ export class YamlTree {
   #measure(node: Node): number {
     if (isMap(node)) return 1 + this.#lookInto(node)
     if (isSeq(node)) return node.items.reduce<number>((sum, item) => sum + this.#look(item as Node), 1)
-    // Of old, YAML took such a number for octal, and today it takes it for decimal: nobody should have to know.
+    // YAML 1.1 read such a number as octal, YAML 1.2 reads it as decimal; reject it as ambiguous.
     if (isScalar(node) && typeof node.value === 'number' && /^[-+]?0[\dox]/i.test(node.source ?? '')) {
       const message =
-        'expected a decimal number without a 0 before it, got: another; put it in quotes if it is text'
+        'expected a decimal number without a leading 0, got: one with a leading 0; put it in quotes if it is text'
       this.#complain(node, message)
     }
     return 1
@@ -81,14 +81,14 @@ export class YamlTree {
         continue
       }
       pairs.set(name, pair)
-      if (name === '__proto__') this.#complain(key, `no setting has the name ${quote(name)}`)
+      if (name === '__proto__') this.#complain(key, `no setting is named ${quote(name)}`)
       if (name === '<<') {
-        this.#complain(key, 'expected the settings themselves, got: <<, which merges nothing here')
+        this.#complain(key, 'expected the settings themselves, got: <<, which is not supported here')
       }
-      // A comma ends a value there: {'*': 100, 10/s} is a limit of 100, and 10/s without any.
+      // A comma ends a value within {}: {'*': 100, 10/s} is a limit of 100, and a name 10/s without a value.
       if (map.flow === true && (value === null || (isScalar(value) && value.value === null))) {
-        const hint = "text with a comma needs quotes within {}, such as {'*': '100, 10/s'}"
-        this.#complain(key, `expected a value behind this name, got: nothing; ${hint}`)
+        const hint = "text with a comma needs quotes inside {}, such as {'*': '100, 10/s'}"
+        this.#complain(key, `expected a value after this name, got: nothing; ${hint}`)
       }
       if (value !== null) size += this.#look(value)
     }
@@ -107,7 +107,7 @@ export class YamlTree {
     if (entry.size === undefined) {
       this.#complain(
         alias,
-        'expected an alias (*name) outside of what its anchor (&name) names, got: one within',
+        'expected an alias (*name) outside the value of its anchor (&name), got: one inside it',
       )
       return 1
     }

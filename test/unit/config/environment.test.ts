@@ -25,7 +25,7 @@ describe('the environment', () => {
     expect(new Set(SETTING_NAMES.map(({ variable }) => variable)).size).toBe(SETTING_NAMES.length)
   })
 
-  it('says what a file can say', async () => {
+  it('can set what a file can set', async () => {
     const sha256 = 'ab'.repeat(32)
     const env = {
       VELVET_ROPE_LISTEN: '[::1]:80',
@@ -80,7 +80,7 @@ describe('the environment', () => {
     ['SHARDS', '-1', 'expected a number in digits, got: "-1"'],
     ['SHARDS', '0', 'expected shards to be at least 1, got: 0'],
     ['SCHEDULER', 'yes', 'expected true or false, got: "yes"'],
-    ['LIMITS', '{"a"', 'expected JSON, got: 4 characters that are none'],
+    ['LIMITS', '{"a"', 'expected JSON, got: 4 characters that are not JSON'],
     [
       'LIMITS',
       '{"a": 5}',
@@ -92,7 +92,7 @@ describe('the environment', () => {
     ['REDIS', 'redis://:hunter2@a/b/c', expect.stringContaining('redis: expected the database')],
     ['LOG_LEVEL', 'verbose', 'expected log.level to be debug, info, warn, error or silent, got: "verbose"'],
     ['TIMEOUT_MS', '500', 'expected forward.allow to be a list, got: nothing'],
-  ])('is told of by its name: VELVET_ROPE_%s=%s', async (name, value, message) => {
+  ])('is named in its errors: VELVET_ROPE_%s=%s', async (name, value, message) => {
     const variable = `VELVET_ROPE_${name}`
     const [line, ...more] = await refusal(loadNothing({ env: { ...REDIS, [variable]: value } }))
     expect(more).toEqual([])
@@ -116,7 +116,7 @@ describe('the environment', () => {
     expect(line!.slice(variable.length + 2)).toEqual(message)
   })
 
-  it('lets pass what is empty, what commands read, and what Kubernetes sets for a Service of our name', async () => {
+  it('ignores empty variables, those that commands read, and those that Kubernetes sets for a Service named velvet-rope', async () => {
     const env = {
       VELVET_ROPE_SHARDS: '',
       VELVET_ROPE_NOBODYS: '',
@@ -136,7 +136,7 @@ describe('the environment', () => {
 })
 
 describe('layers', () => {
-  it('go defaults, file, environment, flags', async () => {
+  it('are defaults, file, environment, flags, in this order', async () => {
     const text = 'name: file\nwork: {concurrency: 1, leaseMs: 1000}\ndrainMs: 1\n'
     const env = { VELVET_ROPE_CONCURRENCY: '2', VELVET_ROPE_DRAIN_MS: '2' }
     const config = await load(text, { env, flags: { drainMs: 3 } })
@@ -188,7 +188,7 @@ describe('layers', () => {
     expect(known.sort()).toEqual(Object.keys(flags).sort())
   })
 
-  it('tell a flag by its name', async () => {
+  it('name the flag in errors', async () => {
     const flags = { listen: 'x', shards: 0, redis: 'redis://a', concurrency: 0, leaseMs: 1, logLevel: 'loud' }
     expect((await refusal(loadNothing({ flags }))).map((line) => line.split(': ')[0])).toEqual([
       '--listen',
@@ -211,7 +211,7 @@ describe('layers', () => {
     expect(all.limits).toEqual({ b: '8, 1/s', '*': '9, 1/s' })
   })
 
-  it('put REDIS_URL, which many read, behind the file', async () => {
+  it('let the file override REDIS_URL, which many programs read', async () => {
     const env = { REDIS_URL: 'redis://everybodys' }
     expect(await loadNothing({ env })).toMatchObject({
       redis: 'redis://everybodys',
@@ -224,7 +224,7 @@ describe('layers', () => {
     ])
   })
 
-  it('blame the file for its own faults, whatever the others say beside', async () => {
+  it("attribute the file's problems to the file, whatever other layers contain", async () => {
     const env = { VELVET_ROPE_CONCURRENCY: '2' }
     expect(await refusal(load('work: 5\n', { env }))).toEqual([
       'velvet-rope.yaml:1:7: expected work to be a mapping, got: 5',

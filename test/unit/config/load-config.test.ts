@@ -30,14 +30,14 @@ describe('a configuration', () => {
     expect(new Set(Object.values(config.origins))).toEqual(new Set(['default']))
   })
 
-  it('is what the example says', async () => {
+  it('matches the example file', async () => {
     const text = readFileSync('velvet-rope.example.yaml')
     const { limits, forward } = await load(text)
     expect(limits).toEqual({ '*': '100, 10/s', stripe: '50, 25/s', 'stripe/acct_42': '500, 100/s' })
     expect(forward?.allow).toEqual(['https://api.stripe.com'])
   })
 
-  it('is also what the example says behind #', async () => {
+  it('matches the commented settings of the example file', async () => {
     const digest = createHash('sha256').update('a token').digest('hex')
     const text = readFileSync('velvet-rope.example.yaml', 'utf8')
       .replace('64 hexadecimal digits', digest)
@@ -58,7 +58,7 @@ describe('a configuration', () => {
     ])
   })
 
-  it('tells the file and the digest of its bytes', async () => {
+  it('contains the path and the digest of the file', async () => {
     const cwd = makeFolder()
     const bytes = 'name: a\n'
     writeFileSync(join(cwd, 'velvet-rope.yaml'), bytes)
@@ -76,7 +76,7 @@ describe('a configuration', () => {
     expect(thaw(config)).toEqual([])
   })
 
-  it('writes limits in one way, so that equal ones look equal', async () => {
+  it('normalizes limits, so that equal ones look equal', async () => {
     const limits = {
       text: '100,10/s',
       mapping: '\n    capacity: 100\n    rate: 10/s',
@@ -89,14 +89,14 @@ describe('a configuration', () => {
     expect(Object.keys(config.limits)).toEqual(Object.keys(limits))
   })
 
-  it('takes patterns that look like numbers or words of YAML for text', async () => {
+  it('reads patterns that look like numbers or YAML keywords as text', async () => {
     const { limits } = await load(
       'limits:\n  15551234: 5, 1/s\n  true: 5, 1/s\n  007: 5, 1/s\n  no: 5, 1/s\n',
     )
     expect(Object.keys(limits)).toEqual(['15551234', 'true', '007', 'no'])
   })
 
-  it('copies what an alias names', async () => {
+  it('copies the value that an alias refers to', async () => {
     const { limits } = await load('limits:\n  a: &usual 5, 1/s\n  b: *usual\n')
     expect(limits).toEqual({ a: '5, 1/s', b: '5, 1/s' })
   })
@@ -137,7 +137,7 @@ describe('the file', () => {
     ])
   })
 
-  it('is named by the command line, before the environment', async () => {
+  it('is named by the command line before the environment', async () => {
     const cwd = makeFolder()
     for (const name of ['velvet-rope', 'flag', 'variable']) {
       writeFileSync(join(cwd, `${name}.yaml`), `name: ${name}\n`)
@@ -167,7 +167,7 @@ describe('the file', () => {
     ])
     symlinkSync('circle', join(cwd, 'circle'))
     expect(await refusal(loadConfig({ cwd, env: {}, file: 'circle' }))).toEqual([
-      'circle: cannot be read: its symbolic links lead in a circle',
+      'circle: cannot be read: its symbolic links form a cycle',
     ])
     writeFileSync(join(cwd, 'plain'), '')
     expect(await refusal(loadConfig({ cwd, env: {}, file: 'plain/a.yaml' }))).toEqual([
@@ -175,7 +175,7 @@ describe('the file', () => {
     ])
   })
 
-  it('has an end', async () => {
+  it('must not be endless', async () => {
     expect(await refusal(loadNothing({ file: '/dev/zero' }))).toEqual([
       '/dev/zero: cannot be read: expected at most 4194304 bytes, got: more',
     ])
@@ -193,14 +193,14 @@ describe('the file', () => {
       Buffer.from('name: caf\u00e9\n', 'latin1'),
     ])
     expect(await refusal(load(latin1))).toEqual([
-      'velvet-rope.yaml:3:10: expected text in UTF-8, got: a byte that is none; save the file as UTF-8',
+      'velvet-rope.yaml:3:10: expected text in UTF-8, got: an invalid byte; save the file as UTF-8',
     ])
     expect(await refusal(load(Buffer.from([0xc3])))).toEqual([
       expect.stringMatching(/^velvet-rope\.yaml:1:1: /),
     ])
   })
 
-  it('is told about in one go: everything that is wrong, in its order, twenty lines at most', async () => {
+  it('has all its problems reported at once, in its order, in twenty lines at most', async () => {
     const env = { VELVET_ROPE_SHARDS: 'many', VELVET_ROPE_LISTN: 'x' }
     const flags = { drainMs: -1 }
     const lines = await refusal(load('work: 5\nlisten: x\nnam: y\n', { env, flags }))

@@ -27,7 +27,7 @@ async function follow(
 }
 
 describe('the places that lead to a file', () => {
-  it('are the file in its folder, and the folder in the one around it', async () => {
+  it('are the file in its folder, and that folder in its parent', async () => {
     const folder = makeFolder()
     writeFileSync(join(folder, 'a'), '')
     const around = { folder: dirname(folder), name: basename(folder) }
@@ -49,7 +49,7 @@ describe('the places that lead to a file', () => {
     ])
   })
 
-  it('end where something is missing, or is no folder', async () => {
+  it('end where something is missing or is no folder', async () => {
     const folder = makeFolder()
     const missing = await placesOf(join(folder, 'x', 'y', 'z', 'a'))
     expect(missing.at(-1)).toEqual({ folder, name: 'x' })
@@ -60,7 +60,7 @@ describe('the places that lead to a file', () => {
     })
   })
 
-  it('are few, even where links lead in a circle', async () => {
+  it('are few, even if links form a cycle', async () => {
     const folder = makeFolder()
     symlinkSync('b', join(folder, 'a'))
     symlinkSync('a', join(folder, 'b'))
@@ -69,7 +69,7 @@ describe('the places that lead to a file', () => {
 })
 
 describe('watching a path', () => {
-  it('tells when the folder of a link is moved away', async () => {
+  it('reports when the folder of a link is moved away', async () => {
     const [root, elsewhere] = [makeFolder(), makeFolder()]
     writeFileSync(join(elsewhere, 'file'), '')
     mkdirSync(join(root, 'folder'))
@@ -86,7 +86,7 @@ describe('watching a path', () => {
     await written
   })
 
-  it('misses nothing that happens while it begins', async () => {
+  it('misses nothing that happens while it starts', async () => {
     const folder = makeFolder()
     for (let attempt = 0; attempt < 60; attempt++) {
       const [before, after] = [`${attempt}-before`, `${attempt}-after`]
@@ -108,7 +108,7 @@ describe('watching a path', () => {
     }
   })
 
-  it('looks at what is there now, where a folder far above was replaced', async () => {
+  it('follows a replaced folder far above', async () => {
     const root = makeFolder()
     const path = join(root, 'far', 'away', 'config', 'file')
     for (const far of ['far', 'new']) {
@@ -124,7 +124,7 @@ describe('watching a path', () => {
     await written
   })
 
-  it('is over when it is closed, also while it begins', async () => {
+  it('ends when it is closed, even while it starts', async () => {
     const folder = makeFolder()
     const path = join(folder, 'a')
     writeFileSync(path, '')

@@ -84,11 +84,11 @@ describe('an unknown setting', () => {
     ['Listen: a:1', '1:1: unknown setting "Listen": did you mean listen?'],
     [
       'port: 7077',
-      '1:1: unknown setting "port": did you mean listen? It holds host and port: 127.0.0.1:7077',
+      '1:1: unknown setting "port": did you mean listen? It contains host and port: 127.0.0.1:7077',
     ],
     [
       'rate: 10/s',
-      '1:1: unknown setting "rate": did you mean limits? They hold capacity and rate by pattern: \'*\': 100, 10/s',
+      '1:1: unknown setting "rate": did you mean limits? They contain capacity and rate by pattern: \'*\': 100, 10/s',
     ],
     ['work: {leasems: 500}', '1:8: unknown setting "leasems" in work: did you mean leaseMs?'],
     [
@@ -104,7 +104,7 @@ describe('an unknown setting', () => {
     expect(await faultsOf(`${text}\n`)).toEqual([fault])
   })
 
-  it('names what is known, where nothing is near', async () => {
+  it('lists the known settings if none is similar', async () => {
     const [fault] = await faultsOf('colour: blue\n')
     expect(fault).toMatch(/^1:1: unknown setting "colour": known are listen, redis, name, .*, drainMs, log$/)
   })
@@ -129,11 +129,11 @@ describe('a limit', () => {
     ['a: 5, 1:30', expect.stringMatching(/^2:6: limit "a": expected a rate such as 10\/s/)],
     ["'': 5, 1/s", '2:3: expected the pattern to be 1 to 256 bytes, got: 0'],
     ['a*: 5, 1/s', expect.stringMatching(/^2:3: expected \* to stand alone in its segment/)],
-  ])('is refused: %s', async (line, fault) => {
+  ])('is rejected: %s', async (line, fault) => {
     expect(await faultsOf(`limits:\n  ${line}\n`)).toEqual([fault])
   })
 
-  it('is told of with all the others that are wrong', async () => {
+  it('is reported with all other invalid ones', async () => {
     expect(await faultsOf('limits:\n  a: 5\n  b: 5, 1/s\n  c: x\n')).toEqual([
       expect.stringMatching(/^2:6: limit "a"/),
       expect.stringMatching(/^4:6: limit "c"/),
@@ -151,10 +151,10 @@ describe('a token', () => {
     ],
     [
       'token: my-plain-token',
-      `unknown setting "token" in tokens[0]: did you mean sha256? A token is kept as its digest alone: ${HASH}`,
+      `unknown setting "token" in tokens[0]: did you mean sha256? Only the digest of a token is stored: ${HASH}`,
     ],
     ['sha256: 123456', 'expected tokens[0].sha256 to be text, got: a number; put it in quotes'],
-  ])('is known by its digest alone, not by %s', async (line, message) => {
+  ])('is given by its digest alone, not by %s', async (line, message) => {
     const faults = await faultsOf(`tokens:\n  - name: shop\n    scopes: [read]\n    ${line}\n`)
     expect(faults).toEqual([expect.stringContaining(message)])
     expect(faults[0]).not.toMatch(/my-plain-token|123456/)
@@ -193,20 +193,20 @@ describe('a token', () => {
     ],
     [
       `[{name: a, sha256: ${SHA256}, scopes: [read]}, {name: b, sha256: ${SHA256.toUpperCase()}, scopes: [read]}]`,
-      '1:129: expected each token to have a sha256 of its own, got: that of a token before it',
+      '1:129: expected each token to have a sha256 of its own, got: that of an earlier token',
     ],
-  ])('is whole and its own: %.30s', async (tokens, fault) => {
+  ])('must be complete and unique: %.30s', async (tokens, fault) => {
     expect(await faultsOf(`tokens: ${tokens}\n`)).toEqual([fault])
   })
 
-  it('may be held to a rate, written in any way', async () => {
+  it('may have a rate, in any notation', async () => {
     const { tokens } = await load(
       `tokens: [{name: a, sha256: ${SHA256}, scopes: [read], limit: '6_00,  100 per second'}]\n`,
     )
     expect(tokens[0]).toMatchObject({ name: 'a', limit: '600, 100/s' })
   })
 
-  it('may change: one holder has two for a while', async () => {
+  it('may change: one client has two for a while', async () => {
     const other = 'cd'.repeat(32)
     const { tokens } = await load(
       `tokens: [{name: a, sha256: ${SHA256}, scopes: [read]}, {name: a, sha256: ${other}, scopes: [read]}]\n`,
@@ -239,16 +239,16 @@ describe('the address of Redis', () => {
       `'redis://:\${HUNTER2}@cache'`,
       expect.stringMatching(/^1:8: expected redis to be a URL without \$\{NAME\}, .* VELVET_ROPE_REDIS/),
     ],
-  ])('is refused without its password: %s', async (url, fault) => {
+  ])('is rejected without showing its password: %s', async (url, fault) => {
     const faults = await faultsOf(`redis: ${url}\n`)
     expect(faults).toEqual([fault])
     expect(faults.join()).not.toMatch(/hunter|er2|HUNTER/)
   })
 
-  it('is needed by what is about it', async () => {
+  it('is required by the settings that depend on it', async () => {
     expect(await faultsOf('prefix: a\nshards: 2\n')).toEqual([
-      '1:1: prefix needs redis: expected a Redis URL beside it, got: nothing',
-      '2:1: shards needs redis: expected a Redis URL beside it, got: nothing',
+      '1:1: prefix needs redis: expected a Redis URL as well, got: nothing',
+      '2:1: shards needs redis: expected a Redis URL as well, got: nothing',
     ])
     expect(await load('redis: redis://a\nprefix: b\nshards: 2\n')).toMatchObject({ prefix: 'b', shards: 2 })
   })
@@ -257,7 +257,7 @@ describe('the address of Redis', () => {
 describe('what may be forwarded', () => {
   const ALLOW = "allow: ['https://a.example']"
 
-  it('refers to secrets, and holds none', async () => {
+  it('refers to secrets without containing them', async () => {
     const { forward } = await load(
       `forward:\n  ${ALLOW}\n  headers: {'https://a.example': {Authorization: 'Bearer \${KEY}'}}\n  signing: {secret: '\${WH}'}\n`,
     )
@@ -315,13 +315,13 @@ describe('what may be forwarded', () => {
       `${ALLOW}\n  signing: {secret: whsec_hunter2}`,
       expect.stringMatching(/^3:21: forward: expected signing\.secret to refer to a variable/),
     ],
-  ])('is checked where it is written: %s', async (lines, fault) => {
+  ])('is checked at its place: %s', async (lines, fault) => {
     const faults = await faultsOf(`forward:\n  ${lines}\n`)
     expect(faults).toEqual([fault])
     expect(faults.join()).not.toContain('hunter2')
   })
 
-  it('needs no variable to be there yet', async () => {
+  it('does not need its variables yet', async () => {
     const text = `forward: {${ALLOW}, headers: {'https://a.example': {X-Key: '\${NOWHERE}'}}}\n`
     expect((await load(text, { env: {} })).forward?.headers).toEqual({
       'https://a.example': { 'X-Key': `\${NOWHERE}` },

@@ -35,7 +35,7 @@ describe('a watched file is noticed', () => {
     }
   })
 
-  it('when another is renamed over it, again and again', async () => {
+  it('when another file is renamed over it, again and again', async () => {
     const cwd = folderWith('name: a\n')
     const stage = await WatchStage.open({ cwd })
     for (const name of ['b', 'c', 'd']) {
@@ -44,7 +44,7 @@ describe('a watched file is noticed', () => {
     }
   })
 
-  it('when a folder of links is led elsewhere, as Kubernetes does', async () => {
+  it('when a linked folder is switched, as Kubernetes does', async () => {
     const cwd = makeFolder()
     const put = (version: string, text: string) => {
       mkdirSync(join(cwd, version))
@@ -64,7 +64,7 @@ describe('a watched file is noticed', () => {
     expect((await stage.next()).name).toBe('e')
   })
 
-  it('when it is itself a link that is led elsewhere, and where the link leads', async () => {
+  it('when it is a link that is switched, and when its target changes', async () => {
     const [cwd, elsewhere] = [makeFolder(), makeFolder()]
     writeFileSync(join(elsewhere, 'one.yaml'), 'name: a\n')
     writeFileSync(join(elsewhere, 'two.yaml'), 'name: b\n')
@@ -76,7 +76,7 @@ describe('a watched file is noticed', () => {
     expect((await stage.next()).name).toBe('c')
   })
 
-  it('when a link on the way to its folder is led elsewhere', async () => {
+  it('when a link on the way to its folder is switched', async () => {
     const root = makeFolder()
     for (const name of ['a', 'b']) {
       mkdirSync(join(root, name, 'config'), { recursive: true })
@@ -88,7 +88,7 @@ describe('a watched file is noticed', () => {
     expect((await stage.next()).name).toBe('b')
   })
 
-  it('when it is removed and made again', async () => {
+  it('when it is removed and created again', async () => {
     const cwd = folderWith('name: a\n')
     const stage = await WatchStage.open({ cwd })
     unlinkSync(join(cwd, FILE))
@@ -97,7 +97,7 @@ describe('a watched file is noticed', () => {
     expect((await stage.next()).name).toBe('b')
   })
 
-  it('when its folder is replaced, or removed and made again', async () => {
+  it('when its folder is replaced, or removed and created again', async () => {
     const root = makeFolder()
     const cwd = join(root, 'config')
     const put = (folder: string, text: string) => {
@@ -118,7 +118,7 @@ describe('a watched file is noticed', () => {
     expect((await stage.next()).name).toBe('d')
   })
 
-  it('when it comes to be, where there was none', async () => {
+  it('when it is created', async () => {
     const cwd = makeFolder()
     const stage = await WatchStage.open({ cwd })
     expect(stage.start.file).toBeUndefined()
@@ -157,7 +157,7 @@ describe('a watched file is noticed', () => {
 })
 
 describe('a watch', () => {
-  it('tells what differs, and counts on from there', async () => {
+  it('reports the differences, and compares with the new configuration from then on', async () => {
     const cwd = folderWith("limits:\n  '*': 5, 1/s\n")
     const stage = await WatchStage.open({ cwd })
     replaceFile(cwd, "limits:\n  '*': 6, 1/s\n")
@@ -166,14 +166,14 @@ describe('a watch', () => {
     expect((await stage.next()).changes).toEqual(['limits["*"]: 6, 1/s -> 7, 1/s'])
   })
 
-  it('keeps the other layers above the file', async () => {
+  it('keeps the other layers on top of the file', async () => {
     const cwd = folderWith('name: a\ndrainMs: 1\n')
     const stage = await WatchStage.open({ cwd, env: { VELVET_ROPE_DRAIN_MS: '5' }, flags: { name: 'flag' } })
     replaceFile(cwd, 'name: b\ndrainMs: 2\nlog: {level: warn}\n')
     expect((await stage.next()).changes).toEqual(['log.level: info -> warn'])
   })
 
-  it('tells nobody of other bytes that say the same, nor of other files', async () => {
+  it('reports neither other bytes with the same settings nor other files', async () => {
     const cwd = folderWith('name: a\n')
     const stage = await WatchStage.open({ cwd })
     replaceFile(cwd, '# a comment\nname: a\n')
@@ -184,7 +184,7 @@ describe('a watch', () => {
     expect(stage.left).toBe(0)
   })
 
-  it('keeps the last good configuration, and says where the file is broken', async () => {
+  it('keeps the last good configuration, and reports where the file is broken', async () => {
     const cwd = folderWith('name: a\n')
     const stage = await WatchStage.open({ cwd })
     replaceFile(cwd, 'name: b\nlimits:\n  *: 5, 1/s\n')
@@ -197,7 +197,7 @@ describe('a watch', () => {
     ])
   })
 
-  it('tells the same of the same bytes once, until the file was good again', async () => {
+  it('reports the same problem of the same file once, until the file was good again', async () => {
     const cwd = folderWith('name: a\n')
     const stage = await WatchStage.open({ cwd })
     replaceFile(cwd, 'nam: b\n')
@@ -213,7 +213,7 @@ describe('a watch', () => {
     expect(stage.left).toBe(0)
   })
 
-  it('tells once of a file that is gone, and keeps what it said', async () => {
+  it('reports a missing file once, and keeps its settings', async () => {
     const cwd = folderWith('name: a\n')
     const stage = await WatchStage.open({ cwd, pollMs: 5 })
     rmSync(join(cwd, FILE))
@@ -225,7 +225,7 @@ describe('a watch', () => {
     expect(stage.left).toBe(0)
   })
 
-  it('reads a file that is written piece by piece when it is left alone', async () => {
+  it('reads a file that is written piece by piece once it is unchanged', async () => {
     const cwd = folderWith('limits: {}\n')
     const stage = await WatchStage.open({ cwd, debounceMs: 100 })
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -250,7 +250,7 @@ describe('a watch', () => {
 })
 
 describe('a reload that was asked for', () => {
-  it('says what came of it, without waiting for the file to rest', async () => {
+  it('returns its outcome, without waiting for the file to settle', async () => {
     const cwd = folderWith('name: a\n')
     const stage = await WatchStage.open({ cwd, debounceMs: 1_000_000 })
     expect(await stage.watch.reload()).toBe('unchanged')
@@ -282,7 +282,7 @@ describe('a reload that was asked for', () => {
     expect(most).toBe(1)
   })
 
-  it('is refused when what came of it cannot be put in force, and tried again', async () => {
+  it('is refused when the configuration cannot be put into force, and tried again', async () => {
     const cwd = folderWith('name: a\n')
     const faults = ['KEY is missing', 'KEY is missing']
     const onChange = () => {
@@ -300,7 +300,7 @@ describe('a reload that was asked for', () => {
 })
 
 describe('a watch that was closed', () => {
-  it('tells nobody any more, also of what it had begun', async () => {
+  it('calls no callback any more, even for a reload under way', async () => {
     const cwd = folderWith('name: a\n')
     const current = await loadConfig({ cwd, env: {} })
     // Whoever opens a pipe waits for the one who writes.

@@ -27,14 +27,14 @@ describe('a pattern that begins with * without quotes', () => {
     expect(Object.keys(limits)).toEqual(['a/*/b', 'a/*'])
   })
 
-  it('is told of origins too', async () => {
+  it('is reported for origins too', async () => {
     expect(await faultOf('forward:\n  allow: [*.example.com]\n')).toMatch(
       /^2:11: expected an anchor .* quotes, such as '\*\.example\.com'$/,
     )
   })
 })
 
-describe('a file that is no YAML as we read it', () => {
+describe('a file that is not valid YAML', () => {
   it.each([
     [
       'limits:\n  a: 5, 1/s\n  b: 5, 1/s\n  a: 6, 1/s\n',
@@ -49,8 +49,8 @@ describe('a file that is no YAML as we read it', () => {
       '1:23: expected each name once in a mapping, got: the one of line 1 again',
     ],
     ['limits:\n\ta: 5, 1/s\n', '2:1: expected spaces for the indentation, got: a tab'],
-    ['name: a\n---\nname: b\n', '2:1: expected one document, got: another one behind --- or ...'],
-    ['name: a\n...\nname: b\n', '3:1: expected one document, got: another one behind --- or ...'],
+    ['name: a\n---\nname: b\n', '2:1: expected one document, got: another one after --- or ...'],
+    ['name: a\n...\nname: b\n', '3:1: expected one document, got: another one after --- or ...'],
     ['', '1:1: expected settings by name, such as listen: 127.0.0.1:7077, got: an empty file'],
     ['# soon\n', '1:1: expected settings by name, such as listen: 127.0.0.1:7077, got: an empty file'],
     ['---\n', '1:1: expected settings by name, such as listen: 127.0.0.1:7077, got: an empty file'],
@@ -58,17 +58,17 @@ describe('a file that is no YAML as we read it', () => {
     ['true\n', '1:1: expected settings by name, such as listen: 127.0.0.1:7077, got: a single value'],
     [
       "limits:\n  '*':5, 1/s\n",
-      '2:6: expected nothing behind the value in its line, got: more text; put a space behind the colon',
+      '2:6: expected nothing after the value on its line, got: more text; put a space after the colon',
     ],
     [
       "name: 'it's'\n",
-      "1:11: expected nothing behind the value in its line, got: more text; within '' a ' is written as ''",
+      "1:11: expected nothing after the value on its line, got: more text; within '' a ' is written as ''",
     ],
     [
       'limits:\n  a:5, 1/s\n  b: 5, 1/s\n',
-      '2:3: expected a colon and a space behind a name, in the same line',
+      '2:3: expected a colon and a space after a name, on the same line',
     ],
-    ['name: a\nprefix\n', '2:1: expected a colon and a space behind a name'],
+    ['name: a\nprefix\n', '2:1: expected a colon and a space after a name'],
     ['limits:\n  a: 5, 1/s\n b: 5, 1/s\n', '3:1: expected it to begin in the same column as the names above'],
     [
       'forward:\n  allow:\n    - a\n   - b\n',
@@ -76,27 +76,27 @@ describe('a file that is no YAML as we read it', () => {
     ],
     [
       'name: "a\nlisten: 1\n',
-      '1:7: expected the quote that begins here to be closed, got: the end of the file',
+      '1:7: expected a closing quote for the one here, got: the end of the file',
     ],
     [
       "name: a\nprefix: 'b\n",
-      '2:9: expected the quote that begins here to be closed, got: the end of the file',
+      '2:9: expected a closing quote for the one here, got: the end of the file',
     ],
     ['http: {maxBatch: 1\nname: a\n', '2:1: expected a } before this line'],
     ['forward:\n  allow: [a, b\nname: a\n', '3:1: expected a ] before this line'],
     [
       'name: a: b\n',
       expect.stringMatching(
-        /^1:7: expected one value behind the name, got: a mapping; put text with a colon/,
+        /^1:7: expected one value after the name, got: a mapping; put text with a colon/,
       ),
     ],
     ['name: @a\n', '1:7: expected a value, got: one that begins with @, ` or %; put it in quotes'],
-    ['name: "\\d"\n', expect.stringMatching(/^1:8: expected an escape that YAML knows/)],
+    ['name: "\\d"\n', expect.stringMatching(/^1:8: expected a known YAML escape/)],
     ['limits: !rules\n  a: 5, 1/s\n', expect.stringMatching(/^1:9: expected a plain value, got: a YAML tag/)],
     ['? [a, b]\n: 5, 1/s\n', '1:3: expected the name of a setting, got: a mapping or a list'],
     ['%YAML 1.1\n---\nname: yes\n', '1:1: expected YAML 1.2, got: %YAML of another version'],
-    ['__proto__:\n  name: a\n', '1:1: no setting has the name "__proto__"'],
-    ['limits:\n  __proto__: 5, 1/s\n', '2:3: no setting has the name "__proto__"'],
+    ['__proto__:\n  name: a\n', '1:1: no setting is named "__proto__"'],
+    ['limits:\n  __proto__: 5, 1/s\n', '2:3: no setting is named "__proto__"'],
     ['a: '.repeat(20_000), expect.stringMatching(/^1:\d+: expected/)],
     [
       '['.repeat(20_000),
@@ -106,7 +106,7 @@ describe('a file that is no YAML as we read it', () => {
     expect(await faultOf(text)).toEqual(fault)
   })
 
-  it('tells one fault a line, and all lines', async () => {
+  it('reports one problem per line, on all lines', async () => {
     const lines = await refusal(load('limits:\n  a:5, 1/s\n  b: 5, 1/s\n  c:5, 1/s\nname: @\n'))
     expect(lines.map((line) => line.split(': ')[0])).toEqual([
       'velvet-rope.yaml:2:3',
@@ -115,7 +115,7 @@ describe('a file that is no YAML as we read it', () => {
     ])
   })
 
-  it('tells nothing of what was misread for a * before it', async () => {
+  it('reports nothing after a * that makes the parser misread the rest', async () => {
     await faultOf('limits:\n  *: 5, 1/s\n  */a: 5, 1/s\nname: @\n')
   })
 })
@@ -128,11 +128,11 @@ describe('a limit within {}', () => {
     ['limits: {a: ~}\n', 10],
   ])('needs quotes: %s', async (text, column) => {
     expect(await faultOf(text)).toBe(
-      `1:${column}: expected a value behind this name, got: nothing; text with a comma needs quotes within {}, such as {'*': '100, 10/s'}`,
+      `1:${column}: expected a value after this name, got: nothing; text with a comma needs quotes inside {}, such as {'*': '100, 10/s'}`,
     )
   })
 
-  it('may be an empty text, which is a fault of its own', async () => {
+  it('may be an empty text, which is a different problem', async () => {
     expect(await faultOf("limits: {a: ''}\n")).toMatch(/^1:13: limit "a": expected '<capacity>, <rate>'/)
   })
 })
@@ -140,7 +140,7 @@ describe('a limit within {}', () => {
 describe('a number', () => {
   it.each(['010', '0o17', '0x10', '-07', '00'])('is decimal, not %s', async (number) => {
     expect(await faultOf(`redis: redis://a\nshards: ${number}\n`)).toBe(
-      '2:9: expected a decimal number without a 0 before it, got: another; put it in quotes if it is text',
+      '2:9: expected a decimal number without a leading 0, got: one with a leading 0; put it in quotes if it is text',
     )
   })
 
@@ -154,15 +154,15 @@ describe('a number', () => {
 })
 
 describe('copies', () => {
-  it('must be of something before them, that does not hold them', async () => {
+  it('must refer to an earlier anchor that does not contain them', async () => {
     expect(await faultOf('limits:\n  a: *b\n  b: &b 5, 1/s\n')).toMatch(/^2:6: expected an anchor/)
     expect(await faultOf('limits: &all\n  a: *all\n')).toMatch(/^2:6: expected an alias .* outside/)
     expect(await faultOf('limits:\n  a: &a {capacity: 5, rate: 1/s}\n  <<: *a\n')).toMatch(
-      /^3:3: .* merges nothing here$/,
+      /^3:3: .* is not supported here$/,
     )
   })
 
-  it('of copies of copies are refused, at the one that is too much', async () => {
+  it('of copies of copies are rejected, at the one that exceeds the maximum', async () => {
     const copies = (name: string) => Array.from({ length: 10 }, () => `*${name}`).join(', ')
     const names = ['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm']
     const lines = names.map((name, index) => `${name}: &${name} [${copies('abcdefghijkl'[index]!)}]\n`)
@@ -170,14 +170,14 @@ describe('copies', () => {
     expect(await faultOf(`a: &a [x]\n${lines.join('')}`)).toBe(fault)
   })
 
-  it('are where they were written, for whoever looks for a fault in one', async () => {
+  it('have the position of their anchor in error messages', async () => {
     const text = 'limits:\n  a: &a {capacity: 5, rate: 1}\n  b: *a\n'
     const lines = await refusal(load(text))
     expect(lines.map((line) => line.split(': ')[0])).toEqual(['velvet-rope.yaml:2:9', 'velvet-rope.yaml:3:6'])
   })
 })
 
-describe('whatever is wrong', () => {
+describe('any invalid file', () => {
   const secret = 'hunter2Zq'
   const good = `redis: redis://me:${secret}@cache:6379
 tokens:
