@@ -74,21 +74,13 @@ describe('a file that is not valid YAML', () => {
       'forward:\n  allow:\n    - a\n   - b\n',
       '4:1: expected it to begin in the same column as the items above',
     ],
-    [
-      'name: "a\nlisten: 1\n',
-      '1:7: expected a closing quote for the one here, got: the end of the file',
-    ],
-    [
-      "name: a\nprefix: 'b\n",
-      '2:9: expected a closing quote for the one here, got: the end of the file',
-    ],
+    ['name: "a\nlisten: 1\n', '1:7: expected a closing quote for the one here, got: the end of the file'],
+    ["name: a\nprefix: 'b\n", '2:9: expected a closing quote for the one here, got: the end of the file'],
     ['http: {maxBatch: 1\nname: a\n', '2:1: expected a } before this line'],
     ['forward:\n  allow: [a, b\nname: a\n', '3:1: expected a ] before this line'],
     [
       'name: a: b\n',
-      expect.stringMatching(
-        /^1:7: expected one value after the name, got: a mapping; put text with a colon/,
-      ),
+      expect.stringMatching(/^1:7: expected one value after the name, got: a mapping; put text with a colon/),
     ],
     ['name: @a\n', '1:7: expected a value, got: one that begins with @, ` or %; put it in quotes'],
     ['name: "\\d"\n', expect.stringMatching(/^1:8: expected a known YAML escape/)],
