@@ -16,11 +16,12 @@ const prefixSchema = z
     "first segments of keys, such as 'tenant-a', without *; leave the list empty for every key",
   )
 
-/** A token that gives access, known only by its digest. */
+/** An access token, known only by its digest. */
 export const accessTokenSchema = z.strictObject({
   /**
-   * Who holds it: stands in the rule book beside what was changed, and keeps apart the `Idempotency-Key`s of holders.
-   * Two tokens of one name are one holder who changes tokens. Letters, digits, `.`, `_` and `-`, 1 to 64 of them.
+   * Names the holder: recorded with every change of the rule book, and separates the `Idempotency-Key`s of different
+   * holders. Two tokens with one name belong to one holder, so that tokens can be rotated. Letters, digits, `.`, `_`
+   * and `-`, 1 to 64 of them.
    */
   name: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'letters, digits, ., _ and -, 1 to 64 of them'),
   /** The SHA-256 of the token, 64 hexadecimal digits. */
@@ -28,13 +29,13 @@ export const accessTokenSchema = z.strictObject({
     .string()
     .regex(/^[0-9A-Fa-f]{64}$/, '64 hexadecimal digits')
     .transform((digest) => digest.toLowerCase()),
-  /** What it may do: `enqueue` (and cancel, and fill meters), `read`, or `admin`, which is all. */
+  /** What it allows: `enqueue` (also cancel, and fill meters), `read`, or `admin`, which allows everything. */
   scopes: z.array(z.enum(SCOPES)).min(1),
-  /** Whole first segments of the keys that it may touch: `tenant-a` means that key and all below it. Default: every key. */
+  /** The keys that it gives access to, by whole first segments: `tenant-a` is that key and all below it. Default: every key. */
   prefixes: z.array(prefixSchema).default([]),
   /**
-   * How often it may ask, whatever for: `600, 100/s` is 600 requests at once, and then 100 a second. A batch is one
-   * request. Each process counts for itself. Default: as often as it likes.
+   * The rate of its requests, of any kind: `600, 100/s` is 600 requests at once, then 100 a second. A batch is one
+   * request. Each process counts separately. Default: unlimited.
    */
   limit: tokenLimitSchema.optional(),
 })
@@ -46,17 +47,17 @@ export interface AccessToken {
   readonly scopes: readonly Scope[]
   /** Empty: every key. */
   readonly prefixes: readonly string[]
-  /** Requests at once and per time: `600, 100/s`. Absent: as many as it likes. */
+  /** Requests at once and per time: `600, 100/s`. Absent: unlimited. */
   readonly limit?: string | undefined
 }
 
-/** Who asks, and what they may. */
+/** The holder of a token, and what the token allows. */
 export type Principal = Omit<AccessToken, 'sha256' | 'limit'>
 
-/** Where there are no tokens everybody may do everything; such a server listens to its own machine only. */
-const ANYBODY: Principal = Object.freeze({ name: 'anonymous', scopes: ['admin'] as const, prefixes: [] })
+/** Used where no tokens are configured: every request may do everything. Such a server listens on loopback only. */
+const ANONYMOUS: Principal = Object.freeze({ name: 'anonymous', scopes: ['admin'] as const, prefixes: [] })
 
-/** Of two entries with one digest nobody could say whose rights and rate hold. */
+/** With two entries for one digest it would be undefined whose rights and rate apply. */
 const tokenListSchema = z.strictObject({
   tokens: z
     .array(accessTokenSchema)
@@ -75,18 +76,18 @@ interface Holder {
 }
 
 /**
- * Tells who asks, and holds him to the rate of his token. The digests are compared in a time that says nothing about them.
+ * Finds the principal of a request, and enforces the rate of its token. Digests are compared in constant time.
  *
- * The tokens may be replaced at any time. Who has the same token as before stays the same principal; and where there
- * once were tokens, none means that nobody may come in: a list that was emptied by mistake opens nothing.
+ * The tokens may be replaced at any time. An unchanged token keeps its principal. Once there have been tokens, an empty
+ * list refuses every request: a list that was emptied by mistake grants nothing.
  */
-export class Doorkeeper {
+export class Authenticator {
   readonly #tokens: () => readonly AccessToken[]
   readonly #now: () => number
   #list: unknown = UNREAD
-  /** By all that was said of the token. */
+  /** By digest, name, scopes and prefixes. */
   #holders: ReadonlyMap<string, Holder> = new Map()
-  /** By digest, in hexadecimal. */
+  /** By hexadecimal digest. */
   #rates: ReadonlyMap<string, TokenRate> = new Map()
   #principals: ReadonlySet<Principal> = new Set()
   #isOpen = true
@@ -101,14 +102,17 @@ export class Doorkeeper {
     this.#read()
   }
 
-  /** Counts the request. @throws Problem 401, or 429 when the token is used more often than it may be */
-  identify(authorization: string | undefined, needsToken = false): Principal {
+  /** Counts the request. @throws Problem 401, or 429 when the token exceeds its rate */
+  authenticate(authorization: string | undefined, needsToken = false): Principal {
     this.#reread()
-    if (this.#isOpen && !needsToken) return ANYBODY
+    if (this.#isOpen && !needsToken) return ANONYMOUS
     if (authorization === undefined) throw unauthorized('expected an Authorization header', '')
     const [, token] = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(authorization) ?? []
     if (token === undefined) {
-      throw unauthorized('expected Authorization to be Bearer and a token', ', error="invalid_request"')
+      throw unauthorized(
+        'expected Authorization to be Bearer followed by a token',
+        ', error="invalid_request"',
+      )
     }
     const given = createHash('sha256').update(token).digest()
     let found: Holder | undefined
@@ -116,22 +120,22 @@ export class Doorkeeper {
       const isSame = timingSafeEqual(holder.digest, given)
       if (isSame) found ??= holder
     }
-    if (found === undefined) throw unauthorized('the token is not known', ', error="invalid_token"')
+    if (found === undefined) throw unauthorized('unknown access token', ', error="invalid_token"')
     found.rate?.count(this.#now())
     return found.principal
   }
 
-  /** Whether one who was let in would be let in again, with the same rights. */
-  stillKnows(principal: Principal): boolean {
+  /** Whether the token of this principal is still accepted, with the same rights. */
+  isStillValid(principal: Principal): boolean {
     try {
       this.#reread()
     } catch {
       return false
     }
-    return principal === ANYBODY ? this.#isOpen : this.#principals.has(principal)
+    return principal === ANONYMOUS ? this.#isOpen : this.#principals.has(principal)
   }
 
-  /** The fault is not that of who asks. */
+  /** Not a fault of the client, so the error is no problem. */
   #reread(): void {
     try {
       this.#read()
@@ -149,7 +153,7 @@ export class Doorkeeper {
     for (const { sha256, limit, ...rest } of tokens) {
       const id = JSON.stringify([sha256, rest])
       const principal = this.#holders.get(id)?.principal ?? Object.freeze(rest)
-      // Whoever's rights or rate change is not forgiven what he has asked.
+      // A token whose rights or rate change keeps its count.
       if (limit !== undefined) rates.set(sha256, new TokenRate(rest.name, limit, this.#rates.get(sha256)))
       holders.set(id, { digest: Buffer.from(sha256, 'hex'), principal, rate: rates.get(sha256) })
     }
@@ -176,7 +180,7 @@ export function isWithin(prefixes: readonly string[], key: string): boolean {
   return prefixes.length === 0 || prefixes.some((prefix) => isUnder(key, prefix))
 }
 
-/** For what tells of all keys together. @throws Problem 403 */
+/** For answers about all keys together. @throws Problem 403 */
 export function assertEveryKey({ prefixes }: Principal, what: string): void {
   if (prefixes.length === 0) return
   throw new Problem('forbidden', {
@@ -184,7 +188,7 @@ export function assertEveryKey({ prefixes }: Principal, what: string): void {
   })
 }
 
-/** @throws Problem 403, which names the key but not what there is */
+/** @throws Problem 403, which does not reveal whether the key exists */
 export function assertWithin({ prefixes }: Principal, key: string, what = 'key'): void {
   if (isWithin(prefixes, key)) return
   throw new Problem('forbidden', {

@@ -2,10 +2,10 @@ import { OpenAPIHono } from '@hono/zod-openapi'
 import { cors } from 'hono/cors'
 import { parseOptions } from '../core/options.ts'
 import type { Shaper } from '../shaper/shaper.ts'
-import { Doorkeeper } from './access.ts'
+import { Authenticator } from './access.ts'
 import { Dispatch } from './dispatch.ts'
 import { EventFeed } from './events/event-feed.ts'
-import { frame, refuseOtherSites, watchDoor } from './guards.ts'
+import { checkServer, frame, refuseCrossSite } from './middleware.ts'
 import { operationOf } from './operation.ts'
 import { OverloadGuard } from './overload.ts'
 import { rawPath, splitPattern } from './path.ts'
@@ -43,7 +43,7 @@ const CORS = {
   ],
 }
 
-/** The producer API, to be served by `serveHttp` or mounted in an app: `host.mount('/shaper', app.fetch)`. */
+/** The HTTP API. Serve it with `serveHttp`, or mount it in another app: `host.mount('/shaper', app.fetch)`. */
 export class HttpApp extends OpenAPIHono<HttpEnv> {
   readonly #feed: EventFeed
 
@@ -53,14 +53,14 @@ export class HttpApp extends OpenAPIHono<HttpEnv> {
     this.#feed = feed
   }
 
-  /** Ends every stream of events; their clients come back, here or elsewhere. */
+  /** Ends every stream of events; their clients reconnect, here or elsewhere. */
   endStreams(): void {
     this.#feed.end()
   }
 }
 
 /**
- * Makes the HTTP API of a shaper. Its description is at `/openapi.json`.
+ * Creates the HTTP API of a shaper. Its OpenAPI description is at `/openapi.json`.
  *
  * @throws InvalidOptionsError
  */
@@ -70,15 +70,15 @@ export function createHttpApp<Data, Result>(
 ): HttpApp {
   const settings = parseOptions(httpOptionsSchema, options, 'createHttpApp')
   const feed = new EventFeed(shaper as Shaper, settings)
-  const doorkeeper = new Doorkeeper(settings.tokens, settings.now)
+  const authenticator = new Authenticator(settings.tokens, settings.now)
   const overload = new OverloadGuard(settings.overload, settings)
-  const house = { shaper: shaper as Shaper, settings, feed, doorkeeper, overload }
+  const api = { shaper: shaper as Shaper, settings, feed, authenticator, overload }
   const app = new HttpApp(feed)
   const { corsOrigins, onError } = settings
   app.use(frame(settings))
-  app.use(watchDoor())
+  app.use(checkServer())
   if (corsOrigins.length > 0) app.use(cors({ origin: corsOrigins, ...CORS }))
-  app.use(refuseOtherSites(corsOrigins))
+  app.use(refuseCrossSite(corsOrigins))
   app.notFound((context) => problemResponse(new Problem('not-found'), context.get('requestId')))
   app.onError((error, context) => {
     const requestId = context.get('requestId')
@@ -96,8 +96,8 @@ export function createHttpApp<Data, Result>(
     return description
   }
   const ofApi = settings.routes === 'all' ? API : []
-  const routes = [...ofApi.flatMap((routesOf) => routesOf(house)), ...systemRoutes(house, describeApi)]
-  addRoutes(app, routes, doorkeeper, overload)
+  const routes = [...ofApi.flatMap((routesOf) => routesOf(api)), ...systemRoutes(api, describeApi)]
+  addRoutes(app, routes, authenticator, overload)
   return app
 }
 
@@ -113,18 +113,18 @@ const API = [
 ]
 
 const DESCRIPTION =
-  'A queue-based traffic shaper: jobs of a key line up, and depart at its rate. Errors are problems (RFC 9457).'
+  'A queue-based traffic shaper: the jobs of a key wait in line and depart at its rate. Errors are problems (RFC 9457).'
 
 function addRoutes(
   app: HttpApp,
   routes: readonly Route[],
-  doorkeeper: Doorkeeper,
+  authenticator: Authenticator,
   guard: OverloadGuard,
 ): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', {
     type: 'http',
     scheme: 'bearer',
-    description: 'An access token, with scopes and key prefixes. A service without tokens asks for none.',
+    description: 'An access token with scopes and key prefixes. Not needed where the service has no tokens.',
   })
   const byBase = new Map<string, Route[]>()
   for (const route of routes) {
@@ -132,10 +132,10 @@ function addRoutes(
     const { base } = splitPattern(route.path)
     byBase.set(base, [...(byBase.get(base) ?? []), route])
   }
-  // A wildcard also matches the path without its last slash, so what stands there is asked first.
+  // A wildcard also matches the path without its last slash, so shorter paths are registered first.
   const byLength = [...byBase].sort(([one], [other]) => one.length - other.length)
   for (const [base, group] of byLength) {
-    const dispatch = new Dispatch(base, group, doorkeeper, guard)
+    const dispatch = new Dispatch(base, group, authenticator, guard)
     const hasSubject = group.some(({ path }) => path.includes('{'))
     app.all(hasSubject ? `${base}*` : base, (context) => dispatch.answer(context))
   }

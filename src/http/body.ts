@@ -3,7 +3,7 @@ import { quote } from '../core/describe.ts'
 import { isOfAnotherType, nameKnownFields, nearest, nearestForm, placeOf } from '../core/options.ts'
 import { firstLossyInteger } from './exact-numbers.ts'
 import { type Fault, invalid, Problem, pointerStep } from './problem.ts'
-import type { Call, House } from './route.ts'
+import type { Call, RouteContext } from './route.ts'
 
 const DEEPEST = 32
 const MOST_FAULTS = 20
@@ -11,12 +11,12 @@ const MOST_FAULTS = 20
 export interface BodyOptions {
   /** Bytes. */
   readonly most: number
-  /** JSON that stands for a body where nothing was sent. Default: something must be. */
+  /** JSON to assume for an empty body. Default: a body is required. */
   readonly whenAbsent?: string
 }
 
 /**
- * Reads a body of JSON, and judges it by the schema.
+ * Reads a body of JSON and validates it.
  *
  * @throws Problem 400, 413, 415 or 422
  */
@@ -33,7 +33,7 @@ export async function readBody<Schema extends z.ZodType>(
   const lossy = firstLossyInteger(text)
   if (lossy !== undefined) {
     throw invalid([
-      { detail: `expected integers that a double holds, and this one as text: ${quote(lossy)}` },
+      { detail: `expected only integers that a double can hold, and others as text, got: ${quote(lossy)}` },
     ])
   }
   const result = schema.safeParse(value, { error: nameKnownFields })
@@ -45,7 +45,7 @@ async function readText(request: Request, most: number, whenAbsent: string | und
   const type = request.headers.get('content-type')
   const announced = request.headers.get('content-length')
   const length = Number(announced ?? 0)
-  // Some clients give a type to nothing. Who announces neither may still send something, which is not nothing.
+  // Some clients send a type without a body. Without a length and a type there may still be a body.
   if (whenAbsent !== undefined && length === 0 && (type === null || announced !== null)) {
     if ((await readBytes(request, most)).byteLength === 0) return whenAbsent
   }
@@ -73,11 +73,11 @@ async function readBytes(request: Request, most: number): Promise<Uint8Array> {
       : countBytes(request, most))
   } catch (error) {
     if (error instanceof Problem) throw error
-    throw new Problem('bad-request', { detail: 'the body ended before its end' })
+    throw new Problem('bad-request', { detail: 'the body ended too early' })
   }
 }
 
-/** A server holds a body to the length that it announced, and that was looked at: it need not be counted piece by piece. */
+/** The server enforces the announced length, which was checked, so the chunks need not be counted. */
 async function readWhole(request: Request, most: number): Promise<Uint8Array> {
   const bytes = await request.arrayBuffer()
   if (bytes.byteLength > most) throw tooLarge(most)
@@ -104,7 +104,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** What a schema does not see: levels, numbers beyond a double, and a name that could change the prototype of a copy. */
+/** Checks what a schema cannot: depth, numbers beyond a double, and a name that could change the prototype of a copy. */
 function walk(value: unknown, pointer: string, depth: number, faults: Fault[]): void {
   if (faults.length >= MOST_FAULTS) return
   if (typeof value === 'number' && !Number.isFinite(value)) {
@@ -126,7 +126,7 @@ function faultsOf(issue: z.core.$ZodIssue, schema: z.ZodType): Fault[] {
   const pointer = ['#', ...issue.path.map((step) => pointerStep(String(step)))].join('/')
   if (issue.code === 'invalid_union') {
     const fitting = nearestForm(issue.errors)
-    // A schema that says what all its forms are for says so.
+    // A union with its own message takes precedence over the messages of its forms.
     if (isOfAnotherType(fitting) && issue.message.startsWith('expected ')) {
       return [{ detail: issue.message, pointer }]
     }
@@ -141,18 +141,18 @@ function faultsOf(issue: z.core.$ZodIssue, schema: z.ZodType): Fault[] {
       pointer: `${pointer}/${pointerStep(name)}`,
     }))
   }
-  return [{ detail: inOurWords(issue.message), pointer }]
+  return [{ detail: plainMessage(issue.message), pointer }]
 }
 
-/** The library says `Invalid input: expected number, received undefined`; other messages are ours. */
-function inOurWords(message: string): string {
+/** Rewords messages of zod, such as `Invalid input: expected number, received undefined`. */
+function plainMessage(message: string): string {
   return message
     .replace(/^(?:Invalid (?:input|option|string)|Too (?:small|big)): /, '')
     .replace(/, received undefined$/, ', got: nothing')
     .replace(/, received (\w+)$/, ', got: $1')
 }
 
-/** What was most likely meant by a name that is unknown where it stands. */
+/** Suggests what an unknown name was most likely meant to be. */
 function hintFor(name: string, known: readonly string[], schema: z.ZodType): string {
   const suggestion = nearest(name, known)
   if (suggestion !== undefined) return `did you mean ${suggestion}?`
@@ -168,9 +168,9 @@ function tooLarge(most: number): Problem {
   return new Problem('too-large', { detail: `expected a body of at most ${most} bytes` })
 }
 
-/** The body of a request, judged by the schema. @throws Problem 400, 413, 415, 422 or 503 */
+/** Reads and validates the body of a request, without counting it as in flight meanwhile. @throws Problem 400, 413, 415, 422 or 503 */
 export function readRequest<Schema extends z.ZodType>(
-  { settings, overload }: House,
+  { settings, overload }: RouteContext,
   { context }: Pick<Call, 'context'>,
   schema: Schema,
   { most = settings.bodyLimitBytes, ...options }: Partial<BodyOptions> = {},

@@ -5,8 +5,8 @@ import { isWithin, type Principal } from './access.ts'
 import { Problem } from './problem.ts'
 
 /**
- * The live buckets that a principal may see. One with prefixes asks for one of them, or for something below; who has
- * just one need not say it.
+ * Lists the live buckets that a principal may see. A principal with prefixes must name one of them or something below;
+ * with a single prefix that one is the default.
  *
  * @throws Problem 403
  */

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { SECURITY_HEADERS } from './guards.ts'
+import { SECURITY_HEADERS } from './middleware.ts'
 import { PROBLEM_TYPE, PROBLEMS, type ProblemName, problemBody } from './problem.ts'
 
-/** The sockets of a server, and the answer that is under way on each, if one is. */
+/** The sockets of a server, each with its response in progress, if there is one. */
 export class Connections {
   readonly #answers = new Map<Socket, ServerResponse | undefined>()
-  #isLeaving = false
+  #isDraining = false
 
-  get isLeaving(): boolean {
-    return this.#isLeaving
+  get isDraining(): boolean {
+    return this.#isDraining
   }
 
   add(socket: Socket): void {
@@ -22,20 +22,20 @@ export class Connections {
     this.#answers.set(socket, answer)
     answer.once('close', () => {
       if (this.#answers.get(socket) === answer) this.#answers.set(socket, undefined)
-      if (this.#isLeaving) socket.destroySoon()
+      if (this.#isDraining) socket.destroySoon()
     })
   }
 
   /**
-   * What came over the socket is no request. Whoever asked before it, and asked in full, gets his answer first: to call
-   * a job refused that was accepted would be a lie. In the middle of an answer nothing else can be said.
+   * Answers bytes that are no request. A complete request before them gets its own response first, since its job may
+   * have been accepted. In the middle of a response nothing else can be sent.
    */
-  turnAway(socket: Socket, errorCode: string | undefined): void {
+  reject(socket: Socket, errorCode: string | undefined): void {
     const answer = this.#answers.get(socket)
     const isGone = errorCode === 'ECONNRESET' || !socket.writable
     if (isGone || (answer?.headersSent && !answer.writableEnded)) socket.destroy()
     else if (answer?.req.complete) this.#endAfter(answer, socket)
-    else socket.end(answerToUnreadable(errorCode), () => socket.destroy())
+    else socket.end(unreadableResponse(errorCode), () => socket.destroy())
   }
 
   #endAfter(answer: ServerResponse, socket: Socket): void {
@@ -43,9 +43,9 @@ export class Connections {
     answer.once('close', () => socket.destroySoon())
   }
 
-  /** Those over which nothing is under way end now, the others with their answer. */
-  takeLeave(): void {
-    this.#isLeaving = true
+  /** Closes idle connections now, and the others after their response. */
+  closeIdle(): void {
+    this.#isDraining = true
     for (const [socket, answer] of this.#answers) {
       if (answer === undefined) socket.destroySoon()
       else if (!answer.headersSent) answer.setHeader('Connection', 'close')
@@ -62,8 +62,8 @@ const BY_CODE: Readonly<Record<string, ProblemName>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
 }
 
-/** The whole answer to what never became a request, as text for its socket. What was sent is not repeated. */
-export function answerToUnreadable(errorCode: string | undefined): string {
+/** The raw response to bytes that could not be parsed as a request. It does not repeat what was sent. */
+export function unreadableResponse(errorCode: string | undefined): string {
   const requestId = randomUUID()
   const problem = BY_CODE[errorCode ?? ''] ?? 'bad-request'
   const { status } = PROBLEMS[problem]

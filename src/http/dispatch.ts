@@ -1,25 +1,25 @@
 import type { Context } from 'hono'
 import { checkKey } from '../core/key.ts'
-import { assertScope, assertWithin, type Doorkeeper, type Principal } from './access.ts'
+import { type Authenticator, assertScope, assertWithin, type Principal } from './access.ts'
 import type { OverloadGuard } from './overload.ts'
 import { rawPath, splitPattern, splitRest } from './path.ts'
 import { Problem } from './problem.ts'
 import type { HttpEnv, Route } from './route.ts'
 
-/** Whoever calls what is open to all; no rights come with it. */
+/** The principal on routes that need no token; it has no rights. */
 const OPEN: Principal = Object.freeze({ name: 'anonymous', scopes: [], prefixes: [] })
 
-/** The routes under one base, such as `/v1/buckets/`: which of them a request means, whether it may, and its answer. */
+/** The routes under one base, such as `/v1/buckets/`: finds the route of a request, checks its access and answers it. */
 export class Dispatch {
   readonly #base: string
   readonly #routes: readonly Route[]
-  readonly #doorkeeper: Doorkeeper
+  readonly #authenticator: Authenticator
   readonly #guard: OverloadGuard
 
-  constructor(base: string, routes: readonly Route[], doorkeeper: Doorkeeper, guard: OverloadGuard) {
+  constructor(base: string, routes: readonly Route[], authenticator: Authenticator, guard: OverloadGuard) {
     this.#base = base
     this.#routes = routes
-    this.#doorkeeper = doorkeeper
+    this.#authenticator = authenticator
     this.#guard = guard
   }
 
@@ -37,7 +37,7 @@ export class Dispatch {
   #find({ method: given, url }: Request): { readonly route: Route; readonly subject: string } {
     const method = given === 'HEAD' ? 'get' : given.toLowerCase()
     const path = rawPath(url)
-    // A host may have mounted the app below a path of its own.
+    // The app may be mounted below another path.
     const rest = path.slice(path.indexOf(this.#base) + this.#base.length)
     const ofMethod = this.#routes.filter((route) => route.method === method)
     const verbs = verbsOf(ofMethod)
@@ -47,7 +47,7 @@ export class Dispatch {
     throw this.#unknown(rest)
   }
 
-  /** 405 where another method would have been answered, else 404. */
+  /** 405 where the path has another method, else 404. */
   #unknown(rest: string): Problem {
     const last = rest.slice(rest.lastIndexOf('/') + 1)
     const known = this.#routes.filter(({ path }) => {
@@ -64,9 +64,9 @@ export class Dispatch {
 
   #admit({ scope, path }: Route, subject: string, context: Context<HttpEnv>): Principal {
     if (scope === undefined) return OPEN
-    const principal = this.#doorkeeper.identify(
+    const principal = this.#authenticator.authenticate(
       context.req.header('Authorization'),
-      context.env?.door?.needsToken,
+      context.env?.server?.needsToken,
     )
     assertScope(principal, scope)
     const [, what] = /\{(key|pattern)\}/.exec(path) ?? []

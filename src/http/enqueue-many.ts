@@ -2,12 +2,12 @@ import { quote } from '../core/describe.ts'
 import { isWithin, type Principal } from './access.ts'
 import { acceptedBody, refusal } from './answers.ts'
 import { readRequest } from './body.ts'
-import { assertOpen, assertSendable, ruleOf, submit } from './enqueue-one.ts'
+import { assertAccepting, assertSendable, ruleOf, submit } from './enqueue-one.ts'
 import { jobId, readIdempotencyKey } from './idempotency.ts'
 import { type Fault, PROBLEMS, Problem, problemOf, reducedCapacity } from './problem.ts'
 import { retryAfterSeconds } from './ratelimit-headers.ts'
 import { type NewJob, newJobsSchema } from './request-schemas.ts'
-import type { Call, House } from './route.ts'
+import type { Call, RouteContext } from './route.ts'
 
 type NewJobOfBatch = NewJob & { readonly key: string }
 
@@ -17,30 +17,30 @@ interface Verdict {
 }
 
 /**
- * `POST /v1/jobs`: a verdict each, in order. A batch with an invalid job admits none; beyond that each job is judged
- * by itself, so that one that does not fit, or whose id is taken, does not keep out the others.
+ * `POST /v1/jobs`: answers a verdict for each job, in order. A batch with an invalid job admits none. Otherwise each job
+ * is judged separately, so that one that does not fit, or whose id is taken, does not block the others.
  *
  * @throws Problem
  */
-export async function enqueueMany(house: House, call: Call): Promise<Response> {
+export async function enqueueMany(api: RouteContext, call: Call): Promise<Response> {
   const { context, principal } = call
-  assertOpen(house)
-  const { settings } = house
+  assertAccepting(api)
+  const { settings } = api
   const idempotencyKey = readIdempotencyKey(context.req.header('Idempotency-Key'))
-  const { jobs } = await readRequest(house, call, newJobsSchema(settings.maxBatch), {
+  const { jobs } = await readRequest(api, call, newJobsSchema(settings.maxBatch), {
     most: settings.batchLimitBytes,
   })
   assertAllWithin(principal, jobs)
   const ids = jobs.map(({ id }, index) => jobId(principal, idempotencyKey, id, index))
   const traceparent = context.req.header('traceparent')
-  // Asked for in one tick, they travel to the store together.
+  // Started in one tick, so that they go to the store in one batch.
   const verdicts = await Promise.all(
     jobs.map(async ({ key, ...job }, index) => {
       const { cost = 1 } = job
       try {
-        assertSendable(house, job.data, `#/jobs/${index}/data`)
-        const admission = await submit(house, key, job, ids[index], traceparent)
-        if (!admission.accepted) return refusedVerdict(key, refusal(admission, ruleOf(house, key), cost))
+        assertSendable(api, job.data, `#/jobs/${index}/data`)
+        const admission = await submit(api, key, job, ids[index], traceparent)
+        if (!admission.accepted) return refusedVerdict(key, refusal(admission, ruleOf(api, key), cost))
         return {
           status: 202,
           ...acceptedBody(admission),
@@ -56,7 +56,7 @@ export async function enqueueMany(house: House, call: Call): Promise<Response> {
   return answerOf(verdicts)
 }
 
-/** 202 when all were accepted, 200 when some were; when none was, the problem that tells what to do about it. */
+/** 202 when all were accepted, 200 when some were, else the problem that says what to do. */
 function answerOf(verdicts: readonly Verdict[]): Response {
   const accepted = verdicts.filter(({ status }) => status === 202).length
   const body = { accepted, rejected: verdicts.length - accepted, verdicts }
@@ -73,8 +73,8 @@ function answerOf(verdicts: readonly Verdict[]): Response {
     })
   }
   if (has(429)) throw new Problem('none-accepted', { ...body, retryAfterMs: latestMs }, headers)
-  // What is our fault names no key.
-  if (has(503)) throw reducedCapacity('the line cannot be reached; try again with the same ids')
+  // Failures of the service name no key.
+  if (has(503)) throw reducedCapacity('the store is unavailable; retry with the same ids')
   if (has(500)) throw new Problem('internal')
   throw new Problem('none-acceptable', body)
 }
@@ -88,7 +88,7 @@ function assertAllWithin({ prefixes }: Principal, jobs: readonly NewJobOfBatch[]
   const errors = jobs.flatMap(({ key }, index): Fault[] =>
     isWithin(prefixes, key)
       ? []
-      : [{ detail: `the token does not reach the key ${quote(key)}`, pointer: `#/jobs/${index}/key` }],
+      : [{ detail: `the token does not cover the key ${quote(key)}`, pointer: `#/jobs/${index}/key` }],
   )
   if (errors.length === 0) return
   throw new Problem('forbidden', { detail: errors[0]!.detail, errors: errors.slice(0, 20) })

@@ -7,32 +7,32 @@ import { readRequest } from './body.ts'
 import { jobId, readIdempotencyKey } from './idempotency.ts'
 import { invalid, pointerStep, reducedCapacity } from './problem.ts'
 import { type NewJob, newJobSchema } from './request-schemas.ts'
-import type { Call, House } from './route.ts'
+import type { Call, RouteContext } from './route.ts'
 
 /** `POST /v1/buckets/{key}/jobs`. @throws Problem */
-export async function enqueueOne(house: House, call: Call): Promise<Response> {
+export async function enqueueOne(api: RouteContext, call: Call): Promise<Response> {
   const { context, principal, subject: key } = call
-  assertOpen(house)
+  assertAccepting(api)
   const idempotencyKey = readIdempotencyKey(context.req.header('Idempotency-Key'))
-  const job = await readRequest(house, call, newJobSchema)
-  assertSendable(house, job.data, '#/data')
+  const job = await readRequest(api, call, newJobSchema)
+  assertSendable(api, job.data, '#/data')
   const id = jobId(principal, idempotencyKey, job.id)
-  const admission = await submit(house, key, job, id, context.req.header('traceparent'))
+  const admission = await submit(api, key, job, id, context.req.header('traceparent'))
   const { cost = 1 } = job
-  if (!admission.accepted) throw refusal(admission, ruleOf(house, key), cost)
-  return acceptedResponse(context, admission, ruleOf(house, key), cost)
+  if (!admission.accepted) throw refusal(admission, ruleOf(api, key), cost)
+  return acceptedResponse(context, admission, ruleOf(api, key), cost)
 }
 
-/** @throws Problem 422 for data that no handler can do anything with; `at` is where the data are in the body */
-export function assertSendable({ settings }: House, data: unknown, at: string): void {
+/** Checks data by the option `dataFault`; `at` is its place in the body. @throws Problem 422 */
+export function assertSendable({ settings }: RouteContext, data: unknown, at: string): void {
   const fault = settings.dataFault?.(data)
   if (fault === undefined) return
   throw invalid([{ detail: fault.detail, pointer: [at, ...fault.path.map(pointerStep)].join('/') }])
 }
 
-/** A trace that cannot be read is left out, as W3C asks. */
+/** Enqueues the job. An invalid `traceparent` is ignored, as W3C Trace Context requires. */
 export function submit(
-  { shaper }: House,
+  { shaper }: RouteContext,
   key: string,
   { data, ...options }: NewJob,
   id: string | undefined,
@@ -43,10 +43,10 @@ export function submit(
 }
 
 /**
- * The rule that a verdict came by. Asked for after the verdict, which brings the newest book along; and undefined when
- * the rule was removed in between, or of an answer that is given again.
+ * The rule behind a verdict. Call it after the verdict, which refreshes the rule book. Undefined when the rule was removed
+ * in between, also for a repeated answer.
  */
-export function ruleOf({ shaper }: House, key: string): RuleView | undefined {
+export function ruleOf({ shaper }: RouteContext, key: string): RuleView | undefined {
   try {
     return shaper.limits.resolve(key)
   } catch (error) {
@@ -56,7 +56,7 @@ export function ruleOf({ shaper }: House, key: string): RuleView | undefined {
 }
 
 /** @throws Problem 503 */
-export function assertOpen({ settings, overload }: House): void {
-  if (settings.isDraining()) throw reducedCapacity('the service is going down and accepts nothing more', 5)
+export function assertAccepting({ settings, overload }: RouteContext): void {
+  if (settings.isDraining()) throw reducedCapacity('the service is shutting down and accepts no more jobs', 5)
   overload.assertRoom()
 }

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import type { Principal } from './access.ts'
 import { Problem } from './problem.ts'
 
-/** An id that was made of an `Idempotency-Key`; nobody may choose one. */
+/** An id derived from an `Idempotency-Key`; clients must not choose such ids. */
 const DERIVED = /^ik-[A-Za-z0-9_-]{43}$/
 
 /**
- * The value of an `Idempotency-Key` header: bare, or quoted as the draft of the IETF asks, 1 to 255 characters of
- * printable ASCII.
+ * Reads an `Idempotency-Key` header: bare, or quoted as the IETF draft specifies, 1 to 255 characters of printable
+ * ASCII.
  *
  * @throws Problem 400
  */
@@ -22,9 +22,9 @@ export function readIdempotencyKey(header: string | undefined): string | undefin
 }
 
 /**
- * The id of a job: made of the `Idempotency-Key` and its holder, so that nobody meets the jobs of others by using the
- * same key; for a batch of the place in it as well. An id in the body goes with a header only if both say the same,
- * and is then used as it is.
+ * The id of a job. It is derived from the `Idempotency-Key` and the holder's name, so that equal keys of different
+ * holders do not collide, and in a batch also from the index. An id in the body is allowed beside the header only if
+ * both are equal, and is then used as it is.
  *
  * @throws Problem 422
  */
@@ -36,7 +36,7 @@ export function jobId(
 ): string | undefined {
   const pointer = index === undefined ? '#/id' : `#/jobs/${index}/id`
   if (id !== undefined && DERIVED.test(id)) {
-    throw refused('ids that begin with ik- are made by the service', pointer)
+    throw refused('ids that begin with ik- are reserved for the service', pointer)
   }
   if (idempotencyKey === undefined) return id
   if (id !== undefined) {

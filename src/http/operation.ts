@@ -4,26 +4,28 @@ import { PROBLEMS, type ProblemName } from './problem.ts'
 import type { ParameterObject, Route } from './route.ts'
 import { problemSchema } from './verdict-schemas.ts'
 
-/** A header of an answer, for the description of a route. */
+/** Describes a response header. */
 export function textHeader(description: string) {
   return { description, schema: { type: 'string' as const } }
 }
 
-/** The two of a verdict, as draft-ietf-httpapi-ratelimit-headers-10 has them. */
+/** The two headers of a verdict (draft-ietf-httpapi-ratelimit-headers-10). */
 export const RATE_LIMIT_HEADERS = {
-  'RateLimit-Policy': textHeader('Pattern, capacity, seconds in which a full bucket leaks dry.'),
-  RateLimit: textHeader('Pattern, free units, seconds until the next one.'),
+  'RateLimit-Policy': textHeader('Pattern, capacity, and the seconds in which a full bucket drains.'),
+  RateLimit: textHeader('Pattern, free units, and the seconds until the next one is free.'),
 }
 const REQUEST_ID = {
-  'X-Request-Id': textHeader('That of the request, or a new one; `instance` of a problem ends with it.'),
+  'X-Request-Id': textHeader(
+    'The id of the request, its own or a new one; the `instance` of a problem ends with it.',
+  ),
 }
 const RETRY_AFTER = { 'Retry-After': textHeader('Whole seconds, at least 1.') }
 type Headers = Readonly<Record<string, ReturnType<typeof textHeader>>>
 /** Headers that come with a problem, by its name. */
 const PROBLEM_HEADERS: Readonly<Partial<Record<ProblemName, Headers>>> = {
-  unauthorized: { 'WWW-Authenticate': textHeader('Bearer, and what was wrong with the token.') },
+  unauthorized: { 'WWW-Authenticate': textHeader('Bearer, and what is wrong with the token.') },
   forbidden: { 'WWW-Authenticate': textHeader('The scope that is missing.') },
-  'method-not-allowed': { Allow: textHeader('The methods that there are.') },
+  'method-not-allowed': { Allow: textHeader('The methods of this path.') },
   'unsupported-media-type': { Accept: textHeader('application/json') },
   'queue-full': { ...RETRY_AFTER, ...RATE_LIMIT_HEADERS },
   deadline: { ...RETRY_AFTER, ...RATE_LIMIT_HEADERS },
@@ -34,16 +36,16 @@ const PROBLEM_HEADERS: Readonly<Partial<Record<ProblemName, Headers>>> = {
   'temporary-reduced-capacity': RETRY_AFTER,
 }
 
-/** Of a file: its version, and that a client has it already. */
+/** Describes the version of a file. */
 export const ETAG = { ETag: textHeader('The version of the file, for `If-None-Match`.') }
 export const NOT_MODIFIED = { description: 'The client has it already.', headers: ETAG }
 
-/** A body of JSON, for the description of a route. */
+/** Describes a body of JSON. */
 export function jsonContent<Schema extends z.ZodType>(schema: Schema) {
   return { content: { 'application/json': { schema } } }
 }
 
-/** How OpenAPI describes a route: its own answers, and every problem that it can answer, by status. */
+/** The OpenAPI operation of a route, with its answers and all its possible problems by status. */
 export function operationOf(route: Route): RouteConfig {
   const { method, path, scope, summary, request, answers, parameters = [] } = route
   const [, parameter] = /\{([^}]+)\}/.exec(path) ?? []
@@ -52,11 +54,11 @@ export function operationOf(route: Route): RouteConfig {
     path,
     summary,
     ...(scope !== undefined && {
-      description: `Where there are tokens, one with the scope \`${scope}\` or \`admin\`.`,
+      description: `Needs a token with the scope \`${scope}\` or \`admin\`, where the service has tokens.`,
     }),
     tags: [path.split('/')[2] ?? 'system'],
     operationId: operationId(route),
-    // Open routes say so; the others need a token where the service has tokens.
+    // An empty list marks an open route; the others need a token where the service has tokens.
     security: scope === undefined ? [] : [{ token: [] }, {}],
     ...(request !== undefined && { request }),
     parameters: [...(parameter === undefined ? [] : [pathParameter(parameter)]), ...parameters],
@@ -64,16 +66,16 @@ export function operationOf(route: Route): RouteConfig {
   }
 }
 
-/** The problems of a route, with those that its access and its kind bring along. */
+/** The problems of a route, including those of its access checks, its path and its body. */
 function problemsOf({ scope, request, path, problems }: Route): ProblemName[] {
   return [
     ...problems,
     ...(scope === undefined ? [] : (['unauthorized', 'forbidden', 'token-rate'] as const)),
-    // A subject of dots leads elsewhere.
+    // A subject of dots alone changes the path.
     ...(path.includes('{') ? (['not-found', 'method-not-allowed'] as const) : []),
     ...(/\{(?:key|pattern)\}/.test(path) ? (['invalid'] as const) : []),
     ...(request?.body === undefined ? [] : (['too-large', 'unsupported-media-type', 'invalid'] as const)),
-    // Of the server: no Host, another site, another host, and the way down.
+    // From the server: no Host, another site, another host, shutdown.
     ...(['bad-request', 'cross-site', 'foreign-host', 'temporary-reduced-capacity', 'internal'] as const),
   ]
 }
@@ -110,8 +112,8 @@ function pathParameter(name: string): ParameterObject {
   if (name === 'id')
     return { name, in: 'path', required: true, description: 'The id of a job.', schema: text }
   const description =
-    `A ${name}, percent-encoded, at most ${LONGEST_KEY} bytes of UTF-8, no segment of it . or ..; ` +
-    'a slash in it may be written as it is, or as %2F.'
+    `A ${name}, percent-encoded, at most ${LONGEST_KEY} bytes of UTF-8, without segments . and ..; ` +
+    'a slash in it may be written as it is or as %2F.'
   const schema = { ...text, minLength: 1, maxLength: LONGEST_KEY }
   return { name, in: 'path', required: true, description, schema }
 }

@@ -16,15 +16,15 @@ interface Limits {
   readonly maxHeapShare: number
 }
 
-/** How much there is to do, where the process itself is not asked. */
+/** Replacements for the measurements of this process. */
 interface Gauges {
   readonly lagMs?: (() => number) | undefined
   readonly heapShare?: (() => number) | undefined
 }
 
 /**
- * Turns requests away while the process has more than it can do, quickly, so that those inside get done. A line that
- * is full is another matter: that is 429, and about one key.
+ * Refuses requests with 503 while the process is overloaded, so that those in flight finish. A full line is different: that is 429 for
+ * one key.
  */
 export class OverloadGuard {
   readonly #limits: Limits
@@ -42,7 +42,7 @@ export class OverloadGuard {
   /** @throws Problem 503 */
   async run<Answer>(call: () => Promise<Answer>): Promise<Answer> {
     if (!this.#inFlight.fits(1)) throw tooMany()
-    if (this.#lagMs() > this.#limits.maxLagMs) throw reducedCapacity('the process has more to do than it can')
+    if (this.#lagMs() > this.#limits.maxLagMs) throw reducedCapacity('the process is overloaded')
     this.#inFlight.take(1)
     try {
       return await call()
@@ -51,7 +51,7 @@ export class OverloadGuard {
     }
   }
 
-  /** Whoever sends slowly takes nobody's place meanwhile; the server bounds how long that may take. @throws Problem 503 */
+  /** Reads a body without counting the request as in flight; the server bounds the time of it. @throws Problem 503 */
   async whileReading<Body>(read: () => Promise<Body>): Promise<Body> {
     this.#inFlight.putBack(1)
     try {
@@ -63,20 +63,20 @@ export class OverloadGuard {
     }
   }
 
-  /** For what makes the lines longer, or has a level remembered; looking and cancelling go on. @throws Problem 503 */
+  /** For requests that use memory, such as enqueue and fill; reads and cancels are not limited. @throws Problem 503 */
   assertRoom(): void {
     if (this.#heapShare() <= this.#limits.maxHeapShare) return
-    throw reducedCapacity('the process has hardly any memory left', 5)
+    throw reducedCapacity('the process is almost out of memory', 5)
   }
 }
 
 function tooMany() {
-  return reducedCapacity('too many requests are being answered')
+  return reducedCapacity('too many requests in flight')
 }
 
 /**
- * The 90th percentile of the event loop's lag in the last full half second: one long tick is no overload, and nobody is
- * turned away for longer than it lasts. Watching begins with the first question and keeps no process alive.
+ * Returns a function for the 90th percentile of the event loop's lag in the last full half second. One long tick is no
+ * overload, and refusals end with the overload. Measuring begins with the first call and keeps no process alive.
  */
 function watchLag(now: () => number = monotonicNow): () => number {
   let delays: ReturnType<typeof monitorEventLoopDelay> | undefined
@@ -90,7 +90,7 @@ function watchLag(now: () => number = monotonicNow): () => number {
     }
     const passed = now() - since
     if (passed < WINDOW) return lagMs
-    // A question after a long silence is not answered with what was long ago.
+    // After a long time without calls the last measurement is outdated.
     lagMs =
       passed < 2 * WINDOW
         ? Math.max(0, delays.percentile(PERCENTILE) / NANOSECONDS_PER_MS - RESOLUTION_MS)
@@ -101,7 +101,7 @@ function watchLag(now: () => number = monotonicNow): () => number {
   }
 }
 
-/** What V8 has in use of what it may have; looked up anew after half a second. */
+/** Returns a function for the share of the heap limit that V8 uses, measured every half second at most. */
 function watchHeap(now: () => number = monotonicNow): () => number {
   let lookedAt = Number.NEGATIVE_INFINITY
   let share = 0

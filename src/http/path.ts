@@ -1,6 +1,6 @@
 import { Problem } from './problem.ts'
 
-/** The path of a request as it was sent: decoded, an encoded slash could not be told from a slash. */
+/** The path of a request as it was sent; decoding would hide the difference between `/` and `%2F`. */
 export function rawPath(url: string): string {
   const [, path = '/'] = /^[a-z]+:\/\/[^/?#]*(\/[^?#]*)/i.exec(url) ?? []
   return path
@@ -13,10 +13,10 @@ export function splitPattern(path: string): { readonly base: string; readonly ve
 }
 
 /**
- * What follows a base: a subject, which may hold raw slashes, and perhaps a verb, its last segment. `GET
- * /v1/buckets/a/b/forecast` asks for the forecast of `a/b`; for the bucket `a/b/forecast` itself, its last slash is
- * written `%2F`. As everywhere on the web, `.` and `..` as whole segments of a path never arrive;
- * with slashes as `%2F` they do, and no key may have them.
+ * Splits what follows a base: a subject, which may hold raw slashes, and perhaps a verb as the last segment. `GET
+ * /v1/buckets/a/b/forecast` asks for the forecast of `a/b`; for the bucket `a/b/forecast` itself, write its last slash as
+ * `%2F`. Clients resolve the segments `.` and `..` before they send a path; with slashes as `%2F` they arrive, and are
+ * refused in keys.
  */
 export function splitRest(rest: string, verbs: readonly string[]) {
   const slash = rest.lastIndexOf('/')

@@ -6,7 +6,7 @@ const NUMBER = /^-?\d{1,20}(?:\.\d{1,20})?$/
 const LONGEST = 2_000
 
 /**
- * Reads the query of a URL by a schema; the fields that are named hold numbers. A field may be given once.
+ * Reads and validates the query of a URL. `numbers` names the fields that are numbers. Each field may be given once.
  *
  * @throws Problem 422, or InvalidOptionsError
  */

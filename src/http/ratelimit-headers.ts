@@ -7,21 +7,21 @@ import { spacing } from '../core/warmth.ts'
 import type { MeterReading } from '../meter/meter.ts'
 
 const SECOND_MS = 1_000
-/** Of a unit and of a second, what a sum of fractions may be off by. */
+/** The tolerated rounding error of sums of fractions, in units and in seconds. */
 const ROUNDING = 1e-9
 /** The largest Integer of a structured field. */
 const LARGEST = 999_999_999_999_999
 
-/** What the fields tell of a bucket, be it a line or a meter. */
+/** What the headers say about a bucket of a line or a meter. */
 export interface Quota {
-  /** Of the rule that governs. */
+  /** The pattern of the governing rule. */
   readonly pattern: string
   readonly capacity: number
-  /** In which one unit leaks. */
+  /** The time in which one unit leaks. */
   readonly intervalMs: number
-  /** Whole units that would go in now. */
+  /** Whole units that fit now. */
   readonly free: number
-  /** Until the next one would; after a refusal: until the same would. */
+  /** The time until the next unit fits; after a refusal, until the same request fits. */
   readonly waitMs: number
 }
 
@@ -38,7 +38,7 @@ export function rateLimitHeaders({ pattern, capacity, intervalMs, free, waitMs }
   }
 }
 
-/** Of a line: its units are free when somebody departs. */
+/** The quota of a line, whose units become free with departures. */
 export function quotaOfLine(
   { pattern, limit }: RuleView,
   admission: Accepted | Rejected,
@@ -55,11 +55,11 @@ export function quotaOfLine(
   }
 }
 
-/** Of a meter: what is free is a fraction, and a unit counts when all of it is. */
+/** The quota of a meter, whose free space is a fraction; only whole units count. */
 export function quotaOfMeter(reading: MeterReading): Quota {
   const { accepted, pattern, capacity, intervalMs, space, level, blocked, retryAfterMs } = reading
   const whole = Math.floor(space + ROUNDING)
-  // After a limit was lowered the level may be above it.
+  // The level exceeds the capacity after a limit was lowered.
   const nextWholeMs = whole < capacity ? (whole + 1 + level - capacity) * intervalMs : 0
   return {
     pattern,
@@ -70,20 +70,21 @@ export function quotaOfMeter(reading: MeterReading): Quota {
   }
 }
 
-/** Whole seconds, at least one. */
+/** The value of `Retry-After`: whole seconds, at least one. */
 export function retryAfterSeconds(retryAfterMs: number): number {
   return Math.max(1, seconds(retryAfterMs))
 }
 
-/** A pattern that is not ASCII cannot stand in a header: its digest does. */
+/** The pattern, or its digest where the pattern is not ASCII and cannot stand in a header. */
 export function policyName(pattern: string): string {
   if (/^[ -~]*$/.test(pattern)) return pattern
   return `sha256-${createHash('sha256').update(pattern).digest('hex').slice(0, 16)}`
 }
 
 /**
- * When the first in line leaves, who is as many intervals ahead of the newcomer as units stand between them. How warm
- * the bucket is nobody said: a cold one makes it soonest, a warm one latest, but then not later than a cold interval.
+ * The time until the first job in line departs: as many intervals before the new job as there are units between them.
+ * The warmth of the bucket is unknown here: a cold bucket gives the earliest time, a warm one the latest, bounded by one
+ * cold interval.
  */
 function headWaitMs({ waitMs, waiting }: Accepted, cost: number, limit: Limit): number {
   const units = Math.max(0, waiting - cost)
@@ -92,12 +93,12 @@ function headWaitMs({ waitMs, waiting }: Accepted, cost: number, limit: Limit): 
   return Math.max(0, soonest, Math.min(latest, limit.coldInterval / MILLISECOND))
 }
 
-/** A String of a structured field (RFC 9651). */
+/** Writes a String of a structured field (RFC 9651). */
 function fieldString(pattern: string): string {
   return `"${policyName(pattern).replace(/["\\]/g, '\\$&')}"`
 }
 
-/** Whole ones, rounded up: 3 x 333.3 ms are one. */
+/** Whole seconds, rounded up; 3 x 333.3 ms are one. */
 function seconds(ms: number): number {
   return integer(Math.ceil(ms / SECOND_MS - ROUNDING))
 }

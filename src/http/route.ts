@@ -1,15 +1,15 @@
 import type { RouteConfig } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { Shaper } from '../shaper/shaper.ts'
-import type { Doorkeeper, Principal } from './access.ts'
+import type { Authenticator, Principal } from './access.ts'
 import type { EventFeed } from './events/event-feed.ts'
 import type { OverloadGuard } from './overload.ts'
 import type { ProblemName } from './problem.ts'
-import type { Door } from './server-context.ts'
+import type { ServerContext } from './server-context.ts'
 import type { HttpSettings } from './settings.ts'
 import type { Scope } from './wire.ts'
 
-/** A parameter as OpenAPI describes it. */
+/** A parameter in OpenAPI. */
 export type ParameterObject = {
   readonly name: string
   readonly in: 'header' | 'path'
@@ -18,61 +18,61 @@ export type ParameterObject = {
   readonly schema: { type: 'string'; minLength?: number; maxLength?: number }
 }
 
-/** What the server brings along, and what the middleware and the dispatcher leave for a route. */
+/** What the server passes to the app, and what the middleware and the dispatcher store for a route. */
 export interface HttpEnv {
   Bindings: {
-    /** Of `serveHttp`; absent where the app is mounted elsewhere. */
-    door?: Door
-    /** Whom the request calls: the authority of its target, or else its `Host`. Absent as the door is. */
+    /** From `serveHttp`; absent where the app is mounted elsewhere. */
+    server?: ServerContext
+    /** The host of the request: the authority of its target, else its `Host`. From `serveHttp`, too. */
     host?: string | undefined
-    /** Of Node: the answer under way. */
+    /** The response object of Node. */
     outgoing?: { destroy(): unknown }
   }
   Variables: {
     requestId: string
-    /** The pattern of the route that answers. */
+    /** The pattern of the route. */
     route: string
-    /** The answer has its headers already. */
-    isDressed?: boolean
+    /** The response already has the common headers. */
+    hasSecurityHeaders?: boolean
   }
 }
 
-/** One request to a route, after the checks of access. */
+/** One request to a route, after the access checks. */
 export interface Call {
   readonly context: Context<HttpEnv>
   readonly principal: Principal
-  /** The decoded parameter of the path; empty where it has none. */
+  /** The decoded path parameter; empty where the path has none. */
   readonly subject: string
 }
 
-/** What the routes work with. */
-export interface House {
+/** What the routes need to answer. */
+export interface RouteContext {
   readonly shaper: Shaper
   readonly settings: HttpSettings
   readonly feed: EventFeed
-  readonly doorkeeper: Doorkeeper
+  readonly authenticator: Authenticator
   readonly overload: OverloadGuard
 }
 
 /**
- * One operation of the API: how it is described, who may call it, and what it does. A path has at most one parameter.
- * `{key}` and `{pattern}` are held against the prefixes of the token before the operation is called; `{id}` is not,
+ * One operation of the API: its description, the access it needs, and its handler. A path has at most one parameter.
+ * `{key}` and `{pattern}` are checked against the prefixes of the token before the handler is called; `{id}` is not,
  * since only the job knows its key.
  */
 export interface Route {
   readonly method: 'get' | 'post' | 'put' | 'delete'
   readonly path: string
-  /** What a token must allow; absent: nobody is asked for one. */
+  /** The scope that a token needs; absent: no token is needed. */
   readonly scope?: Scope
-  /** Answered also while there is more to do than can be done. */
+  /** Answered even while the process is overloaded. */
   readonly isExempt?: true
   readonly summary: string
   readonly request?: RouteConfig['request']
-  /** Headers that it reads, for the description. */
+  /** The request headers that the route reads. */
   readonly parameters?: ParameterObject[]
-  /** The answers that are not problems, by status. */
+  /** The successful answers, by status. */
   readonly answers: RouteConfig['responses']
-  /** Beside those that any route has. */
+  /** The problems of this route, beside those of every route. */
   readonly problems: readonly ProblemName[]
   readonly answer: (call: Call) => Promise<Response> | Response
 }

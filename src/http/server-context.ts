@@ -1,18 +1,18 @@
-/** What a server tells the app about the door that a request came through. */
-export interface Door {
-  /** Whether the host that a request calls is one of ours. */
+/** What the server that received a request tells the app. */
+export interface ServerContext {
+  /** Whether the host in a request is served here. */
   isKnownHost(host: string | undefined): boolean
-  /** Whether it takes leave: what is under way ends, and nothing new begins. */
+  /** Whether the server is shutting down and accepts no new requests. */
   isClosing(): boolean
-  /** Nobody comes in without a token, even if the app has none: this door is not for its own machine only. */
+  /** Whether every request needs a token, even if the app has none: the server does not listen on loopback only. */
   readonly needsToken: boolean
 }
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]']
 
 /**
- * Tells whose `Host` is ours. A page of another site can have its own name point to this machine (DNS rebinding), and
- * would then be let in as one of ours; but the browser says that name in `Host`.
+ * Returns a check for the `Host` header. A page of another site can point its own name to this machine (DNS rebinding)
+ * and would then count as the same origin; but the browser sends that name in `Host`.
  */
 export function ownHosts(boundHost: string): (host: string | undefined) => boolean {
   const known = new Set([...LOOPBACK_NAMES, inUrl(boundHost).toLowerCase()])
@@ -22,7 +22,7 @@ export function ownHosts(boundHost: string): (host: string | undefined) => boole
   }
 }
 
-/** As a URL writes it. */
+/** The host as a URL spells it. */
 export function inUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }

@@ -8,31 +8,31 @@ const milliseconds = z.int().min(1).max(3_600_000)
 
 /** Options of `serveHttp`. Times are milliseconds. */
 const serveOptionsSchema = z.strictObject({
-  /** A name or an address; IPv6 without brackets. Default: 127.0.0.1. */
+  /** A host name or an address; IPv6 without brackets. Default: 127.0.0.1. */
   host: z.string().min(1).max(253).default('127.0.0.1'),
-  /** 0: one that is free. Default: 7077. */
+  /** 0: any free port. Default: 7077. */
   port: z.int().min(0).max(65_535).default(7_077),
-  /** Whether the app asks for tokens. Without, only this machine itself is listened to. */
+  /** Whether the app requires tokens. If not, the server listens on loopback only. */
   hasTokens: z.boolean(),
   /**
-   * Whether nothing in this process minds that its `Request` and `Response` are replaced by ones that are made faster: a
-   * fifth of a request's time. Default: false.
+   * Replaces the global `Request` and `Response` of this process by faster ones, which saves a fifth of a request's time.
+   * Default: false.
    */
   replacesGlobals: z.boolean().default(false),
-  /** How long the head of a request may take. Default: 10 s. */
+  /** How long the headers of a request may take. Default: 10 s. */
   headersTimeoutMs: milliseconds.default(10_000),
   /** How long a whole request may take, at least `headersTimeoutMs`. Default: 30 s. */
   requestTimeoutMs: milliseconds.default(30_000),
-  /** How long a connection is kept for the next request. Default: 65 s, more than load balancers keep it. */
+  /** How long an idle connection is kept for the next request. Default: 65 s, longer than load balancers keep it. */
   keepAliveTimeoutMs: milliseconds.default(65_000),
   /**
-   * After how long a connection is cut over which nothing goes, such as that of a stream which nobody reads; longer than
-   * the app's `keepAliveMs`. Default: 120 s.
+   * How long a connection may be silent during a request, such as a stream that the client does not read, before it is
+   * closed; longer than the app's `keepAliveMs`. Default: 120 s.
    */
   idleTimeoutMs: milliseconds.default(120_000),
-  /** The largest head of a request. Default: 16 KiB. */
+  /** The largest size of a request's headers. Default: 16 KiB. */
   maxHeaderBytes: z.int().min(1_024).max(1_048_576).default(16_384),
-  /** Connections at once; those beyond are closed at once. Default: 10,000. */
+  /** Connections at once; further ones are closed immediately. Default: 10,000. */
   maxConnections: z.int().min(1).max(1_000_000).default(10_000),
 })
 
@@ -43,7 +43,7 @@ const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4')
 LOOPBACK.addAddress('::1', 'ipv6')
 
-/** @throws InvalidOptionsError, also for options that do not go together */
+/** @throws InvalidOptionsError, also for options that contradict each other */
 export function parseServeOptions(input: ServeOptions): ServeSettings {
   const settings = parseOptions(serveOptionsSchema, input, 'serveHttp')
   const { host, hasTokens, headersTimeoutMs, requestTimeoutMs } = settings
@@ -57,12 +57,12 @@ export function parseServeOptions(input: ServeOptions): ServeSettings {
   return settings
 }
 
-/** Whether a host is this machine alone. Another name may mean any address, and tomorrow another one. */
+/** Whether a host is loopback. Other names may resolve to any address, and to a different one tomorrow. */
 export function isOfThisMachine(host: string): boolean {
   return host.toLowerCase() === 'localhost' || isLoopback(host)
 }
 
-/** Whether an address is of this machine alone. */
+/** Whether an address is loopback. */
 export function isLoopback(address: string): boolean {
   const version = isIP(address)
   return version !== 0 && LOOPBACK.check(address, version === 4 ? 'ipv4' : 'ipv6')
@@ -70,7 +70,7 @@ export function isLoopback(address: string): boolean {
 
 export function notLoopback(host: string): InvalidOptionsError {
   return new InvalidOptionsError(
-    'serveHttp: without access tokens everybody who reaches the server may do everything, so it listens on loopback ' +
-      `only: expected host to be localhost, 127.0.0.1 or ::1, or tokens to be configured, got: ${quote(host)}`,
+    'serveHttp: without access tokens every client may do everything, so the server listens on loopback only: ' +
+      `expected host to be localhost, 127.0.0.1 or ::1, or tokens to be configured, got: ${quote(host)}`,
   )
 }

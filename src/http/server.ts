@@ -5,10 +5,10 @@ import { getRequestListener, RequestError } from '@hono/node-server'
 import { quote } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 import { Connections } from './connections.ts'
-import { framed } from './guards.ts'
+import { withHeaders } from './middleware.ts'
 import { Problem, problemResponse } from './problem.ts'
 import type { HttpEnv } from './route.ts'
-import { type Door, inUrl, ownHosts } from './server-context.ts'
+import { inUrl, ownHosts, type ServerContext } from './server-context.ts'
 import {
   isLoopback,
   notLoopback,
@@ -25,21 +25,21 @@ export interface Servable {
   endStreams(): void
 }
 
-/** How often Node looks for requests that are overdue. */
+/** The interval at which Node checks for requests that time out. */
 const LONGEST_CHECK_MS = 1_000
 
 const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'a free port, got one that is in use',
+  EADDRINUSE: 'a free port, got one in use',
   EACCES: 'a port that this user may listen on, got one that needs more rights',
-  EADDRNOTAVAIL: 'an address of this machine, got another',
-  ENOTFOUND: 'a host that can be found, got one that cannot',
+  EADDRNOTAVAIL: 'an address of this machine, got another one',
+  ENOTFOUND: 'a known host, got an unknown one',
 }
 
-/** A server that listens. */
+/** A listening server. */
 export class HttpServer {
-  /** Where it is reached, such as `http://127.0.0.1:7077`. */
+  /** Its address as a URL, such as `http://127.0.0.1:7077`. */
   readonly url: string
-  /** What it is bound to; the port is never 0. */
+  /** The bound address; the port is never 0. */
   readonly address: { readonly host: string; readonly port: number }
   readonly #server: Server
   readonly #connections: Connections
@@ -57,8 +57,8 @@ export class HttpServer {
   }
 
   /**
-   * Accepts no more connections, ends the streams of events, lets the requests under way finish, and cuts off what is
-   * left after `deadlineMs`. Safe to call twice.
+   * Stops accepting connections, ends the streams of events, waits for the requests in flight, and closes the remaining
+   * connections after `deadlineMs`. Safe to call twice.
    */
   close(deadlineMs = 10_000): Promise<void> {
     this.#closed ??= this.#close(deadlineMs)
@@ -68,8 +68,8 @@ export class HttpServer {
   async #close(deadlineMs: number): Promise<void> {
     const closed = once(this.#server, 'close')
     this.#server.close()
-    this.#connections.takeLeave()
-    // One that is open would keep the server from closing for ever.
+    this.#connections.closeIdle()
+    // An open stream would keep the server from closing.
     this.#endStreams()
     const timer = setTimeout(() => this.#connections.destroy(), deadlineMs)
     await closed
@@ -78,46 +78,46 @@ export class HttpServer {
 }
 
 /**
- * Serves an app over HTTP. Without tokens it listens to this machine only, and answers only those who call it by one of
- * its names.
+ * Serves an app over HTTP. Without tokens it listens on loopback only, and answers only requests whose `Host` is a name of
+ * loopback.
  *
- * @throws InvalidOptionsError, also when the address is in use or cannot be had
+ * @throws InvalidOptionsError, also when the address is in use or not available
  */
 export async function serveHttp(app: Servable, options: ServeOptions): Promise<HttpServer> {
   const settings = parseServeOptions(options)
   const { host, port, hasTokens, replacesGlobals } = settings
   const connections = new Connections()
-  const door: Door = {
+  const context: ServerContext = {
     isKnownHost: hasTokens ? () => true : ownHosts(host),
-    isClosing: () => connections.isLeaving,
+    isClosing: () => connections.isDraining,
     needsToken: hasTokens,
   }
   const listener = getRequestListener(
     (request, { incoming, outgoing }) =>
       app.fetch(request, {
-        door,
+        server: context,
         host: hostOf(incoming as IncomingMessage),
         outgoing: outgoing as ServerResponse,
       }),
-    { hostname: host, overrideGlobalObjects: replacesGlobals, errorHandler: answerToFault },
+    { hostname: host, overrideGlobalObjects: replacesGlobals, errorHandler: faultResponse },
   )
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     connections.serve(incoming.socket, outgoing)
     void listener(incoming, outgoing)
   }
   const server = createServer(serverOptions(settings), onRequest)
-  // Whatever else somebody expects, he gets the answer to his request.
+  // A request with an unknown Expect header is answered like any other.
   server.on('checkExpectation', onRequest)
   server.maxConnections = settings.maxConnections
   server.setTimeout(settings.idleTimeoutMs)
   server.on('connection', (socket) => connections.add(socket))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
-    connections.turnAway(socket, error.code),
+    connections.reject(socket, error.code),
   )
   await listen(server, host, port)
-  // A connection that cannot be accepted, for want of file handles say, is no reason to end the process.
+  // A connection that cannot be accepted, such as without file handles, must not end the process.
   server.on('error', () => undefined)
-  // A machine may know localhost as something else.
+  // A machine may resolve localhost to another address.
   if (!hasTokens && !isLoopback((server.address() as AddressInfo).address)) {
     server.close()
     throw notLoopback(host)
@@ -132,7 +132,7 @@ function serverOptions(settings: ServeSettings) {
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     maxHeaderSize: maxHeaderBytes,
-    // Node would refuse a request without Host by itself, and not as a problem.
+    // Node would refuse a request without Host itself, without a problem body.
     requireHostHeader: false,
     connectionsCheckingInterval: Math.min(LONGEST_CHECK_MS, headersTimeoutMs),
   }
@@ -150,9 +150,9 @@ async function listen(server: Server, host: string, port: number): Promise<void>
 }
 
 /**
- * Whom a request calls: where its target is absolute, that counts and not `Host` (RFC 9112, section 3.2.2).
+ * The host of a request: that of an absolute target takes precedence over `Host` (RFC 9112, section 3.2.2).
  *
- * @throws RequestError where there is not one `Host` (section 3.2); HTTP/1.0 may do without
+ * @throws RequestError unless there is exactly one `Host` (section 3.2); HTTP/1.0 may omit it
  */
 function hostOf({ rawHeaders, headers, httpVersionMinor, url = '' }: IncomingMessage): string | undefined {
   let count = 0
@@ -163,8 +163,8 @@ function hostOf({ rawHeaders, headers, httpVersionMinor, url = '' }: IncomingMes
   return url.startsWith('/') ? headers.host : URL.parse(url)?.host
 }
 
-/** What never reached the app: a request whose target or `Host` makes no URL, or one that the app could not answer. */
-function answerToFault(error: unknown): Response {
+/** The response when the app did not answer: the target or `Host` makes no URL, or the app failed. */
+function faultResponse(error: unknown): Response {
   const problem = error instanceof RequestError ? new Problem('bad-request') : new Problem('internal')
-  return framed((requestId) => problemResponse(problem, requestId))
+  return withHeaders((requestId) => problemResponse(problem, requestId))
 }

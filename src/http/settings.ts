@@ -6,24 +6,24 @@ import type { PageFiles } from './page-file.ts'
 const callback = <Call>(what: string) =>
   z.custom<Call>((value) => typeof value === 'function', { error: `a function, ${what}` })
 
-/** A request that was answered, for logs and metrics: nothing of it that a producer chose. */
+/** An answered request, for logs and metrics; it holds no text from the client except a valid request id. */
 export interface Answered {
   readonly method: string
   /** The route's pattern, such as `/v1/buckets/{key}/jobs`; `unknown` where there is none. */
   readonly route: string
   readonly status: number
-  /** Until the answer began. */
+  /** The time until the response began. */
   readonly ms: number
   readonly requestId: string
 }
 
-/** What `/metrics` answers. */
+/** The answer of `/metrics`. */
 export interface MetricsText {
   readonly contentType: string
   readonly text: string
 }
 
-/** What is wrong with the data of a job, and the way to it from the data on: `{ detail, path: ['url'] }`. */
+/** What is wrong with the data of a job, and the path to it within the data: `{ detail, path: ['url'] }`. */
 export interface DataFault {
   readonly detail: string
   readonly path: readonly string[]
@@ -32,32 +32,31 @@ export interface DataFault {
 /** Options of `createHttpApp`. */
 export const httpOptionsSchema = z.strictObject({
   /**
-   * Who may do what: a list, or a function that is asked for the list at every request, so that it can be replaced;
-   * give the same list as long as it stays the same. Default: none, and everybody may do everything.
+   * The access tokens: a list, or a function that is called for the list at every request, so that it can be replaced;
+   * return the same array until it changes. Default: none, and every request may do everything.
    */
   tokens: z
     .union([z.array(accessTokenSchema), callback<() => readonly AccessToken[]>('() => AccessToken[]')])
     .default([]),
-  /** What `/v1/meters` fills; it is not closed with the app. Default: there is none, and those routes answer 404. */
+  /** The meter behind `/v1/meters`; it is not closed with the app. Default: none, and those routes answer 404. */
   meter: z.custom<Meter>(isMeter, { error: 'a Meter' }).optional(),
   /**
-   * The page that is answered at `/` to who prefers HTML, and the files that it loads, from `openDashboard`. Default:
-   * there is none.
+   * The files of the page from `openDashboard`. The page is the answer at `/` for clients that prefer HTML. Default: none.
    */
   dashboard: z
     .custom<PageFiles>((value) => value instanceof Map, { error: 'that of openDashboard' })
     .optional(),
-  /** Of the product, for `/v1/session`. Default: unknown. */
+  /** The version of the product, for `/v1/session`. Default: unknown. */
   version: z.string().default('unknown'),
-  /** `system`: only what tells of the process itself, `/healthz`, `/readyz`, `/metrics`. Default: `all`. */
+  /** `system`: only the routes about the process itself, `/healthz`, `/readyz`, `/metrics`. Default: `all`. */
   routes: z.enum(['all', 'system']).default('all'),
-  /** Default: 64 KiB. */
+  /** The largest body of a request. Default: 64 KiB. */
   bodyLimitBytes: z
     .int()
     .min(1_024)
     .max(64 * 1_024 * 1_024)
     .default(65_536),
-  /** Of the body of `POST /v1/jobs`. Default: 1 MiB. */
+  /** The largest body of `POST /v1/jobs`. Default: 1 MiB. */
   batchLimitBytes: z
     .int()
     .min(1_024)
@@ -69,43 +68,43 @@ export const httpOptionsSchema = z.strictObject({
   corsOrigins: z
     .array(z.string().regex(/^https?:\/\/[^/\s]+$/, "an origin such as 'https://ops.example.com'"))
     .default([]),
-  /** When requests are turned away with 503. */
+  /** The load from which requests are refused with 503. */
   overload: z
     .strictObject({
       /** The event loop's lag, its 90th percentile over half a second. Default: 200 ms. */
       maxLagMs: z.number().positive().default(200),
-      /** Requests that are being answered. Default: 2,000. */
+      /** Requests in flight. Default: 2,000. */
       maxInFlight: z.int().min(1).default(2_000),
-      /** The share of the heap that may be in use before new jobs are refused; lines in memory grow it. Default: 0.9. */
+      /** The share of the heap limit in use from which new jobs are refused; lines in memory use heap. Default: 0.9. */
       maxHeapShare: z.number().positive().max(1).default(0.9),
     })
     .prefault({}),
   /** Streams of events at once. Default: 100. */
   maxStreams: z.int().min(1).max(100_000).default(100),
-  /** Between two comments that keep a stream of events open. Default: 15 s. */
+  /** The interval of the comments that keep a stream of events open. Default: 15 s. */
   keepAliveMs: z.number().min(10).max(600_000).default(15_000),
-  /** Between two snapshots in a stream of events. Default: 1 s. */
+  /** The interval of the snapshots in a stream of events. Default: 1 s. */
   snapshotMs: z.number().min(10).max(600_000).default(1_000),
-  /** Whether the service is going down: new jobs get 503, `/readyz` too, streams end. Default: never. */
+  /** Whether the service is shutting down: new jobs and `/readyz` get 503, and streams end. Default: never. */
   isDraining: callback<() => boolean>('() => boolean').default(() => () => false),
-  /** Rejects while the service is not ready. Default: that of `shaper.ready()`. */
+  /** Rejects while the service is not ready. Default: `shaper.ready()`. */
   readiness: callback<() => Promise<void>>('() => Promise<void>').optional(),
-  /** The text of `/metrics`. Default: there are none. */
+  /** The text of `/metrics`. Default: none, and the route answers 404. */
   metrics: callback<() => Promise<MetricsText>>('() => Promise<MetricsText>').optional(),
-  /** Is told of every error that was answered with 500. */
+  /** Called with every error that was answered with 500. */
   onError: callback<(error: unknown, requestId: string) => void>('(error, requestId) => void').optional(),
-  /** Is told of every answer. */
+  /** Called after every answer. */
   onRequest: callback<(answered: Answered) => void>('(answered) => void').optional(),
   /**
-   * Checks the data of every job before it is admitted. A job with a fault is refused with 422, since its handler would
-   * always fail. Default: all JSON is accepted.
+   * Checks the data of every job before admission. A job with a fault is refused with 422, since its handler would always
+   * fail. Default: accepts all JSON.
    */
   dataFault: callback<(data: unknown) => DataFault | undefined>('(data) => DataFault | undefined').optional(),
-  /** Instead of the clock of this process, for the rates of tokens: microseconds. */
+  /** Replaces the clock for the rates of tokens: microseconds. */
   now: callback<() => number>('() => number').optional(),
-  /** Instead of watching the event loop: its lag in milliseconds. */
+  /** Replaces the measurement of the event loop's lag: milliseconds. */
   lagMs: callback<() => number>('() => number').optional(),
-  /** Instead of asking V8: the share of the heap that is in use. */
+  /** Replaces the measurement of the heap: the share of its limit in use. */
   heapShare: callback<() => number>('() => number').optional(),
 })
 

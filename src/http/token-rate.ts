@@ -6,11 +6,11 @@ import { formatRate } from '../core/rate.ts'
 import { Problem } from './problem.ts'
 import { policyName, rateLimitHeaders, retryAfterSeconds } from './ratelimit-headers.ts'
 
-/** A limit as text: comes out so that equal ones look equal. */
+/** A limit as text, normalised so that equal limits have equal text. */
 export const tokenLimitSchema = z.string().transform((text, context) => {
   try {
     const { capacity, rate } = parseMeterLimit(text)
-    // A tolerance means something to handlers that start, not to requests that come.
+    // A tolerance applies to the start of handlers, not to requests.
     if (text.split(',').length === 2) return `${capacity}, ${formatRate(rate)}`
   } catch (error) {
     if (!isVelvetRopeError(error)) throw error
@@ -19,20 +19,20 @@ export const tokenLimitSchema = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-/** How often one token may ask: a leaky bucket as a meter, in the memory of this process. */
+/** The request rate of one token: a leaky bucket as a meter, in the memory of this process. */
 export class TokenRate {
   readonly #name: string
   readonly #limit: Limit
   #state: MeterState
 
-  /** Goes on where another has come to. */
+  /** @param before continues the count of this one */
   constructor(name: string, limit: string, before: TokenRate | undefined) {
     this.#name = policyName(`token:${name}`)
     this.#limit = parseMeterLimit(limit)
     this.#state = before === undefined ? EMPTY : before.#state
   }
 
-  /** Counts a request; what is refused does not count. @throws Problem 429 */
+  /** Counts a request, unless it is refused. @throws Problem 429 */
   count(now: number): void {
     const { capacity, interval } = this.#limit
     const request = { amount: 1, capacity, interval, clamp: false, block: 0 }

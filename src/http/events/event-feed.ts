@@ -4,15 +4,15 @@ import { isVelvetRopeError } from '../../core/errors.ts'
 import type { Shaper } from '../../shaper/shaper.ts'
 import { listBuckets } from '../bucket-list.ts'
 import type { BucketEvent, FlowEvent } from '../wire.ts'
-import { Audience, eventText, type Listener, type Source } from './audience.ts'
 import { FlowLog } from './flow-log.ts'
 import { JobEvents } from './job-events.ts'
-import { RuleNews } from './rule-news.ts'
-import { apart, SharedView } from './shared-view.ts'
-import { takeSnapshots } from './snapshot.ts'
-import type { Asked } from './stream-query.ts'
+import { PolledView, separately } from './polled-view.ts'
+import { RuleChanges } from './rule-changes.ts'
+import { readSnapshots } from './snapshot.ts'
+import { eventText, type Source, type Subscriber, Subscribers } from './subscribers.ts'
+import type { Subscription } from './subscription.ts'
 
-/** One bucket is looked at more often than all of them. */
+/** The event `bucket` comes more often than those about all buckets. */
 const BUCKET_MS = 500
 /** Jobs of a line in the event `bucket`. */
 const MOST_JOBS = 50
@@ -21,20 +21,20 @@ interface FeedSettings {
   readonly snapshotMs: number
   readonly keepAliveMs: number
   readonly isDraining: () => boolean
-  /** With it, the flow of the last minutes is kept for those who open it. */
+  /** Where there is a dashboard, the totals of the last minutes are kept for its chart. */
   readonly dashboard?: object | undefined
 }
 
 /**
- * What happens in a shaper, as text of server-sent events. Each kind of event has a source of its own, which runs while
- * somebody wants it; while nobody listens nothing does.
+ * The events of a shaper as text of server-sent events. Each type of event has its own source, which runs only while a
+ * stream subscribes to it.
  */
 export class EventFeed {
   readonly #shaper: Shaper
   readonly #settings: FeedSettings
-  readonly #audience: Audience
+  readonly #subscribers: Subscribers
   readonly #jobs: JobEvents
-  readonly #rules: RuleNews
+  readonly #rules: RuleChanges
   readonly #flow: FlowLog
   readonly #sources: readonly Source[]
   #timers: NodeJS.Timeout[] = []
@@ -43,125 +43,127 @@ export class EventFeed {
     const { snapshotMs } = settings
     this.#shaper = shaper
     this.#settings = settings
-    const audience = new Audience(() => this.#arrange())
+    const subscribers = new Subscribers(() => this.#arrange())
     this.#flow = new FlowLog(shaper, snapshotMs)
     if (settings.dashboard !== undefined) this.#flow.start()
-    this.#audience = audience
-    this.#jobs = new JobEvents(shaper, audience)
-    this.#rules = new RuleNews(shaper, audience)
+    this.#subscribers = subscribers
+    this.#jobs = new JobEvents(shaper, subscribers)
+    this.#rules = new RuleChanges(shaper, subscribers)
     this.#sources = [
       this.#jobs,
       this.#rules,
-      new SharedView(audience, {
+      new PolledView(subscribers, {
         type: 'snapshot',
         everyMs: snapshotMs,
-        nameOf: ({ prefixes }) => prefixes.join('\n'),
-        look: (groups) => takeSnapshots(shaper, groups),
+        groupOf: ({ prefixes }) => prefixes.join('\n'),
+        read: (groups) => readSnapshots(shaper, groups),
       }),
-      // By itself, since a walk over many buckets takes its time, and the picture must go on meanwhile.
-      new SharedView(audience, {
+      // Not part of the snapshot: walking many buckets takes time, and the chart must not wait for it.
+      new PolledView(subscribers, {
         type: 'flow',
         everyMs: snapshotMs,
-        nameOf: ({ prefixes }) => prefixes.join('\n'),
-        ...apart(async ({ prefixes }) => (mayTotal(prefixes) ? this.#flow.look() : undefined)),
+        groupOf: ({ prefixes }) => prefixes.join('\n'),
+        ...separately(async ({ prefixes }) => (seesEveryKey(prefixes) ? this.#flow.read() : undefined)),
       }),
-      new SharedView(audience, {
+      new PolledView(subscribers, {
         type: 'buckets',
         everyMs: snapshotMs,
-        nameOf: ({ prefixes, buckets }) => JSON.stringify([prefixes, buckets]),
-        ...apart((asked) => this.#page(asked)),
+        groupOf: ({ prefixes, buckets }) => JSON.stringify([prefixes, buckets]),
+        ...separately((subscription) => this.#page(subscription)),
       }),
-      new SharedView(audience, {
+      new PolledView(subscribers, {
         type: 'bucket',
         everyMs: Math.min(BUCKET_MS, snapshotMs),
-        nameOf: ({ key = '' }) => key,
-        ...apart((asked) => this.#bucket(asked)),
+        groupOf: ({ key = '' }) => key,
+        ...separately((subscription) => this.#bucket(subscription)),
       }),
     ]
   }
 
-  get listeners(): number {
-    return this.#audience.size
+  get subscribers(): number {
+    return this.#subscribers.size
   }
 
   /**
-   * The views that a newcomer gets at once, as text; those that the store cannot show for the moment come later.
+   * The events with which a new stream begins, as text. Views that the store cannot deliver now come later.
    *
-   * @throws what is wrong in what is asked for: Problem or InvalidOptionsError
+   * @throws Problem or InvalidOptionsError for an invalid subscription
    */
-  async firstViews(asked: Asked): Promise<string> {
-    const { types } = asked
+  async initialEvents(subscription: Subscription): Promise<string> {
+    const { types } = subscription
     const texts = [
-      types.has('buckets') ? await this.#first('buckets', () => this.#page(asked)) : '',
-      types.has('bucket') ? await this.#first('bucket', () => this.#bucket(asked)) : '',
+      types.has('buckets') ? await this.#first('buckets', () => this.#page(subscription)) : '',
+      types.has('bucket') ? await this.#first('bucket', () => this.#bucket(subscription)) : '',
       types.has('rules') ? this.#rules.text() : '',
-      types.has('flow') && mayTotal(asked.prefixes) ? await this.#first('flow', () => this.#flowSoFar()) : '',
+      types.has('flow') && seesEveryKey(subscription.prefixes)
+        ? await this.#first('flow', () => this.#flowSinceStart())
+        : '',
     ]
     return texts.join('')
   }
 
-  /** Begins with what was missed since the event with this id, as far as it is kept. */
-  join(listener: Listener, lastId: string | undefined): void {
-    this.#audience.join(listener)
+  /** Adds a stream. It begins with the stored events since the one with this id. */
+  add(subscriber: Subscriber, lastId: string | undefined): void {
+    this.#subscribers.add(subscriber)
     this.#arrange()
-    if (lastId !== undefined && this.#jobs.types.some((type) => listener.types.has(type))) {
-      this.#jobs.replay(listener, lastId)
+    if (lastId !== undefined && this.#jobs.types.some((type) => subscriber.types.has(type))) {
+      this.#jobs.replay(subscriber, lastId)
     }
   }
 
-  leave(listener: Listener): void {
-    this.#audience.leave(listener)
+  remove(subscriber: Subscriber): void {
+    this.#subscribers.remove(subscriber)
   }
 
-  /** Ends every stream, and forgets what was. */
+  /** Ends every stream and drops the stored events. */
   end(): void {
     this.#flow.stop()
-    this.#audience.dismissAll()
+    this.#subscribers.endAll()
     this.#jobs.forget()
   }
 
-  /** Runs what somebody wants, and nothing else. */
+  /** Starts the sources that have a subscriber, and stops the others. */
   #arrange(): void {
     for (const source of this.#sources) {
-      if (this.#audience.wants(source.types)) source.start()
+      if (this.#subscribers.wants(source.types)) source.start()
       else source.stop()
     }
-    if (this.#audience.size === 0) {
+    if (this.#subscribers.size === 0) {
       for (const timer of this.#timers.splice(0)) clearInterval(timer)
     } else if (this.#timers.length === 0) {
       const { snapshotMs, keepAliveMs } = this.#settings
       this.#timers = [
-        setInterval(() => this.#look(), snapshotMs).unref(),
-        setInterval(() => this.#audience.tellAll(': here\n\n'), keepAliveMs).unref(),
+        setInterval(() => this.#check(), snapshotMs).unref(),
+        setInterval(() => this.#subscribers.sendAll(': here\n\n'), keepAliveMs).unref(),
       ]
     }
   }
 
-  #look(): void {
+  #check(): void {
     if (this.#settings.isDraining()) this.end()
-    else this.#rules.look()
+    else this.#rules.check()
   }
 
-  async #first(type: 'buckets' | 'bucket' | 'flow', look: () => Promise<object>): Promise<string> {
+  async #first(type: 'buckets' | 'bucket' | 'flow', read: () => Promise<object>): Promise<string> {
     try {
-      return eventText(type, await look())
+      return eventText(type, await read())
     } catch (error) {
       if (isVelvetRopeError(error, 'backend-unavailable')) return ''
       throw error
     }
   }
 
-  /** With the totals of the last minutes, if they are kept. */
-  async #flowSoFar(): Promise<FlowEvent> {
-    return { ...(await this.#flow.look()), earlier: this.#flow.kept }
+  /** The current totals, with those of the last minutes if they are kept. */
+  async #flowSinceStart(): Promise<FlowEvent> {
+    return { ...(await this.#flow.read()), earlier: this.#flow.history }
   }
 
-  async #page(asked: Asked): Promise<object> {
+  async #page(subscription: Subscription): Promise<object> {
     const at = nowMs()
-    return { at, ...(await listBuckets(this.#shaper, asked, asked.buckets)) }
+    return { at, ...(await listBuckets(this.#shaper, subscription, subscription.buckets)) }
   }
 
-  async #bucket({ key = '' }: Asked): Promise<BucketEvent> {
+  async #bucket({ key = '' }: Subscription): Promise<BucketEvent> {
     const at = nowMs()
     const [bucket = null, line = null, recent] = await Promise.all([
       this.#shaper.inspect(key),
@@ -172,8 +174,8 @@ export class EventFeed {
   }
 }
 
-/** Totals of all tenants are not one tenant's. */
-function mayTotal(prefixes: readonly string[]): boolean {
+/** Totals of all keys are only for tokens that see every key. */
+function seesEveryKey(prefixes: readonly string[]): boolean {
   return prefixes.length === 0
 }
 

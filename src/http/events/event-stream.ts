@@ -1,55 +1,55 @@
-import type { Listener } from './audience.ts'
 import type { EventFeed } from './event-feed.ts'
-import type { Asked } from './stream-query.ts'
+import type { Subscriber } from './subscribers.ts'
+import type { Subscription } from './subscription.ts'
 
 const BACKLOG = 1_048_576
 const RETRY_MS = 3_000
 
 interface StreamOwner {
-  readonly asked: Asked
-  readonly isWelcome: () => boolean
-  /** What it is told before anything else. */
+  readonly subscription: Subscription
+  readonly isAuthorized: () => boolean
+  /** The text with which the stream begins. */
   readonly first: string
-  /** Cuts its connection; absent where that cannot be done from here. */
+  /** Destroys the connection; absent where the app has no access to it. */
   readonly cut?: () => void
 }
 
 /**
- * One client's server-sent events. What it has not read yet is bounded: who falls behind by a megabyte is cut off, and
- * may come back with `Last-Event-ID`.
+ * Opens one client's stream of server-sent events. Unread data is bounded: a client that falls a megabyte behind is
+ * disconnected, and may reconnect with `Last-Event-ID`.
  */
 export function openStream(
   feed: EventFeed,
-  { asked, isWelcome, first, cut }: StreamOwner,
+  { subscription, isAuthorized, first, cut }: StreamOwner,
   lastId: string | undefined,
 ): ReadableStream<Uint8Array> {
-  let listener: Listener | undefined
+  let subscriber: Subscriber | undefined
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
         const encoder = new TextEncoder()
-        const joined: Listener = {
-          ...asked,
-          isWelcome,
+        const joined: Subscriber = {
+          ...subscription,
+          isAuthorized,
           write(text) {
             const chunk = encoder.encode(text)
             if ((controller.desiredSize ?? 0) >= chunk.byteLength) {
               controller.enqueue(chunk)
               return
             }
-            feed.leave(joined)
-            // Either way what is waiting to be read is dropped, as it would not be by an end.
+            feed.remove(joined)
+            // Both ways drop the unread data, which a regular end would not.
             if (cut === undefined) controller.error(new Error('the client reads too slowly'))
             else cut()
           },
           end: () => controller.close(),
         }
-        listener = joined
+        subscriber = joined
         joined.write(`retry: ${RETRY_MS}\n\n${first}`)
-        feed.join(joined, lastId)
+        feed.add(joined, lastId)
       },
       cancel() {
-        if (listener !== undefined) feed.leave(listener)
+        if (subscriber !== undefined) feed.remove(subscriber)
       },
     },
     { highWaterMark: BACKLOG, size: (chunk) => chunk.byteLength },

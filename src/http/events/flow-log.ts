@@ -1,21 +1,21 @@
 import type { FlowTotals } from '../../core/line-view.ts'
 import type { Shaper } from '../../shaper/shaper.ts'
 
-/** So many minutes a page shows of what came and went before it was opened. */
-const KEPT_MS = 5 * 60_000
-/** Between two looks, at least: a longer log would cost more than it tells. */
+/** The time before it was opened that the page can chart. */
+const HISTORY_MS = 5 * 60_000
+/** The shortest time between two readings. */
 const SHORTEST_MS = 1_000
 
 /**
- * The totals of a line, and those of the last minutes, so that a chart does not begin empty. Once started it looks every
- * second, whether or not somebody listens: one read of some counters for each shard.
+ * The totals of a line, now and over the last minutes, so that a chart does not begin empty. Once started it reads them
+ * every second, with or without subscribers: one read of some counters for each shard.
  */
 export class FlowLog {
   readonly #shaper: Shaper
   readonly #everyMs: number
-  #kept: FlowTotals[] = []
+  #history: FlowTotals[] = []
   #timer: NodeJS.Timeout | undefined
-  #refusedHere = 0
+  #refusedLocally = 0
   #isCounting = false
 
   constructor(shaper: Shaper, everyMs: number) {
@@ -23,20 +23,20 @@ export class FlowLog {
     this.#everyMs = Math.max(SHORTEST_MS, everyMs)
   }
 
-  /** Of the last minutes, the oldest first. */
-  get kept(): readonly FlowTotals[] {
-    return this.#kept
+  /** The totals of the last minutes, oldest first. */
+  get history(): readonly FlowTotals[] {
+    return this.#history
   }
 
-  async look(): Promise<FlowTotals> {
+  async read(): Promise<FlowTotals> {
     this.#count()
     const { at, admitted, rejected, departed } = await this.#shaper.flow()
-    return { at, admitted, rejected: rejected + this.#refusedHere, departed }
+    return { at, admitted, rejected: rejected + this.#refusedLocally, departed }
   }
 
   start(): void {
     this.#count()
-    this.#timer ??= setInterval(() => void this.#note(), this.#everyMs).unref()
+    this.#timer ??= setInterval(() => void this.#record(), this.#everyMs).unref()
   }
 
   stop(): void {
@@ -44,21 +44,21 @@ export class FlowLog {
     this.#timer = undefined
   }
 
-  /** From the first look on: the line does not see what was refused in front of it. */
+  /** Counts refusals by local limits from the first reading on; the line's own totals do not include them. */
   #count(): void {
     if (this.#isCounting) return
     this.#isCounting = true
     this.#shaper.on('rejected', ({ local }) => {
-      if (local) this.#refusedHere++
+      if (local) this.#refusedLocally++
     })
   }
 
-  async #note(): Promise<void> {
-    const totals = await this.look().catch(() => undefined)
+  async #record(): Promise<void> {
+    const totals = await this.read().catch(() => undefined)
     // A line that cannot be reached leaves a gap.
     if (totals === undefined) return
-    // What is not before it is of a clock that was set back since.
-    const recent = this.#kept.filter(({ at }) => at >= totals.at - KEPT_MS && at < totals.at)
-    this.#kept = [...recent, totals]
+    // Later entries come from before the clock was set back.
+    const recent = this.#history.filter(({ at }) => at >= totals.at - HISTORY_MS && at < totals.at)
+    this.#history = [...recent, totals]
   }
 }

@@ -3,9 +3,9 @@ import type { ShaperEvents } from '../../core/events.ts'
 import { jsonRefusal } from '../../core/job.ts'
 import type { Shaper } from '../../shaper/shaper.ts'
 import { isWithin } from '../access.ts'
-import { type Audience, eventText, type Listener, type Source } from './audience.ts'
-import { type Kept, Replay } from './replay.ts'
-import type { Asked } from './stream-query.ts'
+import { Replay, type StoredEvent } from './replay.ts'
+import { eventText, type Source, type Subscriber, type Subscribers } from './subscribers.ts'
+import type { Subscription } from './subscription.ts'
 
 const LINGER_MS = 30_000
 const LONGEST_ERROR = 500
@@ -18,24 +18,24 @@ type Name = keyof ShaperEvents
 const OUTCOMES = ['completed', 'failed', 'returned', 'recovered', 'expired', 'cancelled'] as const
 
 /**
- * What becomes of jobs: verdicts, departures, outcomes. It listens to the shaper while somebody wants to hear of one of
- * them, and half a minute longer, so that a client that comes back with `Last-Event-ID` gets what it missed, as far as a
- * stream may be behind, and is told how many more there were.
+ * Verdicts, departures and outcomes of jobs. It listens to the shaper while a stream subscribes to one of them, and half
+ * a minute longer, so that a client that reconnects with `Last-Event-ID` gets the events that it missed, up to the limit of
+ * a stream, and the number of those that are lost.
  */
 export class JobEvents implements Source {
   readonly types = JOB_TYPES
   readonly #shaper: Shaper
-  readonly #audience: Audience
-  /** Tells the numbers of this process from those of the one before. */
+  readonly #subscribers: Subscribers
+  /** Distinguishes the event ids of this process from those of an earlier one. */
   readonly #run = randomBytes(4).toString('hex')
   readonly #replay = new Replay()
   #number = 0
   #linger: NodeJS.Timeout | undefined
   #unsubscribe: (() => void) | undefined
 
-  constructor(shaper: Shaper, audience: Audience) {
+  constructor(shaper: Shaper, subscribers: Subscribers) {
     this.#shaper = shaper
-    this.#audience = audience
+    this.#subscribers = subscribers
   }
 
   start(): void {
@@ -49,43 +49,45 @@ export class JobEvents implements Source {
     this.#linger ??= setTimeout(() => this.forget(), LINGER_MS).unref()
   }
 
-  /** Hears no more, and forgets what was. */
+  /** Stops listening and drops the stored events. */
   forget(): void {
     clearTimeout(this.#linger)
     this.#linger = undefined
     if (this.#unsubscribe === undefined) return
     this.#unsubscribe()
     this.#unsubscribe = undefined
-    // Stands for whatever is not heard from now on.
+    // This number stands for all events that are not received from now on.
     this.#replay.clear(++this.#number)
   }
 
   /**
-   * Tells what was missed since the event with this id, as far as it is kept; first, as an event `missed`, how many were lost.
-   * That has the id of the client again: should it leave before the others have come, it asks for the same.
+   * Sends the stored events since the one with this id; before them, as an event `missed`, how many were lost. That event
+   * repeats the id of the client: if it disconnects before the others arrive, it asks for the same again.
    */
-  replay(listener: Listener, lastId: string): void {
+  replay(subscriber: Subscriber, lastId: string): void {
     const [run, number = ''] = lastId.split('-')
     if (run !== this.#run || !/^\d{1,15}$/.test(number)) {
-      // Of another process: nobody here knows what happened since.
-      listener.write(eventText('missed', { count: 0, isAtLeast: true }, `${this.#run}-${this.#number}`))
+      // An id of another process: what happened since is unknown.
+      subscriber.write(eventText('missed', { count: 0, isAtLeast: true }, `${this.#run}-${this.#number}`))
       return
     }
-    const { events, count, isAtLeast } = this.#replay.since(Number(number), (event) => isFor(listener, event))
+    const { events, count, isAtLeast } = this.#replay.since(Number(number), (event) =>
+      isFor(subscriber, event),
+    )
     if (count > 0 || isAtLeast) {
-      listener.write(eventText('missed', { count, ...(isAtLeast && { isAtLeast }) }, lastId))
+      subscriber.write(eventText('missed', { count, ...(isAtLeast && { isAtLeast }) }, lastId))
     }
-    for (const { text } of events) listener.write(text)
+    for (const { text } of events) subscriber.write(text)
   }
 
   #subscribe(): () => void {
     const offs = [
-      this.#on('admitted', (event) => this.#tell('verdict', event)),
-      this.#on('rejected', (event) => this.#tell('verdict', jsonRefusal(event))),
-      this.#on('departed', (event) => this.#tell('departure', event)),
+      this.#on('admitted', (event) => this.#send('verdict', event)),
+      this.#on('rejected', (event) => this.#send('verdict', jsonRefusal(event))),
+      this.#on('departed', (event) => this.#send('departure', event)),
       ...OUTCOMES.map((outcome) =>
         this.#on(outcome, ({ id, key, cost, attempt, at, ...event }) =>
-          this.#tell('outcome', {
+          this.#send('outcome', {
             outcome,
             id,
             key,
@@ -93,7 +95,7 @@ export class JobEvents implements Source {
             attempt,
             at,
             ...('retryAt' in event && { retryAt: event.retryAt }),
-            // What a handler resolved to is the producer's, and may be large.
+            // Not the result of the handler, which may be large and confidential.
             ...('error' in event && { error: String(event.error.message).slice(0, LONGEST_ERROR) }),
           }),
         ),
@@ -104,21 +106,21 @@ export class JobEvents implements Source {
     }
   }
 
-  #on<Event extends Name>(name: Event, listener: (...event: ShaperEvents[Event]) => void): () => void {
-    this.#shaper.on(name, listener)
-    return () => this.#shaper.off(name, listener)
+  #on<Event extends Name>(name: Event, subscriber: (...event: ShaperEvents[Event]) => void): () => void {
+    this.#shaper.on(name, subscriber)
+    return () => this.#shaper.off(name, subscriber)
   }
 
-  #tell<Event extends { readonly key: string }>(type: JobType, event: Event): void {
+  #send<Event extends { readonly key: string }>(type: JobType, event: Event): void {
     const number = ++this.#number
     const text = eventText(type, event, `${this.#run}-${number}`)
-    const kept = { number, type, key: event.key, text }
-    this.#replay.add(kept)
-    this.#audience.tell(type, (listener) => (isFor(listener, kept) ? text : undefined))
+    const stored = { number, type, key: event.key, text }
+    this.#replay.add(stored)
+    this.#subscribers.send(type, (subscriber) => (isFor(subscriber, stored) ? text : undefined))
   }
 }
 
-function isFor({ types, prefixes, key }: Asked, event: Omit<Kept, 'text'>): boolean {
+function isFor({ types, prefixes, key }: Subscription, event: Omit<StoredEvent, 'text'>): boolean {
   return (
     types.has(event.type as JobType) &&
     (key === undefined || key === event.key) &&

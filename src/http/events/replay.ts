@@ -1,50 +1,50 @@
-/** An event that may be told again. */
-export interface Kept {
-  /** Each is larger than that of the event before. */
+/** An event that can be sent again. */
+export interface StoredEvent {
+  /** Larger than that of the event before. */
   readonly number: number
   readonly type: string
   readonly key: string
   readonly text: string
 }
 
-type Dropped = Omit<Kept, 'text'>
+type Dropped = Omit<StoredEvent, 'text'>
 
-/** What a listener gets that comes back. */
+/** What a reconnecting client gets. */
 export interface Missed {
-  /** In their order. */
-  readonly events: readonly Kept[]
-  /** Events that are not told any more. */
+  /** Ordered by number. */
+  readonly events: readonly StoredEvent[]
+  /** The number of events that are lost. */
   readonly count: number
-  /** There may have been more than `count`. */
+  /** More than `count` may be lost. */
   readonly isAtLeast: boolean
 }
 
-/** Of one key. */
+/** Events of one key. */
 const MOST_OF_KEY = 1_000
-/** Of all keys together; also of keys with events that are not counted any more. */
+/** Events of all keys; also the number of keys with events that are no longer counted. */
 const MOST = 5_000
-/** Told again at once: half of what a stream may be behind, which leaves room for the views that it begins with. */
-const MOST_TOLD = 1_000
+/** Events to send again: at most half of a stream's backlog, which leaves room for its initial events. */
+const MOST_REPLAYED = 1_000
 const MOST_BYTES = 524_288
-/** Events that are gone and still counted. */
+/** Dropped events that are still counted. */
 const MOST_COUNTED = 10_000
 
 /**
- * The last events of each key. A loud key cannot use up what is kept of a quiet one, or what a stream of both is told: where
- * there is no room for all, the keys with most events give up their oldest, down to one level; and beyond 5,000 keys those that were quiet for longest are
- * forgotten. It holds up to twice as much before it is cut, so that cutting costs nothing to speak of.
+ * Stores the last events of each key. A busy key cannot displace the events of a quiet one: where there is no room for
+ * all, the keys with the most events drop their oldest, down to one common level. Beyond 5,000 keys, those whose last
+ * event is oldest are dropped. It holds up to twice as much before it trims, so that trimming costs little.
  */
 export class Replay {
-  /** The key that had an event last comes last. */
-  readonly #keys = new Map<string, Kept[]>()
+  /** Ordered by the last event of each key, the latest at the end. */
+  readonly #keys = new Map<string, StoredEvent[]>()
   #size = 0
   #dropped: Dropped[] = []
-  /** By key and type, the last event that is gone and not counted. */
+  /** By key and type, the last dropped event that is no longer counted. */
   readonly #forgotten = new Map<string, Dropped>()
-  /** Events of any key up to this number may be gone without being counted. */
+  /** Events of any key up to this number may be dropped without being counted. */
   #uncounted = 0
 
-  add(event: Kept): void {
+  add(event: StoredEvent): void {
     const { key } = event
     const events = this.#keys.get(key) ?? []
     this.#keys.delete(key)
@@ -56,14 +56,14 @@ export class Replay {
     if (this.#dropped.length >= 2 * MOST_COUNTED) this.#forgetDropped()
   }
 
-  /** What came after the event with this number, and is for the listener. */
+  /** The events after the one with this number that match `isFor`. */
   since(number: number, isFor: (event: Dropped) => boolean): Missed {
     const isMissed = (event: Dropped) => event.number > number && isFor(event)
     const ofKeys = [...this.#keys.values()]
       .map((events) => (events.at(-1)!.number > number ? events.filter(isMissed) : []))
       .filter(({ length }) => length > 0)
     const kept = ofKeys.reduce((total, { length }) => total + length, 0)
-    let most = MOST_TOLD
+    let most = MOST_REPLAYED
     let events = lastOf(ofKeys, most)
     while (most > 1 && bytesOf(events) > MOST_BYTES) {
       most >>= 1
@@ -76,7 +76,7 @@ export class Replay {
     }
   }
 
-  /** Forgets all; events up to this number are gone, heard or not. */
+  /** Drops everything; events up to this number are lost, received or not. */
   clear(number: number): void {
     this.#keys.clear()
     this.#size = 0
@@ -85,7 +85,7 @@ export class Replay {
     this.#uncounted = number
   }
 
-  #trim(events: Kept[], most: number): void {
+  #trim(events: StoredEvent[], most: number): void {
     const gone = events.splice(0, Math.max(0, events.length - most))
     this.#size -= gone.length
     for (const { number, type, key } of gone) this.#dropped.push({ number, type, key })
@@ -115,8 +115,8 @@ export class Replay {
   }
 }
 
-/** The last events of each key, so many in all, and in their order; the keys with most give up their oldest. */
-function lastOf(ofKeys: readonly (readonly Kept[])[], most: number): readonly Kept[] {
+/** At most `most` events in order, the last of each key; the keys with the most events drop their oldest. */
+function lastOf(ofKeys: readonly (readonly StoredEvent[])[], most: number): readonly StoredEvent[] {
   const level = levelOf(ofKeys, most)
   return ofKeys
     .flatMap((events) => events.slice(-level))
@@ -124,11 +124,11 @@ function lastOf(ofKeys: readonly (readonly Kept[])[], most: number): readonly Ke
     .slice(-most)
 }
 
-function bytesOf(events: readonly Kept[]): number {
+function bytesOf(events: readonly StoredEvent[]): number {
   return events.reduce((total, { text }) => total + Buffer.byteLength(text), 0)
 }
 
-/** The most that each may have so that all together have no more than `most`; at least 1. */
+/** The common maximum length at which all lists together have at most `most` entries; at least 1. */
 function levelOf(lists: readonly (readonly unknown[])[], most: number): number {
   const listsOfSize = new Uint32Array(2 * MOST_OF_KEY + 1)
   for (const { length } of lists) listsOfSize[length]!++

@@ -5,7 +5,7 @@ import type { Shaper } from '../../shaper/shaper.ts'
 import type { FullBucket, SnapshotEvent } from '../wire.ts'
 
 const FULLEST = 10
-/** A recount of the jobs reads every line, so it is made where they are few. */
+/** A recount reads every line, so it is limited to this many buckets. */
 const MOST_AUDITED = 1_000
 
 interface Group {
@@ -13,10 +13,10 @@ interface Group {
 }
 
 /**
- * A snapshot for each group of prefixes, all in one walk over the records of the live buckets; the fullest come from the
- * order by fill. With more than some tens of thousands it takes longer than a second, and holds nobody up.
+ * Reads a snapshot for each group of prefixes, all in one walk over the live buckets; the fullest come from the index by
+ * fill. Beyond some tens of thousands of buckets it takes longer than a second, without blocking anything else.
  */
-export async function takeSnapshots(
+export async function readSnapshots(
   shaper: Shaper,
   groups: ReadonlyMap<string, Group>,
 ): Promise<ReadonlyMap<string, SnapshotEvent>> {

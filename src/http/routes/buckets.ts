@@ -8,20 +8,20 @@ import { jsonContent } from '../operation.ts'
 import { Problem } from '../problem.ts'
 import { readQuery } from '../query.ts'
 import { forecastQuerySchema, freezeSchema } from '../request-schemas.ts'
-import type { House, Route } from '../route.ts'
+import type { Route, RouteContext } from '../route.ts'
 import { forecastSchema } from '../verdict-schemas.ts'
 import { bucketPageSchema, bucketSchema } from '../view-schemas.ts'
 
 const DONE = { 204: { description: 'Done.' } } as const
 
-export function bucketRoutes(house: House): Route[] {
-  const { shaper } = house
+export function bucketRoutes(api: RouteContext): Route[] {
+  const { shaper } = api
   return [
     {
       method: 'get',
       path: '/v1/buckets',
       scope: 'read',
-      summary: 'Live buckets, filtered, sorted and page by page',
+      summary: 'List live buckets, with filters, sorting and pages',
       request: { query: bucketQuerySchema },
       answers: { 200: { description: 'A page.', ...jsonContent(bucketPageSchema) } },
       problems: ['invalid'],
@@ -39,14 +39,14 @@ export function bucketRoutes(house: House): Route[] {
       method: 'get',
       path: '/v1/buckets/{key}',
       scope: 'read',
-      summary: 'A live bucket',
+      summary: 'Get a live bucket',
       answers: { 200: { description: 'The bucket.', ...jsonContent(bucketSchema) } },
       problems: ['not-found'],
       answer: async ({ context, subject: key }) => {
         const bucket = await shaper.inspect(key)
         if (bucket !== undefined) return context.json(bucket)
         throw new Problem('not-found', {
-          detail: `the bucket ${quote(key)} holds nothing and could depart at once`,
+          detail: `the bucket ${quote(key)} is not live: it is empty, and a job could start at once`,
         })
       },
     },
@@ -54,7 +54,7 @@ export function bucketRoutes(house: House): Route[] {
       method: 'get',
       path: '/v1/buckets/{key}/forecast',
       scope: 'read',
-      summary: 'The verdict that an enqueue would get now',
+      summary: 'Forecast the verdict that an enqueue would get now',
       request: { query: forecastQuerySchema },
       answers: { 200: { description: 'The verdict.', ...jsonContent(forecastSchema) } },
       problems: ['no-limit'],
@@ -62,7 +62,7 @@ export function bucketRoutes(house: House): Route[] {
         const { cost } = readQuery(context.req.url, forecastQuerySchema, ['cost'])
         const forecast = await shaper.forecast(key, cost)
         if (!forecast.accepted) return context.json(jsonRefusal(forecast))
-        // Nothing was admitted that could have an id.
+        // No job was admitted, so there is no id.
         const { id, ...accepted } = forecast
         return context.json(accepted)
       },
@@ -71,12 +71,12 @@ export function bucketRoutes(house: House): Route[] {
       method: 'post',
       path: '/v1/buckets/{key}/freeze',
       scope: 'admin',
-      summary: 'No departures for a while; a shorter freeze never shortens a longer one',
+      summary: 'Stop departures for a while; a shorter freeze never shortens a longer one',
       request: { body: { required: true, ...jsonContent(freezeSchema) } },
       answers: DONE,
       problems: ['no-limit'],
       answer: async ({ context, subject: key }) => {
-        const { forMs } = await readRequest(house, { context }, freezeSchema)
+        const { forMs } = await readRequest(api, { context }, freezeSchema)
         await shaper.freeze(key, forMs)
         return context.body(null, 204)
       },
@@ -85,7 +85,7 @@ export function bucketRoutes(house: House): Route[] {
       method: 'delete',
       path: '/v1/buckets/{key}/freeze',
       scope: 'admin',
-      summary: 'Lift a freeze before its end; departures go on at the rate',
+      summary: 'End a freeze early; departures continue at the rate',
       answers: DONE,
       problems: ['not-found'],
       answer: async ({ context, subject: key }) => {
@@ -98,7 +98,7 @@ export function bucketRoutes(house: House): Route[] {
         method: 'post',
         path: `/v1/buckets/{key}/${verb}`,
         scope: 'admin',
-        summary: verb === 'pause' ? 'No departures until resumed' : 'Departures go on at the rate',
+        summary: verb === 'pause' ? 'Stop departures until resumed' : 'Continue departures at the rate',
         answers: DONE,
         problems: ['no-limit'],
         answer: async ({ context, subject: key }) => {

@@ -1,12 +1,12 @@
 import { z } from '@hono/zod-openapi'
 import { openStream } from '../events/event-stream.ts'
-import { readStreamQuery, streamQuerySchema } from '../events/stream-query.ts'
+import { readSubscription, streamQuerySchema } from '../events/subscription.ts'
 import { reducedCapacity } from '../problem.ts'
-import type { House, Route } from '../route.ts'
+import type { Route, RouteContext } from '../route.ts'
 
-export function eventRoutes({ feed, settings, doorkeeper }: House): Route[] {
+export function eventRoutes({ feed, settings, authenticator }: RouteContext): Route[] {
   const assertRoom = () => {
-    if (feed.listeners >= settings.maxStreams) throw reducedCapacity('too many streams are open', 10)
+    if (feed.subscribers >= settings.maxStreams) throw reducedCapacity('too many streams are open', 10)
   }
   return [
     {
@@ -14,8 +14,8 @@ export function eventRoutes({ feed, settings, doorkeeper }: House): Route[] {
       path: '/v1/events',
       scope: 'read',
       summary:
-        'What happens, as server-sent events: verdict, departure, outcome, a snapshot once a second; on demand ' +
-        'a page of buckets, one bucket with its line, that the rules changed, and totals of all lines',
+        'Stream server-sent events: verdict, departure, outcome, and a snapshot once a second; on demand ' +
+        'a page of buckets, one bucket with its line, changes of the rules, and totals of all lines',
       request: { query: streamQuerySchema },
       parameters: [
         {
@@ -23,8 +23,8 @@ export function eventRoutes({ feed, settings, doorkeeper }: House): Route[] {
           in: 'header',
           required: false,
           description:
-            'The last event that was read. Those since then come first, up to 1,000 and half a megabyte, fewer of the keys with most; before them an event `missed` with the ' +
-            '`count` of those that are not kept any more, and `isAtLeast` where there may have been more.',
+            'The id of the last event that was read. The stream then begins with the events since, up to 1,000 and half a megabyte, fewer for the keys with the most events. ' +
+            'Before them comes an event `missed` with the `count` of lost events, and `isAtLeast` where there may be more.',
           schema: { type: 'string' },
         },
       ],
@@ -33,19 +33,19 @@ export function eventRoutes({ feed, settings, doorkeeper }: House): Route[] {
       },
       problems: ['invalid'],
       answer: async ({ context, principal }) => {
-        if (settings.isDraining()) throw reducedCapacity('the service is going down', 5)
-        const asked = readStreamQuery(context.req.url, principal)
+        if (settings.isDraining()) throw reducedCapacity('the service is shutting down', 5)
+        const subscription = readSubscription(context.req.url, principal)
         const headers = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' }
-        // Nobody would ever read the stream.
+        // Nothing would ever read the stream.
         if (context.req.raw.method === 'HEAD') return new Response(null, { headers })
         assertRoom()
-        const first = await feed.firstViews(asked)
-        // Others may have come meanwhile.
+        const first = await feed.initialEvents(subscription)
+        // Other streams may have opened meanwhile.
         assertRoom()
         const { outgoing } = context.env ?? {}
         const owner = {
-          asked,
-          isWelcome: () => doorkeeper.stillKnows(principal),
+          subscription,
+          isAuthorized: () => authenticator.isStillValid(principal),
           first,
           ...(outgoing !== undefined && { cut: () => void outgoing.destroy() }),
         }

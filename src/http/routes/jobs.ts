@@ -5,7 +5,7 @@ import { enqueueOne } from '../enqueue-one.ts'
 import { jsonContent, RATE_LIMIT_HEADERS, textHeader } from '../operation.ts'
 import { Problem } from '../problem.ts'
 import { newJobSchema, newJobsSchema } from '../request-schemas.ts'
-import type { Call, House, Route } from '../route.ts'
+import type { Call, Route, RouteContext } from '../route.ts'
 import { acceptedSchema, verdictsSchema } from '../verdict-schemas.ts'
 import { jobSchema } from '../view-schemas.ts'
 
@@ -14,24 +14,24 @@ const idempotencyKey = {
   in: 'header' as const,
   required: false,
   description:
-    'Instead of an id, bare or quoted: the same request again gets the first answer again. It is known for as long ' +
-    'as the job is.',
+    'Instead of an id, bare or quoted: repeating the request repeats the first answer. It is remembered for as long ' +
+    'as the job.',
   schema: { type: 'string' as const, maxLength: 257 },
 }
 
 const headers = {
-  Location: textHeader('Where the job is.'),
+  Location: textHeader('The path of the job.'),
   ...RATE_LIMIT_HEADERS,
-  'Idempotent-Replayed': textHeader('`true`: the first answer again.'),
+  'Idempotent-Replayed': textHeader('`true`: this repeats the first answer.'),
 }
 
 const bulkHeaders = {
-  'Idempotent-Replayed': textHeader('`true`: each of them was answered before.'),
-  'Retry-After': textHeader('Whole seconds, of the latest of those that may come back.'),
+  'Idempotent-Replayed': textHeader('`true`: all verdicts repeat earlier answers.'),
+  'Retry-After': textHeader('Whole seconds until all refused jobs fit.'),
 }
 
-export function jobRoutes(house: House): Route[] {
-  const jobsBody = jsonContent(newJobsSchema(house.settings.maxBatch))
+export function jobRoutes(api: RouteContext): Route[] {
+  const jobsBody = jsonContent(newJobsSchema(api.settings.maxBatch))
   return [
     {
       method: 'post',
@@ -42,13 +42,13 @@ export function jobRoutes(house: House): Route[] {
       parameters: [idempotencyKey],
       answers: { 202: { description: 'Accepted.', headers, ...jsonContent(acceptedSchema) } },
       problems: ['queue-full', 'deadline', 'paused', 'too-costly', 'no-limit', 'idempotency-key-reused'],
-      answer: (call) => enqueueOne(house, call),
+      answer: (call) => enqueueOne(api, call),
     },
     {
       method: 'post',
       path: '/v1/jobs',
       scope: 'enqueue',
-      summary: 'Enqueue many jobs; a verdict each, in order',
+      summary: 'Enqueue many jobs; answers a verdict for each, in order',
       request: { body: { required: true, ...jobsBody } },
       parameters: [idempotencyKey],
       answers: {
@@ -56,17 +56,17 @@ export function jobRoutes(house: House): Route[] {
         202: { description: 'All were accepted.', headers: bulkHeaders, ...jsonContent(verdictsSchema) },
       },
       problems: ['none-accepted', 'none-acceptable', 'no-limit'],
-      answer: (call) => enqueueMany(house, call),
+      answer: (call) => enqueueMany(api, call),
     },
     {
       method: 'get',
       path: '/v1/jobs/{id}',
       scope: 'read',
-      summary: 'A job: its state, result and times; and its data, for the scope admin',
+      summary: 'Get a job: its state, result and times; with the scope admin also its data',
       answers: { 200: { description: 'The job.', ...jsonContent(jobSchema) } },
       problems: ['not-found'],
       answer: async (call) => {
-        const { data, ...job } = await jobOf(house, call)
+        const { data, ...job } = await jobOf(api, call)
         return call.context.json({ ...job, ...(call.principal.scopes.includes('admin') && { data }) })
       },
     },
@@ -74,23 +74,23 @@ export function jobRoutes(house: House): Route[] {
       method: 'delete',
       path: '/v1/jobs/{id}',
       scope: 'enqueue',
-      summary: 'Cancel a job while it waits',
+      summary: 'Cancel a waiting job',
       answers: { 204: { description: 'Cancelled.' } },
       problems: ['not-found', 'departed'],
       answer: async (call) => {
-        const { id, state } = await jobOf(house, call)
-        if (await house.shaper.cancel(id)) return call.context.body(null, 204)
-        throw new Problem('departed', { detail: `expected the job to wait, got: ${state}`, state })
+        const { id, state } = await jobOf(api, call)
+        if (await api.shaper.cancel(id)) return call.context.body(null, 204)
+        throw new Problem('departed', { detail: `expected a waiting job, got: ${state}`, state })
       },
     },
   ]
 }
 
-/** A job that the token may not see is unknown to it. @throws Problem 404 */
-async function jobOf({ shaper }: House, { principal, subject: id }: Call): Promise<JobView> {
+/** Finds a job; one that the token may not see counts as unknown. @throws Problem 404 */
+async function jobOf({ shaper }: RouteContext, { principal, subject: id }: Call): Promise<JobView> {
   const job = JOB_ID.test(id) ? await shaper.job(id) : undefined
   if (job !== undefined && isWithin(principal.prefixes, job.key)) return job
   throw new Problem('not-found', {
-    detail: 'no job of this id is known; jobs that ended are kept for a while',
+    detail: 'no job has this id; ended jobs are kept for a while only',
   })
 }

@@ -4,18 +4,18 @@ import { quote } from '../../core/describe.ts'
 import { checkKey } from '../../core/key.ts'
 import { isWithin } from '../access.ts'
 import { readRequest } from '../body.ts'
-import { removalQuerySchema, removeAside, setAside, settingQuerySchema } from '../limit-asides.ts'
+import { removalQuerySchema, removeVariant, settingQuerySchema, setVariant } from '../limit-variants.ts'
 import { jsonContent, textHeader } from '../operation.ts'
 import { Problem } from '../problem.ts'
 import { readQuery } from '../query.ts'
 import { newLimitSchema } from '../request-schemas.ts'
-import type { House, HttpEnv, ParameterObject, Route } from '../route.ts'
+import type { HttpEnv, ParameterObject, Route, RouteContext } from '../route.ts'
 import { localRuleSchema, previewSchema, ruleBookSchema, ruleSchema } from '../view-schemas.ts'
 
 const ETAG = { ETag: textHeader('The version of the rule book, for `If-Match`.') }
 
-export function limitRoutes(house: House): Route[] {
-  const { shaper } = house
+export function limitRoutes(api: RouteContext): Route[] {
+  const { shaper } = api
   const { limits } = shaper
   return [
     {
@@ -23,7 +23,7 @@ export function limitRoutes(house: House): Route[] {
       path: '/v1/limits',
       scope: 'read',
       summary:
-        'The rule book: every rule, where it comes from, who set it and when; and the limits of this process alone',
+        'Get the rule book: every rule with its origin, who set it and when; and the limits of this process alone',
       answers: {
         200: {
           description: 'The rules.',
@@ -48,7 +48,7 @@ export function limitRoutes(house: House): Route[] {
       method: 'get',
       path: '/v1/limits/{pattern}',
       scope: 'read',
-      summary: 'The rule of a pattern',
+      summary: 'Get the rule of a pattern',
       answers: { 200: { description: 'The rule.', headers: ETAG, ...jsonContent(ruleSchema) } },
       problems: ['not-found'],
       answer: ({ context, subject }) => {
@@ -63,7 +63,7 @@ export function limitRoutes(house: House): Route[] {
       path: '/v1/limits/{pattern}',
       scope: 'admin',
       summary:
-        'Set a limit by hand, which reaches the jobs that wait as well; or see what that would do; or limit this process',
+        'Set a limit by hand, which applies to waiting jobs as well; or preview it; or limit this process alone',
       request: {
         query: settingQuerySchema,
         body: { required: true, ...jsonContent(newLimitSchema) },
@@ -71,7 +71,7 @@ export function limitRoutes(house: House): Route[] {
       parameters: [IF_MATCH],
       answers: {
         200: {
-          description: 'The rule; with dryRun=true what it would do; with scope=local that of this process.',
+          description: 'The rule; with dryRun=true its preview; with scope=local the rule of this process.',
           ...jsonContent(z.union([ruleSchema, previewSchema, localRuleSchema])),
         },
       },
@@ -80,9 +80,9 @@ export function limitRoutes(house: House): Route[] {
         const { context, principal, subject } = call
         checkKey(subject, 'pattern')
         const ifVersion = readIfMatch(context)
-        const { limit } = await readRequest(house, call, newLimitSchema)
-        const aside = await setAside(house, call, limit, ifVersion)
-        if (aside !== undefined) return aside
+        const { limit } = await readRequest(api, call, newLimitSchema)
+        const variant = await setVariant(api, call, limit, ifVersion)
+        if (variant !== undefined) return variant
         return context.json(await limits.set(subject, limit, { by: principal.name, ifVersion }))
       },
     },
@@ -91,12 +91,12 @@ export function limitRoutes(house: House): Route[] {
       path: '/v1/limits/{pattern}',
       scope: 'admin',
       summary:
-        'Remove the limit of a pattern, whatever code or file say; or, with override=only, have their say again',
+        'Remove the limit of a pattern, even if code or file set it; with override=only, restore what they set',
       request: { query: removalQuerySchema },
       parameters: [IF_MATCH],
       answers: {
         200: {
-          description: 'With dryRun=true: what the removal would do.',
+          description: 'With dryRun=true: a preview of the removal.',
           ...jsonContent(previewSchema),
         },
         204: { description: 'Removed.' },
@@ -105,8 +105,8 @@ export function limitRoutes(house: House): Route[] {
       answer: async (call) => {
         const { context, principal, subject } = call
         const ifVersion = readIfMatch(context)
-        const aside = await removeAside(house, call, ifVersion)
-        if (aside !== undefined) return aside
+        const variant = await removeVariant(api, call, ifVersion)
+        if (variant !== undefined) return variant
         const { override } = readQuery(context.req.url, removalQuerySchema, [])
         const isGone =
           override === 'only'
@@ -127,7 +127,7 @@ function notByHand(pattern: string): Problem {
   return new Problem('not-found', { detail: `nothing was set by hand for the pattern ${quote(pattern)}` })
 }
 
-/** The tag of a version of the rule book, for `ETag` and `If-Match` (RFC 9110). */
+/** The entity tag of a version of the rule book, for `ETag` and `If-Match` (RFC 9110). */
 export function etagOf(version: number): string {
   return `"${version}"`
 }
@@ -137,13 +137,13 @@ export const IF_MATCH: ParameterObject = {
   in: 'header',
   required: false,
   description:
-    'The ETag of the rule book that the change is meant for, such as `"7"`; `*`, like none: whichever is in force.',
+    'The ETag of the rule book that the change is meant for, such as `"7"`. `*`, or no header: any version.',
   schema: { type: 'string', maxLength: 64 },
 }
 
 /**
- * The version that a change is meant for; undefined: whichever is in force. A proxy that compresses makes the tag a weak one, which names
- * the same version.
+ * The version that a change is meant for; undefined: any. A proxy that compresses turns the tag into a weak one, which
+ * stands for the same version.
  *
  * @throws Problem 400
  */

@@ -2,50 +2,54 @@ import { isVelvetRopeError } from '../../core/errors.ts'
 import type { Meter } from '../../meter/meter.ts'
 import { refusedFill } from '../answers.ts'
 import { readRequest } from '../body.ts'
-import { dressedJson } from '../guards.ts'
+import { jsonResponse } from '../middleware.ts'
 import { jsonContent, RATE_LIMIT_HEADERS } from '../operation.ts'
 import { Problem, reducedCapacity } from '../problem.ts'
 import { readQuery } from '../query.ts'
 import { quotaOfMeter, rateLimitHeaders } from '../ratelimit-headers.ts'
 import { fillSchema, meterQuerySchema } from '../request-schemas.ts'
-import type { House, Route } from '../route.ts'
+import type { Route, RouteContext } from '../route.ts'
 import { meterSchema } from '../verdict-schemas.ts'
 
-/** The other form of the bucket: it counts and refuses, and queues nothing. */
-export function meterRoutes(house: House): Route[] {
-  const { overload } = house
+/** Routes of the leaky bucket as a meter, which counts and refuses but queues nothing. */
+export function meterRoutes(api: RouteContext): Route[] {
+  const { overload } = api
   return [
     {
       method: 'post',
       path: '/v1/meters/{key}/fill',
       scope: 'enqueue',
-      summary: 'Fill a bucket that queues nothing: all of the amount goes in, or none of it',
+      summary: 'Add an amount to a meter: all of it or nothing',
       request: { body: { required: false, ...jsonContent(fillSchema) } },
       answers: {
-        200: { description: 'It went in.', headers: RATE_LIMIT_HEADERS, ...jsonContent(meterSchema) },
+        200: {
+          description: 'The amount was added.',
+          headers: RATE_LIMIT_HEADERS,
+          ...jsonContent(meterSchema),
+        },
       },
       problems: ['over-limit', 'never-fits', 'no-limit', 'not-found'],
       answer: async ({ context, subject: key }) => {
-        const meter = meterOf(house)
+        const meter = meterOf(api)
         overload.assertRoom()
         const body = { whenAbsent: '{}' }
-        const { amount } = await readRequest(house, { context }, fillSchema, body)
+        const { amount } = await readRequest(api, { context }, fillSchema, body)
         const reading = await reach(() => meter.fill(key, amount))
         if (!reading.accepted) throw refusedFill(key, reading, amount)
         const { retryAfterMs: _, ...level } = reading
-        return dressedJson(context, 200, { key, ...level }, rateLimitHeaders(quotaOfMeter(reading)))
+        return jsonResponse(context, 200, { key, ...level }, rateLimitHeaders(quotaOfMeter(reading)))
       },
     },
     {
       method: 'get',
       path: '/v1/meters/{key}',
       scope: 'read',
-      summary: 'What is in a bucket now; with an amount, whether that would go in',
+      summary: 'Get the level of a meter; with an amount, also whether it would fit',
       request: { query: meterQuerySchema },
-      answers: { 200: { description: 'The bucket.', ...jsonContent(meterSchema) } },
+      answers: { 200: { description: 'The meter.', ...jsonContent(meterSchema) } },
       problems: ['no-limit', 'not-found'],
       answer: async ({ context, subject: key }) => {
-        const meter = meterOf(house)
+        const meter = meterOf(api)
         const { amount } = readQuery(context.req.url, meterQuerySchema, ['amount'])
         const level = await reach(() => (amount === undefined ? meter.level(key) : meter.level(key, amount)))
         return context.json({ key, ...level })
@@ -55,11 +59,11 @@ export function meterRoutes(house: House): Route[] {
       method: 'delete',
       path: '/v1/meters/{key}',
       scope: 'admin',
-      summary: 'Empty a bucket, and lift a block',
-      answers: { 204: { description: 'It is empty.' } },
+      summary: 'Empty a meter and end its block',
+      answers: { 204: { description: 'The meter is empty.' } },
       problems: ['not-found'],
       answer: async ({ context, subject: key }) => {
-        const meter = meterOf(house)
+        const meter = meterOf(api)
         await reach(() => meter.drain(key))
         return context.body(null, 204)
       },
@@ -68,7 +72,7 @@ export function meterRoutes(house: House): Route[] {
 }
 
 /** @throws Problem 404 */
-function meterOf({ settings: { meter } }: House): Meter {
+function meterOf({ settings: { meter } }: RouteContext): Meter {
   if (meter !== undefined) return meter
   throw new Problem('not-found', { detail: 'this service has no meter' })
 }
@@ -79,6 +83,6 @@ async function reach<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
     return await ask()
   } catch (error) {
     if (!isVelvetRopeError(error, 'backend-unavailable')) throw error
-    throw reducedCapacity('the levels cannot be reached; what was sent may have gone in')
+    throw reducedCapacity('the store is unavailable; the amount may have been added')
   }
 }

@@ -2,15 +2,15 @@ import { z } from '@hono/zod-openapi'
 import { ETAG, NOT_MODIFIED } from '../operation.ts'
 import { answerAsset, answerNamedFile } from '../page-file.ts'
 import { Problem } from '../problem.ts'
-import type { House, Route } from '../route.ts'
+import type { Route, RouteContext } from '../route.ts'
 
 const ASSETS = '/assets/'
 
 /**
- * The files that the page loads; the page itself is at `/`. Nobody is asked for a token: there is nothing in them, and
- * whatever the page shows it asks the API for.
+ * The files that the page loads; the page itself is at `/`. They need no token: they hold no data, and the page gets
+ * what it shows from the API.
  */
-export function pageRoutes({ settings: { dashboard } }: House): Route[] {
+export function pageRoutes({ settings: { dashboard } }: RouteContext): Route[] {
   if (dashboard === undefined) return []
   const named = [...dashboard].filter(([path]) => path !== '/' && !path.startsWith(ASSETS))
   return [

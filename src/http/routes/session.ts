@@ -1,14 +1,14 @@
 import { jsonContent } from '../operation.ts'
-import type { House, Route } from '../route.ts'
+import type { Route, RouteContext } from '../route.ts'
 import { sessionSchema } from '../view-schemas.ts'
 
-export function sessionRoutes({ shaper, settings: { version } }: House): Route[] {
+export function sessionRoutes({ shaper, settings: { version } }: RouteContext): Route[] {
   return [
     {
       method: 'get',
       path: '/v1/session',
       scope: 'read',
-      summary: 'Who asks, what that token may do, and what answers',
+      summary: 'Get the holder and the rights of the token, and facts about the service',
       answers: { 200: { description: 'The session.', ...jsonContent(sessionSchema) } },
       problems: [],
       answer: ({ context, principal: { name, scopes, prefixes } }) => {

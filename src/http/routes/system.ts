@@ -2,9 +2,9 @@ import { setTimeout as passMs } from 'node:timers/promises'
 import { z } from '@hono/zod-openapi'
 import { assertEveryKey } from '../access.ts'
 import { ETAG, jsonContent, NOT_MODIFIED } from '../operation.ts'
-import { answerPage, prefersPage } from '../page-file.ts'
+import { answerPage, prefersHtml } from '../page-file.ts'
 import { Problem, reducedCapacity } from '../problem.ts'
-import type { House, Route } from '../route.ts'
+import type { Route, RouteContext } from '../route.ts'
 
 const LONGEST_CHECK_MS = 2_000
 const SYSTEM_LINKS = {
@@ -25,7 +25,7 @@ const linksSchema = z
   .openapi('Links')
 const statusSchema = z.strictObject({ status: z.enum(['ok', 'ready']) }).openapi('Status')
 
-export function systemRoutes({ shaper, settings }: House, describeApi: () => unknown): Route[] {
+export function systemRoutes({ shaper, settings }: RouteContext, describeApi: () => unknown): Route[] {
   const { isDraining, readiness = () => shaper.ready(), metrics, routes } = settings
   const links = routes === 'all' ? LINKS : SYSTEM_LINKS
   const page = routes === 'all' ? settings.dashboard?.get('/') : undefined
@@ -34,8 +34,8 @@ export function systemRoutes({ shaper, settings }: House, describeApi: () => unk
       method: 'get',
       path: '/healthz',
       isExempt: true,
-      summary: 'Whether the process is alive',
-      answers: { 200: { description: 'It is.', ...jsonContent(statusSchema) } },
+      summary: 'Check whether the process is alive',
+      answers: { 200: { description: 'The process is alive.', ...jsonContent(statusSchema) } },
       problems: [],
       answer: ({ context }) => context.json({ status: 'ok' }),
     },
@@ -44,11 +44,11 @@ export function systemRoutes({ shaper, settings }: House, describeApi: () => unk
       path: '/readyz',
       isExempt: true,
       summary:
-        'Whether jobs are accepted: the store and its rule book can be reached, and the service is not going down',
-      answers: { 200: { description: 'They are.', ...jsonContent(statusSchema) } },
+        'Check whether jobs are accepted: the store and its rule book are available, and the service is not shutting down',
+      answers: { 200: { description: 'Jobs are accepted.', ...jsonContent(statusSchema) } },
       problems: [],
       answer: async ({ context }) => {
-        if (isDraining()) throw reducedCapacity('the service is going down', 5)
+        if (isDraining()) throw reducedCapacity('the service is shutting down', 5)
         if (!(await resolvesInTime(readiness))) throw reducedCapacity('the service is not ready')
         return context.json({ status: 'ready' })
       },
@@ -58,11 +58,11 @@ export function systemRoutes({ shaper, settings }: House, describeApi: () => unk
       path: '/metrics',
       scope: 'read',
       isExempt: true,
-      summary: 'Metrics for Prometheus; where there are tokens they need one as well',
+      summary: 'Get metrics for Prometheus; needs a token for every key where the service has tokens',
       answers: { 200: { description: 'The metrics.', content: { 'text/plain': { schema: z.string() } } } },
       problems: metrics === undefined ? ['not-found'] : [],
       answer: async ({ context, principal }) => {
-        // Patterns are names of customers.
+        // Patterns may be names of customers.
         assertEveryKey(principal, 'the metrics')
         if (metrics === undefined) throw new Problem('not-found', { detail: 'this service has no metrics' })
         const { contentType, text } = await metrics()
@@ -73,13 +73,13 @@ export function systemRoutes({ shaper, settings }: House, describeApi: () => unk
       method: 'get',
       path: '/',
       ...(page && { isExempt: true as const }),
-      summary: `Where to go from here${page === undefined ? '' : '; to who prefers HTML, the dashboard'}`,
+      summary: `List the main paths${page === undefined ? '' : '; or, for clients that prefer HTML, the dashboard'}`,
       answers:
         page === undefined
           ? { 200: { description: 'Links.', ...jsonContent(linksSchema) } }
           : {
               200: {
-                description: 'Links; or the page.',
+                description: 'Links, or the page.',
                 headers: ETAG,
                 content: { ...jsonContent(linksSchema).content, [page.contentType]: { schema: z.string() } },
               },
@@ -88,14 +88,14 @@ export function systemRoutes({ shaper, settings }: House, describeApi: () => unk
       problems: [],
       answer: ({ context }) => {
         if (page === undefined) return context.json({ name: 'velvet-rope', links })
-        if (prefersPage(context)) return answerPage(context, page)
+        if (prefersHtml(context)) return answerPage(context, page)
         return context.json({ name: 'velvet-rope', links }, 200, { Vary: 'Accept' })
       },
     },
     {
       method: 'get',
       path: '/openapi.json',
-      summary: 'This description',
+      summary: 'Get this description',
       answers: { 200: { description: 'OpenAPI 3.1.', ...jsonContent(z.looseObject({})) } },
       problems: [],
       answer: ({ context }) => context.json(describeApi()),
@@ -103,7 +103,7 @@ export function systemRoutes({ shaper, settings }: House, describeApi: () => unk
   ]
 }
 
-/** Why it is not ready is for logs: the message may hold an address. */
+/** Whether the check resolves in time. The reason is not answered: it may hold an address. */
 async function resolvesInTime(check: () => Promise<void>): Promise<boolean> {
   const ready = check().then(
     () => true,

@@ -4,7 +4,7 @@ import type { Shaper } from '../../../src/index.ts'
 
 afterEach(() => void vi.useRealTimers())
 
-test('goes on when the clock of the line is set back, without what it noted of the time that comes again', async () => {
+test('continues after the clock of the line is set back, without the entries of the repeated time', async () => {
   vi.useFakeTimers()
   let at = 600_000
   const flow = async () => ({ at, admitted: at, rejected: 0, departed: 0, ended: 0 })
@@ -17,9 +17,9 @@ test('goes on when the clock of the line is set back, without what it noted of t
     }
   }
   await pass(3)
-  expect(log.kept.map((totals) => totals.at)).toEqual([601_000, 602_000, 603_000])
+  expect(log.history.map((totals) => totals.at)).toEqual([601_000, 602_000, 603_000])
   at -= 600_000
   await pass(2)
   log.stop()
-  expect(log.kept.map((totals) => totals.at)).toEqual([4_000, 5_000])
+  expect(log.history.map((totals) => totals.at)).toEqual([4_000, 5_000])
 })

@@ -53,7 +53,7 @@ describe('a fill', () => {
     const api = new Api({ '*': '4, 2/s' })
     const refused = await api.post('/v1/meters/k/fill', { amount: 5 })
     expectProblem(refused, 422, 'never-fits', {
-      detail: 'the amount is 5, and the bucket holds 4',
+      detail: 'the amount is 5, and the meter holds 4',
       capacity: 4,
     })
     expect(refused.body).not.toHaveProperty('retryAfterMs')
@@ -70,7 +70,7 @@ describe('a fill', () => {
     }
     const refused = await blocking.post('/v1/meters/k/fill')
     expectProblem(refused, 429, 'over-limit', {
-      detail: 'the bucket was full and is blocked; there is room for 1 in 60000 ms',
+      detail: 'the meter was full and is blocked; there is room for 1 in 60000 ms',
       blocked: true,
     })
     expect(fields(refused)).toEqual(['"*";q=1;w=1', '"*";r=0;t=60', '60'])

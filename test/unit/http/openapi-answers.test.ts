@@ -123,8 +123,8 @@ function faulty(path: string, hasBody: boolean): readonly (readonly [path: strin
   return calls
 }
 
-const door = (known: boolean, closing: boolean): HttpEnv['Bindings'] => ({
-  door: { isKnownHost: () => known, isClosing: () => closing, needsToken: true },
+const through = (known: boolean, closing: boolean): HttpEnv['Bindings'] => ({
+  server: { isKnownHost: () => known, isClosing: () => closing, needsToken: true },
 })
 
 test('what the description lists is what the server answers, operation by operation', async () => {
@@ -148,7 +148,7 @@ test('what the description lists is what the server answers, operation by operat
       seen.add(response.status)
       await response.body?.cancel()
     }
-    for (const env of [door(false, false), door(true, true)]) {
+    for (const env of [through(false, false), through(true, true)]) {
       const request = new Request(`http://localhost${CALLS[name]![0]![0]}`, { method: method.toUpperCase() })
       seen.add((await api.app.fetch(request, env)).status)
     }

@@ -93,7 +93,7 @@ describe('overload', () => {
     expect(await isBusy()).toBe(true)
     expect(() => guard.assertRoom()).not.toThrow()
     const narrow = new OverloadGuard({ ...roomy, maxHeapShare: 1e-6 })
-    expect(() => narrow.assertRoom()).toThrow('hardly any memory')
+    expect(() => narrow.assertRoom()).toThrow('almost out of memory')
   })
 
   test('is not seen where there is none', async () => {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { type Kept, Replay } from '../../../src/http/events/replay.ts'
+import { Replay, type StoredEvent } from '../../../src/http/events/replay.ts'
 
 const all = () => true
 const ofKey =
   (wanted: string) =>
-  ({ key }: Pick<Kept, 'key'>) =>
+  ({ key }: Pick<StoredEvent, 'key'>) =>
     key === wanted
 
 class Numbered {

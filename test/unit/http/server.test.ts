@@ -78,7 +78,7 @@ describe('a server', () => {
     const { port } = taken.address() as { port: number }
     await expect(serve(new Api(), { port })).rejects.toMatchObject({
       code: 'invalid-options',
-      message: `serveHttp: expected a free port, got one that is in use: "127.0.0.1:${port}"`,
+      message: `serveHttp: expected a free port, got one in use: "127.0.0.1:${port}"`,
     })
     await expect(serve(new Api(), { host: '192.0.2.1', hasTokens: true })).rejects.toMatchObject({
       code: 'invalid-options',

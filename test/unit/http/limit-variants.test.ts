@@ -78,7 +78,7 @@ describe('a limit of the process', () => {
     const remove = () => api.call('DELETE', '/v1/limits/a%2F*?scope=local', { token: 't' })
     expect((await remove()).status).toBe(204)
     expectProblem(await remove(), 404, 'not-found', {
-      detail: expect.stringContaining('of its own for "a/*"'),
+      detail: expect.stringContaining('local limit for "a/*"'),
     })
   })
 
@@ -94,7 +94,9 @@ describe('a limit of the process', () => {
       capacity: 1,
       key: 'k',
     })
-    expect(answer.body['detail']).toMatch(/this process may admit no more for now: 1 of 1 .* room in 3000 ms/)
+    expect(answer.body['detail']).toMatch(
+      /the local limit of this process is reached: 1 of 1 .* room in 3000 ms/,
+    )
     expect(answer.headers.get('retry-after')).toBe('3')
     // The policy of the key is another.
     expect(answer.headers.get('ratelimit')).toBeNull()

@@ -7,7 +7,7 @@ import type { HttpSettings } from './settings.ts'
 
 const SANE_ID = /^[A-Za-z0-9._-]{1,64}$/
 
-/** For answers that are data; a page that is served beside the API brings a policy of its own. */
+/** Headers for answers that are data; the page has a policy of its own. */
 export const SECURITY_HEADERS = {
   'content-security-policy':
     "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
@@ -19,8 +19,8 @@ export const SECURITY_HEADERS = {
 } as const
 
 /**
- * Gives every request an id, its own if that is sane, and every answer its headers; and tells of the answer. That the
- * telling fails changes no answer: a job that was accepted must not be called an error.
+ * Gives every request an id (its own `X-Request-Id` if valid) and every answer its headers, and calls `onRequest`. An error in that callback
+ * does not change the answer: an accepted job must not be reported as an error.
  */
 export function frame({
   onRequest,
@@ -33,7 +33,7 @@ export function frame({
     context.set('requestId', requestId)
     context.set('route', 'unknown')
     await next()
-    if (context.get('isDressed') !== true) dress(context.res, requestId)
+    if (context.get('hasSecurityHeaders') !== true) addHeaders(context.res, requestId)
     const { status } = context.res
     const ms = (monotonicNow() - begun) / 1_000
     try {
@@ -45,58 +45,58 @@ export function frame({
 }
 
 /**
- * JSON with all its headers at once: those that are added later cost as much as all else about an answer, since each is
+ * A JSON response with all its headers. Adding headers later costs as much as the rest of an answer, since each one is
  * looked up and checked.
  */
-export function dressedJson(
+export function jsonResponse(
   context: Context<HttpEnv>,
   status: number,
   body: unknown,
   headers: Readonly<Record<string, string>>,
 ): Response {
-  context.set('isDressed', true)
+  context.set('hasSecurityHeaders', true)
   const own = { 'content-type': 'application/json', ...headers, 'x-request-id': context.get('requestId') }
   return new Response(JSON.stringify(body), { status, headers: { ...own, ...SECURITY_HEADERS } })
 }
 
-/** An answer to a request that never came in, with the headers that all have. */
-export function framed(answer: (requestId: string) => Response): Response {
+/** Adds the common headers to a response for a request that never reached the app. */
+export function withHeaders(answer: (requestId: string) => Response): Response {
   const requestId = randomUUID()
   const response = answer(requestId)
-  dress(response, requestId)
+  addHeaders(response, requestId)
   return response
 }
 
-function dress({ headers }: Response, requestId: string): void {
+function addHeaders({ headers }: Response, requestId: string): void {
   headers.set('X-Request-Id', requestId)
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
     if (!headers.has(name)) headers.set(name, value)
   }
 }
 
-/** Asks what the server knows of the door that a request came through. */
-export function watchDoor(): MiddlewareHandler<HttpEnv> {
+/** Refuses requests while the server shuts down, and requests for another host. */
+export function checkServer(): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
-    const { door } = context.env ?? {}
-    if (door !== undefined) {
-      if (door.isClosing()) throw reducedCapacity('the service is going down', 5)
-      if (!door.isKnownHost(context.env.host)) throw new Problem('foreign-host')
+    const { server } = context.env ?? {}
+    if (server !== undefined) {
+      if (server.isClosing()) throw reducedCapacity('the service is shutting down', 5)
+      if (!server.isKnownHost(context.env.host)) throw new Problem('foreign-host')
     }
     await next()
   }
 }
 
 /**
- * Refuses what a page of another site asks a browser for: changes, and streams that would take the places of others.
- * Browsers say where a request comes from (`Sec-Fetch-Site`, or at least `Origin`); other clients say nothing, and are let
- * through. So is who follows a link.
+ * Refuses requests that pages of other sites make a browser send: changes, and streams, which are limited in number.
+ * Browsers say where a request comes from (`Sec-Fetch-Site`, or at least `Origin`). Clients that are no browsers do not,
+ * and are accepted. So is navigation by a link.
  */
-export function refuseOtherSites(allowed: readonly string[]): MiddlewareHandler<HttpEnv> {
+export function refuseCrossSite(allowed: readonly string[]): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
     const { method } = context.req
-    const isLook =
+    const isNavigation =
       method === 'OPTIONS' || (isRead(method) && context.req.header('Sec-Fetch-Mode') === 'navigate')
-    if (!isLook && isFromElsewhere(context, allowed)) throw new Problem('cross-site')
+    if (!isNavigation && isCrossSite(context, allowed)) throw new Problem('cross-site')
     await next()
   }
 }
@@ -105,7 +105,7 @@ function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-function isFromElsewhere({ req, env }: Context<HttpEnv>, allowed: readonly string[]): boolean {
+function isCrossSite({ req, env }: Context<HttpEnv>, allowed: readonly string[]): boolean {
   const origin = req.header('Origin')
   if (origin !== undefined && allowed.includes(origin)) return false
   const site = req.header('Sec-Fetch-Site')

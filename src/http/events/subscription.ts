@@ -17,7 +17,7 @@ export const EVENT_TYPES = [
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** Of `BucketQuery` and nothing else. */
+/** The numeric fields of `BucketQuery`. */
 const NUMBERS = ['minFill', 'maxFill', 'limit', 'minOldestWaitMs']
 
 const isType = (name: string): name is EventType => (EVENT_TYPES as readonly string[]).includes(name)
@@ -30,10 +30,10 @@ const types = z.string().transform((text, context): ReadonlySet<EventType> => {
   return z.NEVER
 })
 
-/** Of a page in a stream: a whole one has to fit into what a client may be behind. */
+/** The largest page in a stream: a whole page has to fit into a stream's backlog. */
 const MOST_BUCKETS = 500
 
-/** Query of `GET /v1/events`: what is told, and for `buckets` which of them. */
+/** Query of `GET /v1/events`: the types of events, and for `buckets` which of them. */
 export const streamQuerySchema = bucketQuerySchema.extend({
   limit: z.int().min(1).max(MOST_BUCKETS).default(100),
   types: types.prefault('verdict,departure,outcome,snapshot').openapi({
@@ -41,12 +41,12 @@ export const streamQuerySchema = bucketQuerySchema.extend({
     description: `Separated by commas: ${EVENT_TYPES.join(', ')}. Default: the first four.`,
   }),
   key: z.string().optional().openapi({
-    description: 'Only this bucket, of verdict, departure and outcome; and the one that `bucket` shows.',
+    description: 'The bucket of the event `bucket`; limits verdict, departure and outcome to it as well.',
   }),
 })
 
-/** What one who listens wants to hear, and may. */
-export interface Asked {
+/** What a stream asks for, and which keys it may see. */
+export interface Subscription {
   readonly prefixes: readonly string[]
   readonly types: ReadonlySet<EventType>
   readonly key: string | undefined
@@ -54,7 +54,7 @@ export interface Asked {
 }
 
 /** @throws Problem 422 or 403, InvalidOptionsError, InvalidKeyError */
-export function readStreamQuery(url: string, principal: Principal): Asked {
+export function readSubscription(url: string, principal: Principal): Subscription {
   const { types, key, ...buckets } = readQuery(url, streamQuerySchema, NUMBERS)
   if (key !== undefined) {
     checkKey(key)
