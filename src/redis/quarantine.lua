@@ -11,7 +11,7 @@
 local now, by = read_now(ARGV[1]), number(ARGV[3])
 expect('meta')
 local meta = read_meta()
-hear(meta, now)
+note_activity(meta, now)
 if ARGV[2] == 'step' then note_step(meta, now, by, ARGV[4])
 elseif ARGV[2] == 'loss' then note_loss(meta, now, ANY_COST)
 else

@@ -1,6 +1,6 @@
 #!lua
 -- Admits jobs to their lines, or refuses them: all of them judged, none half done. Without `allow-oom`: a full memory refuses it.
--- uses: shard loss lease warmth bucket pace job blocks line order verdict seen join
+-- uses: shard loss lease warmth bucket pace job blocks line order verdict notes join
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', version of the caller's rule book, its number of shards, number of kinds, then for each kind of job: cost,
@@ -95,7 +95,7 @@ for index, job in ipairs(jobs) do
   if said == 'again' then answers[n + 1], n = text(job.admittedAt), n + 1 end
 end
 if #newcomers > 0 then
-  write_newcomers(newcomers, buckets, meta)
+  write_new_jobs(newcomers, buckets, meta)
   redis.call('HSET', K.meta, 'admitted', meta.admitted + #newcomers, 'numbers', numbers,
     'costliest', meta.costliest)
 end

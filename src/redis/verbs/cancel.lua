@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- waiting | retrying | handed and without a slot -> cancelled; for the caller of a turn, who will not take it, also with.
--- uses: shard loss lease warmth bucket pace job state ended blocks line turn leave grant
+-- uses: shard loss lease warmth bucket pace job state ended blocks line head leave grant
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', operation, keepFinished, id, whether the caller of the turn asks ('1' | '0')

@@ -2,7 +2,7 @@
 -- waiting | retrying -> handed, for the heads whose slots come within the look-ahead, one of each bucket in turn. At most W
 -- jobs of a bucket are handed over and have not started, so a backlog waits in its line. Elects the one scheduler that may do so. Turns go to
 -- the processes of their callers, at once and whether or not there is room for jobs.
--- uses: shard loss lease warmth bucket pace job state ended blocks line turn handing rounds rewind
+-- uses: shard loss lease warmth bucket pace job state ended blocks line head handover rounds rewind
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', scheduler, look-ahead, most (1 to 200), lease, keepFinished, name by which the caller knows the shard | ''
@@ -44,7 +44,7 @@ local function hand_over(bucket)
     place(bucket, meta)
     return false
   end
-  local member, kind, ready_at = peek_next(bucket, math.max(now, due))
+  local member, kind, ready_at = peek_head(bucket, math.max(now, due))
   local id = parse_member(member)
   local caller = caller_of(id)
   local is_held_up = not caller and #handed >= 3 * most
@@ -57,11 +57,11 @@ local function hand_over(bucket)
   local is_known, state = pcall(read_state, id)
   if not is_known or is_missing.states and kind ~= 'line' then
     place(bucket, meta)
-    look_later(bucket.key, now)
+    skip_unreadable(bucket.key, now)
     return false
   end
-  local until_ = caller and news_until(state, meta, now, lease) or now + lease
-  take_over(bucket, meta, member, kind, ready_at, state, next_stamp(meta, 'epoch', now), until_)
+  local until_ = caller and news_lease(state, meta, now, lease) or now + lease
+  mark_handed(bucket, meta, member, kind, ready_at, state, next_stamp(meta, 'epoch', now), until_)
   if caller then
     turns = turns + 1
     deliver(caller, id, state.epoch, bucket.key)

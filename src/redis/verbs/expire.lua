@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- waiting | retrying | handed and without a slot -> expired, for jobs whose deadline has passed; 100 at most.
--- uses: shard told loss lease warmth bucket pace job state ended blocks line turn moving leave
+-- uses: shard sweeps loss lease warmth bucket pace job state ended blocks line head lookup leave
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, name of the process that asks, number of its sweep
@@ -11,7 +11,7 @@ local MOST = 100
 local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
-local told = told_before(ARGV[3], ARGV[4])
+local told = replayed_sweep(ARGV[3], ARGV[4])
 if told then return told end
 local meta = read_meta()
 local answer = { text(now) }
@@ -29,5 +29,5 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT
   end
 end
 close_books(meta, keep, now)
-remember_told(ARGV[3], ARGV[4], answer)
+remember_sweep(ARGV[3], ARGV[4], answer)
 return answer

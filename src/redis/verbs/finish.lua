@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- running -> completed | failed | retrying; granted or handed -> back to the line it came from.
--- uses: shard loss lease warmth bucket pace job state ended blocks line turn moving leave grant seen
+-- uses: shard loss lease warmth bucket pace job state ended blocks line head lookup leave grant notes
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, number of reports, then for each: id, epoch, started at | '', outcome (completed |
@@ -13,7 +13,7 @@ local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
 local meta = read_meta()
 expect_states(4, 7)
-hear(meta, now)
+note_activity(meta, now)
 
 -- The same report again: its answer was lost on the way.
 local function answered(state, outcome)
@@ -28,7 +28,7 @@ end
 local function finish(at)
   local id, epoch, started_at, outcome = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
   local said, delay = ARGV[at + 5] == '1' and ARGV[at + 4], ARGV[at + 6]
-  local state, bucket, _, is_partial = read_moving(id, outcome ~= 'completed' and outcome ~= 'failed')
+  local state, bucket, _, is_partial = read_handed(id, outcome ~= 'completed' and outcome ~= 'failed')
   if is_partial then return nil end
   if not state or state.epoch ~= epoch then return '0' end
   if not bucket then return answered(state, outcome) end

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- handed -> granted: reserves a slot, not before now + lead, for the first of those who were handed over. Nobody is
 -- granted one while another of the bucket has not started, so a slot that was missed can always be moved.
--- uses: shard loss lease warmth bucket pace job state ended blocks line turn moving leave grant
+-- uses: shard loss lease warmth bucket pace job state ended blocks line head lookup leave grant
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, name by which the caller knows the shard | '', number of requests, then for each: id, epoch, worker, lead, lease, missed slot | '',
@@ -33,7 +33,7 @@ local function answer(at)
   local id, epoch, worker = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2]
   local lead, lease, missed = number(ARGV[at + 3]), number(ARGV[at + 4]), ARGV[at + 5]
   local has_data = ARGV[at + 6] == '1'
-  local state, bucket, is_foreign = read_moving(id)
+  local state, bucket, is_foreign = read_handed(id)
   local is_readable, job = pcall(read_job, id)
   if is_foreign or not is_readable then return { 'foreign' } end
   -- It expired when this worker asked before, and the answer was lost on the way.

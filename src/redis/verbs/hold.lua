@@ -22,7 +22,7 @@ local book = number(ARGV[7])
 local refusal = outdated(meta, book, number(ARGV[8]))
 if refusal then return refusal end
 -- A new freeze must not go back with those from before the step.
-if now < meta.heardAt then hear(meta, now) end
+if now < meta.heardAt then note_activity(meta, now) end
 local bucket = read_bucket(key)
 if not bucket and (verb == 'resume' or verb == 'unfreeze') then return { 'ok', text(now), '0', '0', '0' } end
 if not bucket and ARGV[9] == '' then return { 'no-limit' } end

@@ -2,7 +2,7 @@
 -- handed | granted | running -> back at the head of its line, for jobs whose lease has ended; 100 at most. One that
 -- may have started counts a crash, and the third crash fails it. The places of callers whose process is silent are given
 -- up; a turn that was handed over comes back once, since its news may have been lost.
--- uses: shard told loss lease warmth bucket pace job state ended blocks line turn moving leave grant
+-- uses: shard sweeps loss lease warmth bucket pace job state ended blocks line head lookup leave grant
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, name of the process that asks, number of its sweep
@@ -14,10 +14,10 @@ local MOST_CRASHES = 3
 local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
-local told = told_before(ARGV[3], ARGV[4])
+local told = replayed_sweep(ARGV[3], ARGV[4])
 if told then return told end
 local meta = read_meta()
-hear(meta, now)
+note_activity(meta, now)
 local answer = { text(now) }
 
 local function recover(bucket, job, state)
@@ -91,5 +91,5 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now - meta.lif
   if (lease_end(meta, id) or INF) <= now then give_up(id) end
 end
 close_books(meta, keep, now)
-remember_told(ARGV[3], ARGV[4], answer)
+remember_sweep(ARGV[3], ARGV[4], answer)
 return answer

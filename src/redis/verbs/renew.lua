@@ -12,7 +12,7 @@ local lease = number(ARGV[2])
 expect('meta', 'jobs', 'states', 'leases')
 local meta = read_meta()
 expect_states(4, 2)
-hear(meta, now)
+note_activity(meta, now)
 local WAITS = { waiting = true, retrying = true }
 local HELD = { handed = true, granted = true, running = true }
 local answers = {}

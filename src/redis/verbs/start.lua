@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- granted -> running: the handler was called. Only now do its cost units leave those that wait.
--- uses: shard loss lease warmth bucket pace job state blocks line moving grant seen
+-- uses: shard loss lease warmth bucket pace job state blocks line lookup grant notes
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', number of reports, then for each: id, epoch, started at
@@ -10,12 +10,12 @@ expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines',
 local meta = read_meta()
 expect_states(3, 3)
 local now = read_now(ARGV[1])
-hear(meta, now)
+note_activity(meta, now)
 local answers = {}
 for index = 1, number(ARGV[2]) do
   local at = 3 + (index - 1) * 3
   local id, epoch, started_at = ARGV[at], number(ARGV[at + 1]), number(ARGV[at + 2])
-  local state, bucket, _, is_partial = read_moving(id)
+  local state, bucket, _, is_partial = read_handed(id)
   if is_partial then
     if index == 1 then partial('handed') end
     break

@@ -34,21 +34,21 @@ local order = in_order(bucket, now, MOST_LOOKED)
 local head_id = redis.call('LINDEX', K.handed .. bucket.n, 0) or order[1] and order[1].id or ''
 
 local ids, jobs, cost, needs_handler = {}, 0, 0, not is_turn(job.id)
-local course, together = course_of(bucket, now), 0
+local projection, together = projection_of(bucket, now), 0
 
 -- Units that follow each other without a pause are counted at once, so that nothing is rounded between them.
 local function pass_by(ready_at)
-  follow(course, bucket, together)
+  advance(projection, bucket, together)
   together = 0
-  if ready_at then follow(course, bucket, 0, ready_at) end
+  if ready_at then advance(projection, bucket, 0, ready_at) end
 end
 
-local function pass(guest)
-  jobs, cost = jobs + 1, cost + guest.cost
-  if #ids < MOST_NAMED then ids[#ids + 1] = guest.id end
-  if not is_turn(guest.id) then needs_handler = true end
-  if guest.readyAt then pass_by(guest.readyAt) end
-  together = together + guest.cost
+local function pass(entry)
+  jobs, cost = jobs + 1, cost + entry.cost
+  if #ids < MOST_NAMED then ids[#ids + 1] = entry.id end
+  if not is_turn(entry.id) then needs_handler = true end
+  if entry.readyAt then pass_by(entry.readyAt) end
+  together = together + entry.cost
 end
 
 -- How many stand before it beyond those that are looked at, and what they cost if they are like all others there.
@@ -56,9 +56,9 @@ local function hidden()
   local unseen = bucket.inLine + bucket.inHanded + retrying(bucket) - (bucket.granted ~= '' and 1 or 0) - #order
   if state.kind ~= 'line' or unseen == 0 then return 0, 0 end
   local units, in_line, retries = bucket.waiting - bucket.grantedCost, 0, bucket.inRetry
-  for _, guest in ipairs(order) do
-    units = units - guest.cost
-    if guest.kind == 'line' then in_line = in_line + 1 elseif guest.kind == 'retry' then retries = retries - 1 end
+  for _, entry in ipairs(order) do
+    units = units - entry.cost
+    if entry.kind == 'line' then in_line = in_line + 1 elseif entry.kind == 'retry' then retries = retries - 1 end
   end
   local place = place_of(bucket, job.block, member_of(job)) or in_line
   local beyond = math.max(0, place - in_line)
@@ -68,14 +68,14 @@ end
 
 local function walk()
   if bucket.granted ~= '' then jobs, cost, ids[1] = 1, bucket.grantedCost, bucket.granted end
-  for index, guest in ipairs(order) do
-    if guest.id == job.id then
+  for index, entry in ipairs(order) do
+    if entry.id == job.id then
       for before = 1, index - 1 do pass(order[before]) end
       return
     end
   end
   local beyond, beyond_cost = hidden()
-  for _, guest in ipairs(order) do pass(guest) end
+  for _, entry in ipairs(order) do pass(entry) end
   jobs, cost, together = jobs + beyond, cost + beyond_cost, together + beyond_cost
 end
 
@@ -101,7 +101,7 @@ if not is_granted then walk() end
 pass_by(not is_granted and ready_at)
 local due = due_of_head()
 local wait = {
-  text(jobs + 1), text(is_granted and math.max(now, state.slot) or course.slot), text(jobs), text(cost), bucket.limit,
+  text(jobs + 1), text(is_granted and math.max(now, state.slot) or projection.slot), text(jobs), text(cost), bucket.limit,
   text(bucket.next), text(bucket.frozen), text(bucket.paused), text(ready_at or -INF), needs_handler and '1' or '0',
   is_turn(head_id) and '1' or '0', text(due), is_handed and state.worker or '', text(is_granted and state.slot or 0),
   text(counter(redis.call('HGET', K.meta, 'claimedAt'))), text(now - due > LATE and running_elsewhere() or 0),

@@ -30,8 +30,8 @@ local function position()
     return index and bucket.inHanded + index + 1 or 0
   end
   local order = in_order(bucket, now, MOST_LOOKED)
-  for index, guest in ipairs(order) do
-    if guest.id == job.id then return before + index end
+  for index, entry in ipairs(order) do
+    if entry.id == job.id then return before + index end
   end
   -- So deep in the line, every retry may depart before it.
   local index = state.kind == 'line' and place_of(bucket, job.block, member_of(job))

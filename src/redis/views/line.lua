@@ -19,14 +19,14 @@ local given_back = bucket.inHanded + bucket.inBack
 
 local answer, n = { text(bucket.inLine + bucket.inHanded + retrying(bucket)) }, 1
 for index = 1, math.min(most, #order) do
-  local guest = order[index]
-  local admitted_at = read_admission(guest.id)
+  local entry = order[index]
+  local admitted_at = read_admission(entry.id)
   -- Of one whose record is lost nobody can tell anything.
   if admitted_at then
-    local is_returned = guest.readyAt or index <= given_back
-    answer[n + 1], answer[n + 2] = guest.id, text(guest.cost)
+    local is_returned = entry.readyAt or index <= given_back
+    answer[n + 1], answer[n + 2] = entry.id, text(entry.cost)
     answer[n + 3] = index <= bucket.inHanded and 'handed' or is_returned and 'retrying' or 'waiting'
-    answer[n + 4], answer[n + 5] = text(admitted_at), text(guest.readyAt or -INF)
+    answer[n + 4], answer[n + 5] = text(admitted_at), text(entry.readyAt or -INF)
     n = n + 5
   end
 end

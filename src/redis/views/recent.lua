@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- What happened to a bucket while somebody watched it; and for a while from now on what happens to it is noted.
--- uses: shard warmth bucket pace seen
+-- uses: shard warmth bucket pace notes
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', key
@@ -17,7 +17,7 @@ expect('meta', 'watched')
 
 local function read(kind, format)
   local rows, n = {}, 0
-  for _, record in ipairs(redis.call('LRANGE', seen_of(kind, key), 0, MOST_SEEN - 1)) do
+  for _, record in ipairs(redis.call('LRANGE', notes_key(kind, key), 0, MOST_NOTES - 1)) do
     local ok, at, first, second, id, stop = pcall(struct.unpack, format, record)
     if not ok or stop ~= #record + 1 then foreign('what was seen') end
     rows[n + 1], rows[n + 2], rows[n + 3] = text(at), id, text(first)
@@ -33,7 +33,7 @@ local answer = { read('verdicts', VERDICT_FORMAT), read('starts', START_FORMAT) 
 -- What was noted before, and then not any more, would have a gap in it.
 local until_ = redis.call('ZSCORE', K.watched, key)
 if not until_ or tonumber(until_) <= now then
-  redis.call('DEL', seen_of('verdicts', key), seen_of('starts', key))
+  redis.call('DEL', notes_key('verdicts', key), notes_key('starts', key))
   answer = { {}, {} }
 end
 redis.call('ZADD', K.watched, now + WATCHED_FOR, key)

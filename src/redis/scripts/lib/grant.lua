@@ -4,22 +4,22 @@
 -- up with by and by.
 local EVEN = 0.92
 
-local function keep_away(bucket, since, quiet, now)
+local function postpone_after(bucket, since, quiet, now)
   local until_ = since + quiet
-  if since <= now and until_ > now and until_ > bucket.next then put_off(bucket, until_) end
+  if since <= now and until_ > now and until_ > bucket.next then postpone(bucket, until_) end
 end
 
-local function mind_the_steps(bucket, steps, now)
+local function allow_for_steps(bucket, steps, now)
   local last = steps[#steps]
   if not last or bucket.lastStart >= last.at then return end
   -- It may have been forgotten before the step was known.
-  if bucket.lastStart == -INF then keep_away(bucket, last.at, last.by, now)
-  else keep_away(bucket, bucket.lastStart, spacing_after_start(bucket) + stepped_since(steps, bucket.lastStart), now) end
+  if bucket.lastStart == -INF then postpone_after(bucket, last.at, last.by, now)
+  else postpone_after(bucket, bucket.lastStart, spacing_after_start(bucket) + stepped_since(steps, bucket.lastStart), now) end
 end
 
 -- Heals a clock that was set back. After a jump of the clock the bucket waits for the whole interval after its last start,
 -- counted from the jump; after a loss, for that after the costliest job of which nothing may be known.
-local function mind_the_clock(bucket, meta, now)
+local function allow_for_clock(bucket, meta, now)
   local farthest = farthest_next(bucket, now)
   if bucket.next > farthest then bucket.next, bucket.carry = farthest, 0 end
   local known = math.max(spacing(bucket, bucket.lastWarmth, bucket.lastCost), spacing_after_start(bucket))
@@ -27,14 +27,14 @@ local function mind_the_clock(bucket, meta, now)
     return math.max(known, spacing(bucket, 0, math.min(bucket.capacity, math.max(1, cost))))
   end
   -- One that knows of no start may have been forgotten when the clock jumped.
-  if meta.quarantine ~= 0 then keep_away(bucket, meta.quarantine, quiet(bucket.lastStart == -INF and meta.costliest or 1), now) end
-  mind_the_steps(bucket, read_steps(meta, now), now)
-  if meta.lostAt ~= 0 then keep_away(bucket, meta.lostAt, quiet(meta.lostCost), now) end
+  if meta.quarantine ~= 0 then postpone_after(bucket, meta.quarantine, quiet(bucket.lastStart == -INF and meta.costliest or 1), now) end
+  allow_for_steps(bucket, read_steps(meta, now), now)
+  if meta.lostAt ~= 0 then postpone_after(bucket, meta.lostAt, quiet(meta.lostCost), now) end
 end
 
 -- Reserves the slot. Answers it, the time from which the handler may start, and the slot of the grid that it may have missed.
 local function grant(bucket, meta, job, state, worker, now, lead)
-  mind_the_clock(bucket, meta, now)
+  allow_for_clock(bucket, meta, now)
   local due = math.max(bucket.from, bucket.next, bucket.frozen, state.floor)
   local earliest = math.max(now + lead, state.readyAt)
   local had_slot = due <= math.max(bucket.next, bucket.frozen)

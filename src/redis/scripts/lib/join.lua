@@ -19,7 +19,7 @@ local function join(job, bucket, meta, now)
 end
 
 -- One at least; `buckets` by key, of which some may be as they were.
-local function write_newcomers(jobs, buckets, meta)
+local function write_new_jobs(jobs, buckets, meta)
   local records, large, changed, dues = {}, {}, {}, {}
   for index, job in ipairs(jobs) do
     records[index * 2 - 1], records[index * 2] = job.id, record_of_job(job)

@@ -31,7 +31,7 @@ end
 -- Time passes for leases only while schedulers or workers are heard. After a silence Redis may have been out of reach of all
 -- of them, so no worker could renew, and every lease is lifted by what the silence lasted; where the clock was set back,
 -- all of them go back with it, and so do freezes. `grace`: beyond that, for workers that have to find Redis again.
-local function hear(meta, now, grace)
+local function note_activity(meta, now, grace)
   local gap = now - meta.heardAt
   if meta.heardAt ~= 0 and (grace or gap > SILENCE or gap < 0) then
     local lift = gap + (grace or 0)
@@ -54,10 +54,10 @@ end
 local function guard_run(meta, now, known)
   if known ~= '' and meta.name ~= known then note_loss(meta, now, ANY_COST) end
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
-  if run == meta.run then return hear(meta, now) end
+  if run == meta.run then return note_activity(meta, now) end
   if meta.run ~= '' then note_loss(meta, now, math.max(1, meta.costliest)) end
   -- Each server has an order of its own.
   if meta.rewind ~= '' then begin_rewind(meta) end
-  hear(meta, now, meta.run ~= '' and RESTART_GRACE)
+  note_activity(meta, now, meta.run ~= '' and RESTART_GRACE)
   redis.call('HSET', K.meta, 'run', run)
 end

@@ -48,8 +48,8 @@ end
 -- When the next one to be handed over departs; Infinity when there is none.
 local function due_of(bucket)
   if bucket.paused == 1 or bucket.inLine + retrying(bucket) == 0 then return INF end
-  local course = course_of(bucket, bucket.from)
-  local slot = course.slot + spacing(bucket, course.warmth, bucket.handed)
+  local projection = projection_of(bucket, bucket.from)
+  local slot = projection.slot + spacing(bucket, projection.warmth, bucket.handed)
   if has_line(bucket) then return slot end
   local earliest = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
   return math.max(slot, tonumber(earliest[2]))

@@ -18,27 +18,27 @@ end
 
 local function none() end
 
-local function guest_of(member, kind)
+local function entry_of(member, kind)
   local id, cost = parse_member(member)
   return { id = id, cost = cost, kind = kind }
 end
 
-local function guests_of(key, kind)
+local function entries_of(key, kind)
   return one_by_one(function(from, to)
-    local guests = {}
-    for index, member in ipairs(redis.call('LRANGE', key, from, to)) do guests[index] = guest_of(member, kind) end
-    return guests
+    local entries = {}
+    for index, member in ipairs(redis.call('LRANGE', key, from, to)) do entries[index] = entry_of(member, kind) end
+    return entries
   end)
 end
 
 local function line_of(bucket)
-  local next_one, seen = guests_of(block_key(bucket, bucket.front), 'line'), 0
+  local next_one, seen = entries_of(block_key(bucket, bucket.front), 'line'), 0
   return function()
     while next_one do
-      local guest = next_one()
-      if guest then return guest end
+      local entry = next_one()
+      if entry then return entry end
       local block = redis.call('ZRANGE', K.blocks .. bucket.n, seen, seen)[1]
-      next_one, seen = block and guests_of(block_key(bucket, tonumber(block)), 'line'), seen + 1
+      next_one, seen = block and entries_of(block_key(bucket, tonumber(block)), 'line'), seen + 1
     end
   end
 end
@@ -46,48 +46,48 @@ end
 local function returned_of(bucket, kind)
   local key = K[kind] .. bucket.n
   return one_by_one(function(from, to)
-    local flat, guests = redis.call('ZRANGE', key, from, to, 'WITHSCORES'), {}
+    local flat, entries = redis.call('ZRANGE', key, from, to, 'WITHSCORES'), {}
     for index = 1, #flat, 2 do
-      local guest = guest_of(flat[index], kind)
-      if kind == 'retry' then guest.readyAt = tonumber(flat[index + 1]) end
-      guests[#guests + 1] = guest
+      local entry = entry_of(flat[index], kind)
+      if kind == 'retry' then entry.readyAt = tonumber(flat[index + 1]) end
+      entries[#entries + 1] = entry
     end
-    return guests
+    return entries
   end)
 end
 
 -- Everyone without a slot, in the order of departure as far as is known, one at each call.
 local function departures(bucket, now)
-  local course, is_lines_turn = course_of(bucket, now), bucket.linesTurn == 1
-  local handed = bucket.inHanded > 0 and guests_of(K.handed .. bucket.n, 'handed') or none
+  local projection, is_lines_turn = projection_of(bucket, now), bucket.linesTurn == 1
+  local handed = bucket.inHanded > 0 and entries_of(K.handed .. bucket.n, 'handed') or none
   local back = bucket.inBack > 0 and returned_of(bucket, 'back') or none
   local line = bucket.inLine > 0 and line_of(bucket) or none
   local retries = bucket.inRetry > 0 and returned_of(bucket, 'retry') or none
   local retry, passed_by = nil, nil
   return function()
     if handed then
-      local guest = handed()
-      if guest and guest.id == bucket.granted then guest = handed() end
-      if guest then return guest end
+      local entry = handed()
+      if entry and entry.id == bucket.granted then entry = handed() end
+      if entry then return entry end
       handed, retry = nil, retries()
-      follow(course, bucket, bucket.handed)
+      advance(projection, bucket, bucket.handed)
     end
-    local guest = back()
-    if guest then
-      follow(course, bucket, guest.cost)
-      return guest
+    local entry = back()
+    if entry then
+      advance(projection, bucket, entry.cost)
+      return entry
     end
-    guest, passed_by = passed_by or line(), nil
-    if guest and retry and not is_lines_turn and retry.readyAt <= course.slot then
-      passed_by, guest, retry, is_lines_turn = guest, retry, retries(), true
-    elseif guest then
+    entry, passed_by = passed_by or line(), nil
+    if entry and retry and not is_lines_turn and retry.readyAt <= projection.slot then
+      passed_by, entry, retry, is_lines_turn = entry, retry, retries(), true
+    elseif entry then
       is_lines_turn = false
     else
-      guest, retry = retry, retry and retries()
-      return guest
+      entry, retry = retry, retry and retries()
+      return entry
     end
-    follow(course, bucket, guest.cost)
-    return guest
+    advance(projection, bucket, entry.cost)
+    return entry
   end
 end
 
@@ -95,9 +95,9 @@ end
 local function in_order(bucket, now, most)
   local order, next_one = {}, departures(bucket, now)
   while #order < most do
-    local guest = next_one()
-    if not guest then break end
-    order[#order + 1] = guest
+    local entry = next_one()
+    if not entry then break end
+    order[#order + 1] = entry
   end
   return order
 end

@@ -27,13 +27,13 @@ local function warmth_at(bucket, slot)
   return cooled_by(bucket.warmth, slot - bucket.next)
 end
 
-local function course_of(bucket, now)
+local function projection_of(bucket, now)
   local slot = next_slot(bucket, now)
   return { slot = slot, warmth = warmth_at(bucket, slot) }
 end
 
 -- Nobody departs before that, and meanwhile it cools.
-local function put_off(bucket, until_)
+local function postpone(bucket, until_)
   bucket.warmth = warmth_at(bucket, until_)
   bucket.next, bucket.carry = until_, 0
 end

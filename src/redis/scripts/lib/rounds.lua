@@ -4,7 +4,7 @@
 local MOST_HANDED = 16
 
 -- What cannot be read must not hold up the others; whoever asks for it is told.
-local function look_later(key, now)
+local function skip_unreadable(key, now)
   for _, name in ipairs({ 'due', 'turns' }) do redis.call('ZADD', K[name], 'XX', now + UNREADABLE, key) end
 end
 
@@ -13,7 +13,7 @@ local function due_buckets(name, now, look_ahead, most)
   local buckets = {}
   for _, key in ipairs(redis.call('ZRANGEBYSCORE', K[name], '-inf', now + look_ahead, 'LIMIT', 0, most)) do
     local is_readable, bucket = pcall(read_bucket_and_line, key)
-    if not is_readable then look_later(key, now)
+    if not is_readable then skip_unreadable(key, now)
     elseif bucket then
       bucket.window = math.max(1, math.min(MOST_HANDED, math.ceil(look_ahead / bucket.interval)))
       buckets[#buckets + 1] = bucket

@@ -19,18 +19,18 @@ local function nth(bucket, name, place, first)
     bucket[name] = read
   end
   while #read < place do
-    local guest = read.next()
-    if not guest then return nil end
-    read[#read + 1] = guest
+    local entry = read.next()
+    if not entry then return nil end
+    read[#read + 1] = entry
   end
   return read[place]
 end
 
 -- When a newcomer departs, and how many retries depart before it.
-local function departure_behind(bucket, course)
+local function departure_behind(bucket, projection)
   local waiting = bucket.waiting - bucket.grantedCost
-  if bucket.inRetry == 0 then return course.slot + spacing(bucket, course.warmth, waiting), 0 end
-  local function after(units) return course.slot + spacing(bucket, course.warmth, units) end
+  if bucket.inRetry == 0 then return projection.slot + spacing(bucket, projection.warmth, waiting), 0 end
+  local function after(units) return projection.slot + spacing(bucket, projection.warmth, units) end
   local function first() return returned_of(bucket, 'retry') end
   local gaps = bucket.inLine + 1 - bucket.linesTurn
   local units, ahead = waiting - retry_units(bucket), 0
@@ -47,56 +47,56 @@ local function departure_behind(bucket, course)
 end
 
 -- When `open` cost units will have departed of those without a slot; one by one, where they cost more than 1.
-local function departure_of_first(open, bucket, course, now)
+local function departure_of_first(open, bucket, projection, now)
   local together, looked = 0, 0
   -- Of those who are not looked at, the units that wait for nothing but their slots.
   local others = bucket.waiting - bucket.grantedCost - retry_units(bucket)
   local function wait_for(ready_at)
-    if ready_at <= course.slot + spacing(bucket, course.warmth, together) then return end
-    follow(course, bucket, together)
-    follow(course, bucket, 0, ready_at)
+    if ready_at <= projection.slot + spacing(bucket, projection.warmth, together) then return end
+    advance(projection, bucket, together)
+    advance(projection, bucket, 0, ready_at)
     together = 0
   end
   local function first() return departures(bucket, now) end
   while true do
-    local guest = nth(bucket, 'order', looked + 1, first)
-    if not guest then break end
+    local entry = nth(bucket, 'order', looked + 1, first)
+    if not entry then break end
     if looked == FARTHEST_LOOK then
       if open > others then wait_for(tonumber(redis.call('ZRANGE', K.retry .. bucket.n, -1, -1, 'WITHSCORES')[2])) end
       together = together + open - 1
       break
     end
     looked = looked + 1
-    if guest.readyAt then wait_for(guest.readyAt) else others = others - guest.cost end
-    open = open - guest.cost
+    if entry.readyAt then wait_for(entry.readyAt) else others = others - entry.cost end
+    open = open - entry.cost
     if open <= 0 then break end
-    together = together + guest.cost
+    together = together + entry.cost
   end
-  follow(course, bucket, together)
-  return course.slot
+  advance(projection, bucket, together)
+  return projection.slot
 end
 
 -- When `units` cost units will have departed; one interval from now where the head is due and still waits.
 local function departure_of(units, bucket, now)
   local open = units - bucket.grantedCost
-  local course, slot = course_of(bucket, now), bucket.grantedSlot
+  local projection, slot = projection_of(bucket, now), bucket.grantedSlot
   if bucket.granted == '' or open > 0 then
     local jobs = bucket.inLine + bucket.inHanded + retrying(bucket) - (bucket.granted ~= '' and 1 or 0)
     local units_of_jobs = bucket.waiting - bucket.grantedCost
     -- Where each costs 1 and enough wait for nothing but their slots, it does not matter who departs when.
     if jobs == units_of_jobs and open <= units_of_jobs - retry_units(bucket) then
-      slot = course.slot + spacing(bucket, course.warmth, open - 1)
+      slot = projection.slot + spacing(bucket, projection.warmth, open - 1)
     else
-      slot = departure_of_first(open, bucket, course, now)
+      slot = departure_of_first(open, bucket, projection, now)
     end
   end
-  return slot > now and slot or now + spacing(bucket, course.warmth, 1)
+  return slot > now and slot or now + spacing(bucket, projection.warmth, 1)
 end
 
 -- Answers departsAt and position; or nil, the reason, and when the same request would be accepted.
 local function judge(bucket, cost, deadline, now)
   if cost > bucket.capacity then return nil, 'too-costly', INF end
-  local departs_at, retries_ahead = departure_behind(bucket, course_of(bucket, now))
+  local departs_at, retries_ahead = departure_behind(bucket, projection_of(bucket, now))
   local late = departs_at - deadline
   local in_time = late > ROUNDING and now + late or now
   local excess = bucket.waiting + cost - bucket.capacity

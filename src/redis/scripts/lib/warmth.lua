@@ -31,9 +31,9 @@ local function cooled_by(warmth, idle)
 end
 
 -- Lets one more depart, of those along whose line a look ahead goes: see src/core/projection.ts.
-local function follow(course, limit, cost, ready_at)
-  local slot = math.max(course.slot, ready_at or course.slot)
-  local warmth = cooled_by(course.warmth, slot - course.slot)
+local function advance(projection, limit, cost, ready_at)
+  local slot = math.max(projection.slot, ready_at or projection.slot)
+  local warmth = cooled_by(projection.warmth, slot - projection.slot)
   local wait = spacing(limit, warmth, cost)
-  course.slot, course.warmth = slot + wait, warmed_by(limit, warmth, wait)
+  projection.slot, projection.warmth = slot + wait, warmed_by(limit, warmth, wait)
 end

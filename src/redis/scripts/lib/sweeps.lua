@@ -5,13 +5,13 @@
 local REMEMBERED_MS = 600000
 
 -- The answer of that sweep; or of a later one, to a request that was late on its way, and for whose answer nobody waits.
-local function told_before(process, sweep)
+local function replayed_sweep(process, sweep)
   local told = redis.call('GET', K.op .. process)
   if not told then return nil end
   local last, answer = unpack(cmsgpack.unpack(told))
   return number(last) >= number(sweep) and answer or nil
 end
 
-local function remember_told(process, sweep, answer)
+local function remember_sweep(process, sweep, answer)
   redis.call('SET', K.op .. process, cmsgpack.pack({ sweep, answer }), 'PX', REMEMBERED_MS)
 end

@@ -3,7 +3,7 @@
 -- The state of a job that was handed over, and its bucket. None of them where there is no such job; and where something
 -- under our names is not ours, which must not stop the others of a call. Last, whether something is missing. `is_whole`: all
 -- lists may be touched.
-local function read_moving(id, is_whole)
+local function read_handed(id, is_whole)
   local ok, state, bucket = pcall(function()
     local state = read_state(id)
     local bucket = state.key ~= '' and read_bucket(state.key) or nil

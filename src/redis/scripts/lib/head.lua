@@ -1,7 +1,7 @@
 -- Whose turn it is in a bucket's line, and how one leaves it and comes back.
 
 -- The one who departs at `at`: those given back first; then retries, at most every second while others wait.
-local function peek_next(bucket, at)
+local function peek_head(bucket, at)
   if bucket.inBack > 0 then return redis.call('ZRANGE', K.back .. bucket.n, 0, 0)[1], 'back', -INF end
   if bucket.inRetry > 0 and (bucket.linesTurn == 0 or bucket.inLine == 0) then
     local retry = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
@@ -11,7 +11,7 @@ local function peek_next(bucket, at)
 end
 
 -- Takes out the one who was peeked at.
-local function take_out(bucket, member, kind)
+local function take_head(bucket, member, kind)
   if kind == 'line' then
     pop_first(bucket)
     bucket.linesTurn = 0

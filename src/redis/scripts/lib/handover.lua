@@ -3,10 +3,10 @@
 local INBOX_MS = 60000
 
 -- waiting | retrying -> handed, for the one who was peeked at.
-local function take_over(bucket, meta, member, kind, ready_at, state, epoch, lease_until)
+local function mark_handed(bucket, meta, member, kind, ready_at, state, epoch, lease_until)
   local id, cost = parse_member(member)
   state.floor = has_line(bucket) and -INF or ready_at
-  take_out(bucket, member, kind)
+  take_head(bucket, member, kind)
   state.state, state.kind, state.readyAt, state.key, state.cost = 'handed', kind, ready_at, bucket.key, cost
   state.epoch = epoch
   state.worker, state.slot = '', 0
@@ -20,7 +20,7 @@ end
 
 -- Until when a turn belongs to the process of its caller if that says nothing. One that has not renewed the place for
 -- half its lease, though it does so each third, may be gone: then there is no second time.
-local function news_until(state, meta, now, lease)
+local function news_lease(state, meta, now, lease)
   local place_until = lease_end(meta, state.id) or 0
   if place_until < now + TURN_LEASE / 2 then state.crashes = math.max(1, state.crashes) end
   return now + math.min(lease, NEWS)
