@@ -35,7 +35,7 @@ describe.each(DRIVERS)('%s: admit', (_, open) => {
     expect(await driver.inspect('a', at(0.5))).toMatchObject({ waiting: 6, jobs: 4 })
   })
 
-  test('after a departure the next is an interval times its cost away, also when nobody waits', async () => {
+  test('after a departure the next is an interval times its cost away, also when nothing waits', async () => {
     const driver = await openFor(open, '9, 2/s')
     await driver.lineUp('x', at(0), { cost: 3 })
     await driver.startNext(at(0))
@@ -55,7 +55,7 @@ describe.each(DRIVERS)('%s: admit', (_, open) => {
     expect(admissions[1]).not.toMatchObject({ departsAt: msAt(0.333) })
   })
 
-  test('a full line refuses, says when there is room, and is left as it was', async () => {
+  test('a full line rejects, names when there is room, and stays as it was', async () => {
     const driver = await openFor(open, '3, 1/s')
     await driver.lineUp('xyz', at(0))
     const before = [await driver.audit(), await driver.inspect('a', at(0))]
@@ -104,7 +104,7 @@ describe.each(DRIVERS)('%s: admit', (_, open) => {
     expect(await driver.admit(z, at(0))).toEqual(accepted('z', 3, 2, [3, 9]))
   })
 
-  test('a full line and a deadline: the later of the two is told', async () => {
+  test('a full line and a deadline: the later of the two is returned', async () => {
     const driver = await openFor(open, '2, 1/s')
     await driver.lineUp('xy', at(0))
     const hasty = await driver.admit(request('z', { deadline: at(0.5) }), at(0))
@@ -123,7 +123,7 @@ describe.each(DRIVERS)('%s: admit', (_, open) => {
     expect(await driver.admit(request('z'), at(0))).toEqual(rejected('paused', 1_000, 2, 2))
   })
 
-  test('retries are held against newcomers, and tell them when there is room', async () => {
+  test('retries count against new jobs, which learn when there is room', async () => {
     const driver = await openFor(open, '2, 1/s')
     await driver.lineUp('x', at(0))
     await driver.startNext(at(0))
@@ -135,7 +135,7 @@ describe.each(DRIVERS)('%s: admit', (_, open) => {
     expect(await driver.admit(request('q'), at(1))).toMatchObject({ reason: 'full', waiting: 2 })
   })
 
-  test('nobody is admitted under a key without a limit', async () => {
+  test('no job is admitted under a key without a limit', async () => {
     const driver = await openFor(open, { b: '9, 1/s' })
     await expect(driver.admit(request('x'), at(0))).rejects.toThrow(NoLimitError)
     await expect(driver.forecast('a', 1, at(0))).rejects.toThrow(NoLimitError)
@@ -149,7 +149,7 @@ describe.each(DRIVERS)('%s: admit', (_, open) => {
 })
 
 describe.each(DRIVERS)('%s: forecast', (_, open) => {
-  test('says what admit would say, whatever waits, and changes nothing', async () => {
+  test('returns what admit would return, whatever waits, and changes nothing', async () => {
     const driver = await openFor(open, '4, 1/s')
     let asked = 0
     const same = async (cost: number, seconds: number) => {
@@ -191,7 +191,7 @@ describe.each(DRIVERS)('%s: ids', (_, open) => {
     expect(await driver.audit()).toMatchObject({ admitted: 1, ended: 1 })
   })
 
-  test('a known id is told what it was told before, in every state, also when the line is full', async () => {
+  test('a known id gets its first answer again, in every state, also when the line is full', async () => {
     const driver = await openFor(open, '2, 1/s')
     await driver.lineUp('p', at(0))
     const first = await driver.admit(request('x', { deadline: at(1.5) }), at(0))
@@ -213,7 +213,7 @@ describe.each(DRIVERS)('%s: ids', (_, open) => {
     expect(await driver.audit()).toMatchObject({ admitted: 2, ended: 2 })
   })
 
-  test('who comes again is told how full the line is now, by the rule in force, and changes nothing', async () => {
+  test('a request that comes again learns how full the line is now, by the rule in force, and changes nothing', async () => {
     const driver = await openFor(open, { a: '2, 1/s' })
     const told = await driver.admit(request('x', { cost: 2 }), at(0))
     const again = async (seconds: number, waiting: number, capacity: number) => {
@@ -236,7 +236,7 @@ describe.each(DRIVERS)('%s: ids', (_, open) => {
     await again(60, 0, 5)
   })
 
-  test('the id of one who was refused is free', async () => {
+  test('the id of a rejected job is free', async () => {
     const driver = await openFor(open, '1, 1/s')
     await driver.lineUp('x', at(0))
     expect(await driver.admit(request('y'), at(0))).toMatchObject({ accepted: false })

@@ -35,7 +35,7 @@ describe.each(DRIVERS)('%s: admitMany', (_, open) => {
     ])
   })
 
-  test('deadlines are judged behind those of the same batch', async () => {
+  test('deadlines are judged behind the earlier jobs of the same batch', async () => {
     const driver = await openFor(open, '9, 1/s')
     const deadline = at(1)
     const batch = [...'xyz'].map((id) => request(id, { deadline }))
@@ -62,9 +62,9 @@ describe.each(DRIVERS)('%s: admitMany', (_, open) => {
 
   test.each([
     ['no limit', request('bad', { key: 'lawless' }), NoLimitError],
-    ['an id of somebody else', request('known', { data: '2' }), IdConflictError],
+    ['an id of another job', request('known', { data: '2' }), IdConflictError],
     ['an id of the same batch', request('first', { data: '2' }), IdConflictError],
-  ])('one with %s in the middle, and nobody is admitted', async (_, bad, error) => {
+  ])('one with %s in the middle, and none is admitted', async (_, bad, error) => {
     const driver = await openFor(open, { a: '9, 1/s', b: '9, 1/s' })
     await driver.admit(request('known', { key: 'b' }), at(0))
     const everything = async () => [

@@ -35,7 +35,7 @@ describe.each(DRIVERS)('%s: departures', (_, open) => {
     expect(await driver.audit()).toMatchObject({ admitted: 1, running: 0, ended: 1 })
   })
 
-  test("the trace of its request comes with every attempt, and is nobody else's", async () => {
+  test('the trace of its request comes with every attempt, and with no other job', async () => {
     const driver = await openFor(open, '9, 1/s')
     const [first, second] = [traceOf('a'), traceOf('b')]
     await driver.admitMany(
@@ -73,7 +73,7 @@ describe.each(DRIVERS)('%s: departures', (_, open) => {
     expect(await driver.audit()).toMatchObject({ running: 0, ended: 1 })
   })
 
-  test('nobody departs before the slot, and not a microsecond later than it', async () => {
+  test('nothing departs before its slot, nor a microsecond later', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.lineUp('xy', at(0))
     expect(await driver.startNext(at(0) - 1)).toBeUndefined()
@@ -190,7 +190,7 @@ describe.each(DRIVERS)('%s: late starts', (_, open) => {
     expect(await driver.startNext(at(10))).toMatchObject({ id: 'z', slot: at(10) })
   })
 
-  test('a limit says how much is forgiven', async () => {
+  test('a limit sets how much lateness is forgiven', async () => {
     const driver = await openFor(open, '9, 1/s, tolerance 100ms')
     await driver.lineUp('xyz', at(0))
     await driver.startNext(at(0))
@@ -198,7 +198,7 @@ describe.each(DRIVERS)('%s: late starts', (_, open) => {
     expect(await driver.startNext(at(2.1) + 1)).toMatchObject({ slot: at(2.1) + 1 })
   })
 
-  test('one who found the bucket idle has no slot to keep: the grid begins with its start', async () => {
+  test('a job that found the bucket idle has no slot to keep: the grid begins with its start', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.lineUp('xy', at(0))
     expect(await driver.startNext(at(0.004))).toMatchObject({ slot: at(0.004) })
@@ -208,7 +208,7 @@ describe.each(DRIVERS)('%s: late starts', (_, open) => {
     expect(await driver.startNext(at(2.012))).toMatchObject({ id: 'z', slot: at(2.012) })
   })
 
-  test('one who came before `next` stands on the grid though nobody waited', async () => {
+  test('a job that came before `next` keeps to the grid though none waited', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.lineUp('x', at(0))
     await driver.startNext(at(0))

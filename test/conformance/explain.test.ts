@@ -86,7 +86,7 @@ describe.each(DRIVERS)('%s: what holds a job', (_, open) => {
     expect(await holdsOf(driver, 'b', 5)).toEqual([])
   })
 
-  test('a pause, of which nobody knows the end', async () => {
+  test('a pause, whose end is unknown', async () => {
     const driver = await started()
     await driver.pause('a', at(0))
     const explanation = await explained(driver, 'b', 0)
@@ -135,7 +135,7 @@ describe.each(DRIVERS)('%s: what holds a job', (_, open) => {
     )
   })
 
-  test('no rule any more, which holds nobody back', async () => {
+  test('no rule any more, which holds nothing back', async () => {
     const driver = await started()
     await driver.unsetRule('*', at(0))
     expect(await explained(driver, 'a', 0, null)).toMatchObject({
@@ -144,7 +144,7 @@ describe.each(DRIVERS)('%s: what holds a job', (_, open) => {
     })
   })
 
-  test('who runs and who has ended is held by nothing', async () => {
+  test('a job that runs or has ended is held by nothing', async () => {
     const driver = await started()
     await driver.lineUp('d', at(0), { deadline: at(4) })
     await driver.startNext(at(0))
@@ -174,7 +174,7 @@ describe.each(DRIVERS)('%s: what holds a job', (_, open) => {
     expect(await driver.facts('nobody', at(0))).toBeUndefined()
   })
 
-  test('a turn needs no handler, but who stands behind a job waits for one', async () => {
+  test('a turn needs no handler, but behind a job it waits for one', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.admit(request('~c~1', { isTurn: true }), at(0))
     await driver.lineUp('a', at(0))
@@ -184,7 +184,7 @@ describe.each(DRIVERS)('%s: what holds a job', (_, open) => {
     expect(facts.map((fact) => fact!.wait!.head.isTurn)).toEqual([true, true, true])
   })
 
-  test('names ten of those before it, and counts all', async () => {
+  test('names ten of the jobs before it, and counts all', async () => {
     const driver = await openFor(open, '99, 1/s')
     for (let n = 0; n < 15; n++) await driver.admit(request(`j${n}`), at(0))
     const { ahead } = await explained(driver, 'j14', 0)
@@ -222,7 +222,7 @@ async function predicted(open: OpenDriver, limits: string, guests: readonly Gues
 }
 
 test.each(DRIVERS)(
-  '%s: they depart in that order and at those times, if nothing comes between',
+  '%s: they depart in that order and at those times, if nothing else changes',
   async (_, open) => {
     await fc.assert(
       fc.asyncProperty(

@@ -3,7 +3,7 @@ import { at, COMPLETED, failAndRetry, msAt, request } from '../support/backend-d
 import { DRIVERS, openFor } from './drivers.ts'
 
 describe.each(DRIVERS)('%s: cancel', (_, open) => {
-  test('waiting -> cancelled; those behind move up', async () => {
+  test('waiting -> cancelled; the jobs behind it move up', async () => {
     const driver = await openFor(open, '3, 1/s')
     await driver.lineUp('xyz', at(0))
     expect(await driver.cancel('y', at(0))).toBe(true)
@@ -25,7 +25,7 @@ describe.each(DRIVERS)('%s: cancel', (_, open) => {
     expect(await driver.runUntil(at(9))).toEqual([['y', 0]])
   })
 
-  test('the last -> cancelled; nobody departs, and the bucket is idle', async () => {
+  test('the last -> cancelled; nothing departs, and the bucket is idle', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.lineUp('x', at(0))
     await driver.cancel('x', at(0.5))
@@ -53,7 +53,7 @@ describe.each(DRIVERS)('%s: cancel', (_, open) => {
     expect(await driver.startNext(at(99))).toBeUndefined()
   })
 
-  test('nobody who runs, ended or is unknown', async () => {
+  test('no job that runs, has ended or is unknown', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.lineUp('x', at(0))
     expect(await driver.cancel('nobody', at(0))).toBe(false)
@@ -126,7 +126,7 @@ describe.each(DRIVERS)('%s: expire', (_, open) => {
     expect(await driver.job('x', at(9))).toMatchObject({ state: 'expired', attempt: 1, error: 'as planned' })
   })
 
-  test('of a paused and of a frozen bucket too; those behind move up', async () => {
+  test('of a paused and of a frozen bucket too; the jobs behind it move up', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.admit(request('x', { deadline: at(1) }), at(0))
     await driver.lineUp('y', at(0))
@@ -140,7 +140,7 @@ describe.each(DRIVERS)('%s: expire', (_, open) => {
 })
 
 describe.each(DRIVERS)('%s: freeze', (_, open) => {
-  test('nobody departs before its end, then at the rate', async () => {
+  test('nothing departs before its end, then jobs depart at the rate', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.lineUp('xyz', at(0))
     await driver.startNext(at(0))
@@ -164,7 +164,7 @@ describe.each(DRIVERS)('%s: freeze', (_, open) => {
     expect(await driver.runUntil(at(99))).toEqual([['x', 20]])
   })
 
-  test('one that ends before the next slot delays nobody', async () => {
+  test('one that ends before the next slot delays no job', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.lineUp('xy', at(0))
     await driver.startNext(at(0))
@@ -172,7 +172,7 @@ describe.each(DRIVERS)('%s: freeze', (_, open) => {
     expect(await driver.startNext(at(1.003))).toMatchObject({ id: 'y', slot: at(1) })
   })
 
-  test('an empty bucket can be frozen, and newcomers are told', async () => {
+  test('an empty bucket can be frozen, and new jobs learn of it', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.freeze('a', at(5), at(0))
     expect(await driver.inspect('a', at(1))).toMatchObject({ state: 'frozen', jobs: 0, waiting: 0 })
@@ -249,7 +249,7 @@ describe.each(DRIVERS)('%s: unfreeze', (_, open) => {
     expect(await driver.runUntil(at(9))).toEqual([['x', 1]])
   })
 
-  test('an empty bucket is forgotten, and newcomers depart at once', async () => {
+  test('an empty bucket is forgotten, and new jobs depart at once', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.freeze('a', at(3_600), at(0))
     await driver.unfreeze('a', at(1))

@@ -5,7 +5,7 @@ import { at, COMPLETED, failAndRetry, msAt, request } from '../support/backend-d
 import { DRIVERS, openFor } from './drivers.ts'
 
 describe.each(DRIVERS)('%s: a change of limits', (_, open) => {
-  test('tenfold up: those who wait are spaced anew at once, counted from the last slot', async () => {
+  test('tenfold up: waiting jobs are spaced anew at once, counted from the last slot', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.lineUp('wxyz', at(0))
     await driver.startNext(at(0))
@@ -32,7 +32,7 @@ describe.each(DRIVERS)('%s: a change of limits', (_, open) => {
     expect(await driver.runUntil(at(9))).toEqual([['z', 6]])
   })
 
-  test('tenfold down: the next is as far from the last as the new limit says', async () => {
+  test('tenfold down: the next is as far from the last as the new limit demands', async () => {
     const driver = await openFor(open, '9, 10/s')
     await driver.lineUp('xyz', at(0))
     await driver.startNext(at(0))
@@ -105,7 +105,7 @@ describe.each(DRIVERS)('%s: a change of limits', (_, open) => {
     expect(await driver.runUntil(at(9))).toEqual([['x', 5]])
   })
 
-  test('a capacity below the depth drops nobody and refuses until there is room', async () => {
+  test('a capacity below the depth drops no job and rejects until there is room', async () => {
     const driver = await openFor(open, '3, 1/s')
     await driver.lineUp('xyz', at(0))
     await driver.setRule('*', '1, 1/s', at(0))
@@ -157,7 +157,7 @@ describe.each(DRIVERS)('%s: the rule book', (_, open) => {
     expect(await driver.inspect('a/b', at(9))).toMatchObject({ pattern: '*', limit: '9, 1/s' })
   })
 
-  test('a limit that is unset stays with the backlog, newcomers are refused, a new one governs all', async () => {
+  test('a limit that is unset stays with the backlog, new jobs are rejected, a new one governs all', async () => {
     const driver = await openFor(open, { a: '9, 1/s' })
     await driver.lineUp('xyz', at(0))
     expect([await driver.unsetRule('a', at(0)), await driver.unsetRule('a', at(0))]).toEqual([true, false])
@@ -184,7 +184,7 @@ describe.each(DRIVERS)('%s: the rule book', (_, open) => {
     await expect(driver.pause('a', at(9))).rejects.toThrow(NoLimitError)
   })
 
-  test('tells what is in force, in the order in which patterns came', async () => {
+  test('lists what is in force, in the order in which patterns came', async () => {
     const driver = await openFor(open, { '*': '3, 1/s', 'a/*': '4, 1/s' })
     await driver.setRule('b', { capacity: 5, rate: '7 per minute', tolerance: '1ms' }, at(0))
     await driver.setRule('*', '3, 2/s', at(0))

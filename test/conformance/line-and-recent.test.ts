@@ -3,7 +3,7 @@ import { at, COMPLETED, failAndRetry, msAt, request } from '../support/backend-d
 import { DRIVERS, openFor } from './drivers.ts'
 
 describe.each(DRIVERS)('%s: line', (_, open) => {
-  test('shows the first of those who wait, in the order of departure', async () => {
+  test('shows the first waiting jobs, in the order of departure', async () => {
     const driver = await openFor(open, '9, 1/s')
     expect(await driver.line('a', 50, at(0))).toBeUndefined()
     await driver.lineUp('xy', at(0), { cost: 2 })
@@ -27,7 +27,7 @@ describe.each(DRIVERS)('%s: line', (_, open) => {
     expect(await driver.line('a', 2, at(5))).toEqual({ ...all, jobs: all.jobs.slice(0, 2) })
   })
 
-  test('a retry that is ready goes before those who wait for the first time, as it is told of each', async () => {
+  test('a retry that is ready goes before jobs that wait for the first time, and each is shown so', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.lineUp('xyz', at(0))
     await driver.startNext(at(0))
@@ -41,7 +41,7 @@ describe.each(DRIVERS)('%s: line', (_, open) => {
     expect(await driver.startNext(at(10))).toMatchObject({ id: 'x' })
   })
 
-  test('of a bucket where nobody waits', async () => {
+  test('of a bucket where nothing waits', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.pause('a', at(0))
     expect(await driver.line('a', 50, at(0))).toEqual({ key: 'a', total: 0, jobs: [] })
@@ -67,7 +67,7 @@ test.each(DRIVERS)('%s: flow counts what was admitted, rejected, departed and en
 const NOTHING = { verdicts: [], departures: [] }
 
 describe.each(DRIVERS)('%s: recent', (_, open) => {
-  test('tells verdicts and departures from the first time on that somebody asks', async () => {
+  test('shows verdicts and departures from the first request for them on', async () => {
     const driver = await openFor(open, '2, 2/s')
     await driver.lineUp('w', at(0))
     await driver.startNext(at(0))
@@ -103,7 +103,7 @@ describe.each(DRIVERS)('%s: recent', (_, open) => {
     expect((await driver.recent('a', at(1))).departures).toEqual([{ at: msAt(1), id: 'x' }])
   })
 
-  test('also tells why somebody was turned away', async () => {
+  test('also shows why a job was rejected', async () => {
     const driver = await openFor(open, '2, 2/s')
     await driver.recent('a', at(0))
     await driver.lineUp('x', at(0))

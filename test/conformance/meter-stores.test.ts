@@ -60,7 +60,7 @@ describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
     expect(await store.read(METER, later)).toEqual({ state: of(8.5, later), now: later })
   })
 
-  test('fills to the brim when told, and blocks', async () => {
+  test('fills to the brim when asked to, and blocks', async () => {
     const store = await opened(open)
     const request = { ...METER, ...TEN, amount: 11, clamp: true }
     expect(await store.fill(request, T0)).toEqual({ accepted: false, state: of(10), now: T0 })
@@ -108,7 +108,7 @@ describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
     expect(await store.fill({ ...METER, ...TEN }, far + SECOND)).toMatchObject({ accepted: true })
   })
 
-  test('has a clock of its own, for whoever brings no time', async () => {
+  test('has a clock of its own, for callers that pass no time', async () => {
     const store = await opened(open)
     const { now: first, state } = await store.fill({ ...METER, ...TEN, interval: HOUR })
     expect(state).toEqual(of(1, first, 0, HOUR))

@@ -81,7 +81,7 @@ const step = fc.oneof(
   fc.record({ verb: fc.constant('comeBack' as const), count: fc.nat({ max: 3 }) }),
 )
 
-test('a line over several blocks keeps its order, its positions and its counts, whoever leaves it and comes back', async () => {
+test('a line over several blocks keeps its order, its positions and its counts, whichever jobs leave it and come back', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 5 }), async (steps) => {
       const line = new DeepLine(await RedisStage.open('100000, 1000/s', { keepFinished: 0 }))

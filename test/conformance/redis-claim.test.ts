@@ -5,7 +5,7 @@ import { COMPLETED, RedisStage } from './redis-stage.ts'
 
 const ids = (jobs: readonly { readonly id: string }[]) => jobs.map(({ id }) => id)
 
-test('hands over whoever is due within the look-ahead, with its key and an epoch', async () => {
+test('hands over every job that is due within the look-ahead, with its key and an epoch', async () => {
   const stage = await RedisStage.open('9, 1/s')
   await stage.lineUp('x', 0)
   await stage.backend.freeze('a', 0.1 * SECOND, at(0))
@@ -112,7 +112,7 @@ test('a thousand that are due are handed over in calls of 200', async () => {
   expect(sizes).toEqual([200, 200, 100])
 })
 
-test('nobody of a paused or a frozen bucket, and those of others all the same', async () => {
+test('no job of a paused or a frozen bucket, but jobs of others', async () => {
   const stage = await RedisStage.open('9, 1/s')
   for (const id of 'fpx') await stage.lineUp(id, 0, { key: id })
   await stage.backend.freeze('f', 9 * SECOND, at(0))
@@ -120,7 +120,7 @@ test('nobody of a paused or a frozen bucket, and those of others all the same', 
   expect(ids(await stage.hand(1, 250))).toEqual(['x'])
 })
 
-test('tells when there is something to do next', async () => {
+test('names the time at which there is something to do next', async () => {
   const stage = await RedisStage.open('9, 1/s')
   expect(await stage.claim(0)).toMatchObject({
     isElected: true,
@@ -141,7 +141,7 @@ test('tells when there is something to do next', async () => {
   expect(await stage.claim(0, { lookAhead: SECOND })).toMatchObject({ nextClaim: at(19) })
 })
 
-test('a job that waits for its worker still can be cancelled, and those behind move up', async () => {
+test('a job that waits for its worker can still be cancelled, and the jobs behind it move up', async () => {
   const stage = await RedisStage.open('99, 10/s')
   await stage.lineUp('xyz', 0)
   const [x, y] = await stage.hand(0, 150)
@@ -153,7 +153,7 @@ test('a job that waits for its worker still can be cancelled, and those behind m
   await stage.balances()
 })
 
-test('whoever was handed over counts in the bound and in the promise until it starts', async () => {
+test('a job that was handed over counts in the bound and in the promise until it starts', async () => {
   const stage = await RedisStage.open('3, 10/s')
   await stage.lineUp('xyz', 0)
   const [x] = await stage.hand(0, 250)
@@ -165,7 +165,7 @@ test('whoever was handed over counts in the bound and in the promise until it st
   expect((await stage.admit('q', 0)).admission).toMatchObject({ position: 3, departsAt: msAt(0.3) })
 })
 
-test('expires those who were handed over and not granted', async () => {
+test('expires jobs that were handed over and not granted', async () => {
   const stage = await RedisStage.open('9, 10/s')
   await stage.admit('x', 0, { deadline: at(1) })
   await stage.admit('y', 0, { deadline: at(1) })

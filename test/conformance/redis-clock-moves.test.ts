@@ -87,7 +87,7 @@ describe('a clock that jumps forward before a start is reported', () => {
 })
 
 describe('after a jump of the clock', () => {
-  it('one bucket that is not ours keeps no other from starting', async () => {
+  it('one bucket with a foreign value keeps no other from starting', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('p', 0, { key: 'bad' })
     await stage.lineUp('q', 0, { key: 'good' })
@@ -115,7 +115,7 @@ describe('small steps of the clock forward', () => {
     expect(await slotAt(stage, 10)).toBe(at(10.201))
   })
 
-  it('hold a start up only by those that came after the start before it', async () => {
+  it('delay a start only by the steps since the start before it', async () => {
     const { stage } = await running('xyz')
     await stage.step(5, STEP)
     const [y] = await stage.hand(10, 250)

@@ -32,7 +32,7 @@ async function openLossy(limits: string) {
 const claim = { scheduler: 's1', lookAhead: 0, most: 200, lease: 1e6 }
 const LENGTH = 3_000
 
-test('tells every job that expires deep in a line once, also those whose answer was lost', async () => {
+test('reports every job that expires deep in a line once, also when an answer was lost', async () => {
   const { stage, store, verbs } = await openLossy('100000, 1/h')
   await stage.backend.admit({ ...request('first'), deadline: Number.POSITIVE_INFINITY }, at(0))
   const line = { key: 'a', like: 'first', count: LENGTH, now: at(0) }
@@ -51,7 +51,7 @@ test('tells every job that expires deep in a line once, also those whose answer 
   await stage.balances()
 })
 
-test('a scheduler that is not elected any more is told of the jobs that expired before', async () => {
+test('a scheduler that is not elected any more learns of the jobs that expired before', async () => {
   const { stage, store, verbs } = await openLossy('9, 1/s')
   await stage.lineUp('wx', 0, { deadline: at(1) })
   await verbs.claim(0, claim, at(0))
@@ -67,7 +67,7 @@ test('a scheduler that is not elected any more is told of the jobs that expired 
   expect(await verbs.expire(0, at(60))).toEqual([])
 })
 
-test('every job that comes back is told of once, also where the answer was lost', async () => {
+test('every job that comes back is reported once, also when an answer was lost', async () => {
   const { stage, store, verbs } = await openLossy('9, 1/s')
   for (const id of 'wxyz') await stage.lineUp(id, 0, { key: id })
   await stage.hand(0)
@@ -81,7 +81,7 @@ test('every job that comes back is told of once, also where the answer was lost'
   await stage.balances()
 })
 
-test('a request for a sweep that was late on its way, and that nobody waits for any more, sweeps nothing', async () => {
+test('a request for a sweep that was late on its way, and was given up, sweeps nothing', async () => {
   const { stage, store, verbs } = await openLossy('9, 1/s')
   await stage.lineUp('x', 0, { deadline: at(5) })
   expect(await verbs.expire(0, at(1))).toEqual([])
@@ -90,7 +90,7 @@ test('a request for a sweep that was late on its way, and that nobody waits for 
   expect((await verbs.expire(0, at(7))).map(({ id }) => id)).toEqual(['x'])
 })
 
-test('a job that expires at the gate is told of again to the worker that got no answer, and to no other', async () => {
+test('a job that expires at the gate is reported again to the worker that got no answer, and to no other', async () => {
   const stage = await RedisStage.open('9, 1/s')
   await stage.lineUp('x', 0, { deadline: at(1) })
   const [x] = await stage.hand(0)

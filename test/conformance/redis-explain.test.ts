@@ -21,7 +21,7 @@ async function told(stage: RedisStage, id: string, seconds: number) {
 }
 
 describe('on the way to a handler', () => {
-  test('a job that was handed over, then has its slot, and those behind it', async () => {
+  test('a job that was handed over, then has its slot, and the jobs behind it', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('wxyz', 0)
     await stage.run(0)
@@ -64,7 +64,7 @@ describe('on the way to a handler', () => {
     expect(y).toBeDefined()
   })
 
-  test('who has his slot goes, though his bucket was paused and frozen since', async () => {
+  test('a job that has its slot starts, though its bucket was paused and frozen since', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('xy', 0)
     const [x] = await stage.hand(0)
@@ -81,7 +81,7 @@ describe('on the way to a handler', () => {
   })
 })
 
-describe('nobody takes jobs', () => {
+describe('nothing takes jobs', () => {
   test('no scheduler: nothing was handed over for seconds', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('xy', 0)
@@ -132,7 +132,7 @@ describe('nobody takes jobs', () => {
     expect((await told(stage, 'x', 31))[0]).toBe('no-worker')
   })
 
-  test('a caller who does not answer holds up those behind him', async () => {
+  test('a caller that does not answer holds up the turns behind its own', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1 x', 0)
     await stage.claim(0)
@@ -167,7 +167,7 @@ test('a deep line is not walked: it is counted, and its cost reckoned', async ()
   expect((await stage.backend.job('j2500', at(0)))!.position).toBe(2_501)
 })
 
-describe('what is not ours', () => {
+describe('a foreign value', () => {
   const reads = ({ insight }: RedisStage, seconds: number) => [
     insight.facts('z', at(seconds)),
     insight.line('a', 50, at(seconds)),
@@ -230,7 +230,7 @@ describe('what is not ours', () => {
   })
 })
 
-describe('who watches', () => {
+describe('a process that watches', () => {
   test('sees what other processes do; and after a while nothing of it is left', async () => {
     const stage = await RedisStage.open('9, 1/s')
     const other = await RedisStage.open('9, 1/s', { prefix: stage.prefix })
@@ -247,7 +247,7 @@ describe('who watches', () => {
     expect(left.join()).not.toContain(':a')
   })
 
-  test('is paid for by nobody else: no call more where nobody watches', async () => {
+  test('costs no other process anything: no extra call where none watches', async () => {
     await using server = await startRedis()
     const client = new Redis(server.url)
     onTestFinished(() => client.disconnect())

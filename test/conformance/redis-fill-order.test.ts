@@ -46,7 +46,7 @@ const FILTERS: readonly BucketQueryInput[] = [
 
 describe.each([1, 3])('with %i shards', (shards) => {
   test.each(['fill', '-fill'] as const)(
-    'pages by %s, with every filter, are those of all views',
+    'pages by %s, with every filter, equal those made from all views',
     async (sort) => {
       const { stage, views } = await crowd(shards)
       for (const filter of FILTERS) {
@@ -125,7 +125,7 @@ describe('a line on which a version has written that does not know the set', () 
   })
 })
 
-test('what is not ours hides nobody, and whoever asks for it is told', async () => {
+test('a foreign value hides no other bucket, and asking for it is an error', async () => {
   const stage = await RedisStage.open('4, 1/s')
   for (const key of 'abc') await stage.admit(key, 0, { key })
   await stage.redis.hset(shardKey(stage.tag, 'buckets'), 'b', 'no bucket')
@@ -137,7 +137,7 @@ test('what is not ours hides nobody, and whoever asks for it is told', async () 
   await expect(stage.inspect('b', 0)).rejects.toMatchObject({ code: 'foreign-value' })
 })
 
-test('a set that is not ours stops no line; who asks for its order is told', async () => {
+test('a set that holds foreign values stops no line; asking for its order is an error', async () => {
   const stage = await RedisStage.open('4, 1/s')
   await stage.redis.set(shardKey(stage.tag, 'fill'), 'somebody else’s')
   await stage.lineUp('xy', 0)

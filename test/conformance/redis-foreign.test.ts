@@ -133,7 +133,7 @@ describe.each(Object.keys(POISONS))('%s', (poison) => {
   })
 })
 
-describe('one bucket that is not ours', () => {
+describe('one bucket with a foreign value', () => {
   async function twoBuckets(badAt = 0): Promise<RedisStage> {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('p', badAt, { key: 'bad' })
@@ -144,7 +144,7 @@ describe('one bucket that is not ours', () => {
   test.each([
     ['before', 0],
     ['after', 0.2],
-  ])('keeps nobody from being handed over who is due %s it', async (_, badAt) => {
+  ])('keeps no job from being handed over that is due %s it', async (_, badAt) => {
     const stage = await twoBuckets(badAt)
     await stage.redis.hset(shardKey(stage.tag, 'buckets'), 'bad', 'no bucket')
     const handed: string[] = []
@@ -240,7 +240,7 @@ describe('one bucket that cannot be read', () => {
       expect(numbers).toEqual(['2', '2'])
     })
 
-    test('recover brings back the others, and looks at it again in a minute', async () => {
+    test('recover returns the others to their lines, and looks at it again in a minute', async () => {
       const stage = await waiting()
       await stage.hand(1)
       await spoil(stage)

@@ -35,7 +35,7 @@ describe('a freeze', () => {
     await stage.balances()
   })
 
-  it('that is given after the clock was set back lasts as long as was asked, whoever sees the clock first', async () => {
+  it('that is given after the clock was set back lasts as long as was asked, whichever process sees the clock first', async () => {
     const stage = await frozen()
     // Longer than what is left of the first.
     const { until } = await stage.backend.freeze('k', 100 * SECOND, at(20 - TEN_MINUTES))

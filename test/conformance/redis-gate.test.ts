@@ -6,7 +6,7 @@ import { BACK, COMPLETED, RedisStage } from './redis-stage.ts'
 const ids = (jobs: readonly { readonly id: string }[]) => jobs.map(({ id }) => id)
 
 describe('grants', () => {
-  test('tell the slot, how late the start may be, and the job', async () => {
+  test('return the slot, how late the start may be, and the job', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('x', 0, { data: '[{}]', cost: 2 })
     const [x] = await stage.hand(0)
@@ -62,7 +62,7 @@ describe('grants', () => {
     expect(now).toBe(at(0))
   })
 
-  test('asked again, the same worker is told the same; another has no right to it', async () => {
+  test('asked again, the same worker gets the same answer; another has no right to it', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('x', 0)
     const [x] = await stage.hand(0)
@@ -73,7 +73,7 @@ describe('grants', () => {
     expect(await stage.gate(x!, 0.02)).toEqual({ kind: 'stale' })
   })
 
-  test('a start that is told twice counts once', async () => {
+  test('a start that is reported twice counts once', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('xy', 0)
     const x = await stage.run(0)
@@ -82,7 +82,7 @@ describe('grants', () => {
     await stage.balances()
   })
 
-  test('a start can be told with the end', async () => {
+  test('a start can be reported with the end', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('xy', 0)
     const [x] = await stage.hand(0)
@@ -165,7 +165,7 @@ describe('a late start', () => {
     expect(await stage.gate(z!, 0.0212)).toMatchObject({ slot: at(0.03), startAt: at(0.0304) })
   })
 
-  test('of one who found the bucket idle is where the grid begins', async () => {
+  test('of a job that found the bucket idle is where the grid begins', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('xy', 0)
     const [x] = await stage.hand(0)
@@ -174,7 +174,7 @@ describe('a late start', () => {
     expect(await stage.inspect('a', 0.003)).toMatchObject({ nextDepartureAt: msAt(1.003) })
   })
 
-  test('is never before its slot, whatever clock says so', async () => {
+  test('is never before its slot, whatever a clock reads', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('xy', 0)
     const [x] = await stage.hand(0)
@@ -200,7 +200,7 @@ describe('a slot that was missed', () => {
     await stage.balances()
   })
 
-  test('is told once: asked twice about it, the new slot stays', async () => {
+  test('is reported once: asked twice about it, the new slot stays', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('x', 0)
     const [x] = await stage.hand(0)
@@ -224,7 +224,7 @@ describe('a slot that was missed', () => {
 })
 
 describe('sent back', () => {
-  test('by a freeze that came meanwhile: to the head, with those behind it, no attempt used up', async () => {
+  test('by a freeze that came meanwhile: to the head, with the jobs behind it, no attempt used up', async () => {
     const stage = await RedisStage.open('99, 10/s')
     await stage.lineUp('xyzq', 0)
     const [x, y] = await stage.hand(0, 250)
@@ -358,7 +358,7 @@ describe('sent back', () => {
 })
 
 describe('refused', () => {
-  test('who is unknown, of another epoch, or past its deadline', async () => {
+  test('a job that is unknown, of another epoch, or past its deadline', async () => {
     const stage = await RedisStage.open('9, 1/s')
     expect(await stage.gate({ id: 'nobody', epoch: 1 }, 0)).toEqual({ kind: 'stale' })
     await stage.admit('x', 0, { deadline: at(1) })

@@ -64,7 +64,7 @@ test('an answer for 50 jobs of 300 KB each carries none of their data', async ()
   expect(answers).toEqual(jobs.map(() => ({ kind: 'data', bytes: data.length })))
 })
 
-test('whoever asks keeps the lease while the data are fetched', async () => {
+test('a worker that asks keeps the lease while the data are fetched', async () => {
   const stage = await RedisStage.open('9, 1/s')
   await stage.admit('x', 0, { data: LARGE })
   const [x] = await stage.hand(0)
@@ -96,7 +96,7 @@ test('only the worker that holds the job gets its data; what is unreadable costs
   ])
 })
 
-test('the packed job does not grow with its data, and whoever looks at the job sees them', async () => {
+test('the packed job does not grow with its data, and a look at the job shows them', async () => {
   const stage = await RedisStage.open('9, 1/s')
   const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
   await stage.admit('x', 0, { data: text(500_000) })

@@ -43,7 +43,7 @@ describe('an epoch that is void', () => {
     expect(await stage.start(young!, 31)).toBe(true)
   })
 
-  test.each(OUTCOMES.slice(1))('a job that has ended is nobody’s ($kind)', async (outcome) => {
+  test.each(OUTCOMES.slice(1))('a job that has ended belongs to no worker ($kind)', async (outcome) => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('x', 0)
     const x = await stage.run(0)
@@ -54,7 +54,7 @@ describe('an epoch that is void', () => {
     expect(await stage.dump()).toEqual(before)
   })
 
-  test.each(OUTCOMES)('what is told twice is done once ($kind)', async (outcome) => {
+  test.each(OUTCOMES)('what is reported twice is done once ($kind)', async (outcome) => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('xy', 0)
     const [x] = await stage.hand(0)
@@ -68,7 +68,7 @@ describe('an epoch that is void', () => {
   })
 
   test.each(ENDINGS)(
-    'a job that has ended, told again when its bucket was forgotten ($kind)',
+    'a job that has ended, reported again when its bucket was forgotten ($kind)',
     async (outcome) => {
       const stage = await RedisStage.open('9, 1/s')
       await stage.lineUp('x', 0)
@@ -87,7 +87,7 @@ describe('an epoch that is void', () => {
     },
   )
 
-  test('one who was told that its start is lost has nothing to finish', async () => {
+  test('a worker that learned that its start is lost has nothing to finish', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('x', 0)
     const [x] = await stage.hand(0)
@@ -116,7 +116,7 @@ describe('an epoch', () => {
     await stage.balances()
   })
 
-  test('and a fence are larger than those that a failover lost', async () => {
+  test('and a fence are larger than any that a failover lost', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('xy', 0)
     const [x] = await stage.hand(0)
@@ -178,7 +178,7 @@ describe('a lease that has ended', () => {
     expect((await stage.hand(30, 350)).map(({ id }) => id)).toEqual(['w', 'x', 'y', 'z'])
   })
 
-  test('of one in the middle: it and those behind it come back, the one before stays', async () => {
+  test('of one in the middle: it and the jobs behind it come back, the one before stays', async () => {
     const stage = await RedisStage.open('99, 10/s')
     await stage.lineUp('xyz', 0)
     const [x, y, z] = await stage.hand(0, 250)
@@ -241,7 +241,7 @@ describe('a lease that has ended', () => {
     expect(await stage.gate(again!, 41)).toMatchObject({ kind: 'granted', job: { attempt: 2 } })
   })
 
-  test('the next start is told how many were cut off; one that never began is none of them', async () => {
+  test('the next start carries how many were cut off; one that never began is not counted', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('x', 0)
     const told: unknown[] = []
@@ -315,7 +315,7 @@ describe('renew', () => {
     expect(await lose(stage, 25)).toMatchObject([{ id: 'x' }])
   })
 
-  test('whoever waits for its turn at the gate is alive', async () => {
+  test('a worker that waits at the gate is alive', async () => {
     const stage = await RedisStage.open('99, 10/s')
     await stage.lineUp('xy', 0)
     const [x, y] = await stage.hand(0, 150)

@@ -161,7 +161,7 @@ describe('a shard that is found empty', () => {
 
 describe('a shard that was emptied and filled again', () => {
   it.each(['scheduler', 'worker'] as const)(
-    'lets nothing start at once that a %s who knew it hands over',
+    'lets nothing start at once that a %s that knew it hands over',
     async (who) => {
       const prefix = uniquePrefix()
       const old = await RedisStage.open('5, 1/s', { prefix })
@@ -180,7 +180,7 @@ describe('rule books that a failover left', () => {
   const set = (limit: string) => ({ kind: 'set', rule: parseRule('*', limit) }) as const
   const limitOf = (stage: RedisStage) => stage.backend.rules.list().map(({ limit }) => limit.capacity)
 
-  it('with one version and other limits, are told apart: the store is right', async () => {
+  it('with one version and other limits, are distinguished: the store is right', async () => {
     const prefix = uniquePrefix()
     const one = await RedisStage.open('5, 1/s', { prefix })
     const other = await RedisStage.open('5, 1/s', { prefix })

@@ -83,7 +83,7 @@ describe('the key of a level in Redis', () => {
   })
 })
 
-describe('something that is not ours', () => {
+describe('a foreign value', () => {
   const packed = (level: number, at: number, blockedUntil: number, interval = 1) => {
     const value = Buffer.alloc(34)
     value.writeUInt16LE(0x5611)
@@ -151,7 +151,7 @@ describe('a Redis in trouble', () => {
     expect(state.level).toBeLessThanOrEqual(4)
   })
 
-  test('that was found fit after the caller was told that it is away gets nothing that was asked before', async () => {
+  test('that recovers after a caller got its error receives nothing that was asked before', async () => {
     await using server = await startRedis()
     await using way = await slowWay(server.url)
     const store = await opened({ connection: way.url })
@@ -192,7 +192,7 @@ describe('a Redis in trouble', () => {
     expect((await store.read(METER)).state).toBeUndefined()
   })
 
-  test('that evicts keys is refused: a level that is gone would let everybody in', async () => {
+  test('that evicts keys is refused: a lost level would let every request in', async () => {
     await using server = await startRedis({ maxmemory: '64mb', policy: 'allkeys-lru' })
     const store = await opened({ connection: server.url })
     await expect(store.fill(FILL)).rejects.toThrow(UnfitRedisError)
@@ -201,7 +201,7 @@ describe('a Redis in trouble', () => {
     )
   })
 
-  test('that was closed says so', async () => {
+  test('that was closed throws', async () => {
     const store = await openRedisMeterStore()
     await store.fill(FILL)
     await store.close()
@@ -210,7 +210,7 @@ describe('a Redis in trouble', () => {
   })
 })
 
-test('fifty clients who never stop asking get the capacity and the rate, no more and no less', async () => {
+test('fifty clients that never stop asking get the capacity and the rate, no more and no less', async () => {
   const [clients, runsFor, capacity, interval] = [50, 1.5 * SECOND, 200, 5 * MILLISECOND]
   const prefix = uniquePrefix()
   const stores = await Promise.all(Array.from({ length: clients }, () => opened({ prefix })))
@@ -238,7 +238,7 @@ test('fifty clients who never stop asking get the capacity and the rate, no more
   }
 })
 
-test('levels spread over a cluster, and each is one for all who share it', async () => {
+test('levels spread over a cluster, and each is one for all its clients', async () => {
   await using cluster = await startCluster()
   const client = new Cluster([...cluster.nodes])
   onTestFinished(() => client.disconnect())

@@ -100,11 +100,11 @@ describe('a node that has every key of a shard but :states', () => {
   })
 })
 
-describe('a bucket whose list of those handed over is missing', () => {
+describe('a bucket whose list of handed-over jobs is missing', () => {
   const list = (stage: RedisStage, n: number) => `${stage.tag}:handed:${n}`
 
   test.each(['start', 'finish'])(
-    'is not told that a job is another’s: `%s` is refused until all is there',
+    'does not learn that a job is another’s: `%s` is refused until all is there',
     async (verb) => {
       const stage = await RedisStage.open('9, 10/s')
       await stage.lineUp('xy', 0)

@@ -26,7 +26,7 @@ async function changes(redis: Redis): Promise<string | undefined> {
   return /^rdb_changes_since_last_save:(\d+)/m.exec(await redis.info('persistence'))?.[1]
 }
 
-test('whoever only looks writes nothing', async () => {
+test('a process that only reads writes nothing', async () => {
   await using server = await startRedis()
   const stage = await aloneOn(server, '4, 10/s')
   await stage.lineUp('wxyz', 0)

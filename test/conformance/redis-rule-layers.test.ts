@@ -24,7 +24,7 @@ const digest = (limits: readonly (readonly [string, string])[]) =>
   createHash('sha1').update(JSON.stringify(limits)).digest('base64url')
 
 describe('a program and a service with a file at one line', () => {
-  test('each brings a layer of its own, and newer code leaves the file alone', async () => {
+  test('each sets a layer of its own, and newer code leaves the file alone', async () => {
     const prefix = uniquePrefix()
     const code = await RedisStage.open({ '*': '9, 1/s', a: '8, 1/s' }, { prefix })
     const file = await RedisStage.open({ a: '7, 1/s', b: '6, 1/s' }, { prefix, limitsFrom: 'file' })
@@ -40,7 +40,7 @@ describe('a program and a service with a file at one line', () => {
     await expect(code.backend.open()).rejects.toThrow(/newer code \(.+Z\): version 3/)
   })
 
-  test('a file that was replaced is told, unless it is loaded, or a process starts with it', async () => {
+  test('a file that was replaced is reported, unless it is loaded, or a process starts with it', async () => {
     const prefix = uniquePrefix()
     const [first, second] = [{ '*': '9, 1/s' }, { '*': '8, 1/s', a: '7, 1/s' }]
     const stage = await RedisStage.open(first, { prefix, limitsFrom: 'file' })
@@ -57,7 +57,7 @@ describe('a program and a service with a file at one line', () => {
     expect(rulesOf(started)).toEqual(['*=8 file', 'a=7 file'])
   })
 
-  test('what was done by hand survives every load, in every process; reset gives the file its say', async () => {
+  test('what was set by hand survives every load, in every process; reset puts the file in force', async () => {
     const prefix = uniquePrefix()
     const one = await RedisStage.open({ '*': '9, 1/s', a: '8, 1/s' }, { prefix, limitsFrom: 'file' })
     const two = await RedisStage.open({ '*': '9, 1/s', a: '8, 1/s' }, { prefix, limitsFrom: 'file' })
@@ -82,7 +82,7 @@ describe('a program and a service with a file at one line', () => {
     })
   })
 
-  test('those who wait are spaced anew by a load, from the slot that was last', async () => {
+  test('a load spaces waiting jobs anew, counted from the last slot', async () => {
     const stage = await RedisStage.open('9, 1/s', { limitsFrom: 'file' })
     await stage.lineUp('xyz', 0)
     await stage.run(0)
@@ -160,7 +160,7 @@ describe('a book of the version before', () => {
     ])
   })
 
-  test('goes on with its line: those who wait depart', async () => {
+  test('goes on with its line: waiting jobs depart', async () => {
     const stage = await RedisStage.open(CODE, { prefix: await oldLine() })
     expect((await stage.run(0)).id).toBe('x')
     await stage.balances()
@@ -239,7 +239,7 @@ describe('a book of the version after that', () => {
   })
 })
 
-test('an environment that was replaced is told like code and file', async () => {
+test('an environment that was replaced is reported like code and file', async () => {
   const prefix = uniquePrefix()
   const environment = { prefix, limitsFrom: 'environment' } as const
   const one = await RedisStage.open({ '*': '9, 1/s' }, { ...environment, limitsBy: 'one' })

@@ -23,7 +23,7 @@ async function bookOf({ redis, tag }: RedisStage) {
   return parseBook((await redis.get(shardKey(tag, 'book')))!)
 }
 
-describe('of many who mean the same version exactly one wins', () => {
+describe('of many changes with the same ifVersion exactly one succeeds', () => {
   /** What they all do, so alike that the books are the same but for who wrote them. */
   const CHANGES: Readonly<Record<string, RuleChange>> = {
     set: set('a', '5, 1/s'),
@@ -60,7 +60,7 @@ describe('of many who mean the same version exactly one wins', () => {
     expect((await bookOf(stages[0]!)).version).toBe(3)
   })
 
-  test('also those who have not heard of the newest version yet: what is in Redis counts', async () => {
+  test('also for a process that does not know the newest version yet: what is in Redis counts', async () => {
     const prefix = uniquePrefix()
     const one = await RedisStage.open('9, 1/s', { prefix })
     const two = await RedisStage.open('9, 1/s', { prefix })
@@ -75,7 +75,7 @@ describe('of many who mean the same version exactly one wins', () => {
   })
 })
 
-test('whose answer was lost while others went on is not told that he lost', async () => {
+test('a change whose answer was lost while others followed is not reported as a conflict', async () => {
   /** Asks a second time, as after a lost answer, when somebody has changed the book meanwhile. */
   class LossyStore extends Store {
     between: (() => Promise<unknown>) | undefined
@@ -141,7 +141,7 @@ describe('processes with different limits for one layer', () => {
     expect([first.replaced, back.replaced.length]).toEqual([[], 1])
   })
 
-  test('are told once for each time that they were replaced, by whom and when', async () => {
+  test('learn once for each time that theirs were replaced, by which process and when', async () => {
     const prefix = uniquePrefix()
     const stage = (limits: Record<string, string>, by: string) =>
       RedisStage.open(limits, { prefix, limitsFrom: 'file', limitsBy: by })
@@ -171,7 +171,7 @@ describe('processes with different limits for one layer', () => {
     expect((await bookOf(one)).version).toBe(4)
   })
 
-  test('are not told of what they say themselves a moment later, nor of what is done by hand', async () => {
+  test('are not notified of what they set themselves a moment later, nor of what is set by hand', async () => {
     const prefix = uniquePrefix()
     const [one, two] = [
       await RedisStage.open('9, 1/s', { prefix, limitsFrom: 'file' }),
@@ -191,7 +191,7 @@ describe('processes with different limits for one layer', () => {
     }
   })
 
-  test('who says nothing of limits is never told, and who was told brings nothing back when he connects again', async () => {
+  test('a process without limits of its own is never notified, and one that was puts nothing back when it reconnects', async () => {
     const prefix = uniquePrefix()
     const one = await RedisStage.open('9, 1/s', { prefix })
     const silent = await RedisStage.open({}, { prefix })
@@ -212,7 +212,7 @@ describe('processes with different limits for one layer', () => {
   })
 })
 
-test('a change reaches 10,000 live buckets, and those who wait in each are spaced anew', async () => {
+test('a change reaches 10,000 live buckets, and spaces the waiting jobs of each anew', async () => {
   const stage = await RedisStage.open({ '*': '9, 1/s', 'k/1/*': '9, 1/s' })
   const jobs = Array.from({ length: 20_000 }, (_, n) =>
     request(`j${n}`, { key: `k/${n % 10}/${n % 10_000}` }),

@@ -62,7 +62,7 @@ test('two changes at once are both kept', async () => {
   expect(texts(two).sort()).toEqual(texts(one).sort())
 })
 
-test('newer code brings newer limits; what was set since stays on top', async () => {
+test('newer code sets newer limits; what was set by hand since stays on top', async () => {
   const prefix = uniquePrefix()
   const older = await RedisStage.open({ '*': '9, 1/s', a: '5, 1/s' }, { prefix })
   await older.backend.changeRules({ kind: 'set', rule: parseRule('a', '4, 1/s') }, at(0))
@@ -72,7 +72,7 @@ test('newer code brings newer limits; what was set since stays on top', async ()
   expect(texts(older).sort()).toEqual(texts(newer).sort())
 })
 
-test('code that is rolled back brings its limits back, and says whose it replaced', async () => {
+test('code that is rolled back sets its limits again, and reports whose it replaced', async () => {
   const prefix = uniquePrefix()
   const opened = async (limits: Record<string, string>, by: string) => {
     const rules = parseLayer(limits, 'code', by)
@@ -137,7 +137,7 @@ test('a rule that is set is never lost to a process that opens at the same time'
   expect(texts(one).sort()).toEqual(['*: 8', 'a: 3'])
 })
 
-describe('whoever sets a limit and dies before the waiting buckets are held to it', () => {
+describe('a process that sets a limit and dies before the waiting buckets are held to it', () => {
   /** What the dead one did: it wrote the book into the first shard. */
   async function writeBook({ redis, backend }: RedisStage, limit: string): Promise<void> {
     const stored = await redis.get(shardKey(backend.tags[0]!, 'book'))
@@ -176,7 +176,7 @@ describe('whoever sets a limit and dies before the waiting buckets are held to i
     expect(texts(other)).toEqual(['*: 5'])
   })
 
-  test('also those of a process that comes later, or of one that heard of the book before', async () => {
+  test('also in a process that comes later, or in one that knew the book before', async () => {
     const prefix = uniquePrefix()
     const dead = await RedisStage.open('9, 1/s', { prefix })
     const other = await RedisStage.open('9, 1/s', { prefix })

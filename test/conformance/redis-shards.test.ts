@@ -74,7 +74,7 @@ describe('a process with another number of shards', () => {
     await expect(open(1).shaper.ready()).rejects.toMatchObject(refused(2, 1))
   })
 
-  test('may change that of an empty line, after which the others are refused and told once', async () => {
+  test('may change that of an empty line, after which the others are refused and get one error', async () => {
     const { prefix, open } = opener()
     const { shaper: first, told } = open(2)
     await first.ready()
@@ -124,7 +124,7 @@ test('a line changes its number when nothing lives and no one was heard for five
   await next.balances()
 })
 
-test('a line of an older version, which does not say its number, takes it on', async () => {
+test('a line of an older version, which has no number, takes it on', async () => {
   const stage = await RedisStage.open('9, 1/s', { shards: 2 })
   await stage.lineUp('a', 0)
   for (const tag of stage.backend.tags) await stage.redis.hdel(shardKey(tag, 'meta'), 'shards')

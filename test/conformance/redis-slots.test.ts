@@ -44,7 +44,7 @@ describe('a limit that is lowered while a slot is granted counts from the last s
     await expectFromLastStart(stage)
   })
 
-  test('while one who is on time keeps the slot', async () => {
+  test('while one that is on time keeps the slot', async () => {
     const { stage, y } = await lowered()
     expect(await stage.start(y, 0.1)).toBe(true)
     expect(await stage.hand(1.094)).toEqual([])
@@ -80,7 +80,7 @@ describe('the deadline of a job that has a slot', () => {
     await stage.balances()
   })
 
-  test('has no say when it has started', async () => {
+  test('has no effect once it has started', async () => {
     const { stage, x } = await granted()
     expect(await stage.start(x, 0.99)).toBe(true)
     expect(await stage.backend.expire(0, at(1.5))).toEqual([])
@@ -104,7 +104,7 @@ test('the second of two that were handed over never waits for the end of a freez
   expect(await stage.gate(y!, 0.12)).toMatchObject({ kind: 'granted', slot: at(0.12) })
 })
 
-test('a grant tells the slot of the grid that the job came too late for, once', async () => {
+test('a grant reports the slot of the grid that the job came too late for, once', async () => {
   const stage = await RedisStage.open('99, 10/s')
   await stage.lineUp('xyz', 0)
   await stage.run(0)

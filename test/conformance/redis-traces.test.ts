@@ -32,7 +32,7 @@ test('a job without one takes no room for it', async () => {
   expect((await sizeOf('y')) - (await sizeOf('x'))).toBe(TRACE.length + 1)
 })
 
-test('a record whose trace was cut off is not ours', async () => {
+test('a record whose trace was cut off is a foreign value', async () => {
   const stage = await RedisStage.open('9, 1/s')
   await stage.admit('x', 0, { traceparent: TRACE })
   const jobs = shardKey(stage.tag, 'jobs')

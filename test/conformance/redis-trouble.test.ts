@@ -29,7 +29,7 @@ describe('memory', () => {
   test.each([
     ['85 %', 0.86],
     ['all', 1],
-  ])('with %s of it used nobody is admitted, and those who wait depart', async (_, share) => {
+  ])('with %s of it used no job is admitted, and waiting jobs depart', async (_, share) => {
     const stage = await nearlyFull(share)
     await expect(stage.admit('q', 0)).rejects.toThrow(BackendUnavailableError)
     await expect(stage.backend.admitMany([request('q')], at(0))).rejects.toThrow(/memory/)
@@ -48,7 +48,7 @@ describe('memory', () => {
     await stage.balances()
   })
 
-  test('with less than that everybody is', async () => {
+  test('with less than that every job is admitted', async () => {
     const stage = await nearlyFull(0.7)
     expect((await stage.admit('q', 0)).admission).toMatchObject({ accepted: true })
   })
@@ -115,7 +115,7 @@ describe('a request that comes late or twice', () => {
   })
 })
 
-describe('when nobody knows the last starts', () => {
+describe('when the last starts are unknown', () => {
   test('after a restart every bucket waits one interval, counted from the first look', async () => {
     const server = await startRedis({ port: 'free', appendonly: 'yes', appendfsync: 'always' })
     onTestFinished(() => server.stop())

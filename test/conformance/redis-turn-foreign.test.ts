@@ -94,7 +94,7 @@ describe.each(['~', '~~', '~c', '~c~stranger', '~{}~x', '~c~x 2'])('a stranger n
   })
 })
 
-describe('an inbox that is not ours', () => {
+describe('an inbox with a foreign value', () => {
   async function spoiled(): Promise<RedisStage> {
     const stage = await RedisStage.open('9, 1/s')
     await stage.redis.set(`${stage.tag}:inbox:c`, 'somebody else’s')
@@ -112,14 +112,14 @@ describe('an inbox that is not ours', () => {
     await stage.balances()
   })
 
-  test('is told to the process that looks into it', async () => {
+  test('is an error in the process that reads it', async () => {
     const stage = await spoiled()
     await stage.claim(0)
     const looked = stage.backend.awaitTurns(0, 'c', MILLISECOND)
     await expect(looked).rejects.toMatchObject({ code: 'foreign-value' })
   })
 
-  test('gives up the places of its callers after a while; and those of them who come again once it is gone depart', async () => {
+  test('gives up the places of its callers after a while; callers that come again once it is gone depart', async () => {
     const stage = await spoiled()
     await stage.claim(0)
     expect((await stage.recover(30)).map(({ id, gone }) => [id, gone])).toEqual([

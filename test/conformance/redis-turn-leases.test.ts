@@ -14,7 +14,7 @@ const KNOWN = 10
 const place = (id: string) => ({ id, epoch: 0 })
 
 describe('renew with epoch 0', () => {
-  test('keeps the place of one who waits', async () => {
+  test('keeps the place of a turn that waits', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1', 0)
     await stage.backend.pause('a', at(0))
@@ -25,7 +25,7 @@ describe('renew with epoch 0', () => {
     await stage.adds()
   })
 
-  test('says that one who was handed over, or granted, is there, and leaves the lease alone', async () => {
+  test('answers that a turn that was handed over, or granted, is there, and leaves the lease alone', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1', 0)
     const { of } = await stage.claim(0)
@@ -36,7 +36,7 @@ describe('renew with epoch 0', () => {
     expect(await stage.recover(16 + HANDED)).toMatchObject([{ id: '~c~1', failed: true }])
   })
 
-  test('of one who departed, of a job, and of nobody is refused', async () => {
+  test('of a turn that departed, of a job, and of an unknown id is refused', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1 x', 0)
     await stage.run(0)
@@ -56,8 +56,8 @@ describe('renew with epoch 0', () => {
   })
 })
 
-describe('a caller whose process is silent', () => {
-  test('loses the place in which he waits, and those behind move up', async () => {
+describe('the turn of a caller whose process is silent', () => {
+  test('loses its place in the line, and the turns behind it move up', async () => {
     const stage = await TurnStage.open('2, 1/s')
     await stage.admit('x', 0)
     await stage.run(0)
@@ -82,7 +82,7 @@ describe('a caller whose process is silent', () => {
     await stage.admit('y', 6)
   })
 
-  test('is sent his turn once more, and then it is gone; those behind depart', async () => {
+  test('is delivered once more, and then it is gone; the turns behind it depart', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1 x', 0)
     const first = (await stage.claim(0)).of('~c~1')
@@ -96,7 +96,7 @@ describe('a caller whose process is silent', () => {
     expect((await stage.claim(2 * HANDED)).jobs).toEqual(['x'])
   })
 
-  test('who was sent his turn again and says nothing loses it where it waits', async () => {
+  test('that was delivered again and not taken is lost where it waits', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1', 0)
     await stage.claim(0)
@@ -105,7 +105,7 @@ describe('a caller whose process is silent', () => {
     expect(await stage.recover(HANDED + PLACE)).toMatchObject([{ id: '~c~1', gone: true }])
   })
 
-  test('who was sent it again and takes it departs', async () => {
+  test('that was delivered again and is taken departs', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1', 0)
     await stage.claim(0)
@@ -114,7 +114,7 @@ describe('a caller whose process is silent', () => {
     expect(await stage.jobs.state('~c~1', HANDED)).toBe('completed')
   })
 
-  test('one of another process that stands behind him comes back too, and has his second chance still', async () => {
+  test('behind which one of another process waits: that comes back too, and still has its second chance', async () => {
     const stage = await TurnStage.open('99, 10/s', ['c', 'p'])
     await stage.admit('~c~1 ~p~2 x', 0)
     const { of } = await stage.claim(0, { lookAheadMs: 250 })
@@ -132,7 +132,7 @@ describe('a caller whose process is silent', () => {
     expect(await stage.jobs.inspect('a', 2 * HANDED)).toMatchObject({ waiting: 2, jobs: 2 })
   })
 
-  test('who comes back with another of the same call is not given up with him', async () => {
+  test('that comes back with another of the same call is not given up with it', async () => {
     const stage = await TurnStage.open('99, 10/s', ['c', 'p'])
     await stage.admit('~c~1 ~p~2', 0)
     await stage.claim(0, { lookAheadMs: 250 })
@@ -141,7 +141,7 @@ describe('a caller whose process is silent', () => {
     expect(await stage.jobs.state('~c~1', 1)).toBe('completed')
   })
 
-  test('who was handed over has a second to take it, however long the lease of a job is', async () => {
+  test('that was handed over has a second to be taken, however long the lease of a job is', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1', 0)
     await stage.claim(0)
@@ -149,14 +149,14 @@ describe('a caller whose process is silent', () => {
     expect(await stage.recover(1)).toMatchObject([{ id: '~c~1', gone: false }])
   })
 
-  test('one whose process has not renewed for long has no second chance', async () => {
+  test('whose process has not renewed for long has no second chance', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1', 0)
     await stage.claim(2.6)
     expect(await stage.recover(3.6)).toMatchObject([{ id: '~c~1', gone: true }])
   })
 
-  test('who was granted a slot has failed, and the slot counts', async () => {
+  test('that was granted a slot has failed, and the slot counts', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1 x', 0)
     const { of } = await stage.claim(0)
@@ -169,7 +169,7 @@ describe('a caller whose process is silent', () => {
     expect((await stage.claim(31)).jobs).toEqual(['x'])
   })
 
-  test('who departed, of which nobody told the end, has failed once', async () => {
+  test('that departed, and whose end was not reported, has failed once', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1', 0)
     const { of } = await stage.claim(0)
@@ -180,7 +180,7 @@ describe('a caller whose process is silent', () => {
     expect(await stage.jobs.finish(of('~c~1'), COMPLETED, HANDED)).toMatchObject({ isMine: false })
   })
 
-  test('keeps his place through a restart of Redis and a silence of all processes', async () => {
+  test('keeps its place through a restart of Redis and a silence of all processes', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.backend.pause('a', at(0))
     await stage.claim(0)
@@ -197,8 +197,8 @@ describe('a caller whose process is silent', () => {
   })
 })
 
-describe('a caller who leaves', () => {
-  test('while he waits gives his place to those behind', async () => {
+describe('a caller that leaves', () => {
+  test('while it waits gives its place to the turns behind it', async () => {
     const stage = await TurnStage.open('3, 1/s')
     await stage.admit('x ~c~1', 0)
     await stage.jobs.admit('~c~2', 0)
@@ -214,7 +214,7 @@ describe('a caller who leaves', () => {
     expect(await stage.leave('~c~1', 0.6)).toBeUndefined()
   })
 
-  test('when his turn was handed over: what comes of it is stale', async () => {
+  test('when its turn was handed over: what comes of it is stale', async () => {
     const stage = await TurnStage.open('99, 10/s')
     await stage.admit('~c~1 ~c~2', 0)
     const { of } = await stage.claim(0, { lookAheadMs: 150 })
@@ -223,7 +223,7 @@ describe('a caller who leaves', () => {
     expect(await stage.gate(of('~c~2'), 0)).toMatchObject({ kind: 'granted', slot: at(0) })
   })
 
-  test('with a slot gives it to the one behind him', async () => {
+  test('with a slot gives it to the turn behind it', async () => {
     const stage = await TurnStage.open('99, 10/s')
     await stage.admit('x', 0)
     await stage.run(0)
@@ -236,7 +236,7 @@ describe('a caller who leaves', () => {
     expect(await stage.gate(of('~c~2'), 0.06)).toMatchObject({ kind: 'granted', slot: at(0.1) })
   })
 
-  test('with a slot, and nobody behind him: the bucket is as it was before', async () => {
+  test('with a slot, and no turn behind it: the bucket is as it was before', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1', 0)
     await stage.run(0)
@@ -249,7 +249,7 @@ describe('a caller who leaves', () => {
     await stage.adds()
   })
 
-  test('after he departed leaves nothing; and nobody else takes a slot from a turn, or from a job', async () => {
+  test('after it departed leaves nothing; and no other process takes a slot from a turn, or from a job', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1 x', 0)
     const { of } = await stage.claim(0)
@@ -265,7 +265,7 @@ describe('a caller who leaves', () => {
     expect(await stage.leave('~c~nobody', 1)).toBeUndefined()
   })
 
-  test('of many shards is found in his', async () => {
+  test('of many shards is found in its own', async () => {
     const backend = await openRedisBackend({ limits: { '*': '9, 1/s' }, shards: 4 })
     const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
     for (const key of keys) await backend.admit(request(`~c~${key}`, { key }), at(0))
@@ -313,7 +313,7 @@ describe('what is left of turns', () => {
     await stage.adds()
   })
 
-  test('tells the scheduler when to look', async () => {
+  test('has a time at which the scheduler looks', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1', 0)
     await stage.leave('~c~1', 0)
@@ -337,7 +337,7 @@ describe('what is left of turns', () => {
     await stage.balances()
   })
 
-  test('an inbox that nobody reads goes by itself', async () => {
+  test('an inbox that no process reads expires', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1', 0)
     await stage.jobs.claim(0)

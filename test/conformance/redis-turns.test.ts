@@ -85,7 +85,7 @@ describe('admission', () => {
     expect(await stage.backend.expire(0, at(0.02))).toMatchObject([{ id: '~c~1', key: 'a' }])
   })
 
-  test('of a paused bucket: whoever has time waits, whoever has none is refused', async () => {
+  test('of a paused bucket: with time left it waits, without it is refused', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.backend.pause('a', at(0))
     await stage.admit('~c~1', 0)
@@ -152,7 +152,7 @@ describe('a claim', () => {
     expect((await stage.claim(1, { most: 1 })).jobs).toHaveLength(1)
   })
 
-  test('hands over 200 turns at a time, and says at once that there are more', async () => {
+  test('hands over 200 turns at a time, and answers at once that there are more', async () => {
     const stage = await TurnStage.open('999, 1000/s')
     await Promise.all(Array.from({ length: 250 }, (_, n) => stage.jobs.admit(`~c~${n}`, 0, { key: `${n}` })))
     const wake = shardKey(stage.jobs.tag, 'wake')
@@ -164,7 +164,7 @@ describe('a claim', () => {
     await stage.adds()
   })
 
-  test('those that wait behind jobs for which there is no room do not take the places of other turns', async () => {
+  test('turns behind jobs for which there is no room do not take the places of other turns', async () => {
     const stage = await TurnStage.open('9, 1/s')
     const keys = Array.from({ length: 201 }, (_, n) => `k${n}`)
     for (const key of keys) await stage.jobs.admit(`job-${key}`, 0, { key })
@@ -191,7 +191,7 @@ describe('a claim', () => {
     expect((await stage.claim(62)).turns).toEqual(['~c~1'])
   })
 
-  test('a newcomer’s turn wakes the scheduler, also when jobs are due that nobody fetches', async () => {
+  test('a new turn wakes the scheduler, also when jobs are due that no worker fetches', async () => {
     const stage = await TurnStage.open('9, 1/s')
     const wake = shardKey(stage.jobs.tag, 'wake')
     for (const key of ['k', 'l', 'm']) await stage.admit(`job-${key}`, 0, { key })
@@ -202,7 +202,7 @@ describe('a claim', () => {
     expect(await stage.jobs.redis.llen(wake)).toBe(1)
   })
 
-  test('and one that comes later than something else that is due wakes nobody', async () => {
+  test('one that is due later than something else wakes no scheduler', async () => {
     const stage = await TurnStage.open('9, 1/s')
     const wake = shardKey(stage.jobs.tag, 'wake')
     await stage.admit('x y', 0)
@@ -214,7 +214,7 @@ describe('a claim', () => {
   })
 })
 
-describe('a bucket stands where its next one is waited for', () => {
+describe('a bucket is listed where its next job or turn is waited for', () => {
   /** The head of the line is a job, and a turn comes behind it; or the other way round. */
   const lines = [
     ['x ~c~1 y', 'due', 'turns'],

@@ -58,7 +58,7 @@ describe('a granted slot of a bucket that warms up', () => {
     expect(await nextAt(stage, 4.8)).toBeCloseTo(msAt(4.7 + 1.1), 3)
   })
 
-  test('whose job is given back while it runs leaves the bucket as warm as it is', async () => {
+  test('after which a running job is given back leaves the bucket as warm as it is', async () => {
     const { stage, c } = await warming()
     await stage.start(c, 4.5)
     await stage.finish(c, { kind: 'freeze', duration: 0 }, 4.6)
@@ -84,7 +84,7 @@ describe('a granted slot of a bucket that warms up', () => {
     expect(await nextAt(stage, 5.9)).toBe(msAt(8.8))
   })
 
-  test('tells how far the start before keeps it away', async () => {
+  test('returns how far the start before keeps it away', async () => {
     const stage = await RedisStage.open(RULE)
     await stage.lineUp('ab', 0)
     await stage.run(0)

@@ -61,7 +61,7 @@ describe.each(DRIVERS)('%s: retries', (_, open) => {
     expect(starts).toEqual(['x', 'x', 'a', 'x', 'b', 'x', 'c', 'x'])
   })
 
-  test('with nobody else in line retries have every slot', async () => {
+  test('with no other job in line retries have every slot', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.lineUp('xy', at(0))
     const starts: (string | undefined)[] = []
@@ -121,7 +121,7 @@ describe.each(DRIVERS)('%s: retries', (_, open) => {
     expect(await driver.admit(request('q'), at(2))).toMatchObject({ accepted: true, position: 2 })
   })
 
-  test('a newcomer is told who goes before him, and no retry that comes later', async () => {
+  test('a new job learns what goes before it, without retries that come later', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.lineUp('xyz', at(0))
     await failNext(driver, 0, 60)
@@ -152,7 +152,7 @@ describe.each(DRIVERS)('%s: retries', (_, open) => {
 })
 
 describe.each(DRIVERS)('%s: given back by a freeze', (_, open) => {
-  test('first in line, its attempt given back, nobody before the end of the freeze', async () => {
+  test('first in line, its attempt given back, no start before the end of the freeze', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.lineUp('xy', at(0))
     await driver.startNext(at(0))
@@ -207,7 +207,7 @@ describe.each(DRIVERS)('%s: given back by a freeze', (_, open) => {
     expect(await driver.startNext(at(3))).toMatchObject({ id: 'x', attempt: 2 })
   })
 
-  test('they are held against newcomers', async () => {
+  test('they count against new jobs', async () => {
     const driver = await openFor(open, '1, 1/s')
     await driver.lineUp('x', at(0))
     await driver.startNext(at(0))

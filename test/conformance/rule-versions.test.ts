@@ -81,7 +81,7 @@ describe.each(PLACES)('%s: a version of the rule book', (_, where) => {
     expect(limits.version).toBe(1)
   })
 
-  test('tells every layer that a shaper brings at once from the others, and who brought it', async () => {
+  test('distinguishes every layer that a shaper sets at once, and who set it', async () => {
     const { limits } = await open(
       { '*': '9, 1/s', a: '8, 1/s', b: '7, 1/s' },
       {
@@ -104,7 +104,7 @@ describe.each(PLACES)('%s: a version of the rule book', (_, where) => {
   })
 })
 
-test('one layer cannot be brought twice', () => {
+test('one layer cannot be set twice', () => {
   const limits = { '*': '9, 1/s' }
   const twice = (from: 'code' | 'file') => () => new Shaper('x', { limits, moreLimits: [{ from, limits }] })
   expect(twice('code')).toThrow('expected limits and moreLimits to be of different layers, got: code twice')

@@ -192,7 +192,7 @@ describe.each(DRIVERS)('%s: list', (_, open) => {
     ])
   })
 
-  test('tells what inspect tells, of every bucket', async () => {
+  test('shows what inspect shows, of every bucket', async () => {
     const driver = await openFor(open, '9, 3/s')
     for (const key of 'abcde') await driver.lineUp(`${key}`, at(0), { key })
     await driver.startNext(at(0))

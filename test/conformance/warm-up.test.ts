@@ -6,7 +6,7 @@ import { DRIVERS, openFor } from './drivers.ts'
 const RULE = '9, 1/s, warm-up 4s'
 
 describe.each(DRIVERS)('%s: a limit with a warm-up', (_, open) => {
-  test('begins with long intervals that shorten to its own, as every one of them was told', async () => {
+  test('begins with long intervals that shorten to its own, as every job was promised', async () => {
     const driver = await openFor(open, RULE)
     const departures = [0, 3, 4.5, 5.5, 6.5]
     for (const [index, seconds] of departures.entries()) {
@@ -83,7 +83,7 @@ describe.each(DRIVERS)('%s: a limit with a warm-up', (_, open) => {
     ])
   })
 
-  test('the wait for a retry cools it, and whoever comes behind is told so', async () => {
+  test('the wait for a retry cools it, and jobs behind it are promised times that include that', async () => {
     const driver = await openFor(open, RULE)
     await driver.lineUp('abcd', at(0))
     await driver.runUntil(at(4.5))
@@ -94,7 +94,7 @@ describe.each(DRIVERS)('%s: a limit with a warm-up', (_, open) => {
     expect(await driver.forecast('a', 1, at(9.6))).toMatchObject({ departsAt: msAt(12) })
   })
 
-  test('a refusal is told when there is room, and not before', async () => {
+  test('a rejection names the time at which there is room, and no earlier one', async () => {
     const driver = await openFor(open, '2, 1/s, warm-up 4s')
     await driver.lineUp('x', at(0))
     await driver.runUntil(at(0))
@@ -106,7 +106,7 @@ describe.each(DRIVERS)('%s: a limit with a warm-up', (_, open) => {
     expect(await driver.admit(request('w'), at(3))).toMatchObject({ accepted: true, departsAt: msAt(5.5) })
   })
 
-  test('a limit that is changed in the middle spaces those who wait, and keeps the time that was spent', async () => {
+  test('a limit that is changed in the middle spaces waiting jobs, and keeps the time that was spent', async () => {
     const driver = await openFor(open, RULE)
     await driver.lineUp('abcdef', at(0))
     await driver.runUntil(at(3))

@@ -25,7 +25,7 @@ test('what one process does is recorded, merged and judged', async () => {
   expect(count('answer')).toBeGreaterThan(40)
 })
 
-test('a planted breach is told with its numbers, and the history is kept', async () => {
+test('a planted breach is reported with its numbers, and the history is kept', async () => {
   await using campaign = await Campaign.start({ ...plan, workers: [{}] })
   await campaign.rest()
   campaign.note({ type: 'start', at: 2e15, id: 'p-a-1', key: 'a', cost: 1, attempt: 1 })
@@ -37,7 +37,7 @@ test('a planted breach is told with its numbers, and the history is kept', async
   rmSync(dirname(path), { recursive: true })
 })
 
-test('a campaign that does not come to rest says what it knows', async () => {
+test('a campaign that does not come to rest reports what it knows', async () => {
   await using campaign = await Campaign.start({ ...plan, workers: [{ hangEvery: 1 }] })
   const text = String(await campaign.rest(2_500).catch((error: unknown) => error))
   expect(text).toContain('has not come to rest within 2500 ms')

@@ -24,7 +24,7 @@ test('a limit that is raised and lowered tenfold under load is kept at every mom
   expect(startsKept('a')).toBe(220)
 })
 
-test('500 who wait follow a limit that goes up tenfold and then far down', async () => {
+test('500 waiting jobs follow a limit that goes up tenfold and then far down', async () => {
   const plan = fleet({ limit: '600, 1/s', keys: ['a'], producer: { jobs: 250 } })
   await using campaign = await Campaign.start(plan)
   await Promise.all(campaign.producers.map((producer) => producer.said('done')))
@@ -59,7 +59,7 @@ test('workers that are closed and replaced one after the other disturb neither o
   expect(startsKept()).toBe(560)
 })
 
-test('a fleet that comes back to a backlog lets nobody in faster than the rate', async () => {
+test('a fleet that comes back to a backlog starts nothing faster than the rate', async () => {
   const plan = fleet({
     limit: '500, 50/s',
     keys: ['a', 'b', 'c'],

@@ -10,7 +10,7 @@ test('a steady stream from two producers to three workers breaks no law', async 
   for (const key of plan.keys) expect(startsKept(key)).toBe(120)
 })
 
-test('a burst is refused, comes back when it was told to, and departs no faster than the rate', async () => {
+test('a burst is rejected, comes back after retryAfterMs, and departs no faster than the rate', async () => {
   const plan = fleet({ limit: '40, 20/s', producer: { jobs: 60, comesBack: true } })
   await using campaign = await Campaign.start(plan)
   await campaign.rest()

@@ -34,7 +34,7 @@ const clock = (offByUs = 0, roundTrip = 100): HistoryRecord => ({
 const told = (paths: string[]) =>
   mergeHistories(paths).history.map((event) => [event.type, 'id' in event ? event.id : '', event.at / 1_000])
 
-test('what the store decided and what a process saw stand in the order in which they happened', () => {
+test('what the store decided and what a process saw are put in the order in which they happened', () => {
   const producer = written(store(accept(10, 'x')), store(accept(20, 'y')), clock(300, 800))
   const worker = written(clock(0, 50), host(start(15, 'x')), store(end(18, 'x')), host(start(115, 'y')))
   expect(told([producer, worker])).toEqual([
@@ -46,7 +46,7 @@ test('what the store decided and what a process saw stand in the order in which 
   ])
 })
 
-test('the times that an event names are brought to the clock of the host, too', () => {
+test('the times that an event names are converted to the clock of the host, too', () => {
   const later = 1_050
   const path = written(
     clock(),
@@ -81,7 +81,7 @@ test('a start that is well before the acceptance, or after the end, stays where 
   ])
 })
 
-test('an answer that was lost, and given again, counts from the admission that the worker was told of', () => {
+test('an answer that was lost, and given again, counts from the admission that the worker saw', () => {
   const replayed: HistoryRecord = { kind: 'event', clock: 'host', event: accept(900, 'x'), replayed: true }
   const started: HistoryRecord = {
     kind: 'event',
@@ -95,7 +95,7 @@ test('an answer that was lost, and given again, counts from the admission that t
   ])
 })
 
-test('what the store was asked for counts once, and only where nobody wrote it down', () => {
+test('what the store was asked for counts once, and only where no process wrote it down', () => {
   const found = (record: HistoryRecord): HistoryRecord => ({ ...record, found: true }) as HistoryRecord
   const one = written(
     clock(),
@@ -111,7 +111,7 @@ test('what the store was asked for counts once, and only where nobody wrote it d
   ])
 })
 
-test('one who was lost with his process failed if he had started, and was given up if not', () => {
+test('a turn that was lost with its process failed if it had started, and was given up if not', () => {
   const lost = (id: string): HistoryRecord =>
     ({ ...store(end(30, id, 'failed')), lost: true }) as HistoryRecord
   const path = written(clock(), host(start(20, 'x')), lost('x'), lost('y'))
@@ -122,19 +122,19 @@ test('one who was lost with his process failed if he had started, and was given 
   ])
 })
 
-test('where the clock of the store was moved nothing can be said', () => {
+test('where the clock of the store was moved there is no verdict', () => {
   expect(() => mergeHistories([written(clock(), clock(50_000))])).toThrow(
     'the clock of the store was moved against the host',
   )
   expect(() => mergeHistories([written(host(start(1, 'x')))])).toThrow('expected a comparison of the clocks')
 })
 
-test('the calls that found the store away are told with their length', () => {
+test('the calls that found the store away are listed with their length', () => {
   const call: HistoryRecord = { kind: 'unavailable', at: 5, tookMs: 1_500, isLate: false }
   expect(mergeHistories([written(clock(), call)])).toEqual({ history: [], unavailable: [call] })
 })
 
-test('who was in a handler, and who has no end, is read from a file that may still grow', () => {
+test('jobs in a handler, and jobs without an end, are read from a file that may still grow', () => {
   const path = written(
     store(accept(0, 'x')),
     ...['x', 'y', 'z'].map((id, n) => host(start(n, id))),

@@ -16,7 +16,7 @@ const plan = fleet({
   producer: { jobs: 75 },
 })
 
-test('workers that stand still for a moment start nothing too early and nothing twice', async () => {
+test('workers that are stopped for a moment start nothing too early and nothing twice', async () => {
   await using campaign = await Campaign.start(plan)
   const chance = new Chance()
   for (let stop = 0; stop < STOPS; stop++) {
@@ -29,7 +29,7 @@ test('workers that stand still for a moment start nothing too early and nothing 
   expect(startsKept()).toBe(300)
 })
 
-test('a worker that stands still for longer than its leases starts nothing that was given to others', async () => {
+test('a worker that is stopped for longer than its leases starts nothing that was given to others', async () => {
   await using campaign = await Campaign.start(plan)
   const chance = new Chance()
   await sleep(chance.between(500, 3_000))

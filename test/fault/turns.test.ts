@@ -73,7 +73,7 @@ test('callers in three processes and jobs share lines, and no law is broken', as
 
 const CHANCES = { aborts: { share: 0.4, withinMs: 1_500 }, timeouts: { share: 0.4, withinMs: 2_500 } }
 
-test('callers who give up, and whose time is over, leave their places to those behind', async () => {
+test('callers that give up, and callers whose time is over, leave their places to the turns behind', async () => {
   await using campaign = await Campaign.start(plan(CHANCES))
   await campaign.rest()
   const fates = await campaign.fates()
@@ -84,7 +84,7 @@ test('callers who give up, and whose time is over, leave their places to those b
   expect(sum(fates, 'cancelled') + sum(fates, 'unavailable')).toBe(0)
 })
 
-test('the places of callers whose process is killed go to those behind, while others give up', async () => {
+test('the places of callers whose process is killed go to the turns behind, while others give up', async () => {
   const calm = plan({ forMs: 20_000 })
   const [first, second, third] = calm.callers!
   await using campaign = await Campaign.start({
@@ -112,7 +112,7 @@ test('the places of callers whose process is killed go to those behind, while ot
   expect(given.length).toBeGreaterThanOrEqual(victims.length)
 })
 
-test('callers whose process stands still for longer than its leases lose their places, and do not go on', async () => {
+test('callers whose process is stopped for longer than its leases lose their places, and do not go on', async () => {
   await using campaign = await Campaign.start(plan({ forMs: 15_000 }))
   const chance = new Chance()
   await sleep(chance.between(1_000, 4_000))
@@ -124,7 +124,7 @@ test('callers whose process stands still for longer than its leases lose their p
   expect(sum(fates, 'cancelled')).toBeGreaterThan(0)
 })
 
-test('a caller who goes on without a turn is found out', async () => {
+test('a caller that goes on without a turn is detected', async () => {
   await using campaign = await Campaign.start(plan({ forMs: 3_000, barges: 20 }))
   await campaign.rest()
   const text = String(await campaign.verdict({ lag: NEWS }).catch((error: unknown) => error))
@@ -132,7 +132,7 @@ test('a caller who goes on without a turn is found out', async () => {
   expect(text).toMatch(/L5 key .*job "barged-\d+-\d+" started at .* though it was never accepted/)
 })
 
-test('callers who are slow to go on are found out by their own moments', async () => {
+test('callers that are slow to go on are detected by their own readings', async () => {
   await using campaign = await Campaign.start(plan({ forMs: 3_000, dawdles: { every: 3, ms: 30 } }))
   await campaign.rest()
   const verdict = await campaign.verdict({ lag: NEWS })

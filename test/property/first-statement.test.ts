@@ -56,7 +56,7 @@ test('handlers keep their distance by clocks read in them, whatever comes before
   )
 })
 
-test('so do callers who wait for their turns', async () => {
+test('so do callers that wait for their turns', async () => {
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...LIMITS), jumps, async (limit, jumps) => {
       const clock = new JumpyClock(jumps)
@@ -78,7 +78,7 @@ test('so do callers who wait for their turns', async () => {
   )
 })
 
-test('a key keeps its distance beside one whose handlers compute for long', async () => {
+test('a key keeps its spacing beside one whose handlers compute for long', async () => {
   const clock = new JumpyClock([0])
   const shaper = new Shaper('two', { limits: { busy: '99, 10/s', calm: '99, 20/s' }, clock })
   const starts: number[] = []

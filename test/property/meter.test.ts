@@ -91,7 +91,7 @@ describe('the laws of a meter', () => {
     )
   })
 
-  test('a refused fill changes nothing; clamped or blocking it lets nobody in sooner', () => {
+  test('a refused fill changes nothing; clamped or blocking it admits nothing sooner', () => {
     fc.assert(
       fc.property(trace, (given) => {
         run(given, ({ now, request, before, accepted, state }) => {
@@ -132,7 +132,7 @@ describe('the laws of a meter', () => {
     )
   })
 
-  test('whoever comes back when told gets in; one interval sooner, a whole unit would not', () => {
+  test('a caller that comes back after retryAfterMs is accepted; one interval sooner, a whole unit is not', () => {
     fc.assert(
       fc.property(trace, (given) => {
         run(given, ({ now, request, accepted, state }) => {
@@ -153,7 +153,7 @@ describe('the laws of a meter', () => {
     )
   })
 
-  test('what fits goes in, what does not is refused, and who forgets in time forgets nothing', () => {
+  test('what fits is accepted, what does not is refused, and forgetting in time loses nothing', () => {
     fc.assert(
       fc.property(trace, (given) => {
         run(given, ({ now, request, before, accepted, state }) => {
@@ -225,7 +225,7 @@ describe('limits that change', () => {
     )
   })
 
-  test('who forgets as soon as he may and who never does come to the same verdicts and states', () => {
+  test('forgetting as soon as allowed and never forgetting lead to the same verdicts and states', () => {
     fc.assert(
       fc.property(changing, (steps) => {
         let [remembered, forgotten, now] = [EMPTY, EMPTY, T0]

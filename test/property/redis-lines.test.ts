@@ -172,7 +172,7 @@ async function perform(trace: LineTrace, verb: Verb): Promise<void> {
   }
 }
 
-test('whatever is lost, late, or told twice: all is counted, in order, spaced, and ends', async () => {
+test('whatever is lost, late, or reported twice: all is counted, in order, spaced, and ends', async () => {
   await fc.assert(
     fc.asyncProperty(
       limit,
