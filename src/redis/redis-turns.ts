@@ -7,12 +7,11 @@ import type { Handler } from '../line/attempt.ts'
 import type { JobRequest } from '../line/job.ts'
 import { PendingTurns, type Turn } from '../line/pending-turns.ts'
 import type { ShapedJob } from '../line/shaped-job.ts'
-import type { HandedOver } from './protocol/handed-over.ts'
 import type { NamedRequest, SharedJob } from './protocol/shared-backend.ts'
 import { makeCallerName, makeTurnId } from './protocol/turn-id.ts'
 import type { RedisBackend } from './redis-backend.ts'
 import { Leases } from './slots/leases.ts'
-import type { ReceiveOptions, Receiver } from './transport/transport.ts'
+import type { Delivery, ReceiveOptions, Receiver } from './transport/transport.ts'
 import { TurnInbox } from './transport/turn-inbox.ts'
 import type { RedisWorker, WorkerSettings } from './worker/redis-worker.ts'
 
@@ -57,7 +56,7 @@ export class RedisTurns {
   /** Whom the line has not answered, and who have not departed. */
   readonly #asked = new Set<string>()
   /** By id, those that were handed over and have not departed. */
-  readonly #handed = new Map<string, HandedOver>()
+  readonly #handed = new Map<string, Delivery>()
   /** By id, how the timeouts of those who wait are called off. */
   readonly #timeouts = new Map<string, () => void>()
   #onEmpty: (() => void) | undefined
@@ -164,7 +163,7 @@ export class RedisTurns {
   }
 
   /** A turn was handed over to this process; false when nobody waits for it any more, and its place is given up. */
-  noteHanded(handed: HandedOver): boolean {
+  noteHanded(handed: Delivery): boolean {
     const isExpected = this.#desk.has(handed.id)
     if (isExpected) this.#handed.set(handed.id, handed)
     else void this.leave(handed.id)
@@ -206,14 +205,14 @@ export class RedisTurns {
 
   #receive(options: ReceiveOptions): Receiver {
     const { backend } = this.#ports
-    const onDelivery = async (handed: HandedOver) => {
+    const onDelivery = async (handed: Delivery) => {
       if (this.noteHanded(handed)) await options.onDelivery(handed)
     }
     const next = (shard: number, atMost: number) => backend.awaitTurns(shard, this.caller, atMost)
     return new TurnInbox(backend.shards, next, { ...options, onDelivery })
   }
 
-  #placeOf({ id, key }: NamedRequest): HandedOver {
+  #placeOf({ id, key }: NamedRequest): Delivery {
     return { id, key, epoch: 0, shard: this.#ports.backend.shardOf(key) }
   }
 
@@ -235,7 +234,7 @@ export class RedisTurns {
   }
 
   /** The line does not keep his place any more: because his time is over, or because somebody took him out. */
-  async #explain(place: HandedOver): Promise<void> {
+  async #explain(place: Delivery): Promise<void> {
     const { id } = place
     try {
       const state = (await this.#ports.backend.job(id))?.state ?? 'unknown'

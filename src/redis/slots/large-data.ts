@@ -1,6 +1,6 @@
 import type { Semaphore } from '../../core/semaphore.ts'
+import type { GateEntry } from './gate-entry.ts'
 import type { ShardCalls } from './shard-calls.ts'
-import type { Ticket } from './ticket.ts'
 
 /** What came of a fetch; `failed`: the store did not answer. */
 export type Fetched = 'here' | 'stale' | 'foreign' | 'failed'
@@ -19,13 +19,13 @@ export interface LargeDataPorts {
  */
 export class LargeData {
   readonly #ports: LargeDataPorts
-  readonly #ticket: Ticket
+  readonly #entry: GateEntry
   #value: { readonly value: unknown } | undefined
   #held = 0
 
-  constructor(ports: LargeDataPorts, ticket: Ticket) {
+  constructor(ports: LargeDataPorts, entry: GateEntry) {
     this.#ports = ports
-    this.#ticket = ticket
+    this.#entry = entry
   }
 
   /** Undefined until they were fetched. */
@@ -33,7 +33,7 @@ export class LargeData {
     return this.#value
   }
 
-  /** Waits for room, too; a ticket that is not open any more gets none. @throws SyntaxError: they are not JSON */
+  /** Waits for room, too; a entry that is not open any more gets none. @throws SyntaxError: they are not JSON */
   async fetch(bytes: number): Promise<Fetched | undefined> {
     const { held, underWay } = this.#ports
     if (!(await this.#take(held, bytes))) return undefined
@@ -53,18 +53,18 @@ export class LargeData {
   }
 
   async #call(bytes: number): Promise<Fetched> {
-    const { shard, id, epoch } = this.#ticket.job
+    const { shard, id, epoch } = this.#entry.job
     const answer = await this.#ports.calls.fetch(shard, { id, epoch, bytes }).catch(() => undefined)
     if (answer?.kind !== 'yes') return answer?.kind ?? 'failed'
     this.#value = { value: JSON.parse(answer.data) }
     return 'here'
   }
 
-  /** Whether it was taken: false when the ticket is decided before. */
+  /** Whether it was taken: false when the entry is decided before. */
   async #take(room: Semaphore<number>, bytes: number): Promise<boolean> {
     if (room.tryTake(bytes)) return true
     let isTaken = false
-    await this.#ticket.wait((onSignal) =>
+    await this.#entry.wait((onSignal) =>
       room.take(bytes, () => {
         isTaken = true
         onSignal()

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
-import { type HandedOver, nameOf } from '../protocol/handed-over.ts'
 import type { SharedBackend } from '../protocol/shared-backend.ts'
+import { type Delivery, deliveryName } from '../transport/transport.ts'
 
 const MOST_PER_CALL = 200
 const SLACK = Number.POSITIVE_INFINITY
@@ -13,11 +13,11 @@ export interface LeasesPorts {
   /** For how long after its end a lease is kept while the store cannot be reached; microseconds. Default: as long as that is. */
   readonly patience?: number
   /** Once for each lease, unless it was released before. */
-  readonly onLost: (job: HandedOver) => void
+  readonly onLost: (job: Delivery) => void
 }
 
 interface Lease {
-  readonly job: HandedOver
+  readonly job: Delivery
   /** Held until then for sure, by the local clock: counted from the moment at which the call was sent. */
   until: number
   /** Over from then on as far as is known: counted from the moment at which the answer came. */
@@ -47,42 +47,42 @@ export class Leases {
   }
 
   /** Believed until the store says otherwise: nothing was asked yet. */
-  hold(job: HandedOver): void {
+  hold(job: Delivery): void {
     const { clock, lease } = this.#ports
     const now = clock.now()
     const isFirst = this.#leases.size === 0
-    this.#leases.set(nameOf(job), { job, until: now + lease, over: now + lease, isLost: false })
+    this.#leases.set(deliveryName(job), { job, until: now + lease, over: now + lease, isLost: false })
     if (!isFirst) return
     this.#renewAt = now + lease / 3
     this.#arm()
   }
 
   /** The store renewed it at some time between the two. */
-  extend(job: HandedOver, sentAt: number, receivedAt: number): void {
-    const held = this.#leases.get(nameOf(job))
+  extend(job: Delivery, sentAt: number, receivedAt: number): void {
+    const held = this.#leases.get(deliveryName(job))
     if (held === undefined || held.isLost) return
     held.until = Math.max(held.until, sentAt + this.#ports.lease)
     held.over = Math.max(held.over, receivedAt + this.#ports.lease)
   }
 
-  release(job: HandedOver): void {
-    this.#leases.delete(nameOf(job))
+  release(job: Delivery): void {
+    this.#leases.delete(deliveryName(job))
     if (this.#leases.size === 0) this.#disarm?.()
   }
 
-  isHeld(job: HandedOver): boolean {
+  isHeld(job: Delivery): boolean {
     return this.#ports.clock.now() < this.heldUntil(job)
   }
 
   /** By the local clock; -Infinity: it is lost, or was never held. */
-  heldUntil(job: HandedOver): number {
-    const held = this.#leases.get(nameOf(job))
+  heldUntil(job: Delivery): number {
+    const held = this.#leases.get(deliveryName(job))
     return held === undefined || held.isLost ? Number.NEGATIVE_INFINITY : held.until
   }
 
   /** Nothing that this worker says of the job will be heard any more. */
-  isSurelyOver(job: HandedOver): boolean {
-    const held = this.#leases.get(nameOf(job))
+  isSurelyOver(job: Delivery): boolean {
+    const held = this.#leases.get(deliveryName(job))
     return held === undefined || held.isLost || held.over + this.#patience <= this.#ports.clock.now()
   }
 
@@ -93,8 +93,8 @@ export class Leases {
   }
 
   /** The store said that it is another's. */
-  lose(job: HandedOver): void {
-    const held = this.#leases.get(nameOf(job))
+  lose(job: Delivery): void {
+    const held = this.#leases.get(deliveryName(job))
     if (held !== undefined) this.#lose(held)
   }
 
@@ -125,7 +125,7 @@ export class Leases {
   }
 
   #renewAll(): void {
-    const byShard = new Map<number, HandedOver[]>()
+    const byShard = new Map<number, Delivery[]>()
     for (const { job, isLost } of this.#leases.values()) {
       if (isLost) continue
       const jobs = byShard.get(job.shard)
@@ -139,7 +139,7 @@ export class Leases {
     }
   }
 
-  async #renew(shard: number, jobs: readonly HandedOver[]): Promise<void> {
+  async #renew(shard: number, jobs: readonly Delivery[]): Promise<void> {
     const { backend, clock, lease } = this.#ports
     const sentAt = clock.now()
     try {

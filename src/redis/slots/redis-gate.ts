@@ -1,17 +1,17 @@
 import type { Clock } from '../../core/clock.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import type { Semaphore } from '../../core/semaphore.ts'
-import { type HandedOver, nameOf } from '../protocol/handed-over.ts'
+import { type Delivery, deliveryName } from '../transport/transport.ts'
 import { BucketQueue } from './bucket-queue.ts'
+import { GateEntry } from './gate-entry.ts'
 import { handlerPermits } from './handler-permit.ts'
 import type { Leases } from './leases.ts'
-import { Passage, type PassagePorts } from './passage.ts'
-import { Ticket } from './ticket.ts'
+import { StartSequence, type StartSequencePorts } from './start-sequence.ts'
 
 /** Who asks again whether it is his turn is not in a hurry; no processor time is spent on it. */
 const SLACK = 2 * MILLISECOND
 
-export interface RedisGatePorts extends PassagePorts {
+export interface RedisGatePorts extends StartSequencePorts {
   readonly clock: Clock
   readonly leases: Leases
   /** Names the worker. */
@@ -23,15 +23,15 @@ export interface RedisGatePorts extends PassagePorts {
 /**
  * The gate of a worker whose lines are shared. Jobs of one bucket stand in the order in which they came, and only one
  * of them at a time has a slot: one that another was reserved behind cannot be moved any more. Those that wait
- * here use up no handler. How one of them passes: `passage.ts`.
+ * here use up no handler. How one of them passes: `start-sequence.ts`.
  */
 export class RedisGate {
   readonly #ports: RedisGatePorts
   readonly #permits: Semaphore<string>
-  readonly #passage: Passage
+  readonly #sequence: StartSequence
   readonly #queues = new Map<string, BucketQueue>()
   /** By name, those that have not left the gate. */
-  readonly #tickets = new Map<string, Ticket>()
+  readonly #entries = new Map<string, GateEntry>()
   /** By name, what the transport waits for: a job that is delivered twice is held once. */
   readonly #held = new Map<string, Promise<void>>()
   #isClosed = false
@@ -39,12 +39,12 @@ export class RedisGate {
   constructor(ports: RedisGatePorts) {
     this.#ports = ports
     this.#permits = handlerPermits(ports.concurrency, ports.clock)
-    this.#passage = new Passage(ports, this.#permits)
+    this.#sequence = new StartSequence(ports, this.#permits)
   }
 
   /** Jobs that have not left the gate. */
   get waiting(): number {
-    return this.#tickets.size
+    return this.#entries.size
   }
 
   /** Buckets that somebody stands for. */
@@ -54,12 +54,12 @@ export class RedisGate {
 
   /** Slots that came when the process was not ready. */
   get missedSlots(): number {
-    return this.#passage.missedSlots
+    return this.#sequence.missedSlots
   }
 
   /** Resolves when the transport may forget the job: it has ended, or it is not this worker's any more. */
-  take(job: HandedOver): Promise<void> {
-    const name = nameOf(job)
+  take(job: Delivery): Promise<void> {
+    const name = deliveryName(job)
     const held = this.#held.get(name)
     if (held !== undefined) return held
     const done = this.#hold(job, name)
@@ -68,9 +68,9 @@ export class RedisGate {
   }
 
   /** Its lease was lost: if it has not started, it never will. */
-  drop(job: HandedOver): void {
-    const ticket = this.#tickets.get(nameOf(job))
-    if (ticket !== undefined) this.#queues.get(job.key)?.drop(ticket)
+  drop(job: Delivery): void {
+    const entry = this.#entries.get(deliveryName(job))
+    if (entry !== undefined) this.#queues.get(job.key)?.drop(entry)
   }
 
   /** A handler of the key has ended. */
@@ -82,33 +82,33 @@ export class RedisGate {
   async close(): Promise<void> {
     this.#isClosed = true
     for (const queue of this.#queues.values()) queue.giveBack()
-    await Promise.all([...this.#tickets.keys()].map((name) => this.#held.get(name)))
+    await Promise.all([...this.#entries.keys()].map((name) => this.#held.get(name)))
   }
 
-  async #hold(job: HandedOver, name: string): Promise<void> {
+  async #hold(job: Delivery, name: string): Promise<void> {
     const { leases } = this.#ports
-    const ticket = new Ticket(job)
-    this.#tickets.set(name, ticket)
+    const entry = new GateEntry(job)
+    this.#entries.set(name, entry)
     leases.hold(job)
-    if (this.#isClosed) ticket.decide('back')
-    else this.#queue(ticket)
-    await ticket.decided
-    if (ticket.fate === 'back') await this.#giveBack(job)
-    this.#tickets.delete(name)
-    await ticket.run
+    if (this.#isClosed) entry.decide('back')
+    else this.#queue(entry)
+    await entry.decided
+    if (entry.fate === 'back') await this.#giveBack(job)
+    this.#entries.delete(name)
+    await entry.run
     leases.release(job)
     this.#held.delete(name)
   }
 
-  #queue(ticket: Ticket): void {
-    const { key } = ticket.job
+  #queue(entry: GateEntry): void {
+    const { key } = entry.job
     const queue = this.#queues.get(key)
     if (queue !== undefined) {
-      queue.add(ticket)
+      queue.add(entry)
       return
     }
     const opened = new BucketQueue()
-    opened.add(ticket)
+    opened.add(entry)
     this.#queues.set(key, opened)
     void this.#serve(key, opened)
   }
@@ -116,14 +116,14 @@ export class RedisGate {
   async #serve(key: string, queue: BucketQueue): Promise<void> {
     const { clock } = this.#ports
     for (queue.sweep(); queue.size > 0; queue.sweep()) {
-      const ticket = queue.first(clock.now())
-      if (ticket !== undefined) await this.#passage.pass(ticket, queue)
+      const entry = queue.first(clock.now())
+      if (entry !== undefined) await this.#sequence.run(entry, queue)
       else await queue.wait((onSignal) => clock.wake(queue.nextAsk, onSignal, SLACK))
     }
     this.#queues.delete(key)
   }
 
-  async #giveBack({ shard, id, epoch }: HandedOver): Promise<void> {
+  async #giveBack({ shard, id, epoch }: Delivery): Promise<void> {
     try {
       await this.#ports.calls.finish(shard, {
         id,

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
-import type { HandedOver } from '../protocol/handed-over.ts'
 import type { GateAnswer } from '../protocol/shared-backend.ts'
+import type { Delivery } from '../transport/transport.ts'
 import type { Leases } from './leases.ts'
 import type { RedisClock } from './redis-clock.ts'
 
@@ -21,7 +21,7 @@ export class StartWindow {
   readonly #clock: Clock
   readonly #leases: Pick<Leases, 'heldUntil'>
   readonly #store: RedisClock
-  readonly #job: HandedOver
+  readonly #job: Delivery
   readonly #grant: Grant
   readonly #measurement: number
   #lookedAt = Number.NaN
@@ -31,7 +31,7 @@ export class StartWindow {
   constructor(
     { clock, leases }: StartWindowPorts,
     store: RedisClock,
-    job: HandedOver,
+    job: Delivery,
     grant: Grant,
     measurement: number,
   ) {

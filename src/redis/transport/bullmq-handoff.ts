@@ -4,11 +4,11 @@ import { quote } from '../../core/describe.ts'
 import { BackendUnavailableError } from '../../core/errors.ts'
 import { messageOf, toError } from '../../core/thrown.ts'
 import { settlesWithin } from '../../core/within.ts'
+import { OutageReports } from '../connection/outage-reports.ts'
 import type { HandedJob } from '../protocol/shared-backend.ts'
 import { BullMqReceiver } from './bullmq-receiver.ts'
 import { DELIVERY_SETTINGS, QUEUE, QUEUE_SETTINGS } from './bullmq-settings.ts'
 import { deliveryId, recordOf } from './delivery-record.ts'
-import { OutageNews } from './outage-news.ts'
 import { type AreHanded, StaleDeliveries } from './stale-deliveries.ts'
 import type { Delivery, ReceiveOptions, Transport } from './transport.ts'
 
@@ -41,7 +41,7 @@ export const LARGEST_BUNDLE = 8
 export class BullMqHandoff implements Transport {
   readonly #tags: readonly string[]
   readonly #open: () => Redis | Cluster
-  readonly #news: OutageNews
+  readonly #outages: OutageReports
   readonly #answerWithinMs: number
   readonly #graceMs: number
   readonly #queues = new Map<number, Queue>()
@@ -53,7 +53,7 @@ export class BullMqHandoff implements Transport {
   constructor(options: BullMqHandoffOptions) {
     this.#tags = options.tags
     this.#open = options.open
-    this.#news = new OutageNews(options.onError)
+    this.#outages = new OutageReports(options.onError)
     this.#answerWithinMs = options.answerWithinMs ?? 2_000
     this.#graceMs = options.graceMs ?? 5_000
     this.#stale = options.tags.map(
@@ -157,8 +157,8 @@ export class BullMqHandoff implements Transport {
   #connected(): Redis | Cluster {
     if (this.#client === undefined) {
       this.#client = this.#open()
-      this.#client.on('error', this.#news.tell)
-      this.#client.on('ready', this.#news.over)
+      this.#client.on('error', this.#outages.report)
+      this.#client.on('ready', this.#outages.over)
     }
     return this.#client
   }
@@ -167,7 +167,7 @@ export class BullMqHandoff implements Transport {
     let queue = this.#queues.get(shard)
     if (queue === undefined) {
       const settings = { ...QUEUE_SETTINGS, connection: this.#connected(), prefix: this.#tags[shard]! }
-      queue = new Queue(QUEUE, settings).on('error', this.#news.tell)
+      queue = new Queue(QUEUE, settings).on('error', this.#outages.report)
       this.#queues.set(shard, queue)
     }
     return queue

@@ -2,9 +2,9 @@ import { type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq'
 import type { Cluster, Redis } from 'ioredis'
 import { toError } from '../../core/thrown.ts'
 import { settlesWithin } from '../../core/within.ts'
+import { OutageReports } from '../connection/outage-reports.ts'
 import { QUEUE, WORKER_SETTINGS } from './bullmq-settings.ts'
 import { readRecord } from './delivery-record.ts'
-import { OutageNews } from './outage-news.ts'
 import type { Delivery, ReceiveOptions, Receiver } from './transport.ts'
 
 /**
@@ -31,7 +31,7 @@ export interface Grace {
 export class BullMqReceiver implements Receiver {
   readonly #client: Redis | Cluster
   readonly #tags: readonly string[]
-  readonly #news: OutageNews
+  readonly #outages: OutageReports
   readonly #workers: Worker<unknown, void>[]
   /** Shards that had something to fetch at the last look, and from which nothing has come since. */
   readonly #neglected = new Set<number>()
@@ -50,9 +50,9 @@ export class BullMqReceiver implements Receiver {
     this.#onError = options.onError
     this.#grace = grace
     this.#tags = tags
-    this.#news = new OutageNews(options.onError)
-    client.on('error', this.#news.tell)
-    client.on('ready', this.#news.over)
+    this.#outages = new OutageReports(options.onError)
+    client.on('error', this.#outages.report)
+    client.on('ready', this.#outages.over)
     this.#workers = tags.map((_, shard) => this.#openWorker(shard))
     this.#looks = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
   }
@@ -61,7 +61,7 @@ export class BullMqReceiver implements Receiver {
     const connection = this.#client
     const settings = { ...WORKER_SETTINGS, connection, prefix: this.#tags[shard]!, concurrency: FETCHERS }
     const process = (job: Job<unknown, void>, token: string | undefined) => this.#process(shard, job, token)
-    return new Worker<unknown, void>(QUEUE, process, settings).on('error', this.#news.tell)
+    return new Worker<unknown, void>(QUEUE, process, settings).on('error', this.#outages.report)
   }
 
   async #look(): Promise<void> {
@@ -78,7 +78,7 @@ export class BullMqReceiver implements Receiver {
     this.#neglected.delete(shard)
     const stuck = this.#workers[shard]!
     this.#workers[shard] = this.#openWorker(shard)
-    stuck.close(true).catch(this.#news.tell)
+    stuck.close(true).catch(this.#outages.report)
   }
 
   async stop(): Promise<void> {

@@ -1,8 +1,15 @@
-import type { HandedOver } from '../protocol/handed-over.ts'
 import type { HandedJob } from '../protocol/shared-backend.ts'
 
-/** A job on its way to a worker. */
-export type Delivery = HandedOver
+/** A job that was handed over, on its way to a worker or with it. */
+export interface Delivery extends HandedJob {
+  readonly key: string
+  readonly shard: number
+}
+
+/** Tells one delivery from every other; no two jobs can share a name, since an epoch holds digits alone. */
+export function deliveryName({ id, epoch }: HandedJob): string {
+  return `${id}_e${epoch}`
+}
 
 /** Brings handed jobs to workers, at least once, in no order to rely on; the gate decides what starts. */
 export interface Transport {

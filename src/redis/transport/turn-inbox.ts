@@ -1,9 +1,9 @@
 import { Alarm } from '../../core/alarm.ts'
 import { systemClock } from '../../core/clock.ts'
 import { SECOND } from '../../core/duration.ts'
+import { OutageReports } from '../connection/outage-reports.ts'
 import { retryDelay } from '../connection/retry-delay.ts'
 import type { HandedTurn } from './inboxes.ts'
-import { OutageNews } from './outage-news.ts'
 import type { ReceiveOptions, Receiver } from './transport.ts'
 
 /** After a wait in vain it asks again: a connection that is dead without a word is noticed. */
@@ -18,7 +18,7 @@ export type NextTurns = (shard: number, atMost: number) => Promise<readonly Hand
 export class TurnInbox implements Receiver {
   readonly #next: NextTurns
   readonly #options: ReceiveOptions
-  readonly #news: OutageNews
+  readonly #outages: OutageReports
   readonly #loops: readonly Promise<void>[]
   /** One for each shard. */
   readonly #pauses: readonly Alarm[]
@@ -27,7 +27,7 @@ export class TurnInbox implements Receiver {
   constructor(shards: number, next: NextTurns, options: ReceiveOptions) {
     this.#next = next
     this.#options = options
-    this.#news = new OutageNews(options.onError)
+    this.#outages = new OutageReports(options.onError)
     this.#pauses = Array.from({ length: shards }, () => new Alarm(systemClock, Number.POSITIVE_INFINITY))
     this.#loops = this.#pauses.map((pause, shard) => this.#loop(shard, pause))
   }
@@ -47,11 +47,11 @@ export class TurnInbox implements Receiver {
       try {
         const turns = await this.#next(shard, LONGEST_WAIT)
         failures = 0
-        this.#news.over()
+        this.#outages.over()
         for (const turn of turns) void this.#options.onDelivery({ ...turn, shard })
       } catch (error) {
         if (this.#isStopped) return
-        this.#news.tell(error)
+        this.#outages.report(error)
         await pause.sleep(systemClock.now() + retryDelay(++failures))
       }
     }

@@ -1,20 +1,34 @@
 import type { Clock } from '../../core/clock.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import { LeaseLostError, type StartedLateError } from '../../core/handler-errors.ts'
-import type { Handler, Settled } from '../../line/attempt.ts'
+import { Attempt, type Handler, type Settled } from '../../line/attempt.ts'
 import { jobEvent } from '../../line/emit.ts'
 import type { Emitter } from '../../line/emitter.ts'
 import type { BackendJob } from '../../line/job.ts'
 import { publishDeparture, publishHandlerEnd, publishLateStart } from '../../line/publish.ts'
 import { ShapedJob } from '../../line/shaped-job.ts'
 import type { StartWatch } from '../../line/start-watch.ts'
-import type { HandedOver } from '../protocol/handed-over.ts'
 import type { Leases } from '../slots/leases.ts'
 import type { ShardCalls } from '../slots/shard-calls.ts'
 import type { Grant, StartWindow } from '../slots/start-window.ts'
+import type { Delivery } from '../transport/transport.ts'
 import type { LateStarts } from './late-starts.ts'
-import { TimedAttempt } from './shared-attempt.ts'
 import { WorkerReports } from './worker-reports.ts'
+
+/** An attempt that departs by the store's clock and is timed by that of the process: the former may be moved. */
+class TimedAttempt<Data, Result> extends Attempt<Data, Result> {
+  #startedAt = Number.POSITIVE_INFINITY
+
+  /** By the clock of the process, in microseconds; Infinity: it has not started. */
+  override get startedAt(): number {
+    return this.#startedAt
+  }
+
+  /** It was started at the local time `at`. */
+  begin(at: number): void {
+    this.#startedAt = at
+  }
+}
 
 export interface JobStartPorts<Data, Result> {
   /** The shaper's name. */
@@ -29,13 +43,13 @@ export interface JobStartPorts<Data, Result> {
   readonly processorTime: () => number
   readonly startsAtEnd: boolean
   /** The attempt counts as one that runs. */
-  onEnter(attempt: TimedAttempt<Data, Result>, handed: HandedOver): void
+  onEnter(attempt: TimedAttempt<Data, Result>, handed: Delivery): void
   /** Its handler was called. */
   onCalled(attempt: TimedAttempt<Data, Result>): void
   /** It settled, and its handler's place is free. */
-  onSettled(handed: HandedOver): void
+  onSettled(handed: Delivery): void
   /** It does not run, or not any more. */
-  onLeave(attempt: TimedAttempt<Data, Result>, handed: HandedOver): void
+  onLeave(attempt: TimedAttempt<Data, Result>, handed: Delivery): void
   /** Resolves when the store knows. */
   end(start: JobStart<Data, Result>, settled: Settled<Result>): Promise<void>
 }
@@ -46,7 +60,7 @@ export interface JobStartPorts<Data, Result> {
  */
 export class JobStart<Data, Result> {
   readonly job: BackendJob
-  readonly handed: HandedOver
+  readonly handed: Delivery
   readonly reports: WorkerReports
   /** Resolves when the job need not be held any more. */
   readonly run: Promise<void>
@@ -64,7 +78,7 @@ export class JobStart<Data, Result> {
   #wasInTime = false
   #isSettled = false
 
-  constructor(grant: Grant, handed: HandedOver, window: StartWindow, ports: JobStartPorts<Data, Result>) {
+  constructor(grant: Grant, handed: Delivery, window: StartWindow, ports: JobStartPorts<Data, Result>) {
     const { job } = grant
     this.job = job
     this.handed = handed

@@ -1,8 +1,8 @@
 import { MILLISECOND } from '../../core/duration.ts'
 import { ShaperClosedError } from '../../core/errors.ts'
 import { StartedLateError } from '../../core/handler-errors.ts'
-import type { HandedOver } from '../protocol/handed-over.ts'
 import type { StartWindow } from '../slots/start-window.ts'
+import type { Delivery } from '../transport/transport.ts'
 
 const MOST_REMEMBERED = 1_000
 
@@ -19,7 +19,7 @@ export class LateStarts {
    *
    * @param stoodStill since the last look; microseconds
    */
-  find({ id }: HandedOver, window: StartWindow, stoodStill: number): StartedLateError | undefined {
+  find({ id }: Delivery, window: StartWindow, stoodStill: number): StartedLateError | undefined {
     const overdue = window.overdue(window.lookedAt + stoodStill)
     if (overdue <= 0 || this.#known.has(id)) return undefined
     if (this.#known.size === MOST_REMEMBERED) this.#known.clear()

@@ -11,15 +11,15 @@ import { outcomeOf } from '../../line/outcome.ts'
 import { publishLateStart } from '../../line/publish.ts'
 import { RunningAttempts } from '../../line/running-attempts.ts'
 import { StartWatch, processorTime as timeOfProcess } from '../../line/start-watch.ts'
-import { type HandedOver, nameOf } from '../protocol/handed-over.ts'
 import type { SharedBackend, SharedJob } from '../protocol/shared-backend.ts'
 import { Leases } from '../slots/leases.ts'
-import type { Start } from '../slots/passage.ts'
 import type { RedisClock } from '../slots/redis-clock.ts'
 import { RedisGate } from '../slots/redis-gate.ts'
 import { ShardCalls } from '../slots/shard-calls.ts'
+import type { StartHandler } from '../slots/start-sequence.ts'
 import type { Grant, StartWindow } from '../slots/start-window.ts'
 import type { Transport } from '../transport/transport.ts'
+import { type Delivery, deliveryName } from '../transport/transport.ts'
 import { BucketPlaces } from './bucket-places.ts'
 import { JobStart, type JobStartPorts } from './job-start.ts'
 import { isGoingBack, LateStarts } from './late-starts.ts'
@@ -106,7 +106,7 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
     })
     this.#starts = this.#startPorts()
     this.#places = new BucketPlaces(prefetch)
-    const onDelivery = (handed: HandedOver) => this.#take(handed)
+    const onDelivery = (handed: Delivery) => this.#take(handed)
     this.#intake = new WorkerIntake(receive, clock, { onDelivery, onError })
   }
 
@@ -137,7 +137,7 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
   }
 
   /** Whoever took the job on does not want it any more: if it has not started, it never will. */
-  drop(handed: HandedOver): void {
+  drop(handed: Delivery): void {
     this.#gate.drop(handed)
   }
 
@@ -175,7 +175,7 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
   }
 
   /** Once a job is at the gate its lease sees to it, and the transport may forget it. */
-  async #take(handed: HandedOver): Promise<void> {
+  async #take(handed: Delivery): Promise<void> {
     await this.#places.take(handed.key)
     void this.#gate.take(handed).finally(() => this.#places.release(handed.key))
   }
@@ -194,19 +194,19 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
       lateStarts: new LateStarts(),
       onEnter: (attempt, handed) => {
         this.#attempts.enter(attempt)
-        this.#attemptOf.set(nameOf(handed), attempt)
+        this.#attemptOf.set(deliveryName(handed), attempt)
       },
       onCalled: (attempt) => this.#attempts.time(attempt),
       onLeave: (attempt, handed) => {
         this.#attempts.delete(attempt)
-        this.#attemptOf.delete(nameOf(handed))
+        this.#attemptOf.delete(deliveryName(handed))
       },
       onSettled: ({ key }) => this.#gate.release(key),
       end: (start, settled) => this.#end(start, settled),
     }
   }
 
-  #prepare(grant: Grant, handed: HandedOver, window: StartWindow): Start {
+  #prepare(grant: Grant, handed: Delivery, window: StartWindow): StartHandler {
     const start = new JobStart<Data, Result>(grant, handed, window, this.#starts)
     return () => {
       if (!start.call(this.#handler)) return undefined
@@ -250,8 +250,8 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
     )
   }
 
-  #onLost(handed: HandedOver): void {
+  #onLost(handed: Delivery): void {
     this.#gate.drop(handed)
-    this.#attemptOf.get(nameOf(handed))?.stop(new LeaseLostError(handed.id))
+    this.#attemptOf.get(deliveryName(handed))?.stop(new LeaseLostError(handed.id))
   }
 }

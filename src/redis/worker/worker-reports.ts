@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts'
 import { retryDelay } from '../connection/retry-delay.ts'
-import type { HandedOver } from '../protocol/handed-over.ts'
 import type { FinishAnswer, FinishReport, SharedOutcome } from '../protocol/shared-backend.ts'
 import type { Leases } from '../slots/leases.ts'
 import type { ShardCalls } from '../slots/shard-calls.ts'
+import type { Delivery } from '../transport/transport.ts'
 
 const COARSE = Number.POSITIVE_INFINITY
 
@@ -19,12 +19,12 @@ export interface ReportPorts {
  */
 export class WorkerReports {
   readonly #ports: ReportPorts
-  readonly #job: HandedOver
+  readonly #job: Delivery
   #startedAt = Number.NEGATIVE_INFINITY
   #isStartKnown = false
   #hasEnded = false
 
-  constructor(ports: ReportPorts, job: HandedOver) {
+  constructor(ports: ReportPorts, job: Delivery) {
     this.#ports = ports
     this.#job = job
   }

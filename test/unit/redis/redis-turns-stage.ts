@@ -4,9 +4,9 @@ import type { JobState, JobView } from '../../../src/core/job.ts'
 import { VirtualClock } from '../../../src/core/virtual-clock.ts'
 import type { BackendJob, JobRequest } from '../../../src/line/job.ts'
 import { ShapedJob } from '../../../src/line/shaped-job.ts'
-import type { HandedOver } from '../../../src/redis/protocol/handed-over.ts'
 import type { HandedJob, NamedRequest, SharedJob } from '../../../src/redis/protocol/shared-backend.ts'
 import { type RedisTurnPorts, RedisTurns } from '../../../src/redis/redis-turns.ts'
+import type { Delivery } from '../../../src/redis/transport/transport.ts'
 import { settle } from './slots/gate-stage.ts'
 
 const MS = 1_000
@@ -108,7 +108,7 @@ export interface Outcome {
 export class RedisTurnsStage {
   readonly clock = new CountingClock(0, settle)
   readonly store = new FakePlaces(this.clock)
-  readonly dropped: HandedOver[] = []
+  readonly dropped: Delivery[] = []
   readonly cancelled: string[] = []
   readonly errors: Error[] = []
   readonly turns = new RedisTurns({
@@ -156,7 +156,7 @@ export class RedisTurnsStage {
     return request
   }
 
-  hand({ id, key }: NamedRequest, epoch = 1): HandedOver {
+  hand({ id, key }: NamedRequest, epoch = 1): Delivery {
     this.store.states.set(id, 'handed')
     const handed = { id, key, epoch, shard: key.length }
     this.turns.noteHanded(handed)

@@ -1,7 +1,6 @@
 import { BackendUnavailableError } from '../../../../src/core/errors.ts'
 import type { VirtualClock } from '../../../../src/core/virtual-clock.ts'
 import type { BackendJob } from '../../../../src/line/job.ts'
-import type { HandedOver } from '../../../../src/redis/protocol/handed-over.ts'
 import type {
   FetchAnswer,
   FinishAnswer,
@@ -13,6 +12,7 @@ import type {
   SharedBackend,
   StartReport,
 } from '../../../../src/redis/protocol/shared-backend.ts'
+import type { Delivery } from '../../../../src/redis/transport/transport.ts'
 
 const TOO_FAR = 250_000
 const TIMEOUT = 1_500_000
@@ -90,7 +90,7 @@ export class FakeStore
     key: string,
     count = 1,
     part: Partial<Pick<FakeJob, 'data' | 'settings' | 'crashes'>> = {},
-  ): HandedOver[] {
+  ): Delivery[] {
     const bucket = this.bucket(key)
     return Array.from({ length: count }, () => {
       const id = `${key}${[...this.jobs.values()].filter((job) => job.key === key).length + 1}`

@@ -1,11 +1,11 @@
 import { expect } from 'vitest'
 import type { Clock } from '../../../../src/core/clock.ts'
 import { VirtualClock } from '../../../../src/core/virtual-clock.ts'
-import type { HandedOver } from '../../../../src/redis/protocol/handed-over.ts'
 import { Leases } from '../../../../src/redis/slots/leases.ts'
 import { RedisClock } from '../../../../src/redis/slots/redis-clock.ts'
 import { RedisGate } from '../../../../src/redis/slots/redis-gate.ts'
 import { ShardCalls } from '../../../../src/redis/slots/shard-calls.ts'
+import type { Delivery } from '../../../../src/redis/transport/transport.ts'
 import { FakeStore } from './fake-store.ts'
 
 const LEASE = 10_000_000
@@ -80,7 +80,7 @@ export class GateStage {
   }
 
   /** Delivers jobs to a worker; the answer collects who is done. */
-  take(jobs: readonly HandedOver[], worker = 0): string[] {
+  take(jobs: readonly Delivery[], worker = 0): string[] {
     const done: string[] = []
     for (const job of jobs) void this.gates[worker]!.take(job).then(() => done.push(job.id))
     return done

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { BackendUnavailableError } from '../../../../src/core/errors.ts'
-import type { HandedOver } from '../../../../src/redis/protocol/handed-over.ts'
 import type { HandedTurn } from '../../../../src/redis/transport/inboxes.ts'
+import type { Delivery } from '../../../../src/redis/transport/transport.ts'
 import { TurnInbox } from '../../../../src/redis/transport/turn-inbox.ts'
 
 const turn = (id: string, key = 'k'): HandedTurn => ({ id, epoch: 1, key })
@@ -9,7 +9,7 @@ const turn = (id: string, key = 'k'): HandedTurn => ({ id, epoch: 1, key })
 /** A store that is asked by several shards, and answers when a test says so. */
 class Source {
   readonly asked: number[] = []
-  readonly delivered: HandedOver[] = []
+  readonly delivered: Delivery[] = []
   readonly errors: string[] = []
   readonly inbox: TurnInbox
   readonly #waiting: { resolve(turns: HandedTurn[]): void; reject(error: Error): void }[][]

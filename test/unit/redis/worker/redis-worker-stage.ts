@@ -1,8 +1,7 @@
 import type { Handler } from '../../../../src/line/attempt.ts'
 import { Emitter } from '../../../../src/line/emitter.ts'
-import type { HandedOver } from '../../../../src/redis/protocol/handed-over.ts'
 import { RedisClock } from '../../../../src/redis/slots/redis-clock.ts'
-import type { ReceiveOptions } from '../../../../src/redis/transport/transport.ts'
+import type { Delivery, ReceiveOptions } from '../../../../src/redis/transport/transport.ts'
 import { RedisWorker } from '../../../../src/redis/worker/redis-worker.ts'
 import { FakeStore } from '../slots/fake-store.ts'
 import { StallingClock, settle } from '../slots/gate-stage.ts'
@@ -81,7 +80,7 @@ export class RedisWorkerStage {
     return this.clock.advance(ms * 1_000)
   }
 
-  deliver(jobs: readonly HandedOver[]): void {
+  deliver(jobs: readonly Delivery[]): void {
     for (const job of jobs) {
       const done = this.#options!.onDelivery(job).then(() => void this.forgotten.push(job.id))
       this.#underWay.push(done)

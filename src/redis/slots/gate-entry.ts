@@ -1,4 +1,4 @@
-import type { HandedOver } from '../protocol/handed-over.ts'
+import type { Delivery } from '../transport/transport.ts'
 
 /**
  * What became of a job at the gate.
@@ -16,8 +16,8 @@ export type Fate = 'open' | 'started' | 'back' | 'dropped'
 export type Signal = (onSignal: () => void) => () => void
 
 /** A job that waits at the gate. */
-export class Ticket {
-  readonly job: HandedOver
+export class GateEntry {
+  readonly job: Delivery
   /** Not to ask the store before; local time. */
   askAt = 0
   /** Resolves when it is open no more. */
@@ -28,7 +28,7 @@ export class Ticket {
   #resolve: () => void = () => undefined
   #wake: (() => void) | undefined
 
-  constructor(job: HandedOver) {
+  constructor(job: Delivery) {
     this.job = job
     this.decided = new Promise((resolve) => {
       this.#resolve = resolve

@@ -5,17 +5,17 @@ import { ForeignValueError } from '../../core/errors.ts'
 import { Semaphore, Units } from '../../core/semaphore.ts'
 import { toError } from '../../core/thrown.ts'
 import { retryDelay } from '../connection/retry-delay.ts'
-import type { HandedOver } from '../protocol/handed-over.ts'
 import type { GateAnswer, SharedJob } from '../protocol/shared-backend.ts'
+import type { Delivery } from '../transport/transport.ts'
 import { MOST_BYTES } from './batch.ts'
 import type { BucketQueue } from './bucket-queue.ts'
+import type { GateEntry, Signal } from './gate-entry.ts'
 import { HandlerPermit } from './handler-permit.ts'
 import { LargeData } from './large-data.ts'
 import type { Leases } from './leases.ts'
 import type { RedisClock } from './redis-clock.ts'
 import type { Asking, ShardCalls } from './shard-calls.ts'
 import { type Grant, StartWindow } from './start-window.ts'
-import type { Signal, Ticket } from './ticket.ts'
 
 /** For so long a permit may be held idle: others wait for it. */
 const NEAR = 50 * MILLISECOND
@@ -27,16 +27,16 @@ const SOONEST = MILLISECOND
 const MOST_HELD = 16 * MOST_BYTES
 const COARSE = Number.POSITIVE_INFINITY
 
-export interface PassagePorts {
+export interface StartSequencePorts {
   readonly clock: Clock
   /** The clock of the store that keeps the shard. */
   readonly storeClock: (shard: number) => RedisClock
   readonly calls: Pick<ShardCalls, 'fetch' | 'gate' | 'finish'>
   readonly leases: Leases
   /** Whatever takes time before the start. What it throws is told to `onError`, and the job is left to its lease. */
-  readonly prepare: (grant: Grant, handed: HandedOver, window: StartWindow) => Start
+  readonly prepare: (grant: Grant, handed: Delivery, window: StartWindow) => StartHandler
   /** A slot came when this process was not ready. */
-  readonly onMissed: (job: HandedOver) => void
+  readonly onMissed: (job: Delivery) => void
   readonly onExpired: (job: SharedJob) => void
   readonly onError: (error: Error) => void
 }
@@ -46,84 +46,84 @@ export interface PassagePorts {
  * handler's then. Resolves when the job need not be held any more, and never rejects. Undefined: the look said no, and
  * the handler was not called.
  */
-export type Start = () => Promise<void> | undefined
+export type StartHandler = () => Promise<void> | undefined
 
 /**
  * How one job passes the gate. A free handler is looked for before a slot is reserved, and taken when the slot has
  * come. All that the start needs is prepared before that; the last look at the clock and the lease is the statement
  * before the call of the handler. For a job that is too late the store moves the slot.
  */
-export class Passage {
-  readonly #ports: PassagePorts
+export class StartSequence {
+  readonly #ports: StartSequencePorts
   readonly #permits: Semaphore<string>
   readonly #held = new Semaphore(new Units(MOST_HELD))
   readonly #underWay = new Semaphore(new Units(MOST_BYTES))
   missedSlots = 0
 
-  constructor(ports: PassagePorts, permits: Semaphore<string>) {
+  constructor(ports: StartSequencePorts, permits: Semaphore<string>) {
     this.#ports = ports
     this.#permits = permits
   }
 
   /** Resolves when the job's fate is decided, or when it has to wait for others of its bucket. */
-  async pass(ticket: Ticket, queue: BucketQueue): Promise<void> {
-    const permit = new HandlerPermit(this.#permits, ticket.job.key)
+  async run(entry: GateEntry, queue: BucketQueue): Promise<void> {
+    const permit = new HandlerPermit(this.#permits, entry.job.key)
     const { calls } = this.#ports
-    const data = new LargeData({ calls, held: this.#held, underWay: this.#underWay }, ticket)
+    const data = new LargeData({ calls, held: this.#held, underWay: this.#underWay }, entry)
     try {
-      await this.#pass(ticket, queue, permit, data)
+      await this.#run(entry, queue, permit, data)
     } catch (error) {
       this.#ports.onError(toError(error))
-      ticket.decide('dropped')
+      entry.decide('dropped')
     } finally {
       permit.putBack()
       data.putBack()
     }
   }
 
-  async #pass(ticket: Ticket, queue: BucketQueue, permit: HandlerPermit, data: LargeData): Promise<void> {
+  async #run(entry: GateEntry, queue: BucketQueue, permit: HandlerPermit, data: LargeData): Promise<void> {
     const { storeClock, prepare, onMissed } = this.#ports
-    const { job } = ticket
+    const { job } = entry
     const store = storeClock(job.shard)
     let missed: number | undefined
-    for (let failures = 0; ticket.isOpen; ) {
+    for (let failures = 0; entry.isOpen; ) {
       if (!store.isSound) {
         permit.putBack()
-        await ticket.wait((onSignal) => store.onSound(onSignal))
+        await entry.wait((onSignal) => store.onSound(onSignal))
       } else if (!permit.isWithinReach) {
-        await this.#waitForHandler(ticket, queue, (onSignal) => permit.whenFree(onSignal))
+        await this.#waitForHandler(entry, queue, (onSignal) => permit.whenFree(onSignal))
       } else {
         const { measurement } = store
         const answer = await this.#ask(job, { missed, hasData: data.read !== undefined })
         if (answer === undefined) {
           permit.putBack()
-          await this.#pause(ticket, ++failures)
+          await this.#pause(entry, ++failures)
         } else if (answer.kind === 'data') {
           permit.putBack()
           const fetched = await data.fetch(answer.bytes)
           if (fetched === 'stale' || fetched === 'foreign') {
-            this.#turnAway(ticket, { kind: fetched }, store)
+            this.#turnAway(entry, { kind: fetched }, store)
             queue.noteLeaving()
           } else if (fetched === 'failed') {
             data.putBack()
-            await this.#pause(ticket, ++failures)
+            await this.#pause(entry, ++failures)
           }
         } else if (answer.kind !== 'granted') {
-          this.#turnAway(ticket, answer, store)
-          if (!ticket.isOpen) queue.noteLeaving()
+          this.#turnAway(entry, answer, store)
+          if (!entry.isOpen) queue.noteLeaving()
           return
-        } else if (ticket.isOpen) {
+        } else if (entry.isOpen) {
           failures = 0
           const window = new StartWindow(this.#ports, store, job, answer, measurement)
           const start = prepare({ ...answer, read: data.read }, job, window)
-          await this.#waitForSlot(ticket, answer, window, permit)
-          await this.#takeHandler(ticket, queue, permit)
-          if (!ticket.isOpen) return
+          await this.#waitForSlot(entry, answer, window, permit)
+          await this.#takeHandler(entry, queue, permit)
+          if (!entry.isOpen) return
           // The handler may settle at once, and its permit be free again.
           permit.handOn()
           const run = start()
           if (run !== undefined) {
-            ticket.start(run)
+            entry.start(run)
             queue.noteLeaving()
             return
           }
@@ -137,7 +137,7 @@ export class Passage {
   }
 
   /** Undefined when the store did not answer: nothing is known then, and it is asked again while the lease lasts. */
-  async #ask(job: HandedOver, asking: Asking): Promise<GateAnswer | undefined> {
+  async #ask(job: Delivery, asking: Asking): Promise<GateAnswer | undefined> {
     const { calls, leases } = this.#ports
     try {
       const { answer, sentAt, receivedAt } = await calls.gate(job.shard, job, asking)
@@ -148,29 +148,29 @@ export class Passage {
     }
   }
 
-  async #pause(ticket: Ticket, failures: number): Promise<void> {
+  async #pause(entry: GateEntry, failures: number): Promise<void> {
     const { clock } = this.#ports
     const until = clock.now() + retryDelay(failures)
-    await ticket.wait((onSignal) => clock.wake(until, onSignal, COARSE))
+    await entry.wait((onSignal) => clock.wake(until, onSignal, COARSE))
   }
 
   #turnAway(
-    ticket: Ticket,
+    entry: GateEntry,
     answer: Exclude<GateAnswer, { kind: 'granted' | 'data' }>,
     store: RedisClock,
   ): void {
     if (answer.kind === 'wait') {
-      ticket.askAt = Math.max(store.toLocal(answer.until), this.#ports.clock.now() + SOONEST)
+      entry.askAt = Math.max(store.toLocal(answer.until), this.#ports.clock.now() + SOONEST)
       return
     }
-    ticket.decide('dropped')
+    entry.decide('dropped')
     if (answer.kind === 'expired') this.#ports.onExpired(answer.job)
-    if (answer.kind === 'foreign') this.#ports.onError(foreignValue(ticket.job))
+    if (answer.kind === 'foreign') this.#ports.onError(foreignValue(entry.job))
   }
 
   /** Until the slot has come. By then the offset of the clocks may have changed a little, so it looks again. */
   async #waitForSlot(
-    ticket: Ticket,
+    entry: GateEntry,
     grant: Grant,
     window: StartWindow,
     permit: HandlerPermit,
@@ -178,20 +178,20 @@ export class Passage {
     const { clock } = this.#ports
     const slack = grant.tolerance / 2
     if (window.opensAt - clock.now() > NEAR) permit.putBack()
-    while (ticket.isOpen && window.isValid) {
+    while (entry.isOpen && window.isValid) {
       const at = window.opensAt
       if (clock.now() >= at) return
-      await ticket.wait((onSignal) => clock.wake(at, onSignal, slack))
+      await entry.wait((onSignal) => clock.wake(at, onSignal, slack))
     }
   }
 
   /** Takes a permit, at once when one is free. */
-  async #takeHandler(ticket: Ticket, queue: BucketQueue, permit: HandlerPermit): Promise<void> {
-    if (!ticket.isOpen || permit.tryTake()) return
-    await this.#waitForHandler(ticket, queue, (onSignal) => permit.take(onSignal))
+  async #takeHandler(entry: GateEntry, queue: BucketQueue, permit: HandlerPermit): Promise<void> {
+    if (!entry.isOpen || permit.tryTake()) return
+    await this.#waitForHandler(entry, queue, (onSignal) => permit.take(onSignal))
   }
 
-  async #waitForHandler(ticket: Ticket, queue: BucketQueue, signal: Signal): Promise<void> {
+  async #waitForHandler(entry: GateEntry, queue: BucketQueue, signal: Signal): Promise<void> {
     const { clock } = this.#ports
     let isImpatient = false
     const until = clock.now() + PATIENCE
@@ -202,12 +202,12 @@ export class Passage {
       }
       return clock.wake(until, onPatienceEnds, COARSE)
     }
-    await ticket.wait(signal, patience)
+    await entry.wait(signal, patience)
     if (isImpatient) queue.giveBack()
   }
 }
 
-function foreignValue({ id, key }: HandedOver): ForeignValueError {
+function foreignValue({ id, key }: Delivery): ForeignValueError {
   return new ForeignValueError(
     `job ${quote(id)} of key ${quote(key)} cannot start: the store holds something under our names that is not ours`,
   )
