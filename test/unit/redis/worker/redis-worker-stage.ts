@@ -87,6 +87,12 @@ export class RedisWorkerStage {
     }
   }
 
+  /** A handler computes for so long. */
+  compute(ms: number): void {
+    this.clock.stall(ms * 1_000)
+    this.processorTime += ms * 1_000
+  }
+
   names(event: string): string[] {
     return this.told.filter(([name]) => name === event).map(([, id]) => id)
   }
