@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { toError } from '../core/thrown.ts'
-import type { BackendJob, Call } from './job.ts'
+import type { BackendJob } from './job.ts'
 import type { ShapedJob } from './shaped-job.ts'
 
 export type Handler<Data, Result> = (job: ShapedJob<Data>) => Promise<Result> | Result
@@ -10,12 +10,20 @@ export type Settled<Result> =
   | { readonly ok: true; readonly value: Result }
   | { readonly ok: false; readonly error: Error }
 
+/** The call of a handler, or of those who wait for a caller's turn, between two looks at the clock. Microseconds. */
+export interface Call {
+  readonly calledAt: number
+  readonly returnedAt: number
+  /** How long after the call the first statement can have run, as far as that can be told from what calls take otherwise. */
+  readonly delay: number
+}
+
 /** A running attempt: settles once, by its handler or by whoever stops it, whichever is first. */
-export class Attempt<Data, Result> {
+export class Attempt<Data, Result, Job extends BackendJob = BackendJob> {
   readonly job: ShapedJob<Data>
   /** The same job as the backend knows it. */
-  readonly backendJob: BackendJob
-  readonly #onSettled: (attempt: Attempt<Data, Result>, settled: Settled<Result>) => void
+  readonly backendJob: Job
+  readonly #onSettled: (attempt: Attempt<Data, Result, Job>, settled: Settled<Result>) => void
   #isSettled = false
   #isInCall = false
   #answer: Promise<Result> | Result | undefined
@@ -24,8 +32,8 @@ export class Attempt<Data, Result> {
 
   constructor(
     job: ShapedJob<Data>,
-    backendJob: BackendJob,
-    onSettled: (attempt: Attempt<Data, Result>, settled: Settled<Result>) => void,
+    backendJob: Job,
+    onSettled: (attempt: Attempt<Data, Result, Job>, settled: Settled<Result>) => void,
   ) {
     this.job = job
     this.backendJob = backendJob

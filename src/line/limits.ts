@@ -61,7 +61,7 @@ export type LoadOptions = z.input<typeof loadSchema>
 /** What keeps the rules. It knows them by heart, so that they are read at once; a change may take a while. */
 export interface RuleStore extends PreviewSource {
   /** What hangs before the line in this process alone. */
-  readonly ropes: Pick<LocalLimits, 'set' | 'unset' | 'list'>
+  readonly localLimits: Pick<LocalLimits, 'set' | 'unset' | 'list'>
   /** Tells listeners of each rule whose effect changes. @throws RuleBookConflictError */
   changeRules(change: RuleChange): Awaitable<ChangedRules>
 }
@@ -160,18 +160,18 @@ export class LiveRuleBook {
    */
   setLocal(pattern: string, limit: LimitInput, options: LocalOptions = {}): LocalRuleView {
     const { by } = parseOptions(localSchema, options, 'limits.setLocal')
-    return this.#store.ropes.set(pattern, limit, by)
+    return this.#store.localLimits.set(pattern, limit, by)
   }
 
   /** Takes away what `setLocal` set for this pattern; false when nothing was. @throws InvalidKeyError */
   unsetLocal(pattern: string): boolean {
     checkKey(pattern, 'pattern')
-    return this.#store.ropes.unset(pattern)
+    return this.#store.localLimits.unset(pattern)
   }
 
   /** Every limit of this process alone. */
   locals(): LocalRuleView[] {
-    return this.#store.ropes.list()
+    return this.#store.localLimits.list()
   }
 
   /**

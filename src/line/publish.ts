@@ -40,10 +40,10 @@ export function publishLateStart(shaper: string, { id, key }: Pick<BackendJob, '
 }
 
 /** Publishes how an attempt settled at `now`, by the clock that timed it. */
-export function publishHandlerEnd<Data, Result>(
+export function publishHandlerEnd(
   shaper: string,
-  { job, startedAt }: Attempt<Data, Result>,
-  settled: Settled<Result>,
+  { job, startedAt }: Pick<Attempt<unknown, unknown>, 'job' | 'startedAt'>,
+  settled: Settled<unknown>,
   now: number,
 ): void {
   if (!handlerEnds.hasSubscribers) return

@@ -1,13 +1,16 @@
 import type { Clock } from '../core/clock.ts'
 import { HandlerTimeoutError } from '../core/handler-errors.ts'
 import type { Attempt } from './attempt.ts'
+import type { BackendJob } from './job.ts'
 
 /**
  * The attempts that run, and one timer for the first of them that will have taken too long. The timer never moves
  * later while attempts run: when it fires in vain it is set for the next, so that a short attempt costs no timer.
  */
-export class RunningAttempts<Data, Result> implements Iterable<Attempt<Data, Result>> {
-  readonly #attempts = new Set<Attempt<Data, Result>>()
+export class RunningAttempts<Data, Result, Job extends BackendJob = BackendJob>
+  implements Iterable<Attempt<Data, Result, Job>>
+{
+  readonly #attempts = new Set<Attempt<Data, Result, Job>>()
   readonly #clock: Clock
   #armedFor = Number.POSITIVE_INFINITY
   #disarm: (() => void) | undefined
@@ -20,28 +23,28 @@ export class RunningAttempts<Data, Result> implements Iterable<Attempt<Data, Res
     return this.#attempts.size
   }
 
-  add(attempt: Attempt<Data, Result>): void {
+  add(attempt: Attempt<Data, Result, Job>): void {
     this.enter(attempt)
     this.time(attempt)
   }
 
   /** Counts it, before its start. Until it is timed it may take as long as it likes. */
-  enter(attempt: Attempt<Data, Result>): void {
+  enter(attempt: Attempt<Data, Result, Job>): void {
     this.#attempts.add(attempt)
   }
 
   /** It has started; one that has settled meanwhile is not timed. */
-  time(attempt: Attempt<Data, Result>): void {
+  time(attempt: Attempt<Data, Result, Job>): void {
     if (attempt.stopsAt < this.#armedFor && this.#attempts.has(attempt)) this.#arm(attempt.stopsAt)
   }
 
-  delete(attempt: Attempt<Data, Result>): void {
+  delete(attempt: Attempt<Data, Result, Job>): void {
     this.#attempts.delete(attempt)
     if (this.#attempts.size === 0) this.#arm(Number.POSITIVE_INFINITY)
   }
 
   /** A copy: whoever is stopped leaves at once. */
-  [Symbol.iterator](): Iterator<Attempt<Data, Result>> {
+  [Symbol.iterator](): Iterator<Attempt<Data, Result, Job>> {
     return [...this.#attempts].values()
   }
 
@@ -66,6 +69,9 @@ export class RunningAttempts<Data, Result> implements Iterable<Attempt<Data, Res
   }
 }
 
-function timeoutError<Data, Result>({ job, backendJob }: Attempt<Data, Result>): HandlerTimeoutError {
+function timeoutError({
+  job,
+  backendJob,
+}: Pick<Attempt<unknown, unknown>, 'job' | 'backendJob'>): HandlerTimeoutError {
   return new HandlerTimeoutError(job.id, backendJob.settings.timeoutMs)
 }

@@ -7,11 +7,11 @@ import type { LocalLimits } from './local-limits.ts'
 interface RopedLine<Answers> {
   /** The verdicts of the line, in order. */
   admit(requests: readonly JobRequest[]): Answers
-  /** Hears what the ropes refused, when the line has answered the others. */
-  readonly tell: Tell
+  /** Called for each request that the local limits refused, when the line has judged the others. */
+  readonly onRefused: OnRefused
 }
 
-type Tell = (request: JobRequest, refusal: Rejected) => void
+type OnRefused = (request: JobRequest, refusal: Rejected) => void
 
 interface LocalLine extends RopedLine<Admission[]> {
   isKnown(id: string): boolean
@@ -30,7 +30,7 @@ export function admitUnderLocalLimits(
   const known = namesOf(requests).filter((id) => line.isKnown(id))
   const call = new LimitedCall(ropes, requests, known)
   try {
-    return call.answer(call.isEmpty ? [] : line.admit(call.passing), line.tell)
+    return call.answer(call.isEmpty ? [] : line.admit(call.passing), line.onRefused)
   } catch (error) {
     call.fail(error)
     throw error
@@ -48,7 +48,7 @@ export async function admitUnderLocalLimitsAsync(
   const known = names.filter((_, index) => answers[index])
   const call = new LimitedCall(ropes, requests, known)
   try {
-    return call.answer(call.isEmpty ? [] : await line.admit(call.passing), line.tell)
+    return call.answer(call.isEmpty ? [] : await line.admit(call.passing), line.onRefused)
   } catch (error) {
     call.fail(error)
     throw error
@@ -87,7 +87,7 @@ class LimitedCall {
     return this.passing.length === 0
   }
 
-  answer(verdicts: readonly Admission[], tell: Tell): Admission[] {
+  answer(verdicts: readonly Admission[], onRefused: OnRefused): Admission[] {
     for (const [index, verdict] of verdicts.entries()) {
       const isIn = verdict.accepted && verdict.replayed === undefined
       this.#releases[index]!(isIn ? this.passing[index]!.cost : 0)
@@ -96,7 +96,7 @@ class LimitedCall {
     let passed = 0
     return this.#refusals.map((refusal, index) => {
       if (refusal === undefined) return verdicts[passed++]!
-      tell(this.#requests[index]!, refusal)
+      onRefused(this.#requests[index]!, refusal)
       return refusal
     })
   }

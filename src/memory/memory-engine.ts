@@ -11,118 +11,105 @@ import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../line/b
 import { emitRules, jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
 import type { Engine } from '../line/engine.ts'
-import type { BackendJob, JobRequest } from '../line/job.ts'
+import type { JobRequest } from '../line/job.ts'
 import { LiveRuleBook, type RuleStore } from '../line/limits.ts'
-import type { LineSettings, WorkSettings } from '../line/options.ts'
-import { givenLayers } from '../line/options.ts'
+import { givenLayers, type LineSettings, type WorkSettings } from '../line/options.ts'
 import type { FreezeRequest } from '../line/outcome.ts'
 import { PendingTurns, refuseLateTurn, type Turn } from '../line/pending-turns.ts'
-import { Closing } from './closing.ts'
-import { Gate } from './gate.ts'
-import { inTurns } from './in-turns.ts'
-import { InlineHandoff } from './inline-handoff.ts'
-import { KeepAlive } from './keep-alive.ts'
-import { LocalEntrance } from './local-entrance.ts'
-import { LocalInsight } from './local-insight.ts'
-import { LocalTurns } from './local-turns.ts'
-import { LocalWorker } from './local-worker.ts'
-import { Scheduler } from './scheduler.ts'
-import { MemoryBackend } from './store/memory-backend.ts'
+import { Lifetime } from './lifetime.ts'
+import { MemoryGate } from './memory-gate.ts'
+import { MemoryHandoff } from './memory-handoff.ts'
+import { MemoryInsight } from './memory-insight.ts'
+import { MemoryProducer } from './memory-producer.ts'
+import { MemoryScheduler } from './memory-scheduler.ts'
+import { MemoryTurns } from './memory-turns.ts'
+import { MemoryWorker } from './memory-worker.ts'
+import { runWalk } from './store/bucket-walk.ts'
+import type { JobRecord } from './store/job-record.ts'
+import { MemoryStore } from './store/memory-store.ts'
 
-/** So many buckets are looked at in one go: some hundred microseconds. */
+/** Buckets on one page of a survey, which take some hundred microseconds. */
 const SURVEY_PAGE = 200
 
 export type MemorySettings = LineSettings & { readonly clock?: Clock | undefined }
 
-/** The line in the memory of this process. What a verb does has been done when it returns; nothing is awaited. */
+/** The line in the memory of this process. Each verb has done its work when it returns; nothing is awaited. */
 export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
   readonly durability = 'memory'
   readonly limits: LiveRuleBook
-  readonly insight: LocalInsight
+  readonly insight: MemoryInsight
   readonly #name: string
   readonly #clock: Clock
   readonly #emitter: Emitter<Result>
-  readonly #backend: MemoryBackend
-  readonly #gate: Gate
-  readonly #handoff: InlineHandoff
-  readonly #scheduler: Scheduler
-  readonly #entrance: LocalEntrance<Result>
-  readonly #keepAlive = new KeepAlive()
-  readonly #workers = new Set<LocalWorker<Data, Result>>()
-  readonly #desk = new PendingTurns()
-  readonly #closing: Closing
+  readonly #store: MemoryStore
+  readonly #gate: MemoryGate
+  readonly #handoff: MemoryHandoff
+  readonly #scheduler: MemoryScheduler
+  readonly #producer: MemoryProducer<Result>
+  readonly #workers = new Set<MemoryWorker<Data, Result>>()
+  readonly #turns = new PendingTurns()
+  readonly #lifetime: Lifetime
 
   /** @throws InvalidLimitError or InvalidKeyError */
   constructor(name: string, settings: MemorySettings, emitter: Emitter<Result>) {
-    const { limitsBy, jobDefaults, clock } = settings
-    this.#name = name
-    this.#clock = clock ?? systemClock
-    this.#emitter = emitter
-    const book = LayeredBook.of(givenLayers(settings), { at: this.#clock.now(), version: 1 })
-    this.#backend = new MemoryBackend(book, jobDefaults.keepFinished)
-    this.#gate = new Gate(this.#backend, this.#clock)
-    const turnPorts = {
-      name,
-      backend: this.#backend,
-      gate: this.#gate,
-      clock: this.#clock,
-      emitter,
-      desk: this.#desk,
-    }
-    this.#handoff = new InlineHandoff(new LocalTurns({ ...turnPorts, onChange: () => this.#changed() }))
-    const onExpired = (job: BackendJob, now: number) => {
-      emitter.emit('expired', jobEvent(job, now))
-      if (job.isTurn) this.#desk.expire(job.id)
-      this.#changed()
-    }
-    const onCancelled = (job: BackendJob, now: number) => {
-      emitter.emit('cancelled', jobEvent(job, now))
-      if (job.isTurn) this.#desk.refuse(job.id, new ShaperClosedError(name))
-    }
-    this.#scheduler = new Scheduler(this.#backend, this.#handoff, this.#clock, { name, onExpired })
-    this.#entrance = new LocalEntrance({
-      backend: this.#backend,
-      scheduler: this.#scheduler,
-      clock: this.#clock,
-      emitter,
-      onChange: () => this.#changed(),
-    })
-    this.#closing = new Closing(this.#backend, this.#scheduler, this.#clock, onCancelled, this.#workers)
-    this.limits = new LiveRuleBook(this.#ruleStore(), limitsBy)
-    this.insight = new LocalInsight(
-      this.#backend.insight,
-      this.#clock,
-      this.limits,
-      this.#workers,
-      this.#handoff,
+    const { limitsBy, jobDefaults, clock = systemClock } = settings
+    const store = new MemoryStore(
+      LayeredBook.of(givenLayers(settings), { at: clock.now(), version: 1 }),
+      jobDefaults.keepFinished,
     )
+    const gate = new MemoryGate(name, store, clock)
+    const workers = this.#workers
+    const onChange = () => this.#changed()
+    const ports = { store, gate, clock, emitter, onChange }
+    const handoff = new MemoryHandoff(new MemoryTurns({ ...ports, pending: this.#turns }))
+    const onExpired = (job: JobRecord, now: number) => {
+      emitter.emit('expired', jobEvent(job, now))
+      if (job.isTurn) this.#turns.expire(job.id)
+      onChange()
+    }
+    const onCancelled = (job: JobRecord, now: number) => {
+      emitter.emit('cancelled', jobEvent(job, now))
+      if (job.isTurn) this.#turns.refuse(job.id, new ShaperClosedError(name))
+    }
+    const scheduler = new MemoryScheduler(store, handoff, clock, { name, onExpired })
+    this.#name = name
+    this.#clock = clock
+    this.#emitter = emitter
+    this.#store = store
+    this.#gate = gate
+    this.#handoff = handoff
+    this.#scheduler = scheduler
+    this.#producer = new MemoryProducer({ ...ports, scheduler })
+    this.#lifetime = new Lifetime({ store, scheduler, clock, workers, onCancelled })
+    this.limits = new LiveRuleBook(this.#ruleStore(), limitsBy)
+    this.insight = new MemoryInsight({ views: store.views, clock, limits: this.limits, workers, handoff })
   }
 
   ready(): void {}
 
   enqueue(request: JobRequest): Admission {
-    return this.#entrance.enqueue(request)
+    return this.#producer.enqueue(request)
   }
 
   enqueueMany(requests: readonly JobRequest[]): Admission[] {
-    return this.#entrance.enqueueMany(requests)
+    return this.#producer.enqueueMany(requests)
   }
 
   forecast(key: string, cost: number): Admission {
-    return this.#entrance.forecast(key, cost)
+    return this.#producer.forecast(key, cost)
   }
 
   async turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected> {
-    // A listener that is told of the admission may make the line move.
+    // A listener for the admission may make the line move.
     this.#emitter.hold()
     try {
       const admission = this.enqueue(request)
       if (!admission.accepted) return admission
       const { id } = admission
-      const turn = this.#desk.wait({ ...request, id }, { signal, onLeave: () => void this.cancel(id) })
+      const turn = this.#turns.wait({ ...request, id }, { signal, onLeave: () => void this.cancel(id) })
       if (request.deadline > 0) return turn
-      // Now or never: no timer is waited for.
-      while (this.#desk.has(id) && this.#scheduler.runOnce().handed > 0);
+      // Now or never: do not wait for a timer.
+      while (this.#turns.has(id) && this.#scheduler.runOnce().handed > 0);
       return turn.catch((error: unknown) =>
         refuseLateTurn(request, error, (key, cost) => this.forecast(key, cost)),
       )
@@ -133,32 +120,32 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
 
   cancel(id: string): boolean {
     const now = this.#clock.now()
-    const job = this.#backend.cancel(id, now)
+    const job = this.#store.cancel(id, now)
     if (job !== undefined) this.#emitter.emit('cancelled', jobEvent(job, now))
-    if (job?.isTurn) this.#desk.refuse(id, new TurnCancelledError(id))
+    if (job?.isTurn) this.#turns.refuse(id, new TurnCancelledError(id))
     this.#changed()
     return job !== undefined
   }
 
   job(id: string): JobView | undefined {
-    return this.#backend.job(id, this.#clock.now())
+    return this.#store.views.job(id, this.#clock.now())
   }
 
   inspect(key: string): BucketView | undefined {
-    return this.#backend.inspect(key, this.#clock.now())
+    return this.#store.views.inspect(key, this.#clock.now())
   }
 
   buckets(query: BucketQuery): Awaitable<BucketPage> {
-    return inTurns(this.#backend.list(query, this.#clock.now()))
+    return runWalk(this.#store.views.list(query, this.#clock.now()))
   }
 
   tally(groups: readonly TallyGroup[]): Awaitable<BucketTally[]> {
-    return inTurns(this.#backend.tally(groups, this.#clock.now()))
+    return runWalk(this.#store.views.tally(groups, this.#clock.now()))
   }
 
   async *survey(): AsyncGenerator<readonly BucketView[]> {
     let page: BucketView[] = []
-    for (const key of this.#backend.keys()) {
+    for (const key of this.#store.views.keys()) {
       const view = this.inspect(key)
       if (view !== undefined) page.push(view)
       if (page.length < SURVEY_PAGE) continue
@@ -169,19 +156,19 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
   }
 
   audit(): Audit {
-    return this.#backend.audit()
+    return this.#store.views.audit()
   }
 
   freeze(key: string, { forMs, ...asked }: FreezeRequest): void {
     const now = this.#clock.now()
-    const until = this.#backend.freeze(key, now + forMs * MILLISECOND, now)
+    const until = this.#store.freeze(key, now + forMs * MILLISECOND)
     this.#emitter.emit('frozen', { key, at: now / MILLISECOND, until: until / MILLISECOND, ...asked })
     this.#changed()
   }
 
   unfreeze(key: string): boolean {
     const now = this.#clock.now()
-    if (!this.#backend.unfreeze(key, now)) return false
+    if (!this.#store.unfreeze(key, now)) return false
     this.#emitter.emit('unfrozen', { key, at: now / MILLISECOND })
     this.#changed()
     return true
@@ -189,13 +176,13 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
 
   pause(key: string): void {
     const now = this.#clock.now()
-    this.#backend.pause(key, now)
+    this.#store.pause(key)
     this.#emitter.emit('paused', { key, at: now / MILLISECOND })
   }
 
   resume(key: string): void {
     const now = this.#clock.now()
-    this.#backend.resume(key, now)
+    this.#store.resume(key, now)
     this.#emitter.emit('resumed', { key, at: now / MILLISECOND })
     this.#changed()
   }
@@ -203,17 +190,17 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
   work(
     handler: Handler<Data, Result>,
     { concurrency, maxFreezeMs }: WorkSettings,
-  ): LocalWorker<Data, Result> {
-    const worker: LocalWorker<Data, Result> = new LocalWorker(handler, concurrency, {
+  ): MemoryWorker<Data, Result> {
+    const worker: MemoryWorker<Data, Result> = new MemoryWorker(handler, concurrency, {
       name: this.#name,
       maxFreezeMs,
-      backend: this.#backend,
+      store: this.#store,
       gate: this.#gate,
       clock: this.#clock,
       emitter: this.#emitter,
       onFree: (key) => {
         this.#handoff.release(key)
-        this.#backend.letIn()
+        this.#store.letIn()
       },
       onChange: () => this.#changed(),
       onClosed: () => {
@@ -223,31 +210,30 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     })
     this.#workers.add(worker)
     this.#handoff.add(worker)
-    this.#backend.letIn()
+    this.#store.letIn()
     this.#changed()
     return worker
   }
 
-  /** Its one scheduler runs anyway. */
+  /** Does nothing: the one scheduler of the line always runs. */
   schedule(): void {}
 
-  async close(drainMs: number | undefined): Promise<void> {
-    await this.#closing.close(drainMs)
-    this.#keepAlive.set(false)
+  close(drainMs: number | undefined): Promise<void> {
+    return this.#lifetime.close(drainMs)
   }
 
-  /** A change takes hold, and is told, before the call returns. */
+  /** A change takes effect, and is emitted, before the call returns. */
   #ruleStore(): RuleStore {
-    const backend = this.#backend
+    const store = this.#store
     return {
       get rules() {
-        return backend.rules
+        return store.rules
       },
-      ropes: this.#entrance.ropes,
+      localLimits: this.#producer.localLimits,
       survey: () => this.survey(),
       refresh: () => undefined,
       changeRules: (change) => {
-        const changed = backend.changeRules(change, this.#clock.now())
+        const changed = store.changeRules(change, this.#clock.now())
         emitRules(this.#emitter, changed)
         if (changed.isChanged) this.#changed()
         return changed
@@ -257,9 +243,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
 
   /** Something was admitted, has ended or came back. */
   #changed(): void {
-    const isLive = this.#backend.live > 0
-    if (!isLive) this.#closing.drained()
-    this.#keepAlive.set(isLive)
+    this.#lifetime.update()
     this.#scheduler.wake()
   }
 }

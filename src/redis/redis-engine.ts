@@ -10,11 +10,9 @@ import type { Emitter } from '../line/emitter.ts'
 import type { Engine, ShapedWorker } from '../line/engine.ts'
 import type { JobRequest } from '../line/job.ts'
 import { LiveRuleBook, ruleOf } from '../line/limits.ts'
-import type { LineSettings, WorkSettings } from '../line/options.ts'
-import { givenLayers } from '../line/options.ts'
+import { givenLayers, type LineSettings, type WorkSettings } from '../line/options.ts'
 import type { FreezeRequest } from '../line/outcome.ts'
-import type { Turn } from '../line/pending-turns.ts'
-import { refuseLateTurn } from '../line/pending-turns.ts'
+import { refuseLateTurn, type Turn } from '../line/pending-turns.ts'
 import { Connection } from './connection/connection.ts'
 import { parseConnection } from './connection/connection-input.ts'
 import { redisErrorKind } from './connection/redis-errors.ts'
@@ -76,10 +74,10 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     })
     const opening = this.#opening
     this.#runtime = new RedisRuntime({ name, connection, backend, opening, lookAheadMs, emitter, onError })
-    const { ropes } = this.#producer
+    const { localLimits } = this.#producer
     const ready = () => this.#opening.ready()
     const survey = () => this.survey()
-    const ruleStore = new SharedRuleStore({ ropes, survey, backend, emitter, onError, ready })
+    const ruleStore = new SharedRuleStore({ localLimits, survey, backend, emitter, onError, ready })
     this.#watch = new RuleWatch(() => ruleStore.follow())
     this.limits = new LiveRuleBook(ruleStore, settings.limitsBy)
     this.insight = new RedisInsight(backend.store, { ready, ruleOf: (key) => ruleOf(this.limits, key) })

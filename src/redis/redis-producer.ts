@@ -17,16 +17,16 @@ interface RedisProducerPorts<Result> {
   readonly emitter: Emitter<Result>
 }
 
-/** Where requests of this process come in to a shared line, once it is open: past the ropes that are its own. */
+/** Where requests of this process come in to a shared line, once it is open: under the local limits of this process. */
 export class RedisProducer<Result> {
   /** Of this process, and so is their time. */
-  readonly ropes: LocalLimits
+  readonly localLimits: LocalLimits
   readonly #ports: RedisProducerPorts<Result>
 
   constructor(ports: RedisProducerPorts<Result>) {
     const { backend, emitter } = ports
     this.#ports = ports
-    this.ropes = new LocalLimits({
+    this.localLimits = new LocalLimits({
       now: () => systemClock.now(),
       isGoverned: (key) => backend.rules.find(key) !== undefined,
       onChange: (change) => emitter.emit('localLimit', change),
@@ -34,30 +34,30 @@ export class RedisProducer<Result> {
   }
 
   enqueue(request: JobRequest): Promise<Admission> {
-    if (this.ropes.isEmpty) return this.#enqueue(request)
+    if (this.localLimits.isEmpty) return this.#enqueue(request)
     const admit = async ([only]: readonly JobRequest[]) => [await this.#enqueue(only!)]
-    return this.#roped([request], admit).then(([admission]) => admission!)
+    return this.#underLocalLimits([request], admit).then(([admission]) => admission!)
   }
 
   enqueueMany(requests: readonly JobRequest[]): Promise<Admission[]> {
-    if (this.ropes.isEmpty) return this.#enqueueMany(requests)
-    return this.#roped(requests, (some) => this.#enqueueMany(some))
+    if (this.localLimits.isEmpty) return this.#enqueueMany(requests)
+    return this.#underLocalLimits(requests, (some) => this.#enqueueMany(some))
   }
 
   async forecast(key: string, cost: number): Promise<Admission> {
-    const refusal = this.ropes.refusal(key, cost)
+    const refusal = this.localLimits.refusal(key, cost)
     return refusal ?? honest(await this.#ports.backend.forecast(key, cost))
   }
 
-  #roped(
+  #underLocalLimits(
     requests: readonly JobRequest[],
     admit: (some: readonly JobRequest[]) => Promise<Admission[]>,
   ): Promise<Admission[]> {
     const { backend, emitter } = this.#ports
-    return admitUnderLocalLimitsAsync(this.ropes, requests, {
+    return admitUnderLocalLimitsAsync(this.localLimits, requests, {
       isKnown: async (id) => (await backend.job(id)) !== undefined,
       admit,
-      tell: (request, refusal) => emitAdmission(emitter, request, refusal, systemClock.now()),
+      onRefused: (request, refusal) => emitAdmission(emitter, request, refusal, systemClock.now()),
     })
   }
 

@@ -1,9 +1,10 @@
 import { SECOND } from '../../src/core/duration.ts'
 import { LayeredBook, parseLayer } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
-import type { JobRequest, Outcome } from '../../src/line/job.ts'
+import type { JobRequest } from '../../src/line/job.ts'
 import type { JobRecord } from '../../src/memory/store/job-record.ts'
-import { MemoryBackend } from '../../src/memory/store/memory-backend.ts'
+import type { Outcome } from '../../src/memory/store/job-transitions.ts'
+import { MemoryStore } from '../../src/memory/store/memory-store.ts'
 
 const SETTINGS = {
   attempts: 3,
@@ -23,20 +24,17 @@ export function request(part: Partial<JobRequest> = {}): JobRequest {
   }
 }
 
-export function backendWith(
-  limits: string | Record<string, LimitInput>,
-  keepFinished = 1_000,
-): MemoryBackend {
-  return new MemoryBackend(
+export function backendWith(limits: string | Record<string, LimitInput>, keepFinished = 1_000): MemoryStore {
+  return new MemoryStore(
     LayeredBook.of(parseLayer(typeof limits === 'string' ? { '*': limits } : limits)),
     keepFinished,
   )
 }
 
 /** Takes the next job through the gate, as a scheduler with a free handler does, and leaves it running. */
-export function start(backend: MemoryBackend, now: number): JobRecord | undefined {
-  const job = backend.claim(now)
-  if (job !== undefined) backend.gate(job, now)
+export function start(store: MemoryStore, now: number): JobRecord | undefined {
+  const job = store.claim(now)
+  if (job !== undefined) store.gate(job, now)
   return job
 }
 
@@ -47,13 +45,13 @@ export function retryAt(readyAt: number): Outcome {
 }
 
 /** Runs every job that departs by `until`, each for no time at all; answers who departed when. */
-export function runUntil(backend: MemoryBackend, until: number): (readonly [string, number])[] {
+export function runUntil(store: MemoryStore, until: number): (readonly [string, number])[] {
   const departures: [string, number][] = []
-  for (let due = backend.nextDeparture(); due <= until; due = backend.nextDeparture()) {
-    const job = start(backend, due)
+  for (let due = store.nextDeparture(); due <= until; due = store.nextDeparture()) {
+    const job = start(store, due)
     if (job === undefined) throw new Error('a departure was due and nobody departed')
     departures.push([job.id, due / SECOND])
-    backend.finish(job, COMPLETED, due)
+    store.finish(job, COMPLETED, due)
   }
   return departures
 }

@@ -3,9 +3,9 @@ import { differenceOf, LayeredBook, parseLayer, type RuleChange } from '../../sr
 import type { LimitInput } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import { type BucketQueryInput, bucketQuerySchema } from '../../src/line/bucket-query.ts'
-import { inTurns } from '../../src/memory/in-turns.ts'
+import { runWalk } from '../../src/memory/store/bucket-walk.ts'
 import type { JobRecord } from '../../src/memory/store/job-record.ts'
-import { MemoryBackend } from '../../src/memory/store/memory-backend.ts'
+import { MemoryStore } from '../../src/memory/store/memory-store.ts'
 import { at, type Driver, type Ending, type Request, type Started } from './backend-driver.ts'
 
 export async function memoryDriver(
@@ -13,53 +13,53 @@ export async function memoryDriver(
   keepFinished = 1_000,
 ): Promise<Driver> {
   const book = LayeredBook.of(parseLayer(limits), { at: at(0), version: 1 })
-  return new MemoryDriver(new MemoryBackend(book, keepFinished))
+  return new MemoryDriver(new MemoryStore(book, keepFinished))
 }
 
 class MemoryDriver implements Driver {
-  readonly #backend: MemoryBackend
+  readonly #store: MemoryStore
   readonly #running = new Map<string, JobRecord>()
 
-  constructor(backend: MemoryBackend) {
-    this.#backend = backend
+  constructor(store: MemoryStore) {
+    this.#store = store
   }
 
   async admit(request: Request, now: number) {
-    return this.#noted(request, this.#backend.admit(request, now), now)
+    return this.#noted(request, this.#store.admit(request, now), now)
   }
 
   async admitMany(requests: readonly Request[], now: number) {
-    const admissions = this.#backend.admitMany(requests, now)
+    const admissions = this.#store.admitMany(requests, now)
     return admissions.map((admission, index) => this.#noted(requests[index]!, admission, now))
   }
 
   /** As whoever tells of verdicts does. */
   #noted({ key, id }: Request, admission: Admission, now: number): Admission {
-    this.#backend.insight.noteVerdict(key, id, admission, now)
+    this.#store.noteVerdict(key, id, admission, now)
     return admission
   }
 
   async forecast(key: string, cost: number, now: number) {
-    return this.#backend.forecast(key, cost, now)
+    return this.#store.forecast(key, cost, now)
   }
 
   async cancel(id: string, now: number) {
-    return this.#backend.cancel(id, now) !== undefined
+    return this.#store.cancel(id, now) !== undefined
   }
 
   async expire(now: number) {
-    return this.#backend.expire(now).map(({ id }) => id)
+    return this.#store.expire(now).map(({ id }) => id)
   }
 
   async forget(now: number) {
-    while (this.#backend.forget(now) > 0);
+    while (this.#store.forget(now) > 0);
   }
 
   async startNext(now: number): Promise<Started | undefined> {
-    const job = this.#backend.claim(now)
+    const job = this.#store.claim(now)
     if (job === undefined) return undefined
-    const slot = this.#backend.gate(job, now)
-    this.#backend.began(job, slot, { calledAt: now, returnedAt: now, delay: 0 })
+    const slot = this.#store.gate(job, now)
+    this.#store.began(job, slot, { calledAt: now, returnedAt: now, delay: 0 })
     this.#running.set(job.id, job)
     const { id, key, data, cost, settings, traceparent, attempt, fence, crashes, admittedAt } = job
     return { id, key, data, cost, settings, traceparent, attempt, fence, crashes, admittedAt, slot }
@@ -70,45 +70,45 @@ class MemoryDriver implements Driver {
     if (job === undefined) throw new Error(`${id} does not run`)
     this.#running.delete(id)
     if (ending.kind === 'freeze') {
-      const readyAt = this.#backend.freeze(job.key, ending.until, now)
-      this.#backend.finish(job, { kind: 'freeze', readyAt }, now)
+      const readyAt = this.#store.freeze(job.key, ending.until)
+      this.#store.finish(job, { kind: 'freeze', readyAt }, now)
     } else if (ending.kind === 'completed') {
-      this.#backend.finish(job, { kind: 'completed', result: ending.result }, now)
+      this.#store.finish(job, { kind: 'completed', result: ending.result }, now)
     } else {
-      this.#backend.finish(job, ending, now)
+      this.#store.finish(job, ending, now)
     }
   }
 
-  async freeze(key: string, until: number, now: number) {
-    return this.#backend.freeze(key, until, now)
+  async freeze(key: string, until: number) {
+    return this.#store.freeze(key, until)
   }
 
   async unfreeze(key: string, now: number) {
-    return this.#backend.unfreeze(key, now)
+    return this.#store.unfreeze(key, now)
   }
 
-  async pause(key: string, now: number) {
-    this.#backend.pause(key, now)
+  async pause(key: string) {
+    this.#store.pause(key)
   }
 
   async resume(key: string, now: number) {
-    this.#backend.resume(key, now)
+    this.#store.resume(key, now)
   }
 
   async rules() {
-    return this.#backend.rules.list()
+    return this.#store.rules.list()
   }
 
   async layers() {
-    return this.#backend.rules.layers
+    return this.#store.rules.layers
   }
 
   async findRule(key: string) {
-    return this.#backend.rules.find(key)
+    return this.#store.rules.find(key)
   }
 
   async changeRules(change: RuleChange, now: number) {
-    const changed = this.#backend.changeRules(change, now)
+    const changed = this.#store.changeRules(change, now)
     return { isChanged: changed.isChanged, ...differenceOf(changed) }
   }
 
@@ -121,35 +121,35 @@ class MemoryDriver implements Driver {
   }
 
   async job(id: string, now: number) {
-    return this.#backend.job(id, now)
+    return this.#store.views.job(id, now)
   }
 
   async inspect(key: string, now: number) {
-    return this.#backend.inspect(key, now)
+    return this.#store.views.inspect(key, now)
   }
 
   async list(query: BucketQueryInput, now: number) {
-    return inTurns(this.#backend.list(bucketQuerySchema.parse(query), now))
+    return runWalk(this.#store.views.list(bucketQuerySchema.parse(query), now))
   }
 
   async audit() {
-    return this.#backend.audit()
+    return this.#store.views.audit()
   }
 
   async facts(id: string, now: number) {
-    return this.#backend.insight.facts(id, now)
+    return this.#store.views.facts(id, now)
   }
 
   async line(key: string, limit: number, now: number) {
-    return this.#backend.insight.line(key, limit, now)
+    return this.#store.views.line(key, limit, now)
   }
 
   async flow(now: number) {
-    return this.#backend.insight.flow(now)
+    return this.#store.views.flow(now)
   }
 
   async recent(key: string, now: number) {
-    return this.#backend.insight.recent(key, now)
+    return this.#store.views.recent(key, now)
   }
 
   async stored() {

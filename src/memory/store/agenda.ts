@@ -1,9 +1,13 @@
 import { forgettableAt } from '../../core/bucket.ts'
 import { DueHeap } from '../../core/due-heap.ts'
 import { SECOND } from '../../core/duration.ts'
-import type { HandlerPool } from '../../line/job.ts'
 import type { Deadline, JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
+
+/** Says who may have a handler. */
+export interface HandlerPool {
+  mayTake(key: string, now: number): boolean
+}
 
 /**
  * Those that were held back ask again after that, though no handler has ended: what was left free for others may not be needed

@@ -1,8 +1,15 @@
+import { setImmediate as passTurn } from 'node:timers/promises'
 import type { BucketView } from '../../core/job.ts'
 import { isUnder } from '../../core/key.ts'
+import type { Awaitable } from '../../line/awaitable.ts'
 import { BucketOrder, encodeCursor, FirstPlaces, isAskedFor, readCursor } from '../../line/bucket-order.ts'
-import type { BucketPage, BucketQuery } from '../../line/bucket-query.ts'
-import { type BucketTally, emptyTally, type TallyGroup } from '../../line/bucket-query.ts'
+import {
+  type BucketPage,
+  type BucketQuery,
+  type BucketTally,
+  emptyTally,
+  type TallyGroup,
+} from '../../line/bucket-query.ts'
 import { FactsAt, viewOf } from './bucket-facts.ts'
 import type { LiveBuckets } from './live-buckets.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
@@ -10,8 +17,22 @@ import type { MemoryBucket } from './memory-bucket.ts'
 /** So many are looked at in one go: about a millisecond. */
 const SLICE = 2_000
 
-/** Work that pauses now and then, so that whoever drives it can let others have their turn. */
+/** A walk over buckets that pauses now and then. */
 export type Walk<Result> = Generator<undefined, Result, void>
+
+/** Runs a walk to its end. A short one is done at once; at each pause of a long one the event loop turns. */
+export function runWalk<Result>(walk: Walk<Result>): Awaitable<Result> {
+  const step = walk.next()
+  return step.done ? step.value : resumeWalk(walk)
+}
+
+async function resumeWalk<Result>(walk: Walk<Result>): Promise<Result> {
+  for (;;) {
+    await passTurn()
+    const step = walk.next()
+    if (step.done) return step.value
+  }
+}
 
 /** The page of a query; only that many buckets are kept in mind, however many live. */
 export function* listBuckets(buckets: LiveBuckets, query: BucketQuery, now: number): Walk<BucketPage> {

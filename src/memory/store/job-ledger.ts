@@ -14,6 +14,7 @@ export class JobLedger {
   #admittedCount = 0
   #endedCount = 0
   #startedCount = 0
+  #rejectedCount = 0
 
   constructor(keepFinished: number) {
     this.#ended = new EndedJobs(keepFinished)
@@ -35,6 +36,14 @@ export class JobLedger {
 
   get ended(): number {
     return this.#endedCount
+  }
+
+  get rejected(): number {
+    return this.#rejectedCount
+  }
+
+  countRejection(): void {
+    this.#rejectedCount++
   }
 
   /** Answers the number of the start. */

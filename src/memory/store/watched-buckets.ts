@@ -1,7 +1,8 @@
 import { spacingAfterStart } from '../../core/bucket.ts'
 import { MILLISECOND, SECOND } from '../../core/duration.ts'
+import type { Admission } from '../../core/job.ts'
 import type { Recent, RecentDeparture, RecentVerdict } from '../../core/line-view.ts'
-import type { MemoryBucket } from './memory-bucket.ts'
+import type { JobRecord } from './job-record.ts'
 
 /** For so long after it was last asked for, what happens to a bucket is noted. */
 const WATCHED_FOR = 30 * SECOND
@@ -24,13 +25,6 @@ export class WatchedBuckets {
   /** Until when anybody watches. */
   #until = Number.NEGATIVE_INFINITY
 
-  /** Nobody watches anything. */
-  isAsleep(now: number): boolean {
-    if (now < this.#until) return false
-    if (this.#watched.size > 0) this.#watched.clear()
-    return true
-  }
-
   recent(key: string, now: number): Recent {
     const watched = this.#find(key, now) ?? { until: now, verdicts: [], departures: [] }
     this.#until = watched.until = now + WATCHED_FOR
@@ -41,12 +35,19 @@ export class WatchedBuckets {
     return { verdicts: watched.verdicts.toReversed(), departures: watched.departures.toReversed() }
   }
 
-  noteVerdict(key: string, verdict: RecentVerdict, now: number): void {
+  noteVerdict(key: string, id: string | undefined, admission: Admission, now: number): void {
+    if (this.#isAsleep(now) || (admission.accepted && admission.replayed)) return
     const watched = this.#find(key, now)
-    if (watched !== undefined) note(watched.verdicts, verdict)
+    if (watched === undefined) return
+    const { accepted, waiting } = admission
+    const reason = accepted ? {} : { reason: admission.reason }
+    const named = accepted ? admission.id : (id ?? '')
+    note(watched.verdicts, { at: now / MILLISECOND, id: named, accepted, ...reason, waiting })
   }
 
-  noteStart(bucket: MemoryBucket, id: string, now: number): void {
+  /** Notes a start at `now`. Call it before the bucket takes it for its last. */
+  noteStart({ id, bucket }: JobRecord, now: number): void {
+    if (this.#isAsleep(now)) return
     const watched = this.#find(bucket.key, now)
     if (watched === undefined) return
     const at = now / MILLISECOND
@@ -59,6 +60,13 @@ export class WatchedBuckets {
         gapMs: gap / MILLISECOND,
         gapRatio: gap / spacingAfterStart(bucket),
       })
+  }
+
+  /** Nobody watches anything. */
+  #isAsleep(now: number): boolean {
+    if (now < this.#until) return false
+    if (this.#watched.size > 0) this.#watched.clear()
+    return true
   }
 
   #find(key: string, now: number): Watched | undefined {

@@ -6,7 +6,7 @@ import type { LocalLimits } from '../../line/local-limits.ts'
 import type { SharedBackend } from '../protocol/shared-backend.ts'
 
 interface SharedRuleStorePorts<Result> {
-  readonly ropes: LocalLimits
+  readonly localLimits: LocalLimits
   readonly survey: RuleStore['survey']
   readonly backend: Pick<SharedBackend, 'rules' | 'followRules' | 'changeRules'>
   readonly emitter: Emitter<Result>
@@ -17,12 +17,12 @@ interface SharedRuleStorePorts<Result> {
 
 /** The rule book of a shared line, and what hangs before it in this process alone. */
 export class SharedRuleStore<Result> implements RuleStore {
-  readonly ropes: LocalLimits
+  readonly localLimits: LocalLimits
   readonly survey: RuleStore['survey']
   readonly #ports: SharedRuleStorePorts<Result>
 
   constructor(ports: SharedRuleStorePorts<Result>) {
-    this.ropes = ports.ropes
+    this.localLimits = ports.localLimits
     this.survey = ports.survey
     this.#ports = ports
   }

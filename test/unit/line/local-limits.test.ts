@@ -113,7 +113,7 @@ test('on a line that takes its time those who ask together get no more than ther
   const line = {
     isKnown: async () => false,
     admit: () => new Promise<Admission[]>((resolve) => void answers.push(resolve)),
-    tell: () => undefined,
+    onRefused: () => undefined,
   }
   const asked = [1, 2, 3].map(() => admitUnderLocalLimitsAsync(ropes, [requestOf()], line))
   expect(await asked[2]).toMatchObject([{ accepted: false, local: true }])
@@ -131,7 +131,7 @@ test.each([
   const line = {
     isKnown: async () => false,
     admit: () => Promise.reject(error),
-    tell: (...refused: unknown[]) => void told.push(refused),
+    onRefused: (...refused: unknown[]) => void told.push(refused),
   }
   await expect(admitUnderLocalLimitsAsync(ropes, [requestOf(), requestOf(), requestOf()], line)).rejects.toBe(
     error,
@@ -147,7 +147,7 @@ test('only ids that somebody may use again are looked up', async () => {
   const line = {
     isKnown: async (id: string) => looked.push(id) < 0,
     admit: async (some: readonly JobRequest[]) => some.map(() => accepted),
-    tell: () => undefined,
+    onRefused: () => undefined,
   }
   await admitUnderLocalLimitsAsync(ropes, [requestOf(), requestOf('a'), requestOf('t', true)], line)
   expect(looked).toEqual(['a'])

@@ -12,7 +12,7 @@ import { LocalLimits } from '../../../src/line/local-limits.ts'
 
 /** Takes its time for changes, and can be away. */
 class SlowStore implements RuleStore {
-  readonly ropes = new LocalLimits({ now: () => 0, isGoverned: () => true, onChange: () => undefined })
+  readonly localLimits = new LocalLimits({ now: () => 0, isGoverned: () => true, onChange: () => undefined })
   rules = LayeredBook.of(parseLayer({ '*': '5, 2/s' }))
   isAway = false
 

@@ -1,8 +1,9 @@
 import type { Clock } from '../core/clock.ts'
 import { handoffs, leaderships, schedulerPasses } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import type { Backend, BackendJob } from '../line/job.ts'
-import type { Handoff } from './handoff.ts'
+import type { MemoryHandoff } from './memory-handoff.ts'
+import type { JobRecord } from './store/job-record.ts'
+import type { MemoryStore } from './store/memory-store.ts'
 
 /** What one pass did. */
 export interface Pass {
@@ -14,7 +15,7 @@ export interface Pass {
 export interface SchedulerPorts {
   /** The shaper's name. */
   readonly name: string
-  onExpired(job: BackendJob, now: number): void
+  onExpired(job: JobRecord, now: number): void
 }
 
 /** A pass ends after so many departures, so that timers, I/O and the promises of handlers get their turn. */
@@ -28,9 +29,9 @@ const CHORE_SLACK = Number.POSITIVE_INFINITY
  * Hands over the head of each line when its slot has come and a handler is free, or none is needed; else it stays. Between
  * passes it sleeps until the next thing is due: one timer, whatever the number of buckets.
  */
-export class Scheduler {
-  readonly #backend: Backend
-  readonly #handoff: Handoff
+export class MemoryScheduler {
+  readonly #store: MemoryStore
+  readonly #handoff: MemoryHandoff
   readonly #clock: Clock
   readonly #ports: SchedulerPorts
   #armedFor = Number.POSITIVE_INFINITY
@@ -38,8 +39,8 @@ export class Scheduler {
   #isPassing = false
   #isStopped = false
 
-  constructor(backend: Backend, handoff: Handoff, clock: Clock, ports: SchedulerPorts) {
-    this.#backend = backend
+  constructor(store: MemoryStore, handoff: MemoryHandoff, clock: Clock, ports: SchedulerPorts) {
+    this.#store = store
     this.#handoff = handoff
     this.#clock = clock
     this.#ports = ports
@@ -55,14 +56,14 @@ export class Scheduler {
       while (pass.handed < LONGEST_PASS && !this.#isStopped) {
         const now = this.#clock.now()
         pass.expired += this.#expire(now)
-        const job = this.#backend.claim(now, this.#handoff.hasRoom, this.#handoff)
+        const job = this.#store.claim(now, this.#handoff.hasRoom, this.#handoff)
         if (job === undefined) break
         this.#handoff.deliver(job)
         pass.handed++
         // Its caller goes on when this pass is over, and nobody else's handler shall hold him up.
         if (job.isTurn) break
       }
-      pass.forgotten = this.#backend.forget(this.#clock.now())
+      pass.forgotten = this.#store.forget(this.#clock.now())
     } finally {
       this.#isPassing = false
       this.wake()
@@ -88,8 +89,8 @@ export class Scheduler {
   wake(): void {
     if (this.#isStopped || this.#isPassing) return
     const { hasRoom } = this.#handoff
-    const departure = this.#backend.nextDeparture(hasRoom)
-    const due = Math.min(departure, this.#backend.nextChore())
+    const departure = this.#store.nextDeparture(hasRoom)
+    const due = Math.min(departure, this.#store.nextChore())
     if (due >= this.#armedFor) return
     this.#disarm?.()
     this.#armedFor = due
@@ -97,7 +98,7 @@ export class Scheduler {
     this.#disarm = this.#clock.wake(
       due,
       this.#onTimer,
-      isNear ? this.#backend.nextTolerance(hasRoom) : CHORE_SLACK,
+      isNear ? this.#store.nextTolerance(hasRoom) : CHORE_SLACK,
     )
   }
 
@@ -114,7 +115,7 @@ export class Scheduler {
   }
 
   #expire(now: number): number {
-    const expired = this.#backend.expire(now)
+    const expired = this.#store.expire(now)
     for (const job of expired) this.#ports.onExpired(job, now)
     return expired.length
   }

@@ -1,43 +1,53 @@
-import type { Audit } from '../../conformance/history.ts'
 import * as bucketCore from '../../core/bucket.ts'
 import { IdConflictError } from '../../core/errors.ts'
-import type { Admission, BucketView, JobView } from '../../core/job.ts'
+import type { Admission } from '../../core/job.ts'
 import type { ChangedRules, LayeredBook, RuleChange } from '../../core/layered-book.ts'
 import * as verdicts from '../../core/verdict.ts'
-import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../../line/bucket-query.ts'
-import type { Backend, Call, HandlerPool, JobRequest, Outcome } from '../../line/job.ts'
+import type { Call } from '../../line/attempt.ts'
+import type { JobRequest, Pace } from '../../line/job.ts'
 import { accepted, rejected } from './admission.ts'
-import { Agenda } from './agenda.ts'
-import { viewOf } from './bucket-facts.ts'
-import { listBuckets, tallyBuckets, type Walk } from './bucket-walk.ts'
-import { JobFates } from './job-fates.ts'
+import { Agenda, type HandlerPool } from './agenda.ts'
 import { isSameRequest, JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
+import { JobTransitions, type Outcome } from './job-transitions.ts'
 import { LiveBuckets } from './live-buckets.ts'
-import { MemoryInsight } from './memory-insight.ts'
+import { StoreViews } from './store-views.ts'
+import { WatchedBuckets } from './watched-buckets.ts'
 
-/** Buckets forgotten in one call, so that a million that end together hold nobody up. */
+/** Buckets forgotten in one call, so that a million that end together block nothing. */
 const MOST_FORGOTTEN = 1_000
 
-/** The lines of one process: the live buckets by key, their jobs by id, and the agenda of what is due when. */
-export class MemoryBackend implements Backend {
+/**
+ * The lines of one process: the live buckets by key, their jobs by id, and the agenda of what is due when. Its methods are
+ * verbs, each with the transition that it performs; `now` is an argument, in microseconds. Not in it: clocks, timers,
+ * handlers, events and the choice of a worker.
+ */
+export class MemoryStore {
   readonly #buckets: LiveBuckets
   readonly #jobs: JobLedger
   readonly #agenda = new Agenda()
-  readonly #fates: JobFates
-  readonly insight: MemoryInsight
+  readonly #transitions: JobTransitions
+  readonly #watched = new WatchedBuckets()
+  readonly views: StoreViews
 
   constructor(rules: LayeredBook, keepFinished: number) {
     this.#buckets = new LiveBuckets(rules)
     this.#jobs = new JobLedger(keepFinished)
-    this.#fates = new JobFates(this.#jobs, this.#agenda)
-    this.insight = new MemoryInsight(this.#buckets, this.#jobs)
+    this.#transitions = new JobTransitions(this.#jobs, this.#agenda)
+    this.views = new StoreViews(this.#buckets, this.#jobs, this.#watched)
   }
 
+  /** Jobs that have not ended. */
   get live(): number {
     return this.#jobs.live
   }
 
+  /** Whether a job of this id lives, or is among the last that ended. */
+  has(id: string): boolean {
+    return this.#jobs.get(id) !== undefined
+  }
+
+  /** -> waiting, or refused with nothing changed. @throws NoLimitError, IdConflictError */
   admit(request: JobRequest, now: number): Admission {
     const known = this.#jobs.known(request)
     const told = known?.told
@@ -58,6 +68,7 @@ export class MemoryBackend implements Backend {
     return admission
   }
 
+  /** The same for many, in order. @throws as `admit` does for any of them, with none admitted */
   admitMany(requests: readonly JobRequest[], now: number): Admission[] {
     const named = new Map<string, JobRequest>()
     for (const request of requests) {
@@ -70,6 +81,7 @@ export class MemoryBackend implements Backend {
     return requests.map((request) => this.admit(request, now))
   }
 
+  /** The verdict that `admit` would give; changes nothing. */
   forecast(key: string, cost: number, now: number): Admission {
     const bucket = this.#buckets.findOpen(key)
     const request = { cost, deadline: Number.POSITIVE_INFINITY }
@@ -80,26 +92,39 @@ export class MemoryBackend implements Backend {
     return accepted(place, bucket.waiting + cost, bucket, now)
   }
 
+  /** Counts a verdict that was returned to a caller. */
+  noteVerdict(key: string, id: string | undefined, admission: Admission, now: number): void {
+    if (!admission.accepted) this.#jobs.countRejection()
+    this.#watched.noteVerdict(key, id, admission, now)
+  }
+
+  /** waiting | retrying -> cancelled; undefined when the job is unknown or no longer waits. */
   cancel(id: string, now: number): JobRecord | undefined {
     const job = this.#jobs.get(id)
     if (job === undefined || (job.state !== 'waiting' && job.state !== 'retrying')) return undefined
-    this.#fates.endWaiting(job, 'cancelled', now)
+    this.#transitions.endWaiting(job, 'cancelled', now)
     return job
   }
 
+  /** waiting | retrying -> expired, for every job whose deadline has passed. */
   expire(now: number): JobRecord[] {
     const expired: JobRecord[] = []
     for (let job = this.#agenda.overdueJob(now); job !== undefined; job = this.#agenda.overdueJob(now)) {
-      this.#fates.endWaiting(job, 'expired', now)
+      this.#transitions.endWaiting(job, 'expired', now)
       expired.push(job)
     }
     return expired
   }
 
+  /** Lets buckets that were held back depart: the pool of handlers has changed. */
   letIn(): void {
     this.#agenda.letIn()
   }
 
+  /**
+   * waiting | retrying -> handed: the head of the bucket whose slot came first, once it has come. Without `hasRoom` no
+   * handler is free, and only turns may depart. Buckets that the pool refuses are held back until `letIn`.
+   */
   claim(now: number, hasRoom = true, pool?: HandlerPool): JobRecord | undefined {
     const bucket = this.#agenda.dueBucket(now, hasRoom, pool)
     if (bucket === undefined) return undefined
@@ -109,10 +134,11 @@ export class MemoryBackend implements Backend {
     return job
   }
 
+  /** handed -> running: reserves the slot for a handler that starts at `now`, and returns it. */
   gate(job: JobRecord, now: number): number {
     const { bucket, cost } = job
     job.become('running')
-    this.insight.noteStart(job, now)
+    this.#watched.noteStart(job, now)
     const slot = bucketCore.reserveDue(bucket, cost, this.#agenda.slotOf(bucket), now)
     bucketCore.depart(bucket, cost, now)
     job.attempt++
@@ -124,6 +150,10 @@ export class MemoryBackend implements Backend {
     return slot
   }
 
+  /**
+   * Counts the next departure from the latest time at which the handler of the job, whose slot `gate` returned, can have
+   * begun, and returns that time. Call it before anything else of the bucket departs.
+   */
   began(job: JobRecord, slot: number, { calledAt, returnedAt, delay }: Call): number {
     const { bucket } = job
     job.departedAt = calledAt
@@ -139,11 +169,13 @@ export class MemoryBackend implements Backend {
     return startedBy
   }
 
+  /** running -> completed | failed | retrying. */
   finish(job: JobRecord, outcome: Outcome, now: number): void {
-    this.#fates.finish(job, outcome, now)
+    this.#transitions.finish(job, outcome, now)
   }
 
-  freeze(key: string, until: number, _now: number): number {
+  /** No departures of the bucket before `until`; a shorter freeze never shortens a longer one. Returns the end. */
+  freeze(key: string, until: number): number {
     const bucket = this.#buckets.find(key)
     bucketCore.freeze(bucket, until)
     this.#buckets.keep(bucket)
@@ -151,6 +183,7 @@ export class MemoryBackend implements Backend {
     return bucket.frozenUntil
   }
 
+  /** Departures go on at the rate. Returns whether the bucket was frozen. */
   unfreeze(key: string, now: number): boolean {
     const bucket = this.#buckets.get(key)
     if (bucket === undefined || bucket.frozenUntil <= now) return false
@@ -159,7 +192,8 @@ export class MemoryBackend implements Backend {
     return true
   }
 
-  pause(key: string, _now: number): void {
+  /** No departures of the bucket until `resume`. */
+  pause(key: string): void {
     const bucket = this.#buckets.find(key)
     bucket.paused = true
     this.#buckets.keep(bucket)
@@ -173,10 +207,12 @@ export class MemoryBackend implements Backend {
     this.#agenda.arm(bucket, now)
   }
 
+  /** The rule book in force. */
   get rules(): LayeredBook {
     return this.#buckets.rules
   }
 
+  /** Changes the rule book, and spaces waiting jobs anew under a changed limit at once. */
   changeRules(change: RuleChange, now: number): ChangedRules {
     const before = this.rules
     const after = before.changed(change, now)
@@ -185,42 +221,14 @@ export class MemoryBackend implements Backend {
     return { at: now, isChanged: true, before, after }
   }
 
-  job(id: string, now: number): JobView | undefined {
-    return this.#jobs.get(id)?.view(now)
-  }
-
-  inspect(key: string, now: number): BucketView | undefined {
-    const bucket = this.#buckets.get(key)
-    return bucket && viewOf(bucket, now)
-  }
-
-  *keys(): Generator<string> {
-    // New ones come last. Without an end to it, a slow walk could follow their coming and going for ever.
-    let left = this.#buckets.size
-    for (const { key } of this.#buckets) {
-      if (left-- === 0) return
-      yield key
-    }
-  }
-
-  pace({ bucket }: JobRecord) {
+  /** How the job that was claimed departs from its bucket. Call it before `gate`, which changes all of it. */
+  pace({ bucket }: JobRecord): Pace & { readonly due: number; readonly tolerance: number } {
     const { pattern, lastStart, limit } = bucket
     const spacing = bucketCore.spacingAfterStart(bucket)
     return { pattern, lastStart, spacing, due: this.#agenda.slotOf(bucket), tolerance: limit.tolerance }
   }
 
-  list(query: BucketQuery, now: number): Walk<BucketPage> {
-    return listBuckets(this.#buckets, query, now)
-  }
-
-  tally(groups: readonly TallyGroup[], now: number): Walk<BucketTally[]> {
-    return tallyBuckets(this.#buckets, groups, now)
-  }
-
-  audit(): Audit {
-    return this.#jobs.audit()
-  }
-
+  /** Forgets buckets that are empty and whose `next` has passed, a bounded number at a time; returns how many. */
   forget(now: number): number {
     for (let forgotten = 0; forgotten < MOST_FORGOTTEN; forgotten++) {
       const bucket = this.#agenda.takeForgettable(now)
@@ -230,18 +238,22 @@ export class MemoryBackend implements Backend {
     return MOST_FORGOTTEN
   }
 
+  /** When the next departure is due, of all or of turns only; Infinity when nothing waits. */
   nextDeparture(hasRoom = true): number {
     return this.#agenda.nextDeparture(hasRoom)
   }
 
+  /** By how much that departure may be late and still keep its slot, in microseconds. */
   nextTolerance(hasRoom = true): number {
     return this.#agenda.nextTolerance(hasRoom)
   }
 
+  /** When the next deadline passes or the next bucket may be forgotten; Infinity when there is none. */
   nextChore(): number {
     return this.#agenda.nextChore
   }
 
+  /** Every job that waits. */
   *waiting(): Generator<JobRecord> {
     for (const bucket of this.#buckets) yield* bucket.inOrder()
   }

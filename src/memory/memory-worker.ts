@@ -5,22 +5,25 @@ import { Attempt, type Handler, type Settled } from '../line/attempt.ts'
 import { emitEnd, jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
 import type { ShapedWorker } from '../line/engine.ts'
-import type { Backend, BackendJob, Outcome } from '../line/job.ts'
 import { type HandlerOutcome, outcomeOf } from '../line/outcome.ts'
-import { areStartsWatched, publishDeparture, publishHandlerEnd, publishLateStart } from '../line/publish.ts'
+import { publishHandlerEnd } from '../line/publish.ts'
 import { RunningAttempts } from '../line/running-attempts.ts'
 import { ShapedJob } from '../line/shaped-job.ts'
 import { StartWatch } from '../line/start-watch.ts'
-import type { Gate } from './gate.ts'
-import type { Receiver } from './handoff.ts'
+import type { MemoryGate } from './memory-gate.ts'
+import type { Receiver } from './memory-handoff.ts'
+import type { JobRecord } from './store/job-record.ts'
+import type { Outcome } from './store/job-transitions.ts'
+import type { MemoryStore } from './store/memory-store.ts'
 
 /** What a worker needs of its line. */
 export interface WorkerPorts<Result> {
+  /** The shaper's name. */
   readonly name: string
   /** No handler freezes its bucket for longer. */
   readonly maxFreezeMs: number
-  readonly backend: Backend
-  readonly gate: Gate
+  readonly store: MemoryStore
+  readonly gate: MemoryGate
   readonly clock: Clock
   readonly emitter: Emitter<Result>
   /** A handler of the key became free. */
@@ -31,12 +34,12 @@ export interface WorkerPorts<Result> {
   onClosed(): void
 }
 
-/** Runs one handler on the jobs of a line in memory that the gate lets through. */
-export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
+/** Calls one handler for the jobs of a line in memory that the gate lets through. */
+export class MemoryWorker<Data, Result> implements ShapedWorker, Receiver {
   readonly concurrency: number
   readonly #handler: Handler<Data, Result>
   readonly #ports: WorkerPorts<Result>
-  readonly #attempts: RunningAttempts<Data, Result>
+  readonly #attempts: RunningAttempts<Data, Result, JobRecord>
   readonly #watch = new StartWatch()
   readonly #waitingForIdle: (() => void)[] = []
   #isClosed = false
@@ -53,7 +56,7 @@ export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
     return this.#attempts.size
   }
 
-  /** It was not told to end. */
+  /** False once it was told to close. */
   get isOpen(): boolean {
     return !this.#isClosed
   }
@@ -63,28 +66,23 @@ export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
   }
 
   /**
-   * Passes the gate and starts the handler, in one tick. All that takes time is done before the last look at the clock;
-   * listeners are told after the call, yet before they are told of what the handler set off.
+   * Passes the gate and calls the handler, in one tick. Everything that takes time happens before the last reading of the
+   * clock; `departed` is emitted after the call, yet before the events that the handler causes.
    */
-  receive(job: BackendJob): void {
-    const { name, backend, gate, clock, emitter } = this.#ports
+  receive(job: JobRecord): void {
+    const { gate, clock, emitter } = this.#ports
     const data: Data = JSON.parse(job.data)
-    const pace = areStartsWatched() ? backend.pace(job) : undefined
     emitter.hold()
     try {
-      const passage = gate.pass(job)
-      const attempt = new Attempt(new ShapedJob(job, data, passage.at), job, this.#onSettled)
+      const start = gate.pass(job)
+      const attempt = new Attempt(new ShapedJob(job, data, start.at), job, this.#onSettled)
       this.#attempts.add(attempt)
-      // In its place before what the handler sets off; its time is known later.
-      const departed = emitter.hears('departed') ? departedEvent(job, passage.at) : undefined
+      // Queued before the events that the handler causes; its time is known after the call.
+      const departed = emitter.hears('departed') ? departedEvent(job, start.at) : undefined
       if (departed !== undefined) emitter.emit('departed', departed)
       const { calledAt, returnedAt } = attempt.call(this.#handler, clock)
       const delay = this.#watch.possibleDelay(job.key, returnedAt - calledAt)
-      const startedBy = gate.left(job, passage, { calledAt, returnedAt, delay })
-      if (pace !== undefined) {
-        publishDeparture(name, job, pace, pace.due, startedBy)
-        if (startedBy - pace.due > pace.tolerance) publishLateStart(name, job)
-      }
+      const startedBy = gate.started(job, start, { calledAt, returnedAt, delay })
       if (departed !== undefined) Object.assign(departed, departedEvent(job, startedBy))
       attempt.follow()
     } finally {
@@ -100,33 +98,33 @@ export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
     this.#ports.onClosed()
   }
 
-  /** Aborts what runs and counts it as failed, without waiting for handlers that do not listen. */
+  /** Aborts the attempts that run and fails their jobs, without waiting for handlers that ignore their signal. */
   abandon(): void {
     this.#isAbandoned = true
     for (const attempt of this.#attempts) attempt.stop(new ShaperClosedError(this.#ports.name))
   }
 
-  readonly #onSettled = (attempt: Attempt<Data, Result>, settled: Settled<Result>): void => {
+  readonly #onSettled = (attempt: Attempt<Data, Result, JobRecord>, settled: Settled<Result>): void => {
     const { backendJob: job } = attempt
-    const { name, maxFreezeMs, backend, clock, emitter, onChange } = this.#ports
+    const { name, maxFreezeMs, store, clock, emitter, onChange } = this.#ports
     this.#attempts.delete(attempt)
     this.#ports.onFree(job.key)
     const now = clock.now()
     publishHandlerEnd(name, attempt, settled, now)
-    // A freeze gives the attempt back, and the events are about the one that was.
-    const told = settled.ok ? job : jobEvent(job, now)
+    // A freeze gives the attempt back, and the events are about the attempt that ended.
+    const ended = settled.ok ? job : jobEvent(job, now)
     const rules = { mayRetry: !this.#isAbandoned, maxFreezeMs }
     const outcome = this.#date(outcomeOf(settled, job, rules, Math.random, emitter), job, now)
-    backend.finish(job, outcome, now)
-    emitEnd(emitter, told, settled, outcome, now)
+    store.finish(job, outcome, now)
+    emitEnd(emitter, ended, settled, outcome, now)
     if (this.#attempts.size === 0) for (const resolve of this.#waitingForIdle.splice(0)) resolve()
     onChange()
   }
 
-  /** The outcome with instants for durations; a freeze takes hold here. */
+  /** Returns the outcome with instants for durations, and applies a freeze. */
   #date(
     outcome: HandlerOutcome,
-    job: BackendJob,
+    job: JobRecord,
     now: number,
   ): Outcome & { readonly askedMs?: number | undefined } {
     switch (outcome.kind) {
@@ -135,7 +133,7 @@ export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
       case 'freeze':
         return {
           kind: 'freeze',
-          readyAt: this.#ports.backend.freeze(job.key, now + outcome.duration, now),
+          readyAt: this.#ports.store.freeze(job.key, now + outcome.duration),
           askedMs: outcome.askedMs,
         }
       default:
@@ -145,6 +143,6 @@ export class LocalWorker<Data, Result> implements ShapedWorker, Receiver {
 }
 
 /** @param at microseconds */
-function departedEvent(job: BackendJob, at: number) {
+function departedEvent(job: JobRecord, at: number) {
   return { ...jobEvent(job, at), waitedMs: (at - job.admittedAt) / MILLISECOND }
 }

@@ -1,12 +1,18 @@
 import * as bucketCore from '../../core/bucket.ts'
 import type { EndState } from '../../core/job.ts'
-import type { Outcome } from '../../line/job.ts'
 import type { Agenda } from './agenda.ts'
 import type { JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
 
-/** What becomes of a job that leaves its handler, or its line without one: it ends, or waits again. */
-export class JobFates {
+/** How a handler ended. */
+export type Outcome =
+  | { readonly kind: 'completed'; readonly result: string | undefined }
+  | { readonly kind: 'failed'; readonly error: string }
+  | { readonly kind: 'retry'; readonly error: string; readonly readyAt: number }
+  | { readonly kind: 'freeze'; readonly readyAt: number }
+
+/** Moves a job on when its handler has ended, or when it leaves its line without one: it ends, or waits again. */
+export class JobTransitions {
   readonly #jobs: JobLedger
   readonly #agenda: Agenda
 

@@ -1,28 +1,67 @@
+import type { Audit } from '../../conformance/history.ts'
 import { projectionOf } from '../../core/bucket.ts'
 import { MILLISECOND } from '../../core/duration.ts'
-import { type Admission, isEnded } from '../../core/job.ts'
+import { type BucketView, isEnded, type JobView } from '../../core/job.ts'
 import { formatLimit } from '../../core/limit.ts'
 import type { Flow, LineJob, LineView, Recent } from '../../core/line-view.ts'
 import { advance, type Projection } from '../../core/projection.ts'
+import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../../line/bucket-query.ts'
 import { type JobFacts, MOST_NAMED, type WaitFacts } from '../../line/job-facts.ts'
+import { viewOf } from './bucket-facts.ts'
+import { listBuckets, tallyBuckets, type Walk } from './bucket-walk.ts'
 import type { JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
 import type { LiveBuckets } from './live-buckets.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
-import { WatchedBuckets } from './watched-buckets.ts'
+import type { WatchedBuckets } from './watched-buckets.ts'
 
-/** What can be seen of the lines of one process beyond their views. */
-export class MemoryInsight {
+/** Everything that can be read of a store; nothing here changes it. Times are microseconds, in views milliseconds. */
+export class StoreViews {
   readonly #buckets: LiveBuckets
   readonly #jobs: JobLedger
-  readonly #watched = new WatchedBuckets()
-  #rejected = 0
+  readonly #watched: WatchedBuckets
 
-  constructor(buckets: LiveBuckets, jobs: JobLedger) {
+  constructor(buckets: LiveBuckets, jobs: JobLedger, watched: WatchedBuckets) {
     this.#buckets = buckets
     this.#jobs = jobs
+    this.#watched = watched
   }
 
+  job(id: string, now: number): JobView | undefined {
+    return this.#jobs.get(id)?.view(now)
+  }
+
+  inspect(key: string, now: number): BucketView | undefined {
+    const bucket = this.#buckets.get(key)
+    return bucket && viewOf(bucket, now)
+  }
+
+  /** The keys of all live buckets. The walk ends although others come and go meanwhile. */
+  *keys(): Generator<string> {
+    // New ones come last. Without an end to it, a slow walk could follow their coming and going for ever.
+    let left = this.#buckets.size
+    for (const { key } of this.#buckets) {
+      if (left-- === 0) return
+      yield key
+    }
+  }
+
+  /** Pauses now and then, so that a walk over a million buckets blocks nothing. @throws InvalidOptionsError */
+  list(query: BucketQuery, now: number): Walk<BucketPage> {
+    return listBuckets(this.#buckets, query, now)
+  }
+
+  /** Sums over all live buckets, for each group of keys; pauses as `list` does. */
+  tally(groups: readonly TallyGroup[], now: number): Walk<BucketTally[]> {
+    return tallyBuckets(this.#buckets, groups, now)
+  }
+
+  /** Recounts every job by state. */
+  audit(): Audit {
+    return this.#jobs.audit()
+  }
+
+  /** What holds a job; undefined for an unknown one. */
   facts(id: string, now: number): JobFacts | undefined {
     const job = this.#jobs.get(id)
     if (job === undefined) return undefined
@@ -32,6 +71,7 @@ export class MemoryInsight {
     return { now, id, key, state, attempt, admittedAt, startedAt, endedAt, error, wait }
   }
 
+  /** The first `limit` jobs of a line; undefined for a bucket that is not live. */
   line(key: string, limit: number, now: number): LineView | undefined {
     const bucket = this.#buckets.get(key)
     if (bucket === undefined) return undefined
@@ -44,26 +84,13 @@ export class MemoryInsight {
   }
 
   flow(now: number): Flow {
-    const { admitted, started, ended } = this.#jobs
-    return { at: now / MILLISECOND, admitted, rejected: this.#rejected, departed: started, ended }
+    const { admitted, rejected, started, ended } = this.#jobs
+    return { at: now / MILLISECOND, admitted, rejected, departed: started, ended }
   }
 
+  /** The last verdicts and departures of a bucket, collected from the first call until 30 s after the last. */
   recent(key: string, now: number): Recent {
     return this.#watched.recent(key, now)
-  }
-
-  noteVerdict(key: string, id: string | undefined, admission: Admission, now: number): void {
-    if (!admission.accepted) this.#rejected++
-    if (this.#watched.isAsleep(now) || (admission.accepted && admission.replayed)) return
-    const { accepted, waiting } = admission
-    const reason = accepted ? {} : { reason: admission.reason }
-    const named = accepted ? admission.id : (id ?? '')
-    this.#watched.noteVerdict(key, { at: now / MILLISECOND, id: named, accepted, ...reason, waiting }, now)
-  }
-
-  /** Of a start at `now`; before the bucket takes it for its last. */
-  noteStart({ id, bucket }: JobRecord, now: number): void {
-    if (!this.#watched.isAsleep(now)) this.#watched.noteStart(bucket, id, now)
   }
 }
 

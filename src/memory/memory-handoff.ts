@@ -1,17 +1,24 @@
 import { HandlerShares } from '../core/handler-shares.ts'
-import type { BackendJob } from '../line/job.ts'
-import type { Handoff, Receiver } from './handoff.ts'
+import type { JobRecord } from './store/job-record.ts'
 
-/** Hands jobs to the workers of this process, one after the other, and turns to those who wait for them. */
-export class InlineHandoff implements Handoff {
-  readonly #callers: Pick<Receiver, 'receive'>
+/** Takes jobs while it has room: a worker. */
+export interface Receiver {
+  readonly hasRoom: boolean
+  /** How many jobs it takes at once. */
+  readonly concurrency: number
+  receive(job: JobRecord): void
+}
+
+/** Hands jobs to the workers of this process in rotation, and turns to the callers that wait for them. */
+export class MemoryHandoff {
+  readonly #turns: Pick<Receiver, 'receive'>
   readonly #receivers: Receiver[] = []
   /** All workers of this process are one pool. */
   readonly #shares = new HandlerShares(0)
   #next = 0
 
-  constructor(callers: Pick<Receiver, 'receive'>) {
-    this.#callers = callers
+  constructor(turns: Pick<Receiver, 'receive'>) {
+    this.#turns = turns
   }
 
   add(receiver: Receiver): void {
@@ -26,28 +33,31 @@ export class InlineHandoff implements Handoff {
     this.#shares.resize(-receiver.concurrency)
   }
 
+  /** Whether a worker could take a job now. */
   get hasRoom(): boolean {
     for (const receiver of this.#receivers) if (receiver.hasRoom) return true
     return false
   }
 
+  /** Whether jobs of the key may take one of the free handlers. */
   mayTake(key: string, now: number): boolean {
     return this.#shares.mayTake(key, now)
   }
 
-  /** Whether handlers that are free are kept for other keys. */
+  /** Whether free handlers are kept for other keys. */
   withholdsFrom(key: string): boolean {
     return !this.#shares.allows(key)
   }
 
-  /** A handler of the key has ended. */
+  /** Returns the handler of a job that has ended. */
   release(key: string): void {
     this.#shares.release(key)
   }
 
-  deliver(job: BackendJob): void {
+  /** Passes a job on. Ask `hasRoom` first, unless the job is a turn, which needs no handler. */
+  deliver(job: JobRecord): void {
     if (job.isTurn) {
-      this.#callers.receive(job)
+      this.#turns.receive(job)
       return
     }
     const count = this.#receivers.length

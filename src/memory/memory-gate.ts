@@ -1,0 +1,52 @@
+import type { Clock } from '../core/clock.ts'
+import type { Call } from '../line/attempt.ts'
+import { areStartsWatched, publishDeparture, publishLateStart } from '../line/publish.ts'
+import type { JobRecord } from './store/job-record.ts'
+import type { MemoryStore } from './store/memory-store.ts'
+
+/** A start that the gate let through. Times are microseconds. */
+export interface GatedStart {
+  readonly slot: number
+  /** When the gate was passed, shortly before the call of the handler. */
+  readonly at: number
+  /** What the start is held against; known only while somebody subscribes to the diagnostics of starts. */
+  readonly pace: ReturnType<MemoryStore['pace']> | undefined
+}
+
+/**
+ * The last check before every attempt. In one process nothing lies between the line and the handler, so the slot is
+ * reserved in the tick in which the handler is called, with the clock read anew: an earlier handler may have blocked the
+ * process. The caller must have a free handler, call it at once, and then call `started`, since a compilation, a collection
+ * or another process may come between the reading of the clock and the handler's first statement.
+ */
+export class MemoryGate {
+  readonly #name: string
+  readonly #store: MemoryStore
+  readonly #clock: Clock
+
+  /** @param name the shaper's name, for diagnostics */
+  constructor(name: string, store: MemoryStore, clock: Clock) {
+    this.#name = name
+    this.#store = store
+    this.#clock = clock
+  }
+
+  pass(job: JobRecord): GatedStart {
+    const pace = areStartsWatched() ? this.#store.pace(job) : undefined
+    const at = this.#clock.now()
+    return { slot: this.#store.gate(job, at), at, pace }
+  }
+
+  /**
+   * Counts the next departure of the bucket from the latest time at which the handler can have begun, and returns that
+   * time.
+   */
+  started(job: JobRecord, { slot, pace }: GatedStart, call: Call): number {
+    const startedBy = this.#store.began(job, slot, call)
+    if (pace !== undefined) {
+      publishDeparture(this.#name, job, pace, pace.due, startedBy)
+      if (startedBy - pace.due > pace.tolerance) publishLateStart(this.#name, job)
+    }
+    return startedBy
+  }
+}
