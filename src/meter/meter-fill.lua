@@ -1,10 +1,10 @@
 #!lua
--- Fills a meter: lets leak what has leaked, then adds the amount, or what of it fits, or nothing. Without `allow-oom`: a full
--- memory refuses it. It is `fill` of src/core/meter.ts, operation by operation.
+-- Fills a meter: leaks what has leaked since, then adds the amount, or as much of it as fits, or nothing. Without `allow-oom`:
+-- a full memory rejects it. The same as `fill` of src/core/meter.ts, operation by operation.
 -- uses: meter
 --
 -- KEYS[1]  the meter's level
--- ARGV     now | '', amount, capacity, interval, '1' to fill to the brim what does not fit | '0', block
+-- ARGV     now | '', amount, capacity, interval, '1' to fill up to the capacity where the amount does not fit | '0', block
 -- Answers  doubles, packed: 1 when all of it went in | 0, now, level, at, blockedUntil, interval
 
 local ROUNDING = 1e-12
@@ -16,7 +16,7 @@ local clamp, block = ARGV[5] == '1', number(ARGV[6])
 local level, at, blocked_until, kept = read_level()
 local changes, is_over = false, false
 
--- What need not be remembered is nothing. Else it is healed where the clock was set back.
+-- A level that is empty and not blocked counts as none. Else it is corrected where the clock was set back.
 local ahead = level and at - now
 if level and ahead > LONGEST_STEP_BACK then
   at, blocked_until, changes = now, math.max(0, blocked_until - ahead), true
@@ -39,8 +39,8 @@ elseif kept ~= 0 and kept ~= interval then
 end
 if changes then kept = interval end
 
--- It expires by itself once it is empty and not blocked: a little later, since the clock of expiries counts in
--- milliseconds. Where a test passes its own time, that may stand still for a while.
+-- The key expires once the level is empty and not blocked; a little later, because expiry counts in milliseconds. Later still
+-- where a test passes its own time, which may stand still for a while.
 if changes then
   local needless = math.max(at + level * kept, blocked_until)
   local slack = ARGV[1] == '' and 1000 or 60000

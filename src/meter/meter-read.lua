@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- What is known of a meter.
+-- Reads the level of a meter.
 -- uses: meter
 --
 -- KEYS[1]  the meter's level

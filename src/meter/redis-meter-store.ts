@@ -18,22 +18,21 @@ const fillScript = defineScript('meter-fill', import.meta.url, packed('accepted'
 const readScript = defineScript('meter-read', import.meta.url, packed('now', ...STATE), { isBinary: true })
 const drainScript = defineScript('meter-drain', import.meta.url, number)
 
-/** Of the two seconds within which callers are answered: how long to wait for a connection. */
+/** How long to wait for a connection, of the two seconds within which a call is answered. */
 const READY_WITHIN_MS = 1_500
 
 export interface RedisMeterStoreOptions {
-  /** For those who watch, and for messages: the name of the meter that it is for. */
+  /** The name of the meter, for diagnostics and messages. */
   readonly name: string
   readonly prefix: string
   readonly connection: ConnectionInput
 }
 
 /**
- * Levels that many processes share, in Redis: one script for each verb, and the clock of Redis for all of them. A level
- * expires by itself once it is empty and not blocked. A Redis that evicts keys is refused, because a level that is gone
- * is one that lets everybody in.
+ * Keeps levels in Redis, shared by many processes: one script for each verb, all by the clock of Redis. A level expires once it
+ * is empty and not blocked. A Redis that evicts keys is rejected, because a meter whose level is gone accepts everything.
  *
- * A call is sent once or not at all: of one whose answer was lost nobody knows whether it ran, and the caller is told so.
+ * A call is sent at most once. When its answer is lost, it is unknown whether it ran, and the error says so.
  */
 export class RedisMeterStore implements MeterStore {
   readonly #prefix: string
@@ -43,7 +42,7 @@ export class RedisMeterStore implements MeterStore {
 
   /** Begins to connect. @throws InvalidOptionsError */
   constructor({ name, prefix, connection }: RedisMeterStoreOptions) {
-    // Whoever asks is told by the answer; the others may watch.
+    // The caller gets the error as the answer to its call; others can subscribe.
     const onTrouble = (error: Error) => {
       if (redisErrors.hasSubscribers) redisErrors.publish({ shaper: name, kind: redisErrorKind(error) })
     }

@@ -32,7 +32,7 @@ describe.each(DRIVERS)('%s: what holds a job', (_, open) => {
     return driver
   }
 
-  test('nothing, for the head of a bucket that may go', async () => {
+  test('nothing, for the head of a bucket that may depart', async () => {
     const driver = await started()
     expect(await explained(driver, 'a', 0)).toEqual({
       id: 'a',
@@ -48,7 +48,7 @@ describe.each(DRIVERS)('%s: what holds a job', (_, open) => {
     })
   })
 
-  test('others before it', async () => {
+  test('the jobs before it', async () => {
     const driver = await started()
     await driver.lineUp('d', at(0), { cost: 3 })
     await driver.lineUp('e', at(0))
@@ -100,7 +100,7 @@ describe.each(DRIVERS)('%s: what holds a job', (_, open) => {
     )
   })
 
-  test('its own backoff, behind which others go first', async () => {
+  test('its own backoff, during which other jobs depart first', async () => {
     const driver = await started()
     await driver.startNext(at(0))
     await driver.finish('a', failAndRetry(at(7)), at(0))
@@ -171,7 +171,7 @@ describe.each(DRIVERS)('%s: what holds a job', (_, open) => {
       'Cancelled 60 s ago, while it waited in line of a.',
       'Expired 58 s ago: its deadline came while it waited in line of a.',
     ])
-    expect(await driver.facts('nobody', at(0))).toBeUndefined()
+    expect(await driver.facts('unknown', at(0))).toBeUndefined()
   })
 
   test('a turn needs no handler, but behind a job it waits for one', async () => {
@@ -192,17 +192,17 @@ describe.each(DRIVERS)('%s: what holds a job', (_, open) => {
   })
 })
 
-const guest = fc.record({
+const waitingJob = fc.record({
   cost: fc.integer({ min: 1, max: 3 }),
   /** Fails once, and backs off for so long; absent: it waits for the first time. */
   backoff: fc.option(fc.integer({ min: 0, max: 6_000_000 }), { freq: 2, nil: undefined }),
 })
-type Guest = typeof guest extends fc.Arbitrary<infer Value> ? Value : never
+type WaitingJob = typeof waitingJob extends fc.Arbitrary<infer Value> ? Value : never
 const limit = fc.constantFrom('99, 2/s', '99, 10/s', '99, 7 per 3 seconds', '99, 2/s, warm-up 3s from 1/s')
 
-async function predicted(open: OpenDriver, limits: string, guests: readonly Guest[], freeze: number) {
+async function predicted(open: OpenDriver, limits: string, jobs: readonly WaitingJob[], freeze: number) {
   const driver = await openFor(open, limits)
-  const failing = guests.filter(({ backoff }) => backoff !== undefined)
+  const failing = jobs.filter(({ backoff }) => backoff !== undefined)
   for (const [n, { cost }] of failing.entries()) await driver.admit(request(`f${n}`, { cost }), at(0))
   let now = at(0)
   for (const _ of failing) {
@@ -211,14 +211,14 @@ async function predicted(open: OpenDriver, limits: string, guests: readonly Gues
   }
   for (const [n, { backoff }] of failing.entries())
     await driver.finish(`f${n}`, failAndRetry(now + backoff!), now)
-  for (const [n, { cost, backoff }] of guests.entries()) {
+  for (const [n, { cost, backoff }] of jobs.entries()) {
     if (backoff === undefined) await driver.admit(request(`j${n}`, { cost }), now)
   }
   if (freeze > 0) await driver.freeze('a', now + freeze, now)
   const { jobs: line } = (await driver.line('a', 200, now)) ?? { jobs: [] }
   const facts = await Promise.all(line.map(({ id }) => driver.facts(id, now)))
-  const told = facts.map((fact) => [fact!.id, (fact!.wait!.departsAt - at(0)) / SECOND] as const)
-  return { told, happened: await driver.runUntil(at(10_000)) }
+  const promised = facts.map((fact) => [fact!.id, (fact!.wait!.departsAt - at(0)) / SECOND] as const)
+  return { promised, happened: await driver.runUntil(at(10_000)) }
 }
 
 test.each(DRIVERS)(
@@ -227,12 +227,12 @@ test.each(DRIVERS)(
     await fc.assert(
       fc.asyncProperty(
         limit,
-        fc.array(guest, { minLength: 1, maxLength: 12 }),
+        fc.array(waitingJob, { minLength: 1, maxLength: 12 }),
         fc.constantFrom(0, 0, 2_500_000),
-        async (limits, guests, freeze) => {
-          const { told, happened } = await predicted(open, limits, guests, freeze)
-          expect(happened.map(([id]) => id)).toEqual(told.map(([id]) => id))
-          for (const [index, [id, seconds]] of told.entries()) {
+        async (limits, jobs, freeze) => {
+          const { promised, happened } = await predicted(open, limits, jobs, freeze)
+          expect(happened.map(([id]) => id)).toEqual(promised.map(([id]) => id))
+          for (const [index, [id, seconds]] of promised.entries()) {
             // Each start of the test is up to a microsecond late.
             expect(Math.abs(happened[index]![1] - seconds), id).toBeLessThan(0.000_02)
           }

@@ -79,8 +79,8 @@ describe.each(DRIVERS)('%s: recent', (_, open) => {
     expect((await driver.startNext(at(1)))?.id).toBe('z')
     await driver.lineUp('y', at(2))
     await driver.startNext(at(2))
-    const told = await driver.recent('a', at(3))
-    expect(told).toEqual({
+    const first = await driver.recent('a', at(3))
+    expect(first).toEqual({
       verdicts: [
         { at: msAt(2), id: 'y', accepted: true, waiting: 1 },
         { at: msAt(1), id: 'y', accepted: false, reason: 'full', waiting: 2 },
@@ -92,10 +92,10 @@ describe.each(DRIVERS)('%s: recent', (_, open) => {
       ],
     })
     expect(await driver.recent('other', at(3))).toEqual(NOTHING)
-    expect(await driver.recent('a', at(3))).toEqual(told)
+    expect(await driver.recent('a', at(3))).toEqual(first)
   })
 
-  test('of the first start nothing is compared', async () => {
+  test('has no gap for the first start', async () => {
     const driver = await openFor(open, '2, 2/s')
     await driver.recent('a', at(0))
     await driver.lineUp('x', at(1))
@@ -135,7 +135,7 @@ describe.each(DRIVERS)('%s: recent', (_, open) => {
     expect(departures.map(({ id }) => id)).toEqual(last)
   })
 
-  test('stops thirty seconds after the last question, and begins anew with the next', async () => {
+  test('stops thirty seconds after the last request, and starts again with the next', async () => {
     const driver = await openFor(open, '99, 1/s')
     await driver.recent('a', at(0))
     await driver.lineUp('x', at(29))
@@ -146,7 +146,7 @@ describe.each(DRIVERS)('%s: recent', (_, open) => {
     expect(verdicts.map(({ id }) => id)).toEqual(['z'])
   })
 
-  test('watches the hundred that were asked for last', async () => {
+  test('watches the last hundred buckets that were asked for', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.recent('first', at(0))
     await driver.recent('second', at(1))
@@ -159,7 +159,7 @@ describe.each(DRIVERS)('%s: recent', (_, open) => {
     expect(seen).toEqual([1, 1, 0])
   })
 
-  test('a refusal that is noted is counted, and changes nothing else', async () => {
+  test('counts a rejection that is noted, and changes nothing else', async () => {
     const driver = await openFor(open, '1, 1/s')
     await driver.lineUp('x', at(0))
     const look = async (rejected: number) => [

@@ -39,7 +39,7 @@ function expectReading({ state = EMPTY, now }: Reading, expected: MeterState): v
 }
 
 describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
-  test('keeps nothing of what was never filled', async () => {
+  test('keeps nothing for a meter that was never filled', async () => {
     const store = await opened(open)
     expect(await store.read(METER, T0)).toEqual({ state: undefined, now: T0 })
     await store.drain(METER)
@@ -48,7 +48,7 @@ describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
     expectReading(await store.read(METER, T0), EMPTY)
   })
 
-  test('fills, lets leak, and refuses what does not fit', async () => {
+  test('fills, leaks, and rejects what does not fit', async () => {
     const store = await opened(open)
     const request = { ...METER, ...TEN }
     const full = { accepted: true, state: of(10), now: T0 }
@@ -75,7 +75,7 @@ describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
     expect(await store.fill(blocking, over)).toMatchObject({ accepted: true, state: { level: 1, at: over } })
   })
 
-  test('blocks what was empty, too', async () => {
+  test('blocks an empty meter, too', async () => {
     const store = await opened(open)
     const blocked = of(0, T0, T0 + MINUTE)
     expect(await store.fill({ ...METER, ...TEN, amount: 11, block: MINUTE }, T0)).toMatchObject({
@@ -93,7 +93,7 @@ describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
     expect(await store.fill({ ...METER, ...TEN, amount: 10 }, T0)).toMatchObject({ accepted: true })
   })
 
-  test('heals a level that lies more than a minute ahead, with a refused fill too', async () => {
+  test('corrects a level that is more than a minute ahead, also with a rejected fill', async () => {
     const store = await opened(open)
     await store.fill({ ...METER, ...TEN, amount: 10 }, T0)
     const near = T0 - MINUTE
@@ -117,7 +117,7 @@ describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
     expect((await store.fill({ ...METER, ...TEN, interval: HOUR })).now).toBeGreaterThanOrEqual(second)
   })
 
-  test('keeps names and keys apart, whatever is in them', async () => {
+  test('keeps all names and keys apart', async () => {
     const store = await opened(open)
     const texts = [
       'a',
@@ -167,7 +167,7 @@ describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
     })
   })
 
-  test('lets exactly as many in as fit when all come at once', async () => {
+  test('accepts exactly as many as fit when all come at once', async () => {
     const store = await opened(open)
     const fills = Array.from({ length: 200 }, () => store.fill({ ...METER, ...TEN }, T0))
     const verdicts = await Promise.all(fills)
@@ -222,7 +222,7 @@ describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
     await fc.assert(property, { numRuns: 60 })
   })
 
-  test('forgets nothing that is not over, under limits that change, as the time of its own clock goes by', async () => {
+  test('forgets no level that still counts, while limits change and its own clock runs', async () => {
     const { store, pass } = await openedWithTime(open)
     const step = fc.record({
       after: fc.oneof(fc.integer({ min: 0, max: 20 * SECOND }), fc.integer({ min: 0, max: 10 * HOUR })),
@@ -248,7 +248,7 @@ describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
     await fc.assert(property, { numRuns: 40 })
   })
 
-  test('times anew what it keeps when a limit is lowered, and keeps it for as long', async () => {
+  test('adjusts a level to a lowered limit, and keeps it long enough', async () => {
     const { store, pass } = await openedWithTime(open)
     const request = { ...METER, ...TEN }
     await store.fill({ ...request, amount: 10 }, T0)
@@ -266,7 +266,7 @@ describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
     expect((await store.read(METER, T0 + 12 * HOUR)).state).toBeUndefined()
   })
 
-  test('a limit that is raised for an instant lets nothing of the past leak faster', async () => {
+  test('a limit that is raised for an instant does not make the past leak faster', async () => {
     const store = await opened(open)
     const low = { ...METER, ...TEN, amount: 10, interval: HOUR }
     await store.fill(low, T0)

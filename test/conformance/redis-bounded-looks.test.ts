@@ -38,7 +38,7 @@ async function afterAnOutage(): Promise<RedisStage> {
   return stage
 }
 
-test('no script looks at more than some hundred jobs, however many buckets have however many retries', async () => {
+test('no script reads more than some hundred jobs, however many buckets and retries there are', async () => {
   const stage = await afterAnOutage()
   const found = new Set<string>()
   const survey = await readsDuring(stage.redis, async () => {

@@ -15,7 +15,7 @@ async function explained(stage: RedisStage, id: string, seconds: number) {
   return explain((await stage.insight.facts(id, at(seconds)))!, RULE)
 }
 
-async function told(stage: RedisStage, id: string, seconds: number) {
+async function explanationOf(stage: RedisStage, id: string, seconds: number) {
   const { holds, summary } = await explained(stage, id, seconds)
   return [...holds.map(({ reason }) => reason), summary]
 }
@@ -26,7 +26,7 @@ describe('on the way to a handler', () => {
     await stage.lineUp('wxyz', 0)
     await stage.run(0)
     const [x, y] = await stage.hand(0.5, 2_000)
-    expect(await told(stage, 'x', 0.5)).toEqual([
+    expect(await explanationOf(stage, 'x', 0.5)).toEqual([
       'slot',
       'handed',
       'First in line of a, handed over to the workers: departs in 0.5 s at 1/s.',
@@ -71,8 +71,11 @@ describe('on the way to a handler', () => {
     await stage.gate(x!, 0)
     await stage.backend.pause('a', at(0))
     await stage.backend.freeze('a', MINUTE, at(0))
-    expect(await told(stage, 'x', 0)).toEqual(['handed', 'First in line of a, at worker w1: departs now.'])
-    expect(await told(stage, 'y', 0)).toEqual([
+    expect(await explanationOf(stage, 'x', 0)).toEqual([
+      'handed',
+      'First in line of a, at worker w1: departs now.',
+    ])
+    expect(await explanationOf(stage, 'y', 0)).toEqual([
       'paused',
       'line',
       'frozen',
@@ -85,8 +88,8 @@ describe('nothing takes jobs', () => {
   test('no scheduler: nothing was handed over for seconds', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('xy', 0)
-    expect(await told(stage, 'x', 0.9)).toEqual(['First in line of a: departs now.'])
-    expect(await told(stage, 'y', 12)).toEqual([
+    expect(await explanationOf(stage, 'x', 0.9)).toEqual(['First in line of a: departs now.'])
+    expect(await explanationOf(stage, 'y', 12)).toEqual([
       'no-worker',
       'line',
       'Second in line of a: could depart in 1 s at 1/s, behind 1 job, but nobody has handed jobs over for 12 s.',
@@ -95,24 +98,24 @@ describe('nothing takes jobs', () => {
     await stage.backend.pause('b', at(12))
     await stage.claim(13, { most: 1 })
     await stage.lineUp('z', 13, { key: 'b' })
-    expect(await told(stage, 'z', 17)).toContain('paused')
+    expect(await explanationOf(stage, 'z', 17)).toContain('paused')
   })
 
   test('no worker: handed over again and again, and never taken', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('xy', 0)
     await stage.hand(0)
-    expect(await told(stage, 'x', 0.9)).toEqual([
+    expect(await explanationOf(stage, 'x', 0.9)).toEqual([
       'handed',
       'First in line of a, handed over to the workers: departs now.',
     ])
     await stage.claim(4)
-    expect(await told(stage, 'x', 4)).toEqual([
+    expect(await explanationOf(stage, 'x', 4)).toEqual([
       'no-worker',
       'handed',
       'First in line of a, handed over to the workers: could depart now, but no worker has taken the head of the line for 4 s.',
     ])
-    expect((await told(stage, 'y', 4))[0]).toBe('no-worker')
+    expect((await explanationOf(stage, 'y', 4))[0]).toBe('no-worker')
   })
 
   test('workers run others, and have no handler free', async () => {
@@ -122,14 +125,14 @@ describe('nothing takes jobs', () => {
     await stage.lineUp('x', 0)
     await stage.hand(0)
     await stage.claim(4)
-    expect(await told(stage, 'x', 4)).toEqual([
+    expect(await explanationOf(stage, 'x', 4)).toEqual([
       'busy',
       'handed',
       'First in line of a, handed over to the workers: could depart now, but no free handler has taken the head of the line for 4 s.',
     ])
     // Whose lease has ended is not known to run.
     for (const seconds of [13, 22, 31]) await stage.claim(seconds)
-    expect((await told(stage, 'x', 31))[0]).toBe('no-worker')
+    expect((await explanationOf(stage, 'x', 31))[0]).toBe('no-worker')
   })
 
   test('a caller that does not answer holds up the turns behind its own', async () => {
@@ -137,7 +140,7 @@ describe('nothing takes jobs', () => {
     await stage.admit('~c~1 x', 0)
     await stage.claim(0)
     await stage.jobs.claim(2)
-    expect(await told(stage.jobs, 'x', 2)).toEqual([
+    expect(await explanationOf(stage.jobs, 'x', 2)).toEqual([
       'line',
       'handed',
       'Second in line of a: could depart in 1 s at 1/s, behind 1 job, but the caller at the head of the line has not answered for 2 s.',
@@ -145,7 +148,7 @@ describe('nothing takes jobs', () => {
   })
 })
 
-test('a deep line is not walked: it is counted, and its cost reckoned', async () => {
+test('a deep line is not walked: its jobs are counted, and their cost estimated', async () => {
   const stage = await RedisStage.open('100000, 10/s')
   const requests = Array.from({ length: 3_000 }, (_, n) => ({
     id: `j${n}`,
@@ -213,25 +216,25 @@ describe('a foreign value', () => {
     }
   })
 
-  test('notes that cannot be written are lost, and the line goes on', async () => {
+  test('notes that cannot be written are dropped, and the line goes on', async () => {
     const stage = await busy()
     const recent = () => stage.insight.recent('a', at(2))
     await recent()
     await stage.admit('p', 2)
     const [name] = Object.keys(await stage.dump()).filter((key) => key.includes(':verdicts:'))
     await stage.redis.del(name!)
-    await stage.redis.set(name!, 'somebody else’s')
+    await stage.redis.set(name!, 'foreign')
     expect((await stage.admit('q', 2)).admission).toMatchObject({ accepted: true })
     await expect(recent()).rejects.toMatchObject({
       code: 'foreign-value',
     })
-    expect(await stage.redis.get(name!)).toBe('somebody else’s')
+    expect(await stage.redis.get(name!)).toBe('foreign')
     await stage.balances()
   })
 })
 
 describe('a process that watches', () => {
-  test('sees what other processes do; and after a while nothing of it is left', async () => {
+  test('shows what other processes do; later no note of it is left', async () => {
     const stage = await RedisStage.open('9, 1/s')
     const other = await RedisStage.open('9, 1/s', { prefix: stage.prefix })
     await stage.insight.recent('a', at(0))

@@ -69,7 +69,7 @@ describe.each([1, 3])('with %i shards', (shards) => {
     },
   )
 
-  test('the first page by every column is that of all views', async () => {
+  test('the first page by every column has the buckets that all views have', async () => {
     const { stage, views } = await crowd(shards)
     for (const column of SORT_COLUMNS) {
       for (const sort of [column, `-${column}`] as const) {
@@ -81,10 +81,10 @@ describe.each([1, 3])('with %i shards', (shards) => {
   })
 })
 
-describe('a line on which a version has written that does not know the set', () => {
+describe('a line with buckets from a version that does not know the index', () => {
   const ready = async (stage: RedisStage) => expect.poll(() => recount(stage.redis, stage.tag)).toEqual([])
 
-  test('is listed right, and the set is filled by and by', async () => {
+  test('is listed correctly, and the index is filled gradually', async () => {
     const { stage, views } = await crowd(1)
     await stage.redis.del(shardKey(stage.tag, 'fill'))
     const { views: found } = await everyPage(reader(stage), { limit: 300 })
@@ -93,7 +93,7 @@ describe('a line on which a version has written that does not know the set', () 
     expect((await everyPage(reader(stage), { limit: 300 })).views).toEqual(bruteForce(views, {}))
   })
 
-  test('buckets that are not there, and that are there no more', async () => {
+  test('buckets that are missing from the index, and entries without a bucket', async () => {
     const { stage, views } = await crowd(1)
     const fill = shardKey(stage.tag, 'fill')
     await stage.redis.zrem(fill, 'ms', 'z/4')
@@ -103,21 +103,21 @@ describe('a line on which a version has written that does not know the set', () 
     await ready(stage)
   })
 
-  test('as many as there should be, and two of them wrong: what is shown is true, and put right', async () => {
+  test('as many entries as buckets, two of them wrong: the page is right, and corrects them', async () => {
     const { stage, views } = await crowd(1)
     const fill = shardKey(stage.tag, 'fill')
     await stage.redis.zrem(fill, 'z/4')
     await stage.redis.zadd(fill, 1, 'ghost', 1, 'z/9')
     const shown = await reader(stage)({ limit: 1_000, minFill: 0.9 })
-    const told = new Map(views.map((view) => [view.key, view]))
-    for (const view of shown.buckets) expect(view).toEqual(told.get(view.key))
+    const byKey = new Map(views.map((view) => [view.key, view]))
+    for (const view of shown.buckets) expect(view).toEqual(byKey.get(view.key))
     expect(await recount(stage.redis, stage.tag)).toEqual([expect.stringContaining('z/4')])
     // With the stranger gone, one is seen to be missing.
     await reader(stage)({ limit: 1_000 })
     await ready(stage)
   })
 
-  test('a change of limits puts every bucket where it belongs', async () => {
+  test('a change of limits moves every bucket to its new place', async () => {
     const { stage } = await crowd(1)
     await stage.redis.zadd(shardKey(stage.tag, 'fill'), 0.123, 'z/4', 0.123, 'm/0')
     await stage.backend.changeRules({ kind: 'set', rule: parseRule('*', '8, 1/h') }, at(20))
@@ -139,7 +139,7 @@ test('a foreign value hides no other bucket, and asking for it is an error', asy
 
 test('a set that holds foreign values stops no line; asking for its order is an error', async () => {
   const stage = await RedisStage.open('4, 1/s')
-  await stage.redis.set(shardKey(stage.tag, 'fill'), 'somebody else’s')
+  await stage.redis.set(shardKey(stage.tag, 'fill'), 'foreign')
   await stage.lineUp('xy', 0)
   await stage.finish(await stage.run(0), { kind: 'completed', result: undefined }, 0)
   await expect(reader(stage)({})).rejects.toMatchObject({ code: 'foreign-value' })
@@ -148,7 +148,7 @@ test('a set that holds foreign values stops no line; asking for its order is an 
 
 test('sums over groups of keys', async () => {
   const { stage } = await crowd(3)
-  const [all, ms, two, none] = await stage.backend.tally([[], ['ms'], ['big', 'z'], ['nobody']])
+  const [all, ms, two, none] = await stage.backend.tally([[], ['ms'], ['big', 'z'], ['unknown']])
   expect(all).toMatchObject({
     buckets: 902,
     jobs: 901,

@@ -165,7 +165,7 @@ describe('a Redis in trouble', () => {
     expect(state.level).toBe(1)
   })
 
-  test('that is gone, or was never there, is unavailable within two seconds; one that comes back is not', async () => {
+  test('that is gone, or was never there, is unavailable within two seconds; when it comes back, it is available', async () => {
     await using server = await startRedis()
     const store = await opened({ connection: server.url })
     await store.fill(FILL)
@@ -231,7 +231,7 @@ test('fifty clients that never stop asking get the capacity and the rate, no mor
     const inWindow = accepted.length - index
     expect(inWindow).toBeLessThanOrEqual(capacity + (accepted.at(-1)! - from) / interval + 1e-6)
   }
-  // Nobody is refused while there is room, and what has leaked makes room.
+  // No fill is rejected while there is room, and leaking makes room.
   expect(accepted.length).toBeGreaterThan(capacity)
   for (const { accepted: isAccepted, state } of answers) {
     if (!isAccepted) expect(state.level).toBeGreaterThan(capacity - 1 - 1e-9)
@@ -259,7 +259,7 @@ test('levels spread over a cluster, and each is one for all its clients', async 
   expect(Math.min(...sizes)).toBeGreaterThan(0)
 })
 
-test('two meters of a name at one Redis share their levels; of other names or prefixes they do not', async () => {
+test('meters share their levels if they have the same name, prefix and Redis', async () => {
   const prefix = uniquePrefix()
   const meter = (name: string, of = prefix) => {
     const made = new Meter(name, { limits: { '*': '1, 1/h' }, connection: redisAddress(), prefix: of })

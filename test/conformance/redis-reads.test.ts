@@ -6,7 +6,7 @@ import { connect } from '../support/redis-driver.ts'
 import { type RedisProcess, startRedis } from '../support/redis-server.ts'
 import { RedisStage } from './redis-stage.ts'
 
-/** On a server of its own, where nobody else is counted. */
+/** On a server of its own, which counts only these commands. */
 async function aloneOn(server: RedisProcess, limits: string): Promise<RedisStage> {
   const client = new Redis(server.url)
   onTestFinished(() => client.disconnect())
@@ -39,9 +39,9 @@ test('a process that only reads writes nothing', async () => {
   const looks = async (seconds: number) => {
     for (const cost of [1, 2, 9]) await stage.backend.forecast('a', cost, at(seconds))
     await stage.backend.forecast('never used', 1, at(seconds))
-    for (const id of ['w', 'x', 'y', 'nobody']) await stage.backend.job(id, at(seconds))
+    for (const id of ['w', 'x', 'y', 'unknown']) await stage.backend.job(id, at(seconds))
     for (const key of ['a', 'b', 'never used']) await stage.inspect(key, seconds)
-    for (const id of ['w', 'x', 'y', 'nobody']) await stage.insight.facts(id, at(seconds))
+    for (const id of ['w', 'x', 'y', 'unknown']) await stage.insight.facts(id, at(seconds))
     for (const key of ['a', 'never used']) await stage.insight.line(key, 200, at(seconds))
     await stage.insight.flow(at(seconds))
     await stage.list(seconds)
@@ -55,7 +55,7 @@ test('a process that only reads writes nothing', async () => {
   expect(await stage.dump()).toEqual(dump)
 })
 
-test('a refusal writes nothing but that it was', async () => {
+test('a rejection writes nothing but its count', async () => {
   await using server = await startRedis()
   const stage = await aloneOn(server, '1, 1/s')
   await stage.lineUp('w', 0)
@@ -69,14 +69,14 @@ test('a refusal writes nothing but that it was', async () => {
   })
   expect((await stage.admit('x', 0)).admission).toMatchObject({ replayed: true })
   await expect(stage.admit('x', 0, { data: '2' })).rejects.toThrow('id')
-  expect(await stage.backend.cancel('nobody', at(0))).toBeUndefined()
+  expect(await stage.backend.cancel('unknown', at(0))).toBeUndefined()
   expect(await stage.gate({ id: 'x', epoch: 7 }, 0)).toEqual({ kind: 'stale' })
   expect(await writesSince(stage.redis)).toEqual(['hset'])
   expect(await changes(stage.redis)).toBe(`${Number(count) + 2}`)
   expect(await stage.redis.hget(shardKey(stage.tag, 'meta'), 'rejected')).toBe('2')
 })
 
-test('a shaper that was never used leaves its rule book and its numbers, nothing else', async () => {
+test('a shaper that was never used leaves only its rule book and its numbers', async () => {
   await using server = await startRedis()
   const stage = await aloneOn(server, '1, 1/s')
   await stage.backend.forecast('a', 1, at(0))

@@ -3,7 +3,7 @@ import { at, COMPLETED, failAndRetry, msAt, request } from '../support/backend-d
 import { DRIVERS, openFor } from './drivers.ts'
 
 describe.each(DRIVERS)('%s: job', (_, open) => {
-  test('every field, in every state', async () => {
+  test('has every field, in every state', async () => {
     const driver = await openFor(open, '9, 1/s')
     const known = {
       id: 'x',
@@ -40,10 +40,10 @@ describe.each(DRIVERS)('%s: job', (_, open) => {
       result: [[], {}],
       error: 'as planned',
     })
-    expect(await driver.job('nobody', at(6))).toBeUndefined()
+    expect(await driver.job('unknown', at(6))).toBeUndefined()
   })
 
-  test('the last that ended are remembered, the older ones are not', async () => {
+  test('keeps the last jobs that ended, and forgets older ones', async () => {
     const driver = await openFor(open, '99, 1/s', 2)
     for (const [index, id] of [...'uvwxyz'].entries()) {
       const seconds = index * 60
@@ -65,7 +65,7 @@ describe.each(DRIVERS)('%s: job', (_, open) => {
 })
 
 describe.each(DRIVERS)('%s: inspect', (_, open) => {
-  test('every field, while it waits, runs, backs off and idles', async () => {
+  test('has every field, while jobs wait, run and back off, and none is there', async () => {
     const driver = await openFor(open, '4, 1/s')
     const known = {
       key: 'a',
@@ -136,7 +136,7 @@ describe.each(DRIVERS)('%s: inspect', (_, open) => {
     })
   })
 
-  test('of a frozen and of a paused bucket that was never used', async () => {
+  test('shows a frozen and a paused bucket that were never used', async () => {
     const driver = await openFor(open, '4, 1/s')
     const empty = { pattern: '*', limit: '4, 1/s', waiting: 0, capacity: 4, fill: 0, jobs: 0, retrying: 0 }
     const idle = { ...empty, running: 0, oldestWaitMs: 0, durability: expect.any(String) }
@@ -152,7 +152,7 @@ describe.each(DRIVERS)('%s: inspect', (_, open) => {
     expect(await driver.inspect('p', at(1))).toEqual({ ...idle, key: 'p', state: 'paused', paused: true })
   })
 
-  test('full is when not one cost unit fits', async () => {
+  test('is full when not one cost unit fits', async () => {
     const driver = await openFor(open, '4, 1/s')
     await driver.lineUp('x', at(0), { cost: 3 })
     expect(await driver.inspect('a', at(0))).toMatchObject({ state: 'waiting', fill: 0.75 })
@@ -206,7 +206,7 @@ describe.each(DRIVERS)('%s: list', (_, open) => {
     expect(buckets.map(({ state }) => state)).toEqual(['waiting', 'frozen', 'paused', 'waiting', 'waiting'])
   })
 
-  test('of none', async () => {
+  test('is empty without buckets', async () => {
     const driver = await openFor(open, '9, 3/s')
     expect(await driver.list({}, at(0))).toEqual({ buckets: [], total: 0 })
   })

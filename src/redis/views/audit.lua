@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- Recounts the jobs of one page of buckets, and answers the shard's counters.
+-- Counts the jobs of one page of buckets by state, and answers the shard's counters with them.
 -- uses: shard warmth bucket pace blocks line
 --
 -- KEYS[1]  the shard's tag

@@ -1,7 +1,7 @@
 import type { BucketQuery } from '../../line/bucket-query.ts'
 
-/** Which keys are meant: those that begin with a text, or a key with those below it. */
-interface Name {
+/** A set of keys: all that begin with a text; or, as a family, one key and the keys below it. */
+interface Keys {
   readonly text: string
   readonly isFamily: boolean
 }
@@ -9,32 +9,32 @@ interface Name {
 /** A filter as the scripts read it: see `read_filter` in scripts/lib/filter.lua. */
 export interface FilterValues {
   readonly values: readonly (string | number)[]
-  /** Whether the place of a bucket by fill tells all that is asked for. */
+  /** The filter names nothing but bounds of fill, so the fill of a bucket alone says whether it matches. */
   readonly isPlain: boolean
 }
 
-/** No capacity is so large that one unit fills less of it, or leaves less of it free. */
+/** One unit fills a larger share of every capacity. */
 const LEAST_SHARE = 1e-12
 
-/** Undefined where no key can be meant. */
+/** Undefined where no key can match. */
 export function filterValues(query: BucketQuery): FilterValues | undefined {
   const { prefix, under, pattern, state, minOldestWaitMs = 0 } = query
-  const names = [
+  const conditions = [
     { text: prefix, isFamily: false },
     ...(under === undefined ? [] : [{ text: under, isFamily: true }]),
-    ...(pattern === undefined ? [] : [nameOf(pattern)]),
+    ...(pattern === undefined ? [] : [keysOf(pattern)]),
   ]
-  const name = names.reduce<Name | undefined>((one, other) => one && both(one, other), names[0])
+  const keys = conditions.reduce<Keys | undefined>((one, other) => one && both(one, other), conditions[0])
   const [min, max] = fillBounds(query)
-  if (name === undefined || min > max) return undefined
+  if (keys === undefined || min > max) return undefined
   const oldest = minOldestWaitMs === 0 ? '' : minOldestWaitMs * 1_000
   return {
-    values: [name.text, name.isFamily ? '1' : '0', pattern ?? '', state ?? '', oldest, min, max],
-    isPlain: name.text === '' && pattern === undefined && state === undefined && oldest === '',
+    values: [keys.text, keys.isFamily ? '1' : '0', pattern ?? '', state ?? '', oldest, min, max],
+    isPlain: keys.text === '' && pattern === undefined && state === undefined && oldest === '',
   }
 }
 
-/** What a query says of the fill, and what else it asks for says of it. */
+/** The bounds of fill in a query, narrowed by what its other conditions imply. */
 function fillBounds({
   minFill,
   maxFill,
@@ -49,22 +49,22 @@ function fillBounds({
   return [min, max]
 }
 
-/** The keys that a rule can govern begin with what stands before its first `*`. */
-function nameOf(pattern: string): Name {
+/** The keys that a pattern can match: they begin with the part before its first `*`. */
+function keysOf(pattern: string): Keys {
   const star = pattern.split('/').indexOf('*')
   if (star === -1) return { text: pattern, isFamily: true }
   const text = pattern.split('/').slice(0, star).join('/')
   return { text: star === 0 ? '' : `${text}/`, isFamily: false }
 }
 
-/** The keys that two names mean; undefined: none. */
-function both(one: Name, other: Name): Name | undefined {
+/** The keys in both sets; undefined: none. */
+function both(one: Keys, other: Keys): Keys | undefined {
   if (isPart(one, other)) return one
   return isPart(other, one) ? other : undefined
 }
 
-/** Whether all keys of a name are also meant by another; where they share but some, one of them is part of the other. */
-function isPart(part: Name, whole: Name): boolean {
+/** Whether a set is part of another. Two sets that share a key are always one part of the other. */
+function isPart(part: Keys, whole: Keys): boolean {
   if (!part.text.startsWith(whole.text)) return false
   if (!whole.isFamily) return true
   if (part.isFamily && part.text === whole.text) return true

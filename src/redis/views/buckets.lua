@@ -1,23 +1,23 @@
 #!lua flags=no-writes
--- What is known of some buckets: of as many as may be looked at in one go.
+-- The views of some buckets: of as many as may be read in one call.
 -- uses: shard warmth bucket pace job blocks line view
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', key, ... (1 to 200)
--- Answers  { now, how many of the keys were looked at, view, ... }: none of one that is unknown, or not ours
+-- Answers  { now, how many of the keys were read, view, ... }, without those that are unknown or foreign
 
--- Jobs and buckets.
-local MOST_LOOKS = 250
+-- Jobs that may be read; a bucket counts as five.
+local MOST_READS = 250
 
 local now = read_now(ARGV[1])
-local answer, looks, at = { text(now), 0 }, 0, 2
-while at <= #ARGV and looks < MOST_LOOKS do
+local answer, reads, at = { text(now), 0 }, 0, 2
+while at <= #ARGV and reads < MOST_READS do
   local is_readable, bucket = pcall(read_bucket, ARGV[at])
-  looks = looks + 5
+  reads = reads + 5
   if is_readable and bucket then
     local view, jobs = view_of(bucket, now)
     answer[#answer + 1] = view
-    looks = looks + jobs
+    reads = reads + jobs
   end
   at = at + 1
 end

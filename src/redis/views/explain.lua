@@ -1,20 +1,20 @@
 #!lua flags=no-writes
--- What a job waits for: who departs before it, and what its bucket and its line wait for.
+-- What a job waits for: the jobs before it, and what its bucket and its line wait for.
 -- uses: shard warmth bucket pace job state blocks line order
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', id
 -- Answers  { } when it is unknown
---          | { job } when it has started or ended | { job, wait, ids of the first before it }, where
+--          | { job } when it has started or ended | { job, wait, ids of the first jobs before it }, where
 --            job is { now, key, state, attempt, admittedAt, departedAt, endedAt, has error, error }, and
 --            wait is { position, departsAt, jobs before it, their cost, limit, next, frozen, paused, readyAt | '-inf', whether
---            somebody up to it needs a handler, whether the head is a turn, since when the head may go (inf: it has its
---            slot, or may not), worker | '', slot ('0': none), last claim, jobs that run (looked for when the head is late) }
+--            it or a job before it needs a handler, whether the head is a turn, since when the head may depart (inf: it has its
+--            slot, or may not depart), worker | '', slot ('0': none), last claim, running jobs (counted when the head is late) }
 
 local MOST_NAMED = 10
--- Those in front of the job, one by one; of the others only how many they are, and what they cost on average.
-local MOST_LOOKED = 200
--- Of the latest leases: workers that live renew theirs.
+-- So many jobs before it are read one by one; the others are only counted, with their average cost.
+local MOST_READ = 200
+-- The latest leases are read, because running workers renew theirs.
 local MOST_LEASES = 20
 local LATE = 1000000
 
@@ -30,7 +30,7 @@ local WAITS = { waiting = true, retrying = true, handed = true, granted = true }
 local bucket = WAITS[state.state] and read_bucket(job.key)
 if not bucket then return { about } end
 read_line(bucket)
-local order = in_order(bucket, now, MOST_LOOKED)
+local order = in_order(bucket, now, MOST_READ)
 local head_id = redis.call('LINDEX', K.handed .. bucket.n, 0) or order[1] and order[1].id or ''
 
 local ids, jobs, cost, needs_handler = {}, 0, 0, not is_turn(job.id)
@@ -51,7 +51,7 @@ local function pass(entry)
   together = together + entry.cost
 end
 
--- How many stand before it beyond those that are looked at, and what they cost if they are like all others there.
+-- How many jobs stand before it beyond those that were read, and what they cost if each costs the average.
 local function hidden()
   local unseen = bucket.inLine + bucket.inHanded + retrying(bucket) - (bucket.granted ~= '' and 1 or 0) - #order
   if state.kind ~= 'line' or unseen == 0 then return 0, 0 end

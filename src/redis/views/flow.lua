@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- How many were admitted, were granted a slot, have ended, and were rejected, since the shard began.
+-- How many jobs were admitted, were granted a slot, have ended, and were rejected, since the shard began.
 -- uses: shard
 --
 -- KEYS[1]  the shard's tag

@@ -1,22 +1,22 @@
 #!lua flags=no-writes
--- Live buckets by how full they are, one slice from a place on: those that a query asks for. Where their names say it all,
--- records are not read, and what stands together is counted together.
+-- One slice of the live buckets that a query asks for, sorted by fill, from a place on. Where the keys are enough to judge them,
+-- records are not read, and ranges of keys are counted at once.
 -- uses: shard warmth bucket pace job blocks line view filter ranks
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', how many are wanted, whether to count on when they are found ('1' | '0'), 'down' | 'up', the filter (see
+-- ARGV     now | '', how many are wanted, whether to go on counting when they are found ('1' | '0'), 'down' | 'up', the filter (see
 --          read_filter), where to go on: 'start' | 'at' | 'past', fill | '', key | ''
 -- Answers  { 'unready' } where not every live bucket stands in the set, as on a line of an older version
 --          | { 'ok', how many are within the bounds of fill, counted, where it stopped: 'end' | 'at' | 'past', fill, key,
 --            then for each that is wanted: fill, key }
 
--- Members, with so many for a record, and for a search by halving.
-local MOST_LOOKS, RECORD, SEARCH = 1000, 5, 100
+-- Members of the set; reading a record counts as this many, and a binary search as that many.
+local MOST_READS, RECORD, SEARCH = 1000, 5, 100
 
 local now = read_now(ARGV[1])
 local wanted, goes_on, is_down = number(ARGV[2]), ARGV[3] == '1', ARGV[4] == 'down'
 local filter = read_filter(5)
--- Where jobs are looked at, too, fewer buckets at a time: up to 200 of each.
+-- Fewer buckets at a time where their jobs are read, too: up to 200 of each.
 local WINDOW = filter.oldest and 5 or 100
 local size = redis.call('ZCARD', K.fill)
 if size ~= redis.call('HLEN', K.buckets) then return { 'unready' } end
@@ -24,14 +24,14 @@ if size ~= redis.call('HLEN', K.buckets) then return { 'unready' } end
 local low = size - redis.call('ZCOUNT', K.fill, filter.min, '+inf')
 local high = low + redis.call('ZCOUNT', K.fill, filter.min, filter.max)
 
-local found, rows, counted, looks = {}, 0, 0, 0
+local found, rows, counted, reads = {}, 0, 0, 0
 local stop, stop_fill, stop_key = 'end', '', ''
 
 local function visit(key, fill)
   if filter.needsRecord then
-    local is_asked, jobs = is_wanted_key(filter, key, now)
-    looks = looks + RECORD + jobs
-    if not is_asked then return end
+    local matches, jobs = is_wanted_key(filter, key, now)
+    reads = reads + RECORD + jobs
+    if not matches then return end
   end
   counted = counted + 1
   if rows == wanted then return end
@@ -39,9 +39,9 @@ local function visit(key, fill)
   found[#found + 1], found[#found + 2] = fill, key
 end
 
--- One fill, too many to look at in one go. False: there is more of it.
+-- Walks over the buckets of one fill, which may be too many for one slice. Returns false where there are more of them.
 local function walk_group(fill, from, to)
-  looks = looks + (filter.length > 0 and SEARCH or 0)
+  reads = reads + (filter.length > 0 and SEARCH or 0)
   for _, stretch in ipairs(stretches(filter, from, to)) do
     local at, behind = stretch[1], stretch[2]
     while at < behind do
@@ -51,8 +51,8 @@ local function walk_group(fill, from, to)
         local many = math.min(behind - at, WINDOW, filter.needsRecord and WINDOW or wanted - rows)
         local keys = redis.call('ZRANGE', K.fill, at, at + many - 1)
         for _, key in ipairs(keys) do visit(key, fill) end
-        at, looks = at + many, looks + many
-        local is_over = looks >= MOST_LOOKS or rows == wanted and not goes_on
+        at, reads = at + many, reads + many
+        local is_over = reads >= MOST_READS or rows == wanted and not goes_on
         if at < behind and is_over and (filter.needsRecord or rows < wanted) then
           stop, stop_fill, stop_key = 'at', fill, keys[#keys]
           return false
@@ -66,18 +66,18 @@ end
 -- The ranks [low, high) are those still to be looked at.
 local function walk()
   while low < high do
-    if looks >= MOST_LOOKS or rows == wanted and not goes_on then stop = 'past' return end
+    if reads >= MOST_READS or rows == wanted and not goes_on then stop = 'past' return end
     local from = is_down and math.max(low, high - WINDOW) or low
     local flat = redis.call('ZRANGE', K.fill, from, math.min(high, from + WINDOW) - 1, 'WITHSCORES')
     local many, step = #flat / 2, is_down and -1 or 1
-    looks = looks + many
+    reads = reads + many
     local near, far = is_down and many or 1, nil
     while near >= 1 and near <= many do
       local fill = flat[near * 2]
       far = near
       while flat[(far + step) * 2] == fill do far = far + step end
       local is_cut = is_down and far == 1 and from > low or not is_down and far == many and from + many < high
-      -- One that goes on beyond the window is looked at from its beginning.
+      -- A fill that continues beyond the window is walked from its beginning.
       if is_cut and near ~= (is_down and many or 1) then break end
       stop_fill = fill
       if is_cut then

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- What is known of one bucket.
+-- The view of one bucket.
 -- uses: shard warmth bucket pace job blocks line view
 --
 -- KEYS[1]  the shard's tag

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- What is known of one job.
+-- The view of one job.
 -- uses: shard warmth bucket pace job state blocks line order
 --
 -- KEYS[1]  the shard's tag
@@ -7,8 +7,8 @@
 -- Answers  { } when it is unknown | { key, state, cost, settings, data, attempt, admittedAt, deadline, departedAt,
 --          endedAt, position ('0': it does not wait), has result, result, has error, error }
 
--- Retries and those of the line depart by turns; further back they are only counted.
-local MOST_LOOKED = 200
+-- Retries and other jobs alternate; so many are walked to find the position, and the others only counted.
+local MOST_READ = 200
 
 local now = read_now(ARGV[1])
 local job = read_job(ARGV[2])
@@ -18,7 +18,7 @@ if not job then
 end
 local state = read_state(job.id)
 
--- 1 departs next.
+-- 1: departs next.
 local function position()
   local bucket = read_bucket(job.key)
   if not bucket then return 0 end
@@ -29,11 +29,11 @@ local function position()
     local index = place_of(bucket, job.block, member_of(job))
     return index and bucket.inHanded + index + 1 or 0
   end
-  local order = in_order(bucket, now, MOST_LOOKED)
+  local order = in_order(bucket, now, MOST_READ)
   for index, entry in ipairs(order) do
     if entry.id == job.id then return before + index end
   end
-  -- So deep in the line, every retry may depart before it.
+  -- This deep in the line, every retry may depart before it.
   local index = state.kind == 'line' and place_of(bucket, job.block, member_of(job))
   return index and bucket.inHanded + bucket.inBack + math.min(bucket.inRetry, index + 1) + index + 1 or before + #order + 1
 end

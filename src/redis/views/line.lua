@@ -1,9 +1,9 @@
 #!lua flags=no-writes
--- The first of a bucket's line, in the order in which they depart as far as is known.
+-- The first jobs of a bucket's line, in the order of departure as far as it is known.
 -- uses: shard warmth bucket pace job blocks line order
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', key, the most of them (1 to 200)
+-- ARGV     now | '', key, how many jobs (1 to 200)
 -- Answers  { } when the bucket is unknown
 --          | { how many there are, then for each: id, cost, state, admittedAt, readyAt | '-inf' }
 
@@ -14,14 +14,14 @@ read_line(bucket)
 
 local order = in_order(bucket, now, most)
 if bucket.granted ~= '' then table.insert(order, 1, { id = bucket.granted, cost = bucket.grantedCost }) end
--- Those who were given back come right after those who were handed over.
+-- Jobs that were given back come right after those that were handed over.
 local given_back = bucket.inHanded + bucket.inBack
 
 local answer, n = { text(bucket.inLine + bucket.inHanded + retrying(bucket)) }, 1
 for index = 1, math.min(most, #order) do
   local entry = order[index]
   local admitted_at = read_admission(entry.id)
-  -- Of one whose record is lost nobody can tell anything.
+  -- A job whose record is lost is left out.
   if admitted_at then
     local is_returned = entry.readyAt or index <= given_back
     answer[n + 1], answer[n + 2] = entry.id, text(entry.cost)

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- What happened to a bucket while somebody watched it; and for a while from now on what happens to it is noted.
+-- The notes of what happened to a bucket, which are taken while it is watched; watches it for a while from now on.
 -- uses: shard warmth bucket pace notes
 --
 -- KEYS[1]  the shard's tag
@@ -8,7 +8,7 @@
 --          { at, id, gap | 'inf', gap by the spacing that was due | 'inf', ... for each start } }, both the newest first
 
 local WATCHED_FOR = 30000000
--- More are not watched: who was asked for longest ago makes room.
+-- The most watched buckets; the one that was asked for longest ago makes room.
 local MOST_WATCHED = 100
 local WATCHED_MS = 60000
 
@@ -27,10 +27,10 @@ local function read(kind, format)
   return rows
 end
 
--- Also where nobody has watched for a while, since reading tells that they are ours.
+-- Read even where the bucket was not watched, because that checks that the lists are ours.
 local answer = { read('verdicts', VERDICT_FORMAT), read('starts', START_FORMAT) }
 
--- What was noted before, and then not any more, would have a gap in it.
+-- Notes from before a time without watching would have a gap: they are dropped.
 local until_ = redis.call('ZSCORE', K.watched, key)
 if not until_ or tonumber(until_) <= now then
   redis.call('DEL', notes_key('verdicts', key), notes_key('starts', key))

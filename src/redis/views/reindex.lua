@@ -1,6 +1,6 @@
 #!lua
--- Puts right what `:fill` says, where a version that did not know it has written: of one slice of all live buckets, of one
--- slice of its members, or of some keys. Without `allow-oom`: it can wait.
+-- Corrects the index `:fill` where a version that does not know it has written: for one slice of all live buckets, for one slice
+-- of its members, or for some keys. Without `allow-oom`, because it can wait.
 -- uses: shard warmth bucket
 --
 -- KEYS[1]  the shard's tag

@@ -8,20 +8,20 @@
 -- Answers  { now, next cursor ('0': that was all), { view (see view_of), ... }, { key of a bucket that was not read, ... } }
 
 -- Jobs that one page looks at.
-local MOST_LOOKS = 250
+local MOST_READS = 250
 
 local now = read_now(ARGV[1])
 local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', 200)
-local views, unread, looks = {}, {}, 0
+local views, unread, reads = {}, {}, 0
 for index = 1, #page[2], 2 do
   local key = page[2][index]
-  local bucket = looks < MOST_LOOKS and read_bucket(key)
-  if looks >= MOST_LOOKS then unread[#unread + 1] = key
+  local bucket = reads < MOST_READS and read_bucket(key)
+  if reads >= MOST_READS then unread[#unread + 1] = key
   elseif bucket then
     local view, jobs = view_of(bucket, now)
     views[#views + 1] = view
     -- Without retries view_of looks at the first and the last jobs only: those do not count.
-    looks = looks + math.max(0, jobs - 4)
+    reads = reads + math.max(0, jobs - 4)
   end
 end
 return { text(now), page[1], views, unread }

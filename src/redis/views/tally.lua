@@ -1,11 +1,11 @@
 #!lua flags=no-writes
--- Sums over one slice of all live buckets, by their records alone; for each group of keys and what is below them.
+-- Sums over one slice of all live buckets, from their records alone, for each group of keys and the keys below them.
 -- uses: shard warmth bucket pace job blocks line view filter
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', cursor ('0' begins), how many to look at, then for each group: number of keys (0: every bucket), keys
 -- Answers  { now, next cursor ('0': that was all), then for each group: buckets, idle, waiting, full, frozen, paused, cost
---          units in the lines, jobs, jobs to be tried again, handlers that run }
+--          units in the lines, jobs, jobs that wait for a retry, running handlers }
 
 local SIZE = 10
 local PLACES = { idle = 2, waiting = 3, full = 4, frozen = 5, paused = 6 }

@@ -1,15 +1,16 @@
 #!lua flags=no-writes
--- One slice of all live buckets, in no order, by their records alone: counts those that a query asks for, and answers
--- where they stand, as far as they come after one place and before another. Jobs are read only where the query asks for
--- times of theirs; where there are many, the buckets that are left are named, and asked for in another call.
+-- One slice of all live buckets, in no order, from their records alone: counts the buckets that a query asks for, and answers the
+-- places of those that come after one place and before another. Jobs are read only where the query needs their times; where
+-- there are many, the answer names the buckets that were not read, for another call.
 -- uses: shard warmth bucket pace job blocks line view filter columns
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', cursor ('0' begins; '': keys), how many to look at, the filter (see read_filter), column, 'down' | 'up', at what
---          time the column is read | '', value | '', key after which they are wanted | '', value | '', key before which | '', key, ... (0 to 200)
--- Answers  { now, next cursor ('0': that was all), { key that was not looked at, ... }, how many are asked for, value, key, ... }
+-- ARGV     now | '', cursor ('0' begins; '': the keys at the end), how many to read, the filter (see read_filter), column,
+--          'down' | 'up', the time as of which the column is read | '', value | '', key after which places are wanted | '',
+--          value | '', key before which they are wanted | '', key, ... (0 to 200)
+-- Answers  { now, next cursor ('0': that was all), { key of a bucket that was not read, ... }, how many match, value, key, ... }
 
-local MOST_LOOKS, KEYS_FROM = 250, 18
+local MOST_READS, KEYS_FROM = 250, 18
 
 local now = read_now(ARGV[1])
 
@@ -31,17 +32,17 @@ local from_key, to_key = ARGV[15], ARGV[17]
 local from = from_key ~= '' and read_value(column, ARGV[14])
 local to = to_key ~= '' and read_value(column, ARGV[16])
 
-local answer, others, count, looks = { text(now), page[1], 0, 0 }, {}, 0, 0
+local answer, unread, count, reads = { text(now), page[1], 0, 0 }, {}, 0, 0
 
 local function look(key, raw)
   local bucket = parse_bucket(key, raw)
   if bucket.fill < filter.min or bucket.fill > filter.max then return end
-  local is_asked, jobs = is_wanted(filter, bucket, now)
-  looks = looks + jobs
-  if not is_asked then return end
+  local matches, jobs = is_wanted(filter, bucket, now)
+  reads = reads + jobs
+  if not matches then return end
   count = count + 1
   local value, more = value_of(bucket, at)
-  looks = looks + more
+  reads = reads + more
   if from_key ~= '' and not stands_before(from, from_key, value, key, is_down) then return end
   if to_key ~= '' and not stands_before(value, key, to, to_key, is_down) then return end
   local n = #answer
@@ -50,10 +51,10 @@ end
 
 for index = 1, #page[2], 2 do
   local key = page[2][index]
-  -- What is not ours must not hide the others; whoever asks for it is told.
+  -- A foreign record must not hide the other buckets; inspecting that key raises the error.
   if has_name(filter, key) then
-    if looks < MOST_LOOKS then pcall(look, key, page[2][index + 1]) else others[#others + 1] = key end
+    if reads < MOST_READS then pcall(look, key, page[2][index + 1]) else unread[#unread + 1] = key end
   end
 end
-answer[3], answer[4] = others, count
+answer[3], answer[4] = unread, count
 return answer

@@ -1,9 +1,9 @@
--- Where the jobs of a bucket's line stand: in blocks of 256, so that one can leave from the middle, or be found, by a look at its
--- block alone. A job's record says in which block it was put. The front is the first block that is not empty; the others stand in
--- `:blocks:N`. Numbers of blocks grow as long as the bucket lives.
+-- A bucket's line is a list of blocks of 256 jobs, so that a job in the middle is found or removed by reading its block alone. The
+-- job's record holds the number of its block. The front is the first block that is not empty; `:blocks:N` holds the numbers of
+-- the others. Block numbers grow as long as the bucket lives.
 
 local BLOCK = 256
--- So many blocks are counted one by one to find out how many jobs stand before another.
+-- So many blocks are counted one by one to find the position of a job.
 local MOST_BLOCKS = 64
 
 local function block_key(bucket, block)
@@ -15,7 +15,7 @@ local function last_block(bucket)
   return math.floor(bucket.joined / BLOCK)
 end
 
--- That the blocks which may be touched are ours, and the line is not shorter than its record says.
+-- Checks that the blocks which may be touched are ours, and that the line is not shorter than the bucket's record says.
 local function read_blocks(bucket)
   local in_front, last = redis.call('LLEN', block_key(bucket, bucket.front)), last_block(bucket)
   if in_front > bucket.inLine then bucket.inLine = in_front end
@@ -25,7 +25,7 @@ local function read_blocks(bucket)
   if redis.call('ZCARD', K.blocks .. bucket.n) == 0 and in_front < bucket.inLine then partial('line') end
 end
 
--- Answers the block.
+-- Returns the number of its block.
 local function push_last(bucket, member)
   local block = last_block(bucket)
   local length = redis.call('RPUSH', block_key(bucket, block), member)
@@ -35,7 +35,7 @@ local function push_last(bucket, member)
   return block
 end
 
--- One that comes back may stand in another block than its record says: in the front.
+-- A job that comes back is put into the front block, whatever block its record names.
 local function push_first(bucket, member)
   redis.call('LPUSH', block_key(bucket, bucket.front), member)
   bucket.inLine = bucket.inLine + 1
@@ -63,7 +63,7 @@ local function pop_first(bucket)
   count_out(bucket, bucket.front)
 end
 
--- Takes one out of the middle; whether it stood in the line.
+-- Removes a job from anywhere in the line. Returns whether it was there.
 local function pull(bucket, block, member)
   if redis.call('LREM', block_key(bucket, block), 1, member) == 0 then
     block = bucket.front
@@ -73,7 +73,8 @@ local function pull(bucket, block, member)
   return true
 end
 
--- How many stand before it; nil where it does not stand in the line. Far back it may be fewer, by those who left from the middle.
+-- How many jobs stand before it; nil where it is not in the line. Far back the number may be too high, by the jobs that were
+-- removed from the middle.
 local function place_of(bucket, block, member)
   local index = redis.call('LPOS', block_key(bucket, block), member)
   if not index then

@@ -1,9 +1,9 @@
 -- The record of a bucket, packed into one field.
 
--- Numbers first, then pattern, limit and the job that was granted a slot; none of these texts holds a zero byte.
+-- Numbers first, then pattern, limit and the id of the job that was granted a slot; none of these texts holds a zero byte.
 local BUCKET_FORMAT = '<HI4dddI4ddddBdddI4BddddddI4I4I4I4I4ddsss'
 local BUCKET_MAGIC = 0x5621
--- One whose limit has a warm-up is of another kind, with the numbers of that at the end; the others need no room for it.
+-- The record of a bucket with a warm-up has another magic number, and the numbers of the warm-up at its end.
 local WARM_MAGIC, WARM_FORMAT = 0x5625, 'ddddd'
 
 local function parse_bucket(key, raw)
@@ -48,7 +48,7 @@ local function record_of(b)
   return record
 end
 
--- `fill` of a bucket is what stands in the set. What somebody else keeps under its name must not stop the line.
+-- `b.fill` is what the set `:fill` holds. A foreign value under the name of the set must not stop the line.
 local function write_bucket(b)
   redis.call('HSET', K.buckets, b.key, record_of(b))
   local fill = b.waiting / b.capacity
@@ -57,7 +57,7 @@ local function write_bucket(b)
   b.fill = fill
 end
 
--- The same for 1 to 200, each once, for the price of a few.
+-- Writes 1 to 200 buckets, each once, with two commands.
 local function write_buckets(buckets)
   local records, fills, n = {}, {}, 0
   for index, b in ipairs(buckets) do
@@ -72,7 +72,7 @@ local function write_buckets(buckets)
   if n > 0 then redis.pcall('ZADD', K.fill, unpack(fills)) end
 end
 
--- `rule`: as read_rule answers it.
+-- `rule`: as read_rule returns it.
 local function new_bucket(key, n, rule)
   return {
     key = key, n = n, pattern = rule.pattern, capacity = rule.capacity, interval = rule.interval,
@@ -84,7 +84,7 @@ local function new_bucket(key, n, rule)
   }
 end
 
--- What a call brings along about the rule in force, seven arguments from `at` on.
+-- The rule in force, as the caller passes it: seven arguments from `at` on.
 local function read_rule(at, book)
   return {
     pattern = ARGV[at], capacity = number(ARGV[at + 1]), interval = number(ARGV[at + 2]),

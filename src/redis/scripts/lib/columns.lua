@@ -18,23 +18,23 @@ local COLUMNS = {
   running = function(bucket) return bucket.running, 0 end,
   nextDepartureAt = function(bucket, at) return or_zero(next_departure(bucket, at)), 0 end,
   oldestWaitMs = function(bucket)
-    local first, _, looks = admissions(bucket)
-    return math.max(LEAST, -first), looks
+    local first, _, reads = admissions(bucket)
+    return math.max(LEAST, -first), reads
   end,
   lastUsedAt = function(bucket)
-    local _, last, looks = admissions(bucket)
-    return or_zero(math.max(bucket.lastStart, last)), looks
+    local _, last, reads = admissions(bucket)
+    return or_zero(math.max(bucket.lastStart, last)), reads
   end,
 }
 
 local IS_TEXT = { key = true, pattern = true, state = true }
 
--- A value that was told before, as an argument; for text as it is.
+-- Reads a value of the column from an argument.
 local function read_value(column, argument)
   return IS_TEXT[column] and argument or number(argument)
 end
 
--- Whether one stands before the other: by value, up or down, and where that is the same by key, up.
+-- Whether one place comes before the other: by value, ascending or descending; where values are equal, by key, ascending.
 local function stands_before(value, key, other, other_key, is_down)
   if value == other then return is_before(key, other_key) end
   local is_less = type(value) == 'string' and is_before(value, other) or type(value) == 'number' and value < other

@@ -1,14 +1,14 @@
--- How jobs end, and are forgotten; and empty buckets.
+-- Ending jobs, and forgetting ended jobs and empty buckets.
 
 local MOST_FORGOTTEN = 1000
 
--- A replay can come this much later than its request, and must still find the job.
+-- A retried request can arrive this much later than the first one, and must still find the job.
 local REPLAY_WINDOW = 10000000
 
--- What it takes to free more at once would hold others up.
+-- Bytes. Freeing more in one script would delay other callers.
 local MOST_FREED = 67108864
 
--- How many of those whose data are large can be forgotten at once; at least one.
+-- How many of these jobs can be forgotten in one script, by the size of their large data; at least one.
 local function affordable(ids)
   local bytes = 0
   for index, id in ipairs(ids) do
@@ -33,12 +33,12 @@ local function trim(key, keep, now)
   redis.call('HDEL', K.states, unpack(ids))
 end
 
--- Forgets jobs that ended, but for the last `keep`.
+-- Forgets all ended jobs but the last `keep`.
 local function trim_ended(keep, now)
   trim(K.ended, keep, now)
 end
 
--- Turns that ended are not asked for: none is kept.
+-- No ended turn is kept, because nothing asks for it.
 local function trim_gone(now)
   trim(K.gone, 0, now)
 end
@@ -48,12 +48,12 @@ local function next_of(key, keep)
   return tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]) + REPLAY_WINDOW
 end
 
--- When there is something to forget, if nobody ends meanwhile.
+-- When there is something to forget, if no job ends meanwhile.
 local function next_trim(keep)
   return math.min(next_of(K.ended, keep), next_of(K.gone, 0))
 end
 
--- Writes what a call counted, and forgets jobs that ended long ago: at the end of every verb that ends jobs.
+-- Writes the number of jobs that a call ended, and forgets jobs that ended long ago. Every verb that ends jobs calls it last.
 local function close_books(meta, keep, now)
   if meta.newlyEnded > 0 then redis.call('HINCRBY', K.meta, 'ended', meta.newlyEnded) end
   trim_ended(keep, now)
@@ -62,7 +62,7 @@ end
 
 local function end_job(meta, state, how, now)
   state.state = how
-  -- The worker that told of the start may have reckoned with a clock that was ahead.
+  -- The worker that reported the start may have a clock that is ahead.
   state.endedAt = math.max(now, state.departedAt)
   write_state(state)
   redis.call('ZREM', K.deadlines, state.id)
@@ -72,7 +72,7 @@ local function end_job(meta, state, how, now)
   meta.newlyEnded = meta.newlyEnded + 1
 end
 
--- Forgets buckets that are empty and of which nothing is remembered that still matters.
+-- Forgets empty buckets whose state no longer affects a departure.
 local function forget_idle(now)
   local idle = redis.call('ZRANGEBYSCORE', K.idle, '-inf', now, 'LIMIT', 0, MOST_FORGOTTEN)
   if #idle == 0 then return end

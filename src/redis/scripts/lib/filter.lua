@@ -1,6 +1,6 @@
--- Which buckets a query asks for, and what it sorts them by.
+-- Which buckets a query asks for.
 
--- Byte by byte, as sorted sets have their members. (`<` follows the language of the server.)
+-- Compares byte by byte, as sorted sets do. (`<` follows the locale of the server.)
 local function is_before(a, b)
   if a == b then return false end
   local at = 1
@@ -11,8 +11,8 @@ local function is_before(a, b)
   end
 end
 
--- Seven arguments: prefix, whether it is a key that is meant with those below it ('1' | '0'), pattern | '', state | '', how
--- long somebody waits at least | '', least fill, most fill
+-- Seven arguments: prefix, whether it is a key that stands for itself and the keys below it ('1' | '0'), pattern | '', state | '',
+-- the shortest wait of the oldest job | '', least fill, most fill
 local function read_filter(at)
   local prefix, pattern, state, oldest = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
   local filter = {
@@ -37,22 +37,22 @@ local function state_of(bucket, now)
   return bucket.waiting >= bucket.capacity and 'full' or 'waiting'
 end
 
--- By its record, and by jobs only where nothing else tells; and how many jobs were looked at.
+-- Whether the query asks for the bucket, and how many jobs had to be read to find out: none where the record is enough.
 local function is_wanted(filter, bucket, now)
   if filter.pattern and bucket.pattern ~= filter.pattern then return false, 0 end
   if filter.state and state_of(bucket, now) ~= filter.state then return false, 0 end
   if not filter.oldest then return true, 0 end
   if bucket.waiting == 0 then return filter.oldest <= 0, 0 end
-  local first, _, looks = admissions(bucket)
-  return math.max(0, now - first) >= filter.oldest, looks
+  local first, _, reads = admissions(bucket)
+  return math.max(0, now - first) >= filter.oldest, reads
 end
 
--- The same for one whose record was not read yet. What is not ours is not wanted: whoever asks for it is told.
+-- The same for a bucket whose record was not read yet. False for a foreign record; inspecting that key raises the error.
 local function is_wanted_key(filter, key, now)
-  local is_readable, is_asked, jobs = pcall(function()
+  local is_readable, matches, jobs = pcall(function()
     local bucket = read_bucket(key)
     if not bucket then return false, 0 end
     return is_wanted(filter, bucket, now)
   end)
-  return is_readable and is_asked, is_readable and jobs or 0
+  return is_readable and matches, is_readable and jobs or 0
 end

@@ -1,7 +1,7 @@
--- Grants slots to those who were handed over, and starts them.
+-- Granting slots to jobs that were handed over, and starting them.
 
--- After a start that was late and kept its slot, the next one is held to this part of the interval: the grid is caught
--- up with by and by.
+-- After a late start that kept its slot, the next start keeps at least this share of the interval, so that starts catch up with
+-- the grid gradually.
 local EVEN = 0.92
 
 local function postpone_after(bucket, since, quiet, now)
@@ -12,13 +12,13 @@ end
 local function allow_for_steps(bucket, steps, now)
   local last = steps[#steps]
   if not last or bucket.lastStart >= last.at then return end
-  -- It may have been forgotten before the step was known.
+  -- The last start may have been forgotten before the step was known.
   if bucket.lastStart == -INF then postpone_after(bucket, last.at, last.by, now)
   else postpone_after(bucket, bucket.lastStart, spacing_after_start(bucket) + stepped_since(steps, bucket.lastStart), now) end
 end
 
--- Heals a clock that was set back. After a jump of the clock the bucket waits for the whole interval after its last start,
--- counted from the jump; after a loss, for that after the costliest job of which nothing may be known.
+-- Corrects the bucket after its clock was set back. After a jump of the clock, the bucket waits the whole interval of its last
+-- start, counted from the jump; after a loss, the interval of the costliest job that may have been lost.
 local function allow_for_clock(bucket, meta, now)
   local farthest = farthest_next(bucket, now)
   if bucket.next > farthest then bucket.next, bucket.carry = farthest, 0 end
@@ -26,13 +26,14 @@ local function allow_for_clock(bucket, meta, now)
   local function quiet(cost)
     return math.max(known, spacing(bucket, 0, math.min(bucket.capacity, math.max(1, cost))))
   end
-  -- One that knows of no start may have been forgotten when the clock jumped.
+  -- A bucket without a last start may have been forgotten before the clock jumped.
   if meta.quarantine ~= 0 then postpone_after(bucket, meta.quarantine, quiet(bucket.lastStart == -INF and meta.costliest or 1), now) end
   allow_for_steps(bucket, read_steps(meta, now), now)
   if meta.lostAt ~= 0 then postpone_after(bucket, meta.lostAt, quiet(meta.lostCost), now) end
 end
 
--- Reserves the slot. Answers it, the time from which the handler may start, and the slot of the grid that it may have missed.
+-- Reserves a slot. Returns it, the time from which the handler may start, and the slot of the grid that the job may have missed;
+-- nil where the slot is too far away.
 local function grant(bucket, meta, job, state, worker, now, lead)
   allow_for_clock(bucket, meta, now)
   local due = math.max(bucket.from, bucket.next, bucket.frozen, state.floor)
@@ -52,7 +53,7 @@ local function grant(bucket, meta, job, state, worker, now, lead)
   return slot, start_at, had_slot and due or slot
 end
 
--- Takes the slot away from the one who was granted it and has not started.
+-- Takes the slot away from a job that was granted it and has not started.
 local function ungrant(bucket, job, state)
   unreserve(bucket)
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
@@ -60,27 +61,28 @@ local function ungrant(bucket, job, state)
   state.state = 'handed'
 end
 
--- When a job was started, by what its worker tells, who may not know that the clock was moved: never after the report, and
--- what is said to have been before the last move counts as just now.
+-- When a job was started, by its worker's report. The worker may not know that the clock was moved: a start in the future, or
+-- before the last move, counts as now.
 local function started_by(meta, at, now)
   local last = #meta.steps > 0 and struct.unpack('<d', meta.steps, #meta.steps - STEP_BYTES + 1) or 0
   if at > now + FARTHEST_SLOT or at < math.max(meta.quarantine, last) then return now end
   return at
 end
 
--- granted -> running at the time `at`, before which nobody else can have been granted a slot: so a start that was
--- later than is tolerated, or had no slot on the grid to keep, is where the grid goes on from. The caller writes both.
+-- granted -> running at the time `at`. Until then no other job of the bucket can have been granted a slot, so a start that was
+-- later than the tolerance, or had no slot on the grid, moves the grid: it continues from that start. The caller writes bucket
+-- and state.
 local function start(bucket, state, at)
-  -- The two clocks agree to a fraction of a millisecond, which is taken off.
+  -- The clocks of worker and Redis agree to a fraction of a millisecond, which is subtracted.
   local tolerated = bucket.tolerance - math.min(500, bucket.tolerance / 4)
-  -- No slot is further ahead; what is, was granted before the clock was set back.
+  -- A slot further ahead was granted before the clock was set back.
   local slot = math.min(state.slot, at + FARTHEST_SLOT)
   if not state.onGrid or at - slot > tolerated then
     local moved, was_chilled = math.max(at, slot), bucket.warmth == 0
     bucket.lastCost = state.cost
     bucket.lastWarmth = cooled_by(bucket.lastWarmth, moved - slot)
     set_next(bucket, moved, 0)
-    -- It was frozen since the slot was granted.
+    -- The bucket was frozen after the slot was granted.
     if was_chilled then bucket.warmth = 0 end
   end
   redis.call('LREM', K.handed .. bucket.n, 1, member_of(state))

@@ -1,8 +1,8 @@
--- How one is handed over, and how a turn finds its caller.
+-- Handing a job over to workers, and a turn to the process of its caller.
 
 local INBOX_MS = 60000
 
--- waiting | retrying -> handed, for the one who was peeked at.
+-- waiting | retrying -> handed, for the job that `peek_head` returned.
 local function mark_handed(bucket, meta, member, kind, ready_at, state, epoch, lease_until)
   local id, cost = parse_member(member)
   state.floor = has_line(bucket) and -INF or ready_at
@@ -18,16 +18,17 @@ local function mark_handed(bucket, meta, member, kind, ready_at, state, epoch, l
   count_returned(bucket, kind, -cost)
 end
 
--- Until when a turn belongs to the process of its caller if that says nothing. One that has not renewed the place for
--- half its lease, though it does so each third, may be gone: then there is no second time.
+-- When the lease of a turn that was handed over ends, if its caller's process does not renew it. A process renews a place every
+-- third of its lease; where the last renewal is longer ago than half of it, the process may be gone, and the turn gets no
+-- second chance.
 local function news_lease(state, meta, now, lease)
   local place_until = lease_end(meta, state.id) or 0
   if place_until < now + TURN_LEASE / 2 then state.crashes = math.max(1, state.crashes) end
   return now + math.min(lease, NEWS)
 end
 
--- Puts the news where the process of the caller looks for it. An inbox that is not ours stays as it is: then it is as if
--- the news was lost on the way.
+-- Puts the turn into the inbox of the caller's process. A foreign value under the name of the inbox stays as it is, and the
+-- message is lost: the lease brings the turn back.
 local function deliver(caller, id, epoch, key)
   local inbox = K.inbox .. caller
   local left = redis.pcall('RPUSH', inbox, id .. ' ' .. string.format('%d', epoch) .. ' ' .. key)

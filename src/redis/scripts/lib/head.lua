@@ -1,6 +1,7 @@
--- Whose turn it is in a bucket's line, and how one leaves it and comes back.
+-- The head of a bucket's line: which job is next, and how it is taken out and put back.
 
--- The one who departs at `at`: those given back first; then retries, at most every second while others wait.
+-- The job that departs at `at`, its kind, and when a retry was ready. Jobs that were given back come first; then retries, which
+-- get at most half of the slots while other jobs wait.
 local function peek_head(bucket, at)
   if bucket.inBack > 0 then return redis.call('ZRANGE', K.back .. bucket.n, 0, 0)[1], 'back', -INF end
   if bucket.inRetry > 0 and (bucket.linesTurn == 0 or bucket.inLine == 0) then
@@ -10,7 +11,7 @@ local function peek_head(bucket, at)
   return first_member(bucket), 'line', -INF
 end
 
--- Takes out the one who was peeked at.
+-- Takes out the job that `peek_head` returned.
 local function take_head(bucket, member, kind)
   if kind == 'line' then
     pop_first(bucket)
@@ -24,7 +25,7 @@ local function take_head(bucket, member, kind)
   if kind == 'retry' then bucket.linesTurn = 1 end
 end
 
--- Puts one back where it came from, before all others there.
+-- Puts a job back where it came from, before all others there.
 local function put_back(bucket, member, state)
   if state.kind == 'line' then
     push_first(bucket, member)

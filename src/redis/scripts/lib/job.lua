@@ -1,13 +1,13 @@
--- The record of a job: what its producer said, and was told. It never changes.
+-- The record of a job: its request, and the verdict. It never changes.
 
--- Texts are last; of all texts only the data may hold a zero byte. Most jobs have no trace, and no room is taken for it;
--- what has one is of another kind, with the trace before the data.
+-- Texts are last; only the data may hold a zero byte. A job with a trace has another magic number, and its trace before the
+-- data; most jobs have none.
 local JOB_FORMAT = '<HI4ddI4dI4ss'
 local JOB_MAGIC = 0x5622
 local TRACED_MAGIC = 0x5624
 
--- Data of more bytes stand in a hash of their own, so that a verb which looks at a job does not copy them. Such a job is of
--- a third kind, with its trace and the size of its data at the end.
+-- Data of more bytes are kept in a hash of their own, so that a verb which reads a job does not copy them. Such a job has a third
+-- magic number, and its trace and the size of its data at the end.
 local LARGE = 4096
 local LARGE_MAGIC, LARGE_FORMAT = 0x5626, '<sI4'
 
@@ -35,7 +35,7 @@ local function data_of(job)
   return job.data or redis.call('HGET', K.data, job.id) or foreign('data')
 end
 
--- Of all that, when it was admitted: data need not be read for it.
+-- Only the time at which the job was admitted: the data are not read for it.
 local function read_admission(id)
   local raw = redis.call('HGET', K.jobs, id)
   if not raw then return nil end

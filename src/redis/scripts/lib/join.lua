@@ -1,9 +1,9 @@
--- How newcomers join their lines. A command costs more than what it says, so what is said of each is said of all at once.
+-- Putting new jobs into their lines. A command costs more than its arguments do, so one command writes the records of all.
 
--- He stands in his line; `write_newcomers` writes the rest.
+-- Puts the job into its line; `write_new_jobs` writes the records.
 local function join(job, bucket, meta, now)
   if is_turn(job.id) and job.deadline == now then job.deadline = now + TRAVEL end
-  -- Behind others, a newcomer does not change when the first of them departs.
+  -- Behind other jobs, a new one does not change when the first of them departs.
   if not has_line(bucket) then
     bucket.isMoved = true
     if bucket.inHanded == 0 then bucket.from = now end
@@ -18,7 +18,7 @@ local function join(job, bucket, meta, now)
   bucket.isChanged, bucket.order = true, nil
 end
 
--- One at least; `buckets` by key, of which some may be as they were.
+-- At least one job; `buckets` by key: unchanged ones are not written.
 local function write_new_jobs(jobs, buckets, meta)
   local records, large, changed, dues = {}, {}, {}, {}
   for index, job in ipairs(jobs) do

@@ -1,17 +1,17 @@
--- Until when jobs belong to those who hold them, and when nobody was heard.
+-- Leases: until when a job belongs to its worker, and a turn's place to its caller.
 
--- Workers that Redis was away from find it again, and renew, within this time.
+-- After a restart of Redis, workers reconnect and renew their leases within this time.
 local RESTART_GRACE = 5000000
 
--- A scheduler claims at least each 1.5 s, and a worker renews within a third of its lease: without any of their calls for
--- longer than this, nobody could renew.
+-- A scheduler claims at least every 1.5 s, and a worker renews within a third of its lease: when none of them has called for
+-- longer than this, none could reach Redis.
 local SILENCE = 2000000
--- Of each silence so much passes for leases, so that they end also where every call is that far from the next.
+-- So much of each silence counts for leases, so that they end even where calls are always that far apart.
 local LEAST_PASSING = 500000
--- How exactly it is known when somebody was heard: writing it down costs.
+-- `heardAt` is written at most this often, because each write costs.
 local HEARD_EACH = 200000
 
--- Leases are kept as their end less all that they were lifted by: one number moves the ends of all of them at once.
+-- A lease is kept as its end minus `meta.lifted`: so one number moves the ends of all leases at once.
 local function hold_lease(meta, id, until_)
   redis.call('ZADD', K.leases, until_ - meta.lifted, id)
 end
@@ -22,15 +22,15 @@ local function lease_end(meta, id)
   return score and tonumber(score) + meta.lifted
 end
 
--- Claims go through all buckets from here on, see rewind.lua.
+-- From now on, claims go through all buckets: see rewind.lua.
 local function begin_rewind(meta)
   meta.rewind = '0'
   redis.call('HSET', K.meta, 'rewind', '0')
 end
 
--- Time passes for leases only while schedulers or workers are heard. After a silence Redis may have been out of reach of all
--- of them, so no worker could renew, and every lease is lifted by what the silence lasted; where the clock was set back,
--- all of them go back with it, and so do freezes. `grace`: beyond that, for workers that have to find Redis again.
+-- Notes a call of a scheduler or worker. Time passes for leases only while there are such calls: after a silence, in which Redis
+-- may have been out of reach, every lease is extended by the length of the silence. Where the clock was set back, leases and
+-- freezes are moved back with it. `grace`: an extra extension, for workers that have to reconnect.
 local function note_activity(meta, now, grace)
   local gap = now - meta.heardAt
   if meta.heardAt ~= 0 and (grace or gap > SILENCE or gap < 0) then
@@ -49,14 +49,14 @@ local function note_activity(meta, now, grace)
   end
 end
 
--- A restart or a failover may have lost the latest starts. Each may have cost as much as the costliest job so far. And a shard
--- that has not the name by which the caller knows it has lost all, whatever was put into it since.
+-- Notices a restart or failover, which may have lost the latest starts; each may have cost as much as the costliest job so far.
+-- A shard without the name by which the caller knows it has lost everything, whatever was put into it since.
 local function guard_run(meta, now, known)
   if known ~= '' and meta.name ~= known then note_loss(meta, now, ANY_COST) end
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
   if run == meta.run then return note_activity(meta, now) end
   if meta.run ~= '' then note_loss(meta, now, math.max(1, meta.costliest)) end
-  -- Each server has an order of its own.
+  -- Another server has another order of scanning.
   if meta.rewind ~= '' then begin_rewind(meta) end
   note_activity(meta, now, meta.run ~= '' and RESTART_GRACE)
   redis.call('HSET', K.meta, 'run', run)

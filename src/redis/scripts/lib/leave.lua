@@ -1,8 +1,8 @@
--- How a job leaves a line without a handler, and how those who were handed over come back.
+-- How a job leaves a line without a handler, and how jobs that were handed over come back.
 
 local WAITS = { waiting = true, retrying = true, handed = true }
 
--- Takes a job that waits out of wherever it stands, and counts its units out.
+-- Removes a waiting job from wherever it stands, and subtracts its units.
 local function leave(bucket, job, state)
   local member = member_of(job)
   if state.state == 'handed' then
@@ -28,7 +28,7 @@ local function end_waiting(bucket, meta, job, state, how, now)
   if has_line(bucket) or bucket.inHanded > 0 then place(bucket, meta) else arm(bucket, meta, -INF) end
 end
 
--- A job that was started waits again, of kind 'retry' or 'back'; never refused.
+-- A job that was started waits again, as kind 'retry' or 'back'; it is never rejected.
 local function wait_again(bucket, state, kind, ready_at, worker)
   state.state, state.kind, state.readyAt, state.worker = 'retrying', kind, ready_at, worker
   bucket.waiting = bucket.waiting + state.cost
@@ -40,7 +40,7 @@ local function wait_again(bucket, state, kind, ready_at, worker)
   if job and job.deadline ~= INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, state.id) end
 end
 
--- handed -> where they came from: the job, and those who were handed over after it, or their order would be lost.
+-- handed -> waiting | retrying: for the job, and for all that were handed over after it, which keeps their order.
 local function send_back(bucket, meta, id, now)
   local key = K.handed .. bucket.n
   while bucket.inHanded > 0 do
@@ -59,7 +59,7 @@ local function send_back(bucket, meta, id, now)
     if state.kind ~= 'back' then bucket.linesTurn = state.kind == 'line' and 1 or 0 end
     put_back(bucket, member, state)
     write_state(state)
-    -- The place of a caller is his as long as his process says so.
+    -- A turn keeps its place as long as its caller's process renews it.
     if is_turn(last) then hold_lease(meta, last, now + TURN_LEASE)
     else redis.call('ZREM', K.leases, last) end
     if last == id then return end

@@ -1,6 +1,6 @@
--- A bucket's line: how many stand in it, and when the next one departs.
+-- A bucket's line: how many jobs wait in it, and when the next one departs.
 
--- Those of the bucket's lists that are not its line, and how they are counted.
+-- The bucket's lists besides its line, and how their lengths are read.
 local COUNTS = {
   handed = { field = 'inHanded', command = 'LLEN' },
   retry = { field = 'inRetry', command = 'ZCARD' },
@@ -14,15 +14,15 @@ local function read_count(bucket, name)
   bucket[field] = count
 end
 
--- Looks at all the lists of a bucket, which tells that they are ours and nothing is missing: before a verb that may touch any
--- of them.
+-- Reads the lengths of all lists of a bucket, which checks that they are ours and complete. Called before a verb that may touch
+-- any of them.
 local function read_line(bucket)
   read_blocks(bucket)
   for name in pairs(COUNTS) do read_count(bucket, name) end
   return bucket
 end
 
--- The same for a verb that touches but one of them, 'line' or 'handed'; and what `place` may look at.
+-- The same for a verb that touches only one of them, 'line' or 'handed', and what `place` reads.
 local function read_list(bucket, name)
   if name == 'handed' then read_count(bucket, 'handed') end
   if name == 'line' or bucket.turns > 0 then read_blocks(bucket) end
@@ -34,7 +34,7 @@ local function retrying(bucket)
   return bucket.inRetry + bucket.inBack
 end
 
--- Counts cost units in or out of those that wait to be tried again; `kind` is where the job stands.
+-- Adds cost units to, or subtracts them from, those that wait to be tried again; `kind` is where the job stands.
 local function count_returned(bucket, kind, units)
   if kind == 'line' then return end
   bucket.returned = bucket.returned + units
@@ -45,7 +45,7 @@ local function has_line(bucket)
   return bucket.inLine > 0 or bucket.inBack > 0
 end
 
--- When the next one to be handed over departs; Infinity when there is none.
+-- When the next job to be handed over departs; Infinity when there is none.
 local function due_of(bucket)
   if bucket.paused == 1 or bucket.inLine + retrying(bucket) == 0 then return INF end
   local projection = projection_of(bucket, bucket.from)
@@ -55,8 +55,8 @@ local function due_of(bucket)
   return math.max(slot, tonumber(earliest[2]))
 end
 
--- A turn is handed over whether or not there are workers, so buckets with one at the head of the line stand apart.
--- `dues`: gathers, where there are many, what one ZADD to `:due` shall say.
+-- Buckets with a turn at the head of the line are kept in a set of their own, because turns are handed over without workers.
+-- `dues`: collects the arguments of one ZADD to `:due` for many buckets.
 local function place_due(bucket, due, dues)
   local head = bucket.turns > 0 and first_member(bucket)
   local name, other = 'due', 'turns'
@@ -74,7 +74,7 @@ local function leave_due(bucket)
   if bucket.hadTurns or bucket.turns > 0 then redis.call('ZREM', K.turns, bucket.key) end
 end
 
--- Puts the bucket where its next event is: among those due, among those to forget, or in neither. It is not written.
+-- Schedules the bucket's next event: in `:due`, in `:idle`, or in neither. Does not write the bucket.
 local function put(bucket, meta, dues)
   local due = due_of(bucket)
   local was_idle, jobs = bucket.isIdle, bucket.inLine + retrying(bucket) + bucket.inHanded + bucket.running
@@ -89,7 +89,7 @@ local function place(bucket, meta)
   write_bucket(bucket)
 end
 
--- The same, with the time before which the head does not depart: now for one who found nobody waiting.
+-- The same, with the time before which the head does not depart.
 local function arm(bucket, meta, from)
   bucket.from = from
   place(bucket, meta)

@@ -1,8 +1,8 @@
--- A job together with all that moves with it.
+-- Reading a job together with its state and its bucket.
 
--- The state of a job that was handed over, and its bucket. None of them where there is no such job; and where something
--- under our names is not ours, which must not stop the others of a call. Last, whether something is missing. `is_whole`: all
--- lists may be touched.
+-- Returns the state of a job that was handed over, and its bucket; whether one of them is foreign, and whether a part is missing.
+-- An error is returned and not raised, because it must not stop the other jobs of the call. `is_whole`: the caller may touch
+-- all lists of the bucket.
 local function read_handed(id, is_whole)
   local ok, state, bucket = pcall(function()
     local state = read_state(id)
@@ -11,7 +11,7 @@ local function read_handed(id, is_whole)
     return state, bucket
   end)
   if not ok then
-    -- Which of the two it is depends on the version of Redis.
+    -- Depends on the version of Redis.
     local message = type(state) == 'table' and state.err or tostring(state)
     return nil, nil, true, string.find(message, 'VR_PARTIAL', 1, true) ~= nil
   end

@@ -1,12 +1,12 @@
--- What a shard cannot know any more: the last starts, or when they were by the clock of now.
+-- What a shard has lost: its last starts, or their times by the present clock.
 
--- A loss counts along with a later one for so long.
+-- The cost of a loss counts for later losses, and a step of the clock is remembered, for this long.
 local REMEMBERED = 86400000000
 
 -- More than any limit admits.
 local ANY_COST = 9007199254740992
 
--- The last starts, or that there was one, may be lost: in each bucket a job of up to this cost may have started just now.
+-- The last starts may be lost: in each bucket, a job of up to this cost may have started just now.
 local function note_loss(meta, now, cost)
   if math.abs(now - meta.lostAt) < REMEMBERED then cost = math.max(cost, meta.lostCost) end
   meta.lostAt, meta.lostCost = now, cost
@@ -19,15 +19,15 @@ local function note_jump(meta, now)
   redis.call('HSET', K.meta, 'quarantine', now)
 end
 
--- Processes see the same step within this time, each of them once.
+-- All processes report the same step within this time, each of them once.
 local SAME_STEP = 10000000
 local MOST_TELLERS = 4000
 
--- So many steps are remembered one by one; with one more it is as after a jump.
+-- So many steps are remembered one by one; one more counts as a jump.
 local MOST_STEPS = 16
 local STEP_FORMAT, STEP_BYTES = '<dd', 16
 
--- When the clock was set forward, and by how much: `at` and `by`, the latest last. Those of long ago count no more.
+-- When the clock was set forward, and by how much: `at` and `by`, the latest last, without those of long ago.
 local function read_steps(meta, now)
   if #meta.steps % STEP_BYTES ~= 0 then foreign('meta') end
   local steps = {}
@@ -46,8 +46,8 @@ local function stepped_since(steps, since)
   return sum
 end
 
--- The clock was set forward by up to `by`: what started before was so much less long ago than it looks. Where a process
--- tells of two steps, there were two.
+-- The clock was set forward by up to `by`: earlier starts are more recent than they look, by that much. Two reports of one
+-- process are two steps; reports of several processes within SAME_STEP are one.
 local function note_step(meta, now, by, teller)
   local steps, name = read_steps(meta, now), ' ' .. teller .. ' '
   local last = steps[#steps]

@@ -1,4 +1,4 @@
--- The level of a meter, packed into one value; here it is four numbers, because tables would be a third of a script's cost.
+-- The level of a meter, packed into one value. Four numbers and no table, which would be a third of a script's cost.
 
 local LEVEL_FORMAT = '<Hdddd'
 local LEVEL_MAGIC = 0x5611
@@ -8,7 +8,7 @@ local function is_finite(value)
   return value >= 0 and value < INF
 end
 
--- Answers level, at, blocked_until, kept, which is the interval of the last fill; nothing where nothing is kept.
+-- Returns level, at, blocked_until, and kept, the interval of the last fill; nil where nothing is kept.
 local function read_level()
   local raw = redis.call('GET', KEYS[1])
   if not raw then return nil end

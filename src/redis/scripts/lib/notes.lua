@@ -1,13 +1,13 @@
--- What whoever watches a bucket is shown: its last verdicts and departures. Nothing is noted while nobody watches. A note
--- is no part of the line: where it finds something that is not ours, it is lost.
+-- Notes of the last verdicts and starts of a bucket, taken while the bucket is watched. A note is not part of the line: where a
+-- foreign value stands under its name, it is dropped.
 
 local MOST_NOTES = 50
 local NOTES_MS = 60000
 
--- At, waiting, the verdict ('yes' or the reason), id; and at, gap, gap by the spacing that was due, id.
+-- at, waiting, verdict ('yes' or the reason), id; and at, gap, gap divided by the spacing that was due, id.
 local VERDICT_FORMAT, START_FORMAT = '<ddss', '<ddds'
 
--- `kind`: 'verdicts' or 'starts'. The key of a user is never part of a name.
+-- `kind`: 'verdicts' or 'starts'. The user's key is hashed, because it is never part of a name.
 local function notes_key(kind, key)
   return K[kind] .. redis.sha1hex(key)
 end
@@ -23,7 +23,7 @@ local function note(meta, kind, key, at, format, ...)
   redis.call('PEXPIRE', list, NOTES_MS)
 end
 
--- Of a start at the time `at`, before the bucket takes it for its last.
+-- Notes a start at `at`. To be called before the bucket stores it as its last start.
 local function note_start(meta, bucket, id, at)
   local gap, ratio = INF, INF
   if bucket.lastStart > -INF then gap, ratio = at - bucket.lastStart, (at - bucket.lastStart) / spacing_after_start(bucket) end

@@ -1,9 +1,9 @@
--- Everyone in a bucket's line, one after the other. Only as many are read as are asked for.
+-- The jobs of a bucket's line, one after the other: { id, cost, kind, readyAt of a retry }. Reads only as many as are asked for.
 
--- Most verdicts ask for no more.
+-- First this few, which is enough for most verdicts; then more at a time.
 local FEW, MANY = 8, 100
 
--- Answers the entries of a list one by one, of which `read(from, to)` answers some.
+-- Returns a function that returns the entries of a list one by one; `read(from, to)` returns those of a range.
 local function one_by_one(read)
   local entries, at, from, size = {}, 0, 0, 0
   return function()
@@ -56,7 +56,7 @@ local function returned_of(bucket, kind)
   end)
 end
 
--- Everyone without a slot, in the order of departure as far as is known, one at each call.
+-- Returns a function that returns the jobs without a slot one by one, in the order of departure as far as it is known.
 local function departures(bucket, now)
   local projection, is_lines_turn = projection_of(bucket, now), bucket.linesTurn == 1
   local handed = bucket.inHanded > 0 and entries_of(K.handed .. bucket.n, 'handed') or none
@@ -91,7 +91,7 @@ local function departures(bucket, now)
   end
 end
 
--- The first of them, `most` at most.
+-- The first of them, at most `most`.
 local function in_order(bucket, now, most)
   local order, next_one = {}, departures(bucket, now)
   while #order < most do

@@ -1,14 +1,14 @@
 -- The algorithm of src/core/bucket.ts, word for word.
 
--- A slot further away is not waited for in a worker.
+-- A worker does not wait for a slot further away.
 local FARTHEST_SLOT = 250000
 
--- How far the next start stays away from the last one, but for the tolerance.
+-- The distance between the last start and the next one, before the tolerance.
 local function spacing_after_start(bucket)
   return spacing(bucket, bucket.startedWarmth, bucket.startedCost)
 end
 
--- No slot was granted further ahead; what is, was granted before the clock was set back.
+-- The latest that `next` can be; a later one is from before the clock was set back.
 local function farthest_next(bucket, now)
   local after_slot = spacing(bucket, bucket.lastWarmth, bucket.lastCost)
   return now + 2 * FARTHEST_SLOT + math.max(after_slot, spacing_after_start(bucket))
@@ -18,7 +18,7 @@ local function next_slot(bucket, now)
   return math.max(now, bucket.next, bucket.frozen)
 end
 
--- From when on nothing is remembered that still matters, if nobody comes.
+-- When the empty bucket's state no longer affects a departure.
 local function forgettable_at(bucket)
   return math.max(bucket.next + bucket.warmth, bucket.frozen)
 end
@@ -32,7 +32,7 @@ local function projection_of(bucket, now)
   return { slot = slot, warmth = warmth_at(bucket, slot) }
 end
 
--- Nobody departs before that, and meanwhile it cools.
+-- No departures before that time; meanwhile the bucket cools.
 local function postpone(bucket, until_)
   bucket.warmth = warmth_at(bucket, until_)
   bucket.next, bucket.carry = until_, 0
@@ -54,7 +54,7 @@ local function reserve(bucket, cost, now)
   return slot
 end
 
--- Only the last slot can be given back, and the last it is: nobody is granted one while another has not started. The
+-- Gives back the last slot. It is always the last that is given back: no other is granted before a granted job has started. The
 -- limit may have been lowered since it was granted.
 local function unreserve(bucket)
   bucket.next = math.max(bucket.grantedSlot, bucket.lastStart - bucket.tolerance + spacing_after_start(bucket))
@@ -63,7 +63,7 @@ local function unreserve(bucket)
   bucket.warmth = math.min(bucket.warmth, bucket.lastWarmth)
 end
 
--- Lateness within the tolerance keeps the slot on the grid; one who found the bucket idle has none to keep.
+-- Lateness within the tolerance keeps the slot on the grid; a job that found the bucket idle has no slot to keep.
 local function reserve_due(bucket, cost, due, now)
   local on_grid = due <= math.max(bucket.next, bucket.frozen) and now - due <= bucket.tolerance
   return reserve(bucket, cost, on_grid and due or now), on_grid
@@ -76,13 +76,13 @@ local function depart(bucket, cost, at)
   bucket.startedWarmth = bucket.lastWarmth
 end
 
--- The other side said that it was too much, so the bucket is cold after it.
+-- The third party asked for a pause, so the bucket is cold afterwards.
 local function freeze(bucket, until_)
   bucket.frozen = math.max(bucket.frozen, until_)
   bucket.warmth = 0
 end
 
--- Counted from the last slot, or from the last start where that was later than the new tolerance forgives.
+-- The next departure is counted from the last slot, or from the last start where that was later than the new tolerance allows.
 local function change_limit(bucket, rule)
   bucket.book = rule.book
   if bucket.pattern == rule.pattern and bucket.limit == rule.limit then return false end

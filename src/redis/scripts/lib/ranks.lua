@@ -1,5 +1,5 @@
--- Places in `:fill`: by fill, and of one fill by key. Where a million are as full as each other, what is asked for is found
--- by halving, because of one fill the keys stand in their order.
+-- Ranks in `:fill`, which is sorted by fill, and within one fill by key. Among a million buckets of the same fill, a key or prefix
+-- is found by binary search.
 
 local function members_below(fill)
   return redis.call('ZCOUNT', K.fill, '-inf', '(' .. string.format('%.17g', fill))
@@ -22,7 +22,7 @@ local function seek_after(from, to, key)
   return seek(from, to, function(member) return member == key or is_before(member, key) end)
 end
 
--- From the first that is not before the prefix to the first that is behind all that begin with it.
+-- The ranks of the keys that begin with the prefix: the first, and the one after the last.
 local function seek_prefix(from, to, prefix)
   local length = #prefix
   local first = seek(from, to, function(member) return is_before(member, prefix) end)
@@ -31,7 +31,7 @@ local function seek_prefix(from, to, prefix)
   return first, seek(first + 1, to, function(other) return string.sub(other, 1, length) == prefix end)
 end
 
--- Ranks of [from, to), all of one fill, whose keys have the name that the filter asks for: one or two stretches.
+-- The ranks of [from, to), all of one fill, whose keys have the name that the filter asks for: one or two ranges.
 local function stretches(filter, from, to)
   if filter.length == 0 then return { { from, to } } end
   local first, last = seek_prefix(from, to, filter.prefix)

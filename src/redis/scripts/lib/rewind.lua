@@ -1,4 +1,4 @@
--- After the clock was set back: what lies further ahead than it can is brought back, one page of buckets at each claim.
+-- After the clock was set back, times of buckets that are too far ahead are brought back: one page of buckets at each claim.
 
 local PAGE = 100
 
@@ -10,12 +10,12 @@ local function bring_back(bucket, meta, now)
   place(bucket, meta)
 end
 
--- Whether there is more to do.
+-- Returns whether there is more to do.
 local function rewind(meta, now)
   if meta.rewind == '' then return false end
   local page = redis.call('HSCAN', K.buckets, meta.rewind, 'COUNT', PAGE)
   for index = 1, #page[2], 2 do
-    -- One that cannot be read must not hold up the others; whoever asks for it is told.
+    -- A bucket that cannot be read must not hold up the others; a verb that names it raises the error.
     local is_readable, bucket = pcall(read_bucket_and_line, page[2][index])
     if is_readable and bucket then bring_back(bucket, meta, now) end
   end

@@ -1,14 +1,15 @@
--- The buckets that are due take turns: those behind a deep line do not wait until all of it has gone.
+-- Round robin over the due buckets, so that a bucket with a deep line does not delay the others.
 
--- Of one bucket, whatever its rate: its jobs start one after the other, and those of others stand behind them in the transport.
+-- Jobs of one bucket, whatever its rate: they start one after the other, and jobs of other buckets wait behind them in the
+-- transport.
 local MOST_HANDED = 16
 
--- What cannot be read must not hold up the others; whoever asks for it is told.
+-- A bucket that cannot be read must not hold up the others; a verb that names it raises the error.
 local function skip_unreadable(key, now)
   for _, name in ipairs({ 'due', 'turns' }) do redis.call('ZADD', K[name], 'XX', now + UNREADABLE, key) end
 end
 
--- Those of 'due' or 'turns' whose heads are due. `window`: so many jobs of it may be handed over and not have started.
+-- The buckets of 'due' or 'turns' whose heads are due. `window`: how many jobs of it may be handed over and not started.
 local function due_buckets(name, now, look_ahead, most)
   local buckets = {}
   for _, key in ipairs(redis.call('ZRANGEBYSCORE', K[name], '-inf', now + look_ahead, 'LIMIT', 0, most)) do
@@ -25,7 +26,7 @@ local function due_buckets(name, now, look_ahead, most)
   return buckets
 end
 
--- Visits each of them once a round, until each visit has answered false.
+-- Visits each of them once a round, until `visit` returns false for it.
 local function in_rounds(buckets, visit)
   while #buckets > 0 do
     local left = {}

@@ -1,16 +1,16 @@
--- What every verb of a shard needs: the shard's own numbers, and the refusal of what is not ours.
+-- What every verb of a shard needs: the shard's own numbers, and checks for foreign and missing keys.
 
--- What cannot be read must not hold up the others; a sweep looks at it again after this time.
+-- A sweep looks again at a record that cannot be read after this time.
 local UNREADABLE = 60000000
 
--- For so long a process that says nothing keeps the places of its callers.
+-- A process that stops renewing keeps the places of its callers for this long.
 local TURN_LEASE = 5000000
--- One that must come at once, and can, has so long to reach its caller.
+-- A turn that must depart at once, and can, has this long to reach its caller.
 local TRAVEL = 100000
--- In which his process takes up the news of it, and goes on: everybody behind him waits for it.
+-- Within this time the caller's process takes a turn from its inbox: all jobs behind it wait for that.
 local NEWS = 1000000
 
--- A turn names in its id the process in which its caller waits: ~caller~rest. No other id begins so.
+-- The id of a turn names the process of its caller: ~caller~rest. No other id begins with ~.
 local function is_turn(id)
   return string.byte(id) == 126
 end
@@ -26,8 +26,8 @@ local EXPECTED = {
 
 local is_missing = {}
 
--- All that the verb may write to holds what it should, or nothing. The lists of a bucket are read before they are
--- written, which tells as much.
+-- Checks that the keys which the verb may write to are of our types, or missing. The lists of a bucket are read before they are
+-- written, which checks the same.
 local function expect(...)
   for _, name in ipairs({ ... }) do
     local kind = redis.call('TYPE', K[name]).ok
@@ -42,13 +42,13 @@ local function counter(value)
   return number_
 end
 
--- While jobs are alive, they and their buckets are there: before an unknown key or id is taken for a new one.
+-- While jobs are alive, records of jobs and buckets exist. Checked before an unknown key or id is taken for a new one.
 local function expect_whole(meta)
   if meta.admitted > meta.ended and redis.call('EXISTS', K.buckets, K.jobs) < 2 then partial('buckets, jobs') end
 end
 
--- The numbers of the shard: what is missing has not been needed yet. Where the numbers themselves are missing, no bucket may
--- be there; and no job is alive where `expect` found none.
+-- The numbers of the shard; a missing field was not needed yet. Where all of them are missing, no bucket may exist; and where
+-- `expect` found no buckets or jobs, no job may be alive.
 local function read_meta()
   local values = redis.call('HMGET', K.meta, 'run', 'quarantine', 'book', 'wakeDue', 'numbers', 'fence', 'admitted', 'ended',
     'wakeTurns', 'watchedUntil', 'epoch', 'granted', 'heardAt', 'lifted', 'rejected', 'costliest', 'lostAt', 'lostCost',
@@ -67,8 +67,8 @@ local function read_meta()
   return meta
 end
 
--- Freezes are kept as their end and all that the clock was set back by before: one number moves the ends of all of them at
--- once. Looked at only where a bucket has one.
+-- A freeze is kept as its end plus all that the clock was set back by before: so one number moves the ends of all freezes at
+-- once. Read only where a bucket has a freeze.
 local set_back_by
 local function set_back()
   if not set_back_by then set_back_by = counter(redis.call('HGET', K.meta, 'setBack')) end
@@ -80,21 +80,22 @@ local function note_set_back(by)
   redis.call('HSET', K.meta, 'setBack', set_back_by)
 end
 
--- What the caller was told of the line is out of date: the answer that says so, or nil. A line has a number of shards from its
--- first opening; until then, and after a loss, no rule book is there either.
+-- The answer for a caller whose rule book or number of shards is out of date, or nil. A line has a number of shards from its
+-- first opening; until then, and after a loss, there is no rule book either.
 local function outdated(meta, book, shards)
   if meta.shards ~= 0 and shards ~= meta.shards then return { 'shards', text(meta.shards) } end
   if book ~= meta.book then return { 'old-book', text(meta.book) } end
 end
 
--- Fences and epochs: larger than any before, also after a failover that lost the latest ones, and never reused when
--- the record of a job is forgotten. The caller writes meta.
+-- A fence or epoch: larger than any before, even after a failover that lost the latest ones, and never reused after the record of
+-- a job was forgotten. The caller writes meta.
 local function next_stamp(meta, name, now)
   meta[name] = math.max(meta[name] + 1, math.floor(now))
   return meta[name]
 end
 
--- Wakes a scheduler, if all of them sleep beyond `due`, which the field of that name tells: 'wakeDue' or 'wakeTurns'.
+-- Wakes a scheduler if all of them sleep beyond `due`. `name`: the field with the time of their wake-up, 'wakeDue' or
+-- 'wakeTurns'.
 local function wake_for(meta, due, name)
   if due >= meta[name] and meta[name] ~= 0 then return end
   meta[name] = due

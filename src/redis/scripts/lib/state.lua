@@ -1,5 +1,5 @@
--- The part of a job that moves, and how it ends. A job that waits for the first time has no record of it; from then on
--- it has the key and the cost, so that the job with its data need not be read again.
+-- The changing part of a job: its state, attempts and result. A job that waits for the first time has no such record; later
+-- records repeat the key and the cost, so that the job with its data need not be read again.
 
 local STATE_FORMAT = '<HBdI4BddI4dBdBddssBI4c0BI4c0'
 local STATE_MAGIC = 0x5623
@@ -11,17 +11,17 @@ local STATES = {
 local STATE_NUMBERS = {
   waiting = 1, handed = 2, granted = 3, running = 4, retrying = 5, completed = 6, failed = 7, cancelled = 8, expired = 9,
 }
--- Where it stands or came from; 'retry': by time, 'back': before all others.
+-- Where the job stands or came from; 'retry': sorted by time, 'back': before all others.
 local KINDS = { 'line', 'retry', 'back' }
 local KIND_NUMBERS = { line = 1, retry = 2, back = 3 }
 
--- One with a lease was handed over, and has a record; but a turn, which has a lease before. So where there is no record of
--- any job, it is not the whole shard.
+-- A job with a lease was handed over and has a record; except a turn, which has a lease before. So where such a job has none, a
+-- part of the shard is missing.
 local function expect_state(id)
   if is_missing.states and not is_turn(id) and redis.call('ZSCORE', K.leases, id) then partial('states') end
 end
 
--- The same for those that a call names, one each `step` arguments from `first` on: before anything is written.
+-- The same for the jobs that a call names, one every `step` arguments from `first` on. Called before anything is written.
 local function expect_states(first, step)
   if not is_missing.states then return end
   for at = first, #ARGV, step do expect_state(ARGV[at]) end

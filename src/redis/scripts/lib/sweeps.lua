@@ -1,14 +1,15 @@
--- What a process was told by its last sweep. Where it got no answer it asks for the same sweep again, and is told what it would
--- have been told.
+-- The answer of the last sweep (`expire`, `recover`) of each process, so that a process that got no answer can ask for the same
+-- sweep again and get the same answer.
 
--- As long as an outage may last after which it is still told.
+-- The longest outage after which the answer is still there.
 local REMEMBERED_MS = 600000
 
--- The answer of that sweep; or of a later one, to a request that was late on its way, and for whose answer nobody waits.
+-- The answer of that sweep, or nil. A request that was delayed on its way gets the answer of a later sweep; its caller has long
+-- given up.
 local function replayed_sweep(process, sweep)
-  local told = redis.call('GET', K.op .. process)
-  if not told then return nil end
-  local last, answer = unpack(cmsgpack.unpack(told))
+  local kept = redis.call('GET', K.op .. process)
+  if not kept then return nil end
+  local last, answer = unpack(cmsgpack.unpack(kept))
   return number(last) >= number(sweep) and answer or nil
 end
 

@@ -1,13 +1,13 @@
--- What every script begins with: numbers in and out, the time, and how it stops.
+-- The beginning of every script: reading and writing numbers, the time, and errors.
 
 local INF = math.huge
 
--- Stops the script. Only before the first write: nothing is half done.
+-- Stops the script because of a foreign value. Only before the first write, so that nothing is half done.
 local function foreign(what)
   error({ err = 'VR_FOREIGN ' .. what })
 end
 
--- Stops it where a part of what belongs together is missing, as on a node of a cluster that has some keys of a slot.
+-- Stops the script because keys are missing, as on a node of a cluster that has only some keys of a slot.
 local function partial(what)
   error({ err = 'VR_PARTIAL ' .. what })
 end
@@ -18,7 +18,7 @@ local function number(text)
   return value
 end
 
--- For a reply: a whole number as it is, which is fast; else as text, because Redis cuts what follows the point.
+-- A number of a reply: a whole number as it is, which is fast; else as text, because Redis truncates numbers.
 local function text(value)
   if value % 1 == 0 and value < 9007199254740992 and value > -9007199254740992 then return value end
   return string.format('%.17g', value)

@@ -1,4 +1,4 @@
--- The verdict at the rope: `judge` of src/core/verdict.ts for a line that stands in Redis.
+-- The verdict on a request: `judge` of src/core/verdict.ts, for a line in Redis.
 
 -- Microseconds: two steps of a double at the present epoch.
 local ROUNDING = 0.5
@@ -6,12 +6,13 @@ local ROUNDING = 0.5
 -- How many jobs a verdict looks at, one by one; see src/core/projection.ts.
 local FARTHEST_LOOK = 100
 
--- Cost units of those that failed and wait to be tried again.
+-- Cost units of the jobs that failed and wait for a retry.
 local function retry_units(bucket)
   return bucket.returned - bucket.backUnits
 end
 
--- The one at a place, counted from 1, of those that `first()` begins to tell. A call that judges many reads them once.
+-- The entry at a place, counted from 1, of those that the iterator `first()` returns. They are kept with the bucket, so that
+-- a call that judges many requests reads them once.
 local function nth(bucket, name, place, first)
   local read = bucket[name]
   if not read then
@@ -26,7 +27,7 @@ local function nth(bucket, name, place, first)
   return read[place]
 end
 
--- When a newcomer departs, and how many retries depart before it.
+-- When a new job departs, and how many retries depart before it.
 local function departure_behind(bucket, projection)
   local waiting = bucket.waiting - bucket.grantedCost
   if bucket.inRetry == 0 then return projection.slot + spacing(bucket, projection.warmth, waiting), 0 end
@@ -46,10 +47,10 @@ local function departure_behind(bucket, projection)
   return after(units), ahead
 end
 
--- When `open` cost units will have departed of those without a slot; one by one, where they cost more than 1.
+-- When `open` cost units of the jobs without a slot will have departed. Looks at the jobs one by one, as they cost more than 1.
 local function departure_of_first(open, bucket, projection, now)
   local together, looked = 0, 0
-  -- Of those who are not looked at, the units that wait for nothing but their slots.
+  -- Of the jobs not looked at yet, the units that wait for nothing but their slots.
   local others = bucket.waiting - bucket.grantedCost - retry_units(bucket)
   local function wait_for(ready_at)
     if ready_at <= projection.slot + spacing(bucket, projection.warmth, together) then return end
@@ -83,7 +84,7 @@ local function departure_of(units, bucket, now)
   if bucket.granted == '' or open > 0 then
     local jobs = bucket.inLine + bucket.inHanded + retrying(bucket) - (bucket.granted ~= '' and 1 or 0)
     local units_of_jobs = bucket.waiting - bucket.grantedCost
-    -- Where each costs 1 and enough wait for nothing but their slots, it does not matter who departs when.
+    -- Where each job costs 1 and enough of them wait for nothing but their slots, their order does not matter.
     if jobs == units_of_jobs and open <= units_of_jobs - retry_units(bucket) then
       slot = projection.slot + spacing(bucket, projection.warmth, open - 1)
     else
@@ -93,7 +94,7 @@ local function departure_of(units, bucket, now)
   return slot > now and slot or now + spacing(bucket, projection.warmth, 1)
 end
 
--- Answers departsAt and position; or nil, the reason, and when the same request would be accepted.
+-- Returns departsAt and position; or nil, the reason, and when the same request would be accepted.
 local function judge(bucket, cost, deadline, now)
   if cost > bucket.capacity then return nil, 'too-costly', INF end
   local departs_at, retries_ahead = departure_behind(bucket, projection_of(bucket, now))

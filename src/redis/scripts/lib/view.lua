@@ -1,15 +1,14 @@
--- What is told of a bucket.
+-- The view of a bucket.
 
--- Looked at, of those that wait to be tried again.
+-- How many jobs that wait for a retry are looked at.
 local MOST_RETURNED = 100
 
--- When the one who has waited longest was admitted, and the one who came last; infinite where nobody waits. And how many
--- jobs were looked at.
+-- When the oldest and the newest waiting jobs were admitted, infinite where none waits; and how many jobs were looked at.
 local function admissions(bucket)
-  local first, last, looks = INF, -INF, 0
+  local first, last, reads = INF, -INF, 0
   local function look(member)
     local at = member and read_admission((parse_member(member)))
-    looks = looks + 1
+    reads = reads + 1
     if at then first, last = math.min(first, at), math.max(last, at) end
   end
   for _, name in ipairs({ 'handed', 'line' }) do
@@ -18,11 +17,11 @@ local function admissions(bucket)
     if count > 0 then look(is_line and first_member(bucket) or redis.call('LINDEX', K.handed .. bucket.n, 0)) end
     if count > 1 then look(is_line and last_member(bucket) or redis.call('LINDEX', K.handed .. bucket.n, -1)) end
   end
-  if retrying(bucket) == 0 then return first, last, looks end
+  if retrying(bucket) == 0 then return first, last, reads end
   for _, name in ipairs({ 'retry', 'back' }) do
     for _, member in ipairs(redis.call('ZRANGE', K[name] .. bucket.n, 0, MOST_RETURNED - 1)) do look(member) end
   end
-  return first, last, looks
+  return first, last, reads
 end
 
 local function next_departure(bucket, now)
@@ -35,11 +34,11 @@ end
 
 local function view_of(bucket, now)
   read_line(bucket)
-  local first, last, looks = admissions(bucket)
+  local first, last, reads = admissions(bucket)
   return {
     bucket.key, bucket.pattern, bucket.limit, text(bucket.capacity), text(bucket.waiting),
     text(bucket.inLine + bucket.inHanded), text(retrying(bucket)), text(bucket.running),
     text(next_departure(bucket, now)), text(bucket.frozen), text(bucket.paused), text(bucket.lastStart), text(first),
     text(last),
-  }, looks
+  }, reads
 end

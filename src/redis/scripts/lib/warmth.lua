@@ -1,4 +1,4 @@
--- How a bucket warms up: src/core/warmth.ts, word for word, so that both come to the same bits.
+-- Warm-up of a bucket: src/core/warmth.ts, operation by operation, so that both give the same bits.
 
 local function spacing(limit, warmth, units)
   local interval, warm_up, cold = limit.interval, limit.warmUp, limit.coldInterval
@@ -30,7 +30,7 @@ local function cooled_by(warmth, idle)
   return math.max(0, warmth - idle)
 end
 
--- Lets one more depart, of those along whose line a look ahead goes: see src/core/projection.ts.
+-- Advances the projection past one job: see src/core/projection.ts.
 local function advance(projection, limit, cost, ready_at)
   local slot = math.max(projection.slot, ready_at or projection.slot)
   local warmth = cooled_by(projection.warmth, slot - projection.slot)
