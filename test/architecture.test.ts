@@ -132,7 +132,7 @@ function breaches(judge: (source: Source) => readonly string[], among = sources)
   return among.flatMap((source) => judge(source).map((breach) => `${source.path}: ${breach}`))
 }
 
-describe('the house', () => {
+describe('the source', () => {
   test('is looked at, and its imports are found', () => {
     expect(sources.length).toBeGreaterThan(50)
     expect(byPath.get('src/shaper/shaper.ts')!.imports).toContain('src/core/key.ts')
@@ -179,7 +179,7 @@ describe('the house', () => {
     expect(entries).toEqual([])
   })
 
-  test('nobody loads in a circle; only types may know each other', () => {
+  test('modules load in no circle; only types may refer to each other', () => {
     const circles: string[] = []
     const done = new Set<string>()
     const visit = (path: string, trail: readonly string[]) => {
@@ -193,7 +193,7 @@ describe('the house', () => {
     expect(circles).toEqual([])
   })
 
-  test('core imports zod and itself, and asks for no module of Node but the channels of those who watch', () => {
+  test('core imports zod and itself, and no module of Node but diagnostics_channel', () => {
     const isFriend = (name: string) => name === 'zod' || name.startsWith('src/core/')
     const strangers = breaches(({ path, imports }) =>
       layerOf(path) === 'core'
@@ -242,7 +242,7 @@ describe('the page', () => {
     expect(byPath.get(`${PAGE}main.tsx`)!.imports).toContain('preact')
   })
 
-  test('is made of its own packages, which nobody has to install who uses the product', () => {
+  test('is made of its own packages, which users of the product need not install', () => {
     const { dependencies, peerDependencies, devDependencies } = manifest()
     const strangers = breaches(
       ({ imports }) => packagesOf(imports).filter((name) => !PAGE_PACKAGES.includes(name)),
@@ -255,13 +255,13 @@ describe('the page', () => {
     }
   })
 
-  test('knows of the house only types, and nobody there knows the page', () => {
+  test('imports only types from the rest of the source, which does not import the page', () => {
     const loaded = breaches(({ loads }) => loads.filter((name) => isOurs(name) && !isOfPage(name)), pages)
     const knowing = breaches(({ path, imports }) => (isOfPage(path) ? [] : imports.filter(isOfPage)))
     expect([...loaded, ...knowing]).toEqual([])
   })
 
-  test('asks Node for nothing, but where it is built', () => {
+  test('imports nothing from Node, but where it is built', () => {
     const asking = breaches(
       ({ path, imports }) =>
         path === `${PAGE}vite.config.ts` ? [] : imports.filter((name) => name.startsWith('node:')),

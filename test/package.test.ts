@@ -134,7 +134,7 @@ describe('the package as it is published', () => {
     expect(told).toEqual([[0, 500_000], [], null])
   })
 
-  test('can be mounted in somebody’s server, which keeps its own Request and Response', async () => {
+  test('can be mounted in a user’s server, which keeps its own Request and Response', async () => {
     const script = `
       import { Shaper } from 'velvet-rope'
       import { createHttpApp, serveHttp } from 'velvet-rope/http'
@@ -219,7 +219,7 @@ describe('the package as it is published', () => {
     expect(await compile('misuse.mts', misuse)).toMatch(/^misuse\.mts\(11,.*'from' does not exist/)
   })
 
-  test('is found well made by publint', async () => {
+  test('passes publint', async () => {
     const { messages, pkg } = await publint({ pkgDir: installed, strict: true, pack: false })
     expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([])
   })

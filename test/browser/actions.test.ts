@@ -47,7 +47,7 @@ test('a bucket is frozen, unfrozen, paused and resumed, after it was asked, and 
   expect(faults).toEqual([])
 })
 
-test('a limit is changed for the scope that was chosen, after its dry run, and those who wait follow it', async () => {
+test('a limit is changed for the scope that was chosen, after its dry run, and waiting jobs follow it', async () => {
   const { shaper, url } = await openHouse({ '*': '100, 1/h', stripe: '50, 1/h' })
   shaper.work(() => undefined)
   await crowd(shaper, 'stripe/acct_42', 40)
@@ -69,7 +69,7 @@ test('a limit is changed for the scope that was chosen, after its dry run, and t
   expect(faults).toEqual([])
 })
 
-test('a change that somebody else has overtaken is told, and nothing is done', async () => {
+test('a change that another has overtaken is reported, and nothing is done', async () => {
   const { shaper, url } = await openHouse({ '*': '100, 1/h' })
   await crowd(shaper, 'a', 3)
   const { page } = await openTab(browser)

@@ -54,7 +54,7 @@ test.each([
   ['dark', { colorScheme: 'dark' }],
   ['narrow', { colorScheme: 'light', viewport: { width: 400, height: 860 } }],
 ] as const)(
-  'every view can be read by everybody, and is kept as a picture: %s',
+  'every view is accessible, and is kept as a picture: %s',
   async (name, options) => {
     const { url } = await openNight()
     for (const [view, path, heading, settled] of VIEWS) {
@@ -75,7 +75,7 @@ test.each([
   120_000,
 )
 
-test('dialogs can be read by everybody', async () => {
+test('dialogs are accessible', async () => {
   const { url } = await openNight()
   const { page } = await openTab(browser, { colorScheme: 'dark', reducedMotion: 'reduce' })
   await page.goto(`${url}/?bucket=stripe%2Facct_42`)

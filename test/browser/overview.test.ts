@@ -102,7 +102,7 @@ const HOSTILE = [
   '{{7*7}}<%= 7*7 %>',
 ]
 
-test('keys are text, whatever they say', async () => {
+test('keys are shown as text, whatever they contain', async () => {
   const { shaper, url } = await openHouse({ '*': '10, 1/h' })
   for (const key of HOSTILE) await crowd(shaper, key, 3)
   const { page, faults } = await openTab(browser)

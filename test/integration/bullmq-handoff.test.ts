@@ -199,7 +199,7 @@ describe('a delivery', () => {
     for (const done of settle) done()
   })
 
-  test('whose receiver throws is told and over', async () => {
+  test('whose receiver throws is reported and over', async () => {
     const [handoff, inbox] = [newHandoff(), new Inbox()]
     const onDelivery = () => Promise.reject(new Error('broken'))
     await inbox.receive(handoff, { onDelivery })
@@ -212,7 +212,7 @@ describe('a delivery', () => {
 })
 
 describe('taking back', () => {
-  test('removes those that nobody fetched, again and again with the same count left', async () => {
+  test('removes deliveries that no worker fetched, again and again with the same count left', async () => {
     const handoff = newHandoff()
     const lost = Array.from({ length: 250 }, (_, index) => `j${index}`)
     for (let epoch = 1; epoch <= 3; epoch++) {
@@ -231,7 +231,7 @@ describe('taking back', () => {
     expect((await keysOf()).filter((key) => key.startsWith('j'))).toEqual([])
   })
 
-  test('leaves alone what somebody holds or what is not there', async () => {
+  test('leaves alone what a worker holds or what is not there', async () => {
     const [handoff, inbox] = [newHandoff(), new Inbox()]
     const gate = newGate()
     await inbox.receive(handoff, {
@@ -247,13 +247,13 @@ describe('taking back', () => {
   })
 })
 
-describe('what is not ours', () => {
+describe('a foreign value', () => {
   test.each([
     ['of another kind', { userId: 7 }, /"x_e1" is not ours .* got: an object$/],
     ['without any data', undefined, /is not ours/],
     ['of another version', { v: 2, id: 'x', at: 5 }, /"x_e1" has version 2, this process knows 1/],
     ['endless', { text: 'x'.repeat(10_000) }, /is not ours/],
-  ])('%s is told once, set aside with the reason and not tried again', async (_, data, message) => {
+  ])('%s is reported once, set aside with the reason and not tried again', async (_, data, message) => {
     const [handoff, inbox] = [newHandoff(), new Inbox()]
     await inbox.receive(handoff)
     const options = { jobId: 'x_e1', attempts: 5, removeOnFail: true, removeOnComplete: true }
@@ -274,7 +274,7 @@ describe('what is not ours', () => {
 })
 
 describe('stop and close', () => {
-  test('after stop nothing more is delivered, those under way go on, and others get the rest', async () => {
+  test('after stop nothing more is delivered, deliveries under way go on, and others get the rest', async () => {
     const [handoff, first, second] = [newHandoff(), new Inbox(), new Inbox()]
     const gate = newGate()
     const receiver = await first.receive(handoff, {
@@ -307,7 +307,7 @@ describe('stop and close', () => {
     expect(inbox.ids).toEqual(['first'])
   })
 
-  test('close waits for those under way, and nothing stays connected', async () => {
+  test('close waits for deliveries under way, and nothing stays connected', async () => {
     const named = () => new Redis(server.url, { maxRetriesPerRequest: null, connectionName: tag })
     const clients = async () => String(await admin.client('LIST')).split(`name=${tag}`).length - 1
     const [handoff, inbox] = [newHandoff({ graceMs: 10_000, open: named }), new Inbox()]

@@ -42,7 +42,7 @@ it('the demo leaves nothing behind when it is stopped half way', async () => {
   await expect.poll(() => redis.keys('*')).toEqual(['of somebody else'])
 })
 
-it('the demo says in one line that Redis is not there', async () => {
+it('the demo reports in one line that Redis is not there', async () => {
   expect(await launch(['demo', '--redis', 'redis://:secret@127.0.0.1:1']).ended).toEqual({
     code: 1,
     stdout: '',

@@ -46,7 +46,7 @@ describe('velvet-rope enqueue', () => {
     await shaper.close()
   })
 
-  it('comes back until all are in, if told so', async () => {
+  it('comes back until all are accepted, if asked to', async () => {
     const { shaper, enqueue } = openLine('2, 50/s')
     const done: unknown[] = []
     shaper.work((job) => void done.push(job.data))
@@ -59,7 +59,7 @@ describe('velvet-rope enqueue', () => {
     await shaper.close()
   })
 
-  it('stops at a bad line, of whose batch nothing is in', async () => {
+  it('stops at a bad line, of whose batch nothing is accepted', async () => {
     const { shaper, enqueue } = openLine('100, 1/m')
     const { code, stdout, stderr } = await enqueue([], '{"key":"a","data":1}\n{"key":"a","data":}\n')
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -68,7 +68,7 @@ describe('velvet-rope enqueue', () => {
     await shaper.close()
   })
 
-  it('says in one line that Redis is not there', async () => {
+  it('reports in one line that Redis is not there', async () => {
     const flags = ['--redis', 'redis://:secret@127.0.0.1:1', '--name', 'sms', '--limit', '1, 1/s']
     expect(await launch(['enqueue', 'a', '1', ...flags]).ended).toEqual({
       code: 1,

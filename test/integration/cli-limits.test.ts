@@ -69,7 +69,7 @@ it('a change that is meant for another version is refused', async () => {
   await expect.poll(() => shaper.limits.version).toBe(3)
 })
 
-it('a dry run says what would change for the jobs that wait, and changes nothing', async () => {
+it('a dry run shows what would change for waiting jobs, and changes nothing', async () => {
   const { shaper, limits } = await openLine({ '*': '100, 1/h' })
   await shaper.enqueueMany(['a', 'a', 'b'].map((key) => ({ key, data: 1 })))
   const { code, stdout } = await limits('set', 'a', '1, 2/h', '--dry-run', '--json')
@@ -101,7 +101,7 @@ it('a line of several shards is known as such', async () => {
   })
 })
 
-it('a job of a line in Redis is explained by whoever only looks', async () => {
+it('a job of a line in Redis is explained without a worker or a scheduler', async () => {
   const { shaper, explain } = await openLine({ '*': '9, 1/h' }, 4)
   await shaper.enqueueMany(['x', 'y'].map((id) => ({ key: 'a', data: 1, id })))
   const { code, stdout } = await explain('y', '--json')
@@ -132,7 +132,7 @@ it('looking at a line that does not exist does not create it', async () => {
 })
 
 it.each([[['limits', 'list']], [['limits', 'set', 'a', '1, 1/s']], [['top', '--json']]])(
-  '%j says in one line that Redis is not there',
+  '%j reports in one line that Redis is not there',
   async (command) => {
     const redis = ['--redis', 'redis://:secret@127.0.0.1:1', '--name', 'sms']
     expect(await run(...command, ...redis)).toEqual({

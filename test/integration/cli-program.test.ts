@@ -36,7 +36,7 @@ describe('the real program', () => {
     expect(await launch(['--version']).ended).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
   })
 
-  it('keeps quiet when nobody reads on', async () => {
+  it('keeps quiet when its output is closed', async () => {
     const departures = Array.from({ length: 20_000 }, () => 'a,0').join('\n')
     const child = spawn(process.execPath, [built('src/cli/main.ts'), 'verify', '-', '--limit', '1, 1/s'])
     let stderr = ''

@@ -12,7 +12,7 @@ it('a command ends when it has its answer, whatever connections it opened', asyn
   expect(await shaper.job('order-7')).toMatchObject({ key: 'a', data: 1 })
 })
 
-it('whoever waits for an answer for more than two seconds is told so', async () => {
+it('a command that waits for an answer for more than two seconds shows that', async () => {
   const { url } = await openStranger(() => {})
   const waiting = launch(['limits', 'list', '--url', url])
   await waiting.said('waiting for an answer (2 s)\n')

@@ -85,7 +85,7 @@ describe.each(terminals)('top on a terminal of %s', () => {
     expect(after).toMatch(/ icanon [\s\S]* echo /)
   })
 
-  it('says that the service went away, and gives the terminal back after SIGTERM', async () => {
+  it('shows that the service went away, and restores the terminal after SIGTERM', async () => {
     const { url, close } = await busy()
     const terminal = openTerminal(['--url', url])
     await expect.poll(terminal.picture).toMatch(/^full /m)
@@ -98,7 +98,7 @@ describe.each(terminals)('top on a terminal of %s', () => {
     expect(after).toMatch(/ icanon [\s\S]* echo /)
   })
 
-  it('shows no colours to those who said no, and leaves by Ctrl-C', async () => {
+  it('shows no colours where NO_COLOR forbids them, and leaves by Ctrl-C', async () => {
     const { url } = await busy()
     const terminal = openTerminal(['--url', url], { NO_COLOR: '1' })
     await expect.poll(terminal.picture).toMatch(/^full /m)

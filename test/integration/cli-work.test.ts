@@ -34,7 +34,7 @@ function openLine(limit = '20, 50/s') {
 }
 
 describe('velvet-rope work', () => {
-  it('runs jobs at the rate, tells of failures, and ends with 0 when it is told to', async () => {
+  it('runs jobs at the rate, reports failures, and ends with 0 after a signal', async () => {
     const { shaper, work } = openLine()
     await shaper.enqueue('a', {}, { id: 'first' })
     await shaper.enqueue('a', { fails: 'no\nluck' }, { id: 'second' })
@@ -99,7 +99,7 @@ describe('velvet-rope work', () => {
     await shaper.close()
   })
 
-  it('says in one line that Redis is not there', async () => {
+  it('reports in one line that Redis is not there', async () => {
     const flags = ['--redis', 'redis://:secret@127.0.0.1:1', '--name', 'sms', '--limit', '1, 1/s']
     const { code, stdout, stderr } = await launch(['work', handler, ...flags]).ended
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })

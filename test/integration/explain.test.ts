@@ -15,7 +15,7 @@ function twoShapers(options: Partial<ShaperOptions> = {}) {
   return { producer: producer!, worker: worker! }
 }
 
-test('where no worker is, it says so; where every handler runs, too; and when neither is so any more', async () => {
+test('shows that there is no worker, that every handler is taken, and when neither is so any more', async () => {
   const { producer, worker } = twoShapers({ shards: 2 })
   await producer.enqueueMany(['x', 'y', 'z'].map((id) => ({ key: 'a', data: id, id })))
   const reasons = async (id: string) => (await producer.explain(id))!.holds.map(({ reason }) => reason)

@@ -156,7 +156,7 @@ describe.each<Place>(['memory', 'redis'])('requests that wait their turn in line
     expect(checkHistory(recording.history)).toEqual([])
   })
 
-  test('all arrive when the other side halves its limit and tells nobody, and a refusal holds all back but one', async () => {
+  test('all arrive when the other side halves its limit without notice, and a refusal holds all back but one', async () => {
     const api = await ThirdParty.start({ perSecond: 2.6, burst: 1.5, retryAfterS: 3 })
     onTestFinished(() => api.stop())
     const { shapers, send } = await openClients(place, api.url, MANY)

@@ -37,7 +37,7 @@ function launchWorker(env: Record<string, string>) {
   return { said, ended, terminate: () => child.kill('SIGTERM') }
 }
 
-test('a worker process sends jobs as requests, obeys the other side, and ends when it is told to', async () => {
+test('a worker process sends jobs as requests, obeys the other side, and ends after a signal', async () => {
   const calls: string[] = []
   const server = createServer((request, response) => {
     request.resume()
@@ -106,21 +106,18 @@ test.each([
     { VELVET_ROPE_TIMEOUT_MS: '0' },
     'VELVET_ROPE_TIMEOUT_MS: expected forward.timeoutMs to be at least 1 ms, got: 0',
   ],
-])(
-  'a worker process that cannot be used says so in one line, and nothing that is secret: %j',
-  async (env, message) => {
-    const { code, written } = await launchWorker({
-      REDIS_URL: `redis://:${SECRET}@127.0.0.1:1`,
-      VELVET_ROPE_NAME: 'calls',
-      VELVET_ROPE_LIMIT: '20, 20/s',
-      VELVET_ROPE_ALLOW: 'https://api.stripe.com',
-      VELVET_ROPE_HEADERS: `{"https://api.stripe.com":{"authorization":"Bearer \${STRIPE_KEY}"}}`,
-      STRIPE_KEY: SECRET,
-      ...env,
-    }).ended
-    expect(code).toBe(1)
-    expect(written).toMatch(/^velvet-rope: [^\n]*\n$/)
-    expect(written).toContain(message)
-    expect(written).not.toContain('sk_live')
-  },
-)
+])('a worker process that cannot run reports that in one line, without secrets: %j', async (env, message) => {
+  const { code, written } = await launchWorker({
+    REDIS_URL: `redis://:${SECRET}@127.0.0.1:1`,
+    VELVET_ROPE_NAME: 'calls',
+    VELVET_ROPE_LIMIT: '20, 20/s',
+    VELVET_ROPE_ALLOW: 'https://api.stripe.com',
+    VELVET_ROPE_HEADERS: `{"https://api.stripe.com":{"authorization":"Bearer \${STRIPE_KEY}"}}`,
+    STRIPE_KEY: SECRET,
+    ...env,
+  }).ended
+  expect(code).toBe(1)
+  expect(written).toMatch(/^velvet-rope: [^\n]*\n$/)
+  expect(written).toContain(message)
+  expect(written).not.toContain('sk_live')
+})

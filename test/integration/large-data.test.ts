@@ -5,7 +5,7 @@ import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 const KEYS = 80
 const text = 'x'.repeat(1_000_000)
 
-test('80 keys whose jobs carry 1 MB start all of them, and a calm key beside them is not held up for ever', async () => {
+test('80 keys whose jobs carry 1 MB start all of them, and a calm key beside them is not held up forever', async () => {
   const connection = redisAddress()
   await using shaper = new Shaper('large', { limits: { '*': '9, 1/s' }, connection, prefix: uniquePrefix() })
   const errors: Error[] = []

@@ -33,7 +33,7 @@ describe.each(BACKENDS)('%s: a preview', (_, place) => {
     ['a new pattern', { set: ['shop/2', '50, 3/h'] }],
     ['no limit', { unset: 'shop/*' }],
     ['that of code', { reset: 'vip/*' }],
-  ] as const)('names the limits that the change brings: %s', async (_, change) => {
+  ] as const)('names the limits that the change sets: %s', async (_, change) => {
     const shaper = open({ '*': '99, 1/h', 'shop/*': '20, 2/h', 'vip/*': '30, 1/h' }, place())
     await shaper.limits.set('vip/*', '40, 4/h')
     await fill(shaper, { 'shop/1': 7, 'shop/2': 3, 'vip/1': 9, other: 2 })
@@ -60,7 +60,7 @@ describe.each(BACKENDS)('%s: a preview', (_, place) => {
     expect(preview.waiting).toBe([...named.values()].reduce((sum, { waiting }) => sum + waiting, 0))
   })
 
-  test('of the last rule leaves those who wait their limit', async () => {
+  test('of the last rule leaves waiting jobs their limit', async () => {
     const shaper = open({ a: '9, 2/h' }, place())
     await fill(shaper, { a: 3 })
     const preview = await shaper.limits.preview({ unset: 'a' })
@@ -70,7 +70,7 @@ describe.each(BACKENDS)('%s: a preview', (_, place) => {
     expect(await shaper.inspect('a')).toMatchObject({ limit: '9, 2/h' })
   })
 
-  test('walks over many buckets, and holds nobody up', async () => {
+  test('walks over many buckets, and delays no job', async () => {
     const shaper = open({ '*': '9, 1/h' }, place())
     for (let from = 0; from < 3_000; from += 1_000) {
       await fill(shaper, Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`k${from + n}`, 1])))
@@ -84,7 +84,7 @@ describe.each(BACKENDS)('%s: a preview', (_, place) => {
   })
 })
 
-test('redis: a preview goes by the newest rule book, whoever changed it', async () => {
+test('redis: a preview uses the newest rule book, whichever process changed it', async () => {
   const place = { connection: redisAddress(), prefix: uniquePrefix() }
   const [one, two] = [open({ '*': '9, 1/h' }, place), open({ '*': '9, 1/h' }, place)]
   await Promise.all([one.ready(), two.ready()])
@@ -152,7 +152,7 @@ describe.each(BACKENDS)('%s: a limit of this process', (_, place) => {
     expect(told.slice(-20)).toEqual(Array.from({ length: 20 }, () => true))
   })
 
-  test('lets nobody in before he was told to come back, and then lets him in', async () => {
+  test('accepts no job before the time that its rejection named, and accepts it then', async () => {
     const shaper = open({ '*': '99, 1/h' }, place())
     // No machine takes so long for two calls.
     shaper.limits.setLocal('*', '1, 1 per 4s')
@@ -165,7 +165,7 @@ describe.each(BACKENDS)('%s: a limit of this process', (_, place) => {
   })
 })
 
-test('redis: away, it is told as ever, and whoever may have come in counts', async () => {
+test('redis: while it is away the error is as ever, and a job that may have been admitted counts', async () => {
   const server = await startRedis()
   const shaper = open({ '*': '99, 1/h' }, { connection: server.url })
   shaper.limits.setLocal('*', '1, 1/h')

@@ -61,7 +61,7 @@ test.each(Object.entries(CHANGES))(
   },
 )
 
-test('a limit that is lowered holds back those who wait', async () => {
+test('a limit that is lowered holds waiting jobs back', async () => {
   const { worker, operator, onlooker } = threeShapers({ limits: { '*': '100, 20/s' } })
   const departed: number[] = []
   worker.work(({ departedAt }) => void departed.push(departedAt))

@@ -131,7 +131,7 @@ test('every metric has its labels and right values after a run on Redis', async 
   expect(text.all('build_info').map(({ labels }) => labels['backend'])).toEqual(['redis'])
 })
 
-test('a process without workers tells of the line, and leads until it is closed', async () => {
+test('a process without workers has metrics of the line, and leads until it is closed', async () => {
   const { shaper, metrics } = await open({ limits: { '*': '5, 1/h' } })
   await shaper.enqueueMany(requests(3))
   shaper.schedule()
@@ -172,7 +172,7 @@ test('while Redis is away the text comes within two seconds, without what only R
   }
 })
 
-test('a Redis that is silent is told of as a timeout, and does not hold up the text', async () => {
+test('a Redis that is silent counts as a timeout, and does not hold up the text', async () => {
   const server = await startRedis()
   onTestFinished(() => server.stop())
   const { shaper, metrics } = await open({ connection: server.url })
@@ -187,7 +187,7 @@ test('a Redis that is silent is told of as a timeout, and does not hold up the t
   expect((await read(metrics)).value('redis_errors_total', { kind: 'timeout' })).toBeGreaterThan(0)
 })
 
-test('a Redis that refuses, and one that holds what is not ours, are told apart', async () => {
+test('a Redis that refuses, and one that holds a foreign value, are distinguished', async () => {
   const server = await startRedis({ port: 'free' })
   onTestFinished(() => server.stop())
   const { Redis } = await import('ioredis')

@@ -66,7 +66,7 @@ test('a Pool and a PGlite are asked in passing; a Client, or one of a Pool, may 
   await pglite.transaction(async (inside) => expect(isOutsideTransactions(inside)).toBe(false))
 })
 
-test('a name tells nothing, fits, and is that of one text', () => {
+test('a name reveals nothing, fits, and is that of one text', () => {
   expect(nameOf('SELECT 1')).toMatch(/^velvet_rope_[0-9a-f]{32}$/)
   expect(nameOf('SELECT 1')).toBe(nameOf('SELECT 1'))
   expect(nameOf('SELECT 1')).not.toBe(nameOf('SELECT 2'))

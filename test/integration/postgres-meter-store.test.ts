@@ -48,7 +48,7 @@ test.each([
   ['nothing', undefined],
   ['no row', { rows: [] }],
   ['another row', { rows: [{ filled: '00' }] }],
-])('a client that answers with %s is told so', async (_, answer) => {
+])('a client that answers with %s is an error that names it', async (_, answer) => {
   const store = new PostgresMeterStore({ query: async () => answer as never })
   await expect(store.fill(one('k'))).rejects.toThrow('its client answered with something else than rows')
 })
@@ -73,7 +73,7 @@ describe('what goes wrong', () => {
     ['25006', 'it only reads'],
     ['XX000', 'it refused the statement'],
     ['ECONNREFUSED', 'the connection was lost (ECONNREFUSED)'],
-  ])('with %s is told in words', async (code, words) => {
+  ])('with %s is an error in words', async (code, words) => {
     const error = withCode('password of customer-4711', code)
     const refused = failing(error).fill(one('k'))
     await expect(refused).rejects.toBeInstanceOf(BackendUnavailableError)
@@ -87,13 +87,13 @@ describe('what goes wrong', () => {
     ['Query read timeout', 'no answer in time'],
     ['PGlite is closed', 'its client is closed'],
     ['whatever', 'its client failed'],
-  ])('as %j is told in words', async (message, words) => {
+  ])('as %j is an error in words', async (message, words) => {
     await expect(failing(new Error(message)).fill(one('k'))).rejects.toThrow(
       `PostgreSQL is unavailable: ${words}`,
     )
   })
 
-  test('in a table with other columns is told as a foreign value', async () => {
+  test('in a table with other columns is reported as a foreign value', async () => {
     await expect(failing(withCode('no such column', '42703')).fill(one('k'))).rejects.toBeInstanceOf(
       ForeignValueError,
     )

@@ -66,7 +66,7 @@ describe('the table', () => {
     expect(await keysOf(table)).toEqual(['k'])
   })
 
-  test('that is missing is an error that says what to do', async () => {
+  test('that is missing is an error that names the remedy', async () => {
     const table = fresh()
     const store = new PostgresMeterStore(pool, { table })
     const message = `the table "${table.replace('.', '"."')}" does not exist: call setup()`
@@ -78,7 +78,7 @@ describe('the table', () => {
     })
   })
 
-  test('that somebody else has made is left as it is', async () => {
+  test('that another role has made is left as it is', async () => {
     const table = fresh()
     await pool.query(`CREATE TABLE ${table} (name text, key text, expires_at date, PRIMARY KEY (name, key))`)
     const store = new PostgresMeterStore(pool, { table })
@@ -108,7 +108,7 @@ describe('the table', () => {
       (table) =>
         `ALTER TABLE ${table} DROP CONSTRAINT ${table.split('.')[1]}_pkey; CREATE UNIQUE INDEX ON ${table} (name, key) WHERE level > 0`,
     ],
-  ])('with %s is not one of ours', async (_, alter) => {
+  ])('with %s is a foreign table', async (_, alter) => {
     const { store, table } = await openStore()
     await store.setup()
     await pool.query(alter(table))
@@ -154,7 +154,7 @@ describe('the table', () => {
     }
   })
 
-  test('serves a role that may not create anything, and tells it so where the table is missing', async () => {
+  test('serves a role that may not create anything, and fails with a clear error where the table is missing', async () => {
     const { table } = await openStore()
     const role = newTable()
     await pool.query(`CREATE ROLE ${role}`)

@@ -57,7 +57,7 @@ async function waiting(count: number): Promise<void> {
   }
 }
 
-describe('fifty who ask at once', () => {
+describe('fifty clients that ask at once', () => {
   test('get at most the capacity and what leaks, and while they ask it leaks', async () => {
     const limit = { capacity: 40, interval: SECOND / 100 }
     const fills: Filled[] = []
@@ -98,7 +98,7 @@ describe('fifty who ask at once', () => {
   })
 })
 
-describe('a row that somebody has locked', () => {
+describe('a row that another client has locked', () => {
   test('makes others wait, and is leaked by the time at which they get it', async () => {
     const { now: before } = await store.fill(one('locked'))
     const free = await lock('locked')
@@ -153,7 +153,7 @@ describe('in a transaction of the user', () => {
   })
 
   test.each(['READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE'])(
-    'nothing is sent that nobody asked for, so that it commits at %s among the expired rows of others',
+    'nothing is sent that was not asked for, so that it commits at %s among the expired rows of others',
     async (isolation) => {
       const long = { capacity: 1e6, amount: 1 }
       const others = Array.from({ length: 20 }, (_, n) => one(`expired ${isolation} ${n}`, long))
@@ -175,7 +175,7 @@ describe('in a transaction of the user', () => {
     },
   )
 
-  test('a conflict is told as what it is, since it cannot be tried again', async () => {
+  test('a conflict is reported as what it is, since it cannot be tried again', async () => {
     const client = await pool.connect()
     onTestFinished(() => client.release())
     const inside = new PostgresMeterStore(client, { table })

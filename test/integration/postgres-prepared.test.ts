@@ -77,7 +77,7 @@ test('nothing is prepared where that is not wanted', async () => {
   expect(await preparedOn(client)).toEqual([])
 })
 
-test('who discards what was prepared is warned, and no fill is lost or counted twice', async () => {
+test('a client that discards what was prepared gets a warning, and no fill is lost or counted twice', async () => {
   const warn = spyOnWarnings()
   const client = await connect()
   const store = new PostgresMeterStore(client, { table: tables[0] })
@@ -91,7 +91,7 @@ test('who discards what was prepared is warned, and no fill is lost or counted t
   expect(await preparedOn(client)).toEqual([])
 })
 
-test('one who finds somebody else under the name goes without', async () => {
+test('a client that finds another statement under the name does without', async () => {
   spyOnWarnings()
   const first = await connect()
   const table = tables[0]
@@ -103,7 +103,7 @@ test('one who finds somebody else under the name goes without', async () => {
   expect((await store.fill(fillOf('taken'))).state.level).toBe(1)
 })
 
-test('in a transaction, whose first error ends it, the reason is told', async () => {
+test('in a transaction, whose first error ends it, the reason is reported', async () => {
   spyOnWarnings()
   const client = await connect()
   const store = new PostgresMeterStore(client, { table: tables[0] })

@@ -6,7 +6,7 @@ test('a process with jobs in line stays until the last of them has ended, and th
   expect({ code, signal, out, err }).toEqual({ code: 0, signal: null, out: 'done 10\n', err: '' })
 })
 
-test('one with jobs and nobody to do them stays until it is killed', async () => {
+test('one with jobs and no worker stays until it is killed', async () => {
   const child = runChild('waits')
   await child.said('waits')
   let isOver = false

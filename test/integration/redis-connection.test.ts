@@ -132,7 +132,7 @@ test('a closed connection gives no clients, and closing twice does no harm', asy
   await expect(transport.ping()).rejects.toThrow()
 })
 
-test('a server that stands still holds up neither commands nor the closing', async () => {
+test('a server that is stopped delays neither commands nor closing', async () => {
   await using redis = await startRedis({ port: 'free' })
   const connection = connect(redis.url)
   await connection.ready()
@@ -150,7 +150,7 @@ test('a server that stands still holds up neither commands nor the closing', asy
   await connection.close()
 })
 
-test('an outage is told once, and once more when it comes again', async () => {
+test('an outage is reported once, and once more when it comes again', async () => {
   await using redis = await startRedis()
   const told: Error[] = []
   let wake = signal()
@@ -176,7 +176,7 @@ test('an outage is told once, and once more when it comes again', async () => {
   }
 })
 
-test('a wrong password is told without the password', async () => {
+test('a wrong password is reported without the password', async () => {
   await using redis = await startRedis({ port: 'free', password: 'right-one' })
   const told: Error[] = []
   const wrong = connect(redis.url.replace('right-one', 'wrong-one'), (error) => told.push(error))

@@ -100,7 +100,7 @@ test('stopped while Redis is away, a wait that was not sent fails at once', asyn
   await unsent
 })
 
-test('a value that is not ours is told', async () => {
+test('a foreign value is reported', async () => {
   const inboxes = new Inboxes(connect(redisAddress()), tags)
   await lookAt().set(inboxKey(tags[0]!, 'c'), 'text')
   await expect(inboxes.next(0, 'c', LONG)).rejects.toMatchObject({ code: 'foreign-value' })

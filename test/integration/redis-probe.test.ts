@@ -48,7 +48,7 @@ test.each([
   })
 })
 
-test('where CONFIG is forbidden or unknown, the default of the log is assumed and said so', async () => {
+test('where CONFIG is forbidden or unknown, the default is assumed, and a warning says so', async () => {
   const ways: Record<string, string>[] = [
     { user: 'default on nopass ~* +@all -config' },
     { 'rename-command': 'CONFIG gone' },
@@ -81,7 +81,7 @@ test('a restart gives another run id', async () => {
   expect((await probed(redis.url)).runId).not.toBe(before.runId)
 })
 
-test('a server that is away is told within two seconds, and found when it comes back', async () => {
+test('a server that is away is reported within two seconds, and found when it comes back', async () => {
   await using redis = await startRedis({ port: 'free' })
   await redis.kill()
   const connection = connect(redis.url)
@@ -108,7 +108,7 @@ test('of a cluster, every master is judged', async () => {
 
 const INFO = ['# Server', 'redis_version:7.0.15', 'run_id:r', 'role:master', 'maxmemory_policy:noeviction']
 
-test('what INFO says is judged line by line', () => {
+test('INFO is judged line by line', () => {
   const read = (...lines: string[]) => readProbe([...INFO, ...lines].join('\r\n'), undefined)
   expect(read('aof_enabled:0', 'maxmemory:7')).toMatchObject({ maxmemory: 7, isDurabilityAssumed: false })
   expect(read('redis_version:10.1.0')).toMatchObject({ version: '10.1.0' })
@@ -125,7 +125,7 @@ test('a database that cannot be selected is not taken for another', async () => 
   expect(await probed(`${redis.url}/3`)).toMatchObject({ role: 'master' })
 })
 
-test('another Redis behind the same address is looked at as well: one that is not fit takes no newcomers', async () => {
+test('another Redis behind the same address is probed as well: an unfit one admits no jobs', async () => {
   const first = await startRedis({ port: 'free', appendonly: 'yes', appendfsync: 'always' })
   const shaper = new Shaper('probe', { limits: { '*': '100, 1/s' }, connection: first.url })
   const connected: string[] = []

@@ -19,7 +19,7 @@ function heard(shaper: Shaper, name: 'cancelled' | 'departed' | 'completed', cou
 }
 
 describe('acquire', () => {
-  test('callers of two processes and the jobs of a third stand in one line: one order, one rate', async () => {
+  test('callers of two processes and the jobs of a third share one line: one order, one rate', async () => {
     const stage = new TurnsStage('50, 50/s')
     const [one, two, three] = [await stage.open(), await stage.open(), await stage.open()]
     three.work(({ id, fence, departedAt }) => void stage.departed.push([id, fence, departedAt]))
@@ -50,14 +50,14 @@ describe('acquire', () => {
     expect(stage.errors).toEqual([])
   })
 
-  test('one after the other needs room for one, however soon he asks again', async () => {
+  test('one turn after the other needs room for one, however soon the caller asks again', async () => {
     const stage = new TurnsStage('1, 50/s')
     const one = await stage.open()
     for (let n = 0; n < 20; n++) await one.acquire('k')
     await stage.conforms()
   })
 
-  test('an abort gives the place to those behind', async () => {
+  test('an abort gives the place to the turns behind', async () => {
     const stage = new TurnsStage('9, 2/s')
     const [one, two] = [await stage.open(), await stage.open()]
     await one.acquire('k')
@@ -73,7 +73,7 @@ describe('acquire', () => {
     await stage.conforms()
   })
 
-  test('a turn that does not come in time is given up, and those behind get theirs', async () => {
+  test('a turn that does not come in time is given up, and the turns behind get theirs', async () => {
     const stage = new TurnsStage('9, 1 per 3s')
     const [one, two] = [await stage.open(), await stage.open()]
     await one.acquire('k')
@@ -85,7 +85,7 @@ describe('acquire', () => {
     await stage.conforms()
   })
 
-  test('somebody else may cancel one who waits', async () => {
+  test('another process may cancel a turn that waits', async () => {
     const stage = new TurnsStage('9, 10/s')
     const [one, two] = [await stage.open(), await stage.open()]
     await two.pause('k')
@@ -96,7 +96,7 @@ describe('acquire', () => {
     await stage.conforms()
   })
 
-  test('jobs that nobody fetches hold up no caller of another key', async () => {
+  test('jobs that no worker fetches delay no caller of another key', async () => {
     const stage = new TurnsStage('9, 1/h')
     const one = await stage.open()
     one.schedule()
@@ -112,7 +112,7 @@ describe('acquire', () => {
 })
 
 describe('tryAcquire', () => {
-  test('takes a turn that can be had, and answers when there is one again; nobody waits', async () => {
+  test('takes a turn that can be had, or returns when there is one again, and never waits', async () => {
     const stage = new TurnsStage('9, 2/s')
     const [one, two] = [await stage.open(), await stage.open()]
     // Everything that the first turn needs is opened with it.
@@ -187,7 +187,7 @@ describe('what dies', () => {
     await expect.poll(async () => (await shaper.audit()).ended).toBe(4)
   })
 
-  test('a Redis with its file: whoever waits gets his turn afterwards, in order, nobody early', async () => {
+  test('a Redis with its file: callers that wait get their turns afterwards, in order, none early', async () => {
     await using redis = await startRedis({ port: 'free', appendonly: 'yes', appendfsync: 'always' })
     const stage = new TurnsStage('20, 5/s', redis.url)
     const [one, two] = [await stage.open(), await stage.open()]
@@ -205,7 +205,7 @@ describe('what dies', () => {
   })
 })
 
-describe('a Redis that says nothing', () => {
+describe('a Redis that does not answer', () => {
   test('keeps no caller that gives up, or has no more time, and nothing is left of them', async () => {
     await using redis = await startRedis({ port: 'free' })
     const stage = new TurnsStage('9, 10/s', redis.url)
@@ -228,7 +228,7 @@ describe('a Redis that says nothing', () => {
 })
 
 describe('close', () => {
-  test('tells those who wait, and leaves no place behind; others go on', async () => {
+  test('rejects callers that wait, and leaves no place behind; others go on', async () => {
     const stage = new TurnsStage('9, 10/s')
     const [one, two] = [await stage.open(), await stage.open()]
     await two.pause('k')
@@ -269,7 +269,7 @@ describe('close', () => {
     for (const { turn } of waiting) await expect(turn).rejects.toMatchObject({ code: 'closed' })
   })
 
-  test('at the same moment as the first caller: he is told, and no connection is left', async () => {
+  test('at the same moment as the first caller: its call rejects, and no connection is left', async () => {
     await using redis = await startRedis({ port: 'free' })
     const look = new Redis(redis.url)
     onTestFinished(() => look.disconnect())

@@ -18,7 +18,7 @@ it.each([
     [good],
     /^velvet-rope: expected --redis, VELVET_ROPE_REDIS, REDIS_URL or redis in the configuration[^\n]*\n$/,
   ],
-])('a worker process runs by itself, and says in one line why it cannot: %j', async (files, message) => {
+])('a worker process runs by itself, or reports in one line why it cannot: %j', async (files, message) => {
   const env = { ...process.env, REDIS_URL: '' }
   const args = [built('workers/module.ts'), ...files]
   const ended = new Promise((resolve) => {

@@ -21,7 +21,7 @@ async function listen(url: string, query: string, name: string): Promise<EventRe
   return new EventReader(response)
 }
 
-test('a service has the page at /, or says how it is built', async () => {
+test('a service has the page at /, or explains how to build it', async () => {
   const service = await serve({ limits: { '*': '5, 1/s' } })
   const page = openDashboard()
   const answer = await fetch(service.url, { headers: BROWSER })
@@ -47,7 +47,7 @@ test('a service has the page at /, or says how it is built', async () => {
 test.each([
   ['memory', 'memory'],
   ['redis', /^(none|everysec|always)$/],
-])('who has a token sees what that token may see, as it happens: %s', async (backend, durability) => {
+])('a client with a token sees what that token may see, as it happens: %s', async (backend, durability) => {
   const service = await serve({
     limits: { '*': '5, 1 per 10 minutes' },
     tokens: [token('all'), token('shop', ['stripe'])],

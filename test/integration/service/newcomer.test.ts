@@ -69,7 +69,7 @@ function shell(folder: string) {
   return run
 }
 
-test('the dialogue with the service in the README happens as it says', async () => {
+test('the dialogue with the service in the README runs as printed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-newcomer-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const steps = dialogue()

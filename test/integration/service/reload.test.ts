@@ -29,7 +29,7 @@ async function departureOf(url: string, id: string): Promise<number> {
 }
 
 test.each(['memory', 'redis'])(
-  'a limit that changes in the file reaches those who wait, who depart in their order and at the new rate: %s',
+  'a limit that changes in the file reaches waiting jobs, which depart in their order and at the new rate: %s',
   async (backend) => {
     const redis = backend === 'redis' ? await startRedis() : undefined
     const api = await generousApi()
@@ -59,7 +59,7 @@ test.each(['memory', 'redis'])(
   },
 )
 
-test('a file that is broken changes nothing, and the log says where; the next good one is taken', async () => {
+test('a file with a fault changes nothing, and the log names its place; the next good one is taken', async () => {
   const service = await serve({ limits: { '*': '5, 1/s' } })
   const limits = async () => (await fetch(`${service.url}/v1/limits`)).json()
   const before = await limits()
@@ -78,7 +78,7 @@ test('a file that is broken changes nothing, and the log says where; the next go
   expect(metrics).toContain('velvet_rope_config_reloads_total{outcome="success"} 1')
 })
 
-test('SIGHUP reads the file again, and a token that is taken away opens no door any more', async () => {
+test('SIGHUP reads the file again, and a token that was removed gives no access any more', async () => {
   const token = (name: string) => ({
     name,
     sha256: createHash('sha256').update(`${name}-secret`).digest('hex'),
@@ -157,7 +157,7 @@ test('a worker that knows no limits, or only a flag of its own, leaves those of 
   expect((await post(`${again.url}/v1/buckets/shop/jobs`, { data: {} })).status).toBe(202)
 })
 
-test('a service that is rolled back brings its limits back, and says whose it replaced; the other can at SIGHUP', async () => {
+test('a service that is rolled back sets its limits again, and reports whose it replaced; the other can at SIGHUP', async () => {
   const redis = await startRedis()
   const [old, fresh] = [{ '*': '10, 1/s' }, { '*': '20, 2/s' }]
   const first = await serve({ redis: redis.url, limits: old })

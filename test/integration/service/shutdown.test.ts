@@ -73,7 +73,7 @@ async function expectDraining(url: string): Promise<void> {
   expect((await fetch(`${url}/healthz`)).status).toBe(200)
 }
 
-test('SIGTERM in memory: handlers end, whoever waited is named, and it exits with 0', async () => {
+test('SIGTERM in memory: handlers end, waiting jobs are named, and it exits with 0', async () => {
   const { api, service, ids } = await busyService({})
   service.signal('SIGTERM')
   await service.said('"message":"going down')
@@ -90,7 +90,7 @@ test('SIGTERM in memory: handlers end, whoever waited is named, and it exits wit
   expect(log.filter(({ level }) => level === 'error')).toEqual([])
 })
 
-test('SIGTERM on Redis: handlers end, whoever waited is still there, and it exits with 0', async () => {
+test('SIGTERM on Redis: handlers end, waiting jobs stay, and it exits with 0', async () => {
   const redis = await startRedis()
   const { api, service, ids } = await busyService({ redis: redis.url })
   service.signal('SIGTERM')
@@ -156,7 +156,7 @@ test('SIGTERM while Redis is away: it is over soon after the deadline all the sa
 })
 
 test.each(['memory', 'redis'])(
-  'SIGTERM while producers ask on and on: who was let in is accounted for: %s',
+  'SIGTERM while producers keep asking: every admitted job is accounted for: %s',
   async (backend) => {
     const redis = backend === 'redis' ? await startRedis() : undefined
     const service = await serve({ ...(redis && { redis: redis.url }), limits: { '*': '1000000, 1/s' } })
@@ -197,7 +197,7 @@ test('a second signal ends it at once', async () => {
   expect((await service.ended).code).toBe(143)
 })
 
-test('--drain waits for those who wait in memory', async () => {
+test('--drain waits for jobs that wait in memory', async () => {
   const done: string[] = []
   const server = createServer((request, response) => {
     done.push(String(request.headers['idempotency-key']))

@@ -12,7 +12,7 @@ interface SpanRecord {
   readonly links: readonly string[]
 }
 
-test('the span of a caller is the parent of that of his request, to which that of the call is linked', async () => {
+test('the span of a caller is the parent of that of its request, to which that of the call is linked', async () => {
   const api = await ThirdParty.start({ perSecond: 1_000, burst: 1_000 })
   onTestFinished(() => api.stop())
   const service = await serve(

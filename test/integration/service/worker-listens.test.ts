@@ -6,7 +6,7 @@ import { startRedis } from '../../support/redis-server.ts'
 import { ThirdParty } from '../../support/third-party.ts'
 import { configFile } from './running.ts'
 
-test('a worker tells of itself where it is told to, and of nothing else', async () => {
+test('a worker serves its own state where it is configured to, and nothing else', async () => {
   const redis = await startRedis()
   const api = await ThirdParty.start({ perSecond: 1_000, burst: 1_000 })
   onTestFinished(() => api.stop())
