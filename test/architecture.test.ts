@@ -17,7 +17,6 @@ const LAYERS = [
   'memory/store',
   'memory',
   'redis/connection',
-  'redis/protocol',
   'redis/scripts',
   'redis/rules',
   'redis/verbs',

@@ -18,7 +18,6 @@ import { parseConnection } from './connection/connection-input.ts'
 import { redisErrorKind } from './connection/redis-errors.ts'
 import { Opening } from './opening.ts'
 import type { RedisSettings } from './options.ts'
-import type { Holding, NamedRequest } from './protocol/shared-backend.ts'
 import { RedisBackend } from './redis-backend.ts'
 import { NEWS_MS, RedisProducer } from './redis-producer.ts'
 import { RedisRuntime } from './redis-runtime.ts'
@@ -26,6 +25,8 @@ import type { RedisTurns } from './redis-turns.ts'
 import type { ReplacedLayer } from './rules/rule-book-text.ts'
 import { RuleWatch } from './rules/rule-watch.ts'
 import { SharedRuleStore } from './rules/shared-rule-store.ts'
+import type { NamedRequest } from './verbs/admit.ts'
+import type { Holding } from './verbs/hold.ts'
 import { RedisInsight } from './views/redis-insight.ts'
 
 /** The line that many processes share, in Redis. Listeners are told in the process that did what they are told of. */
@@ -136,7 +137,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   }
 
   async cancel(id: string): Promise<boolean> {
-    const job = await this.#opening.ask(() => this.#backend.cancel(id))
+    const job = await this.#opening.ask(() => this.#backend.verbs.cancel(id))
     if (job !== undefined) this.#emitter.emit('cancelled', jobEvent(job, job.at))
     return job !== undefined
   }
@@ -167,27 +168,27 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
 
   async freeze(key: string, { forMs, ...asked }: FreezeRequest): Promise<void> {
     const line = await this.#opening.opened()
-    const held = await line.freeze(key, forMs * MILLISECOND)
+    const held = await line.verbs.freeze(key, forMs * MILLISECOND)
     const { at, until } = await settled(held)
     this.#emitter.emit('frozen', { key, at: at / MILLISECOND, until: until / MILLISECOND, ...asked })
   }
 
   async unfreeze(key: string): Promise<boolean> {
     const line = await this.#opening.opened()
-    const { at, isLifted } = await line.unfreeze(key)
+    const { at, isLifted } = await line.verbs.unfreeze(key)
     if (isLifted) this.#emitter.emit('unfrozen', { key, at: at / MILLISECOND })
     return isLifted
   }
 
   async pause(key: string): Promise<void> {
     const line = await this.#opening.opened()
-    const { at } = await settled(await line.pause(key))
+    const { at } = await settled(await line.verbs.pause(key))
     this.#emitter.emit('paused', { key, at: at / MILLISECOND })
   }
 
   async resume(key: string): Promise<void> {
     const line = await this.#opening.opened()
-    const { at } = await line.resume(key)
+    const { at } = await line.verbs.resume(key)
     this.#emitter.emit('resumed', { key, at: at / MILLISECOND })
   }
 
@@ -213,12 +214,12 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
 
   async #tellReplaced(layer: ReplacedLayer): Promise<void> {
     if (!this.#emitter.hears('limitsReplaced')) return
-    this.#emitter.emit('limitsReplaced', { ...layer, at: (await this.#backend.time(0)) / MILLISECOND })
+    this.#emitter.emit('limitsReplaced', { ...layer, at: (await this.#backend.store.time(0)) / MILLISECOND })
   }
 
   async #tellConnected(durability: BucketView['durability'], version: string): Promise<void> {
     if (!this.#emitter.hears('connected')) return
-    const at = (await this.#backend.time(0)) / MILLISECOND
+    const at = (await this.#backend.store.time(0)) / MILLISECOND
     this.#emitter.emit('connected', { durability, version, at })
   }
 }

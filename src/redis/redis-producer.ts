@@ -6,14 +6,14 @@ import type { Emitter } from '../line/emitter.ts'
 import type { JobRequest } from '../line/job.ts'
 import { LocalLimits } from '../line/local-limits.ts'
 import { admitUnderLocalLimitsAsync } from '../line/under-local-limits.ts'
-import type { NamedRequest, SharedAdmission } from './protocol/shared-backend.ts'
 import type { RedisBackend } from './redis-backend.ts'
+import type { NamedRequest, SharedAdmission } from './verbs/admit.ts'
 
 /** How long after a start its news may reach Redis; whoever comes back when told finds the room that it made. */
 export const NEWS_MS = 20
 
 interface RedisProducerPorts<Result> {
-  readonly backend: Pick<RedisBackend, 'admit' | 'admitMany' | 'forecast' | 'job' | 'rules'>
+  readonly backend: Pick<RedisBackend, 'verbs' | 'job' | 'rules'>
   readonly emitter: Emitter<Result>
 }
 
@@ -28,7 +28,7 @@ export class RedisProducer<Result> {
     this.#ports = ports
     this.localLimits = new LocalLimits({
       now: () => systemClock.now(),
-      isGoverned: (key) => backend.rules.find(key) !== undefined,
+      isGoverned: (key) => backend.rules.book.find(key) !== undefined,
       onChange: (change) => emitter.emit('localLimit', change),
     })
   }
@@ -46,7 +46,7 @@ export class RedisProducer<Result> {
 
   async forecast(key: string, cost: number): Promise<Admission> {
     const refusal = this.localLimits.refusal(key, cost)
-    return refusal ?? honest(await this.#ports.backend.forecast(key, cost))
+    return refusal ?? honest(await this.#ports.backend.verbs.forecast(key, cost))
   }
 
   #underLocalLimits(
@@ -63,12 +63,12 @@ export class RedisProducer<Result> {
 
   async #enqueue(read: JobRequest): Promise<Admission> {
     const request = named(read)
-    return this.#tell(request, await this.#ports.backend.admit(request))
+    return this.#tell(request, await this.#ports.backend.verbs.admit(request))
   }
 
   async #enqueueMany(read: readonly JobRequest[]): Promise<Admission[]> {
     const requests = read.map(named)
-    const admissions = await this.#ports.backend.admitMany(requests)
+    const admissions = await this.#ports.backend.verbs.admitMany(requests)
     return admissions.map((admission, index) => this.#tell(requests[index]!, admission))
   }
 

@@ -14,6 +14,7 @@ import { RedisTurns } from './redis-turns.ts'
 import { Schedulers } from './scheduler/schedulers.ts'
 import { RedisClock } from './slots/redis-clock.ts'
 import { BullMqHandoff } from './transport/bullmq-handoff.ts'
+import type { Verbs } from './verbs/verbs.ts'
 import { RedisWorker, type WorkerSettings } from './worker/redis-worker.ts'
 
 /** Jobs that a worker may hold at its gate beside those that run: as many as handlers, within these. */
@@ -106,13 +107,13 @@ export class RedisRuntime<Data, Result> {
     const until = drainMs === undefined ? undefined : systemClock.now() + drainMs * MILLISECOND
     await this.#turns?.close(drainMs)
     // The worker of turns would wait for what waits in Redis.
-    backend.stopTurns()
+    backend.inboxes.stop()
     const leftMs = until === undefined ? undefined : Math.max(0, (until - systemClock.now()) / MILLISECOND)
     const ended = Promise.all([...this.#workers].map((worker) => worker.close({ drainMs: leftMs })))
     // Handlers of this process may run for long.
     if (this.#isScheduling) await this.#machinery?.schedulers.retire(ended)
     await ended
-    backend.stopWaiting()
+    backend.wakes.stop()
     for (const clock of this.#machinery?.clocks ?? []) clock.stop()
     await this.#machinery?.transport.close()
   }
@@ -129,7 +130,7 @@ export class RedisRuntime<Data, Result> {
       },
       name,
       worker: randomBytes(6).toString('base64url'),
-      backend,
+      backend: backend.verbs,
       clock: systemClock,
       storeClock: (shard) => clocks[shard]!,
       emitter,
@@ -160,14 +161,14 @@ export class RedisRuntime<Data, Result> {
 
   #makeMachinery(): Machinery<Result> {
     const { backend, connection, onError } = this.#ports
-    const { shards, tags } = backend
+    const { shards, tags } = backend.store
     const transport = new BullMqHandoff({ tags, open: () => connection.transport(), onError })
     const clocks = tags.map(
       (_, shard) =>
         new RedisClock({
           clock: systemClock,
-          ping: () => backend.time(shard),
-          onJump: (by) => reportStep(backend, shard, by),
+          ping: () => backend.store.time(shard),
+          onJump: (by) => reportStep(backend.verbs, shard, by),
         }),
     )
     return { transport, clocks, schedulers: new Schedulers({ ...this.#ports, shards, transport }) }
@@ -175,11 +176,7 @@ export class RedisRuntime<Data, Result> {
 }
 
 /** A clock that was set back by a little makes starts late, never early. */
-async function reportStep(
-  backend: Pick<RedisBackend, 'quarantine'>,
-  shard: number,
-  by: number,
-): Promise<void> {
-  if (Math.abs(by) > LONGEST_STEP) await backend.quarantine(shard, undefined, 'jump', by)
-  else if (by > 0) await backend.quarantine(shard, undefined, 'step', by)
+async function reportStep(verbs: Pick<Verbs, 'quarantine'>, shard: number, by: number): Promise<void> {
+  if (Math.abs(by) > LONGEST_STEP) await verbs.quarantine(shard, undefined, 'jump', by)
+  else if (by > 0) await verbs.quarantine(shard, undefined, 'step', by)
 }

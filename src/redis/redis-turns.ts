@@ -7,12 +7,15 @@ import type { Handler } from '../line/attempt.ts'
 import type { JobRequest } from '../line/job.ts'
 import { PendingTurns, type Turn } from '../line/pending-turns.ts'
 import type { ShapedJob } from '../line/shaped-job.ts'
-import type { NamedRequest, SharedJob } from './protocol/shared-backend.ts'
-import { makeCallerName, makeTurnId } from './protocol/turn-id.ts'
 import type { RedisBackend } from './redis-backend.ts'
+import type { Store } from './scripts/store.ts'
 import { Leases } from './slots/leases.ts'
+import { type Inboxes, makeCallerName, makeTurnId } from './transport/inboxes.ts'
 import type { Delivery, ReceiveOptions, Receiver } from './transport/transport.ts'
 import { TurnInbox } from './transport/turn-inbox.ts'
+import type { NamedRequest } from './verbs/admit.ts'
+import type { SharedJob } from './verbs/handed-job.ts'
+import type { Verbs } from './verbs/verbs.ts'
 import type { RedisWorker, WorkerSettings } from './worker/redis-worker.ts'
 
 /** For so long a process that says nothing keeps the places of its callers, and the turns that were handed to it. */
@@ -31,7 +34,11 @@ const COARSE = Number.POSITIVE_INFINITY
 export interface RedisTurnPorts {
   /** The shaper's name. */
   readonly name: string
-  readonly backend: Pick<RedisBackend, 'shards' | 'shardOf' | 'leave' | 'job' | 'renew' | 'awaitTurns'>
+  readonly backend: Pick<RedisBackend, 'job'> & {
+    readonly store: Pick<Store, 'shards' | 'shardOf'>
+    readonly verbs: Pick<Verbs, 'leave' | 'renew'>
+    readonly inboxes: Pick<Inboxes, 'next'>
+  }
   readonly clock: Clock
   /** Opens the worker that takes turns through the gate. */
   readonly openWorker: (
@@ -66,7 +73,7 @@ export class RedisTurns {
     this.#ports = ports
     const { backend, clock } = ports
     this.#leases = new Leases({
-      backend,
+      backend: backend.verbs,
       clock,
       lease: TURN_LEASE,
       patience: PATIENCE,
@@ -152,7 +159,7 @@ export class RedisTurns {
     const handed = this.#handed.get(id)
     if (handed !== undefined) this.#worker.drop(handed)
     try {
-      const job = await backend.leave(id)
+      const job = await backend.verbs.leave(id)
       if (job !== undefined) onCancelled(job)
       return job !== undefined
     } catch (error) {
@@ -208,12 +215,12 @@ export class RedisTurns {
     const onDelivery = async (handed: Delivery) => {
       if (this.noteHanded(handed)) await options.onDelivery(handed)
     }
-    const next = (shard: number, atMost: number) => backend.awaitTurns(shard, this.caller, atMost)
-    return new TurnInbox(backend.shards, next, { ...options, onDelivery })
+    const next = (shard: number, atMost: number) => backend.inboxes.next(shard, this.caller, atMost)
+    return new TurnInbox(backend.store.shards, next, { ...options, onDelivery })
   }
 
   #placeOf({ id, key }: NamedRequest): Delivery {
-    return { id, key, epoch: 0, shard: this.#ports.backend.shardOf(key) }
+    return { id, key, epoch: 0, shard: this.#ports.backend.store.shardOf(key) }
   }
 
   #setTimeout({ id, deadline }: NamedRequest): void {

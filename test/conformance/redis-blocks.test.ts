@@ -20,7 +20,7 @@ class DeepLine {
   async admit(count: number): Promise<void> {
     const ids = Array.from({ length: count }, () => `j${this.#made++}`)
     const asked = ids.map((id) => ({ ...request(id), deadline: Number.POSITIVE_INFINITY }))
-    const answers = await this.stage.backend.admitMany(asked, this.#now)
+    const answers = await this.stage.backend.verbs.admitMany(asked, this.#now)
     const positions = answers.map(({ admission }) => admission.accepted && admission.position)
     expect(positions).toEqual(ids.map((_, index) => this.#order.length + index + 1))
     this.#order.push(...ids)
@@ -29,7 +29,7 @@ class DeepLine {
   /** Cancels a stretch: `from` and `share` are parts of the line. */
   async cancel(from: number, count: number): Promise<void> {
     for (const id of this.#order.splice(Math.floor(from * this.#order.length), count)) {
-      expect(await this.stage.backend.cancel(id, this.#now)).toMatchObject({ id })
+      expect(await this.stage.backend.verbs.cancel(id, this.#now)).toMatchObject({ id })
     }
   }
 
@@ -105,7 +105,7 @@ test('a line of which a block is missing is refused, and no other is handed over
   await stage.redis.rename(`${stage.tag}:line:1`, `${stage.tag}:aside`)
   expect((await stage.claim(1)).jobs).toEqual([])
   await expect(stage.admit('new', 1)).rejects.toMatchObject({ code: 'backend-unavailable' })
-  await expect(stage.backend.cancel('j3', at(1))).rejects.toMatchObject({ code: 'backend-unavailable' })
+  await expect(stage.backend.verbs.cancel('j3', at(1))).rejects.toMatchObject({ code: 'backend-unavailable' })
   await stage.redis.rename(`${stage.tag}:aside`, `${stage.tag}:line:1`)
   await line.isInOrder()
 })

@@ -23,12 +23,12 @@ async function afterAnOutage(): Promise<RedisStage> {
   const keys = Array.from({ length: BUCKETS }, (_, n) => `k${n}`)
   for (let n = 0; n < RETRIES; n++) {
     const asked = keys.map((key) => ({ ...request(`${key}-${n}`), key, deadline: Number.POSITIVE_INFINITY }))
-    await stage.backend.admitMany(asked, at(n))
+    await stage.backend.verbs.admitMany(asked, at(n))
     const jobs = await stage.hand(n)
     const requests = jobs.map((job) => ({ ...job, worker: 'w', lead: 0, lease: HOUR, hasData: false }))
-    await stage.backend.gate(0, requests, at(n))
+    await stage.backend.verbs.gate(0, requests, at(n))
     const outcome = { kind: 'retry', error: 'no', delay: HOUR } as const
-    await stage.backend.finish(
+    await stage.backend.verbs.finish(
       0,
       jobs.map((job) => ({ ...job, startedAt: at(n), outcome })),
       at(n),

@@ -8,7 +8,7 @@ const ids = (jobs: readonly { readonly id: string }[]) => jobs.map(({ id }) => i
 test('hands over every job that is due within the look-ahead, with its key and an epoch', async () => {
   const stage = await RedisStage.open('9, 1/s')
   await stage.lineUp('x', 0)
-  await stage.backend.freeze('a', 0.1 * SECOND, at(0))
+  await stage.backend.verbs.freeze('a', 0.1 * SECOND, at(0))
   expect((await stage.claim(0, { lookAhead: 99_000 })).jobs).toEqual([])
   expect((await stage.claim(0, { lookAhead: 100_000 })).jobs).toEqual([
     { id: 'x', epoch: expect.any(Number), key: 'a' },
@@ -115,8 +115,8 @@ test('a thousand that are due are handed over in calls of 200', async () => {
 test('no job of a paused or a frozen bucket, but jobs of others', async () => {
   const stage = await RedisStage.open('9, 1/s')
   for (const id of 'fpx') await stage.lineUp(id, 0, { key: id })
-  await stage.backend.freeze('f', 9 * SECOND, at(0))
-  await stage.backend.pause('p', at(0))
+  await stage.backend.verbs.freeze('f', 9 * SECOND, at(0))
+  await stage.backend.verbs.pause('p', at(0))
   expect(ids(await stage.hand(1, 250))).toEqual(['x'])
 })
 
@@ -137,7 +137,7 @@ test('names the time at which there is something to do next', async () => {
     nextExpiry: at(60.005) + 1,
   })
   await stage.lineUp('z', 0, { key: 'b' })
-  await stage.backend.freeze('b', 20 * SECOND, at(0))
+  await stage.backend.verbs.freeze('b', 20 * SECOND, at(0))
   expect(await stage.claim(0, { lookAhead: SECOND })).toMatchObject({ nextClaim: at(19) })
 })
 
@@ -145,7 +145,12 @@ test('a job that waits for its worker can still be cancelled, and the jobs behin
   const stage = await RedisStage.open('99, 10/s')
   await stage.lineUp('xyz', 0)
   const [x, y] = await stage.hand(0, 150)
-  expect(await stage.backend.cancel('x', at(0))).toMatchObject({ id: 'x', key: 'a', cost: 1, attempt: 0 })
+  expect(await stage.backend.verbs.cancel('x', at(0))).toMatchObject({
+    id: 'x',
+    key: 'a',
+    cost: 1,
+    attempt: 0,
+  })
   expect(await stage.state('x')).toBe('cancelled')
   expect(await stage.gate(x!, 0)).toEqual({ kind: 'stale' })
   expect(await stage.gate(y!, 0)).toMatchObject({ kind: 'granted', slot: at(0) })
@@ -171,7 +176,7 @@ test('expires jobs that were handed over and not granted', async () => {
   await stage.admit('y', 0, { deadline: at(1) })
   const [x, y] = await stage.hand(0, 250)
   await stage.gate(x!, 0)
-  expect((await stage.backend.expire(0, at(2))).map(({ id }) => id)).toEqual(['y'])
+  expect((await stage.backend.verbs.expire(0, at(2))).map(({ id }) => id)).toEqual(['y'])
   expect(await stage.gate(y!, 2)).toEqual({ kind: 'stale' })
   expect([await stage.state('y'), await stage.state('x')]).toEqual(['expired', 'handed'])
   await stage.balances()
@@ -182,9 +187,9 @@ test('expires 100 at a time', async () => {
   for (let index = 0; index < 450; index++)
     await stage.admit(`j${index}`, 0, { key: `${index}`, deadline: at(1) })
   const sizes: number[] = []
-  for (let some = await stage.backend.expire(0, at(9)); some.length > 0; ) {
+  for (let some = await stage.backend.verbs.expire(0, at(9)); some.length > 0; ) {
     sizes.push(some.length)
-    some = await stage.backend.expire(0, at(9))
+    some = await stage.backend.verbs.expire(0, at(9))
   }
   expect(sizes).toEqual([100, 100, 100, 100, 50])
   await stage.balances()

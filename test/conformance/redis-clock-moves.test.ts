@@ -63,7 +63,7 @@ describe('a clock that is set back by ten minutes', () => {
   it('before a start is reported, which still counts in the old time, holds the line up for one interval', async () => {
     const { stage, first } = await granted('xy')
     await setBackByTenMinutes(stage)
-    expect(await stage.backend.start(0, [{ ...first, startedAt: at(0.1) }], at(-599.9))).toEqual([true])
+    expect(await stage.backend.verbs.start(0, [{ ...first, startedAt: at(0.1) }], at(-599.9))).toEqual([true])
     const starts: number[] = []
     for (let tenth = 1; tenth < 30 && starts.length === 0; tenth++) {
       if ((await slotAt(stage, -600 + tenth / 10)) !== undefined) starts.push(tenth)
@@ -79,8 +79,14 @@ describe('a clock that jumps forward before a start is reported', () => {
       const { stage, first } = await granted('xy', '9, 5/s')
       // Another process has seen the jump; the worker of `x` has not, and starts it a moment later.
       await stage.jump(100)
-      if (verb === 'start') await stage.backend.start(0, [{ ...first, startedAt: at(0.15) }], at(100.15))
-      else await stage.backend.finish(0, [{ ...first, startedAt: at(0.15), outcome: COMPLETED }], at(100.15))
+      if (verb === 'start')
+        await stage.backend.verbs.start(0, [{ ...first, startedAt: at(0.15) }], at(100.15))
+      else
+        await stage.backend.verbs.finish(
+          0,
+          [{ ...first, startedAt: at(0.15), outcome: COMPLETED }],
+          at(100.15),
+        )
       expect(await slotAt(stage, 100.3)).toBeGreaterThanOrEqual(at(100.345))
     },
   )

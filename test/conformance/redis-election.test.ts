@@ -9,7 +9,7 @@ async function busyStage(): Promise<RedisStage> {
   const stage = await RedisStage.open('9, 1/s')
   for (const [index, id] of [...'abcdefgh'].entries()) {
     await stage.lineUp(id, 0, { key: id })
-    if (index > 0) await stage.backend.freeze(id, (index / 2) * SECOND, at(0))
+    if (index > 0) await stage.backend.verbs.freeze(id, (index / 2) * SECOND, at(0))
   }
   return stage
 }
@@ -65,8 +65,8 @@ describe('one scheduler is elected', () => {
 
   test('another is elected at once when it resigns, and one that waits for that is woken', async () => {
     const { stage, beside } = await ledStage()
-    const vacant = beside.backend.awaitVacancy(0, 60 * SECOND)
-    await stage.backend.resign(0, 's1')
+    const vacant = beside.backend.wakes.next(0, 'vacancy', 60 * SECOND)
+    await stage.backend.verbs.resign(0, 's1')
     await vacant
     expect(await elects(stage, 0.1, 's2')).toBe(true)
     expect(await elects(stage, 0.2, 's1')).toBe(false)
@@ -75,42 +75,44 @@ describe('one scheduler is elected', () => {
 
   test('it takes no marker with it that is meant for the next', async () => {
     const { stage } = await ledStage()
-    const ended = isEnded(stage.backend.awaitWake(0, 60 * SECOND))
-    await stage.backend.resign(0, 's1')
+    const ended = isEnded(stage.backend.wakes.next(0, 'wake', 60 * SECOND))
+    await stage.backend.wakes.end(0)
+    await stage.backend.verbs.resign(0, 's1')
     await ended
-    await stage.backend.awaitWake(0, 60 * SECOND)
+    await stage.backend.wakes.next(0, 'wake', 60 * SECOND)
   })
 
   test('one that is not elected changes nothing when it resigns, but wakes the one that is', async () => {
     const { stage } = await ledStage()
-    await stage.backend.resign(0, 's2')
+    await stage.backend.verbs.resign(0, 's2')
     expect(await elects(stage, 0.1, 's2')).toBe(false)
-    await stage.backend.awaitWake(0, 60 * SECOND)
+    await stage.backend.wakes.next(0, 'wake', 60 * SECOND)
   })
 
   test('one that ends leaves the marker of a vacancy, which it may have taken with it, to the next', async () => {
     const { stage, beside, hasVacancy } = await ledStage()
-    const vacant = beside.backend.awaitVacancy(0, 60 * SECOND)
-    await stage.backend.resign(0, 's1')
+    const vacant = beside.backend.wakes.next(0, 'vacancy', 60 * SECOND)
+    await stage.backend.verbs.resign(0, 's1')
     await vacant
     expect(await hasVacancy()).toBe(false)
-    await beside.backend.resign(0, 's2')
+    await beside.backend.verbs.resign(0, 's2')
     expect(await hasVacancy()).toBe(true)
     expect(await elects(stage, 0.1, 's3')).toBe(true)
   })
 
   test('one that ends waits for no vacancy any more, so the marker goes to another', async () => {
     const { stage, beside, hasVacancy } = await ledStage()
-    const ended = isEnded(beside.backend.awaitVacancy(0, 60 * SECOND))
-    await beside.backend.resign(0, 's2')
+    const ended = isEnded(beside.backend.wakes.next(0, 'vacancy', 60 * SECOND))
+    await beside.backend.wakes.end(0)
+    await beside.backend.verbs.resign(0, 's2')
     await ended
-    await stage.backend.resign(0, 's1')
+    await stage.backend.verbs.resign(0, 's1')
     expect(await hasVacancy()).toBe(true)
   })
 
   test('one that resigns leaves no marker behind for long', async () => {
     const { stage, hasVacancy, vacancy } = await ledStage()
-    await stage.backend.resign(0, 's1')
+    await stage.backend.verbs.resign(0, 's1')
     expect(await stage.redis.pttl(vacancy)).toBeGreaterThan(0)
     await stage.claim(0.1, { scheduler: 's2' })
     expect(await hasVacancy()).toBe(false)

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { BackendUnavailableError } from '../../src/core/errors.ts'
 import { Store } from '../../src/redis/scripts/store.ts'
-import { LineVerbs } from '../../src/redis/verbs/line-verbs.ts'
+import { claimVerb } from '../../src/redis/verbs/claim.ts'
+import { expireVerb } from '../../src/redis/verbs/expire.ts'
+import { recoverVerb } from '../../src/redis/verbs/recover.ts'
+import { Sweeps } from '../../src/redis/verbs/sweeps.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { deepen } from '../support/deep-line.ts'
 import { connect } from '../support/redis-driver.ts'
@@ -25,8 +28,10 @@ class LossyStore extends Store {
 async function openLossy(limits: string) {
   const connection = connect(redisAddress())
   const stage = await RedisStage.open(limits, { connection })
-  const store = new LossyStore(connection, stage.backend.tags, 'test')
-  return { stage, store, verbs: new LineVerbs(store, 1_000, { onBook: () => undefined }) }
+  const store = new LossyStore(connection, stage.backend.store.tags, 'test')
+  const sweeps = new Sweeps(store, 1_000)
+  const claim = claimVerb(store, { nameOf: () => undefined, noteVersion: () => undefined }, sweeps, 1_000)
+  return { stage, store, verbs: { claim, expire: expireVerb(sweeps), recover: recoverVerb(sweeps) } }
 }
 
 const claim = { scheduler: 's1', lookAhead: 0, most: 200, lease: 1e6 }
@@ -34,7 +39,7 @@ const LENGTH = 3_000
 
 test('reports every job that expires deep in a line once, also when an answer was lost', async () => {
   const { stage, store, verbs } = await openLossy('100000, 1/h')
-  await stage.backend.admit({ ...request('first'), deadline: Number.POSITIVE_INFINITY }, at(0))
+  await stage.backend.verbs.admit({ ...request('first'), deadline: Number.POSITIVE_INFINITY }, at(0))
   const line = { key: 'a', like: 'first', count: LENGTH, now: at(0) }
   await deepen(stage.redis, stage.tag, { ...line, prefix: 'stays' })
   await deepen(stage.redis, stage.tag, { ...line, prefix: 'late', deadline: 1e6 })
@@ -58,7 +63,7 @@ test('a scheduler that is not elected any more learns of the jobs that expired b
   store.losses = 1
   await expect(verbs.expire(0, at(5))).rejects.toMatchObject({ code: 'backend-unavailable' })
   // A scheduler with work to do stays elected.
-  await stage.backend.freeze('b', 0.5e6, at(59.9))
+  await stage.backend.verbs.freeze('b', 0.5e6, at(59.9))
   await stage.lineUp('y', 59.9, { key: 'b' })
   await stage.claim(60, { scheduler: 'other' })
   expect(await verbs.claim(0, claim, at(60))).toMatchObject({ isElected: false, nextExpiry: at(60) })

@@ -69,8 +69,8 @@ describe('on the way to a handler', () => {
     await stage.lineUp('xy', 0)
     const [x] = await stage.hand(0)
     await stage.gate(x!, 0)
-    await stage.backend.pause('a', at(0))
-    await stage.backend.freeze('a', MINUTE, at(0))
+    await stage.backend.verbs.pause('a', at(0))
+    await stage.backend.verbs.freeze('a', MINUTE, at(0))
     expect(await explanationOf(stage, 'x', 0)).toEqual([
       'handed',
       'First in line of a, at worker w1: departs now.',
@@ -95,7 +95,7 @@ describe('nothing takes jobs', () => {
       'Second in line of a: could depart in 1 s at 1/s, behind 1 job, but nobody has handed jobs over for 12 s.',
     ])
     expect((await explained(stage, 'y', 12)).departsAt).toBeUndefined()
-    await stage.backend.pause('b', at(12))
+    await stage.backend.verbs.pause('b', at(12))
     await stage.claim(13, { most: 1 })
     await stage.lineUp('z', 13, { key: 'b' })
     expect(await explanationOf(stage, 'z', 17)).toContain('paused')
@@ -162,7 +162,7 @@ test('a deep line is not walked: its jobs are counted, and their cost estimated'
       timeoutMs: 1,
     } as const,
   }))
-  await stage.backend.admitMany(requests, at(0))
+  await stage.backend.verbs.admitMany(requests, at(0))
   const { ahead, position, departsAt } = await explained(stage, 'j2500', 0)
   expect({ ...ahead, ids: ahead.ids.length }).toEqual({ jobs: 2_500, cost: 5_000, ids: 10 })
   expect(position).toBe(2_501)

@@ -22,8 +22,8 @@ async function crowd(shards: number): Promise<{ stage: RedisStage; views: Bucket
     const cost = key.startsWith('big') ? n + 1 : 1 + (Math.floor(n / 7) % 4)
     return { ...request(`j${n}`, { key, cost }), deadline: Number.POSITIVE_INFINITY }
   })
-  await stage.backend.admitMany([...jobs, { ...request('head'), key: 'ms' }], at(0))
-  await stage.backend.pause('paused', at(0))
+  await stage.backend.verbs.admitMany([...jobs, { ...request('head'), key: 'ms' }], at(0))
+  await stage.backend.verbs.pause('paused', at(0))
   const views = await Promise.all([...keys, 'ms', 'paused'].map((key) => stage.backend.inspect(key, NOW)))
   return { stage, views: views.filter((view) => view !== undefined) }
 }
@@ -120,7 +120,7 @@ describe('a line with buckets from a version that does not know the index', () =
   test('a change of limits moves every bucket to its new place', async () => {
     const { stage } = await crowd(1)
     await stage.redis.zadd(shardKey(stage.tag, 'fill'), 0.123, 'z/4', 0.123, 'm/0')
-    await stage.backend.changeRules({ kind: 'set', rule: parseRule('*', '8, 1/h') }, at(20))
+    await stage.backend.rules.change({ kind: 'set', rule: parseRule('*', '8, 1/h') }, at(20))
     expect(await recount(stage.redis, stage.tag)).toEqual([])
   })
 })

@@ -27,17 +27,17 @@ type Name = (typeof NAMES)[number]
 /** Every verb that writes, on a stage where `x` runs, `y` is handed over and `z` waits. */
 const VERBS = {
   admit: (stage: RedisStage) => stage.admit('new', 2),
-  cancel: (stage: RedisStage) => stage.backend.cancel('z', at(2)),
-  expire: (stage: RedisStage) => stage.backend.expire(0, at(2)),
+  cancel: (stage: RedisStage) => stage.backend.verbs.cancel('z', at(2)),
+  expire: (stage: RedisStage) => stage.backend.verbs.expire(0, at(2)),
   claim: (stage: RedisStage) => stage.claim(2),
   gate: (stage: RedisStage) => stage.gate({ id: 'y', epoch: 1 }, 1),
   start: (stage: RedisStage) => stage.start({ id: 'y', epoch: 1 }, 1),
   finish: (stage: RedisStage) => stage.finish({ id: 'x', epoch: 1 }, COMPLETED, 2),
   renew: (stage: RedisStage) => stage.renew({ id: 'y', epoch: 1 }, 9, 2),
   recover: (stage: RedisStage) => stage.recover(99),
-  freeze: (stage: RedisStage) => stage.backend.freeze('a', 1_000, at(2)),
-  pause: (stage: RedisStage) => stage.backend.pause('a', at(2)),
-  resume: (stage: RedisStage) => stage.backend.resume('a', at(2)),
+  freeze: (stage: RedisStage) => stage.backend.verbs.freeze('a', 1_000, at(2)),
+  pause: (stage: RedisStage) => stage.backend.verbs.pause('a', at(2)),
+  resume: (stage: RedisStage) => stage.backend.verbs.resume('a', at(2)),
 } as const
 
 type Verb = keyof typeof VERBS
@@ -171,19 +171,19 @@ describe('one bucket with a foreign value', () => {
       const both = [good, bad]
       const calls = {
         gate: () =>
-          stage.backend.gate(
+          stage.backend.verbs.gate(
             0,
             both.map((job) => ({ ...job, worker: 'w1', lead: 0, lease: 1_000_000 })),
             at(1),
           ),
         start: () =>
-          stage.backend.start(
+          stage.backend.verbs.start(
             0,
             both.map((job) => ({ ...job, startedAt: at(1) })),
             at(1),
           ),
         finish: () =>
-          stage.backend.finish(
+          stage.backend.verbs.finish(
             0,
             both.map((job) => ({ ...job, outcome: COMPLETED })),
             at(1),
@@ -234,7 +234,7 @@ describe('one bucket that cannot be read', () => {
     test('a change of limits holds the others to it', async () => {
       const stage = await waiting()
       await spoil(stage)
-      await stage.backend.changeRules({ kind: 'set', rule: parseRule('*', '9, 2/s') }, at(0.2))
+      await stage.backend.rules.change({ kind: 'set', rule: parseRule('*', '9, 2/s') }, at(0.2))
       expect(await stage.inspect('good', 0.2)).toMatchObject({ limit: '9, 2/s' })
       const numbers = await stage.redis.hmget(shardKey(stage.tag, 'meta'), 'book', 'retimed')
       expect(numbers).toEqual(['2', '2'])
@@ -253,9 +253,9 @@ describe('one bucket that cannot be read', () => {
     test('expire ends the others, and looks at it again in a minute', async () => {
       const stage = await waiting(at(5))
       await spoil(stage)
-      expect(others(await stage.backend.expire(0, at(6)))).toEqual(['q'])
+      expect(others(await stage.backend.verbs.expire(0, at(6)))).toEqual(['q'])
       expect(await stage.state('q', 6)).toBe('expired')
-      expect(await stage.backend.expire(0, at(60))).toEqual([])
+      expect(await stage.backend.verbs.expire(0, at(60))).toEqual([])
     })
   })
 })
@@ -266,7 +266,7 @@ describe('reads', () => {
     await POISONS[poison]!(stage)
     const before = await stage.dump()
     const reads = [
-      stage.backend.forecast('a', 1, at(2)),
+      stage.backend.verbs.forecast('a', 1, at(2)),
       stage.backend.job('x', at(2)),
       stage.backend.inspect('a', at(2)),
       stage.list(2),

@@ -9,7 +9,7 @@ const TEN_MINUTES = 600
 async function frozen(): Promise<RedisStage> {
   const stage = await RedisStage.open('9, 1/s', { openedAt: at(0) })
   await stage.lineUp('a', 0, { key: 'k' })
-  await stage.backend.freeze('k', 60 * SECOND, at(0))
+  await stage.backend.verbs.freeze('k', 60 * SECOND, at(0))
   await stage.claim(20)
   stage.isSilent = true
   return stage
@@ -38,7 +38,7 @@ describe('a freeze', () => {
   it('that is given after the clock was set back lasts as long as was asked, whichever process sees the clock first', async () => {
     const stage = await frozen()
     // Longer than what is left of the first.
-    const { until } = await stage.backend.freeze('k', 100 * SECOND, at(20 - TEN_MINUTES))
+    const { until } = await stage.backend.verbs.freeze('k', 100 * SECOND, at(20 - TEN_MINUTES))
     expect(until).toBe(at(120 - TEN_MINUTES))
     await setBack(stage)
     expect(await frozenUntil(stage, -580)).toBe(at(120 - TEN_MINUTES) / 1_000)
@@ -48,7 +48,7 @@ describe('a freeze', () => {
 
   it('that is shorter than what is left shortens nothing after the clock was set back', async () => {
     const stage = await frozen()
-    const { until } = await stage.backend.freeze('k', 10 * SECOND, at(20 - TEN_MINUTES))
+    const { until } = await stage.backend.verbs.freeze('k', 10 * SECOND, at(20 - TEN_MINUTES))
     expect(until).toBe(at(60 - TEN_MINUTES))
   })
 
@@ -57,7 +57,7 @@ describe('a freeze', () => {
     await setBack(stage)
     await stage.jump(20 - 2 * TEN_MINUTES)
     expect(await frozenUntil(stage, 20 - 2 * TEN_MINUTES)).toBe(at(60 - 2 * TEN_MINUTES) / 1_000)
-    expect((await stage.backend.unfreeze('k', at(20 - 2 * TEN_MINUTES))).isLifted).toBe(true)
+    expect((await stage.backend.verbs.unfreeze('k', at(20 - 2 * TEN_MINUTES))).isLifted).toBe(true)
     expect(await frozenUntil(stage, 20 - 2 * TEN_MINUTES)).toBeUndefined()
   })
 })

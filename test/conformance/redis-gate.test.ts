@@ -56,7 +56,7 @@ describe('grants', () => {
     await stage.lineUp('b', 0, { key: 'b' })
     const handed = await stage.hand(0, 250)
     const asked = handed.map((job) => ({ ...job, worker: 'w1', lead: 0, lease: SECOND }))
-    const { answers, now } = await stage.backend.gate(0, asked.toReversed(), at(0))
+    const { answers, now } = await stage.backend.verbs.gate(0, asked.toReversed(), at(0))
     const kinds = Object.fromEntries(answers.map(({ kind }, index) => [asked.toReversed()[index]!.id, kind]))
     expect(kinds).toEqual({ x: 'granted', y: 'wait', z: 'wait', b: 'granted' })
     expect(now).toBe(at(0))
@@ -228,7 +228,7 @@ describe('sent back', () => {
     const stage = await RedisStage.open('99, 10/s')
     await stage.lineUp('xyzq', 0)
     const [x, y] = await stage.hand(0, 250)
-    await stage.backend.freeze('a', 9 * SECOND, at(0))
+    await stage.backend.verbs.freeze('a', 9 * SECOND, at(0))
     expect(await stage.gate(x!, 0)).toEqual({ kind: 'returned' })
     expect(await stage.backend.job('x', at(0))).toMatchObject({ state: 'waiting', attempt: 0, position: 1 })
     await stage.balances()
@@ -249,10 +249,10 @@ describe('sent back', () => {
     await stage.lineUp('xyz', 0)
     const [x, y] = await stage.hand(0, 150)
     await stage.gate(x!, 0)
-    await stage.backend.pause('a', at(0))
+    await stage.backend.verbs.pause('a', at(0))
     expect(await stage.start(x!, 0)).toBe(true)
     expect(await stage.gate(y!, 0.1)).toEqual({ kind: 'returned' })
-    await stage.backend.resume('a', at(5))
+    await stage.backend.verbs.resume('a', at(5))
     expect(ids(await stage.hand(5))).toEqual(['y'])
     await stage.balances()
   })
@@ -297,7 +297,7 @@ describe('sent back', () => {
     expect(ids(handed)).toEqual(['w', 'x', 'y', 'z'])
     await stage.gate(handed[0]!, 0)
     const back = [handed[2]!, handed[0]!, handed[3]!, handed[1]!]
-    await stage.backend.finish(
+    await stage.backend.verbs.finish(
       0,
       back.map((job) => ({ ...job, outcome: BACK })),
       at(0),
@@ -387,7 +387,7 @@ describe('refused', () => {
     await stage.lineUp('x', 0)
     const [x] = await stage.hand(0)
     await stage.gate(x!, 0)
-    expect(await stage.backend.cancel('x', at(0))).toBeUndefined()
+    expect(await stage.backend.verbs.cancel('x', at(0))).toBeUndefined()
     expect(await stage.start(x!, 0)).toBe(true)
   })
 })

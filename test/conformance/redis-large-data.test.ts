@@ -21,7 +21,7 @@ test('a slot is reserved for large data only when they have been fetched; it com
   const before = await stage.inspect('a', 0)
   expect(await stage.gate(x!, 0)).toEqual({ kind: 'data', bytes: LARGE.length })
   expect(await stage.inspect('a', 0)).toEqual(before)
-  expect(await stage.backend.fetch(0, [x!])).toEqual([{ kind: 'yes', data: LARGE }])
+  expect(await stage.backend.verbs.fetch(0, [x!])).toEqual([{ kind: 'yes', data: LARGE }])
   expect(await stage.gate(x!, 0, { hasData: true })).toMatchObject({
     kind: 'granted',
     slot: at(0),
@@ -60,7 +60,7 @@ test('an answer for 50 jobs of 300 KB each carries none of their data', async ()
   for (let index = 0; index < 50; index++) await stage.admit(`j${index}`, 0, { key: `${index}`, data })
   const jobs = await stage.hand(0)
   const asked = jobs.map((job) => ({ ...job, worker: 'w1', lead: 0, lease: 9e6 }))
-  const { answers } = await stage.backend.gate(0, asked, at(0))
+  const { answers } = await stage.backend.verbs.gate(0, asked, at(0))
   expect(answers).toEqual(jobs.map(() => ({ kind: 'data', bytes: data.length })))
 })
 
@@ -76,8 +76,8 @@ test('of a paused or frozen bucket no data are fetched: the job goes back', asyn
   const stage = await RedisStage.open('9, 1/s')
   for (const key of ['p', 'f']) await stage.admit(key, 0, { key, data: LARGE })
   const jobs = await stage.hand(0)
-  await stage.backend.pause('p', at(0))
-  await stage.backend.freeze('f', 9e6, at(0))
+  await stage.backend.verbs.pause('p', at(0))
+  await stage.backend.verbs.freeze('f', 9e6, at(0))
   for (const job of jobs) expect(await stage.gate(job, 0)).toEqual({ kind: 'returned' })
   await stage.balances()
 })
@@ -88,7 +88,7 @@ test('only the worker that holds the job gets its data; what is unreadable costs
   const [x, y, z] = await stage.hand(0)
   await stage.redis.hdel(shardKey(stage.tag, 'data'), 'y')
   const asked = [{ ...x!, epoch: x!.epoch + 1 }, y!, z!, { id: 'unknown', epoch: 1 }]
-  expect(await stage.backend.fetch(0, asked)).toEqual([
+  expect(await stage.backend.verbs.fetch(0, asked)).toEqual([
     { kind: 'stale' },
     { kind: 'foreign' },
     { kind: 'yes', data: LARGE },
@@ -145,7 +145,7 @@ test('a job that an older version admitted, with its data in the packed job, dep
   await stage.redis.hset(jobs, 'x', Buffer.concat([record!.subarray(0, -1), Buffer.from(LARGE)]))
   const [x] = await stage.hand(0)
   expect(await stage.gate(x!, 0)).toEqual({ kind: 'data', bytes: LARGE.length })
-  expect(await stage.backend.fetch(0, [x!])).toEqual([{ kind: 'yes', data: LARGE }])
+  expect(await stage.backend.verbs.fetch(0, [x!])).toEqual([{ kind: 'yes', data: LARGE }])
   expect(await stage.gate(x!, 0, { hasData: true })).toMatchObject({ kind: 'granted' })
 })
 

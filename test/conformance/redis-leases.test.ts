@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { SECOND } from '../../src/core/duration.ts'
-import type { SharedOutcome } from '../../src/redis/protocol/shared-backend.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
+import type { SharedOutcome } from '../../src/redis/verbs/finish.ts'
 import { at, msAt } from '../support/backend-driver.ts'
 import { BACK, COMPLETED, RedisStage } from './redis-stage.ts'
 
@@ -273,7 +273,7 @@ describe('a lease that has ended', () => {
     await stage.admit('x', 0, { deadline: at(5) })
     await stage.run(0)
     await lose(stage, 30)
-    expect(await stage.backend.expire(0, at(30))).toMatchObject([{ id: 'x', key: 'a' }])
+    expect(await stage.backend.verbs.expire(0, at(30))).toMatchObject([{ id: 'x', key: 'a' }])
     expect(await stage.state('x', 30)).toBe('expired')
     await stage.balances()
   })

@@ -129,7 +129,7 @@ describe('a shard that is found empty', () => {
     await stage.lineUp('x', 0)
     await stage.run(0)
     await stage.restore({})
-    await stage.backend.followRules(at(1))
+    await stage.backend.follow(at(1))
     const meta = shardKey(stage.tag, 'meta')
     expect(Number(await stage.redis.hget(meta, 'lostAt'))).toBeGreaterThan(0)
     // It was found by the clock of Redis, which the others of this file are not.
@@ -148,11 +148,11 @@ describe('a shard that is found empty', () => {
   it('and filled again by another process, is noticed by one that knew it', async () => {
     const prefix = uniquePrefix()
     const stage = await RedisStage.open('5, 1/s', { prefix })
-    await stage.backend.followRules(at(0))
+    await stage.backend.follow(at(0))
     await stage.restore({})
     const young = await RedisStage.open('5, 1/s', { prefix })
     expect(await young.redis.hget(shardKey(stage.tag, 'meta'), 'lostAt')).toBeNull()
-    await stage.backend.followRules(at(1))
+    await stage.backend.follow(at(1))
     expect(Number(await young.redis.hget(shardKey(stage.tag, 'meta'), 'lostCost'))).toBeGreaterThan(1e9)
     const { admission } = await stage.admit('x', 1)
     expect(admission).toMatchObject({ accepted: true })
@@ -165,7 +165,7 @@ describe('a shard that was emptied and filled again', () => {
     async (who) => {
       const prefix = uniquePrefix()
       const old = await RedisStage.open('5, 1/s', { prefix })
-      await old.backend.followRules(at(0))
+      await old.backend.follow(at(0))
       await old.restore({})
       const young = await RedisStage.open('5, 1/s', { prefix })
       await young.lineUp('x', 1)
@@ -178,19 +178,19 @@ describe('a shard that was emptied and filled again', () => {
 
 describe('rule books that a failover left', () => {
   const set = (limit: string) => ({ kind: 'set', rule: parseRule('*', limit) }) as const
-  const limitOf = (stage: RedisStage) => stage.backend.rules.list().map(({ limit }) => limit.capacity)
+  const limitOf = (stage: RedisStage) => stage.backend.rules.book.list().map(({ limit }) => limit.capacity)
 
   it('with one version and other limits, are distinguished: the store is right', async () => {
     const prefix = uniquePrefix()
     const one = await RedisStage.open('5, 1/s', { prefix })
     const other = await RedisStage.open('5, 1/s', { prefix })
     const replica = await one.dump()
-    await one.backend.changeRules(set('7, 1/s'), at(0))
+    await one.backend.rules.change(set('7, 1/s'), at(0))
     await failOver(one, replica)
-    await other.backend.changeRules(set('8, 1/s'), at(0))
+    await other.backend.rules.change(set('8, 1/s'), at(0))
     expect([one, other].map(({ backend }) => backend.rules.version)).toEqual([2, 2])
     expect([limitOf(one), limitOf(other)]).toEqual([[7], [8]])
-    await one.backend.followRules(at(1))
+    await one.backend.follow(at(1))
     expect([limitOf(one), limitOf(other)]).toEqual([[8], [8]])
   })
 
@@ -198,14 +198,14 @@ describe('rule books that a failover left', () => {
     const stage = await RedisStage.open('5, 1/s', { shards: 3 })
     const first = `{${stage.prefix}:test:0}:`
     const before = Object.entries(await stage.dump()).filter(([name]) => name.startsWith(first))
-    await stage.backend.changeRules(set('7, 1/s'), at(0))
+    await stage.backend.rules.change(set('7, 1/s'), at(0))
     const after = Object.entries(await stage.dump()).filter(([name]) => !name.startsWith(first))
     await stage.restore(Object.fromEntries([...before, ...after]))
     const young = await RedisStage.open({}, { prefix: stage.prefix, shards: 3 })
-    await young.backend.followRules(at(1))
-    await stage.backend.followRules(at(1))
+    await young.backend.follow(at(1))
+    await stage.backend.follow(at(1))
     const books = await Promise.all(
-      stage.backend.tags.map((tag) => stage.redis.hget(shardKey(tag, 'meta'), 'mark')),
+      stage.backend.store.tags.map((tag) => stage.redis.hget(shardKey(tag, 'meta'), 'mark')),
     )
     expect(new Set(books.map((mark) => mark?.split(' ').slice(0, 2).join(' '))).size).toBe(1)
     expect(limitOf(young)).toEqual(limitOf(stage))

@@ -6,17 +6,17 @@ import { COMPLETED, RedisStage } from './redis-stage.ts'
 /** Every verb that could take a line for empty, or a job for unknown; `x` runs, `y` is handed over and `z` waits. */
 const VERBS: Readonly<Record<string, (stage: RedisStage) => Promise<unknown>>> = {
   admit: (stage) => stage.admit('new', 2),
-  forecast: (stage) => stage.backend.forecast('a', 1, at(2)),
-  cancel: (stage) => stage.backend.cancel('z', at(2)),
-  expire: (stage) => stage.backend.expire(0, at(2)),
+  forecast: (stage) => stage.backend.verbs.forecast('a', 1, at(2)),
+  cancel: (stage) => stage.backend.verbs.cancel('z', at(2)),
+  expire: (stage) => stage.backend.verbs.expire(0, at(2)),
   claim: (stage) => stage.claim(2),
   gate: (stage) => stage.gate({ id: 'y', epoch: 1 }, 1),
   start: (stage) => stage.start({ id: 'y', epoch: 1 }, 1),
   finish: (stage) => stage.finish({ id: 'x', epoch: 1 }, COMPLETED, 2),
   recover: (stage) => stage.recover(99),
-  freeze: (stage) => stage.backend.freeze('a', 1_000, at(2)),
-  pause: (stage) => stage.backend.pause('a', at(2)),
-  resume: (stage) => stage.backend.resume('a', at(2)),
+  freeze: (stage) => stage.backend.verbs.freeze('a', 1_000, at(2)),
+  pause: (stage) => stage.backend.verbs.pause('a', at(2)),
+  resume: (stage) => stage.backend.verbs.resume('a', at(2)),
   job: (stage) => stage.backend.job('z', at(2)),
   inspect: (stage) => stage.inspect('a', 2),
 }
@@ -71,7 +71,7 @@ describe('a node that has every key of a shard but :states', () => {
         start: () => stage.start(x, 1),
         finish: () => stage.finish(x, COMPLETED, 1),
         renew: () => stage.renew(x, 30, 1),
-        cancel: () => stage.backend.cancel('y', at(1)),
+        cancel: () => stage.backend.verbs.cancel('y', at(1)),
       }
       await stage.redis.rename(states(stage), aside(stage))
       const before = await stage.dump()
@@ -130,11 +130,14 @@ describe('a bucket whose list of handed-over jobs is missing', () => {
     const [v, x] = ['v', 'x'].map((id) => jobs.find((job) => job.id === id))
     await stage.redis.rename(list(stage, 2), `${stage.tag}:aside`)
     const both = [v!, x!].map((job) => ({ ...job, startedAt: at(0) }))
-    expect(await stage.backend.start(0, both, at(0))).toEqual([true])
+    expect(await stage.backend.verbs.start(0, both, at(0))).toEqual([true])
     const ends = both.map((report) => ({ ...report, outcome: COMPLETED }))
-    expect(await stage.backend.finish(0, ends, at(0))).toEqual([{ isMine: true, at: at(0) }])
+    expect(await stage.backend.verbs.finish(0, ends, at(0))).toEqual([{ isMine: true, at: at(0) }])
     await stage.redis.rename(`${stage.tag}:aside`, list(stage, 2))
-    expect(await stage.backend.finish(0, ends, at(0))).toMatchObject([{ isMine: true }, { isMine: true }])
+    expect(await stage.backend.verbs.finish(0, ends, at(0))).toMatchObject([
+      { isMine: true },
+      { isMine: true },
+    ])
     await stage.balances()
   })
 })

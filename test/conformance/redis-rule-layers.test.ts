@@ -11,7 +11,9 @@ import { uniquePrefix } from '../support/redis-server.ts'
 import { RedisStage } from './redis-stage.ts'
 
 const rulesOf = (stage: RedisStage) =>
-  stage.backend.rules.list().map(({ pattern, limit, origin }) => `${pattern}=${limit.capacity} ${origin}`)
+  stage.backend.rules.book
+    .list()
+    .map(({ pattern, limit, origin }) => `${pattern}=${limit.capacity} ${origin}`)
 
 const set = (pattern: string, limit: string, by?: string): RuleChange => {
   return { kind: 'set', rule: parseRule(pattern, limit), by }
@@ -30,7 +32,7 @@ describe('a program and a service with a file at one line', () => {
     const file = await RedisStage.open({ a: '7, 1/s', b: '6, 1/s' }, { prefix, limitsFrom: 'file' })
     const both = ['*=9 code', 'a=7 file', 'b=6 file']
     expect(rulesOf(file)).toEqual(both)
-    await code.backend.followRules()
+    await code.backend.follow()
     expect(rulesOf(code)).toEqual(both)
     const newer = await RedisStage.open({ '*': '5, 1/s', a: '4, 1/s' }, { prefix })
     expect(rulesOf(newer)).toEqual(['*=5 code', 'a=7 file', 'b=6 file'])
@@ -45,14 +47,14 @@ describe('a program and a service with a file at one line', () => {
     const [first, second] = [{ '*': '9, 1/s' }, { '*': '8, 1/s', a: '7, 1/s' }]
     const stage = await RedisStage.open(first, { prefix, limitsFrom: 'file' })
     const before = stage.backend.rules
-    const changed = await stage.backend.changeRules(load(second, 'file'), at(0))
+    const changed = await stage.backend.rules.change(load(second, 'file'), at(0))
     expect([changed.isChanged, changed.at, changed.before]).toEqual([true, at(0), before])
     const dump = await stage.dump()
-    expect(await stage.backend.changeRules(load(second, 'file'), at(0))).toMatchObject({ isChanged: false })
+    expect(await stage.backend.rules.change(load(second, 'file'), at(0))).toMatchObject({ isChanged: false })
     expect(await stage.dump()).toEqual(dump)
     const started = await RedisStage.open(first, { prefix, limitsFrom: 'file' })
     await expect(stage.backend.open()).rejects.toThrow('a newer file')
-    await stage.backend.changeRules(load(second, 'file'), at(0))
+    await stage.backend.rules.change(load(second, 'file'), at(0))
     await expect(started.backend.open()).rejects.toThrow('a newer file')
     expect(rulesOf(started)).toEqual(['*=8 file', 'a=7 file'])
   })
@@ -61,23 +63,23 @@ describe('a program and a service with a file at one line', () => {
     const prefix = uniquePrefix()
     const one = await RedisStage.open({ '*': '9, 1/s', a: '8, 1/s' }, { prefix, limitsFrom: 'file' })
     const two = await RedisStage.open({ '*': '9, 1/s', a: '8, 1/s' }, { prefix, limitsFrom: 'file' })
-    await one.backend.changeRules(set('a', '1, 1/s', 'ann'), at(1))
-    await two.backend.changeRules({ kind: 'unset', pattern: '*', by: 'bob' }, at(2))
-    await one.backend.changeRules(load({ '*': '7, 1/s', a: '6, 1/s' }, 'file'), at(3))
+    await one.backend.rules.change(set('a', '1, 1/s', 'ann'), at(1))
+    await two.backend.rules.change({ kind: 'unset', pattern: '*', by: 'bob' }, at(2))
+    await one.backend.rules.change(load({ '*': '7, 1/s', a: '6, 1/s' }, 'file'), at(3))
     const overrides = [
       { ...parseRule('a', '1, 1/s'), by: 'ann', at: at(1) },
       { pattern: '*', limit: undefined, by: 'bob', at: at(2) },
     ]
-    await two.backend.followRules()
+    await two.backend.follow()
     const later = await RedisStage.open({ '*': '7, 1/s', a: '6, 1/s' }, { prefix, limitsFrom: 'file' })
     for (const { backend } of [one, two, later]) {
-      expect(backend.rules.layers.overrides).toEqual(overrides)
-      expect(backend.rules.list()).toEqual([{ ...overrides[0], origin: 'override' }])
+      expect(backend.rules.book.layers.overrides).toEqual(overrides)
+      expect(backend.rules.book.list()).toEqual([{ ...overrides[0], origin: 'override' }])
     }
-    await two.backend.changeRules({ kind: 'reset', pattern: 'a' }, at(4))
-    await two.backend.changeRules({ kind: 'reset', pattern: '*' }, at(4))
+    await two.backend.rules.change({ kind: 'reset', pattern: 'a' }, at(4))
+    await two.backend.rules.change({ kind: 'reset', pattern: '*' }, at(4))
     expect(rulesOf(two)).toEqual(['*=7 file', 'a=6 file'])
-    expect(await two.backend.changeRules({ kind: 'reset', pattern: 'a' }, at(4))).toMatchObject({
+    expect(await two.backend.rules.change({ kind: 'reset', pattern: 'a' }, at(4))).toMatchObject({
       isChanged: false,
     })
   })
@@ -86,7 +88,7 @@ describe('a program and a service with a file at one line', () => {
     const stage = await RedisStage.open('9, 1/s', { limitsFrom: 'file' })
     await stage.lineUp('xyz', 0)
     await stage.run(0)
-    await stage.backend.changeRules(load({ '*': '9, 10/s' }, 'file'), at(0.05))
+    await stage.backend.rules.change(load({ '*': '9, 10/s' }, 'file'), at(0.05))
     expect(await stage.inspect('a', 0.05)).toMatchObject({ limit: '9, 10/s', nextDepartureAt: msAt(0.1) })
     expect(await stage.hand(0.099)).toEqual([])
     await stage.run(0.1)
@@ -129,14 +131,14 @@ describe('a book of the version before', () => {
     const prefix = await oldLine()
     const stage = await RedisStage.open(CODE, { prefix })
     expect(rulesOf(stage)).toEqual(['*=9 code', 'a=3 override', 'c=2 override'])
-    expect(stage.backend.rules.layers.overrides).toEqual([
+    expect(stage.backend.rules.book.layers.overrides).toEqual([
       parseRule('a', '3, 1/s'),
       { pattern: 'b', limit: undefined },
       parseRule('c', '2, 1/s'),
     ])
     expect(await stage.redis.get(shardKey(stage.tag, 'book'))).toBe(JSON.stringify(OLD))
-    expect(await stage.backend.forecast('b', 1, at(0))).toMatchObject({ capacity: 9 })
-    await stage.backend.changeRules({ kind: 'reset', pattern: 'b' }, at(0))
+    expect(await stage.backend.verbs.forecast('b', 1, at(0))).toMatchObject({ capacity: 9 })
+    await stage.backend.rules.change({ kind: 'reset', pattern: 'b' }, at(0))
     expect(rulesOf(stage)).toEqual(['*=9 code', 'a=3 override', 'b=7 code', 'c=2 override'])
     const stored = JSON.parse((await stage.redis.get(shardKey(stage.tag, 'book')))!)
     expect(stored).toMatchObject({
@@ -185,7 +187,7 @@ describe('a book of the version after that', () => {
   async function oldLine(shards = 1): Promise<string> {
     const prefix = uniquePrefix()
     const stage = await RedisStage.open(CODE, { prefix, shards })
-    for (const tag of stage.backend.tags) {
+    for (const tag of stage.backend.store.tags) {
       await stage.redis.set(shardKey(tag, 'book'), JSON.stringify(OLD))
       await stage.redis.hset(shardKey(tag, 'meta'), 'book', OLD.version)
     }
@@ -198,18 +200,18 @@ describe('a book of the version after that', () => {
     const file = await RedisStage.open({ b: '7, 1/s' }, { prefix, limitsFrom: 'file', limitsBy: 'x.yaml' })
     for (const { backend } of [stage, file]) {
       expect(backend.rules.version).toBe(5)
-      expect(backend.rules.list()).toEqual([
+      expect(backend.rules.book.list()).toEqual([
         { ...parseRule('*', '9, 1/s'), origin: 'code' },
         { ...parseRule('a', '3, 1/s'), origin: 'override', by: 'ann', at: at(0) },
         { ...parseRule('b', '7, 1/s'), origin: 'file' },
       ])
-      expect(backend.rules.layers.overrides[1]).toEqual({ pattern: 'c', limit: undefined })
+      expect(backend.rules.book.layers.overrides[1]).toEqual({ pattern: 'c', limit: undefined })
     }
-    await stage.backend.followRules()
+    await stage.backend.follow()
     expect(await stage.redis.get(shardKey(stage.tag, 'book'))).toBe(JSON.stringify(OLD))
 
-    await stage.backend.changeRules(set('d', '2, 1/s', 'bob'), at(1))
-    await stage.backend.changeRules(
+    await stage.backend.rules.change(set('d', '2, 1/s', 'bob'), at(1))
+    await stage.backend.rules.change(
       { kind: 'load', ...parseLayer({ '*': '9, 1/s', e: '1, 1/s' }, 'code', 'r10') },
       at(2),
     )
@@ -249,15 +251,15 @@ test('an environment that was replaced is reported like code and file', async ()
 
 test('a book is read as it was written', async () => {
   const stage = await RedisStage.open({ '*': '9, 1/s', a: '8, 7 per minute, tolerance 1ms' })
-  await stage.backend.changeRules(load({ a: '3, 1/s' }, 'file'), at(0))
-  await stage.backend.changeRules(load({ b: '3, 1/s' }, 'file'), at(0))
-  await stage.backend.changeRules(load({ b: '3, 1/s' }, 'environment'), at(0))
-  await stage.backend.changeRules(load({ '*': '7, 1/s' }, 'code'), at(0))
-  await stage.backend.changeRules(set('a', '2, 1/s', 'ann "the boss"'), at(0.5))
-  await stage.backend.changeRules({ kind: 'unset', pattern: '*' }, at(0))
+  await stage.backend.rules.change(load({ a: '3, 1/s' }, 'file'), at(0))
+  await stage.backend.rules.change(load({ b: '3, 1/s' }, 'file'), at(0))
+  await stage.backend.rules.change(load({ b: '3, 1/s' }, 'environment'), at(0))
+  await stage.backend.rules.change(load({ '*': '7, 1/s' }, 'code'), at(0))
+  await stage.backend.rules.change(set('a', '2, 1/s', 'ann "the boss"'), at(0.5))
+  await stage.backend.rules.change({ kind: 'unset', pattern: '*' }, at(0))
   const text = (await stage.redis.get(shardKey(stage.tag, 'book')))!
   expect(formatBook(parseBook(text))).toBe(text)
-  expect(parseBook(text).layers).toEqual(stage.backend.rules.layers)
+  expect(parseBook(text).layers).toEqual(stage.backend.rules.book.layers)
 })
 
 test.each([
@@ -274,7 +276,7 @@ test.each([
   const stage = await RedisStage.open('9, 1/s', { prefix })
   const name = shardKey(stage.tag, 'book')
   await stage.redis.set(name, text)
-  const change = stage.backend.changeRules(set('a', '2, 1/s'), at(0))
+  const change = stage.backend.rules.change(set('a', '2, 1/s'), at(0))
   await expect(change).rejects.toThrow(ForeignValueError)
   await expect(change).rejects.toThrow(reason)
   await expect(RedisStage.open('9, 1/s', { prefix })).rejects.toThrow(ForeignValueError)

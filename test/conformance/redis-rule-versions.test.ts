@@ -40,9 +40,9 @@ describe('of many changes with the same ifVersion exactly one succeeds', () => {
         RedisStage.open('9, 1/s', { prefix, connection: connect(redisAddress()) }),
       ),
     )
-    await stages[0]!.backend.changeRules(set('z', '3, 1/s'), at(0))
+    await stages[0]!.backend.rules.change(set('z', '3, 1/s'), at(0))
     for (const ifVersion of [2, 3]) {
-      const changes = stages.map(({ backend }) => backend.changeRules({ ...change, ifVersion }, at(1)))
+      const changes = stages.map(({ backend }) => backend.rules.change({ ...change, ifVersion }, at(1)))
       const outcomes = await Promise.allSettled(changes)
       const lost = outcomes.filter(({ status }) => status === 'rejected')
       if (ifVersion === 2) {
@@ -64,13 +64,13 @@ describe('of many changes with the same ifVersion exactly one succeeds', () => {
     const prefix = uniquePrefix()
     const one = await RedisStage.open('9, 1/s', { prefix })
     const two = await RedisStage.open('9, 1/s', { prefix })
-    await one.backend.changeRules(set('a', '5, 1/s'), at(0))
+    await one.backend.rules.change(set('a', '5, 1/s'), at(0))
     expect(two.backend.rules.version).toBe(1)
-    const late = two.backend.changeRules(set('a', '6, 1/s', 1), at(0))
+    const late = two.backend.rules.change(set('a', '6, 1/s', 1), at(0))
     await expect(late).rejects.toMatchObject({ code: 'rule-book-conflict', version: 2 })
     // And who was told knows it.
     expect(two.backend.rules.version).toBe(2)
-    await two.backend.changeRules(set('a', '6, 1/s', 2), at(0))
+    await two.backend.rules.change(set('a', '6, 1/s', 2), at(0))
     expect((await bookOf(one)).version).toBe(3)
   })
 })
@@ -92,10 +92,10 @@ test('a change whose answer was lost while others followed is not reported as a 
   const other = await RedisStage.open('9, 1/s')
   const connection = connect(redisAddress())
   await connection.ready()
-  const store = new LossyStore(connection, other.backend.tags, 'test')
+  const store = new LossyStore(connection, other.backend.store.tags, 'test')
   const rules = new SharedRules(store, parseLayer({ '*': '9, 1/s' }), async () => undefined)
   await rules.open()
-  store.between = () => other.backend.changeRules(set('b', '6, 1/s'), at(0))
+  store.between = () => other.backend.rules.change(set('b', '6, 1/s'), at(0))
   const changed = await rules.change(set('a', '5, 1/s', 1))
   expect([changed.isChanged, changed.after.version, changed.after.get('b')]).toEqual([true, 2, undefined])
   expect((await bookOf(other)).version).toBe(3)
@@ -148,7 +148,7 @@ describe('processes with different limits for one layer', () => {
     const one = await stage({ '*': '9, 1/s', a: '8, 1/s' }, 'one.yaml')
     const two = await stage({ '*': '9, 1/s' }, 'two.yaml')
     const follow = async (seconds: number) =>
-      (await one.backend.followRules(at(seconds))).map(({ message }) => message)
+      (await one.backend.follow(at(seconds))).map(({ message }) => message)
     expect([await follow(0), await follow(1)]).toEqual([[], []])
     // All that is left are limits of `one`, but it was `two` who took the other away.
     expect(await follow(LONG_AFTER)).toEqual([
@@ -156,15 +156,13 @@ describe('processes with different limits for one layer', () => {
         /brought were replaced by those of a newer file \(two\.yaml, .+Z\): version 2 of/,
       ),
     ])
-    expect([await follow(LONG_AFTER + 1), await two.backend.followRules(at(99))]).toEqual([[], []])
+    expect([await follow(LONG_AFTER + 1), await two.backend.follow(at(99))]).toEqual([[], []])
     const load = (stage: RedisStage, limits: Record<string, string>) =>
-      stage.backend.changeRules({ kind: 'load', ...parseLayer(limits, 'file', 'ops') }, at(20))
+      stage.backend.rules.change({ kind: 'load', ...parseLayer(limits, 'file', 'ops') }, at(20))
     await load(one, { '*': '9, 1/s', a: '8, 1/s' })
     expect(await follow(20)).toEqual([])
-    expect(await two.backend.followRules(at(100))).toEqual([])
-    expect(await two.backend.followRules(at(120))).toMatchObject([
-      { code: 'old-rule-book', message: /\(ops, / },
-    ])
+    expect(await two.backend.follow(at(100))).toEqual([])
+    expect(await two.backend.follow(at(120))).toMatchObject([{ code: 'old-rule-book', message: /\(ops, / }])
     await load(two, { '*': '1, 1/s' })
     expect(await follow(30)).toEqual([])
     expect(await follow(30 + LONG_AFTER)).toEqual([expect.stringContaining('a newer file (ops, ')])
@@ -178,16 +176,16 @@ describe('processes with different limits for one layer', () => {
       await RedisStage.open('9, 1/s', { prefix, limitsFrom: 'file' }),
     ]
     const change = parseLayer({ '*': '7, 1/s' }, 'file')
-    await one.backend.changeRules({ kind: 'load', ...change }, at(0))
-    expect(await two.backend.followRules(at(0))).toEqual([])
-    expect(await two.backend.changeRules({ kind: 'load', ...change }, at(1))).toMatchObject({
+    await one.backend.rules.change({ kind: 'load', ...change }, at(0))
+    expect(await two.backend.follow(at(0))).toEqual([])
+    expect(await two.backend.rules.change({ kind: 'load', ...change }, at(1))).toMatchObject({
       isChanged: false,
     })
-    await one.backend.changeRules(set('*', '1, 1/s'), at(2))
-    await one.backend.changeRules({ kind: 'load', ...parseLayer({ '*': '3, 1/s' }) }, at(2))
+    await one.backend.rules.change(set('*', '1, 1/s'), at(2))
+    await one.backend.rules.change({ kind: 'load', ...parseLayer({ '*': '3, 1/s' }) }, at(2))
     for (const seconds of [3, 50, 100]) {
-      expect(await one.backend.followRules(at(seconds))).toEqual([])
-      expect(await two.backend.followRules(at(seconds))).toEqual([])
+      expect(await one.backend.follow(at(seconds))).toEqual([])
+      expect(await two.backend.follow(at(seconds))).toEqual([])
     }
   })
 
@@ -196,19 +194,19 @@ describe('processes with different limits for one layer', () => {
     const one = await RedisStage.open('9, 1/s', { prefix })
     const silent = await RedisStage.open({}, { prefix })
     const load = (limit: string) =>
-      silent.backend.changeRules({ kind: 'load', ...parseLayer({ '*': limit }) }, at(0))
+      silent.backend.rules.change({ kind: 'load', ...parseLayer({ '*': limit }) }, at(0))
     await load('1, 1/s')
-    await silent.backend.changeRules({ kind: 'load', ...parseLayer({}) }, at(0))
-    await one.backend.followRules(at(0))
-    expect(await one.backend.followRules(at(LONG_AFTER))).toHaveLength(1)
+    await silent.backend.rules.change({ kind: 'load', ...parseLayer({}) }, at(0))
+    await one.backend.follow(at(0))
+    expect(await one.backend.follow(at(LONG_AFTER))).toHaveLength(1)
     // So many others that nobody remembers his.
     for (let n = 100; n < 205; n++) await load(`${n}, 1/s`)
-    await silent.backend.changeRules({ kind: 'load', ...parseLayer({}) }, at(0))
+    await silent.backend.rules.change({ kind: 'load', ...parseLayer({}) }, at(0))
     const { version } = await bookOf(one)
     await one.backend.open()
-    expect([(await bookOf(one)).version, one.backend.rules.list()]).toEqual([version, []])
-    await silent.backend.followRules(at(0))
-    expect(await silent.backend.followRules(at(LONG_AFTER))).toEqual([])
+    expect([(await bookOf(one)).version, one.backend.rules.book.list()]).toEqual([version, []])
+    await silent.backend.follow(at(0))
+    expect(await silent.backend.follow(at(LONG_AFTER))).toEqual([])
   })
 })
 
@@ -218,9 +216,9 @@ test('a change reaches 10,000 live buckets, and spaces the waiting jobs of each 
     request(`j${n}`, { key: `k/${n % 10}/${n % 10_000}` }),
   )
   for (let from = 0; from < jobs.length; from += 2_000) {
-    await stage.backend.admitMany(jobs.slice(from, from + 2_000), at(0))
+    await stage.backend.verbs.admitMany(jobs.slice(from, from + 2_000), at(0))
   }
-  await stage.backend.changeRules(set('*', '9, 1/m'), at(0))
+  await stage.backend.rules.change(set('*', '9, 1/m'), at(0))
   const buckets = new Map<string, string>()
   for await (const page of stage.backend.survey()) {
     for (const { key, pattern, limit } of page) buckets.set(key, `${pattern} ${limit}`)
@@ -228,7 +226,7 @@ test('a change reaches 10,000 live buckets, and spaces the waiting jobs of each 
   expect(buckets.size).toBe(10_000)
   for (const [key, rule] of buckets) expect(rule).toBe(key.startsWith('k/1/') ? 'k/1/* 9, 1/s' : '* 9, 1/m')
   const departsIn = async (key: string) => {
-    const admission = await stage.backend.forecast(key, 1, at(0))
+    const admission = await stage.backend.verbs.forecast(key, 1, at(0))
     return admission.accepted && admission.departsAt - msAt(0)
   }
   expect([await departsIn('k/2/9992'), await departsIn('k/1/9991')]).toEqual([120_000, 2_000])

@@ -5,9 +5,8 @@ import { parseLayer } from '../../src/core/layered-book.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import { bucketQuerySchema } from '../../src/line/bucket-query.ts'
 import { RedisBackend } from '../../src/redis/redis-backend.ts'
+import { bookScript, digestOfBook } from '../../src/redis/rules/book.ts'
 import { changeBook, formatBook, parseBook } from '../../src/redis/rules/rule-book-text.ts'
-import { digestOfBook } from '../../src/redis/rules/shard-marks.ts'
-import { bookScript } from '../../src/redis/rules/shared-rules.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { runScript } from '../../src/redis/scripts/script.ts'
 import { at, request } from '../support/backend-driver.ts'
@@ -17,21 +16,21 @@ import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 import { RedisStage } from './redis-stage.ts'
 
 const texts = (stage: RedisStage) =>
-  stage.backend.rules.list().map(({ pattern, limit }) => `${pattern}: ${limit.capacity}`)
+  stage.backend.rules.book.list().map(({ pattern, limit }) => `${pattern}: ${limit.capacity}`)
 
 test('a change by one process governs the others from their next verb on', async () => {
   const prefix = uniquePrefix()
   const one = await RedisStage.open('9, 1/s', { prefix })
   const two = await RedisStage.open('9, 1/s', { prefix })
-  await one.backend.changeRules({ kind: 'set', rule: parseRule('*', '1, 1/s') }, at(0))
+  await one.backend.rules.change({ kind: 'set', rule: parseRule('*', '1, 1/s') }, at(0))
   expect((await two.admit('x', 0)).admission).toMatchObject({ accepted: true })
   expect((await two.admit('y', 0)).admission).toMatchObject({ accepted: false, capacity: 1 })
   expect(texts(two)).toEqual(['*: 1'])
-  await two.backend.changeRules({ kind: 'set', rule: parseRule('a', '3, 1/s') }, at(0))
-  expect(await one.backend.forecast('a', 1, at(0))).toMatchObject({ position: 2 })
+  await two.backend.rules.change({ kind: 'set', rule: parseRule('a', '3, 1/s') }, at(0))
+  expect(await one.backend.verbs.forecast('a', 1, at(0))).toMatchObject({ position: 2 })
   expect(texts(one)).toEqual(['*: 1', 'a: 3'])
-  await one.backend.changeRules({ kind: 'unset', pattern: '*' }, at(0))
-  await one.backend.changeRules({ kind: 'unset', pattern: 'a' }, at(0))
+  await one.backend.rules.change({ kind: 'unset', pattern: '*' }, at(0))
+  await one.backend.rules.change({ kind: 'unset', pattern: 'a' }, at(0))
   await expect(two.admit('z', 0)).rejects.toThrow(NoLimitError)
 })
 
@@ -39,9 +38,9 @@ test('a process that only looks fetches the book', async () => {
   const prefix = uniquePrefix()
   const one = await RedisStage.open('9, 1/s', { prefix })
   const two = await RedisStage.open('9, 1/s', { prefix })
-  await one.backend.changeRules({ kind: 'set', rule: parseRule('*', '1, 1/s') }, at(0))
+  await one.backend.rules.change({ kind: 'set', rule: parseRule('*', '1, 1/s') }, at(0))
   expect(texts(two)).toEqual(['*: 9'])
-  await two.backend.followRules()
+  await two.backend.follow()
   expect(texts(two)).toEqual(['*: 1'])
 })
 
@@ -51,13 +50,13 @@ test('two changes at once are both kept', async () => {
   const two = await RedisStage.open('9, 1/s', { prefix })
   await Promise.all([
     ...Array.from({ length: 5 }, (_, n) =>
-      one.backend.changeRules({ kind: 'set', rule: parseRule(`a/${n}`, `${n + 1}, 1/s`) }, at(0)),
+      one.backend.rules.change({ kind: 'set', rule: parseRule(`a/${n}`, `${n + 1}, 1/s`) }, at(0)),
     ),
     ...Array.from({ length: 5 }, (_, n) =>
-      two.backend.changeRules({ kind: 'set', rule: parseRule(`b/${n}`, `${n + 1}, 1/s`) }, at(0)),
+      two.backend.rules.change({ kind: 'set', rule: parseRule(`b/${n}`, `${n + 1}, 1/s`) }, at(0)),
     ),
   ])
-  await Promise.all([one.backend.followRules(), two.backend.followRules()])
+  await Promise.all([one.backend.follow(), two.backend.follow()])
   expect(texts(one)).toHaveLength(11)
   expect(texts(two).sort()).toEqual(texts(one).sort())
 })
@@ -65,10 +64,13 @@ test('two changes at once are both kept', async () => {
 test('newer code sets newer limits; what was set by hand since stays on top', async () => {
   const prefix = uniquePrefix()
   const older = await RedisStage.open({ '*': '9, 1/s', a: '5, 1/s' }, { prefix })
-  await older.backend.changeRules({ kind: 'set', rule: parseRule('a', '4, 1/s') }, at(0))
+  await older.backend.rules.change({ kind: 'set', rule: parseRule('a', '4, 1/s') }, at(0))
   const newer = await RedisStage.open({ '*': '8, 1/s', a: '6, 1/s', b: '7, 1/s' }, { prefix })
   expect(texts(newer).sort()).toEqual(['*: 8', 'a: 4', 'b: 7'])
-  expect(await older.backend.forecast('c', 9, at(0))).toMatchObject({ reason: 'too-costly', capacity: 8 })
+  expect(await older.backend.verbs.forecast('c', 9, at(0))).toMatchObject({
+    reason: 'too-costly',
+    capacity: 8,
+  })
   expect(texts(older).sort()).toEqual(texts(newer).sort())
 })
 
@@ -97,13 +99,13 @@ test('code that is rolled back sets its limits again, and reports whose it repla
       ],
     },
   ])
-  await newer.backend.changeRules({ kind: 'set', rule: parseRule('c', '7, 1/s') }, at(0))
+  await newer.backend.rules.change({ kind: 'set', rule: parseRule('c', '7, 1/s') }, at(0))
   const back = await opened({ '*': '10, 10/s', a: '1, 1/s' }, 'app:16')
   expect(back.replaced).toMatchObject([{ origin: 'code', by: 'app:17' }])
   for (const { backend } of [first, newer, back]) {
-    await backend.followRules(at(0))
-    expect(backend.rules.list().map(({ pattern }) => pattern)).toEqual(['*', 'a', 'c'])
-    expect(await backend.forecast('x', 10, at(0))).toMatchObject({ accepted: true })
+    await backend.follow(at(0))
+    expect(backend.rules.book.list().map(({ pattern }) => pattern)).toEqual(['*', 'a', 'c'])
+    expect(await backend.verbs.forecast('x', 10, at(0))).toMatchObject({ accepted: true })
   }
 })
 
@@ -115,8 +117,8 @@ test('processes of two versions side by side change nothing, also when they conn
   for (let round = 0; round < 3; round++) {
     await expect(older.backend.open()).rejects.toThrow(OldRuleBookError)
     await newer.backend.open()
-    await older.backend.followRules(at(round))
-    await newer.backend.followRules(at(round))
+    await older.backend.follow(at(round))
+    await newer.backend.follow(at(round))
   }
   expect(await newer.dump()).toEqual(before)
   expect(texts(older)).toEqual(['*: 8'])
@@ -129,22 +131,22 @@ test('a rule that is set is never lost to a process that opens at the same time'
   const prefix = uniquePrefix()
   const one = await RedisStage.open('9, 1/s', { prefix })
   await Promise.all([
-    one.backend.changeRules({ kind: 'set', rule: parseRule('a', '3, 1/s') }, at(0)),
+    one.backend.rules.change({ kind: 'set', rule: parseRule('a', '3, 1/s') }, at(0)),
     RedisStage.open('8, 1/s', { prefix }),
     RedisStage.open('8, 1/s', { prefix }),
   ])
-  await one.backend.followRules()
+  await one.backend.follow()
   expect(texts(one).sort()).toEqual(['*: 8', 'a: 3'])
 })
 
 describe('a process that sets a limit and dies before the waiting buckets are held to it', () => {
   /** What the dead one did: it wrote the book into the first shard. */
   async function writeBook({ redis, backend }: RedisStage, limit: string): Promise<void> {
-    const stored = await redis.get(shardKey(backend.tags[0]!, 'book'))
+    const stored = await redis.get(shardKey(backend.store.tags[0]!, 'book'))
     const book = changeBook(parseBook(stored!), { kind: 'set', rule: parseRule('*', limit) }, at(0))!
     const text = formatBook(book)
-    const values = ['', '', book.version, text, digestOfBook(text), 'shard', '1', backend.shards]
-    expect(await runScript(redis, bookScript, backend.tags[0]!, values)).toMatchObject([
+    const values = ['', '', book.version, text, digestOfBook(text), 'shard', '1', backend.store.shards]
+    expect(await runScript(redis, bookScript, backend.store.tags[0]!, values)).toMatchObject([
       'ok',
       expect.anything(),
       book.version,
@@ -156,8 +158,12 @@ describe('a process that sets a limit and dies before the waiting buckets are he
   async function claimsUntil(stage: RedisStage, total: number, limit: string): Promise<void> {
     const query = bucketQuerySchema.parse({ limit: 1_000 })
     await eventually(async () => {
-      for (let shard = 0; shard < stage.backend.shards; shard++) {
-        await stage.backend.claim(shard, { scheduler: 's2', lookAhead: 0, most: 1, lease: SECOND }, at(0))
+      for (let shard = 0; shard < stage.backend.store.shards; shard++) {
+        await stage.backend.verbs.claim(
+          shard,
+          { scheduler: 's2', lookAhead: 0, most: 1, lease: SECOND },
+          at(0),
+        )
       }
       const { buckets } = await stage.backend.list(query, at(0))
       expect(buckets).toHaveLength(total)
@@ -170,7 +176,7 @@ describe('a process that sets a limit and dies before the waiting buckets are he
     const dead = await RedisStage.open('9, 1/s', { prefix, shards })
     const other = await RedisStage.open('9, 1/s', { prefix, shards })
     const batch = Array.from({ length: 450 }, (_, n) => request(`j${n}`, { key: `k${n}` }))
-    await dead.backend.admitMany(batch, at(0))
+    await dead.backend.verbs.admitMany(batch, at(0))
     await writeBook(dead, '5, 1/m')
     await claimsUntil(other, 450, '5, 1/m')
     expect(texts(other)).toEqual(['*: 5'])
@@ -182,7 +188,7 @@ describe('a process that sets a limit and dies before the waiting buckets are he
     const other = await RedisStage.open('9, 1/s', { prefix })
     await dead.lineUp('xy', 0)
     await writeBook(dead, '5, 1/m')
-    await other.backend.followRules()
+    await other.backend.follow()
     await claimsUntil(other, 1, '5, 1/m')
     await writeBook(dead, '6, 1/m')
     await claimsUntil(await RedisStage.open('9, 1/s', { prefix }), 1, '6, 1/m')
@@ -193,7 +199,7 @@ describe('a process that sets a limit and dies before the waiting buckets are he
 test('a change reaches 500 live buckets', async () => {
   const stage = await RedisStage.open('9, 1/s')
   for (let index = 0; index < 500; index++) await stage.admit(`j${index}`, 0, { key: `k${index}` })
-  await stage.backend.changeRules({ kind: 'set', rule: parseRule('*', '5, 1/m') }, at(0))
+  await stage.backend.rules.change({ kind: 'set', rule: parseRule('*', '5, 1/m') }, at(0))
   const { buckets, total } = await stage.backend.list(
     { prefix: '', minFill: 0, sort: 'key', limit: 1_000 },
     at(0),

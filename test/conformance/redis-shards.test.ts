@@ -1,8 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openExistingLine } from '../../src/cli/existing-line.ts'
 import { Shaper } from '../../src/index.ts'
-import { shardKey, shardTag } from '../../src/redis/scripts/keys.ts'
-import { shardOf } from '../../src/redis/scripts/shard-of.ts'
+import { shardKey, shardOf, shardTag } from '../../src/redis/scripts/keys.ts'
 import { at } from '../support/backend-driver.ts'
 import { eventually } from '../support/patience.ts'
 import { lookAt } from '../support/redis-driver.ts'
@@ -127,7 +126,7 @@ test('a line changes its number when nothing lives and no one was heard for five
 test('a line of an older version, which has no number, takes it on', async () => {
   const stage = await RedisStage.open('9, 1/s', { shards: 2 })
   await stage.lineUp('a', 0)
-  for (const tag of stage.backend.tags) await stage.redis.hdel(shardKey(tag, 'meta'), 'shards')
+  for (const tag of stage.backend.store.tags) await stage.redis.hdel(shardKey(tag, 'meta'), 'shards')
   const again = await RedisStage.open('9, 1/s', { prefix: stage.prefix, shards: 2 })
   await expect(RedisStage.open('9, 1/s', { prefix: stage.prefix, shards: 3 })).rejects.toMatchObject(
     refused(2, 3),

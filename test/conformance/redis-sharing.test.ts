@@ -14,32 +14,33 @@ const FAMILIES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
 /** What every deployment can do: admit, hand over, start, end, look, hold, change rules, forget. */
 async function worksOverShards(backend: Awaited<ReturnType<typeof openRedisBackend>>): Promise<void> {
   const keys = FAMILIES.flatMap((family) => [`${family}/1`, `${family}/2`])
-  for (const family of FAMILIES) expect(backend.shardOf(`${family}/1`)).toBe(backend.shardOf(`${family}/2/x`))
-  expect(new Set(keys.map((key) => backend.shardOf(key))).size).toBeGreaterThan(1)
+  for (const family of FAMILIES)
+    expect(backend.store.shardOf(`${family}/1`)).toBe(backend.store.shardOf(`${family}/2/x`))
+  expect(new Set(keys.map((key) => backend.store.shardOf(key))).size).toBeGreaterThan(1)
   const batch = keys.map((key, index) => request(`j${index}`, { key }))
-  const verdicts = await backend.admitMany(batch, at(0))
+  const verdicts = await backend.verbs.admitMany(batch, at(0))
   expect(verdicts.map(({ admission }) => admission)).toMatchObject(
     batch.map(({ id, key }) => ({ accepted: true, id, key, position: 1, departsAt: msAt(0) })),
   )
   expect((await backend.list(everything, at(0))).buckets.map(({ key }) => key)).toEqual(keys)
   expect(await backend.job('j7', at(0))).toMatchObject({ key: keys[7], state: 'waiting' })
-  await expect(backend.admit(request('j7', { key: keys[7], data: '2' }), at(0))).rejects.toThrow(
+  await expect(backend.verbs.admit(request('j7', { key: keys[7], data: '2' }), at(0))).rejects.toThrow(
     IdConflictError,
   )
-  expect(await backend.cancel('j3', at(0))).toMatchObject({ id: 'j3', key: keys[3] })
-  await backend.freeze(keys[4]!, 60_000_000, at(0))
-  await backend.changeRules({ kind: 'set', rule: parseRule('*', '5, 1/s') }, at(0))
+  expect(await backend.verbs.cancel('j3', at(0))).toMatchObject({ id: 'j3', key: keys[3] })
+  await backend.verbs.freeze(keys[4]!, 60_000_000, at(0))
+  await backend.rules.change({ kind: 'set', rule: parseRule('*', '5, 1/s') }, at(0))
   expect((await backend.list(everything, at(0))).buckets.map(({ limit }) => limit)).toEqual(
     keys.map(() => '5, 1/s'),
   )
   const started: string[] = []
-  for (let shard = 0; shard < backend.shards; shard++) {
+  for (let shard = 0; shard < backend.store.shards; shard++) {
     const asked = { scheduler: 's1', lookAhead: 0, most: 200, lease: 30_000_000 }
-    const { jobs } = await backend.claim(shard, asked, at(0))
+    const { jobs } = await backend.verbs.claim(shard, asked, at(0))
     for (const { id, epoch } of jobs) {
-      await startHanded(backend, { id, epoch }, at(0), shard)
+      await startHanded(backend.verbs, { id, epoch }, at(0), shard)
       started.push(id)
-      const [answer] = await backend.finish(shard, [{ id, epoch, outcome: COMPLETED }], at(0))
+      const [answer] = await backend.verbs.finish(shard, [{ id, epoch, outcome: COMPLETED }], at(0))
       expect(answer).toMatchObject({ isMine: true })
     }
   }
@@ -82,15 +83,18 @@ describe('two shapers on one Redis', () => {
     const one = await openRedisBackend({ limits: { '*': '1, 1/s' }, ...first })
     const two = await openRedisBackend({ limits: { '*': '3, 2/s' }, ...second })
     const before = await two.audit()
-    await one.admit(request('x'), at(0))
+    await one.verbs.admit(request('x'), at(0))
     expect(await two.job('x', at(0))).toBeUndefined()
     expect(await two.audit()).toEqual(before)
-    const other = await two.admit(request('x', { data: '2' }), at(0))
+    const other = await two.verbs.admit(request('x', { data: '2' }), at(0))
     expect(other.admission).toMatchObject({ accepted: true, position: 1 })
-    expect((await one.admit(request('y'), at(0))).admission).toMatchObject({ accepted: false, capacity: 1 })
-    await one.pause('a', at(0))
+    expect((await one.verbs.admit(request('y'), at(0))).admission).toMatchObject({
+      accepted: false,
+      capacity: 1,
+    })
+    await one.verbs.pause('a', at(0))
     expect(await two.inspect('a', at(0))).toMatchObject({ paused: false, limit: '3, 2/s' })
-    await two.cancel('x', at(0))
+    await two.verbs.cancel('x', at(0))
     expect(await one.job('x', at(0))).toMatchObject({ state: 'waiting' })
   })
 
@@ -126,7 +130,7 @@ test('scripts that are flushed all the time are loaded again', async () => {
   })()
   for (let index = 0; index < 100; index++) {
     await stage.admit(`x${index}`, index, { key: 'other' })
-    await stage.backend.cancel(`x${index}`, at(index))
+    await stage.backend.verbs.cancel(`x${index}`, at(index))
     await stage.admit(`j${index}`, index)
     await stage.finish(await stage.run(index), COMPLETED, index)
   }
@@ -143,7 +147,7 @@ test('a batch of a thousand runs in calls of at most 200, and so does every othe
   const stage = await RedisStage.open('2000, 10/s', { connection: connect(server.url), client })
   await client.config('RESETSTAT')
   const batch = Array.from({ length: 1_000 }, (_, index) => request(`j${index}`))
-  await stage.backend.admitMany(batch, at(0))
+  await stage.backend.verbs.admitMany(batch, at(0))
   const stats = await client.info('commandstats')
   const calls = (name: string) => Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0)
   expect(calls('evalsha')).toBeGreaterThanOrEqual(5)

@@ -12,7 +12,7 @@ describe('a limit that is lowered while a slot is granted counts from the last s
     await stage.run(0)
     const [y] = await stage.hand(0.09, 50)
     expect(await stage.gate(y!, 0.09)).toMatchObject({ kind: 'granted', slot: at(0.1) })
-    await stage.backend.changeRules({ kind: 'set', rule: parseRule('*', '9, 1/s') }, at(0.095))
+    await stage.backend.rules.change({ kind: 'set', rule: parseRule('*', '9, 1/s') }, at(0.095))
     return { stage, y: y! }
   }
 
@@ -59,7 +59,7 @@ describe('the deadline of a job that has a slot', () => {
     await stage.admit('x', 0, { deadline: at(1) })
     const [x] = await stage.hand(0)
     expect(await stage.gate(x!, 0.99)).toMatchObject({ kind: 'granted', slot: at(0.99) })
-    expect(await stage.backend.expire(0, at(1.01))).toEqual([])
+    expect(await stage.backend.verbs.expire(0, at(1.01))).toEqual([])
     expect(await stage.backend.job('x', at(1.01))).toMatchObject({ state: 'handed', attempt: 1 })
     return { stage, x: x! }
   }
@@ -67,7 +67,7 @@ describe('the deadline of a job that has a slot', () => {
   test('is not forgotten: sent back by its worker it expires', async () => {
     const { stage, x } = await granted()
     expect(await stage.finish(x, BACK, 1.02)).toMatchObject({ isMine: true })
-    expect(await stage.backend.expire(0, at(1.5))).toMatchObject([{ id: 'x', key: 'a', attempt: 0 }])
+    expect(await stage.backend.verbs.expire(0, at(1.5))).toMatchObject([{ id: 'x', key: 'a', attempt: 0 }])
     expect(await stage.state('x', 1.5)).toBe('expired')
     await stage.balances()
   })
@@ -76,16 +76,16 @@ describe('the deadline of a job that has a slot', () => {
     const { stage } = await granted()
     await stage.recover(40)
     expect(await stage.state('x', 40)).toBe('retrying')
-    expect(await stage.backend.expire(0, at(41))).toMatchObject([{ id: 'x' }])
+    expect(await stage.backend.verbs.expire(0, at(41))).toMatchObject([{ id: 'x' }])
     await stage.balances()
   })
 
   test('has no effect once it has started', async () => {
     const { stage, x } = await granted()
     expect(await stage.start(x, 0.99)).toBe(true)
-    expect(await stage.backend.expire(0, at(1.5))).toEqual([])
+    expect(await stage.backend.verbs.expire(0, at(1.5))).toEqual([])
     expect(await stage.finish(x, COMPLETED, 2)).toMatchObject({ isMine: true })
-    expect(await stage.backend.expire(0, at(3))).toEqual([])
+    expect(await stage.backend.verbs.expire(0, at(3))).toEqual([])
     expect(await stage.state('x', 3)).toBe('completed')
     await stage.balances()
   })
@@ -95,10 +95,10 @@ test('the second of two that were handed over never waits for the end of a freez
   const stage = await RedisStage.open('99, 10/s')
   await stage.lineUp('xy', 0)
   const [x, y] = await stage.hand(0, 250)
-  await stage.backend.freeze('a', 3_600 * SECOND, at(0))
+  await stage.backend.verbs.freeze('a', 3_600 * SECOND, at(0))
   const asked = await stage.gate(y!, 0.01)
   expect(asked.kind === 'wait' && asked.until <= at(0.26)).toBe(true)
-  await stage.backend.unfreeze('a', at(0.02))
+  await stage.backend.verbs.unfreeze('a', at(0.02))
   await stage.gate(x!, 0.02)
   await stage.start(x!, 0.02)
   expect(await stage.gate(y!, 0.12)).toMatchObject({ kind: 'granted', slot: at(0.12) })

@@ -3,14 +3,12 @@ import { expect } from 'vitest'
 import { MILLISECOND, SECOND } from '../../src/core/duration.ts'
 import { bucketQuerySchema } from '../../src/line/bucket-query.ts'
 import type { JobRequest } from '../../src/line/job.ts'
-import type {
-  ClaimRequest,
-  GateRequest,
-  HandedJob,
-  SharedOutcome,
-} from '../../src/redis/protocol/shared-backend.ts'
 import type { RedisBackend } from '../../src/redis/redis-backend.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
+import type { ClaimRequest } from '../../src/redis/verbs/claim.ts'
+import type { SharedOutcome } from '../../src/redis/verbs/finish.ts'
+import type { GateRequest } from '../../src/redis/verbs/gate.ts'
+import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import type { RedisInsight } from '../../src/redis/views/redis-insight.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { insightOf, lookAt, openRedisBackend, type RedisOptions } from '../support/redis-driver.ts'
@@ -46,12 +44,12 @@ export class RedisStage {
   }
 
   get tag(): string {
-    return this.backend.tags[0]!
+    return this.backend.store.tags[0]!
   }
 
   admit(id: string, seconds: number, part: Partial<JobRequest> = {}) {
     const { deadline, ...asked } = request(id, part)
-    return this.backend.admit({ ...asked, deadline: deadline - at(seconds) }, at(seconds))
+    return this.backend.verbs.admit({ ...asked, deadline: deadline - at(seconds) }, at(seconds))
   }
 
   /** Admits jobs whose ids are one letter each. */
@@ -64,7 +62,8 @@ export class RedisStage {
 
   async #pass(seconds: number): Promise<void> {
     if (!this.isSilent && this.#heardAt !== undefined) {
-      for (let beat = this.#heardAt + 1; beat < seconds; beat++) await this.backend.renew(0, [], 0, at(beat))
+      for (let beat = this.#heardAt + 1; beat < seconds; beat++)
+        await this.backend.verbs.renew(0, [], 0, at(beat))
     }
     this.#heardAt = seconds
   }
@@ -72,7 +71,7 @@ export class RedisStage {
   async claim(seconds: number, part: Partial<ClaimRequest> = {}) {
     await this.#pass(seconds)
     const asked = { scheduler: 's1', lookAhead: 0, most: 200, lease: 30 * SECOND, ...part }
-    return this.backend.claim(0, asked, at(seconds))
+    return this.backend.verbs.claim(0, asked, at(seconds))
   }
 
   /** The ids of those who are handed over within the look-ahead. */
@@ -84,38 +83,38 @@ export class RedisStage {
   async gate(job: HandedJob, seconds: number, part: Partial<GateRequest> = {}) {
     await this.#pass(seconds)
     const asked = { worker: 'w1', lead: 0, lease: 30 * SECOND, ...job, ...part }
-    return (await this.backend.gate(0, [asked], at(seconds))).answers[0]!
+    return (await this.backend.verbs.gate(0, [asked], at(seconds))).answers[0]!
   }
 
   async start(job: HandedJob, seconds: number): Promise<boolean> {
     await this.#pass(seconds)
-    return (await this.backend.start(0, [{ ...job, startedAt: at(seconds) }], at(seconds)))[0]!
+    return (await this.backend.verbs.start(0, [{ ...job, startedAt: at(seconds) }], at(seconds)))[0]!
   }
 
   async finish(job: HandedJob, outcome: SharedOutcome, seconds: number, startedAt?: number) {
     await this.#pass(seconds)
     const report = { ...job, outcome, ...(startedAt !== undefined && { startedAt: at(startedAt) }) }
-    return (await this.backend.finish(0, [report], at(seconds)))[0]!
+    return (await this.backend.verbs.finish(0, [report], at(seconds)))[0]!
   }
 
   async renew(job: HandedJob, leaseSeconds: number, seconds: number): Promise<boolean> {
     await this.#pass(seconds)
-    return (await this.backend.renew(0, [job], leaseSeconds * SECOND, at(seconds)))[0]!
+    return (await this.backend.verbs.renew(0, [job], leaseSeconds * SECOND, at(seconds)))[0]!
   }
 
   async recover(seconds: number) {
     await this.#pass(seconds)
-    return this.backend.recover(0, at(seconds))
+    return this.backend.verbs.recover(0, at(seconds))
   }
 
   /** This process has seen the clock jump to that time. */
   jump(seconds: number): Promise<void> {
-    return this.backend.quarantine(0, at(seconds))
+    return this.backend.verbs.quarantine(0, at(seconds))
   }
 
   /** It has seen a small step forward, of so many microseconds. */
   step(seconds: number, by: number): Promise<void> {
-    return this.backend.quarantine(0, at(seconds), 'step', by)
+    return this.backend.verbs.quarantine(0, at(seconds), 'step', by)
   }
 
   async state(id: string, seconds = 0): Promise<string | undefined> {

@@ -16,7 +16,7 @@ describe('memory', () => {
     const prefix = uniquePrefix()
     const limits = { '*': '99, 10/s' }
     const first = await openRedisBackend({ limits, prefix, connection: connect(server.url) })
-    for (const id of 'xyz') await first.admit(request(id), at(0))
+    for (const id of 'xyz') await first.verbs.admit(request(id), at(0))
     const used = async () => Number(/^used_memory:(\d+)/m.exec(await client.info('memory'))?.[1]) / 2 ** 25
     for (let n = 0; (await used()) < share; n++) {
       const isRefused = await client.set(`ballast:${n}`, 'b'.repeat(50_000)).catch(() => 'full')
@@ -32,7 +32,7 @@ describe('memory', () => {
   ])('with %s of it used no job is admitted, and waiting jobs depart', async (_, share) => {
     const stage = await nearlyFull(share)
     await expect(stage.admit('q', 0)).rejects.toThrow(BackendUnavailableError)
-    await expect(stage.backend.admitMany([request('q')], at(0))).rejects.toThrow(/memory/)
+    await expect(stage.backend.verbs.admitMany([request('q')], at(0))).rejects.toThrow(/memory/)
     expect(await stage.backend.job('q', at(0))).toBeUndefined()
     const x = await stage.run(0)
     expect(await stage.finish(x, COMPLETED, 0)).toMatchObject({ isMine: true })
@@ -42,9 +42,9 @@ describe('memory', () => {
     })
     expect(await stage.renew(await stage.run(0.2), 9, 0.2)).toBe(true)
     expect(await stage.recover(20)).toHaveLength(1)
-    expect(await stage.backend.cancel('z', at(20))).toMatchObject({ id: 'z' })
-    expect(await stage.backend.freeze('a', 1_000, at(20))).toMatchObject({ at: at(20) })
-    expect(await stage.backend.forecast('a', 1, at(20))).toMatchObject({ accepted: true })
+    expect(await stage.backend.verbs.cancel('z', at(20))).toMatchObject({ id: 'z' })
+    expect(await stage.backend.verbs.freeze('a', 1_000, at(20))).toMatchObject({ at: at(20) })
+    expect(await stage.backend.verbs.forecast('a', 1, at(20))).toMatchObject({ accepted: true })
     await stage.balances()
   })
 
@@ -69,14 +69,14 @@ describe('a request that comes late or twice', () => {
 
   test('that was given up is refused when it arrives after all', async () => {
     const { server, stage, scripts } = await own()
-    await stage.backend.admit(request('first'))
+    await stage.backend.verbs.admit(request('first'))
     const before = await scripts()
     server.pause()
     const asked = performance.now()
     const given = await Promise.allSettled([
-      beforeTimer(2_000, stage.backend.admit(request('late'))),
-      beforeTimer(2_000, stage.backend.freeze('a', 60_000_000)),
-      beforeTimer(2_000, stage.backend.cancel('first')),
+      beforeTimer(2_000, stage.backend.verbs.admit(request('late'))),
+      beforeTimer(2_000, stage.backend.verbs.freeze('a', 60_000_000)),
+      beforeTimer(2_000, stage.backend.verbs.cancel('first')),
     ])
     for (const answer of given) {
       expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'backend-unavailable' } })
@@ -92,22 +92,25 @@ describe('a request that comes late or twice', () => {
 
   test('that arrives in time is done, whether its answer was waited for or not; asked again, it is answered again', async () => {
     const { server, stage } = await own()
-    await stage.backend.admit(request('first'))
+    await stage.backend.verbs.admit(request('first'))
     server.pause()
-    const asked = stage.backend.admit(request('x'))
+    const asked = stage.backend.verbs.admit(request('x'))
     await new Promise((resolve) => setTimeout(resolve, 300))
     server.resume()
     const { admission } = await asked
     expect(admission).toMatchObject({ accepted: true, position: 2 })
-    expect((await stage.backend.admit(request('x'))).admission).toMatchObject({ accepted: true, position: 2 })
+    expect((await stage.backend.verbs.admit(request('x'))).admission).toMatchObject({
+      accepted: true,
+      position: 2,
+    })
     expect(await stage.backend.audit()).toMatchObject({ admitted: 2, waiting: 2 })
   })
 
   test('that was lost with its connection is sent once more, and done once', async () => {
     const { stage } = await own()
-    await stage.backend.admit(request('first'))
+    await stage.backend.verbs.admit(request('first'))
     for (let turn = 0; turn < 20; turn++) {
-      const asked = stage.backend.admit(request(`j${turn % 5}`))
+      const asked = stage.backend.verbs.admit(request(`j${turn % 5}`))
       await stage.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
       expect((await asked).admission).toMatchObject({ accepted: true, position: 2 + (turn % 5) })
     }

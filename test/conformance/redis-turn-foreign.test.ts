@@ -13,9 +13,9 @@ const HANDED = { id: '~c~handed', epoch: 1 }
 const VERBS = {
   admit: (stage: RedisStage) => stage.admit('~c~new', 1),
   'admit a job': (stage: RedisStage) => stage.admit('new', 1),
-  cancel: (stage: RedisStage) => stage.backend.cancel('~c~waits', at(1)),
-  leave: (stage: RedisStage) => stage.backend.leave(GRANTED.id, at(1)),
-  expire: (stage: RedisStage) => stage.backend.expire(0, at(200)),
+  cancel: (stage: RedisStage) => stage.backend.verbs.cancel('~c~waits', at(1)),
+  leave: (stage: RedisStage) => stage.backend.verbs.leave(GRANTED.id, at(1)),
+  expire: (stage: RedisStage) => stage.backend.verbs.expire(0, at(200)),
   claim: (stage: RedisStage) => stage.claim(1),
   'claim of more': (stage: RedisStage) => stage.claim(1, { lookAhead: 900 * MILLISECOND }),
   gate: (stage: RedisStage) => stage.gate(HANDED, 0.15),
@@ -24,8 +24,8 @@ const VERBS = {
   'finish of one that runs': (stage: RedisStage) => stage.finish(RUNS, COMPLETED, 1),
   renew: (stage: RedisStage) => stage.renew({ id: '~c~waits', epoch: 0 }, 9, 2),
   recover: (stage: RedisStage) => stage.recover(99),
-  freeze: (stage: RedisStage) => stage.backend.freeze('a', 1_000, at(1)),
-  pause: (stage: RedisStage) => stage.backend.pause('a', at(1)),
+  freeze: (stage: RedisStage) => stage.backend.verbs.freeze('a', 1_000, at(1)),
+  pause: (stage: RedisStage) => stage.backend.verbs.pause('a', at(1)),
 } as const
 
 type Verb = keyof typeof VERBS
@@ -108,14 +108,14 @@ describe('an inbox with a foreign value', () => {
     const stage = await spoiled()
     await stage.admit('x', 0, { key: 'd' })
     expect((await stage.claim(0)).jobs).toMatchObject([{ id: 'x' }])
-    expect(await stage.backend.awaitTurns(0, 'p', MILLISECOND)).toMatchObject([{ id: '~p~1' }])
+    expect(await stage.backend.inboxes.next(0, 'p', MILLISECOND)).toMatchObject([{ id: '~p~1' }])
     await stage.balances()
   })
 
   test('is an error in the process that reads it', async () => {
     const stage = await spoiled()
     await stage.claim(0)
-    const looked = stage.backend.awaitTurns(0, 'c', MILLISECOND)
+    const looked = stage.backend.inboxes.next(0, 'c', MILLISECOND)
     await expect(looked).rejects.toMatchObject({ code: 'foreign-value' })
   })
 
@@ -132,7 +132,7 @@ describe('an inbox with a foreign value', () => {
     expect((await stage.recover(60)).map(({ gone }) => gone)).toEqual([true, true, true])
     await stage.admit('~c~3', 61)
     await stage.claim(61)
-    expect(await stage.backend.awaitTurns(0, 'c', MILLISECOND)).toMatchObject([{ id: '~c~3' }])
+    expect(await stage.backend.inboxes.next(0, 'c', MILLISECOND)).toMatchObject([{ id: '~c~3' }])
     await stage.balances()
   })
 })

@@ -17,7 +17,7 @@ describe('renew with epoch 0', () => {
   test('keeps the place of a turn that waits', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1', 0)
-    await stage.backend.pause('a', at(0))
+    await stage.backend.verbs.pause('a', at(0))
     expect(await stage.jobs.renew(place('~c~1'), PLACE, 4)).toBe(true)
     expect(await stage.recover(8.9)).toEqual([])
     expect(await stage.recover(9)).toMatchObject([{ id: '~c~1', gone: true }])
@@ -52,7 +52,7 @@ describe('renew with epoch 0', () => {
     await stage.admit('~c~1 ~c~2', 0)
     await stage.jobs.redis.hset(shardKey(stage.jobs.tag, 'states'), '~c~1', 'garbage')
     const places = ['~c~1', '~c~2'].map(place)
-    expect(await stage.backend.renew(0, places, PLACE * SECOND, at(4))).toEqual([false, true])
+    expect(await stage.backend.verbs.renew(0, places, PLACE * SECOND, at(4))).toEqual([false, true])
   })
 })
 
@@ -182,7 +182,7 @@ describe('the turn of a caller whose process is silent', () => {
 
   test('keeps its place through a restart of Redis and a silence of all processes', async () => {
     const stage = await TurnStage.open('9, 1/s')
-    await stage.backend.pause('a', at(0))
+    await stage.backend.verbs.pause('a', at(0))
     await stage.claim(0)
     await stage.admit('~c~1', 0)
     stage.jobs.isSilent = true
@@ -254,7 +254,7 @@ describe('a caller that leaves', () => {
     await stage.admit('~c~1 x', 0)
     const { of } = await stage.claim(0)
     await stage.gate(of('~c~1'), 0)
-    expect(await stage.backend.cancel('~c~1', at(0))).toBeUndefined()
+    expect(await stage.backend.verbs.cancel('~c~1', at(0))).toBeUndefined()
     await stage.jobs.start(of('~c~1'), 0)
     expect(await stage.leave('~c~1', 0)).toBeUndefined()
     await stage.finish(of('~c~1'), COMPLETED, 0)
@@ -268,16 +268,16 @@ describe('a caller that leaves', () => {
   test('of many shards is found in its own', async () => {
     const backend = await openRedisBackend({ limits: { '*': '9, 1/s' }, shards: 4 })
     const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
-    for (const key of keys) await backend.admit(request(`~c~${key}`, { key }), at(0))
-    expect(new Set(keys.map((key) => backend.shardOf(key))).size).toBeGreaterThan(1)
+    for (const key of keys) await backend.verbs.admit(request(`~c~${key}`, { key }), at(0))
+    expect(new Set(keys.map((key) => backend.store.shardOf(key))).size).toBeGreaterThan(1)
     for (const key of keys.slice(0, 4)) {
-      expect(await backend.leave(`~c~${key}`, at(0))).toMatchObject({ id: `~c~${key}`, key })
+      expect(await backend.verbs.leave(`~c~${key}`, at(0))).toMatchObject({ id: `~c~${key}`, key })
     }
     const handed: string[] = []
     for (let shard = 0; shard < 4; shard++) {
-      await backend.claim(shard, { scheduler: 's', lookAhead: 0, most: 9, lease: SECOND }, at(0))
-      const turns = await backend.awaitTurns(shard, 'c', MILLISECOND)
-      for (const { key } of turns) expect(backend.shardOf(key)).toBe(shard)
+      await backend.verbs.claim(shard, { scheduler: 's', lookAhead: 0, most: 9, lease: SECOND }, at(0))
+      const turns = await backend.inboxes.next(shard, 'c', MILLISECOND)
+      for (const { key } of turns) expect(backend.store.shardOf(key)).toBe(shard)
       handed.push(...turns.map(({ key }) => key))
     }
     expect(handed.sort()).toEqual(keys.slice(4))
@@ -295,7 +295,7 @@ describe('what is left of turns', () => {
     const { of } = await stage.claim(0.1)
     await stage.gate(of('~c~3'), 0.1)
     await stage.recover(0.1 + HANDED)
-    await stage.backend.expire(0, at(0.1 + HANDED))
+    await stage.backend.verbs.expire(0, at(0.1 + HANDED))
     expect(await stage.backend.audit()).toMatchObject({ admitted: 4, ended: 4 })
     await stage.claim(1 + HANDED + KNOWN)
     expect(await keysOf(stage.jobs.prefix)).toEqual(['test:0}:book', 'test:0}:meta'])
@@ -326,11 +326,11 @@ describe('what is left of turns', () => {
     const stage = await RedisStage.open('99, 10/s', { keepFinished: 2 })
     for (const id of ['x', 'y']) {
       await stage.admit(id, 0)
-      await stage.backend.cancel(id, at(0))
+      await stage.backend.verbs.cancel(id, at(0))
     }
     for (let n = 0; n < 20; n++) {
       await stage.admit(`~c~${n}`, 1)
-      await stage.backend.leave(`~c~${n}`, at(1))
+      await stage.backend.verbs.leave(`~c~${n}`, at(1))
     }
     await stage.claim(60)
     expect([await stage.state('x', 60), await stage.state('~c~1', 60)]).toEqual(['cancelled', undefined])

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { MILLISECOND, SECOND } from '../../src/core/duration.ts'
-import type { HandedJob } from '../../src/redis/protocol/shared-backend.ts'
+import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { connect } from '../support/redis-driver.ts'
 import { startRedis } from '../support/redis-server.ts'
@@ -38,7 +38,7 @@ async function fullLine({ cost, retries }: { readonly cost: number; readonly ret
     ...request(`j${n}`, { cost }),
     deadline: Number.POSITIVE_INFINITY,
   }))
-  const admitted = await stage.backend.admitMany(asked, at(3))
+  const admitted = await stage.backend.verbs.admitMany(asked, at(3))
   expect(admitted.every(({ admission }) => admission.accepted)).toBe(true)
   return stage
 }
@@ -51,6 +51,6 @@ test.each(Object.entries(LINES))('a refusal reads a few jobs of a long line %s',
   expect((await stage.admit('new', 4, kind)).admission).toMatchObject({ accepted: false, reason: 'full' })
   // What a call has read of the retries it reads once.
   const asked = Array.from({ length: 100 }, (_, n) => ({ ...request(`new${n}`, kind), deadline: SECOND }))
-  const many = await readsDuring(stage.redis, () => stage.backend.admitMany(asked, at(4)))
+  const many = await readsDuring(stage.redis, () => stage.backend.verbs.admitMany(asked, at(4)))
   expect(many.entries).toBeLessThan(few + 100 * 30)
 })

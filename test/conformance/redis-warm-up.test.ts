@@ -45,7 +45,7 @@ describe('a granted slot of a bucket that warms up', () => {
     await stage.lineUp('abcd', 0)
     await stage.run(0)
     const [b] = await stage.hand(2.9, 200)
-    await stage.backend.freeze('a', 1_000_000, at(2.95))
+    await stage.backend.verbs.freeze('a', 1_000_000, at(2.95))
     expect(await stage.gate(b!, 3)).toEqual({ kind: 'returned' })
     await stage.run(3.95)
     expect(await nextAt(stage, 4)).toBe(msAt(6.95))
@@ -70,7 +70,7 @@ describe('a granted slot of a bucket that warms up', () => {
 
   test('that is started after a freeze leaves the bucket cold', async () => {
     const { stage, c } = await warming()
-    await stage.backend.freeze('a', 10_000, at(4.49))
+    await stage.backend.verbs.freeze('a', 10_000, at(4.49))
     await stage.start(c, 4.5)
     await stage.run(5.5)
     expect(await nextAt(stage, 5.6)).toBe(msAt(8.5))
@@ -78,7 +78,7 @@ describe('a granted slot of a bucket that warms up', () => {
 
   test('that is started late after a freeze as well', async () => {
     const { stage, c } = await warming()
-    await stage.backend.freeze('a', 10_000, at(4.49))
+    await stage.backend.verbs.freeze('a', 10_000, at(4.49))
     await stage.start(c, 4.7)
     await stage.run(5.8)
     expect(await nextAt(stage, 5.9)).toBe(msAt(8.8))

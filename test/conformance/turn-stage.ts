@@ -1,8 +1,10 @@
 import { expect } from 'vitest'
 import { MILLISECOND } from '../../src/core/duration.ts'
 import type { JobRequest } from '../../src/line/job.ts'
-import type { GateAnswer, HandedJob, SharedOutcome } from '../../src/redis/protocol/shared-backend.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
+import type { SharedOutcome } from '../../src/redis/verbs/finish.ts'
+import type { GateAnswer } from '../../src/redis/verbs/gate.ts'
+import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { at } from '../support/backend-driver.ts'
 import { recount } from '../support/recount.ts'
 import { isTurnId } from '../support/turn-id.ts'
@@ -45,7 +47,7 @@ export class TurnStage {
     const turns: string[] = []
     const all = new Map<string, HandedJob>()
     for (const caller of this.#callers) {
-      for (const { id, epoch } of await this.backend.awaitTurns(0, caller, MILLISECOND)) {
+      for (const { id, epoch } of await this.backend.inboxes.next(0, caller, MILLISECOND)) {
         turns.push(id)
         all.set(id, { id, epoch })
       }
@@ -83,7 +85,7 @@ export class TurnStage {
   }
 
   async leave(id: string, seconds: number) {
-    const job = await this.backend.leave(id, at(seconds))
+    const job = await this.backend.verbs.leave(id, at(seconds))
     await this.adds()
     return job
   }

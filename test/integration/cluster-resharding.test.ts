@@ -44,12 +44,12 @@ test('a full line admits no job and forgets none at any step of the migration of
     limits: { '*': `${CAPACITY}, 10/s` },
     connection: connect(client),
   })
-  const [tag] = backend.tags
+  const [tag] = backend.store.tags
   const admit = async (id: string) => {
-    const admitted = await answerOf(backend.admit({ ...request(id), deadline: NEVER }, at(0)))
+    const admitted = await answerOf(backend.verbs.admit({ ...request(id), deadline: NEVER }, at(0)))
     return admitted === 'unavailable' ? admitted : admitted.admission.accepted
   }
-  await backend.pause('a', at(0))
+  await backend.verbs.pause('a', at(0))
   const ids = Array.from({ length: CAPACITY }, (_, n) => `job${n}`)
   for (const id of ids) expect(await admit(id)).toBe(true)
   using migration = await SlotMigration.begin(cluster, tag!)

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import { SECOND } from '../../src/core/duration.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
-import type { HandedJob } from '../../src/redis/protocol/shared-backend.ts'
+import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { BACK, COMPLETED, RedisStage } from '../conformance/redis-stage.ts'
 import { at, request } from './backend-driver.ts'
 import { deepen } from './deep-line.ts'
@@ -33,7 +33,7 @@ export async function openDeepLines(
   const options = { connection: connect(url), client, keepFinished: 100 }
   const stage = await RedisStage.open(`${CAPACITY}, 1000/s`, options)
   for (const key of ['a', 'b'])
-    await stage.backend.admit({ ...request(key, { key }), deadline: NEVER }, at(0))
+    await stage.backend.verbs.admit({ ...request(key, { key }), deadline: NEVER }, at(0))
   await deepen(stage.redis, stage.tag, { key: 'a', like: 'a', prefix: 'a', count: length, now: at(0) })
   const half = { key: 'b', like: 'b', count: other / 2, now: at(0) }
   await deepen(stage.redis, stage.tag, { ...half, prefix: 'b' })
@@ -59,12 +59,13 @@ export const DEEP_VERBS: Readonly<Record<string, Verb>> = {
   'admit a job': ({ stage }) => stage.admit(`new${made++}`, clock),
   'admit 200 jobs': ({ stage }) => {
     const asked = Array.from({ length: 200 }, () => ({ ...request(`new${made++}`), deadline: NEVER }))
-    return stage.backend.admitMany(asked, at(clock))
+    return stage.backend.verbs.admitMany(asked, at(clock))
   },
   'refuse a job': ({ stage, length }) => stage.admit(`new${made++}`, clock, { cost: CAPACITY - length / 2 }),
-  'forecast a refusal': ({ stage, length }) => stage.backend.forecast('a', CAPACITY - length / 2, at(clock)),
-  'cancel in the middle': (lines) => lines.stage.backend.cancel(deep(lines, 0.5), at(clock)),
-  'cancel at the end': (lines) => lines.stage.backend.cancel(deep(lines, 1), at(clock)),
+  'forecast a refusal': ({ stage, length }) =>
+    stage.backend.verbs.forecast('a', CAPACITY - length / 2, at(clock)),
+  'cancel in the middle': (lines) => lines.stage.backend.verbs.cancel(deep(lines, 0.5), at(clock)),
+  'cancel at the end': (lines) => lines.stage.backend.verbs.cancel(deep(lines, 1), at(clock)),
   'look at a job in the middle': (lines) => lines.stage.backend.job(deep(lines, 0.5), at(clock)),
   'look at a job at the end': (lines) => lines.stage.backend.job(deep(lines, 1), at(clock)),
   'explain a job at the end': (lines) => lines.stage.insight.facts(deep(lines, 1), at(clock)),
@@ -73,9 +74,9 @@ export const DEEP_VERBS: Readonly<Record<string, Verb>> = {
   inspect: ({ stage }) => stage.inspect('a', clock),
   list: ({ stage }) => stage.list(clock),
   audit: ({ stage }) => stage.backend.audit(),
-  freeze: ({ stage }) => stage.backend.freeze('a', 1, at(clock)),
-  pause: ({ stage }) => stage.backend.pause('b', at(clock)),
-  resume: ({ stage }) => stage.backend.resume('b', at(clock)),
+  freeze: ({ stage }) => stage.backend.verbs.freeze('a', 1, at(clock)),
+  pause: ({ stage }) => stage.backend.verbs.pause('b', at(clock)),
+  resume: ({ stage }) => stage.backend.verbs.resume('b', at(clock)),
   'start and complete': async (lines) => {
     const job = await granted(lines)
     await lines.stage.start(job, clock)
@@ -102,8 +103,8 @@ export const DEEP_VERBS: Readonly<Record<string, Verb>> = {
   'look at a job with a retry in the line': (lines) => lines.stage.backend.job(deep(lines, 0.5), at(clock)),
   'change the rules': ({ stage }) => {
     const rule = parseRule('*', `${CAPACITY}, ${900 + (made++ % 7)}/s`)
-    return stage.backend.changeRules({ kind: 'set', rule }, at(clock))
+    return stage.backend.rules.change({ kind: 'set', rule }, at(clock))
   },
-  quarantine: ({ stage }) => stage.backend.quarantine(0, at(clock)),
-  'expire many in the middle': ({ stage }) => stage.backend.expire(0, at(LATE + 1)),
+  quarantine: ({ stage }) => stage.backend.verbs.quarantine(0, at(clock)),
+  'expire many in the middle': ({ stage }) => stage.backend.verbs.expire(0, at(LATE + 1)),
 }

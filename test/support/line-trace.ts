@@ -4,8 +4,10 @@ import type { HistoryEvent } from '../../src/conformance/history.ts'
 import { SECOND } from '../../src/core/duration.ts'
 import { type Limit, parseLimit } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
-import type { GateAnswer, HandedJob, SharedOutcome } from '../../src/redis/protocol/shared-backend.ts'
 import type { RedisBackend } from '../../src/redis/redis-backend.ts'
+import type { SharedOutcome } from '../../src/redis/verbs/finish.ts'
+import type { GateAnswer } from '../../src/redis/verbs/gate.ts'
+import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { at, request } from './backend-driver.ts'
 import { recount } from './recount.ts'
 import { callerOf, TraceCallers } from './trace-callers.ts'
@@ -76,7 +78,7 @@ export class LineTrace {
 
   /** All that adds up, adds up. */
   async counts(): Promise<void> {
-    expect(await recount(this.#redis, this.#backend.tags[0]!)).toEqual([])
+    expect(await recount(this.#redis, this.#backend.store.tags[0]!)).toEqual([])
   }
 
   /** @param caller whose turn it is; absent: a job */
@@ -86,7 +88,7 @@ export class LineTrace {
     const id = caller === undefined ? `j${number}` : this.callers.ask(caller, number)
     const deadline = patience ?? Number.POSITIVE_INFINITY
     const asked = request(id, { key, cost, settings: SETTINGS, deadline })
-    const { admission } = await this.#backend.admit(asked, now)
+    const { admission } = await this.#backend.verbs.admit(asked, now)
     const { accepted } = admission
     this.jobs.push({ id, key, ended: accepted ? undefined : 'rejected', crashes: 0 })
     if (!accepted) this.callers.waiting.delete(id)
@@ -97,7 +99,7 @@ export class LineTrace {
   /** `fates`: for each job, whether it is lost on its way, brought once, or brought to both workers. */
   async claim(lookAhead: number, most: number, fates: readonly number[]) {
     const asked = { scheduler: 's', lookAhead, most, lease: CLAIM_LEASE + lookAhead }
-    const claim = await this.#backend.claim(0, asked, this.now)
+    const claim = await this.#backend.verbs.claim(0, asked, this.now)
     for (const [index, job] of claim.jobs.entries()) {
       const fate = fates[index % fates.length]!
       const workers = [['w1'], ['w2'], ['w1', 'w2'], []][fate]!
@@ -115,7 +117,7 @@ export class LineTrace {
     const { id, epoch, worker, missed } = delivery
     const asked = { id, epoch, worker, lead: 0, lease: LEASE }
     const requests = [missed === undefined ? asked : { ...asked, missed }]
-    const answer = (await this.#backend.gate(0, requests, this.now)).answers[0]!
+    const answer = (await this.#backend.verbs.gate(0, requests, this.now)).answers[0]!
     // Told again to the same worker, which asks again only where it has not heard.
     const asking = `${nameOf(delivery)} ${worker}`
     if (answer.kind === 'expired' && !this.#expired.has(asking)) {
@@ -153,7 +155,7 @@ export class LineTrace {
 
   async tellStart(delivery: Delivery): Promise<void> {
     const { id, epoch, startedAt } = delivery
-    const [isMine] = await this.#backend.start(0, [{ id, epoch, startedAt }], this.now)
+    const [isMine] = await this.#backend.verbs.start(0, [{ id, epoch, startedAt }], this.now)
     if (!isMine) this.#expectLost(delivery)
     else if (delivery.state === 'started') delivery.state = 'told'
   }
@@ -166,7 +168,7 @@ export class LineTrace {
     delivery.outcome ??= callerOf(id) === undefined ? ending : COMPLETED
     const report = { id, epoch, outcome: delivery.outcome }
     const reports = [state === 'started' ? { ...report, startedAt } : report]
-    const { isMine, readyAt } = (await this.#backend.finish(0, reports, now))[0]!
+    const { isMine, readyAt } = (await this.#backend.verbs.finish(0, reports, now))[0]!
     if (isHeard) delivery.state = 'gone'
     if (isAgain) return
     if (!isMine) return this.#expectLost(delivery)
@@ -183,7 +185,7 @@ export class LineTrace {
     const { id, epoch, worker } = delivery
     delivery.state = 'gone'
     const outcome = { kind: 'back', worker } as const
-    const { isMine } = (await this.#backend.finish(0, [{ id, epoch, outcome }], this.now))[0]!
+    const { isMine } = (await this.#backend.verbs.finish(0, [{ id, epoch, outcome }], this.now))[0]!
     const twin = this.deliveries.find(
       (other) => other !== delivery && other.id === id && other.epoch === epoch,
     )
@@ -196,7 +198,7 @@ export class LineTrace {
     const held = this.live('granted', 'started', 'told').filter((delivery) => delivery.worker === worker)
     const named = held.map(({ id, epoch }) => ({ id, epoch }))
     if (named.length === 0) return
-    const answers = await this.#backend.renew(0, named, LEASE, this.now)
+    const answers = await this.#backend.verbs.renew(0, named, LEASE, this.now)
     for (const [index, delivery] of held.entries()) if (answers[index]) delivery.lease = this.now + LEASE
   }
 
@@ -207,7 +209,7 @@ export class LineTrace {
     const ids = this.callers.waitingOf(caller)
     if (ids.length === 0) return
     const places = ids.map((id) => ({ id, epoch: 0 }))
-    const answers = await this.#backend.renew(0, places, LEASE, this.now)
+    const answers = await this.#backend.verbs.renew(0, places, LEASE, this.now)
     for (const [index, id] of ids.entries()) {
       expect(answers[index], `the place of ${id}`).toBe(this.#job(id).ended === undefined)
       if (!answers[index]) this.callers.waiting.delete(id)
@@ -221,7 +223,7 @@ export class LineTrace {
     if (id === undefined) return
     this.callers.waiting.delete(id)
     for (const delivery of this.deliveries) if (delivery.id === id) delivery.state = 'gone'
-    const job = await this.#backend.leave(id, this.now)
+    const job = await this.#backend.verbs.leave(id, this.now)
     expect(job !== undefined, `${id} leaves`).toBe(this.#job(id).ended === undefined)
     if (job !== undefined) this.#end(id, 'cancelled')
   }
@@ -233,7 +235,7 @@ export class LineTrace {
   }
 
   async recover(): Promise<void> {
-    for (const { id, crashed, failed, gone } of await this.#backend.recover(0, this.now)) {
+    for (const { id, crashed, failed, gone } of await this.#backend.verbs.recover(0, this.now)) {
       if (gone) this.#end(id, 'cancelled')
       if (failed && callerOf(id) !== undefined) this.#noteDeparture(id)
       if (crashed) {
@@ -245,39 +247,39 @@ export class LineTrace {
   }
 
   async expire(): Promise<void> {
-    for (const { id } of await this.#backend.expire(0, this.now)) this.#end(id, 'expired')
+    for (const { id } of await this.#backend.verbs.expire(0, this.now)) this.#end(id, 'expired')
   }
 
   async cancel(which: number): Promise<void> {
     const job = this.jobs[which % Math.max(1, this.jobs.length)]
     if (job === undefined) return
-    if ((await this.#backend.cancel(job.id, this.now)) !== undefined) this.#end(job.id, 'cancelled')
+    if ((await this.#backend.verbs.cancel(job.id, this.now)) !== undefined) this.#end(job.id, 'cancelled')
   }
 
   async freeze(key: string, duration: number): Promise<void> {
-    const { until } = await this.#backend.freeze(key, duration, this.now)
+    const { until } = await this.#backend.verbs.freeze(key, duration, this.now)
     this.#note({ type: 'freeze', at: this.now, key, until })
   }
 
   async unfreeze(key: string): Promise<void> {
-    const { isLifted } = await this.#backend.unfreeze(key, this.now)
+    const { isLifted } = await this.#backend.verbs.unfreeze(key, this.now)
     if (isLifted) this.#note({ type: 'unfreeze', at: this.now, key })
   }
 
   async hold(how: 'pause' | 'resume', key: string): Promise<void> {
-    await this.#backend[how](key, this.now)
+    await this.#backend.verbs[how](key, this.now)
     this.#note({ type: how, at: this.now, key })
   }
 
   async setLimit(limit: string): Promise<void> {
-    await this.#backend.changeRules({ kind: 'set', rule: parseRule('*', limit) }, this.now)
+    await this.#backend.rules.change({ kind: 'set', rule: parseRule('*', limit) }, this.now)
     this.#forgetPassed()
     this.#noteLimit(limit)
   }
 
   /** As after a restart of Redis. */
   async restart(): Promise<void> {
-    await this.#redis.hset(`${this.#backend.tags[0]!}:meta`, 'run', 'another')
+    await this.#redis.hset(`${this.#backend.store.tags[0]!}:meta`, 'run', 'another')
   }
 
   live(...states: readonly DeliveryState[]): Delivery[] {
@@ -315,9 +317,9 @@ export class LineTrace {
   async leavesNothing(): Promise<void> {
     this.now += 3_600 * SECOND
     await this.claim(0, 1, [0])
-    const left = await this.#redis.hlen(`${this.#backend.tags[0]!}:buckets`)
+    const left = await this.#redis.hlen(`${this.#backend.store.tags[0]!}:buckets`)
     expect(left).toBe(0)
-    const known = await this.#redis.hkeys(`${this.#backend.tags[0]!}:jobs`)
+    const known = await this.#redis.hkeys(`${this.#backend.store.tags[0]!}:jobs`)
     expect(known.filter((id) => callerOf(id) !== undefined)).toEqual([])
     const { admitted, ended } = await this.#backend.audit()
     expect(ended).toBe(admitted)

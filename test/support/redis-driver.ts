@@ -7,9 +7,11 @@ import type { BaseOrigin } from '../../src/core/rule-view.ts'
 import { type BucketQueryInput, bucketQuerySchema } from '../../src/line/bucket-query.ts'
 import { Connection } from '../../src/redis/connection/connection.ts'
 import { type ConnectionInput, parseConnection } from '../../src/redis/connection/connection-input.ts'
-import type { HandedJob, SharedBackend, SharedOutcome } from '../../src/redis/protocol/shared-backend.ts'
 import { RedisBackend } from '../../src/redis/redis-backend.ts'
 import { inboxKey, shardKey } from '../../src/redis/scripts/keys.ts'
+import type { SharedOutcome } from '../../src/redis/verbs/finish.ts'
+import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
+import type { Verbs } from '../../src/redis/verbs/verbs.ts'
 import { RedisInsight } from '../../src/redis/views/redis-insight.ts'
 import { atFileEnd } from './at-file-end.ts'
 import { at, type Driver, type Ending, type Request, type Started, TURN_CALLER } from './backend-driver.ts'
@@ -113,99 +115,99 @@ class RedisDriver implements Driver {
   }
 
   async admit(request: Request, now: number) {
-    const { admission } = await this.#backend.admit(asNamed(request, now), now)
+    const { admission } = await this.#backend.verbs.admit(asNamed(request, now), now)
     return admission
   }
 
   async admitMany(requests: readonly Request[], now: number) {
     const named = requests.map((request) => asNamed(request, now))
-    const answers = await this.#backend.admitMany(named, now)
+    const answers = await this.#backend.verbs.admitMany(named, now)
     return answers.map(({ admission }) => admission)
   }
 
   forecast(key: string, cost: number, now: number) {
-    return this.#backend.forecast(key, cost, now)
+    return this.#backend.verbs.forecast(key, cost, now)
   }
 
   async cancel(id: string, now: number) {
-    return (await this.#backend.cancel(id, now)) !== undefined
+    return (await this.#backend.verbs.cancel(id, now)) !== undefined
   }
 
   async expire(now: number) {
     const ids: string[] = []
     for (;;) {
-      const expired = await this.#backend.expire(0, now)
+      const expired = await this.#backend.verbs.expire(0, now)
       ids.push(...expired.map(({ id }) => id))
       if (expired.length === 0) return ids
     }
   }
 
   async forget(now: number) {
-    const idle = shardKey(this.#backend.tags[0]!, 'idle')
+    const idle = shardKey(this.#backend.store.tags[0]!, 'idle')
     do {
       // Buckets are forgotten by the way; looking far back, the claim finds nobody to hand over.
-      const { jobs } = await claim(this.#backend, now, -1_000 * HOUR)
+      const { jobs } = await claim(this.#backend.verbs, now, -1_000 * HOUR)
       const handed = [...jobs, ...(await this.#turns())]
-      await finishAs(this.#backend, handed, { kind: 'back', worker: 'test' }, now)
+      await finishAs(this.#backend.verbs, handed, { kind: 'back', worker: 'test' }, now)
     } while ((await lookAt().zcount(idle, '-inf', now)) > 0)
   }
 
   async startNext(now: number): Promise<Started | undefined> {
     if (this.#handed.length === 0) {
-      const { jobs } = await claim(this.#backend, now, 0)
+      const { jobs } = await claim(this.#backend.verbs, now, 0)
       // All turns that are due come at once.
       this.#handed.push(...(await this.#turns()), ...jobs)
     }
     const handed = this.#handed.shift()
     if (handed === undefined) return undefined
-    const started = await startHanded(this.#backend, handed, now)
+    const started = await startHanded(this.#backend.verbs, handed, now)
     this.#running.set(handed.id, handed)
     return started
   }
 
   /** Of the one caller that the tests have; waiting for what is not there takes its time. */
   async #turns(): Promise<HandedJob[]> {
-    const isThere = await lookAt().exists(inboxKey(this.#backend.tags[0]!, TURN_CALLER))
-    return isThere === 1 ? this.#backend.awaitTurns(0, TURN_CALLER, MILLISECOND) : []
+    const isThere = await lookAt().exists(inboxKey(this.#backend.store.tags[0]!, TURN_CALLER))
+    return isThere === 1 ? this.#backend.inboxes.next(0, TURN_CALLER, MILLISECOND) : []
   }
 
   async finish(id: string, ending: Ending, now: number) {
     const handed = this.#running.get(id)
     if (handed === undefined) throw new Error(`${id} does not run`)
     this.#running.delete(id)
-    await finishAs(this.#backend, [handed], asOutcome(ending, now), now)
+    await finishAs(this.#backend.verbs, [handed], asOutcome(ending, now), now)
   }
 
   async freeze(key: string, until: number, now: number) {
-    return (await this.#backend.freeze(key, until - now, now)).until
+    return (await this.#backend.verbs.freeze(key, until - now, now)).until
   }
 
   async unfreeze(key: string, now: number) {
-    return (await this.#backend.unfreeze(key, now)).isLifted
+    return (await this.#backend.verbs.unfreeze(key, now)).isLifted
   }
 
   async pause(key: string, now: number) {
-    await this.#backend.pause(key, now)
+    await this.#backend.verbs.pause(key, now)
   }
 
   async resume(key: string, now: number) {
-    await this.#backend.resume(key, now)
+    await this.#backend.verbs.resume(key, now)
   }
 
   async rules() {
-    return this.#backend.rules.list()
+    return this.#backend.rules.book.list()
   }
 
   async layers() {
-    return this.#backend.rules.layers
+    return this.#backend.rules.book.layers
   }
 
   async findRule(key: string) {
-    return this.#backend.rules.find(key)
+    return this.#backend.rules.book.find(key)
   }
 
   async changeRules(change: RuleChange, now: number) {
-    const changed = await this.#backend.changeRules(change, now)
+    const changed = await this.#backend.rules.change(change, now)
     return { isChanged: changed.isChanged, ...differenceOf(changed) }
   }
 
@@ -254,7 +256,7 @@ class RedisDriver implements Driver {
   }
 
   async close() {
-    this.#backend.stopWaiting()
+    this.#backend.wakes.stop()
   }
 }
 
@@ -275,27 +277,22 @@ function asOutcome(ending: Ending, now: number): SharedOutcome {
   }
 }
 
-export function claim(backend: SharedBackend, now: number, lookAhead: number, most = 1) {
-  return backend.claim(0, { scheduler: 'test', lookAhead, most, lease: HOUR }, now)
+export function claim(verbs: Verbs, now: number, lookAhead: number, most = 1) {
+  return verbs.claim(0, { scheduler: 'test', lookAhead, most, lease: HOUR }, now)
 }
 
 /** Takes one who was handed over through the gate, and starts it at once. */
-export async function startHanded(
-  backend: SharedBackend,
-  handed: HandedJob,
-  now: number,
-  shard = 0,
-): Promise<Started> {
+export async function startHanded(verbs: Verbs, handed: HandedJob, now: number, shard = 0): Promise<Started> {
   const asked = { ...handed, worker: 'test', lead: 0, lease: HOUR }
-  let [answer] = (await backend.gate(shard, [asked], now)).answers
+  let [answer] = (await verbs.gate(shard, [asked], now)).answers
   let fetched: string | undefined
   if (answer?.kind === 'data') {
-    const [large] = await backend.fetch(shard, [handed])
+    const [large] = await verbs.fetch(shard, [handed])
     if (large?.kind === 'yes') fetched = large.data
-    answer = (await backend.gate(shard, [{ ...asked, hasData: true }], now)).answers[0]
+    answer = (await verbs.gate(shard, [{ ...asked, hasData: true }], now)).answers[0]
   }
   if (answer?.kind !== 'granted') throw new Error(`expected ${handed.id} to be granted, got: ${answer?.kind}`)
-  const [isMine] = await backend.start(shard, [{ ...handed, startedAt: now }], now)
+  const [isMine] = await verbs.start(shard, [{ ...handed, startedAt: now }], now)
   if (!isMine) throw new Error(`${handed.id} was lost before its start`)
   const { id, key, data, cost, settings, traceparent, attempt, fence, crashes, admittedAt } = answer.job
   return {
@@ -314,14 +311,14 @@ export async function startHanded(
 }
 
 async function finishAs(
-  backend: SharedBackend,
+  verbs: Verbs,
   jobs: readonly HandedJob[],
   outcome: SharedOutcome,
   now: number,
 ): Promise<void> {
   if (jobs.length === 0) return
   const reports = jobs.map(({ id, epoch }) => ({ id, epoch, outcome }))
-  const answers = await backend.finish(0, reports, now)
+  const answers = await verbs.finish(0, reports, now)
   if (answers.some(({ isMine }) => !isMine)) throw new Error(`a job was lost before it was ${outcome.kind}`)
 }
 

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
-import type { HandedJob } from '../../src/redis/protocol/shared-backend.ts'
 import type { RedisBackend } from '../../src/redis/redis-backend.ts'
+import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { isTurnId } from './turn-id.ts'
 
 const COUNT = 2
@@ -51,8 +51,8 @@ export class TraceCallers {
     const turns = await Promise.all(
       this.#names.map(async (caller) => {
         // Waiting for what is not there takes its time.
-        const isThere = await this.#redis.exists(`${this.#backend.tags[0]!}:inbox:${caller}`)
-        return isThere === 1 ? this.#backend.awaitTurns(0, caller, 1_000) : []
+        const isThere = await this.#redis.exists(`${this.#backend.store.tags[0]!}:inbox:${caller}`)
+        return isThere === 1 ? this.#backend.inboxes.next(0, caller, 1_000) : []
       }),
     )
     return turns.flat()

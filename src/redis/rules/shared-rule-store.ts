@@ -3,12 +3,15 @@ import { emitRules } from '../../line/emit.ts'
 import type { Emitter } from '../../line/emitter.ts'
 import type { RuleStore } from '../../line/limits.ts'
 import type { LocalLimits } from '../../line/local-limits.ts'
-import type { SharedBackend } from '../protocol/shared-backend.ts'
+import type { SharedRules } from './shared-rules.ts'
 
 interface SharedRuleStorePorts<Result> {
   readonly localLimits: LocalLimits
   readonly survey: RuleStore['survey']
-  readonly backend: Pick<SharedBackend, 'rules' | 'followRules' | 'changeRules'>
+  readonly backend: {
+    readonly rules: Pick<SharedRules, 'book' | 'change'>
+    follow(): Promise<Error[]>
+  }
   readonly emitter: Emitter<Result>
   readonly onError: (error: Error) => void
   /** Resolves when the line can be used. */
@@ -28,13 +31,13 @@ export class SharedRuleStore<Result> implements RuleStore {
   }
 
   get rules(): LayeredBook {
-    return this.#ports.backend.rules
+    return this.#ports.backend.rules.book
   }
 
   /** Fetches the book if others have changed it. What that finds out is told once, whoever asked. */
   async follow(): Promise<void> {
     const { backend, onError } = this.#ports
-    for (const error of await backend.followRules()) onError(error)
+    for (const error of await backend.follow()) onError(error)
   }
 
   async refresh(): Promise<void> {
@@ -45,7 +48,7 @@ export class SharedRuleStore<Result> implements RuleStore {
   async changeRules(change: RuleChange): Promise<ChangedRules> {
     const { backend, emitter, ready } = this.#ports
     await ready()
-    const changed = await backend.changeRules(change)
+    const changed = await backend.rules.change(change)
     emitRules(emitter, changed)
     return changed
   }

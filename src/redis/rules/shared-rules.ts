@@ -3,13 +3,11 @@ import { monotonicNow } from '../../core/clock.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import { BackendUnavailableError, OldRuleBookError } from '../../core/errors.ts'
 import { type ChangedRules, type Layer, LayeredBook, type RuleChange } from '../../core/layered-book.ts'
-import { formatLimit } from '../../core/limit.ts'
-import type { Rule } from '../../core/rule-book.ts'
 import { shardKey } from '../scripts/keys.ts'
-import { bookReply, inGroups, retimeReply, staleReply } from '../scripts/replies.ts'
-import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
+import { digestOfBook, parseMark, type ShardMark, writeBook } from './book.ts'
 import { OwnLayers } from './own-layers.ts'
+import { retimeBuckets } from './retime.ts'
 import {
   changeBook,
   firstBook,
@@ -22,16 +20,10 @@ import {
   type StoredBook,
   start,
 } from './rule-book-text.ts'
-import { digestOfBook, parseMark, type ShardMark } from './shard-marks.ts'
-
-/** Writes the book, or is refused where the shard has a newer one. */
-export const bookScript = defineScript('book', import.meta.url, bookReply)
-const staleScript = defineScript('stale', import.meta.url, staleReply)
-const retimeScript = defineScript('retime', import.meta.url, retimeReply)
 
 const NEWER = { code: 'newer code', file: 'a newer file', environment: 'a newer environment' } as const
+/** The rule book may change all the time; that must not keep others out for ever. */
 const MOST_TRIES = 20
-const MOST_RETIMED = 100
 
 /**
  * The rule book that all processes share. The first shard has the authority; each further one has a copy, so that a
@@ -58,6 +50,7 @@ export class SharedRules {
   #stored: StoredBook | undefined
   #digest = ''
   #isStarted = false
+  #isSettling = false
   #book: LayeredBook
 
   /**
@@ -156,6 +149,37 @@ export class SharedRules {
     } else if (theirs < this.version && this.#stored !== undefined) await this.#write(shard, this.#stored)
   }
 
+  /**
+   * Makes a call that a shard may refuse because it has another rule book: then the older of the two is brought up to date,
+   * and the call is made again.
+   */
+  async agreed<Reply extends { readonly kind: string }>(
+    shard: number,
+    call: () => Promise<Reply | OldBook>,
+  ): Promise<Exclude<Reply, OldBook>> {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const reply = await call()
+      if (!isOldBook(reply)) return reply as Exclude<Reply, OldBook>
+      await this.settle(shard, reply.version)
+    }
+    throw unsettled()
+  }
+
+  /**
+   * Learns which version a shard has, and to which all its buckets are held, from a verb that carries no rule. What is to
+   * be done about it is done in the background; what fails is tried again at the next verb.
+   */
+  noteVersion(shard: number, version: number, retimed: number): void {
+    if (this.#isSettling || (version === this.version && retimed === version)) return
+    this.#isSettling = true
+    const settling = retimed === version ? this.settle(shard, version) : this.retime(shard, version)
+    settling
+      .catch(() => undefined)
+      .finally(() => {
+        this.#isSettling = false
+      })
+  }
+
   /** Whoever changed the book has not held all buckets of the shard to it, and may be gone. */
   async retime(shard: number, version: number): Promise<void> {
     if (this.version !== version) await this.settle(shard, version)
@@ -204,53 +228,20 @@ export class SharedRules {
       for (let shard = 0; shard < this.#store.tags.length; shard++) await this.#retime(shard)
       return { ...written, at }
     }
-    throw new BackendUnavailableError(`the rule book was changed by others ${MOST_TRIES} times in a row`)
+    throw unsettled()
   }
 
   /** Undefined: the shard has a newer one. */
   async #write(shard: number, book: StoredBook, now?: number): Promise<number | undefined> {
-    const text = formatBook(book)
-    const hasSeen = this.#marks[shard] !== undefined ? '1' : '0'
-    const values = [book.version, text, digestOfBook(text), this.#newName, hasSeen, this.#store.tags.length]
-    const reply = await this.#store.write(bookScript, shard, values, now)
-    if (reply[0] !== 'ok') return undefined
-    this.#marks[shard] = parseMark(reply[3])
-    return reply[1]
+    const known = { name: this.#newName, hasSeen: this.#marks[shard] !== undefined }
+    const written = await writeBook(this.#store, shard, book, known, now)
+    if (written === undefined) return undefined
+    this.#marks[shard] = written.mark
+    return written.at
   }
 
-  /** Holds every live bucket to its rule, those first that are about to depart. Buckets that come meanwhile are made under the new book. */
-  async #retime(shard: number): Promise<void> {
-    if (await this.#retimeSome(shard, 'due')) await this.#retimeSome(shard, 'all')
-  }
-
-  /** False: somebody changed the book again, and goes through the buckets in our place. */
-  async #retimeSome(shard: number, which: 'due' | 'all'): Promise<boolean> {
-    let cursor = '0'
-    do {
-      const reply = await this.#store.run(staleScript, shard, [which, cursor])
-      const [, next, ...stale] = reply
-      const rules = inGroups(stale, 3).flatMap(([key, pattern, limit]) => {
-        const rule = this.#book.find(key!)
-        // One whose rule says what it said learns the version when it is written next.
-        if (rule === undefined || (rule.pattern === pattern && formatLimit(rule.limit) === limit)) return []
-        return [[key!, ...ruleValues(rule)]]
-      })
-      const isLast = which === 'all' && next === '0'
-      if (!(await this.#hold(shard, rules, isLast))) return false
-      cursor = next
-    } while (cursor !== '0')
-    return true
-  }
-
-  async #hold(shard: number, rules: readonly (string | number)[][], isLast: boolean): Promise<boolean> {
-    for (let from = 0; from < rules.length || (isLast && from === 0); from += MOST_RETIMED) {
-      const some = rules.slice(from, from + MOST_RETIMED)
-      const isEnd = isLast && from + MOST_RETIMED >= rules.length
-      const values = [this.version, isEnd ? '1' : '0', some.length, ...some.flat()]
-      const reply = await this.#store.run(retimeScript, shard, values)
-      if (reply[0] !== 'ok') return false
-    }
-    return true
+  #retime(shard: number): Promise<void> {
+    return retimeBuckets(this.#store, shard, () => this.#book)
   }
 
   #adopt(stored: StoredBook, digest: string, book?: LayeredBook): void {
@@ -272,10 +263,15 @@ export class SharedRules {
   }
 }
 
-/** What a verb passes along about the rule of a key; nothing where no rule governs it. */
-export function ruleValues(rule: Rule | undefined): (string | number)[] {
-  if (rule === undefined) return ['', 0, 0, 0, 0, 0, '']
-  const { pattern, limit } = rule
-  const { capacity, interval, tolerance, warmUp, coldInterval } = limit
-  return [pattern, capacity, interval, tolerance, warmUp, coldInterval, formatLimit(limit)]
+interface OldBook {
+  readonly kind: 'old-book'
+  readonly version: number
+}
+
+function isOldBook(reply: { readonly kind: string }): reply is OldBook {
+  return reply.kind === 'old-book'
+}
+
+function unsettled(): BackendUnavailableError {
+  return new BackendUnavailableError(`the rule book was changed by others ${MOST_TRIES} times in a row`)
 }

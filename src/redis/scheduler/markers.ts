@@ -1,12 +1,12 @@
 import type { Alarm } from '../../core/alarm.ts'
 import { SECOND } from '../../core/duration.ts'
-import type { SharedBackend } from '../protocol/shared-backend.ts'
+import type { Wakes } from '../transport/wakes.ts'
 
 /** For so long a wake may stall the shard that went to a scheduler which has just died. */
 const LONGEST_WAIT = 1.5 * SECOND
 
 export interface MarkersPorts {
-  readonly backend: Pick<SharedBackend, 'awaitWake' | 'awaitVacancy'>
+  readonly wakes: Pick<Wakes, 'next'>
   readonly shard: number
   readonly alarm: Alarm
   readonly onError: (error: unknown) => void
@@ -33,12 +33,12 @@ export class Markers {
 
   /** Unless it waits already. */
   awaitWake(): void {
-    this.#await(({ backend, shard }) => backend.awaitWake(shard, LONGEST_WAIT))
+    this.#await(({ wakes, shard }) => wakes.next(shard, 'wake', LONGEST_WAIT))
   }
 
   /** Unless it waits already. @param atMost microseconds; by then the caller asks by itself */
   awaitVacancy(atMost: number): void {
-    this.#await(({ backend, shard }) => backend.awaitVacancy(shard, Math.min(atMost, LONGEST_WAIT)))
+    this.#await(({ wakes, shard }) => wakes.next(shard, 'vacancy', Math.min(atMost, LONGEST_WAIT)))
   }
 
   #await(wait: (ports: MarkersPorts) => Promise<void>): void {

@@ -1,8 +1,11 @@
 import type { Clock } from '../../core/clock.ts'
 import { handoffs } from '../../core/diagnostics.ts'
 import { MILLISECOND, SECOND } from '../../core/duration.ts'
-import type { Claim, Recovered, SharedBackend, SharedJob } from '../protocol/shared-backend.ts'
 import type { Transport } from '../transport/transport.ts'
+import type { Claim } from '../verbs/claim.ts'
+import type { SharedJob } from '../verbs/handed-job.ts'
+import type { Recovered } from '../verbs/recover.ts'
+import type { Verbs } from '../verbs/verbs.ts'
 import { Backlog } from './backlog.ts'
 import { LookAhead } from './look-ahead.ts'
 import { Sweeping } from './sweeping.ts'
@@ -20,7 +23,7 @@ export interface PassPorts {
   /** The shaper's name. */
   readonly shaper: string
   readonly shard: number
-  readonly backend: Pick<SharedBackend, 'claim' | 'recover' | 'expire'>
+  readonly backend: Pick<Verbs, 'claim' | 'recover' | 'expire'>
   readonly transport: Pick<Transport, 'hand' | 'take'>
   /** How many jobs were handed over and not fetched; absent: bounded by what the store hands out alone. */
   readonly unfetched?: (shard: number) => Promise<number>

@@ -4,12 +4,14 @@ import { leaderships, schedulerPasses } from '../../core/diagnostics.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import { OutageReports } from '../connection/outage-reports.ts'
 import { retryDelay } from '../connection/retry-delay.ts'
-import type { SharedBackend } from '../protocol/shared-backend.ts'
+import type { Wakes } from '../transport/wakes.ts'
+import type { Verbs } from '../verbs/verbs.ts'
 import { Markers } from './markers.ts'
 import { Pass, type PassCounts, type PassPorts } from './pass.ts'
 
 export interface RedisSchedulerOptions extends PassPorts {
-  readonly backend: PassPorts['backend'] & Pick<SharedBackend, 'awaitWake' | 'awaitVacancy' | 'resign'>
+  readonly backend: PassPorts['backend'] & Pick<Verbs, 'resign'>
+  readonly wakes: Pick<Wakes, 'next' | 'end'>
   readonly onError: (error: Error) => void
 }
 
@@ -41,7 +43,7 @@ export class RedisScheduler {
   #failures = 0
 
   constructor(options: RedisSchedulerOptions) {
-    const { clock, shard, backend } = options
+    const { clock, shard, wakes } = options
     this.#options = options
     this.#clock = clock
     this.#pass = new Pass(options)
@@ -51,7 +53,7 @@ export class RedisScheduler {
       // Resigning ends a wait.
       if (!this.#isStopping) this.#outages.report(error)
     }
-    this.#markers = new Markers({ backend, shard, alarm: this.#wakes, onError })
+    this.#markers = new Markers({ wakes, shard, alarm: this.#wakes, onError })
     this.#end = new Alarm(clock, SLACK)
   }
 
@@ -97,6 +99,7 @@ export class RedisScheduler {
     if (!this.#isKnown) return
     this.#isKnown = false
     try {
+      await this.#options.wakes.end(this.#options.shard)
       await this.#options.backend.resign(this.#options.shard, this.#options.name)
     } catch (thrown) {
       this.#outages.report(thrown)

@@ -4,8 +4,9 @@ import { WorkerLostError } from '../../core/handler-errors.ts'
 import { settlesWithin } from '../../core/within.ts'
 import { jobEvent } from '../../line/emit.ts'
 import type { Emitter } from '../../line/emitter.ts'
-import type { HandedJob, Recovered } from '../protocol/shared-backend.ts'
 import { type BullMqHandoff, LARGEST_BUNDLE } from '../transport/bullmq-handoff.ts'
+import type { Recovered } from '../verbs/recover.ts'
+import type { Verbs } from '../verbs/verbs.ts'
 import { RedisScheduler, type RedisSchedulerOptions } from './redis-scheduler.ts'
 
 /** By then the scheduler of another process, if there is one, has been elected. */
@@ -15,9 +16,9 @@ export interface SchedulersPorts<Result> {
   /** The shaper's name. */
   readonly name: string
   readonly shards: number
-  readonly backend: RedisSchedulerOptions['backend'] & {
-    /** Whether each job is still handed over under its epoch. */
-    areHanded(shard: number, jobs: readonly HandedJob[]): Promise<boolean[]>
+  readonly backend: {
+    readonly verbs: RedisSchedulerOptions['backend'] & Pick<Verbs, 'areHanded'>
+    readonly wakes: RedisSchedulerOptions['wakes']
   }
   readonly transport: Pick<BullMqHandoff, 'hand' | 'take' | 'unfetched' | 'sweep'>
   readonly lookAheadMs: number | undefined
@@ -65,11 +66,12 @@ export class Schedulers<Result> {
       name: randomBytes(6).toString('base64url'),
       shaper: name,
       shard,
-      backend,
+      backend: backend.verbs,
+      wakes: backend.wakes,
       transport,
       // An upper bound: what stays unfetched for long loses its lease and comes back.
       unfetched: async (of) => LARGEST_BUNDLE * (await transport.unfetched(of)),
-      sweep: (of) => transport.sweep(of, (jobs) => backend.areHanded(of, jobs)),
+      sweep: (of) => transport.sweep(of, (jobs) => backend.verbs.areHanded(of, jobs)),
       clock: systemClock,
       ...(lookAheadMs !== undefined && { lookAheadMs }),
       onExpired: (job) => emitter.emit('expired', jobEvent(job, job.at)),

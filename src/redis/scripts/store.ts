@@ -3,7 +3,8 @@ import { SECOND } from '../../core/duration.ts'
 import { BackendUnavailableError, isVelvetRopeError } from '../../core/errors.ts'
 import type { Connection } from '../connection/connection.ts'
 import { patiently } from '../connection/patience.ts'
-import { number } from './replies.ts'
+import { shardOf } from './keys.ts'
+import { number } from './reply.ts'
 import { defineScript, type Script } from './script.ts'
 import { ScriptCalls } from './script-calls.ts'
 
@@ -28,6 +29,15 @@ export class Store {
     this.#connection = connection
     this.#calls = new ScriptCalls(connection, shaper)
     this.tags = tags
+  }
+
+  get shards(): number {
+    return this.tags.length
+  }
+
+  /** The shard in which the key has its bucket. */
+  shardOf(key: string): number {
+    return shardOf(key, this.tags.length)
   }
 
   /** One try, for those who try again by themselves. */

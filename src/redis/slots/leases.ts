@@ -1,12 +1,12 @@
 import type { Clock } from '../../core/clock.ts'
-import type { SharedBackend } from '../protocol/shared-backend.ts'
 import { type Delivery, deliveryName } from '../transport/transport.ts'
+import type { Verbs } from '../verbs/verbs.ts'
 
 const MOST_PER_CALL = 200
 const SLACK = Number.POSITIVE_INFINITY
 
 export interface LeasesPorts {
-  readonly backend: Pick<SharedBackend, 'renew'>
+  readonly backend: Pick<Verbs, 'renew'>
   readonly clock: Clock
   /** Microseconds. */
   readonly lease: number

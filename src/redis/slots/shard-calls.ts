@@ -1,23 +1,19 @@
 import type { Clock } from '../../core/clock.ts'
 import { isVelvetRopeError } from '../../core/errors.ts'
 import { toError } from '../../core/thrown.ts'
-import type {
-  FetchAnswer,
-  FinishAnswer,
-  FinishReport,
-  GateAnswer,
-  GateRequest,
-  HandedJob,
-  SharedBackend,
-  StartReport,
-} from '../protocol/shared-backend.ts'
+import type { FetchAnswer } from '../verbs/fetch.ts'
+import type { FinishAnswer, FinishReport } from '../verbs/finish.ts'
+import type { GateAnswer, GateRequest } from '../verbs/gate.ts'
+import type { HandedJob } from '../verbs/handed-job.ts'
+import type { StartReport } from '../verbs/start.ts'
+import type { Verbs } from '../verbs/verbs.ts'
 import { Batch } from './batch.ts'
 import type { RedisClock } from './redis-clock.ts'
 
 const MOST_PER_CALL = 50
 
 export interface ShardCallsPorts {
-  readonly backend: Pick<SharedBackend, 'fetch' | 'gate' | 'start' | 'finish'>
+  readonly backend: Pick<Verbs, 'fetch' | 'gate' | 'start' | 'finish'>
   readonly clock: Clock
   /** The clock of the store that keeps the shard. */
   readonly storeClock: (shard: number) => RedisClock

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
-import type { GateAnswer } from '../protocol/shared-backend.ts'
 import type { Delivery } from '../transport/transport.ts'
+import type { GateAnswer } from '../verbs/gate.ts'
 import type { Leases } from './leases.ts'
 import type { RedisClock } from './redis-clock.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { describe, quote } from '../../core/describe.ts'
 import { ForeignValueError } from '../../core/errors.ts'
-import type { HandedJob } from '../protocol/shared-backend.ts'
+import type { HandedJob } from '../verbs/handed-job.ts'
 import type { Delivery } from './transport.ts'
 
 const VERSION = 1

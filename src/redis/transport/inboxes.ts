@@ -1,11 +1,22 @@
+import { randomBytes } from 'node:crypto'
 import { SECOND } from '../../core/duration.ts'
 import { BlockingClients } from '../connection/blocking-clients.ts'
 import type { Connection } from '../connection/connection.ts'
 import { asBackendError } from '../connection/redis-errors.ts'
-import type { HandedJob } from '../protocol/shared-backend.ts'
 import { inboxKey } from '../scripts/keys.ts'
+import type { HandedJob } from '../verbs/handed-job.ts'
 
 const MOST = 100
+
+/** Names a process, or rather one shaper in it, among all that share its lines. */
+export function makeCallerName(): string {
+  return randomBytes(9).toString('base64url')
+}
+
+/** The id of a turn says in which process its caller waits; no id of a job can look like it. */
+export function makeTurnId(caller: string): string {
+  return `~${caller}~${randomBytes(12).toString('base64url')}`
+}
 
 /** A turn that was handed over to the process of its caller. */
 export type HandedTurn = HandedJob & { readonly key: string }

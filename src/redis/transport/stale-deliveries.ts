@@ -1,5 +1,5 @@
 import type { Job, Queue } from 'bullmq'
-import type { HandedJob } from '../protocol/shared-backend.ts'
+import type { HandedJob } from '../verbs/handed-job.ts'
 import { readRecord } from './delivery-record.ts'
 import type { Delivery } from './transport.ts'
 

@@ -1,4 +1,4 @@
-import type { HandedJob } from '../protocol/shared-backend.ts'
+import type { HandedJob } from '../verbs/handed-job.ts'
 
 /** A job that was handed over, on its way to a worker or with it. */
 export interface Delivery extends HandedJob {

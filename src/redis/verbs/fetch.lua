@@ -4,20 +4,21 @@
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     number of jobs (1 to 50), then for each: id, epoch
--- Answers  { 'yes', data | 'stale', '' | 'foreign', '', ... }: 'stale' where the job is not the caller's any more
+-- Answers  { 'yes', data | 'stale' | 'foreign', ... }: 'stale' where the job is not the caller's any more
 
-local answers, n = {}, 0
+local answers = {}
 
 local function read(id, epoch)
   local state = read_state(id)
   local job = state.epoch == epoch and read_job(id)
-  if not job or state.state ~= 'handed' and state.state ~= 'granted' then return 'stale', '' end
+  if not job or state.state ~= 'handed' and state.state ~= 'granted' then return 'stale' end
   return 'yes', data_of(job)
 end
 
 for index = 1, number(ARGV[1]) do
   -- One that cannot be read must not cost the others theirs.
   local is_readable, said, data = pcall(read, ARGV[index * 2], number(ARGV[index * 2 + 1]))
-  answers[n + 1], answers[n + 2], n = is_readable and said or 'foreign', is_readable and data or '', n + 2
+  answers[#answers + 1] = is_readable and said or 'foreign'
+  if is_readable then answers[#answers + 1] = data end
 end
 return answers

@@ -9,7 +9,7 @@ import {
   readCursor,
 } from '../../line/bucket-order.ts'
 import type { BucketPage, BucketQuery } from '../../line/bucket-query.ts'
-import { shardOf } from '../scripts/shard-of.ts'
+import { shardOf } from '../scripts/keys.ts'
 import type { Store } from '../scripts/store.ts'
 import { type FilterValues, filterValues } from './bucket-filter.ts'
 import type { BucketViews } from './bucket-views.ts'

@@ -1,8 +1,8 @@
 import { MILLISECOND } from '../../core/duration.ts'
 import { type BucketView, bucketState, type Durability } from '../../core/job.ts'
+import { shardOf } from '../scripts/keys.ts'
 import { type Answer, flag, list, number, optional, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
-import { shardOf } from '../scripts/shard-of.ts'
 import type { Store } from '../scripts/store.ts'
 
 /** A bucket as `view_of` in scripts/lib/view.lua answers it. Times are microseconds, infinite where there is none. */

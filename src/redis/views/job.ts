@@ -3,8 +3,8 @@ import { JOB_STATES, type JobView } from '../../core/job.ts'
 import { firstFound } from '../scripts/first-found.ts'
 import { type Answer, flag, list, number, optional, row, text, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
-import { decodeSettings } from '../scripts/settings-text.ts'
 import type { Store } from '../scripts/store.ts'
+import { decodeSettings } from '../verbs/settings-text.ts'
 
 /** Times are microseconds; -1 for one that has not come, and a position of 0 for a job that does not wait. */
 const jobRow = row({

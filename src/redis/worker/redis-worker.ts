@@ -11,7 +11,6 @@ import { outcomeOf } from '../../line/outcome.ts'
 import { publishLateStart } from '../../line/publish.ts'
 import { RunningAttempts } from '../../line/running-attempts.ts'
 import { StartWatch, processorTime as timeOfProcess } from '../../line/start-watch.ts'
-import type { SharedBackend, SharedJob } from '../protocol/shared-backend.ts'
 import { Leases } from '../slots/leases.ts'
 import type { RedisClock } from '../slots/redis-clock.ts'
 import { RedisGate } from '../slots/redis-gate.ts'
@@ -20,6 +19,8 @@ import type { StartHandler } from '../slots/start-sequence.ts'
 import type { Grant, StartWindow } from '../slots/start-window.ts'
 import type { Transport } from '../transport/transport.ts'
 import { type Delivery, deliveryName } from '../transport/transport.ts'
+import type { SharedJob } from '../verbs/handed-job.ts'
+import type { Verbs } from '../verbs/verbs.ts'
 import { BucketPlaces } from './bucket-places.ts'
 import { JobStart, type JobStartPorts } from './job-start.ts'
 import { isGoingBack, LateStarts } from './late-starts.ts'
@@ -49,7 +50,7 @@ export interface RedisWorkerPorts<Result> extends WorkerSettings {
   readonly name: string
   /** Names this worker among all that share the lines. */
   readonly worker: string
-  readonly backend: Pick<SharedBackend, 'fetch' | 'gate' | 'start' | 'finish' | 'renew'>
+  readonly backend: Pick<Verbs, 'fetch' | 'gate' | 'start' | 'finish' | 'renew'>
   readonly clock: Clock
   /** The clock of the store that keeps the shard; whoever made it starts and stops it. */
   readonly storeClock: (shard: number) => RedisClock

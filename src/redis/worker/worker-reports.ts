@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.ts'
 import { retryDelay } from '../connection/retry-delay.ts'
-import type { FinishAnswer, FinishReport, SharedOutcome } from '../protocol/shared-backend.ts'
 import type { Leases } from '../slots/leases.ts'
 import type { ShardCalls } from '../slots/shard-calls.ts'
 import type { Delivery } from '../transport/transport.ts'
+import type { FinishAnswer, FinishReport, SharedOutcome } from '../verbs/finish.ts'
 
 const COARSE = Number.POSITIVE_INFINITY
 

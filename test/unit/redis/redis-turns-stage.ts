@@ -4,9 +4,10 @@ import type { JobState, JobView } from '../../../src/core/job.ts'
 import { VirtualClock } from '../../../src/core/virtual-clock.ts'
 import type { BackendJob, JobRequest } from '../../../src/line/job.ts'
 import { ShapedJob } from '../../../src/line/shaped-job.ts'
-import type { HandedJob, NamedRequest, SharedJob } from '../../../src/redis/protocol/shared-backend.ts'
 import { type RedisTurnPorts, RedisTurns } from '../../../src/redis/redis-turns.ts'
 import type { Delivery } from '../../../src/redis/transport/transport.ts'
+import type { NamedRequest } from '../../../src/redis/verbs/admit.ts'
+import type { HandedJob, SharedJob } from '../../../src/redis/verbs/handed-job.ts'
 import { settle } from './slots/gate-stage.ts'
 
 const MS = 1_000
@@ -40,11 +41,15 @@ class CountingClock extends VirtualClock {
   }
 }
 
-type Verbs = RedisTurnPorts['backend']
-
 /** What a store knows of places, as far as their callers can tell. */
-class FakePlaces implements Verbs {
-  readonly shards = 1
+class FakePlaces {
+  readonly backend: RedisTurnPorts['backend'] = {
+    store: { shards: 1, shardOf: (key) => key.length },
+    verbs: { leave: (id) => this.leave(id), renew: (shard, jobs) => this.renew(shard, jobs) },
+    // What a test hands over does not come through an inbox.
+    inboxes: { next: async () => [] },
+    job: (id) => this.job(id),
+  }
   readonly states = new Map<string, JobState>()
   readonly calls: string[] = []
   isDown = false
@@ -53,15 +58,6 @@ class FakePlaces implements Verbs {
 
   constructor(clock: VirtualClock) {
     this.#clock = clock
-  }
-
-  /** What a test hands over does not come through an inbox. */
-  awaitTurns(): Promise<never[]> {
-    return Promise.resolve([])
-  }
-
-  shardOf(key: string): number {
-    return key.length
   }
 
   leave(id: string): Promise<SharedJob | undefined> {
@@ -113,7 +109,7 @@ export class RedisTurnsStage {
   readonly errors: Error[] = []
   readonly turns = new RedisTurns({
     name: 'stage',
-    backend: this.store,
+    backend: this.store.backend,
     clock: this.clock,
     openWorker: () => ({ drop: (handed) => void this.dropped.push(handed) }),
     onCancelled: ({ id }) => void this.cancelled.push(id),

@@ -1,13 +1,10 @@
 import type { VirtualClock } from '../../../../src/core/virtual-clock.ts'
-import type {
-  Claim,
-  ClaimRequest,
-  HandedJob,
-  Recovered,
-  SharedBackend,
-  SharedJob,
-} from '../../../../src/redis/protocol/shared-backend.ts'
+import type { RedisSchedulerOptions } from '../../../../src/redis/scheduler/redis-scheduler.ts'
 import type { Delivery } from '../../../../src/redis/transport/transport.ts'
+import type { Claim, ClaimRequest } from '../../../../src/redis/verbs/claim.ts'
+import type { HandedJob, SharedJob } from '../../../../src/redis/verbs/handed-job.ts'
+import type { Recovered } from '../../../../src/redis/verbs/recover.ts'
+import type { Verbs } from '../../../../src/redis/verbs/verbs.ts'
 
 interface Waiting {
   readonly id: string
@@ -18,10 +15,8 @@ interface Waiting {
 
 const LEADER_LEASE = 1_500_000
 
-type Verb = 'claim' | 'recover' | 'expire' | 'awaitWake' | 'awaitVacancy' | 'resign'
-
 /** One shard of a shared store: jobs that may be claimed from a time on, leases, one leader, and one marker. */
-export class FakeStore implements Pick<SharedBackend, Verb> {
+export class FakeStore implements Pick<Verbs, 'claim' | 'recover' | 'expire' | 'resign'> {
   readonly claims: (ClaimRequest & { readonly at: number })[] = []
   waiting: Waiting[] = []
   readonly leases = new Map<string, { readonly job: HandedJob; readonly end: number }>()
@@ -41,7 +36,16 @@ export class FakeStore implements Pick<SharedBackend, Verb> {
   readonly left: string[] = []
   /** Runs in the middle of the next claim: after it was decided, before it is answered. */
   meanwhile: (() => void | Promise<void>) | undefined
+  readonly wakes: RedisSchedulerOptions['wakes'] = {
+    next: (_shard, marker, atMost) =>
+      marker === 'wake' ? this.#awaitWake(atMost) : this.#awaitVacancy(atMost),
+    end: async () => {
+      this.#isEnded = true
+    },
+  }
   readonly #clock: VirtualClock
+  /** Its last wait was ended, so that it takes no marker with it. */
+  #isEnded = false
   #marker = false
   #listeners: (() => void)[] = []
   #heirs: (() => void)[] = []
@@ -112,6 +116,8 @@ export class FakeStore implements Pick<SharedBackend, Verb> {
   }
 
   async resign(_shard: number, scheduler: string): Promise<void> {
+    if (!this.#isEnded) throw new Error('it may still take a marker')
+    this.#isEnded = false
     if (this.isAway) throw new Error('the store is away')
     if (this.leader !== scheduler) {
       this.left.push(scheduler)
@@ -124,7 +130,7 @@ export class FakeStore implements Pick<SharedBackend, Verb> {
     this.#heirs.shift()?.()
   }
 
-  awaitVacancy(_shard: number, atMost: number): Promise<void> {
+  #awaitVacancy(atMost: number): Promise<void> {
     if (this.isAway || this.isDeaf) return Promise.reject(new Error('nobody listens'))
     this.heirs++
     return new Promise((resolve) => {
@@ -139,7 +145,7 @@ export class FakeStore implements Pick<SharedBackend, Verb> {
     })
   }
 
-  awaitWake(_shard: number, atMost: number): Promise<void> {
+  #awaitWake(atMost: number): Promise<void> {
     if (this.isAway || this.isDeaf) return Promise.reject(new Error('nobody listens'))
     if (this.#marker) {
       this.#marker = false

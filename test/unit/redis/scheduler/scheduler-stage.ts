@@ -41,6 +41,7 @@ export function scheduler(options: Partial<RedisSchedulerOptions> = {}): RedisSc
     shaper: 'stage',
     shard: 0,
     backend: store,
+    wakes: store.wakes,
     transport,
     clock,
     onExpired: (job) => void events.push(`expired ${job.id}`),

@@ -1,18 +1,14 @@
 import { BackendUnavailableError } from '../../../../src/core/errors.ts'
 import type { VirtualClock } from '../../../../src/core/virtual-clock.ts'
 import type { BackendJob } from '../../../../src/line/job.ts'
-import type {
-  FetchAnswer,
-  FinishAnswer,
-  FinishReport,
-  GateAnswer,
-  GateReply,
-  GateRequest,
-  HandedJob,
-  SharedBackend,
-  StartReport,
-} from '../../../../src/redis/protocol/shared-backend.ts'
+import type { Store } from '../../../../src/redis/scripts/store.ts'
 import type { Delivery } from '../../../../src/redis/transport/transport.ts'
+import type { FetchAnswer } from '../../../../src/redis/verbs/fetch.ts'
+import type { FinishAnswer, FinishReport } from '../../../../src/redis/verbs/finish.ts'
+import type { GateAnswer, GateReply, GateRequest } from '../../../../src/redis/verbs/gate.ts'
+import type { HandedJob } from '../../../../src/redis/verbs/handed-job.ts'
+import type { StartReport } from '../../../../src/redis/verbs/start.ts'
+import type { Verbs } from '../../../../src/redis/verbs/verbs.ts'
 
 const TOO_FAR = 250_000
 const TIMEOUT = 1_500_000
@@ -43,7 +39,7 @@ interface FakeBucket {
 
 /** The verbs of a worker over lines in memory, with round trips, outages, lost replies and a clock that can be moved. */
 export class FakeStore
-  implements Pick<SharedBackend, 'fetch' | 'gate' | 'start' | 'finish' | 'renew' | 'time'>
+  implements Pick<Verbs, 'fetch' | 'gate' | 'start' | 'finish' | 'renew'>, Pick<Store, 'time'>
 {
   readonly clock: VirtualClock
   readonly jobs = new Map<string, FakeJob>()

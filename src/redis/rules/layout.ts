@@ -1,10 +1,11 @@
-import { ShardCountError } from '../core/errors.ts'
-import { shardKey } from './scripts/keys.ts'
-import { layoutReply } from './scripts/replies.ts'
-import { defineScript } from './scripts/script.ts'
-import type { Store } from './scripts/store.ts'
+import { ShardCountError } from '../../core/errors.ts'
+import { shardKey } from '../scripts/keys.ts'
+import { list, number, oneOf } from '../scripts/reply.ts'
+import { defineScript } from '../scripts/script.ts'
+import type { Store } from '../scripts/store.ts'
 
-const layout = defineScript('layout', import.meta.url, layoutReply)
+const reply = list(oneOf({ ok: { shards: number }, other: { shards: number, alive: number } }))
+const script = defineScript('layout', import.meta.url, reply)
 
 /**
  * How many shards a line has. All of its processes must agree on it: with another number they would look for keys where
@@ -50,8 +51,8 @@ export class Layout {
   /** @param replaced the number that was found, for which ours is to stand; empty: only look */
   async #ask(store: Store, shard: number, replaced: number | '', now?: number): Promise<number> {
     const values = [this.shards, replaced]
-    const reply = await store.write(layout, shard, values, now)
-    if (reply[0] === 'other') throw new ShardCountError(reply[1], this.shards, reply[2])
-    return reply[1]
+    const found = await store.write(script, shard, values, now)
+    if (found.kind === 'other') throw new ShardCountError(found.shards, this.shards, found.alive)
+    return found.shards
   }
 }

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+import { formatLimit } from '../../core/limit.ts'
+import type { Rule } from '../../core/rule-book.ts'
+import { list, number, oneOf, text } from '../scripts/reply.ts'
+import { defineScript } from '../scripts/script.ts'
+import type { Store } from '../scripts/store.ts'
+import { formatBook, type StoredBook } from './rule-book-text.ts'
+
+const reply = list(
+  oneOf({ ok: { at: number, version: number, mark: text }, 'old-book': { version: number } }),
+)
+/** Writes the book, or is refused where the shard has a newer one. */
+export const bookScript = defineScript('book', import.meta.url, reply)
+
+/** Which rule book a shard has, and which shard it is: one that lost all that it held is another one. */
+export interface ShardMark {
+  readonly version: number
+  readonly digest: string
+  readonly name: string
+}
+
+/**
+ * Writes the book into a shard. Undefined: the shard has a newer one.
+ *
+ * @param name of the shard, if it has none yet
+ * @param hasSeen whether this process has found a book there before
+ */
+export async function writeBook(
+  store: Store,
+  shard: number,
+  book: StoredBook,
+  { name, hasSeen }: { readonly name: string; readonly hasSeen: boolean },
+  now?: number,
+): Promise<{ readonly at: number; readonly mark: ShardMark | undefined } | undefined> {
+  const json = formatBook(book)
+  const values = [book.version, json, digestOfBook(json), name, hasSeen ? '1' : '0', store.shards]
+  const found = await store.write(bookScript, shard, values, now)
+  return found.kind === 'ok' ? { at: found.at, mark: parseMark(found.mark) } : undefined
+}
+
+/** Tells books of one version apart: after a failover that lost a change, two of them may have been written. */
+export function digestOfBook(json: string): string {
+  return createHash('sha1').update(json).digest('base64url')
+}
+
+/** As `book.lua` writes it. Undefined: there is none, or it is not ours. */
+export function parseMark(mark: string | undefined): ShardMark | undefined {
+  const [version, digest, name, ...others] = mark?.split(' ') ?? []
+  if (version === undefined || !digest || !name || others.length > 0 || !/^\d+$/.test(version))
+    return undefined
+  return { version: Number(version), digest, name }
+}
+
+/** What a verb passes along about the rule of a key; nothing where no rule governs it. */
+export function ruleValues(rule: Rule | undefined): (string | number)[] {
+  if (rule === undefined) return ['', 0, 0, 0, 0, 0, '']
+  const { pattern, limit } = rule
+  const { capacity, interval, tolerance, warmUp, coldInterval } = limit
+  return [pattern, capacity, interval, tolerance, warmUp, coldInterval, formatLimit(limit)]
+}

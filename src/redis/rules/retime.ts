@@ -1,0 +1,64 @@
+import type { LayeredBook } from '../../core/layered-book.ts'
+import { formatLimit } from '../../core/limit.ts'
+import { list, number, oneOf, rest, row, text } from '../scripts/reply.ts'
+import { defineScript } from '../scripts/script.ts'
+import type { Store } from '../scripts/store.ts'
+import { ruleValues } from './book.ts'
+
+const bucket = row({ key: text, pattern: text, limit: text })
+const stalePage = list(row({ version: number, next: text, buckets: rest(bucket) }))
+const staleScript = defineScript('stale', import.meta.url, stalePage)
+const retimeReply = list(oneOf({ ok: { changed: number }, 'old-book': { version: number } }))
+const retimeScript = defineScript('retime', import.meta.url, retimeReply)
+
+/** Buckets of one call. */
+const MOST_RETIMED = 100
+
+/**
+ * Holds every live bucket of a shard to its rule in the book, those first that are about to depart. It stops where another
+ * process changes the book again, because that one goes through the buckets then. Buckets that come meanwhile are made under
+ * the new book.
+ */
+export async function retimeBuckets(store: Store, shard: number, book: () => LayeredBook): Promise<void> {
+  if (await retimeSome(store, shard, book, 'due')) await retimeSome(store, shard, book, 'all')
+}
+
+/** False: the book was changed again. */
+async function retimeSome(
+  store: Store,
+  shard: number,
+  book: () => LayeredBook,
+  which: 'due' | 'all',
+): Promise<boolean> {
+  let cursor = '0'
+  do {
+    const { next, buckets } = await store.run(staleScript, shard, [which, cursor])
+    const rules = buckets.flatMap(({ key, pattern, limit }) => {
+      const rule = book().find(key)
+      // One whose rule says what it said learns the version when it is written next.
+      if (rule === undefined || (rule.pattern === pattern && formatLimit(rule.limit) === limit)) return []
+      return [[key, ...ruleValues(rule)]]
+    })
+    const isLast = which === 'all' && next === '0'
+    if (!(await hold(store, shard, book, rules, isLast))) return false
+    cursor = next
+  } while (cursor !== '0')
+  return true
+}
+
+async function hold(
+  store: Store,
+  shard: number,
+  book: () => LayeredBook,
+  rules: readonly (string | number)[][],
+  isLast: boolean,
+): Promise<boolean> {
+  for (let from = 0; from < rules.length || (isLast && from === 0); from += MOST_RETIMED) {
+    const some = rules.slice(from, from + MOST_RETIMED)
+    const isEnd = isLast && from + MOST_RETIMED >= rules.length
+    const values = [book().version, isEnd ? '1' : '0', some.length, ...some.flat()]
+    const found = await store.run(retimeScript, shard, values)
+    if (found.kind !== 'ok') return false
+  }
+  return true
+}

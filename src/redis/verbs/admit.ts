@@ -1,0 +1,182 @@
+import { MILLISECOND } from '../../core/duration.ts'
+import { BackendUnavailableError, IdConflictError, NoLimitError, ShardCountError } from '../../core/errors.ts'
+import { type Accepted, type Admission, retryAfterMs } from '../../core/job.ts'
+import type { Rule } from '../../core/rule-book.ts'
+import type { RejectReason } from '../../core/verdict.ts'
+import type { JobRequest } from '../../line/job.ts'
+import type { FullMemory } from '../connection/full-memory.ts'
+import { ruleValues } from '../rules/book.ts'
+import type { SharedRules } from '../rules/shared-rules.ts'
+import { Lane } from '../scripts/lane.ts'
+import { type Answer, list, number, oneOf, rest, text } from '../scripts/reply.ts'
+import { defineScript } from '../scripts/script.ts'
+import type { Store } from '../scripts/store.ts'
+import { encodeSettings } from './settings-text.ts'
+
+const place = { departsAt: number, waiting: number, capacity: number, position: number }
+const refused = { retryAt: number, waiting: number, capacity: number }
+const verdictReply = oneOf({
+  yes: place,
+  again: { ...place, admittedAt: number },
+  full: refused,
+  deadline: refused,
+  paused: refused,
+  'too-costly': refused,
+})
+const reply = list(
+  oneOf({
+    ok: { at: number, verdicts: rest(verdictReply) },
+    'old-book': { version: number },
+    shards: { shards: number },
+    conflict: { id: text },
+    'no-limit': { key: text },
+  }),
+)
+const script = defineScript('admit', import.meta.url, reply)
+
+/** Calls under way to one shard. */
+const LANES = 4
+/** A call of more would hold others up, in Redis and on the way. */
+const MOST_JOBS = 200
+const MOST_BYTES = 1_000_000
+
+/** A request with the id that its producer gave it, or that was made for it: a request that comes twice is admitted once. */
+export type NamedRequest = JobRequest & { readonly id: string }
+
+/** A verdict and the moment at which it was given. */
+export interface SharedAdmission {
+  readonly admission: Admission
+  readonly at: number
+}
+
+/**
+ * -> waiting, or refused with nothing changed. Requests of one shard, in calls of 200 or 1 MB; if one of a call is invalid,
+ * none of it is admitted. `deadline` is a duration.
+ *
+ * @throws NoLimitError, IdConflictError, ShardCountError, BackendUnavailableError
+ */
+export function admitVerb(store: Store, rules: SharedRules, memory: FullMemory) {
+  const lanes = store.tags.map(() => new Lane(LANES))
+  const admit = async (shard: number, requests: readonly NamedRequest[], now?: number) => {
+    const found = await rules.agreed(shard, () =>
+      store.write(script, shard, values(requests, rules, store.shards), now),
+    )
+    if (found.kind === 'conflict') throw new IdConflictError(found.id)
+    if (found.kind === 'no-limit') throw new NoLimitError(found.key)
+    if (found.kind === 'shards') throw new ShardCountError(found.shards, store.shards)
+    return found.verdicts.map((verdict, index) => admissionOf(requests[index]!, verdict, found.at))
+  }
+  return async (
+    shard: number,
+    requests: readonly NamedRequest[],
+    now?: number,
+  ): Promise<SharedAdmission[]> => {
+    if (memory.isFull) {
+      throw new BackendUnavailableError(
+        'Redis is unavailable: 85 % of its memory (maxmemory) is used; no job is admitted',
+      )
+    }
+    const admissions: SharedAdmission[] = []
+    while (admissions.length < requests.length) {
+      const from = admissions.length
+      const some = requests.slice(from, from + sizeOfCall(requests, from))
+      admissions.push(...(await lanes[shard]!.run(() => admit(shard, some, now))))
+    }
+    return admissions
+  }
+}
+
+/** How many requests, from the one at `from` on, go out in one call; at least one. */
+export function sizeOfCall(requests: readonly NamedRequest[], from: number): number {
+  let bytes = 0
+  let size = 0
+  while (size < MOST_JOBS && from + size < requests.length) {
+    bytes += Buffer.byteLength(requests[from + size]!.data)
+    if (size > 0 && bytes > MOST_BYTES) break
+    size++
+  }
+  return size
+}
+
+/** Jobs of one call that differ in no more than their id, their key, their trace and their data. */
+interface Kind {
+  readonly first: NamedRequest
+  readonly rule: Rule | undefined
+}
+
+/** Most jobs of a call are of one kind, which is written once: the fewer values travel, the less Redis has to read. */
+function values(requests: readonly NamedRequest[], rules: SharedRules, shards: number): (string | number)[] {
+  const { book, version } = rules
+  const kinds: Kind[] = []
+  const jobs: (string | number)[] = []
+  for (const request of requests) {
+    const rule = book.find(request.key)
+    let kind = kinds.findIndex((known) => known.rule === rule && isAlike(known.first, request))
+    if (kind === -1) kind = kinds.push({ first: request, rule }) - 1
+    jobs.push(request.id, request.key, kind + 1, request.traceparent ?? '', request.data)
+  }
+  return [version, shards, kinds.length, ...kinds.flatMap(kindValues), ...jobs]
+}
+
+function isAlike(a: NamedRequest, b: NamedRequest): boolean {
+  return a.settings === b.settings && a.cost === b.cost && a.deadline === b.deadline
+}
+
+function kindValues({ first: { cost, deadline, settings }, rule }: Kind): (string | number)[] {
+  const until = deadline === Number.POSITIVE_INFINITY ? 'inf' : deadline
+  return [cost, until, encodeSettings(settings), ...ruleValues(rule)]
+}
+
+function admissionOf(
+  { id, key }: NamedRequest,
+  verdict: Answer<typeof verdictReply>,
+  now: number,
+): SharedAdmission {
+  switch (verdict.kind) {
+    case 'yes':
+      return { admission: acceptance(id, key, verdict, now), at: now }
+    case 'again': {
+      const at = verdict.admittedAt
+      return { admission: { ...acceptance(id, key, verdict, at), replayed: true }, at }
+    }
+    default:
+      return { admission: refusal(key, verdict.kind, verdict, now), at: now }
+  }
+}
+
+/** `departsAt` and `now` are microseconds. */
+export function acceptance(
+  id: string,
+  key: string,
+  {
+    position,
+    departsAt,
+    waiting,
+    capacity,
+  }: Pick<Accepted, 'position' | 'departsAt' | 'waiting' | 'capacity'>,
+  now: number,
+): Accepted {
+  const waitMs = (departsAt - now) / MILLISECOND
+  return { accepted: true, id, key, position, departsAt: departsAt / MILLISECOND, waitMs, waiting, capacity }
+}
+
+/** `retryAt` and `now` are microseconds. */
+export function refusal(
+  key: string,
+  reason: RejectReason,
+  {
+    retryAt,
+    waiting,
+    capacity,
+  }: { readonly retryAt: number; readonly waiting: number; readonly capacity: number },
+  now: number,
+) {
+  return {
+    accepted: false,
+    reason,
+    key,
+    retryAfterMs: retryAfterMs(retryAt - now),
+    waiting,
+    capacity,
+  } as const
+}

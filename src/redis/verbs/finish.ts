@@ -1,0 +1,63 @@
+import type { HandlerOutcome } from '../../line/outcome.ts'
+import { list, number, rest, row } from '../scripts/reply.ts'
+import { defineScript } from '../scripts/script.ts'
+import type { Store } from '../scripts/store.ts'
+import type { HandedJob } from './handed-job.ts'
+
+/** The script answers a job whose lease was lost with '0', one that waits again with its time, and any other with '1'. */
+const reply = list(row({ at: number, answers: rest(number) }))
+const script = defineScript('finish', import.meta.url, reply)
+
+export interface FinishReport extends HandedJob {
+  /** When its handler started, if that was not reported yet. */
+  readonly startedAt?: number
+  readonly outcome: SharedOutcome
+}
+
+export type SharedOutcome =
+  | Exclude<HandlerOutcome, { kind: 'freeze' }>
+  /** The bucket is frozen for `duration`, which may be 0: then nothing is frozen. The attempt is given back. */
+  | { readonly kind: 'freeze'; readonly duration: number }
+  /** It did not start: to the head of its line. */
+  | { readonly kind: 'back'; readonly worker: string }
+
+/** `isMine` false: the lease was lost and nothing was changed. */
+export interface FinishAnswer {
+  readonly isMine: boolean
+  readonly at: number
+  /** When a job that waits again may depart. */
+  readonly readyAt?: number
+}
+
+/** running (or handed with a slot, when the report has its start) -> completed | failed | retrying; or back to its line. */
+export function finishVerb(store: Store, keepFinished: number) {
+  return async (shard: number, reports: readonly FinishReport[], now?: number): Promise<FinishAnswer[]> => {
+    const values = reports.flatMap(({ id, epoch, startedAt, outcome }) => [
+      id,
+      epoch,
+      startedAt ?? '',
+      ...outcomeValues(outcome),
+    ])
+    const call = [now ?? '', keepFinished, reports.length, ...values]
+    const { at, answers } = await store.run(script, shard, call)
+    return answers.map((answer) =>
+      answer > 1 ? { isMine: true, at, readyAt: answer } : { isMine: answer === 1, at },
+    )
+  }
+}
+
+/** Its name, its text, whether it has one, and its delay. */
+function outcomeValues(outcome: SharedOutcome): (string | number)[] {
+  switch (outcome.kind) {
+    case 'completed':
+      return ['completed', outcome.result ?? '', outcome.result === undefined ? '0' : '1', '']
+    case 'failed':
+      return ['failed', outcome.error, '1', '']
+    case 'retry':
+      return ['retry', outcome.error, '1', outcome.delay]
+    case 'freeze':
+      return ['freeze', '', '0', outcome.duration]
+    case 'back':
+      return ['back', outcome.worker, '1', '']
+  }
+}

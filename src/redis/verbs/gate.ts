@@ -1,0 +1,130 @@
+import type { BackendJob, Pace } from '../../line/job.ts'
+import type { SharedRules } from '../rules/shared-rules.ts'
+import { type Answer, list, number, oneOf, rest, row, text } from '../scripts/reply.ts'
+import { defineScript } from '../scripts/script.ts'
+import type { Store } from '../scripts/store.ts'
+import type { HandedJob, SharedJob } from './handed-job.ts'
+import { decodeSettings } from './settings-text.ts'
+
+const answerReply = oneOf({
+  granted: {
+    slot: number,
+    startAt: number,
+    latest: number,
+    tolerance: number,
+    key: text,
+    cost: number,
+    settings: text,
+    data: text,
+    admittedAt: number,
+    attempt: number,
+    fence: number,
+    traceparent: text,
+    pattern: text,
+    lastStart: number,
+    spacing: number,
+    crashes: number,
+    due: number,
+  },
+  data: { bytes: number },
+  wait: { until: number },
+  returned: {},
+  expired: { key: text, cost: number, attempt: number },
+  stale: {},
+  foreign: {},
+})
+const reply = list(row({ at: number, book: number, answers: rest(list(answerReply)) }))
+const script = defineScript('gate', import.meta.url, reply)
+
+export interface GateRequest extends HandedJob {
+  /** Names the worker that asks. */
+  readonly worker: string
+  /** How long the answer may take; the slot is not before now + lead. */
+  readonly lead: number
+  /** For how long the job belongs to the worker if it does not renew. */
+  readonly lease: number
+  /** The slot that was granted before and missed. */
+  readonly missed?: number
+  /** The data were fetched: the answer shall not carry them. */
+  readonly hasData?: boolean
+}
+
+export interface GateReply {
+  readonly now: number
+  readonly answers: readonly GateAnswer[]
+}
+
+export type GateAnswer =
+  /**
+   * May start from `startAt` on, `latest` at the last. No other job of the bucket is granted a slot before the start was
+   * reported, so a late start breaks nothing; one later than `tolerance` moves the grid of slots.
+   */
+  | {
+      readonly kind: 'granted'
+      readonly slot: number
+      /** The slot of the grid that it would have had in time: before `slot` where it came too late for it. */
+      readonly due: number
+      readonly startAt: number
+      readonly latest: number
+      readonly tolerance: number
+      readonly pace: Pace
+      readonly job: BackendJob
+    }
+  /** Too large to travel with a slot: nothing was reserved; to be fetched before the gate is asked again. */
+  | { readonly kind: 'data'; readonly bytes: number }
+  /** A job before it has not started; ask again at `until`. */
+  | { readonly kind: 'wait'; readonly until: number }
+  /** Its slot is far away: it stands at the head of its line again. */
+  | { readonly kind: 'returned' }
+  | { readonly kind: 'expired'; readonly job: SharedJob }
+  /** It is not this worker's, or not any more. */
+  | { readonly kind: 'stale' }
+  /** The job, its state or its bucket cannot be read: something else is stored under its name. */
+  | { readonly kind: 'foreign' }
+
+/** handed -> handed with a slot, or sent back. */
+export function gateVerb(
+  store: Store,
+  rules: Pick<SharedRules, 'nameOf' | 'noteVersion'>,
+  keepFinished: number,
+) {
+  return async (shard: number, requests: readonly GateRequest[], now?: number): Promise<GateReply> => {
+    const values = requests.flatMap(({ id, epoch, worker, lead, lease, missed, hasData }) => [
+      id,
+      epoch,
+      worker,
+      lead,
+      lease,
+      missed ?? '',
+      hasData ? '1' : '0',
+    ])
+    const known = rules.nameOf(shard) ?? ''
+    const call = [now ?? '', keepFinished, known, requests.length, ...values]
+    const { at, book, answers } = await store.run(script, shard, call)
+    rules.noteVersion(shard, book, book)
+    return { now: at, answers: answers.map((answer, index) => gateAnswer(requests[index]!.id, answer, at)) }
+  }
+}
+
+function gateAnswer(id: string, answer: Answer<typeof answerReply>, at: number): GateAnswer {
+  if (answer.kind === 'granted') {
+    const { slot, due, startAt, latest, tolerance, pattern, lastStart, spacing, settings } = answer
+    const { key, cost, data, admittedAt, attempt, fence, crashes } = answer
+    const traceparent = answer.traceparent === '' ? undefined : answer.traceparent
+    const known = { id, key, data, cost, settings: decodeSettings(settings), traceparent }
+    const job = { ...known, attempt, fence, crashes, admittedAt }
+    return {
+      kind: 'granted',
+      slot,
+      due,
+      startAt,
+      latest,
+      tolerance,
+      pace: { pattern, lastStart, spacing },
+      job,
+    }
+  }
+  if (answer.kind !== 'expired') return answer
+  const { key, cost, attempt } = answer
+  return { kind: 'expired', job: { id, key, cost, attempt, at } }
+}

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto'
+import { NoLimitError, ShardCountError } from '../../core/errors.ts'
+import { ruleValues } from '../rules/book.ts'
+import type { SharedRules } from '../rules/shared-rules.ts'
+import { flag, list, number, oneOf } from '../scripts/reply.ts'
+import { defineScript } from '../scripts/script.ts'
+import type { Store } from '../scripts/store.ts'
+
+const reply = list(
+  oneOf({
+    ok: { at: number, until: number, departsAt: number, isLifted: flag },
+    'old-book': { version: number },
+    shards: { shards: number },
+    'no-limit': {},
+  }),
+)
+const script = defineScript('hold', import.meta.url, reply)
+
+export interface Holding {
+  /** The moment at which it was done. */
+  readonly at: number
+  /** When the longest freeze of the bucket ends. */
+  readonly until: number
+  /** The slot of a job that was granted it before and starts all the same; 0 when there is none. */
+  readonly departsAt: number
+  /** A freeze was lifted. */
+  readonly isLifted: boolean
+}
+
+/**
+ * Stops the departures of a bucket, and lets them go on: `freeze` for a duration (the longest freeze counts) until `unfreeze`,
+ * `pause` until `resume`.
+ *
+ * @throws NoLimitError, ShardCountError
+ */
+export function holdVerbs(store: Store, rules: SharedRules) {
+  const hold = async (verb: string, key: string, duration: number, now?: number): Promise<Holding> => {
+    const shard = store.shardOf(key)
+    const operation = randomBytes(12).toString('base64url')
+    const found = await rules.agreed(shard, () => {
+      const { version, book } = rules
+      const values = [operation, verb, key, duration, version, store.shards, ...ruleValues(book.find(key))]
+      return store.write(script, shard, values, now)
+    })
+    if (found.kind === 'no-limit') throw new NoLimitError(key)
+    if (found.kind === 'shards') throw new ShardCountError(found.shards, store.shards)
+    const { at, until, departsAt, isLifted } = found
+    return { at, until, departsAt, isLifted }
+  }
+  return {
+    freeze: (key: string, duration: number, now?: number) => hold('freeze', key, duration, now),
+    unfreeze: (key: string, now?: number) => hold('unfreeze', key, 0, now),
+    pause: (key: string, now?: number) => hold('pause', key, 0, now),
+    resume: (key: string, now?: number) => hold('resume', key, 0, now),
+  }
+}

@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto'
+import type { Script } from '../scripts/script.ts'
+import type { Store } from '../scripts/store.ts'
+
+/**
+ * Calls of `expire` and `recover`, which report each job once: a call whose reply was lost is repeated by the next one, and
+ * gets the same reply from the script.
+ */
+export class Sweeps {
+  readonly #store: Store
+  readonly #keepFinished: number
+  /** Names this process to the script. */
+  readonly #process = randomBytes(12).toString('base64url')
+  /** By verb and shard, the numbers of the sweeps whose replies did not arrive. */
+  readonly #unanswered = new Map<string, number>()
+  #count = 0
+
+  constructor(store: Store, keepFinished: number) {
+    this.#store = store
+    this.#keepFinished = keepFinished
+  }
+
+  /** Whether the next call of that verb has to be made soon, because the reply to the last one was lost. */
+  isUnanswered(verb: 'expire' | 'recover', shard: number): boolean {
+    return this.#unanswered.has(`${verb} ${shard}`)
+  }
+
+  async run<Reply>(script: Script<Reply>, shard: number, now: number | undefined): Promise<Reply> {
+    const name = `${script.verb} ${shard}`
+    const sweep = this.#unanswered.get(name) ?? ++this.#count
+    this.#unanswered.set(name, sweep)
+    const values = [now ?? '', this.#keepFinished, `${this.#process}:${script.verb}`, sweep]
+    const reply = await this.#store.run(script, shard, values)
+    this.#unanswered.delete(name)
+    return reply
+  }
+}
