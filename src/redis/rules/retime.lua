@@ -21,7 +21,7 @@ for index = 1, number(ARGV[3]) do
     bucket.fill = false
     if change_limit(bucket, read_rule(at + 1, book)) then
       changed = changed + 1
-      arm(bucket, meta, bucket.inHanded > 0 and bucket.from or -INF)
+      reschedule_from(bucket, meta, bucket.inHanded > 0 and bucket.from or -INF)
     else
       write_bucket(bucket)
     end

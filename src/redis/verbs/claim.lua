@@ -36,12 +36,12 @@ local function hand_over(bucket)
   local due = due_of(bucket)
   -- Whoever starts or comes back puts it there again.
   if bucket.inHanded >= bucket.window then
-    leave_due(bucket)
+    unschedule_due(bucket)
     write_bucket(bucket)
     return false
   end
   if due > now + look_ahead then
-    place(bucket, meta)
+    reschedule(bucket, meta)
     return false
   end
   local member, kind, ready_at = peek_head(bucket, math.max(now, due))
@@ -49,14 +49,14 @@ local function hand_over(bucket)
   local caller = caller_of(id)
   local is_held_up = not caller and #handed >= 3 * most
   if is_held_up or caller and turns == MOST_TURNS then
-    place(bucket, meta)
+    reschedule(bucket, meta)
     -- Who waits behind a job for which there is no room must not take the places of other turns.
     if is_held_up and redis.call('ZREM', K.turns, bucket.key) == 1 then redis.call('ZADD', K.due, due, bucket.key) end
     return false
   end
   local is_known, state = pcall(read_state, id)
   if not is_known or is_missing.states and kind ~= 'line' then
-    place(bucket, meta)
+    reschedule(bucket, meta)
     skip_unreadable(bucket.key, now)
     return false
   end

@@ -38,7 +38,7 @@ local function finish(at)
     if state.state == 'granted' and state.worker ~= said then return '0' end
     if state.state == 'granted' then unreserve(bucket) end
     send_back(bucket, meta, id, now)
-    place(bucket, meta)
+    reschedule(bucket, meta)
     return '1'
   end
   if state.state == 'granted' and started_at ~= '' then
@@ -65,7 +65,7 @@ local function finish(at)
     state.attempt = state.attempt - 1
     wait_again(bucket, state, 'back', -INF, 'frozen')
   end
-  if had_line then place(bucket, meta) else arm(bucket, meta, -INF) end
+  if had_line then reschedule(bucket, meta) else reschedule_from(bucket, meta, -INF) end
   return ready_at and text(ready_at) or '1'
 end
 

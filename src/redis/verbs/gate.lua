@@ -69,7 +69,7 @@ local function answer(at)
       if not is_first then state.attempt = state.attempt - 1 end
       write_state(state)
       send_back(bucket, meta, id, now)
-      place(bucket, meta)
+      reschedule(bucket, meta)
       return { 'returned' }
     end
     if is_late then

@@ -36,7 +36,7 @@ elseif verb == 'pause' then bucket.paused = 1
 elseif lifts then bucket.frozen, from = 0, now
 else bucket.paused, from = 0, now end
 if bucket.inHanded > 0 then from = bucket.from end
-arm(bucket, meta, from)
+reschedule_from(bucket, meta, from)
 local answer = { 'ok', text(now), text(bucket.frozen), text(bucket.grantedSlot), lifts and '1' or '0' }
 redis.call('SET', K.op .. operation, cmsgpack.pack(answer), 'PX', REMEMBERED_MS)
 return answer

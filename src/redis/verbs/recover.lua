@@ -64,7 +64,7 @@ local function forget_lost(id, job)
       bucket.waiting = bucket.waiting - cost
       if bucket.granted == id then bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
       else bucket.handed = bucket.handed - cost end
-      place(bucket, meta)
+      reschedule(bucket, meta)
     end
   end
 end
@@ -76,7 +76,7 @@ local function give_up(id)
   elseif bucket and (HELD[state.state] or is_turn(id) and WAITS[state.state]) then
     local epoch = state.epoch
     local fate = recover(bucket, job, state)
-    place(bucket, meta)
+    reschedule(bucket, meta)
     for _, value in ipairs({ id, text(epoch), job.key, text(job.cost), text(state.attempt), fate }) do
       answer[#answer + 1] = value
     end

@@ -27,7 +27,7 @@ for index = 1, number(ARGV[2]) do
     start(bucket, state, started_at)
     write_state(state)
     redis.call('ZREM', K.deadlines, id)
-    place(bucket, meta)
+    reschedule(bucket, meta)
   end
   answers[index] = is_mine and '1' or '0'
 end

@@ -60,7 +60,7 @@ local function hidden()
     units = units - entry.cost
     if entry.kind == 'line' then in_line = in_line + 1 elseif entry.kind == 'retry' then retries = retries - 1 end
   end
-  local place = place_of(bucket, job.block, member_of(job)) or in_line
+  local place = position_of(bucket, job.block, member_of(job)) or in_line
   local beyond = math.max(0, place - in_line)
   beyond = beyond + math.min(retries, beyond)
   return beyond, math.floor(beyond * units / unseen + 0.5)

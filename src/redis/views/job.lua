@@ -26,7 +26,7 @@ local function position()
   local before = bucket.granted ~= '' and 1 or 0
   if state.state == 'granted' then return 1 end
   if retrying(bucket) == 0 and state.state == 'waiting' then
-    local index = place_of(bucket, job.block, member_of(job))
+    local index = position_of(bucket, job.block, member_of(job))
     return index and bucket.inHanded + index + 1 or 0
   end
   local order = in_order(bucket, now, MOST_READ)
@@ -34,7 +34,7 @@ local function position()
     if entry.id == job.id then return before + index end
   end
   -- This deep in the line, every retry may depart before it.
-  local index = state.kind == 'line' and place_of(bucket, job.block, member_of(job))
+  local index = state.kind == 'line' and position_of(bucket, job.block, member_of(job))
   return index and bucket.inHanded + bucket.inBack + math.min(bucket.inRetry, index + 1) + index + 1 or before + #order + 1
 end
 

@@ -19,7 +19,7 @@ local function read(kind, format)
   local rows, n = {}, 0
   for _, record in ipairs(redis.call('LRANGE', notes_key(kind, key), 0, MOST_NOTES - 1)) do
     local ok, at, first, second, id, stop = pcall(struct.unpack, format, record)
-    if not ok or stop ~= #record + 1 then foreign('what was seen') end
+    if not ok or stop ~= #record + 1 then foreign('notes') end
     rows[n + 1], rows[n + 2], rows[n + 3] = text(at), id, text(first)
     rows[n + 4] = type(second) == 'number' and text(second) or second
     n = n + 4

@@ -75,7 +75,7 @@ end
 
 -- How many jobs stand before it; nil where it is not in the line. Far back the number may be too high, by the jobs that were
 -- removed from the middle.
-local function place_of(bucket, block, member)
+local function position_of(bucket, block, member)
   local index = redis.call('LPOS', block_key(bucket, block), member)
   if not index then
     block = bucket.front

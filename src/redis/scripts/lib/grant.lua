@@ -4,8 +4,8 @@
 -- the grid gradually.
 local EVEN = 0.92
 
-local function postpone_after(bucket, since, quiet, now)
-  local until_ = since + quiet
+local function postpone_after(bucket, since, gap, now)
+  local until_ = since + gap
   if since <= now and until_ > now and until_ > bucket.next then postpone(bucket, until_) end
 end
 
@@ -23,13 +23,13 @@ local function allow_for_clock(bucket, meta, now)
   local farthest = farthest_next(bucket, now)
   if bucket.next > farthest then bucket.next, bucket.carry = farthest, 0 end
   local known = math.max(spacing(bucket, bucket.lastWarmth, bucket.lastCost), spacing_after_start(bucket))
-  local function quiet(cost)
+  local function gap_after(cost)
     return math.max(known, spacing(bucket, 0, math.min(bucket.capacity, math.max(1, cost))))
   end
   -- A bucket without a last start may have been forgotten before the clock jumped.
-  if meta.quarantine ~= 0 then postpone_after(bucket, meta.quarantine, quiet(bucket.lastStart == -INF and meta.costliest or 1), now) end
+  if meta.quarantine ~= 0 then postpone_after(bucket, meta.quarantine, gap_after(bucket.lastStart == -INF and meta.costliest or 1), now) end
   allow_for_steps(bucket, read_steps(meta, now), now)
-  if meta.lostAt ~= 0 then postpone_after(bucket, meta.lostAt, quiet(meta.lostCost), now) end
+  if meta.lostAt ~= 0 then postpone_after(bucket, meta.lostAt, gap_after(meta.lostCost), now) end
 end
 
 -- Reserves a slot. Returns it, the time from which the handler may start, and the slot of the grid that the job may have missed;

@@ -29,7 +29,7 @@ local function write_new_jobs(jobs, buckets, meta)
   if #large > 0 then redis.call('HSET', K.data, unpack(large)) end
   for _, bucket in pairs(buckets) do
     if bucket.isChanged then
-      if bucket.isMoved then put(bucket, meta, dues) end
+      if bucket.isMoved then schedule(bucket, meta, dues) end
       changed[#changed + 1] = bucket
     end
   end

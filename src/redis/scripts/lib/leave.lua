@@ -25,7 +25,7 @@ end
 local function end_waiting(bucket, meta, job, state, how, now)
   leave(bucket, job, state)
   end_job(meta, state, how, now)
-  if has_line(bucket) or bucket.inHanded > 0 then place(bucket, meta) else arm(bucket, meta, -INF) end
+  if has_line(bucket) or bucket.inHanded > 0 then reschedule(bucket, meta) else reschedule_from(bucket, meta, -INF) end
 end
 
 -- A job that was started waits again, as kind 'retry' or 'back'; it is never rejected.

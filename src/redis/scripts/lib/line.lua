@@ -22,7 +22,7 @@ local function read_line(bucket)
   return bucket
 end
 
--- The same for a verb that touches only one of them, 'line' or 'handed', and what `place` reads.
+-- The same for a verb that touches only one of them, 'line' or 'handed', and what `reschedule` reads.
 local function read_list(bucket, name)
   if name == 'handed' then read_count(bucket, 'handed') end
   if name == 'line' or bucket.turns > 0 then read_blocks(bucket) end
@@ -57,7 +57,7 @@ end
 
 -- Buckets with a turn at the head of the line are kept in a set of their own, because turns are handed over without workers.
 -- `dues`: collects the arguments of one ZADD to `:due` for many buckets.
-local function place_due(bucket, due, dues)
+local function schedule_due(bucket, due, dues)
   local head = bucket.turns > 0 and first_member(bucket)
   local name, other = 'due', 'turns'
   if head and is_turn(head) then name, other = other, name end
@@ -69,30 +69,31 @@ local function place_due(bucket, due, dues)
   return name == 'turns' and 'wakeTurns' or 'wakeDue'
 end
 
-local function leave_due(bucket)
+local function unschedule_due(bucket)
   redis.call('ZREM', K.due, bucket.key)
   if bucket.hadTurns or bucket.turns > 0 then redis.call('ZREM', K.turns, bucket.key) end
 end
 
 -- Schedules the bucket's next event: in `:due`, in `:idle`, or in neither. Does not write the bucket.
-local function put(bucket, meta, dues)
+local function schedule(bucket, meta, dues)
   local due = due_of(bucket)
   local was_idle, jobs = bucket.isIdle, bucket.inLine + retrying(bucket) + bucket.inHanded + bucket.running
   bucket.isIdle = jobs == 0 and bucket.paused == 0
   if bucket.isIdle then redis.call('ZADD', K.idle, forgettable_at(bucket), bucket.key)
   elseif was_idle then redis.call('ZREM', K.idle, bucket.key) end
-  if due < INF then wake_for(meta, due, place_due(bucket, due, dues)) else leave_due(bucket) end
+  if due < INF then wake_for(meta, due, schedule_due(bucket, due, dues)) else unschedule_due(bucket) end
 end
 
-local function place(bucket, meta)
-  put(bucket, meta)
+-- Schedules its next event, and writes the bucket.
+local function reschedule(bucket, meta)
+  schedule(bucket, meta)
   write_bucket(bucket)
 end
 
 -- The same, with the time before which the head does not depart.
-local function arm(bucket, meta, from)
+local function reschedule_from(bucket, meta, from)
   bucket.from = from
-  place(bucket, meta)
+  reschedule(bucket, meta)
 end
 
 local function read_bucket_and_line(key)

@@ -21,7 +21,7 @@ end
 
 -- All processes report the same step within this time, each of them once.
 local SAME_STEP = 10000000
-local MOST_TELLERS = 4000
+local MOST_REPORTERS = 4000
 
 -- So many steps are remembered one by one; one more counts as a jump.
 local MOST_STEPS = 16
@@ -48,17 +48,17 @@ end
 
 -- The clock was set forward by up to `by`: earlier starts are more recent than they look, by that much. Two reports of one
 -- process are two steps; reports of several processes within SAME_STEP are one.
-local function note_step(meta, now, by, teller)
-  local steps, name = read_steps(meta, now), ' ' .. teller .. ' '
+local function note_step(meta, now, by, reporter)
+  local steps, name = read_steps(meta, now), ' ' .. reporter .. ' '
   local last = steps[#steps]
-  local is_told = last and math.abs(now - last.at) < SAME_STEP and #meta.stepTellers < MOST_TELLERS
+  local is_reported = last and math.abs(now - last.at) < SAME_STEP and #meta.stepTellers < MOST_REPORTERS
     and not string.find(meta.stepTellers, name, 1, true)
-  if is_told then last.at, last.by = now, math.max(last.by, by) else steps[#steps + 1] = { at = now, by = by } end
+  if is_reported then last.at, last.by = now, math.max(last.by, by) else steps[#steps + 1] = { at = now, by = by } end
   if #steps > MOST_STEPS then
     note_jump(meta, now)
     steps = {}
   end
   local packed = {}
   for index, step in ipairs(steps) do packed[index] = struct.pack(STEP_FORMAT, step.at, step.by) end
-  redis.call('HSET', K.meta, 'steps', table.concat(packed), 'stepTellers', is_told and meta.stepTellers .. name or name)
+  redis.call('HSET', K.meta, 'steps', table.concat(packed), 'stepTellers', is_reported and meta.stepTellers .. name or name)
 end

@@ -7,7 +7,7 @@ local function bring_back(bucket, meta, now)
   bucket.grantedSlot = math.min(bucket.grantedSlot, now + FARTHEST_SLOT)
   local farthest = farthest_next(bucket, now)
   if bucket.next > farthest then bucket.next, bucket.carry = farthest, 0 end
-  place(bucket, meta)
+  reschedule(bucket, meta)
 end
 
 -- Returns whether there is more to do.
