@@ -10,15 +10,15 @@ export type Settled<Result> =
   | { readonly ok: true; readonly value: Result }
   | { readonly ok: false; readonly error: Error }
 
-/** The call of a handler, or of those who wait for a caller's turn, between two looks at the clock. Microseconds. */
+/** The call of a handler, or of the callbacks of a turn, between two readings of the clock. Microseconds. */
 export interface Call {
   readonly calledAt: number
   readonly returnedAt: number
-  /** How long after the call the first statement can have run, as far as that can be told from what calls take otherwise. */
+  /** How long after the call the first statement may have run, estimated from how long other calls take. */
   readonly delay: number
 }
 
-/** A running attempt: settles once, by its handler or by whoever stops it, whichever is first. */
+/** A running attempt: settles once, by its handler or by `stop`, whichever comes first. */
 export class Attempt<Data, Result, Job extends BackendJob = BackendJob> {
   readonly job: ShapedJob<Data>
   /** The same job as the backend knows it. */
@@ -62,8 +62,8 @@ export class Attempt<Data, Result, Job extends BackendJob = BackendJob> {
   }
 
   /**
-   * Calls the handler between two looks at the clock, with nothing else between them, and answers both. Nothing becomes of
-   * the attempt before `follow`.
+   * Calls the handler between two readings of the clock, with nothing else between them, and returns both. The attempt does
+   * not settle before `follow`.
    */
   call(handler: Handler<Data, Result>, clock: Clock): Pick<Call, 'calledAt' | 'returnedAt'> {
     const { job } = this

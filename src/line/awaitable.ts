@@ -1,2 +1,2 @@
-/** Now, or later: whoever has nothing to wait for answers at once, and no promise is made for it. */
+/** A value now, or a promise of it: where there is nothing to wait for, no promise is made. */
 export type Awaitable<Value> = Value | Promise<Value>

@@ -5,7 +5,7 @@ import type { BucketView } from '../core/job.ts'
 import { isUnder } from '../core/key.ts'
 import type { BucketQuery, SortColumn } from './bucket-query.ts'
 
-/** What of a bucket its place on a page is told by. */
+/** The facts of a bucket that decide its place on a page. */
 export type BucketFacts = Pick<BucketView, SortColumn | 'waitingSince'>
 
 /** Where a bucket stands among the others. Ties are in the order of their keys, so every place is another. */
@@ -60,7 +60,7 @@ export function isAskedFor(bucket: BucketFacts, query: BucketQuery): boolean {
   return minOldestWaitMs === 0 || bucket.oldestWaitMs >= minOldestWaitMs
 }
 
-/** The first so many places of those that are offered, after one or from the beginning. */
+/** Keeps the first places of all that are offered, after a given one or from the beginning. */
 export class FirstPlaces {
   readonly #order: BucketOrder
   readonly #after: Place | undefined
@@ -79,7 +79,7 @@ export class FirstPlaces {
     return this.#places
   }
 
-  /** Whoever does not stand before this one is not wanted; undefined while there is room. */
+  /** Only places before this one are wanted; undefined while there is room for any. */
   get last(): Place | undefined {
     return this.#places.length < this.#most ? undefined : this.#places.at(-1)
   }
@@ -108,7 +108,7 @@ export class FirstPlaces {
 }
 
 /**
- * Where a page ended. `at`, where values are of now, is when the first page was asked for, in microseconds: all is sorted as
+ * Where a page ended. `at`, for values that change with time, is when the first page was requested, in microseconds: all is sorted as
  * it was then, or it would move while pages are turned; else 0. `seen`: how many came before.
  */
 export interface Bookmark extends Place {

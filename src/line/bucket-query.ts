@@ -30,9 +30,9 @@ export const bucketQuerySchema = z.strictObject({
   minFill: z.number().min(0).max(1).default(0),
   /** Only buckets at most this full. A lowered capacity can leave a fill above 1, so there is no default. */
   maxFill: z.number().min(0).optional(),
-  /** Only buckets in this state. Default: in whichever. */
+  /** Only buckets in this state. Default: any state. */
   state: z.enum(BUCKET_STATES).optional(),
-  /** Only buckets in which somebody has waited at least so many milliseconds. */
+  /** Only buckets in which a job has waited at least so many milliseconds. */
   minOldestWaitMs: z.number().min(0).optional(),
   /** A field of the view, with `-` in front for the largest first. Default `-fill`. */
   sort: z.enum([...SORT_COLUMNS, ...SORT_COLUMNS.map((field) => `-${field}` as const)]).default('-fill'),
@@ -68,7 +68,7 @@ export interface BucketTally {
   running: number
 }
 
-/** The keys, with those below them, that are summed together; none: every key. */
+/** Keys that are summed together, with the keys below them; empty: every key. */
 export type TallyGroup = readonly string[]
 
 export function emptyTally(): BucketTally {

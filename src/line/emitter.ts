@@ -10,14 +10,14 @@ export type Listener<Result, Name extends keyof ShaperEvents<Result>> = (
 ) => void
 
 /**
- * Tells listeners what happened, in the order in which it happened: what a listener sets off is told after what it is
- * being told. A listener that throws harms neither the others nor the line: its error goes to the `error` listeners,
- * and where there is none it becomes a warning of the process.
+ * Calls listeners in the order in which events happened: an event that a listener causes is delivered after the one that
+ * it handles. A listener that throws affects neither the others nor the line: its error goes to the `error` listeners, and
+ * where there is none it becomes a warning of the process.
  */
 export class Emitter<Result> {
-  /** Keeps the listeners; never asked to emit, because it would stop at the first that throws. */
+  /** Keeps the listeners. Its `emit` is not used, because it stops at the first listener that throws. */
   readonly #listeners = new EventEmitter()
-  readonly #untold: (readonly [name: string, event: readonly unknown[]])[] = []
+  readonly #queue: (readonly [name: string, event: readonly unknown[]])[] = []
   #holds = 0
 
   on<Name extends keyof ShaperEvents<Result>>(name: Name, listener: Listener<Result, Name>): void {
@@ -29,7 +29,7 @@ export class Emitter<Result> {
     this.#listeners.off(name, listener)
   }
 
-  /** Whether it is worth making the event. */
+  /** Whether the event has a listener. */
   hears(name: keyof ShaperEvents<Result>): boolean {
     return this.#listeners.listenerCount(name) > 0
   }
@@ -39,30 +39,30 @@ export class Emitter<Result> {
     ...event: ShaperEvents<Result>[Name]
   ): void {
     if (!this.hears(name)) return
-    this.#untold.push([name, event])
-    if (this.#holds === 0) this.#tell()
+    this.#queue.push([name, event])
+    if (this.#holds === 0) this.#deliver()
   }
 
-  /** Nobody is told anything until as many calls of `release`. */
+  /** Holds events back until as many calls of `release`. */
   hold(): void {
     this.#holds++
   }
 
   release(): void {
-    if (--this.#holds === 0) this.#tell()
+    if (--this.#holds === 0) this.#deliver()
   }
 
-  #tell(): void {
+  #deliver(): void {
     this.#holds++
-    // The list grows while it is told.
-    for (const [name, event] of this.#untold) {
+    // The queue may grow while it is delivered.
+    for (const [name, event] of this.#queue) {
       for (const listener of this.#listeners.listeners(name)) this.#call(listener, event)
     }
-    this.#untold.length = 0
+    this.#queue.length = 0
     this.#holds--
   }
 
-  /** An error that no promise can tell. */
+  /** Emits an error that no promise carries. */
   fail(error: Error): void {
     const listeners = this.#listeners.listeners('error')
     if (listeners.length === 0) process.emitWarning(error)
@@ -79,7 +79,7 @@ export class Emitter<Result> {
   #call(listener: CallableFunction, event: readonly unknown[]): void {
     try {
       const answer: unknown = listener(...event)
-      // An async listener fails later, and would end the process if nobody looked.
+      // An async listener fails later, and its unhandled rejection would end the process.
       if (answer instanceof Promise) answer.catch((error: unknown) => this.fail(toError(error)))
     } catch (error) {
       this.fail(toError(error))

@@ -12,12 +12,12 @@ import type { FreezeRequest } from './outcome.ts'
 import type { Turn } from './pending-turns.ts'
 
 /**
- * What stands behind a shaper: one kind of line, wired to its clock, its schedulers and its workers. It tells listeners
- * what its verbs do. Not in it: the checks of names, keys and options, all of which come before; and the refusal of
- * `enqueue`, `enqueueMany`, `forecast` and `work` after `close`.
+ * The contract of a line: one kind of line with its clock, schedulers and workers, behind a shaper. It emits what its verbs
+ * do. Not in it: the checks of names, keys and options, which come first, and the refusal of `enqueue`, `enqueueMany`,
+ * `forecast` and `work` after `close`.
  *
- * Durations are microseconds and count from the moment at which the clock of the line runs the verb; in a request
- * `deadline` is one of them, Infinity for none.
+ * The `deadline` of a request is a duration in microseconds, counted from the time at which the line runs the verb;
+ * Infinity for none.
  */
 export interface Engine<Data, Result> extends EngineViews {
   /** The live rule book. */
@@ -28,47 +28,47 @@ export interface Engine<Data, Result> extends EngineViews {
   ready(): Awaitable<void>
 
   enqueue(request: JobRequest): Awaitable<Admission>
-  /** Verdicts in order. */
+  /** Returns the verdicts in the order of the requests. */
   enqueueMany(requests: readonly JobRequest[]): Awaitable<Admission[]>
-  /** What `enqueue` would answer; changes nothing. */
+  /** Returns what `enqueue` would return; changes nothing. */
   forecast(key: string, cost: number): Awaitable<Admission>
   /**
-   * Admits a caller to the line and resolves at his departure, or answers the refusal; `deadline` 0: now or never. An
+   * Admits a caller to the line and resolves when its turn departs, or returns the refusal; `deadline` 0: now or never. An
    * aborted signal gives the place back. @throws TurnTimeoutError, TurnCancelledError, the reason of the signal
    */
   turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected>
-  /** False when the job is unknown or has departed. */
+  /** Returns false when the job is unknown or has departed. */
   cancel(id: string): Awaitable<boolean>
 
   freeze(key: string, request: FreezeRequest): Awaitable<void>
-  /** Whether a freeze was lifted. */
+  /** Returns whether a freeze was lifted. */
   unfreeze(key: string): Awaitable<boolean>
   pause(key: string): Awaitable<void>
   resume(key: string): Awaitable<void>
 
   work(handler: Handler<Data, Result>, settings: WorkSettings): ShapedWorker
-  /** The schedulers without a handler, for workers in other processes. */
+  /** Runs the schedulers without a handler, for workers in other processes. */
   schedule(): void
-  /** The first call decides how; the later ones wait for the same end. */
+  /** Ends the line. The first call decides how; later calls wait for the same end. */
   close(drainMs: number | undefined): Promise<void>
 }
 
-/** What can be seen of the lines; nothing of it changes them. */
+/** What can be read of the lines; nothing here changes them. */
 export interface EngineViews {
   job(id: string): Awaitable<JobView | undefined>
   inspect(key: string): Awaitable<BucketView | undefined>
   buckets(query: BucketQuery): Awaitable<BucketPage>
-  /** Sums over all live buckets, for each group of keys and what is below them; of all where a group names none. */
+  /** Sums over all live buckets, for each group of keys and the keys below them; an empty group is every key. */
   tally(groups: readonly TallyGroup[]): Awaitable<BucketTally[]>
   survey(): AsyncIterable<readonly BucketView[]>
   audit(): Awaitable<Audit>
   readonly insight: Insight
 }
 
-/** What lies behind the views: why, who, and what happened lately. */
+/** What a line shows beyond its views: why a job waits, which jobs do, and what happened recently. */
 export interface Insight {
   explain(id: string): Awaitable<JobExplanation | undefined>
-  /** The first `limit` guests. */
+  /** The first `limit` jobs of the line. */
   line(key: string, limit: number): Awaitable<LineView | undefined>
   flow(): Awaitable<Flow>
   recent(key: string): Awaitable<Recent>

@@ -18,9 +18,9 @@ const ORDINALS = [
 ]
 
 /**
- * What holds a job, or what became of it, in one sentence that can be read aloud.
+ * Says in one sentence what holds a job, or how it ended.
  *
- * @param hasTimes whether it says until when a job that waits does so, as of now
+ * @param hasTimes whether the sentence has the times until which a job waits
  */
 export function summaryOf(facts: JobFacts, isGoverned: boolean, hasTimes = true): string {
   const { now, key, state, attempt, startedAt, endedAt, error, wait } = facts
@@ -33,7 +33,7 @@ export function summaryOf(facts: JobFacts, isGoverned: boolean, hasTimes = true)
     case 'completed':
       return `Completed ${ago}: it departed from ${key} and ran for ${spokenDuration((endedAt ?? now) - (startedAt ?? now))}.`
     case 'failed':
-      return `Failed ${ago} in ${key}, after ${counted(attempt, 'attempt')}: ${quote(error ?? 'no reason was told')}.`
+      return `Failed ${ago} in ${key}, after ${counted(attempt, 'attempt')}: ${quote(error ?? 'no reason was given')}.`
     case 'cancelled':
       return `Cancelled ${ago}, while it waited in line of ${key}.`
     case 'expired':
@@ -83,7 +83,7 @@ function prognosisOf(facts: JobFacts, wait: WaitFacts, hasTimes: boolean): strin
   return `departs ${when}${isBackoff ? `, when it has backed off after attempt ${attempt}` : ''}${behind}`
 }
 
-/** Why nobody takes whoever could go. */
+/** Why no worker takes a job that is due. */
 function obstacleOf({ now }: JobFacts, { stall, head }: WaitFacts): string | undefined {
   switch (stall?.kind) {
     case undefined:
@@ -95,10 +95,10 @@ function obstacleOf({ now }: JobFacts, { stall, head }: WaitFacts): string | und
     case 'shared-out':
       return 'the key has its share of the handlers'
     case 'unclaimed':
-      return `nobody has handed jobs over for ${spokenDuration(now - stall.since)}`
+      return `no scheduler has handed jobs over for ${spokenDuration(now - stall.since)}`
     case 'untaken': {
       const late = spokenDuration(now - stall.since)
-      if (head.isTurn) return `the caller at the head of the line has not answered for ${late}`
+      if (head.isTurn) return `the caller at the head of the line has not responded for ${late}`
       return stall.running === 0
         ? `no worker has taken the head of the line for ${late}`
         : `no free handler has taken the head of the line for ${late}`
@@ -115,7 +115,7 @@ export function counted(count: number, thing: string): string {
   return `${count.toLocaleString('en')} ${thing}${count === 1 ? '' : 's'}`
 }
 
-/** Microseconds as somebody would say them: `20 ms`, `2.3 s`, `45 s`, `12 min`, `5 h`, `3 days`. */
+/** Formats microseconds for a sentence: `20 ms`, `2.3 s`, `45 s`, `12 min`, `5 h`, `3 days`. */
 export function spokenDuration(duration: number): string {
   if (duration < 99.5 * MILLISECOND) return `${Math.max(0, Math.round(duration / MILLISECOND))} ms`
   if (duration < 9.95 * SECOND) return `${Number((duration / SECOND).toFixed(1))} s`

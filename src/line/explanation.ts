@@ -4,11 +4,11 @@ import type { RuleView } from '../core/rule-view.ts'
 import { counted, spokenDuration, summaryOf } from './explanation-text.ts'
 import type { JobFacts, Stall, WaitFacts } from './job-facts.ts'
 
-/** Of these nobody knows when they end. */
+/** Holds without a known end. */
 const ENDLESS: readonly HoldReason[] = ['paused', 'no-worker', 'busy']
-const NOBODY = { jobs: 0, cost: 0, ids: [] }
+const NO_JOBS = { jobs: 0, cost: 0, ids: [] }
 
-/** Makes sense of what a store knows of a job; pure. `rule`: the one that governs its key, if any. */
+/** Explains a job from what a store knows of it; pure. `rule`: the one that governs its key, if any. */
 export function explain(facts: JobFacts, rule: RuleView | undefined): JobExplanation {
   const { id, key, state, wait } = facts
   const holds = wait === undefined ? [] : holdsOf(facts, wait, rule !== undefined)
@@ -20,7 +20,7 @@ export function explain(facts: JobFacts, rule: RuleView | undefined): JobExplana
     ...(wait && { position: wait.position }),
     ...(wait && !isEndless && { departsAt: wait.departsAt / MILLISECOND }),
     holds,
-    ahead: wait?.ahead ?? NOBODY,
+    ahead: wait?.ahead ?? NO_JOBS,
     ...(rule && { rule }),
     summary: summaryOf(facts, rule !== undefined),
     summaryWithoutTimes: summaryOf(facts, rule !== undefined, false),
@@ -35,20 +35,20 @@ function holdsOf(facts: JobFacts, wait: WaitFacts, isGoverned: boolean): Hold[] 
     const isKnown = Number.isFinite(until)
     if (until > now) holds.push({ reason, ...(isKnown && { until: until / MILLISECOND }), detail })
   }
-  // Who has his slot goes, whatever happens to the bucket meanwhile.
+  // A job that has its slot departs, whatever happens to the bucket meanwhile.
   if (handed?.slot === undefined) {
-    if (paused) hold('paused', 'the bucket is paused until somebody resumes it')
+    if (paused) hold('paused', 'the bucket is paused until it is resumed')
     if (stall !== undefined) hold(...stallHold(stall, wait, now))
     hold('frozen', 'the bucket is frozen', frozenUntil)
     if (readyAt !== undefined) hold('backoff', `it backs off after attempt ${facts.attempt}`, readyAt)
     const isOpen = paused || stall !== undefined
     if (ahead.jobs > 0) hold('line', lineDetail(ahead), isOpen ? undefined : departsAt)
-    else hold('slot', 'the departure before it keeps the next one away', next)
+    else hold('slot', 'the previous departure keeps the next one away', next)
   }
   if (handed !== undefined) hold('handed', handedDetail(wait), departsAt > now ? departsAt : undefined)
   holds.sort((one, other) => lastsFor(other) - lastsFor(one))
   if (!isGoverned) {
-    hold('no-rule', `no rule governs the key: those who wait keep ${wait.limit}, and nobody new is let in`)
+    hold('no-rule', `no rule governs the key: waiting jobs keep ${wait.limit}, and new ones are rejected`)
   }
   return holds
 }
@@ -66,11 +66,14 @@ function stallHold(stall: Stall, { head }: WaitFacts, now: number): [HoldReason,
       ]
     case 'unclaimed': {
       const since = spokenDuration(now - stall.since)
-      return ['no-worker', `nobody has handed jobs over for ${since}: neither a worker nor a scheduler runs`]
+      return [
+        'no-worker',
+        `no scheduler has handed jobs over for ${since}: neither a worker nor a scheduler runs`,
+      ]
     }
     case 'untaken': {
-      const late = `the head of the line could have gone for ${spokenDuration(now - stall.since)}`
-      if (head.isTurn) return ['handed', `${late}, and the caller whose turn it is has not answered`]
+      const late = `the head of the line has been due for ${spokenDuration(now - stall.since)}`
+      if (head.isTurn) return ['handed', `${late}, and its caller has not responded`]
       return stall.running === 0
         ? ['no-worker', `${late}, and no worker has taken it; nothing else of its shard runs`]
         : ['busy', `${late}, and no worker has taken it; others of its shard run, ${stall.running} or more`]
@@ -86,11 +89,11 @@ function lineDetail({ jobs, cost }: WaitFacts['ahead']): string {
 function handedDetail({ ahead, handed }: WaitFacts): string {
   if (handed?.slot !== undefined) return `worker ${handed.worker} has its slot, and waits for it`
   return ahead.jobs > 0
-    ? 'it was handed over, and waits at a worker for those before it'
+    ? 'it was handed over, and waits at a worker for the jobs ahead of it'
     : 'it was handed over, and no worker has asked for its slot yet'
 }
 
-/** For ever, until a time, or not for long. */
+/** Orders holds: those without an end first, then by their end. */
 function lastsFor({ reason, until }: Hold): number {
   return ENDLESS.includes(reason)
     ? Number.MAX_VALUE

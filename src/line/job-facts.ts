@@ -1,8 +1,8 @@
 import type { JobState } from '../core/job.ts'
 
-/** What a store knows of a job, and of all that must pass before it starts. Times are microseconds. */
+/** What a store knows of a job, and of everything that must happen before it starts. Times are microseconds. */
 export interface JobFacts {
-  /** When it was looked. */
+  /** When the store was read. */
   readonly now: number
   readonly id: string
   readonly key: string
@@ -18,49 +18,49 @@ export interface JobFacts {
   readonly wait?: WaitFacts | undefined
 }
 
-/** Where somebody stands, and what his bucket waits for. */
+/** Where a job stands, and what its bucket waits for. */
 export interface WaitFacts {
   /** 1 departs next. */
   readonly position: number
   readonly ahead: Ahead
-  /** If nobody is late and the bucket is not paused; not before now. */
+  /** If no start is late and the bucket is not paused; not before now. */
   readonly departsAt: number
   /** The limit that the bucket is held to, as text. */
   readonly limit: string
-  /** Before that its last departure lets nobody go. */
+  /** The earliest time of the next departure. */
   readonly next: number
   readonly frozenUntil: number
   readonly paused: boolean
-  /** Of one whose attempt failed: he does not depart before. */
+  /** A job whose attempt failed does not depart before this. */
   readonly readyAt?: number | undefined
-  /** He, or somebody before him, needs a handler. */
+  /** The job, or one ahead of it, needs a handler. */
   readonly needsHandler: boolean
   readonly head: HeadFacts
-  /** He was handed over: the worker that has his slot, and the slot; neither is known before it was asked for. */
+  /** A job that was handed over: the worker that holds its slot, and the slot; both unknown before the worker asks. */
   readonly handed?: { readonly worker?: string | undefined; readonly slot?: number | undefined } | undefined
-  /** What keeps the head of the line, though it may go. */
+  /** What holds the head of the line although its slot has come. */
   readonly stall?: Stall | undefined
 }
 
-/** Those who depart before: how many, what they cost, and the first of them in their order. */
+/** The jobs ahead: how many, what they cost, and the ids of the first, in order. */
 export interface Ahead {
   readonly jobs: number
   readonly cost: number
   readonly ids: readonly string[]
 }
 
-/** The first of the line: a caller who needs no handler, and since when it may go; Infinity while the bucket is paused. */
+/** The head of the line: whether it is a turn, and when it is due; Infinity while the bucket is paused. */
 export interface HeadFacts {
   readonly isTurn: boolean
   readonly due: number
 }
 
 /**
- * - no-worker: nobody in this process has a handler
- * - busy: each handler of this process runs
+ * - no-worker: this process has no open worker
+ * - busy: every handler of this process runs
  * - shared-out: the key has its share of the handlers of this process, and those that are free are kept for other keys
- * - unclaimed: on a shared line, nobody has handed anything over since then
- * - untaken: on a shared line, the head may go since then and nobody has taken it; so many others run
+ * - unclaimed: on a shared line, no scheduler has handed a job over since then
+ * - untaken: on a shared line, the head has been due since then and no worker has taken it; so many others run
  */
 export type Stall =
   | { readonly kind: 'no-worker' }
@@ -69,5 +69,5 @@ export type Stall =
   | { readonly kind: 'unclaimed'; readonly since: number }
   | { readonly kind: 'untaken'; readonly since: number; readonly running: number }
 
-/** So many of those who depart before are named. */
+/** How many of the jobs ahead are named. */
 export const MOST_NAMED = 10

@@ -1,6 +1,9 @@
 import type { JobSettings } from '../core/job.ts'
 
-/** A request whose parts were checked; `data` is JSON text. `deadline` is microseconds: an instant in the verbs above. */
+/**
+ * A request whose parts were checked; `data` is JSON text. `deadline` is in microseconds: a duration in the verbs of an
+ * engine, an instant in those of a store.
+ */
 export interface JobRequest {
   readonly id: string | undefined
   readonly key: string
@@ -8,9 +11,9 @@ export interface JobRequest {
   readonly cost: number
   readonly deadline: number
   readonly settings: JobSettings
-  /** The span that asked, as W3C Trace Context writes it; not part of what makes two requests the same. */
+  /** The requesting span in W3C Trace Context; two requests are the same whatever it is. */
   readonly traceparent?: string | undefined
-  /** There is nothing to do but to depart: a caller waits for his turn, and needs no handler. */
+  /** A caller waits for this turn and needs no handler: there is nothing to do but to depart. */
   readonly isTurn?: true
 }
 
@@ -25,20 +28,20 @@ export interface BackendJob {
   readonly attempt: number
   /** Grows with every start of a key: a receiver may refuse one smaller than it has seen of that key. */
   readonly fence: number
-  /** How often a start of it was cut off: its worker died, or stood still for longer than its lease. */
+  /** How many starts were cut off: the worker died, or was stalled for longer than its lease. */
   readonly crashes: number
   readonly admittedAt: number
-  /** As its request had them. */
+  /** As in its request. */
   readonly traceparent?: string | undefined
   readonly isTurn?: true
 }
 
-/** What a departure is held against. Microseconds. */
+/** What a departure is measured against. Microseconds. */
 export interface Pace {
-  /** Of the rule that governs the bucket. */
+  /** The pattern of the rule that governs the bucket. */
   readonly pattern: string
-  /** When the handler before it in the bucket started; -Infinity when none is remembered. */
+  /** When the previous handler of the bucket started; -Infinity when none is remembered. */
   readonly lastStart: number
-  /** The interval times the cost of that one; longer while the bucket warms up. */
+  /** The interval times the cost of the previous job; longer while the bucket warms up. */
   readonly spacing: number
 }

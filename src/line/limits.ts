@@ -26,24 +26,24 @@ import type { LocalLimits } from './local-limits.ts'
 import { authorSchema, thisProcess } from './options.ts'
 import { type PreviewedChange, type PreviewSource, previewChange } from './preview-change.ts'
 
-/** What a load changed: limits that are new or not the same, and patterns that are gone. */
+/** What a load changed: limits that are new or different, and patterns that are gone. */
 export interface LoadedRules {
   readonly set: readonly RuleView[]
   readonly unset: readonly string[]
 }
 
 const resetSchema = z.strictObject({
-  /** Changes nothing unless this is the version in force. Default: whatever it is. */
+  /** Changes nothing unless this is the version in force. Default: any version. */
   ifVersion: z.int().min(0).optional(),
 })
 const handSchema = resetSchema.extend({
-  /** Who does it, for `list` to show: the name of a token, of an operator. 1 to 256 characters. Default: nobody. */
+  /** Who sets it, for `list` to show: the name of a token or an operator. 1 to 256 characters. Default: no name. */
   by: authorSchema.optional(),
 })
 const loadSchema = resetSchema.extend({
-  /** Who says so: the program, a configuration file that it read, or its environment. Default: `code`. */
+  /** The layer: the program, a configuration file, or the environment. Default: `code`. */
   origin: z.enum(BASE_ORIGINS).default('code'),
-  /** Who brings them, for `list` to show. 1 to 256 characters. Default: as `limitsBy` of the shaper. */
+  /** Who sets them, for `list` to show. 1 to 256 characters. Default: as `limitsBy` of the shaper. */
   by: authorSchema.optional(),
 })
 
@@ -58,33 +58,32 @@ export type LocalOptions = z.input<typeof localSchema>
 /** Options of `limits.load`. */
 export type LoadOptions = z.input<typeof loadSchema>
 
-/** What keeps the rules. It knows them by heart, so that they are read at once; a change may take a while. */
+/** Keeps the rules in memory, so that they are read at once; a change may take a while. */
 export interface RuleStore extends PreviewSource {
-  /** What hangs before the line in this process alone. */
+  /** The local limits of this process. */
   readonly localLimits: Pick<LocalLimits, 'set' | 'unset' | 'list'>
-  /** Tells listeners of each rule whose effect changes. @throws RuleBookConflictError */
+  /** Changes the rules, and emits each whose effect changes. @throws RuleBookConflictError */
   changeRules(change: RuleChange): Awaitable<ChangedRules>
 }
 
 /**
  * The live rule book of a shaper. A change reaches the jobs that wait already, at once and without a burst.
  *
- * It has four layers: what code says, what a file says, what the environment says, and what was set or unset by hand;
- * each is whole, and its patterns hide those of the layers below. On a shared line all processes have one book. Whatever
- * they ask of their lines goes by the newest; what `list` and `resolve` tell in a process that asks for nothing follows
- * within a second.
+ * It has four layers: code, file, environment, and what was set or unset by hand. Each is loaded as a whole, and later
+ * layers override earlier ones. On a shared line all processes have one book: requests always use the newest version; in a
+ * process that makes no requests, `list` and `resolve` follow within a second.
  */
 export class LiveRuleBook {
   readonly #store: RuleStore
   readonly #by: string
 
-  /** @internal @param by who loads limits where nobody is named */
+  /** @internal @param by who loads limits where no name is given */
   constructor(store: RuleStore, by = thisProcess()) {
     this.#store = store
     this.#by = by
   }
 
-  /** Grows with every change, also one that somebody else made; 0 until a shared line has been reached. */
+  /** Grows with every change, also by other processes; 0 until a shared line has been reached. */
   get version(): number {
     return this.#store.rules.version
   }
@@ -102,19 +101,19 @@ export class LiveRuleBook {
     return this.#store.rules.list().map(viewOf)
   }
 
-  /** Whatever was set or unset by hand, the oldest first. */
+  /** Everything that was set or unset by hand, the oldest first. */
   overrides(): OverrideView[] {
     return this.#store.rules.layers.overrides.map(overrideOf)
   }
 
-  /** What was unset by hand, and stays so until `reset`, whatever the layers below say. */
+  /** What was unset by hand, and stays unset until `reset`, whatever the other layers say. */
   unsetByHand(): UnsetRuleView[] {
     return this.overrides().filter(({ limit }) => limit === undefined)
   }
 
   /**
-   * Sets a rule by hand: adds it, or replaces that of the same pattern. It stays in force whatever the layers below say,
-   * until `unset` or `reset`. The same limit set again is no change.
+   * Sets a rule by hand: adds it, or replaces the one of the same pattern. It stays in force, whatever the other layers say,
+   * until `unset` or `reset`. Setting the same limit again changes nothing.
    *
    * @throws InvalidKeyError, InvalidLimitError, InvalidOptionsError or RuleBookConflictError
    */
@@ -126,9 +125,9 @@ export class LiveRuleBook {
   }
 
   /**
-   * Removes a rule by hand; false when there was none. What the layers below say of the pattern is out of force until
-   * `reset`. Jobs that wait fall to the next rule that matches; where none does they keep the limit they had, and
-   * newcomers are refused with NoLimitError.
+   * Removes a rule by hand; false when there was none. What the other layers say of the pattern is out of force until
+   * `reset`. Waiting jobs get the next rule that matches; where none does they keep the limit they had, and
+   * new ones are refused with NoLimitError.
    *
    * @throws InvalidKeyError, InvalidOptionsError or RuleBookConflictError
    */
@@ -139,9 +138,8 @@ export class LiveRuleBook {
   }
 
   /**
-   * What a change by hand would do to the buckets that live now; changes nothing. `{ set: [pattern, limit] }`,
-   * `{ unset: pattern }` or `{ reset: pattern }`. All of the buckets are looked at, some hundred at a time, and nobody
-   * is held up meanwhile.
+   * Returns what a change by hand would do to the buckets that live now; changes nothing. `{ set: [pattern, limit] }`,
+   * `{ unset: pattern }` or `{ reset: pattern }`. It reads all buckets, some hundred at a time, so that nothing is blocked.
    *
    * @throws InvalidKeyError, InvalidLimitError or InvalidOptionsError; on a shared line also BackendUnavailableError
    */
@@ -150,10 +148,10 @@ export class LiveRuleBook {
   }
 
   /**
-   * Holds what this process alone admits, of each key that the pattern governs, to a limit as well: so many cost units
-   * at once, and then no more than the rate, as a meter counts. For a process that is out of line, until it is mended.
-   * It can only take away: whoever passes stands in the same line as everybody else. It is in no rule book, no other
-   * process knows of it, and it ends with this one. Of several patterns the longest governs, as in the rule book.
+   * Limits what this process alone admits of each key that the pattern governs: so many cost units at once, and then no more
+   * than the rate, as a meter counts. For a process that misbehaves, until it is fixed.
+   * It can only reject: what it admits stands in the same line as all else. It is in no rule book, no other
+   * process knows of it, and it ends with this process. Of several patterns the longest governs, as in the rule book.
    *
    * @throws InvalidKeyError, InvalidLimitError (also for a tolerance or a warm-up, since a meter starts nothing) or
    * InvalidOptionsError
@@ -163,19 +161,19 @@ export class LiveRuleBook {
     return this.#store.localLimits.set(pattern, limit, by)
   }
 
-  /** Takes away what `setLocal` set for this pattern; false when nothing was. @throws InvalidKeyError */
+  /** Removes the local limit of this pattern; false when there was none. @throws InvalidKeyError */
   unsetLocal(pattern: string): boolean {
     checkKey(pattern, 'pattern')
     return this.#store.localLimits.unset(pattern)
   }
 
-  /** Every limit of this process alone. */
+  /** Every local limit of this process. */
   locals(): LocalRuleView[] {
     return this.#store.localLimits.list()
   }
 
   /**
-   * Drops what was set or unset by hand, so that the layers below govern again; false when nothing was.
+   * Removes what was set or unset by hand, so that the other layers govern again; false when there was nothing.
    *
    * @throws InvalidKeyError, InvalidOptionsError or RuleBookConflictError
    */
@@ -186,12 +184,11 @@ export class LiveRuleBook {
   }
 
   /**
-   * What code, the file, or the environment says from now on, all of it: replaces what it said before, at once, and
-   * answers what changed in force. The other layers stay, and with them what was set or unset by hand. If one rule is
-   * wrong, nothing changes.
+   * Replaces the layer of the code, the file, or the environment as a whole, at once, and returns what changed in force. The
+   * other layers stay, and so does what was set or unset by hand. If one rule is invalid, nothing changes.
    *
-   * Of several processes that load, the last one wins, be it older or newer; loading the same again changes nothing. So
-   * processes that each load every change of one file, and try again after an error, end with the same limits.
+   * Of several processes that load, the last one wins, whatever their versions; loading the same again changes nothing. So
+   * processes that each load every change of one file, and retry after an error, end with the same limits.
    *
    * @throws InvalidKeyError, InvalidLimitError, InvalidOptionsError or RuleBookConflictError
    */

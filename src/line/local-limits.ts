@@ -10,46 +10,45 @@ import type { LocalRuleView } from '../core/rule-view.ts'
 export interface LocalLimitsPorts {
   /** Microseconds. */
   readonly now: () => number
-  /** Whether the rule book has a limit for the key: where it has none, that is what a request is told. */
+  /** Whether the rule book has a limit for the key: where it has none, a request gets that error first. */
   readonly isGoverned: (key: string) => boolean
-  /** A rope was set, or taken away. */
+  /** A local limit was set or removed. */
   readonly onChange: (change: ShaperEvents['localLimit'][0]) => void
 }
 
 interface Level {
   state: MeterState
-  /** Cost units of requests that the line is judging now. */
+  /** Cost units of requests that the line judges now. */
   held: number
 }
 
 const NOTHING: Readonly<Level> = Object.freeze({ state: EMPTY, held: 0 })
-/** Of the levels that are kept, so many are looked at with each request: so they go faster than they come. */
+/** How many levels each request checks for removal: more than it adds. */
 const LOOKS = 2
-/** What is left of a unit by rounding, and is none. */
+/** Rounding may leave this much of a unit in an empty meter. */
 const LEAST = 1e-9
 
 /**
- * A second rope in front of the line, for one process that is out of line: what this process admits of a key is metered
- * (core/meter.ts), and beyond the limit it is refused before the line is asked. It lives in this process alone and goes
- * with it. It can only take away: order, spacing and capacity of the line stay as they are.
+ * Limits of one process in front of the line, for a process that misbehaves: what it admits of a key is metered
+ * (core/meter.ts), and beyond the limit a request is rejected before the line is asked. They end with the process. They can
+ * only reject: order, spacing and capacity of the line stay as they are.
  *
- * While the line judges a request, its units are held, and count like units that do not leak. Only what was admitted
- * goes into the meter, so what is refused or was admitted before need not be taken out of it again, which nobody could
- * do exactly once some of it has leaked.
+ * While the line judges a request, its units are held and count like units that do not leak. Only what was admitted goes
+ * into the meter, so nothing has to be taken out of it again, which would be inexact once some of it has leaked.
  */
 export class LocalLimits {
   readonly #ports: LocalLimitsPorts
-  /** The longest pattern governs, as in the rule book. Undefined: there is no rope, and nobody need look. */
+  /** The longest pattern governs, as in the rule book. Undefined: there is no local limit, and nothing to check. */
   #book: RuleBook | undefined
   readonly #views = new Map<string, LocalRuleView>()
   readonly #levels = new Map<string, Level>()
-  #looking = this.#levels.entries()
+  #checking = this.#levels.entries()
 
   constructor(ports: LocalLimitsPorts) {
     this.#ports = ports
   }
 
-  /** No rope hangs anywhere. */
+  /** Whether no local limit is set. */
   get isEmpty(): boolean {
     return this.#book === undefined
   }
@@ -79,7 +78,7 @@ export class LocalLimits {
     return view
   }
 
-  /** False when there was none. What it has metered counts under another that governs the key then, if there is one. */
+  /** False when there was none. What was metered counts under the limit that governs the key then, if there is one. */
   unset(pattern: string): boolean {
     if (!this.#views.delete(pattern)) return false
     this.#book = undefined
@@ -92,12 +91,12 @@ export class LocalLimits {
     return true
   }
 
-  /** Every rope, in the order in which its pattern was first set. */
+  /** Every local limit, in the order in which its pattern was first set. */
   list(): LocalRuleView[] {
     return [...this.#views.values()]
   }
 
-  /** Why a newcomer may not even ask the line; undefined: nothing is against it. Counts nothing. */
+  /** The refusal of a request before the line is asked; undefined when it may ask. Counts nothing. */
   refusal(key: string, cost: number): Rejected | undefined {
     const rule = this.#book?.find(key)
     if (rule === undefined || !this.#ports.isGoverned(key)) return undefined
@@ -121,28 +120,28 @@ export class LocalLimits {
   }
 
   /**
-   * Keeps so many units free until the line has answered. Whoever asked says then, once, how many came in; or may have.
+   * Holds units until the line has answered. Call the returned function once, with how many were, or may have been, admitted.
    */
-  hold(key: string, units: number): (came: number) => void {
-    if (this.#book?.find(key) === undefined) return nobodyCounts
+  hold(key: string, units: number): (admitted: number) => void {
+    if (this.#book?.find(key) === undefined) return countsNothing
     const level = this.#levels.get(key) ?? { state: EMPTY, held: 0 }
     this.#levels.set(key, level)
     level.held += units
-    return (came) => {
+    return (admitted) => {
       level.held -= units
       const now = this.#ports.now()
-      const rule = came > 0 ? this.#book?.find(key) : undefined
-      if (rule !== undefined) level.state = withMore(level.state, rule, came, now)
+      const rule = admitted > 0 ? this.#book?.find(key) : undefined
+      if (rule !== undefined) level.state = withMore(level.state, rule, admitted, now)
       if (isForgettable(level, now) && this.#levels.get(key) === level) this.#levels.delete(key)
     }
   }
 
-  /** No timer: whoever comes looks at a few of those that are kept. */
+  /** Removes empty levels. There is no timer: each request checks a few. */
   #forget(now: number): void {
     for (let looks = 0; looks < LOOKS; looks++) {
-      const next = this.#looking.next()
+      const next = this.#checking.next()
       if (next.done) {
-        this.#looking = this.#levels.entries()
+        this.#checking = this.#levels.entries()
         return
       }
       const [key, level] = next.value
@@ -155,9 +154,9 @@ function isForgettable({ state, held }: Level, now: number): boolean {
   return held === 0 && forgottenAt(state) <= now
 }
 
-function nobodyCounts(): void {}
+function countsNothing(): void {}
 
-/** Whoever is in counts, also when the rope was shortened meanwhile. */
+/** What was admitted counts, even if the limit was lowered meanwhile. */
 function withMore(state: MeterState, { limit: { interval } }: Rule, amount: number, now: number): MeterState {
   const request = { amount, capacity: Number.POSITIVE_INFINITY, interval, clamp: false, block: 0 }
   return fill(state, request, now).state

@@ -20,7 +20,7 @@ export const milliseconds = z
   .positive()
   .max(366 * 86_400_000)
 
-/** An hour, unless the user says otherwise: the other side can write anything into an answer. */
+/** One hour by default: the other side can write anything into a response. */
 export const maxFreezeMs = milliseconds.default(3_600_000)
 
 /** How long a failed job waits: `{ type: 'exponential', delayMs: 1_000 }`, or a number for a fixed delay. */
@@ -32,7 +32,7 @@ export const backoffSchema = z.union([
       delayMs: milliseconds,
       /** Where exponential growth ends. Default: one minute, or `delayMs` if that is longer. */
       maxDelayMs: milliseconds.optional(),
-      /** Share of the delay that is left to chance. Default: half. */
+      /** Share of the delay that is random. Default: 0.5. */
       jitter: z.number().min(0).max(1).default(0.5),
     })
     .transform(({ maxDelayMs, ...backoff }) => ({
@@ -44,7 +44,7 @@ export const backoffSchema = z.union([
 /** How often a job's handler may be started: 1 to 1,000. */
 export const attempts = z.int().min(1).max(1_000)
 
-/** What every job of a shaper gets unless its `enqueue` says otherwise. */
+/** Settings of every job whose `enqueue` gives no other. */
 export const jobDefaultsSchema = z.strictObject({
   /** Default: 1, no retries. */
   attempts: attempts.default(1),
@@ -52,7 +52,7 @@ export const jobDefaultsSchema = z.strictObject({
   backoff: backoffSchema.prefault({ type: 'exponential', delayMs: 1_000 }),
   /** How long a handler may take before its attempt counts as failed. Default: ten minutes. */
   timeoutMs: milliseconds.default(600_000),
-  /** How many ended jobs `job(id)` still knows, and whose ids are still refused to others. Default: 1,000. */
+  /** How many ended jobs are remembered: `job(id)` returns them, and their ids stay taken. Default: 1,000. */
   keepFinished: z.int().min(0).max(10_000_000).default(1_000),
 })
 
@@ -61,26 +61,25 @@ const limits = z.custom<Readonly<Record<string, LimitInput>>>(
   { error: "a record of pattern and limit, such as { '*': '100, 10/s' }" },
 )
 
-/** What a line is opened with, wherever it is kept. */
+/** Options of a line, in memory or on Redis. */
 export const lineOptionsSchema = z.strictObject({
   /** Limits by pattern: `{ '*': '100, 10/s', 'twilio/+15551234': '500, 1/s' }`. A key without one is refused. */
   limits,
   /**
-   * Which layer of the rule book they fill: what this program says, a configuration file that it read, or the environment
-   * that it was started in, each hiding those before it. Default: `code`.
+   * The layer of the rule book that they fill: `code` (this program), `file` (a configuration file) or
+   * `environment`. Later layers override earlier ones. Default: `code`.
    */
   limitsFrom: z.enum(BASE_ORIGINS).default('code'),
-  /** Who brings them, for `limits.list` to tell. 1 to 256 characters. Default: `<hostname>:<pid>`. */
+  /** Who sets them, for `limits.list` to show. 1 to 256 characters. Default: `<hostname>:<pid>`. */
   limitsBy: authorSchema.default(thisProcess),
-  /** Further layers, each once, where limits come from several places. `by`: as `limitsBy`. Default: none. */
+  /** Further layers, each at most once. `by`: as `limitsBy`. Default: none. */
   moreLimits: z
     .array(z.strictObject({ limits, from: z.enum(BASE_ORIGINS), by: authorSchema.optional() }))
     .default([]),
   jobDefaults: jobDefaultsSchema.prefault({}),
   /**
    * The largest data of one job, in bytes of its JSON text, 1,024 to 16,777,216; larger ones are refused with a
-   * `DataTooLargeError`. Each job holds Redis and the event loop for as long as its data take, so pass a reference to what
-   * is large. Default: 1,048,576, 1 MiB.
+   * `DataTooLargeError`. Large data block Redis and the event loop, so pass a reference instead. Default: 1,048,576, 1 MiB.
    */
   maxDataBytes: z.int().min(1_024).max(16_777_216).default(1_048_576),
 })
@@ -88,23 +87,23 @@ export const lineOptionsSchema = z.strictObject({
 /** Options of `work`. */
 export const workOptionsSchema = z.strictObject({
   /**
-   * Handlers that run at once, shared between keys: one that is not alone leaves some free. The rate shapes; this only
-   * bounds memory and sockets. Default: 100.
+   * Handlers that run at once. Where several keys have jobs, each key leaves some handlers free for the others. The rate
+   * shapes; this only bounds memory and sockets. Default: 100.
    */
   concurrency: z.int().min(1).max(1_000_000).default(100),
   /**
-   * With a connection: whether this process may be the one that hands jobs over, to all workers. One of those that
-   * may is elected; where none may, nothing departs. Without a connection it makes no difference. Default: true.
+   * With a connection: whether this process may be elected to hand jobs over to all workers. Where no process may,
+   * nothing departs. Without a connection it makes no difference. Default: true.
    */
   scheduler: z.boolean().default(true),
   /**
-   * With a connection: for how long a worker that stopped answering keeps its jobs before others get them, 500 to
-   * 600,000. Without one it makes no difference. Default: 10,000.
+   * With a connection: how long an unresponsive worker keeps its jobs before other workers get them, in milliseconds, 500
+   * to 600,000. Without a connection it makes no difference. Default: 10,000.
    */
   leaseMs: z.int().min(500).max(600_000).default(10_000),
   /**
-   * No handler freezes its bucket for longer, in milliseconds, whatever a `Retry-After` says: a longer FreezeError is cut
-   * to this, and the `frozen` event has what was asked for. Default: one hour.
+   * The longest freeze that a handler may ask for, in milliseconds, whatever a `Retry-After` says: a longer FreezeError is
+   * cut to this, and `askedMs` of the `frozen` event has what it asked for. Default: one hour.
    */
   maxFreezeMs,
 })

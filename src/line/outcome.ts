@@ -6,11 +6,11 @@ import { messageOf, toError } from '../core/thrown.ts'
 import type { Settled } from './attempt.ts'
 import type { BackendJob } from './job.ts'
 
-/** Kept of a result, as JSON, and of the text of an error: whoever looks at a job reads them. Events carry all of both. */
+/** The most that a job keeps of its result, as JSON, and of the text of its error. Events carry both in full. */
 const MOST_RESULT_BYTES = 1_048_576
 const LONGEST_ERROR = 4_096
 
-/** What becomes of a job whose handler was started; durations in microseconds, from the moment at which it settled. */
+/** What happens to a job whose handler has settled; durations are in microseconds from that time. */
 export type HandlerOutcome =
   | { readonly kind: 'completed'; readonly result: string | undefined }
   | { readonly kind: 'failed'; readonly error: string }
@@ -23,7 +23,7 @@ export type HandlerOutcome =
       readonly askedMs: number | undefined
     }
 
-/** What a worker says of all its attempts. */
+/** Settings of a worker for all its attempts. */
 export interface OutcomeRules {
   /** False: a failed attempt is the last, whatever the job's settings say. */
   readonly mayRetry: boolean
@@ -32,10 +32,10 @@ export interface OutcomeRules {
 }
 
 /**
- * What becomes of a job by the way in which its handler settled.
+ * Decides what happens to a job whose handler has settled.
  *
  * @param random a number from 0 to 1 for the jitter of the backoff, as `Math.random`
- * @param errors told of a result that cannot be kept
+ * @param errors gets the error of a result that cannot be kept
  */
 export function outcomeOf<Result>(
   settled: Settled<Result>,
@@ -54,7 +54,7 @@ export function outcomeOf<Result>(
   return { kind: 'retry', error, delay: backoffDelay(settings.backoff, attempt, random()) }
 }
 
-/** A result is kept as JSON. One that cannot be, or is too large, is told of, and its job is completed all the same. */
+/** Encodes a result as JSON. One that cannot be encoded or is too large is reported; its job is completed all the same. */
 function encodeResult(result: unknown, errors: { fail(error: Error): void }): string | undefined {
   try {
     const text: string | undefined = JSON.stringify(result)
@@ -74,34 +74,34 @@ function shortened(text: string): string {
     : text
 }
 
-/** Whether the handler said that no retry helps: also by an error of another copy of the package. */
+/** Whether the handler ruled out retries, also by an error of another copy of the package. */
 function isFinal(error: Error): boolean {
   try {
     return isVelvetRopeError(error, 'final')
   } catch {
-    // What cannot be looked at is none of ours.
+    // An error whose properties throw is not one of ours.
     return false
   }
 }
 
-/** For how long the handler froze its bucket: also by an error of another copy of the package, if it makes sense. */
+/** The freeze that the handler asked for, also by an error of another copy of the package. */
 function freezeOf(error: Error, maxFreezeMs: number): FreezeRequest | undefined {
   try {
     if (!isVelvetRopeError(error, 'freeze') || !('forMs' in error)) return undefined
     return freezeRequest(error.forMs as number, maxFreezeMs)
   } catch {
-    // What cannot be looked at is none of ours.
+    // An error whose properties throw is not one of ours.
     return undefined
   }
 }
 
-/** How long a bucket shall be frozen, in milliseconds; `askedMs` where more was asked for than is allowed. */
+/** How long to freeze a bucket, in milliseconds; `askedMs` where more was asked for than is allowed. */
 export interface FreezeRequest {
   readonly forMs: number
   readonly askedMs?: number
 }
 
-/** @throws InvalidOptionsError for what is no duration of a freeze */
+/** Cuts a freeze to `atMostMs`. @throws InvalidOptionsError for an invalid duration */
 export function freezeRequest(askedMs: number, atMostMs = Number.POSITIVE_INFINITY): FreezeRequest {
   const { forMs } = new FreezeError({
     forMs: typeof askedMs === 'number' ? Math.min(askedMs, atMostMs) : askedMs,

@@ -5,7 +5,7 @@ import { TurnTimeoutError } from '../core/turn-errors.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { JobRequest } from './job.ts'
 
-/** A caller's turn: he departed. */
+/** A turn that has departed. */
 export interface Turn {
   readonly accepted: true
   readonly key: string
@@ -17,9 +17,9 @@ export interface Turn {
   readonly fence: number
 }
 
-export interface Place {
+interface PlaceOptions {
   readonly signal: AbortSignal | undefined
-  /** He wants his place no more. */
+  /** Called when the caller gives up its place. */
   readonly onLeave: () => void
 }
 
@@ -27,23 +27,23 @@ type NamedRequest = Pick<JobRequest, 'key' | 'deadline'> & { readonly id: string
 
 type Departed = Omit<Turn, 'accepted'> & { readonly id: string }
 
-interface Caller {
+interface PendingTurn {
   readonly request: NamedRequest
   resolve(turn: Turn): void
   reject(reason: unknown): void
 }
 
-/** The callers in this process who wait for their turns, by the ids under which they stand in their lines. */
+/** The turns that callers of this process wait for, by the ids under which they stand in their lines. */
 export class PendingTurns {
-  readonly #callers = new Map<string, Caller>()
+  readonly #turns = new Map<string, PendingTurn>()
   readonly #signals = new SharedSignals()
 
   get size(): number {
-    return this.#callers.size
+    return this.#turns.size
   }
 
-  /** Resolves when the caller's turn has come. */
-  wait(request: NamedRequest, { signal, onLeave }: Place): Promise<Turn> {
+  /** Resolves when the turn departs. */
+  wait(request: NamedRequest, { signal, onLeave }: PlaceOptions): Promise<Turn> {
     const { id } = request
     return new Promise((resolve, reject) => {
       const onAbort = () => {
@@ -51,10 +51,10 @@ export class PendingTurns {
         onLeave()
       }
       const settle = () => {
-        this.#callers.delete(id)
+        this.#turns.delete(id)
         if (signal !== undefined) this.#signals.unsubscribe(signal, onAbort)
       }
-      this.#callers.set(id, {
+      this.#turns.set(id, {
         request,
         resolve: (turn) => {
           settle()
@@ -66,79 +66,79 @@ export class PendingTurns {
         },
       })
       if (signal !== undefined) this.#signals.subscribe(signal, onAbort)
-      // While the line was asked, nobody listened.
+      // It may have been aborted while the line was asked.
       if (signal?.aborted) onAbort()
     })
   }
 
   has(id: string): boolean {
-    return this.#callers.has(id)
+    return this.#turns.has(id)
   }
 
-  /** His turn has come. */
+  /** Resolves the turn. */
   depart({ id, key, cost, departedAt, waitedMs, fence }: Departed): void {
-    this.#callers.get(id)?.resolve({ accepted: true, key, cost, departedAt, waitedMs, fence })
+    this.#turns.get(id)?.resolve({ accepted: true, key, cost, departedAt, waitedMs, fence })
   }
 
-  /** His timeout has come first. */
+  /** Rejects the turn, because its timeout came first. */
   expire(id: string): void {
-    const caller = this.#callers.get(id)
-    caller?.reject(new TurnTimeoutError(caller.request.key, caller.request.deadline / MILLISECOND))
+    const turn = this.#turns.get(id)
+    turn?.reject(new TurnTimeoutError(turn.request.key, turn.request.deadline / MILLISECOND))
   }
 
-  /** He has no place in the line any more. */
+  /** Rejects the turn, because its place is gone. */
   refuse(id: string, reason: unknown): void {
-    this.#callers.get(id)?.reject(reason)
+    this.#turns.get(id)?.reject(reason)
   }
 
-  /** The same for all; answers their ids. */
+  /** Rejects all turns; returns their ids. */
   refuseAll(reason: unknown): string[] {
-    const ids = [...this.#callers.keys()]
+    const ids = [...this.#turns.keys()]
     for (const id of ids) this.refuse(id, reason)
     return ids
   }
 }
 
-interface Heard {
+interface Subscription {
   readonly waiting: Set<() => void>
   readonly onAbort: () => void
 }
 
-/** One listener for each signal, however many wait for it: Node warns of more than ten, which are usually forgotten. */
+/** Adds one listener to each signal, however many turns wait for it: Node warns of more than ten as a likely leak. */
 class SharedSignals {
-  readonly #heard = new Map<AbortSignal, Heard>()
+  readonly #subscriptions = new Map<AbortSignal, Subscription>()
 
   subscribe(signal: AbortSignal, onAbort: () => void): void {
-    const known = this.#heard.get(signal)
+    const known = this.#subscriptions.get(signal)
     if (known !== undefined) {
       known.waiting.add(onAbort)
       return
     }
     const waiting = new Set([onAbort])
-    // What the event says of its target is not to be relied on: Node 20 leaves it out once a request has the signal, too.
-    const heard = {
+    // Do not rely on the target of the event: Node 20 leaves it out once a request has the signal, too.
+    const subscription = {
       waiting,
       onAbort: () => {
-        for (const tell of [...waiting]) tell()
+        for (const notify of [...waiting]) notify()
       },
     }
-    this.#heard.set(signal, heard)
-    signal.addEventListener('abort', heard.onAbort)
+    this.#subscriptions.set(signal, subscription)
+    signal.addEventListener('abort', subscription.onAbort)
   }
 
   unsubscribe(signal: AbortSignal, onAbort: () => void): void {
-    const heard = this.#heard.get(signal)
-    heard?.waiting.delete(onAbort)
-    if (heard === undefined || heard.waiting.size > 0) return
-    this.#heard.delete(signal)
-    signal.removeEventListener('abort', heard.onAbort)
+    const subscription = this.#subscriptions.get(signal)
+    subscription?.waiting.delete(onAbort)
+    if (subscription === undefined || subscription.waiting.size > 0) return
+    this.#subscriptions.delete(signal)
+    signal.removeEventListener('abort', subscription.onAbort)
   }
 }
 
 /**
- * Whoever wanted a turn at once, and was promised it, is refused if it did not come.
+ * Turns the timeout of a turn that was wanted at once into a refusal: it was promised, and did not come.
  *
- * @throws `error`, when it says something else
+ * @throws `error`, when it is any other error
  */
 export async function refuseLateTurn(
   { key, cost }: JobRequest,

@@ -37,9 +37,9 @@ const changeSchema = z.strictObject({
 })
 
 /**
- * Holds a change against the live buckets, and changes nothing. Between two pages of them everybody else has his turn.
+ * Compares a change with the live buckets, and changes nothing. Between two pages of buckets the event loop turns.
  *
- * @param sees of buckets that whoever asks may not see, nothing is told, and none of them counts
+ * @param sees whether the client may see the key; other buckets are neither returned nor counted
  * @throws InvalidKeyError, InvalidLimitError or InvalidOptionsError
  */
 export async function previewChange(

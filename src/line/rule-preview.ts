@@ -12,12 +12,12 @@ interface RankedSample extends PreviewSample {
 }
 
 const MOST_SAMPLES = 20
-/** Keys that are remembered, so that none of them counts twice. */
+/** Keys that are remembered, so that none counts twice. */
 const MOST_KEYS = 50_000
-/** There are as many limits as rules, and a few that rules had before. */
+/** The most limits whose interval is cached: those of all rules, and a few earlier ones. */
 const MOST_LIMITS = 1_000
 
-/** Counts what it means for live buckets that one book follows upon another. */
+/** Counts what a change from one rule book to another does to live buckets. */
 export class PreviewCount {
   readonly #before: LayeredBook
   readonly #after: LayeredBook
@@ -78,7 +78,7 @@ export class PreviewCount {
     return this.#before.find(key)?.pattern !== after?.pattern
   }
 
-  /** By its text, since a bucket tells no more; and without a rule it has a limit that no book knows. */
+  /** By the text of the limit, since a view has no more, and a bucket without a rule has a limit that is in no rule book. */
   #intervalOf(limit: string): number {
     const known = this.#intervals.get(limit)
     if (known !== undefined) return known
@@ -107,13 +107,13 @@ export class PreviewCount {
     }
     const last = this.#samples.at(-1)
     if (this.#samples.length === MOST_SAMPLES && rank(last!, sample) < 0) return
-    // Above so many keys one may come twice.
+    // Above MOST_KEYS a key may come twice.
     const others = this.#samples.filter((other) => other.key !== key)
     this.#samples = [...others, sample].sort(rank).slice(0, MOST_SAMPLES)
   }
 }
 
-/** The most affected first; of those that are alike the one with the least key, so that the answer is always the same. */
+/** Orders samples: the most affected first, then by key, so that the result is deterministic. */
 function rank(one: RankedSample, other: RankedSample): number {
   return (
     Number(other.isUngoverned) - Number(one.isUngoverned) ||

@@ -4,8 +4,8 @@ import type { Attempt } from './attempt.ts'
 import type { BackendJob } from './job.ts'
 
 /**
- * The attempts that run, and one timer for the first of them that will have taken too long. The timer never moves
- * later while attempts run: when it fires in vain it is set for the next, so that a short attempt costs no timer.
+ * The attempts that run, and one timer for the first that will exceed its time limit. The timer never moves later while
+ * attempts run: when it fires too early it is set for the next, so that a short attempt costs no timer.
  */
 export class RunningAttempts<Data, Result, Job extends BackendJob = BackendJob>
   implements Iterable<Attempt<Data, Result, Job>>
@@ -28,12 +28,12 @@ export class RunningAttempts<Data, Result, Job extends BackendJob = BackendJob>
     this.time(attempt)
   }
 
-  /** Counts it, before its start. Until it is timed it may take as long as it likes. */
+  /** Counts an attempt before its start. It has no time limit until `time` is called. */
   enter(attempt: Attempt<Data, Result, Job>): void {
     this.#attempts.add(attempt)
   }
 
-  /** It has started; one that has settled meanwhile is not timed. */
+  /** Times an attempt that has started, unless it has settled meanwhile. */
   time(attempt: Attempt<Data, Result, Job>): void {
     if (attempt.stopsAt < this.#armedFor && this.#attempts.has(attempt)) this.#arm(attempt.stopsAt)
   }
@@ -43,7 +43,7 @@ export class RunningAttempts<Data, Result, Job extends BackendJob = BackendJob>
     if (this.#attempts.size === 0) this.#arm(Number.POSITIVE_INFINITY)
   }
 
-  /** A copy: whoever is stopped leaves at once. */
+  /** Iterates over a copy: an attempt that is stopped leaves at once. */
   [Symbol.iterator](): Iterator<Attempt<Data, Result, Job>> {
     return [...this.#attempts].values()
   }

@@ -1,14 +1,14 @@
 import { MILLISECOND } from '../core/duration.ts'
 
-/** So many of the latest calls say how long the handlers of a key take before they first wait. */
+/** How many of a key's latest calls decide how long its handlers compute before they first wait. */
 const REMEMBERED = 16
-/** Computing that is shorter counts as late: then nothing has to be guessed. */
+/** A shorter call counts as lateness in full, without a guess. */
 const NOTICEABLE = MILLISECOND
-/** Of more keys whose handlers compute, those that were called longest ago are forgotten: nothing is guessed of them. */
+/** The most keys that are remembered; beyond, those whose handlers were called longest ago are forgotten. */
 const MOST_KEYS = 1_000
 
 /**
- * Finds out when the first statement of a handler can have run at the latest. The clock is read before the call and after
+ * Estimates the latest time at which the first statement of a handler can have run. The clock is read before the call and after
  * it; in between the system may have taken the processor away, and the engine may have compiled or collected, before the
  * first statement as well as after it. What each of the key's latest calls took at least is the handlers' own computing,
  * which follows their first statement; the rest counts as before it. Each key is judged by its own calls: beside one
@@ -19,7 +19,7 @@ export class StartWatch {
   readonly #calls = new Map<string, LatestCalls>()
 
   /**
-   * How late the first statement may have run after the call began. Once for each call.
+   * Returns how late the first statement may have run after the call began. Call it once for each call.
    *
    * @param took from the call of the handler until it returned
    */
@@ -36,12 +36,12 @@ export class StartWatch {
   }
 }
 
-/** How long the latest calls of one key took; those that are still to come count as nothing. */
+/** How long the latest calls of one key took; calls that have not happened yet count as 0. */
 class LatestCalls {
   readonly #took = new Float64Array(REMEMBERED)
   #oldest = 0
 
-  /** Answers the least of those before. */
+  /** Adds a call, and returns the shortest of the earlier ones. */
   note(took: number): number {
     const least = Math.min(...this.#took)
     this.#took[this.#oldest] = took

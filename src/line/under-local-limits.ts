@@ -3,7 +3,7 @@ import type { Admission, Rejected } from '../core/job.ts'
 import type { JobRequest } from './job.ts'
 import type { LocalLimits } from './local-limits.ts'
 
-/** How a line is asked while ropes hang before it. */
+/** How a line is asked under local limits. */
 interface RopedLine<Answers> {
   /** The verdicts of the line, in order. */
   admit(requests: readonly JobRequest[]): Answers
@@ -21,14 +21,14 @@ interface SharedLine extends RopedLine<Promise<Admission[]>> {
   isKnown(id: string): Promise<boolean>
 }
 
-/** Asks ropes and line together; the verdicts come in the order of the requests. */
+/** Asks the local limits, then the line; the verdicts are in the order of the requests. */
 export function admitUnderLocalLimits(
-  ropes: LocalLimits,
+  limits: LocalLimits,
   requests: readonly JobRequest[],
   line: LocalLine,
 ): Admission[] {
   const known = namesOf(requests).filter((id) => line.isKnown(id))
-  const call = new LimitedCall(ropes, requests, known)
+  const call = new LimitedCall(limits, requests, known)
   try {
     return call.answer(call.isEmpty ? [] : line.admit(call.passing), line.onRefused)
   } catch (error) {
@@ -37,16 +37,16 @@ export function admitUnderLocalLimits(
   }
 }
 
-/** The same for a line that takes its time. */
+/** The same for a line that answers later. */
 export async function admitUnderLocalLimitsAsync(
-  ropes: LocalLimits,
+  limits: LocalLimits,
   requests: readonly JobRequest[],
   line: SharedLine,
 ): Promise<Admission[]> {
   const names = namesOf(requests)
   const answers = await Promise.all(names.map((id) => line.isKnown(id)))
   const known = names.filter((_, index) => answers[index])
-  const call = new LimitedCall(ropes, requests, known)
+  const call = new LimitedCall(limits, requests, known)
   try {
     return call.answer(call.isEmpty ? [] : await line.admit(call.passing), line.onRefused)
   } catch (error) {
@@ -55,30 +55,30 @@ export async function admitUnderLocalLimitsAsync(
   }
 }
 
-/** Ids that producers gave: they may have come before, and then take nothing. Nobody uses the name of a turn again. */
+/** Ids that producers gave: a job that was admitted before under the same id takes nothing. The id of a turn is never used again. */
 function namesOf(requests: readonly JobRequest[]): string[] {
   return requests.flatMap(({ id, isTurn }) => (id === undefined || isTurn ? [] : [id]))
 }
 
-/** Requests on their way: which of them the ropes refuse, and what the others hold until the line has answered. */
+/** One call: which requests the local limits refuse, and what the others hold until the line has answered. */
 class LimitedCall {
   readonly passing: JobRequest[] = []
   readonly #requests: readonly JobRequest[]
   /** In the order of the requests; undefined for those that pass. */
   readonly #refusals: (Rejected | undefined)[] = []
-  readonly #releases: ((came: number) => void)[] = []
+  readonly #releases: ((admitted: number) => void)[] = []
 
-  constructor(ropes: LocalLimits, requests: readonly JobRequest[], known: readonly string[]) {
+  constructor(limits: LocalLimits, requests: readonly JobRequest[], known: readonly string[]) {
     this.#requests = requests
     const before = new Set(known)
     for (const request of requests) {
       const { id, key, cost } = request
       const isAgain = id !== undefined && before.has(id)
-      const refusal = isAgain ? undefined : ropes.refusal(key, cost)
+      const refusal = isAgain ? undefined : limits.refusal(key, cost)
       this.#refusals.push(refusal)
       if (refusal !== undefined) continue
       this.passing.push(request)
-      this.#releases.push(ropes.hold(key, isAgain ? 0 : cost))
+      this.#releases.push(limits.hold(key, isAgain ? 0 : cost))
       if (id !== undefined) before.add(id)
     }
   }
@@ -101,7 +101,7 @@ class LimitedCall {
     })
   }
 
-  /** None was admitted; or, if the store is away, nobody knows, and all of them count. */
+  /** Releases what is held: none was admitted; or, if the store is unavailable, all may have been, and count. */
   fail(error: unknown): void {
     const mayBeIn = isVelvetRopeError(error, 'backend-unavailable')
     for (const [index, release] of this.#releases.entries()) {

@@ -21,13 +21,13 @@ export interface SchedulerPorts {
 /** A pass ends after so many departures, so that timers, I/O and the promises of handlers get their turn. */
 const LONGEST_PASS = 256
 
-/** A chore may wake a few milliseconds late; not where a departure might wait behind it. */
+/** A chore may be a few milliseconds late, unless a departure is due as soon. */
 const LATENESS_OF_CHORES = 10 * MILLISECOND
 const CHORE_SLACK = Number.POSITIVE_INFINITY
 
 /**
- * Hands over the head of each line when its slot has come and a handler is free, or none is needed; else it stays. Between
- * passes it sleeps until the next thing is due: one timer, whatever the number of buckets.
+ * Hands over the head of each line when its slot has come and a handler is free, or none is needed. Between passes it
+ * sleeps until the next event is due: one timer, whatever the number of buckets.
  */
 export class MemoryScheduler {
   readonly #store: MemoryStore
@@ -46,7 +46,7 @@ export class MemoryScheduler {
     this.#ports = ports
   }
 
-  /** Does all that is due now. A handler that calls back into the shaper meets a pass that is under way: no-op. */
+  /** Does everything that is due now. Does nothing inside a pass, as when a handler calls back into the shaper. */
   runOnce(): Pass {
     const pass = { handed: 0, expired: 0, forgotten: 0 }
     if (this.#isPassing || this.#isStopped) return pass
@@ -60,7 +60,7 @@ export class MemoryScheduler {
         if (job === undefined) break
         this.#handoff.deliver(job)
         pass.handed++
-        // Its caller goes on when this pass is over, and nobody else's handler shall hold him up.
+        // Its caller continues when this pass is over, and must not wait for the handlers of other jobs.
         if (job.isTurn) break
       }
       pass.forgotten = this.#store.forget(this.#clock.now())
@@ -68,11 +68,11 @@ export class MemoryScheduler {
       this.#isPassing = false
       this.wake()
     }
-    this.#tell(pass, startedAt)
+    this.#publish(pass, startedAt)
     return pass
   }
 
-  #tell({ handed, expired }: Pass, startedAt: number | undefined): void {
+  #publish({ handed, expired }: Pass, startedAt: number | undefined): void {
     const of = { shaper: this.#ports.name, shard: 0 }
     if (handed > 0 && handoffs.hasSubscribers) {
       handoffs.publish({ ...of, jobs: handed, outcome: 'added' })
@@ -81,11 +81,11 @@ export class MemoryScheduler {
       const duration = this.#clock.now() - startedAt
       schedulerPasses.publish({ ...of, duration, handed, expired, recovered: 0 })
     }
-    // Nobody else could be elected.
+    // In memory there is no other scheduler to elect.
     if (leaderships.hasSubscribers) leaderships.publish({ ...of, isLeader: true })
   }
 
-  /** Something changed: sets the timer to an earlier time, if there is one. It never moves later; it wakes in vain. */
+  /** Sets the timer to an earlier time if something is due earlier. It never moves later; it may fire too early. */
   wake(): void {
     if (this.#isStopped || this.#isPassing) return
     const { hasRoom } = this.#handoff

@@ -56,7 +56,7 @@ export class MemoryWorker<Data, Result> implements ShapedWorker, Receiver {
     return this.#attempts.size
   }
 
-  /** False once it was told to close. */
+  /** False once `close` was called. */
   get isOpen(): boolean {
     return !this.#isClosed
   }

@@ -22,11 +22,11 @@ export const shaperOptionsSchema = z.strictObject({
   ...lineOptionsSchema.shape,
   ...redisOptionsSchema.shape,
   /**
-   * Where many processes share the lines: a Redis URL, ioredis options, an ioredis Redis or Cluster. Default: the
-   * lines are in the memory of this process.
+   * The Redis in which processes share the lines: a URL, ioredis options, an ioredis Redis or Cluster. Default: the lines are
+   * in the memory of this process.
    */
   connection: redisOptionsSchema.shape.connection.optional(),
-  /** Where time comes from. Default: the monotonic clock of this process. Not with a connection: Redis has the clock. */
+  /** The clock of a line in memory. Default: the monotonic clock of this process. Not with a connection: Redis has the clock. */
   clock: z.custom<Clock>(isClock, { error: 'a clock with now() and wake()' }).optional(),
 })
 
@@ -36,7 +36,7 @@ const ONLY_WITH_CONNECTION = ['prefix', 'shards', 'lookAheadMs'] as const
 export function parseShaperOptions(input: ShaperOptions): ShaperSettings {
   const settings = parseOptions(shaperOptionsSchema, input, 'new Shaper')
   if (settings.connection === undefined) {
-    // An address that was not set, say: every process would then have lines of its own.
+    // For example an environment variable that is not set: every process would then have its own lines.
     if ('connection' in input) {
       throw new InvalidOptionsError(
         'new Shaper: expected connection to say where Redis is, or to be left out, got: undefined',
@@ -57,8 +57,8 @@ export function parseShaperOptions(input: ShaperOptions): ShaperSettings {
 /** Options of `enqueue`. */
 export const enqueueOptionsSchema = z.strictObject({
   /**
-   * Names the job: the same id, key, data and cost again gives the first answer again. It becomes part of names in Redis
-   * and BullMQ, which a `:` divides, and of a URL, which a `/` does. Default: 32 hexadecimal digits, 24 of them random.
+   * Identifies the job: a request with the same id, key, data and cost gets the first answer again. It becomes part of names
+   * in Redis and BullMQ, where `:` separates, and of URLs, where `/` does. Default: 32 hexadecimal digits, 24 of them random.
    */
   id: z
     .string()
@@ -67,16 +67,16 @@ export const enqueueOptionsSchema = z.strictObject({
       'letters, digits, _ and -, 1 to 128 of them (no : and no /, which divide names in Redis and URLs)',
     )
     .optional(),
-  /** Units of the capacity that the job takes, and intervals that the next departure stays away. Default: 1. */
+  /** Units of the capacity that the job takes, and intervals until the next departure. Default: 1. */
   cost: z.int().min(1).max(1_000_000_000).optional(),
-  /** Refused if it cannot depart within this time, and expired if it has not. Default: it may wait for ever. */
+  /** Rejects the job if it cannot depart within this time, in milliseconds, and expires it if it has not. Default: none. */
   deadlineMs: milliseconds.optional(),
   attempts: attempts.optional(),
   backoff: backoffSchema.optional(),
   timeoutMs: milliseconds.optional(),
   /**
-   * The span that asks, as W3C Trace Context writes it, for the handler to link its own to; kept with the job, and not
-   * part of what makes the same id the same request. Default: none.
+   * The requesting span in W3C Trace Context, for the handler to link its own span to. It is kept with the job; requests are
+   * the same whatever it is. Default: none.
    */
   traceparent: z
     .string()
@@ -92,7 +92,7 @@ export const enqueueRequestSchema = enqueueOptionsSchema.extend({ key: z.unknown
 
 /** Options of `freeze`. */
 export const freezeOptionsSchema = z.strictObject({
-  /** Cuts a longer freeze to this, in milliseconds: for what the other side asked for. Default: it is not cut. */
+  /** Cuts a longer freeze to this, in milliseconds: for freezes that the other side asks for. Default: no cut. */
   atMostMs: milliseconds.optional(),
 })
 
@@ -100,14 +100,14 @@ const cost = z.int().min(1).max(1_000_000_000).default(1)
 
 /** Options of `acquire`. */
 export const acquireOptionsSchema = z.strictObject({
-  /** Units of the capacity that the caller takes while he waits, and intervals that the next departure stays away. Default: 1. */
+  /** Units of the capacity that the turn takes while it waits, and intervals until the next departure. Default: 1. */
   cost,
   /**
-   * Refused at once if the turn cannot come within this time, in milliseconds; on a shared line its way takes some of it,
-   * so that less than 50 may be missed by a turn that is free. Default: he may wait for ever.
+   * Refused at once if the turn cannot come within this time, in milliseconds. On a shared line the round trip takes some
+   * of it: below 50, even a free turn may come too late. Default: no limit.
    */
   timeoutMs: milliseconds.optional(),
-  /** Gives the place back when it is aborted; those behind move up. Default: none. */
+  /** Gives the place in the line back when it is aborted. Default: none. */
   signal: z.instanceof(AbortSignal, { error: 'Invalid input: expected an AbortSignal' }).optional(),
 })
 
@@ -116,7 +116,7 @@ export const tryAcquireOptionsSchema = acquireOptionsSchema.pick({ cost: true })
 
 /** Options of `line`. */
 export const peekOptionsSchema = z.strictObject({
-  /** The most guests, 1 to 200. Default: 50. */
+  /** The most jobs to list, 1 to 200. Default: 50. */
   limit: z.int().min(1).max(200).default(50),
 })
 

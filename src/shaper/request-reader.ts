@@ -24,7 +24,7 @@ import {
   tryAcquireOptionsSchema,
 } from './options.ts'
 
-/** Nothing can fail, or take time. */
+/** A turn has no handler that could fail or take time. */
 const TURN_SETTINGS = Object.freeze<JobSettings>({
   attempts: 1,
   backoff: { type: 'fixed', delayMs: 1, maxDelayMs: 1, jitter: 0 },
@@ -34,8 +34,8 @@ const TURN_SETTINGS = Object.freeze<JobSettings>({
 const NO_OPTIONS: EnqueueSettings = Object.freeze({})
 
 /**
- * Turns what a producer passes into a request whose every part was checked, or throws and nothing happened. Its
- * `deadline` is a duration, which begins when the line gets the request: only the line has the clock.
+ * Checks the arguments of a producer and turns them into a request. Its `deadline` is a duration that begins when the line
+ * gets the request: only the line has the clock.
  */
 export class RequestReader {
   readonly #defaults: JobSettings
@@ -58,7 +58,7 @@ export class RequestReader {
     return { id, key, data: text, cost, deadline, settings: this.#settings(options), traceparent }
   }
 
-  /** The same for `enqueueMany`; the message says which of the requests is at fault. */
+  /** The same for `enqueueMany`; the error message names the index of the invalid request. */
   readMany(requests: unknown): JobRequest[] {
     if (!Array.isArray(requests)) {
       throw new InvalidOptionsError(`enqueueMany: expected an array of requests, got: ${describe(requests)}`)
@@ -81,7 +81,7 @@ export class RequestReader {
     if (bytes > this.#maxDataBytes) throw new DataTooLargeError(bytes, this.#maxDataBytes)
   }
 
-  /** Jobs that say nothing special share one object. */
+  /** Jobs without settings of their own share one object. */
   #settings({ attempts, backoff, timeoutMs }: Partial<JobSettings>): JobSettings {
     if (attempts === undefined && backoff === undefined && timeoutMs === undefined) return this.#defaults
     return Object.freeze({

@@ -4,7 +4,7 @@ import { InvalidOptionsError } from '../core/errors.ts'
 import { parseOptions } from '../core/options.ts'
 import { type AcquireOptions, acquireOptionsSchema } from './options.ts'
 
-/** Options of `wrap`: those of `acquire`, and whose turn it is; key and cost may follow from the arguments. */
+/** Options of `wrap`: those of `acquire`, and the key of the turn; key and cost may be functions of the arguments. */
 export interface WrapOptions<Args extends unknown[]> extends Omit<AcquireOptions, 'cost'> {
   readonly key: string | ((...args: Args) => string)
   /** Default: 1. */
@@ -14,13 +14,13 @@ export interface WrapOptions<Args extends unknown[]> extends Omit<AcquireOptions
 const isFunction = (value: unknown) => typeof value === 'function'
 const wrapOptionsSchema = acquireOptionsSchema.extend({
   key: z.custom((value) => typeof value === 'string' || isFunction(value), {
-    error: 'Invalid input: expected a key or a function that answers one',
+    error: 'Invalid input: expected a key or a function that returns one',
   }),
   cost: z.union([acquireOptionsSchema.shape.cost, z.custom(isFunction)]),
 })
 
 /**
- * A function that waits its turn, through `acquire`, and calls `fn` with the same `this` and arguments.
+ * Returns a function that waits for its turn and then calls `fn` with the same `this` and arguments.
  *
  * @throws InvalidOptionsError
  */

@@ -37,7 +37,7 @@ describe('on the way to a handler', () => {
       departsAt: msAt(2),
       holds: [
         { reason: 'line' },
-        { reason: 'handed', until: msAt(2), detail: expect.stringContaining('before it') },
+        { reason: 'handed', until: msAt(2), detail: expect.stringContaining('ahead of it') },
       ],
     })
     expect(await stage.gate(x!, 0.8)).toMatchObject({ kind: 'granted' })
@@ -92,7 +92,7 @@ describe('nothing takes jobs', () => {
     expect(await explanationOf(stage, 'y', 12)).toEqual([
       'no-worker',
       'line',
-      'Second in line of a: could depart in 1 s at 1/s, behind 1 job, but nobody has handed jobs over for 12 s.',
+      'Second in line of a: could depart in 1 s at 1/s, behind 1 job, but no scheduler has handed jobs over for 12 s.',
     ])
     expect((await explained(stage, 'y', 12)).departsAt).toBeUndefined()
     await stage.backend.verbs.pause('b', at(12))
@@ -143,7 +143,7 @@ describe('nothing takes jobs', () => {
     expect(await explanationOf(stage.jobs, 'x', 2)).toEqual([
       'line',
       'handed',
-      'Second in line of a: could depart in 1 s at 1/s, behind 1 job, but the caller at the head of the line has not answered for 2 s.',
+      'Second in line of a: could depart in 1 s at 1/s, behind 1 job, but the caller at the head of the line has not responded for 2 s.',
     ])
   })
 })

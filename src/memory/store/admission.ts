@@ -11,7 +11,7 @@ interface Place {
   readonly departsAt: number
 }
 
-/** `waiting`: cost units, the newcomer's included. */
+/** `waiting`: cost units, the new job's included. */
 export function accepted(
   { id, key, position, departsAt }: Place,
   waiting: number,

@@ -4,32 +4,35 @@ import { SECOND } from '../../core/duration.ts'
 import type { Deadline, JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
-/** Says who may have a handler. */
+/** Decides which keys may take a free handler. */
 export interface HandlerPool {
   mayTake(key: string, now: number): boolean
 }
 
 /**
- * Those that were held back ask again after that, though no handler has ended: what was left free for others may not be needed
- * any more.
+ * Buckets that were held back try again after this time even if no handler has ended: handlers kept for other keys may not be
+ * needed any more.
  */
-const PATIENCE = SECOND
+const HELD_BACK_FOR = SECOND
 
 /**
- * When what is due. A bucket stands in one heap: while somebody in it may depart, that of departures for which a
- * handler must be free, or that of those who only take turns, or that of those held back from handlers that are free; else, once it is empty, that of buckets to forget when
- * their `next` has passed and they are cold. A paused bucket with guests stands in none.
+ * What is due when. A bucket is in at most one heap:
+ *
+ * - departures: its head may depart once a handler is free
+ * - turns: its head is a turn, which needs no handler
+ * - heldBack: its head is due, but the free handlers are kept for other keys
+ * - forgettable: it is empty, and is forgotten when its `next` has passed and it is cold
+ * - none: it is paused with jobs in it, or a handler runs and no job waits
  */
 export class Agenda {
   readonly #departures = new DueHeap<MemoryBucket>()
   readonly #turns = new DueHeap<MemoryBucket>()
-  /** Those that are due and may not take the handlers that are free. */
   readonly #heldBack = new DueHeap<MemoryBucket>()
   #letInAt = Number.POSITIVE_INFINITY
   readonly #forgettable = new DueHeap<MemoryBucket>()
   readonly #deadlines = new DueHeap<Deadline>()
 
-  /** When the next departure is due, of those for whom there is room; Infinity when nobody may depart. */
+  /** When the next departure is due, with room or of turns only; Infinity when no job may depart. */
   nextDeparture(hasRoom: boolean): number {
     return this.#first(hasRoom).earliest
   }
@@ -39,14 +42,14 @@ export class Agenda {
     return this.#first(hasRoom).peek()?.limit.tolerance ?? Number.POSITIVE_INFINITY
   }
 
-  /** When the next deadline passes, the next bucket may be forgotten, or those that were held back ask again. */
+  /** When the next deadline passes, the next bucket may be forgotten, or buckets that were held back try again. */
   get nextChore(): number {
     return Math.min(this.#deadlines.earliest, this.#forgettable.earliest, this.#letInAt)
   }
 
   /**
-   * Puts the bucket where its next event is. Its slot is not before `from`: now for one who found nobody waiting,
-   * while one who waited already keeps the slot that was due, which the gate moves if it comes too late.
+   * Puts the bucket into the heap of its next event. Its slot is not before `from`: now for a job that found the line
+   * empty; a job that waited already keeps the slot that was due, which the gate moves if it comes too late.
    */
   arm(bucket: MemoryBucket, from = Number.NEGATIVE_INFINITY): void {
     const due = bucket.nextDeparture(from)
@@ -56,7 +59,7 @@ export class Agenda {
     else place(bucket, this.#forgettable, Math.max(from, forgettableAt(bucket)))
   }
 
-  /** Somebody else may be next in the bucket, who departs with the same slot. */
+  /** Another job may be next in the bucket, which departs with the same slot. */
   sort(bucket: MemoryBucket, now: number): void {
     const { heap } = bucket
     if (heap === undefined || heap === this.#forgettable) return
@@ -65,8 +68,8 @@ export class Agenda {
   }
 
   /**
-   * The bucket whose departure is due first, if it is due by `now`; without room, the first that needs none. Those that may
-   * not take a handler of the pool are held back.
+   * The bucket whose departure is due first, if it is due by `now`; without room, the first whose head is a turn. Buckets
+   * that may not take a handler of the pool are held back.
    */
   dueBucket(now: number, hasRoom: boolean, pool?: HandlerPool): MemoryBucket | undefined {
     if (now >= this.#letInAt) this.letIn()
@@ -78,14 +81,14 @@ export class Agenda {
       if (hasRoom && pool?.mayTake(bucket.key, now) !== false) return bucket
       if (hasRoom) {
         place(bucket, this.#heldBack, heap.dueOf(bucket))
-        this.#letInAt = Math.min(this.#letInAt, now + PATIENCE)
+        this.#letInAt = Math.min(this.#letInAt, now + HELD_BACK_FOR)
       }
       // A retry has become ready meanwhile, and goes first.
       else this.sort(bucket, now)
     }
   }
 
-  /** Those that were held back may ask again. */
+  /** Lets buckets that were held back try again. */
   letIn(): void {
     this.#letInAt = Number.POSITIVE_INFINITY
     for (let bucket = this.#heldBack.peek(); bucket !== undefined; bucket = this.#heldBack.peek()) {
@@ -94,7 +97,7 @@ export class Agenda {
     }
   }
 
-  /** The slot of the bucket's next departure; somebody in it must be about to depart. */
+  /** The slot of the bucket's next departure; a job in it must be about to depart. */
   slotOf(bucket: MemoryBucket): number {
     return bucket.heap!.dueOf(bucket)
   }
@@ -107,7 +110,7 @@ export class Agenda {
     return bucket
   }
 
-  /** A start within the tolerance is on time, also at the last moment. */
+  /** Watches the deadline of a job. A start within the tolerance is on time, also at the last moment. */
   watch(job: JobRecord): void {
     if (job.deadline === undefined) return
     this.#deadlines.set(job.deadline, job.deadline.at + job.bucket.limit.tolerance + 1)

@@ -5,8 +5,8 @@ import type { BucketFacts } from '../../line/bucket-order.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
 /**
- * What a bucket looks like at one moment, worked out only as far as somebody asks: a walk over a million of them reads a
- * field or two of each, with one object for all.
+ * The facts of a bucket at one time, each computed when it is read: a walk over a million buckets reads a field or two of
+ * each, with one object for all.
  */
 export class FactsAt implements BucketFacts {
   readonly #now: number
@@ -16,7 +16,7 @@ export class FactsAt implements BucketFacts {
     this.#now = now
   }
 
-  /** Good until the next call. */
+  /** Valid until the next call. */
   of(bucket: MemoryBucket): this {
     this.#bucket = bucket
     return this

@@ -14,7 +14,7 @@ import { FactsAt, viewOf } from './bucket-facts.ts'
 import type { LiveBuckets } from './live-buckets.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
-/** So many are looked at in one go: about a millisecond. */
+/** Buckets between two pauses: about a millisecond. */
 const SLICE = 2_000
 
 /** A walk over buckets that pauses now and then. */
@@ -34,7 +34,7 @@ async function resumeWalk<Result>(walk: Walk<Result>): Promise<Result> {
   }
 }
 
-/** The page of a query; only that many buckets are kept in mind, however many live. */
+/** The page of a query; it holds no more places than the page has, however many buckets live. */
 export function* listBuckets(buckets: LiveBuckets, query: BucketQuery, now: number): Walk<BucketPage> {
   const order = new BucketOrder(query.sort)
   const after = readCursor(query, order)
@@ -93,7 +93,7 @@ function* eachOf(buckets: LiveBuckets): Generator<MemoryBucket | undefined> {
   }
 }
 
-/** None that was forgotten while the others were looked at. */
+/** Leaves out a bucket that was forgotten during the walk. */
 function viewIn(buckets: LiveBuckets, key: string, now: number): BucketView[] {
   const bucket = buckets.get(key)
   return bucket === undefined ? [] : [viewOf(bucket, now)]

@@ -1,6 +1,6 @@
 import type { JobRecord } from './job-record.ts'
 
-/** The last jobs that ended, so that their fate can be asked for; the oldest makes room for the newest. */
+/** The last jobs that ended, for views of them; the newest replaces the oldest. */
 export class EndedJobs {
   readonly #byId = new Map<string, JobRecord>()
   readonly #ring: JobRecord[] = []

@@ -7,7 +7,7 @@ import { JobRecord } from './job-record.ts'
 import { idOfSlot, LiveJobs } from './live-jobs.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
-/** Every job that is alive, the last that ended, and how many there have been. */
+/** Every live job, the last jobs that ended, and counts of all that there have been. */
 export class JobLedger {
   readonly #live = new LiveJobs()
   readonly #ended: EndedJobs
@@ -25,7 +25,7 @@ export class JobLedger {
     return this.#admittedCount - this.#endedCount
   }
 
-  /** How many were ever admitted, how many attempts were started, and how many have ended. */
+  /** How many jobs were ever admitted; then attempts started, jobs ended, and requests rejected. */
   get admitted(): number {
     return this.#admittedCount
   }
@@ -46,7 +46,7 @@ export class JobLedger {
     this.#rejectedCount++
   }
 
-  /** Answers the number of the start. */
+  /** Returns the number of the start. */
   countStart(): number {
     return ++this.#startedCount
   }
@@ -55,7 +55,7 @@ export class JobLedger {
     return this.#live.get(id) ?? this.#ended.get(id)
   }
 
-  /** Writes down a job that was admitted. */
+  /** Adds a job that was admitted. */
   add(request: JobRequest, bucket: MemoryBucket, now: number): JobRecord {
     const slot = request.id === undefined ? this.#live.takeSlot() : undefined
     const job = new JobRecord(request.id ?? idOfSlot(slot!), slot, bucket, request, now)
@@ -68,15 +68,15 @@ export class JobLedger {
     job.end(state, now)
     this.#endedCount++
     this.#live.delete(job)
-    // Its caller knows how a turn ended, and nobody else will ask.
+    // Only its caller needs to know how a turn ended.
     if (!job.isTurn) this.#ended.add(job)
   }
 
   /** The job that was admitted under the id of this request; it must be the same. @throws IdConflictError */
   known(request: JobRequest): JobRecord | undefined {
     const job = request.id === undefined ? undefined : this.get(request.id)
-    // Nobody was told an answer under an id that we gave, so nobody can ask for it again.
-    if (job !== undefined && (job.told === undefined || !isSameRequest(job, request))) {
+    // An id that we made up was never in a request, so this one belongs to another producer.
+    if (job !== undefined && (job.answer === undefined || !isSameRequest(job, request))) {
       throw new IdConflictError(job.id)
     }
     return job

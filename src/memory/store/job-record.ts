@@ -4,41 +4,41 @@ import type { Accepted, EndState, JobSettings, JobState, JobView } from '../../c
 import { mayBecome } from '../../core/job.ts'
 import type { WaitingJob } from '../../core/projection.ts'
 import type { BackendJob, JobRequest } from '../../line/job.ts'
-import type { Standing } from './line.ts'
+import type { LineEntry } from './line.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
-/** A deadline that somebody watches; made only for jobs that have one. */
+/** A deadline in the agenda; made only for jobs that have one. */
 export interface Deadline extends Due {
   readonly job: JobRecord
   readonly at: number
 }
 
-/** All that is kept of one job, from its admission until it is forgotten. Times are microseconds. */
-export class JobRecord implements BackendJob, WaitingJob, Standing, Due {
+/** Everything that is kept of one job, from its admission until it is forgotten. Times are microseconds. */
+export class JobRecord implements BackendJob, WaitingJob, LineEntry, Due {
   readonly id: string
-  /** Where it stands among the live jobs; undefined for one that its producer named. */
+  /** Its slot among the live jobs; undefined for a job that its producer named. */
   readonly slot: number | undefined
   readonly bucket: MemoryBucket
   readonly data: string
   readonly cost: number
   readonly settings: JobSettings
   readonly admittedAt: number
-  /** What the producer who named the job was told, to be told again when the same id comes again. */
-  told: Accepted | undefined = undefined
+  /** The answer to the producer that named the job, for when the same id comes again. */
+  answer: Accepted | undefined = undefined
   readonly deadline: Deadline | undefined
-  /** Where it has none there is no field either: most have none, and a million of them would take room. */
+  /** A job without them has no fields for them: most have none, and in a million jobs they would take room. */
   declare readonly traceparent?: string
   declare readonly isTurn?: true
   #state: JobState = 'waiting'
   attempt = 0
   fence = 0
-  /** Before this a retry does not depart; undefined for one that has not failed. (A number would take room.) */
+  /** The earliest departure of a retry; undefined for a job that has not failed. (A number would take room.) */
   readyAt: number | undefined = undefined
   departedAt: number | undefined = undefined
   endedAt: number | undefined = undefined
   result: string | undefined = undefined
   error: string | undefined = undefined
-  /** Its place in the line, and its handle among the retries of its bucket. */
+  /** Its position in the ring of its line, and its handle in the heap of its bucket's retries. */
   place = -1
   handle = -1
 
@@ -61,7 +61,7 @@ export class JobRecord implements BackendJob, WaitingJob, Standing, Due {
     return this.bucket.key
   }
 
-  /** A process that dies takes its lines along, so no start is ever cut off. */
+  /** Always 0: lines in memory end with their process, so no start is ever cut off. */
   get crashes(): number {
     return 0
   }

@@ -1,5 +1,5 @@
-/** One who stands in a line; `place` belongs to the line. */
-export interface Standing {
+/** An entry of a line; `place` belongs to the line. */
+export interface LineEntry {
   place: number
 }
 
@@ -7,11 +7,11 @@ const SMALLEST = 4
 
 /**
  * A first-in-first-out line in a ring buffer: joining, stepping out at the front and leaving from the middle take
- * constant time. Who leaves from the middle leaves a gap that is skipped at the front, or closed when the ring is
- * full of them.
+ * constant time. An entry that leaves from the middle leaves a gap that is skipped at the front, or closed when the ring
+ * is full of gaps.
  */
-export class Line<Guest extends Standing> {
-  #ring: (Guest | undefined)[] = new Array(SMALLEST)
+export class Line<Entry extends LineEntry> {
+  #ring: (Entry | undefined)[] = new Array(SMALLEST)
   /** Places count up for ever; the ring index is the place modulo the ring's length, a power of two. */
   #front = 0
   #back = 0
@@ -21,44 +21,44 @@ export class Line<Guest extends Standing> {
     return this.#size
   }
 
-  join(guest: Guest): void {
+  join(entry: Entry): void {
     if (this.#back - this.#front === this.#ring.length) this.#makeRoom()
-    guest.place = this.#back
-    this.#ring[this.#back++ & (this.#ring.length - 1)] = guest
+    entry.place = this.#back
+    this.#ring[this.#back++ & (this.#ring.length - 1)] = entry
     this.#size++
   }
 
-  first(): Guest | undefined {
+  first(): Entry | undefined {
     this.#skipGaps()
     return this.#ring[this.#front & (this.#ring.length - 1)]
   }
 
-  last(): Guest | undefined {
+  last(): Entry | undefined {
     for (let place = this.#back - 1; place >= this.#front; place--) {
-      const guest = this.#ring[place & (this.#ring.length - 1)]
-      if (guest !== undefined) return guest
+      const entry = this.#ring[place & (this.#ring.length - 1)]
+      if (entry !== undefined) return entry
     }
     return undefined
   }
 
   /** Takes out the first. */
-  next(): Guest | undefined {
-    const guest = this.first()
-    if (guest !== undefined) this.leave(guest)
-    return guest
+  next(): Entry | undefined {
+    const entry = this.first()
+    if (entry !== undefined) this.leave(entry)
+    return entry
   }
 
-  /** The guest must stand in this line. */
-  leave(guest: Guest): void {
-    this.#ring[guest.place & (this.#ring.length - 1)] = undefined
+  /** The entry must be in this line. */
+  leave(entry: Entry): void {
+    this.#ring[entry.place & (this.#ring.length - 1)] = undefined
     this.#size--
   }
 
   /** From first to last. */
-  *[Symbol.iterator](): Generator<Guest> {
+  *[Symbol.iterator](): Generator<Entry> {
     for (let place = this.#front; place < this.#back; place++) {
-      const guest = this.#ring[place & (this.#ring.length - 1)]
-      if (guest !== undefined) yield guest
+      const entry = this.#ring[place & (this.#ring.length - 1)]
+      if (entry !== undefined) yield entry
     }
   }
 
@@ -68,15 +68,15 @@ export class Line<Guest extends Standing> {
   }
 
   #makeRoom(): void {
-    const guests = [...this]
-    const isMostlyGaps = guests.length <= this.#ring.length / 2
-    const ring: (Guest | undefined)[] = new Array(isMostlyGaps ? this.#ring.length : this.#ring.length * 2)
-    for (const [place, guest] of guests.entries()) {
-      guest.place = place
-      ring[place] = guest
+    const entries = [...this]
+    const isMostlyGaps = entries.length <= this.#ring.length / 2
+    const ring: (Entry | undefined)[] = new Array(isMostlyGaps ? this.#ring.length : this.#ring.length * 2)
+    for (const [place, entry] of entries.entries()) {
+      entry.place = place
+      ring[place] = entry
     }
     this.#ring = ring
     this.#front = 0
-    this.#back = guests.length
+    this.#back = entries.length
   }
 }

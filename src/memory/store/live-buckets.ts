@@ -3,7 +3,7 @@ import { NoLimitError } from '../../core/errors.ts'
 import type { LayeredBook } from '../../core/layered-book.ts'
 import { MemoryBucket } from './memory-bucket.ts'
 
-/** The buckets that somebody waits in, or that remember something, by key; and the rules that govern them. */
+/** The buckets with waiting jobs or with something to remember, by key; and the rules that govern them. */
 export class LiveBuckets {
   #rules: LayeredBook
   readonly #buckets = new Map<string, MemoryBucket>()
@@ -24,7 +24,7 @@ export class LiveBuckets {
     return this.#buckets.get(key)
   }
 
-  /** The live bucket of the key, or a new one that nobody knows until it is kept. @throws NoLimitError */
+  /** The live bucket of the key, or a new one, which is not live until `keep`. @throws NoLimitError */
   find(key: string): MemoryBucket {
     const known = this.#buckets.get(key)
     if (known !== undefined) return known
@@ -33,14 +33,14 @@ export class LiveBuckets {
     return new MemoryBucket(key, rule)
   }
 
-  /** The same for a newcomer: not a bucket that no rule governs any more. */
+  /** The same for a new job: not a bucket that no rule governs any more. */
   findOpen(key: string): MemoryBucket {
     const bucket = this.find(key)
     if (!bucket.isGoverned) throw new NoLimitError(key)
     return bucket
   }
 
-  /** Cost units that wait, and that may wait; of a key whose bucket is forgotten, what the rule allows. */
+  /** Cost units that wait, and the capacity; for a forgotten bucket, 0 and the capacity of the rule. */
   fillOf(key: string): { readonly waiting: number; readonly capacity: number } {
     const bucket = this.#buckets.get(key)
     const limit = bucket?.limit ?? this.#rules.find(key)?.limit
@@ -58,8 +58,8 @@ export class LiveBuckets {
   }
 
   /**
-   * Holds every bucket to the rule that governs it from now on, and answers those whose limit changed. One that no
-   * rule governs any more keeps its limit for those who wait; newcomers are refused.
+   * Applies a rule book to every bucket, and yields the buckets whose limit changed. A bucket that no rule governs any more
+   * keeps its limit for waiting jobs; new ones are refused.
    */
   *applyRules(rules: LayeredBook): Generator<MemoryBucket> {
     this.#rules = rules

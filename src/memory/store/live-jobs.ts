@@ -24,7 +24,7 @@ export class LiveJobs implements Iterable<JobRecord> {
     return job?.id === id ? job : undefined
   }
 
-  /** Takes a slot and answers it; a job must be put there. */
+  /** Takes a slot and returns it; a job must be put there. */
   takeSlot(): number {
     return this.#free.pop() ?? this.#slots.push(undefined) - 1
   }

@@ -8,8 +8,8 @@ import type { JobRecord } from './job-record.ts'
 import { Line } from './line.ts'
 
 /**
- * A live bucket: the numbers of the core, its line, and those of its jobs that wait to be tried again. One object for
- * all of it: with a million of them, every further one costs the collector and the cache.
+ * A live bucket: the numbers of the core, its line, and its jobs that wait to be tried again. It is one object: with a
+ * million buckets, each further object costs the collector and the cache.
  */
 export class MemoryBucket implements Bucket, Due {
   readonly key: string
@@ -27,22 +27,22 @@ export class MemoryBucket implements Bucket, Due {
   startedCost = 0
   startedWarmth = 0
   running = 0
-  /** Somebody's turn has come who has not gone on yet: until then nobody else departs. */
+  /** The caller of the turn that departed last has not continued yet: until then no other job departs. */
   isDeparting = false
-  /** The heap that it stands in, of departures or of buckets to forget, and its handle there. */
+  /** The heap of the agenda that it is in, and its handle there. */
   heap: DueHeap<MemoryBucket> | undefined = undefined
   handle = -1
-  /** Whether the backend knows it, and whether a rule still governs it. */
+  /** Whether the store keeps it, and whether a rule still governs it. */
   isKept = false
   isGoverned = true
   readonly #line = new Line<JobRecord>()
-  /** Those whose attempt failed, by the time when they may be tried again. */
+  /** Jobs whose attempt failed, by the time when they may be tried again. */
   #retries: DueHeap<JobRecord> | undefined = undefined
-  /** Those whom a freeze gave back, in the order in which they had departed. */
+  /** Jobs that a freeze gave back, in the order in which they had departed. */
   #givenBack: DueHeap<JobRecord> | undefined = undefined
-  /** A retry departed last, so that the line has the next slot. */
+  /** A retry departed last, so the next slot is the line's. */
   #isLinesTurn = false
-  /** Cost units of all retries, and of all that a freeze gave back. */
+  /** Cost units of all retries, and of all jobs that a freeze gave back. */
   #retryUnits = 0
   #givenBackUnits = 0
 
@@ -65,14 +65,14 @@ export class MemoryBucket implements Bucket, Due {
     this.#line.join(job)
   }
 
-  /** Waits to be tried again from `job.readyAt` on. */
+  /** Puts back a job that is to be tried again from `job.readyAt` on. */
   rejoin(job: JobRecord): void {
     this.#retries ??= new DueHeap()
     this.#retries.set(job, job.readyAt!)
     this.#retryUnits += job.cost
   }
 
-  /** One that a freeze gave back goes before everyone else, for it was at the head already. */
+  /** Puts a job that a freeze gave back before all others, because it was at the head already. */
   rejoinFirst(job: JobRecord): void {
     job.readyAt = undefined
     this.#givenBack ??= new DueHeap()
@@ -85,19 +85,19 @@ export class MemoryBucket implements Bucket, Due {
     else this.#line.leave(job)
   }
 
-  /** Whether somebody waits who may depart with the next slot, whenever that is. */
+  /** Whether a job waits that may depart with the next slot, whenever that is. */
   get hasLine(): boolean {
     return this.#line.size > 0 || this.#givenBack !== undefined
   }
 
-  /** The slot, not before `from`, of the next departure; Infinity when nobody may depart. */
+  /** The slot, not before `from`, of the next departure; Infinity when no job may depart. */
   nextDeparture(from: number): number {
     if (this.jobs === 0 || this.paused) return Number.POSITIVE_INFINITY
     const slot = nextSlot(this, from)
     return this.hasLine ? slot : Math.max(slot, this.#retries!.earliest)
   }
 
-  /** Whether the one who would depart at `at` takes a turn, and so needs no handler. */
+  /** Whether the job that would depart at `at` is a turn, which needs no handler. */
   isTurnNext(at: number): boolean {
     if (this.retrying > 0 && (this.#givenBack !== undefined || this.#readyRetry(at) !== undefined))
       return false
@@ -105,8 +105,8 @@ export class MemoryBucket implements Bucket, Due {
   }
 
   /**
-   * Takes out the job that departs now. Retries go before new jobs, but have at most every second slot while new
-   * jobs wait: a job that always fails cannot starve its bucket.
+   * Takes out the job that departs now. Retries go before new jobs, but get at most half of the slots while new jobs
+   * wait: a job that always fails cannot starve its bucket.
    */
   takeNext(now: number): JobRecord {
     const returned = this.#givenBack?.peek() ?? this.#readyRetry(now)
@@ -120,8 +120,8 @@ export class MemoryBucket implements Bucket, Due {
   }
 
   /**
-   * Everyone who waits, in the order in which they depart as far as is known. `from` tells who of those to be tried again
-   * is ready when the next departs; without it, as if the bucket had never to wait. The bucket must not change meanwhile.
+   * All waiting jobs in the expected order of departure. `from` is when the next may depart, which decides which retries are
+   * ready by then; without it, as if the bucket never had to wait. The bucket must not change meanwhile.
    */
   *inOrder(from = Number.NEGATIVE_INFINITY): Generator<JobRecord> {
     const projection = projectionOf(this, from)
@@ -132,25 +132,25 @@ export class MemoryBucket implements Bucket, Due {
     const retries = this.#retries?.first()
     let retry = nextOf(retries)
     let isLinesTurn = this.#isLinesTurn
-    for (const guest of this.#line) {
+    for (const waiting of this.#line) {
       if (!isLinesTurn && retry !== undefined && retry.readyAt! <= projection.slot) {
         yield retry
         advance(projection, this.limit, retry)
         retry = nextOf(retries)
       }
       isLinesTurn = false
-      yield guest
-      advance(projection, this.limit, guest)
+      yield waiting
+      advance(projection, this.limit, waiting)
     }
     for (; retry !== undefined; retry = nextOf(retries)) yield retry
   }
 
-  /** Everyone who waits, as a verdict needs them: without retries that is the line itself. */
+  /** All waiting jobs, as a verdict needs them: without retries that is the line itself. */
   line(now: number): Iterable<WaitingJob> {
     return this.retrying === 0 ? this.#line : this.inOrder(now)
   }
 
-  /** Those whose attempt failed, as a verdict needs them. */
+  /** The jobs whose attempt failed, as a verdict needs them. */
   get retries(): Retries | undefined {
     const heap = this.#retries
     if (heap === undefined) return undefined
@@ -163,7 +163,7 @@ export class MemoryBucket implements Bucket, Due {
     }
   }
 
-  /** How many depart before a newcomer. */
+  /** How many jobs depart before a new one. */
   ahead(retriesAhead: number): number {
     return this.#line.size + (this.#givenBack?.size ?? 0) + retriesAhead
   }
@@ -177,12 +177,12 @@ export class MemoryBucket implements Bucket, Due {
     return position
   }
 
-  /** Jobs in the line, without those that wait to be tried again. */
+  /** Jobs in the line, without retries. */
   get lineLength(): number {
     return this.#line.size
   }
 
-  /** Cost units of those that wait to be tried again. */
+  /** Cost units of the jobs that wait to be tried again. */
   get returned(): number {
     return this.#retryUnits + this.#givenBackUnits
   }
@@ -191,7 +191,7 @@ export class MemoryBucket implements Bucket, Due {
     return bucketState(this.waiting, this.limit.capacity, this.paused, this.frozenUntil > now)
   }
 
-  /** When the one who has waited longest was admitted; Infinity when nobody waits. The line stands in that order. */
+  /** When the job that has waited longest was admitted; Infinity when none waits. The line is in that order. */
   firstAdmission(): number {
     let first = this.#line.first()?.admittedAt ?? Number.POSITIVE_INFINITY
     if (this.retrying === 0) return first
@@ -199,7 +199,7 @@ export class MemoryBucket implements Bucket, Due {
     return first
   }
 
-  /** When the one of those who wait came that came last; -Infinity when nobody waits. */
+  /** When the newest waiting job was admitted; -Infinity when none waits. */
   lastAdmission(): number {
     let last = this.#line.last()?.admittedAt ?? Number.NEGATIVE_INFINITY
     if (this.retrying === 0) return last

@@ -50,8 +50,8 @@ export class MemoryStore {
   /** -> waiting, or refused with nothing changed. @throws NoLimitError, IdConflictError */
   admit(request: JobRequest, now: number): Admission {
     const known = this.#jobs.known(request)
-    const told = known?.told
-    if (told !== undefined) return { ...told, ...this.#buckets.fillOf(told.key), replayed: true }
+    const answer = known?.answer
+    if (answer !== undefined) return { ...answer, ...this.#buckets.fillOf(answer.key), replayed: true }
     const bucket = this.#buckets.findOpen(request.key)
     const verdict = verdicts.admit(bucket, request, now, bucket.line(now), bucket.retries)
     if (!verdict.accepted) return rejected(verdict, bucket, now)
@@ -64,7 +64,7 @@ export class MemoryStore {
     this.#agenda.watch(job)
     const place = { id: job.id, key: job.key, position, departsAt: verdict.departsAt }
     const admission = accepted(place, bucket.waiting, bucket, now)
-    if (request.id !== undefined) job.told = admission
+    if (request.id !== undefined) job.answer = admission
     return admission
   }
 

@@ -113,19 +113,19 @@ function waitFacts(job: JobRecord, now: number): WaitFacts {
   const ids: string[] = []
   let [jobs, cost, together, needsHandler] = [0, 0, 0, job.isTurn !== true]
   let head: JobRecord | undefined
-  for (const guest of bucket.inOrder(now)) {
-    head ??= guest
-    if (guest === job) break
-    if (ids.length < MOST_NAMED) ids.push(guest.id)
+  for (const other of bucket.inOrder(now)) {
+    head ??= other
+    if (other === job) break
+    if (ids.length < MOST_NAMED) ids.push(other.id)
     jobs++
-    cost += guest.cost
-    needsHandler ||= guest.isTurn !== true
+    cost += other.cost
+    needsHandler ||= other.isTurn !== true
     // Units that follow each other without a pause are counted at once, so that nothing is rounded between them.
-    if (guest.state === 'retrying' && guest.readyAt !== undefined) {
-      passBy(projection, bucket, together, guest.readyAt)
+    if (other.state === 'retrying' && other.readyAt !== undefined) {
+      passBy(projection, bucket, together, other.readyAt)
       together = 0
     }
-    together += guest.cost
+    together += other.cost
   }
   passBy(projection, bucket, together, readyAt)
   return {
@@ -142,7 +142,7 @@ function waitFacts(job: JobRecord, now: number): WaitFacts {
   }
 }
 
-/** Lets those depart who stand together, and waits for the one after them to be ready. */
+/** Projects the departure of jobs that follow each other, and then waits until the next one is ready. */
 function passBy(
   projection: Projection,
   { limit }: MemoryBucket,
@@ -153,7 +153,7 @@ function passBy(
   if (readyAt !== undefined) advance(projection, limit, { cost: 0, readyAt })
 }
 
-/** Somebody waits in it, so a bucket that stands in a heap stands in one of departures. */
+/** A job waits in it, so a bucket that is in a heap is in one of departures. */
 function dueOf(bucket: MemoryBucket): number {
   return bucket.heap?.dueOf(bucket) ?? Number.POSITIVE_INFINITY
 }

@@ -4,11 +4,11 @@ import type { Admission } from '../../core/job.ts'
 import type { Recent, RecentDeparture, RecentVerdict } from '../../core/line-view.ts'
 import type { JobRecord } from './job-record.ts'
 
-/** For so long after it was last asked for, what happens to a bucket is noted. */
+/** How long a bucket is watched after its last request. */
 const WATCHED_FOR = 30 * SECOND
-/** More buckets are not watched: who was asked for longest ago makes room. */
+/** The most buckets that are watched: beyond, the one requested longest ago is dropped. */
 const MOST_WATCHED = 100
-/** Of verdicts, and of departures. */
+/** The most verdicts, and the most departures, of a bucket. */
 const MOST_SEEN = 50
 
 /** The newest last. */
@@ -18,11 +18,11 @@ interface Watched {
   readonly departures: RecentDeparture[]
 }
 
-/** What happened lately to the buckets that somebody watches. Has no timer: it forgets in passing. */
+/** Recent verdicts and departures of the buckets that are watched. Has no timer: it forgets on the next call. */
 export class WatchedBuckets {
-  /** In the order in which they were last asked for. */
+  /** In the order of their last requests. */
   readonly #watched = new Map<string, Watched>()
-  /** Until when anybody watches. */
+  /** When the last watch ends. */
   #until = Number.NEGATIVE_INFINITY
 
   recent(key: string, now: number): Recent {
@@ -62,7 +62,7 @@ export class WatchedBuckets {
       })
   }
 
-  /** Nobody watches anything. */
+  /** Whether no bucket is watched. */
   #isAsleep(now: number): boolean {
     if (now < this.#until) return false
     if (this.#watched.size > 0) this.#watched.clear()

@@ -158,7 +158,7 @@ describe('the holds', () => {
     expect(reasons(paused)).toEqual(['paused', 'line', 'backoff', 'frozen'])
     expect(explain(paused, undefined).holds.at(-1)).toEqual({
       reason: 'no-rule',
-      detail: 'no rule governs the key: those who wait keep 20, 1/s, and nobody new is let in',
+      detail: 'no rule governs the key: waiting jobs keep 20, 1/s, and new ones are rejected',
     })
   })
 
@@ -180,7 +180,7 @@ describe('the holds', () => {
   test('nobody took it: whether others run makes the difference', () => {
     const untaken = (running: number) => waiting({ stall: { kind: 'untaken', since: after(-4), running } })
     expect(said(untaken(0)).holds).toEqual([
-      { reason: 'no-worker', detail: expect.stringContaining('gone for 4 s, and no worker has taken it') },
+      { reason: 'no-worker', detail: expect.stringContaining('due for 4 s, and no worker has taken it') },
     ])
     expect(said(untaken(2)).holds).toEqual([{ reason: 'busy', detail: expect.stringContaining('2 or more') }])
   })
