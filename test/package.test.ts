@@ -179,6 +179,12 @@ describe('the package as it is published', () => {
     expect(JSON.parse(await node('--input-type=module', '-e', script))).toEqual(['hello', 1])
   })
 
+  test('can be required from CommonJS', async () => {
+    const script =
+      "console.log(new (require('velvet-rope').Shaper)('required', { limits: { '*': '5, 2/s' } }).name)"
+    expect(await node('--input-type=commonjs', '-e', script)).toContain('required')
+  })
+
   test('exports nothing else', async () => {
     const script = "import('velvet-rope/dist/src/core/clock.js').catch((error) => console.log(error.code))"
     expect(await node('-e', script)).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED')

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,15 +7,23 @@ import { promisify } from 'node:util'
 import { transformWithOxc } from 'vite'
 import { inject } from 'vitest'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** Code and its output, one right after the other. */
 const EXAMPLE = /```ts\n(?<code>(?:(?!```).)*)```\n+```text\n(?<output>.*?)```/gs
+const FIRST = /^```(?<language>\w+)\n(?<code>.*?)^```/ms
 const CODE = /```ts\n(?<code>(?:(?!```).)*)```/gs
 const ENTRIES = ['testing', 'meter', 'fetch', 'http']
 
+/** What users read: the README, and every subject in `docs/`. */
+export const DOCUMENTS: readonly string[] = [
+  'README.md',
+  ...readdirSync(join(ROOT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
+
 /** Code in a document, and what it prints. */
 export interface Example {
-  readonly title: string
   readonly code: string
   readonly output: string
 }
@@ -22,25 +31,22 @@ export interface Example {
 /** Every block of TypeScript that has an output. */
 export async function examplesOf(document: string): Promise<Example[]> {
   const text = await readFile(join(ROOT, document), 'utf8')
-  return [...text.matchAll(EXAMPLE)].map(({ groups }): Example => {
-    const code = groups!['code']!
-    const title = code.split('\n').find((line) => /^const (?:shaper|meter|spent|shopify)/.test(line))!
-    return { title, code, output: groups!['output']! }
-  })
+  return [...text.matchAll(EXAMPLE)].map(({ groups }) => ({
+    code: groups!['code']!,
+    output: groups!['output']!,
+  }))
+}
+
+/** The first block of code in a document, in whatever language. */
+export async function firstCodeOf(document: string): Promise<{ language: string; code: string }> {
+  const { groups } = FIRST.exec(await readFile(join(ROOT, document), 'utf8'))!
+  return { language: groups!['language']!, code: groups!['code']! }
 }
 
 /** Every block of TypeScript, whether it shows an output or not. */
 export async function codeOf(document: string): Promise<string[]> {
   const text = await readFile(join(ROOT, document), 'utf8')
   return [...text.matchAll(CODE)].map(({ groups }) => groups!['code']!)
-}
-
-export async function run(code: string): Promise<string> {
-  let stdout = ''
-  await inFile(code, async (file) => {
-    stdout = (await promisify(execFile)(process.execPath, [file])).stdout
-  })
-  return stdout
 }
 
 /** The code, compiled, in a file of its own, with the package's names leading to its sources, built. */

@@ -2,24 +2,27 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { built } from '../../support/built.ts'
-import { freePort } from '../../support/redis-process.ts'
+import { built } from './support/built.ts'
+import { DOCUMENTS, ROOT } from './support/document-examples.ts'
+import { freePort } from './support/redis-process.ts'
 
-const root = fileURLToPath(new URL('../../..', import.meta.url))
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const PORT = '7077'
+const DIALOGUE = /```console\n(?<text>\$ cat .*?)```/gs
 
 interface Step {
   readonly command: string
   readonly output: string
 }
 
-/** The commands of the README's dialogue with the service, each with what it prints. */
-function dialogue(): Step[] {
-  const block = /```console\n(\$ cat velvet-rope\.yaml\n[\s\S]*?)```/.exec(readme)![1]!
-  return block
+/** The console blocks of a document that begin with a file: commands, each with what it prints. */
+function dialoguesOf(document: string): Step[][] {
+  const text = readFileSync(join(ROOT, document), 'utf8')
+  return [...text.matchAll(DIALOGUE)].map(({ groups }) => stepsOf(groups!['text']!))
+}
+
+function stepsOf(dialogue: string): Step[] {
+  return dialogue
     .split(/^\$ /m)
     .slice(1)
     .map((text) => {
@@ -69,23 +72,30 @@ function shell(folder: string) {
   return run
 }
 
-test('the dialogue with the service in the README runs as printed', async () => {
+const dialogues = DOCUMENTS.flatMap((document) => dialoguesOf(document).map((steps) => ({ document, steps })))
+
+test('documents show dialogues', () => {
+  const shown = new Set(dialogues.map(({ document }) => document))
+  expect([...shown]).toEqual(expect.arrayContaining(['README.md', 'docs/http.md', 'docs/configuration.md']))
+})
+
+test.each(dialogues)('a dialogue of $document runs as printed', async ({ steps }) => {
   const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-newcomer-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  const steps = dialogue()
   const port = `${await freePort()}`
   const ours = (text: string) => text.replaceAll(PORT, port)
-  writeFileSync(join(folder, 'velvet-rope.yaml'), `${ours(steps[0]!.output)}\n`)
-  const run = shell(folder)
-  const main = [process.execPath, built('src/cli/main.ts')]
-  await run(`velvet-rope() { ${main.map((word) => `'${word}'`).join(' ')} "$@" --listen 127.0.0.1:${port}; }`)
-  const statuses: string[] = []
   for (const { command, output } of steps) {
-    const said = await run(ours(command))
-    expect(settled(said).trimEnd(), command).toBe(ours(settled(output)))
-    statuses.push(...(/^HTTP\S+ (\d+)/.exec(said)?.slice(1) ?? []))
-    if (command.startsWith('velvet-rope serve'))
-      await run('until grep -q listening serve.log; do sleep 0.05; done')
+    const [, file] = /^cat (\S+)$/.exec(command) ?? []
+    if (file !== undefined) writeFileSync(join(folder, file), `${ours(output)}\n`)
   }
-  expect(statuses).toEqual(['202', '202', '429', '202'])
+  const run = shell(folder)
+  const main = [process.execPath, built('src/cli/main.ts')].map((word) => `'${word}'`).join(' ')
+  await run(`velvet-rope() { ${main} "$@"; }`)
+  for (const { command, output } of steps) {
+    const isServer = /^velvet-rope serve\b.*&$/.test(command)
+    const listening = isServer ? `VELVET_ROPE_LISTEN=127.0.0.1:${port} ${command}` : command
+    const printed = await run(ours(listening))
+    expect(settled(printed).trimEnd().replaceAll(port, PORT), command).toBe(settled(output))
+    if (isServer) await run('until grep -q listening serve.log; do sleep 0.05; done')
+  }
 })

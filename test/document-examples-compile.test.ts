@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { codeOf, compilerErrors } from './support/document-examples.ts'
+import { codeOf, compilerErrors, DOCUMENTS } from './support/document-examples.ts'
 
 /** What an excerpt takes for granted. */
 const GIVEN: readonly (readonly [name: string, declaration: string])[] = [
@@ -7,9 +7,9 @@ const GIVEN: readonly (readonly [name: string, declaration: string])[] = [
   ['pool', "declare const pool: import('pg').Pool\n"],
 ]
 
-test.each(['README.md', 'docs/recipes.md'])('every example of %s compiles under strict', async (document) => {
-  const examples = (await codeOf(document)).map(complete)
-  expect(examples.length).toBeGreaterThanOrEqual(5)
+test('every example of every document compiles under strict', async () => {
+  const examples = (await Promise.all(DOCUMENTS.map(codeOf))).flat().map(complete)
+  expect(examples.length).toBeGreaterThanOrEqual(20)
   expect(await compilerErrors(examples)).toBe('')
 })
 
