@@ -1,4 +1,4 @@
-# The command, with nothing else in the image: docker build -t velvet-rope .
+# An image that contains only the velvet-rope command: docker build -t velvet-rope .
 FROM node:22-alpine AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./

@@ -1,19 +1,18 @@
 import { stat } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describe, quote } from '../src/core/describe.ts'
+import { describe, oneLine, quote } from '../src/core/describe.ts'
 import { InvalidOptionsError } from '../src/core/errors.ts'
 import { messageOf, toError } from '../src/core/thrown.ts'
 import type { Handler } from '../src/line/attempt.ts'
-import { oneLine } from './one-line.ts'
 
 const TYPESCRIPT: ReadonlySet<string> = new Set(['.ts', '.mts', '.cts'])
 
 /**
  * Loads a user's handler: the default export of an ES module (or `module.exports` of a CommonJS one).
  *
- * @param file from the working folder
- * @throws InvalidOptionsError when there is no such file, when it does not load, or when it exports no function
+ * @param file path relative to the working folder
+ * @throws InvalidOptionsError if the file does not exist, does not load, or exports no function
  */
 export async function loadHandler(file: string): Promise<Handler<unknown, unknown>> {
   const path = resolve(file)
@@ -39,15 +38,15 @@ async function load(file: string, path: string): Promise<Record<string, unknown>
     if (TYPESCRIPT.has(extname(path)) && /TYPESCRIPT|UNKNOWN_FILE_EXTENSION/.test(code)) {
       throw refuse(
         file,
-        `this Node (${process.version}) cannot load it: compile TypeScript to JavaScript, keep to types that can be ` +
-          'erased and use Node 22.18 or later, or start node with --import tsx',
+        `this Node (${process.version}) cannot load it: compile TypeScript to JavaScript, use only erasable types ` +
+          'and Node 22.18 or later, or start node with --import tsx',
       )
     }
     throw refuse(file, `it threw while it was loaded: ${whereOf(error)}${oneLine(messageOf(error))}`)
   }
 }
 
-/** The line of the file, which a syntax error names only above its stack. */
+/** The position in the file, which a syntax error names only above its stack. */
 function whereOf(error: Error): string {
   const place = error instanceof SyntaxError ? /^file:.*?([^/\n]+:\d+)$/m.exec(error.stack ?? '') : null
   return place === null ? '' : `${place[1]}: `

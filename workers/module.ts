@@ -4,8 +4,8 @@ import { loadHandler } from './handler-file.ts'
 import { runAsMain } from './run-as-main.ts'
 
 /**
- * A worker process: runs a user's own handler on a shared line until SIGTERM or SIGINT. `velvet-rope work ./handler.js`
- * without flags: velvet-rope.yaml of the working folder, and the environment.
+ * A worker process: runs a user's handler for a line on Redis until SIGTERM or SIGINT. Same as `velvet-rope work
+ * ./handler.js` without flags: it reads velvet-rope.yaml in the working folder, and the environment.
  *
  *     node dist/workers/module.js ./handler.js
  */

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { checkRedisUrl } from '../../workers/redis-url.ts'
 import { quote } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 import { parseOptions } from '../core/options.ts'
@@ -12,6 +11,7 @@ import { Shaper } from '../shaper/shaper.ts'
 import type { ApiClient } from './api/client.ts'
 import { checkLineName, type LineFlags, openService } from './line-flags.ts'
 import { awaitAnswer } from './progress.ts'
+import { checkRedisUrl } from './redis-url.ts'
 
 const MOST_SHARDS = 256
 

@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander'
-import { checkRedisUrl } from '../../workers/redis-url.ts'
 import { quote } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 import { formatLimit } from '../core/limit.ts'
@@ -8,6 +7,7 @@ import type { ShaperOptions } from '../shaper/options.ts'
 import { ApiClient } from './api/client.ts'
 import { type LimitFlags, readLimits } from './limits-file.ts'
 import { wholeNumber } from './numbers.ts'
+import { checkRedisUrl } from './redis-url.ts'
 
 /** Flags that say where a line is: at a running service, or in a Redis. */
 export interface LineFlags extends LimitFlags {

@@ -20,3 +20,11 @@ export function describe(value: unknown): string {
 function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
+
+const LONGEST_LINE = 300
+
+/** Turns foreign text into one line for a terminal: bounded, and without characters that could move the cursor. */
+export function oneLine(text: string): string {
+  const shown = text.length > LONGEST_LINE ? `${text.slice(0, LONGEST_LINE - 3)}...` : text
+  return shown.replace(/[\p{Control}\p{Format}\p{Surrogate}\u2028\u2029]+/gu, ' ').trim()
+}

@@ -3,15 +3,15 @@ import { quote } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 import { ARRIVALS_HEADER } from '../simulate/arrivals-csv.ts'
 
-/** Keys and when they were used are nobody else's business. */
+/** Only the owner may read it: keys and their times are confidential. */
 const MODE = 0o600
-/** Longer than any line. */
+/** Exceeds the longest line. */
 const TAIL_BYTES = 8_192
 const HEADER = Buffer.from(ARRIVALS_HEADER)
 
 /**
- * A file of arrivals that is appended to: in whole lines, and with a header wherever it begins. It may be moved away,
- * removed or cut to nothing at any time by whoever rotates logs, and goes on in a file of the same name.
+ * Appends whole lines to a file of arrivals, with a header at its beginning. Log rotation may move, remove or truncate
+ * the file at any time; the next lines then go into a new file of the same name.
  */
 export class ArrivalsFile {
   readonly #path: string
@@ -23,9 +23,9 @@ export class ArrivalsFile {
   }
 
   /**
-   * Opens the file, or makes it. A last line that a crash cut off half way is taken away.
+   * Opens or creates the file. An incomplete last line, left by a crash, is removed.
    *
-   * @throws InvalidOptionsError when it cannot be written, or holds something else than arrivals
+   * @throws InvalidOptionsError if it cannot be written, or contains something other than arrivals
    */
   static async open(path: string): Promise<ArrivalsFile> {
     try {
@@ -38,13 +38,13 @@ export class ArrivalsFile {
     }
   }
 
-  /** When the last arrival in it came, in seconds as it says; 0 where there is none. */
+  /** Returns the offset of the last arrival, in seconds; 0 if there is none. */
   async lastOffset(): Promise<number> {
     const line = (await tailOf(this.#handle)).trimEnd().split('\n').at(-1) ?? ''
     return Number.parseFloat(line) || 0
   }
 
-  /** Appends all of the lines or none. Rejects when it cannot; then the same may be tried again. */
+  /** Appends all of the lines or none. If it rejects, the same lines may be tried again. */
   async append(lines: string): Promise<void> {
     await this.#followPath()
     const { size } = await this.#handle.stat()
@@ -54,7 +54,7 @@ export class ArrivalsFile {
         written += (await this.#handle.write(bytes, written)).bytesWritten
       }
     } catch (error) {
-      // A full disk takes a part of it.
+      // A full disk may have written a part.
       await this.#handle.truncate(size).catch(() => undefined)
       throw error
     }
@@ -64,7 +64,7 @@ export class ArrivalsFile {
     await this.#handle.close()
   }
 
-  /** The name may lead to another file by now, or to none. */
+  /** Reopens the file if its name refers to another file now, or to none. */
   async #followPath(): Promise<void> {
     const [ours, there] = await Promise.all([this.#handle.stat(), stat(this.#path).catch(() => undefined)])
     if (there !== undefined && there.ino === ours.ino && there.dev === ours.dev) return
@@ -89,7 +89,7 @@ async function openToAppend(path: string): Promise<FileHandle> {
   }
 }
 
-/** Whoever named a file by mistake keeps it as it is. */
+/** Rejects a file that was named by mistake, without changing it. */
 async function assertArrivals(handle: FileHandle, path: string): Promise<void> {
   if (!(await handle.stat()).isFile()) {
     throw new InvalidOptionsError(`record: expected a regular file, got: ${quote(path)}`)
@@ -98,7 +98,7 @@ async function assertArrivals(handle: FileHandle, path: string): Promise<void> {
   const { bytesRead } = await handle.read(begin, 0, begin.length, 0)
   if (begin.subarray(0, bytesRead).equals(HEADER.subarray(0, bytesRead))) return
   throw new InvalidOptionsError(
-    `record: expected a file of arrivals, which begins with ${ARRIVALS_HEADER.trimEnd()}, got: ${quote(path)}, with something else`,
+    `record: expected a file of arrivals, which begins with ${ARRIVALS_HEADER.trimEnd()}, got: ${quote(path)}, which begins differently`,
   )
 }
 

@@ -7,17 +7,18 @@ import { InvalidOptionsError, isVelvetRopeError } from '../core/errors.ts'
 import type { Environment } from '../forward/secrets.ts'
 import { isOfThisMachine } from '../http/server-options.ts'
 
-/** What a process is to do with its configuration. */
+/** The duties of a process. */
 export interface Duties {
-  /** Whether it is the API. */
+  /** Whether it serves the API. */
   readonly api: boolean
+  /** Whether it forwards jobs. */
   readonly forwards: boolean
-  /** Whether it answers at `listen`. */
+  /** Whether it listens at all. */
   readonly listens: boolean
 }
 
 /**
- * What a configuration lacks for one process, which another process may do without.
+ * Checks that a configuration has what this process needs; another process may not need it.
  *
  * @throws InvalidConfigError or InvalidOptionsError
  */
@@ -35,25 +36,27 @@ export function assertUsable(config: Config, { api, forwards, listens }: Duties)
         "forward: { allow: ['https://api.stripe.com'] }, got: nothing",
     )
   }
-  // On a shared line other processes may bring them.
+  // On Redis, other processes may set them.
   if (redis === undefined && Object.keys(limits).length === 0) {
     throw refused(
       config,
       ['limits'],
-      "expected limits, without which every key is refused, such as limits: { '*': '100, 10/s' } or --limit '100, 10/s', got: none",
+      "expected limits, without which every key is rejected, such as limits: { '*': '100, 10/s' } or --limit '100, 10/s', got: none",
     )
   }
   if (listens && tokens.length === 0 && !isOfThisMachine(listen.host)) {
     throw refused(
       config,
       ['listen'],
-      'expected listen to be localhost, 127.0.0.1 or ::1 with a port while there are no tokens, since everybody who ' +
-        `reaches the server may do everything, got: ${quote(listen.host)}; add tokens to listen there`,
+      'expected listen to be localhost, 127.0.0.1 or ::1 with a port while there are no tokens, since every client ' +
+        `that reaches the server has full access, got: ${quote(listen.host)}; add tokens to listen there`,
     )
   }
 }
 
-/** @throws InvalidConfigError naming the place of each part that cannot be used here, such as a missing variable */
+/**
+ * @throws InvalidConfigError with the place of each part that is not usable here, such as a missing variable
+ */
 export function assertForwardable(config: Config, env: Environment): void {
   const { forward } = config
   const problems = forward === undefined ? [] : forwardFaults(forward, env)
@@ -66,7 +69,7 @@ export function assertForwardable(config: Config, env: Environment): void {
   )
 }
 
-/** An address that cannot be had, with its place in the configuration; any other error as it is. */
+/** Adds the place in the configuration to an error about the address; returns any other error as it is. */
 export function placedListenFault(error: unknown, config: Config): unknown {
   if (!isVelvetRopeError(error, 'invalid-options')) return error
   return refused(config, ['listen'], error.message.replace(/^serveHttp: /, ''))

@@ -3,10 +3,10 @@ import type { ShapedWorker } from '../line/engine.ts'
 import type { WorkOptions } from '../line/options.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 
-/** A handler that may hold connections: `close` lets the jobs end that it has begun, and then ends those. */
+/** A handler that may hold connections: `close` waits for its running jobs, and then closes them. */
 export type ClosableHandler = Handler<unknown, unknown> & { close?(): Promise<void> }
 
-/** The worker of a process, whose handler may be replaced while jobs run. */
+/** The worker of a process. Its handler may be replaced while jobs run. */
 export class LiveWorker {
   readonly #shaper: Shaper
   readonly #options: WorkOptions
@@ -19,8 +19,8 @@ export class LiveWorker {
   }
 
   /**
-   * Jobs that depart from now on are for this handler; those that run end with theirs, which is closed then. Without a
-   * handler nothing departs: jobs wait until there is one.
+   * Uses this handler for jobs that depart from now on; running jobs end with the previous one, which is closed
+   * afterwards. Without a handler no job departs.
    */
   use(handler: ClosableHandler | undefined): void {
     if (handler === undefined) {
@@ -33,7 +33,7 @@ export class LiveWorker {
     this.#worker ??= this.#shaper.work((job) => this.#handler?.(job), this.#options)
   }
 
-  /** Takes no more jobs; resolves when those that run have ended. */
+  /** Takes no more jobs; resolves when the running ones have ended. */
   async stop(): Promise<void> {
     const worker = this.#worker
     this.#worker = undefined

@@ -6,14 +6,14 @@ import { formatArrival } from '../simulate/arrivals-csv.ts'
 import type { Log } from '../telemetry/log.ts'
 import { ArrivalsFile } from './arrivals-file.ts'
 
-/** Between a line and its writing, so that many are written at once. */
+/** How long lines are collected before they are written together. */
 const GATHER_MS = 200
 const TRY_AGAIN_AFTER_MS = 1_000
-/** Characters that wait to be written: some hundred thousand lines. */
+/** Characters that may wait to be written: some hundred thousand lines. */
 const MOST_WAITING = 4 * 1_024 * 1_024
 const LAST_WRITES_MS = 2_000
 
-/** What an arrival tells of itself, accepted or not. */
+/** An arrival, accepted or rejected. */
 interface Verdict {
   readonly key: string
   readonly cost: number
@@ -22,19 +22,21 @@ interface Verdict {
 }
 
 export interface RecordingOptions {
+  /** Path of the file. */
   readonly file: string
   readonly log: Log
-  /** Default: 4 MiB of lines. */
+  /** Characters that may wait to be written. Default: 4 MiB. */
   readonly mostWaiting?: number
-  /** Default: those above. */
+  /** Milliseconds for which lines are collected before a write. Default: 200. */
   readonly gatherMs?: number
+  /** Milliseconds until a failed write is retried. Default: 1,000. */
   readonly tryAgainMs?: number
 }
 
 /**
- * Writes down every arrival of a shaper in this process, jobs and turns, accepted or turned away, for `velvet-rope
- * simulate`. Nobody who arrives waits for the disk: lines are gathered and written in batches, and when too many wait,
- * since the disk is slow, full or gone, further ones are dropped and counted, which the log tells.
+ * Records every arrival at a shaper in this process, jobs and turns, accepted or rejected, for `velvet-rope simulate`.
+ * No request waits for the disk: lines are collected and written in batches. If too many wait, because the disk is
+ * slow, full or gone, further ones are dropped, and their number is logged.
  */
 export class Recording {
   readonly #shaper: Shaper
@@ -48,7 +50,7 @@ export class Recording {
   #writing: Promise<void> | undefined
   #dropped = 0
   #isFailing = false
-  /** Of the line before, microseconds: what reads the file wants the order of time. */
+  /** Time of the previous line, in microseconds: readers of the file require ascending times. */
   #last: number
 
   private constructor(shaper: Shaper, file: ArrivalsFile, last: number, options: RecordingOptions) {
@@ -62,22 +64,24 @@ export class Recording {
     shaper.on('admitted', this.#onVerdict).on('rejected', this.#onVerdict)
   }
 
-  /** @throws InvalidOptionsError when the file cannot be written, or is not one of arrivals */
+  /**
+   * @throws InvalidOptionsError if the file cannot be written, or is not a file of arrivals
+   */
   static async start(shaper: Shaper, options: RecordingOptions): Promise<Recording> {
     const file = await ArrivalsFile.open(options.file)
     return new Recording(shaper, file, (await file.lastOffset()) * SECOND, options)
   }
 
-  /** Writes what waits, now: into another file, if the name leads to another. Resolves when it was tried. */
+  /** Writes all collected lines now, into a new file if the old one was moved. Resolves after the attempt. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    // What is under way may not have all of it.
+    // A write under way may not contain all lines.
     await this.#writing
     await this.#write()
   }
 
-  /** Writes the rest, if that can be done in two seconds. */
+  /** Writes the rest if that takes at most two seconds. */
   async close(): Promise<void> {
     this.#shaper.off('admitted', this.#onVerdict).off('rejected', this.#onVerdict)
     const isWritten = await Promise.race([
@@ -99,7 +103,7 @@ export class Recording {
         this.#log.warn('arrivals are not recorded: the file cannot be written fast enough')
       return
     }
-    // Answers of a store may overtake each other, and the clock of another day may have been ahead.
+    // Replies of a store may arrive out of order, and the clock may have been ahead in an earlier run.
     this.#last = Math.max(this.#last, at * MILLISECOND)
     this.#waiting += formatArrival({ at: this.#last, key, cost })
     this.#writeIn(this.#gatherMs)
@@ -128,7 +132,7 @@ export class Recording {
       await this.#file.append(lines)
     } catch (thrown) {
       if (!this.#isFailing) {
-        this.#log.error('arrivals cannot be recorded; it is tried again', { error: toError(thrown) })
+        this.#log.error('arrivals cannot be recorded; retrying', { error: toError(thrown) })
       }
       this.#isFailing = true
       return

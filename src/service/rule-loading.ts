@@ -8,8 +8,8 @@ import type { LimitLayer } from './open-shaper.ts'
 const TRY_AGAIN_AFTER_MS = 1_000
 
 /**
- * Brings the limits of a configuration into the rule book. While the store is away it tries again, always with the
- * newest: a change that was read is not forgotten because Redis was restarted at that moment.
+ * Loads the limits of a configuration into the rule book. While Redis is unavailable it retries, always with the newest
+ * limits, so that no change is lost.
  */
 export class RuleLoading {
   readonly #shaper: Shaper
@@ -23,7 +23,7 @@ export class RuleLoading {
     this.#log = log
   }
 
-  /** Resolves when these layers are in force, or newer ones, or they never will be, which is logged. */
+  /** Resolves when these layers or newer ones are in force, or can never be, which is logged. */
   load(layers: readonly LimitLayer[]): Promise<void> {
     this.#wanted = layers
     this.#underWay ??= this.#run()

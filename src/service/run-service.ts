@@ -10,43 +10,46 @@ import { type HandlerFor, Service } from './service.ts'
 import { terminationSignal } from './termination.ts'
 
 export interface RunOptions {
+  /** Where the configuration comes from. */
   readonly sources: ConfigSources
-  /** Whether it is the API. Else it answers only for itself, and where a flag or the environment says so. */
+  /**
+   * Whether it serves the API. Otherwise it serves only its health and metrics, and only if a flag or the environment
+   * sets `listen`.
+   */
   readonly api: boolean
   /**
-   * What it does with jobs: forwards them as the configuration says, or gives them to a handler. Absent: workers
-   * elsewhere see to them; or, without `redis`, it forwards them if it can, since nobody else could.
+   * What it does with jobs: forwards them as configured, or passes them to a handler. Default: other processes run
+   * them; or, without `redis`, it forwards them if it can, since no other process could.
    */
   readonly work?: 'forward' | ClosableHandler
-  /** Whether jobs that wait in memory are waited for at the end. Default: they are given up, by name. */
+  /** Whether to wait for jobs in memory at the end. Default: no; they are lost and logged. */
   readonly drain?: boolean
 }
 
 /**
- * Runs a service in this process until SIGTERM or SIGINT, and follows its configuration: when the file changes, and at
+ * Runs a service in this process until SIGTERM or SIGINT, and reloads its configuration when the file changes and at
  * SIGHUP. A second SIGTERM or SIGINT ends the process at once.
- *
- * @throws InvalidConfigError, InvalidOptionsError, BackendUnavailableError or UnfitRedisError
  */
 export async function runService({ sources, api, work, drain = false }: RunOptions): Promise<void> {
   const config = await loadConfig(sources)
-  // In a file, which all may share, it is the address of the API.
+  // In a shared file, `listen` is the address of the API.
   const hasAddress = ['environment', 'flag'].includes(config.origins['listen'] ?? '')
   const routes = api ? 'all' : hasAddress ? 'system' : undefined
   assertUsable(config, { api, forwards: work === 'forward', listens: routes !== undefined })
   const log = createLog({ level: config.log.level })
-  // The first job may have begun before all has been opened; and a hangup never ends it, not even on its way down.
+  // Before anything is opened, because the first job may start early; and SIGHUP must never end the process, even
+  // during shutdown.
   const terminated = terminationSignal()
   let onHangup: () => void = () => undefined
   process.on('SIGHUP', () => onHangup())
   const isWorking = work !== undefined || config.redis === undefined
-  const handlerFor = isWorking ? handlerMaker(work, sources) : undefined
+  const handlerFor = isWorking ? handlerFactory(work, sources) : undefined
   const service = await Service.start({ config, routes, handlerFor, log })
-  tellGaps(config, service, work, log)
+  warnOfGaps(config, service, work, log)
   const watch = follow(sources, config, service, log)
   onHangup = async () => {
     const outcome = await watch.reload()
-    log.info('configuration read again', { outcome })
+    log.info('configuration reloaded', { outcome })
     if (outcome !== 'refused') await service.loadRules()
     await service.flushRecording()
   }
@@ -55,7 +58,10 @@ export async function runService({ sources, api, work, drain = false }: RunOptio
   log.info(api ? 'listening' : 'working', { url: service.url, ...where })
 
   const signal = await terminated
-  log.info('going down: new jobs are refused; again to end at once', { signal, drainMs: config.drainMs })
+  log.info('shutting down: new jobs are rejected; signal again to end at once', {
+    signal,
+    drainMs: config.drainMs,
+  })
   onHangup = () => undefined
   watch.close()
   await service.stop({ drain })
@@ -78,7 +84,7 @@ function follow(sources: ConfigSources, current: Config, service: Service, log: 
   })
 }
 
-function handlerMaker(work: RunOptions['work'], { env }: ConfigSources): HandlerFor {
+function handlerFactory(work: RunOptions['work'], { env }: ConfigSources): HandlerFor {
   if (typeof work === 'function') return () => work
   return (config, { forwardResponse: onResponse }) => {
     assertForwardable(config, env)
@@ -87,13 +93,18 @@ function handlerMaker(work: RunOptions['work'], { env }: ConfigSources): Handler
   }
 }
 
-/** What an operator may have forgotten, and would wonder about. */
-function tellGaps({ redis, forward }: Config, { shaper }: Service, work: RunOptions['work'], log: Log): void {
-  // Those of a shared line, which others may have brought.
+/** Warns of settings that an operator may have forgotten. */
+function warnOfGaps(
+  { redis, forward }: Config,
+  { shaper }: Service,
+  work: RunOptions['work'],
+  log: Log,
+): void {
+  // On Redis, other processes may have set some.
   if (shaper.limits.list().length === 0) {
-    log.warn("no limits: keys are refused until there is one, such as '*': 100, 10/s")
+    log.warn("no limits: keys are rejected until there is one, such as '*': 100, 10/s")
   }
   if (redis === undefined && work === undefined && forward === undefined) {
-    log.warn('no forward: jobs wait, and nothing departs, until there is one')
+    log.warn('no forward: jobs wait until there is one')
   }
 }

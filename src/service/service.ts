@@ -15,46 +15,46 @@ import { logShaper } from '../telemetry/log-shaper.ts'
 import { collectMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { traceShaper } from '../telemetry/tracing.ts'
 import { placedListenFault } from './assert-usable.ts'
-import { leaveMemory } from './leave-memory.ts'
+import { closeMemoryShaper } from './close-memory-shaper.ts'
 import { type ClosableHandler, LiveWorker } from './live-worker.ts'
-import { openMeter } from './open-meter.ts'
-import { type LimitLayer, limitLayers, openShaper } from './open-shaper.ts'
+import { type LimitLayer, limitLayers, openMeter, openShaper } from './open-shaper.ts'
 import { packageVersion } from './package-version.ts'
 import { Recording } from './recording.ts'
 import { RuleLoading } from './rule-loading.ts'
 
-/** @throws InvalidConfigError for what a configuration cannot know by itself: a variable that it refers to is missing */
+/**
+ * @throws InvalidConfigError for what a configuration alone does not show: a variable that it refers to is missing
+ */
 export type HandlerFor = (
   config: Config,
   metrics: Pick<Metrics, 'forwardResponse'>,
 ) => ClosableHandler | undefined
 
-/** What a process does, and what it needs for that. */
+/** The duties of a process, and what it needs for them. */
 export interface ServiceOptions {
   readonly config: Config
-  /** What it answers at `config.listen`: everything, or what tells of the process itself. Absent: nothing. */
+  /** The routes at `config.listen`: all, or only health and metrics. Undefined: it does not listen. */
   readonly routes: 'all' | 'system' | undefined
-  /** What it does with jobs, by its configuration: undefined while they have to wait. Absent: others see to them. */
+  /** Creates the handler of a configuration; undefined while jobs have to wait. Absent: other processes run jobs. */
   readonly handlerFor?: HandlerFor
   readonly log: Log
 }
 
-/** A job that there is none of. */
+/** The id of a job that does not exist. */
 const PROBE = 'velvet-rope-readiness'
 /** Milliseconds. */
 const LAST_ANSWERS_MS = 2_000
-/** Whoever asks whether it is ready, and how often, is not known. Microseconds. */
+/** How long a readiness result is reused, in microseconds, however often it is requested. */
 const READINESS_FRESH = 250_000
 
 /**
- * The shaper with all that surrounds it in one process: HTTP in front, a worker behind, metrics, logs and
- * spans beside. It is composed here and nowhere else.
+ * Composes the shaper and everything around it in one process: HTTP, a worker, metrics, logs and spans.
  *
- * | state    | meaning                                                                   | what leaves it     |
- * |----------|---------------------------------------------------------------------------|--------------------|
- * | serving  | jobs are accepted, and depart                                             | `stop`             |
- * | draining | `/readyz` and new jobs get 503; handlers end, or jobs that wait in memory | all ended, or late |
- * | ended    | nothing of it is left                                                     |                    |
+ * | state    | meaning                                                               | left when          |
+ * |----------|-----------------------------------------------------------------------|--------------------|
+ * | serving  | jobs are accepted, and depart                                         | `stop` is called   |
+ * | draining | `/readyz` and new jobs get 503; handlers or jobs in memory may finish | all ended, or late |
+ * | ended    | everything is closed                                                  |                    |
  */
 export class Service {
   readonly shaper: Shaper
@@ -62,13 +62,13 @@ export class Service {
   readonly #meter: Meter | undefined
   readonly #log: Log
   readonly #rules: RuleLoading
-  /** Of the configuration that it was started with. */
+  /** The handler of its first configuration. */
   readonly #handler: ClosableHandler | undefined
   readonly #worker: LiveWorker | undefined
   readonly #handlerFor: (config: Config) => ClosableHandler | undefined
   readonly #stopWatching: (() => void)[] = []
   #config: Config
-  /** Of the data of a job, where jobs are requests. */
+  /** Checks the data of a job if jobs are HTTP requests. */
   #forwardFault: ReturnType<typeof forwardJudge> | undefined
   #app: HttpApp | undefined
   #server: HttpServer | undefined
@@ -83,12 +83,12 @@ export class Service {
     this.#log = log
     const forwardResponse = (statusClass: string) => this.metrics.forwardResponse(statusClass)
     this.#handlerFor = (of) => handlerFor?.(of, { forwardResponse })
-    // Before anything is opened: this is what may still be wrong.
+    // Before anything is opened, because this may still fail.
     this.#handler = this.#handlerFor(config)
     this.shaper = openShaper(config)
-    // Nobody fills it but the API.
+    // Only the API fills it.
     this.#meter = routes === 'all' ? openMeter(config, this.shaper) : undefined
-    // Of lines that many share, one kind of process counts.
+    // If processes share lines, only one kind of process counts buckets.
     this.metrics = collectMetrics(this.shaper, {
       version: packageVersion(),
       process: true,
@@ -99,9 +99,9 @@ export class Service {
   }
 
   /**
-   * Resolves when it can be used.
+   * Starts the service; resolves when it can be used.
    *
-   * @throws InvalidOptionsError, BackendUnavailableError or UnfitRedisError; then nothing of it is left
+   * @throws InvalidOptionsError, BackendUnavailableError or UnfitRedisError; then everything is closed again
    */
   static async start(options: ServiceOptions): Promise<Service> {
     const service = new Service(options)
@@ -114,16 +114,16 @@ export class Service {
     }
   }
 
-  /** Where it answers, `http://127.0.0.1:7077`; undefined if it does not. */
+  /** The URL at which it listens, `http://127.0.0.1:7077`; undefined if it does not. */
   get url(): string | undefined {
     return this.#server?.url
   }
 
   /**
-   * Brings the parts that are live up to a configuration; jobs that run end as they began.
+   * Applies a configuration to the parts that can change while it runs; running jobs end as they began.
    *
-   * @throws InvalidOptionsError or InvalidConfigError from `handlerFor`, InvalidConfigError when the last token is gone and others than this machine reach the
-   * server; then all is as it was
+   * @throws InvalidOptionsError or InvalidConfigError from `handlerFor`, InvalidConfigError if there is no token any
+   * more and other machines can reach the server; then nothing has changed
    */
   use(config: Config): void {
     const before = this.#config
@@ -131,43 +131,43 @@ export class Service {
       throw new InvalidConfigError([
         {
           where: config.placeOf(['tokens']),
-          message: `expected tokens while the server listens on ${this.#server.address.host}, which others reach, got: none`,
+          message: `expected tokens while the server listens on ${this.#server.address.host}, which other machines can reach, got: none`,
         },
       ])
     }
-    const isAnother = this.#worker !== undefined && differ(config.forward, before.forward)
-    const handler = isAnother ? this.#handlerFor(config) : undefined
+    const hasChanged = this.#worker !== undefined && differ(config.forward, before.forward)
+    const handler = hasChanged ? this.#handlerFor(config) : undefined
     this.#config = config
     this.#log.level = config.log.level
-    if (isAnother) this.#worker?.use(handler)
+    if (hasChanged) this.#worker?.use(handler)
     this.#forwardFault = config.forward && forwardJudge(config.forward)
     const layers = layersAfter(limitLayers(before), limitLayers(config))
     if (layers.length > 0) void this.#rules.load(layers)
   }
 
-  /** Writes the arrivals that wait to be written: into a new file, where the old one was moved away. */
+  /** Writes the collected arrivals: into a new file if the old one was moved away. */
   async flushRecording(): Promise<void> {
     await this.#recording?.flush()
   }
 
-  /** Brings the limits of the configuration into force, whatever newer ones another process has brought. */
+  /** Puts the limits of the configuration into force, even over newer ones from another process. */
   loadRules(): Promise<void> {
     return this.#rules.load(limitLayers(this.#config))
   }
 
   /**
-   * Refuses new jobs, lets handlers that run end within `drainMs` of the configuration, aborts the rest, and closes
-   * everything. Jobs that wait stay in Redis. Those in memory are gone with the process, and are named in the log;
-   * with `drain` they are waited for, however long that takes.
+   * Rejects new jobs, lets running handlers end within `drainMs` of the configuration, aborts the rest, and closes
+   * everything. Waiting jobs stay in Redis. Those in memory are lost with the process and are logged; with `drain` it
+   * waits for them, however long that takes.
    */
   async stop({ drain }: { readonly drain: boolean }): Promise<void> {
     this.#isDraining = true
     this.#rules.close()
     this.#app?.endStreams()
     const { drainMs } = this.#config
-    if (this.shaper.backend === 'redis') await this.#leaveRedis(drainMs)
-    else await leaveMemory(this.shaper, { drain, drainMs, worker: this.#worker, log: this.#log })
-    // A user's handler may never come to its end.
+    if (this.shaper.backend === 'redis') await this.#closeRedisShaper(drainMs)
+    else await closeMemoryShaper(this.shaper, { drain, drainMs, worker: this.#worker, log: this.#log })
+    // A user's handler may never end.
     await Promise.race([this.#worker?.close(), sleep(LAST_ANSWERS_MS, undefined, { ref: false })])
     await this.#server?.close(LAST_ANSWERS_MS)
     await this.#recording?.close()
@@ -176,20 +176,24 @@ export class Service {
     this.metrics.close()
   }
 
-  /** While Redis is away nobody can be told what became of the jobs that ran: they come back when their leases end. */
-  async #leaveRedis(drainMs: number): Promise<void> {
+  /**
+   * While Redis is unavailable, the outcome of running jobs cannot be reported: they return to their lines when their
+   * leases end.
+   */
+  async #closeRedisShaper(drainMs: number): Promise<void> {
     const left = this.shaper.close({ drainMs }).then(() => true)
     const isLeft = await Promise.race([left, sleep(drainMs + LAST_ANSWERS_MS, false, { ref: false })])
-    if (!isLeft) this.#log.warn('Redis did not answer in time: jobs that ran come back when their leases end')
+    if (!isLeft)
+      this.#log.warn('Redis did not reply in time: running jobs return to their lines when their leases end')
   }
 
   async #start({ config, routes }: ServiceOptions): Promise<void> {
-    this.#stopWatching.push(logShaper(this.shaper, this.#log), this.#tellOldRules())
+    this.#stopWatching.push(logShaper(this.shaper, this.#log), this.#warnOfOldRules())
     const stopTracing = await traceShaper(this.shaper)
     if (stopTracing !== undefined) this.#stopWatching.push(stopTracing)
     await this.shaper.ready()
     this.#worker?.use(this.#handler)
-    // A line outlives its workers: jobs are to expire, and to be brought back, also while there is none.
+    // Expired jobs must be removed and lost jobs recovered even while there is no worker.
     if (config.work.scheduler) this.shaper.schedule()
     if (config.record !== undefined && routes === 'all') {
       this.#recording = await Recording.start(this.shaper, { file: config.record, log: this.#log })
@@ -197,11 +201,11 @@ export class Service {
     if (routes !== undefined) await this.#listen(config, routes)
   }
 
-  #tellOldRules(): () => void {
+  #warnOfOldRules(): () => void {
     const onError = (error: Error) => {
       if (!isVelvetRopeError(error, 'old-rule-book')) return
       this.#log.warn(
-        'limits of this configuration are not in force, but newer ones: SIGHUP brings these into force',
+        'newer limits are in force than those of this configuration: SIGHUP puts these into force',
       )
     }
     this.shaper.on('error', onError)
@@ -212,7 +216,7 @@ export class Service {
     const log = this.#log
     const dashboard = routes === 'all' ? openDashboard() : undefined
     if (routes === 'all' && dashboard === undefined) {
-      log.info('no dashboard at /: it was not built, as npm run build:dashboard does')
+      log.info('no dashboard at /: it was not built (npm run build:dashboard)')
     }
     this.#app = createHttpApp(this.shaper, {
       ...config.http,
@@ -239,21 +243,23 @@ export class Service {
     const now = monotonicNow()
     if (now >= this.#readyUntil) {
       this.#readyUntil = now + READINESS_FRESH
-      // To cancel is to write: what only can be read, such as a replica, is not ready.
+      // A cancellation is a write: a store that is read-only, such as a replica, is not ready.
       this.#readiness = this.shaper.ready().then(() => this.shaper.cancel(PROBE))
     }
     return this.#readiness.then(() => undefined)
   }
 }
 
-/** What has to be loaded after a change: what is new, first. A layer that the configuration fills no more is emptied. */
+/**
+ * Returns the layers to load after a change, new ones first. A layer that the configuration no longer fills is emptied.
+ */
 function layersAfter(before: readonly LimitLayer[], after: readonly LimitLayer[]): LimitLayer[] {
   const changed = after.filter((layer) => before.every((old) => differ(old, layer)))
   const left = before.filter(({ origin }) => after.every((layer) => layer.origin !== origin))
   return [...changed, ...left.map((layer) => ({ ...layer, limits: {} }))]
 }
 
-/** Of two parts of a configuration, which are plain data. */
+/** Compares two parts of a configuration, which are plain data. */
 function differ(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) !== JSON.stringify(other)
 }

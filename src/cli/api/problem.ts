@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { oneLine } from '../../../workers/one-line.ts'
+import { oneLine } from '../../core/describe.ts'
 import { VelvetRopeError } from '../../core/errors.ts'
 
 /** A problem of RFC 9457 as our service writes it; what is unknown is left alone. */

@@ -110,7 +110,7 @@ test('a folder that goes away stops no service; one that was never there stops i
   rmSync(path, { recursive: true })
   const { status } = await post(`${service.url}/v1/buckets/k/jobs`, { data: {} })
   expect(status).toBe(202)
-  await service.said('arrivals cannot be recorded; it is tried again')
+  await service.said('arrivals cannot be recorded; retrying')
   expect((await fetch(`${service.url}/readyz`)).status).toBe(200)
   service.signal('SIGTERM')
   const { code, stderr } = await service.ended

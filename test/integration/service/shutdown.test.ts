@@ -83,7 +83,7 @@ test('SIGTERM in memory: handlers end, waiting jobs are named, and it exits with
   expect(code).toBe(0)
   expect(api.ids.length).toBe(RUNNING)
   const log = logOf(stderr)
-  const named = log.filter(({ message }) => message === 'given up: it waited in memory')
+  const named = log.filter(({ message }) => message === 'lost: it was waiting in memory')
   expect(new Set([...named.map(({ id }) => id), ...api.ids])).toEqual(new Set(ids))
   expect(named.length).toBe(WAITING)
   expect(log).toContainEqual(expect.objectContaining({ level: 'warn', jobs: WAITING }))
@@ -118,7 +118,7 @@ const DRAIN_MS = 1_000
 async function stopAtDeadline(service: Awaited<ReturnType<typeof busyService>>['service']) {
   service.signal('SIGTERM')
   await service.said('"message":"going down')
-  // As a supervisor may do that wants a configuration read again, and does not know better.
+  // As a supervisor may do that wants a configuration reloaded, and does not know better.
   service.signal('SIGHUP')
   const { code, stderr } = await service.ended
   expect(code).toBe(0)
@@ -128,8 +128,8 @@ async function stopAtDeadline(service: Awaited<ReturnType<typeof busyService>>['
 test('in memory, handlers that do not end are cut off at the deadline, and named', async () => {
   const { api, service, ids } = await busyService({ drainMs: DRAIN_MS })
   const log = await stopAtDeadline(service)
-  const cutOff = log.filter(({ message }) => message === 'cut off: its handler ran beyond the deadline')
-  const givenUp = log.filter(({ message }) => message === 'given up: it waited in memory')
+  const cutOff = log.filter(({ message }) => message === 'interrupted: its handler ran beyond the deadline')
+  const givenUp = log.filter(({ message }) => message === 'lost: it was waiting in memory')
   expect(new Set(cutOff.map(({ id }) => id))).toEqual(new Set(api.ids))
   expect(new Set([...cutOff, ...givenUp].map(({ id }) => id))).toEqual(new Set(ids))
 })

@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { showRedisUrl } from '../../../src/cli/redis-url.ts'
 import { loadHandler } from '../../../workers/handler-file.ts'
-import { oneLine } from '../../../workers/one-line.ts'
-import { showRedisUrl } from '../../../workers/redis-url.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-worker-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -25,10 +24,5 @@ describe('a worker process', () => {
     expect(showRedisUrl('redis://u:secret@h:1/2')).toBe('h:1')
     expect(showRedisUrl('rediss://:secret@[::1]')).toBe('[::1]:6379')
     expect(showRedisUrl('unix:///run/redis.sock')).toBe('/run/redis.sock')
-  })
-
-  it('makes one line of what others wrote', () => {
-    expect(oneLine(' a\r\nb\u202e\u001b[2Jc ')).toBe('a b [2Jc')
-    expect(oneLine('x'.repeat(1_000))).toHaveLength(300)
   })
 })

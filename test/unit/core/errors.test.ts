@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describe as name, quote } from '../../../src/core/describe.ts'
+import { describe as name, oneLine, quote } from '../../../src/core/describe.ts'
 import * as known from '../../../src/core/errors.ts'
 import * as handlers from '../../../src/core/handler-errors.ts'
 import * as thrown from '../../../src/core/thrown.ts'
@@ -175,4 +175,9 @@ test.each([
   [() => 1, 'a function'],
 ])('a value is named without calling its code: case %#', (value, text) => {
   expect(name(value)).toBe(text)
+})
+
+test('foreign text becomes one line of bounded length, without control characters', () => {
+  expect(oneLine(' a\r\nb\u202e\u001b[2Jc ')).toBe('a b [2Jc')
+  expect(oneLine('x'.repeat(1_000))).toHaveLength(300)
 })

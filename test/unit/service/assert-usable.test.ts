@@ -16,10 +16,10 @@ function faultsOf(call: () => void): string {
 }
 
 describe('a configuration that a server cannot use', () => {
-  test('has no limits, where nobody else could bring any', async () => {
+  test('has no limits, if no other process could set any', async () => {
     const config = await loadNothing({})
     expect(faultsOf(() => assertUsable(config, SERVER))).toBe(
-      "configuration: expected limits, without which every key is refused, such as limits: { '*': '100, 10/s' } or " +
+      "configuration: expected limits, without which every key is rejected, such as limits: { '*': '100, 10/s' } or " +
         "--limit '100, 10/s', got: none",
     )
     const empty = await load('name: shop\nlimits: {}\n')
@@ -28,7 +28,7 @@ describe('a configuration that a server cannot use', () => {
     expect(() => assertUsable(shared, SERVER)).not.toThrow()
   })
 
-  test('lets others reach it without a token, and its place is named', async () => {
+  test('lets other machines reach it without a token, and its place is named', async () => {
     const config = await load(`${LIMITS}\nlisten: 0.0.0.0:7077\n`)
     const fault = faultsOf(() => assertUsable(config, SERVER))
     expect(fault).toMatch(/velvet-rope\.yaml:2:9: expected listen to be localhost, 127\.0\.0\.1 or ::1/)
@@ -40,7 +40,7 @@ describe('a configuration that a server cannot use', () => {
     expect(faultsOf(() => assertUsable(flag, SERVER))).toMatch(/^--listen: /)
   })
 
-  test('refers to a variable that is missing, and the line that does is named', async () => {
+  test('refers to a missing variable, and the line is named', async () => {
     const config = await load(
       [
         LIMITS,

@@ -5,7 +5,7 @@ import { memorableLog } from './memorable-log.ts'
 
 const env = { VELVET_ROPE_LIMIT: '4, 1/s' }
 
-test('a change of the file is loaded into its layer alone, and what the file says no more is gone', async () => {
+test('a change of the file is loaded into its layer alone, and limits removed from the file are gone', async () => {
   const config = await load("limits: { '*': '9, 1/s', shop: '8, 1/s', sms: '7, 1/s' }", { env })
   const { log, lines } = memorableLog()
   const service = await Service.start({ config, routes: undefined, log })

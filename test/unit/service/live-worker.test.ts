@@ -16,7 +16,7 @@ function slowHandler(name: string, told: string[]) {
   return { handler, endAll: () => ends.splice(0).forEach((end) => void end()) }
 }
 
-test('who runs ends with the handler that he began with; it is closed once, and nobody waits for that', async () => {
+test('a running job ends with its own handler, which is closed once, without being waited for', async () => {
   const stage = new Stage('10, 1/s')
   const told: string[] = []
   const [old, fresh] = [slowHandler('old', told), slowHandler('new', told)]
@@ -38,7 +38,7 @@ test('who runs ends with the handler that he began with; it is closed once, and 
   expect(told.slice(4)).toEqual(['new ended k2', 'new began k3', 'new ended k3', 'new closed'])
 })
 
-test('a handler that nobody uses is closed when it is replaced', async () => {
+test('an unused handler is closed when it is replaced', async () => {
   const stage = new Stage('10, 1/s')
   const told: string[] = []
   const worker = new LiveWorker(stage.shaper, {})
@@ -48,7 +48,7 @@ test('a handler that nobody uses is closed when it is replaced', async () => {
   expect(told).toEqual(['old closed'])
 })
 
-test('one that is put in its own place stays open', async () => {
+test('a handler that replaces itself stays open', async () => {
   const stage = new Stage('10, 1/s')
   const told: string[] = []
   const worker = new LiveWorker(stage.shaper, {})
@@ -59,7 +59,7 @@ test('one that is put in its own place stays open', async () => {
   expect(told).toEqual([])
 })
 
-test('without a handler nothing departs, until there is one', async () => {
+test('without a handler no job departs until there is one', async () => {
   const stage = new Stage('10, 1/s')
   const told: string[] = []
   const worker = new LiveWorker(stage.shaper, {})
@@ -79,7 +79,7 @@ test('without a handler nothing departs, until there is one', async () => {
   expect(told).toEqual(['k1', 'n1'])
 })
 
-test('what a handler throws is told', async () => {
+test('errors of a handler are reported', async () => {
   const stage = new Stage('10, 1/s')
   const worker = new LiveWorker(stage.shaper, {})
   worker.use(() => {

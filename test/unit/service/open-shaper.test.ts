@@ -21,7 +21,7 @@ function inForce(config: Config): string[] {
 const layersOf = async (sources: Partial<ConfigSources>, file = FILE) =>
   Object.fromEntries(limitLayers(await load(file, sources)).map(({ origin, limits }) => [origin, limits]))
 
-describe('limits fill the layer of the place that they come from', () => {
+describe('limits fill the layer that they come from', () => {
   test('a file, by its name and not its path', async () => {
     const config = await load(FILE)
     expect(config.file).toMatch(/^\/.+\/velvet-rope\.yaml$/)
@@ -40,7 +40,7 @@ describe('limits fill the layer of the place that they come from', () => {
     ])
   })
 
-  test('what the environment hides of a file is said all the same: processes with one file have one layer', async () => {
+  test('limits of a file that the environment overrides are loaded, too: processes with one file have one layer', async () => {
     const file = { '*': '9, 1/s', shop: '8, 1/s' }
     expect(await layersOf({ env: { VELVET_ROPE_LIMIT: '4, 1/s' } })).toEqual({
       file,
@@ -56,7 +56,7 @@ describe('limits fill the layer of the place that they come from', () => {
     })
   })
 
-  test('flags are of this one process, like code, and have the last word in it', async () => {
+  test('flags belong to this one process, like code, and override the rest in it', async () => {
     const flags = { limit: '2, 1/s' }
     const env = { VELVET_ROPE_LIMIT: '4, 1/s' }
     expect(await layersOf({ flags, env })).toEqual({ code: { '*': '2, 1/s' }, file: { shop: '8, 1/s' } })
@@ -67,7 +67,7 @@ describe('limits fill the layer of the place that they come from', () => {
     expect(await layersOf({ flags: { limits: { b: '1, 1/s' } }, env })).toEqual({ code: { b: '1, 1/s' } })
   })
 
-  test('nothing is said where there are no limits', async () => {
+  test('there is no layer without limits', async () => {
     expect(limitLayers(await loadNothing({}))).toEqual([])
     expect(inForce(await loadNothing({}))).toEqual([])
   })

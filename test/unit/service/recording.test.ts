@@ -75,7 +75,7 @@ describe('a recording', () => {
     expect(read()).not.toContain('d')
   })
 
-  test('keeps keys whole, whatever is in them', async () => {
+  test('keeps any key intact', async () => {
     const keys = [
       'a,b',
       'a"b',
@@ -95,7 +95,7 @@ describe('a recording', () => {
     expect((await arrivalsIn(file)).map(({ key }) => key)).toEqual(keys)
   })
 
-  test('simulated under the same limits accepts and refuses as the shaper did', async () => {
+  test('simulated under the same limits accepts and rejects as the shaper did', async () => {
     const limits = {
       '*': '5, 2/s',
       vip: '8, 20/s',
@@ -140,8 +140,8 @@ describe('a recording', () => {
   })
 })
 
-describe('a file that is there', () => {
-  test('is gone on with, in the order of time, even if the clock was set back meanwhile', async () => {
+describe('an existing file', () => {
+  test('is continued, in ascending time, even if the clock was set back meanwhile', async () => {
     const file = join(folder(), 'arrivals.csv')
     writeFileSync(file, `${HEADER}5.500000,before,1\n`)
     const { shaper, recording, read } = await record(file)
@@ -151,7 +151,7 @@ describe('a file that is there', () => {
   })
 
   test.each(['5.6', '5.600000,tor', '5.600000,"to', '5.600000,torn,1'])(
-    'loses a last line that was cut off: %s',
+    'loses an incomplete last line: %s',
     async (torn) => {
       const file = join(folder(), 'arrivals.csv')
       writeFileSync(file, `${HEADER}5.500000,before,1\n${torn}`)
@@ -162,7 +162,7 @@ describe('a file that is there', () => {
     },
   )
 
-  test.each(['', 'off', HEADER.trimEnd()])('that has no whole header, %j, gets one', async (begun) => {
+  test.each(['', 'off', HEADER.trimEnd()])('without a complete header, %j, gets one', async (begun) => {
     const file = join(folder(), 'arrivals.csv')
     writeFileSync(file, begun)
     const { shaper, recording, read } = await record(file)
@@ -172,21 +172,21 @@ describe('a file that is there', () => {
   })
 
   test.each(['limits: {}\n', '{"offset_s":0,"key":"a"}\n', 'key,offset_s\n'])(
-    'and holds something else, %j, is left alone',
+    'with other content, %j, is not changed',
     async (text) => {
       const file = join(folder(), 'precious')
       writeFileSync(file, text)
       await expect(record(file)).rejects.toMatchObject({
         code: 'invalid-options',
         message: expect.stringMatching(
-          /^record: expected a file of arrivals, .*precious", with something else$/,
+          /^record: expected a file of arrivals, .*precious", which begins differently$/,
         ),
       })
       expect(readFileSync(file, 'utf8')).toBe(text)
     },
   )
 
-  test('or cannot be there is told before anything else', async () => {
+  test('that cannot be created is reported at the start', async () => {
     const path = folder()
     mkdirSync(join(path, 'directory'))
     for (const [name, reason] of [
@@ -202,8 +202,8 @@ describe('a file that is there', () => {
   })
 })
 
-describe('a file that goes away', () => {
-  test.each(['moved', 'removed', 'cut to nothing'])('%s: a new one is begun', async (how) => {
+describe('a file that disappears', () => {
+  test.each(['moved', 'removed', 'cut to nothing'])('%s: a new one is created', async (how) => {
     const { shaper, recording, read, file } = await record()
     await shaper.enqueue('a', 1)
     await recording.flush()
@@ -216,7 +216,7 @@ describe('a file that goes away', () => {
     if (how === 'moved') expect(readFileSync(`${file}.1`, 'utf8')).toBe(`${HEADER}0.000000,a,1\n`)
   })
 
-  test('with its folder: that is told once, tried again, and nothing is lost meanwhile', async () => {
+  test('with its folder: that is logged once and retried, and nothing is lost meanwhile', async () => {
     const path = join(folder(), 'logs')
     mkdirSync(path)
     const { shaper, recording, read, lines } = await record(join(path, 'arrivals.csv'))
@@ -246,14 +246,14 @@ describe('a disk', () => {
     return append
   }
 
-  test('that is full costs lines only when too many wait; it is told when and how many', async () => {
+  test('that is full loses lines only when too many wait; when and how many is logged', async () => {
     const append = brokenDisk()
     const { shaper, recording, read, lines } = await record(undefined, undefined, { mostWaiting: 60 })
     for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) await shaper.enqueue(key, 1)
     await eventually(() => expect(append.mock.calls.length).toBeGreaterThan(2))
     expect(lines.map(({ level, message }) => [level, message])).toEqual([
       ['warn', 'arrivals are not recorded: the file cannot be written fast enough'],
-      ['error', 'arrivals cannot be recorded; it is tried again'],
+      ['error', 'arrivals cannot be recorded; retrying'],
     ])
     append.mockRestore()
     await eventually(() => expect(lines).toHaveLength(3))
@@ -263,7 +263,7 @@ describe('a disk', () => {
     expect(read().match(/,[a-g],/g)).toEqual([',a,', ',b,', ',c,', ',d,', ',e,', ',g,'])
   })
 
-  test('that is full to the end keeps nobody from ending; what is lost is counted', async () => {
+  test('that stays full does not prevent the end; lost lines are counted', async () => {
     brokenDisk()
     const { shaper, recording, lines } = await record()
     await shaper.enqueue('a', 1)
@@ -275,7 +275,7 @@ describe('a disk', () => {
     })
   })
 
-  test('that takes a part of a batch is left with whole lines', async () => {
+  test('that accepts part of a batch is left with whole lines', async () => {
     const { shaper, recording, read, file } = await record()
     await shaper.enqueue('a', 1)
     await recording.flush()

@@ -54,7 +54,7 @@ test('limits that could not be loaded are loaded once they can be; of several, t
   ])
 })
 
-test('closed, it tries no more', async () => {
+test('closed, it stops retrying', async () => {
   const { shaper, loaded } = shaperThat({ isAway: true })
   const { log } = memorableLog()
   const loading = new RuleLoading(shaper, log)
@@ -64,7 +64,7 @@ test('closed, it tries no more', async () => {
   expect(loaded).toEqual([])
 })
 
-test('limits that come while others are being loaded are loaded after them', async () => {
+test('limits that arrive during a load are loaded after it', async () => {
   const { shaper, loaded } = shaperThat({ isAway: false })
   const { log } = memorableLog()
   const loading = new RuleLoading(shaper, log)
@@ -74,7 +74,7 @@ test('limits that come while others are being loaded are loaded after them', asy
   expect(loaded.at(-1)).toEqual({ b: '1, 1/s' })
 })
 
-test('what no trying helps is told once, and does not stand in the way of the next', async () => {
+test('an error that a retry cannot fix is logged once, and does not block later limits', async () => {
   const { shaper, loaded } = shaperThat({ isAway: false })
   const { log, lines } = memorableLog()
   const loading = new RuleLoading(shaper, log)

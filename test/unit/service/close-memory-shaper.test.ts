@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FreezeError } from '../../../src/index.ts'
-import { leaveMemory } from '../../../src/service/leave-memory.ts'
+import { closeMemoryShaper } from '../../../src/service/close-memory-shaper.ts'
 import { LiveWorker } from '../../../src/service/live-worker.ts'
 import { eventually } from '../../support/patience.ts'
 import { Stage } from '../../support/stage.ts'
@@ -16,11 +16,11 @@ async function busyStage() {
   return { stage, worker, endAll: () => ends.splice(0).forEach((end) => void end()) }
 }
 
-test('who runs ends; who waits is named, and counted', async () => {
+test('running jobs end; waiting ones are logged and counted', async () => {
   const { stage, worker, endAll } = await busyStage()
   await stage.shaper.cancel('k2')
   const { log, lines } = memorableLog()
-  const left = leaveMemory(stage.shaper, { drain: false, drainMs: 60_000, worker, log })
+  const left = closeMemoryShaper(stage.shaper, { drain: false, drainMs: 60_000, worker, log })
   endAll()
   await stage.pass(0)
   await left
@@ -30,16 +30,16 @@ test('who runs ends; who waits is named, and counted', async () => {
     ['cancelled', 'k3', 0],
   ])
   expect(lines).toEqual([
-    { level: 'warn', message: 'given up: it waited in memory', fields: { id: 'k3', key: 'k' } },
+    { level: 'warn', message: 'lost: it was waiting in memory', fields: { id: 'k3', key: 'k' } },
     { level: 'warn', message: expect.stringContaining('--drain'), fields: { jobs: 1 } },
   ])
 })
 
-test('who runs for too long is left behind', async () => {
+test('a job that runs for too long is not waited for', async () => {
   const { stage, worker } = await busyStage()
   const { log } = memorableLog()
   let isLeft = false
-  void leaveMemory(stage.shaper, { drain: false, drainMs: 0, worker, log }).then(() => {
+  void closeMemoryShaper(stage.shaper, { drain: false, drainMs: 0, worker, log }).then(() => {
     isLeft = true
   })
   // The deadline is of real time, the shaper's own clock is not.
@@ -54,7 +54,7 @@ test('who runs for too long is left behind', async () => {
   ])
 })
 
-test('each job that outlasts the time to drain has one last line, whether it ran, waited or was to be tried again', async () => {
+test('each job that outlasts the time to drain has one last line, whether it ran, waited or was to be retried', async () => {
   const stage = new Stage('10, 10/s', { jobDefaults: { attempts: 3, backoff: 3_600_000 } })
   const worker = new LiveWorker(stage.shaper, {})
   worker.use(async ({ id }) => {
@@ -66,7 +66,7 @@ test('each job that outlasts the time to drain has one last line, whether it ran
   await stage.pass(450)
   const { log, lines } = memorableLog()
   let isLeft = false
-  void leaveMemory(stage.shaper, { drain: false, drainMs: 0, worker, log }).then(() => {
+  void closeMemoryShaper(stage.shaper, { drain: false, drainMs: 0, worker, log }).then(() => {
     isLeft = true
   })
   await eventually(async () => {
@@ -79,11 +79,11 @@ test('each job that outlasts the time to drain has one last line, whether it ran
   expect(told.sort()).toEqual(['k1 given up', 'k2 cut off', 'k3 cut off', 'k4 given up', 'k5 given up'])
 })
 
-test('to drain is to wait until nobody waits', async () => {
+test('draining waits until no job waits', async () => {
   const { stage, worker, endAll } = await busyStage()
   const { log, lines } = memorableLog()
   let isLeft = false
-  const left = leaveMemory(stage.shaper, { drain: true, drainMs: 0, worker, log }).then(() => {
+  const left = closeMemoryShaper(stage.shaper, { drain: true, drainMs: 0, worker, log }).then(() => {
     isLeft = true
   })
   for (const _ of ['k1', 'k2', 'k3']) {
@@ -100,9 +100,9 @@ test('to drain is to wait until nobody waits', async () => {
   expect(lines).toEqual([])
 })
 
-test('nobody waits: nothing to tell', async () => {
+test('without waiting jobs nothing is logged', async () => {
   const stage = new Stage('10, 1/s')
   const { log, lines } = memorableLog()
-  await leaveMemory(stage.shaper, { drain: false, drainMs: 60_000, worker: undefined, log })
+  await closeMemoryShaper(stage.shaper, { drain: false, drainMs: 60_000, worker: undefined, log })
   expect(lines).toEqual([])
 })

@@ -1,9 +1,11 @@
-import { InvalidOptionsError } from '../src/core/errors.ts'
-import { readConnectionUrl } from '../src/redis/connection/connection-url.ts'
+import { InvalidOptionsError } from '../core/errors.ts'
+import { readConnectionUrl } from '../redis/connection/connection-url.ts'
 
 /**
- * @param what names it in the message: `--redis`, `REDIS_URL`
- * @throws InvalidOptionsError when it is absent or none; its password shows up in no message
+ * Checks that a Redis URL is given and valid.
+ *
+ * @param what the name of the setting in the message: `--redis`, `REDIS_URL`
+ * @throws InvalidOptionsError if it is absent or invalid; no message shows its password
  */
 export function checkRedisUrl(url: string | undefined, what: string): string {
   if (url === undefined || url.trim() === '') {
@@ -15,7 +17,7 @@ export function checkRedisUrl(url: string | undefined, what: string): string {
   return url
 }
 
-/** Where it is, without user and password. */
+/** Formats the address of a Redis URL, without user and password. */
 export function showRedisUrl(url: string): string {
   const { path, host = 'localhost', port = 6379 } = readConnectionUrl(url)
   return path ?? (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`)
