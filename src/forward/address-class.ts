@@ -1,17 +1,17 @@
 import { BlockList, isIP, SocketAddress } from 'node:net'
 
 /**
- * What may be behind an address.
+ * The class of an IP address.
  *
- * | class   | meaning                                                                                        |
- * |---------|------------------------------------------------------------------------------------------------|
- * | public  | unicast of the open internet                                                                   |
- * | private | loopback, private, shared (CGNAT) or unique local: reached only by hosts that are named for it |
- * | never   | link-local, metadata services, multicast, reserved, documentation, tunnels, and what is none   |
+ * | class   | meaning                                                                                          |
+ * |---------|--------------------------------------------------------------------------------------------------|
+ * | public  | unicast of the public internet                                                                   |
+ * | private | loopback, private, shared (CGNAT) or unique local: allowed only for hosts in `allowPrivate`      |
+ * | never   | link-local, metadata services, multicast, reserved, documentation, tunnels, and invalid text     |
  */
 export type AddressClass = 'public' | 'private' | 'never'
 
-/** IANA's special-purpose registries, and the metadata services of clouds that stand outside of them. */
+/** IANA's special-purpose registries, and metadata services of clouds outside them. */
 const NEVER = blockList([
   '0.0.0.0/8',
   '100.100.100.200/32',
@@ -46,12 +46,16 @@ const PRIVATE = blockList([
   '::1/128',
   'fc00::/7',
 ])
-/** All that is given out of IPv6; anything outside is mapped, translated, local, multicast or nobody's. */
+/** The allocated part of IPv6; anything outside is mapped, translated, local, multicast or unallocated. */
 const GLOBAL_V6 = blockList(['2000::/3'])
 
-/** @param address as a resolver writes it, without brackets; text that is no address is `never` */
+/**
+ * Classifies an address.
+ *
+ * @param address as a resolver returns it, without brackets; invalid text is `never`
+ */
 export function classifyAddress(address: string): AddressClass {
-  // An interface in the address means that it is not a public one.
+  // An address with a zone is not public.
   if (isIP(address) === 0 || address.includes('%')) return 'never'
   const plain = unmap(address)
   const family = isIP(plain) === 4 ? 'ipv4' : 'ipv6'
@@ -60,7 +64,7 @@ export function classifyAddress(address: string): AddressClass {
   return family === 'ipv4' || GLOBAL_V6.check(plain, family) ? 'public' : 'never'
 }
 
-/** An IPv4 address that is written as an IPv6 one (`::ffff:7f00:1`) is the former. */
+/** Converts an IPv4-mapped IPv6 address (`::ffff:7f00:1`) to IPv4. */
 function unmap(address: string): string {
   if (isIP(address) === 4) return address
   const canonical = new SocketAddress({ address, family: 'ipv6' }).address

@@ -12,19 +12,19 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
 
 interface KeptBody {
   readonly bytes: Buffer
-  /** There was more. */
+  /** The body was longer. */
   readonly truncated: boolean
 }
 
 const UNREADABLE: KeptBody = { bytes: Buffer.alloc(0), truncated: true }
 
 /**
- * Reads at most `most` bytes, decompressed, and lets go of the rest: of a body that would never end, or grow to
- * gigabytes, no more is made. Secrets that the other side sends back are overwritten; compressed they could not be
- * found, so what cannot be decompressed is not kept.
+ * Reads at most `most` bytes, decompressed, and discards the rest, so that an endless body, or one that decompresses to
+ * gigabytes, does no harm. Secrets that the third party echoes are overwritten; they could not be found in compressed
+ * data, so a body that cannot be decompressed is not kept.
  *
- * @param coding of `Content-Encoding`
- * @throws what breaks the connection, but nothing for a body that is not what its coding says
+ * @param coding the `Content-Encoding`
+ * @throws errors of the connection, but none for a body that does not match its coding
  */
 export async function readBody(
   body: Readable,
@@ -46,14 +46,14 @@ export async function readBody(
 function decode(body: Readable, coding: string): Readable | undefined {
   if (coding === 'identity') return body
   const decoder = DECODERS.get(coding)?.()
-  // Also for the error of a body that is destroyed before its end, of which nobody else wants to hear.
+  // Also handles the error of a body that is destroyed before its end.
   body.on('error', (error) => decoder?.destroy(error))
   return decoder === undefined ? undefined : body.pipe(decoder)
 }
 
 async function readSome(chunks: AsyncIterable<Buffer>, most: number, secrets: Secrets): Promise<KeptBody> {
   const read: Buffer[] = []
-  // A secret that lies across the cut is found as well.
+  // Finds a secret across the cut as well.
   const enough = most + Math.max(1, secrets.longest)
   let size = 0
   for await (const chunk of chunks) {
@@ -67,7 +67,7 @@ async function readSome(chunks: AsyncIterable<Buffer>, most: number, secrets: Se
   return { bytes: bytes.subarray(0, most), truncated: size > most }
 }
 
-/** Bytes as text where they are UTF-8, but for a character that was cut off at the end. */
+/** Returns the bytes as text if they are UTF-8, except for a character cut off at the end. */
 export function writeBody({
   bytes,
   truncated,

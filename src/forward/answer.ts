@@ -1,19 +1,19 @@
 import type { Secrets } from './secrets.ts'
 
-/** What is kept of an answer: the result of its job. */
+/** The stored part of a response: the result of its job. */
 export interface ForwardResult {
   readonly status: number
-  /** A few that say what the answer is or how much may still be asked; names in lower case. */
+  /** Headers about the content and about rate limits; names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Decompressed, if it came compressed though nobody asked for that. */
+  /** Decompressed, if it came compressed without being asked for. */
   readonly body: string
   /** `base64`: it is not UTF-8. */
   readonly encoding: 'text' | 'base64'
-  /** There was more than is kept. Nothing is, of a body in a coding that cannot be read. */
+  /** The body was longer than what is stored. Nothing is stored of a body in an unknown coding. */
   readonly truncated: boolean
 }
 
-/** As undici gives them: a header that came more than once is a list. */
+/** As in undici: a repeated header is a list. */
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 const KEPT =
@@ -21,7 +21,7 @@ const KEPT =
 const MOST_HEADERS = 32
 const LONGEST_HEADER = 1_024
 
-/** Words and numbers of a program: no prose, which would repeat what was sent. */
+/** Machine-readable codes only: prose may repeat what was sent. */
 const WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 const GREATEST_CODE = 999_999
@@ -29,7 +29,7 @@ const GREATEST_CODE = 999_999
 /** Fields whose lines are parts of one list (RFC 9110, section 5.3). */
 const LISTS: ReadonlySet<string> = new Set(['ratelimit', 'ratelimit-policy'])
 
-/** The value of a header: of one that is expected once the first line, of a list all of them. */
+/** Returns the value of a header: the first line, or for a list all of them. */
 export function headerOf(headers: AnswerHeaders, name: string): string | undefined {
   const value = headers[name]
   if (!Array.isArray(value)) return value
@@ -45,8 +45,8 @@ export function keptHeaders(headers: AnswerHeaders, secrets: Secrets): Record<st
 }
 
 /**
- * By what the other side names a refusal, as ` (card_declined, request-id req_7)`, or an empty text. Messages of errors
- * are logged, and what a refusal says at length may be what the job had sent: so nothing else of it is told.
+ * Returns the code and id of an error response, such as ` (card_declined, request-id req_7)`, or an empty text. Error
+ * messages are logged, and the prose of a response may repeat what the job had sent, so nothing else is included.
  */
 export function nameOfRefusal(headers: AnswerHeaders, body: Buffer, secrets: Secrets): string {
   const given = headerOf(headers, 'request-id') ?? headerOf(headers, 'x-request-id')
@@ -56,11 +56,14 @@ export function nameOfRefusal(headers: AnswerHeaders, body: Buffer, secrets: Sec
   return known.length === 0 ? '' : ` (${known.join(', ')})`
 }
 
-/** `{ code }`, `{ error: { code } }` or `{ errors: [{ code }] }` of JSON; `type` where there is no `code`. */
+/**
+ * The code in JSON of the form `{ code }`, `{ error: { code } }` or `{ errors: [{ code }] }`; `type` if there is no
+ * `code`.
+ */
 function codeIn(body: Buffer): string | undefined {
-  const said = parseJson(body.toString())
-  const errors = fieldOf(said, 'errors')
-  const holders = [fieldOf(said, 'error'), Array.isArray(errors) ? errors[0] : undefined, said]
+  const parsed = parseJson(body.toString())
+  const errors = fieldOf(parsed, 'errors')
+  const holders = [fieldOf(parsed, 'error'), Array.isArray(errors) ? errors[0] : undefined, parsed]
   return holders
     .flatMap((holder) => [fieldOf(holder, 'code'), fieldOf(holder, 'type')])
     .map(wordOf)

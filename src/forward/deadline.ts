@@ -1,11 +1,11 @@
 import { toError } from '../core/thrown.ts'
 
-/** The time of a request was over. */
+/** A request exceeded its time limit. */
 export class DeadlineError extends Error {}
 
 /**
- * Runs until it settles, `ms` are over or `outer` aborts, whichever is first. A connection that is being opened does
- * not listen to its signal: nobody waits for it.
+ * Settles as `run` does, but at the latest after `ms` milliseconds or when `outer` aborts. A connection that is being
+ * opened ignores its signal, so it is not waited for.
  */
 export async function withinDeadline<Value>(
   ms: number,
@@ -20,7 +20,7 @@ export async function withinDeadline<Value>(
       reject(error)
     }
   })
-  const timer = setTimeout(() => stop(new DeadlineError(`no answer within ${ms} ms`)), ms)
+  const timer = setTimeout(() => stop(new DeadlineError(`no response within ${ms} ms`)), ms)
   const onAbort = () => stop(toError(outer.reason))
   if (outer.aborted) onAbort()
   else outer.addEventListener('abort', onAbort, { once: true })

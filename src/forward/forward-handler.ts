@@ -13,51 +13,50 @@ import { Freezes } from './freezes.ts'
 import { guardedConnect, type Resolve } from './guarded-connect.ts'
 import { keyHeader } from './headers.ts'
 import { type ForwardPlan, readPlan } from './plan.ts'
-import { RequestFailedError } from './request-failed.ts'
 import { readStayAway } from './retry-after.ts'
 import type { Environment } from './secrets.ts'
 import type { ForwardSettings } from './settings.ts'
 import { signatureHeaders } from './signature.ts'
 import { UnderWay } from './under-way.ts'
-import { type StatusClass, statusClassOf, verdictOf } from './verdict.ts'
+import { RequestFailedError, type StatusClass, statusClassOf, verdictOf } from './verdict.ts'
 
 export interface ForwardPorts {
-  /** Where `${NAME}` is looked up, once. Default: the environment of the process. */
+  /** Environment variables for `${NAME}`, read once. Default: those of the process. */
   readonly env?: Environment
-  /** Default: the resolver of the system. */
+  /** Resolves host names. Default: the resolver of the system. */
   readonly resolve?: Resolve
-  /** Milliseconds since the epoch. Default: the clock of the machine. */
+  /** The current time in milliseconds since the epoch. Default: the wall clock. */
   readonly now?: () => number
-  /** As of the worker that runs it, which cuts what is longer. Default: 366 days. */
+  /** The longest freeze in milliseconds, as in the options of the worker. Default: 366 days. */
   readonly maxFreezeMs?: number
-  /** Told once of every request that was sent, when its answer begins or fails to come. */
+  /** Called once per request that was sent, when its response begins or fails to arrive. */
   readonly onResponse?: (statusClass: StatusClass) => void
 }
 
-/** What the forwarder needs of a job. */
+/** The part of a job that the forwarder needs. */
 export type ForwardJob = Pick<ShapedJob, 'id' | 'key' | 'data' | 'attempt' | 'signal'>
 
 /** A handler for `shaper.work`. */
 export interface ForwardHandler {
   (job: ForwardJob): Promise<ForwardResult>
   /**
-   * Lets the requests end that are under way, then closes all connections; safe to call twice. No job may be given to
-   * it afterwards: to change settings, give jobs to a new handler and then close the old one.
+   * Waits for pending requests, then closes all connections; safe to call twice. Do not pass it a job afterwards: to
+   * change settings, use a new handler and then close the old one.
    */
   close(): Promise<void>
 }
 
-/** So much of an answer that is no result is read: its connection can be used again, and it may name a refusal. */
+/** How many bytes of an error response are read: enough to reuse the connection, and to find its code. */
 const WORTH_READING = 16_384
 
 /**
- * A handler that sends each job as one HTTP request: a job's data are `{ method, url, headers?, body?, timeoutMs? }`
- * (`ForwardRequest`), its result is a `ForwardResult`.
+ * Creates a handler that sends each job as one HTTP request: the data of a job are `{ method, url, headers?, body?,
+ * timeoutMs? }` (`ForwardRequest`), its result is a `ForwardResult`.
  *
- * It throws a FreezeError for 429, 503 and 529, a FinalError for what no retry changes, and a RequestFailedError for
- * the rest: other failures of the other side, of the network and of time.
+ * It throws a FreezeError for 429, 503 and 529, a FinalError for failures that a retry cannot change, and a
+ * RequestFailedError for the rest: other failures of the third party, the network, and timeouts.
  *
- * @throws InvalidOptionsError for settings that cannot be used, and for a variable that is missing
+ * @throws InvalidOptionsError for invalid settings and for a missing variable
  */
 export function createForwardHandler(settings: ForwardSettings, ports: ForwardPorts = {}): ForwardHandler {
   const {
@@ -76,10 +75,10 @@ export function createForwardHandler(settings: ForwardSettings, ports: ForwardPo
     job.signal.throwIfAborted()
     const request = readForwardRequest(job.data, plan)
     const where = `${request.method} ${request.url.origin}`
-    let isTold = false
-    const tell = (status: number | undefined) => {
-      if (isTold) return
-      isTold = true
+    let isReported = false
+    const report = (status: number | undefined) => {
+      if (isReported) return
+      isReported = true
       onResponse?.(statusClassOf(status))
     }
     let refusal: FinalError | undefined
@@ -87,13 +86,13 @@ export function createForwardHandler(settings: ForwardSettings, ports: ForwardPo
       return await withinDeadline(request.timeoutMs ?? plan.timeoutMs, job.signal, async (signal) => {
         const answer = await send(request, job, signal)
         const { statusCode: status, headers, body } = answer
-        tell(status)
+        report(status)
         const verdict = verdictOf(status)
         if (verdict === 'done') return await keep(answer, job.key)
         if (verdict === 'never') {
           const reason = status < 400 ? 'redirects are not followed' : 'not tried again'
           const refuse = (name = '') => new FinalError(`${where} answered ${status}${name}, ${reason}`)
-          // However its body comes, if it does at all: that it is refused is known.
+          // Known already, however the body arrives.
           refusal = refuse()
           const { bytes } = await readBody(body, codingOf(headers), WORTH_READING, plan.secrets)
           throw refuse(nameOfRefusal(headers, bytes, plan.secrets))
@@ -106,7 +105,7 @@ export function createForwardHandler(settings: ForwardSettings, ports: ForwardPo
     } catch (thrown) {
       const isStopped = thrown === job.signal.reason
       if (isVelvetRopeError(thrown) && !isStopped) throw thrown
-      tell(undefined)
+      report(undefined)
       if (isStopped) throw thrown
       throw refusal ?? new RequestFailedError(`${where} failed: ${causeOf(toError(thrown))}`)
     }
@@ -121,7 +120,7 @@ export function createForwardHandler(settings: ForwardSettings, ports: ForwardPo
       headers: headersOf(request, job, plan, now()),
       body,
       signal,
-      // The deadline is the one measure of time; undici's own would only be in its way.
+      // Only the deadline limits the time; undici's own timeouts would interfere.
       headersTimeout: 0,
       bodyTimeout: 0,
     })
@@ -143,13 +142,16 @@ export function createForwardHandler(settings: ForwardSettings, ports: ForwardPo
   return Object.assign((job: ForwardJob) => underWay.add(forward(job)), { close })
 }
 
-/** Several codings at once are none that we read. */
+/** Several codings at once are not supported. */
 function codingOf(headers: AnswerHeaders): string | undefined {
   const coding = headers['content-encoding']
   return Array.isArray(coding) ? coding.join() : coding
 }
 
-/** A job's own headers, then those of the configuration, then ours: the later one wins. */
+/**
+ * The headers of the job, then those of the configuration, then those of the forwarder; later ones override earlier
+ * ones.
+ */
 function headersOf(
   { headers, origin, body }: CheckedRequest,
   { id, key, attempt }: ForwardJob,
@@ -168,7 +170,7 @@ function headersOf(
   }
 }
 
-/** An error's code rather than its message, which may hold what was sent. */
+/** The code of an error rather than its message, which may contain what was sent. */
 function causeOf(error: Error): string {
   if (error instanceof DeadlineError) return error.message
   const code = 'code' in error ? error.code : undefined

@@ -3,7 +3,8 @@ import { readReach } from './plan.ts'
 import type { ForwardSettings } from './settings.ts'
 
 /**
- * Tells what is wrong with the data of a job that could never be sent, by the rules of the handler that would send it.
+ * Returns a function that says what is wrong with job data that could never be sent, by the rules of the forwarding
+ * handler.
  *
  * @throws InvalidOptionsError
  */

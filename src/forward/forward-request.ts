@@ -9,22 +9,27 @@ import type { ForwardReach } from './plan.ts'
 import { LONGEST_TIMEOUT_MS } from './settings.ts'
 
 const LONGEST_URL = 8_192
-/** The URL parser would drop some of these, and take others for something else. */
+/** The URL parser drops some of these characters and reinterprets others. */
 const UNCLEAN = /[\p{Control}\p{Format}\s\\]/u
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
 const TIMEOUT = `a whole number of milliseconds from 1 to ${LONGEST_TIMEOUT_MS}`
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const
 
-/** The data of a job that is to be forwarded; the texts say what is expected. */
+/** The data of a job to forward; the texts say what is expected. */
 const forwardRequestSchema = z.strictObject(
   {
     method: z.enum(METHODS, `one of ${METHODS.join(', ')}`),
-    /** Absolute, `http` or `https`, of an origin that is allowed. */
+    /** An absolute `http` or `https` URL of an allowed origin. */
     url: z.string('an absolute http or https URL'),
+    /** Headers of the request. Default: none. */
     headers: z.record(z.string(), z.string('a text'), 'an object of names and texts').default({}),
-    /** A string goes out as it is; any other value as JSON, with its content type unless the job gives one. */
+    /**
+     * A string is sent as it is; any other value as JSON, with its content type unless the job sets one. Default: no
+     * body.
+     */
     body: z.unknown().optional(),
+    /** Time limit in milliseconds. Default: that of the settings. */
     timeoutMs: z.int(TIMEOUT).min(1, TIMEOUT).max(LONGEST_TIMEOUT_MS, TIMEOUT).optional(),
   },
   'an object such as { method, url, headers?, body?, timeoutMs? }',
@@ -32,11 +37,11 @@ const forwardRequestSchema = z.strictObject(
 
 export type ForwardRequest = z.input<typeof forwardRequestSchema>
 
-/** A request that may be sent. */
+/** A valid request. */
 export interface CheckedRequest {
   readonly method: (typeof METHODS)[number]
   readonly url: URL
-  /** The entry of the allow-list that lets it through. */
+  /** The entry of `allow` that permits it. */
   readonly origin: string
   /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>
@@ -44,16 +49,19 @@ export interface CheckedRequest {
   readonly timeoutMs: number | undefined
 }
 
-/** Where a job's data break a rule: what is wrong, and the way to it from the data on. It shows nothing of what came but names of fields and headers, and an origin. */
+/**
+ * What is wrong with the data of a job, and the path to it. It contains only names of fields and headers, and an
+ * origin, no values.
+ */
 export interface RequestFault {
   readonly detail: string
   readonly path: readonly string[]
 }
 
 /**
- * Reads what a job asks for.
+ * Parses the data of a job.
  *
- * @throws FinalError: what is wrong with the data stays wrong
+ * @throws FinalError, because invalid data stay invalid
  */
 export function readForwardRequest(data: unknown, reach: ForwardReach): CheckedRequest {
   const read = judgeForwardRequest(data, reach)
@@ -61,7 +69,7 @@ export function readForwardRequest(data: unknown, reach: ForwardReach): CheckedR
   return read
 }
 
-/** What is wrong with a request however often it is tried, as far as no name has to be looked up for that; else the request. */
+/** Returns the request, or what is wrong with it as far as that shows without resolving a name. */
 export function judgeForwardRequest(data: unknown, reach: ForwardReach): CheckedRequest | RequestFault {
   try {
     return read(data, reach)
@@ -86,7 +94,7 @@ function read(data: unknown, { allowed, privateHosts }: ForwardReach): CheckedRe
   const secret = [...read.keys()].find(isSecretHeader)
   if (secret !== undefined) {
     throw new Unsendable(
-      `the header ${secret} is a secret: expected it among the headers of the configuration, got it from a job`,
+      `the header ${secret} is a secret: expected in the headers of the configuration, got in a job`,
       'headers',
     )
   }
@@ -105,7 +113,7 @@ function parse(data: unknown): z.output<typeof forwardRequestSchema> {
   throw new Unsendable(messageOf(issue), ...path.map(String))
 }
 
-/** Without what came, which is data of a user: this message is logged. */
+/** Without the values, which are user data: this message is logged. */
 function messageOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'unrecognized_keys') {
     const known = Object.keys(forwardRequestSchema.shape).join(', ')

@@ -1,8 +1,8 @@
 import { LONGEST_FREEZE_MS } from '../core/handler-errors.ts'
 
-/** Growth without Retry-After ends here. */
+/** The longest freeze without Retry-After. */
 const LONGEST_GROWN_MS = 60_000
-/** Keys that are remembered; beyond, the one that was frozen first starts anew. */
+/** Remembered keys; beyond that, the oldest one is forgotten. */
 const MOST_KEYS = 10_000
 
 interface Frozen {
@@ -11,28 +11,32 @@ interface Frozen {
 }
 
 /**
- * For how long a key is frozen: as long as it was asked for, else longer each time until a request succeeds.
- * Requests of one key that were on their way together find the same trouble: that is one time, not many.
+ * Determines how long a key is frozen: as long as the response asked for, otherwise longer each time until a request
+ * succeeds. Requests of one key that were sent concurrently hit the same problem: they count once.
  */
 export class Freezes {
   readonly #firstMs: number
   readonly #longestMs: number
   readonly #last = new Map<string, Frozen>()
 
-  /** @param longestMs where the growth ends; what was asked for is for others to bound */
+  /**
+   * @param longestMs where the growth ends; a requested freeze is bounded by the worker
+   */
   constructor(firstMs: number, longestMs: number) {
     this.#firstMs = firstMs
     this.#longestMs = longestMs
   }
 
   /**
-   * @param askedMs of Retry-After; undefined when it did not come
+   * Returns how long to freeze the key, in milliseconds.
+   *
+   * @param askedMs the Retry-After; undefined if there is none
    * @param now milliseconds since the epoch
    */
   next(key: string, askedMs: number | undefined, now: number): number {
     if (askedMs !== undefined) return Math.min(askedMs, LONGEST_FREEZE_MS)
     const last = this.#last.get(key)
-    // A clock that was set back would make it seem far away.
+    // After a clock was set back, `until` would seem far away.
     if (last !== undefined && now < last.until) return Math.min(last.until - now, last.forMs)
     const forMs = this.#grow(last)
     this.#last.delete(key)

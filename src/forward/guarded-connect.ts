@@ -5,23 +5,23 @@ import { toError } from '../core/thrown.ts'
 import { type AddressClass, classifyAddress } from './address-class.ts'
 import type { PrivateHosts } from './origins.ts'
 
-/** All addresses of a host, as `dns.lookup` finds them. */
+/** Returns all addresses of a host, as `dns.lookup` does. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>
 
 const PUBLIC: ReadonlySet<AddressClass> = new Set(['public'])
 const PRIVATE_TOO: ReadonlySet<AddressClass> = new Set(['public', 'private'])
 
 /**
- * Opens connections to addresses that were judged, and to those only: a name is resolved once for each connection,
- * every address that it has must pass, and the socket gets these addresses rather than the name, so that a second
- * answer of the resolver cannot bring in another. TLS still checks the certificate against the name.
+ * Opens connections only to checked addresses: a name is resolved once per connection, every address must pass, and the
+ * socket gets these addresses instead of the name, so that a second DNS reply cannot introduce another one. TLS still
+ * checks the certificate against the name.
  */
 export function guardedConnect(resolve: Resolve, privateHosts: PrivateHosts): buildConnector.connector {
   const connectors = new Map([PUBLIC, PRIVATE_TOO].map((good) => [good, connectorFor(resolve, good)]))
   return (options, callback) => connectors.get(goodFor(options, privateHosts))!(options, callback)
 }
 
-/** What is wrong with the address that a URL names; undefined where it names none, or one that may be called. */
+/** Returns what is wrong with the address in a URL; undefined if it contains none, or an allowed one. */
 export function faultOfAddress(
   { hostname: written, port, protocol }: URL,
   privateHosts: PrivateHosts,
@@ -47,7 +47,7 @@ function connectorFor(resolve: Resolve, good: ReadonlySet<AddressClass>): buildC
     allowH2: false,
   })
   return (options, callback) => {
-    // Nothing is looked up for an address: it is judged here.
+    // There is no look-up for an address, so it is checked here.
     if (isIP(options.hostname) !== 0 && !good.has(classifyAddress(options.hostname))) {
       queueMicrotask(() => callback(refusal(options.hostname, options.hostname), null))
       return
@@ -56,7 +56,7 @@ function connectorFor(resolve: Resolve, good: ReadonlySet<AddressClass>): buildC
   }
 }
 
-/** A lookup that answers with addresses of the classes in `good`, or fails if one is not. */
+/** A lookup that returns addresses of the classes in `good`, or fails if one is not. */
 function guardedLookup(resolve: Resolve, good: ReadonlySet<AddressClass>): LookupFunction {
   return (hostname, options, callback) => {
     judged(hostname, resolve, good).then(
@@ -86,7 +86,7 @@ function refusal(hostname: string, address: string): FinalError {
   return new FinalError(refusalOf(hostname, address))
 }
 
-/** The address is not told: a job could use that to explore a private network. */
+/** The message does not contain the address: a job could use that to explore a private network. */
 function refusalOf(hostname: string, address: string): string {
   const hint =
     classifyAddress(address) === 'private' ? '; a host may be private if allowPrivate names it' : ''

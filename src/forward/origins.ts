@@ -3,16 +3,16 @@ import { quote } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 import { parseUrl } from '../core/url.ts'
 
-/** `*` for one whole label, with two labels or more behind it. */
+/** `*` for one whole label, followed by at least two labels. */
 const WILDCARD = /^\*(?:\.[^.*]+){2,}$/
 const FIRST_LABEL = /^(https?:\/\/)[^./]+\./
 const HOST_AND_PORT = /^(\[[^\][]+\]|[^\s:[\]/?#@\\*]+)(?::(\d{1,5}))?$/
 
 /**
- * Reads an origin of the configuration: `https://api.example.com`, `https://*.example.com:8443`.
+ * Parses an origin: `https://api.example.com`, `https://*.example.com:8443`.
  *
- * @param what names the setting in the message
- * @returns as `URL.origin` writes it
+ * @param what the name of the setting in the message
+ * @returns in the form of `URL.origin`
  * @throws InvalidOptionsError for anything with a path, user, other scheme or a wildcard elsewhere
  */
 export function readOrigin(text: string, what: string): string {
@@ -27,12 +27,12 @@ export function readOrigin(text: string, what: string): string {
   if (isOrigin) return url.origin
   throw new InvalidOptionsError(
     `forward: expected ${what} to be an origin such as https://api.example.com, without a path, ` +
-      // Of text that might hold a password nothing is shown.
+      // Text that may contain a password is not shown.
       `got: ${text.includes('@') ? 'one with a user' : quote(text)}`,
   )
 }
 
-/** The origin of `allowed` that lets `url` through: the same, or one with `*` for its first label. */
+/** Returns the entry of `allowed` that permits `url`: the same origin, or one with `*` for its first label. */
 export function findOrigin(url: URL, allowed: ReadonlySet<string>): string | undefined {
   if (url.hostname.includes('*')) return undefined
   const family = url.origin.replace(FIRST_LABEL, '$1*.')
@@ -60,7 +60,7 @@ function readHost(entry: string): string {
   const url = host === undefined ? undefined : parseUrl(`http://${host}`)
   if (url === undefined || Number(port ?? 1) > 65_535) {
     throw new InvalidOptionsError(
-      `forward: expected allowPrivate to hold hosts such as db.internal or 10.0.0.7:8080, got: ${quote(entry)}`,
+      `forward: expected allowPrivate to contain hosts such as db.internal or 10.0.0.7:8080, got: ${quote(entry)}`,
     )
   }
   return port === undefined ? url.hostname : `${url.hostname}:${Number(port)}`

@@ -9,13 +9,13 @@ import { signingKey } from './signature.ts'
 
 const MOST_SHOWN = 3
 
-/** Whom jobs may call. */
+/** Where jobs may send requests. */
 export interface ForwardReach {
   readonly allowed: ReadonlySet<string>
   readonly privateHosts: PrivateHosts
 }
 
-/** The settings with everything looked up and checked. */
+/** The settings, checked and with all variables filled in. */
 export interface ForwardPlan extends ForwardReach {
   /** By origin; names in lower case. */
   readonly headers: ReadonlyMap<string, ReadonlyMap<string, string>>
@@ -26,7 +26,9 @@ export interface ForwardPlan extends ForwardReach {
   readonly freezeMs: number
 }
 
-/** @throws InvalidOptionsError; no message shows what a variable holds */
+/**
+ * @throws InvalidOptionsError; no message shows the value of a variable
+ */
 export function readPlan(input: ForwardSettings, env: Environment): ForwardPlan {
   const { allow, allowPrivate, headers, signing, ...rest } = parseOptions(
     forwardSettingsSchema,
@@ -44,7 +46,7 @@ export function readPlan(input: ForwardSettings, env: Environment): ForwardPlan 
   }
 }
 
-/** What of the settings no variable is needed for. @throws InvalidOptionsError */
+/** The part of the settings that needs no variables. @throws InvalidOptionsError */
 export function readReach({
   allow,
   allowPrivate = [],
@@ -68,10 +70,10 @@ function readOriginHeaders(
       const meant = nearest(origin, known)
       const hint =
         meant === undefined
-          ? `allow holds ${known.slice(0, MOST_SHOWN).join(', ')}`
+          ? `allow contains ${known.slice(0, MOST_SHOWN).join(', ')}`
           : `did you mean ${meant}?`
       throw new InvalidOptionsError(
-        `forward: expected headers to be for an origin that allow holds, got: ${quote(origin)}; ${hint}`,
+        `forward: expected headers to be for an origin in allow, got: ${quote(origin)}; ${hint}`,
       )
     }
     if (byOrigin.has(origin)) throw new InvalidOptionsError(`forward: headers has ${origin} twice`)
@@ -79,7 +81,7 @@ function readOriginHeaders(
       const what = `headers of ${origin}, ${name.toLowerCase()},`
       if (isSecretHeader(name) && !hasReference(value)) {
         throw new InvalidOptionsError(
-          `forward: expected ${what} to refer to a variable as \${NAME}, got a value of its own`,
+          `forward: expected ${what} to refer to a variable as \${NAME}, got a literal value`,
         )
       }
       return [name, secrets.fill(value, what)] as const
@@ -97,14 +99,14 @@ function readOriginHeaders(
 function readSigningKey(secret: string, secrets: Secrets): Buffer {
   if (!hasReference(secret)) {
     throw new InvalidOptionsError(
-      `forward: expected signing.secret to refer to a variable as \${NAME}, got a value of its own`,
+      `forward: expected signing.secret to refer to a variable as \${NAME}, got a literal value`,
     )
   }
   const filled = secrets.fill(secret, 'signing.secret')
   const key = signingKey(filled)
   if (key === undefined) {
     throw new InvalidOptionsError(
-      'forward: expected the variable of signing.secret to hold whsec_ and base64 of 24 to 64 bytes, got another form',
+      'forward: expected the variable of signing.secret to be whsec_ and base64 of 24 to 64 bytes, got another form',
     )
   }
   secrets.add(filled.replace(/^whsec_/, ''))

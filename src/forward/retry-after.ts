@@ -1,6 +1,6 @@
 import { type ReadHeader, readRateLimit } from './rate-limit-fields.ts'
 
-/** RFC 9110, 5.6.7: the form to send, and the two old ones that are still to be understood. */
+/** RFC 9110, 5.6.7: the preferred form, and the two obsolete ones that must be accepted. */
 const DATES = [
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/,
   /^[A-Z][a-z]{5,8}, \d\d-[A-Z][a-z]{2}-\d\d \d\d:\d\d:\d\d GMT$/,
@@ -10,9 +10,9 @@ const DATES = [
 const SECONDS = /^\d{1,10}(?:\.\d{1,6})?$/
 
 /**
- * How long an answer asks to stay away, in milliseconds; undefined when it does not say so, or says a time that is over.
+ * Parses `Retry-After` into milliseconds from now; undefined if there is none, or the time has passed.
  *
- * @param date the answer's own `Date`: if it came, the two are of one clock, whatever ours says
+ * @param date the response's own `Date`: if present, the difference of the two is independent of the local clock
  * @param now milliseconds since the epoch
  */
 export function readRetryAfter(
@@ -29,8 +29,8 @@ export function readRetryAfter(
 }
 
 /**
- * How long an answer asks to stay away, in milliseconds: by `Retry-After`, or else by a quota that is used up;
- * undefined when it does not say so.
+ * Returns how long a response asks to stay away, in milliseconds: by `Retry-After`, otherwise by an exhausted quota;
+ * undefined if it does not say so.
  *
  * @param now milliseconds since the epoch
  */
@@ -44,7 +44,7 @@ export function readStayAway(header: ReadHeader, now: number): number | undefine
 
 function readDate(text: string): number {
   if (!DATES.some((form) => form.test(text))) return Number.NaN
-  // Without its zone a date would be taken for local time.
+  // Without a zone a date would be read as local time.
   return Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
 }
 

@@ -4,11 +4,13 @@ import { InvalidOptionsError } from '../core/errors.ts'
 export type Environment = Readonly<Record<string, string | undefined>>
 
 const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
-/** A shorter value is no secret, and would be found everywhere. */
+/** A shorter value is no secret, and would match everywhere. */
 const SHORTEST = 4
 const STAR = 0x2a
 
-/** Fills references to the environment in, remembers what came from there, and hides it in what others send back. */
+/**
+ * Fills in references to environment variables, remembers the values, and hides them in what the third party returns.
+ */
 export class Secrets {
   readonly #env: Environment
   readonly #values = new Set<string>()
@@ -19,9 +21,9 @@ export class Secrets {
   }
 
   /**
-   * @param what names the setting in the message
+   * @param what the name of the setting in the message
    * @returns `text` with the value of NAME for every `${NAME}`
-   * @throws InvalidOptionsError naming the variable that is missing or empty, never a value
+   * @throws InvalidOptionsError with the name of the missing or empty variable, never a value
    */
   fill(text: string, what: string): string {
     if (text.replace(REFERENCE, '').includes('${')) {
@@ -41,7 +43,7 @@ export class Secrets {
     })
   }
 
-  /** Hides `value` from now on, also as JSON and as part of a URL. */
+  /** Hides `value` from now on, also in JSON and in URLs. */
   add(value: string): void {
     if (value.length < SHORTEST) return
     this.#values.add(value)
@@ -50,7 +52,7 @@ export class Secrets {
       secret.trim(),
       JSON.stringify(secret).slice(1, -1),
       secret.replaceAll('/', '\\/'),
-      // What is not ASCII fits into no header anyway.
+      // Values beyond ASCII fit into no header anyway.
       /^[\x20-\x7e]*$/.test(secret) ? encodeURIComponent(secret) : secret,
     ])
     this.#needles = [...new Set(forms)]
@@ -67,7 +69,7 @@ export class Secrets {
     return this.#needles.reduce((shown, needle) => shown.replaceAll(needle, '*'.repeat(needle.length)), text)
   }
 
-  /** Overwrites secrets in `bytes`, which keep their places, so that they may be cut afterwards. */
+  /** Overwrites secrets in `bytes` in place, so that they may be cut afterwards. */
   hideBytes(bytes: Buffer): void {
     for (const needle of this.#needles) {
       const length = Buffer.byteLength(needle)
@@ -78,7 +80,7 @@ export class Secrets {
   }
 }
 
-/** Whether `text` refers to the environment at all. */
+/** Whether `text` refers to an environment variable. */
 export function hasReference(text: string): boolean {
   return text.search(REFERENCE) !== -1
 }

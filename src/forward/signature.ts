@@ -2,11 +2,11 @@ import { createHmac } from 'node:crypto'
 
 const PREFIX = 'whsec_'
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/
-/** The specification asks for 24 to 64 bytes. */
+/** The specification requires 24 to 64 bytes. */
 const SHORTEST_KEY = 24
 const LONGEST_KEY = 64
 
-/** The key of a secret `whsec_<base64 of 24 to 64 bytes>`, or undefined for anything else. */
+/** Decodes a secret `whsec_<base64 of 24 to 64 bytes>`; undefined for anything else. */
 export function signingKey(secret: string): Buffer | undefined {
   const text = secret.slice(PREFIX.length)
   if (!secret.startsWith(PREFIX) || !BASE64.test(text)) return undefined
@@ -15,7 +15,7 @@ export function signingKey(secret: string): Buffer | undefined {
 }
 
 /**
- * The headers of Standard Webhooks 1.0.0, by which a receiver knows who sent a body and when.
+ * Returns the headers of Standard Webhooks 1.0.0, by which a receiver verifies the sender and time of a body.
  *
  * @param now milliseconds since the epoch
  */

@@ -1,4 +1,4 @@
-/** What has begun and not ended. */
+/** Counts pending work. */
 export class UnderWay {
   #count = 0
   readonly #waiting = new Set<() => void>()
@@ -9,11 +9,11 @@ export class UnderWay {
       return await work
     } finally {
       this.#count--
-      if (this.#count === 0) for (const tell of this.#waiting) tell()
+      if (this.#count === 0) for (const notify of this.#waiting) notify()
     }
   }
 
-  /** Resolves when nothing is under way any more, however it ended. */
+  /** Resolves when no work is pending, however it ended. */
   async ended(): Promise<void> {
     if (this.#count === 0) return
     await new Promise<void>((resolve) => this.#waiting.add(resolve))

@@ -1,18 +1,20 @@
+import { VelvetRopeError } from '../core/errors.ts'
+
 /**
- * What an answer means for its job.
+ * What a response means for its job.
  *
  * | verdict | statuses                                  | the job                                           |
  * |---------|-------------------------------------------|---------------------------------------------------|
  * | done    | 2xx                                       | completes                                         |
  * | later   | 429, 503, 529                             | keeps its attempt; its bucket is frozen           |
- * | again   | 408, 425, and 500 and above but for these | is tried again after its backoff                  |
- * | never   | 3xx, 4xx but for these                    | fails: the same request would be refused again    |
+ * | again   | 408, 425, and other 500 and above         | is retried after its backoff                      |
+ * | never   | 3xx, other 4xx                            | fails: the same request would be refused again    |
  *
- * A 1xx is no answer yet: where one comes instead of an answer, the job is tried again.
+ * A 1xx is not final: if one comes instead of a final response, the job is retried.
  */
 export type Verdict = 'done' | 'later' | 'again' | 'never'
 
-/** The other side wants to be left alone for a while. */
+/** The third party asks to retry later. */
 export const LATER: ReadonlySet<number> = new Set([429, 503, 529])
 const AGAIN: ReadonlySet<number> = new Set([408, 425])
 
@@ -22,12 +24,22 @@ export function verdictOf(status: number): Verdict {
   return AGAIN.has(status) || status >= 500 || status < 200 ? 'again' : 'never'
 }
 
-/** Of a request that was sent: how its answer begins; `error` when none came. */
+/** The class of a response to a request; `error` if none came. */
 export type StatusClass = '2xx' | '3xx' | '4xx' | '5xx' | 'error'
 
 const CLASSES = ['error', 'error', '2xx', '3xx', '4xx'] as const
 
-/** What is no class of HTTP's counts as a fault of the server (RFC 9110, section 15). */
+/** An unknown class counts as a fault of the server (RFC 9110, section 15). */
 export function statusClassOf(status: number | undefined): StatusClass {
   return CLASSES[Math.floor((status ?? 0) / 100)] ?? '5xx'
+}
+
+/** A request failed: with the given `status`, or without a response, and then without a status. */
+export class RequestFailedError extends VelvetRopeError {
+  readonly status: number | undefined
+
+  constructor(message: string, options?: ErrorOptions & { readonly status?: number }) {
+    super('request-failed', message, options)
+    this.status = options?.status
+  }
 }

@@ -1,67 +1,73 @@
 import { MILLISECOND, SECOND } from '../core/duration.ts'
 import type { BucketState, BucketView } from '../core/job.ts'
 
-/** What the buckets of one pattern hold together. */
+/** Totals over the live buckets of one pattern. */
 export interface PatternCount {
-  /** Cost units, summed over its live buckets. */
+  /** Cost units, summed over the buckets. */
   waiting: number
   capacity: number
-  /** Of its fullest bucket. */
+  /** Fill of the fullest bucket. */
   fillMax: number
   /** Milliseconds. */
   oldestWaitMs: number
 }
 
-/** What one walk over all live buckets found. */
+/** The result of one walk over all live buckets. */
 export interface Count {
   readonly patterns: Map<string, PatternCount>
   readonly states: Record<BucketState, number>
 }
 
 export interface CensusPorts {
-  /** All live buckets, page by page. */
+  /** Iterates over all live buckets, page by page. */
   readonly survey: () => AsyncIterable<readonly BucketView[]>
-  /** The label that a pattern is counted under. */
+  /** Returns the label under which a pattern is counted. */
   readonly labelOf: (pattern: string) => string
-  /** Lets others have their turn: for one turn of the event loop, or for so many milliseconds. */
+  /** Yields to other work: for one turn of the event loop (0), or for that many milliseconds. */
   readonly pause: (ms: number) => Promise<void>
-  /** Microseconds of a clock that is never set. */
+  /** A monotonic clock, in microseconds. */
   readonly now: () => number
 }
 
-/** So many pages, of about 200 buckets, are walked while somebody waits for the answer, if they come fast. */
+/** A walk is fast up to this many pages of about 200 buckets, and up to this time. */
 const FAST_PAGES = 50
 const FAST_FOR = 250 * MILLISECOND
-/** The walk after that rests so many times as long as its pages take: of the processor, and of Redis, it has a tenth. */
+/**
+ * After that the walk rests this many times as long as its pages take, so it uses a tenth of the processor, and of
+ * Redis.
+ */
 const REST = 9
 const SHORTEST_REST_MS = 1
 const LONGEST_REST_MS = 1_000
-/** Milliseconds; nobody waits longer for a store that does not answer. */
+/** Milliseconds; a request does not wait longer for a store that does not reply. */
 const PATIENCE_MS = 1_500
-/** Whoever asks seldom would be told of long ago. */
+/** An older result is not returned. */
 const TOO_OLD = 15 * 60 * SECOND
 
 /**
- * Counts over the live buckets, only when asked. Up to ten thousand of them are walked at once, and the answer is of
- * now. Of more, the answer is that of the last walk that came to its end, and a walk goes on in the background, page by
- * page with rests: a million buckets take about ten seconds in memory and five minutes on Redis, and hold nobody up.
+ * Counts live buckets on request. Up to ten thousand are counted at once, and the result is current. If there are more,
+ * the result is that of the last completed walk, and a new walk continues in the background, page by page with rests: a
+ * million buckets take about ten seconds in memory and five minutes on Redis, without blocking other work.
  */
 export class Census {
   readonly #ports: CensusPorts
   #walk: Promise<void> | undefined
   #last: Count | undefined
   #lastAt = 0
-  /** That ever came. */
+  /** Pages read so far, over all walks. */
   #pages = 0
   #isClosed = false
-  /** Resolves when the walk under way has become a slow one. */
+  /** Resolves when the current walk becomes a slow one. */
   #slow: Promise<void> = Promise.resolve()
 
   constructor(ports: CensusPorts) {
     this.#ports = ports
   }
 
-  /** Undefined when nothing is known: no walk has come to its end yet, or not lately, or the store does not answer. */
+  /**
+   * Returns the latest result; undefined if there is none: no walk has completed yet, or recently, or the store does
+   * not reply.
+   */
   async latest(): Promise<Count | undefined> {
     if (this.#isClosed) return undefined
     if (this.#walk === undefined) {
@@ -84,7 +90,7 @@ export class Census {
     return isSilent || now() - this.#lastAt > TOO_OLD ? undefined : this.#last
   }
 
-  /** Ends the walk under way at its next page. */
+  /** Ends the current walk at its next page. */
   close(): void {
     this.#isClosed = true
   }
@@ -110,7 +116,7 @@ export class Census {
       this.#last = count
       this.#lastAt = now()
     } catch {
-      // Figures of before an outage would look like those of now. Of the outage itself others tell.
+      // Figures from before an outage would look current. The outage itself is reported elsewhere.
       this.#last = undefined
     }
   }
@@ -133,7 +139,7 @@ export class Census {
   }
 }
 
-/** After a page that took so many microseconds. */
+/** The rest after a page that took `took` microseconds. */
 function restMs(took: number): number {
   return Math.min(LONGEST_REST_MS, Math.max(SHORTEST_REST_MS, (REST * took) / MILLISECOND))
 }

@@ -5,33 +5,32 @@ import { formatLimit } from '../core/limit.ts'
 import { formatMeterLimit } from '../core/meter-limit.ts'
 import { messageOf } from '../core/thrown.ts'
 import type { Shaper } from '../shaper/shaper.ts'
-import { Flood } from './flood.ts'
+import { Flood, Repetition } from './flood.ts'
 import type { Log } from './log.ts'
-import { Repetition } from './repetition.ts'
 
 type Listeners = { readonly [Name in keyof ShaperEvents]: (...event: ShaperEvents[Name]) => void }
 type Fields = Readonly<Record<string, unknown>>
 
-/** Of one kind, within ten seconds. */
+/** Lines of one kind per ten seconds. */
 const MOST_LINES = 30
-/** Limits in one line. */
+/** Limits named in one line. */
 const MOST_NAMED = 20
 
 /**
- * Logs what happens in a shaper.
+ * Logs the events of a shaper.
  *
- * | level | what                                                                              | at most              |
- * |-------|-----------------------------------------------------------------------------------|----------------------|
- * | debug | verdicts, departures and outcomes                                                 | all                  |
- * | info  | the store, the rule book, freezes and pauses, expiries                            | 30 of a kind in 10 s |
- * | warn  | failed attempts, lost workers, freezes that were cut                              | 30 of a kind in 10 s |
- * | error | errors that no promise could tell                                                 | the same once in 10 s |
+ * | level | what                                                        | at most               |
+ * |-------|-------------------------------------------------------------|-----------------------|
+ * | debug | verdicts, departures and outcomes                           | all                   |
+ * | info  | the store, the rule book, freezes and pauses, expired jobs  | 30 of a kind in 10 s  |
+ * | warn  | failed attempts, lost workers, shortened freezes            | 30 of a kind in 10 s  |
+ * | error | errors that no promise can report                           | the same once in 10 s |
  *
- * The next line of the kind has in `untold` how many there would have been, and that of the same error in `repeated`
- * how often it came. Keys are in them; payloads and results are not.
+ * The next line of a kind has the number of suppressed lines in `suppressed`, and that of a repeated error in
+ * `repeated`. Keys are logged; payloads and results are not.
  *
- * @param now microseconds of a clock that is never set
- * @returns ends it
+ * @param now a monotonic clock, in microseconds
+ * @returns a function that stops it
  */
 export function logShaper(shaper: Shaper, log: Log, now: () => number = monotonicNow): () => void {
   const listeners = listenersFor(log.with({ shaper: shaper.name }), now)
@@ -49,21 +48,21 @@ function listenersFor(log: Log, now: () => number): Listeners {
   const bounded = (level: 'info' | 'warn' | 'error', message: string) => {
     const flood = new Flood(MOST_LINES)
     return (fields: Fields) => {
-      if (!log.hears(level)) return
-      const untold = flood.pass(now())
-      if (untold !== undefined) log[level](message, { ...fields, ...(untold > 0 && { untold }) })
+      if (!log.isEnabled(level)) return
+      const suppressed = flood.pass(now())
+      if (suppressed !== undefined) log[level](message, { ...fields, ...(suppressed > 0 && { suppressed }) })
     }
   }
   const failed = bounded('warn', 'attempt failed')
   const recovered = bounded('warn', 'recovered from a lost worker')
   const expired = bounded('info', 'expired')
   const frozen = bounded('info', 'frozen')
-  const cutFreeze = bounded('warn', 'frozen for less than was asked for')
+  const cutFreeze = bounded('warn', 'frozen for less than requested')
   const unfrozen = bounded('info', 'unfrozen')
   const paused = bounded('info', 'paused')
   const resumed = bounded('info', 'resumed')
   const limit = bounded('info', 'limit changed')
-  const localLimit = bounded('info', 'limit of this process changed')
+  const localLimit = bounded('info', 'local limit changed')
   const errors = bounded('error', 'error')
   return {
     admitted: ({ id, key, cost, position, waitMs }) => {
@@ -80,7 +79,7 @@ function listenersFor(log: Log, now: () => number): Listeners {
       failed({ id, key, attempt, error, ...rest })
     },
     returned: ({ id, key, at, retryAt }) => {
-      log.debug('returned by a freeze', { id, key, retryAfterMs: Math.round(retryAt - at) })
+      log.debug('returned to its line', { id, key, retryAfterMs: Math.round(retryAt - at) })
     },
     recovered: ({ id, key, attempt, mayHaveStarted }) => recovered({ id, key, attempt, mayHaveStarted }),
     expired: ({ id, key }) => expired({ id, key }),
@@ -100,7 +99,7 @@ function listenersFor(log: Log, now: () => number): Listeners {
       const changes = limits
         .slice(0, MOST_NAMED)
         .map(({ pattern, before = 'none', after = 'none' }) => `${pattern}: ${before} -> ${after}`)
-      log.info('limits of this process replace those of another', {
+      log.info('limits of this process replaced those of another', {
         origin,
         ...(by !== undefined && { by }),
         ...(since !== undefined && { since: new Date(since).toISOString() }),
@@ -114,7 +113,7 @@ function listenersFor(log: Log, now: () => number): Listeners {
     },
     connected: ({ durability, version }) => log.info('connected', { redis: version, durability }),
     error: (error) => {
-      if (!log.hears('error')) return
+      if (!log.isEnabled('error')) return
       const repeated = repetition.note(messageOf(error), now())
       if (repeated !== undefined) errors({ error, ...(repeated > 0 && { repeated }) })
     },

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { parseOptions } from '../core/options.ts'
 import { redactFields, redactText } from './redact.ts'
 
-/** How much is logged. */
+/** The lowest level that is logged. */
 export const logLevelSchema = z.enum(['debug', 'info', 'warn', 'error', 'silent'])
 export type LogLevel = z.output<typeof logLevelSchema>
 
@@ -18,30 +18,30 @@ export type LogOptions = z.input<typeof logOptionsSchema>
 type Write = (message: string, fields?: Readonly<Record<string, unknown>>) => void
 
 /**
- * A log of JSON lines. Whatever is passed: passwords in addresses, tokens and payloads are not written, and of an error,
- * which is passed as a field, its name, code and message are.
+ * A log of JSON lines. Passwords in URLs, tokens and payloads are never written; an error, passed as a field, is
+ * reduced to name, code and message.
  */
 export interface Log {
-  /** May be set at any time; holds for the log and all that were made from it. @throws InvalidOptionsError */
+  /** May be set at any time; applies to this log and all derived from it. @throws InvalidOptionsError */
   level: LogLevel
   readonly debug: Write
   readonly info: Write
   readonly warn: Write
   readonly error: Write
-  /** Whether it is worth making the fields. */
-  hears(level: Exclude<LogLevel, 'silent'>): boolean
-  /** The same log, with these fields in every line. */
+  /** Whether lines of this level are written: create expensive fields only then. */
+  isEnabled(level: Exclude<LogLevel, 'silent'>): boolean
+  /** Returns the same log with these fields in every line. */
   with(fields: Readonly<Record<string, unknown>>): Log
 }
 
 const levelSchema = z.strictObject({ level: logLevelSchema })
 const STDERR = 2
-/** What every line has; a field of that name would be a second one. */
+/** Fields that every line has; a caller's field with the same name would be a duplicate. */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['level', 'time', 'pid', 'message'])
 
 /**
- * Opens a log. Each event is one line, whatever text is in it: `{"level":"info","time":"2026-01-31T12:00:00.000Z",
- * "pid":7,"message":"connected",...}`. Lines are written before the call returns, so that the last ones are not lost.
+ * Opens a log. Each event is one line, whatever text it contains: `{"level":"info","time":"2026-01-31T12:00:00.000Z",
+ * "pid":7,"message":"connected",...}`. Lines are written synchronously, so that the last ones are not lost.
  *
  * @param destination where the lines go. Default: standard error
  * @throws InvalidOptionsError
@@ -83,7 +83,7 @@ class SafeLog implements Log {
   readonly warn: Write = (message, fields) => this.#write('warn', message, fields)
   readonly error: Write = (message, fields) => this.#write('error', message, fields)
 
-  hears(level: Exclude<LogLevel, 'silent'>): boolean {
+  isEnabled(level: Exclude<LogLevel, 'silent'>): boolean {
     return this.#logger.isLevelEnabled(level)
   }
 
@@ -96,19 +96,19 @@ class SafeLog implements Log {
     message: string,
     fields: Readonly<Record<string, unknown>> = {},
   ) {
-    if (this.hears(level)) {
+    if (this.isEnabled(level)) {
       this.#logger[level]({ ...this.#fields, ...safeFields(fields) }, redactText(message))
     }
   }
 }
 
-/** Without secrets; a field that has the name of one of the line's own gets another: `level_`. */
+/** Removes secrets; a field with the name of one of the line's own is renamed: `level_`. */
 function safeFields(fields: object): Record<string, unknown> {
   const entries = Object.entries(redactFields(fields))
   return Object.fromEntries(entries.map(([name, value]) => [OWN_FIELDS.has(name) ? `${name}_` : name, value]))
 }
 
-/** Written at once: what a process says last says why it ended. */
+/** Synchronous: the last lines of a process say why it ended. */
 function stderr(): DestinationStream {
   return open({ dest: STDERR, sync: true })
 }

@@ -12,18 +12,18 @@ import { watchShaper } from './watch-shaper.ts'
 
 /** Options of `collectMetrics`. */
 const metricsOptionsSchema = z.strictObject({
-  /** Of the product, for `velvet_rope_build_info`. Default: unknown. */
+  /** Version of the product, for `velvet_rope_build_info`. Default: unknown. */
   version: z.string().default('unknown'),
-  /** Whether to tell of the process as well: memory, event loop, garbage collection. Default: no. */
+  /** Whether to include metrics of the process: memory, event loop, garbage collection. Default: false. */
   process: z.boolean().default(false),
-  /** Patterns that have a label of their own, 1 to 10,000; the rest count as `other`. Default: 200. */
+  /** Patterns with a label of their own, 1 to 10,000; the others count as `other`. Default: 200. */
   maxPatterns: z.int().min(1).max(10_000).default(200),
   /**
-   * Whether to count over the live buckets, when somebody asks. On Redis every process can tell of all of them, and of
-   * many thousand the count takes a tenth of Redis while it lasts: one or two processes are enough. Default: yes.
+   * Whether to count live buckets on each scrape. On Redis every process can count all of them, and with many thousand
+   * the count takes a tenth of Redis while it lasts: one or two processes are enough. Default: true.
    */
   buckets: z.boolean().default(true),
-  /** For so long a text is answered again, so that scrapes cannot become a load. Default: 1,000. */
+  /** How long a text is reused, in milliseconds, so that scrapes cannot become a load. Default: 1,000. */
   cacheMs: z.number().min(0).max(60_000).default(1_000),
 })
 
@@ -35,19 +35,24 @@ const REDIS_ERROR_KINDS: readonly RedisErrorKind[] = ['timeout', 'connection', '
 
 /** The metrics of one shaper, in this process. */
 export interface Metrics {
-  /** What Prometheus reads. It never fails for a store that is away: what only the store knows is left out then. */
+  /**
+   * Returns the text for Prometheus. It does not fail while Redis is unavailable: values that only Redis knows are then
+   * left out.
+   */
   text(): Promise<{ readonly contentType: string; readonly text: string }>
-  /** A forwarded request was answered: `2xx` to `5xx`. `error`, and all else: it was not, or with nonsense. */
+  /**
+   * Counts the response to a forwarded request: `2xx` to `5xx`; `error` and any other text: no or an invalid response.
+   */
   readonly forwardResponse: (statusClass: string) => void
-  /** The configuration was read again; `failure`: the last good one stays. */
+  /** Counts a reload of the configuration; `failure`: the last good one stays. */
   readonly configReload: (outcome: 'success' | 'failure') => void
   /** Stops watching; safe to call twice. */
   close(): void
 }
 
 /**
- * Watches a shaper, and counts. It costs a few microseconds for each admission and each departure, and nothing more
- * until somebody asks for the text. Shapers of one name in one process are counted together, as one.
+ * Collects the metrics of a shaper. It costs a few microseconds per admission and per departure, and nothing else until
+ * the text is requested. Shapers with the same name in one process are counted together.
  *
  * @throws InvalidOptionsError
  */
@@ -58,7 +63,7 @@ export function collectMetrics(shaper: Shaper, input: MetricsOptions = {}): Metr
   const labels = new PatternLabels(options.maxPatterns, (pattern) => instruments.gapRatio.zero({ pattern }))
   const nameKnown = () => {
     const rules = shaper.limits.list()
-    // Of more there is no telling which will be used; those are named as they are met.
+    // With more rules, patterns get labels as they occur.
     if (rules.length <= options.maxPatterns) for (const { pattern } of rules) labels.of(pattern)
   }
   const census = new Census({
@@ -72,24 +77,24 @@ export function collectMetrics(shaper: Shaper, input: MetricsOptions = {}): Metr
   instruments.buildInfo.set({ version: options.version, node: process.version, backend: shaper.backend }, 1)
   if (options.process) collectDefaultMetrics({ register: registry })
   const stop = watchShaper(shaper, instruments, labels)
-  let told: Promise<string> | undefined
-  let toldUntil = 0
+  let text: Promise<string> | undefined
+  let textUntil = 0
 
   const render = async () => {
-    // Of a shared line other processes may have brought some.
+    // On Redis, other processes may have set some.
     nameKnown()
     if (options.buckets) showCount(instruments, labels, await census.latest())
     return registry.metrics()
   }
   const cached = () => {
-    if (told !== undefined && monotonicNow() < toldUntil) return told
-    told = render()
-    toldUntil = Number.POSITIVE_INFINITY
+    if (text !== undefined && monotonicNow() < textUntil) return text
+    text = render()
+    textUntil = Number.POSITIVE_INFINITY
     const onDone = () => {
-      toldUntil = monotonicNow() + options.cacheMs * MILLISECOND
+      textUntil = monotonicNow() + options.cacheMs * MILLISECOND
     }
-    told.then(onDone, onDone)
-    return told
+    text.then(onDone, onDone)
+    return text
   }
   return {
     text: async () => ({ contentType: registry.contentType, text: await cached() }),
@@ -107,7 +112,7 @@ export function collectMetrics(shaper: Shaper, input: MetricsOptions = {}): Metr
   }
 }
 
-/** An alert on an increase does not see the first one of a series that begins with it. */
+/** An alert on an increase misses the first one of a series that begins with it. */
 function startAtZero(
   { lateStarts, handoffs, redisErrors, configReloads }: Instruments,
   backend: Shaper['backend'],
@@ -119,7 +124,7 @@ function startAtZero(
   for (const kind of REDIS_ERROR_KINDS) redisErrors.inc({ kind }, 0)
 }
 
-/** A pattern that was met and has no live bucket any more holds nothing: that is known, not missing. */
+/** A known pattern without live buckets has 0, not no value. */
 function showCount(instruments: Instruments, labels: PatternLabels, count: Count | undefined): void {
   const { waiting, capacity, fillMax, oldestWait, buckets } = instruments
   for (const gauge of [waiting, capacity, fillMax, oldestWait, buckets]) gauge.reset()
@@ -134,7 +139,7 @@ function showCount(instruments: Instruments, labels: PatternLabels, count: Count
   }
 }
 
-/** Keeps no process alive, but for one turn. */
+/** Keeps the process alive for at most one turn. */
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     if (ms === 0) setImmediate(resolve)

@@ -1,22 +1,26 @@
-/** Where every pattern beyond the bound is counted. */
+import type { Shaper } from '../shaper/shaper.ts'
+
+/** The label of all patterns beyond the bound. */
 const OTHER = 'other'
 
 /**
- * Patterns as values of a label. Each value costs memory here and at whoever scrapes, for every metric that has it; so
- * the first ones that are met are named, up to a bound, and the rest count as `other`.
+ * Patterns as label values. Each value costs memory here and in Prometheus, for every metric that has it; so the first
+ * ones, up to a bound, get a label, and the others count as `other`.
  */
 export class PatternLabels {
   readonly #most: number
   readonly #known = new Set<string>()
   readonly #onNamed: (pattern: string) => void
 
-  /** @param onNamed is told of each that gets a label of its own, before that is used */
+  /**
+   * @param onNamed called with each pattern that gets a label, before the label is used
+   */
   constructor(most: number, onNamed: (pattern: string) => void = () => undefined) {
     this.#most = most
     this.#onNamed = onNamed
   }
 
-  /** Every value that was ever answered but `other`. */
+  /** All labels returned so far, except `other`. */
   get known(): Iterable<string> {
     return this.#known
   }
@@ -27,5 +31,14 @@ export class PatternLabels {
     this.#known.add(pattern)
     this.#onNamed(pattern)
     return pattern
+  }
+}
+
+/** The pattern of the rule that applies to a key; undefined if none does (any more), or the key is invalid. */
+export function patternOf(shaper: Shaper, key: string): string | undefined {
+  try {
+    return shaper.limits.resolve(key).pattern
+  } catch {
+    return undefined
   }
 }

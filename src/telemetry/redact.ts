@@ -6,10 +6,10 @@ const DEEPEST = 5
 const MOST_ENTRIES = 100
 const MOST_VALUES = 1_000
 const LONGEST_TEXT = 1_000
-/** Looked at first, so that a secret is not cut in two and then not known. */
+/** Searched before the cut, so that no secret is cut in two and then missed. */
 const LONGEST_READ = 16_000
 
-/** Names of fields that hold secrets or what users sent, whatever stands before or after: `apiToken`, `job.data`. */
+/** Names of fields that contain secrets or user data, with any prefix or suffix: `apiToken`, `job.data`. */
 const SECRET_NAMES =
   /pass(?:word|wd|phrase)?$|secret|token|authorization|cookie|api-?_?key|credential|private-?_?key/i
 const PAYLOAD_NAMES: ReadonlySet<string> = new Set([
@@ -23,15 +23,15 @@ const PAYLOAD_NAMES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What of a text is hidden.
+ * What is hidden in a text.
  *
- * | in a text                                      | is written                              |
- * |------------------------------------------------|-----------------------------------------|
- * | `redis://user:password@host`                   | `redis://[redacted]@host`               |
- * | `Bearer 3q2-7w`, `Basic dXNlcg==`              | `Bearer [redacted]`                     |
- * | `token=3q2-7w`, `"password":"x"`               | `token=[redacted]`                      |
- * | `authorization: 3q2-7w`, to the end of the line | `authorization: [redacted]`             |
- * | `..., with args beginning with: 'x'` (Redis)   | `..., with args beginning with: [redacted]` |
+ * | in a text                                       | is written                                  |
+ * |-------------------------------------------------|---------------------------------------------|
+ * | `redis://user:password@host`                    | `redis://[redacted]@host`                   |
+ * | `Bearer 3q2-7w`, `Basic dXNlcg==`               | `Bearer [redacted]`                         |
+ * | `token=3q2-7w`, `"password":"x"`                | `token=[redacted]`                          |
+ * | `authorization: 3q2-7w`, to the end of the line | `authorization: [redacted]`                 |
+ * | `..., with args beginning with: 'x'` (Redis)    | `..., with args beginning with: [redacted]` |
  */
 const SECRETS: readonly RegExp[] = [
   /([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s"']{1,1000}(?=@)/gi,
@@ -40,10 +40,10 @@ const SECRETS: readonly RegExp[] = [
   /((?:authorization|cookie|x-api-key)["']?\s{0,9}[:=]\s{0,9}["']?)[^\r\n"']+/gi,
   /(, with args beginning with: ).*/gs,
 ]
-/** Ends a line, or is a command, for some who show it; or turns the order of what follows. */
+/** Characters that end a line or control a terminal in some viewers, or reverse the order of text. */
 const INVISIBLE = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
-/** Without secrets, and bounded. */
+/** Removes secrets from a text, and bounds its length. */
 export function redactText(text: string): string {
   let safe = text.slice(0, LONGEST_READ)
   for (const secret of SECRETS) safe = safe.replace(secret, `$1${HIDDEN}`)
@@ -52,8 +52,8 @@ export function redactText(text: string): string {
 }
 
 /**
- * A copy that may be written down, of plain values alone: secrets and payloads hidden, errors reduced, texts redacted,
- * all of it bounded. What cannot be read is left out; this never throws.
+ * Returns a copy that is safe to log, of plain values only: secrets and payloads hidden, errors reduced, texts
+ * redacted, everything bounded. Unreadable values are left out; it never throws.
  */
 export function redactFields(fields: object): Record<string, unknown> {
   return new Copy(fields).entriesOf(fields, 0)
@@ -81,7 +81,7 @@ class Copy {
     try {
       return this.#copy(read(), depth)
     } catch {
-      // A getter, or a proxy, that does not want to be looked at.
+      // A getter or a proxy threw.
       return LEFT_OUT
     }
   }
@@ -106,7 +106,7 @@ class Copy {
   }
 }
 
-/** What may be told of an error: those of clients carry commands, arguments and payloads, so nothing else is. */
+/** The safe fields of an error: errors of clients carry commands, arguments and payloads, so nothing else is copied. */
 function errorFields(thrown: unknown): { name: string; message: string; code?: string } {
   const error = toError(thrown)
   const code: unknown = 'code' in error ? error.code : undefined

@@ -5,21 +5,22 @@ import { toError } from '../core/thrown.ts'
 import type { Handler } from '../line/attempt.ts'
 import type { EnqueueOptions, EnqueueRequest } from '../shaper/options.ts'
 import type { Shaper } from '../shaper/shaper.ts'
-import { patternOf } from './pattern-of.ts'
+import { patternOf } from './pattern-labels.ts'
 import { formatTraceparent, parseTraceparent } from './traceparent.ts'
 
 type Api = typeof api
 
-/** Of OpenTelemetry's semantic conventions for messaging. */
+/** From OpenTelemetry's semantic conventions for messaging. */
 const SYSTEM = { 'messaging.system': 'velvet_rope' } as const
 
 /**
- * Spans around what a shaper does, for whatever SDK of OpenTelemetry the process has registered: `send <pattern>` around
- * each `enqueue`, whose traceparent is kept with the job, and `process <pattern>` around each call of a handler, linked
- * to it. Neither keys nor payloads nor the messages of errors are in them.
+ * Creates spans for a shaper, with whatever OpenTelemetry SDK the process has registered: `send <pattern>` around each
+ * `enqueue`, whose traceparent is stored with the job, and `process <pattern>` around each call of a handler, linked to
+ * it. Spans contain neither keys nor payloads nor error messages.
  *
- * @param load how the API of OpenTelemetry is got. Default: `import('@opentelemetry/api')`
- * @returns ends it; undefined when the API is not installed, or no SDK is registered yet, after which all is as before
+ * @param load loads the OpenTelemetry API. Default: `import('@opentelemetry/api')`
+ * @returns a function that stops it; undefined if the API is not installed, or no SDK is registered yet, and then
+ * nothing changes
  */
 export async function traceShaper(
   shaper: Shaper,
@@ -34,7 +35,7 @@ export async function traceShaper(
       enqueue.call(shaper, key, data, withTraceparent(options, traceparent)),
     )
   shaper.enqueueMany = async (requests) => {
-    // What is no list is refused by the shaper itself.
+    // The shaper itself rejects anything but a list.
     if (!Array.isArray(requests) || requests.length === 0) return enqueueMany.call(shaper, requests)
     const keys = requests.map((request: EnqueueRequest<unknown>) => request?.key)
     return tracing.send(keys, undefined, (traceparent) =>
@@ -49,19 +50,21 @@ export async function traceShaper(
   return () => void Object.assign(shaper, { enqueue, enqueueMany, work })
 }
 
-/** Where nobody registered an SDK, spans are no spans, and making them would cost a twentieth of a request. */
+/** Without a registered SDK, spans do nothing, and creating them would cost a twentieth of a request. */
 function isRegistered({ trace, ProxyTracerProvider }: Api): boolean {
   const provider = trace.getTracerProvider()
   return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer('velvet-rope') !== undefined
 }
 
-/** The spans themselves. */
+/** Creates the spans. */
 export class Tracing {
   readonly #otel: Api
   readonly #tracer: api.Tracer
   readonly #patternOf: (key: string) => string | undefined
 
-  /** @param patternOf the pattern of the rule that governs a key, which the spans are named after */
+  /**
+   * @param patternOf returns the pattern of the rule that applies to a key; spans are named after it
+   */
   constructor(otel: Api, patternOf: (key: string) => string | undefined) {
     this.#otel = otel
     this.#tracer = otel.trace.getTracer('velvet-rope')
@@ -69,8 +72,8 @@ export class Tracing {
   }
 
   /**
-   * Asks for admission within a span, which it is given as text to keep with the job: that of the caller where there is
-   * no tracer. The span is a child of the caller's, if he names one, or of the one that is active.
+   * Requests admission within a span, whose traceparent is stored with the job; without a tracer it is that of the
+   * caller. The span is a child of the caller's traceparent if given, otherwise of the active span.
    */
   async send<Answer extends Admission | Admission[]>(
     keys: readonly string[],
@@ -92,11 +95,11 @@ export class Tracing {
       parent,
     )
     try {
-      // What is no traceparent is refused by the shaper.
-      const isRefused = caller !== undefined && remote === undefined
-      const traceparent = isRefused ? caller : (formatTraceparent(span.spanContext()) ?? caller)
+      // The shaper itself rejects a malformed traceparent.
+      const isMalformed = caller !== undefined && remote === undefined
+      const traceparent = isMalformed ? caller : (formatTraceparent(span.spanContext()) ?? caller)
       const answer = await context.with(trace.setSpan(parent, span), () => admit(traceparent))
-      this.#tell(span, answer)
+      this.#recordVerdict(span, answer)
       return answer
     } catch (error) {
       this.#fail(span, error)
@@ -106,7 +109,10 @@ export class Tracing {
     }
   }
 
-  /** The handler, each call of it within a span that is linked to that of the job's `enqueue`, and no child of it. */
+  /**
+   * Wraps a handler so that each call runs within a span that is linked to that of the job's `enqueue`, not a child of
+   * it.
+   */
   traceHandler<Data, Result>(handler: Handler<Data, Result>): Handler<Data, Result> {
     const { context, SpanKind, trace } = this.#otel
     return (job) => {
@@ -126,7 +132,7 @@ export class Tracing {
     }
   }
 
-  /** A handler that answers at once still does. */
+  /** A handler that returns synchronously still does. */
   #end<Result>(span: api.Span, call: () => Promise<Result> | Result): Promise<Result> | Result {
     const onError = (error: unknown): never => {
       this.#fail(span, error)
@@ -155,8 +161,8 @@ export class Tracing {
     }
   }
 
-  /** A refusal is a value, and no error. */
-  #tell(span: api.Span, answer: Admission | Admission[]): void {
+  /** A rejection is a value, not an error. */
+  #recordVerdict(span: api.Span, answer: Admission | Admission[]): void {
     if (Array.isArray(answer)) {
       span.setAttribute('velvet_rope.accepted', answer.filter(({ accepted }) => accepted).length)
     } else if (answer.accepted) {
@@ -166,7 +172,7 @@ export class Tracing {
     }
   }
 
-  /** A freeze is what the handler wanted. Messages may hold anything, so the kind of the error is all that is told. */
+  /** A freeze is intended. Messages may contain anything, so only the kind of the error is recorded. */
   #fail(span: api.Span, thrown: unknown): void {
     const kind = kindOf(thrown)
     if (kind === 'freeze') {
@@ -178,13 +184,13 @@ export class Tracing {
   }
 }
 
-/** The code of one of our errors, the name of another. */
+/** The code of a velvet-rope error, otherwise its name. */
 function kindOf(thrown: unknown): string {
   try {
     const error = toError(thrown)
     return isVelvetRopeError(error) ? error.code : String(error.name)
   } catch {
-    // Somebody made it so that it cannot be looked at.
+    // The error cannot be read.
     return '_OTHER'
   }
 }
@@ -198,7 +204,7 @@ function nameOf(operation: 'send' | 'process', pattern: string | undefined): str
   return pattern === undefined ? operation : `${operation} ${pattern}`
 }
 
-/** What are no options is refused by the shaper. */
+/** The shaper itself rejects invalid options. */
 function withTraceparent<Options extends EnqueueOptions | undefined>(
   options: Options,
   traceparent: string | undefined,

@@ -14,18 +14,17 @@ import { SECOND } from '../core/duration.ts'
 import type { ShaperEvents } from '../core/events.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import type { Instruments } from './instruments.ts'
-import type { PatternLabels } from './pattern-labels.ts'
-import { patternOf } from './pattern-of.ts'
+import { type PatternLabels, patternOf } from './pattern-labels.ts'
 
-/** The label of keys whose rule has gone since. */
+/** The label of keys without a rule. */
 const GONE = 'none'
 
-/** Counts what the shaper tells and what goes on inside of it. Calling the answer ends that; safe to call twice. */
+/** Counts the events and internal events of a shaper. Returns a function that stops it; safe to call twice. */
 export function watchShaper(shaper: Shaper, to: Instruments, labels: PatternLabels): () => void {
   const isOurs = (message: { readonly shaper: string }) => message.shaper === shaper.name
   const running = new Set<string>()
   const led = new Set<number>()
-  // Its one scheduler is elected without an election.
+  // In memory the one scheduler is always the leader.
   const leader = { shaper: shaper.name }
   to.leader.set(leader, shaper.backend === 'memory' ? 1 : 0)
   to.inflight.set(0)
@@ -48,7 +47,7 @@ export function watchShaper(shaper: Shaper, to: Instruments, labels: PatternLabe
     handlerEnds.subscribe((end) => {
       if (!isOurs(end)) return
       to.handlerDuration.observe({ outcome: end.outcome }, seconds(end.duration))
-      // One that was started before anybody watched was not counted in either.
+      // A handler that started before the watch began was not counted.
       if (running.delete(attemptName(end))) to.inflight.set(running.size)
     }),
     lateStarts.subscribe((late) => {
@@ -66,7 +65,7 @@ export function watchShaper(shaper: Shaper, to: Instruments, labels: PatternLabe
     schedulerPasses.subscribe((pass) => {
       if (isOurs(pass)) to.pass.observe(seconds(pass.duration))
     }),
-    // The meter that shares a shaper's name shares its rule book.
+    // The meter with the name of a shaper uses its rule book.
     meterFillings.subscribe(({ meter, pattern, outcome }) => {
       if (meter === shaper.name) to.meterFills.inc({ pattern: labels.of(pattern), outcome })
     }),
@@ -93,8 +92,8 @@ function countDeparture(departure: Departure, pattern: string, to: Instruments):
 }
 
 /**
- * Undefined where the gap says nothing of the pacing: nobody waited when the slot before it allowed the next, or he
- * waited for something else. One that is too short is always told.
+ * Undefined if the gap says nothing about the pacing: no job was waiting when the previous slot allowed the next, or it
+ * was waiting for something else. A gap that is too short is always counted.
  */
 function gapRatio({ attempt, admittedAt, startedAt, lastStart, spacing }: Departure): number | undefined {
   const ratio = (startedAt - lastStart) / spacing
@@ -107,7 +106,7 @@ function attemptName({ id, attempt }: { readonly id: string; readonly attempt: n
   return `${id} ${attempt}`
 }
 
-/** Clocks of two processes may differ by a little less than nothing. */
+/** The clocks of two processes may differ slightly. */
 function seconds(duration: number): number {
   return Math.max(0, duration) / SECOND
 }

@@ -100,7 +100,7 @@ test.each([
   ],
   [
     { VELVET_ROPE_SIGNING_SECRET: SECRET },
-    'expected the variable of signing.secret to hold whsec_ and base64',
+    'expected the variable of signing.secret to be whsec_ and base64',
   ],
   [
     { VELVET_ROPE_TIMEOUT_MS: '0' },

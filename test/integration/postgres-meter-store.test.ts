@@ -125,7 +125,7 @@ describe('a statement that another one has undone', () => {
     const refusals: ((error: Error) => void)[] = []
     const query = vi.fn(() => new Promise<never>((_, reject) => void refusals.push(reject)))
     const refused = expect(new PostgresMeterStore({ query }).fill(one('k'))).rejects.toThrow(
-      'no answer within',
+      'no response within',
     )
     await vi.advanceTimersByTimeAsync(1_500)
     await refused
@@ -149,7 +149,7 @@ test('a database that hangs is asked a thousand times, and again when it has ans
   )
   await vi.advanceTimersByTimeAsync(1_500)
   expect(new Set(await Promise.all(asked))).toEqual(
-    new Set(['PostgreSQL is unavailable: no answer within 1500 ms']),
+    new Set(['PostgreSQL is unavailable: no response within 1500 ms']),
   )
   await expect(store.fill(one('k'))).rejects.toThrow('PostgreSQL is unavailable: 1000 statements wait for it')
   expect(answers).toHaveLength(1_000)

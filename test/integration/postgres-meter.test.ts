@@ -117,7 +117,7 @@ describe('a row that another client has locked', () => {
     await store.fill(one('stuck'))
     const free = await lock('stuck')
     await expect(beforeTimer(2_000, store.fill(one('stuck', { amount: 2 })))).rejects.toThrow(
-      'PostgreSQL is unavailable: no answer within 1500 ms',
+      'PostgreSQL is unavailable: no response within 1500 ms',
     )
     await free()
     const levelNow = async () => (await store.read({ name: 'test', key: 'stuck' })).state!.level
@@ -239,7 +239,7 @@ describe('a server', () => {
     const { port } = mute.address() as { port: number }
     const own = await openPool({ connectionString: `postgresql://nobody@127.0.0.1:${port}/none` })
     await expect(beforeTimer(2_000, new PostgresMeterStore(own).fill(one('k')))).rejects.toThrow(
-      'no answer within 1500 ms',
+      'no response within 1500 ms',
     )
     for (const visitor of visitors) visitor.destroy()
     mute.close()

@@ -283,11 +283,11 @@ describe('what may be forwarded', () => {
     ],
     [
       `${ALLOW}\n  allowPrivate: [a b]`,
-      expect.stringMatching(/^3:18: forward: expected allowPrivate to hold hosts/),
+      expect.stringMatching(/^3:18: forward: expected allowPrivate to contain hosts/),
     ],
     [
       `${ALLOW}\n  headers: {'https://b.example': {A: b}}`,
-      '3:13: forward: expected headers to be for an origin that allow holds, got: "https://b.example"; did you mean https://a.example?',
+      '3:13: forward: expected headers to be for an origin in allow, got: "https://b.example"; did you mean https://a.example?',
     ],
     [
       `${ALLOW}\n  headers: {'https://a.example': {Authorization: Bearer hunter2}}`,

@@ -60,7 +60,7 @@ describe('the result of a job', () => {
     })
   })
 
-  test('has all lines of a list, and the first of what is expected once', async () => {
+  test('has all lines of a list, and the first line of other headers', async () => {
     const { result } = await answered((response) => {
       response.writeHead(200, {
         RateLimit: ['"burst";r=5;t=1', '"daily";r=0;t=3600'],
@@ -76,14 +76,14 @@ describe('the result of a job', () => {
     })
   })
 
-  test('is no result where any line of RateLimit says that a quota is used up', async () => {
+  test('is no success if any line of RateLimit says that a quota is exhausted', async () => {
     const { result } = await answered((response) => {
       response.writeHead(429, { RateLimit: ['"burst";r=5;t=1', '"daily";r=0;t=3600'] }).end()
     })
     expect(await rejection(result)).toMatchObject({ code: 'freeze', forMs: 3_600_000 })
   })
 
-  test('has an empty body for 204, and base64 for bytes that are no text', async () => {
+  test('has an empty body for 204, and base64 for binary bytes', async () => {
     const { result } = await answered((response) => void response.writeHead(204).end())
     expect(await result).toMatchObject({ status: 204, body: '', encoding: 'text', truncated: false })
     const bytes = Buffer.from([0xff, 0x00, 0x80])
@@ -95,7 +95,7 @@ describe('the result of a job', () => {
     })
   })
 
-  test('has headers that are bounded in number and length', async () => {
+  test('has bounded headers, in number and length', async () => {
     const names = Array.from(
       { length: 60 },
       (_, index) => `x-ratelimit-${'abcdefgh'[index % 8]}${'z'.repeat(index)}`,
@@ -123,7 +123,7 @@ describe('the result of a job', () => {
     expect(await result).toMatchObject({ body: kept, encoding: 'text', truncated })
   })
 
-  test('keeps 64 KiB of a body that never ends, and hangs up', async () => {
+  test('keeps 64 KiB of an endless body, and closes the connection', async () => {
     let taken: Promise<number> | undefined
     const { result } = await answered((response) => {
       taken = pour(response, Buffer.alloc(16_384, 'x'))
@@ -134,7 +134,7 @@ describe('the result of a job', () => {
   })
 })
 
-describe('a body that comes compressed though nobody asked for it', () => {
+describe('a body that comes compressed unasked', () => {
   test.each([
     ['gzip', gzipSync],
     ['x-gzip', gzipSync],
@@ -154,7 +154,7 @@ describe('a body that comes compressed though nobody asked for it', () => {
     ['gzip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ])('that would grow to a hundred megabytes grows to what is kept: %s', async (coding, compress) => {
+  ])('that would decompress to a hundred megabytes is decompressed only as far as needed: %s', async (coding, compress) => {
     const bomb = compress(ZEROS)
     const { result } = await answered((response) => {
       response.setHeader('content-encoding', coding)
@@ -171,7 +171,7 @@ describe('a body that comes compressed though nobody asked for it', () => {
     ['broken, as Brotli', 'br', Buffer.from('this is no Brotli')],
     ['in a coding that is not known', 'zstd', Buffer.from([1, 2, 3])],
     ['in two codings', 'gzip, gzip', gzipSync(gzipSync(Buffer.from('x')))],
-  ])('and cannot be read is not kept, but its job is done: %s', async (_, coding, bytes) => {
+  ])('and cannot be decompressed is not kept, but its job is done: %s', async (_, coding, bytes) => {
     const { result } = await answered((response) => {
       response.setHeader('content-encoding', coding)
       response.end(bytes)
@@ -179,7 +179,7 @@ describe('a body that comes compressed though nobody asked for it', () => {
     expect(await result).toMatchObject({ status: 200, body: '', encoding: 'text', truncated: true })
   })
 
-  test('and breaks off is a failure of the network, which is tried again', async () => {
+  test('and breaks off is a network failure, which is retried', async () => {
     const bytes = gzipSync(Buffer.from(Array.from({ length: 5_000 }, (_, index) => index).join()))
     const { result } = await answered((response) => {
       response.writeHead(200, { 'content-encoding': 'gzip', 'content-length': bytes.length })
@@ -210,14 +210,14 @@ describe('a refusal', () => {
     ['[]', {}, ''],
     ['null', {}, ''],
     ['', {}, ''],
-  ])('is told by its name, never by prose, which may hold what was sent: %s', async (body, headers, told) => {
+  ])('is identified by its code, never by prose, which may repeat what was sent: %s', async (body, headers, told) => {
     const error = await refused(422, body, headers)
     expect(error).toMatchObject({ code: 'final' })
     expect((error as Error).message).toMatch(/^POST http:\/\/127\.0\.0\.1:\d+ answered 422/)
     expect((error as Error).message.replace(/^.* 422/, '')).toBe(`${told}, not tried again`)
   })
 
-  test('that sends elsewhere is one as well', async () => {
+  test('includes redirects', async () => {
     const side = await farSide()
     for (const status of [301, 302, 303, 307, 308]) {
       const error = await refused(status, '', { location: `${side.url}/` })
@@ -239,7 +239,7 @@ describe('a refusal', () => {
   })
 })
 
-describe('a secret that the other side sends back', () => {
+describe('a secret that the third party echoes', () => {
   const hidden = '*'.repeat(SECRET.length)
 
   test.each([

@@ -23,15 +23,15 @@ test.each(Object.entries(SILENT))('a server that %s gets as long as the job says
   const error = await rejection(forward(jobOf({ method: 'GET', url: `${side.url}/`, timeoutMs: 60 })))
   expect(error).toMatchObject({
     code: 'request-failed',
-    message: `GET ${side.url} failed: no answer within 60 ms`,
+    message: `GET ${side.url} failed: no response within 60 ms`,
   })
 })
 
-test('or as long as the configuration says', async () => {
+test('otherwise as long as the configuration says', async () => {
   const side = await farSide(() => undefined)
   const forward = forwarder(allowing(side.url, { timeoutMs: 60 }))
   await expect(forward(jobOf({ method: 'GET', url: `${side.url}/` }))).rejects.toThrow(
-    'no answer within 60 ms',
+    'no response within 60 ms',
   )
 })
 
@@ -47,7 +47,7 @@ test('the time includes the name: a request whose name comes too late is never s
   const onResponse = (statusClass: string) => void told.push(statusClass)
   const forward = forwarder({ allow: [url], allowPrivate: ['slow.test'] }, { resolve, onResponse })
   const late = forward(jobOf({ method: 'POST', url: `${url}/late`, timeoutMs: 20 }))
-  await expect(late).rejects.toThrow('no answer within 20 ms')
+  await expect(late).rejects.toThrow('no response within 20 ms')
   const inTime = forward(jobOf({ method: 'GET', url: `${url}/in-time` }))
   answer(['127.0.0.1'])
   await nextTurn()
@@ -57,7 +57,7 @@ test('the time includes the name: a request whose name comes too late is never s
   expect(told).toEqual(['error', '2xx'])
 })
 
-test('a refusal whose body does not end in time is a refusal all the same', async () => {
+test('an error response whose body does not end in time counts all the same', async () => {
   const side = await farSide((response) => drip(response.writeHead(402, { 'request-id': 'req_1' })))
   const forward = forwarder(allowing(side.url))
   // Time enough for the head of the answer to come.
@@ -74,7 +74,7 @@ test.each([
   await expect(forward(jobOf({ method: 'GET', url: `${side.url}/` }))).rejects.toMatchObject({ code })
 })
 
-test('a job that is stopped stops its request, with its own reason', async () => {
+test('an aborted job aborts its request, with its own reason', async () => {
   const hungUp: Promise<unknown>[] = []
   const stop = new AbortController()
   const reason = new HandlerTimeoutError('job-1', 5)
@@ -91,7 +91,7 @@ test('a job that is stopped stops its request, with its own reason', async () =>
   expect(told).toEqual(['error'])
 })
 
-test('a job that was stopped before is not sent', async () => {
+test('a job that was aborted before is not sent', async () => {
   const side = await farSide()
   const told: string[] = []
   const forward = forwarder(allowing(side.url), { onResponse: (statusClass) => void told.push(statusClass) })
@@ -105,7 +105,7 @@ test('a job that was stopped before is not sent', async () => {
   expect([side.received.map(({ path }) => path), told]).toEqual([['/after'], ['2xx']])
 })
 
-test('close lets the requests end that are under way, and then the connections', async () => {
+test('close waits for pending requests, and then closes the connections', async () => {
   const answers: (() => void)[] = []
   const side = await farSide((response) => void answers.push(() => response.end('late')))
   const forward = forwarder(allowing(side.url))
@@ -126,7 +126,7 @@ test('close lets the requests end that are under way, and then the connections',
   await gone
 })
 
-test('close does not wait for ever: each request has its time, and a failed one counts as ended', async () => {
+test('close does not wait forever: each request has a time limit, and a failed one counts as ended', async () => {
   const side = await farSide(() => undefined)
   const forward = forwarder(allowing(side.url))
   const failed = forward(jobOf({ method: 'GET', url: `${side.url}/`, timeoutMs: 30 })).catch(() => 'failed')

@@ -98,7 +98,7 @@ describe('the data of a job', () => {
     ],
     [{ method: 'GET', url: URL_, socketPath: '/sesame' }, 'unknown field "socketPath"'],
     [{ method: 'GET', url: URL_, dispatcher: {} }, 'unknown field "dispatcher"'],
-  ])('are refused: %j', (data, message) => {
+  ])('are rejected: %j', (data, message) => {
     const refusal = refusalOf(data)
     expect(refusal).toContain(`forward: ${message}`)
     // It is logged, and what came is data of a user.

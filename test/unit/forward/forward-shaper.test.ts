@@ -75,7 +75,7 @@ async function scripted(statuses: Record<string, number[]>, headers: Record<stri
   return { calls, told, url: side.url }
 }
 
-test('429 with Retry-After freezes the bucket, keeps the attempt and the order, and delays nobody else', async () => {
+test('429 with Retry-After freezes the bucket, keeps the attempt and the order, and delays no other key', async () => {
   const api = await scripted({ b: [429, 429] }, { 'retry-after': '2' })
   const { shaper, told, send, ended, conforms } = shapedForwarding(allowing(api.url))
   const freezes: [key: string, forMs: number][] = []
@@ -133,7 +133,7 @@ test('Retry-After is bounded', async () => {
   expect(freezes).toEqual([[30, 366 * 86_400_000]])
 })
 
-test('408, 425, 5xx and a dead connection are tried again under the same key, and use up attempts', async () => {
+test('408, 425, 5xx and a lost connection are retried under the same key, and use up attempts', async () => {
   const api = await scripted({ a: [408, 425], b: [500, 502, 504], c: [200] })
   const { send, ended, told, conforms } = shapedForwarding(allowing(api.url))
   await send(api.url, ['a', 'b', 'c'])
@@ -171,7 +171,7 @@ test('other 4xx, redirects and requests that may not be sent fail for good, with
   await conforms()
 })
 
-test('no secret is kept with a job, whatever comes of it', async () => {
+test('no secret is stored with a job, whatever its outcome', async () => {
   const api = await scripted({ a: [], b: [400], c: [500, 500, 500] })
   const headers = { [api.url]: { authorization: `Bearer \${KEY}` } }
   const { send, ended } = shapedForwarding(allowing(api.url, { headers }))
@@ -182,7 +182,7 @@ test('no secret is kept with a job, whatever comes of it', async () => {
   expect(JSON.stringify(jobs)).not.toContain('sk_live')
 })
 
-test('settings change while jobs run: those that run end by the old ones', async () => {
+test('settings change while jobs run: running jobs end with the old ones', async () => {
   const held: (() => void)[] = []
   const side = await farSide((response, { headers: sent }) => {
     const answer = () => response.end(String(sent['x-version']))

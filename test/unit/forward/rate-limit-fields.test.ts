@@ -4,7 +4,7 @@ import { readStayAway } from '../../../src/forward/retry-after.ts'
 const NOW = Date.UTC(2026, 0, 1)
 const read = (headers: Record<string, string>) => readStayAway((name) => headers[name], NOW)
 
-describe('an answer that wants to be left alone', () => {
+describe('a response that asks to retry later', () => {
   it.each<[Record<string, string>, number]>([
     [{ 'retry-after': '7' }, 7_000],
     [{ ratelimit: '"default";r=0;t=30' }, 30_000],
@@ -48,7 +48,7 @@ describe('an answer that wants to be left alone', () => {
     expect(read(headers)).toBeUndefined()
   })
 
-  it('is asked by Retry-After first, and by the clock of the other side if that is known', () => {
+  it('uses Retry-After first, and the clock of the third party if known', () => {
     expect(read({ 'retry-after': '2', ratelimit: '"default";r=0;t=30' })).toBe(2_000)
     expect(read({ 'retry-after': '0', ratelimit: '"default";r=0;t=30' })).toBe(30_000)
     const date = new Date(NOW + 5_000).toUTCString()

@@ -46,7 +46,7 @@ describe('Retry-After', () => {
     expect(readRetryAfter(text, undefined, NOW)).toBeUndefined()
   })
 
-  it('is measured from the date of the answer, if that is known: the clocks may differ', () => {
+  it('is measured from the date of the response, if known: the clocks may differ', () => {
     const until = 'Sun, 06 Nov 1994 08:49:37 GMT'
     expect(readRetryAfter(until, 'Sun, 06 Nov 1994 08:49:35 GMT', NOW)).toBe(2_000)
     expect(readRetryAfter(until, 'yesterday', NOW)).toBe(30_000)
@@ -55,14 +55,14 @@ describe('Retry-After', () => {
 })
 
 describe('a freeze', () => {
-  it('is as long as asked for, which the worker bounds, and 366 days at most', () => {
+  it('is as long as requested, within the bound of the worker and 366 days', () => {
     const freezes = new Freezes(1_000, 60_000)
     expect(freezes.next('k', 250, 0)).toBe(250)
     expect(freezes.next('k', 60_001, 0)).toBe(60_001)
     expect(freezes.next('k', Number.MAX_VALUE, 0)).toBe(366 * 86_400_000)
   })
 
-  it('doubles up to a minute when nothing was asked for, until a request succeeds', () => {
+  it('doubles up to a minute without Retry-After, until a request succeeds', () => {
     const freezes = new Freezes(1_000, 3_600_000)
     let now = 0
     const next = () => {
@@ -76,7 +76,7 @@ describe('a freeze', () => {
     expect([next(), next()]).toEqual([1_000, 2_000])
   })
 
-  it('grows no further than the longest, and starts where it is told to', () => {
+  it('grows up to the maximum, and starts at the given time', () => {
     const short = new Freezes(400, 1_000)
     expect([
       short.next('k', undefined, 0),
@@ -87,7 +87,7 @@ describe('a freeze', () => {
     expect([long.next('k', undefined, 0), long.next('k', undefined, 200_000)]).toEqual([120_000, 120_000])
   })
 
-  it('is one for all requests that were on their way together', () => {
+  it('counts once for concurrent requests', () => {
     const freezes = new Freezes(1_000, 3_600_000)
     expect([0, 10, 990].map((now) => freezes.next('k', undefined, now))).toEqual([1_000, 990, 10])
     expect(freezes.next('k', undefined, 1_000)).toBe(2_000)
@@ -95,7 +95,7 @@ describe('a freeze', () => {
     expect(freezes.next('k', undefined, -3_600_000)).toBe(2_000)
   })
 
-  it('is for each key of its own', () => {
+  it('is separate for each key', () => {
     const freezes = new Freezes(1_000, 3_600_000)
     freezes.next('a', undefined, 0)
     expect([freezes.next('b', undefined, 1_000), freezes.next('a', undefined, 1_000)]).toEqual([1_000, 2_000])
@@ -103,7 +103,7 @@ describe('a freeze', () => {
     expect(freezes.next('a', undefined, 3_000)).toBe(4_000)
   })
 
-  it('is remembered of ten thousand keys, and of those that were frozen last', () => {
+  it('is remembered for the ten thousand keys frozen last', () => {
     const freezes = new Freezes(1_000, 3_600_000)
     for (let index = 0; index <= 10_000; index++) freezes.next(`k${index}`, undefined, 0)
     expect([freezes.next('k1', undefined, 1_000), freezes.next('k0', undefined, 1_000)]).toEqual([

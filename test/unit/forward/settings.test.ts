@@ -37,7 +37,7 @@ describe('settings', () => {
     [{ allow: [API], headers: { [API]: { a: 1 } } }, `expected headers.${API}.a to be string`],
     [{ allow: [API], signing: {} }, 'expected signing.secret to be string'],
     [{ allow: [API], signing: { secret: `\${HOOK}`, key: 'x' } }, 'unknown option "key" in signing'],
-  ])('are refused: %j', (settings, message) => {
+  ])('are rejected: %j', (settings, message) => {
     expect(refusalOf(settings)).toContain(message)
   })
 
@@ -96,7 +96,7 @@ describe('settings', () => {
     ':80',
   ])('name no private host %j', (host) => {
     expect(refusalOf({ allow: [API], allowPrivate: [host] })).toMatch(
-      /^forward: expected allowPrivate to hold hosts such as db\.internal or 10\.0\.0\.7:8080, got: /,
+      /^forward: expected allowPrivate to contain hosts such as db\.internal or 10\.0\.0\.7:8080, got: /,
     )
   })
 
@@ -124,15 +124,15 @@ describe('headers of an origin', () => {
     [headers({ 'x-a': `\${KEY:-${SECRET}}` }), `to refer to variables as \${NAME}, got another form`],
     [
       headers({ authorization: `\${CRLF}` }),
-      'the header authorization holds a character that is not printable ASCII',
+      'the header authorization contains a character that is not printable ASCII',
     ],
     [headers({ Host: 'a' }), 'headers of https://api.example.com: the header host belongs to the connection'],
     [headers({ 'Idempotency-Key': 'a' }), 'the header idempotency-key is set by the forwarder'],
-    [headers({ 'a b': 'a' }), 'the header name "a b" is none'],
-    [headers({ A: 'a', a: 'b' }), 'the header a is there twice'],
+    [headers({ 'a b': 'a' }), 'the header name "a b" is invalid'],
+    [headers({ A: 'a', a: 'b' }), 'the header a occurs twice'],
     [
       headers({ a: 'a' }, 'https://other.example'),
-      'expected headers to be for an origin that allow holds, got: "https://other.example"; allow holds https://api.example.com',
+      'expected headers to be for an origin in allow, got: "https://other.example"; allow contains https://api.example.com',
     ],
     [headers({ a: 'a' }, `${API}/v1`), 'expected headers to be an origin'],
     [{ allow: [API], headers: { [API]: {}, [`${API}/`]: {} } }, 'headers has https://api.example.com twice'],
@@ -146,19 +146,19 @@ describe('headers of an origin', () => {
     ],
     [
       { allow: [API], signing: { secret: `\${HOOK}` } },
-      'expected the variable of signing.secret to hold whsec_ and base64',
+      'expected the variable of signing.secret to be whsec_ and base64',
     ],
     [
       { allow: [API], signing: { secret: `${SECRET}\${KEY}` } },
-      'expected the variable of signing.secret to hold whsec_',
+      'expected the variable of signing.secret to be whsec_',
     ],
-  ])('are refused without what is secret: %j', (settings, message) => {
+  ])('are rejected without showing secrets: %j', (settings, message) => {
     const refusal = refusalOf(settings)
     expect(refusal).toContain(message)
     expect(refusal).not.toContain('sesame')
   })
 
-  test('refer to the environment, which is read once', () => {
+  test('refer to environment variables, which are read once', () => {
     const env: Record<string, string> = { KEY: `$& $1 ${SECRET}`, PART: 'b' }
     const plan = readPlan(headers({ 'X-A': `\${KEY} and \${PART}\${PART}`, 'X-B': 'plain $ {KEY}' }), env)
     env['KEY'] = 'changed'
@@ -168,7 +168,7 @@ describe('headers of an origin', () => {
     ])
   })
 
-  test('what came from there is hidden, unless it is too short to be a secret', () => {
+  test('whose values are hidden, unless too short to be a secret', () => {
     const { secrets } = readPlan(headers({ a: `\${KEY}`, b: `\${SHORT}` }), ENV)
     expect(secrets.hide(`${SECRET}, abc`)).toBe(`${'*'.repeat(SECRET.length)}, abc`)
   })

@@ -12,7 +12,7 @@ const EXAMPLE = {
   signature: 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
 }
 
-test('the example of Standard Webhooks has the signature that is published for it', () => {
+test('the example of Standard Webhooks has its published signature', () => {
   const { secret, id, timestamp, body, signature } = EXAMPLE
   expect(signatureHeaders(signingKey(secret)!, id, Number(timestamp) * 1_000 + 999, body)).toEqual({
     'webhook-id': id,
@@ -46,7 +46,7 @@ test.each([
   ['PUT', 'a.b.c', 'a.b.c'],
   ['GET', undefined, ''],
 ])(
-  'what a receiver of %s %j computes is what was sent, and is of the bytes that came',
+  'a receiver of %s %j computes the signature that was sent, from the bytes that it received',
   async (method, body, text) => {
     const side = await farSide()
     const signing = { secret: `\${HOOK}` }

@@ -81,7 +81,7 @@ test('there are 200 attacks and more, all different', () => {
   expect(attacks.length).toBeGreaterThanOrEqual(200)
 })
 
-describe('refused, and nothing was connected to', () => {
+describe('rejected without a connection', () => {
   test.each(UNREADABLE)('by how it is written: %j', async (url) => {
     const message = await refusalOf(url, ALLOW)
     expect(message).toMatch(/^forward: expected (a )?url (without|to be an absolute)/)
@@ -112,7 +112,7 @@ describe('refused, and nothing was connected to', () => {
     }
   })
 
-  test.each(NEVER)('also if allowPrivate names it: %s is %j', async (name, resolved) => {
+  test.each(NEVER)('even if allowPrivate lists it: %s is %j', async (name, resolved) => {
     const url = `http://${name}/`
     const message = await refusalOf(url, [originOf(url)], resolved, [name])
     expect(message).toMatch(/to have public addresses only, got another$/)
@@ -126,7 +126,7 @@ describe('allowed', () => {
     expect(reached).toEqual(expected)
   })
 
-  test('a wildcard lets one label through, and its host is judged like any other', async () => {
+  test('a wildcard permits one label, and its host is checked like any other', async () => {
     const answers: Record<string, string[]> = { 'a.example.org': ['8.8.8.8'], 'b.example.org': ['127.0.0.1'] }
     const forward = forwarder({ allow: ALLOW }, { resolve: async (name) => answers[name] ?? [] })
     await forward(jobOf({ method: 'GET', url: 'https://a.example.org/' }))
@@ -163,7 +163,7 @@ describe('allowed', () => {
 })
 
 describe('a name that changes', () => {
-  test('is resolved once for a connection, and the socket gets what was judged', async () => {
+  test('is resolved once per connection, and the socket gets the checked addresses', async () => {
     const answers = [['8.8.8.8'], ['127.0.0.1'], ['169.254.169.254']]
     const asked: string[] = []
     const resolve = async (name: string) => {
@@ -175,7 +175,7 @@ describe('a name that changes', () => {
     expect({ asked, reached }).toEqual({ asked: ['rebind.test'], reached: ['8.8.8.8'] })
   })
 
-  test('is judged again for the next connection', async () => {
+  test('is checked again for the next connection', async () => {
     const side = await farSide((response) => void response.setHeader('connection', 'close').end())
     port = side.port
     const answers = [['8.8.8.8'], ['127.0.0.1']]
@@ -188,7 +188,7 @@ describe('a name that changes', () => {
     expect(side.received).toHaveLength(1)
   })
 
-  test('that is not found is tried again, since it may be found later', async () => {
+  test('that is not found is retried, since it may be found later', async () => {
     const lost = Object.assign(new Error('queryA ENOTFOUND secret'), { code: 'ENOTFOUND' })
     const forward = forwarder({ allow: ALLOW }, { resolve: () => Promise.reject(lost) })
     const error = await rejection(forward(jobOf({ method: 'GET', url: 'http://api.example.com/' })))
@@ -204,7 +204,7 @@ describe('a name that changes', () => {
   })
 })
 
-test('TLS asks for the name of the URL, whatever address was judged, and only speaks HTTP/1.1', async () => {
+test('TLS uses the name in the URL, and only HTTP/1.1', async () => {
   const forward = forwarder({ allow: ['https://api.example.com'] }, { resolve: async () => ['8.8.8.8'] })
   await forward(jobOf({ method: 'GET', url: 'https://api.example.com/' }))
   const [options] = vi.mocked(tls.connect).mock.calls[0]! as unknown as [Record<string, unknown>]
@@ -216,7 +216,7 @@ test('TLS asks for the name of the URL, whatever address was judged, and only sp
   expect(options['rejectUnauthorized']).not.toBe(false)
 })
 
-test('a proxy that the environment names is not used', async () => {
+test('a proxy from the environment is not used', async () => {
   vi.restoreAllMocks()
   const [proxy, side] = [await farSide(), await farSide()]
   const names = [

@@ -24,7 +24,7 @@ test('every status has a verdict', () => {
   expect([600, 700, 999].map(verdictOf)).toEqual(['again', 'again', 'again'])
 })
 
-test('every status has a class; none came when only a 1xx did', () => {
+test('every status has a class; a 1xx alone counts as no response', () => {
   const classes = [undefined, 100, 101, 199, 200, 299, 300, 399, 400, 429, 499, 500, 529, 599, 600, 999].map(
     statusClassOf,
   )
@@ -35,7 +35,7 @@ test('every status has a class; none came when only a 1xx did', () => {
   ])
 })
 
-test('each of 200 to 599, answered by a server, leads to its outcome and is told by its class once', async () => {
+test('each status from 200 to 599 leads to its outcome, and its class is reported once', async () => {
   const side = await farSide((response, { path }) => {
     const status = Number(path.slice(1))
     response.writeHead(status, { location: '/200' }).end()
@@ -93,7 +93,7 @@ test.each([
     'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
   ],
   ['a body that breaks off', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nab', '2xx', 'UND_ERR_SOCKET'],
-])('%s instead of an answer is a failure that is tried again', async (_, bytes, statusClass, code) => {
+])('%s instead of a response is a failure that is retried', async (_, bytes, statusClass, code) => {
   const url = await rawSide(bytes)
   const told: string[] = []
   const forward = forwarder(allowing(url), { onResponse: (given) => void told.push(given) })
@@ -105,7 +105,7 @@ test.each([
   expect(told).toEqual([statusClass])
 })
 
-test('1xx before an answer are passed over', async () => {
+test('1xx before a response are skipped', async () => {
   const url = await rawSide(
     'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 201 Created\r\ncontent-length: 2\r\n\r\nok',
   )
@@ -115,7 +115,7 @@ test('1xx before an answer are passed over', async () => {
   expect(told).toEqual(['2xx'])
 })
 
-test('a connection that is refused is a failure that is tried again', async () => {
+test('a refused connection is a failure that is retried', async () => {
   const side = await farSide()
   await new Promise((resolve) => side.server.close(resolve))
   const forward = forwarder(allowing(side.url))

@@ -19,7 +19,7 @@ export function memorableLog(): { readonly log: Log; readonly lines: Line[] } {
     info: write('info'),
     warn: write('warn'),
     error: write('error'),
-    hears: () => true,
+    isEnabled: () => true,
     with: () => log,
   }
   return { log, lines }

@@ -79,7 +79,7 @@ test('it sums over the buckets of a pattern, and counts them by state', async ()
   expect(count?.states).toEqual({ idle: 1, waiting: 1, full: 1, frozen: 0, paused: 0 })
 })
 
-test('nothing is walked until somebody asks, and those who ask meanwhile share the walk', async () => {
+test('nothing is walked without a request, and concurrent requests share the walk', async () => {
   const store = new FakeSurvey().holds([[bucket({})]])
   expect(store.walks).toBe(0)
   await Promise.all([store.census.latest(), store.census.latest()])
@@ -88,7 +88,7 @@ test('nothing is walked until somebody asks, and those who ask meanwhile share t
   expect(store.walks).toBe(2)
 })
 
-test('a long walk goes on by itself with rests, and its answer is the next one', async () => {
+test('a long walk continues in the background with rests, and its result is the next one', async () => {
   const store = new FakeSurvey().holds(Array.from({ length: 60 }, () => [bucket({ waiting: 1 })]))
   store.pageTakes = 2_000
   expect(await store.census.latest()).toBeUndefined()
@@ -100,7 +100,7 @@ test('a long walk goes on by itself with rests, and its answer is the next one',
   expect((await store.census.latest())?.patterns.get('*')?.waiting).toBe(60)
 })
 
-test('a walk whose pages come slowly is a long one, however few they are', async () => {
+test('a walk with slow pages is a long one, however few they are', async () => {
   const store = new FakeSurvey().holds(Array.from({ length: 5 }, () => [bucket({ waiting: 1 })]))
   store.pageTakes = 100_000
   expect(await store.census.latest()).toBeUndefined()
@@ -118,7 +118,7 @@ test.each([
   expect(store.rests.at(-1)).toBe(rest)
 })
 
-test('while the store is away nothing is known, and figures of before are not told as those of now', async () => {
+test('while the store is unavailable nothing is known, and old figures are not reported', async () => {
   const store = new FakeSurvey().holds([[bucket({})]])
   expect(await store.census.latest()).toBeDefined()
   store.holds([[bucket({})]], new Error('gone'))
@@ -127,7 +127,7 @@ test('while the store is away nothing is known, and figures of before are not to
   expect(await store.census.latest()).toBeDefined()
 })
 
-test('a store that does not answer is not waited for', async () => {
+test('a store that does not reply is not waited for', async () => {
   const store = new FakeSurvey().holds([[bucket({})]])
   await store.census.latest()
   store.sticks()
@@ -136,14 +136,14 @@ test('a store that does not answer is not waited for', async () => {
   expect(store.walks).toBe(2)
 })
 
-test('a store that is slow is not taken for one that is away', async () => {
+test('a slow store counts as available', async () => {
   const store = new FakeSurvey().holds([[bucket({ waiting: 7 })]])
   await store.census.latest()
   store.sticks([[bucket({})], [bucket({})]])
   expect((await store.census.latest())?.patterns.get('*')?.waiting).toBe(7)
 })
 
-test('what is old is not told', async () => {
+test('old results are not reported', async () => {
   const store = new FakeSurvey().holds(Array.from({ length: 60 }, () => [bucket({})]))
   await store.census.latest()
   await expect.poll(() => store.rests.length).toBe(60)
@@ -154,7 +154,7 @@ test('what is old is not told', async () => {
   expect(await store.census.latest()).toBeUndefined()
 })
 
-test('closed, it ends the walk at its next page and walks no more', async () => {
+test('closed, it ends the walk at its next page and starts no other', async () => {
   const store = new FakeSurvey().holds(Array.from({ length: 60 }, () => [bucket({})]))
   await store.census.latest()
   store.census.close()

@@ -1,18 +1,17 @@
 import { expect, test } from 'vitest'
-import { Flood } from '../../../src/telemetry/flood.ts'
+import { Flood, Repetition } from '../../../src/telemetry/flood.ts'
 import { PatternLabels } from '../../../src/telemetry/pattern-labels.ts'
-import { Repetition } from '../../../src/telemetry/repetition.ts'
 
 const SECOND = 1_000_000
 
-test('a flood lets the first ones of every ten seconds through, and says how many it kept back', () => {
+test('a flood lets the first lines of every ten seconds through, and says how many it suppressed', () => {
   const flood = new Flood(2)
   expect([0, 1, 2, 9.9 * SECOND].map((now) => flood.pass(now))).toEqual([0, 0, undefined, undefined])
   expect([10 * SECOND, 10 * SECOND, 10 * SECOND].map((now) => flood.pass(now))).toEqual([2, 0, undefined])
   expect(flood.pass(99 * SECOND)).toBe(1)
 })
 
-test('a text that comes again is told once in ten seconds, each for itself', () => {
+test('each repeated text passes once in ten seconds', () => {
   const repetition = new Repetition()
   expect(repetition.note('a', 0)).toBe(0)
   expect(repetition.note('a', SECOND)).toBeUndefined()
@@ -22,7 +21,7 @@ test('a text that comes again is told once in ten seconds, each for itself', () 
   expect(repetition.note('b', 10 * SECOND)).toBeUndefined()
 })
 
-test('of texts that never come again only the last hundred or so are remembered', () => {
+test('only about a hundred texts are remembered', () => {
   const repetition = new Repetition()
   for (let n = 0; n < 100; n++) expect(repetition.note(`${n}`, 0)).toBe(0)
   expect(repetition.note('99', 1)).toBeUndefined()
@@ -31,7 +30,7 @@ test('of texts that never come again only the last hundred or so are remembered'
   expect(repetition.note('new', 1)).toBeUndefined()
 })
 
-test('patterns have labels of their own up to a bound, and the same ones for ever', () => {
+test('patterns have their own labels up to a bound, and keep them', () => {
   const labels = new PatternLabels(2)
   expect(['a', 'b', 'c', 'a', 'd', 'b'].map((pattern) => labels.of(pattern))).toEqual([
     'a',

@@ -104,7 +104,7 @@ describe('the dashboard', () => {
     }
   })
 
-  test('counts each bucket of a shared line once, though every process tells of all of them', () => {
+  test('counts each bucket on Redis once, though every process reports all of them', () => {
     const seenByAll = ['waiting', 'capacity', 'fill_ratio_max', 'oldest_wait_seconds', 'buckets']
     for (const { expr } of [...targets, ...rules]) {
       for (const { name } of new Expression(expr).selectors) {
@@ -125,18 +125,18 @@ describe('the alerts', () => {
 
   const exprOf = (name: string) => rules.find(({ alert }) => alert === `VelvetRope${name}`)!.expr
 
-  test('see a process that is down whatever its job is called', () => {
+  test('see a process that is down, whatever its job name', () => {
     expect(exprOf('Down')).not.toContain('job=')
     expect(exprOf('Down')).toMatch(
       /up == 0 and on \(job, instance\) present_over_time\(velvet_rope_build_info\[/,
     )
   })
 
-  test('see a shaper without a leader beside one that has one', () => {
+  test('see a shaper without a leader next to one with a leader', () => {
     expect(exprOf('NoLeader')).toMatch(/^sum by \(shaper\) /)
   })
 
-  test('see what was too early before a series was first read', () => {
+  test('see early starts before the first scrape of a series', () => {
     const form =
       /increase\((?<one>\S+)\[(?<window>\w+)\]\)\) > 0 or\s+sum by \(pattern\) \((?<two>\S+) unless (?<three>\S+) offset (?<offset>\w+)\) > 0/
     const { one, two, three, window, offset } = form.exec(exprOf('TooEarly'))!.groups!
@@ -144,7 +144,7 @@ describe('the alerts', () => {
     expect(offset).toBe(window)
   })
 
-  test('are these, each once', () => {
+  test('are exactly these', () => {
     expect(rules.map(({ alert }) => alert.replace('VelvetRope', '')).sort()).toEqual([
       'ConfigRefused',
       'DeparturesLate',
@@ -177,6 +177,6 @@ test.each([
   ],
   ['summ(velvet_rope_waiting)', 'unknown function summ'],
   ['sum(1)', 'no metric'],
-])('%s would be noticed', (expr, fault) => {
+])('%s would be detected', (expr, fault) => {
   expect(new Expression(expr).faults(les)).toContain(fault)
 })

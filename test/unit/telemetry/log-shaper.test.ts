@@ -42,7 +42,7 @@ function logged(now = () => 0) {
   return { emitter, kept, stop }
 }
 
-test('at debug the way of a job can be followed, and neither its data nor its result are told', async () => {
+test('at debug a job can be followed, and neither its data nor its result are logged', async () => {
   const stage = new LoggedStage('1, 2/s')
   stage.shaper.work(() => ({ secret: SECRET }))
   await stage.shaper.enqueue('k', { text: SECRET }, { id: 'a' })
@@ -61,7 +61,7 @@ test('at debug the way of a job can be followed, and neither its data nor its re
   ])
 })
 
-test('what operators do, and limits that change, are told at info', async () => {
+test('actions of operators and changed limits are logged at info', async () => {
   const stage = new LoggedStage('1, 2/s', 'info')
   await stage.shaper.pause('k')
   await stage.shaper.resume('k')
@@ -76,12 +76,12 @@ test('what operators do, and limits that change, are told at info', async () => 
     ['info', 'frozen', { key: 'k', forMs: 1_500 }],
     ['info', 'limit changed', { pattern: 'a', limit: '5, 1/s' }],
     ['info', 'limit changed', { pattern: 'a', isUnset: true }],
-    ['info', 'limit of this process changed', { pattern: 'a', limit: '5, 5000/s', by: 'ann' }],
-    ['info', 'limit of this process changed', { pattern: 'a', isUnset: true }],
+    ['info', 'local limit changed', { pattern: 'a', limit: '5, 5000/s', by: 'ann' }],
+    ['info', 'local limit changed', { pattern: 'a', isUnset: true }],
   ])
 })
 
-test('an attempt that failed is a warning, with when it is tried again or that it was the last', async () => {
+test('a failed attempt is a warning, with the time of the retry or that it was the last', async () => {
   const stage = new LoggedStage('9, 2/s', 'warn', 2)
   stage.shaper.work(() => {
     throw Object.assign(new Error('no such number'), { response: { body: SECRET } })
@@ -95,14 +95,14 @@ test('an attempt that failed is a warning, with when it is tried again or that i
   ])
 })
 
-test('a deadline that passed is told', async () => {
+test('an expired job is logged', async () => {
   const stage = new LoggedStage('9, 2/s', 'info')
   await stage.shaper.enqueue('k', 0, { id: 'a', deadlineMs: 100 })
   await stage.pass(1_000)
   expect(stage.short).toEqual([['info', 'expired', { id: 'a', key: 'k' }]])
 })
 
-test('limits that replace those of another process are told with both, and with whose they were', () => {
+test('limits that replace those of another process are logged with both, and with their author', () => {
   const { emitter, kept } = logged()
   const limits = Array.from({ length: 22 }, (_, n) => ({ pattern: `k${n}`, after: '1, 1/s' }))
   const first = { pattern: '*', before: '9, 3/s', after: '9, 10/s' }
@@ -117,7 +117,7 @@ test('limits that replace those of another process are told with both, and with 
   expect(kept.lines).toMatchObject([
     {
       level: 'info',
-      message: 'limits of this process replace those of another',
+      message: 'limits of this process replaced those of another',
       origin: 'code',
       by: 'app:17',
       since: '1970-01-01T00:00:00.000Z',
@@ -127,17 +127,17 @@ test('limits that replace those of another process are told with both, and with 
   ])
 })
 
-test('a freeze that was cut is a warning, with what was asked for', async () => {
+test('a shortened freeze is a warning, with the requested time', async () => {
   const stage = new LoggedStage('9, 2/s')
   await stage.shaper.freeze('k', 86_400_000, { atMostMs: 500 })
   await stage.shaper.unfreeze('k')
   expect(stage.short).toEqual([
-    ['warn', 'frozen for less than was asked for', { key: 'k', forMs: 500, askedMs: 86_400_000 }],
+    ['warn', 'frozen for less than requested', { key: 'k', forMs: 500, askedMs: 86_400_000 }],
     ['info', 'unfrozen', { key: 'k' }],
   ])
 })
 
-test('a freeze that a handler asked for is told, with when its job comes back', async () => {
+test('a freeze by a handler is logged, with the time when its job returns', async () => {
   const stage = new LoggedStage('9, 2/s')
   stage.shaper.work(() => {
     if (stage.now < 100) throw new FreezeError({ forMs: 700 })
@@ -147,12 +147,12 @@ test('a freeze that a handler asked for is told, with when its job comes back', 
   expect(stage.short).toContainEqual(['info', 'frozen', { key: 'k', forMs: 700 }])
   expect(stage.short).toContainEqual([
     'debug',
-    'returned by a freeze',
+    'returned to its line',
     { id: 'k1', key: 'k', retryAfterMs: 700 },
   ])
 })
 
-test('the store, and workers that were lost, are told', () => {
+test('the store and lost workers are logged', () => {
   const { emitter, kept } = logged()
   emitter.emit('connected', { durability: 'everysec', version: '7.0.15', at: 0 })
   const job = { id: 'a', key: 'k', cost: 1, attempt: 2, at: 0 }
@@ -171,7 +171,7 @@ test('the store, and workers that were lost, are told', () => {
 })
 
 describe('a flood', () => {
-  test('of failures is thirty lines in ten seconds, and then how many there would have been', async () => {
+  test('of failures is thirty lines in ten seconds, and then the number suppressed', async () => {
     const stage = new LoggedStage('1000, 100/s', 'info')
     stage.shaper.work(() => {
       throw new Error('down')
@@ -183,10 +183,10 @@ describe('a flood', () => {
     expect(stage.short).toHaveLength(30)
     await stage.fill('k-again', 1)
     await stage.pass(100)
-    expect(stage.short.at(-1)).toMatchObject(['warn', 'attempt failed', { id: 'k-again1', untold: 470 }])
+    expect(stage.short.at(-1)).toMatchObject(['warn', 'attempt failed', { id: 'k-again1', suppressed: 470 }])
   })
 
-  test('of one kind does not drown another', async () => {
+  test('of one kind does not suppress another', async () => {
     const stage = new LoggedStage('1000, 100/s', 'info')
     stage.shaper.work(() => {
       throw new Error('down')
@@ -197,7 +197,7 @@ describe('a flood', () => {
     expect(stage.short.at(-1)).toEqual(['info', 'paused', { key: 'k' }])
   })
 
-  test('below the level is not counted: it would not have been told', async () => {
+  test('below the level is not counted', async () => {
     const stage = new LoggedStage('1000, 100/s', 'silent')
     stage.shaper.work(() => {
       throw new Error('down')
@@ -208,7 +208,7 @@ describe('a flood', () => {
     await stage.fill('b', 1)
     await stage.pass(100)
     expect(stage.short).toMatchObject([['warn', 'attempt failed', { id: 'b1' }]])
-    expect(stage.short[0]![2]).not.toHaveProperty('untold')
+    expect(stage.short[0]![2]).not.toHaveProperty('suppressed')
   })
 
   test('of one error is a line in ten seconds, and of many errors thirty', () => {

@@ -31,10 +31,10 @@ describe('the level', () => {
     const levels = ['debug', 'info', 'warn', 'error'] as const
     for (const each of levels) kept.log[each]('m')
     expect(kept.lines.map((line) => line['level'])).toEqual(written)
-    expect(levels.filter((each) => kept.log.hears(each))).toEqual(written)
+    expect(levels.filter((each) => kept.log.isEnabled(each))).toEqual(written)
   })
 
-  test('is live, also for the logs that were made from it', () => {
+  test('can be changed, also for derived logs', () => {
     const kept = new LogLines()
     const child = kept.log.with({ part: 'a' })
     child.debug('not heard')
@@ -44,7 +44,7 @@ describe('the level', () => {
     expect(child.level).toBe('debug')
   })
 
-  test('that is none is refused, and the old one stays', () => {
+  test('that is unknown is rejected, and the old one stays', () => {
     const { log } = new LogLines({ level: 'warn' })
     expect(() => {
       log.level = 'loud' as 'warn'
@@ -52,7 +52,7 @@ describe('the level', () => {
     expect(log.level).toBe('warn')
   })
 
-  test('is asked before the fields are looked at', () => {
+  test('is checked before the fields are read', () => {
     const kept = new LogLines()
     kept.log.debug('m', {
       get never() {
@@ -67,12 +67,12 @@ test.each([
   [{ level: 'loud' }, 'level'],
   [{ levle: 'info' }, 'did you mean level?'],
   [{ fields: 7 }, 'fields'],
-])('options %o are refused', (options, message) => {
+])('options %o are rejected', (options, message) => {
   expect(() => createLog(options as LogOptions)).toThrow(InvalidOptionsError)
   expect(() => createLog(options as LogOptions)).toThrow(message)
 })
 
-test('fields of a log made from another are in each of its lines, and not in those of the other', () => {
+test('fields of a derived log are in each of its lines, and not in those of its parent', () => {
   const kept = new LogLines({ fields: { service: 's' } })
   kept.log.with({ a: 1 }).with({ b: 2 }).info('m', { c: 3 })
   kept.log.info('n')
@@ -80,7 +80,7 @@ test('fields of a log made from another are in each of its lines, and not in tho
   expect(kept.lines[1]).not.toHaveProperty('a')
 })
 
-describe('nobody can forge a line', () => {
+describe('no text can forge a line', () => {
   const forged = 'x\r\n{"level":"error","message":"forged"}\n'
 
   test.each([
@@ -97,7 +97,7 @@ describe('nobody can forge a line', () => {
     expect(kept.written[0]).not.toContain('\r')
   })
 
-  test('with fields that are named as those of the line', () => {
+  test('with fields named like those of the line', () => {
     const kept = new LogLines({ fields: { pid: 1 } })
     kept.log.with({ time: 'never' }).info('m', { level: 'error', message: 'n' })
     const own = { level: 'info', pid: process.pid, message: 'm' }
@@ -106,7 +106,7 @@ describe('nobody can forge a line', () => {
     for (const name of Object.keys(own)) expect(kept.written[0]!.split(`"${name}":`)).toHaveLength(2)
   })
 
-  test('with characters that end lines elsewhere, or turn the order of the text', () => {
+  test('with other line separators, or characters that reverse the text', () => {
     const kept = new LogLines()
     kept.log.info('a\u2028b\u0085c\u009bd\u202ee', { 'f\u2029': 'g\u2066' })
     expect(kept.written[0]).not.toMatch(/[\u0080-\u009f\u2028\u2029\u202e\u2066]/)

@@ -19,7 +19,7 @@ function meterOf({ shaper, clock }: Stage): Meter {
   return new Meter(shaper.name, { limits: shaper.limits, clock })
 }
 
-test('every metric is told of with its type and labels, and no other', async () => {
+test('every metric is reported with its type and labels, and no other', async () => {
   const stage = new Stage('5, 2/s')
   const metrics = watched(stage, { ...FRESH, version: '1.2.3' })
   stage.shaper.work(() => stage.sleep(10))
@@ -43,7 +43,7 @@ test('every metric is told of with its type and labels, and no other', async () 
   expect(text.value('build_info', { version: '1.2.3', node: process.version, backend: 'memory' })).toBe(1)
 })
 
-test('gaps of every rule are told as zero before one departs, so that the first one is an increase', async () => {
+test('gaps of every rule start at zero, so that the first one is an increase', async () => {
   const stage = new Stage({ '*': '5, 2/s', slow: '1, 1/s' })
   const { read } = watched(stage, FRESH)
   const zeros = async () => {
@@ -143,7 +143,7 @@ test('departures: how many, how late, how long they waited, and how far apart', 
   expect(text.value('late_starts_total')).toBe(0)
 })
 
-test('a gap is that of the cost before it, and of those alone who waited for it', async () => {
+test('a gap is relative to the previous cost, and only counted if a job was waiting', async () => {
   const stage = new Stage('9, 2/s')
   const { read } = watched(stage)
   stage.shaper.work(() => undefined)
@@ -162,7 +162,7 @@ test('a gap is that of the cost before it, and of those alone who waited for it'
   expect(text.value('gap_ratio_count', { pattern: '*' })).toBe(2)
 })
 
-test('a gap in which nobody waited, or that a retry waited for, says nothing of the pacing', async () => {
+test('a gap without a waiting job, or before a retry, says nothing about the pacing', async () => {
   const stage = new Stage('9, 2/s', {
     jobDefaults: { attempts: 2, backoff: { type: 'fixed', delayMs: 1_000, jitter: 0 } },
   })
@@ -181,7 +181,7 @@ test('a gap in which nobody waited, or that a retry waited for, says nothing of 
   expect(text.value('gap_ratio_count', { pattern: '*' })).toBe(0)
 })
 
-test('a start without a free handler is late: the slot is counted, the lag and the gap tell by how much', async () => {
+test('a start without a free handler is late: the slot is counted, and lag and gap say by how much', async () => {
   const stage = new Stage('9, 2/s')
   const { read } = watched(stage)
   stage.shaper.work(() => stage.sleep(1_200), { concurrency: 1 })
@@ -193,7 +193,7 @@ test('a start without a free handler is late: the slot is counted, the lag and t
   expect(text.value('gap_ratio_sum', { pattern: '*' })).toBeCloseTo(2.4, 9)
 })
 
-test('handlers: those that run, and how they ended', async () => {
+test('handlers: how many run, and how they ended', async () => {
   const stage = new Stage('9, 10/s', { jobDefaults: { attempts: 1, timeoutMs: 5_000 } })
   const { read } = watched(stage)
   stage.shaper.work(async ({ id }) => {
@@ -218,7 +218,7 @@ test('handlers: those that run, and how they ended', async () => {
   await stage.close()
 })
 
-test('handlers that a close aborts have ended as well', async () => {
+test('handlers aborted by a close have ended as well', async () => {
   const stage = new Stage('9, 10/s')
   const { read } = watched(stage)
   stage.shaper.work(() => stage.sleep(60_000))
@@ -250,7 +250,7 @@ test('the lines: units, capacities, the fullest, the longest wait, and buckets b
   expect(Object.fromEntries(states)).toEqual({ idle: 0, waiting: 1, full: 1, frozen: 1, paused: 1 })
 })
 
-test('a pattern whose buckets are all gone holds nothing, and says so', async () => {
+test('a pattern without live buckets is reported as zero', async () => {
   const stage = new Stage('5, 2/s')
   const { read } = watched(stage)
   stage.shaper.work(() => undefined)
@@ -275,7 +275,7 @@ test('in memory there is one scheduler, which leads and hands over', async () =>
   expect(text.value('scheduler_pass_seconds_count')).toBeGreaterThanOrEqual(3)
 })
 
-test('what others count: answers to forwarded requests, and configurations', async () => {
+test('counted elsewhere: responses to forwarded requests, and reloads', async () => {
   const stage = new Stage('5, 2/s')
   const metrics = watched(stage)
   for (const of of ['2xx', '2xx', '4xx', 'error', 'none', '7xx']) metrics.forwardResponse(of)
@@ -291,7 +291,7 @@ test('what others count: answers to forwarded requests, and configurations', asy
 })
 
 describe('labels', () => {
-  test('never hold a key or a payload', async () => {
+  test('never contain a key or a payload', async () => {
     const stage = new Stage({ '*': '5, 2/s', 'tenant/*': '5, 2/s' })
     const { read } = watched(stage)
     stage.shaper.work(() => undefined)
@@ -302,7 +302,7 @@ describe('labels', () => {
     expect(JSON.stringify(text.samples)).not.toContain('secret')
   })
 
-  test('of patterns are bounded: those beyond count together', async () => {
+  test('of patterns are bounded: the others count together', async () => {
     const patterns = Array.from({ length: 50 }, (_, index) => `p${index}`)
     const stage = new Stage(Object.fromEntries(patterns.map((pattern) => [pattern, '5, 2/s'])))
     const { read } = watched(stage, { ...FRESH, maxPatterns: 3 })
@@ -341,7 +341,7 @@ describe('labels', () => {
   })
 })
 
-test('a text is told again for as long as it is cached', async () => {
+test('a cached text is reused', async () => {
   const stage = new Stage('5, 2/s')
   const metrics = watched(stage, { cacheMs: 60_000 })
   const first = await metrics.text()
@@ -350,7 +350,7 @@ test('a text is told again for as long as it is cached', async () => {
   expect(first.contentType).toBe('text/plain; version=0.0.4; charset=utf-8')
 })
 
-test('texts that are asked for at once are one', async () => {
+test('concurrent requests share one text', async () => {
   const stage = new Stage('5, 2/s')
   const metrics = watched(stage)
   let walks = 0
@@ -363,7 +363,7 @@ test('texts that are asked for at once are one', async () => {
   expect(walks).toBe(1)
 })
 
-test('buckets are not counted where that is not wanted', async () => {
+test('buckets are not counted if that is disabled', async () => {
   const stage = new Stage('5, 2/s')
   const { read } = watched(stage, { ...FRESH, buckets: false })
   await stage.fill('k', 2)
@@ -372,7 +372,7 @@ test('buckets are not counted where that is not wanted', async () => {
   expect([text.all('waiting'), text.all('buckets')]).toEqual([[], []])
 })
 
-test('the process is told of when asked', async () => {
+test('process metrics are optional', async () => {
   const stage = new Stage('5, 2/s')
   const metrics = watched(stage, { ...FRESH, process: true })
   expect((await metrics.text()).text).toContain('process_cpu_seconds_total')
@@ -383,7 +383,7 @@ test.each([
   [{ cacheMs: -1 }, 'cacheMs'],
   [{ version: 7 }, 'version'],
   [{ versoin: '1' }, 'did you mean version?'],
-])('options %o are refused', (options, message) => {
+])('options %o are rejected', (options, message) => {
   const stage = new Stage('5, 2/s')
   const collect = () => collectMetrics(stage.shaper, options as MetricsOptions)
   expect(collect).toThrow(InvalidOptionsError)

@@ -39,7 +39,7 @@ function hostile(): Error {
 const outcomes = (ends: readonly diagnostics.HandlerEnd[]) => ends.map(({ id, outcome }) => [id, outcome])
 
 describe('in memory', () => {
-  test('a start is told of with its slot and its distance from the one before', async () => {
+  test('a start is published with its slot and its distance from the previous one', async () => {
     const heard = hear(diagnostics.departures)
     const stage = new Stage('9, 2/s')
     stage.shaper.work(() => undefined)
@@ -54,7 +54,7 @@ describe('in memory', () => {
     ])
   })
 
-  test('a late start is told of by itself', async () => {
+  test('a late start has its own message', async () => {
     const heard = hear(diagnostics.lateStarts)
     const stage = new Stage('9, 2/s')
     stage.shaper.work(() => stage.sleep(1_200), { concurrency: 1 })
@@ -72,7 +72,7 @@ describe('in memory', () => {
     expect(heard).toEqual([])
   })
 
-  test('the end of a handler is told of after its start, also when it settles at once', async () => {
+  test('the end of a handler is published after its start, even if it settles at once', async () => {
     const order: string[] = []
     onTestFinished(diagnostics.departures.subscribe(() => void order.push('start')))
     onTestFinished(diagnostics.handlerEnds.subscribe(() => void order.push('end')))
@@ -83,7 +83,7 @@ describe('in memory', () => {
     expect(order).toEqual(['start', 'end'])
   })
 
-  test('an error that cannot be looked at ends its attempt all the same', async () => {
+  test('an unreadable error ends its attempt all the same', async () => {
     const ends = hear(diagnostics.handlerEnds)
     const stage = new Stage('9, 2/s', { jobDefaults: { attempts: 1 } })
     stage.shaper.work(() => {
@@ -97,8 +97,8 @@ describe('in memory', () => {
   })
 })
 
-describe('on a shared line', () => {
-  test('a start is told of by the clock of the store, and then its end', async () => {
+describe('on Redis', () => {
+  test('a start is published with the time of Redis, and then its end', async () => {
     const starts = hear(diagnostics.departures)
     const ends = hear(diagnostics.handlerEnds)
     const stage: RedisWorkerStage = new RedisWorkerStage(() => stage.clock.sleep(10_000))
@@ -113,7 +113,7 @@ describe('on a shared line', () => {
     await stage.close()
   })
 
-  test('a handler that settles at once is told of after its start', async () => {
+  test('a handler that settles at once is published after its start', async () => {
     const order: string[] = []
     onTestFinished(diagnostics.departures.subscribe(() => void order.push('start')))
     onTestFinished(diagnostics.handlerEnds.subscribe(() => void order.push('end')))
@@ -124,7 +124,7 @@ describe('on a shared line', () => {
     await stage.close()
   })
 
-  test('a start that is later than the tolerance is told of by itself, one within it is not', async () => {
+  test('a start that is later than the tolerance has its own message, one within it has not', async () => {
     const heard = hear(diagnostics.lateStarts)
     let stall = 4_000
     const stage: RedisWorkerStage = new RedisWorkerStage(() => void stage.clock.stall(stall))
@@ -138,7 +138,7 @@ describe('on a shared line', () => {
     await stage.close()
   })
 
-  test('also one that was granted its slot too late for it', async () => {
+  test('so has a start whose slot was granted too late', async () => {
     const heard = hear(diagnostics.lateStarts)
     const stage = await new RedisWorkerStage(() => undefined).open()
     stage.store.missesBy = 9_000
@@ -152,7 +152,7 @@ describe('on a shared line', () => {
     ['failed', () => hostile()],
     ['aborted', () => new LeaseLostError('a1')],
     ['aborted', () => new StartedLateError('a1', 1)],
-  ])('an attempt has %s, and the store is told', async (outcome, error) => {
+  ])('an attempt has %s, and it is reported to Redis', async (outcome, error) => {
     const ends = hear(diagnostics.handlerEnds)
     const stage = await new RedisWorkerStage(() => Promise.reject(error())).open()
     stage.deliver(stage.store.hand('a'))
@@ -163,7 +163,7 @@ describe('on a shared line', () => {
   })
 })
 
-test('metrics listen to every channel, and to none after a close, of which a second is harmless', async () => {
+test('metrics subscribe to every channel, and to none after a close; a second close is harmless', async () => {
   const stage = new Stage('9, 2/s')
   const metrics = collectMetrics(stage.shaper)
   expect(CHANNELS.map((channel) => channel.hasSubscribers)).toEqual(CHANNELS.map(() => true))

@@ -35,11 +35,11 @@ describe('a text', () => {
     'the bucket twilio/+1555 is full',
     'token: expected 1 to 256 characters',
     'a@b.c',
-  ])('%s stays as it is', (text) => {
+  ])('%s is not changed', (text) => {
     expect(redactText(text)).toBe(text)
   })
 
-  test('that is long is cut, and no secret with it', () => {
+  test('that is long is cut, and no secret is cut in two', () => {
     expect(redactText('x'.repeat(5_000))).toBe(`${'x'.repeat(997)}...`)
     const text = `${'x'.repeat(960)} redis://user:${SECRET.repeat(5)}@host`
     expect(redactText(text)).not.toContain('hunter2')
@@ -52,7 +52,7 @@ describe('a text', () => {
     ['bearers', 'bearer '.repeat(500_000)],
     ['spaces', `authorization${' '.repeat(4_000_000)}`],
     ['passwords', 'password='.repeat(400_000)],
-  ])('of megabytes of %s is not read to its end', (_, text) => {
+  ])('of megabytes of %s is not searched to its end', (_, text) => {
     // What reads all of it, and goes back for each letter, takes hours.
     expect(redactText(text).length).toBeLessThanOrEqual(1_000)
   })
@@ -85,7 +85,7 @@ describe('fields', () => {
     'returnvalue',
     'args',
     'command',
-  ])('%s is hidden, wherever it stands', (name) => {
+  ])('%s is hidden, wherever it is', (name) => {
     const fields = { [name]: SECRET, a: { [name]: [SECRET] }, list: [{ [name]: { deep: SECRET } }], rest: 1 }
     const copy = redactFields(fields)
     expect(JSON.stringify(copy)).not.toContain('hunter2')
@@ -99,7 +99,7 @@ describe('fields', () => {
     })
   })
 
-  test('an error is its name, code and message, whatever hangs on it', () => {
+  test('an error is reduced to name, code and message', () => {
     const error = Object.assign(new Error('m'), {
       name: 'AbortError',
       message: `Command aborted by redis://:${SECRET}@host`,
@@ -118,7 +118,7 @@ describe('fields', () => {
     })
   })
 
-  test('values that JSON does not know', () => {
+  test('values that JSON cannot represent', () => {
     const fields = {
       big: 10n,
       date: new Date(0),
@@ -142,7 +142,7 @@ describe('fields', () => {
     })
   })
 
-  test('that turn in circles, or go deep, end', () => {
+  test('that are circular or deep are cut', () => {
     const circle: Record<string, unknown> = { a: 1 }
     circle['self'] = circle
     const list: unknown[] = [circle]
@@ -156,7 +156,7 @@ describe('fields', () => {
     expect(redactFields({ twice: [deep, deep] })['twice']).toHaveLength(2)
   })
 
-  test('that are huge are cut: each object, and all together', () => {
+  test('that are huge are cut: each object, and in total', () => {
     const wide = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`f${n}`, n]))
     expect(Object.keys(redactFields(wide))).toHaveLength(100)
     expect(redactFields({ list: Array(1_000_000).fill(1) })['list']).toHaveLength(100)
@@ -197,7 +197,7 @@ describe('fields', () => {
     expect(() => redactFields(make() as object)).not.toThrow()
   })
 
-  test('with a toJSON of their own do not speak for themselves', () => {
+  test('with their own toJSON do not use it', () => {
     const copy = redactFields({ a: { toJSON: () => SECRET, b: 1 }, toJSON: () => SECRET })
     expect(JSON.stringify(copy)).toBe('{"a":{"b":1}}')
   })

@@ -22,7 +22,7 @@ async function fill(shaper: Shaper, keys: readonly string[]): Promise<void> {
   }
 }
 
-test('in memory every live bucket is seen, as `inspect` sees it', async () => {
+test('in memory every live bucket is surveyed, as in `inspect`', async () => {
   const { shaper, clock } = new Stage('5, 1/s')
   await fill(shaper, names(1_000))
   await shaper.pause('k/7')
@@ -35,11 +35,11 @@ test('in memory every live bucket is seen, as `inspect` sees it', async () => {
   }
 })
 
-test('nobody is there: there is nothing to see', async () => {
+test('without buckets there is nothing to survey', async () => {
   expect((await keysOf(new Stage('5, 1/s').shaper)).keys).toEqual([])
 })
 
-test('a walk ends though buckets come faster than it goes, and misses none that lives throughout', async () => {
+test('a walk ends even if buckets are created faster, and misses none that lives throughout', async () => {
   const stage = new Stage({ '*': '5, 1/s', stays: '5, 1/h' })
   stage.shaper.work(() => undefined)
   const staying = names(400).map((key) => `stays/${key}`)

@@ -19,7 +19,7 @@ async function traced(limits: ShaperOptions['limits'] = { '*': '3, 10/s' }) {
 }
 
 describe('a request', () => {
-  test('is a span of a producer, named after the rule, which neither key nor payload is in', async () => {
+  test('is a producer span, named after the rule, without key and payload', async () => {
     const { tracer, shaper } = await traced({ 'tenant/*': '3, 10/s' })
     await shaper.enqueue(`tenant/${SECRET}`, SECRET, { id: 'a' })
     expect(tracer.spans).toMatchObject([
@@ -41,7 +41,7 @@ describe('a request', () => {
     expect(JSON.stringify(tracer.spans)).not.toContain(SECRET)
   })
 
-  test('that is refused at the rope has no error: its span says why', async () => {
+  test('that is rejected has no error: its span says why', async () => {
     const { tracer, shaper } = await traced()
     await shaper.enqueue('k', 0, { cost: 9 })
     expect(tracer.spans).toMatchObject([
@@ -63,7 +63,7 @@ describe('a request', () => {
     expect(tracer.spans[0]!.status).toEqual({ code: SpanStatusCode.ERROR })
   })
 
-  test('within a span of the caller, or with a traceparent of his, is its child', async () => {
+  test('within a span of the caller, or with its traceparent, is its child', async () => {
     const { tracer, shaper } = await traced()
     const caller = trace.getTracer('caller').startSpan('caller')
     const within = trace.setSpan(context.active(), caller)
@@ -80,7 +80,7 @@ describe('a request', () => {
     ['a traceparent that is no text', { traceparent: 7 }],
     ['options that are none', 5],
     ['null', null],
-  ])('with %s is refused as without spans', async (_, options) => {
+  ])('with %s is rejected as without spans', async (_, options) => {
     const { shaper } = await traced()
     const plain = new Stage({ '*': '3, 10/s' }).shaper
     const message = (given: Shaper) =>
@@ -91,7 +91,7 @@ describe('a request', () => {
   })
 
   test.each([[[7]], [[null]], ['text'], [[{ key: 'k' }, undefined]]])(
-    'of many that are %o is refused as without spans',
+    'of many that are %o is rejected as without spans',
     async (requests) => {
       const { shaper } = await traced()
       const plain = new Stage({ '*': '3, 10/s' }).shaper
@@ -123,7 +123,7 @@ describe('a request', () => {
 })
 
 describe('a handler', () => {
-  test('runs within a span of a consumer that is linked to the request, and no child of it', async () => {
+  test('runs within a consumer span that is linked to the request, not a child of it', async () => {
     const { tracer, stage, shaper } = await traced()
     let active: string | undefined
     shaper.work(async () => {
@@ -159,7 +159,7 @@ describe('a handler', () => {
     expect(JSON.stringify(tracer.spans)).not.toContain(SECRET)
   })
 
-  test('of many requests: each is linked to the span of all, or to the one that it names', async () => {
+  test('of many requests: each is linked to the common span, or to its own traceparent', async () => {
     const { tracer, stage, shaper } = await traced()
     const seen: unknown[] = []
     shaper.work(({ traceparent }) => void seen.push(traceparent))
@@ -204,7 +204,7 @@ describe('a handler', () => {
       },
     ],
     ['what it answers', () => unreadable() as never],
-  ])('that makes it hard to look at its end ends all the same: %s', async (_, handler) => {
+  ])('with an unreadable result ends all the same: %s', async (_, handler) => {
     const { tracer, stage, shaper } = await traced()
     shaper.work(handler)
     await stage.fill('k', 1)
@@ -230,7 +230,7 @@ describe('a handler', () => {
     expect(second!.links).toEqual(frozen!.links)
   })
 
-  test('that answers at once still does: its job ends in the same tick', async () => {
+  test('that returns synchronously still does: its job ends in the same tick', async () => {
     const { stage, shaper } = await traced()
     const order: string[] = []
     shaper.on('departed', () => queueMicrotask(() => void order.push('next tick')))
@@ -243,7 +243,7 @@ describe('a handler', () => {
 })
 
 describe('without spans', () => {
-  test('where the API is not installed nothing changes', async () => {
+  test('without the API nothing changes', async () => {
     const { shaper } = new Stage({ '*': '3, 10/s' })
     const before = [shaper.enqueue, shaper.enqueueMany, shaper.work]
     const missing = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' })
@@ -251,7 +251,7 @@ describe('without spans', () => {
     expect([shaper.enqueue, shaper.enqueueMany, shaper.work]).toEqual(before)
   })
 
-  test('where no SDK is registered jobs keep the traceparent of their callers, or none', async () => {
+  test('without a registered SDK jobs keep the traceparent of their callers, or none', async () => {
     const stage = new Stage({ '*': '3, 10/s' })
     await traceShaper(stage.shaper)
     const seen: unknown[] = []
@@ -284,11 +284,11 @@ test.each([
   `00-${'0'.repeat(32)}-${'d'.repeat(16)}-01`,
   `00-${TRACE}-${'0'.repeat(16)}-01`,
   [CALLER],
-])('%o names no span', (text) => {
+])('%o is not a traceparent', (text) => {
   expect(parseTraceparent(text)).toBeUndefined()
 })
 
-test('a traceparent is read as it is written', () => {
+test('a traceparent survives formatting and parsing', () => {
   const span = { traceId: TRACE, spanId: 'd'.repeat(16), traceFlags: 1 }
   expect(formatTraceparent(span)).toBe(CALLER)
   expect(parseTraceparent(CALLER)).toEqual({ ...span, isRemote: true })
