@@ -49,7 +49,7 @@ describe('velvet-rope work', () => {
     const messages = log.map(({ message }) => message)
     // The clock of Redis is asked before it is told, so that the two may change places.
     expect(messages.slice(0, 2).sort()).toEqual(['connected', 'working'])
-    expect(messages.slice(2)).toEqual(['attempt failed', expect.stringMatching(/^going down/), 'ended'])
+    expect(messages.slice(2)).toEqual(['attempt failed', expect.stringMatching(/^shutting down/), 'ended'])
     const [connected, working, failed] = ['connected', 'working', 'attempt failed'].map((wanted) =>
       log.find(({ message }) => message === wanted),
     )
@@ -83,7 +83,7 @@ describe('velvet-rope work', () => {
     const worker = work()
     await worker.said('started long')
     worker.signal('SIGTERM')
-    await worker.said('going down')
+    await worker.said('shutting down')
     worker.signal('SIGTERM')
     expect(await worker.ended).toMatchObject({ code: 143 })
     await shaper.close()

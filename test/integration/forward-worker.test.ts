@@ -98,10 +98,7 @@ test.each([
     { STRIPE_KEY: '' },
     'expected the environment to have STRIPE_KEY, which headers of https://api.stripe.com,',
   ],
-  [
-    { VELVET_ROPE_SIGNING_SECRET: SECRET },
-    'expected the variable of signing.secret to be whsec_ and base64',
-  ],
+  [{ VELVET_ROPE_SIGNING_SECRET: SECRET }, 'expected the variable of signing.secret to be whsec_ and base64'],
   [
     { VELVET_ROPE_TIMEOUT_MS: '0' },
     'VELVET_ROPE_TIMEOUT_MS: expected forward.timeoutMs to be at least 1 ms, got: 0',

@@ -76,7 +76,7 @@ async function expectDraining(url: string): Promise<void> {
 test('SIGTERM in memory: handlers end, waiting jobs are named, and it exits with 0', async () => {
   const { api, service, ids } = await busyService({})
   service.signal('SIGTERM')
-  await service.said('"message":"going down')
+  await service.said('"message":"shutting down')
   await expectDraining(service.url)
   api.answerAll()
   const { code, stderr } = await service.ended
@@ -94,7 +94,7 @@ test('SIGTERM on Redis: handlers end, waiting jobs stay, and it exits with 0', a
   const redis = await startRedis()
   const { api, service, ids } = await busyService({ redis: redis.url })
   service.signal('SIGTERM')
-  await service.said('"message":"going down')
+  await service.said('"message":"shutting down')
   await expectDraining(service.url)
   api.answerAll()
   expect((await service.ended).code).toBe(0)
@@ -117,7 +117,7 @@ const DRAIN_MS = 1_000
 
 async function stopAtDeadline(service: Awaited<ReturnType<typeof busyService>>['service']) {
   service.signal('SIGTERM')
-  await service.said('"message":"going down')
+  await service.said('"message":"shutting down')
   // As a supervisor may do that wants a configuration reloaded, and does not know better.
   service.signal('SIGHUP')
   const { code, stderr } = await service.ended
@@ -125,7 +125,7 @@ async function stopAtDeadline(service: Awaited<ReturnType<typeof busyService>>['
   return logOf(stderr)
 }
 
-test('in memory, handlers that do not end are cut off at the deadline, and named', async () => {
+test('in memory, handlers that do not end are interrupted at the deadline, and logged', async () => {
   const { api, service, ids } = await busyService({ drainMs: DRAIN_MS })
   const log = await stopAtDeadline(service)
   const cutOff = log.filter(({ message }) => message === 'interrupted: its handler ran beyond the deadline')
@@ -134,7 +134,7 @@ test('in memory, handlers that do not end are cut off at the deadline, and named
   expect(new Set([...cutOff, ...givenUp].map(({ id }) => id))).toEqual(new Set(ids))
 })
 
-test('on Redis, handlers that do not end are cut off at the deadline, and their jobs go back with their attempt', async () => {
+test('on Redis, handlers that do not end are interrupted at the deadline, and their jobs return with their attempt', async () => {
   const redis = await startRedis()
   const { service } = await busyService({ drainMs: DRAIN_MS, redis: redis.url })
   await stopAtDeadline(service)
@@ -150,7 +150,7 @@ test('SIGTERM while Redis is away: it is over soon after the deadline all the sa
   api.answerAll()
   const log = await stopAtDeadline(service)
   expect(log).toContainEqual(
-    expect.objectContaining({ message: expect.stringContaining('Redis did not answer in time') }),
+    expect.objectContaining({ message: expect.stringContaining('Redis did not reply in time') }),
   )
   redis.resume()
 })
@@ -192,7 +192,7 @@ test.each(['memory', 'redis'])(
 test('a second signal ends it at once', async () => {
   const { service } = await busyService({})
   service.signal('SIGTERM')
-  await service.said('"message":"going down')
+  await service.said('"message":"shutting down')
   service.signal('SIGTERM')
   expect((await service.ended).code).toBe(143)
 })
@@ -215,7 +215,7 @@ test('--drain waits for jobs that wait in memory', async () => {
   }))
   expect((await post(`${service.url}/v1/jobs`, { jobs })).status).toBe(202)
   service.signal('SIGTERM')
-  await service.said('"message":"going down')
+  await service.said('"message":"shutting down')
   await expectDraining(service.url)
   expect((await service.ended).code).toBe(0)
   expect(done).toEqual(jobs.map(({ id }) => id))

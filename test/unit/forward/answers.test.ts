@@ -154,16 +154,19 @@ describe('a body that comes compressed unasked', () => {
     ['gzip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ])('that would decompress to a hundred megabytes is decompressed only as far as needed: %s', async (coding, compress) => {
-    const bomb = compress(ZEROS)
-    const { result } = await answered((response) => {
-      response.setHeader('content-encoding', coding)
-      response.end(bomb)
-    }, 1_000)
-    const before = process.memoryUsage().arrayBuffers
-    expect(await result).toMatchObject({ body: '\0'.repeat(1_000), truncated: true })
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20_000_000)
-  })
+  ])(
+    'that would decompress to a hundred megabytes is decompressed only as far as needed: %s',
+    async (coding, compress) => {
+      const bomb = compress(ZEROS)
+      const { result } = await answered((response) => {
+        response.setHeader('content-encoding', coding)
+        response.end(bomb)
+      }, 1_000)
+      const before = process.memoryUsage().arrayBuffers
+      expect(await result).toMatchObject({ body: '\0'.repeat(1_000), truncated: true })
+      expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20_000_000)
+    },
+  )
 
   test.each([
     ['broken', 'gzip', Buffer.from('this is no gzip')],
@@ -210,12 +213,15 @@ describe('a refusal', () => {
     ['[]', {}, ''],
     ['null', {}, ''],
     ['', {}, ''],
-  ])('is identified by its code, never by prose, which may repeat what was sent: %s', async (body, headers, told) => {
-    const error = await refused(422, body, headers)
-    expect(error).toMatchObject({ code: 'final' })
-    expect((error as Error).message).toMatch(/^POST http:\/\/127\.0\.0\.1:\d+ answered 422/)
-    expect((error as Error).message.replace(/^.* 422/, '')).toBe(`${told}, not tried again`)
-  })
+  ])(
+    'is identified by its code, never by prose, which may repeat what was sent: %s',
+    async (body, headers, told) => {
+      const error = await refused(422, body, headers)
+      expect(error).toMatchObject({ code: 'final' })
+      expect((error as Error).message).toMatch(/^POST http:\/\/127\.0\.0\.1:\d+ answered 422/)
+      expect((error as Error).message.replace(/^.* 422/, '')).toBe(`${told}, not tried again`)
+    },
+  )
 
   test('includes redirects', async () => {
     const side = await farSide()

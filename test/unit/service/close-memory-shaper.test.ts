@@ -76,7 +76,7 @@ test('each job that outlasts the time to drain has one last line, whether it ran
   const told = lines
     .filter(({ fields }) => 'id' in fields)
     .map(({ fields, message }) => `${fields['id']} ${message.split(':')[0]}`)
-  expect(told.sort()).toEqual(['k1 given up', 'k2 cut off', 'k3 cut off', 'k4 given up', 'k5 given up'])
+  expect(told.sort()).toEqual(['k1 lost', 'k2 interrupted', 'k3 interrupted', 'k4 lost', 'k5 lost'])
 })
 
 test('draining waits until no job waits', async () => {
