@@ -14,29 +14,32 @@ const isFunction = (value: unknown) => typeof value === 'function'
 
 const turnFields = {
   /**
-   * Whose turn a request takes: a key, or a function that answers one. Default: the host that is asked, as
-   * `api.example.com`, or `api.example.com:8443` if its port is not the usual one. Without a host (`data:`,
-   * `blob:`, `file:`, `about:`) it is nobody's API, and `shapedFetch` takes no turn for it.
+   * The key of a request, or a function that returns it. Default: the host of the request, as `api.example.com`, or
+   * `api.example.com:8443` if its port is not the default one. A URL without a host (`data:`, `blob:`, `file:`,
+   * `about:`) calls no API, and `shapedFetch` takes no turn for it.
    */
   key: z
     .custom<string | KeyOf>((value) => typeof value === 'string' || isFunction(value), {
-      error: 'Invalid input: expected a key or a function that answers one',
+      error: 'Invalid input: expected a key or a function that returns one',
     })
     .optional(),
-  /** As of `acquire`, or a function that answers it. Default: 1. */
+  /** Cost units of a request, as in `acquire`, or a function that returns them. Default: 1. */
   cost: z.union([
     acquireOptionsSchema.shape.cost,
-    z.custom<CostOf>(isFunction, { error: 'Invalid input: expected a cost or a function that answers one' }),
+    z.custom<CostOf>(isFunction, { error: 'Invalid input: expected a cost or a function that returns one' }),
   ]),
-  /** How long a request may wait for its turn, in milliseconds; its answer may take longer. Default: for ever. */
+  /** How long a request may wait for its turn, in milliseconds; its response may take longer. Default: unlimited. */
   timeoutMs: acquireOptionsSchema.shape.timeoutMs,
-  /** Statuses of answers that freeze the key. Default: 429, 503 and 529. */
+  /** Response statuses that freeze the key. Default: 429, 503 and 529. */
   freezeOn: z.array(z.int().min(400).max(599)).default(() => [...LATER]),
-  /** The first freeze, in milliseconds, when an answer does not say how long; it doubles up to one minute. Default: 1 s. */
+  /**
+   * The first freeze, in milliseconds, if a response does not say how long; it doubles up to one minute. Default:
+   * 1,000.
+   */
   freezeMs: forwardSettingsSchema.shape.freezeMs,
-  /** No freeze is longer, whatever an answer says. Default: one hour. */
+  /** The longest freeze, in milliseconds, whatever a response says. Default: 3,600,000 (one hour). */
   maxFreezeMs,
-  /** Milliseconds since the epoch, with which dates in answers are compared. Default: the clock of the machine. */
+  /** The current time in milliseconds since the epoch, for dates in responses. Default: the wall clock. */
   now: z.custom<() => number>(isFunction, { error: 'a function' }).default(() => wallClockMs),
 }
 
@@ -47,11 +50,11 @@ export const turnOptionsSchema = z.strictObject(turnFields)
 export const fetchOptionsSchema = z.strictObject({
   ...turnFields,
   /**
-   * How often a request is sent when its answer freezes the key, 1 to 1,000; each time it waits for a turn. One whose
-   * body is a stream is sent once. Default: 1, the answer is the caller's.
+   * How often a request is sent while its responses freeze the key, 1 to 1,000; each time it waits for a turn. A
+   * request with a stream as its body is sent once. Default: 1, the response goes to the caller.
    */
   attempts: z.int().min(1).max(1_000).default(1),
-  /** Sends the requests. Default: the global `fetch`, as it is when a request is sent. */
+  /** Sends the requests. Default: the global `fetch` at the time of a request. */
   fetch: z
     .custom<AnyFetch>(isFunction, { error: 'a function' })
     .default(() => (input: never, init: never) => globalThis.fetch(input, init)),

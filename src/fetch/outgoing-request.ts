@@ -4,14 +4,14 @@ import { InvalidOptionsError } from '../core/errors.ts'
 
 type GivenHeaders = ConstructorParameters<typeof Headers>[0]
 
-/** What is told of a request to those who say whose turn it takes, and at what cost. */
+/** A request as passed to the functions for its key and its cost. */
 export interface OutgoingRequest {
   readonly method: string
   readonly url: URL
   readonly headers: Headers
 }
 
-/** So much of a Request of fetch as is looked at, whoever made it. */
+/** The part of a fetch Request that is read, of any implementation. */
 export interface RequestLike {
   readonly url: string
   readonly method: string
@@ -28,13 +28,18 @@ export function isRequest(input: FetchInput): input is RequestLike {
   return typeof input === 'object' && 'url' in input
 }
 
-/** @throws InvalidOptionsError for what cannot be an address, where fetch would ask for the URL `null` */
+/**
+ * @throws InvalidOptionsError for values that cannot be an address, such as null, where fetch would request the URL
+ * `null`
+ */
 export function checkInput(input: unknown): asserts input is FetchInput {
   if (typeof input === 'string' || (typeof input === 'object' && input !== null)) return
   throw new InvalidOptionsError(`shapedFetch: expected a URL or a Request, got: ${describe(input)}`)
 }
 
-/** @throws TypeError for what is no URL, as fetch does */
+/**
+ * @throws TypeError for an invalid URL, as fetch does
+ */
 export function readFetch(input: FetchInput, init: FetchInit | undefined): OutgoingRequest {
   const request = isRequest(input) ? input : undefined
   return {
@@ -44,11 +49,13 @@ export function readFetch(input: FetchInput, init: FetchInit | undefined): Outgo
   }
 }
 
-/** @throws InvalidOptionsError for a request that does not say where it goes: that of a lone Client or Pool */
+/**
+ * @throws InvalidOptionsError for a request without an origin: that of a single Client or Pool
+ */
 export function readDispatch(options: Dispatcher.DispatchOptions): OutgoingRequest {
   if (options.origin === undefined) {
     throw new InvalidOptionsError(
-      'turnInterceptor: expected a dispatcher that is told the origin, as an Agent is, or a key that is text, ' +
+      'turnInterceptor: expected a dispatcher that gets the origin, as an Agent does, or a key that is a string, ' +
         'got: a request without an origin',
     )
   }
@@ -57,7 +64,7 @@ export function readDispatch(options: Dispatcher.DispatchOptions): OutgoingReque
 
 function urlOf(origin: string | URL, { path, query }: Dispatcher.DispatchOptions): URL {
   const base = new URL(origin)
-  // Not resolved against it, since `//host` is a path here.
+  // Not resolved against the origin, because `//host` is a path here.
   const url = path.startsWith('/') ? new URL(base.origin + path) : base
   for (const [name, value] of Object.entries(query ?? {})) {
     for (const one of [value].flat()) url.searchParams.append(name, String(one))
@@ -65,7 +72,7 @@ function urlOf(origin: string | URL, { path, query }: Dispatcher.DispatchOptions
   return url
 }
 
-/** An object, pairs, or names and values one after the other. */
+/** Accepts an object, pairs, or names and values in turn. */
 function headersOf(given: Dispatcher.DispatchOptions['headers']): Headers {
   const headers = new Headers()
   for (const [name, value] of pairsOf(given ?? {})) {

@@ -8,16 +8,16 @@ import type { Shaper } from '../shaper/shaper.ts'
 import type { TurnSettings } from './options.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 
-/** What is needed of a Shaper. */
+/** The part of a Shaper that is needed. */
 export type TurnGiver = Pick<Shaper, 'acquire' | 'freeze'>
 
-/** Where a request stands in line, and how many units it takes. */
-export interface Place {
+/** The key and the cost units of a request's turn. */
+export interface RequestTurn {
   readonly key: string
   readonly cost: number
 }
 
-/** Lets requests wait for their turns, and hears from their answers when the other side wants to be left alone. */
+/** Makes requests wait for their turns, and freezes keys when responses ask to retry later. */
 export class RequestTurns {
   readonly #shaper: TurnGiver
   readonly #settings: TurnSettings
@@ -33,8 +33,8 @@ export class RequestTurns {
     this.#freezes = new Freezes(settings.freezeMs, settings.maxFreezeMs)
   }
 
-  /** The place of a request, which is read only if that depends on it. */
-  place(read: () => OutgoingRequest): Place {
+  /** Returns key and cost of a request's turn. The request is only read if they depend on it. */
+  turnOf(read: () => OutgoingRequest): RequestTurn {
     const { key, cost } = this.#settings
     if (typeof key === 'string' && typeof cost === 'number') return { key, cost }
     const request = read()
@@ -44,13 +44,13 @@ export class RequestTurns {
     }
   }
 
-  /** Resolves when the turn has come, and rejects as `acquire` does. */
-  async wait({ key, cost }: Place, signal: AbortSignal | undefined): Promise<void> {
+  /** Resolves when the turn has come; rejects as `acquire` does. */
+  async wait({ key, cost }: RequestTurn, signal: AbortSignal | undefined): Promise<void> {
     await this.#shaper.acquire(key, { cost, timeoutMs: this.#settings.timeoutMs, signal })
   }
 
-  /** The key is frozen, if the answer asks for that; tells whether it does. */
-  async heard(key: string, status: number, header: ReadHeader): Promise<boolean> {
+  /** Freezes the key if the response asks for it; returns whether it does. */
+  async observe(key: string, status: number, header: ReadHeader): Promise<boolean> {
     if (!this.#freezeOn.has(status)) {
       if (status < 500) this.#freezes.succeeded(key)
       return false
@@ -60,13 +60,13 @@ export class RequestTurns {
     try {
       await this.#shaper.freeze(key, forMs, { atMostMs: this.#settings.maxFreezeMs })
     } catch {
-      // An answer came, and no failure of ours may hide it. A line that cannot be reached gives nobody a turn either;
-      // and where only this call failed, the next answer of the kind freezes the key.
+      // A response arrived, and an error here must not hide it. If the line is unreachable, there are no turns either;
+      // and if only this call failed, the next such response freezes the key.
     }
     return true
   }
 
-  /** A clock that fails hides no answer, and the key is frozen all the same. */
+  /** A failing clock does not hide the response, and the key is frozen all the same. */
   #now(): number {
     try {
       return this.#settings.now()

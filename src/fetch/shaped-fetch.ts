@@ -1,7 +1,7 @@
 import { parseOptions } from '../core/options.ts'
 import { type FetchOptions, fetchOptionsSchema } from './options.ts'
 import { checkInput, type FetchInit, type FetchInput, isRequest, readFetch } from './outgoing-request.ts'
-import { type Place, RequestTurns, type TurnGiver } from './request-turns.ts'
+import { type RequestTurn, RequestTurns, type TurnGiver } from './request-turns.ts'
 
 interface Answer {
   readonly status: number
@@ -9,25 +9,26 @@ interface Answer {
   readonly body?: unknown
 }
 
-/** A function with the signature of `fetch`, whoever made it. */
+/** A function with the signature of `fetch`, of any implementation. */
 export type AnyFetch = (input: never, init: never) => Promise<Answer>
 
 /**
- * A `fetch` whose requests wait their turn in the line of their key, together with all others who stand there, and which
- * freezes the key when an answer asks for that: 429, 503 or 529, for as long as its `Retry-After` or `RateLimit` says,
- * else for longer each time. The answer is handed on, or with `attempts` the request is sent again, in its new turn at
- * the end of the line; if there is none to be had, the answer is the caller's after all.
+ * Returns a `fetch` whose requests wait their turn in the line of their key, together with all other jobs of the key,
+ * and which freezes the key if a response asks for it: 429, 503 or 529, for as long as its `Retry-After` or `RateLimit`
+ * says, otherwise longer each time. The response is returned, or with `attempts` the request is sent again, in a new
+ * turn at the end of the line; if there is none, the response is returned after all.
  *
- * Redirects that fetch follows are requests that did not wait: use `redirect: 'manual'`, or `turnInterceptor`, where
- * each is one of its own.
+ * Redirects that fetch follows do not wait for a turn: use `redirect: 'manual'`, or `turnInterceptor`, where each takes
+ * its own.
  *
- * The rate holds for the moment at which a request is handed to `fetch`: one that has to open a connection first arrives
- * a handshake later, and may come close to the next.
+ * The rate applies to the moment at which a request is passed to `fetch`: one that first has to open a connection
+ * arrives a handshake later, and may come close to the next.
  *
- * Where the key is the host, as by default, a URL without one (`data:`, `blob:`, `file:`, `about:`) goes to `fetch` at once.
+ * If the key is the host, as by default, a URL without one (`data:`, `blob:`, `file:`, `about:`) goes to `fetch` at
+ * once.
  *
- * It rejects as `acquire` does (TurnRefusedError when the line is full: nothing was sent), with the signal's reason, and
- * as `fetch` does; for what cannot be an address, such as null, with an InvalidOptionsError.
+ * It rejects as `acquire` does (TurnRefusedError if the line is full: nothing was sent), with the signal's reason, and
+ * as `fetch` does; and with an InvalidOptionsError for values that cannot be an address, such as null.
  *
  * @throws InvalidOptionsError or InvalidKeyError
  */
@@ -40,48 +41,52 @@ export function shapedFetch<Fetch extends AnyFetch = typeof fetch>(
 
   const shaped = async (input: FetchInput, init?: FetchInit): Promise<Answer> => {
     checkInput(input)
-    const place = turns.place(() => readFetch(input, init))
-    // No host: nobody's API. The key that a function answers is checked like any other.
-    if (place.key === '' && settings.key === undefined) return send(input as never, init as never)
+    const turn = turns.turnOf(() => readFetch(input, init))
+    // Without a host no API is called. The key from a function is checked like any other.
+    if (turn.key === '' && settings.key === undefined) return send(input as never, init as never)
     const signal = signalOf(input, init)
-    await turns.wait(place, signal)
+    await turns.wait(turn, signal)
     let sent = input
     for (let left = attempts - 1; ; left--) {
       const spare = left > 0 ? spareOf(sent, init) : undefined
       const answer = await send(sent as never, init as never)
-      const isFrozen = await turns.heard(place.key, answer.status, (name) => answer.headers.get(name))
-      // Meanwhile the answer is kept: without another turn it is all that there is to hand on.
-      const isAgain = isFrozen && spare !== undefined && (await hasTurn(place, signal, answer))
+      const isFrozen = await turns.observe(turn.key, answer.status, (name) => answer.headers.get(name))
+      // The response is kept meanwhile: without another turn it is returned.
+      const isAgain = isFrozen && spare !== undefined && (await hasTurn(turn, signal, answer))
       if (!isAgain) {
-        if (spare !== sent) letGo(spare)
+        if (spare !== sent) discard(spare)
         return answer
       }
-      letGo(answer)
+      discard(answer)
       sent = spare
     }
   }
 
-  const hasTurn = async (place: Place, signal: AbortSignal | undefined, answer: Answer): Promise<boolean> => {
+  const hasTurn = async (
+    turn: RequestTurn,
+    signal: AbortSignal | undefined,
+    answer: Answer,
+  ): Promise<boolean> => {
     try {
-      await turns.wait(place, signal)
+      await turns.wait(turn, signal)
       return true
     } catch (error) {
       if (!signal?.aborted) return false
-      letGo(answer)
+      discard(answer)
       throw error
     }
   }
   return shaped as AnyFetch as Fetch
 }
 
-/** One of another make cannot be listened to here; fetch will look at it. */
+/** A signal of another implementation cannot be observed here; fetch checks it. */
 function signalOf(input: FetchInput, init: FetchInit | undefined): AbortSignal | undefined {
   const own = isRequest(input) ? input.signal : undefined
   const signal = init?.signal === undefined ? own : init.signal
   return signal instanceof AbortSignal ? signal : undefined
 }
 
-/** The same to be sent once more; undefined where its body can be read only once. */
+/** Returns a copy to send again; undefined if the body can be read only once. */
 function spareOf(input: FetchInput, init: FetchInit | undefined): FetchInput | undefined {
   const body = init?.body ?? undefined
   if (body !== undefined) return isStream(body) ? undefined : input
@@ -92,8 +97,8 @@ function isStream(body: unknown): boolean {
   return typeof body === 'object' && body !== null && (Symbol.asyncIterator in body || 'getReader' in body)
 }
 
-/** Nobody will read its body: a connection need not be kept for it. */
-function letGo(holder: FetchInput | Answer | undefined): void {
+/** Discards an unread body, so that its connection is released. */
+function discard(holder: FetchInput | Answer | undefined): void {
   const body = typeof holder === 'object' && 'body' in holder ? holder.body : undefined
   if (body instanceof ReadableStream) void body.cancel().catch(() => undefined)
 }

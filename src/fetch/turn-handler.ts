@@ -9,11 +9,11 @@ interface Departed {
   readonly handler: Dispatcher.DispatchHandler
 }
 
-type Told<Name extends keyof Dispatcher.DispatchHandler> = Parameters<
+type Args<Name extends keyof Dispatcher.DispatchHandler> = Parameters<
   NonNullable<Dispatcher.DispatchHandler[Name]>
 >
 
-/** Hands on what becomes of a request whose turn has come, and listens for what its answer says about further ones. */
+/** Passes on the events of a request whose turn has come, and observes its response for freezes. */
 export class TurnHandler implements Dispatcher.DispatchHandler {
   readonly #turns: RequestTurns
   readonly #key: string
@@ -27,35 +27,35 @@ export class TurnHandler implements Dispatcher.DispatchHandler {
     this.#handler = handler
   }
 
-  onRequestStart(...[controller, context]: Told<'onRequestStart'>): void {
+  onRequestStart(...[controller, context]: Args<'onRequestStart'>): void {
     this.#controller.connect(controller)
     this.#handler.onRequestStart?.(this.#controller, context)
   }
 
-  onRequestUpgrade(...[, ...told]: Told<'onRequestUpgrade'>): void {
-    this.#handler.onRequestUpgrade?.(this.#controller, ...told)
+  onRequestUpgrade(...[, ...rest]: Args<'onRequestUpgrade'>): void {
+    this.#handler.onRequestUpgrade?.(this.#controller, ...rest)
   }
 
-  onResponseStart(...[, status, headers, message]: Told<'onResponseStart'>): void {
-    // Not waited for: at the latest the next request in turn finds the key frozen.
-    if (status >= 200) void this.#turns.heard(this.#key, status, (name) => textOf(headers[name]))
+  onResponseStart(...[, status, headers, message]: Args<'onResponseStart'>): void {
+    // Not waited for: the next request in turn finds the key frozen.
+    if (status >= 200) void this.#turns.observe(this.#key, status, (name) => textOf(headers[name]))
     this.#handler.onResponseStart?.(this.#controller, status, headers, message)
   }
 
-  onResponseData(...[, chunk]: Told<'onResponseData'>): void {
+  onResponseData(...[, chunk]: Args<'onResponseData'>): void {
     this.#handler.onResponseData?.(this.#controller, chunk)
   }
 
-  onResponseEnd(...[, trailers]: Told<'onResponseEnd'>): void {
+  onResponseEnd(...[, trailers]: Args<'onResponseEnd'>): void {
     this.#handler.onResponseEnd?.(this.#controller, trailers)
   }
 
-  onResponseError(...[, error]: Told<'onResponseError'>): void {
+  onResponseError(...[, error]: Args<'onResponseError'>): void {
     this.#handler.onResponseError?.(this.#controller, error)
   }
 }
 
-/** A field that came several times is a list, as fetch gives it. */
+/** A repeated field is a list, as in fetch. */
 function textOf(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value
 }

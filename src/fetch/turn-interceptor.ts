@@ -7,14 +7,14 @@ import { TurnController } from './turn-controller.ts'
 import { TurnHandler } from './turn-handler.ts'
 
 /**
- * An interceptor for `dispatcher.compose(...)` of undici 7: each request waits its turn in the line of its key before it
- * is dispatched, and an answer of 429, 503 or 529 freezes the key, as with `shapedFetch`.
+ * An interceptor for `dispatcher.compose(...)` of undici 7: each request waits its turn in the line of its key before
+ * it is dispatched, and a response of 429, 503 or 529 freezes the key, as with `shapedFetch`.
  *
- * Those that are composed after it stand around it. So after it `retry` and `redirect`, whose every request then waits
- * for a turn, and `cache`, whose hits need none; `dns`, which knows hosts by their addresses, before it.
+ * Interceptors composed after it wrap it. So compose `retry` and `redirect` after it: each of their requests then waits
+ * for a turn; `cache` too: its hits need none; and `dns` before it, because it replaces host names by addresses.
  *
  * A request without a turn fails as `acquire` does, and nothing was sent. A dispatcher that is closed does not wait for
- * those who stand in line: they fail in their turn.
+ * requests in line: they fail in their turn.
  *
  * @throws InvalidOptionsError or InvalidKeyError
  */
@@ -25,7 +25,7 @@ export function turnInterceptor(
   const turns = new RequestTurns(shaper, parseOptions(turnOptionsSchema, options, 'turnInterceptor'))
   return (dispatch) => (request, handler) => {
     void dispatchInTurn(turns, dispatch, request, handler)
-    // There is room for more requests: the line has its own bound.
+    // Accepts more requests at any time: the line has its own bound.
     return true
   }
 }
@@ -39,13 +39,13 @@ async function dispatchInTurn(
   const controller = new TurnController()
   const watch = watchBody(request.body, controller)
   try {
-    // Whoever asks can take it back only through a controller, so he gets one now, and hears of the connection later.
+    // The caller can abort only through a controller, so it gets one now that connects later.
     handler.onRequestStart?.(controller, {})
-    const place = turns.place(() => readDispatch(request))
-    await turns.wait(place, controller.signal)
+    const turn = turns.turnOf(() => readDispatch(request))
+    await turns.wait(turn, controller.signal)
     controller.signal.throwIfAborted()
     watch.end()
-    dispatch(request, new TurnHandler({ turns, key: place.key, controller, handler }))
+    dispatch(request, new TurnHandler({ turns, key: turn.key, controller, handler }))
   } catch (error) {
     handler.onResponseError?.(controller, error as Error)
   } finally {
@@ -53,7 +53,7 @@ async function dispatchInTurn(
   }
 }
 
-/** Nobody else hears yet that a stream fails: that would end the process. */
+/** No other listener handles an error of the stream yet: it would end the process. */
 function watchBody(body: unknown, controller: TurnController): { end(): void } {
   if (!isEmitter(body)) return { end: () => undefined }
   const onError = (error: Error) => controller.abort(error)

@@ -5,12 +5,12 @@ import { settlesWithin } from '../core/within.ts'
 import type { Awaitable } from '../line/awaitable.ts'
 import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
 
-/** Whoever calls is answered within two seconds; a little of that is left for the way back. */
+/** Callers get a result within two seconds; some of that is reserved for the way back. */
 const PATIENCE_MS = 1_900
 
 /**
- * A store that a user has brought, as far as it can be trusted: one that does not answer in time is unavailable, and what
- * is no verdict lets nobody in.
+ * Checks the results of a user's store: one that does not reply in time counts as unavailable, and an invalid verdict
+ * accepts nothing.
  */
 export class CheckedMeterStore implements MeterStore {
   readonly #store: MeterStore
@@ -33,43 +33,43 @@ export class CheckedMeterStore implements MeterStore {
     await inTime(Promise.resolve(this.#store.drain(meter)))
   }
 
-  /** The store is the user's, and stays open. */
+  /** The store belongs to the user and stays open. */
   async close(): Promise<void> {}
 }
 
 async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
   if (await settlesWithin(PATIENCE_MS, answer)) return answer
   throw new BackendUnavailableError(
-    `the store of the meter is unavailable: no answer within ${PATIENCE_MS} ms`,
+    `the store of the meter is unavailable: no response within ${PATIENCE_MS} ms`,
   )
 }
 
 function checkFilled(answer: Filled): Filled {
-  const { accepted, state, now } = isObject(answer) ? answer : wrong('fill', 'to answer an object', answer)
-  if (typeof accepted !== 'boolean') wrong('fill', 'to answer accepted as true or false', accepted)
+  const { accepted, state, now } = isObject(answer) ? answer : wrong('fill', 'to return an object', answer)
+  if (typeof accepted !== 'boolean') wrong('fill', 'to return accepted as true or false', accepted)
   checkNow('fill', now)
   checkState('fill', state)
   return answer
 }
 
 function checkReading(answer: Reading): Reading {
-  const { state, now } = isObject(answer) ? answer : wrong('read', 'to answer an object', answer)
+  const { state, now } = isObject(answer) ? answer : wrong('read', 'to return an object', answer)
   checkNow('read', now)
   if (state !== undefined) checkState('read', state)
   return answer
 }
 
 function checkNow(verb: string, now: unknown): void {
-  if (!Number.isFinite(now)) wrong(verb, 'to answer now as a time in microseconds', now)
+  if (!Number.isFinite(now)) wrong(verb, 'to return now as a time in microseconds', now)
 }
 
 const FIELDS = ['level', 'at', 'blockedUntil', 'interval'] as const
 
 function checkState(verb: string, state: MeterState): void {
-  if (!isObject(state)) wrong(verb, 'to answer a state', state)
+  if (!isObject(state)) wrong(verb, 'to return a state', state)
   for (const field of FIELDS) {
     if (!(Number.isFinite(state[field]) && state[field] >= 0)) {
-      wrong(verb, `to answer a state with a number for ${field}, 0 or more`, state[field])
+      wrong(verb, `to return a state with a number for ${field}, 0 or more`, state[field])
     }
   }
 }

@@ -4,26 +4,29 @@ import { SECOND } from '../core/duration.ts'
 import { EMPTY, fill, forgottenAt, type MeterState } from '../core/meter.ts'
 import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
 
-/** Nothing is gained by forgetting sooner, and a timer for each that comes and goes would cost more. */
+/** Deleting sooner gains nothing, and more timers would cost more. */
 const LOOK_EVERY = SECOND
-/** Of those that may be forgotten, so many in one turn of the event loop: some hundred microseconds. */
+/** The most levels deleted in one turn of the event loop: some hundred microseconds. */
 const MOST_AT_ONCE = 1_000
-/** And so many with each that is added: so they go faster than they come, even where no timer gets a turn. */
+/** The most deleted with each one added: so they are deleted faster than they are added, even if timers are delayed. */
 const WITH_EACH_ADDED = 2
 
-/** A level that is kept. It stands in the heap by when it may be forgotten, as of the last time that somebody looked. */
+/** A stored level. Its time in the heap may be too early: it is corrected when it comes up. */
 interface Level extends Due, MeterId {
   state: MeterState
   forgottenAt: number
 }
 
 /**
- * Levels in the memory of this process. One that is empty and not blocked is forgotten: when others are added, and by
- * one timer, which is set only while anything is kept, and keeps no process alive.
+ * Stores levels in the memory of this process. One that is empty and not blocked is deleted: when others are added, and
+ * by one timer, which is set only while there are levels, and does not keep the process alive.
  */
 export class MemoryMeterStore implements MeterStore {
   readonly #clock: Clock
-  /** By the name of the meter, then by key: nothing is joined for each fill, and no name can reach into another's keys. */
+  /**
+   * By the name of the meter, then by key: fills concatenate no strings, and one meter cannot reach the keys of
+   * another.
+   */
   readonly #levels = new Map<string, Map<string, Level>>()
   readonly #byEnd = new DueHeap<Level>()
   #sleepsUntil = Number.POSITIVE_INFINITY
@@ -33,13 +36,13 @@ export class MemoryMeterStore implements MeterStore {
     this.#clock = clock
   }
 
-  /** How many levels are kept. Each of them stands in the heap. */
+  /** The number of stored levels. Each of them is in the heap. */
   get size(): number {
     return this.#byEnd.size
   }
 
   fill(request: FillRequest, now?: number): Filled {
-    // The one reading: a time that was passed in is not that by which others are forgotten.
+    // Read once: a given `now` does not decide when others are deleted.
     const clock = this.#clock.now()
     const at = now ?? clock
     const level = this.#find(request)
@@ -88,7 +91,7 @@ export class MemoryMeterStore implements MeterStore {
   #keep(level: Level, state: MeterState): void {
     level.state = state
     level.forgottenAt = forgottenAt(state)
-    // One that stands there too early is moved when its turn comes, which is not as often as it is filled.
+    // An entry that is too early is moved when it comes up, which is less often than it is filled.
     if (level.handle === -1 || level.forgottenAt < this.#byEnd.dueOf(level)) {
       this.#byEnd.set(level, level.forgottenAt)
     }
@@ -101,7 +104,7 @@ export class MemoryMeterStore implements MeterStore {
     this.#byEnd.remove(level)
   }
 
-  /** Looks at so many of those that were due. */
+  /** Checks at most `most` of the levels that are due. */
   #forget(most: number, now: number): void {
     for (let looks = 0; looks < most && this.#byEnd.earliest <= now; looks++) {
       const level = this.#byEnd.peek()!
@@ -110,7 +113,10 @@ export class MemoryMeterStore implements MeterStore {
     }
   }
 
-  /** One timer, and none when nothing is kept. It moves only earlier: who wakes too early looks, and sleeps again. */
+  /**
+   * One timer, and none while the store is empty. It moves only earlier: a wake-up that is too early checks and sleeps
+   * again.
+   */
   #setTimer(now: number, rest = LOOK_EVERY): void {
     if (this.#byEnd.size === 0) {
       this.#stopTimer?.()
@@ -131,7 +137,7 @@ export class MemoryMeterStore implements MeterStore {
     this.#sleepsUntil = Number.POSITIVE_INFINITY
     this.#forget(MOST_AT_ONCE, this.#clock.now())
     const now = this.#clock.now()
-    // Those that are left go in the next turn of the event loop.
+    // The rest is deleted in the next turn of the event loop.
     this.#setTimer(now, this.#byEnd.earliest <= now ? 0 : LOOK_EVERY)
   }
 }

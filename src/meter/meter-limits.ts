@@ -4,13 +4,13 @@ import { type Limit, type LimitInput, parseMeterLimit } from '../core/limit.ts'
 import { parseOwnMeterLimit } from '../core/meter-limit.ts'
 import { RuleBook } from '../core/rule-book.ts'
 
-/** A rule book that somebody else keeps and may change at any time, such as `shaper.limits`. */
+/** A rule book kept elsewhere that may change at any time, such as `shaper.limits`. */
 export interface LimitSource {
-  /** The rule that governs the key, its limit as text. @throws NoLimitError when none does */
+  /** The rule that applies to the key, with its limit as text. @throws NoLimitError if none does */
   resolve(key: string): { readonly pattern: string; readonly limit: string }
 }
 
-/** By pattern, or as another keeps it. */
+/** Limits by pattern, or a rule book. */
 export type MeterLimitsInput = Readonly<Record<string, LimitInput>> | LimitSource
 
 export interface MeterRule {
@@ -18,9 +18,11 @@ export interface MeterRule {
   readonly limit: Pick<Limit, 'capacity' | 'interval'>
 }
 
-/** Says which limit governs a key, as of now. */
+/** Finds the limit that currently applies to a key. */
 export interface MeterLimits {
-  /** @throws NoLimitError when none does: a key without a limit is never unlimited */
+  /**
+   * @throws NoLimitError if none does: a key without a limit is never unlimited
+   */
   resolve(key: string): MeterRule
 }
 
@@ -29,15 +31,15 @@ export function openMeterLimits(input: MeterLimitsInput): MeterLimits {
   return isSource(input) ? new FollowedLimits(input) : new RuleBook(input, parseOwnMeterLimit)
 }
 
-/** A pattern may be called `resolve`, but no limit is a function. */
+/** A pattern may be named `resolve`, but no limit is a function. */
 function isSource(input: MeterLimitsInput): input is LimitSource {
   return typeof input === 'object' && input !== null && typeof input.resolve === 'function'
 }
 
-/** There are as many texts as rules, and those that the rules had before. */
+/** The most parsed texts in the cache: those of current rules, and of former ones. */
 const MOST_TEXTS = 1_000
 
-/** What a limit needs for a queue beside its capacity and rate is in its text, and means nothing here. */
+/** Parts of a limit that only a queue needs are ignored. */
 class FollowedLimits implements MeterLimits {
   readonly #source: LimitSource
   readonly #byText = new Map<string, Limit>()
@@ -53,7 +55,7 @@ class FollowedLimits implements MeterLimits {
 
   #parse(text: string): Limit {
     if (typeof text !== 'string') {
-      throw new InvalidLimitError(`expected limits.resolve to answer a limit as text, got: ${describe(text)}`)
+      throw new InvalidLimitError(`expected limits.resolve to return a limit as text, got: ${describe(text)}`)
     }
     const limit = parseMeterLimit(text)
     if (this.#byText.size === MOST_TEXTS) this.#byText.clear()

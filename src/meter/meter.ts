@@ -22,47 +22,47 @@ import type { Filled, FillRequest, MeterStore } from './meter-store.ts'
 import { type MeterOptions, type MeterSettings, parseMeterOptions } from './options.ts'
 import { RedisMeterStore } from './redis-meter-store.ts'
 
-/** What is in a bucket at one instant. Units are real numbers. */
+/** The level of a bucket at one instant. Units are real numbers. */
 export interface MeterLevel {
   readonly level: number
-  /** Units that it has room for; of a limit that was lowered since it was filled, 0. */
+  /** Units that fit; 0 if the limit was lowered below the level. */
   readonly space: number
-  /** The level has reached the capacity. It leaks on, so this is true of that instant only. */
+  /** The level has reached the capacity. It keeps leaking, so this is true only at that instant. */
   readonly full: boolean
-  /** Refuses every fill, whatever room it has: see the option `blockWhenFull`. */
+  /** Every fill is refused, whatever fits: see the option `blockWhenFull`. */
   readonly blocked: boolean
-  /** Milliseconds, a fraction perhaps, until nothing is in it if nobody comes; at the rate of its last fill. */
+  /** Milliseconds, perhaps a fraction, until the bucket is empty if no fill comes; at the rate of the last fill. */
   readonly emptyInMs: number
   readonly capacity: number
-  /** Milliseconds, a fraction perhaps, in which one unit leaks. */
+  /** Milliseconds, perhaps a fraction, in which one unit leaks. */
   readonly intervalMs: number
-  /** Of the rule that governs the key. */
+  /** The pattern of the rule that applies to the key. */
   readonly pattern: string
 }
 
-/** What is in a bucket, and what that means for an amount. */
+/** The level of a bucket, and whether an amount would fit. */
 export interface MeterForecast extends MeterLevel {
-  /** The whole amount would go in. Another may come first. */
+  /** Whether the whole amount would fit now; another fill may come first. */
   readonly accepted: boolean
 }
 
-/** The answer to a fill; the level is that which the fill has left. */
+/** The result of a fill; the level is that after the fill. */
 export interface MeterReading extends MeterLevel {
   /** The whole amount went in. */
   readonly accepted: boolean
   /**
-   * 0 when accepted. Else whole milliseconds, 1 at least: after them the same fill goes in, if nobody else came in
-   * between. Infinity: it is more than the capacity, and never goes in.
+   * 0 if accepted. Otherwise whole milliseconds, at least 1, after which the same fill is accepted, if no other came in
+   * between. Infinity: it exceeds the capacity and is never accepted.
    */
   readonly retryAfterMs: number
 }
 
 /**
- * A named set of leaky buckets *as meters*: the other form of the bucket, which queues nothing. `fill` says at once
- * whether the amount went in; what went in leaks at the key's rate. So a key gets at most its capacity at once, and its
- * rate in the long run: the verdicts are those of GCRA.
+ * A named set of leaky buckets *as meters*: the other form of the bucket, which queues nothing. `fill` returns at once
+ * whether the amount went in, which then leaks at the rate of the key. So a key gets at most its capacity at once, and
+ * its rate in the long run: the verdicts are those of GCRA.
  *
- * Every verb fails closed: where the store does not answer it throws, within two seconds, and accepts nothing.
+ * Every verb fails closed: if the store does not reply, it throws within two seconds and accepts nothing.
  */
 export class Meter {
   readonly name: string
@@ -87,24 +87,24 @@ export class Meter {
   }
 
   /**
-   * Puts the amount into the bucket of `key` if all of it fits. If not, nothing goes in, or with `overflow: 'clamp'` what
-   * has room; it is refused either way, and with `blockWhenFull` blocks the key.
+   * Adds the amount to the bucket of `key` if all of it fits. Otherwise nothing goes in, or with `overflow: 'clamp'`
+   * the part that fits; it is refused either way, and with `blockWhenFull` blocks the key.
    *
-   * @param amount units, 0 or more; a fraction if you like
-   * @throws InvalidKeyError, InvalidOptionsError, NoLimitError or MeterClosedError: then it was not asked for
-   * @throws BackendUnavailableError when the store does not answer; whether it went in is then unknown
-   * @throws UnfitRedisError, or ForeignValueError when the store holds something else in that place, or answers with
-   * something else than a verdict
+   * @param amount units, 0 or more; may be a fraction
+   * @throws InvalidKeyError, InvalidOptionsError, NoLimitError or MeterClosedError; then the store was not asked
+   * @throws BackendUnavailableError if the store does not reply; whether the amount went in is then unknown
+   * @throws UnfitRedisError; or ForeignValueError if the store holds a foreign value in that place, or returns an
+   * invalid verdict
    */
   async fill(key: string, amount = 1): Promise<MeterReading> {
     const rule = this.#ruleFor(key, amount, 'fill')
     const request = this.#requestFor(rule, key, amount)
     const answer = this.#store.fill(request)
-    // A turn of the microtasks for nothing is a fifth of a fill in memory.
+    // An unnecessary microtask would cost a fifth of a fill in memory.
     const filled = 'then' in answer ? await answer : answer
     const { accepted, state, now } = filled
     const retryAfterMs = accepted ? 0 : Math.max(1, Math.ceil(waitFor(state, request, now) / MILLISECOND))
-    // Spread into a literal, the level costs as much as all the rest of a fill in memory.
+    // Spreading the level into a literal would double the cost of a fill in memory.
     const reading = Object.freeze(Object.assign(levelOf(rule, state, now), { accepted, retryAfterMs }))
     if (meterFillings.hasSubscribers) {
       const { pattern } = rule
@@ -113,16 +113,16 @@ export class Meter {
     return reading
   }
 
-  /** Whether `fill` would accept the amount now; writes nothing. Another may come first. @throws as `fill` does */
+  /** Whether `fill` would accept the amount now; writes nothing. Another fill may come first. @throws as `fill` does */
   async canAccept(key: string, amount = 1): Promise<boolean> {
     const rule = this.#ruleFor(key, amount, 'canAccept')
     const { state = EMPTY, now } = await this.#store.read({ name: this.name, key })
     return fits(state, this.#requestFor(rule, key, amount), now)
   }
 
-  /** What is in the bucket now; writes nothing. @throws as `fill` does */
+  /** Returns the level of the bucket now; writes nothing. @throws as `fill` does */
   level(key: string): Promise<MeterLevel>
-  /** The same, and whether `fill` would accept the amount at that instant. */
+  /** The same, with whether `fill` would accept the amount at that instant. */
   level(key: string, amount: number): Promise<MeterForecast>
   async level(key: string, amount?: number): Promise<MeterLevel | MeterForecast> {
     const rule = this.#ruleFor(key, amount, 'level')
@@ -133,14 +133,14 @@ export class Meter {
     return Object.freeze(Object.assign(level, { accepted }))
   }
 
-  /** Empties the bucket, and lifts a block. @throws as `fill` does, but for NoLimitError */
+  /** Empties the bucket and lifts a block. @throws as `fill` does, except NoLimitError */
   async drain(key: string): Promise<void> {
     this.#assertOpen()
     checkKey(key)
     await this.#store.drain({ name: this.name, key })
   }
 
-  /** Every verb throws from now on. Resolves when nothing is connected any more; safe to call twice. */
+  /** Closes the meter: every verb throws afterwards. Resolves when all connections are closed; safe to call twice. */
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#isOwnStore) await this.#store.close()
@@ -179,7 +179,7 @@ function openStore(name: string, { connection, prefix, clock }: MeterSettings): 
 function outcomeOf({ accepted, state, now }: Filled, request: MeterFill): FillOutcome {
   if (accepted) return 'accepted'
   if (waitFor(state, request, now) === Number.POSITIVE_INFINITY) return 'never-fits'
-  // One that begins now was brought about by this fill.
+  // A block that begins now was caused by this fill.
   return isBlocked(state, now) && state.blockedUntil !== now + request.block ? 'blocked' : 'full'
 }
 

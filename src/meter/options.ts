@@ -14,60 +14,63 @@ const { connection, prefix, clock } = shaperOptionsSchema.shape
 const meterOptionsSchema = z.strictObject({
   /**
    * Limits by pattern: `{ '*': '100, 10/s', 'login/admin': '5, 1/m' }`; or a live rule book, such as `shaper.limits`,
-   * whose changes are felt by the next fill. A key without a limit is refused.
+   * whose changes apply to the next fill. A key without a limit is rejected. Required.
    *
-   * When a limit changes, what is in a bucket stays. The time since the last fill of a key leaks at the slower of the
-   * two rates; from the next fill on, also one that is refused, it leaks at the new one. A level that had leaked away
-   * under the old limit before that fill is gone: nothing is timed anew that nobody asks about.
+   * When a limit changes, the level stays. The time since the last fill of a key leaks at the slower of the two rates;
+   * from the next fill on, even a refused one, it leaks at the new one. A level that had run empty under the old limit
+   * before that fill stays empty.
    */
   limits: z.custom<MeterLimitsInput>((limits) => typeof limits === 'object' && limits !== null, {
     error: "a record of pattern and limit, such as { '*': '100, 10/s' }, or a rule book",
   }),
   /**
-   * What becomes of a fill that does not fit: `refuse` changes nothing; `clamp` fills to the brim with it, so that who
-   * keeps asking stays out. It counts as refused either way. Default: `refuse`.
+   * What a fill that does not fit does: `refuse` changes nothing; `clamp` fills to the brim, so that a client that
+   * keeps trying stays locked out. It counts as refused either way. Default: `refuse`.
    */
   overflow: z.enum(['refuse', 'clamp']).default('refuse'),
-  /** For how long a fill that does not fit blocks its key: `15m`, `1h`. Default: not at all. */
+  /** How long a fill that does not fit blocks its key: a duration such as `15m` or `1h`. Default: not at all. */
   blockWhenFull: z.string(DURATION).refine(isDuration, DURATION).transform(parseDuration).optional(),
   /**
-   * Where many processes share the levels: a Redis URL, ioredis options, an ioredis Redis or Cluster. Default: the levels
+   * The Redis in which processes share the levels: a URL, ioredis options, an ioredis Redis or Cluster. Default: levels
    * are in the memory of this process.
    */
   connection,
-  /** With a connection: begins every key of Redis, so that several products can share one. Default: `vr`. */
+  /** With a connection: the prefix of every key in Redis, so that several products can share one. Default: `vr`. */
   prefix,
   /**
-   * What keeps the levels, instead of a connection. It stays open when the meter is closed; of one that does not answer
-   * within two seconds, or not with a verdict, a fill is an error.
+   * A store for the levels, instead of a connection. It stays open when the meter is closed; if it does not reply
+   * within two seconds, or with an invalid verdict, a fill is an error. Default: none.
    */
   store: z
     .custom<MeterStore>(isStore, { error: 'a store with fill(), read(), drain() and close()' })
     .optional(),
-  /** Where time comes from. Default: the monotonic clock of this process. Not with a connection or store: they have theirs. */
+  /**
+   * The source of time. Default: the monotonic clock of this process. Not allowed with a connection or store, which
+   * have their own.
+   */
   clock,
 })
 
 export type MeterOptions = z.input<typeof meterOptionsSchema>
 export type MeterSettings = Readonly<z.output<typeof meterOptionsSchema>>
 
-/** Where the levels are: in one of these places, or else in the memory of this process. */
+/** The levels are in one of these, or else in memory. */
 const PLACES = ['connection', 'store'] as const
 
 /** @throws InvalidOptionsError, also for options that do not go together */
 export function parseMeterOptions(input: MeterOptions): MeterSettings {
   const settings = parseOptions(meterOptionsSchema, input, 'new Meter')
-  // An address that was not set, say: every process would then have levels of its own.
+  // An unset address, say: each process would then have its own levels.
   const missing = PLACES.find((field) => field in input && input[field] === undefined)
   if (missing !== undefined)
     throw refused(`expected ${missing} to be given, or to be left out, got: undefined`)
   const places = PLACES.filter((field) => settings[field] !== undefined)
   if (places.length > 1) throw refused('expected a connection or a store, got: both')
   if (places.length > 0 && settings.clock !== undefined) {
-    throw refused(`the ${places[0]} has the clock: expected clock to be undefined, got: one`)
+    throw refused(`the ${places[0]} has its own clock: expected clock to be undefined, got: one`)
   }
   if (input.prefix !== undefined && settings.connection === undefined) {
-    throw refused('prefix needs a connection: expected one beside it, got: undefined')
+    throw refused('prefix needs a connection: expected one as well, got: undefined')
   }
   return settings
 }

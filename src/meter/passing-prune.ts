@@ -3,10 +3,10 @@ import { toError } from '../core/thrown.ts'
 
 const PRUNE_EVERY = MINUTE
 
-/** Lets fills prune in passing: once a minute, one at a time, and nobody waits for it. */
+/** Prunes during fills: once a minute, one at a time, without delaying them. */
 export class PassingPrune {
   readonly #prune: () => Promise<unknown>
-  /** By the clock of the store; as long as nobody has pruned, that of the first fill. */
+  /** By the clock of the store; before the first pruning, the time of the first fill. */
   #prunedAt: number | undefined
   #pruning: Promise<void> | undefined
   #wasWarned = false
@@ -15,10 +15,10 @@ export class PassingPrune {
     this.#prune = prune
   }
 
-  /** A store that lives for a few fills, as one for each request does, leaves it to others. */
+  /** A store that lives for only a few fills never prunes. */
   pass(now: number): void {
     this.#prunedAt ??= now
-    // Also when the clock was set back.
+    // Works even if the clock was set back.
     if (this.#pruning !== undefined || Math.abs(now - this.#prunedAt) < PRUNE_EVERY) return
     this.#prunedAt = now
     this.#pruning = this.#prune().then(
@@ -26,7 +26,7 @@ export class PassingPrune {
         this.#pruning = undefined
         this.#wasWarned = false
       },
-      // Nobody waits for it, so it must be heard of: once for each time that it stops working.
+      // It is not awaited, so an error becomes a warning: once until it works again.
       (error) => {
         this.#pruning = undefined
         if (!this.#wasWarned) process.emitWarning(toError(error))
@@ -35,7 +35,7 @@ export class PassingPrune {
     )
   }
 
-  /** Resolves when none is under way. */
+  /** Resolves when no pruning is running. */
   async settled(): Promise<void> {
     await this.#pruning
   }

@@ -21,9 +21,9 @@ export interface PostgresMeterStoreOptions {
   /** `'<table>'` or `'<schema>.<table>'`, of letters, digits and `_`. Default: `velvet_rope_meters`. */
   readonly table?: string
   /**
-   * A Pool or Client of `pg` prepares the fill once for each connection: to plan it takes five times as long as to run it.
-   * `false` where a pooler lends connections for one transaction and knows of no prepared statements, such as pgbouncer
-   * before 1.21. Default: true.
+   * Whether a Pool or Client of `pg` prepares the fill once per connection: planning it takes five times as long as
+   * running it. Use `false` behind a pooler that lends connections per transaction without support for prepared
+   * statements, such as pgbouncer before 1.21. Default: true.
    */
   readonly prepare?: boolean
 }
@@ -34,40 +34,40 @@ const optionsSchema = z.strictObject({
 })
 
 const VERB_WITHIN_MS = 1_500
-/** Creating may wait for locks, and many rows may have to go. */
+/** Creating may wait for locks, and there may be many rows to delete. */
 const UPKEEP_WITHIN_MS = 30_000
-/** Statements that were given up and not answered yet: as many as may be run late when the database comes back. */
+/** Statements that timed out without a response: this many may run late when the database is back. */
 const MOST_UNANSWERED = 1_000
 const MOST_PRUNED_AT_ONCE = 1_000
-/** Before a statement is made again that another has undone. */
+/** Delay before a rolled-back statement is retried. */
 const LONGEST_PAUSE_MS = 8
 
 /**
- * Levels of meters in a table of PostgreSQL 13 or newer: each verb is one statement and one round trip, with the clock
- * of the database, and exact under any number of clients at every isolation level.
+ * Stores levels in a table of PostgreSQL 13 or newer: each verb is one statement and one round trip, with the clock of
+ * the database, and exact with any number of clients at every isolation level.
  *
- * Give it a Pool of `pg`, best with a `connectionTimeoutMillis` and a `statement_timeout` of its own. A client inside a
- * transaction works: the level is then as the transaction leaves it, and others wait for its end; `prune` is then yours
- * to call. Every fill writes the row of its key, also one that is refused; one that holds nothing goes with the next pruning.
+ * Pass a Pool of `pg`, preferably with a `connectionTimeoutMillis` and a `statement_timeout`. A client inside a
+ * transaction works: the level is then part of the transaction, and others wait for its end; `prune` is then yours to
+ * call. Every fill writes the row of its key, even a refused one; an empty row is deleted by the next pruning.
  *
- * Every verb answers or throws BackendUnavailableError within two seconds. A statement without an answer may still
- * run, late: the level is then higher than its callers were told, never lower.
+ * Every verb returns or throws BackendUnavailableError within two seconds. A statement that timed out may still run
+ * late: the level is then higher than reported, never lower.
  */
 export class PostgresMeterStore implements MeterStore {
   readonly #client: PostgresClient
   readonly #table: string
   readonly #statements: Statements
-  /** Undefined: the client cannot, or should not, or has turned out to be connected through somebody who cannot. */
+  /** Undefined if the client does not support it, the option disables it, or a pooler turned out not to support it. */
   #preparing: { readonly client: PreparingClient; readonly name: string } | undefined
   #unanswered = 0
-  /** Undefined where the client may be in the middle of a transaction. */
+  /** Undefined if the client may be within a transaction. */
   readonly #passing: PassingPrune | undefined
 
   /** @throws InvalidOptionsError */
   constructor(client: PostgresClient, options: PostgresMeterStoreOptions = {}) {
     if (typeof client?.query !== 'function') {
       throw new InvalidOptionsError(
-        'new PostgresMeterStore: expected client to have query(text, params), as a Pool of pg or a PGlite has, ' +
+        'new PostgresMeterStore: expected client to have query(text, params), like a Pool of pg or a PGlite, ' +
           `got: ${describe(client)}`,
       )
     }
@@ -80,17 +80,17 @@ export class PostgresMeterStore implements MeterStore {
   }
 
   /**
-   * Creates the table and its index where they are missing; a role that may not create may call it once they are
-   * there. Any number of processes may do so at once.
+   * Creates the table and its index if they are missing; a role without the privilege may call it once they exist. Any
+   * number of processes may do so at once.
    *
-   * @throws BackendUnavailableError, within half a minute; ForeignValueError when another table has that name
+   * @throws BackendUnavailableError, within half a minute; ForeignValueError if another table has that name
    */
   async setup(): Promise<void> {
     let found = await this.#look()
     if (!found.has_table) {
       await this.#create(this.#statements.createTable)
       found = await this.#look()
-      // Created by another client after the snapshot of the transaction that this one is in: not to be seen before its end.
+      // Created by another client after this transaction's snapshot: not visible before the transaction ends.
       if (!found.has_table) return
     }
     if (!(found.has_columns && found.has_key)) {
@@ -106,7 +106,7 @@ export class PostgresMeterStore implements MeterStore {
     const { name, key, amount, capacity, interval, clamp, block } = request
     const params = [name, key, amount, capacity, interval, clamp, block, now ?? null]
     const answer = await this.#ask(filledRow, this.#statements.fill, params)
-    // A time that was passed in is not that of the database, by which the rows of others expire.
+    // A given `now` is not the time of the database, by which the rows of others expire.
     if (now === undefined) this.#passing?.pass(answer.now)
     return answer
   }
@@ -122,9 +122,9 @@ export class PostgresMeterStore implements MeterStore {
   }
 
   /**
-   * Deletes the rows of levels that have leaked away, a thousand at a time, and answers how many there were. On a Pool
-   * or a PGlite fills do so in passing, once a minute from the first on. Where a client may be in a transaction nothing
-   * is sent that nobody has asked for: call this from time to time, outside of transactions.
+   * Deletes the rows of empty levels, a thousand at a time, and returns their number. On a Pool or a PGlite, fills do
+   * so in the background, once a minute. A client that may be within a transaction gets no background statements: call
+   * this from time to time, outside of transactions.
    *
    * @throws as `fill` does, but each thousand may take half a minute
    */
@@ -136,7 +136,7 @@ export class PostgresMeterStore implements MeterStore {
     return gone
   }
 
-  /** The client is the user's, and stays open. Resolves when nothing is asked of it in passing any more. */
+  /** The client belongs to the user and stays open. Resolves when no background statement is running. */
   async close(): Promise<void> {
     await this.#passing?.settled()
   }
@@ -150,7 +150,8 @@ export class PostgresMeterStore implements MeterStore {
     try {
       await this.#answer(statement, [], UPKEEP_WITHIN_MS)
     } catch (error) {
-      // Of two that create it at once one may fail, with IF NOT EXISTS too. It waited for the other, so now it is there.
+      // If two clients create it at once, one may fail despite IF NOT EXISTS. It waited for the other, so now it
+      // exists.
       if (!isCreatedTwice(error)) throw asStoreError(error, this.#table)
     }
   }
@@ -164,7 +165,7 @@ export class PostgresMeterStore implements MeterStore {
       throw asStoreError(error, this.#table)
     }
     throw new BackendUnavailableError(
-      'PostgreSQL is unavailable: its client answered with something else than rows',
+      'PostgreSQL is unavailable: its client returned something other than rows',
     )
   }
 
@@ -181,12 +182,12 @@ export class PostgresMeterStore implements MeterStore {
     this.#unanswered++
     const settled = () => void this.#unanswered--
     answer.then(settled, settled)
-    throw new BackendUnavailableError(`PostgreSQL is unavailable: no answer within ${withinMs} ms`)
+    throw new BackendUnavailableError(`PostgreSQL is unavailable: no response within ${withinMs} ms`)
   }
 
   /**
-   * Where transactions are stricter than by default, one of two that meet at a row is undone, and has written nothing.
-   * Neither has one that is not prepared where it was thought to be.
+   * At stricter isolation levels, one of two concurrent statements on a row is rolled back and has written nothing. The
+   * same holds for one that turned out not to be prepared.
    */
   async #untilNoConflict(
     statement: string,
@@ -198,12 +199,12 @@ export class PostgresMeterStore implements MeterStore {
       try {
         return await this.#send(statement, params)
       } catch (error) {
-        // In a transaction of the user's there is no second try, and he should hear why.
+        // In a user's transaction a retry is impossible, and the error must be visible.
         if (conflict !== undefined && isAfterFailure(error)) throw conflict
         const isLost = preparing !== undefined && isUnprepared(error)
         if (isLost) this.#prepareNoMore()
         else if (!isConflict(error)) throw error
-        // Those that met once would meet again.
+        // Statements that conflicted once would conflict again.
         else if (!asked.isGivenUp) await setTimeout(Math.random() * LONGEST_PAUSE_MS)
         if (asked.isGivenUp) throw error
         conflict = error
@@ -212,8 +213,8 @@ export class PostgresMeterStore implements MeterStore {
   }
 
   /**
-   * Only the fill is prepared. Its plan has no choices, so that it is good for ever; the others are cheap to plan, and of
-   * a table with ten rows PostgreSQL would remember to read all of it, until somebody analyzes it.
+   * Only the fill is prepared. Its plan has no alternatives, so it stays good; the others are cheap to plan, and for a
+   * small table PostgreSQL would cache a sequential scan until the table is analyzed.
    */
   #send(statement: string, params: unknown[]): Promise<unknown> {
     const preparing = this.#preparing

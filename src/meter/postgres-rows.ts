@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Filled, Reading } from './meter-store.ts'
 
-/** Rows that PostgreSQL answers with, for what they mean: one row, or none. */
+/** Parses the rows of replies: one row, or none. */
 
 const hexadecimal = (count: number) => z.string().regex(new RegExp(`^[0-9a-f]{${count * 16}}$`))
 
@@ -36,7 +36,7 @@ export const goneRow = z
 
 export const noRow = z.tuple([])
 
-/** What `packed` of the statements made. */
+/** Decodes what `packed` in the statements encoded. */
 function unpack(hex: string): number[] {
   const bytes = Buffer.from(hex, 'hex')
   return Array.from({ length: bytes.length / 8 }, (_, index) => bytes.readDoubleBE(index * 8))

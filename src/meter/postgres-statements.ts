@@ -3,27 +3,27 @@ import { MINUTE } from '../core/duration.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 import { LEAST_GROWTH, LONGEST_STEP_BACK, ROUNDING } from '../core/meter.ts'
 
-/** What a store says to PostgreSQL. What users name is a parameter, never text, but for the table. */
+/** The statements of the store. User data are parameters, never text, except for the table. */
 export interface Statements {
-  /** $1: the table, quoted. Answers `has_table`, and whether it is ours: `has_columns`, `has_key` and `has_index`. */
+  /** $1: the table, quoted. Returns `has_table`, and whether it matches: `has_columns`, `has_key` and `has_index`. */
   readonly look: string
   readonly createTable: string
   readonly createIndex: string
-  /** $1 name, $2 key, $3 amount, $4 capacity, $5 interval, $6 clamp, $7 block, $8 now or null. Answers `filled`. */
+  /** $1 name, $2 key, $3 amount, $4 capacity, $5 interval, $6 clamp, $7 block, $8 now or null. Returns `filled`. */
   readonly fill: string
-  /** $1 name, $2 key, $3 now or null. Answers `now`, and `state`, which is null where nothing is kept. */
+  /** $1 name, $2 key, $3 now or null. Returns `now`, and `state`, which is null if none is stored. */
   readonly read: string
-  /** $1 name, $2 key. Answers nothing. */
+  /** $1 name, $2 key. Returns nothing. */
   readonly drain: string
-  /** $1 the most that it takes. Answers `gone`, the count in digits. */
+  /** $1 the maximum. Returns `gone`, the number in digits. */
   readonly prune: string
 }
 
-/** PostgreSQL cuts longer names off, and the index is called like the table. */
+/** PostgreSQL truncates longer names, and the index is named after the table. */
 const LONGEST_NAME = 63 - '_expires_at'.length
 const NAME = new RegExp(`^[A-Za-z_][A-Za-z0-9_]{0,${LONGEST_NAME - 1}}$`)
 
-/** `billing.meters` as `"billing"."meters"`. @throws InvalidOptionsError */
+/** Quotes `billing.meters` as `"billing"."meters"`. @throws InvalidOptionsError */
 export function quoteTable(table: string): string {
   const names = table.split('.')
   if (names.length > 2 || !names.every((name) => NAME.test(name))) {
@@ -35,12 +35,14 @@ export function quoteTable(table: string): string {
   return names.map((name) => `"${name}"`).join('.')
 }
 
-/** @param table as `quoteTable` gives it */
+/**
+ * @param table from `quoteTable`
+ */
 export function statementsFor(table: string): Statements {
   const index = `${table.split('.').at(-1)!.slice(0, -1)}_expires_at"`
   return {
-    // to_regclass() knows what was committed a moment ago, the rows of the catalogs only what the statement's snapshot
-    // shows: the table is there when its row is, or another process that is creating it makes it look like a stranger's.
+    // to_regclass() sees what was just committed, the catalog rows only the statement's snapshot: the table exists if
+    // its row does, otherwise a table that another process is creating would look like a foreign one.
     look: `SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass($1)) AS has_table, (
         SELECT count(*) = ${TYPES.length} FROM pg_attribute
         WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped
@@ -55,8 +57,8 @@ export function statementsFor(table: string): Statements {
         SELECT FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
         WHERE indrelid = to_regclass($1) AND attname = 'expires_at'
       ) AS has_index`,
-    // Keys are compared as bytes, whatever the language of the database. A little room in each page, and an update
-    // stays in its page and leaves the indexes alone.
+    // Keys are compared as bytes, whatever the locale of the database. With some free space in each page, an update
+    // stays in its page and does not touch the indexes.
     createTable: `CREATE TABLE IF NOT EXISTS ${table} (
         name text COLLATE "C" NOT NULL,
         key text COLLATE "C" NOT NULL,
@@ -88,7 +90,7 @@ export function statementsFor(table: string): Statements {
   }
 }
 
-/** As `createTable` makes them. In a real a level is rounded, and small fills are lost in it. */
+/** As created by `createTable`. A `real` would round levels and lose small fills. */
 const TYPES: readonly (readonly [column: string, type: string])[] = [
   ['name', 'text'],
   ['key', 'text'],
@@ -104,10 +106,10 @@ const TYPES: readonly (readonly [column: string, type: string])[] = [
 const COLUMNS = 'level, at, blocked_until, interval_us, accepted, asked_at, expires_at'
 
 /**
- * `fill` of core/meter.ts, operation by operation, as a query of one row with the COLUMNS. Stored rows are read by it
- * after their lock was waited for, and so is the clock, once.
+ * `fill` of core/meter.ts, operation by operation, as a query of one row with the COLUMNS. Rows and the clock are read
+ * once, after the row lock was acquired.
  *
- * `OFFSET 0` keeps the planner from putting each step into all that use it: planning took three times as long.
+ * `OFFSET 0` keeps the planner from inlining each step into all that use it: planning took three times as long.
  */
 function filled(level: string, at: string, blockedUntil: string, kept: string): string {
   const stored = `SELECT ${level} AS level, ${at} AS at, ${blockedUntil} AS blocked_until, ${kept} AS kept, now,
@@ -147,24 +149,26 @@ function filled(level: string, at: string, blockedUntil: string, kept: string): 
   return `SELECT ${COLUMNS.replace('expires_at', `${expiry} AS expires_at`)} FROM (${next}) next`
 }
 
-/** `forgottenAt`. PostgreSQL refuses products that are too small for a double; those add nothing to a time. */
+/** `forgottenAt`. PostgreSQL rejects products that underflow a double; they add nothing to a time. */
 function forgotten(level: string, at: string, blockedUntil: string, interval: string): string {
   const leaks = `CASE WHEN ${level} < 1e-280 THEN 0 ELSE ${level} * ${interval} END`
   return `greatest(${at} + ${leaks}, ${blockedUntil}) + 1`
 }
 
 /**
- * From when on the row may go, rounded up to a whole minute: so a key in use moves in the index once a minute, and all
- * its other updates leave the indexes alone.
+ * The time from which the row may be deleted, rounded up to a whole minute: so a key in use moves in the index once a
+ * minute, and its other updates do not touch the indexes.
  */
 const expiry = `ceil((${forgotten('level', 'at', 'blocked_until', 'interval_us')}) / ${MINUTE}) * ${MINUTE}`
 
-/** The clock of the database as it is now, not when the transaction began; its subquery is evaluated once. */
+/** The current time of the database, not that of the transaction's start; its subquery is evaluated once. */
 function clock(now: string): string {
   return `SELECT coalesce(${now}::float8, (extract(epoch FROM clock_timestamp()) * 1000000)::float8) AS now`
 }
 
-/** Doubles as they are, in hexadecimal: in digits a setting of the server or a parser of the client may round them. */
+/**
+ * The exact bits of doubles, in hexadecimal: decimal digits may be rounded by a server setting or the client's parser.
+ */
 function packed(...columns: string[]): string {
   return `encode(${columns.map((column) => `float8send(${column})`).join(' || ')}, 'hex')`
 }

@@ -18,7 +18,7 @@ const fillScript = defineScript('meter-fill', import.meta.url, packed('accepted'
 const readScript = defineScript('meter-read', import.meta.url, packed('now', ...STATE), { isBinary: true })
 const drainScript = defineScript('meter-drain', import.meta.url, number)
 
-/** How long to wait for a connection, of the two seconds within which a call is answered. */
+/** How long to wait for a connection, within the two seconds that a call may take. */
 const READY_WITHIN_MS = 1_500
 
 export interface RedisMeterStoreOptions {
@@ -29,10 +29,10 @@ export interface RedisMeterStoreOptions {
 }
 
 /**
- * Keeps levels in Redis, shared by many processes: one script for each verb, all by the clock of Redis. A level expires once it
- * is empty and not blocked. A Redis that evicts keys is rejected, because a meter whose level is gone accepts everything.
+ * Stores levels that processes share in Redis: one script per verb, and the clock of Redis. A level expires once it is
+ * empty and not blocked. A Redis that evicts keys is rejected, because a lost level would accept every fill.
  *
- * A call is sent at most once. When its answer is lost, it is unknown whether it ran, and the error says so.
+ * A call is sent at most once: if its reply is lost, it is unknown whether it ran, and the error says so.
  */
 export class RedisMeterStore implements MeterStore {
   readonly #prefix: string
@@ -40,9 +40,9 @@ export class RedisMeterStore implements MeterStore {
   readonly #calls: ScriptCalls
   readonly #opening: Opening
 
-  /** Begins to connect. @throws InvalidOptionsError */
+  /** Starts to connect. @throws InvalidOptionsError */
   constructor({ name, prefix, connection }: RedisMeterStoreOptions) {
-    // The caller gets the error as the answer to its call; others can subscribe.
+    // Callers get the error from their call; others may subscribe to it.
     const onTrouble = (error: Error) => {
       if (redisErrors.hasSubscribers) redisErrors.publish({ shaper: name, kind: redisErrorKind(error) })
     }
@@ -69,7 +69,7 @@ export class RedisMeterStore implements MeterStore {
 
   async read(meter: MeterId, now?: number): Promise<Reading> {
     const { now: readAt, ...state } = await this.#call(readScript, meter, [now ?? ''])
-    // A level that is kept has the interval of its last fill.
+    // A stored level has the interval of its last fill.
     return { state: state.interval === 0 ? undefined : state, now: readAt }
   }
 
@@ -91,7 +91,7 @@ export class RedisMeterStore implements MeterStore {
     return patiently(async (isOver) => {
       if (!this.#opening.isOpen) await this.#opening.ready()
       await this.#connection.ready(READY_WITHIN_MS)
-      // The caller was told that Redis is unavailable, and may have asked again.
+      // The caller got an error that Redis is unavailable, and may have retried.
       if (isOver()) throw noAnswer()
       return this.#calls.run(script, meterKey(this.#prefix, name, key), values)
     })

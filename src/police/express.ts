@@ -2,21 +2,21 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Meter } from '../meter/meter.ts'
 import { combined, type PoliceOptions, policeOf, type Ruling } from './police.ts'
 
-/** What Express adds to a request of Node, as far as keys are made of it. */
+/** The fields of an Express request that keys may use. */
 export interface ExpressRequest extends IncomingMessage {
-  /** By the setting `trust proxy`. */
+  /** Depends on the setting `trust proxy`. */
   readonly ip?: string | undefined
   readonly path: string
   readonly originalUrl: string
 }
 
 /**
- * Middleware for Express 4 and 5, and for whatever else calls `(request, response, next)`: lets a request through while
- * its key's bucket has room, and else answers 429.
+ * Middleware for Express 4 and 5, and for any framework that calls `(request, response, next)`: passes a request on
+ * while the bucket of its key has room, and otherwise answers 429.
  *
  *     app.use('/api', policeExpress(meter, { key: (request) => ipKey(request.ip) }))
  *
- * Errors of `key` and `amount`, and of a key that no limit governs, go to `next`.
+ * Errors of `key` and `amount`, and of a key without a limit, go to `next`.
  *
  * @throws InvalidOptionsError
  */
@@ -34,9 +34,9 @@ export function policeExpress<Request extends IncomingMessage = ExpressRequest>(
   }
 }
 
-/** Whether the request goes on. */
+/** Returns whether the request is passed on. */
 function apply(ruling: Ruling, response: ServerResponse): boolean {
-  // Somebody else was faster, a time limit say.
+  // Something else has responded already, a timeout, say.
   if (response.headersSent) return ruling.passes
   for (const [name, value] of Object.entries(ruling.headers)) {
     const isField = name.startsWith('ratelimit')

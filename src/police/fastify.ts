@@ -2,16 +2,16 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Meter } from '../meter/meter.ts'
 import { combined, type PoliceOptions, policeOf } from './police.ts'
 
-/** What keys are made of, of a request of Fastify. */
+/** The fields of a Fastify request that keys may use. */
 export interface FastifyRequest {
-  /** By the option `trustProxy`. */
+  /** Depends on the option `trustProxy`. */
   readonly ip: string
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
 }
 
-/** What is done with a reply of Fastify. */
+/** The methods of a Fastify reply that are used. */
 export interface FastifyReply {
   getHeader(name: string): unknown
   header(name: string, value: string): unknown
@@ -20,12 +20,12 @@ export interface FastifyReply {
 }
 
 /**
- * A hook for Fastify that lets a request through while its key's bucket has room, and else answers 429: for all routes
- * of a plugin (`onRequest`, before the body is read), or for one (`preHandler`, when `key` needs the body).
+ * A hook for Fastify that passes a request on while the bucket of its key has room, and otherwise answers 429: for all
+ * routes of a plugin (`onRequest`, before the body is read), or for one (`preHandler`, if `key` needs the body).
  *
  *     app.addHook('onRequest', policeFastify(meter, { key: (request) => ipKey(request.ip) }))
  *
- * Errors of `key` and `amount`, and of a key that no limit governs, are thrown.
+ * Errors of `key` and `amount`, and of a key without a limit, are thrown.
  *
  * @throws InvalidOptionsError
  */
@@ -42,7 +42,7 @@ export function policeFastify<Request = FastifyRequest>(
     }
     if (ruling.passes) return undefined
     reply.code(ruling.status)
-    // Of text it would complete the media type; and a hook that has answered says so by what it returns.
+    // For a string Fastify would extend the media type; and a hook that has responded must return the reply.
     return reply.send(Buffer.from(ruling.body))
   }
 }

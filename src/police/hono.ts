@@ -3,11 +3,11 @@ import type { Meter } from '../meter/meter.ts'
 import { type PoliceOptions, policeOf } from './police.ts'
 
 /**
- * Middleware for Hono that lets a request through while its key's bucket has room, and else answers 429.
+ * Middleware for Hono that passes a request on while the bucket of its key has room, and otherwise answers 429.
  *
- *     app.use('/api/*', policeHono(meter, { key: (context) => context.req.header('x-account') ?? 'nobody' }))
+ *     app.use('/api/*', policeHono(meter, { key: (context) => context.req.header('x-account') ?? 'anonymous' }))
  *
- * Errors of `key` and `amount`, and of a key that no limit governs, are thrown.
+ * Errors of `key` and `amount`, and of a key without a limit, are thrown.
  *
  * @throws InvalidOptionsError
  */
@@ -20,7 +20,7 @@ export function policeHono<E extends Env = Env>(
     const ruling = await judge(context)
     if (!ruling.passes) return new Response(ruling.body, ruling)
     await next()
-    // Afterwards, since a handler may answer with a response of its own.
+    // Afterwards, because a handler may return its own response.
     for (const [name, value] of Object.entries(ruling.headers)) {
       context.header(name, value, { append: true })
     }

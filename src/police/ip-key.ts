@@ -3,13 +3,13 @@ import { describe } from '../core/describe.ts'
 import { InvalidKeyError } from '../core/errors.ts'
 
 /**
- * A key for whoever is behind an IP address. IPv4 as it is; IPv6 by its network of 64 bits, `2001:db8:1:2::`, since any
- * customer has one of those to himself, with more addresses than any store could count; IPv4 that is written as IPv6
- * (`::ffff:192.0.2.1`) as IPv4; the name of an interface (`fe80::1%eth0`) is left out.
+ * Returns the key of an IP address. IPv4 as it is; IPv6 by its network of 64 bits, `2001:db8:1:2::`, because a customer
+ * usually has one of those, with more addresses than any store could count; IPv4-mapped IPv6 (`::ffff:192.0.2.1`) as
+ * IPv4; a zone (`fe80::1%eth0`) is left out.
  *
- * The address must be the client's: behind a proxy tell the framework whom to trust, or all clients are one.
+ * The address must be the client's: behind a proxy, configure the framework to trust it, or all clients have one key.
  *
- * @throws InvalidKeyError for what is no address, also when it comes with a port
+ * @throws InvalidKeyError for an invalid address, or one with a port
  */
 export function ipKey(address: string | undefined): string {
   const [plain = ''] = typeof address === 'string' ? address.split('%', 1) : []
@@ -21,7 +21,7 @@ export function ipKey(address: string | undefined): string {
   )
 }
 
-/** One text for each address, as RFC 5952 has it; with an IPv4 at its end where it is a mapped one. */
+/** The canonical text of an address (RFC 5952), with an IPv4 address at its end if it is a mapped one. */
 function canonical(address: string): string {
   return new SocketAddress({ address, family: 'ipv6' }).address
 }
@@ -31,13 +31,13 @@ function network(address: string): string {
   if (mapped !== undefined) return mapped
   const [head = '', tail] = address.split('::')
   const groups = head === '' ? [] : head.split(':')
-  // What stands for zeros reaches beyond the fourth group, unless it is short and far in front.
+  // The abbreviated zeros extend beyond the fourth group, unless they are few and at the beginning.
   const missing = tail === undefined ? 0 : 8 - groups.length - groupCount(tail)
   const first = [...groups, ...Array<string>(missing).fill('0'), ...(tail ?? '').split(':')].slice(0, 4)
   return canonical(`${first.join(':')}::`)
 }
 
-/** An IPv4 address takes the place of two. */
+/** An IPv4 address counts as two groups. */
 function groupCount(tail: string): number {
   return tail === '' ? 0 : tail.split(':').length + (tail.includes('.') ? 1 : 0)
 }

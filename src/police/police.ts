@@ -24,15 +24,16 @@ const optionsSchema = z.strictObject({
 /** Options of `policeHono`, `policeExpress` and `policeFastify`. */
 export interface PoliceOptions<Request> {
   /**
-   * Whose bucket a request fills: `ipKey(request.ip)`, the name of an account. Undefined: it is not policed. Text that a
-   * client chose may be no key (longer than 256 bytes, say), and then is an error: hash it, or look it up.
+   * Returns the key whose bucket a request fills: `ipKey(request.ip)`, the name of an account; undefined exempts the
+   * request. Text chosen by a client may be an invalid key (longer than 256 bytes, say), which is an error: hash it, or
+   * look it up.
    */
   readonly key: (request: Request) => Awaitable<string | undefined>
-  /** How many units a request takes, a number of 0 or more. Default: 1. */
+  /** Returns the units that a request takes, 0 or more. Default: 1. */
   readonly amount?: (request: Request) => Awaitable<number>
   /**
-   * What becomes of requests while the levels cannot be reached: `refuse` answers 503, `allow` lets all of them through
-   * without a limit. Default: `refuse`.
+   * What to do while the store is unavailable: `refuse` answers 503, `allow` passes all requests on without a limit.
+   * Default: `refuse`.
    */
   readonly whenUnavailable?: 'refuse' | 'allow'
   /** Is told each time that the levels could not be reached; what it throws is a warning. Default: nobody is. */

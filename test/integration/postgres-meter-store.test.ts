@@ -50,7 +50,7 @@ test.each([
   ['another row', { rows: [{ filled: '00' }] }],
 ])('a client that answers with %s is an error that names it', async (_, answer) => {
   const store = new PostgresMeterStore({ query: async () => answer as never })
-  await expect(store.fill(one('k'))).rejects.toThrow('its client answered with something else than rows')
+  await expect(store.fill(one('k'))).rejects.toThrow('its client returned something other than rows')
 })
 
 test('a client that throws at once is an error of the store', async () => {
@@ -68,10 +68,10 @@ describe('what goes wrong', () => {
   test.each([
     ['57P01', 'it is starting or shutting down'],
     ['57014', 'the statement was cancelled'],
-    ['53300', 'its disk, memory or connections are used up'],
-    ['28P01', 'it does not let the user in'],
+    ['53300', 'its disk, memory or connections are exhausted'],
+    ['28P01', 'it rejected the user'],
     ['25006', 'it only reads'],
-    ['XX000', 'it refused the statement'],
+    ['XX000', 'it rejected the statement'],
     ['ECONNREFUSED', 'the connection was lost (ECONNREFUSED)'],
   ])('with %s is an error in words', async (code, words) => {
     const error = withCode('password of customer-4711', code)
@@ -83,8 +83,8 @@ describe('what goes wrong', () => {
 
   test.each([
     ['Connection terminated unexpectedly', 'the connection was lost'],
-    ['timeout exceeded when trying to connect', 'it cannot be connected to in time'],
-    ['Query read timeout', 'no answer in time'],
+    ['timeout exceeded when trying to connect', 'no connection in time'],
+    ['Query read timeout', 'no response in time'],
     ['PGlite is closed', 'its client is closed'],
     ['whatever', 'its client failed'],
   ])('as %j is an error in words', async (message, words) => {

@@ -40,8 +40,8 @@ async function outcome(stage: Stage, answer: Promise<Response>): Promise<[what: 
 
 const URL_A = 'https://a.example/x'
 
-describe('a fetch that waits its turn', () => {
-  it('sends one request per interval, in order, and hands the answers on', async () => {
+describe('a fetch that waits for its turn', () => {
+  it('sends one request per interval, in order, and returns the responses', async () => {
     const { stage, sent, open } = staged()
     const fetch = open()
     const answers = ['1', new URL(`${URL_A}2`), new Request(`${URL_A}3`)].map((input, index) =>
@@ -77,7 +77,7 @@ describe('a fetch that waits its turn', () => {
     expect(buckets.map(({ key }) => key)).toEqual(['[::1]', 'a.example', 'a.example:8443'])
   })
 
-  it('takes the turn and the cost that a function of the request says, or a key for all', async () => {
+  it('takes key and cost from a function of the request, or one key for all', async () => {
     const { stage, open, times } = staged()
     const byAccount = open({
       key: ({ headers }) => `api/${headers.get('x-account')}`,
@@ -95,7 +95,7 @@ describe('a fetch that waits its turn', () => {
     expect(times().slice(3)).toEqual([4_000, 5_000])
   })
 
-  it('stands in one line with the jobs of its key', async () => {
+  it('waits in one line with the jobs of its key', async () => {
     const { stage, open, times } = staged()
     stage.shaper.work(() => undefined)
     await stage.fill('k', 2)
@@ -105,7 +105,7 @@ describe('a fetch that waits its turn', () => {
     await stage.conforms()
   })
 
-  it('rejects when there is no turn to be had, or not in time, and sends nothing', async () => {
+  it('rejects when there is no turn, or not in time, and sends nothing', async () => {
     const { stage, sent, open } = staged([], { '*': '1, 1/s', long: '9, 1/s' })
     const [fetch, inTime] = [open(), open({ key: 'long', timeoutMs: 500 })]
     const answers = [inTime(URL_A), inTime(URL_A), fetch(URL_A), fetch(URL_A), fetch(URL_A)].map((answer) =>
@@ -122,7 +122,7 @@ describe('a fetch that waits its turn', () => {
     expect(sent).toHaveLength(3)
   })
 
-  it('gives the place back when its signal is aborted, of a request or beside it', async () => {
+  it('releases its place when its signal is aborted, in the request or the options', async () => {
     const { stage, open, times } = staged()
     const fetch = open()
     const [one, other] = [new AbortController(), new AbortController()]
@@ -147,28 +147,25 @@ describe('a fetch that waits its turn', () => {
     await stage.conforms()
   })
 
-  it('rejects what is no URL, as fetch does, without taking a turn', async () => {
+  it('rejects an invalid URL, as fetch does, without taking a turn', async () => {
     const { stage, open } = staged()
     expect(await outcome(stage, open()('/relative'))).toEqual(['ERR_INVALID_URL', 0])
     expect((await stage.shaper.audit()).admitted).toBe(0)
   })
 
-  it.each([null, undefined, 42])(
-    'rejects %s, which cannot be an address, whatever its key is',
-    async (given) => {
-      const { stage, sent, open } = staged()
-      for (const fetch of [open(), open({ key: 'k' })]) {
-        await expect(fetch(given as unknown as string)).rejects.toMatchObject({
-          code: 'invalid-options',
-          message: `shapedFetch: expected a URL or a Request, got: ${given}`,
-        })
-      }
-      expect((await stage.shaper.audit()).admitted).toBe(0)
-      expect(sent).toEqual([])
-    },
-  )
+  it.each([null, undefined, 42])('rejects %s, which cannot be an address, with any key', async (given) => {
+    const { stage, sent, open } = staged()
+    for (const fetch of [open(), open({ key: 'k' })]) {
+      await expect(fetch(given as unknown as string)).rejects.toMatchObject({
+        code: 'invalid-options',
+        message: `shapedFetch: expected a URL or a Request, got: ${given}`,
+      })
+    }
+    expect((await stage.shaper.audit()).admitted).toBe(0)
+    expect(sent).toEqual([])
+  })
 
-  it('lets what has no host go at once and unheard, unless a key is given', async () => {
+  it('sends URLs without a host at once, unless a key is given', async () => {
     const { stage, sent, freezes, open } = staged([429, 429], '1, 1/s')
     const urls = ['data:,x', 'blob:nodedata:1', 'file:///x', 'about:blank']
     const answers = urls.map((url) => outcome(stage, open({ attempts: 2 })(url)))
@@ -187,7 +184,7 @@ describe('a fetch that waits its turn', () => {
     expect(await outcome(stage, open({ key: ({ url }) => url.host })('data:,x'))).toEqual(['invalid-key', 0])
   })
 
-  it('sends through the global fetch as it is then', async () => {
+  it('sends through the current global fetch', async () => {
     const { stage } = staged()
     const fetch = shapedFetch(stage.shaper, { key: 'k' })
     const answer = fetch('data:,hello').then((response) => response.text())
@@ -196,9 +193,9 @@ describe('a fetch that waits its turn', () => {
   })
 })
 
-describe('an answer that asks to be left alone', () => {
+describe('a response that asks to retry later', () => {
   it.each([429, 503, 529])(
-    'of %i is handed on, and freezes the key for as long as it says',
+    'of %i is returned, and freezes the key for as long as it says',
     async (status) => {
       const { stage, freezes, open, times } = staged([{ status, headers: { 'retry-after': '5' } }])
       const fetch = open()
@@ -211,7 +208,7 @@ describe('an answer that asks to be left alone', () => {
     },
   )
 
-  it('has frozen the key before its caller hears of it', async () => {
+  it('has frozen the key before its caller gets it', async () => {
     const { stage, open, times } = staged([{ status: 429, headers: { ratelimit: '"q";r=0;t=3' } }])
     const fetch = open()
     void fetch(URL_A).then(() => fetch(URL_A))
@@ -219,7 +216,7 @@ describe('an answer that asks to be left alone', () => {
     expect(times()).toEqual([0, 3_000])
   })
 
-  it('freezes for longer each time when it does not say how long, and from the start after a success', async () => {
+  it('freezes for longer each time if it does not say how long, and starts over after a success', async () => {
     const { stage, freezes, open } = staged([429, 429, 500, 429, 404, 429])
     const fetch = open({ freezeMs: 100, maxFreezeMs: 300 })
     for (let n = 0; n < 6; n++) void fetch(URL_A)
@@ -238,7 +235,7 @@ describe('an answer that asks to be left alone', () => {
     expect(asked).toEqual([9_999_000])
   })
 
-  it('is handed on also when the key could not be frozen', async () => {
+  it('is returned even if the key could not be frozen', async () => {
     const turns = {
       acquire: async () =>
         ({ accepted: true, key: 'k', cost: 1, departedAt: 0, waitedMs: 0, fence: 1 }) as const,
@@ -248,7 +245,7 @@ describe('an answer that asks to be left alone', () => {
     expect(await (await fetch(URL_A)).text()).toBe('later')
   })
 
-  it('is handed on, and freezes the key, also when the clock of the options fails', async () => {
+  it('is returned, and freezes the key, even if the clock of the options fails', async () => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     onTestFinished(() => warn.mockRestore())
     const { stage, freezes, open } = staged([{ status: 429, headers: { 'retry-after': '5' } }])
@@ -266,7 +263,7 @@ describe('an answer that asks to be left alone', () => {
 describe('attempts', () => {
   const later = { status: 429, headers: { 'retry-after': '2' } }
 
-  it('send a request again in its turn, at the end of the line, until it is answered', async () => {
+  it('send a request again in a new turn, at the end of the line, until it succeeds', async () => {
     const { stage, sent, open } = staged([later, later])
     const fetch = open({ attempts: 3 })
     const answers = ['1', '2', '3'].map((body) => outcome(stage, fetch(URL_A, { method: 'POST', body })))
@@ -286,7 +283,7 @@ describe('attempts', () => {
     await stage.conforms()
   })
 
-  it('end with the last answer, or where a request fails', async () => {
+  it('end with the last response, or when a request fails', async () => {
     const { stage, open, times } = staged([later, later, new TypeError('fetch failed')])
     const answer = outcome(stage, open({ attempts: 2 })(URL_A))
     await stage.pass(9_000)
@@ -317,7 +314,7 @@ describe('attempts', () => {
     expect(request.bodyUsed).toBe(true)
   })
 
-  it('leave the answer that came to the caller when there is no further turn', async () => {
+  it('return the last response if there is no further turn', async () => {
     const { stage, open, times } = staged([later], '9, 1/s')
     const answer = outcome(stage, open({ attempts: 5, timeoutMs: 1_000 })(URL_A))
     await stage.pass(9_000)
@@ -338,10 +335,10 @@ describe('attempts', () => {
   })
 })
 
-it('refuses options that cannot be meant', () => {
+it('rejects invalid options', () => {
   const { stage, open } = staged()
   const refusing = (options: object) => () => open(options)
-  expect(refusing({ key: 7 })).toThrow('shapedFetch: expected key to be a key or a function that answers one')
+  expect(refusing({ key: 7 })).toThrow('shapedFetch: expected key to be a key or a function that returns one')
   expect(refusing({ key: '' })).toThrow('expected the key to be 1 to 256 bytes, got: 0')
   expect(refusing({ cost: 0 })).toThrow('shapedFetch: expected cost to be')
   expect(refusing({ attempt: 2 })).toThrow('unknown option "attempt": did you mean attempts?')

@@ -23,7 +23,7 @@ class Connection {
   }
 }
 
-it('knows nothing of a connection while there is none', () => {
+it('has no connection at first', () => {
   const { aborted, reason, paused, rawHeaders, rawTrailers } = new TurnController()
   expect([aborted, reason, paused, rawHeaders, rawTrailers]).toEqual([
     false,
@@ -34,7 +34,7 @@ it('knows nothing of a connection while there is none', () => {
   ])
 })
 
-it('hands on what it is asked, and tells what its connection tells', () => {
+it('forwards calls to its connection, and reports its state', () => {
   const [controller, connection] = [new TurnController(), new Connection()]
   controller.connect(connection)
   expect([controller.aborted, controller.reason]).toEqual([false, null])
@@ -52,7 +52,7 @@ it('hands on what it is asked, and tells what its connection tells', () => {
   expect([controller.aborted, controller.reason, controller.signal.aborted]).toEqual([true, reason, false])
 })
 
-it('keeps what was asked before there was a connection, for each that comes', () => {
+it('applies earlier calls to each new connection', () => {
   const controller = new TurnController()
   controller.pause()
   const [first, second] = [new Connection(), new Connection()]

@@ -57,7 +57,7 @@ async function textOf({ statusCode, body }: Dispatcher.ResponseData): Promise<st
 const pathsOf = (received: readonly Received[]) => received.map(({ method, path }) => `${method} ${path}`)
 
 describe('requests through an agent', () => {
-  it('wait their turn, in the line of their host, and their answers are handed on', async () => {
+  it('wait for their turn, in the line of their host, and their responses are passed on', async () => {
     const { stage, side, agent, turns, play, departures } = await staged()
     const dispatcher = agent.compose(turns())
     const answers = ['/1', '/2', '/3'].map((path) =>
@@ -98,7 +98,7 @@ describe('requests through an agent', () => {
     socket.destroy()
   })
 
-  it('take turn and cost of what they are: method, address with its query, and headers in every form', async () => {
+  it('take key and cost from method, URL with query, and headers in every form', async () => {
     const { side, stage, agent, turns, play } = await staged()
     const seen: string[] = []
     const interceptor = turns({
@@ -134,7 +134,7 @@ describe('requests through an agent', () => {
     expect(await stage.shaper.forecast('account/two')).toMatchObject({ waitMs: 1_000 })
   })
 
-  it('of a lone client need a key that is text', async () => {
+  it('of a single client need a key that is a string', async () => {
     const { side, turns, play } = await staged()
     const client = new Client(side.url)
     onTestFinished(() => client.destroy())
@@ -147,7 +147,7 @@ describe('requests through an agent', () => {
     expect(await textOf(await ask({ key: 'k' }))).toBe('200 answer ')
   })
 
-  it('hand an answer on, and freeze the key, also when the clock of the options fails', async () => {
+  it('pass a response on, and freeze the key, even if the clock of the options fails', async () => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     onTestFinished(() => warn.mockRestore())
     const { side, agent, turns, play, freezes } = await staged({ '/1': [[429, { 'retry-after': '5' }]] })
@@ -191,7 +191,7 @@ describe('a request that gets no turn', () => {
     expect(side.received).toHaveLength(2)
   })
 
-  it('gives the place back when it is aborted, however that is asked for', async () => {
+  it('releases its place when it is aborted, in any way', async () => {
     const { stage, side, agent, turns, play } = await staged()
     const dispatcher = agent.compose(turns())
     await play(request(side.url, { dispatcher }))
@@ -213,7 +213,7 @@ describe('a request that gets no turn', () => {
     await stage.conforms()
   })
 
-  it('gives the place back when its body fails meanwhile', async () => {
+  it('releases its place when its body fails meanwhile', async () => {
     const { stage, side, agent, turns, play } = await staged()
     const dispatcher = agent.compose(turns())
     await play(request(side.url, { dispatcher }))
@@ -252,7 +252,7 @@ describe('a request whose turn has come', () => {
     expect(await refused).toBe(reason)
   })
 
-  it('can be aborted while it waits for its answer, and while that comes', async () => {
+  it('can be aborted while it waits for its response, and during it', async () => {
     const { side, agent, turns, play } = await staged()
     side.server.removeAllListeners('request')
     const dispatcher = agent.compose(turns())
@@ -269,7 +269,7 @@ describe('a request whose turn has come', () => {
     expect(await rejection(body.text())).toBe(reason)
   })
 
-  it('does not outrun who reads the answer', async () => {
+  it('respects backpressure of the reader', async () => {
     const { side, agent, turns, play } = await staged()
     side.server.removeAllListeners('request').on('request', (_, response) => {
       response.end(Buffer.alloc(4_000_000, 'x'))
@@ -285,8 +285,8 @@ describe('a request whose turn has come', () => {
   })
 })
 
-describe('an answer that asks to be left alone', () => {
-  it('freezes the key for as long as it says, whoever asks next', async () => {
+describe('a response that asks to retry later', () => {
+  it('freezes the key for as long as it says, for all later requests', async () => {
     const headers = { 'retry-after': '5' }
     const script: Record<string, Step[]> = { '/1': [[429, headers]], '/2': [[503, headers]] }
     const { stage, side, freezes, agent, turns, play, departures } = await staged(script)
@@ -302,7 +302,7 @@ describe('an answer that asks to be left alone', () => {
     await stage.conforms()
   })
 
-  it('is tried again by undici in a turn of its own, if that is composed after', async () => {
+  it('is retried by undici in its own turn, if retry is composed after', async () => {
     const { stage, side, agent, turns, play, departures } = await staged({ '/': [[429], [529]] })
     const retry = interceptors.retry({ minTimeout: 1, statusCodes: [429, 529] })
     const dispatcher = agent.compose(turns({ key: 'k', freezeMs: 3_000 }), retry)
@@ -311,7 +311,7 @@ describe('an answer that asks to be left alone', () => {
     await stage.conforms()
   })
 
-  it('is tried again within its turn, if that was composed before', async () => {
+  it('is retried within its turn, if retry is composed before', async () => {
     const { side, agent, turns, play, departures } = await staged({ '/': [[500]] })
     const dispatcher = agent.compose(interceptors.retry({ minTimeout: 1 }), turns({ key: 'k' }))
     expect(await textOf(await play(request(side.url, { dispatcher })))).toBe('200 answer ')

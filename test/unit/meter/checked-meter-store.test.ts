@@ -19,10 +19,10 @@ function answering(answer: unknown, how: (answer: unknown) => unknown = (it) => 
   return new Meter('test', { limits: { '*': '10, 1/s' }, store: store as unknown as MeterStore })
 }
 
-describe('a store that answers nonsense', () => {
+describe('a store that returns nonsense', () => {
   test.each<[string, unknown, string]>([
-    ['nothing', undefined, 'to answer an object, got: undefined'],
-    ['a word', 'accepted', 'to answer an object, got: "accepted"'],
+    ['nothing', undefined, 'to return an object, got: undefined'],
+    ['a word', 'accepted', 'to return an object, got: "accepted"'],
     [
       'a verdict that is a word',
       { accepted: 'no', state: STATE, now: 5 },
@@ -33,7 +33,7 @@ describe('a store that answers nonsense', () => {
       { accepted: 1, state: STATE, now: 5 },
       'accepted as true or false, got: 1',
     ],
-    ['no state', { accepted: true, state: null, now: 5 }, 'to answer a state, got: null'],
+    ['no state', { accepted: true, state: null, now: 5 }, 'to return a state, got: null'],
     ['no time', { accepted: true, state: STATE, now: Number.NaN }, 'now as a time in microseconds, got: NaN'],
     ...(['level', 'at', 'blockedUntil', 'interval'] as const).flatMap((field) =>
       [Number.NaN, -5, Number.POSITIVE_INFINITY, '1', undefined].map((value): [string, unknown, string] => [
@@ -42,7 +42,7 @@ describe('a store that answers nonsense', () => {
         `a state with a number for ${field}, 0 or more`,
       ]),
     ),
-  ])('lets nobody in: %s', async (_, answer, message) => {
+  ])('accepts nothing: %s', async (_, answer, message) => {
     for (const how of [(it: unknown) => it, async (it: unknown) => it]) {
       const meter = answering(answer, how)
       await expect(meter.fill('k')).rejects.toThrow(ForeignValueError)
@@ -54,7 +54,7 @@ describe('a store that answers nonsense', () => {
   })
 })
 
-test('a store that never answers is unavailable within two seconds, for each verb', async () => {
+test('a store that never replies is unavailable within two seconds, for each verb', async () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const meter = answering(undefined, () => new Promise(() => {}))
@@ -66,13 +66,13 @@ test('a store that never answers is unavailable within two seconds, for each ver
   }
 })
 
-test('what a store fails with is what its callers get', async () => {
+test('callers get the error of the store', async () => {
   const reason = new Error('mine')
   await expect(answering(undefined, () => Promise.reject(reason)).fill('k')).rejects.toBe(reason)
   await expect(answering(undefined, () => Promise.reject(reason)).drain('k')).rejects.toBe(reason)
 })
 
-test("a store of one's own is a map and the algorithm", async () => {
+test('a custom store needs a map and the algorithm', async () => {
   const kept = new Map<string, MeterState>()
   let now = 1e15
   const store: MeterStore = {

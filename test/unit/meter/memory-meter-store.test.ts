@@ -40,7 +40,7 @@ class CountingClock implements Clock {
   }
 }
 
-test('what is empty is forgotten, and one timer is set while anything is not', async () => {
+test('an empty level is deleted, and one timer is set while others exist', async () => {
   const clock = new CountingClock()
   const store = new MemoryMeterStore(clock)
   expect(clock.timers).toBe(0)
@@ -55,7 +55,7 @@ test('what is empty is forgotten, and one timer is set while anything is not', a
   expect(clock.timers).toBe(0)
 })
 
-test('what is filled again, or blocked, is kept', async () => {
+test('a level that is filled again, or blocked, is kept', async () => {
   const clock = new CountingClock()
   const store = new MemoryMeterStore(clock)
   await store.fill(fillOf('blocked', 1))
@@ -74,7 +74,7 @@ test('what is filled again, or blocked, is kept', async () => {
   expect(clock.set).toBeLessThan(40)
 })
 
-test('a fill that changes nothing leaves nothing', async () => {
+test('a fill that changes nothing stores nothing', async () => {
   const clock = new CountingClock()
   const store = new MemoryMeterStore(clock)
   await store.fill(fillOf('k', 0))
@@ -83,7 +83,7 @@ test('a fill that changes nothing leaves nothing', async () => {
   expect([store.size, clock.timers]).toEqual([0, 0])
 })
 
-test('what is over is dropped by whoever asks for it, too, when nothing goes in', async () => {
+test('a fill that does not go in deletes an expired level, too', async () => {
   let now = 1_000 * SECOND
   const store = new MemoryMeterStore({ now: () => now, wake: () => () => undefined })
   store.fill(fillOf('k', 5))
@@ -111,7 +111,7 @@ test('drained or closed, it has no timer', async () => {
   expect([store.size, clock.timers]).toEqual([0, 0])
 })
 
-test('a short one that comes later wakes it sooner', async () => {
+test('a later level that expires earlier moves the timer', async () => {
   const clock = new CountingClock()
   const store = new MemoryMeterStore(clock)
   await store.fill({ ...fillOf('long'), interval: HOUR })
@@ -121,7 +121,7 @@ test('a short one that comes later wakes it sooner', async () => {
   expect(store.size).toBe(1)
 })
 
-test('keys that come once go as fast as they come, even when no timer gets a turn', async () => {
+test('one-time keys are deleted as fast as they are added, even if timers are delayed', async () => {
   let now = 0
   const clock: Clock = { now: () => now, wake: () => () => undefined }
   const store = new MemoryMeterStore(clock)
@@ -134,7 +134,7 @@ test('keys that come once go as fast as they come, even when no timer gets a tur
   expect(most).toBeLessThanOrEqual(102)
 })
 
-test('many that end at once are forgotten a thousand at a time', async () => {
+test('many levels that expire at once are deleted a thousand at a time', async () => {
   let now = 0
   const wishes: { at: number; callback: () => void }[] = []
   const clock: Clock = {
@@ -157,7 +157,7 @@ test('many that end at once are forgotten a thousand at a time', async () => {
   expect(sizes).toEqual([1_500, 500, 0])
 })
 
-test('with the clock of the process its timer keeps no process alive', async () => {
+test('its timer does not keep the process alive', async () => {
   const timersBefore = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
   const store = new MemoryMeterStore(systemClock)
   await store.fill({ ...fillOf('k'), interval: HOUR })

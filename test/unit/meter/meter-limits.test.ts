@@ -9,7 +9,7 @@ const limitOf = (limits: MeterLimitsInput, key: string) => {
   return { pattern, capacity: limit.capacity, interval: limit.interval }
 }
 
-test('patterns govern as in a shaper', () => {
+test('patterns apply as in a shaper', () => {
   const limits = { '*': '100, 10/s', 'login/admin': { capacity: 5, rate: '1/m' } }
   expect(limitOf(limits, 'anybody')).toEqual({ pattern: '*', capacity: 100, interval: SECOND / 10 })
   expect(limitOf(limits, 'login/admin/x')).toEqual({
@@ -21,25 +21,25 @@ test('patterns govern as in a shaper', () => {
   expect(limitOf({ resolve: '7, 1/s' }, 'resolve').capacity).toBe(7)
 })
 
-test('a rate that no timer could keep is fine', () => {
+test('a rate that no timer could keep is allowed', () => {
   expect(limitOf({ '*': '1000, 1000000/s' }, 'k').interval).toBe(1)
 })
 
 test.each<[object, new (message: string) => Error, string]>([
   [{ '*': '9, 1/s, tolerance 5ms' }, InvalidLimitError, 'limit "*": expected the limit of a meter to be'],
-  [{ '*': '9, 1/s, tolerance 5ms' }, InvalidLimitError, 'got: "tolerance 5ms" beside them'],
-  [{ a: { capacity: 9, rate: '1/s', tolerance: '5ms' } }, InvalidLimitError, 'got: "tolerance" beside them'],
+  [{ '*': '9, 1/s, tolerance 5ms' }, InvalidLimitError, 'got: "tolerance 5ms" as well'],
+  [{ a: { capacity: 9, rate: '1/s', tolerance: '5ms' } }, InvalidLimitError, 'got: "tolerance" as well'],
   [{ a: { capacity: 9, rate: '1/s', burst: 1 } }, InvalidLimitError, 'did you mean capacity?'],
   [{ a: '9' }, InvalidLimitError, 'limit "a": expected \'<capacity>, <rate>\''],
   [{ 'a*': '9, 1/s' }, InvalidKeyError, 'expected * to stand alone'],
   [['9, 1/s'], InvalidLimitError, 'got: an array of 1'],
-])('refuses %j with a clear error', (limits, kind, message) => {
+])('rejects %j with a clear error', (limits, kind, message) => {
   const open = () => openMeterLimits(limits as MeterLimitsInput)
   expect(open).toThrow(kind)
   expect(open).toThrow(message)
 })
 
-test('the rule book of a shaper is followed, and what it says of queues is passed over', async () => {
+test('the rule book of a shaper is followed, except for what concerns queues', async () => {
   const shaper = new Shaper('s', { limits: { '*': '9, 5000/s, tolerance 2ms' } })
   onTestFinished(() => shaper.close())
   const limits = openMeterLimits(shaper.limits)
@@ -51,7 +51,7 @@ test('the rule book of a shaper is followed, and what it says of queues is passe
   expect(() => limits.resolve('k')).toThrow(NoLimitError)
 })
 
-test('a text is read once, and not remembered for ever', () => {
+test('a text is parsed once, and not cached forever', () => {
   let capacity = 1
   const limits = openMeterLimits({ resolve: () => ({ pattern: '*', limit: `${capacity}, 1/s` }) })
   const limitOf = (of: number) => {
@@ -66,11 +66,11 @@ test('a text is read once, and not remembered for ever', () => {
   expect(limitOf(1)).toEqual(first)
 })
 
-test('a book that answers nonsense is told so, each time', () => {
+test('a book that returns nonsense is an error, each time', () => {
   const resolve = vi.fn(() => ({ pattern: '*', limit: '9, soon' }))
   const limits = openMeterLimits({ resolve })
   expect(() => limits.resolve('k')).toThrow(InvalidLimitError)
   expect(() => limits.resolve('k')).toThrow('got: "soon"')
   const numbers = openMeterLimits({ resolve: () => ({ pattern: '*', limit: 9 as unknown as string }) })
-  expect(() => numbers.resolve('k')).toThrow('expected limits.resolve to answer a limit as text, got: 9')
+  expect(() => numbers.resolve('k')).toThrow('expected limits.resolve to return a limit as text, got: 9')
 })

@@ -20,7 +20,7 @@ function open(options: Partial<MeterOptions> = {}): { meter: Meter; clock: Virtu
 }
 
 describe('a fill', () => {
-  test('tells all there is to know', async () => {
+  test('returns the whole level', async () => {
     const { meter, clock } = open({ limits: { '*': '10, 1/s', 'a/b': '10, 2/s' } })
     expect(await meter.fill('a/b/c', 4)).toEqual({
       accepted: true,
@@ -52,12 +52,12 @@ describe('a fill', () => {
     expect(Object.isFrozen(reading)).toBe(true)
   })
 
-  test('is of one unit unless told', async () => {
+  test('is of one unit by default', async () => {
     const { meter } = open()
     expect((await meter.fill('k')).level).toBe(1)
   })
 
-  test('comes back in whole milliseconds, rounded up, and then goes in', async () => {
+  test('gets a retry time in whole milliseconds, rounded up, and is accepted then', async () => {
     const { meter, clock } = open({ limits: { '*': '10, 3/s' } })
     await meter.fill('k', 10)
     const { retryAfterMs } = await meter.fill('k')
@@ -80,7 +80,7 @@ describe('a fill', () => {
   })
 
   test.each([-1, -1e-9, Number.NaN, Number.POSITIVE_INFINITY, '1', null])(
-    'of %j is refused with an error',
+    'of %j is rejected with an error',
     async (amount) => {
       const { meter } = open()
       for (const verb of ['fill', 'canAccept', 'level'] as const) {
@@ -92,7 +92,7 @@ describe('a fill', () => {
   )
 
   test.each(['', 'a\nb', 'a\u0000', 'x'.repeat(257), '__proto__', 'a/__proto__', '\ud800', 5])(
-    'of the key %j is refused with an error, by each verb',
+    'of the key %j is rejected with an error, by each verb',
     async (key) => {
       const { meter } = open()
       for (const verb of ['fill', 'canAccept', 'level', 'drain'] as const) {
@@ -107,7 +107,7 @@ describe('a fill', () => {
     expect(await meter.level(`${key.slice(0, 200)}.`)).toMatchObject({ level: 0 })
   })
 
-  test('of a key without a limit is refused with an error', async () => {
+  test('of a key without a limit is rejected with an error', async () => {
     const { meter } = open({ limits: { a: '1, 1/s' } })
     await expect(meter.fill('b')).rejects.toThrow(NoLimitError)
     await expect(meter.canAccept('b')).rejects.toThrow(NoLimitError)
@@ -138,7 +138,7 @@ test('can-accept and level write nothing', async () => {
   }
 })
 
-test('a level tells whether an amount would go in, of the same instant and in one reading', async () => {
+test('a level says whether an amount would fit, at the same instant and in one reading', async () => {
   const { meter, clock } = open()
   const memory = new MemoryMeterStore(clock)
   const reads: string[] = []
@@ -184,7 +184,7 @@ test('clamped, it fills to the brim, and is full at the instant of the write', a
 
 describe('a meter that blocks when full', () => {
   test.each(['refuse', 'clamp'] as const)(
-    'refuses for as long, and does not block anew (%s)',
+    'refuses for that long, and does not extend the block (%s)',
     async (overflow) => {
       const { meter, clock } = open({ blockWhenFull: '1m', overflow })
       await meter.fill('k', 10)
@@ -205,7 +205,7 @@ describe('a meter that blocks when full', () => {
     },
   )
 
-  test('tells the wait for the block and for the room', async () => {
+  test('returns the wait for the block and for room', async () => {
     const { meter, clock } = open({ limits: { '*': '10, 1/m' }, blockWhenFull: '90s' })
     await meter.fill('k', 10)
     const { retryAfterMs } = await meter.fill('k', 3)
@@ -214,7 +214,7 @@ describe('a meter that blocks when full', () => {
     expect(await meter.fill('k', 3)).toMatchObject({ accepted: true })
   })
 
-  test('lets in at once what was drained', async () => {
+  test('accepts at once after a drain', async () => {
     const { meter } = open({ blockWhenFull: '1h' })
     await meter.fill('k', 11)
     expect(await meter.level('k')).toMatchObject({ blocked: true, level: 0 })
@@ -223,7 +223,7 @@ describe('a meter that blocks when full', () => {
   })
 })
 
-test('a change in the rule book of a shaper is felt by the next fill', async () => {
+test('a change in the rule book of a shaper applies to the next fill', async () => {
   const { clock } = open()
   const shaper = new Shaper('s', { limits: { '*': '10, 1/s' }, clock })
   onTestFinished(() => shaper.close())
@@ -260,7 +260,7 @@ describe('the clock of the store', () => {
     expect(await meter.fill('k')).toMatchObject({ accepted: true })
   })
 
-  test('that goes back by more heals', async () => {
+  test('that goes back by more recovers at once', async () => {
     const { meter, at } = openAt()
     await meter.fill('k', 10)
     at.now -= HOUR / 4
@@ -271,7 +271,7 @@ describe('the clock of the store', () => {
   })
 })
 
-test('tells those who watch what became of each fill', async () => {
+test('publishes the outcome of each fill', async () => {
   const outcomes: FillOutcome[] = []
   onTestFinished(
     meterFillings.subscribe(({ meter, outcome }) => void (meter === 'test' && outcomes.push(outcome))),
@@ -287,7 +287,7 @@ test('tells those who watch what became of each fill', async () => {
 })
 
 describe('closed', () => {
-  test('every verb is refused', async () => {
+  test('every verb throws', async () => {
     const { meter } = open()
     await meter.close()
     await meter.close()
@@ -297,7 +297,7 @@ describe('closed', () => {
     await expect(meter.fill('')).rejects.toMatchObject({ code: 'closed' })
   })
 
-  test('it closes the store that it has made, and leaves one that it was given', async () => {
+  test('it closes its own store, and not a given one', async () => {
     let closed = 0
     const memory = new MemoryMeterStore(new VirtualClock())
     const store: MeterStore = {

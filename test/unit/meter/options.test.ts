@@ -21,11 +21,11 @@ describe('options of a meter', () => {
     { store },
     { clock },
     { overflow: 'clamp' },
-  ])('are taken as they are: case %#', (given) => {
+  ])('are accepted: case %#', (given) => {
     expect(parseMeterOptions({ limits, ...given })).toMatchObject(given)
   })
 
-  test('tell a duration as text', () => {
+  test('take a duration as text', () => {
     expect(parseMeterOptions({ limits, blockWhenFull: '1h' }).blockWhenFull).toBe(HOUR)
     expect(parseMeterOptions({ limits, blockWhenFull: '90 minutes' }).blockWhenFull).toBe(1.5 * HOUR)
   })
@@ -44,19 +44,19 @@ describe('options of a meter', () => {
     [{ limits, store: 'redis' }, /store to be a store with fill/],
     [{ limits, store: null }, /store to be a store with fill/],
     [{ limits, store, connection }, /expected a connection or a store, got: both/],
-    [{ limits, connection, clock }, /the connection has the clock/],
-    [{ limits, store, clock }, /the store has the clock/],
+    [{ limits, connection, clock }, /the connection has its own clock/],
+    [{ limits, store, clock }, /the store has its own clock/],
     [{ limits, prefix: 'a' }, /prefix needs a connection/],
     [{ limits, store, prefix: 'a' }, /prefix needs a connection/],
     [{ limits, connection, prefix: 'a:b' }, /prefix to be letters, digits, _ and -/],
     [{ limits, clock: {} }, /clock/],
-  ])('are refused: case %#', (given, message) => {
+  ])('are rejected: case %#', (given, message) => {
     const birth = () => new Meter('name', given as MeterOptions)
     expect(birth).toThrow(InvalidOptionsError)
     expect(birth).toThrow(message)
   })
 
-  test.each(['', 'x'.repeat(257), 'a\nb', '__proto__', 5])('a name is refused: %j', (name) => {
+  test.each(['', 'x'.repeat(257), 'a\nb', '__proto__', 5])('a name is rejected: %j', (name) => {
     expect(() => new Meter(name as string, { limits })).toThrow(InvalidKeyError)
     expect(() => new Meter(name as string, { limits })).toThrow('name of the meter')
   })

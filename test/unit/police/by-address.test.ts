@@ -27,7 +27,7 @@ test('Hono, by the address of the socket', async () => {
   expect((await fetch(`${url}/elsewhere`)).status).toBe(404)
 })
 
-test('Express, by the address that a proxy tells', async () => {
+test('Express, by the address from a proxy', async () => {
   const meter = new Meter('ip', { limits })
   const app = express().set('trust proxy', 'loopback')
   app.use('/api', policeExpress(meter, { key: (request) => ipKey(request.ip) }))
@@ -44,7 +44,7 @@ test('Express, by the address that a proxy tells', async () => {
   expect(await from('127.0.0.1')).toBe(429)
 })
 
-test('Express, one route of it, by what Express alone knows', async () => {
+test('Express, one route, by a field that only Express has', async () => {
   const meter = new Meter('id', { limits: { '*': '1, 1/h' } })
   const app = express()
   const key = (request: express.Request) => String(request.params['id'])
@@ -58,7 +58,7 @@ test('Express, one route of it, by what Express alone knows', async () => {
   expect([await statusOf('a'), await statusOf('a'), await statusOf('b')]).toEqual([200, 429, 200])
 })
 
-test('Fastify, a hook for a route, by the address that a proxy tells', async () => {
+test('Fastify, a hook for a route, by the address from a proxy', async () => {
   const meter = new Meter('ip', { limits })
   const app = fastify({ trustProxy: true })
   onTestFinished(() => app.close())
@@ -87,7 +87,7 @@ test('a server of Node, without a framework', async () => {
   expect([await ask(), await ask()]).toEqual([200, 429])
 })
 
-test('who was answered by somebody else meanwhile is not answered twice', async () => {
+test('a request that was answered elsewhere meanwhile is not answered twice', async () => {
   const meter = new Meter('slow', { limits: { '*': '1, 1/h' } })
   const app = express()
   let decide: (key: string) => void = () => undefined

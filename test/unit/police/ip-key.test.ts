@@ -48,12 +48,12 @@ describe('the key of an address', () => {
     '%eth0',
     'unknown',
     '::1\n',
-  ])('is not made up for %j', (address) => {
+  ])('is not invented for %j', (address) => {
     expect(() => ipKey(address)).toThrow(InvalidKeyError)
     expect(() => ipKey(address)).toThrow('expected an IP address')
   })
 
-  test('is the same for every address of a network of 64 bits, however it is written, and for no other', () => {
+  test('is the same for every address of a 64-bit network, in any notation, and for no other', () => {
     const group = fc.integer({ min: 0, max: 0xffff })
     const groups = (count: number) => fc.array(group, { minLength: count, maxLength: count })
     const text = (parts: readonly number[]) => parts.map((part) => part.toString(16)).join(':')

@@ -39,7 +39,7 @@ const fields = ({ headers }: Answer) =>
   ['ratelimit-policy', 'ratelimit', 'retry-after'].map((name) => headers.get(name))
 
 describe.each(FRAMEWORKS)('on %s', (_, open) => {
-  test('who has room gets through, and is told how much is left', async () => {
+  test('a request with room passes, and gets the remaining quota', async () => {
     const { meter } = metered()
     const { ask, runs } = await open([[meter, BY_ACCOUNT]])
     const answer = await ask(ACME)
@@ -48,7 +48,7 @@ describe.each(FRAMEWORKS)('on %s', (_, open) => {
     expect(runs()).toBe(1)
   })
 
-  test('who has none gets 429 and the time to come back, nothing else is run; then he gets through', async () => {
+  test('a request without room gets 429 and the time to retry, and no handler runs; then it passes', async () => {
     const { clock, meter } = metered()
     const { ask, runs } = await open([[meter, BY_ACCOUNT]])
     await ask(ACME)
@@ -58,7 +58,7 @@ describe.each(FRAMEWORKS)('on %s', (_, open) => {
     expect(refused.headers.get('content-type')).toBe('application/problem+json')
     expect(JSON.parse(refused.body)).toEqual({
       type: 'urn:velvet-rope:problem:over-limit',
-      title: 'It is more than the limit allows for now',
+      title: 'Over the limit',
       status: 429,
       detail: 'there is room in 1500 ms',
       retryAfterMs: 1_500,
@@ -73,7 +73,7 @@ describe.each(FRAMEWORKS)('on %s', (_, open) => {
     expect(runs()).toBe(4)
   })
 
-  test('what can never fit is 429 without a time to come back', async () => {
+  test('an amount that can never fit gets 429 without a time to retry', async () => {
     const { meter } = metered()
     const amount = ({ header }: Asked) => Number(header('amount'))
     const { ask, runs } = await open([[meter, { ...BY_ACCOUNT, amount }]])
@@ -87,7 +87,7 @@ describe.each(FRAMEWORKS)('on %s', (_, open) => {
     expect((await meter.level('acme')).level).toBe(0.5)
   })
 
-  test('a request without a key is not policed', async () => {
+  test('a request without a key is exempt', async () => {
     const { meter } = metered({ '*': '1, 1/s' })
     const { ask, runs } = await open([[meter, BY_ACCOUNT]])
     const answers = await Promise.all(Array.from({ length: 9 }, () => ask()))
@@ -96,7 +96,7 @@ describe.each(FRAMEWORKS)('on %s', (_, open) => {
     expect(runs()).toBe(9)
   })
 
-  test('of a hundred at once ten get through where ten have room', async () => {
+  test('of a hundred concurrent requests ten pass if there is room for ten', async () => {
     const { meter } = metered({ '*': '10, 1/h' })
     const { ask, runs } = await open([[meter, BY_ACCOUNT]])
     const answers = await Promise.all(Array.from({ length: 100 }, () => ask(ACME)))
@@ -105,7 +105,7 @@ describe.each(FRAMEWORKS)('on %s', (_, open) => {
     expect(runs()).toBe(10)
   })
 
-  test('while nobody knows the level all get 503, and nothing of the reason', async () => {
+  test('while the store is unavailable all get 503, without the reason', async () => {
     const error = new BackendUnavailableError('redis://10.0.0.1 is away')
     const onUnavailable = vi.fn()
     const { ask, runs } = await open([[failing(error), { ...BY_ACCOUNT, onUnavailable }]])
@@ -121,7 +121,7 @@ describe.each(FRAMEWORKS)('on %s', (_, open) => {
     expect(runs()).toBe(0)
   })
 
-  test('or, where that was asked for, all get through', async () => {
+  test('or, if so configured, all pass', async () => {
     const error = new BackendUnavailableError('away')
     const onUnavailable = vi.fn()
     const options = { ...BY_ACCOUNT, whenUnavailable: 'allow', onUnavailable } as const
@@ -133,7 +133,7 @@ describe.each(FRAMEWORKS)('on %s', (_, open) => {
     expect(runs()).toBe(1)
   })
 
-  test('a meter that is closed knows no level either', async () => {
+  test('a closed meter counts as unavailable', async () => {
     const { meter } = metered()
     const { ask } = await open([[meter, BY_ACCOUNT]])
     await meter.close()
@@ -166,7 +166,7 @@ describe.each(FRAMEWORKS)('on %s', (_, open) => {
   )
 
   test.each([undefined, null, '', 'route', 'router', 0])(
-    'a key or an amount that fails with %j, which frameworks may take for leave to go on, is an error',
+    'a key or an amount that fails with %j, which frameworks may read as success, is an error',
     async (reason) => {
       const { meter } = metered({ '*': '1, 1/h' })
       const rejects = () => Promise.reject(reason)
@@ -189,13 +189,13 @@ describe.each(FRAMEWORKS)('on %s', (_, open) => {
     },
   )
 
-  test('a store that fails with nothing is an error, too', async () => {
+  test('a store that rejects with undefined is an error, too', async () => {
     const { ask, runs, errors } = await open([[failing(undefined), BY_ACCOUNT]])
     expect((await ask(ACME)).status).toBe(500)
     expect([errors, runs()]).toEqual([[expect.any(Error)], 0])
   })
 
-  test('an amount that is left out where one was to be told is not counted as one', async () => {
+  test('an undefined amount does not count as one', async () => {
     const { meter } = metered()
     const amount = () => undefined as unknown as number
     const { ask, runs, errors } = await open([[meter, { ...BY_ACCOUNT, amount }]])
@@ -213,7 +213,7 @@ describe.each(FRAMEWORKS)('on %s', (_, open) => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('of the listener'))],
-  ])('who is told that nobody knows the level, and %s, is a warning, and no answer', async (_how, tell) => {
+  ])('an onUnavailable that %s causes a warning, and does not change the response', async (_how, tell) => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     onTestFinished(() => warn.mockRestore())
     for (const [whenUnavailable, status] of [
@@ -229,12 +229,12 @@ describe.each(FRAMEWORKS)('on %s', (_, open) => {
     )
   })
 
-  test('a Redis that may not keep levels knows none', async () => {
+  test('an unsuitable Redis counts as unavailable', async () => {
     const { ask, runs } = await open([[failing(new UnfitRedisError('it evicts')), BY_ACCOUNT]])
     expect([(await ask(ACME)).status, runs()]).toEqual([503, 0])
   })
 
-  test('a key that no limit governs is not unlimited', async () => {
+  test('a key without a limit is not unlimited', async () => {
     const { meter } = metered({ known: '1, 1/s' })
     const { ask, runs, errors } = await open([[meter, { ...BY_ACCOUNT, whenUnavailable: 'allow' }]])
     expect((await ask(ACME)).status).toBe(500)
@@ -242,7 +242,7 @@ describe.each(FRAMEWORKS)('on %s', (_, open) => {
     expect(runs()).toBe(0)
   })
 
-  test('the fields can be left out; the time to come back cannot', async () => {
+  test('the fields are optional; the time to retry is not', async () => {
     const { meter } = metered({ 'tenants/*': '1, 1/s' })
     const options = { key: ({ header }: Asked) => `tenants/${header('account')}`, headers: false }
     const { ask } = await open([[meter, options]])
@@ -252,7 +252,7 @@ describe.each(FRAMEWORKS)('on %s', (_, open) => {
     expect(refused.body).not.toMatch(/tenants|acme/)
   })
 
-  test('two policers each tell of their own, and the first to refuse is the last to be asked', async () => {
+  test('two policers each add their fields, and the first to refuse is the last to be asked', async () => {
     const { meter: small } = metered({ small: '1, 1/s' })
     const { meter: large } = metered({ large: '9, 1/s' })
     const { ask, runs } = await open([
@@ -292,13 +292,13 @@ describe.each([
     [{ key: () => 'k', whenUnavailable: 'open' }, 'expected whenUnavailable to be'],
     [{ key: () => 'k', header: true }, 'did you mean headers?'],
     [undefined, 'expected the options'],
-  ])('refuses the options %o at once', (options, message) => {
+  ])('rejects the options %o at once', (options, message) => {
     expect(() => make(metered().meter, options)).toThrow(InvalidOptionsError)
     expect(() => make(metered().meter, options)).toThrow(new RegExp(`^${name}: `))
     expect(() => make(metered().meter, options)).toThrow(message)
   })
 
-  test.each([undefined, null, 'api', {}, { key: () => 'k' }])('refuses %o for a meter', (meter) => {
+  test.each([undefined, null, 'api', {}, { key: () => 'k' }])('rejects %o as a meter', (meter) => {
     expect(() => make(meter, { key: () => 'k' })).toThrow(`${name}: expected a Meter and then options`)
   })
 })
