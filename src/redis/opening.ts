@@ -26,7 +26,7 @@ export interface OpeningPorts<Line> {
   readonly onWarning: (error: Error) => void
 }
 
-/** How a shared line is opened: Redis is connected, found fit, and its rule book fetched. Until then nothing is done. */
+/** Opens a line: connects to Redis, checks that it is fit, and fetches the rule book. Nothing is done before that. */
 export class Opening<Line extends Openable = Openable> {
   readonly #ports: OpeningPorts<Line>
   #underWay: Promise<void> | undefined
@@ -44,8 +44,10 @@ export class Opening<Line extends Openable = Openable> {
   }
 
   /**
-   * @throws BackendUnavailableError within two seconds, UnfitRedisError or ForeignValueError; the next call tries anew, or
-   * joins what still goes on
+   * Resolves when it is open.
+   *
+   * @throws BackendUnavailableError within two seconds, UnfitRedisError or ForeignValueError; the next call tries again, or
+   * joins the try that still goes on
    */
   ready(): Promise<void> {
     this.#underWay ??= this.#open().catch((error: unknown) => {
@@ -56,24 +58,24 @@ export class Opening<Line extends Openable = Openable> {
     return this.#isOpen ? opened : patiently(() => opened)
   }
 
-  /** What was opened, once it is open. @throws as `ready` does */
+  /** Resolves with what was opened. @throws as `ready` does */
   async opened(): Promise<Line> {
     await this.ready()
     return this.#ports.backend
   }
 
-  /** Asks as soon as it is open: all of that takes two seconds at most. @throws as `ready` does */
+  /** Calls `question` as soon as it is open: both together take two seconds at most. @throws as `ready` does */
   ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
     if (this.#isOpen) return question()
     return patiently(async (isOver) => {
       await this.ready()
-      // Its caller was told that Redis is away, and may have asked again.
+      // The caller has got an error and may have asked again.
       if (isOver()) throw noAnswer()
       return question()
     })
   }
 
-  /** Calls back once it is open, however long Redis is away; what it is unfit for is told, and tried again. */
+  /** Calls `callback` once it is open, however long Redis is away. Why Redis is unfit is reported, and tried again. */
   whenOpen(callback: () => void): void {
     this.ready().then(
       () => {
@@ -82,7 +84,7 @@ export class Opening<Line extends Openable = Openable> {
       (thrown: unknown) => {
         if (this.#isClosed) return
         const error = toError(thrown)
-        // An outage was told by the connection itself.
+        // The connection itself has reported an outage.
         if (!isVelvetRopeError(error, 'backend-unavailable')) this.#ports.onWarning(error)
         this.#timer = setTimeout(() => this.whenOpen(callback), TRY_AGAIN_AFTER_MS)
       },
@@ -109,11 +111,11 @@ export class Opening<Line extends Openable = Openable> {
     }
     this.#isOpen = true
     onConnected(found)
-    this.#watched ??= connection.commands.on('ready', () => void this.#lookAgain())
+    this.#watched ??= connection.commands.on('ready', () => void this.#probeAgain())
   }
 
-  /** Behind the same address may be another Redis now: one that is not fit closes the line for newcomers. */
-  async #lookAgain(): Promise<void> {
+  /** Probes again: another Redis may be behind the same address now. One that is not fit closes the line for new requests. */
+  async #probeAgain(): Promise<void> {
     const { connection, backend, onConnected, onWarning } = this.#ports
     if (this.#isClosed || !this.#isOpen) return
     try {

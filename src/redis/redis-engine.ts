@@ -19,7 +19,7 @@ import { redisErrorKind } from './connection/redis-errors.ts'
 import { Opening } from './opening.ts'
 import type { RedisSettings } from './options.ts'
 import { RedisBackend } from './redis-backend.ts'
-import { NEWS_MS, RedisProducer } from './redis-producer.ts'
+import { REPORT_MS, RedisProducer } from './redis-producer.ts'
 import { RedisRuntime } from './redis-runtime.ts'
 import type { RedisTurns } from './redis-turns.ts'
 import type { ReplacedLayer } from './rules/rule-book-text.ts'
@@ -29,7 +29,7 @@ import type { NamedRequest } from './verbs/admit.ts'
 import type { Holding } from './verbs/hold.ts'
 import { RedisInsight } from './views/redis-insight.ts'
 
-/** The line that many processes share, in Redis. Listeners are told in the process that did what they are told of. */
+/** A line in Redis, which many processes share. Each event is emitted in the process that caused it. */
 export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   readonly limits: LiveRuleBook
   readonly insight: RedisInsight
@@ -66,11 +66,11 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
       connection,
       backend,
       onWarning: onError,
-      onReplaced: (layer) => void this.#tellReplaced(layer).catch(onError),
+      onReplaced: (layer) => void this.#emitReplaced(layer).catch(onError),
       onConnected: ({ durability, version }) => {
         this.#durability = durability
         this.#watch.start()
-        this.#tellConnected(durability, version).catch(onError)
+        this.#emitConnected(durability, version).catch(onError)
       },
     })
     const opening = this.#opening
@@ -82,7 +82,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     this.#watch = new RuleWatch(() => ruleStore.follow())
     this.limits = new LiveRuleBook(ruleStore, settings.limitsBy)
     this.insight = new RedisInsight(backend.store, { ready, ruleOf: (key) => ruleOf(this.limits, key) })
-    // Whoever calls meanwhile waits for the same; who does not is told by the events.
+    // Calls meanwhile wait for the same opening and get its error; otherwise the events report it.
     this.#opening.ready().catch(() => undefined)
   }
 
@@ -119,7 +119,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
       }
       this.#askFor(named, turns).then(onVerdict, (error: unknown) => turns.failed(named, error))
     })
-    // He may give up, or depart, before the line has answered.
+    // The caller may give up, or its turn may come, before the line has answered.
     const outcome = Promise.race([turn, refusal])
     if (request.deadline > 0) return outcome
     return outcome.catch((error: unknown) =>
@@ -129,7 +129,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
 
   #askFor(named: NamedRequest, turns: RedisTurns): Promise<Admission> {
     return this.#opening.ask(async () => {
-      // Whoever departed just now may be the one who asks again.
+      // A caller whose turn has just come may ask again: its place must be free first.
       await turns.reported
       if (!turns.isExpected(named.id)) throw new TurnCancelledError(named.id)
       return this.#producer.enqueue(named)
@@ -212,21 +212,21 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     await this.#connection.close()
   }
 
-  async #tellReplaced(layer: ReplacedLayer): Promise<void> {
+  async #emitReplaced(layer: ReplacedLayer): Promise<void> {
     if (!this.#emitter.hears('limitsReplaced')) return
     this.#emitter.emit('limitsReplaced', { ...layer, at: (await this.#backend.store.time(0)) / MILLISECOND })
   }
 
-  async #tellConnected(durability: BucketView['durability'], version: string): Promise<void> {
+  async #emitConnected(durability: BucketView['durability'], version: string): Promise<void> {
     if (!this.#emitter.hears('connected')) return
     const at = (await this.#backend.store.time(0)) / MILLISECOND
     this.#emitter.emit('connected', { durability, version, at })
   }
 }
 
-/** A job that was granted its slot before starts all the same: until then the bucket does not stand still. */
+/** Waits for a job that was granted its slot before: it starts nevertheless, and until then the bucket does not stand still. */
 async function settled(held: Holding): Promise<Holding> {
-  const waitMs = held.departsAt === 0 ? 0 : (held.departsAt - held.at) / MILLISECOND + NEWS_MS
+  const waitMs = held.departsAt === 0 ? 0 : (held.departsAt - held.at) / MILLISECOND + REPORT_MS
   if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
   return held
 }

@@ -9,17 +9,17 @@ import { admitUnderLocalLimitsAsync } from '../line/under-local-limits.ts'
 import type { RedisBackend } from './redis-backend.ts'
 import type { NamedRequest, SharedAdmission } from './verbs/admit.ts'
 
-/** How long after a start its news may reach Redis; whoever comes back when told finds the room that it made. */
-export const NEWS_MS = 20
+/** How long after a start its report may reach Redis. It is added to reported times, so that there is room by then. */
+export const REPORT_MS = 20
 
 interface RedisProducerPorts<Result> {
   readonly backend: Pick<RedisBackend, 'verbs' | 'job' | 'rules'>
   readonly emitter: Emitter<Result>
 }
 
-/** Where requests of this process come in to a shared line, once it is open: under the local limits of this process. */
+/** Brings requests of this process to an open line, through the limits of this process first. */
 export class RedisProducer<Result> {
-  /** Of this process, and so is their time. */
+  /** The limits of this process, which follow its clock. */
   readonly localLimits: LocalLimits
   readonly #ports: RedisProducerPorts<Result>
 
@@ -46,7 +46,7 @@ export class RedisProducer<Result> {
 
   async forecast(key: string, cost: number): Promise<Admission> {
     const refusal = this.localLimits.refusal(key, cost)
-    return refusal ?? honest(await this.#ports.backend.verbs.forecast(key, cost))
+    return refusal ?? withReportTime(await this.#ports.backend.verbs.forecast(key, cost))
   }
 
   #underLocalLimits(
@@ -63,29 +63,29 @@ export class RedisProducer<Result> {
 
   async #enqueue(read: JobRequest): Promise<Admission> {
     const request = named(read)
-    return this.#tell(request, await this.#ports.backend.verbs.admit(request))
+    return this.#emit(request, await this.#ports.backend.verbs.admit(request))
   }
 
   async #enqueueMany(read: readonly JobRequest[]): Promise<Admission[]> {
     const requests = read.map(named)
     const admissions = await this.#ports.backend.verbs.admitMany(requests)
-    return admissions.map((admission, index) => this.#tell(requests[index]!, admission))
+    return admissions.map((admission, index) => this.#emit(requests[index]!, admission))
   }
 
-  #tell(request: JobRequest, { admission, at }: SharedAdmission): Admission {
-    const told = honest(admission)
-    emitAdmission(this.#ports.emitter, request, told, at)
-    return told
+  #emit(request: JobRequest, { admission, at }: SharedAdmission): Admission {
+    const reported = withReportTime(admission)
+    emitAdmission(this.#ports.emitter, request, reported, at)
+    return reported
   }
 }
 
-/** The name is made here, so that a request that is sent again is known again. */
+/** Names the request before it is sent, so that Redis recognizes it when it is sent again. */
 function named(request: JobRequest): NamedRequest {
   return { ...request, id: request.id ?? randomBytes(12).toString('base64url') }
 }
 
-/** Room is made by a start, and its news travels a little. */
-function honest(admission: Admission): Admission {
+/** A start makes room, and its report takes a while to reach Redis. */
+function withReportTime(admission: Admission): Admission {
   if (admission.accepted || admission.reason !== 'full') return admission
-  return { ...admission, retryAfterMs: admission.retryAfterMs + NEWS_MS }
+  return { ...admission, retryAfterMs: admission.retryAfterMs + REPORT_MS }
 }

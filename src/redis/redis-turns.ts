@@ -18,14 +18,14 @@ import type { SharedJob } from './verbs/handed-job.ts'
 import type { Verbs } from './verbs/verbs.ts'
 import type { RedisWorker, WorkerSettings } from './worker/redis-worker.ts'
 
-/** For so long a process that says nothing keeps the places of its callers, and the turns that were handed to it. */
+/** How long a silent process keeps the places of its callers, and the turns that were handed over to it. */
 const TURN_LEASE = 5 * SECOND
-/** A caller is told of an outage that lasts longer: a place that is lost starts nothing twice. */
+/** A caller gets an error after a longer outage: a place that is lost starts nothing twice. */
 const PATIENCE = 60 * SECOND
-/** In which one that must come at once reaches its caller: the line gives it so long, and a while to tell of it. */
+/** What the line allows a turn that must come at once for its way to the caller, and a while for the answer. */
 const TRAVEL = 100 * MILLISECOND
 const GRACE = 100 * MILLISECOND
-/** States of one who has his place still. */
+/** The states of a turn that still has its place. */
 const KEPT = ['waiting', 'handed', 'retrying']
 /** Turns take no time, and so no handler. */
 const MOST_TURNS = 100_000
@@ -50,21 +50,21 @@ export interface RedisTurnPorts {
 }
 
 /**
- * The callers of this process who stand in shared lines. Each place is held by a lease from its admission until the
- * turn has come: when the process dies, the line gives the places to those behind.
+ * The turns for which callers of this process wait. A lease holds each place from the admission until the turn has come: when
+ * the process dies, the line gives the places to those behind.
  */
 export class RedisTurns {
   /** Names this process in the ids of its turns. */
   readonly caller = makeCallerName()
   readonly #ports: RedisTurnPorts
-  readonly #desk = new PendingTurns()
+  readonly #pending = new PendingTurns()
   readonly #leases: Leases
   readonly #worker: Pick<RedisWorker<unknown, unknown>, 'drop'>
-  /** Whom the line has not answered, and who have not departed. */
+  /** Turns that the line has not answered and that have not come. */
   readonly #asked = new Set<string>()
-  /** By id, those that were handed over and have not departed. */
+  /** By id, the turns that were handed over and have not come. */
   readonly #handed = new Map<string, Delivery>()
-  /** By id, how the timeouts of those who wait are called off. */
+  /** By id, functions that cancel the timeouts. */
   readonly #timeouts = new Map<string, () => void>()
   #onEmpty: (() => void) | undefined
   #reported: Promise<void> | undefined
@@ -77,7 +77,7 @@ export class RedisTurns {
       clock,
       lease: TURN_LEASE,
       patience: PATIENCE,
-      onLost: (place) => void this.#explain(place),
+      onLost: (place) => void this.#failLost(place),
     })
     this.#worker = ports.openWorker(this.depart, {
       concurrency: MOST_TURNS,
@@ -91,64 +91,64 @@ export class RedisTurns {
     })
   }
 
-  /** Resolves when the store was sent word of all who departed: whoever asks then finds their places free. */
+  /** Resolves when the reports of all turns that came are sent: a request after that finds their places free. */
   get reported(): Promise<void> {
     return this.#reported ?? Promise.resolve()
   }
 
-  /** A name for the request, by which its turn finds the way to this process. */
+  /** Names the request so that its turn is handed over to this process. */
   named(request: JobRequest): NamedRequest {
     return { ...request, id: makeTurnId(this.caller) }
   }
 
   /**
-   * Whoever may be admitted must be expected before: his turn may come before the verdict is known.
+   * Resolves when the turn has come. To be called before the line is asked, since the turn may come before the verdict is known.
    *
    * @throws (rejects) TurnTimeoutError, TurnCancelledError, ShaperClosedError, the signal's reason, or
-   * BackendUnavailableError when the store was away for so long that nobody knows of the place
+   * BackendUnavailableError when the store was away for so long that the place may be lost
    */
   expect(request: NamedRequest, signal: AbortSignal | undefined): Promise<Turn> {
     const { id, deadline } = request
     this.#asked.add(id)
     if (deadline > 0) this.#setTimeout(request)
-    const turn = this.#desk.wait(request, { signal, onLeave: () => void this.leave(id) })
+    const turn = this.#pending.wait(request, { signal, onLeave: () => void this.leave(id) })
     return turn.finally(() => {
       this.#timeouts.get(id)?.()
       this.#timeouts.delete(id)
       this.#leases.release(this.#placeOf(request))
       this.#handed.delete(id)
-      if (this.#desk.size === 0) this.#onEmpty?.()
+      if (this.#pending.size === 0) this.#onEmpty?.()
     })
   }
 
-  /** Whether he still waits. */
+  /** Whether its caller still waits. */
   isExpected(id: string): boolean {
-    return this.#desk.has(id)
+    return this.#pending.has(id)
   }
 
-  /** The line has given him a place, and keeps it from now on as long as this process says so. */
+  /** Holds the place that the line has given to the request. */
   admitted(request: NamedRequest): void {
-    // His turn came first.
+    // The turn came first.
     if (!this.#asked.delete(request.id)) return
-    // Before his place was known it could not be given up.
-    if (!this.#desk.has(request.id)) {
+    // The caller left before the place was known.
+    if (!this.#pending.has(request.id)) {
       void this.leave(request.id)
       return
     }
     this.#leases.hold(this.#placeOf(request))
-    // Who would not wait has to wait for the verdict all the same.
+    // Also a caller that does not want to wait has to wait for the verdict.
     if (request.deadline === 0) this.#setTimeout(request)
   }
 
-  /** The line has refused him. */
+  /** Notes that the line has refused the request. */
   refused(id: string): void {
     this.#asked.delete(id)
-    this.#desk.refuse(id, undefined)
+    this.#pending.refuse(id, undefined)
   }
 
-  /** He was not admitted; or, if the store is away, nobody knows. */
+  /** Fails the caller. Where the store was away, the request may have been admitted nevertheless. */
   failed(request: NamedRequest, error: unknown): void {
-    this.#desk.refuse(request.id, error)
+    this.#pending.refuse(request.id, error)
     if (isVelvetRopeError(error, 'backend-unavailable')) this.admitted(request)
     else this.#asked.delete(request.id)
   }
@@ -163,24 +163,24 @@ export class RedisTurns {
       if (job !== undefined) onCancelled(job)
       return job !== undefined
     } catch (error) {
-      // An outage was told by the connection itself.
+      // The connection itself has reported an outage.
       if (!isVelvetRopeError(error, 'backend-unavailable')) onError(toError(error))
       return false
     }
   }
 
-  /** A turn was handed over to this process; false when nobody waits for it any more, and its place is given up. */
-  noteHanded(handed: Delivery): boolean {
-    const isExpected = this.#desk.has(handed.id)
+  /** Takes on a turn that was handed over. False: no caller waits for it any more, and its place is given up. */
+  takeOn(handed: Delivery): boolean {
+    const isExpected = this.#pending.has(handed.id)
     if (isExpected) this.#handed.set(handed.id, handed)
     else void this.leave(handed.id)
     return isExpected
   }
 
-  /** The handler of turns: their callers depart. It ends when they have gone on, which they do in this very tick. */
+  /** The handler of turns: resolves the caller's promise. It ends when the caller has gone on, in this very tick. */
   readonly depart = (job: ShapedJob<unknown>): Promise<void> => {
     this.#asked.delete(job.id)
-    this.#desk.depart(job)
+    this.#pending.depart(job)
     const reported = endOfTurn()
     this.#reported = reported
     void reported.then(() => {
@@ -189,15 +189,15 @@ export class RedisTurns {
     return new Promise((resolve) => process.nextTick(resolve))
   }
 
-  /** The line says that the time is over. */
+  /** Fails a caller whose deadline has passed, as the line said. */
   expired(id: string): void {
-    this.#desk.expire(id)
+    this.#pending.expire(id)
   }
 
-  /** Lets turns come for `drainMs`, and tells those who wait then that the shaper is closed. */
+  /** Lets turns come for `drainMs`, then fails the callers that still wait with ShaperClosedError. */
   async close(drainMs = 0): Promise<void> {
     const { clock, name } = this.#ports
-    if (drainMs > 0 && this.#desk.size > 0) {
+    if (drainMs > 0 && this.#pending.size > 0) {
       await new Promise<void>((resolve) => {
         const disarm = clock.wake(clock.now() + drainMs * MILLISECOND, resolve, COARSE)
         this.#onEmpty = () => {
@@ -206,14 +206,14 @@ export class RedisTurns {
         }
       })
     }
-    const ids = this.#desk.refuseAll(new ShaperClosedError(name))
+    const ids = this.#pending.refuseAll(new ShaperClosedError(name))
     await Promise.all(ids.map((id) => this.leave(id)))
   }
 
   #receive(options: ReceiveOptions): Receiver {
     const { backend } = this.#ports
     const onDelivery = async (handed: Delivery) => {
-      if (this.noteHanded(handed)) await options.onDelivery(handed)
+      if (this.takeOn(handed)) await options.onDelivery(handed)
     }
     const next = (shard: number, atMost: number) => backend.inboxes.next(shard, this.caller, atMost)
     return new TurnInbox(backend.store.shards, next, { ...options, onDelivery })
@@ -233,31 +233,32 @@ export class RedisTurns {
     )
   }
 
-  /** The line lets nobody depart whose time is over, but it may be away, and cannot say so. */
+  /** The line grants no turn after its deadline, but it may be away and cannot say so. */
   #expire(id: string): void {
-    if (!this.#desk.has(id)) return
+    if (!this.#pending.has(id)) return
     void this.leave(id)
-    this.#desk.expire(id)
+    this.#pending.expire(id)
   }
 
-  /** The line does not keep his place any more: because his time is over, or because somebody took him out. */
-  async #explain(place: Delivery): Promise<void> {
+  /** Fails a caller whose place is lost with the reason: its deadline has passed, or it was cancelled. */
+  async #failLost(place: Delivery): Promise<void> {
     const { id } = place
     try {
       const state = (await this.#ports.backend.job(id))?.state ?? 'unknown'
-      if (!this.#desk.has(id)) return
-      // It was away for long, and knows him still.
+      if (!this.#pending.has(id)) return
+      // The line was away for long, and still has the place.
       if (KEPT.includes(state)) this.#leases.hold(place)
-      else if (state === 'expired') this.#desk.expire(id)
-      // When his turn comes, this process knows of it, or will be told.
-      else if (state !== 'running' && state !== 'completed') this.#desk.refuse(id, new TurnCancelledError(id))
+      else if (state === 'expired') this.#pending.expire(id)
+      // A turn that has come reaches its caller in another way.
+      else if (state !== 'running' && state !== 'completed')
+        this.#pending.refuse(id, new TurnCancelledError(id))
     } catch (error) {
-      this.#desk.refuse(id, error)
+      this.#pending.refuse(id, error)
     }
   }
 }
 
-/** When the worker has sent what it gathers once they have gone on: it does so at the end of this turn of the event loop. */
+/** Resolves when the worker has sent its reports, which it does at the end of this turn of the event loop. */
 async function endOfTurn(): Promise<void> {
   for (let tick = 0; tick < 2; tick++) await new Promise<void>((resolve) => process.nextTick(resolve))
   await new Promise<void>((resolve) => void setImmediate(resolve))

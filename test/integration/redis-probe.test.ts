@@ -113,14 +113,14 @@ test('INFO is judged line by line', () => {
   expect(read('aof_enabled:0', 'maxmemory:7')).toMatchObject({ maxmemory: 7, isDurabilityAssumed: false })
   expect(read('redis_version:10.1.0')).toMatchObject({ version: '10.1.0' })
   expect(() => read('redis_version:6.2.14')).toThrow('expected Redis 7.0 or newer, got: "6.2.14"')
-  expect(() => read('redis_version:')).toThrow('whose INFO tells its redis_version, got: ""')
+  expect(() => read('redis_version:')).toThrow('whose INFO shows its redis_version, got: ""')
   expect(() => readProbe('', undefined)).toThrow(UnfitRedisError)
 })
 
 test('a database that cannot be selected is not taken for another', async () => {
   await using redis = await startRedis({ port: 'free' })
   await expect(probed(`${redis.url}/99`)).rejects.toThrow(
-    'expected a Redis that lets us select its database 99, got: 0',
+    'expected a Redis whose database 99 can be selected, got: 0',
   )
   expect(await probed(`${redis.url}/3`)).toMatchObject({ role: 'master' })
 })

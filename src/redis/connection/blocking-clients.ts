@@ -2,14 +2,14 @@ import { BackendUnavailableError } from '../../core/errors.ts'
 import type { Client } from './client-profiles.ts'
 import type { Connection } from './connection.ts'
 
-/** With Redis away a connection may never close; so long its end is waited for. */
+/** How long to wait for the end of a connection, which never comes where Redis is away. */
 const LONGEST_END_MS = 500
 
-/** A client for each shard that somebody waits in, made when it is first needed: one that waits can do nothing else. */
+/** A client for each shard in which a command waits, made when first needed: a client that waits can do nothing else. */
 export class BlockingClients {
   readonly #connection: Connection
   readonly #clients = new Map<number, Client>()
-  /** How the commands that wait fail. ioredis forgets those of a client that is ended while it has no connection. */
+  /** Functions that fail the waiting commands. ioredis forgets commands of a client that is ended without a connection. */
   readonly #waiting = new Map<Client, Set<() => void>>()
 
   constructor(connection: Connection) {
@@ -40,7 +40,7 @@ export class BlockingClients {
     return client
   }
 
-  /** Whoever waits in the shard fails; resolves when the connection was closed, or within half a second where Redis is away. */
+  /** Fails the waits in a shard; resolves when the connection is closed, or within half a second where Redis is away. */
   async end(shard: number): Promise<void> {
     const client = this.#clients.get(shard)
     this.#clients.delete(shard)
@@ -55,7 +55,7 @@ export class BlockingClients {
     clearTimeout(timer)
   }
 
-  /** Whoever waits fails. */
+  /** Fails all waits. */
   stop(): void {
     for (const client of this.#clients.values()) this.#disconnect(client)
     this.#clients.clear()

@@ -3,12 +3,12 @@ import { MILLISECOND } from '../../core/duration.ts'
 import type { Origin } from './connection-input.ts'
 import { retryDelay } from './retry-delay.ts'
 
-/** What a client is for, and so how it behaves while Redis is away. */
+/** The use of a client, which decides how it behaves while Redis is away. */
 export type Profile = 'commands' | 'transport' | 'blocking'
 
 export type Client = Redis | Cluster
 
-/** A client of its own for `profile`; what it is made of stays as it is. */
+/** Makes a client for `profile`; its origin stays as it is. */
 export function makeClient(origin: Origin, profile: Profile): Client {
   switch (origin.kind) {
     case 'options':
@@ -20,12 +20,12 @@ export function makeClient(origin: Origin, profile: Profile): Client {
   }
 }
 
-/** Whatever the user's client does, ours answer in the same shapes and come back by themselves. */
+/** Whatever the settings of the user's client: replies have the same shapes, and connections come back by themselves. */
 const COMMON = {
   lazyConnect: false,
   enableReadyCheck: true,
   connectTimeout: 2_000,
-  // How long a socket that was closed from here may stay half open.
+  // How long a socket that this side closed may stay half open.
   disconnectTimeout: 500,
   keepAlive: 5_000,
   retryStrategy: (failures: number) => retryDelay(failures) / MILLISECOND,
@@ -35,12 +35,12 @@ const COMMON = {
   readOnly: false,
   replyMapping: 'legacy',
   scripts: undefined,
-  // It drops commands that may have run, and has others sent twice.
+  // It would drop commands that may have run, and send others twice.
   socketTimeout: undefined,
   stringNumbers: false,
 } as const satisfies RedisOptions
 
-/** Fails fast, and never sends anything twice. */
+/** Fails fast, and never sends a command twice. */
 const NEVER_TWICE = {
   autoResendUnfulfilledCommands: false,
   enableAutoPipelining: false,
@@ -51,11 +51,11 @@ const PROFILES = {
   commands: {
     ...COMMON,
     ...NEVER_TWICE,
-    // How long a command may take is counted by those who send it: a timer of the client counts a blocked event loop as well.
+    // The caller bounds the time of a command: a timer of the client would count a blocked event loop as well.
     commandTimeout: undefined,
     enableOfflineQueue: false,
   },
-  /** As BullMQ wants it: waits for Redis as long as it takes; what it sends may run twice. */
+  /** As BullMQ requires: waits for Redis as long as it takes; a command may run twice. */
   transport: {
     ...COMMON,
     autoResendUnfulfilledCommands: true,
@@ -78,8 +78,8 @@ const PROFILES = {
 } as const satisfies Record<Profile, RedisOptions>
 
 /**
- * A slot that moves refuses commands for as long as the move takes: a command is told so within 0.3 s, before its time is
- * over. Enough for a slot that has moved (MOVED) or is moving (ASK).
+ * A slot that is moved refuses commands for as long as the move takes: a command fails with that within 0.3 s, before its time
+ * is over. Enough for a slot that has moved (MOVED) or is moving (ASK).
  */
 const REFUSED_SOON = { maxRedirections: 6, retryDelayOnTryAgain: 50 } as const satisfies ClusterOptions
 

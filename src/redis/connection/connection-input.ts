@@ -5,26 +5,26 @@ import { InvalidOptionsError } from '../../core/errors.ts'
 import { readConnectionUrl } from './connection-url.ts'
 
 /**
- * Where Redis is: a URL (`redis://`, `rediss://`, `unix://`), the path of its socket, options of ioredis, or a client
- * of ioredis, of any major version, which is never used, changed or closed: ours are duplicates.
+ * Where Redis is: a URL (`redis://`, `rediss://`, `unix://`), the path of its socket, options of ioredis, or a client of
+ * ioredis of any major version, which is only duplicated: never used, changed or closed.
  */
 export type ConnectionInput = string | RedisOptions | ClientLike
 
-/** What tells a client of ioredis apart. */
+/** What every client of ioredis has. */
 export interface ClientLike {
   defineCommand(name: string, definition: { lua: string; numberOfKeys?: number }): unknown
   duplicate(...overrides: never[]): unknown
 }
 
-/** What our clients are made of. */
+/** What clients are made from. */
 export type Origin =
   | { readonly kind: 'options'; readonly options: RedisOptions }
   | { readonly kind: 'redis'; readonly client: Redis }
   | { readonly kind: 'cluster'; readonly client: Cluster }
 
 /**
- * The option `connection`. Its parser throws by itself, because the usual message would show what came, and with it
- * a password.
+ * The option `connection`. Its parser throws by itself, because the usual message would show the value, and with it a
+ * password.
  */
 export const connectionSchema = z.custom<ConnectionInput>().transform(parseConnection)
 
@@ -45,7 +45,7 @@ export function parseConnection(input: unknown): Origin {
   )
 }
 
-/** Those fields whose faults would show late or not at all; ioredis knows many more. */
+/** The fields in which a mistake would show late or not at all; ioredis knows many more. */
 const optionsSchema = z.looseObject({
   host: z.string().min(1).optional(),
   port: z.int().min(0).max(65_535).optional(),
@@ -65,7 +65,7 @@ function parseOptionsOfIoredis(input: RedisOptions): RedisOptions {
   return input
 }
 
-/** BullMQ refuses it, and its keys would not stand beside ours. */
+/** BullMQ refuses a key prefix, and its keys would not lie beside those of the line. */
 function refuseKeyPrefix(keyPrefix: unknown): void {
   if (keyPrefix === undefined || keyPrefix === null || keyPrefix === '') return
   throw new InvalidOptionsError(

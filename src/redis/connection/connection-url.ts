@@ -5,8 +5,8 @@ import { parseUrl } from '../../core/url.ts'
 
 /**
  * Reads `redis://[[user]:password@]host[:port][/db]`, `rediss://` (TLS), `unix:///path` and `/path`; `?db=` and
- * `?family=4` or `6` are understood. Messages show no part of the text: a password can stand in any of them once a
- * character was forgotten to be escaped.
+ * `?family=4` or `6` are understood. Messages show no part of the text: with a character that was not escaped, a password can
+ * stand in any part of it.
  *
  * @throws InvalidOptionsError
  */
@@ -32,7 +32,7 @@ export function readConnectionUrl(text: string): RedisOptions {
 const SCHEMES = new Set(['redis', 'rediss', 'unix'])
 
 function parse(text: string): URL {
-  // The error of the constructor would carry the text.
+  // The error of the URL constructor would carry the text.
   const url = parseUrl(text)
   if (url !== undefined) return url
   throw expected('a Redis URL', 'one that cannot be read; write / ? # @ in a password as %2F %3F %23 %40')

@@ -8,8 +8,8 @@ const READY_WITHIN_MS = 1_800
 const QUIT_WITHIN_MS = 500
 
 /**
- * The clients of one shaper, each made when it is first needed. All reconnect by themselves, at most a second after
- * the last try, until `close`.
+ * The clients of one shaper, each made when first needed. All reconnect by themselves, at most a second after the last try,
+ * until `close`.
  */
 export class Connection {
   readonly #origin: Origin
@@ -23,13 +23,13 @@ export class Connection {
   #becomingReady: Promise<void> | undefined
   #isClosed = false
 
-  /** @param onError told at most once for each outage: from the first error until all clients are ready again */
+  /** @param onError called at most once for each outage: from the first error until all clients are ready again */
   constructor(origin: Origin, onError: (error: Error) => void) {
     this.#origin = origin
     this.#onError = onError
   }
 
-  /** For scripts: fails at once while Redis is away and after 1.5 s without an answer; sends nothing twice. */
+  /** The client for scripts: fails at once while Redis is away; sends nothing twice. */
   get commands(): Client {
     if (this.#commands === undefined) {
       this.#commands = this.#make('commands')
@@ -43,12 +43,12 @@ export class Connection {
     return this.#commands
   }
 
-  /** A client of its own for BullMQ: waits for Redis as long as it takes. */
+  /** Makes a client for BullMQ: it waits for Redis as long as it takes. */
   transport(): Client {
     return this.#make('transport')
   }
 
-  /** A client of its own for commands that wait in Redis: without a time limit but that of the command. */
+  /** Makes a client for commands that wait in Redis: its only time limit is that of the command. */
   blocking(): Client {
     return this.#make('blocking')
   }
@@ -82,8 +82,8 @@ export class Connection {
   }
 
   /**
-   * For whoever had a command time out: gives up the socket of `commands`, which may be half open, and connects
-   * anew. Commands on their way fail.
+   * Gives up the socket of `commands` and connects again; to be called after a command timed out, since the socket may be half
+   * open. Commands on their way fail.
    */
   reconnect(): void {
     if (this.#isClosed || !this.#isUsable) return
@@ -132,7 +132,7 @@ async function quit(client: Client): Promise<void> {
   const deadline = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, QUIT_WITHIN_MS)
   })
-  // Whoever cannot say goodbye just leaves.
+  // Without a connection it cannot quit, and is only disconnected.
   await Promise.race([client.quit().catch(() => undefined), deadline])
   clearTimeout(timer)
   if (client.status !== 'end') client.disconnect()

@@ -3,12 +3,12 @@ import { SECOND } from '../../core/duration.ts'
 import type { Client } from './client-profiles.ts'
 import { commandWithin } from './patience.ts'
 
-/** The share of maxmemory from which on nobody is admitted, so that those who wait can still leave. */
+/** From this share of maxmemory on, nothing is admitted, so that waiting jobs can still leave. */
 const WATERMARK = 0.85
 
 /**
- * Whether the memory of Redis is nearly full, as of a second ago or so while somebody asks; nobody waits for the
- * answer. Where Redis does not say, it is not.
+ * Whether the memory of Redis is nearly full. While it is used, the answer is about a second old; no caller waits for it. Where
+ * Redis does not say, memory counts as free.
  */
 export class FullMemory {
   readonly #client: () => Client
@@ -19,7 +19,7 @@ export class FullMemory {
     this.#client = client
   }
 
-  /** The last answer; asks anew in the background when it is old. */
+  /** The last answer; asks again in the background when that is old. */
   get isFull(): boolean {
     if (monotonicNow() - this.#askedAt >= SECOND) void this.ask()
     return this.#isFull
@@ -33,7 +33,7 @@ export class FullMemory {
       const infos = await commandWithin(Promise.all(servers.map((server) => server.info('memory'))))
       this.#isFull = infos.some(isNearlyFull)
     } catch {
-      // Whoever is admitted next finds out for himself whether Redis is there.
+      // The next admission finds out whether Redis is there.
     }
   }
 }

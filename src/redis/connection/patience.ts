@@ -3,12 +3,12 @@ import { within } from '../../core/within.ts'
 
 /** Callers are answered within two seconds; a little of that is left for the way back. */
 const PATIENCE_MS = 1_900
-/** One command; then its socket counts as half open. */
+/** The longest wait for one command; after that its socket counts as half open. */
 const COMMAND_WITHIN_MS = 1_500
 
 /**
- * Resolves as `work` does, or rejects with BackendUnavailableError when it takes too long; `isOver` tells what still goes
- * on then that its caller has been answered.
+ * Settles as `work` does, or rejects with BackendUnavailableError after 1.9 s; with `isOver`, work that still goes on then can
+ * see that its caller has been answered.
  *
  * @param lastError what it failed with before it tried again
  */
@@ -28,7 +28,7 @@ export async function patiently<Answer>(
   }
 }
 
-/** The answer of one command, or of a few that belong together. @throws BackendUnavailableError, and what the command throws */
+/** Waits at most 1.5 s for a command. @throws BackendUnavailableError, and what the command throws */
 export function commandWithin<Answer>(command: Promise<Answer>): Promise<Answer> {
   return within(COMMAND_WITHIN_MS, command, noAnswer)
 }

@@ -5,7 +5,7 @@ import { BackendUnavailableError, UnfitRedisError } from '../../core/errors.ts'
 import type { Client } from './client-profiles.ts'
 import { asBackendError } from './redis-errors.ts'
 
-/** What Redis keeps when it, or its machine, dies: nothing, all but the last second, everything that it answered. */
+/** What Redis keeps when it, or its machine, dies: nothing, all but the last second, or everything that it acknowledged. */
 export type StoreDurability = 'none' | 'everysec' | 'always'
 
 /** What kind of Redis was found; of a cluster the weakest of its masters. */
@@ -19,7 +19,7 @@ export interface Probe {
   /** Bytes; the smallest of a cluster's limits. 0: without a limit. */
   readonly maxmemory: number
   readonly policy: 'noeviction'
-  /** Another after each start of the server; those of a cluster sorted and joined by commas. */
+  /** Changes with each start of the server; those of a cluster sorted and joined by commas. */
   readonly runId: string
   readonly isCluster: boolean
 }
@@ -50,26 +50,26 @@ async function probeServer(server: Redis): Promise<Probe> {
   return readProbe(info, appendfsync)
 }
 
-/** Where a database cannot be selected, the client goes on in that of number 0. */
+/** Where a database cannot be selected, the client goes on in database 0. */
 async function assertDatabase(server: Redis): Promise<void> {
   const { db: wanted = 0 } = server.options
   if (wanted === 0) return
   const found = await ifAllowed(async () => /(?:^| )db=(\d+)/.exec(String(await server.client('INFO')))?.[1])
   if (found === undefined || Number(found) === wanted) return
-  throw new UnfitRedisError(`expected a Redis that lets us select its database ${wanted}, got: ${found}`)
+  throw new UnfitRedisError(`expected a Redis whose database ${wanted} can be selected, got: ${found}`)
 }
 
 async function askAppendfsync(server: Redis): Promise<string | undefined> {
   return ifAllowed(async () => configSchema.parse(await server.config('GET', 'appendfsync'))[1])
 }
 
-/** Undefined where Redis does not let us ask, as managed ones do. */
+/** Undefined where Redis does not allow the question, as managed services do. */
 async function ifAllowed<Answer>(ask: () => Promise<Answer>): Promise<Answer | undefined> {
   try {
     return await ask()
   } catch (error) {
     const known = asBackendError(error)
-    // Refused to us, unknown to it, or answered in another form.
+    // Not allowed, unknown to the server, or a reply of another form.
     const isRefusal = /^(ERR|NOPERM)\b/.test(messageOfCause(known)) || known instanceof z.ZodError
     if (isRefusal) return undefined
     throw known
@@ -106,7 +106,7 @@ export function readProbe(info: string, appendfsync: string | undefined): Probe 
   if (!result.success) {
     const field = result.error.issues[0]!.path.join('.')
     throw new UnfitRedisError(
-      `expected a Redis whose INFO tells its ${field}, got: ${quote(fields[field] ?? '')}`,
+      `expected a Redis whose INFO shows its ${field}, got: ${quote(fields[field] ?? '')}`,
     )
   }
   const said = result.data

@@ -3,8 +3,8 @@ import { BackendUnavailableError, ForeignValueError, VelvetRopeError } from '../
 import { messageOf, toError } from '../../core/thrown.ts'
 
 /**
- * What went wrong at Redis, as one of our errors; ours and unknown ones stay what they are. ioredis hangs the
- * command with its arguments on its errors: none of them, and so no payload, is on what comes out.
+ * Makes an error of this product from what Redis or ioredis threw; errors of this product and unknown ones stay as they are.
+ * ioredis puts the command and its arguments on its errors: the result carries none of them, and so no job data.
  */
 export function asBackendError(thrown: unknown): Error {
   const error = toError(thrown)
@@ -94,7 +94,7 @@ const TLS = /^(CERT_|ERR_TLS|ERR_SSL|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|EPROTO)/
 const SOCKET =
   /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_|ERR_STREAM_(DESTROYED|WRITE_AFTER_END)|ERR_SOCKET)/
 
-/** The error itself if nothing hangs on it. The stack begins with the message, so it is made anew as well. */
+/** The error itself if it carries no command. The stack begins with the message, so it is made anew as well. */
 function withoutCommand(error: Error): Error {
   const message = messageOf(error).replace(/, with args beginning with:.*/s, '')
   if (

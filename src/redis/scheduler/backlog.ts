@@ -1,11 +1,11 @@
-/** The store gives no more for one claim. */
+/** The most jobs that the store gives for one claim. */
 const MOST_CLAIMED = 200
-/** More jobs than this that nobody fetched, and the workers cannot be there, or not keep up. */
+/** With more unfetched jobs than this, workers are absent or do not keep up. */
 const MOST_UNFETCHED = 2_000
 
 /**
- * Bounds what lies in the transport while nobody works. It counts what is handed over, as if nobody fetched any, and
- * asks how many there really are only when that count reaches the bound.
+ * Bounds the jobs in the transport while no worker fetches. It counts the jobs handed over, and asks how many of them are
+ * unfetched only when that count reaches the bound.
  */
 export class Backlog {
   readonly #ask: (() => Promise<number>) | undefined
@@ -16,8 +16,8 @@ export class Backlog {
   }
 
   /**
-   * How many jobs to claim at the most. At least one, so that the elected scheduler stays elected and hears what is
-   * due next; what is not fetched comes back with its lease, so these do not add up.
+   * The most jobs to claim. At least one, so that the elected scheduler stays elected and learns what is due next; unfetched
+   * jobs come back when their leases end, so these do not add up.
    */
   async room(): Promise<number> {
     if (this.#ask === undefined) return MOST_CLAIMED

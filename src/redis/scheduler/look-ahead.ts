@@ -2,14 +2,14 @@ import { MILLISECOND } from '../../core/duration.ts'
 
 const SHORTEST = 50 * MILLISECOND
 const LONGEST = 250 * MILLISECOND
-/** Passes to remember: the slowest twentieth is then told by three of them. */
+/** Passes to remember: three of them are then the slowest twentieth. */
 const REMEMBERED = 64
 const PERCENTILE = 0.95
 const MARGIN = 1.5
 
 /**
- * How long before its slot a job is handed over: as long as handing over all that is due together takes, and half as
- * long again. Less, and jobs reach their worker late; more, and more of them stand at the gate.
+ * How long before its slot a job is handed over: one and a half times what handing over all that is due together takes. With
+ * less, jobs reach their worker late; with more, more of them wait at the gate.
  */
 export class LookAhead {
   readonly #fixed: number | undefined

@@ -2,7 +2,7 @@ import type { Alarm } from '../../core/alarm.ts'
 import { SECOND } from '../../core/duration.ts'
 import type { Wakes } from '../transport/wakes.ts'
 
-/** For so long a wake may stall the shard that went to a scheduler which has just died. */
+/** How long a shard may stall when a wake went to a scheduler that has just died. */
 const LONGEST_WAIT = 1.5 * SECOND
 
 export interface MarkersPorts {
@@ -13,9 +13,9 @@ export interface MarkersPorts {
 }
 
 /**
- * Waits for the markers that the store leaves for schedulers, and rings the alarm. A marker wakes one who waits, so the
- * elected scheduler waits for wakes alone, and the others for a vacancy alone. One wait goes on over many naps: the
- * store's own timing is too coarse to wake anybody for a departure.
+ * Waits for the markers that the store leaves for schedulers, and rings the alarm. A marker wakes only one of the waiting
+ * processes, so the elected scheduler waits only for wakes, and the others only for a vacancy. One wait goes on over many
+ * sleeps: its timing in the store is too coarse for a departure.
  */
 export class Markers {
   readonly #ports: MarkersPorts
@@ -31,12 +31,12 @@ export class Markers {
     return this.#failures
   }
 
-  /** Unless it waits already. */
+  /** Waits for a wake, unless a wait is under way. */
   awaitWake(): void {
     this.#await(({ wakes, shard }) => wakes.next(shard, 'wake', LONGEST_WAIT))
   }
 
-  /** Unless it waits already. @param atMost microseconds; by then the caller asks by itself */
+  /** Waits for a vacancy, unless a wait is under way. @param atMost microseconds; by then the caller claims by itself */
   awaitVacancy(atMost: number): void {
     this.#await(({ wakes, shard }) => wakes.next(shard, 'vacancy', Math.min(atMost, LONGEST_WAIT)))
   }
@@ -45,15 +45,15 @@ export class Markers {
     if (this.#isWaiting) return
     this.#isWaiting = true
     wait(this.#ports).then(
-      () => this.#heard(0),
+      () => this.#ended(0),
       (thrown: unknown) => {
         this.#ports.onError(thrown)
-        this.#heard(this.#failures + 1)
+        this.#ended(this.#failures + 1)
       },
     )
   }
 
-  #heard(failures: number): void {
+  #ended(failures: number): void {
     this.#isWaiting = false
     this.#failures = failures
     this.#ports.alarm.ring()

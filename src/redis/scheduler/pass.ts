@@ -88,7 +88,7 @@ export class Pass {
     if (tally.isElected && !isStopping()) await this.#sweeping.goOn()
   }
 
-  /** Makes one claim and does the chores that it found due; answers whether there may be more to do at once. */
+  /** Makes one claim and does what it found due; returns whether there may be more to do at once. */
   async #step(tally: Tally, passStartedAt: number): Promise<boolean> {
     const { name, shard, backend, clock } = this.#ports
     const most = await this.#backlog.room()

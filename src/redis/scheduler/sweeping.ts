@@ -1,16 +1,16 @@
 import type { Clock } from '../../core/clock.ts'
 import { SECOND } from '../../core/duration.ts'
 
-/** A delivery that is the oldest at two looks in a row was not fetched in between. */
+/** A delivery that is the oldest at two looks so far apart was not fetched in between. */
 const PERIOD = 2 * SECOND
 
-/** When a scheduler sweeps out of the transport what no job needs any more: now and then, and on as long as it finds some. */
+/** Removes deliveries that no job needs any more from the transport: every two seconds, and at each pass while it finds some. */
 export class Sweeping {
   readonly #sweep: (() => Promise<number>) | undefined
   readonly #clock: Clock
   #nextAt = Number.NEGATIVE_INFINITY
 
-  /** @param sweep a bounded piece of it; answers how much it removed */
+  /** @param sweep does a bounded piece of it; returns how much it removed */
   constructor(sweep: (() => Promise<number>) | undefined, clock: Clock) {
     this.#sweep = sweep
     this.#clock = clock

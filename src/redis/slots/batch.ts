@@ -6,7 +6,7 @@ interface Waiting<Request, Answer> {
   readonly reject: (error: unknown) => void
 }
 
-/** So many bytes travel in one call, or one request that is larger. */
+/** The bytes of one call at most, unless one request alone is larger. */
 export const MOST_BYTES = 1_048_576
 
 export interface CallBounds<Request> {
@@ -16,7 +16,7 @@ export interface CallBounds<Request> {
   readonly bytesOf?: (request: Request) => number
 }
 
-/** Requests that wait to go out together; each is answered by itself. */
+/** Gathers requests that go out together; each has an answer of its own. */
 export class Batch<Request, Answer> {
   #waiting: Waiting<Request, Answer>[] = []
 
@@ -26,7 +26,7 @@ export class Batch<Request, Answer> {
     })
   }
 
-  /** Answers those that `isMet` in place of the store: there is no need to ask it any more. */
+  /** Resolves requests for which `isMet` holds without a call: the store need not be asked any more. */
   answer(isMet: (request: Request) => boolean, answer: Answer): void {
     this.#waiting = this.#waiting.filter(({ request, resolve }) => {
       if (!isMet(request)) return true
@@ -36,8 +36,8 @@ export class Batch<Request, Answer> {
   }
 
   /**
-   * Sends them all, each call within the bounds, without waiting for one call before the next. A call may answer fewer than it
-   * was given, the first of them: the others fail, and may be asked again.
+   * Sends all requests, in as many calls as the bounds require, without waiting for one call before the next. Where a call
+   * answers only the first of its requests, the others fail and may be made again.
    */
   flush(
     { most, bytesOf }: CallBounds<Request>,

@@ -1,6 +1,6 @@
 import type { GateEntry, Signal } from './gate-entry.ts'
 
-/** Jobs of one bucket that wait at the gate of this process, in the order in which they came. */
+/** The jobs of one bucket that wait at the gate of this process, in the order in which they came. */
 export class BucketQueue {
   #entries: GateEntry[] = []
   #onChange: (() => void) | undefined
@@ -14,30 +14,30 @@ export class BucketQueue {
     this.#onChange?.()
   }
 
-  /** Takes out those who wait no more. */
+  /** Removes the entries that do not wait any more. */
   sweep(): void {
     this.#entries = this.#entries.filter(({ isOpen }) => isOpen)
   }
 
   /**
-   * The first who may ask the store now. They come in no order to rely on: one who was told that it is not his turn
-   * makes way for those behind him, of whom one may be the one that everybody waits for.
+   * The first entry that may ask the store now. Deliveries come in no reliable order: an entry that has to wait lets those
+   * behind it ask, because one of them may be the head of the line.
    */
   first(now: number): GateEntry | undefined {
     return this.#entries.find(({ askAt }) => askAt <= now)
   }
 
-  /** When somebody may ask. */
+  /** When the next entry may ask. */
   get nextAsk(): number {
     return this.#entries.reduce((earliest, { askAt }) => Math.min(earliest, askAt), Number.POSITIVE_INFINITY)
   }
 
-  /** One of them has started or gone, so it may be anybody's turn. */
-  noteLeaving(): void {
+  /** Lets all entries ask at once: one of them has started or left, so any may be next. */
+  askAgain(): void {
     for (const entry of this.#entries) entry.askAt = 0
   }
 
-  /** None of them is wanted here. */
+  /** Gives all entries back to their line. */
   giveBack(): void {
     for (const entry of this.#entries) entry.decide('back')
     this.#onChange?.()
@@ -48,7 +48,7 @@ export class BucketQueue {
     this.#onChange?.()
   }
 
-  /** Waits until somebody came or went, or for the signal. */
+  /** Resolves when an entry comes or goes, or with the signal. */
   async wait(signal: Signal): Promise<void> {
     let cancel: (() => void) | undefined
     await new Promise<void>((resolve) => {

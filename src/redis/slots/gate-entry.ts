@@ -5,24 +5,24 @@ import type { Delivery } from '../transport/transport.ts'
  *
  * | fate    | meaning                                                      |
  * |---------|--------------------------------------------------------------|
- * | open    | it waits: for its turn, its slot or a handler                |
+ * | open    | it waits for its turn, its slot or a handler                 |
  * | started | its handler was called                                       |
- * | back    | this worker does not want it: the store shall have it back   |
- * | dropped | it is another's, ended, or in its line again: nothing to do  |
+ * | back    | this worker gives it back to its line                        |
+ * | dropped | it belongs to another worker, ended, or is in its line again |
  */
 export type Fate = 'open' | 'started' | 'back' | 'dropped'
 
-/** Calls back once, never at once; calling the answer takes the wish back. */
+/** Calls `onSignal` once, never synchronously. Returns a function that cancels it. */
 export type Signal = (onSignal: () => void) => () => void
 
 /** A job that waits at the gate. */
 export class GateEntry {
   readonly job: Delivery
-  /** Not to ask the store before; local time. */
+  /** Do not ask the store before; local time. */
   askAt = 0
-  /** Resolves when it is open no more. */
+  /** Resolves when it is not open any more. */
   readonly decided: Promise<void>
-  /** The rest of a job that was started. */
+  /** Resolves when the job need not be held any more; undefined unless it was started. */
   run: Promise<void> | undefined
   #fate: Fate = 'open'
   #resolve: () => void = () => undefined
@@ -48,7 +48,7 @@ export class GateEntry {
     this.#decide('started')
   }
 
-  /** The first fate is the last. */
+  /** Does nothing where its fate is decided already. */
   decide(fate: 'back' | 'dropped'): void {
     this.#decide(fate)
   }
@@ -60,7 +60,7 @@ export class GateEntry {
     this.#wake?.()
   }
 
-  /** Waits for the first of several signals, or for its fate. */
+  /** Resolves with the first of several signals, or when its fate is decided. */
   async wait(...signals: Signal[]): Promise<void> {
     if (!this.isOpen) return
     let cancels: (() => void)[] = []

@@ -2,20 +2,20 @@ import type { Semaphore } from '../../core/semaphore.ts'
 import type { GateEntry } from './gate-entry.ts'
 import type { ShardCalls } from './shard-calls.ts'
 
-/** What came of a fetch; `failed`: the store did not answer. */
+/** The outcome of a fetch; `failed`: the store did not answer. */
 export type Fetched = 'here' | 'stale' | 'foreign' | 'failed'
 
 export interface LargeDataPorts {
   readonly calls: Pick<ShardCalls, 'fetch'>
-  /** For what is held at the gate until it starts, and for what is on its way: other answers wait behind that. */
+  /** Bounds the bytes that are held at the gate until their jobs start, and those on the way: other answers wait behind them. */
   readonly held: Semaphore<number>
   readonly underWay: Semaphore<number>
 }
 
 /**
- * The data of one job at the gate that are too large to travel with its slot. They are fetched and read before a slot is
- * reserved, since nothing that takes time may stand between it and the start; and they are given up again when the job
- * has to wait for others.
+ * The data of one job at the gate, where they are too large to travel with its slot. They are fetched and parsed before a slot
+ * is reserved, since nothing slow may stand between the slot and the start, and dropped again when the job has to wait for
+ * others.
  */
 export class LargeData {
   readonly #ports: LargeDataPorts
@@ -28,12 +28,12 @@ export class LargeData {
     this.#entry = entry
   }
 
-  /** Undefined until they were fetched. */
+  /** The parsed data; undefined until they were fetched. */
   get read(): { readonly value: unknown } | undefined {
     return this.#value
   }
 
-  /** Waits for room, too; a entry that is not open any more gets none. @throws SyntaxError: they are not JSON */
+  /** Waits for room first; undefined when the entry was decided meanwhile. @throws SyntaxError: they are not JSON */
   async fetch(bytes: number): Promise<Fetched | undefined> {
     const { held, underWay } = this.#ports
     if (!(await this.#take(held, bytes))) return undefined
@@ -60,7 +60,7 @@ export class LargeData {
     return 'here'
   }
 
-  /** Whether it was taken: false when the entry is decided before. */
+  /** False: the entry was decided first. */
   async #take(room: Semaphore<number>, bytes: number): Promise<boolean> {
     if (room.tryTake(bytes)) return true
     let isTaken = false

@@ -12,23 +12,23 @@ export interface LeasesPorts {
   readonly lease: number
   /** For how long after its end a lease is kept while the store cannot be reached; microseconds. Default: as long as that is. */
   readonly patience?: number
-  /** Once for each lease, unless it was released before. */
+  /** Called once for each lost lease that was not released before. */
   readonly onLost: (job: Delivery) => void
 }
 
 interface Lease {
   readonly job: Delivery
-  /** Held until then for sure, by the local clock: counted from the moment at which the call was sent. */
+  /** Certainly held until then, by the local clock: counts from when the call was sent. */
   until: number
-  /** Over from then on as far as is known: counted from the moment at which the answer came. */
+  /** Over from then on, as far as is known: counts from when the answer came. */
   over: number
   isLost: boolean
 }
 
 /**
- * The leases of the jobs that this worker holds, renewed a third of their length after another by one timer. A lease
- * is lost when the store says so: while the store cannot be reached nobody else gets the job either, and when it comes
- * back it lifts all leases by the time that it was away. From the end of a lease on until it is renewed nothing may start.
+ * The leases of the jobs that this worker holds; one timer renews all of them after each third of their length. A lease is
+ * lost only when the store says so: while the store cannot be reached no other worker gets the job either, and when it is back
+ * it extends all leases by the time that it was away. Between the end of a lease and its renewal nothing may start.
  */
 export class Leases {
   readonly #ports: LeasesPorts
@@ -46,7 +46,7 @@ export class Leases {
     return this.#leases.size
   }
 
-  /** Believed until the store says otherwise: nothing was asked yet. */
+  /** Assumes the lease that the job was handed over with; the first renewal asks the store. */
   hold(job: Delivery): void {
     const { clock, lease } = this.#ports
     const now = clock.now()
@@ -57,7 +57,7 @@ export class Leases {
     this.#arm()
   }
 
-  /** The store renewed it at some time between the two. */
+  /** Notes that the store renewed the lease at some time between the two. */
   extend(job: Delivery, sentAt: number, receivedAt: number): void {
     const held = this.#leases.get(deliveryName(job))
     if (held === undefined || held.isLost) return
@@ -74,25 +74,25 @@ export class Leases {
     return this.#ports.clock.now() < this.heldUntil(job)
   }
 
-  /** By the local clock; -Infinity: it is lost, or was never held. */
+  /** The end of the lease by the local clock; -Infinity: it is lost, or was never held. */
   heldUntil(job: Delivery): number {
     const held = this.#leases.get(deliveryName(job))
     return held === undefined || held.isLost ? Number.NEGATIVE_INFINITY : held.until
   }
 
-  /** Nothing that this worker says of the job will be heard any more. */
+  /** Whether the store ignores from now on what this worker reports of the job. */
   isSurelyOver(job: Delivery): boolean {
     const held = this.#leases.get(deliveryName(job))
     return held === undefined || held.isLost || held.over + this.#patience <= this.#ports.clock.now()
   }
 
-  /** Whoever is closing does not wait for a store that is away: its leases are given up when they end. */
-  hurry(): void {
+  /** Gives up each lease at its end from now on, also while the store is away: a worker that closes does not wait for it. */
+  endPatience(): void {
     this.#patience = 0
     if (this.#leases.size > 0) this.#arm()
   }
 
-  /** The store said that it is another's. */
+  /** Notes that the job belongs to another worker, as the store said. */
   lose(job: Delivery): void {
     const held = this.#leases.get(deliveryName(job))
     if (held !== undefined) this.#lose(held)
@@ -151,7 +151,7 @@ export class Leases {
         else this.extend(job, sentAt, receivedAt)
       }
     } catch {
-      // A lease outlasts a few calls that fail; whoever asks the gate meanwhile tells of the outage.
+      // A lease outlasts a few failed calls; the calls of the gate report the outage.
       this.#renewAt = Math.min(this.#renewAt, clock.now() + lease / 10)
       if (this.#leases.size > 0) this.#arm()
     }

@@ -1,13 +1,13 @@
 import { MILLISECOND } from '../../core/duration.ts'
 
-/** By how much two clocks that are kept in time may drift apart, as a share: an NTP client slews by no more. */
+/** How fast two synchronized clocks may drift apart, as a share: an NTP client slews by no more. */
 const DRIFT = 500e-6
 /** How fast the offset follows: faster than clocks drift, and no gap is shortened by more than a thousandth. */
 const SLEW = 1e-3
-/** Whoever is ahead by more asks for slots that have passed, and would miss them as long as he is. */
+/** A process that is further ahead would ask for slots that have passed, and miss them until it is slewed back. */
 const LARGEST_SLEW_BACK = MILLISECOND
 
-/** One reading of the store's clock, which fell between two readings of our own. Microseconds. */
+/** One reading of the store's clock between two readings of the local clock. Microseconds. */
 export interface ClockSample {
   readonly sentAt: number
   readonly receivedAt: number
@@ -22,9 +22,9 @@ interface Estimate {
 }
 
 /**
- * By how much the store's clock is ahead of ours. It follows the sample whose bound is the smallest by now, that is
- * the one of the shortest round trip unless it has become old: slewed forwards, since a step would shorten a gap
- * between two starts; backwards at once where a sample leaves no doubt, since that only makes starts later.
+ * By how much the store's clock is ahead of the local one. It follows the sample with the smallest bound by now, which is the
+ * one of the shortest round trip unless that is old. Forwards it is slewed, since a step would shorten a gap between two
+ * starts; backwards it steps where a sample leaves no doubt, since that only makes starts later.
  */
 export class Offset {
   #best: Estimate
@@ -43,14 +43,14 @@ export class Offset {
     return this.#from + clamp(this.#best.offset - this.#from, -most, most)
   }
 
-  /** How far from the truth `at` may be. */
+  /** The largest error of `at`. */
   errorAt(now: number): number {
     return boundAt(this.#best, now) + Math.abs(this.#best.offset - this.at(now))
   }
 
   /**
-   * How far the sample is from what is known, beyond what its round trip, the best one and drift explain: by so much at
-   * least one of the clocks was stepped, and by `most` at most.
+   * How far the sample is from the estimate, beyond what both round trips and drift explain. Where `least` is not 0, one of
+   * the clocks was stepped: by `least` at least, by `most` at most.
    */
   unexplained(sample: ClockSample): { readonly least: number; readonly most: number } {
     const estimate = estimateOf(sample)
@@ -72,7 +72,7 @@ export class Offset {
     this.#best = estimate
   }
 
-  /** While nobody relies on it, it need not be slewed. */
+  /** Takes on the best estimate at once: nothing relies on the offset yet, so it need not be slewed. */
   step(): void {
     this.#from = this.#best.offset
   }

@@ -4,41 +4,41 @@ import { type ClockSample, Offset } from './offset.ts'
 
 export type { ClockSample } from './offset.ts'
 
-/** So many pings before anybody may start: one of them meets no delay. */
+/** Pings before anything may start: one of them meets no delay. */
 const FIRST_PINGS = 8
 const PING_EVERY = SECOND
-/** While nobody may start, a ping that failed is soon tried again. */
+/** After a failed ping, while nothing may start. */
 const PING_AGAIN_AFTER = 100 * MILLISECOND
-/** Beyond what drift and round trips explain, a clock was stepped. Slewed after, processes would disagree meanwhile. */
+/** A sample further off than drift and round trips explain means a step. Slewing after it, processes would disagree meanwhile. */
 const LONGEST_UNEXPLAINED = 2 * MILLISECOND
 const SLACK = Number.POSITIVE_INFINITY
 
 export interface RedisClockPorts {
   readonly clock: Clock
-  /** Asks the store for its time. One that fails is asked again; whoever else needs the store tells of it. */
+  /** Asks the store for its time. A failure is not reported here: other calls to the store report it. */
   ping(): Promise<number>
   /**
-   * The store's clock was moved by `by` at most. Nothing starts before this has resolved: it must keep every bucket from
-   * starting too early. It is called again, a little later, when it fails.
+   * Reports that the store's clock was moved, by `by` at most. It must keep every bucket from starting too early; nothing
+   * starts before it has resolved. When it fails it is called again a little later.
    */
   onJump(by: number): Promise<void>
 }
 
 /**
- * What time it is in the store, by the monotonic clock of this process. Fed with every reply that tells the store's
- * time; between them it pings once a second. Times are microseconds since the epoch.
+ * The time of the store, by the monotonic clock of this process. It learns from every reply that carries the store's time,
+ * and pings once a second between them. Times are microseconds since the epoch.
  */
 export class RedisClock {
   readonly #ports: RedisClockPorts
   readonly #waitingForSound = new Set<() => void>()
   #offset: Offset | undefined
   #pingsDue = FIRST_PINGS
-  /** A jump of which the store was not told yet. */
-  #untoldJump: number | undefined
-  /** What was asked before is of a time before the last jump. */
-  #deafTo = Number.NEGATIVE_INFINITY
+  /** A jump that was not reported to the store yet. */
+  #unreportedJump: number | undefined
+  /** Samples that were asked for earlier are of a time before the last jump. */
+  #ignoredBefore = Number.NEGATIVE_INFINITY
   #measurement = 0
-  /** Tells one run from the next, when `stop` and `start` follow each other. */
+  /** Tells one run from the next when `start` follows `stop`. */
   #run = 0
   #isRunning = false
   #wakeUp: (() => void) | undefined
@@ -47,19 +47,19 @@ export class RedisClock {
     this.#ports = ports
   }
 
-  /** False: nobody may start. Not measured yet, or the store's clock was moved. */
+  /** False: nothing may start, because the clock was not measured yet or was moved. */
   get isSound(): boolean {
-    return this.#isRunning && this.#pingsDue === 0 && this.#untoldJump === undefined
+    return this.#isRunning && this.#pingsDue === 0 && this.#unreportedJump === undefined
   }
 
-  /** Another number: it was measured anew, and times that the store told before mean something else now. */
+  /** Changes with each new measurement: times that the store gave before are not comparable with those after it. */
   get measurement(): number {
     return this.#measurement
   }
 
   /**
-   * How far `now` and `toLocal` may be from the truth: half of the best round trip, of which it is not known how much was the
-   * way there, and what was not slewed yet.
+   * The largest error of `now` and `toLocal`: half of the best round trip, whose two ways may take different times, and what
+   * was not slewed yet.
    */
   get error(): number {
     return this.#offset?.errorAt(this.#ports.clock.now()) ?? Number.POSITIVE_INFINITY
@@ -70,13 +70,13 @@ export class RedisClock {
     return local + this.#offsetAt(local)
   }
 
-  /** When the process's clock will show that it is `storeTime` in the store, as far as is known now. */
+  /** The local time at which it is `storeTime` in the store, as far as is known now. */
   toLocal(storeTime: number): number {
     return storeTime - this.#offsetAt(this.#ports.clock.now())
   }
 
   observe(sample: ClockSample): void {
-    if (!this.#isRunning || sample.sentAt < this.#deafTo) return
+    if (!this.#isRunning || sample.sentAt < this.#ignoredBefore) return
     if (this.#offset === undefined) {
       this.#offset = new Offset(sample)
       return
@@ -90,13 +90,13 @@ export class RedisClock {
     if (this.#pingsDue > 0) this.#offset.step()
   }
 
-  /** Calls back once it is sound, never at once; calling the answer takes the wish back. */
+  /** Calls `callback` once when the clock is sound, never synchronously. Returns a function that cancels it. */
   onSound(callback: () => void): () => void {
     this.#waitingForSound.add(callback)
     return () => void this.#waitingForSound.delete(callback)
   }
 
-  /** Measures anew, and goes on measuring. Safe to call twice. */
+  /** Measures, and goes on measuring. Safe to call twice. */
   start(): void {
     if (this.#isRunning) return
     this.#isRunning = true
@@ -104,13 +104,13 @@ export class RedisClock {
     void this.#keepMeasuring(++this.#run)
   }
 
-  /** Nobody may start any more. Safe to call twice. */
+  /** From now on nothing may start. Safe to call twice. */
   stop(): void {
     this.#isRunning = false
     this.#wakeUp?.()
   }
 
-  /** Before it was measured it is not sound, and what it says is worth nothing. */
+  /** 0 before the first measurement, when the clock is not sound. */
   #offsetAt(local: number): number {
     return this.#offset?.at(local) ?? 0
   }
@@ -119,21 +119,21 @@ export class RedisClock {
     this.#measurement++
     this.#offset = undefined
     this.#pingsDue = FIRST_PINGS
-    this.#deafTo = this.#ports.clock.now()
+    this.#ignoredBefore = this.#ports.clock.now()
   }
 
   #remeasure(by: number): void {
     this.#forget()
-    this.#untoldJump = (this.#untoldJump ?? 0) + by
+    this.#unreportedJump = (this.#unreportedJump ?? 0) + by
     this.#wakeUp?.()
   }
 
   async #keepMeasuring(run: number): Promise<void> {
     const isMine = () => this.#isRunning && this.#run === run
     while (isMine()) {
-      await this.#tellJump()
+      await this.#reportJump()
       const hasAnswered = isMine() && (await this.#ping(isMine))
-      this.#tellSound()
+      this.#signalSound()
       if (hasAnswered && this.#pingsDue > 0) continue
       if (isMine()) await this.#sleep(this.isSound ? PING_EVERY : PING_AGAIN_AFTER)
     }
@@ -144,28 +144,28 @@ export class RedisClock {
     const sentAt = clock.now()
     try {
       const storeTime = await ping()
-      const isOfNow = isMine() && sentAt >= this.#deafTo
+      const isOfNow = isMine() && sentAt >= this.#ignoredBefore
       this.observe({ sentAt, receivedAt: clock.now(), storeTime })
-      // One that told of a jump is the last of the time before it.
-      if (isOfNow && sentAt >= this.#deafTo) this.#pingsDue = Math.max(0, this.#pingsDue - 1)
+      // A ping that revealed a jump belongs to the time before it.
+      if (isOfNow && sentAt >= this.#ignoredBefore) this.#pingsDue = Math.max(0, this.#pingsDue - 1)
       return true
     } catch {
       return false
     }
   }
 
-  async #tellJump(): Promise<void> {
-    const by = this.#untoldJump
+  async #reportJump(): Promise<void> {
+    const by = this.#unreportedJump
     if (by === undefined) return
     try {
       await this.#ports.onJump(by)
-      if (this.#untoldJump === by) this.#untoldJump = undefined
+      if (this.#unreportedJump === by) this.#unreportedJump = undefined
     } catch {
-      // It is told again in the next turn.
+      // It is reported again in the next turn of the loop.
     }
   }
 
-  #tellSound(): void {
+  #signalSound(): void {
     if (!this.isSound) return
     const callbacks = [...this.#waitingForSound]
     this.#waitingForSound.clear()

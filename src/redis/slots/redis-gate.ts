@@ -8,7 +8,7 @@ import { handlerPermits } from './handler-permit.ts'
 import type { Leases } from './leases.ts'
 import { StartSequence, type StartSequencePorts } from './start-sequence.ts'
 
-/** Who asks again whether it is his turn is not in a hurry; no processor time is spent on it. */
+/** A job that asks again whether it is next is in no hurry; no processor time is spent on precision. */
 const SLACK = 2 * MILLISECOND
 
 export interface RedisGatePorts extends StartSequencePorts {
@@ -21,18 +21,18 @@ export interface RedisGatePorts extends StartSequencePorts {
 }
 
 /**
- * The gate of a worker whose lines are shared. Jobs of one bucket stand in the order in which they came, and only one
- * of them at a time has a slot: one that another was reserved behind cannot be moved any more. Those that wait
- * here use up no handler. How one of them passes: `start-sequence.ts`.
+ * The gate of one worker. Jobs of one bucket wait in the order in which they came, and only one of them at a time has a slot:
+ * a slot behind which another was reserved cannot be moved any more. A job that waits here occupies no handler. The steps of
+ * one job: `start-sequence.ts`; how slots and leases work: `README.md`.
  */
 export class RedisGate {
   readonly #ports: RedisGatePorts
   readonly #permits: Semaphore<string>
   readonly #sequence: StartSequence
   readonly #queues = new Map<string, BucketQueue>()
-  /** By name, those that have not left the gate. */
+  /** By name, the jobs that have not left the gate. */
   readonly #entries = new Map<string, GateEntry>()
-  /** By name, what the transport waits for: a job that is delivered twice is held once. */
+  /** By name, the end of each job: one that is delivered twice is held once. */
   readonly #held = new Map<string, Promise<void>>()
   #isClosed = false
 
@@ -47,17 +47,17 @@ export class RedisGate {
     return this.#entries.size
   }
 
-  /** Buckets that somebody stands for. */
+  /** Buckets of which jobs wait. */
   get buckets(): number {
     return this.#queues.size
   }
 
-  /** Slots that came when the process was not ready. */
+  /** Slots that passed because the process was not ready. */
   get missedSlots(): number {
     return this.#sequence.missedSlots
   }
 
-  /** Resolves when the transport may forget the job: it has ended, or it is not this worker's any more. */
+  /** Resolves when the job has ended, or is not this worker's any more. A second delivery of it waits for the same. */
   take(job: Delivery): Promise<void> {
     const name = deliveryName(job)
     const held = this.#held.get(name)
@@ -67,18 +67,18 @@ export class RedisGate {
     return done
   }
 
-  /** Its lease was lost: if it has not started, it never will. */
+  /** If the job has not started, it does not start any more. */
   drop(job: Delivery): void {
     const entry = this.#entries.get(deliveryName(job))
     if (entry !== undefined) this.#queues.get(job.key)?.drop(entry)
   }
 
-  /** A handler of the key has ended. */
+  /** Frees the handler of a job of the key. */
   release(key: string): void {
     this.#permits.release(key)
   }
 
-  /** Takes no more, and gives back those that have not started; whom it cannot give back, the end of the lease does. */
+  /** Takes no more jobs, and gives back those that have not started; a job that cannot be given back returns with its lease. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const queue of this.#queues.values()) queue.giveBack()
@@ -131,7 +131,7 @@ export class RedisGate {
         outcome: { kind: 'back', worker: this.#ports.worker },
       })
     } catch {
-      // Told of by the call; its lease ends, and the store takes it back.
+      // The call has reported it. The lease ends, and the store takes the job back.
     }
   }
 }

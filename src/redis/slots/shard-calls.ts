@@ -20,18 +20,18 @@ export interface ShardCallsPorts {
   /** Names the worker. */
   readonly worker: string
   readonly lease: number
-  /** Told of every failure, but of an outage only once: all calls fail with it. */
+  /** Gets every failure, but an outage only once: all calls fail with it. */
   readonly onError: (error: Error) => void
 }
 
-/** An answer of the gate, and the local times between which the store gave it. */
+/** An answer of the gate, and the local times at which it was asked for and came. */
 export interface TimedAnswer {
   readonly answer: GateAnswer
   readonly sentAt: number
   readonly receivedAt: number
 }
 
-/** What is said of a job that asks for its slot. */
+/** What a job that asks for its slot says of itself. */
 export interface Asking {
   /** The slot that was granted before and missed. */
   readonly missed?: number | undefined
@@ -50,10 +50,9 @@ interface Batches {
 }
 
 /**
- * What the jobs of a worker have to say to the store, gathered into one call for each verb and shard. It goes out at
- * the end of the turn of the event loop, so that a handler that ends at once needs no report of its start but only
- * the one of its end, which tells the start along; and starts go before the gate, so that the next of a bucket finds
- * the one before it started.
+ * The calls of a worker's jobs to the store, gathered into one call for each verb and shard. They go out at the end of the turn
+ * of the event loop: a handler that ends at once needs only the report of its end, which carries the start. Starts go before
+ * the gate, so that the next job of a bucket finds the one before it started.
  */
 export class ShardCalls {
   readonly #ports: ShardCallsPorts
@@ -68,7 +67,7 @@ export class ShardCalls {
     return this.#batches(shard).gates.add({ id, epoch, ...asking })
   }
 
-  /** @param job.bytes as the gate said */
+  /** @param job.bytes as the gate answered */
   fetch(shard: number, job: Fetch): Promise<FetchAnswer> {
     return this.#batches(shard).fetches.add(job)
   }

@@ -18,13 +18,13 @@ import type { RedisClock } from './redis-clock.ts'
 import type { Asking, ShardCalls } from './shard-calls.ts'
 import { type Grant, StartWindow } from './start-window.ts'
 
-/** For so long a permit may be held idle: others wait for it. */
+/** The longest time for which a permit is held idle: other jobs wait for it. */
 const NEAR = 50 * MILLISECOND
-/** Who waits longer for a handler goes back into his line: another worker may have one. */
+/** A job that waits longer for a handler goes back into its line: another worker may have one. */
 const PATIENCE = SECOND
-/** Who is told to wait asks again after that at the earliest. */
+/** A job that has to wait asks again after that at the earliest. */
 const SOONEST = MILLISECOND
-/** Large data of jobs that have not started; what has started is the handler's. */
+/** Bytes of large data that are held for jobs that have not started. */
 const MOST_HELD = 16 * MOST_BYTES
 const COARSE = Number.POSITIVE_INFINITY
 
@@ -34,9 +34,9 @@ export interface StartSequencePorts {
   readonly storeClock: (shard: number) => RedisClock
   readonly calls: Pick<ShardCalls, 'fetch' | 'gate' | 'finish'>
   readonly leases: Leases
-  /** Whatever takes time before the start. What it throws is told to `onError`, and the job is left to its lease. */
+  /** Does whatever takes time before the start. What it throws goes to `onError`, and the job returns when its lease ends. */
   readonly prepare: (grant: Grant, handed: Delivery, window: StartWindow) => StartHandler
-  /** A slot came when this process was not ready. */
+  /** A slot passed because this process was not ready. */
   readonly onMissed: (job: Delivery) => void
   readonly onExpired: (job: SharedJob) => void
   readonly onError: (error: Error) => void
@@ -50,9 +50,9 @@ export interface StartSequencePorts {
 export type StartHandler = () => Promise<void> | undefined
 
 /**
- * How one job passes the gate. A free handler is looked for before a slot is reserved, and taken when the slot has
- * come. All that the start needs is prepared before that; the last look at the clock and the lease is the statement
- * before the call of the handler. For a job that is too late the store moves the slot.
+ * The steps that take one job from the gate to its handler: wait for a sound clock and for a free handler, ask for a slot,
+ * prepare the start, wait for the slot, take the handler, start. The last look at the clock and the lease is the statement
+ * before the call of the handler. Where a step comes too late for the slot, the store is asked for another.
  */
 export class StartSequence {
   readonly #ports: StartSequencePorts
@@ -66,7 +66,7 @@ export class StartSequence {
     this.#permits = permits
   }
 
-  /** Resolves when the job's fate is decided, or when it has to wait for others of its bucket. */
+  /** Resolves when the job's fate is decided, or when it has to wait for other jobs of its bucket. */
   async run(entry: GateEntry, queue: BucketQueue): Promise<void> {
     const permit = new HandlerPermit(this.#permits, entry.job.key)
     const { calls } = this.#ports
@@ -103,15 +103,15 @@ export class StartSequence {
           permit.putBack()
           const fetched = await data.fetch(answer.bytes)
           if (fetched === 'stale' || fetched === 'foreign') {
-            this.#turnAway(entry, { kind: fetched }, store)
-            queue.noteLeaving()
+            this.#handleRefusal(entry, { kind: fetched }, store)
+            queue.askAgain()
           } else if (fetched === 'failed') {
             data.putBack()
             await this.#pause(entry, ++failures)
           }
         } else if (answer.kind !== 'granted') {
-          this.#turnAway(entry, answer, store)
-          if (!entry.isOpen) queue.noteLeaving()
+          this.#handleRefusal(entry, answer, store)
+          if (!entry.isOpen) queue.askAgain()
           return
         } else if (entry.isOpen) {
           failures = 0
@@ -125,7 +125,7 @@ export class StartSequence {
           const run = start()
           if (run !== undefined) {
             entry.start(run)
-            queue.noteLeaving()
+            queue.askAgain()
             return
           }
           permit.takeBack()
@@ -137,7 +137,7 @@ export class StartSequence {
     }
   }
 
-  /** Undefined when the store did not answer: nothing is known then, and it is asked again while the lease lasts. */
+  /** Undefined: the store did not answer. It is asked again while the lease lasts. */
   async #ask(job: Delivery, asking: Asking): Promise<GateAnswer | undefined> {
     const { calls, leases } = this.#ports
     try {
@@ -155,7 +155,7 @@ export class StartSequence {
     await entry.wait((onSignal) => clock.wake(until, onSignal, COARSE))
   }
 
-  #turnAway(
+  #handleRefusal(
     entry: GateEntry,
     answer: Exclude<GateAnswer, { kind: 'granted' | 'data' }>,
     store: RedisClock,
@@ -169,7 +169,7 @@ export class StartSequence {
     if (answer.kind === 'foreign') this.#ports.onError(foreignValue(entry.job))
   }
 
-  /** Until the slot has come. By then the offset of the clocks may have changed a little, so it looks again. */
+  /** Resolves when the slot has come. The offset of the clocks may change meanwhile, so each wake looks again. */
   async #waitForSlot(
     entry: GateEntry,
     grant: Grant,
@@ -186,7 +186,7 @@ export class StartSequence {
     }
   }
 
-  /** Takes a permit, at once when one is free. */
+  /** Takes a permit, without a wait where one is free. */
   async #takeHandler(entry: GateEntry, queue: BucketQueue, permit: HandlerPermit): Promise<void> {
     if (!entry.isOpen || permit.tryTake()) return
     await this.#waitForHandler(entry, queue, (onSignal) => permit.take(onSignal))

@@ -16,7 +16,7 @@ export interface StartWindowPorts {
   readonly leases: Pick<Leases, 'heldUntil'>
 }
 
-/** When one granted job may start: from its slot on, not too late, and only while its lease lasts. */
+/** When one job may start: from its slot on, not too late for it, and only while its lease lasts. */
 export class StartWindow {
   readonly #clock: Clock
   readonly #leases: Pick<Leases, 'heldUntil'>
@@ -54,8 +54,8 @@ export class StartWindow {
   }
 
   /**
-   * Each worker keeps away from a slot by the error of its clock that the store does not allow for, and adds it to the time
-   * of a start that it tells. Two workers may err in opposite directions, so each may use half of what is allowed for.
+   * What is waited for after a slot, and added to the time of a start: the error of this clock beyond what the store allows
+   * for. Two workers may err in opposite directions, so each may use half of the allowance.
    */
   get #margin(): number {
     return Math.max(0, this.#store.error - allowedFor(this.#grant) / 2)
@@ -67,8 +67,8 @@ export class StartWindow {
   }
 
   /**
-   * The last look before the handler: reads the clock once, as the last thing that it does. Answers the time by the
-   * store's clock; undefined when the handler must not be called.
+   * Takes the last look before the handler: reads the clock once, as the last thing that it does. Returns the time by the
+   * store's clock; undefined: the handler must not be called.
    */
   look(): number | undefined {
     if (!this.isValid) return undefined
@@ -84,11 +84,11 @@ export class StartWindow {
   }
 
   /**
-   * The time by the store's clock from which the next of the bucket keeps away. Without a tolerance no guess about the
-   * call is good enough.
+   * The time by the store's clock from which the next start of the bucket is spaced. Without a tolerance no guess about the
+   * call is good enough: all that it took counts.
    *
-   * @param took from the last look until the call had returned
-   * @param delay of that, what may have been before the handler's first statement
+   * @param took from the last look to the return of the call
+   * @param delay the part of that which may have passed before the handler's first statement
    */
   startedBy(took: number, delay: number): number {
     return this.#startsAt + (this.#grant.tolerance > 0 ? delay : took) + this.#margin
@@ -99,20 +99,20 @@ export class StartWindow {
     return at >= this.#leases.heldUntil(this.#job)
   }
 
-  /** By how much a start at the local time `at` is too late for the slot; 0 or less: it is not. */
+  /** By how much a start at the local time `at` is too late for the slot; 0 or less: it is in time. */
   overdue(at: number): number {
     return at - this.opensAt - usableWindow(this.#grant, this.#store)
   }
 }
 
-/** By so much the clocks of two workers may differ: the store takes it off the tolerance (`start` in scripts/lib/grant.lua). */
+/** By how much the clocks of two workers may differ: the store takes it off the tolerance (`start` in scripts/lib/grant.lua). */
 function allowedFor({ tolerance }: Grant): number {
   return Math.min(MOST_ALLOWED_FOR, tolerance / 4)
 }
 
 /**
- * How late a start may be. The error of the clock is taken off, but never more than half of what is tolerated: under
- * a tolerance that is smaller than the error nothing would ever start.
+ * How late a start may be. The error of the clock is taken off, but at most half of the tolerance: with a tolerance below the
+ * error nothing would ever start.
  */
 function usableWindow({ startAt, latest }: Grant, store: RedisClock): number {
   const tolerated = latest - startAt

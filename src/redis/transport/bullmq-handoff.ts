@@ -15,7 +15,7 @@ import type { Delivery, ReceiveOptions, Transport } from './transport.ts'
 export interface BullMqHandoffOptions {
   /** One for each shard: its hash tag, such as `{vr:sms:0}`, under which BullMQ keeps its keys. */
   readonly tags: readonly string[]
-  /** Makes a client that waits for Redis as long as it takes; we end those that we open. */
+  /** Makes a client that waits for Redis as long as it takes; this class ends the clients that it opens. */
   readonly open: () => Redis | Cluster
   readonly onError: (error: Error) => void
   /** How long an answer of Redis may take, and how long closing waits for it; 2 s by default. */
@@ -24,19 +24,18 @@ export interface BullMqHandoffOptions {
   readonly graceMs?: number
 }
 
-/** So many of BullMQ's jobs go out in one write. */
+/** The most of BullMQ's jobs in one write. */
 const LARGEST_CHUNK = 200
 /**
- * Of many jobs that are due together, several travel as one of BullMQ's: carrying each by itself would cost more than
- * all the rest. Few enough, and in enough bundles, that they spread over the workers.
+ * Of many jobs that are due together, several travel as one job of BullMQ's, since carrying each by itself would cost more than
+ * all the rest. Bundles are small and many enough to spread over the workers.
  */
 const BUNDLES = 32
 export const LARGEST_BUNDLE = 8
 
 /**
- * Carries jobs through BullMQ, which is a transport here and nothing else: it neither paces nor retries nor judges.
- * Each handing over has a name of its own, so a late one is another delivery, and the gate refuses it. A bundle has
- * the name of its first.
+ * Carries jobs through BullMQ, which is only a transport here: it neither paces nor retries nor decides. Each delivery has a
+ * name of its own, so that one from an earlier handover is refused at the gate. A bundle has the name of its first delivery.
  */
 export class BullMqHandoff implements Transport {
   readonly #tags: readonly string[]
@@ -78,7 +77,7 @@ export class BullMqHandoff implements Transport {
   async take(shard: number, deliveries: readonly HandedJob[]): Promise<void> {
     for (let from = 0; from < deliveries.length; from += LARGEST_CHUNK) {
       const chunk = deliveries.slice(from, from + LARGEST_CHUNK)
-      // One that somebody holds answers so, and stays; it does not throw.
+      // A delivery that a worker holds stays where it is; `remove` does not throw.
       await this.#ask(shard, (queue) => Promise.all(chunk.map((job) => queue.remove(deliveryId(job)))))
     }
   }
@@ -89,8 +88,8 @@ export class BullMqHandoff implements Transport {
   }
 
   /**
-   * Removes some deliveries that no worker fetched and no job needs any more; answers how many. Only those are looked at that
-   * were there at the last call, too. @throws BackendUnavailableError
+   * Removes some deliveries that no worker fetched and no job needs any more; returns how many. It looks only at deliveries
+   * that were there at the last call, too. @throws BackendUnavailableError
    */
   sweep(shard: number, areHanded: AreHanded): Promise<number> {
     return this.#stale[shard]!.sweep(areHanded)
@@ -119,7 +118,7 @@ export class BullMqHandoff implements Transport {
     this.#client?.disconnect()
   }
 
-  /** BullMQ's client waits for Redis for ever, and keeps what it was asked; whoever asks here has less patience. */
+  /** Bounds the wait for an answer: BullMQ's client waits for Redis for ever, and keeps its commands. */
   async #ask<T>(shard: number, question: (queue: Queue) => Promise<T>): Promise<T> {
     this.#refuseWhenClosed()
     const queue = this.#queue(shard)

@@ -8,13 +8,13 @@ import { readRecord } from './delivery-record.ts'
 import type { Delivery, ReceiveOptions, Receiver } from './transport.ts'
 
 /**
- * So many deliveries are fetched at a time. BullMQ fetches until it has no more or so many as it may run at once, and
- * runs the first of them only then; a delivery is taken on at once, so few keep the stream going.
+ * The deliveries fetched at a time. BullMQ runs the first only when it has fetched as many as may run at once, or all there are;
+ * a delivery is taken on at once, so a few are enough to keep the stream going.
  */
 const FETCHERS = 4
 /**
- * After an outage of a cluster a BullMQ worker may wait for ever for something that never comes. One that has fetched
- * nothing from one look to the next, though there is something to fetch, is replaced.
+ * After an outage of a cluster a BullMQ worker may wait for ever. A worker that has fetched nothing from one look to the next,
+ * though there is something to fetch, is replaced.
  */
 const LOOK_EVERY_MS = 5_000
 
@@ -25,8 +25,8 @@ export interface Grace {
 }
 
 /**
- * Receives from one BullMQ queue for each shard. BullMQ's locks and its counting of stalls only tidy up after workers
- * that died: the line has its own leases, and the gate refuses whatever comes twice.
+ * Receives from one BullMQ queue for each shard. BullMQ's locks and its counting of stalls only clean up after workers that died:
+ * the line has leases of its own, and the gate refuses what comes twice.
  */
 export class BullMqReceiver implements Receiver {
   readonly #client: Redis | Cluster
@@ -43,7 +43,7 @@ export class BullMqReceiver implements Receiver {
   #isStopped = false
   #closing: Promise<void> | undefined
 
-  /** @param client becomes the receiver's own, who ends it */
+  /** @param client becomes the receiver's own, which ends it */
   constructor(client: Redis | Cluster, tags: readonly string[], options: ReceiveOptions, grace: Grace) {
     this.#client = client
     this.#onDelivery = options.onDelivery
@@ -95,18 +95,18 @@ export class BullMqReceiver implements Receiver {
   async #close(): Promise<void> {
     await this.stop()
     const isIdle = await settlesWithin(this.#grace.deliveriesMs, Promise.allSettled(this.#underWay))
-    // BullMQ takes no second word: a close that waits cannot be hurried by one that does not.
+    // A close of BullMQ's that waits cannot be cut short by another that does not.
     const closing = Promise.allSettled(this.#workers.map((worker) => worker.close(!isIdle)))
-    if (await settlesWithin(this.#grace.connectionsMs, closing)) await this.#callOthers()
+    if (await settlesWithin(this.#grace.connectionsMs, closing)) await this.#wakeOthers()
     else this.#cutOff()
     this.#client.disconnect()
   }
 
   /**
-   * The marker that wakes one worker may have been on its way to one of ours when its connection was closed; the others
-   * would then wait until they look by themselves.
+   * Leaves a marker where there is something to fetch: the marker that wakes one worker may have been on its way to one of this
+   * process when its connection was closed, and other workers would wait until they look by themselves.
    */
-  async #callOthers(): Promise<void> {
+  async #wakeOthers(): Promise<void> {
     const calls = this.#tags.map(async (tag) => {
       const waiting = await this.#client.llen(`${tag}:${QUEUE}:wait`)
       if (waiting > 0) await this.#client.zadd(`${tag}:${QUEUE}:marker`, 0, '0')
@@ -114,14 +114,14 @@ export class BullMqReceiver implements Receiver {
     await settlesWithin(this.#grace.connectionsMs, Promise.allSettled(calls))
   }
 
-  /** With Redis away a worker waits for an answer that does not come. */
+  /** Ends the connections of workers that wait for an answer of a Redis that is away. */
   #cutOff(): void {
     for (const worker of this.#workers) worker.disconnect().catch(() => {})
   }
 
   async #process(shard: number, job: Job<unknown, void>, token: string | undefined): Promise<void> {
     if (this.#isStopped) {
-      // Its fetch was on the way when we stopped: to the head of the queue again.
+      // It was fetched while the receiver stopped: back to the head of the queue.
       await job.moveToWait(token)
       throw new WaitingError()
     }
@@ -134,8 +134,8 @@ export class BullMqReceiver implements Receiver {
   }
 
   /**
-   * What we cannot read goes to BullMQ's failed jobs with the reason, whatever its options say, and stays there for
-   * whoever put it in, or for a process that knows its version: it is neither lost nor fetched again.
+   * What cannot be read goes to BullMQ's failed jobs with the reason, whatever its options say. It stays there for its owner, or
+   * for a process that knows its version: it is neither lost nor fetched again.
    */
   #read(shard: number, job: Job<unknown, void>): Delivery[] {
     try {

@@ -5,7 +5,7 @@ export const QUEUE = 'rope'
 
 type Bare<T> = Omit<T, 'connection' | 'prefix'>
 
-/** The server is probed elsewhere; nobody reads the stream of events, whose whole nodes are cut off. */
+/** The server is probed elsewhere. The stream of events has no reader, and is cut to its last node. */
 export const QUEUE_SETTINGS = {
   skipVersionCheck: true,
   streams: { events: { maxLen: 0 } },
@@ -20,12 +20,12 @@ export const DELIVERY_SETTINGS = {
 
 export const WORKER_SETTINGS = {
   skipVersionCheck: true,
-  // Whoever lost its worker is fetched again at most 15 s later, and then refused at the gate: this tidies up.
+  // A delivery whose worker died is fetched again at most 15 s later, and then refused at the gate: this only cleans up.
   lockDuration: 10_000,
   stalledInterval: 5_000,
   // Two lost replies to a fetch count as two stalls, though no handler ever ran.
   maxStalledCount: Number.MAX_SAFE_INTEGER,
-  // Seconds. For so long it may sleep when the marker that should have woken it was lost with a connection.
+  // Seconds: how long a worker may sleep when the marker that should have woken it was lost with a connection.
   drainDelay: 2,
   runRetryDelay: 500,
 } as const satisfies Bare<WorkerOptions>

@@ -16,12 +16,12 @@ const Versioned = z.looseObject({ v: z.number() })
 
 type DeliveryRecord = z.infer<typeof Record>
 
-/** What the transport keeps of deliveries that travel together; the jobs' own records have the rest. */
+/** What the transport keeps of a bundle of deliveries; the jobs' own records have the rest. */
 export function recordOf(deliveries: readonly Delivery[]): DeliveryRecord {
   return { v: VERSION, jobs: deliveries.map(({ id, epoch, key }) => ({ id, epoch, key })) }
 }
 
-/** What `recordOf` made. @throws ForeignValueError when it is another's, or of a version that is not known here */
+/** Reads what `recordOf` made. @throws ForeignValueError when it is something else, or of an unknown version */
 export function readRecord(value: unknown, shard: number, name: string): Delivery[] {
   const record = Record.safeParse(value)
   if (record.success) return record.data.jobs.map((job) => ({ ...job, shard }))
@@ -34,8 +34,8 @@ export function readRecord(value: unknown, shard: number, name: string): Deliver
 }
 
 /**
- * The name of one handing over. BullMQ forbids colons and bare numbers; halves of surrogate pairs would all become
- * the same character on the way.
+ * The id of a delivery in BullMQ, which forbids colons and bare numbers. Halves of surrogate pairs are escaped, too: all would
+ * become the same character on the way.
  */
 export function deliveryId({ id, epoch }: HandedJob): string {
   return `${id.replace(FORBIDDEN, escaped)}_e${epoch}`

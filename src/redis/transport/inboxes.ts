@@ -31,7 +31,7 @@ export class Inboxes {
     this.#tags = tags
   }
 
-  /** Resolves with what has come, or with nothing after `atMost` microseconds. @throws BackendUnavailableError */
+  /** Resolves with the turns that have come, or with none after `atMost` microseconds. @throws BackendUnavailableError */
   async next(shard: number, caller: string, atMost: number): Promise<HandedTurn[]> {
     try {
       const inbox = inboxKey(this.#tags[shard]!, caller)
@@ -49,7 +49,7 @@ export class Inboxes {
   }
 }
 
-/** Id, epoch and key; only the key may hold spaces. */
+/** Reads id, epoch and key, of which only the key may hold spaces. */
 function parse(text: string): HandedTurn {
   const [id = '', epoch = ''] = text.split(' ', 2)
   return { id, epoch: Number(epoch), key: text.slice(id.length + epoch.length + 2) }

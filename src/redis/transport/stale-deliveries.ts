@@ -3,17 +3,17 @@ import type { HandedJob } from '../verbs/handed-job.ts'
 import { readRecord } from './delivery-record.ts'
 import type { Delivery } from './transport.ts'
 
-/** Bundles that are looked at in one go. */
+/** The most bundles to look at in one sweep. */
 const MOST = 200
 
-/** Whether each job is still handed over under its epoch; what is not never will be again. */
+/** Whether each job is still handed over under its epoch; one that is not never is again. */
 export type AreHanded = (jobs: readonly HandedJob[]) => Promise<boolean[]>
 
 type Ask = <Answer>(question: (queue: Queue) => Promise<Answer>) => Promise<Answer>
 
 /**
- * Removes deliveries of one shard that no worker fetched and no job needs: it ended, or was handed over anew. Workers drop
- * those by themselves, so nothing is done while they fetch: while the oldest delivery is another than at the last look.
+ * Removes deliveries of one shard that no worker fetched and no job needs, because it ended or was handed over again. Workers
+ * drop these by themselves, so nothing is done while they fetch, that is while the oldest delivery changes between two looks.
  */
 export class StaleDeliveries {
   readonly #shard: number
@@ -25,13 +25,13 @@ export class StaleDeliveries {
     this.#ask = ask
   }
 
-  /** Looks at the oldest 200; answers how many it removed. */
+  /** Looks at the oldest 200 bundles; returns how many it removed. */
   async sweep(areHanded: AreHanded): Promise<number> {
     const before = this.#oldest
     this.#oldest = await this.#findOldest()
     if (this.#oldest === undefined || this.#oldest !== before) return 0
     const stale = await this.#find(areHanded)
-    // One that a worker has fetched meanwhile answers so, and stays; it does not throw.
+    // A bundle that a worker has fetched meanwhile stays where it is; `remove` does not throw.
     await this.#ask((queue) => Promise.all(stale.map((name) => queue.remove(name))))
     this.#oldest = await this.#findOldest()
     return stale.length
@@ -60,7 +60,7 @@ export class StaleDeliveries {
       .map(({ name }) => name)
   }
 
-  /** What we cannot read is for a worker, which sets it aside. */
+  /** Empty where the record cannot be read: a worker sets that aside. */
   #read(job: Job): Delivery[] {
     try {
       return readRecord(job.data, this.#shard, job.id ?? '')

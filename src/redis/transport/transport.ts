@@ -1,6 +1,6 @@
 import type { HandedJob } from '../verbs/handed-job.ts'
 
-/** A job that was handed over, on its way to a worker or with it. */
+/** A job that was handed over: on its way to a worker, or with it. */
 export interface Delivery extends HandedJob {
   readonly key: string
   readonly shard: number
@@ -11,19 +11,19 @@ export function deliveryName({ id, epoch }: HandedJob): string {
   return `${id}_e${epoch}`
 }
 
-/** Brings handed jobs to workers, at least once, in no order to rely on; the gate decides what starts. */
+/** Carries jobs that were handed over to workers, at least once and in no reliable order; the gate decides what starts. */
 export interface Transport {
-  /** Resolves when the jobs are kept; what is handed twice is delivered at least once. */
+  /** Resolves when the deliveries are stored; one that is handed twice is delivered at least once. */
   hand(shard: number, jobs: readonly Delivery[]): Promise<void>
-  /** Removes those that nobody fetched. */
+  /** Removes those of the deliveries that no worker has fetched. */
   take(shard: number, deliveries: readonly HandedJob[]): Promise<void>
-  /** Delivers to this process, as fast as it takes on. */
+  /** Delivers to this process, as fast as it takes deliveries on. */
   receive(options: ReceiveOptions): Promise<Receiver>
   close(): Promise<void>
 }
 
 export interface ReceiveOptions {
-  /** Settles when the worker has taken it on: the transport forgets it then, and brings others. */
+  /** Resolves when the worker has taken it on: the transport forgets it then, and delivers others. */
   readonly onDelivery: (delivery: Delivery) => Promise<void>
   readonly onError: (error: Error) => void
 }

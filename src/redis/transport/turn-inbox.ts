@@ -6,14 +6,14 @@ import { retryDelay } from '../connection/retry-delay.ts'
 import type { HandedTurn } from './inboxes.ts'
 import type { ReceiveOptions, Receiver } from './transport.ts'
 
-/** After a wait in vain it asks again: a connection that is dead without a word is noticed. */
+/** After a wait without result it asks again, so that a dead connection is noticed. */
 const LONGEST_WAIT = 5 * SECOND
 
-/** Waits for what was handed over in a shard; resolves with nothing when nothing came. */
+/** Waits for turns that are handed over in a shard; resolves with none when none came. */
 export type NextTurns = (shard: number, atMost: number) => Promise<readonly HandedTurn[]>
 
 /**
- * Receives the turns of the callers of this process. One whose news is lost on the way comes again when its lease ends.
+ * Receives the turns that are handed over to this process. A turn that is lost on the way comes again when its lease ends.
  */
 export class TurnInbox implements Receiver {
   readonly #next: NextTurns
@@ -32,7 +32,7 @@ export class TurnInbox implements Receiver {
     this.#loops = this.#pauses.map((pause, shard) => this.#loop(shard, pause))
   }
 
-  /** Whoever waits in the store is not called off: his owner closes the connection. */
+  /** Ends the pauses; waits in the store end when the owner of their connection closes it. */
   async stop(): Promise<void> {
     this.#isStopped = true
     for (const pause of this.#pauses) pause.ring()

@@ -4,7 +4,7 @@ import type { Connection } from '../connection/connection.ts'
 import { asBackendError } from '../connection/redis-errors.ts'
 import { shardKey } from '../scripts/keys.ts'
 
-/** Waits for the markers that scripts leave when something became due earlier than schedulers knew. */
+/** Waits for the markers that scripts leave when something becomes due earlier than schedulers know. */
 export class Wakes {
   readonly #tags: readonly string[]
   readonly #clients: BlockingClients
@@ -25,7 +25,7 @@ export class Wakes {
     }
   }
 
-  /** Whoever waits in the shard fails; resolves when the store can give it no marker any more. */
+  /** Fails the waits in a shard; resolves when the store can give them no marker any more. */
   end(shard: number): Promise<void> {
     return this.#clients.end(shard)
   }

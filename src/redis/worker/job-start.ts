@@ -15,7 +15,7 @@ import type { Delivery } from '../transport/transport.ts'
 import type { LateStarts } from './late-starts.ts'
 import { WorkerReports } from './worker-reports.ts'
 
-/** An attempt that departs by the store's clock and is timed by that of the process: the former may be moved. */
+/** An attempt that departs by the store's clock, which may be moved, and is timed by that of the process. */
 class TimedAttempt<Data, Result> extends Attempt<Data, Result> {
   #startedAt = Number.POSITIVE_INFINITY
 
@@ -24,7 +24,7 @@ class TimedAttempt<Data, Result> extends Attempt<Data, Result> {
     return this.#startedAt
   }
 
-  /** It was started at the local time `at`. */
+  /** Notes that it was started at the local time `at`. */
   begin(at: number): void {
     this.#startedAt = at
   }
@@ -39,24 +39,24 @@ export interface JobStartPorts<Data, Result> {
   readonly emitter: Emitter<Result>
   readonly watch: StartWatch
   readonly lateStarts: LateStarts
-  /** How much processor time this process has used; microseconds. */
+  /** The processor time that this process has used; microseconds. */
   readonly processorTime: () => number
   readonly startsAtEnd: boolean
   /** The attempt counts as one that runs. */
   onEnter(attempt: TimedAttempt<Data, Result>, handed: Delivery): void
   /** Its handler was called. */
   onCalled(attempt: TimedAttempt<Data, Result>): void
-  /** It settled, and its handler's place is free. */
+  /** It settled, and its handler is free. */
   onSettled(handed: Delivery): void
   /** It does not run, or not any more. */
   onLeave(attempt: TimedAttempt<Data, Result>, handed: Delivery): void
-  /** Resolves when the store knows. */
+  /** Reports the end; resolves when the store knows. */
   end(start: JobStart<Data, Result>, settled: Settled<Result>): Promise<void>
 }
 
 /**
- * One start of a job that was granted a slot. All that takes time is done when it is made, before the slot comes; the
- * last look at the clock and the lease is the statement before the call of the handler.
+ * One start of a job that was granted a slot. All that takes time is done in the constructor, before the slot comes; the last
+ * look at the clock and the lease is the statement before the call of the handler.
  */
 export class JobStart<Data, Result> {
   readonly job: BackendJob
@@ -72,9 +72,9 @@ export class JobStart<Data, Result> {
   #processorTime = 0
   #startsAt = Number.NaN
   #departedAt = Number.NaN
-  #toldAt = Number.NaN
+  #emittedAt = Number.NaN
   #late: StartedLateError | undefined
-  /** The handler has asked for its signal, in time: whatever comes after that does not make the start late. */
+  /** The handler asked for its signal in time: what comes after that does not make the start late. */
   #wasInTime = false
   #isSettled = false
 
@@ -98,7 +98,7 @@ export class JobStart<Data, Result> {
     this.#attempt = new TimedAttempt(shaped, job, (_, settled) => this.#settle(settled))
   }
 
-  /** The time that listeners were told, by the store's clock as this process reckons it; microseconds. */
+  /** The time of the `departed` event: the store's clock as this process knows it; microseconds. */
   get departedAt(): number {
     return this.#departedAt
   }
@@ -108,7 +108,7 @@ export class JobStart<Data, Result> {
     return this.#late
   }
 
-  /** False: the last look said no, and the handler was not called. */
+  /** Takes the last look and calls the handler. False: the look forbade it, and the handler was not called. */
   call(handler: Handler<Data, Result>): boolean {
     const { processorTime, onEnter, onLeave } = this.#ports
     onEnter(this.#attempt, this.handed)
@@ -119,14 +119,14 @@ export class JobStart<Data, Result> {
       return false
     }
     this.#startsAt = startsAt
-    this.#toldAt = this.#window.lookedAt
+    this.#emittedAt = this.#window.lookedAt
     this.#attempt.job.depart(startsAt)
     this.#attempt.start(handler)
     this.#lookAgain()
     return true
   }
 
-  /** The process may have stood still, compiled or collected between the last look and the handler's first statement. */
+  /** Times the start: the process may have been held up between the last look and the handler's first statement. */
   #lookAgain(): void {
     const { shaper, clock, emitter, startsAtEnd, onCalled } = this.#ports
     const now = clock.now()
@@ -144,21 +144,21 @@ export class JobStart<Data, Result> {
       const waitedMs = (startedAt - this.job.admittedAt) / MILLISECOND
       emitter.emit('departed', { ...jobEvent(this.job, startedAt), waitedMs })
     }
-    if (startsAtEnd) this.#toldAt = clock.now()
+    if (startsAtEnd) this.#emittedAt = clock.now()
     if (reason !== undefined) this.#stop(reason)
     if (!startsAtEnd) void this.reports.start(startedAt)
   }
 
-  /** By the store's clock, at the latest; once for each start. */
+  /** The latest time of the start, by the store's clock; to be called once for each start. */
   #startedBy(returnedAt: number): number {
     const { lookedAt } = this.#window
-    // Listeners are told of a turn before its caller goes on, so all of that is lateness.
-    const before = this.#toldAt - lookedAt
-    const delay = before + this.#ports.watch.possibleDelay(this.job.key, returnedAt - this.#toldAt)
+    // Listeners hear of a turn before its caller goes on, so all of their time is lateness.
+    const before = this.#emittedAt - lookedAt
+    const delay = before + this.#ports.watch.possibleDelay(this.job.key, returnedAt - this.#emittedAt)
     return this.#window.startedBy(returnedAt - lookedAt, delay)
   }
 
-  /** Why the handler should not go on. */
+  /** Why the handler should not go on; undefined: it may. */
   #reasonToStop(now: number): Error | undefined {
     const { lateStarts, processorTime } = this.#ports
     if (this.#window.isLeaseOver(now)) return new LeaseLostError(this.job.id)
@@ -180,7 +180,7 @@ export class JobStart<Data, Result> {
     this.#isSettled = true
     onLeave(this.#attempt, this.handed)
     onSettled(this.handed)
-    // After the call of a handler that settles at once: the time of the start is told along.
+    // The handler has returned also where it settles at once; the report of the end carries the start.
     const now = clock.now()
     if (startsAtEnd) this.reports.noteStart(this.#startedBy(now))
     queueMicrotask(() => {

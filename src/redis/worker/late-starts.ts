@@ -7,9 +7,9 @@ import type { Delivery } from '../transport/transport.ts'
 const MOST_REMEMBERED = 1_000
 
 /**
- * Finds starts that were too late for their slots, though the last look was not: the process stood still between that
- * and the handler's first statement. Only time in which the process did not run counts, since a handler may compute for
- * long. It may also block its process by itself, which looks the same from outside; so no job is called late twice.
+ * Finds starts that were too late for their slots although the last look was in time: the process stood still between the look
+ * and the handler's first statement. Only time in which the process did not run counts, since a handler may compute for long.
+ * A handler may also block its process by itself, which looks the same from outside; so no job is found late twice.
  */
 export class LateStarts {
   readonly #known = new Set<string>()
@@ -17,7 +17,7 @@ export class LateStarts {
   /**
    * Why the handler should not go on; undefined: it may.
    *
-   * @param stoodStill since the last look; microseconds
+   * @param stoodStill for how long the process did not run since the last look; microseconds
    */
   find({ id }: Delivery, window: StartWindow, stoodStill: number): StartedLateError | undefined {
     const overdue = window.overdue(window.lookedAt + stoodStill)
@@ -38,12 +38,12 @@ export function isGoingBack(error: Error, late: StartedLateError | undefined): b
   return late !== undefined && isAbort(error, late)
 }
 
-/** What Node's own functions and HTTP clients throw in place of the reason of an aborted signal. */
+/** Whether it is what Node's own functions and HTTP clients throw in place of the reason of an aborted signal. */
 function isAbort(error: Error, reason: Error): boolean {
   try {
     return error.cause === reason || error.name === 'AbortError' || error.name === 'CanceledError'
   } catch {
-    // What cannot be looked at is none of ours.
+    // An error whose properties cannot be read was not made by an abort of ours.
     return false
   }
 }

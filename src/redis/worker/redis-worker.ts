@@ -26,7 +26,7 @@ import { JobStart, type JobStartPorts } from './job-start.ts'
 import { isGoingBack, LateStarts } from './late-starts.ts'
 import { WorkerIntake } from './worker-intake.ts'
 
-/** What one kind of worker has other than another. */
+/** How a worker of handlers differs from that of turns. */
 export interface WorkerSettings {
   /** Handlers that may run at once. */
   readonly concurrency: number
@@ -40,11 +40,11 @@ export interface WorkerSettings {
   readonly startsAtEnd?: boolean
   /** A job's deadline passed at the gate. */
   readonly onExpired?: (job: SharedJob) => void
-  /** Opens what brings the jobs. */
+  /** Opens the transport. */
   readonly receive: Transport['receive']
 }
 
-/** What a worker needs of lines that are shared. */
+/** What a worker needs of its line. */
 export interface RedisWorkerPorts<Result> extends WorkerSettings {
   /** The shaper's name. */
   readonly name: string
@@ -52,7 +52,7 @@ export interface RedisWorkerPorts<Result> extends WorkerSettings {
   readonly worker: string
   readonly backend: Pick<Verbs, 'fetch' | 'gate' | 'start' | 'finish' | 'renew'>
   readonly clock: Clock
-  /** The clock of the store that keeps the shard; whoever made it starts and stops it. */
+  /** The clock of the store that keeps the shard; its owner starts and stops it. */
   readonly storeClock: (shard: number) => RedisClock
   readonly emitter: Emitter<Result>
   /** How much processor time this process has used, in microseconds; of the system when absent. */
@@ -61,12 +61,12 @@ export interface RedisWorkerPorts<Result> extends WorkerSettings {
   onClosed(): void
 }
 
-/** A process that goes down, or stood still, is no fault of the job: it starts again, and no attempt is lost. */
+/** That a process goes down, or stood still, is no fault of the job: it starts again, and no attempt is lost. */
 const GIVEN_BACK = { kind: 'freeze', duration: 0, askedMs: undefined } as const
 
 /**
- * Runs one handler on the jobs of shared lines that the gate lets through. It holds each under a lease until the store
- * knows how it ended; one whose lease is lost is aborted, and what becomes of it is not told to the store.
+ * Runs one handler on the jobs that the gate lets through. It holds each under a lease until the store knows how it ended. A
+ * job whose lease is lost is aborted, and its end is not reported.
  */
 export class RedisWorker<Data, Result> implements ShapedWorker {
   readonly concurrency: number
@@ -74,7 +74,7 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
   readonly #ports: RedisWorkerPorts<Result>
   readonly #attempts: RunningAttempts<Data, Result>
   readonly #attemptOf = new Map<string, Attempt<Data, Result>>()
-  /** Jobs that were started and of whose end the store was not told yet. */
+  /** Jobs that were started and whose end the store does not know yet. */
   readonly #runs = new Set<Promise<void>>()
   readonly #starts: JobStartPorts<Data, Result>
   readonly #leases: Leases
@@ -120,14 +120,14 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
     return this.#gate.waiting
   }
 
-  /** Slots that came when this process was not ready, and were moved. */
+  /** Slots that passed because this process was not ready, and were moved. */
   get missedSlots(): number {
     return this.#gate.missedSlots
   }
 
   /**
-   * Takes no more jobs, gives back those that have not started, and resolves when the handlers that run have settled
-   * and the store knows. The first call decides how; the later ones wait for the same end.
+   * Takes no more jobs, gives back those that have not started, and resolves when the running handlers have settled and the
+   * store knows. The first call decides how; later calls wait for the same end.
    *
    * @param options.drainMs handlers that still run then are aborted, and their jobs go back to their lines with their
    * attempt; absent: they are waited for
@@ -137,12 +137,12 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
     return this.#closed
   }
 
-  /** Whoever took the job on does not want it any more: if it has not started, it never will. */
+  /** If the job has not started, it does not start any more. */
   drop(handed: Delivery): void {
     this.#gate.drop(handed)
   }
 
-  /** Aborts what runs, without waiting for handlers that do not listen. */
+  /** Aborts what runs, without waiting for handlers that ignore their signal. */
   abandon(): void {
     for (const attempt of this.#attempts) attempt.stop(new ShaperClosedError(this.#ports.name))
   }
@@ -151,7 +151,7 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
     const { clock, onClosed } = this.#ports
     const closed = this.#closeIntake()
     this.#places.open()
-    this.#leases.hurry()
+    this.#leases.endPatience()
     const disarm =
       drainMs === undefined
         ? undefined
@@ -160,12 +160,12 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
     await Promise.all(this.#runs)
     disarm?.()
     await closed
-    // What the transport had fetched came later.
+    // The transport may have brought more meanwhile.
     await this.#gate.close()
     onClosed()
   }
 
-  /** At once: what it has fetched, or would fetch, is for others, however long handlers of this process still run. */
+  /** Stops fetching at once, however long handlers still run: what waits in the transport is for other workers. */
   async #closeIntake(): Promise<void> {
     try {
       await this.#intake.stop()
@@ -175,7 +175,7 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
     }
   }
 
-  /** Once a job is at the gate its lease sees to it, and the transport may forget it. */
+  /** Resolves when the job is at the gate: its lease keeps it from then on, and the transport may forget it. */
   async #take(handed: Delivery): Promise<void> {
     await this.#places.take(handed.key)
     void this.#gate.take(handed).finally(() => this.#places.release(handed.key))
@@ -236,7 +236,7 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
       return
     }
     const { readyAt } = answer
-    // This process reckons the time of the store, and may be ahead of it: no end is before its start.
+    // This process estimates the time of the store and may be ahead of it: no end is before its start.
     const at = Math.max(answer.at, departedAt)
     if (isGivenBack) {
       emitter.emit('returned', { ...jobEvent(job, at), retryAt: at / MILLISECOND })

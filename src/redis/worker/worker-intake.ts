@@ -4,7 +4,7 @@ import { toError } from '../../core/thrown.ts'
 import { retryDelay } from '../connection/retry-delay.ts'
 import type { ReceiveOptions, Receiver, Transport } from '../transport/transport.ts'
 
-/** Opens the transport for a worker, again and again until it is open, and closes it. */
+/** Opens the transport for a worker, trying again until it is open, and closes it. */
 export class WorkerIntake {
   readonly #receive: Transport['receive']
   readonly #clock: Clock
@@ -21,7 +21,7 @@ export class WorkerIntake {
     this.#receiver = this.#open()
   }
 
-  /** Nothing comes any more, but for what is under way. */
+  /** Fetches no more; deliveries under way go on. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#stopping.ring()
@@ -29,7 +29,7 @@ export class WorkerIntake {
     await receiver?.stop()
   }
 
-  /** Resolves when all that came has been settled. */
+  /** Resolves when all deliveries have settled. */
   async close(): Promise<void> {
     const receiver = await this.#receiver
     await receiver?.close()

@@ -14,8 +14,8 @@ export interface ReportPorts {
 }
 
 /**
- * What the store is told of one attempt: that it started, and how it ended. Both are told again until the store has
- * answered or the lease is lost. A start that the store has not acknowledged is told along with the end.
+ * Reports one attempt to the store: its start and its end. Each report is sent again until the store has answered or the lease
+ * is lost. A start that the store has not acknowledged travels with the end.
  */
 export class WorkerReports {
   readonly #ports: ReportPorts
@@ -29,12 +29,12 @@ export class WorkerReports {
     this.#job = job
   }
 
-  /** @param startedAt by the store's clock, in microseconds; told along with the end */
+  /** Keeps the start for the report of the end. @param startedAt by the store's clock, in microseconds */
   noteStart(startedAt: number): void {
     this.#startedAt = startedAt
   }
 
-  /** The same, told before the end. */
+  /** Reports the start before the end. @param startedAt by the store's clock, in microseconds */
   async start(startedAt: number): Promise<void> {
     this.noteStart(startedAt)
     const { calls, leases } = this.#ports
@@ -42,7 +42,7 @@ export class WorkerReports {
     for (let failures = 0; !this.#hasEnded && !leases.isSurelyOver(this.#job); ) {
       try {
         const isMine = await calls.start(shard, { id, epoch, startedAt: this.#startedAt })
-        // After the end this answer says nothing: the report of the end, which is on its way, took this one's place.
+        // The report of the end, which is on its way, has replaced this one: its answer says nothing.
         if (this.#hasEnded) return
         if (isMine) this.#isStartKnown = true
         else leases.lose(this.#job)
@@ -53,7 +53,7 @@ export class WorkerReports {
     }
   }
 
-  /** Undefined: the lease was lost before the store could be told. */
+  /** Reports the end. Undefined: the lease was lost before the store had answered. */
   async end(outcome: SharedOutcome): Promise<FinishAnswer | undefined> {
     const { calls, leases } = this.#ports
     const { shard, id, epoch } = this.#job

@@ -155,7 +155,7 @@ export class RedisTurnsStage {
   hand({ id, key }: NamedRequest, epoch = 1): Delivery {
     this.store.states.set(id, 'handed')
     const handed = { id, key, epoch, shard: key.length }
-    this.turns.noteHanded(handed)
+    this.turns.takeOn(handed)
     return handed
   }
 

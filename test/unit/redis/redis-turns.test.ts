@@ -80,7 +80,7 @@ describe('a turn', () => {
     stage.hand(request)
     stage.depart(request)
     await stage.pass(0)
-    expect(stage.turns.noteHanded({ id: request.id, key: 'k', epoch: 2, shard: 1 })).toBe(false)
+    expect(stage.turns.takeOn({ id: request.id, key: 'k', epoch: 2, shard: 1 })).toBe(false)
     await stage.pass(0)
     expect(stage.called('leave')).toEqual([`leave ${request.id}`])
     await expectOver(stage)

@@ -58,7 +58,7 @@ describe('with the store away', () => {
     stage.store.isDown = true
     const done = stage.take(stage.store.hand('a', 2))
     await stage.pass(5_000)
-    stage.leases[0]!.hurry()
+    stage.leases[0]!.endPatience()
     await stage.pass(4_900)
     expect(done).toEqual([])
     await stage.pass(200)
