@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Holds buckets to the rules that govern them now; those who wait are spaced anew.
+-- Applies the present rules to buckets; waiting jobs are spaced anew.
 -- uses: shard warmth bucket pace blocks line
 --
 -- KEYS[1]  the shard's tag
@@ -14,10 +14,10 @@ if book ~= meta.book then return { 'old-book', text(meta.book) } end
 local changed = 0
 for index = 1, number(ARGV[3]) do
   local at = 4 + (index - 1) * 8
-  -- One that cannot be read must not hold up the others; whoever asks for it is told.
+  -- A bucket that cannot be read must not hold up the others; a verb that names it raises the error.
   local is_readable, bucket = pcall(read_bucket_and_line, ARGV[at])
   if is_readable and bucket and bucket.book < book then
-    -- A good moment to put right what an older version left out of that set.
+    -- Also adds to the set what an older version left out.
     bucket.fill = false
     if change_limit(bucket, read_rule(at + 1, book)) then
       changed = changed + 1

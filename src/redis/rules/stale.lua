@@ -1,9 +1,9 @@
 #!lua flags=no-writes
--- One page of the live buckets that were not held to the rules in force yet: about 200 are looked at.
+-- One page of the live buckets to which the rules in force were not applied yet: reads about 200.
 -- uses: shard warmth bucket pace
 --
 -- KEYS[1]  the shard's tag
--- ARGV     'due': those with work to hand over, the first to depart first | 'all', in no order; cursor ('0' begins)
+-- ARGV     'due': buckets with jobs to hand over, the first departure first | 'all', in no order; cursor ('0' begins)
 -- Answers  { version of the rule book, next cursor ('0': that was all), key, its pattern, its limit, ... }
 
 local MOST = 200
@@ -21,7 +21,7 @@ else
 end
 local answer = { text(book), next_ }
 for _, key in ipairs(keys) do
-  -- One that cannot be read must not hold up the others; whoever asks for it is told.
+  -- A bucket that cannot be read must not hold up the others; a verb that names it raises the error.
   local is_readable, bucket = pcall(read_bucket, key)
   if is_readable and bucket and bucket.book < book then
     answer[#answer + 1], answer[#answer + 2], answer[#answer + 3] = key, bucket.pattern, bucket.limit

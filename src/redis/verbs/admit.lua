@@ -1,5 +1,5 @@
 #!lua
--- Admits jobs to their lines, or refuses them: all of them judged, none half done. Without `allow-oom`: a full memory refuses it.
+-- Admits jobs to their lines, or rejects them: judges all of them, or none. Without `allow-oom`: a full memory rejects the call.
 -- uses: shard loss lease warmth bucket pace job blocks line order verdict notes join
 --
 -- KEYS[1]  the shard's tag
@@ -22,7 +22,7 @@ local kinds, at, are_plain = {}, 6, true
 for index = 1, number(ARGV[5]) do
   local kind = {
     cost = number(ARGV[at]), deadline = now + number(ARGV[at + 1]), settings = ARGV[at + 2],
-    -- A bucket that no rule governs any more keeps its limit for those who wait, but nobody new comes in.
+    -- A bucket without a rule keeps its limit for the jobs that wait, but admits no new ones.
     rule = ARGV[at + 3] ~= '' and read_rule(at + 3, book),
   }
   if kind.deadline < INF then expect('deadlines') end
@@ -31,7 +31,7 @@ for index = 1, number(ARGV[5]) do
   at = at + 10
 end
 
--- Whoever comes twice is the one who came first, of this call or of an earlier one.
+-- A repeated id is a replay of the first request with it, in this call or in an earlier one.
 local jobs, kind_of, first_of, buckets, others = {}, {}, {}, {}, {}
 local numbers = meta.numbers
 for at_job = at, #ARGV, 5 do
@@ -39,7 +39,7 @@ for at_job = at, #ARGV, 5 do
   local job = first_of[id] or read_job(id)
   if job then
     if job.key ~= key or job.cost ~= kind.cost or job.size ~= #data or data_of(job) ~= data then return { 'conflict', id } end
-    -- Only to tell how many wait. A newcomer to the same bucket reads it with its lists.
+    -- Only to answer how many jobs wait. A new job of the same bucket reads it with its lists.
     if others[key] == nil and not buckets[key] then others[key] = read_bucket(key) or false end
   else
     if not kind.rule then return { 'no-limit', key } end
@@ -53,7 +53,7 @@ for at_job = at, #ARGV, 5 do
     if not buckets[key] then
       local bucket = read_bucket(key)
       if bucket then
-        -- Where each has a cost of 1 and nobody is tried again, a verdict looks at no list.
+        -- Where each job costs 1 and none waits for a retry, a verdict reads no list.
         local is_plain = are_plain and bucket.waiting == bucket.inLine + bucket.inHanded and retrying(bucket) == 0
         if is_plain then read_list(bucket, 'line') else read_line(bucket) end
       else
@@ -68,7 +68,7 @@ for at_job = at, #ARGV, 5 do
   kind_of[#jobs] = kind
 end
 
-local newcomers, rejected = {}, 0
+local new_jobs, rejected = {}, 0
 local answers, n = { 'ok', text(now) }, 2
 for index, job in ipairs(jobs) do
   local bucket, rule = buckets[job.key] or others[job.key], kind_of[index].rule
@@ -79,7 +79,7 @@ for index, job in ipairs(jobs) do
     if departs_at then
       job.position, job.departsAt = place, departs_at
       join(job, bucket, meta, now)
-      newcomers[#newcomers + 1] = job
+      new_jobs[#new_jobs + 1] = job
       meta.costliest = math.max(meta.costliest, job.cost)
       said, at_time, position = 'yes', departs_at, place
     else
@@ -94,11 +94,11 @@ for index, job in ipairs(jobs) do
   if position then answers[n + 1], n = text(position), n + 1 end
   if said == 'again' then answers[n + 1], n = text(job.admittedAt), n + 1 end
 end
-if #newcomers > 0 then
-  write_new_jobs(newcomers, buckets, meta)
-  redis.call('HSET', K.meta, 'admitted', meta.admitted + #newcomers, 'numbers', numbers,
+if #new_jobs > 0 then
+  write_new_jobs(new_jobs, buckets, meta)
+  redis.call('HSET', K.meta, 'admitted', meta.admitted + #new_jobs, 'numbers', numbers,
     'costliest', meta.costliest)
 end
--- Once a call, whatever it judged: a flood of refusals comes in calls of many.
+-- Once per call, whatever it judged: a flood of rejections comes in large calls.
 if rejected > 0 then redis.call('HSET', K.meta, 'rejected', meta.rejected + rejected) end
 return answers

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- waiting | retrying | handed and without a slot -> cancelled; for the caller of a turn, who will not take it, also with.
+-- waiting | retrying | handed without a slot -> cancelled; with a slot, too, where the caller of a turn gives it up.
 -- uses: shard loss lease warmth bucket pace job state ended blocks line head leave grant
 --
 -- KEYS[1]  the shard's tag
@@ -13,7 +13,7 @@ local meta = read_meta()
 local job, state = read_job(id), read_state(id)
 if not job then return { 'none' } end
 local answer = { 'ok', text(now), job.key, text(job.cost), text(state.attempt) }
--- Asked again after the answer was lost: it is the one who cancelled.
+-- The same request again, after its answer was lost.
 if state.state == 'cancelled' and state.worker == ARGV[3] then return answer end
 local is_granted = state.state == 'granted' and is_turn(id) and ARGV[6] == '1'
 if not WAITS[state.state] and not is_granted then return { 'none' } end

@@ -22,19 +22,19 @@ local meta = read_meta()
 local elected = redis.call('HMGET', K.meta, 'leader', 'leaderUntil', 'retimed')
 local leader_until = tonumber(elected[2] or 0) or foreign('meta')
 guard_run(meta, now, ARGV[7])
--- A lease further away than it can be was given before the clock stepped back.
+-- A lease that is further away than a lease can be is from before the clock was set back.
 if elected[1] and elected[1] ~= scheduler and leader_until > now and leader_until <= now + LEADER_LEASE then
-  -- Its last wait, from the time when it was elected, may have taken the marker of the other.
+  -- This scheduler's last wait, while it was elected, may have taken the marker meant for the elected one.
   if redis.call('LLEN', K.wake) == 0 then redis.call('LPUSH', K.wake, '1') end
   return { 'follow', text(now), text(leader_until) }
 end
 
 local handed, turns = {}, 0
 
--- Hands over the head of its line. False: nobody of it may go now, and the bucket was put where its next event is.
+-- Hands over the head of the bucket's line. Returns false when no job of it may depart now; the bucket is then rescheduled.
 local function hand_over(bucket)
   local due = due_of(bucket)
-  -- Whoever starts or comes back puts it there again.
+  -- The next start or return of one of its jobs schedules it again.
   if bucket.inHanded >= bucket.window then
     unschedule_due(bucket)
     write_bucket(bucket)
@@ -50,7 +50,7 @@ local function hand_over(bucket)
   local is_held_up = not caller and #handed >= 3 * most
   if is_held_up or caller and turns == MOST_TURNS then
     reschedule(bucket, meta)
-    -- Who waits behind a job for which there is no room must not take the places of other turns.
+    -- A turn behind a job for which there is no room must not take the places of other turns.
     if is_held_up and redis.call('ZREM', K.turns, bucket.key) == 1 then redis.call('ZADD', K.due, due, bucket.key) end
     return false
   end
@@ -88,14 +88,14 @@ local function first_of(name)
   return first[2] and tonumber(first[2]) or INF
 end
 local next_due = math.min(first_of('due'), first_of('turns'))
--- With nothing to do for long, whoever wakes first may be elected.
+-- With nothing to do for long, the first scheduler that wakes may be elected.
 local is_busy = next_due - look_ahead < now + LONG_SLEEP
--- Jobs that nobody fetches may be due all the time.
+-- Jobs that no process fetches may be due all the time.
 local wake_turns = next_due > now + look_ahead and next_due or first_of('turns')
 redis.call('HSET', K.meta, 'leader', scheduler, 'leaderUntil', is_busy and now + LEADER_LEASE or now, 'wakeDue', next_due,
   'wakeTurns', wake_turns, 'claimedAt', now, 'epoch', meta.epoch)
 redis.call('DEL', K.wake, K.vacancy)
--- There may be more at once.
+-- There may be more to do at once.
 if turns == MOST_TURNS or is_rewinding then redis.call('LPUSH', K.wake, '1') end
 local answer = {
   'ok', text(now), text(next_due), text(first_of('leases') + meta.lifted), text(first_of('deadlines')), text(math.min(first_of('idle') + stepped, next_trim(keep))),

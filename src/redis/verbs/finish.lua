@@ -5,8 +5,8 @@
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', keepFinished, number of reports, then for each: id, epoch, started at | '', outcome (completed |
 --          failed | retry | freeze | back), its text (result as JSON | error | worker) | '', has text ('1' | '0'), delay | ''
--- Answers  { now, '0' | '1' | ready at, ... }: '0' where the job is not the caller's any more; up to the first whose bucket is
---          not all here
+-- Answers  { now, '0' | '1' | ready at, ... }: '0' where the job is not the caller's any more; up to the first whose bucket
+--          is incomplete
 
 local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
@@ -15,7 +15,7 @@ local meta = read_meta()
 expect_states(4, 7)
 note_activity(meta, now)
 
--- The same report again: its answer was lost on the way.
+-- The same report again: the first answer was lost.
 local function answered(state, outcome)
   if state.state == outcome then return '1' end
   if state.state ~= 'retrying' then return '0' end
@@ -24,7 +24,7 @@ local function answered(state, outcome)
   return '0'
 end
 
--- Answers nil where the bucket is not all here: nothing was done, and it is to be told again.
+-- Returns nil where parts of the bucket are missing: nothing was done, and the report is to be sent again.
 local function finish(at)
   local id, epoch, started_at, outcome = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
   local said, delay = ARGV[at + 5] == '1' and ARGV[at + 4], ARGV[at + 6]
@@ -34,7 +34,7 @@ local function finish(at)
   if not bucket then return answered(state, outcome) end
   if outcome == 'back' then
     if state.state ~= 'handed' and state.state ~= 'granted' then return '0' end
-    -- It was brought twice, and another worker has the slot.
+    -- It was delivered twice, and another worker has the slot.
     if state.state == 'granted' and state.worker ~= said then return '0' end
     if state.state == 'granted' then unreserve(bucket) end
     send_back(bucket, meta, id, now)

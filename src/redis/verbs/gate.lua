@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- handed -> granted: reserves a slot, not before now + lead, for the first of those who were handed over. Nobody is
--- granted one while another of the bucket has not started, so a slot that was missed can always be moved.
+-- handed -> granted: reserves a slot, not before now + lead, for the first of the jobs that were handed over. No
+-- job is granted one while a granted job of the bucket has not started, so a slot that was missed can always be moved.
 -- uses: shard loss lease warmth bucket pace job state ended blocks line head lookup leave grant
 --
 -- KEYS[1]  the shard's tag
@@ -9,7 +9,7 @@
 -- Answers  { now, version of the rule book, answer, ... }, where an answer is
 --          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence,
 --            traceparent | '', pattern, start before, how far it keeps this one away, crashes,
---            the slot that it would have had in time; of one that was missed it is not told again }
+--            the slot that it would have had in time, except when a missed slot is moved }
 --          | { 'data', their size: they are fetched before a slot is reserved } | { 'wait', until } | { 'returned' } | { 'expired', key, cost, attempt } | { 'stale' } | { 'foreign' }
 
 local now = read_now(ARGV[1])
@@ -19,12 +19,12 @@ local meta = read_meta()
 expect_states(5, 7)
 guard_run(meta, now, ARGV[3])
 
--- When to ask again: after the one before has started, as far as is known.
+-- When to ask again: after the job before it has started, as far as that is known.
 local function ask_again(bucket)
   local soon = now + math.max(1000, math.min(50000, bucket.interval / 4))
   if bucket.granted ~= '' and bucket.grantedSlot > now then return bucket.grantedSlot + 500 end
   if bucket.granted ~= '' then return soon end
-  -- Not longer: the freeze may be lifted, or the limit be raised, and then somebody would wait for this one.
+  -- Not later: the freeze may be lifted or the limit raised, and then jobs would wait for this one.
   local far = now + FARTHEST_SLOT
   return math.min(far, math.max(soon, math.max(bucket.from, bucket.next, bucket.frozen) + 500))
 end
@@ -36,16 +36,16 @@ local function answer(at)
   local state, bucket, is_foreign = read_handed(id)
   local is_readable, job = pcall(read_job, id)
   if is_foreign or not is_readable then return { 'foreign' } end
-  -- It expired when this worker asked before, and the answer was lost on the way.
-  local is_told = job and state.state == 'expired' and state.epoch == epoch and state.worker == worker
-  if is_told and now < state.endedAt + REPLAY_WINDOW then
+  -- The job expired when this worker asked before, and that answer was lost.
+  local is_replay = job and state.state == 'expired' and state.epoch == epoch and state.worker == worker
+  if is_replay and now < state.endedAt + REPLAY_WINDOW then
     return { 'expired', job.key, text(job.cost), text(state.attempt) }
   end
   if not bucket or not job then return { 'stale' } end
   local is_mine = state.state == 'handed' or (state.state == 'granted' and state.worker == worker)
   if state.epoch ~= epoch or not is_mine then return { 'stale' } end
   if parse_member(redis.call('LINDEX', K.handed .. bucket.n, 0) or '') ~= id then
-    -- Whoever waits is alive: nobody else shall have it.
+    -- A worker that asks is alive: its lease is renewed.
     hold_lease(meta, id, now + (is_turn(id) and math.min(lease, NEWS) or lease))
     return { 'wait', text(ask_again(bucket)) }
   end
@@ -89,11 +89,11 @@ local function answer(at)
   end
   hold_lease(meta, id, is_turn(id) and math.min(now + lease, start_at + NEWS) or now + lease)
   return {
-    -- Who is later than that asks again: the bucket may have been frozen meanwhile.
+    -- A worker that is later than `latest` asks again: the bucket may have been frozen meanwhile.
     'granted', text(slot), text(start_at), text(start_at + FARTHEST_SLOT), text(bucket.tolerance), job.key,
     text(job.cost), job.settings, has_data and '' or job.data or '', text(job.admittedAt), text(state.attempt), text(state.fence),
     job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)),
-    -- Of a turn it counts news that were lost, and nothing that ran.
+    -- Of a turn, `crashes` counts lost handovers, not handlers that were cut off.
     text(is_turn(id) and 0 or state.crashes), text(is_first and due or slot),
   }
 end

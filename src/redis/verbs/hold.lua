@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- Holds a bucket, or lets it go: no departures before a time (a shorter freeze never shortens a longer one) or until
+-- Holds a bucket, or releases it: no departures before a time (a shorter freeze never shortens a longer one) or until
 -- that freeze is lifted, or until the bucket is resumed.
 -- uses: shard loss lease warmth bucket pace blocks line
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', operation, verb (freeze | unfreeze | pause | resume), key, duration | '', version of the
 --          caller's rule book, its number of shards, pattern, capacity, interval, tolerance, warm-up, cold interval, limit
--- Answers  { 'old-book', version } | { 'shards', number } | { 'late' } | { 'no-limit' } | { 'ok', at, frozen until, slot of one who departs still | '0',
+-- Answers  { 'old-book', version } | { 'shards', number } | { 'late' } | { 'no-limit' } | { 'ok', at, frozen until, slot of a job that departs all the same | '0',
 --          '1' if a freeze was lifted | '0' }
 
 local REMEMBERED_MS = 10000
@@ -14,14 +14,14 @@ local REMEMBERED_MS = 10000
 local now = read_now(ARGV[1])
 local operation, verb, key = ARGV[3], ARGV[4], ARGV[5]
 expect('meta', 'buckets', 'due', 'turns', 'idle', 'wake')
-local told = redis.call('GET', K.op .. operation)
-if told then return cmsgpack.unpack(told) end
+local replay = redis.call('GET', K.op .. operation)
+if replay then return cmsgpack.unpack(replay) end
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
 local meta = read_meta()
 local book = number(ARGV[7])
 local refusal = outdated(meta, book, number(ARGV[8]))
 if refusal then return refusal end
--- A new freeze must not go back with those from before the step.
+-- A new freeze must not be moved back with those from before the step.
 if now < meta.heardAt then note_activity(meta, now) end
 local bucket = read_bucket(key)
 if not bucket and (verb == 'resume' or verb == 'unfreeze') then return { 'ok', text(now), '0', '0', '0' } end

@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
--- A scheduler ends, and waits for no marker any more. If it was elected, another may be at once. It may have taken a marker with
--- it, so the elected one is woken; and where nobody is elected, one of those that wait for that.
+-- A scheduler ends, and waits for no marker any more. If it was elected, another may be elected at once. It may have taken a
+-- marker, so this wakes the elected scheduler, or, where none is elected, one that waits to be.
 -- uses: shard
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     scheduler
 -- Answers  '1' | '0': another is elected
 
--- By then each of the others has asked by itself.
+-- By then each of the others has asked on its own.
 local VACANCY_MS = 1500
 
 expect('meta', 'wake', 'vacancy')

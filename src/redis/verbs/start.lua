@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
--- granted -> running: the handler was called. Only now do its cost units leave those that wait.
+-- granted -> running: the handler was called. Only now do its cost units stop waiting.
 -- uses: shard loss lease warmth bucket pace job state blocks line lookup grant notes
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', number of reports, then for each: id, epoch, started at
--- Answers  { '1' | '0', ... }: '0' where the job is not the caller's any more; up to the first whose bucket is not all here
+-- Answers  { '1' | '0', ... }: '0' where the job is not the caller's any more; up to the first whose bucket is incomplete
 
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'wake')
 local meta = read_meta()
