@@ -34,7 +34,10 @@ export const bucketQuerySchema = z.strictObject({
   state: z.enum(BUCKET_STATES).optional(),
   /** Only buckets in which a job has waited at least so many milliseconds. */
   minOldestWaitMs: z.number().min(0).optional(),
-  /** A field of the view, with `-` in front for the largest first. Default `-fill`. */
+  /**
+   * A field of the view, with `-` in front for the largest first. A shared line keeps an order by `fill`; for any other it
+   * reads all buckets, in slices. Default `-fill`.
+   */
   sort: z.enum([...SORT_COLUMNS, ...SORT_COLUMNS.map((field) => `-${field}` as const)]).default('-fill'),
   /** Buckets on a page, 1 to 1,000. Default 100. */
   limit: z.int().min(1).max(1_000).default(100),

@@ -111,7 +111,7 @@ export const acquireOptionsSchema = z.strictObject({
   signal: z.instanceof(AbortSignal, { error: 'Invalid input: expected an AbortSignal' }).optional(),
 })
 
-/** Options of `tryAcquire`. */
+/** Options of `tryAcquire`, which on a shared line takes some milliseconds, and 200 at most. */
 export const tryAcquireOptionsSchema = acquireOptionsSchema.pick({ cost: true })
 
 /** Options of `line`. */

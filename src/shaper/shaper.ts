@@ -101,10 +101,7 @@ export class Shaper<Data = unknown, Result = unknown> {
     return turn
   }
 
-  /**
-   * Takes a turn if one is free now, and otherwise returns the refusal: `not-now` where there would be one later. On a
-   * shared line this takes some milliseconds, and 200 at most. @throws as `acquire`, but no TurnRefusedError
-   */
+  /** Takes a turn if one is free now, and otherwise returns the refusal: `not-now` where there would be one later. */
   async tryAcquire(key: string, input: options.TryAcquireOptions = {}): Promise<Turn | TurnRefusal> {
     this.#assertOpen()
     const turn = await this.#engine.turn(requests.readImmediateTurn(key, input), undefined)
@@ -149,10 +146,7 @@ export class Shaper<Data = unknown, Result = unknown> {
     return this.#engine.insight.line(key, requests.readLineLimit(key, input))
   }
 
-  /**
-   * Lists live buckets: filtered, sorted and in pages. A bucket whose place in the order does not change is on exactly one
-   * page, whatever the others do. A shared line keeps an order by `fill`; for any other it looks at all buckets, in slices.
-   */
+  /** Lists live buckets: filtered, sorted and in pages. One that keeps its place in the order is on exactly one page. */
   async buckets(query: BucketQueryInput = {}): Promise<BucketPage> {
     return this.#engine.buckets(requests.readBucketQuery(query))
   }

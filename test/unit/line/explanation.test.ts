@@ -105,7 +105,7 @@ describe('the sentence', () => {
     expect(summary.length).toBeLessThan(160)
   })
 
-  test('can be had without the times that run down, and leaves those alone that stand in a key', () => {
+  test('the summary without times leaves times that are part of a key', () => {
     const key = 'shop in 5 s at home'
     const frozen = waiting({ ahead: behind(2), departsAt: after(70), frozenUntil: after(60) }, { key })
     expect(said(frozen)).toMatchObject({
@@ -151,7 +151,7 @@ describe('the holds', () => {
   const reasons = (facts: JobFacts, rule: typeof RULE | undefined = RULE) =>
     explain(facts, rule).holds.map(({ reason }) => reason)
 
-  test('the one that lasts longest is first, and what nobody knows the end of before all', () => {
+  test('the longest hold is first, and holds without a known end come before all', () => {
     const part = { frozenUntil: after(9), readyAt: after(12), ahead: behind(1), departsAt: after(13) }
     expect(reasons(waiting(part))).toEqual(['line', 'backoff', 'frozen'])
     const paused = waiting({ ...part, paused: true })
@@ -162,11 +162,11 @@ describe('the holds', () => {
     })
   })
 
-  test('what has passed holds nobody', () => {
+  test('a hold that has passed is left out', () => {
     expect(reasons(waiting({ next: NOW, frozenUntil: NOW, readyAt: NOW }))).toEqual([])
   })
 
-  test('when it departs is not told where nobody knows', () => {
+  test('departsAt is absent where it is unknown', () => {
     expect(said(waiting({ departsAt: after(1), next: after(1) })).departsAt).toBe(after(1) / 1_000)
     for (const part of [
       { paused: true },
@@ -177,7 +177,7 @@ describe('the holds', () => {
     }
   })
 
-  test('nobody took it: whether others run makes the difference', () => {
+  test('no worker took the head: the reason depends on whether others run', () => {
     const untaken = (running: number) => waiting({ stall: { kind: 'untaken', since: after(-4), running } })
     expect(said(untaken(0)).holds).toEqual([
       { reason: 'no-worker', detail: expect.stringContaining('due for 4 s, and no worker has taken it') },

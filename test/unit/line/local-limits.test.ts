@@ -7,82 +7,86 @@ import { admitUnderLocalLimitsAsync } from '../../../src/line/under-local-limits
 
 const SECOND = 1_000_000
 
-class Ropes {
+class Stage {
   now = SECOND
-  readonly ropes = new LocalLimits({ now: () => this.now, isGoverned: () => true, onChange: () => undefined })
+  readonly limits = new LocalLimits({
+    now: () => this.now,
+    isGoverned: () => true,
+    onChange: () => undefined,
+  })
 
   constructor(limit: string) {
-    this.ropes.set('*', limit)
+    this.limits.set('*', limit)
   }
 
   /** Whether so many units are let in, and then counts them. */
   take(key: string, units = 1): boolean {
-    if (this.ropes.refusal(key, units) !== undefined) return false
-    this.ropes.hold(key, units)(units)
+    if (this.limits.refusal(key, units) !== undefined) return false
+    this.limits.hold(key, units)(units)
     return true
   }
 }
 
-test('levels that have run empty are forgotten in passing, whatever comes between', () => {
-  const stage = new Ropes('1, 1/s')
+test('empty levels are forgotten on later requests', () => {
+  const stage = new Stage('1, 1/s')
   for (let n = 0; n < 10_000; n++) {
     expect(stage.take(`k${n}`)).toBe(true)
     stage.now += SECOND / 100
   }
   // A hundred are alive at a time, and each that comes looks at two.
-  expect(stage.ropes.size).toBeLessThan(400)
+  expect(stage.limits.size).toBeLessThan(400)
   stage.now += 10 * SECOND
   for (let n = 0; n < 400; n++) stage.take('one')
-  expect(stage.ropes.size).toBe(1)
+  expect(stage.limits.size).toBe(1)
 })
 
-test('who is refused, or whom the line refuses, leaves nothing behind', () => {
-  const { ropes } = new Ropes('2, 1/s')
+test('a request that the limit or the line refuses leaves nothing behind', () => {
+  const { limits } = new Stage('2, 1/s')
   for (let n = 0; n < 100; n++) {
-    ropes.refusal(`k${n}`, 3)
-    ropes.hold(`k${n}`, 1)(0)
+    limits.refusal(`k${n}`, 3)
+    limits.hold(`k${n}`, 1)(0)
   }
-  expect(ropes.size).toBe(0)
+  expect(limits.size).toBe(0)
 })
 
-test('the last rope that is taken away takes all levels along, and who is on his way then counts nowhere', () => {
-  const stage = new Ropes('2, 1/s')
+test('removing the last limit removes all levels, and requests in flight count nowhere', () => {
+  const stage = new Stage('2, 1/s')
   stage.take('a', 2)
-  const release = stage.ropes.hold('b', 1)
-  stage.ropes.unset('*')
-  expect([stage.ropes.size, stage.ropes.isEmpty]).toEqual([0, true])
+  const release = stage.limits.hold('b', 1)
+  stage.limits.unset('*')
+  expect([stage.limits.size, stage.limits.isEmpty]).toEqual([0, true])
   release(1)
-  expect(stage.ropes.size).toBe(0)
-  expect(stage.ropes.refusal('a', 5)).toBeUndefined()
+  expect(stage.limits.size).toBe(0)
+  expect(stage.limits.refusal('a', 5)).toBeUndefined()
 })
 
-test('those whom the line judges count as long as that takes, and leak from when they are in', () => {
-  const stage = new Ropes('2, 1/s')
-  const one = stage.ropes.hold('k', 1)
-  const two = stage.ropes.hold('k', 1)
+test('requests that the line judges count meanwhile, and leak once they are admitted', () => {
+  const stage = new Stage('2, 1/s')
+  const one = stage.limits.hold('k', 1)
+  const two = stage.limits.hold('k', 1)
   stage.now += 5 * SECOND
-  expect(stage.ropes.refusal('k', 1)).toMatchObject({ reason: 'full', waiting: 2, retryAfterMs: 1_000 })
+  expect(stage.limits.refusal('k', 1)).toMatchObject({ reason: 'full', waiting: 2, retryAfterMs: 1_000 })
   two(0)
-  expect(stage.ropes.refusal('k', 1)).toBeUndefined()
+  expect(stage.limits.refusal('k', 1)).toBeUndefined()
   one(1)
-  expect(stage.ropes.refusal('k', 2)).toMatchObject({ waiting: 1, retryAfterMs: 1_000 })
+  expect(stage.limits.refusal('k', 2)).toMatchObject({ waiting: 1, retryAfterMs: 1_000 })
 })
 
-test('who came in after the rope was shortened counts all the same', () => {
-  const stage = new Ropes('5, 1/s')
-  const release = stage.ropes.hold('k', 5)
-  stage.ropes.set('*', '1, 1/s')
+test('a request admitted after the limit was lowered still counts', () => {
+  const stage = new Stage('5, 1/s')
+  const release = stage.limits.hold('k', 5)
+  stage.limits.set('*', '1, 1/s')
   release(5)
-  expect(stage.ropes.refusal('k', 1)).toMatchObject({ waiting: 5, capacity: 1, retryAfterMs: 5_000 })
+  expect(stage.limits.refusal('k', 1)).toMatchObject({ waiting: 5, capacity: 1, retryAfterMs: 5_000 })
 })
 
-test('a large capacity is told in whole numbers, never above itself', () => {
-  const stage = new Ropes('1000000000, 3/s')
+test('a large capacity is reported in whole numbers, never above itself', () => {
+  const stage = new Stage('1000000000, 3/s')
   stage.take('k', 999_999_999)
   for (let n = 0; n < 50; n++) {
     stage.now += 7_777
     stage.take('k')
-    const { waiting } = stage.ropes.refusal('k', 1_000_000_000)!
+    const { waiting } = stage.limits.refusal('k', 1_000_000_000)!
     expect(Number.isInteger(waiting) && waiting <= 1_000_000_000).toBe(true)
   }
 })
@@ -107,15 +111,15 @@ const accepted: Admission = {
   capacity: 9,
 }
 
-test('on a line that takes its time those who ask together get no more than there is', async () => {
-  const { ropes } = new Ropes('2, 1/h')
+test('on a slow line, concurrent requests get no more than the limit', async () => {
+  const { limits } = new Stage('2, 1/h')
   const answers: ((verdicts: Admission[]) => void)[] = []
   const line = {
     isKnown: async () => false,
     admit: () => new Promise<Admission[]>((resolve) => void answers.push(resolve)),
     onRefused: () => undefined,
   }
-  const asked = [1, 2, 3].map(() => admitUnderLocalLimitsAsync(ropes, [requestOf()], line))
+  const asked = [1, 2, 3].map(() => admitUnderLocalLimitsAsync(limits, [requestOf()], line))
   expect(await asked[2]).toMatchObject([{ accepted: false, local: true }])
   expect(answers).toHaveLength(2)
   for (const answer of answers) answer([accepted])
@@ -126,29 +130,29 @@ test.each([
   ['that is away counts whoever may have come in', new BackendUnavailableError('away'), 'full'],
   ['that finds a fault in one lets nobody in', new Error('conflict'), undefined],
 ])('a line %s', async (_, error, reason) => {
-  const { ropes } = new Ropes('2, 1/h')
+  const { limits } = new Stage('2, 1/h')
   const told: unknown[] = []
   const line = {
     isKnown: async () => false,
     admit: () => Promise.reject(error),
     onRefused: (...refused: unknown[]) => void told.push(refused),
   }
-  await expect(admitUnderLocalLimitsAsync(ropes, [requestOf(), requestOf(), requestOf()], line)).rejects.toBe(
-    error,
-  )
-  expect(ropes.refusal('k', 1)?.reason).toBe(reason)
+  await expect(
+    admitUnderLocalLimitsAsync(limits, [requestOf(), requestOf(), requestOf()], line),
+  ).rejects.toBe(error)
+  expect(limits.refusal('k', 1)?.reason).toBe(reason)
   // Nobody was told a verdict.
   expect(told).toEqual([])
 })
 
-test('only ids that somebody may use again are looked up', async () => {
-  const { ropes } = new Ropes('9, 1/h')
+test('only ids that may come again are looked up', async () => {
+  const { limits } = new Stage('9, 1/h')
   const looked: string[] = []
   const line = {
     isKnown: async (id: string) => looked.push(id) < 0,
     admit: async (some: readonly JobRequest[]) => some.map(() => accepted),
     onRefused: () => undefined,
   }
-  await admitUnderLocalLimitsAsync(ropes, [requestOf(), requestOf('a'), requestOf('t', true)], line)
+  await admitUnderLocalLimitsAsync(limits, [requestOf(), requestOf('a'), requestOf('t', true)], line)
   expect(looked).toEqual(['a'])
 })

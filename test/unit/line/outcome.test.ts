@@ -38,7 +38,7 @@ describe('a handler that resolved', () => {
     expect(ended({ ok: true, value: undefined }).outcome).toEqual({ kind: 'completed', result: undefined })
   })
 
-  test('has completed its job also when the result is no JSON, and the error is told', () => {
+  test('completes the job even if the result is not JSON, and reports the error', () => {
     expect(ended({ ok: true, value: 1n })).toEqual({
       outcome: { kind: 'completed', result: undefined },
       told: [expect.stringMatching(/BigInt/)],
@@ -46,7 +46,7 @@ describe('a handler that resolved', () => {
   })
 })
 
-test('a result of more than 1 MiB is told of and not kept; one of as much is', () => {
+test('a result above 1 MiB is reported and not kept; one of 1 MiB is kept', () => {
   const { outcome, told } = ended({ ok: true, value: 'ä'.repeat(524_288) })
   expect(outcome).toEqual({ kind: 'completed', result: undefined })
   expect(told).toEqual(['expected a result of at most 1048576 bytes as JSON, got: 1048578'])
@@ -70,7 +70,7 @@ describe('a handler that threw', () => {
     expect(ended(failure, jobAt(4)).outcome).toEqual({ kind: 'failed', error: 'no' })
   })
 
-  test('has failed its job when nobody will try again', () => {
+  test('fails the job when it may not be tried again', () => {
     expect(ended(failure, jobAt(1), false).outcome).toEqual({ kind: 'failed', error: 'no' })
   })
 

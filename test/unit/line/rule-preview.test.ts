@@ -49,7 +49,7 @@ function preview(before: LayeredBook, after: LayeredBook, views: readonly Bucket
   return count.result(7)
 }
 
-test('says what a lower limit does: who is above it, and how much longer the lines take', () => {
+test('says what a lower limit does: which buckets exceed it, and how much longer the lines take', () => {
   const before = bookOf({ '*': '10, 10/s', 'b/*': '10, 1/s' })
   const views = [
     viewOf('a', '*', '10, 10/s', 4),
@@ -130,7 +130,7 @@ test('a bucket that is met twice counts once', () => {
   expect(found.samples).toHaveLength(1)
 })
 
-test('above what it remembers it counts on, and shows nobody twice', () => {
+test('counts on beyond what it remembers, and shows no key twice', () => {
   const before = bookOf({ '*': '10, 10/s' })
   const count = new PreviewCount(before, bookAfter(before, set('*', '5, 1/s')))
   for (let n = 0; n < 50_000; n++) count.add(viewOf(`k${n}`, '*', '10, 10/s', 0))
@@ -193,7 +193,7 @@ const changes: fc.Arbitrary<RuleChange> = fc.oneof(
   patterns.map((pattern) => ({ kind: 'reset' as const, pattern })),
 )
 
-test('agrees with whoever tries every pattern on every bucket', () => {
+test('agrees with trying every pattern on every bucket', () => {
   fc.assert(
     fc.property(
       layers,

@@ -25,7 +25,7 @@ test('a key says nothing about another', () => {
   expect(watch.possibleDelay('busy', 3 * MS)).toBe(0)
 })
 
-test('of a thousand keys the one that was called longest ago is forgotten first', () => {
+test('beyond a thousand keys, the one called longest ago is forgotten first', () => {
   const watch = new StartWatch()
   for (const key of ['old', 'young']) for (let n = 0; n < 17; n++) watch.possibleDelay(key, 3 * MS)
   for (let n = 0; n < 998; n++) watch.possibleDelay(`k${n}`, 3 * MS)

@@ -21,7 +21,7 @@ function join(bucket: MemoryBucket, id: string, deadline = Number.POSITIVE_INFIN
 }
 
 describe('departures', () => {
-  test('nobody waits: nothing is due, ever', () => {
+  test('without waiting jobs nothing is ever due', () => {
     const agenda = new Agenda()
     expect([agenda.nextDeparture(true), agenda.nextChore]).toEqual([
       Number.POSITIVE_INFINITY,
@@ -43,7 +43,7 @@ describe('departures', () => {
     expect(agenda.slotOf(bucket)).toBe(7 * SECOND)
   })
 
-  test('of many buckets the one whose slot came first is due first, also after it moved', () => {
+  test('the bucket with the earliest slot is due first, also after the slot moved', () => {
     const agenda = new Agenda()
     const [a, b] = [bucketOf('a'), bucketOf('b')]
     for (const bucket of [a, b]) join(bucket, bucket.key)
@@ -56,7 +56,7 @@ describe('departures', () => {
     expect(agenda.slotOf(a)).toBe(3 * SECOND)
   })
 
-  test('a paused bucket with guests is due never, and not to be forgotten either', () => {
+  test('a paused bucket with jobs is never due, and never forgotten', () => {
     const agenda = new Agenda()
     const bucket = bucketOf('a')
     join(bucket, '1')
@@ -101,7 +101,7 @@ describe('forgetting', () => {
     expect(agenda.takeForgettable(1e12)).toBeUndefined()
   })
 
-  test('not once somebody joined again', () => {
+  test('not once a job has joined again', () => {
     const agenda = new Agenda()
     const bucket = bucketOf('a')
     agenda.arm(bucket, 0)

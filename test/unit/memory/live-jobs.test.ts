@@ -57,7 +57,7 @@ test('ids that it gives are never the same, and hold to the alphabet of ids', ()
   expect(ids.every((id) => /^[0-9a-f]{32}$/.test(id))).toBe(true)
 })
 
-test('an id that only looks like one that it gave is nobody', () => {
+test('an id in the format of a generated one matches no job', () => {
   const jobs = new LiveJobs()
   const job = unnamed(jobs)
   jobs.add(job)

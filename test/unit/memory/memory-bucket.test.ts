@@ -71,7 +71,7 @@ describe('retries', () => {
     expect(bench.drain()).toEqual([first, second, retry, third])
   })
 
-  test('depart when they are ready if nobody else waits', () => {
+  test('depart when they are ready if no other job waits', () => {
     const bench = new Bench()
     bench.retry(3 * SECOND)
     expect(bench.bucket.nextDeparture(0)).toBe(3 * SECOND)
@@ -86,7 +86,7 @@ describe('retries', () => {
     expect(names(bench.drain())).toEqual(names(retries))
   })
 
-  test('one that leaves is gone, and the last to leave frees the room for them', () => {
+  test('a retry that leaves is gone, and the last one frees their memory', () => {
     const bench = new Bench()
     const [gone, stays] = [bench.retry(0), bench.retry(SECOND)]
     bench.bucket.leave(gone)
@@ -95,7 +95,7 @@ describe('retries', () => {
     expect([bench.bucket.jobs, bench.bucket.retrying]).toEqual([0, 0])
   })
 
-  test('one that a freeze gave back goes first, whoever departed last', () => {
+  test('a job that a freeze gave back goes first, whichever departed last', () => {
     const bench = new Bench()
     bench.retry(0)
     const newcomer = bench.newcomer()
@@ -104,7 +104,7 @@ describe('retries', () => {
     expect(bench.drain()).toEqual([frozen, newcomer])
   })
 
-  test('several that a freeze gave back go before every newcomer, and before those who failed', () => {
+  test('jobs that a freeze gave back go before new jobs, and before failed ones', () => {
     const bench = new Bench()
     const failed = bench.retry(0)
     const newcomers = [bench.newcomer(), bench.newcomer()]
@@ -144,7 +144,7 @@ test('inOrder() yields the order in which takeNext() takes', () => {
   )
 })
 
-test('a newcomer departs no later than it was told, and exactly then where every retry was ready', () => {
+test('a new job departs no later than promised, and exactly then if every retry was ready', () => {
   fc.assert(
     fc.property(fc.array(guest, { maxLength: 30 }), fc.nat({ max: 3 }), (guests, departed) => {
       const bench = new Bench()
@@ -188,7 +188,7 @@ test('a newcomer departs no later than it was told, and exactly then where every
 })
 
 describe('the view', () => {
-  test('tells of the line, the retries, and who has waited longest', () => {
+  test('shows the line, the retries, and the longest wait', () => {
     const bench = new Bench()
     bench.newcomer(2)
     bench.retry(4 * SECOND)

@@ -43,7 +43,7 @@ describe('admit', () => {
     expect(store.views.audit().admitted).toBe(2)
   })
 
-  test('a refused newcomer leaves no bucket', () => {
+  test('a rejected job leaves no bucket', () => {
     const store = backendWith('2, 1/s')
     store.admit(request({ cost: 3 }), NOW)
     store.forecast('a', 1, NOW)
@@ -166,7 +166,7 @@ describe('claim, gate and finish', () => {
 })
 
 describe('cancel and expire', () => {
-  test('waiting or retrying -> cancelled; nothing for anybody else', () => {
+  test('waiting or retrying -> cancelled; other states stay', () => {
     const store = backendWith('9, 1/s')
     admitted(store, 'xyz')
     const job = start(store, NOW)!
@@ -191,7 +191,7 @@ describe('cancel and expire', () => {
     expect(store.views.audit()).toMatchObject({ waiting: 1, ended: 2 })
   })
 
-  test('not of one that was handed over; again of one that came back', () => {
+  test('does not cancel a job that was handed over; cancels it again once it is back', () => {
     const store = backendWith('9, 1/s')
     store.admit(request({ id: 'x', deadline: NOW + SECOND }), NOW)
     const job = start(store, NOW)!
@@ -231,7 +231,7 @@ describe('freeze, pause and resume', () => {
 })
 
 describe('the rule book', () => {
-  test('a limit that is unset stays with the backlog; newcomers are refused; a new one governs all', () => {
+  test('an unset limit stays with the backlog; new jobs are refused; a new limit governs all', () => {
     const store = backendWith({ a: '9, 1/s' })
     admitted(store, 'xyz')
     const unset = () => store.changeRules({ kind: 'unset', pattern: 'a' }, NOW).isChanged
@@ -246,7 +246,7 @@ describe('the rule book', () => {
     expect(store.admit(request(), NOW + 2 * SECOND)).toMatchObject({ accepted: true, position: 2 })
   })
 
-  test('a capacity below the depth drops nobody', () => {
+  test('a capacity below the depth drops no job', () => {
     const store = backendWith('3, 1/s')
     admitted(store, 'xyz')
     store.changeRules({ kind: 'set', rule: parseRule('*', '1, 1/s') }, NOW)
@@ -254,7 +254,7 @@ describe('the rule book', () => {
     expect(runUntil(store, NOW + 9 * SECOND).map(([id]) => id)).toEqual(['x', 'y', 'z'])
   })
 
-  test('its rules tell what is in force', () => {
+  test('its rules are those in force', () => {
     const store = backendWith({ '*': '3, 1/s', 'a/*': '4, 1/s' })
     const { rules } = store
     expect(rules.list().map(({ pattern }) => pattern)).toEqual(['*', 'a/*'])
@@ -263,7 +263,7 @@ describe('the rule book', () => {
 })
 
 describe('forget', () => {
-  test('takes buckets that are empty and whose next has passed, and says how many', () => {
+  test('forgets empty buckets whose next has passed, and returns how many', () => {
     const store = backendWith('9, 1/s')
     for (const key of ['a', 'b', 'c']) store.admit(request({ key, id: key }), NOW)
     store.pause('c')
@@ -274,7 +274,7 @@ describe('forget', () => {
     expect(store.views.inspect('a', NOW)).toBeUndefined()
   })
 
-  test('many at once are taken a bounded number at a time, so that nobody is held up meanwhile', () => {
+  test('forgets a bounded number at a time, so that nothing is blocked', () => {
     const store = backendWith('9, 1/s')
     for (let n = 0; n < 10_000; n++) store.admit(request({ key: `${n}` }), NOW)
     runUntil(store, NOW)

@@ -83,7 +83,7 @@ describe('a handler that', () => {
     expect(seen).toEqual([[1], [1]])
   })
 
-  test('never settles holds up nobody but itself', async () => {
+  test('never settles blocks nothing else', async () => {
     const stage = new Stage('5, 2/s')
     stage.shaper.work((job) => (job.id === 'k1' ? neverSettles() : undefined))
     await stage.fill('k', 4)
@@ -124,7 +124,7 @@ describe('a handler that calls', () => {
     await stage.conforms({ minUtilisation: 0.999 })
   })
 
-  test('cancel on itself gets false; on those behind it, true', async () => {
+  test('cancel of itself returns false; of jobs behind it, true', async () => {
     const stage = new Stage('5, 2/s')
     const answers: boolean[] = []
     stage.shaper.work(async (job) => {
@@ -187,7 +187,7 @@ describe('time that is spent between the gate and the handler', () => {
   }
 
   test.each(['reading a huge payload', 'a slow listener of departed', 'a slow handler'])(
-    '%s brings no two starts nearer',
+    '%s puts no two starts closer together',
     async (what) => {
       const { clock, time, burn } = burning()
       const shaper = new Shaper('burning', { limits: { '*': '20, 20/s' }, clock: time })

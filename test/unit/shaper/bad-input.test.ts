@@ -30,7 +30,7 @@ describe('a key', () => {
     ['that is an object', { toString: () => 'k' }, /object/],
   ]
 
-  test.each(bad)('%s is refused wherever it comes in', async (_, key, message) => {
+  test.each(bad)('%s is refused by every method', async (_, key, message) => {
     const stage = await busy()
     const calls: ((shaper: Shaper) => unknown)[] = [
       (shaper) => shaper.enqueue(key as string, 0),
@@ -317,7 +317,7 @@ describe('an option', () => {
   })
 })
 
-test.each([null, undefined, 1])('an id that is %s is refused, where one is asked for', async (id) => {
+test.each([null, undefined, 1])('an id that is %s is refused where one is required', async (id) => {
   const { shaper } = new Stage('5, 1/s')
   await expect(shaper.cancel(id as never)).rejects.toMatchObject({ code: 'invalid-options' })
   await expect(shaper.job(id as never)).rejects.toMatchObject({ code: 'invalid-options' })

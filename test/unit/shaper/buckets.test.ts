@@ -95,7 +95,7 @@ describe('buckets', () => {
     expect(await keys(shaper, { sort: '-waiting' })).toEqual(['shop/big', 'shop/small', 'shop', 'ice', 'pub'])
   })
 
-  test('filters by rule, by family and by how long somebody has waited', async () => {
+  test('filters by rule, by family and by the longest wait', async () => {
     const stage = await town()
     const { shaper } = stage
     expect(await keys(shaper, { pattern: 'shop/big' })).toEqual(['shop/big'])
@@ -175,7 +175,7 @@ describe('buckets', () => {
     expect(found).toEqual([...'bdefhjl'])
   })
 
-  test('pages by fill show everyone who did not change once, whoever else changes', async () => {
+  test('pages by fill show each unchanged bucket once, whichever others change', async () => {
     const stage = new Stage('100, 1/h')
     const still = [...'abcdefgh']
     for (const [index, key] of still.entries()) await stage.fill(key, index + 1)
@@ -189,7 +189,7 @@ describe('buckets', () => {
   })
 
   test.each(['oldestWaitMs', '-oldestWaitMs'] as const)(
-    'pages by %s show everyone once, though all have waited longer meanwhile',
+    'pages by %s show every bucket once, though all have waited longer meanwhile',
     async (sort) => {
       const stage = new Stage('100, 1/h')
       for (const key of 'abcdef') {
@@ -209,7 +209,7 @@ test('a line of 200,000 can be looked at like any other', async () => {
   expect((await stage.shaper.buckets()).total).toBe(1)
 })
 
-test('jobs to be tried again wait like the others: the same units in the view, the fill and the answer to a newcomer', async () => {
+test('retries count like other waiting jobs: the same units in the view, the fill and the answer to a new job', async () => {
   const stage = new Stage('2, 10/s', { jobDefaults: { attempts: 2, backoff: 60_000 } })
   stage.shaper.work(() => {
     throw new Error('as planned')

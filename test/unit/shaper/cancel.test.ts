@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { neverSettles, Stage } from '../../support/stage.ts'
 
-test('those behind move up, in place and in time', async () => {
+test('the jobs behind move up, in place and in time', async () => {
   const stage = new Stage('5, 2/s')
   await stage.fill('k', 4)
   expect(await stage.shaper.cancel('k2')).toBe(true)
@@ -31,7 +31,7 @@ test('the place is free at once, and the cost that it took', async () => {
   })
 })
 
-test('false for whoever departed, ended, was cancelled before, or never was', async () => {
+test('false for a job that departed, ended, was cancelled before, or is unknown', async () => {
   const stage = new Stage('5, 2/s')
   stage.shaper.work((job) => (job.id === 'k1' ? neverSettles() : undefined))
   await stage.fill('k', 3)
@@ -58,7 +58,7 @@ test('a job that waits to be tried again can be cancelled', async () => {
   await stage.conforms()
 })
 
-test('a cancelled slot is not burned, and no earlier one is made up', async () => {
+test('a cancelled slot is not wasted, and no earlier one is added', async () => {
   const stage = new Stage('5, 2/s')
   stage.shaper.work(() => undefined)
   await stage.fill('k', 3)

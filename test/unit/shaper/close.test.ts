@@ -11,7 +11,7 @@ function settled(promise: Promise<unknown>) {
 }
 
 describe('close', () => {
-  test('cancels who waits, and resolves when the handlers that run have settled', async () => {
+  test('cancels waiting jobs, and resolves when running handlers have settled', async () => {
     const stage = new Stage('5, 2/s')
     stage.shaper.work(() => stage.sleep(3_000))
     await stage.fill('k', 3)
@@ -125,7 +125,7 @@ describe('close', () => {
     await expect(stage.shaper.enqueue('k', 0)).rejects.toThrow(ShaperClosedError)
   })
 
-  test('of one that was never used', async () => {
+  test('of a shaper that was never used', async () => {
     await new Shaper('unused', { limits: {} }).close()
     await new Shaper('unused', { limits: {} }).close({ drainMs: 1_000_000 })
   })
@@ -152,7 +152,7 @@ describe('close', () => {
   })
 })
 
-describe('who closes from within', () => {
+describe('close from within', () => {
   test('a handler that does not wait for it: its own job completes', async () => {
     const stage = new Stage('5, 2/s')
     let closed = settled(Promise.resolve())
@@ -187,7 +187,7 @@ describe('who closes from within', () => {
     await stage.conforms()
   })
 
-  test('in a pass over many buckets, nobody departs after the handler that closed', async () => {
+  test('in a pass over many buckets, no job departs after the handler that closed', async () => {
     const stage = new Stage('5, 2/s')
     for (const key of 'abcdef') await stage.fill(key, 2)
     stage.shaper.work(() => void stage.shaper.close())
@@ -198,7 +198,7 @@ describe('who closes from within', () => {
   })
 
   test.each(['admitted', 'departed', 'cancelled', 'completed', 'frozen', 'limit'] as const)(
-    'a listener of %s: every job is told of in order, and once',
+    'a listener of %s: every job is reported in order, and once',
     async (name) => {
       const stage = new Stage('5, 2/s')
       let handlers = 0
@@ -225,7 +225,7 @@ describe('who closes from within', () => {
     },
   )
 
-  test('a listener of cancelled that cancels somebody else', async () => {
+  test('a listener of cancelled that cancels another job', async () => {
     const stage = new Stage('5, 2/s')
     stage.shaper.on('cancelled', ({ id }) => {
       if (id === 'k1') void stage.shaper.cancel('k3')
@@ -236,7 +236,7 @@ describe('who closes from within', () => {
     await stage.conforms()
   })
 
-  test('a listener of cancelled that lines up another finds the rope closed', async () => {
+  test('a listener of cancelled that enqueues finds the shaper closed', async () => {
     const stage = new Stage('5, 2/s')
     const answers: Promise<unknown>[] = []
     stage.shaper.on('cancelled', () => {
@@ -285,7 +285,7 @@ describe('after the close', () => {
     await shaper.ready()
   })
 
-  test('verbs that change something harm nobody', async () => {
+  test('verbs that change something do no harm', async () => {
     const stage = await closed()
     await stage.shaper.freeze('k', 1_000)
     await stage.shaper.pause('k')

@@ -84,7 +84,7 @@ describe('while it waits', () => {
     await stage.conforms()
   })
 
-  test('those behind one that expired move up', async () => {
+  test('the jobs behind one that expired move up', async () => {
     const stage = new Stage('9, 2/s')
     await stage.fill('k', 3)
     await stage.shaper.enqueue('k', 0, { id: 'k4', deadlineMs: 1_500 })

@@ -4,7 +4,7 @@ import { JumpyClock } from '../../support/jumpy-clock.ts'
 import { Stage } from '../../support/stage.ts'
 
 describe('enqueue', () => {
-  test('ten arrivals 100 ms apart before a rope of 5 that lets in two a second', async () => {
+  test('ten arrivals 100 ms apart at a capacity of 5 and a rate of two a second', async () => {
     const stage = new Stage('5, 2/s')
     stage.shaper.work(() => undefined)
     const verdicts = []
@@ -27,7 +27,7 @@ describe('enqueue', () => {
     await stage.conforms({ minUtilisation: 0.999 })
   })
 
-  test('tells of a verdict with the time of the verdict, also in a process that is held up after it', async () => {
+  test('emits a verdict with the time of the verdict, also in a process that is blocked after it', async () => {
     const shaper = new Shaper('held-up', { limits: { '*': '1, 1/s' }, clock: new JumpyClock([8_000]) })
     const told: number[] = []
     shaper.on('admitted', ({ at }) => void told.push(at))
@@ -35,7 +35,7 @@ describe('enqueue', () => {
     expect(told).toEqual([admission.accepted && admission.departsAt])
   })
 
-  test('answers with place, time and wait; the job is known, and its data is a copy', async () => {
+  test('returns place, time and wait; the job is known, and its data is a copy', async () => {
     const stage = new Stage('5, 2/s')
     const data = { text: 'hello', list: [1] }
     await stage.shaper.enqueue('k', 0)
@@ -70,7 +70,7 @@ describe('enqueue', () => {
     })
   })
 
-  test('a job that costs more than the rope is long is told that it can never fit', async () => {
+  test('a job that costs more than the capacity can never fit, and the refusal says so', async () => {
     const stage = new Stage('5, 2/s')
     expect(await stage.shaper.enqueue('k', 0, { cost: 6 })).toEqual({
       accepted: false,
@@ -132,7 +132,7 @@ describe('an id', () => {
     )
   })
 
-  test('that we made up is refused to whoever names it, for nobody was promised an answer under it', async () => {
+  test('that was generated is refused in a request, because no producer was promised an answer under it', async () => {
     const stage = new Stage('5, 2/s')
     const first = await stage.shaper.enqueue('k', 1)
     const id = first.accepted ? first.id : ''
@@ -176,7 +176,7 @@ describe('an id', () => {
 })
 
 describe('enqueueMany', () => {
-  test('answers in order: who fits, who does not, and who fits again for being cheaper', async () => {
+  test('returns verdicts in order: a job that fits, one that does not, and a cheaper one that fits again', async () => {
     const stage = new Stage({ '*': '3, 2/s', b: '1, 1/s' })
     const requests = [
       { key: 'a', data: 0, cost: 2 },
@@ -205,7 +205,7 @@ describe('enqueueMany', () => {
     expect(await new Stage('1, 1/s').shaper.enqueueMany([])).toEqual([])
   })
 
-  test('the same id twice is one job; told twice, counted once', async () => {
+  test('the same id twice is one job; returned twice, counted once', async () => {
     const stage = new Stage('5, 2/s')
     const one = { key: 'k', data: 1, id: 'x' }
     const [first, second] = await stage.shaper.enqueueMany([one, one])
@@ -214,7 +214,7 @@ describe('enqueueMany', () => {
     await stage.conforms({ unfinished: true })
   })
 
-  test('the same id for two different jobs admits neither, nor anybody else', async () => {
+  test('the same id for two different jobs admits neither, nor any other of the call', async () => {
     const stage = new Stage('5, 2/s')
     await stage.refuses(
       (shaper) =>
@@ -229,7 +229,7 @@ describe('enqueueMany', () => {
     )
   })
 
-  test('whoever is due makes room first', async () => {
+  test('a job that is due makes room first', async () => {
     const stage = new Stage('2, 2/s')
     stage.shaper.work(() => undefined)
     const verdicts = await stage.fill('k', 2)

@@ -26,7 +26,7 @@ function listen(stage: Stage): [name: string, event: unknown][] {
 }
 
 describe('events', () => {
-  test('tell the whole life of a job, with its numbers', async () => {
+  test('report the whole life of a job, with its numbers', async () => {
     const stage = new Stage('5, 2/s', { jobDefaults: { attempts: 2, backoff: 700 } })
     stage.shaper.work(({ attempt }) => {
       if (attempt === 1) throw new Error('as planned')
@@ -49,7 +49,7 @@ describe('events', () => {
     ])
   })
 
-  test('tell of refusals, with the id if it had one', async () => {
+  test('report refusals, with the id if there was one', async () => {
     const stage = new Stage('1, 2/s')
     await stage.fill('k', 1)
     const heard = listen(stage)
@@ -65,7 +65,7 @@ describe('events', () => {
     ])
   })
 
-  test('tell of the last failure without a time to try again', async () => {
+  test('report the last failure without a time to try again', async () => {
     const stage = new Stage('1, 2/s')
     stage.shaper.work(() => Promise.reject(new Error('as planned')))
     await stage.fill('k', 1)
@@ -77,7 +77,7 @@ describe('events', () => {
     ])
   })
 
-  test('tell of freezes, pauses, and what they do to jobs', async () => {
+  test('report freezes, pauses, and what they do to jobs', async () => {
     const stage = new Stage('5, 2/s')
     stage.shaper.work(() => {
       throw new FreezeError({ forMs: 1_000 })
@@ -104,7 +104,7 @@ describe('events', () => {
     ])
   })
 
-  test('tell of deadlines and of the rule book', async () => {
+  test('report deadlines and changes of the rule book', async () => {
     const stage = new Stage('5, 2/s')
     await stage.shaper.enqueue('k', 0, { id: 'x', deadlineMs: 100 })
     const heard = listen(stage)
@@ -188,7 +188,7 @@ describe('a listener that throws', () => {
     expect(heard).toEqual(['k1'])
   })
 
-  test.each(['nobody listens for errors', 'the listener for errors throws as well'])(
+  test.each(['there is no listener for errors', 'the listener for errors throws as well'])(
     'becomes a warning of the process when %s',
     async (what) => {
       const stage = new Stage('5, 2/s')
@@ -196,7 +196,7 @@ describe('a listener that throws', () => {
       const throwIt = () => {
         throw new Error('careless')
       }
-      if (what !== 'nobody listens for errors') stage.shaper.on('error', throwIt)
+      if (what !== 'there is no listener for errors') stage.shaper.on('error', throwIt)
       stage.shaper.on('admitted', throwIt)
       expect(await stage.fill('k', 1)).toMatchObject([{ accepted: true }])
       expect(warn).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ message: 'careless' }))
@@ -216,7 +216,7 @@ describe('a listener', () => {
     expect(() => shaper.on(name as 'completed', listener as never)).toThrow(message)
   })
 
-  test('that fails later is told of, too', async () => {
+  test('that fails later is reported, too', async () => {
     const stage = new Stage('5, 1/s')
     const errors: unknown[] = []
     stage.shaper.on('error', (error) => void errors.push(error.message))

@@ -32,7 +32,7 @@ describe('explain', () => {
     expect(await reasonsOf(stage, 'a2')).toEqual(['no-worker', 'slot'])
   })
 
-  test('every handler runs: only told when the head could go', async () => {
+  test('every handler runs: a hold only when the head is due', async () => {
     const stage = new Stage('9, 1/s')
     stage.shaper.work(neverSettles, { concurrency: 1 })
     await stage.fill('a', 3)
@@ -90,7 +90,7 @@ describe('explain', () => {
     await Promise.all(turns)
   })
 
-  test('of a job that nobody knows', async () => {
+  test('of an unknown job', async () => {
     const { shaper } = new Stage('9, 1/s')
     expect(await shaper.explain('nobody')).toBeUndefined()
     expect(await shaper.line('nobody')).toBeUndefined()
@@ -114,7 +114,7 @@ describe('explain', () => {
 })
 
 describe('recent', () => {
-  test('tells what producers were told, and nothing that they were not', async () => {
+  test('shows the verdicts that producers got, and no others', async () => {
     const stage = new Stage('1, 1/s')
     await stage.shaper.recent('a')
     await stage.fill('a', 2)

@@ -9,7 +9,7 @@ const step = fc.record({
   next: fc.constantFrom('nothing', 'freeze', 'pause', 'resume', 'cancel', 'limit'),
 })
 
-test('it is what enqueue answers, whatever happened before, and changes nothing', async () => {
+test('it is what enqueue returns, whatever happened before, and changes nothing', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.boolean(), async (steps, isFailing) => {
       const stage = new Stage('3, 2/s', { jobDefaults: { attempts: 2, backoff: 300 } })

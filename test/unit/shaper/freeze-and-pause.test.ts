@@ -3,7 +3,7 @@ import { FreezeError, InvalidKeyError } from '../../../src/index.ts'
 import { Stage } from '../../support/stage.ts'
 
 describe('freeze', () => {
-  test('nobody departs before its end; then they do at the rate, without making up for it', async () => {
+  test('no job departs before its end; then jobs depart at the rate, without making up for it', async () => {
     const stage = new Stage('5, 2/s')
     stage.shaper.work(() => undefined)
     await stage.fill('k', 4)
@@ -19,7 +19,7 @@ describe('freeze', () => {
     await stage.conforms()
   })
 
-  test('a shorter one never shortens a longer one', async () => {
+  test('a shorter freeze never shortens a longer one', async () => {
     const stage = new Stage('5, 2/s')
     const until: number[] = []
     stage.shaper.on('frozen', (event) => void until.push(event.until))
@@ -30,7 +30,7 @@ describe('freeze', () => {
     expect(await stage.shaper.enqueue('k', 0)).toMatchObject({ departsAt: 2_000, waitMs: 1_900 })
   })
 
-  test('of a key that nobody used holds whoever comes, and is forgotten afterwards', async () => {
+  test('of an unused key holds new jobs, and is forgotten afterwards', async () => {
     const stage = new Stage('5, 2/s')
     stage.shaper.work(() => undefined)
     await stage.shaper.freeze('k', 1_000)
@@ -82,7 +82,7 @@ describe('a freeze that the other side asked for', () => {
     expect(await stage.shaper.inspect('k')).toMatchObject({ frozenUntil: 3_600_000 })
   })
 
-  test('can be cut by who calls freeze; else it is as long as it says', async () => {
+  test('can be cut by the caller of freeze; otherwise it lasts as long as asked', async () => {
     const stage = new Stage('5, 2/s')
     await stage.shaper.freeze('k', 1e300, { atMostMs: 500 })
     await stage.shaper.freeze('l', 86_400_000)
@@ -108,7 +108,7 @@ describe('unfreeze', () => {
     await stage.conforms()
   })
 
-  test('of a key that is not frozen says so, and tells nobody', async () => {
+  test('of a key that is not frozen returns false, and emits nothing', async () => {
     const stage = new Stage('5, 2/s')
     stage.shaper.on('unfrozen', () => {
       throw new Error('nothing was lifted')
@@ -122,7 +122,7 @@ describe('unfreeze', () => {
 })
 
 describe('pause and resume', () => {
-  test('nobody departs while it lasts; afterwards at the rate, from the moment of resuming', async () => {
+  test('no job departs while it lasts; afterwards at the rate, counted from resume', async () => {
     const stage = new Stage('5, 2/s')
     stage.shaper.work(() => undefined)
     await stage.fill('k', 4)
@@ -138,7 +138,7 @@ describe('pause and resume', () => {
     await stage.conforms()
   })
 
-  test('resuming at once does not bring the next departure nearer', async () => {
+  test('resuming at once does not make the next departure earlier', async () => {
     const stage = new Stage('5, 2/s')
     stage.shaper.work(() => undefined)
     await stage.fill('k', 3)
@@ -195,7 +195,7 @@ describe('pause and resume', () => {
     expect(stage.startsOf('k')).toEqual([1_000])
   })
 
-  test('resuming a key that nobody paused is nothing', async () => {
+  test('resuming a key that is not paused does nothing', async () => {
     const stage = new Stage('5, 2/s')
     await stage.shaper.resume('k')
     expect(await stage.shaper.inspect('k')).toBeUndefined()
@@ -241,7 +241,7 @@ describe('FreezeError', () => {
     await stage.conforms()
   })
 
-  test('many at once keep their order and go before everyone who never started', async () => {
+  test('many at once keep their order and go before all jobs that never started', async () => {
     const stage = new Stage('20, 10/s')
     stage.shaper.work(async () => {
       await stage.sleep(450)
@@ -269,7 +269,7 @@ describe('FreezeError', () => {
     await stage.conforms()
   })
 
-  test('one from another copy of the package whose numbers make no sense fails its attempt, and nobody else', async () => {
+  test('one from another copy of the package with invalid numbers fails only its attempt', async () => {
     const stage = new Stage('5, 2/s')
     stage.shaper.work((job) => {
       const nonsense = { name: 'FreezeError', code: 'freeze', forMs: job.data }

@@ -23,7 +23,7 @@ async function departuresBeside(trouble: (stage: Stage) => Promise<unknown>): Pr
   return stage.startsOf('calm')
 }
 
-describe('nobody else is late, not by a microsecond, when a bucket', () => {
+describe('no other bucket is late, not by a microsecond, when a bucket', () => {
   const line = (count: number, data: string, options = {}) =>
     Array.from({ length: count }, () => ({ key: 'trouble', data, ...options }))
 

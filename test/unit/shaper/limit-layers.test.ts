@@ -14,8 +14,8 @@ function listen(stage: Stage): string[] {
 /** Who brings the limits of every stage here. */
 const limitsBy = 'app 7'
 
-describe('who said so', () => {
-  test('the program, a file, or somebody by hand, and when', async () => {
+describe('who set a limit', () => {
+  test('the program, a file, or a change by hand, and when', async () => {
     const stage = new Stage({ '*': '5, 2/s', a: '4, 2/s' }, { limitsFrom: 'file', limitsBy: 'limits.yaml' })
     const { limits } = stage.shaper
     await stage.pass(1_500)
@@ -32,7 +32,7 @@ describe('who said so', () => {
     ])
   })
 
-  test('this process, where nobody is named', async () => {
+  test('this process, where no name is given', async () => {
     const stage = new Stage('5, 2/s')
     const { limits } = stage.shaper
     const by = `${hostname()}:${process.pid}`
@@ -42,7 +42,7 @@ describe('who said so', () => {
     expect(await limits.set('a', '2, 1/s')).not.toHaveProperty('by')
   })
 
-  test('whoever says the same again is not named, and is not asked when', async () => {
+  test('setting the same again changes neither the name nor the time', async () => {
     const stage = new Stage({ '*': '5, 2/s', a: '4, 2/s' }, { limitsBy })
     const { limits } = stage.shaper
     await limits.set('b', '3, 1/s', { by: 'ann' })
@@ -97,7 +97,7 @@ describe('a load', () => {
     expect(stage.shaper.limits.list().map(({ pattern }) => pattern)).toEqual(['*', 'b', 'c'])
   })
 
-  test('of what is in force changes nothing and tells nobody', async () => {
+  test('of what is in force changes nothing and emits nothing', async () => {
     const stage = new Stage({ '*': '5, 2/s', a: '4, 2/s' })
     const heard = listen(stage)
     const again = { a: { capacity: 4, rate: '2/s' }, '*': '5, 2/s' }
@@ -138,7 +138,7 @@ describe('a load', () => {
     expect(limits.resolve('a')).toMatchObject({ limit: '8, 1/s', origin: 'file' })
   })
 
-  test('reaches those who wait', async () => {
+  test('reaches waiting jobs', async () => {
     const stage = new Stage('20, 1/s')
     stage.shaper.work(() => undefined)
     await stage.fill('k', 4)
@@ -149,7 +149,7 @@ describe('a load', () => {
     await stage.conforms()
   })
 
-  test('of nothing unsets all, and newcomers are refused', async () => {
+  test('of nothing unsets all, and new jobs are refused', async () => {
     const stage = new Stage('20, 1/s')
     expect(await stage.shaper.limits.load({})).toEqual({ set: [], unset: ['*'] })
     await stage.refuses((shaper) => shaper.enqueue('k', 0), NoLimitError, 'no-limit', /"k"/)
@@ -210,7 +210,7 @@ describe('what was done by hand', () => {
     expect(() => limits.resolve('z')).toThrow(NoLimitError)
   })
 
-  test('with the same effect tells nobody, but is by hand from then on', async () => {
+  test('with the same effect emits nothing, but is by hand from then on', async () => {
     const stage = new Stage('5, 2/s')
     const heard = listen(stage)
     expect(await stage.shaper.limits.set('*', '5, 2/s')).toMatchObject({ origin: 'override' })

@@ -56,7 +56,7 @@ describe('the book', () => {
   })
 })
 
-describe('a change reaches those who wait', () => {
+describe('a change reaches waiting jobs', () => {
   test.each([
     ['ten times faster', '20, 20/s', [0, 1_000, 1_200, 1_250, 1_300, 1_350]],
     ['ten times slower', '20, 0.2/s', [0, 500, 1_000, 6_000, 11_000, 16_000]],
@@ -95,7 +95,7 @@ describe('a change reaches those who wait', () => {
     await stage.conforms()
   })
 
-  test('back and forth brings nobody nearer', async () => {
+  test('back and forth makes no departure earlier', async () => {
     const stage = new Stage('50, 1/s')
     stage.shaper.work(() => undefined)
     await stage.fill('k', 8)
@@ -117,7 +117,7 @@ describe('a change reaches those who wait', () => {
     await stage.conforms({ unfinished: true })
   })
 
-  test('only those whose rule it is', async () => {
+  test('only the buckets that it governs', async () => {
     const stage = new Stage({ '*': '5, 1/s', 'a/b': '5, 2/s' })
     stage.shaper.work(() => undefined)
     await stage.fill('a/b', 3)
@@ -133,7 +133,7 @@ describe('a change reaches those who wait', () => {
 })
 
 describe('capacity', () => {
-  test('lowered below the depth drops nobody; newcomers wait until it is drained below', async () => {
+  test('lowered below the depth drops no job; new jobs are refused until the line is below it', async () => {
     const stage = new Stage('5, 2/s')
     await stage.fill('k', 5)
     await stage.shaper.limits.set('*', '2, 2/s')
@@ -156,7 +156,7 @@ describe('capacity', () => {
     await stage.conforms()
   })
 
-  test('lowered below the cost of one who waits lets him depart all the same', async () => {
+  test('lowered below the cost of a waiting job still lets it depart', async () => {
     const stage = new Stage('5, 2/s')
     await stage.shaper.enqueue('k', 0, { id: 'k1', cost: 5 })
     await stage.shaper.limits.set('*', '2, 2/s')
@@ -186,7 +186,7 @@ describe('a rule that is gone', () => {
     await stage.conforms()
   })
 
-  test('and was the last leaves the backlog its limit, and refuses newcomers until there is one', async () => {
+  test('and was the last leaves the backlog its limit, and refuses new jobs until there is one', async () => {
     const stage = new Stage({ k: '5, 1/s' })
     stage.shaper.work((job) => (job.id === 'k3' ? neverSettles() : undefined))
     await stage.fill('k', 3)

@@ -62,7 +62,7 @@ describe('a limit of this process', () => {
     expect(stage.shaper.limits.locals()).toEqual([])
   })
 
-  test('lets in so many units at once, then no more than the rate', async () => {
+  test('admits the capacity at once, then no more than the rate', async () => {
     const { stage, ask } = roped('3, 2/s')
     expect(await ask(2)).toMatchObject({ accepted: true, waiting: 2, capacity: 1_000 })
     expect(await ask()).toMatchObject({ accepted: true })
@@ -159,7 +159,7 @@ describe('a limit of this process', () => {
     ])
   })
 
-  test('who comes again under his id takes nothing, and is answered even when it is full', async () => {
+  test('the same id again takes nothing, and gets its answer even when the limit is full', async () => {
     const { stage, ask, limits } = roped('2, 1/h')
     const again = (id: string) => stage.shaper.enqueue('k', 0, { id })
     await again('a')
@@ -186,7 +186,7 @@ describe('a limit of this process', () => {
     expect([await ask(), await ask()]).toMatchObject([{ accepted: true }, { accepted: false }])
   })
 
-  test('a key without a limit is told just that', async () => {
+  test('a key without a limit gets NoLimitError', async () => {
     const stage = new Stage({ a: '5, 1/s' })
     stage.shaper.limits.setLocal('*', '1, 1/h')
     await expect(stage.shaper.enqueue('b', 0, { cost: 2 })).rejects.toThrow(NoLimitError)
@@ -205,7 +205,7 @@ describe('a limit of this process', () => {
     expect(await stage.shaper.forecast('k')).toEqual(await ask())
   })
 
-  test('callers who wait for their turns are held to it', async () => {
+  test('callers of acquire are held to it', async () => {
     const { stage } = roped('2, 1/m', '50, 10/s')
     const { shaper } = stage
     expect(await shaper.tryAcquire('k')).toMatchObject({ accepted: true })
@@ -228,7 +228,7 @@ describe('a limit of this process', () => {
     await stage.conforms()
   })
 
-  test('a refusal is told as any other, and the limit itself as well', async () => {
+  test('a refusal is emitted as any other, and the limit itself as well', async () => {
     const stage = new Stage('9, 1/h')
     const told: unknown[] = []
     stage.shaper.on('rejected', (event) => void told.push(event))
@@ -266,7 +266,7 @@ describe('a limit of this process', () => {
   })
 })
 
-test('lets in what a meter of exact numbers lets in, whatever comes', async () => {
+test('admits what a meter with exact numbers admits', async () => {
   const steps = fc.array(
     fc.record({
       pass: fc.integer({ min: 0, max: 40 }),

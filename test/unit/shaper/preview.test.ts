@@ -3,7 +3,7 @@ import { InvalidKeyError, InvalidLimitError, InvalidOptionsError } from '../../.
 import { Stage } from '../../support/stage.ts'
 
 describe('a preview', () => {
-  test('tells what a change by hand would do, and changes nothing', async () => {
+  test('returns what a change by hand would do, and changes nothing', async () => {
     const stage = new Stage({ '*': '10, 10/s', 'vip/*': '10, 1/s' })
     await stage.fill('a', 8)
     await stage.fill('vip/b', 3)
@@ -33,7 +33,7 @@ describe('a preview', () => {
     expect(told).toEqual([])
   })
 
-  test('of unset and reset is that of what code then says, or nobody', async () => {
+  test('of unset and reset is that of what code then says, or of no rule', async () => {
     const stage = new Stage({ '*': '10, 10/s', a: '10, 5/s' })
     await stage.shaper.limits.set('a', '10, 1/s')
     await stage.shaper.limits.set('b/*', '10, 1/s')
@@ -88,7 +88,7 @@ describe('a preview', () => {
     await stage.refuses((shaper) => shaper.limits.preview(change as never), error, code, message)
   })
 
-  test('counts those that are to be tried again', async () => {
+  test('counts jobs that are to be tried again', async () => {
     const stage = new Stage('10, 1/s', { jobDefaults: { attempts: 2, backoff: 60_000 } })
     stage.shaper.work(() => {
       throw new Error('again')
@@ -111,7 +111,7 @@ describe('a preview', () => {
     expect(samples.map(({ waiting }) => waiting)).toEqual(Array.from({ length: 20 }, (_, n) => 30 - n))
   })
 
-  test('lets everybody else have his turn between pages', async () => {
+  test('lets other work run between pages', async () => {
     const stage = new Stage('5, 1/s')
     await stage.shaper.enqueueMany(Array.from({ length: 1_000 }, (_, n) => ({ key: `k${n}`, data: n })))
     let turns = 0
@@ -126,7 +126,7 @@ describe('a preview', () => {
     expect(turns).toBeGreaterThanOrEqual(5)
   })
 
-  test('of buckets that nobody may see tells nothing', async () => {
+  test('leaves out buckets that the client may not see', async () => {
     const stage = new Stage('5, 1/s')
     for (const key of ['a/1', 'a/2', 'b/1']) await stage.fill(key, 2)
     const sees = vi.fn((key: string) => key.startsWith('a/'))

@@ -7,7 +7,7 @@ function fail(): never {
 }
 
 describe('attempts', () => {
-  test('are one unless told; the job keeps the message of its error', async () => {
+  test('are one by default; the job keeps the message of its error', async () => {
     const stage = new Stage('5, 2/s')
     stage.shaper.work(fail)
     await stage.fill('k', 1)
@@ -98,7 +98,7 @@ describe('attempts', () => {
     expect(new Set(second).size).toBeGreaterThan(40)
   })
 
-  test('that wait keep their place: newcomers are refused until they have departed', async () => {
+  test('that wait keep their place: new jobs are refused until they have departed', async () => {
     const stage = new Stage('1, 2/s', { jobDefaults: { attempts: 2, backoff: 2_000 } })
     stage.shaper.work((job) => (job.id === 'k1' ? fail() : undefined))
     await stage.fill('k', 1)
@@ -250,7 +250,7 @@ describe('timeoutMs', () => {
 })
 
 describe('a retry that backs off for long', () => {
-  test('is not ahead of a newcomer, who is told so and departs at once', async () => {
+  test('is not ahead of a new job, which is promised to depart at once and does', async () => {
     const stage = new Stage('5, 1 per 10s', { jobDefaults: { attempts: 2, backoff: 3_600_000 } })
     const departed: string[] = []
     stage.shaper.on('departed', ({ id, at }) => void departed.push(`${id} at ${at / 1_000}`))

@@ -47,7 +47,7 @@ test('a change over a store that takes its time has been made when its promise r
   expect(() => limits.resolve('a')).toThrow(NoLimitError)
 })
 
-test('what is wrong never reaches the store, and what the store refuses is told', async () => {
+test('invalid input never reaches the store, and what the store refuses is thrown', async () => {
   const store = new SlowStore()
   store.isAway = true
   const limits = new LiveRuleBook(store)

@@ -85,7 +85,7 @@ describe('wrap', () => {
       { key: (account) => account, cost: (_, units) => units },
     )
 
-  it('calls with the same this and arguments when the turn has come, and answers the same', async () => {
+  it('calls with the same this and arguments when the turn has come, and returns the same', async () => {
     const { stage, shaper } = open()
     const calls: unknown[] = []
     const owner = { call: wrapped(shaper, calls) }

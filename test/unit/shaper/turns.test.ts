@@ -30,7 +30,7 @@ function open(limits: ConstructorParameters<typeof Stage>[0] = '9, 1/s') {
 }
 
 describe('acquire', () => {
-  it('lets callers depart one per interval, in the order in which they came, without a worker', async () => {
+  it('callers depart one per interval, in the order in which they came, without a worker', async () => {
     const { stage, callers } = open()
     for (const name of ['a', 'b', 'c']) void callers.call(name)
     await stage.pass(5_000)
@@ -63,7 +63,7 @@ describe('acquire', () => {
     await stage.conforms()
   })
 
-  it('tells of the turn: whose, when, how long it took, and a fence that grows', async () => {
+  it('resolves to the turn: its key, when it departed, how long it waited, and a fence that grows', async () => {
     const { stage, shaper } = open()
     const turns: Turn[] = []
     for (let n = 0; n < 2; n++) void shaper.acquire('k').then((turn) => turns.push(turn))
@@ -74,7 +74,7 @@ describe('acquire', () => {
     ])
   })
 
-  it('is refused at once when the line is full, and told when to come back', async () => {
+  it('is refused at once when the line is full, with the time to come back', async () => {
     const { stage, shaper, callers } = open('1, 1/s')
     void callers.call('a')
     await stage.pass(0)
@@ -123,7 +123,7 @@ describe('acquire', () => {
     await stage.conforms()
   })
 
-  it('gives the place back when it is aborted, and those behind move up', async () => {
+  it('gives the place back when it is aborted, and the turns behind move up', async () => {
     const { stage, shaper, callers } = open()
     const abort = new AbortController()
     void callers.call('a')
@@ -162,7 +162,7 @@ describe('acquire', () => {
     expect(await shaper.inspect('k')).toBeUndefined()
   })
 
-  it('listens to a signal once, whoever waits under it, and lets all of them go', async () => {
+  it('adds one listener to a signal, and aborts every turn under it', async () => {
     const { stage, shaper, callers } = open('99, 1/s')
     const abort = new AbortController()
     void callers.call('before')
@@ -191,7 +191,7 @@ describe('acquire', () => {
     expect(callers.refused).toEqual([['b', 'enough']])
   })
 
-  it('is cancelled like a job, by the id that its events tell', async () => {
+  it('is cancelled like a job, by the id in its events', async () => {
     const { stage, shaper, callers } = open()
     const ids: string[] = []
     shaper.on('admitted', ({ id }) => void ids.push(id))
@@ -205,7 +205,7 @@ describe('acquire', () => {
     await stage.conforms()
   })
 
-  it('waits behind jobs that nobody works on, but turns of other keys do not', async () => {
+  it('waits behind jobs without a worker, but turns of other keys do not', async () => {
     const { stage, shaper, callers } = open()
     await stage.fill('jobs', 1)
     void callers.call('behind', {}, 'jobs')
@@ -289,7 +289,7 @@ describe('acquire', () => {
     expect(await shaper.audit()).toMatchObject({ admitted: 2, ended: 2 })
   })
 
-  it('close tells those who wait, and with drainMs lets them go first', async () => {
+  it('close rejects waiting turns, and with drainMs lets them depart first', async () => {
     const { stage, shaper, callers } = open()
     void callers.call('a')
     void callers.call('b')

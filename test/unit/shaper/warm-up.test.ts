@@ -24,7 +24,7 @@ describe('a limit with a warm-up', () => {
     await stage.conforms(BUSY)
   })
 
-  test('it cools while nobody comes: idle for half a warm-up it is half warm', async () => {
+  test('it cools while it is idle: after half a warm-up it is half warm', async () => {
     const stage = new Stage({ '*': { capacity: 50, rate: '10/s', warmUp: '3s', coldRate: '2/s' } })
     stage.shaper.work(() => undefined)
     await stage.fill('k', 50)
@@ -40,7 +40,7 @@ describe('a limit with a warm-up', () => {
     await stage.conforms(BUSY)
   })
 
-  test('a handler that was told 429 finds the bucket cold when the freeze is over', async () => {
+  test('after a 429 the bucket is cold when the freeze is over', async () => {
     const stage = new Stage('50, 10/s, warm-up 3s')
     let isAngry = true
     stage.shaper.work(({ id }) => {

@@ -71,7 +71,7 @@ describe('a handler', () => {
     ])
   })
 
-  test('whose result is not JSON has completed all the same, and the error is told', async () => {
+  test('whose result is not JSON has completed all the same, and the error is reported', async () => {
     const stage = new Stage('5, 2/s')
     const errors: Error[] = []
     stage.shaper.on('error', (error) => void errors.push(error))
@@ -146,7 +146,7 @@ describe('several workers', () => {
     await stage.conforms()
   })
 
-  test('a full one is passed by, a closed one gets nothing, and the last to close leaves the line standing', async () => {
+  test('a full worker is skipped, a closed one gets nothing, and after the last close the line stands still', async () => {
     const stage = new Stage('20, 10/s')
     const done: string[] = []
     const slow = stage.shaper.work(() => stage.sleep(10_000), { concurrency: 1 })
@@ -184,7 +184,7 @@ describe('several workers', () => {
   })
 })
 
-test('schedule changes nothing in one process, whose scheduler runs anyway; a closed shaper refuses it', async () => {
+test('schedule changes nothing in memory, where the scheduler always runs; a closed shaper refuses it', async () => {
   const stage = new Stage('9, 2/s')
   stage.shaper.schedule()
   await stage.fill('k', 2)
