@@ -1,3 +1,4 @@
+import { SECOND } from './duration.ts'
 import type { RejectReason } from './verdict.ts'
 
 /** The line of a bucket. Times are milliseconds since the epoch. */
@@ -46,6 +47,13 @@ export interface Flow {
 
 /** The totals that a chart of arrivals and departures needs. */
 export type FlowTotals = Omit<Flow, 'ended'>
+
+/** For so long after it was last asked for, what happens to a bucket is noted. Microseconds. */
+export const WATCHED_FOR = 30 * SECOND
+/** More buckets are not watched: the one that was asked for longest ago makes room. */
+export const MOST_WATCHED = 100
+/** Of verdicts, and of departures. */
+export const MOST_NOTES = 50
 
 /** The last admission verdicts and departures of a bucket, the newest first; at most 50 of each. */
 export interface Recent {

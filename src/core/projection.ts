@@ -42,7 +42,7 @@ export interface WholeLine {
  * new job, and a rejection lasts until all but the last of the missing units have departed. Neither time is ever too
  * early.
  */
-const FARTHEST_LOOK = 100
+export const FARTHEST_LOOK = 100
 
 /** Advances the projection past one job, assuming that handlers are free. */
 export function advance(

@@ -7,10 +7,6 @@
 -- ARGV     now | '', amount, capacity, interval, '1' to fill up to the capacity where the amount does not fit | '0', block
 -- Answers  doubles, packed: 1 when all of it went in | 0, now, level, at, blockedUntil, interval
 
-local ROUNDING = 1e-12
-local LEAST_GROWTH = 1 + 2 ^ -52
-local LONGEST_STEP_BACK = 60000000
-
 local now, amount, capacity, interval = read_now(ARGV[1]), number(ARGV[2]), number(ARGV[3]), number(ARGV[4])
 local clamp, block = ARGV[5] == '1', number(ARGV[6])
 local level, at, blocked_until, kept = read_level()

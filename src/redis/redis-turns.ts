@@ -8,6 +8,7 @@ import type { JobRequest } from '../line/job.ts'
 import { PendingTurns, type Turn } from '../line/pending-turns.ts'
 import type { ShapedJob } from '../line/shaped-job.ts'
 import type { RedisBackend } from './redis-backend.ts'
+import { TRAVEL, TURN_LEASE } from './scripts/prelude.ts'
 import type { Store } from './scripts/store.ts'
 import { Leases } from './slots/leases.ts'
 import { type Inboxes, makeCallerName, makeTurnId } from './transport/inboxes.ts'
@@ -18,12 +19,9 @@ import type { SharedJob } from './verbs/handed-job.ts'
 import type { Verbs } from './verbs/verbs.ts'
 import type { RedisWorker, WorkerSettings } from './worker/redis-worker.ts'
 
-/** How long a silent process keeps the places of its callers, and the turns that were handed over to it. */
-const TURN_LEASE = 5 * SECOND
 /** A caller gets an error after a longer outage: a place that is lost starts nothing twice. */
 const PATIENCE = 60 * SECOND
-/** What the line allows a turn that must come at once for its way to the caller, and a while for the answer. */
-const TRAVEL = 100 * MILLISECOND
+/** Beyond TRAVEL, the time that the line allows a turn that must come at once: a while for the answer. */
 const GRACE = 100 * MILLISECOND
 /** The states of a turn that still has its place. */
 const KEPT = ['waiting', 'handed', 'retrying']

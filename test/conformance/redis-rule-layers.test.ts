@@ -46,7 +46,7 @@ describe('a program and a service with a file at one line', () => {
     const prefix = uniquePrefix()
     const [first, second] = [{ '*': '9, 1/s' }, { '*': '8, 1/s', a: '7, 1/s' }]
     const stage = await RedisStage.open(first, { prefix, limitsFrom: 'file' })
-    const before = stage.backend.rules
+    const before = stage.backend.rules.book
     const changed = await stage.backend.rules.change(load(second, 'file'), at(0))
     expect([changed.isChanged, changed.at, changed.before]).toEqual([true, at(0), before])
     const dump = await stage.dump()

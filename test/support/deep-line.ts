@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
-import { luaKeys } from '../../src/redis/scripts/keys.ts'
+import { shardPrelude } from '../../src/redis/scripts/prelude.ts'
 
 const LIB = new URL('../../src/redis/scripts/lib/', import.meta.url)
 const PARTS = ['values', 'shard', 'lease', 'warmth', 'bucket', 'pace', 'job', 'blocks', 'line', 'join'].map(
@@ -12,7 +12,7 @@ const STEP = 5_000
 /** Puts jobs into a line as `admit` does, without asking whether they fit, and without the way there and back for each. */
 const SCRIPT = [
   '#!lua',
-  luaKeys(),
+  shardPrelude(),
   ...PARTS,
   `local key, prefix, from, count, now, patience = ARGV[1], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
   local meta, bucket, job = read_meta(), read_bucket_and_line(key), read_job(ARGV[2])

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
-import { luaKeys } from '../../src/redis/scripts/keys.ts'
+import { shardPrelude } from '../../src/redis/scripts/prelude.ts'
 import { isTurnId } from './turn-id.ts'
 
 const LIB = new URL('../../src/redis/scripts/lib/', import.meta.url)
@@ -12,7 +12,7 @@ const PARTS = ['values', 'shard', 'warmth', 'bucket', 'pace', 'job', 'state', 'b
 /** Tells all that a shard holds: every bucket with its lists, and every job with its state. */
 const SCRIPT = [
   '#!lua flags=no-writes',
-  luaKeys(),
+  shardPrelude(),
   ...PARTS,
   `local told = { buckets = {}, jobs = {} }
   for _, name in ipairs({ 'due', 'turns', 'idle', 'leases', 'deadlines', 'ended', 'gone', 'fill' }) do told[name] = redis.call('ZRANGE', K[name], 0, -1) end

@@ -1,15 +1,15 @@
 import { spacingAfterStart } from '../../core/bucket.ts'
-import { MILLISECOND, SECOND } from '../../core/duration.ts'
+import { MILLISECOND } from '../../core/duration.ts'
 import type { Admission } from '../../core/job.ts'
-import type { Recent, RecentDeparture, RecentVerdict } from '../../core/line-view.ts'
+import {
+  MOST_NOTES,
+  MOST_WATCHED,
+  type Recent,
+  type RecentDeparture,
+  type RecentVerdict,
+  WATCHED_FOR,
+} from '../../core/line-view.ts'
 import type { JobRecord } from './job-record.ts'
-
-/** How long a bucket is watched after its last request. */
-const WATCHED_FOR = 30 * SECOND
-/** The most buckets that are watched: beyond, the one requested longest ago is dropped. */
-const MOST_WATCHED = 100
-/** The most verdicts, and the most departures, of a bucket. */
-const MOST_SEEN = 50
 
 /** The newest last. */
 interface Watched {
@@ -77,5 +77,5 @@ export class WatchedBuckets {
 
 function note<Event>(seen: Event[], event: Event): void {
   seen.push(event)
-  if (seen.length > MOST_SEEN) seen.shift()
+  if (seen.length > MOST_NOTES) seen.shift()
 }

@@ -6,16 +6,16 @@
 -- ARGV     'due': buckets with jobs to hand over, the first departure first | 'all', in no order; cursor ('0' begins)
 -- Answers  { version of the rule book, next cursor ('0': that was all), key, its pattern, its limit, ... }
 
-local MOST = 200
+local MOST_LISTED = 200
 
 local book = read_meta().book
 local next_, keys = '0', {}
 if ARGV[1] == 'due' then
   local from = number(ARGV[2])
-  keys = redis.call('ZRANGE', K.due, from, from + MOST - 1)
-  if #keys == MOST then next_ = string.format('%d', from + MOST) end
+  keys = redis.call('ZRANGE', K.due, from, from + MOST_LISTED - 1)
+  if #keys == MOST_LISTED then next_ = string.format('%d', from + MOST_LISTED) end
 else
-  local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', MOST)
+  local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', MOST_LISTED)
   next_ = page[1]
   for index = 1, #page[2], 2 do keys[#keys + 1] = page[2][index] end
 end

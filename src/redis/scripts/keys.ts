@@ -39,7 +39,7 @@ import { hash } from 'node:crypto'
  * A user's key is never part of a name, only a field, a member or a value. In lists and sorted sets of jobs a member
  * is the id, and where the cost is not 1, a space and the cost.
  */
-const NAMES = {
+export const KEY_TYPES = {
   meta: 'hash',
   buckets: 'hash',
   jobs: 'hash',
@@ -60,7 +60,17 @@ const NAMES = {
 } as const
 
 /** Followed by the number of the bucket, its hash, the id of the operation, or the name of the caller's process. */
-const NUMBERED = ['line', 'blocks', 'handed', 'retry', 'back', 'op', 'inbox', 'verdicts', 'starts'] as const
+export const NUMBERED_KEYS = [
+  'line',
+  'blocks',
+  'handed',
+  'retry',
+  'back',
+  'op',
+  'inbox',
+  'verdicts',
+  'starts',
+] as const
 
 /** The name and the hash tag of one shard; every script gets it as its first key. */
 export function shardTag(prefix: string, name: string, shard: number): string {
@@ -86,7 +96,7 @@ export function shardOf(key: string, shards: number): number {
   return hash % shards
 }
 
-export function shardKey(tag: string, name: keyof typeof NAMES): string {
+export function shardKey(tag: string, name: keyof typeof KEY_TYPES): string {
   return `${tag}:${name}`
 }
 
@@ -102,13 +112,6 @@ export function meterKey(prefix: string, name: string, key: string): string {
 
 /** Of six bits each. */
 const HASH_DIGITS = 22
-
-/** What every script of a shard begins with: the same names, built from its first key. */
-export function luaKeys(): string {
-  const fixed = Object.keys(NAMES).map((name) => `${name} = KEYS[1] .. ':${name}'`)
-  const numbered = NUMBERED.map((name) => `${name} = KEYS[1] .. ':${name}:'`)
-  return `local K = { ${[...fixed, ...numbered].join(', ')} }`
-}
 
 /** The shaper's name is the user's text: what is not plain is encoded, and `~` says so. */
 function encodeName(name: string): string {

@@ -5,7 +5,8 @@ import { ForeignValueError } from '../../core/errors.ts'
 import { messageOf, toError } from '../../core/thrown.ts'
 import type { Client } from '../connection/client-profiles.ts'
 import { asBackendError } from '../connection/redis-errors.ts'
-import { luaKeys, shardKey } from './keys.ts'
+import { shardKey } from './keys.ts'
+import { meterPrelude, shardPrelude } from './prelude.ts'
 import { type Read, readReply } from './reply.ts'
 
 /** A Lua script and how its reply is read. The header of its file says what it does, takes and answers. */
@@ -82,7 +83,7 @@ function keysOfShard(tag: string): readonly string[] {
   return [tag, shardKey(tag, 'meta')]
 }
 
-/** A script is its first line, which Redis reads, the names of a shard's keys, the parts that it uses, and itself. */
+/** A script is its first line, which Redis reads, what it shares with this code, the parts that it uses, and itself. */
 function load(verb: string, module: string): Pick<Script, 'text' | 'sha' | 'isOfShard'> {
   const [shebang, ...lines] = read(`${verb}.lua`, module).split('\n')
   const uses = /^-- uses: (.*)$/m.exec(lines.join('\n'))?.[1]
@@ -90,7 +91,7 @@ function load(verb: string, module: string): Pick<Script, 'text' | 'sha' | 'isOf
   const names = uses.split(' ')
   const parts = ['values', ...names].map((part) => read(`lib/${part}.lua`, import.meta.url))
   const isOfShard = names.includes('shard')
-  const text = [shebang, ...(isOfShard ? [luaKeys()] : []), ...parts, ...lines].join('\n')
+  const text = [shebang, isOfShard ? shardPrelude() : meterPrelude(), ...parts, ...lines].join('\n')
   return { text, sha: createHash('sha1').update(text).digest('hex'), isOfShard }
 }
 

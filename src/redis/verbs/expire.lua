@@ -6,8 +6,6 @@
 -- ARGV     now | '', keepFinished, name of the process that asks, number of its sweep
 -- Answers  { at, id, key, cost, attempt, ... }
 
-local MOST = 100
-
 local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
@@ -15,7 +13,7 @@ local told = replayed_sweep(ARGV[3], ARGV[4])
 if told then return told end
 local meta = read_meta()
 local answer = { text(now) }
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT', 0, MOST)) do
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT', 0, MOST_SWEPT)) do
   local is_readable, job, state, bucket = pcall(read_waiting, id)
   if not is_readable then redis.call('ZADD', K.deadlines, now + UNREADABLE, id)
   elseif bucket and state.state == 'granted' then

@@ -6,8 +6,6 @@
 -- ARGV     number of jobs (1 to 200), then for each: id, epoch
 -- Answers  { '1' | '0', ... }: '1' also for one that cannot be read
 
-local HELD = { handed = true, granted = true, running = true }
-
 local answers = {}
 for index = 1, number(ARGV[1]) do
   local is_readable, state = pcall(read_state, ARGV[index * 2])

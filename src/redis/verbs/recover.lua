@@ -8,7 +8,6 @@
 -- ARGV     now | '', keepFinished, name of the process that asks, number of its sweep
 -- Answers  { at, id, epoch that is void, key, cost, attempt, 'waits' | 'crashed' | 'failed' | 'gone', ... }
 
-local MOST = 100
 local MOST_CRASHES = 3
 
 local now = read_now(ARGV[1])
@@ -69,7 +68,6 @@ local function forget_lost(id, job)
   end
 end
 
-local HELD = { handed = true, granted = true, running = true }
 local function give_up(id)
   local is_readable, job, state, bucket = pcall(read_waiting, id)
   if not is_readable then hold_lease(meta, id, now + UNREADABLE)
@@ -86,7 +84,7 @@ local function give_up(id)
   end
 end
 
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now - meta.lifted, 'LIMIT', 0, MOST)) do
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now - meta.lifted, 'LIMIT', 0, MOST_SWEPT)) do
   -- One that came back with another of this call has a lease again, or needs none.
   if (lease_end(meta, id) or INF) <= now then give_up(id) end
 end

@@ -14,7 +14,6 @@ local meta = read_meta()
 expect_states(4, 2)
 note_activity(meta, now)
 local WAITS = { waiting = true, retrying = true }
-local HELD = { handed = true, granted = true, running = true }
 local answers = {}
 for index = 1, number(ARGV[3]) do
   local id, epoch = ARGV[2 + index * 2], number(ARGV[3 + index * 2])

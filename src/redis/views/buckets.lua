@@ -6,9 +6,6 @@
 -- ARGV     now | '', key, ... (1 to 200)
 -- Answers  { now, how many of the keys were read, view, ... }, without those that are unknown or foreign
 
--- Jobs that may be read; a bucket counts as five.
-local MOST_READS = 250
-
 local now = read_now(ARGV[1])
 local answer, reads, at = { text(now), 0 }, 0, 2
 while at <= #ARGV and reads < MOST_READS do

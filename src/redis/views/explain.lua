@@ -11,12 +11,8 @@
 --            it or a job before it needs a handler, whether the head is a turn, since when the head may depart (inf: it has its
 --            slot, or may not depart), worker | '', slot ('0': none), last claim, running jobs (counted when the head is late) }
 
-local MOST_NAMED = 10
--- So many jobs before it are read one by one; the others are only counted, with their average cost.
-local MOST_READ = 200
 -- The latest leases are read, because running workers renew theirs.
 local MOST_LEASES = 20
-local LATE = 1000000
 
 local now = read_now(ARGV[1])
 local job = read_job(ARGV[2])

@@ -1,7 +1,7 @@
 import { SECOND } from '../../core/duration.ts'
-import { JOB_STATES } from '../../core/job.ts'
 import type { JobFacts, Stall, WaitFacts } from '../../line/job-facts.ts'
 import { firstFound } from '../scripts/first-found.ts'
+import { LATE, STORED_STATES } from '../scripts/prelude.ts'
 import { type Answer, flag, list, number, optional, rest, row, text, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -10,7 +10,7 @@ import type { Store } from '../scripts/store.ts'
 const jobRow = row({
   now: number,
   key: text,
-  state: word(...JOB_STATES, 'granted'),
+  state: word(...STORED_STATES),
   attempt: number,
   admittedAt: number,
   startedAt: number,
@@ -48,8 +48,6 @@ const explainScript = defineScript(
 type Job = Answer<typeof jobRow>
 type Wait = Answer<typeof waitRow>
 
-/** A head that may go and has not is late after this time: the way to a worker takes less. */
-const LATE = SECOND
 /** A running scheduler claims at least every other second. */
 const SILENT = 3 * SECOND
 

@@ -7,9 +7,6 @@
 -- Answers  { } when it is unknown | { key, state, cost, settings, data, attempt, admittedAt, deadline, departedAt,
 --          endedAt, position ('0': it does not wait), has result, result, has error, error }
 
--- Retries and other jobs alternate; so many are walked to find the position, and the others only counted.
-local MOST_READ = 200
-
 local now = read_now(ARGV[1])
 local job = read_job(ARGV[2])
 if not job then

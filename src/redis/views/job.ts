@@ -1,6 +1,7 @@
 import { MILLISECOND } from '../../core/duration.ts'
-import { JOB_STATES, type JobView } from '../../core/job.ts'
+import type { JobView } from '../../core/job.ts'
 import { firstFound } from '../scripts/first-found.ts'
+import { STORED_STATES } from '../scripts/prelude.ts'
 import { type Answer, flag, list, number, optional, row, text, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -9,7 +10,7 @@ import { decodeSettings } from '../verbs/settings-text.ts'
 /** Times are microseconds; -1 for one that has not come, and a position of 0 for a job that does not wait. */
 const jobRow = row({
   key: text,
-  state: word(...JOB_STATES, 'granted'),
+  state: word(...STORED_STATES),
   cost: number,
   settings: text,
   data: text,

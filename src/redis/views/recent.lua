@@ -7,9 +7,6 @@
 -- Answers  { { at, id, waiting, verdict ('yes' or the reason), ... for each verdict },
 --          { at, id, gap | 'inf', gap by the spacing that was due | 'inf', ... for each start } }, both the newest first
 
-local WATCHED_FOR = 30000000
--- The most watched buckets; the one that was asked for longest ago makes room.
-local MOST_WATCHED = 100
 local WATCHED_MS = 60000
 
 local now, key = read_now(ARGV[1]), ARGV[2]

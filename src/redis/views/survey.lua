@@ -7,9 +7,6 @@
 -- ARGV     now | '', cursor ('0' begins)
 -- Answers  { now, next cursor ('0': that was all), { view (see view_of), ... }, { key of a bucket that was not read, ... } }
 
--- Jobs that one page looks at.
-local MOST_READS = 250
-
 local now = read_now(ARGV[1])
 local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', 200)
 local views, unread, reads = {}, {}, 0

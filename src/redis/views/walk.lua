@@ -10,7 +10,7 @@
 --          value | '', key before which they are wanted | '', key, ... (0 to 200)
 -- Answers  { now, next cursor ('0': that was all), { key of a bucket that was not read, ... }, how many match, value, key, ... }
 
-local MOST_READS, KEYS_FROM = 250, 18
+local KEYS_FROM = 18
 
 local now = read_now(ARGV[1])
 

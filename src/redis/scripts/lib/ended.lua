@@ -1,6 +1,6 @@
 -- Ending jobs, and forgetting ended jobs and empty buckets.
 
-local MOST_FORGOTTEN = 1000
+local MOST_IDLE_FORGOTTEN = 1000
 
 -- A retried request can arrive this much later than the first one, and must still find the job.
 local REPLAY_WINDOW = 10000000
@@ -74,7 +74,7 @@ end
 
 -- Forgets empty buckets whose state no longer affects a departure.
 local function forget_idle(now)
-  local idle = redis.call('ZRANGEBYSCORE', K.idle, '-inf', now, 'LIMIT', 0, MOST_FORGOTTEN)
+  local idle = redis.call('ZRANGEBYSCORE', K.idle, '-inf', now, 'LIMIT', 0, MOST_IDLE_FORGOTTEN)
   if #idle == 0 then return end
   redis.call('HDEL', K.buckets, unpack(idle))
   redis.call('ZREM', K.idle, unpack(idle))

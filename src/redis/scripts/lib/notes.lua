@@ -1,7 +1,6 @@
 -- Notes of the last verdicts and starts of a bucket, taken while the bucket is watched. A note is not part of the line: where a
 -- foreign value stands under its name, it is dropped.
 
-local MOST_NOTES = 50
 local NOTES_MS = 60000
 
 -- at, waiting, verdict ('yes' or the reason), id; and at, gap, gap divided by the spacing that was due, id.

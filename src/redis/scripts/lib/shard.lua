@@ -3,10 +3,6 @@
 -- A sweep looks again at a record that cannot be read after this time.
 local UNREADABLE = 60000000
 
--- A process that stops renewing keeps the places of its callers for this long.
-local TURN_LEASE = 5000000
--- A turn that must depart at once, and can, has this long to reach its caller.
-local TRAVEL = 100000
 -- Within this time the caller's process takes a turn from its inbox: all jobs behind it wait for that.
 local NEWS = 1000000
 
@@ -19,11 +15,6 @@ local function caller_of(id)
   return string.match(id, '^~([%w_-]+)~')
 end
 
-local EXPECTED = {
-  meta = 'hash', buckets = 'hash', jobs = 'hash', data = 'hash', states = 'hash', due = 'zset', turns = 'zset', idle = 'zset',
-  deadlines = 'zset', leases = 'zset', ended = 'zset', gone = 'zset', book = 'string', wake = 'list', vacancy = 'list', watched = 'zset', fill = 'zset',
-}
-
 local is_missing = {}
 
 -- Checks that the keys which the verb may write to are of our types, or missing. The lists of a bucket are read before they are
@@ -31,7 +22,7 @@ local is_missing = {}
 local function expect(...)
   for _, name in ipairs({ ... }) do
     local kind = redis.call('TYPE', K[name]).ok
-    if kind == 'none' then is_missing[name] = true elseif kind ~= EXPECTED[name] then foreign(name) end
+    if kind == 'none' then is_missing[name] = true elseif kind ~= TYPES[name] then foreign(name) end
   end
 end
 

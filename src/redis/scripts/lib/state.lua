@@ -4,13 +4,10 @@
 local STATE_FORMAT = '<HBdI4BddI4dBdBddssBI4c0BI4c0'
 local STATE_MAGIC = 0x5623
 
--- granted: handed, with a slot.
-local STATES = {
-  'waiting', 'handed', 'granted', 'running', 'retrying', 'completed', 'failed', 'cancelled', 'expired',
-}
-local STATE_NUMBERS = {
-  waiting = 1, handed = 2, granted = 3, running = 4, retrying = 5, completed = 6, failed = 7, cancelled = 8, expired = 9,
-}
+local STATE_NUMBERS = {}
+for n, name in ipairs(STATES) do STATE_NUMBERS[name] = n end
+-- In these states a worker holds the job, until its lease ends.
+local HELD = { handed = true, granted = true, running = true }
 -- Where the job stands or came from; 'retry': sorted by time, 'back': before all others.
 local KINDS = { 'line', 'retry', 'back' }
 local KIND_NUMBERS = { line = 1, retry = 2, back = 3 }

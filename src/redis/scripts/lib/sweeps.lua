@@ -4,6 +4,9 @@
 -- The longest outage after which the answer is still there.
 local REMEMBERED_MS = 600000
 
+-- Jobs of one call.
+local MOST_SWEPT = 100
+
 -- The answer of that sweep, or nil. A request that was delayed on its way gets the answer of a later sweep; its caller has long
 -- given up.
 local function replayed_sweep(process, sweep)

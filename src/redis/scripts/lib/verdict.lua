@@ -1,11 +1,5 @@
 -- The verdict on a request: `judge` of src/core/verdict.ts, for a line in Redis.
 
--- Microseconds: two steps of a double at the present epoch.
-local ROUNDING = 0.5
-
--- How many jobs a verdict looks at, one by one; see src/core/projection.ts.
-local FARTHEST_LOOK = 100
-
 -- Cost units of the jobs that failed and wait for a retry.
 local function retry_units(bucket)
   return bucket.returned - bucket.backUnits

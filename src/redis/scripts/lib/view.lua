@@ -2,6 +2,8 @@
 
 -- How many jobs that wait for a retry are looked at.
 local MOST_RETURNED = 100
+-- How many jobs one call may look at.
+local MOST_READS = 250
 
 -- When the oldest and the newest waiting jobs were admitted, infinite where none waits; and how many jobs were looked at.
 local function admissions(bucket)

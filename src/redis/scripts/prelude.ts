@@ -1,0 +1,73 @@
+import { ROUNDING } from '../../core/bucket.ts'
+import { MILLISECOND, SECOND } from '../../core/duration.ts'
+import type { JobState } from '../../core/job.ts'
+import { MOST_NOTES, MOST_WATCHED, WATCHED_FOR } from '../../core/line-view.ts'
+import * as meter from '../../core/meter.ts'
+import { FARTHEST_LOOK } from '../../core/projection.ts'
+import { MOST_NAMED } from '../../line/job-facts.ts'
+import { KEY_TYPES, NUMBERED_KEYS } from './keys.ts'
+
+/** For so long a process that says nothing keeps the places of its callers, and the turns that were handed to it. */
+export const TURN_LEASE = 5 * SECOND
+/** A turn that must come at once, and can, has so long to reach its caller. */
+export const TRAVEL = 100 * MILLISECOND
+/** The head of a line that has been due for longer was not taken. */
+export const LATE = SECOND
+
+/** The states of jobs in the order of the numbers by which Redis keeps them; a job with a slot is `granted`. */
+export const STORED_STATES = [
+  'waiting',
+  'handed',
+  'granted',
+  'running',
+  'retrying',
+  'completed',
+  'failed',
+  'cancelled',
+  'expired',
+] as const satisfies readonly (JobState | 'granted')[]
+
+/** What both the scripts of a shard and this code know. Times are microseconds. */
+const SHARD_CONSTANTS = {
+  ROUNDING,
+  FARTHEST_LOOK,
+  MOST_NAMED,
+  WATCHED_FOR,
+  MOST_WATCHED,
+  MOST_NOTES,
+  TURN_LEASE,
+  TRAVEL,
+  LATE,
+}
+const METER_CONSTANTS = {
+  ROUNDING: meter.ROUNDING,
+  LEAST_GROWTH: meter.LEAST_GROWTH,
+  LONGEST_STEP_BACK: meter.LONGEST_STEP_BACK,
+}
+
+/**
+ * What every script of a shard begins with: `K`, the names of its keys, built from the first key that the script gets;
+ * `TYPES`, what each of them holds; `STATES`; and the constants that this code knows, too. No script writes them again.
+ */
+export function shardPrelude(): string {
+  const names = Object.keys(KEY_TYPES).map((name) => `${name} = KEYS[1] .. ':${name}'`)
+  const numbered = NUMBERED_KEYS.map((name) => `${name} = KEYS[1] .. ':${name}:'`)
+  const types = Object.entries(KEY_TYPES).map(([name, type]) => `${name} = '${type}'`)
+  const states = STORED_STATES.map((state) => `'${state}'`)
+  return [
+    `local K = { ${[...names, ...numbered].join(', ')} }`,
+    `local TYPES = { ${types.join(', ')} }`,
+    `local STATES = { ${states.join(', ')} }`,
+    ...constants(SHARD_CONSTANTS),
+  ].join('\n')
+}
+
+/** The same for scripts of a meter. */
+export function meterPrelude(): string {
+  return constants(METER_CONSTANTS).join('\n')
+}
+
+/** The shortest text that gives the same double. */
+function constants(values: Readonly<Record<string, number>>): string[] {
+  return Object.entries(values).map(([name, value]) => `local ${name} = ${value}`)
+}
