@@ -1,27 +1,27 @@
-/** Control, formatting and bidirectional characters: they would move the cursor, or turn the line around. */
+/** Control, formatting and bidirectional characters, which could move the cursor or reorder text. */
 const HIDDEN = /[\p{Control}\p{Format}\p{Surrogate}\p{Line_Separator}\p{Paragraph_Separator}]/gu
-/** Takes the room of two characters: East Asian scripts and pictures (the wide and fullwidth of Unicode's UAX 11). */
+/** Characters two columns wide: East Asian scripts and emoji (wide and fullwidth in Unicode's UAX 11). */
 const WIDE =
   /^(?:[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation})$/u
-/** Drawn over the character before it. */
+/** Combining marks, which take no column. */
 const MARK = /^\p{Mark}$/u
 
-// Built, because a pattern may not hold a control character.
+// Built, because a literal must not hold a control character.
 const COLOUR = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g')
 
-/** Somebody else's text for a terminal: what cannot be seen is written as `\u{202e}`. */
+/** Untrusted text for a terminal, with invisible characters written as `\u{202e}`. */
 export function showText(text: string): string {
   return text.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`)
 }
 
-/** Columns of a terminal that text takes, without colour codes in it. */
+/** The width of text in terminal columns; it must hold no colour codes. */
 export function textWidth(text: string): number {
   let width = 0
   for (const character of text) width += characterWidth(character)
   return width
 }
 
-/** As much of the text as fits, with `…` where the middle was left out: the ends of keys tell them apart. */
+/** Shortens text to a width with `…` in its middle, since keys differ at their ends. */
 export function fitText(text: string, width: number): string {
   if (textWidth(text) <= width) return text
   if (width < 1) return ''
@@ -31,18 +31,18 @@ export function fitText(text: string, width: number): string {
   return `${head.join('')}…${tail.reverse().join('')}`
 }
 
-/** As much of the beginning as fits, with `…` where it was cut: for sentences. */
+/** Shortens text to a width with `…` at its end, for sentences. */
 export function cutText(text: string, width: number): string {
   if (textWidth(text) <= width) return text
   return width < 1 ? '' : `${take([...text], width - 1).join('')}…`
 }
 
-/** Text without the codes that colour it. */
+/** Text without colour codes. */
 export function plainText(text: string): string {
   return text.replace(COLOUR, '')
 }
 
-/** Cut or filled with spaces to exactly this width. */
+/** Cuts or pads text to exactly this width. */
 export function padText(text: string, width: number, align: 'left' | 'right' = 'left'): string {
   const fitted = fitText(text, width)
   const space = ' '.repeat(Math.max(0, width - textWidth(fitted)))
@@ -61,7 +61,7 @@ function take(characters: readonly string[], width: number): string[] {
 }
 
 function characterWidth(character: string): number {
-  // Most text is plain, and patterns of Unicode are slow.
+  // Most text is ASCII, and Unicode patterns are slow.
   if (character <= '~') return 1
   if (MARK.test(character)) return 0
   return WIDE.test(character) ? 2 : 1

@@ -1,16 +1,16 @@
 import { isVelvetRopeError } from '../core/errors.ts'
 import { note } from './terminal.ts'
 
-/** What a command leaves behind for the shell. */
+/** The exit codes of all commands. */
 export const EXIT = {
   ok: 0,
-  /** It ran, and the answer is no: a law was broken, or something failed underneath. */
+  /** The command ran, but the answer is negative or something failed. */
   failure: 1,
-  /** It could not run as asked: the flags, a limit or an input file must be changed. */
+  /** The command could not run: the flags, a limit or an input file are invalid. */
   usage: 2,
-  /** A job was turned away at the rope. */
+  /** A job was rejected. */
   rejected: 3,
-  /** Ctrl-C, as shells say it. */
+  /** Ctrl-C, as in shells. */
   interrupted: 130,
 } as const
 
@@ -25,7 +25,7 @@ const USAGE_ERRORS: ReadonlySet<string> = new Set([
   'invalid-config',
 ])
 
-/** Says what went wrong; the answer is the exit code. What was not foreseen comes with its stack. */
+/** Prints an error and returns its exit code. Unexpected errors are printed with their stack. */
 export function reportError(error: unknown): number {
   if (!isVelvetRopeError(error)) {
     note(`velvet-rope: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
@@ -35,7 +35,7 @@ export function reportError(error: unknown): number {
   return USAGE_ERRORS.has(error.code) ? EXIT.usage : EXIT.failure
 }
 
-/** Runs a process that lives long, and ends it: a handler may keep connections of its own open. */
+/** Runs a long-lived process and then exits, since a handler may keep its own connections open. */
 export async function runToEnd(run: () => Promise<void>): Promise<never> {
   process.exitCode = await run().then(() => EXIT.ok, reportError)
   process.exit()

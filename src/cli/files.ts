@@ -16,7 +16,7 @@ export async function* readChunks(file: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** What an input is called in messages. */
+/** The name of an input in messages. */
 export function inputName(file: string): string {
   return file === '-' ? 'stdin' : file
 }
@@ -37,7 +37,7 @@ export async function writeText(file: string, text: string): Promise<void> {
   }
 }
 
-/** @throws InvalidOptionsError when two flags name one file: what one writes, the other would lose */
+/** @throws InvalidOptionsError when two flags name one file, which one of them would overwrite */
 export function checkDistinct(flags: Readonly<Record<string, string | undefined>>): void {
   const flagByPath = new Map<string, string>()
   for (const [flag, file] of Object.entries(flags)) {
@@ -52,7 +52,7 @@ export function checkDistinct(flags: Readonly<Record<string, string | undefined>
   }
 }
 
-/** A file that appears when it is complete: whoever stops half way leaves what was there before. */
+/** An output file that replaces the old one only when it is complete. */
 export class OutputFile {
   readonly #file: string
   readonly #written: string
@@ -64,12 +64,12 @@ export class OutputFile {
     this.#written = written
     this.#stream = createWriteStream(written)
     this.#end = finished(this.#stream)
-    // Reported by whoever writes next; until then it is not unhandled.
+    // The next write reports the error.
     this.#end.catch(() => {})
   }
 
   static async open(file: string): Promise<OutputFile> {
-    // A pipe or a device cannot be replaced, only written to.
+    // Pipes and devices cannot be replaced, only written to.
     const known = await stat(file).catch(() => undefined)
     return new OutputFile(file, known === undefined || known.isFile() ? `${file}.partial` : file)
   }
@@ -83,7 +83,7 @@ export class OutputFile {
     )
   }
 
-  /** Writes the rest and puts the file in its place. */
+  /** Writes the rest and moves the file into place. */
   async commit(): Promise<void> {
     this.#stream.end()
     await this.#attempt(this.#end)
@@ -104,7 +104,7 @@ export class OutputFile {
   }
 }
 
-/** A file that cannot be used is a mistake in the command line; anything else stays what it is. */
+/** Turns system errors about a file into InvalidOptionsError; other errors pass unchanged. */
 function fileError(verb: 'read' | 'write', file: string, error: unknown): unknown {
   if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return error
   const reason = REASONS.get(String(error.code)) ?? error.message

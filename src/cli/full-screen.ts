@@ -1,6 +1,6 @@
 import { type Key, readKeys } from './keyboard.ts'
 
-/** What a full screen needs of a terminal: `process.stdout` and `process.stdin` have it. */
+/** The parts of `process.stdout` and `process.stdin` that a full screen needs. */
 interface ScreenOutput {
   readonly columns?: number
   readonly rows?: number
@@ -27,23 +27,23 @@ export interface ScreenSize {
 interface ScreenListener {
   onKeys(keys: readonly Key[]): void
   onResize(): void
-  /** The terminal is gone, or somebody else wants the process to end. */
+  /** The terminal has closed, or a signal asks the process to end. */
   onEnd(signal: EndSignal): void
 }
 
-/** The exit code that shells give a process that a signal ended. */
+/** The exit codes in shells for processes that a signal ended. */
 export const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 type EndSignal = keyof typeof SIGNAL_CODES
 
-/** A second screen, so that what stood on the first comes back; no cursor; and lines that are cut, not wrapped. */
+/** Enters the alternate screen, hides the cursor, and turns off line wrapping. */
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J'
 const LEAVE = '\u001b[?7h\u001b[?25h\u001b[?1049l'
 const CLEAR = '\u001b[2J'
 const HOME = '\u001b[H'
-/** Before the line is written: after one that reaches the edge it would take away its last character. */
+/** Written before a line; after a line up to the edge it would erase the last character. */
 const ERASE_LINE = '\u001b[2K'
 
-/** The whole screen of a terminal, and its keyboard, until they are given back: whatever ends the process. */
+/** Takes the screen and the keyboard of a terminal, and restores them however the process ends. */
 export class FullScreen {
   readonly #output: ScreenOutput
   readonly #input: ScreenInput
@@ -55,11 +55,11 @@ export class FullScreen {
   }
 
   get size(): ScreenSize {
-    // Some terminals say 0 when they do not know.
+    // Some terminals report 0 for an unknown size.
     return { columns: this.#output.columns || 80, rows: this.#output.rows || 24 }
   }
 
-  /** Takes the screen. Keys come one by one, Ctrl-C among them. */
+  /** Takes the screen. Keys arrive one by one, including Ctrl-C. */
   enter({ onKeys, onResize, onEnd }: ScreenListener): void {
     const input = this.#input
     const onData = (text: string) => onKeys(readKeys(text))
@@ -80,7 +80,7 @@ export class FullScreen {
       input.pause()
       this.#output.write(LEAVE)
     }
-    // The first of all, in case the others do not come about.
+    // First of all, in case one of the others fails.
     process.once('exit', leave)
     // A second signal ends the process at once.
     for (const signal of signals) process.once(signal, onEnd)
@@ -93,13 +93,13 @@ export class FullScreen {
     this.#output.write(ENTER)
   }
 
-  /** Draws over what is there; lines must fit the screen. */
+  /** Overwrites the screen; the lines must fit. */
   draw(lines: readonly string[]): void {
     if (this.#leave === undefined) return
     this.#output.write(HOME + lines.map((line) => ERASE_LINE + line).join('\r\n'))
   }
 
-  /** Gives the screen back as it was. Safe to call twice. */
+  /** Restores the screen. Safe to call twice. */
   leave(): void {
     const leave = this.#leave
     this.#leave = undefined

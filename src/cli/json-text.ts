@@ -3,7 +3,7 @@ export type ParsedJson =
   /** `column`: where it stops being JSON, counted from 1. */
   | { readonly ok: false; readonly column: number }
 
-/** Reads JSON, or says where it is none. */
+/** Parses JSON, or finds the column of the fault. */
 export function parseJson(text: string): ParsedJson {
   try {
     return { ok: true, value: JSON.parse(text) }
@@ -13,8 +13,8 @@ export function parseJson(text: string): ParsedJson {
 }
 
 /**
- * The engine names the place only sometimes. Every beginning up to the fault fails for being too short, every longer
- * one for the fault itself, so the place can be searched.
+ * The engine does not always give the position. A prefix up to the fault fails because it is incomplete, a longer one
+ * because of the fault itself, so a binary search finds it.
  */
 function firstBad(text: string): number {
   let [good, bad] = [0, text.length + 1]
@@ -26,7 +26,7 @@ function firstBad(text: string): number {
   return good
 }
 
-/** Whether what is there may be the beginning of JSON. */
+/** Whether the text may be the beginning of JSON. */
 function isUnfinished(beginning: string): boolean {
   try {
     JSON.parse(beginning)

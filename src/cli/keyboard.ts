@@ -1,4 +1,4 @@
-/** A key as a program wants to know it: a name, or the character that was typed. */
+/** A key press: a named key, or a typed character. */
 export type Key =
   | { readonly name: KeyName; readonly character?: undefined }
   | { readonly name: 'character'; readonly character: string }
@@ -18,7 +18,7 @@ type KeyName =
 
 const ESCAPE = '\u001b'
 
-/** What terminals send, with `O` or `[` depending on their mode. */
+/** The sequences that terminals send, with `O` or `[` depending on their mode. */
 const NAMES: ReadonlyMap<string, KeyName> = new Map([
   ...sequences('up', 'A'),
   ...sequences('down', 'B'),
@@ -35,10 +35,10 @@ const NAMES: ReadonlyMap<string, KeyName> = new Map([
   ['\u0003', 'interrupt'],
 ])
 
-// Built, because a pattern may not hold a control character.
+// Built, because a literal must not hold a control character.
 const TOKEN = new RegExp(`${ESCAPE}\\[[0-9;?]*[ -/]*[@-~]|${ESCAPE}O[A-Za-z]|[^]`, 'gu')
 
-/** Reads what a terminal in raw mode sent; what is neither a known key nor a character is left out. */
+/** Parses the input of a terminal in raw mode; unknown sequences are ignored. */
 export function readKeys(text: string): Key[] {
   return (text.match(TOKEN) ?? []).flatMap((token): Key[] => {
     const name = NAMES.get(token)

@@ -5,19 +5,18 @@ import type { LimitInput } from '../core/limit.ts'
 import { parseRule, RuleBook } from '../core/rule-book.ts'
 import { readText } from './files.ts'
 
-/** What `--limit` and `--limits` were given. */
+/** The values of `--limit` and `--limits`. */
 export interface LimitFlags {
   readonly limit?: string
   readonly limits?: string
 }
 
 /**
- * The rule book of a command: `--limits` names a JSON file `{ "<pattern>": "<capacity>, <rate>" }`, or a configuration
- * in YAML, of which only the limits count; `--limit` governs every key that no pattern of the file matches, and goes
- * before a `*` in it.
+ * Reads the rule book of a command. `--limits` names a JSON file `{ "<pattern>": "<capacity>, <rate>" }`, or a YAML
+ * configuration, of which only the limits count. `--limit` governs every key that no pattern of the file matches, and
+ * overrides a `*` in it.
  *
- * @throws InvalidOptionsError when neither is given, InvalidInputError or InvalidConfigError for a file that cannot be
- * understood
+ * @throws InvalidOptionsError when neither is given, InvalidInputError or InvalidConfigError for an invalid file
  */
 export async function readLimits(flags: LimitFlags): Promise<RuleBook> {
   if (flags.limit === undefined && flags.limits === undefined) {
@@ -36,7 +35,7 @@ async function readBook(file: string): Promise<RuleBook> {
   return new RuleBook(limits)
 }
 
-/** What one word says: a limit of every key, such as '50, 5/s', or else the name of a file. */
+/** Reads limits from one word: a limit of every key, such as '50, 5/s', or else the name of a file. */
 export async function readOtherLimits(word: string): Promise<RuleBook> {
   return readLimits(isLimit(word) ? { limit: word } : { limits: word })
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { runProgram } from './program.ts'
 
-// Whoever reads our output may stop reading, as `head` does: no error, and nothing more to say.
+// A reader of the output may stop early, as `head` does; that is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(process.exitCode ?? 0)
   process.stderr.write(`velvet-rope: standard output cannot be written: ${error.message}\n`)

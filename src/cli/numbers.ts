@@ -19,7 +19,7 @@ export function positiveNumber(most: number): (text: string) => number {
   }
 }
 
-/** Reads a flag as a share of a whole, in per cent, with or without the sign. */
+/** Reads a flag as a percentage, with or without the sign. */
 export function percentage(text: string): number {
   const [, number] = /^(\d+(?:\.\d+)?) ?%?$/.exec(text) ?? []
   if (number !== undefined && Number(number) <= 100) return Number(number)
@@ -32,33 +32,33 @@ export function offset(text: string): number {
   throw new InvalidArgumentError(`Expected a number of seconds, 0 or more, got: ${quote(text)}.`)
 }
 
-/** A count for a reader. */
+/** Formats a count: `12,345`. */
 export function formatCount(value: number): string {
   return value.toLocaleString('en')
 }
 
-/** What binary fractions may lack of a whole percentage: 29 of 100 are 0.29, and 28.999999999999996 %. */
+/** The tolerated rounding error of a percentage: 29 of 100 are 0.29, and 28.999999999999996 %. */
 const ROUNDING = 1e-9
 
-/** How full a line is, rounded down: what is not full is not called 100%, and what is not empty not 0%. */
+/** Formats a fill, rounded down: only a full line is 100%, and only an empty one is 0%. */
 export function formatFill(fill: number): string {
   return fill > 0 && fill < 0.01 ? '<1%' : `${formatCount(Math.floor(fill * 100 + ROUNDING))}%`
 }
 
-/** A part of a whole, in per cent. */
+/** Formats a part of a whole as a percentage. */
 export function formatShare(part: number, whole: number): string {
   return whole === 0 ? '' : `${((100 * part) / whole).toFixed(1)} %`
 }
 
-/** Seconds since the epoch, in what was recorded from a service, begin here: more than thirty years of them. */
+/** Larger offsets are seconds since the epoch, as a service records them. */
 const EPOCH_S = 1e9
 
-/** A moment for a reader: an offset, or a date and time. */
+/** Formats a moment: an offset, or a date and time. */
 export function formatMoment(seconds: number): string {
   return seconds < EPOCH_S ? formatSeconds(seconds) : new Date(seconds * 1_000).toISOString()
 }
 
-/** Seconds for a reader: to the millisecond below ten, in minutes, hours or days when there are many. */
+/** Formats seconds: to the millisecond below ten, in minutes, hours or days when there are many. */
 export function formatSeconds(seconds: number): string {
   if (seconds < 10) return `${Number(seconds.toFixed(3))} s`
   if (seconds < 600) return `${Number(seconds.toFixed(1))} s`

@@ -31,13 +31,13 @@ const COMMANDS = [
   completionCommand,
 ]
 
-/** Runs the command line; the answer is the exit code, as far as no command has set one. */
+/** Runs the command line. Returns the exit code, unless a command has set one. */
 export async function runProgram(args: readonly string[]): Promise<number> {
   try {
     await createProgram(COMMANDS.map((create) => create())).parseAsync(args, { from: 'user' })
     return EXIT.ok
   } catch (error) {
-    // Commander has said what it had to say.
+    // Commander has printed its message.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
     return reportError(error)
   }
@@ -54,7 +54,7 @@ function createProgram(commands: readonly Command[]): Command {
   return program
 }
 
-/** Commands that were made by themselves know nothing of the program: not even that it wants errors thrown. */
+/** Copies the settings of the program, such as throwing errors, to separately created commands. */
 function inheritSettings(parent: Command): void {
   for (const command of parent.commands) inheritSettings(command.copyInheritedSettings(parent))
 }

@@ -6,7 +6,7 @@ const EVERY_ON_TERMINAL = 0.2 * SECOND
 const EVERY_IN_LOG = 5 * SECOND
 const LOOK_MS = 200
 
-/** Says on standard error how far a long task has come: from its third second on, and in a log only now and then. */
+/** Prints the progress of a long task on standard error, from its third second on, in a log every 5 s. */
 export class Progress {
   readonly #stream: NodeJS.WriteStream
   readonly #now: () => number
@@ -30,12 +30,12 @@ export class Progress {
     this.#isShown = true
   }
 
-  /** Clears the line, so that what follows starts on an empty one. */
+  /** Clears the progress line. */
   done(): void {
     if (this.#isShown && this.#stream.isTTY) this.#stream.write('\r\u001b[K')
   }
 
-  /** The same for work that mostly waits: says `text()` until it has settled. */
+  /** Prints `text()` until the work has settled, for work that mostly waits. */
   async during<Value>(work: Promise<Value>, text: () => string): Promise<Value> {
     const timer = setInterval(() => this.update(text()), LOOK_MS)
     try {
@@ -47,7 +47,7 @@ export class Progress {
   }
 }
 
-/** For one question whose answer may take a while. */
+/** Shows progress while one answer is awaited. */
 export function awaitAnswer<Value>(work: Promise<Value>): Promise<Value> {
   return new Progress().during(work, () => 'waiting for an answer')
 }

@@ -24,25 +24,25 @@ Example:
   velvet-rope serve
   curl http://127.0.0.1:7077/v1/buckets/acme/jobs --json '{"data":{"method":"POST","url":"https://api.example.com/send"}}'`
 
-/** `velvet-rope serve`: the HTTP API, and what belongs to it. */
+/** `velvet-rope serve`: serves the HTTP API. */
 export function serveCommand(): Command {
   const command = new Command('serve')
-    .summary('the HTTP API and the scheduler; without Redis, everything in one process')
+    .summary('serve the HTTP API and run the scheduler; without Redis, everything in one process')
     .description(
-      'Serves the producer API, and forwards jobs to third-party APIs at the rate of their key: in this process when ' +
-        'there is no Redis or with --work, else in those of velvet-rope work --forward. Everything may stand in a ' +
-        'configuration file, in the environment as VELVET_ROPE_*, or in flags; the file is read again when it changes.\n\n' +
-        'SIGTERM and SIGINT: new jobs get 503, handlers that run end, and it exits with 0; jobs that wait stay in ' +
-        'Redis, and are named when they were in memory. A second signal ends it at once. SIGHUP reads the file again, and goes on in a ' +
+      'Serves the HTTP API, and forwards jobs to third-party APIs at the rate of their key: in this process without ' +
+        'Redis or with --work, else in processes of velvet-rope work --forward. All settings may be in a ' +
+        'configuration file, in the environment as VELVET_ROPE_*, or in flags; the file is reloaded when it changes.\n\n' +
+        'On SIGTERM and SIGINT new jobs get 503, running handlers finish, and the process exits with 0. Waiting jobs ' +
+        'stay in Redis; those in memory are listed. A second signal exits at once. SIGHUP reloads the file, and starts a ' +
         'new file of arrivals if the old one was moved away.',
     )
   return addServiceOptions(command)
-    .option('--listen <host:port>', 'where it answers; default: 127.0.0.1:7077')
+    .option('--listen <host:port>', 'the address to listen on; default: 127.0.0.1:7077')
     .option('--work', 'forward jobs in this process, also with Redis')
-    .option('--record <file>', 'write down every arrival, for velvet-rope simulate')
-    .option('--drain', 'without Redis, at the end: wait until nobody waits any more')
-    .option('--print-config', 'show what is in force, and where each value comes from, instead of serving')
-    .option('--json', 'with --print-config: as JSON')
+    .option('--record <file>', 'record every arrival, for velvet-rope simulate')
+    .option('--drain', 'without Redis, at shutdown: wait until no job is waiting')
+    .option('--print-config', 'print the settings in force and their origins, and exit')
+    .option('--json', 'with --print-config: print JSON')
     .addHelpText('after', EXAMPLE)
     .action(async ({ work, drain, printConfig, json, ...flags }: Flags) => {
       if (printConfig) {

@@ -4,7 +4,7 @@ import { formatLimit } from '../core/limit.ts'
 import { type LimitFlags, readLimits } from './limits-file.ts'
 import { wholeNumber } from './numbers.ts'
 
-/** Flags of a process that reads a configuration. Each goes before the environment, and that before the file. */
+/** Flags of a process with a configuration. Flags override the environment, which overrides the file. */
 export interface ServiceFlags extends LimitFlags {
   readonly config?: string
   readonly redis?: string
@@ -14,7 +14,7 @@ export interface ServiceFlags extends LimitFlags {
   readonly allow?: readonly string[]
   readonly concurrency?: number
   readonly lease?: number
-  /** Commander makes it true where nobody says otherwise. */
+  /** Commander sets it to true without `--no-scheduler`. */
   readonly scheduler?: boolean
   readonly drainMs?: number
   readonly logLevel?: string
@@ -26,24 +26,28 @@ const DAY_MS = 86_400_000
 
 export function addServiceOptions(command: Command): Command {
   return command
-    .option('-c, --config <file>', 'the configuration; default: velvet-rope.yaml, if there is one')
+    .option('-c, --config <file>', 'the configuration file; default: velvet-rope.yaml, if it exists')
     .option('--redis <url>', 'the Redis that keeps the line')
-    .option('--name <name>', 'the shaper, as every process calls it')
+    .option('--name <name>', 'the name of the shaper, the same in every process')
     .option('-l, --limit <limit>', "capacity and rate of every key, such as '100, 10/s'")
     .option('--limits <file>', 'limits by pattern, as JSON: { "<pattern>": "<capacity>, <rate>" }')
-    .option('--shards <n>', 'how many shards the shaper has', wholeNumber(1, 256))
-    .option('--prefix <text>', "what the shaper's names in Redis begin with")
-    .option('--allow <origin...>', 'what jobs may call, such as https://api.stripe.com')
-    .option('--concurrency <n>', 'handlers that run at once', wholeNumber(1, 1_000_000))
+    .option('--shards <n>', 'the number of shards of the shaper', wholeNumber(1, 256))
+    .option('--prefix <text>', "the prefix of the shaper's keys in Redis")
+    .option('--allow <origin...>', 'origins that jobs may call, such as https://api.stripe.com')
+    .option('--concurrency <n>', 'the most handlers that run at once', wholeNumber(1, 1_000_000))
     .option(
       '--lease <ms>',
-      'after so long without a sign of life, a job is given to another worker',
+      'how long a worker may be silent before its jobs go to another worker',
       wholeNumber(500, 600_000),
     )
-    .option('--no-scheduler', 'never hand jobs over to workers: others do')
-    .option('--drain-ms <ms>', 'how long handlers that run may take to end', wholeNumber(0, DAY_MS))
+    .option('--no-scheduler', 'never hand jobs over to workers; other processes do')
+    .option(
+      '--drain-ms <ms>',
+      'how long running handlers may take to finish at shutdown',
+      wholeNumber(0, DAY_MS),
+    )
     .addOption(
-      new Option('--log-level <level>', 'how much is logged').choices([
+      new Option('--log-level <level>', 'the least level to log').choices([
         'debug',
         'info',
         'warn',
@@ -53,7 +57,7 @@ export function addServiceOptions(command: Command): Command {
     )
 }
 
-/** @throws InvalidInputError for a file of limits that cannot be understood */
+/** @throws InvalidInputError for an invalid file of limits */
 export async function readSources(flags: ServiceFlags, env = process.env): Promise<ConfigSources> {
   const { config, lease, limit, limits, scheduler, ...same } = flags
   return {

@@ -1,26 +1,26 @@
 const LEVELS = ' ▁▂▃▄▅▆▇█'
 
 export interface SparkOptions {
-  /** Characters at most. */
+  /** The maximum width in characters. */
   readonly width: number
-  /** The value of a full block; default: the largest value. Give it, to draw several lines on one scale. */
+  /** The value of a full block, to draw several lines on one scale. Default: the largest value. */
   readonly max?: number
 }
 
-/** Draws values as a line of blocks of eight heights. Anything above 0 shows at least the lowest. */
+/** Draws values as blocks of eight heights. Values above 0 show at least the lowest block. */
 export function spark(values: readonly number[], options: SparkOptions): string {
   const columns = resample(values, options.width)
   const max = options.max ?? Math.max(0, ...columns)
   return columns.map((value) => LEVELS[level(value, max)]).join('')
 }
 
-/** The mean of each run of neighbours, so that at most `width` values are left. */
+/** Averages runs of neighbours, so that at most `width` values remain. */
 export function resample(values: readonly number[], width: number): number[] {
   const run = Math.max(1, Math.ceil(values.length / width))
   const columns: number[] = []
   for (let from = 0; from < values.length; from += run) {
     const part = values.slice(from, from + run)
-    // The last run may be shorter; what is missing counts as nothing, or its column would stick out.
+    // Missing values of a shorter last run count as 0, else its column would stick out.
     columns.push(part.reduce((sum, value) => sum + value, 0) / run)
   }
   return columns

@@ -2,11 +2,11 @@ import { plainText, textWidth } from './display-text.ts'
 
 export interface Column {
   readonly title: string
-  /** Numbers stand right, so that their digits line up; default `left`. */
+  /** `right` aligns the digits of numbers. Default: `left`. */
   readonly align?: 'left' | 'right'
 }
 
-/** Lays out rows of text as a plain table: a header, a rule, and columns two spaces apart. */
+/** Renders a plain table: a header, a rule, and columns two spaces apart. */
 export function renderTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
   const widths = columns.map(({ title }, index) =>
     Math.max(width(title), ...rows.map((row) => width(row[index] ?? ''))),
@@ -25,13 +25,13 @@ export function renderTable(columns: readonly Column[], rows: readonly (readonly
   return [header, rule, ...rows.map(lay)].join('\n')
 }
 
-/** Lays out names and values in two columns, without a header. */
+/** Renders names and values in two columns without a header. */
 export function renderFacts(facts: readonly (readonly [name: string, value: string])[]): string {
   const widest = Math.max(0, ...facts.map(([name]) => width(name)))
   return facts.map(([name, value]) => `${name}${' '.repeat(widest - width(name))}  ${value}`).join('\n')
 }
 
-/** Columns of a terminal; colour codes take none. */
+/** The width in terminal columns; colour codes take none. */
 function width(text: string): number {
   return textWidth(plainText(text))
 }

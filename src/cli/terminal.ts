@@ -2,29 +2,29 @@ import { styleText } from 'node:util'
 
 type Format = Parameters<typeof styleText>[0]
 
-/** Whether colours may be shown: only to a person, and not to one who set NO_COLOR (https://no-color.org). */
+/** Whether to use colours: only on a terminal, and not with NO_COLOR (https://no-color.org). */
 export function hasColour(stream: { readonly isTTY?: boolean }, env = process.env): boolean {
   return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
 }
 
-/** Data: the answer to the command, on standard output. */
+/** Prints the answer of a command on standard output. */
 export function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** Words about the work, on standard error. */
+/** Prints a note about the work on standard error. */
 export function note(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
-/** Colours text for standard output; in a pipe it stays as it is. */
+/** Colours text for standard output; leaves it unchanged in a pipe. */
 export function paint(format: Format, text: string): string {
-  // One rule decides: without this option Node adds its own, and leaves colours out wherever CI is set.
+  // Without this option Node applies its own rule, and omits colours wherever CI is set.
   return text !== '' && hasColour(process.stdout) ? styleText(format, text, { validateStream: false }) : text
 }
 
-/** Characters in a line of standard output; in a pipe, what most terminals show. */
+/** The width of standard output in characters; 80 in a pipe. */
 export function terminalWidth(): number {
-  // Some terminals say 0 when they do not know.
+  // Some terminals report 0 for an unknown size.
   return process.stdout.columns || 80
 }

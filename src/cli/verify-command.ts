@@ -11,19 +11,19 @@ interface Flags extends LimitFlags {
   readonly json?: true
 }
 
-/** `velvet-rope verify`: a departures file against the laws. */
+/** `velvet-rope verify`: checks a departures file against the laws. */
 export function verifyCommand(): Command {
   return new Command('verify')
-    .summary('a departures file against the laws: exit 1 with each breach and its numbers')
+    .summary('check a departures file against the laws; exit 1 with each breach and its numbers')
     .description(
-      'Holds a departures file against the laws: bound (L1), spacing (L2), rate (L3), order (L4), nothing lost (L5).\n\n' +
-        'Reads what simulate --out writes. A file with no more than the columns key and departs_s (and cost) shows\n' +
-        'the spacing only.',
+      'Checks a departures file against the laws: bound (L1), spacing (L2), rate (L3), order (L4), nothing lost (L5).\n\n' +
+        'Reads the format of simulate --out. For a file with only the columns key and departs_s (and cost), it checks\n' +
+        'only the spacing.',
     )
     .argument('<file>', 'CSV; - for standard input')
     .option('-l, --limit <limit>', "capacity and rate of every key, such as '20, 1/s'")
     .option('--limits <file>', 'limits by pattern, as JSON')
-    .option('--json', 'the answer as JSON')
+    .option('--json', 'print the answer as JSON')
     .action(verify)
 }
 
@@ -38,7 +38,7 @@ async function verify(file: string, flags: Flags): Promise<void> {
   for (const breach of verification.breaches) print(`${paint('red', breach.law)}  ${breach.message}`)
   print(conclude(verification))
   if (verification.judged.length === 1) {
-    note('only the spacing could be judged: the file has no columns offset_s and verdict')
+    note('only the spacing was checked: the file has no columns offset_s and verdict')
   }
 }
 
@@ -47,7 +47,7 @@ function conclude({ rows, keys, judged, breaches }: Verification): string {
   const laws = judged.join(', ')
   if (breaches.length === 0) return `${paint('green', 'ok')}: ${what} keep ${laws}`
   const count = breaches.length === 1 ? '1 breach' : `${formatCount(breaches.length)} breaches`
-  return `${paint('red', 'broken')}: ${count} in ${what}, judged by ${laws}`
+  return `${paint('red', 'broken')}: ${count} in ${what}, checked for ${laws}`
 }
 
 function toJson({ law, at, key, id, message }: Breach) {

@@ -17,21 +17,21 @@ Examples:
   velvet-rope work ./handler.js --redis redis://127.0.0.1:6379 --name sms --limit '100, 10/s'
   velvet-rope work --forward --config velvet-rope.yaml`
 
-/** `velvet-rope work`: a worker process, with a user's own handler or the one that forwards. */
+/** `velvet-rope work`: runs a worker process, with a user's handler or the one that forwards. */
 export function workCommand(): Command {
   const command = new Command('work')
-    .summary("a worker process: runs a handler file on a line in Redis, at each key's rate, or forwards jobs")
+    .summary("run a worker process: a handler file on a line in Redis, at each key's rate, or forwarding")
     .description(
-      'Runs the default export of an ES module, (job) => result, on the jobs of a line that is kept in Redis; or, ' +
-        'with --forward, sends each as an HTTP request to the third-party API that it names. Any number of workers may ' +
-        'run. A TypeScript file works where Node itself can load it. Everything may stand in a configuration file, in ' +
+      'Runs the default export of an ES module, (job) => result, on the jobs of a line in Redis; or, with ' +
+        '--forward, sends each job as an HTTP request to the third-party API that it names. Any number of workers may ' +
+        'run. A TypeScript file works where Node itself can load it. All settings may be in a configuration file, in ' +
         'the environment as VELVET_ROPE_*, or in flags.\n\n' +
-        'SIGTERM and SIGINT: takes no more jobs, lets the handlers end that run, and exits with 0; jobs that have ' +
-        'not started stay in Redis. A second signal ends it at once.',
+        'On SIGTERM and SIGINT it takes no more jobs, lets running handlers finish, and exits with 0; jobs that have ' +
+        'not started stay in Redis. A second signal exits at once.',
     )
-    .argument('[handler]', 'the handler file, from the working folder')
-    .option('--forward', 'forward jobs as the configuration says')
-    .option('--listen <host:port>', 'where it answers /healthz, /readyz and /metrics; default: nowhere')
+    .argument('[handler]', 'the handler file, relative to the working directory')
+    .option('--forward', 'forward jobs by HTTP, as configured')
+    .option('--listen <host:port>', 'the address for /healthz, /readyz and /metrics; default: none')
   return addServiceOptions(command)
     .addHelpText('after', EXAMPLE)
     .action((file: string | undefined, { forward, ...flags }: Flags) =>

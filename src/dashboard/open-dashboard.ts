@@ -4,7 +4,7 @@ import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { PageFile, PageFiles } from '../http/page-file.ts'
 
-/** Where the build is: beside the compiled sources in the package, in `dist` when these sources run as they are. */
+/** The folder of the build: beside the compiled sources in the package, in `dist` when the sources run directly. */
 const BUILD = new URL(
   import.meta.url.endsWith('.ts') ? '../../dist/dashboard/' : '../../dashboard/',
   import.meta.url,
@@ -24,9 +24,10 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 
 /**
  * Reads the built dashboard into memory, for the option `dashboard` of `createHttpApp`. Only these files are ever
- * answered, and none is read again. Undefined where it was not built, as in a checkout before `npm run build:dashboard`.
+ * served, and none is read again. Returns undefined where it was not built, such as in a checkout before
+ * `npm run build:dashboard`.
  *
- * @param folder where the build is. Default: that of this package
+ * @param folder the folder of the build. Default: that of this package
  */
 export function openDashboard(folder: string = fileURLToPath(BUILD)): PageFiles | undefined {
   const files = new Map([...filesIn(folder, '/'), ...filesIn(join(folder, 'assets'), '/assets/')])
@@ -36,7 +37,7 @@ export function openDashboard(folder: string = fileURLToPath(BUILD)): PageFiles 
   return files.set('/', page)
 }
 
-/** Those right in the folder, of a kind that a browser loads; none where there is no such folder. */
+/** The files directly in the folder with a type for browsers; none if the folder does not exist. */
 function filesIn(folder: string, path: string): [string, PageFile][] {
   return namesIn(folder).flatMap((name) => {
     const contentType = CONTENT_TYPES[extname(name)]

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { crowd, openHouse } from './house.ts'
+import { enqueueJobs, openService } from './service.ts'
 import { openBrowser, openTab } from './stage.ts'
 
 let browser: Browser
@@ -10,9 +10,9 @@ beforeAll(async () => {
 })
 afterAll(() => browser.close())
 
-test('a bucket is frozen, unfrozen, paused and resumed, after it was asked, and that is seen', async () => {
-  const { shaper, url } = await openHouse({ '*': '20, 1/h' })
-  await crowd(shaper, 'stripe/acct_42', 5)
+test('a bucket is frozen, unfrozen, paused and resumed after confirmation, and the page shows it', async () => {
+  const { shaper, url } = await openService({ '*': '20, 1/h' })
+  await enqueueJobs(shaper, 'stripe/acct_42', 5)
   const { page, faults } = await openTab(browser)
   await page.goto(`${url}/?bucket=stripe%2Facct_42`)
   await page.getByRole('button', { name: 'Freeze…' }).click()
@@ -47,11 +47,11 @@ test('a bucket is frozen, unfrozen, paused and resumed, after it was asked, and 
   expect(faults).toEqual([])
 })
 
-test('a limit is changed for the scope that was chosen, after its dry run, and waiting jobs follow it', async () => {
-  const { shaper, url } = await openHouse({ '*': '100, 1/h', stripe: '50, 1/h' })
+test('a limit is changed for the chosen scope after its preview, and waiting jobs follow it', async () => {
+  const { shaper, url } = await openService({ '*': '100, 1/h', stripe: '50, 1/h' })
   shaper.work(() => undefined)
-  await crowd(shaper, 'stripe/acct_42', 40)
-  await crowd(shaper, 'stripe/acct_43', 10)
+  await enqueueJobs(shaper, 'stripe/acct_42', 40)
+  await enqueueJobs(shaper, 'stripe/acct_43', 10)
   const { page, faults } = await openTab(browser)
   await page.goto(`${url}/?bucket=stripe%2Facct_42`)
   await page.getByRole('button', { name: 'Change limit…' }).click()
@@ -65,13 +65,13 @@ test('a limit is changed for the scope that was chosen, after its dry run, and w
   await dialog.waitFor({ state: 'detached' })
   expect(shaper.limits.resolve('stripe/acct_43')).toMatchObject({ limit: '50, 20/s', origin: 'override' })
   await expect.poll(async () => (await shaper.inspect('stripe/acct_42'))?.waiting ?? 0).toBeLessThan(20)
-  await expect.poll(() => page.locator('.rope-count').innerText()).not.toContain('39')
+  await expect.poll(() => page.locator('.line-count').innerText()).not.toContain('39')
   expect(faults).toEqual([])
 })
 
-test('a change that another has overtaken is reported, and nothing is done', async () => {
-  const { shaper, url } = await openHouse({ '*': '100, 1/h' })
-  await crowd(shaper, 'a', 3)
+test('a change that another one has overtaken is refused and reported', async () => {
+  const { shaper, url } = await openService({ '*': '100, 1/h' })
+  await enqueueJobs(shaper, 'a', 3)
   const { page } = await openTab(browser)
   await page.goto(`${url}/?bucket=a`)
   await page.getByRole('button', { name: 'Change limit…' }).click()
@@ -80,12 +80,12 @@ test('a change that another has overtaken is reported, and nothing is done', asy
   await dialog.getByRole('region', { name: 'What this would do' }).waitFor()
   await shaper.limits.set('b', '9, 9/s', { by: 'marta' })
   await dialog.getByRole('button', { name: 'Change limit' }).click()
-  await dialog.getByRole('button', { name: /again|look|reload/i }).waitFor()
+  await dialog.getByRole('button', { name: 'Reload' }).waitFor()
   expect(shaper.limits.list().map(({ pattern }) => pattern)).toEqual(['*', 'b'])
 })
 
-test('the rules show where each comes from, and by whom', async () => {
-  const { shaper, url } = await openHouse({ '*': '100, 10/s' })
+test('the rules show their origins and who set them', async () => {
+  const { shaper, url } = await openService({ '*': '100, 10/s' })
   await shaper.limits.set('stripe/*', '50, 5/s', { by: 'marta' })
   shaper.limits.setLocal('sms', '5, 1/s')
   const { page, faults } = await openTab(browser)
@@ -100,21 +100,21 @@ test('the rules show where each comes from, and by whom', async () => {
 
 const digest = (token: string) => createHash('sha256').update(token).digest('hex')
 
-test('a service with tokens asks for one, and shows what it may see and do', async () => {
+test('a service with tokens asks for one, and shows only what it allows', async () => {
   const tokens = [{ name: 'ann', sha256: digest('let-me-see'), scopes: ['read'] as const, prefixes: ['sms'] }]
-  const { shaper, url } = await openHouse({ '*': '100, 1/h' }, { tokens })
-  await crowd(shaper, 'sms/a', 3)
-  await crowd(shaper, 'mail/b', 3)
+  const { shaper, url } = await openService({ '*': '100, 1/h' }, { tokens })
+  await enqueueJobs(shaper, 'sms/a', 3)
+  await enqueueJobs(shaper, 'mail/b', 3)
   const { page } = await openTab(browser)
   await page.goto(url)
   await page.getByLabel('Access token').fill('wrong')
-  await page.getByRole('button', { name: 'Come in' }).click()
+  await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('alert').waitFor()
   await page.getByLabel('Access token').fill('let-me-see')
-  await page.getByRole('button', { name: 'Come in' }).click()
+  await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByText('sms/a').waitFor()
   expect(await page.getByText('mail/b').count()).toBe(0)
   await page.getByText('sms/a').click()
-  await page.locator('.rope-count').waitFor()
+  await page.locator('.line-count').waitFor()
   expect(await page.getByRole('button', { name: 'Freeze…' }).count()).toBe(0)
 })

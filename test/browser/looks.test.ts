@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { crowd, openHouse } from './house.ts'
+import { enqueueJobs, openService } from './service.ts'
 import { keepScreenshot, openBrowser, openTab } from './stage.ts'
 
 let browser: Browser
@@ -13,9 +13,9 @@ afterAll(() => browser.close())
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What axe finds wrong, and where. */
+/** The violations that axe finds, and where. */
 async function findings(page: Page): Promise<string[]> {
-  // As one who sits at the console: the page's own policy lets in no script but its own.
+  // As from the console: the policy of the page allows only its own scripts.
   await page.evaluate(AXE)
   const found = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
     violations: { id: string; impact: string; nodes: { target: string[] }[] }[]
@@ -25,27 +25,27 @@ async function findings(page: Page): Promise<string[]> {
   )
 }
 
-/** A night with some traffic. */
-async function openNight() {
-  const house = await openHouse({ '*': '60, 10/s', 'stripe/*': '100, 1 per 20 s', demo: '8, 1/h' })
-  const { shaper } = house
+/** A service with some traffic. */
+async function openBusyService() {
+  const service = await openService({ '*': '60, 10/s', 'stripe/*': '100, 1 per 20 s', demo: '8, 1/h' })
+  const { shaper } = service
   shaper.work(({ data }) => (data === 'fails' ? Promise.reject(new Error('no')) : undefined))
   for (const [index, key] of ['twilio/acme', 'twilio/bolt', 'hubspot/7', 'mailgun/12'].entries()) {
-    await crowd(shaper, key, 50 - 12 * index)
+    await enqueueJobs(shaper, key, 50 - 12 * index)
   }
-  await crowd(shaper, 'stripe/acct_42', 64)
-  await crowd(shaper, 'demo', 9)
+  await enqueueJobs(shaper, 'stripe/acct_42', 64)
+  await enqueueJobs(shaper, 'demo', 9)
   await shaper.freeze('hubspot/7', 120_000)
   await shaper.pause('mailgun/12')
   await shaper.limits.set('stripe/acct_42', '100, 1 per 10 s', { by: 'marta' })
-  const bursts = setInterval(() => void crowd(shaper, 'twilio/acme', 22), 2_000)
+  const bursts = setInterval(() => void enqueueJobs(shaper, 'twilio/acme', 22), 2_000)
   onTestFinished(() => clearInterval(bursts))
-  return house
+  return service
 }
 
 const VIEWS = [
   ['overview', '/', 'Buckets', '.rate.is-departures .rate-number:not(:has-text("–"))'],
-  ['bucket', '/?bucket=stripe%2Facct_42', 'stripe/acct_42', '.guest'],
+  ['bucket', '/?bucket=stripe%2Facct_42', 'stripe/acct_42', '.line-job'],
   ['rules', '/?page=rules', 'Rules', 'table tbody tr'],
 ] as const
 
@@ -54,9 +54,9 @@ test.each([
   ['dark', { colorScheme: 'dark' }],
   ['narrow', { colorScheme: 'light', viewport: { width: 400, height: 860 } }],
 ] as const)(
-  'every view is accessible, and is kept as a picture: %s',
+  'every view is accessible and fits its window, and leaves a screenshot: %s',
   async (name, options) => {
-    const { url } = await openNight()
+    const { url } = await openBusyService()
     for (const [view, path, heading, settled] of VIEWS) {
       const { page, faults } = await openTab(browser, { ...options, reducedMotion: 'reduce' })
       await page.goto(`${url}${path}`)
@@ -76,7 +76,7 @@ test.each([
 )
 
 test('dialogs are accessible', async () => {
-  const { url } = await openNight()
+  const { url } = await openBusyService()
   const { page } = await openTab(browser, { colorScheme: 'dark', reducedMotion: 'reduce' })
   await page.goto(`${url}/?bucket=stripe%2Facct_42`)
   for (const name of ['Freeze…', 'Pause…', 'Change limit…']) {
@@ -88,12 +88,12 @@ test('dialogs are accessible', async () => {
   }
 })
 
-test('on a narrow screen the state of a bucket is seen, and 99 of 100 is neither full nor 100 %', async () => {
-  const { shaper, url } = await openHouse({ '*': '100, 1/h' })
-  await crowd(shaper, 'calm', 40)
-  await crowd(shaper, 'cold', 40)
+test('on a narrow screen the state of a bucket is visible, and 99 of 100 is neither full nor 100 %', async () => {
+  const { shaper, url } = await openService({ '*': '100, 1/h' })
+  await enqueueJobs(shaper, 'calm', 40)
+  await enqueueJobs(shaper, 'cold', 40)
   await shaper.freeze('cold', 3_600_000)
-  await crowd(shaper, 'nearly', 99)
+  await enqueueJobs(shaper, 'nearly', 99)
   const { page, faults } = await openTab(browser)
   await page.setViewportSize({ width: 400, height: 800 })
   await page.goto(`${url}/`)
@@ -109,7 +109,7 @@ test('on a narrow screen the state of a bucket is seen, and 99 of 100 is neither
   await page.goto(`${url}/?bucket=nearly`)
   await page.getByText('of 100 waiting, 99%').waitFor()
   expect(await page.locator('.full-sign').count()).toBe(0)
-  await crowd(shaper, 'nearly', 1)
+  await enqueueJobs(shaper, 'nearly', 1)
   await page.locator('.full-sign').getByText('Full', { exact: true }).waitFor()
   expect(faults).toEqual([])
 })

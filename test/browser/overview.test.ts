@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { crowd, openHouse } from './house.ts'
+import { enqueueJobs, openService } from './service.ts'
 import { keepScreenshot, openBrowser, openTab } from './stage.ts'
 
 let browser: Browser
@@ -12,10 +12,10 @@ afterAll(() => browser.close())
 /** Keys of the rows, from the top. */
 const KEYS = '.bucket-table tbody .row-link'
 
-test('arrivals are drawn as they come, and departures as they go, and the picture moves', async () => {
-  const { shaper, url } = await openHouse({ '*': '100, 10/s' })
+test('arrivals and departures are drawn as they happen, and the chart moves', async () => {
+  const { shaper, url } = await openService({ '*': '100, 10/s' })
   shaper.work(() => undefined)
-  const bursts = setInterval(() => void crowd(shaper, 'twilio/acme', 15), 1_500)
+  const bursts = setInterval(() => void enqueueJobs(shaper, 'twilio/acme', 15), 1_500)
   onTestFinished(() => clearInterval(bursts))
   const { page, faults } = await openTab(browser)
   await page.goto(url)
@@ -30,15 +30,15 @@ test('arrivals are drawn as they come, and departures as they go, and the pictur
   expect(faults).toEqual([])
 })
 
-test('rows are filtered and sorted, and the address keeps it', async () => {
-  const { shaper, url } = await openHouse({ '*': '10, 1/h', 'mail/*': '100, 1/h' })
+test('rows are filtered and sorted, and the URL keeps it', async () => {
+  const { shaper, url } = await openService({ '*': '10, 1/h', 'mail/*': '100, 1/h' })
   for (const [key, jobs] of [
     ['sms/a', 9],
     ['sms/b', 6],
     ['sms/c', 2],
     ['mail/x', 90],
   ] as const) {
-    await crowd(shaper, key, jobs)
+    await enqueueJobs(shaper, key, jobs)
   }
   await shaper.pause('sms/b')
   const { page, faults } = await openTab(browser)
@@ -73,9 +73,9 @@ test('rows are filtered and sorted, and the address keeps it', async () => {
 })
 
 test('the keyboard reaches the filter, the rows and a bucket', async () => {
-  const { shaper, url } = await openHouse({ '*': '10, 1/h' })
-  await crowd(shaper, 'one', 4)
-  await crowd(shaper, 'two', 2)
+  const { shaper, url } = await openService({ '*': '10, 1/h' })
+  await enqueueJobs(shaper, 'one', 4)
+  await enqueueJobs(shaper, 'two', 2)
   const { page, faults } = await openTab(browser)
   await page.goto(url)
   await page.getByText('two', { exact: true }).waitFor()
@@ -102,9 +102,9 @@ const HOSTILE = [
   '{{7*7}}<%= 7*7 %>',
 ]
 
-test('keys are shown as text, whatever they contain', async () => {
-  const { shaper, url } = await openHouse({ '*': '10, 1/h' })
-  for (const key of HOSTILE) await crowd(shaper, key, 3)
+test('keys are shown as text, even hostile ones', async () => {
+  const { shaper, url } = await openService({ '*': '10, 1/h' })
+  for (const key of HOSTILE) await enqueueJobs(shaper, key, 3)
   const { page, faults } = await openTab(browser)
   page.on('dialog', (dialog) => void faults.push(`dialog: ${dialog.message()}`))
   await page.goto(url)
@@ -117,7 +117,7 @@ test('keys are shown as text, whatever they contain', async () => {
   await keepScreenshot(page, 'hostile-keys')
   for (const key of HOSTILE) {
     await page.goto(`${url}/?bucket=${encodeURIComponent(key)}`)
-    await page.locator('.rope-count').getByText('of 10 waiting').waitFor()
+    await page.locator('.line-count').getByText('of 10 waiting').waitFor()
     expect(await page.locator('h1 img, h1 script').count()).toBe(0)
   }
   expect(faults).toEqual([])

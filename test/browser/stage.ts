@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { inject, onTestFinished } from 'vitest'
 
-/** What such a browser needs: it runs as root in a container, and has nobody to call home to. */
+/** Flags for a browser that runs as root in a container, without a network. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -19,7 +19,7 @@ export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: inject('browserPath'), args: FLAGS })
 }
 
-/** A tab, and whatever went wrong in it: errors in its console, thrown, or kept off by the policy of the page. */
+/** A tab, and its faults: console errors, thrown errors, and violations of the page's policy. */
 export async function openTab(
   browser: Browser,
   options: BrowserContextOptions = {},
@@ -32,15 +32,15 @@ export async function openTab(
     if (message.type() === 'error') faults.push(`console: ${message.text()}`)
   })
   page.on('pageerror', (error) => void faults.push(`thrown: ${error.message}`))
-  await page.exposeFunction('tellViolation', (what: string) => void faults.push(`policy: ${what}`))
+  await page.exposeFunction('reportViolation', (what: string) => void faults.push(`policy: ${what}`))
   await page.addInitScript(
     `addEventListener('securitypolicyviolation', (event) =>
-      tellViolation(event.violatedDirective + ' ' + event.blockedURI))`,
+      reportViolation(event.violatedDirective + ' ' + event.blockedURI))`,
   )
   return { page, faults }
 }
 
-/** Kept for whoever wants to see what the test saw. */
+/** Saves a screenshot for people to look at. */
 export async function keepScreenshot(page: Page, name: string): Promise<void> {
   mkdirSync(SCREENSHOTS, { recursive: true })
   await page.screenshot({ path: `${SCREENSHOTS}${name}.png` })

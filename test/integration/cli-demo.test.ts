@@ -28,14 +28,14 @@ it('the demo on Redis breaks no law, and leaves nothing behind', async () => {
   expect(stderr).toBe('')
   expect(faultsIn(stdout)).toEqual([])
   expect(code).toBe(/^ok: /m.test(stdout) ? 0 : 1)
-  expect(stdout).toMatch(/^Of these, \d came back when they were told to, and got in\.$/m)
+  expect(stdout).toMatch(/^Of these, \d were enqueued again after that time, and accepted\.$/m)
   expect(readFileSync(svg, 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/)
   expect(await redis.keys('*')).toEqual(['of somebody else'])
 })
 
 it('the demo leaves nothing behind when it is stopped half way', async () => {
   const demo = launch(['demo', '--svg', join(folder, 'stopped.svg'), '--redis', url])
-  await demo.said('behind the rope')
+  await demo.said('with velvet-rope')
   await expect.poll(() => redis.keys('{vr-demo-*')).not.toEqual([])
   demo.signal('SIGTERM')
   await demo.ended
@@ -56,7 +56,7 @@ it('the demo runs as a program, in a pipe, in plain lines', async () => {
   expect({ code, stderr }).toEqual({ code: /^ok: /m.test(stdout) ? 0 : 1, stderr: '' })
   expect(faultsIn(stdout)).toEqual([])
   expect(stdout).not.toContain('\u001b')
-  expect(stdout).toMatch(/^without the rope\n[\s\S]*^behind the rope\n[\s\S]*^429s .*^(ok|broken): /ms)
+  expect(stdout).toMatch(/^without velvet-rope\n[\s\S]*^with velvet-rope\n[\s\S]*^429s .*^(ok|broken): /ms)
   expect(stdout.trimEnd().split('\n').at(-1)).toBe(`picture: ${svg}`)
   expect(readFileSync(svg, 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/)
 })

@@ -21,16 +21,16 @@ describe('velvet-rope enqueue', () => {
     const job = ['+15551234', '{"text":"hello"}', '--id', 'order-7']
     expect(await enqueue(job)).toEqual({
       code: 0,
-      stdout: expect.stringMatching(/^accepted {2}order-7: number 1 in the line, departs /),
+      stdout: expect.stringMatching(/^accepted {2}order-7: position 1, departs /),
       stderr: '',
     })
     expect(await enqueue(job)).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('as answered before'),
+      stdout: expect.stringContaining('repeated answer'),
     })
     expect(await enqueue(['+15551234', '1'])).toMatchObject({
       code: 3,
-      stdout: expect.stringMatching(/^rejected {2}full: 1 of 1 wait; come back in /),
+      stdout: expect.stringMatching(/^rejected {2}full: 1 of 1 waiting; retry in /),
     })
     expect(await shaper.job('order-7')).toMatchObject({ state: 'waiting', data: { text: 'hello' } })
     await shaper.close()
@@ -63,7 +63,7 @@ describe('velvet-rope enqueue', () => {
     const { shaper, enqueue } = openLine('100, 1/m')
     const { code, stdout, stderr } = await enqueue([], '{"key":"a","data":1}\n{"key":"a","data":}\n')
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toMatch(/^accepted before: none; .*\nvelvet-rope: stdin:2:19: expected JSON/)
+    expect(stderr).toMatch(/^accepted so far: none; .*\nvelvet-rope: stdin:2:19: expected JSON/)
     expect(await shaper.inspect('a')).toBeUndefined()
     await shaper.close()
   })

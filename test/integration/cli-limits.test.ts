@@ -81,7 +81,7 @@ it('a dry run shows what would change for waiting jobs, and changes nothing', as
   expect(shaper.limits.list()).toMatchObject([{ pattern: '*', origin: 'code' }])
   expect(await limits('set', 'a', '1, 2/h', '--local')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('expected --url beside --local'),
+    stderr: expect.stringContaining('expected --url together with --local'),
   })
 })
 

@@ -6,7 +6,7 @@ it('a command ends when it has its answer, whatever connections it opened', asyn
   const { shaper, url } = await openService({ '*': '1, 1/h' })
   expect(await launch(['enqueue', 'a', '1', '--id', 'order-7', '--url', url]).ended).toEqual({
     code: 0,
-    stdout: 'accepted  order-7: number 1 in the line, departs now\n',
+    stdout: 'accepted  order-7: position 1, departs now\n',
     stderr: '',
   })
   expect(await shaper.job('order-7')).toMatchObject({ key: 'a', data: 1 })

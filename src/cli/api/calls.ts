@@ -4,16 +4,16 @@ import { type ApiProblemError, readProblem, readVersion } from './problem.ts'
 
 export interface ApiClientOptions {
   readonly url: URL
-  /** Sent as a bearer token; shows up in no message. */
+  /** Sent as a bearer token; no message shows it. */
   readonly token?: string | undefined
-  /** How long the service may take for an answer. Default: 10 s. */
+  /** The time limit for an answer. Default: 10 s. */
   readonly timeoutMs?: number
 }
 
 export interface Call {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly body?: unknown
-  /** The version of the rule book that it is meant for. */
+  /** The version of the rule book that the change is meant for. */
   readonly ifVersion?: number
 }
 
@@ -23,7 +23,7 @@ export interface Answer {
   readonly retryAfter: string | null
 }
 
-/** Calls of a service: how they are sent, and what an answer that is not the one asked for means. */
+/** Sends calls to a service, and turns unexpected answers into errors. */
 export class ApiCalls {
   readonly #url: URL
   readonly #token: string | undefined
@@ -36,12 +36,12 @@ export class ApiCalls {
     this.#timeoutMs = timeoutMs
   }
 
-  /** Ends what is under way. */
+  /** Aborts the calls in flight. */
   end(): void {
     this.#ending.abort()
   }
 
-  /** What a call is answered. */
+  /** Sends a call and parses its answer. */
   async ask<Reply>(schema: z.ZodType<Reply>, path: string, call?: Call): Promise<Reply> {
     return this.read(schema, await this.call(path, call), call)
   }
@@ -55,14 +55,14 @@ export class ApiCalls {
     throw this.strange(answer, `${where ? `${where}: ` : ''}${issue?.message}`)
   }
 
-  /** Posts what is answered without content. */
+  /** Sends a POST whose answer has no content. */
   async act(path: string, body?: unknown): Promise<void> {
     const answer = await this.call(path, { method: 'POST', body })
     if (answer.status >= 300) throw this.problem(answer)
     if (answer.status !== 204) throw this.strange(answer, 'expected an answer without content')
   }
 
-  /** False when there was nothing to remove. */
+  /** Sends a DELETE. Returns false when there was nothing to remove. */
   async remove(path: string, options?: Pick<Call, 'ifVersion'>): Promise<boolean> {
     const answer = await this.call(path, { method: 'DELETE', ...options })
     if (answer.status === 204) return true
@@ -71,7 +71,7 @@ export class ApiCalls {
     throw this.problem(answer, options)
   }
 
-  /** Said by a service of ours, and not by whoever else answers at a wrong address. */
+  /** Whether the answer is a `not-found` problem of a velvet-rope, and not some other 404. */
   isUnknown(answer: Answer): boolean {
     const problem = this.problem(answer)
     return answer.status === 404 && 'problem' in problem && problem.problem === 'not-found'
@@ -91,7 +91,7 @@ export class ApiCalls {
         headers,
         body: body === undefined ? null : JSON.stringify(body),
         signal,
-        // A token is for the service that was named, and for no other.
+        // The token must reach only the given service.
         redirect: 'manual',
       })
       const text = await response.text()
@@ -117,14 +117,14 @@ export class ApiCalls {
 
   #reason(error: unknown): string {
     if (!(error instanceof Error)) return String(error)
-    if (error.name === 'TimeoutError') return `nothing came within ${this.#timeoutMs / 1_000} s`
-    // `fetch failed` says nothing; what it failed of is inside, and of several tries there the first counts.
+    if (error.name === 'TimeoutError') return `no answer within ${this.#timeoutMs / 1_000} s`
+    // The cause of `fetch failed` is inside; of several attempts the first one counts.
     const inner = error.cause instanceof AggregateError ? error.cause.errors[0] : error.cause
     return inner instanceof Error ? inner.message : error.message
   }
 }
 
-/** Undefined for what is no JSON, such as the page of a proxy. */
+/** Parses JSON; undefined for anything else, such as the page of a proxy. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)

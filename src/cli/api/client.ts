@@ -21,10 +21,10 @@ import {
 } from './replies.ts'
 
 /**
- * The HTTP API of a running service, with the names of a shaper.
+ * The HTTP API of a running service, with the method names of a shaper.
  *
- * Every call throws BackendUnavailableError when nobody answers, and ApiProblemError when the service says no; a change
- * of the rule book RuleBookConflictError when another version is in force than it was meant for.
+ * Every call throws BackendUnavailableError when the service does not answer, and ApiProblemError when it refuses.
+ * Changes of the rule book throw RuleBookConflictError when another version is in force than the given one.
  */
 export class ApiClient {
   readonly #calls: ApiCalls
@@ -40,8 +40,8 @@ export class ApiClient {
   }
 
   /**
-   * The verdicts in the order of the requests; in the place of one that nobody could admit stands why. Not one step:
-   * when it throws, some may have been admitted, and those with an id can be sent again.
+   * Returns the verdicts in the order of the requests, with an error in place of each job that cannot be admitted. Not
+   * atomic: when it throws, some jobs may have been admitted, and those with an id can be sent again.
    */
   async enqueueMany(
     requests: readonly EnqueueRequest<unknown>[],
@@ -51,7 +51,7 @@ export class ApiClient {
     return verdicts
   }
 
-  /** One page of live buckets. */
+  /** Reads one page of live buckets. */
   async buckets(query: BucketQueryInput = {}): Promise<BucketPage> {
     const text = new URLSearchParams()
     for (const [name, value] of Object.entries(query)) {
@@ -60,7 +60,7 @@ export class ApiClient {
     return this.#calls.ask(pageReply, `v1/buckets?${text}`)
   }
 
-  /** Undefined for a job that the service does not know, or the token may not see. */
+  /** Returns undefined for a job that is unknown or that the token may not see. */
   async explain(id: string): Promise<JobExplanation | undefined> {
     const answer = await this.#calls.call(`v1/jobs/${encodeURIComponent(id)}/explanation`)
     return this.#calls.isUnknown(answer) ? undefined : this.#calls.read(explanationReply, answer)
@@ -70,7 +70,7 @@ export class ApiClient {
     return this.#calls.act(`${bucketPath(key)}/freeze`, { forMs })
   }
 
-  /** False when the key was not frozen. */
+  /** Returns false when the key was not frozen. */
   unfreeze(key: string): Promise<boolean> {
     return this.#calls.remove(`${bucketPath(key)}/freeze`)
   }
@@ -83,7 +83,7 @@ export class ApiClient {
     return this.#calls.act(`${bucketPath(key)}/resume`)
   }
 
-  /** False when the job is unknown or has departed. */
+  /** Returns false when the job is unknown or has departed. */
   async cancel(id: string): Promise<boolean> {
     try {
       return await this.#calls.remove(`v1/jobs/${encodeURIComponent(id)}`)
@@ -94,7 +94,7 @@ export class ApiClient {
     }
   }
 
-  /** Every rule that the token may see, and behind them the limits of the service's own process. */
+  /** Lists the rules that the token may see, followed by the limits of the service's own process. */
   async limits(): Promise<RuleList> {
     return this.#calls.ask(ruleBookReply, 'v1/limits')
   }
@@ -103,17 +103,17 @@ export class ApiClient {
     return this.#calls.ask(ruleReply, limitPath(pattern), { method: 'PUT', body: { limit }, ...options })
   }
 
-  /** False when there was none. */
+  /** Returns false when there was none. */
   unsetLimit(pattern: string, options?: ResetOptions): Promise<boolean> {
     return this.#calls.remove(limitPath(pattern), options)
   }
 
-  /** Drops what was set by hand, so that what the layers below say is in force again; false when nothing was. */
+  /** Drops what was set by hand, so that lower layers apply again. Returns false when nothing was set. */
   resetLimit(pattern: string, options?: ResetOptions): Promise<boolean> {
     return this.#calls.remove(`${limitPath(pattern)}?override=only`, options)
   }
 
-  /** What a change by hand would do. */
+  /** Previews a change by hand. */
   async previewLimit(change: PreviewedChange): Promise<RulePreview> {
     const ask = (pattern: string, query: string, call: Call) =>
       this.#calls.ask(previewReply, `${limitPath(pattern)}?dryRun=true${query}`, call)
@@ -122,23 +122,23 @@ export class ApiClient {
     return ask(change.unset, '', { method: 'DELETE' })
   }
 
-  /** Limits the service's own process, and no other. */
+  /** Sets a limit of the service's own process alone. */
   async setLocalLimit(pattern: string, limit: string): Promise<LocalRuleView> {
     const path = `${limitPath(pattern)}?scope=local`
     return this.#calls.ask(localRuleReply, path, { method: 'PUT', body: { limit } })
   }
 
-  /** False when there was none. */
+  /** Returns false when there was none. */
   unsetLocalLimit(pattern: string): Promise<boolean> {
     return this.#calls.remove(`${limitPath(pattern)}?scope=local`)
   }
 
-  /** Ends what is under way. */
+  /** Aborts the calls in flight. */
   async close(): Promise<void> {
     this.#calls.end()
   }
 
-  /** A call that is refused as a whole admits none; halves of it find who is to blame, and the others get in. */
+  /** A call that is refused as a whole admits none; sending halves finds the faulty job and admits the others. */
   async #sendOrSplit(
     requests: readonly EnqueueRequest<unknown>[],
   ): Promise<readonly (Admission | ApiProblemError)[]> {
@@ -155,7 +155,7 @@ export class ApiClient {
 
   async #send(jobs: readonly EnqueueRequest<unknown>[]): Promise<readonly (Admission | ApiProblemError)[]> {
     const answer = await this.#calls.call('v1/jobs', { method: 'POST', body: { jobs } })
-    // A problem holds them as well: when everybody was turned away.
+    // A problem holds verdicts as well when all jobs were refused.
     const verdicts = readVerdicts(answer.body, jobs)
     if (verdicts !== undefined) return verdicts
     if (answer.status < 300) throw this.#calls.strange(answer, 'expected a verdict for each job')
@@ -163,7 +163,7 @@ export class ApiClient {
   }
 }
 
-/** Whether the size or the content of a job was refused, and not who sent it. */
+/** Whether the size or the content of a job was refused, rather than the whole call. */
 function isFaultOfOne(error: unknown): error is ApiProblemError {
   return (
     isVelvetRopeError(error, 'api-refused') && 'status' in error && [413, 422].includes(Number(error.status))
@@ -178,17 +178,17 @@ function bucketPath(key: string): string {
   return `v1/buckets/${asSegment('key', key)}`
 }
 
-/** @throws InvalidKeyError also for what a URL drops, however it is written */
+/** Encodes a key as a segment of a path. @throws InvalidKeyError also for `.` and `..`, which a URL drops */
 function asSegment(what: string, text: string): string {
   checkKey(text, what)
   return encodeURIComponent(text)
 }
 
-/** The most jobs of one call, and about how many bytes of them: a service takes 1 MiB unless it is told otherwise. */
+/** The most jobs of one call, and their approximate bytes: by default a service accepts 1 MiB. */
 export const MOST_JOBS = 200
 const MOST_BYTES = 1_000_000
 
-/** Cuts requests into calls that a service takes, in order. One that alone is too large makes a call of its own. */
+/** Splits requests into calls that a service accepts, in order. A request that alone is too large is a call by itself. */
 export function* slicesOf(
   requests: readonly EnqueueRequest<unknown>[],
 ): Generator<readonly EnqueueRequest<unknown>[]> {

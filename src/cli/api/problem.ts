@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { oneLine } from '../../core/describe.ts'
 import { VelvetRopeError } from '../../core/errors.ts'
 
-/** A problem of RFC 9457 as our service writes it; what is unknown is left alone. */
+/** A problem (RFC 9457) of a velvet-rope service; unknown members are ignored. */
 const problemSchema = z.looseObject({
   type: z.string().default('about:blank'),
   title: z.string().optional(),
@@ -12,14 +12,14 @@ const problemSchema = z.looseObject({
 })
 
 /**
- * The service was reached and said no. `code` is `api-refused` when the same request will be refused again, and
- * `api-failed` when the service is in trouble, or has too much to do: 5xx, 408 and 429.
+ * The service answered with a problem. `code` is `api-refused` when the same request would be refused again, and
+ * `api-failed` when the service failed or is overloaded: 5xx, 408 and 429.
  */
 export class ApiProblemError extends VelvetRopeError {
   readonly status: number
   /** The last part of the problem's type: `queue-full`, `no-limit`. */
   readonly problem: string
-  /** When to come back, in milliseconds; undefined: the service did not say. */
+  /** When to retry, in milliseconds; undefined: the service did not say. */
   readonly retryAfterMs: number | undefined
 
   constructor(message: string, status: number, problem: string, retryAfterMs: number | undefined) {
@@ -30,16 +30,16 @@ export class ApiProblemError extends VelvetRopeError {
   }
 }
 
-/** What the service answers instead of what was asked for. */
+/** An answer that is a problem. */
 export interface Refusal {
   readonly status: number
   readonly body: unknown
   readonly retryAfter?: string | null
-  /** Whether the request carried a token; one that is missing is told apart from a wrong one. */
+  /** Whether the request carried a token, to distinguish a missing token from a wrong one. */
   readonly hasToken: boolean
 }
 
-/** Makes an error of an answer that is none; what the service wrote is shown in one bounded line. */
+/** Turns a problem into an error; text from the service is limited to one bounded line. */
 export function readProblem({ status, body, retryAfter, hasToken }: Refusal): ApiProblemError {
   const parsed = problemSchema.safeParse(body)
   const problem = parsed.success ? problemName(parsed.data.type) : ''
@@ -51,7 +51,7 @@ export function readProblem({ status, body, retryAfter, hasToken }: Refusal): Ap
   return new ApiProblemError(message, status, problem, retryAfterMs)
 }
 
-/** The version of the rule book in force, of a `rule-book-changed`; undefined in what is none. */
+/** The version of the rule book in a `rule-book-changed` problem; undefined in other bodies. */
 export function readVersion(body: unknown): number | undefined {
   return z.looseObject({ version: z.number() }).safeParse(body).data?.version
 }
@@ -65,19 +65,17 @@ function describeProblem({ title, detail, errors }: z.output<typeof problemSchem
   const faults = errors.map(({ detail, pointer }) =>
     pointer === undefined ? detail : `${pointer} ${detail}`,
   )
-  // Of one fault the service says the same as of the whole.
+  // With a single fault, `detail` repeats it.
   const isSaid = errors.some((fault) => fault.detail === detail)
   return oneLine([isSaid ? '' : (detail ?? title ?? ''), ...faults].filter((part) => part !== '').join('; '))
 }
 
 function hintOf(status: number, hasToken: boolean): string {
   if (status !== 401) return ''
-  return hasToken
-    ? 'is the token right?'
-    : 'it wants a token: --token, or VELVET_ROPE_TOKEN in the environment'
+  return hasToken ? 'check the token' : 'it needs a token: --token, or VELVET_ROPE_TOKEN in the environment'
 }
 
-/** Whole seconds, as our service writes them. */
+/** Reads whole seconds, as a velvet-rope service writes them. */
 function readRetryAfter(header: string | null | undefined): number | undefined {
   return header !== null && header !== undefined && /^\d{1,9}$/.test(header.trim())
     ? Number(header) * 1_000

@@ -1,7 +1,7 @@
 import type { CommandNode } from './tree.ts'
 import { indent, stepCases, valueCases } from './tree.ts'
 
-/** Completion for bash 3.2 and later, without its package `bash-completion`. */
+/** Completion for bash 3.2 and later; does not need the package `bash-completion`. */
 export function bashCompletion(program: string, nodes: readonly CommandNode[]): string {
   const name = `_${program.replaceAll('-', '_')}`
   return `# Completion of ${program} for bash; load it with: source <(${program} completion bash)
@@ -10,7 +10,7 @@ ${name}_value() {
 ${indent(valueCases(nodes), 4)}
   esac
 }
-# Readline knows files best: folders, spaces, ~.
+# Readline completes files best: folders, spaces, ~.
 ${name}_files() {
   local IFS=$'\\n'
   compopt -o default 2>/dev/null || COMPREPLY=($(compgen -f -- "$cur"))
@@ -18,7 +18,7 @@ ${name}_files() {
 ${name}() {
   local word at='' wanted='' i cur=\${COMP_WORDS[COMP_CWORD]}
   COMPREPLY=()
-  # Which command this is, and whether the word before takes a value. Words are cut at = and :.
+  # Find the command, and whether the word before takes a value. Words are split at = and :.
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
     [[ $word == '=' ]] && continue

@@ -14,11 +14,11 @@ Examples:
   source <(velvet-rope completion zsh)                                   in ~/.zshrc, after compinit
   velvet-rope completion fish > ~/.config/fish/completions/velvet-rope.fish`
 
-/** `velvet-rope completion`: a script that completes commands, flags and their values. */
+/** `velvet-rope completion`: prints a completion script for a shell. */
 export function completionCommand(): Command {
   return new Command('completion')
-    .summary('a script with which a shell completes commands, flags and files')
-    .description('Prints a script with which a shell completes commands, flags, their values and files.')
+    .summary('print a completion script for bash, zsh or fish')
+    .description('Prints a script that makes a shell complete commands, flags, their values and files.')
     .addArgument(new Argument('<shell>').choices(Object.keys(SHELLS)))
     .addHelpText('after', EXAMPLE)
     .action((shell: Shell, _flags: unknown, self: Command) => {

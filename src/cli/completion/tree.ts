@@ -1,26 +1,26 @@
 import type { Command, Option } from 'commander'
 
-/** What may follow: a file, one of some words, or something that only the reader knows. */
+/** What may follow: a file, one of some words, or free text. */
 export type Expected = 'file' | 'text' | readonly string[]
 
 export interface FlagNode {
   /** `-l` and `--limit`. */
   readonly names: readonly string[]
   readonly description: string
-  /** What it takes; undefined: nothing. */
+  /** The value that the flag takes; undefined: none. */
   readonly value: Expected | undefined
 }
 
 export interface CommandNode {
-  /** The words that lead to it, without the program: `limits list`; empty for the program itself. */
+  /** The words of the command, without the program: `limits list`; empty for the program itself. */
   readonly path: string
   readonly commands: readonly { readonly name: string; readonly summary: string }[]
   readonly flags: readonly FlagNode[]
-  /** What its arguments may be; a `text` is nothing to offer. */
+  /** What its arguments may be; nothing is offered for `text`. */
   readonly argument: Expected
 }
 
-/** What can be completed, read off the commands themselves: the program first. */
+/** The commands with their flags and arguments, read from Commander; the program comes first. */
 export function completionTree(program: Command): CommandNode[] {
   return nodesOf(program, [])
 }
@@ -37,7 +37,7 @@ function nodesOf(command: Command, path: readonly string[]): CommandNode[] {
     flags: help.visibleOptions(command).map(flagOf),
     argument: argumentOf(command),
   }
-  // `help` is visible, but takes no options of its own.
+  // `help` is visible but is no command object.
   const children = command.commands.filter((child) => visible.includes(child))
   return [node, ...children.flatMap((child) => nodesOf(child, [...path, child.name()]))]
 }
@@ -53,19 +53,19 @@ function argumentOf(command: Command): Expected {
   return argument.argChoices ?? expectedBy(`<${argument.name()}>`)
 }
 
-/** Files are called so in the help: `--svg <file>`; a worker's handler is one too. */
+/** The help names file arguments `<file>`, and the worker's `<handler>`. */
 function expectedBy(placeholder: string): Expected {
   return /<(?:file|handler)>/.test(placeholder) ? 'file' : 'text'
 }
 
-/** Branches of a `case "$at|$word"` of bash or zsh, where `$at` is the command so far: which one a word leads to. */
+/** Branches of `case "$at|$word"` in bash or zsh, where `$at` is the command so far: the command after the word. */
 export function stepCases(nodes: readonly CommandNode[]): string[] {
   return nodes.flatMap(({ path, commands }) =>
     commands.map(({ name }) => `'${path}|${name}') at='${`${path} ${name}`.trim()}' ;;`),
   )
 }
 
-/** The same: what the word after a flag is wanted to be, `file`, `text`, or the words that it may be. */
+/** Branches of the same `case`: the expected value after a flag, `file`, `text`, or a list of words. */
 export function valueCases(nodes: readonly CommandNode[]): string[] {
   return nodes.flatMap(({ path, flags }) => {
     const patterns = new Map<string, string[]>()
@@ -78,7 +78,7 @@ export function valueCases(nodes: readonly CommandNode[]): string[] {
   })
 }
 
-/** Lines of a script, so far to the right. */
+/** Indents and joins the lines of a script. */
 export function indent(lines: readonly string[], columns: number): string {
   return lines.map((line) => ' '.repeat(columns) + line).join('\n')
 }

@@ -1,7 +1,7 @@
 import type { CommandNode } from './tree.ts'
 import { indent, stepCases, valueCases } from './tree.ts'
 
-/** Completion for zsh: to be sourced, or kept as `_velvet-rope` in a folder of `fpath`. */
+/** Completion for zsh, to be sourced, or saved as `_velvet-rope` in a folder of `fpath`. */
 export function zshCompletion(program: string, nodes: readonly CommandNode[]): string {
   const name = `_${program.replaceAll('-', '_')}`
   return `#compdef ${program}
@@ -14,7 +14,7 @@ ${indent(valueCases(nodes), 4)}
 ${name}() {
   local word at='' wanted='' cur=$words[CURRENT] i
   local -a found
-  # Which command this is, and whether the word before takes a value.
+  # Find the command, and whether the word before takes a value.
   for ((i = 2; i < CURRENT; i++)); do
     word=$words[i]
     if [[ -n $wanted ]]; then

@@ -15,28 +15,28 @@ interface Flags {
   readonly redis?: string
 }
 
-/** Seconds that every demo takes, and that each further round of bursts adds: once without, once behind the rope. */
+/** Seconds that every demo takes, and seconds that each round of bursts adds, without and with velvet-rope together. */
 const [ALWAYS, EACH_CYCLE] = [4, 5]
 
 const EXAMPLE = `
 Example:
   velvet-rope demo --redis redis://127.0.0.1:6379`
 
-/** `velvet-rope demo`: the same bursts at a strict API, first straight, then behind the rope. */
+/** `velvet-rope demo`: the same bursts to a strict API, without and with velvet-rope. */
 export function demoCommand(
   { accounts, slack }: Pick<DemoOptions, 'accounts' | 'slack'> = { accounts: ACCOUNTS, slack: 0.1 },
 ): Command {
   return new Command('demo')
-    .summary('bursts at a strict API on loopback, without and behind the rope')
+    .summary('send bursts to a strict API on loopback, without and with velvet-rope')
     .description(
       'Starts an API on loopback that answers 429 when two calls of one account come closer than their interval ' +
-        'less 10 %. Sends bursts of jobs straight to it, then the same bursts behind the rope.\n\n' +
-        'With --redis the line is in a Redis, between two processes that enqueue and two that call the API; what it ' +
-        'writes there has a name of its own and is taken away again. Without, all is in one process.\n\n' +
-        'Exit 1 if a law was broken, or if a call behind the rope was answered 429.',
+        'less 10 %. Sends bursts of jobs directly to it, then the same bursts through velvet-rope.\n\n' +
+        'With --redis the line is in a Redis, between two processes that enqueue and two that call the API; its keys ' +
+        'there have a name of their own and are removed at the end. Without --redis everything is in one process.\n\n' +
+        'Exits with 1 if a guarantee was broken, or if a call through velvet-rope was answered 429.',
     )
-    .option('--seconds <n>', 'about how long to take', positiveNumber(600), 10)
-    .option('--svg <file>', 'where to put the picture', 'demo.svg')
+    .option('--seconds <n>', 'the approximate duration', positiveNumber(600), 10)
+    .option('--svg <file>', 'the file for the picture', 'demo.svg')
     .option('--redis <url>', 'keep the line in this Redis')
     .addHelpText('after', EXAMPLE)
     .action(async ({ seconds, svg, redis }: Flags) => {

@@ -11,7 +11,7 @@ const NONE = '-'
 const NAME = 26
 const CELL = 7
 
-/** What is counted, and how it reads; some of it exists only behind the rope. */
+/** The rows of the table; some apply only with velvet-rope. */
 const ROWS: readonly (readonly [name: string, cell: (tally: Tally, hasRope: boolean) => string])[] = [
   ['accepted', ({ accepted }, hasRope) => (hasRope ? String(accepted) : NONE)],
   ['rejected', ({ rejected }, hasRope) => (hasRope ? String(rejected) : NONE)],
@@ -25,12 +25,12 @@ const ROWS: readonly (readonly [name: string, cell: (tally: Tally, hasRope: bool
   ],
 ]
 
-/** What the demo showed: the table, what the turned away were told, and the verdict. */
+/** Renders the result: the table, the rejections, and the conclusion. */
 export function demoReport(result: DemoResult): string {
   return [
     renderTallies(result),
     '',
-    'Gaps and rates as the API saw them; it forgives a tenth of an interval.',
+    'Gaps and rates as the API saw them; it tolerates a tenth of an interval.',
     describeRejected(result),
     '',
     conclude(result),
@@ -41,7 +41,7 @@ function renderTallies({ without, behind }: DemoResult): string {
   const pairs = behind.accounts.map((log, index) => [tally(without.accounts[index]!), tally(log)] as const)
   const columns: Column[] = [
     { title: ''.padEnd(NAME) },
-    ...pairs.flatMap(() => [cellColumn('without'), cellColumn('behind')]),
+    ...pairs.flatMap(() => [cellColumn('without'), cellColumn('with')]),
   ]
   const rows = ROWS.map(([name, cell]) => [
     name,
@@ -58,14 +58,16 @@ function cellColumn(title: string): Column {
 }
 
 function describeRejected({ behind }: DemoResult): string {
-  const told = behind.accounts.flatMap(({ rejections }) => rejections.map(({ retryAfterMs }) => retryAfterMs))
+  const waits = behind.accounts.flatMap(({ rejections }) =>
+    rejections.map(({ retryAfterMs }) => retryAfterMs),
+  )
   const cameBack = behind.accounts.reduce((sum, account) => sum + account.cameBack, 0)
-  if (told.length === 0) return 'Nobody was turned away.'
-  const from = formatSeconds(Math.min(...told) / 1_000)
-  const to = formatSeconds(Math.max(...told) / 1_000)
+  if (waits.length === 0) return 'No job was rejected.'
+  const from = formatSeconds(Math.min(...waits) / 1_000)
+  const to = formatSeconds(Math.max(...waits) / 1_000)
   return (
-    `Turned away at the rope: ${told.length}, told to come back in ${from} to ${to}.\n` +
-    `Of these, ${cameBack} came back when they were told to, and got in.`
+    `Rejected: ${waits.length} jobs, with retryAfterMs of ${from} to ${to}.\n` +
+    `Of these, ${cameBack} were enqueued again after that time, and accepted.`
   )
 }
 
@@ -77,19 +79,19 @@ function conclude(result: DemoResult): string {
   const calls = (run: RunLog) => run.accounts.reduce((sum, account) => sum + account.calls.length, 0)
   const { without, behind } = result
   return (
-    `${paint('green', 'ok')}: every law kept; 429s without the rope: ${without.refused} of ${calls(without)} calls, ` +
-    `behind it: 0 of ${calls(behind)}`
+    `${paint('green', 'ok')}: every guarantee kept; 429s without velvet-rope: ${without.refused} of ${calls(without)} calls, ` +
+    `with it: 0 of ${calls(behind)}`
   )
 }
 
 function describeProblems({ breaches, behind }: DemoResult): string {
   const broken = paint('red', 'broken')
   if (breaches.length > 0 || behind.errors.length > 0) {
-    return `${broken}: the rope did not hold what it promises`
+    return `${broken}: velvet-rope did not keep its guarantees`
   }
   return (
-    `${broken}: 429s, although every law kept: the API is stricter than the rope,\n` +
-    'or a busy machine held calls up between their handlers and the API'
+    `${broken}: 429s, although every guarantee was kept: the API is stricter than the limit,\n` +
+    'or a busy machine delayed calls between their handlers and the API'
   )
 }
 

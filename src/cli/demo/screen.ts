@@ -13,7 +13,7 @@ export interface ScreenSize {
 /** A run and how it is drawn. */
 interface Strip {
   readonly run: RunLog | undefined
-  /** The most slices of time that are shown: the last ones. */
+  /** The number of slices of time to show, counted from the end. */
   readonly slices: number
   /** Characters per slice. */
   readonly stretch: number
@@ -33,7 +33,7 @@ export function fitsScreen({ columns, rows }: ScreenSize): boolean {
   return columns >= WIDTH && rows >= 24
 }
 
-/** The demo at one moment: account below account, both runs beside each other on one scale. */
+/** Renders the demo at one moment: one account below the other, both runs side by side on one scale. */
 export function renderScreen(runs: readonly RunLog[], now: number, size: ScreenSize): string[] {
   const [without, behind] = runs
   // Where there is room, a slice is two characters wide and the bars are higher.
@@ -43,8 +43,8 @@ export function renderScreen(runs: readonly RunLog[], now: number, size: ScreenS
   const right: Strip = { run: behind, slices: BEHIND, stretch, height, now }
   const titles = lay(
     '',
-    fill('without rope', left),
-    paint('magenta', fill(behind ? 'behind the rope' : '', right)),
+    fill('without', left),
+    paint('magenta', fill(behind ? 'with velvet-rope' : '', right)),
     '',
   )
   const title = 'The same bursts, twice, to an API that answers 429 when calls come too close'
@@ -60,7 +60,7 @@ function renderAccount(index: number, left: Strip, right: Strip): string[] {
   const scale = scaleOf(before, left)
   const strips = [left, right].map((strip) => {
     const log = strip.run?.accounts[index]
-    return [...drawArrivals(strip, log, scale), ...drawCalls(strip, log, scale), drawRope(strip, log)]
+    return [...drawArrivals(strip, log, scale), ...drawCalls(strip, log, scale), drawLine(strip, log)]
   })
   const labels = new Map([
     [0, paint('bold', `${key}, ${formatRate(limit.rate)}`.padEnd(LABEL))],
@@ -69,14 +69,14 @@ function renderAccount(index: number, left: Strip, right: Strip): string[] {
     [2 * height, '  the line'],
   ])
   const numbers = new Map([
-    [0, `${(after ?? before).arrivals.length} came`],
+    [0, `${(after ?? before).arrivals.length} jobs`],
     [height, paint('red', `without ${before.refused} × 429`)],
   ])
   if (after !== undefined) {
     numbers
-      .set(1, `${after.rejections.length} turned away`)
-      .set(height + 1, paint(after.refused > 0 ? 'red' : 'green', `behind ${after.refused} × 429`))
-      .set(2 * height, `${after.waiting} of ${limit.capacity} wait`)
+      .set(1, `${after.rejections.length} rejected`)
+      .set(height + 1, paint(after.refused > 0 ? 'red' : 'green', `with ${after.refused} × 429`))
+      .set(2 * height, `${after.waiting}/${limit.capacity} waiting`)
   }
   return strips[0]!.map((from, row) =>
     lay(labels.get(row) ?? '', from, strips[1]![row]!, numbers.get(row) ?? ''),
@@ -88,7 +88,7 @@ function drawArrivals(strip: Strip, log: AccountLog | undefined, scale: number):
   return drawBars(columns, scale, strip, () => 'cyan')
 }
 
-/** Each call takes the interval that the API wants for it: even calls make a flat line. */
+/** Draws each call over the interval that the API requires, so that even calls make a flat line. */
 function drawCalls(strip: Strip, log: AccountLog | undefined, scale: number): string[] {
   if (log === undefined) return drawBars([], scale, strip, () => 'magenta')
   const spread = (calls: readonly { readonly at: number }[]) =>
@@ -103,7 +103,7 @@ function drawCalls(strip: Strip, log: AccountLog | undefined, scale: number): st
 
 type Colour = 'cyan' | 'magenta' | 'red'
 
-/** Bars of several lines, the highest line first. */
+/** Draws bars several lines high, the top line first. */
 function drawBars(
   columns: readonly number[],
   scale: number,
@@ -120,14 +120,14 @@ function drawBars(
   })
 }
 
-/** One dot per guest in the line, and the places that are free. */
-function drawRope(strip: Strip, log: AccountLog | undefined): string {
+/** Draws the line: a dot for each waiting job, then the free places. */
+function drawLine(strip: Strip, log: AccountLog | undefined): string {
   const width = strip.slices * strip.stretch
   if (log === undefined || !strip.run!.hasRope) return ' '.repeat(width)
   const { capacity } = log.account.limit
   const places = Math.min(capacity, width - 1)
-  const guests = Math.min(places, Math.ceil((log.waiting / capacity) * places))
-  const line = paint('magenta', '●'.repeat(guests)) + paint('gray', '·'.repeat(places - guests))
+  const taken = Math.min(places, Math.ceil((log.waiting / capacity) * places))
+  const line = paint('magenta', '●'.repeat(taken)) + paint('gray', '·'.repeat(places - taken))
   return `${line}${paint('gray', '┃')}${' '.repeat(width - places - 1)}`
 }
 
@@ -139,8 +139,8 @@ function slicesOf({ run, slices, now }: Strip): Slices {
 }
 
 /**
- * What a full bar stands for: at least the most jobs of the account that came in one slice, and such that an even
- * stream fills whole blocks, so that a little jitter does not show.
+ * The value of a full bar: at least the most jobs of the account in one slice, and such that an even stream fills whole
+ * blocks, so that small jitter does not show.
  */
 function scaleOf({ account, arrivals }: AccountLog, { run, height }: Strip): number {
   const from = run!.startedAt

@@ -8,19 +8,19 @@ import { fitsScreen, renderScreen } from './screen.ts'
 const FRAME_MS = 100
 const SECOND_MS = 1_000
 const RETRY_MS = 1
-/** The cursor, and the wrapping of lines: a terminal that is made narrower cuts the picture, and does not tear it. */
+/** Hides and shows the cursor and line wrapping; without wrapping a narrower terminal only cuts the picture. */
 const HIDE = '\u001b[?25l\u001b[?7l'
 const SHOW = '\u001b[?25h\u001b[?7h'
 const ERASE_LINE = '\u001b[2K'
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
-/** A live picture for a person at a terminal that is large enough, and plain lines for everybody else. */
+/** A live picture on a terminal that is large enough, else plain lines. */
 export function openDemoView(stream: NodeJS.WriteStream = process.stdout): DemoView {
   const size = { columns: stream.columns || 0, rows: stream.rows || 0 }
   return hasColour(stream) && fitsScreen(size) ? new LiveView(stream) : new PlainView()
 }
 
-/** Draws the picture over itself, ten times a second. */
+/** Redraws the picture ten times a second. */
 class LiveView implements DemoView {
   readonly #stream: NodeJS.WriteStream
   readonly #runs: RunLog[] = []
@@ -46,7 +46,7 @@ class LiveView implements DemoView {
     this.#restore?.()
   }
 
-  /** Never while a call is under way: the drawing would hold it up, and the next call would come too close to it. */
+  /** Never draws during a call: that would delay it, and bring the next call too close to it. */
   readonly #onTimer = (): void => {
     const isQuiet = this.#isQuiet()
     if (isQuiet) this.#draw()
@@ -62,7 +62,7 @@ class LiveView implements DemoView {
   }
 }
 
-/** Hides the cursor until the answer is called or the process ends, also by a signal. */
+/** Hides the cursor until the returned function is called or the process ends, also by a signal. */
 function hideCursor(stream: NodeJS.WriteStream): () => void {
   stream.write(HIDE)
   const show = () => void stream.write(SHOW)
@@ -77,7 +77,7 @@ function hideCursor(stream: NodeJS.WriteStream): () => void {
   }
 }
 
-/** One line a second. */
+/** Prints one line a second. */
 class PlainView implements DemoView {
   #timer: NodeJS.Timeout | undefined
   #run: RunLog | undefined
@@ -85,7 +85,7 @@ class PlainView implements DemoView {
   begin(run: RunLog): void {
     this.#finish()
     this.#run = run
-    print(run.hasRope ? 'behind the rope' : 'without the rope')
+    print(run.hasRope ? 'with velvet-rope' : 'without velvet-rope')
     this.#timer = setInterval(() => print(describeRun(run)), SECOND_MS)
   }
 

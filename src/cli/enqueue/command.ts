@@ -22,7 +22,7 @@ import { formatCount, formatSeconds, wholeNumber } from '../numbers.ts'
 import { awaitAnswer, Progress } from '../progress.ts'
 import { note, paint, print } from '../terminal.ts'
 import { readJobLines } from './job-lines.ts'
-import { comeBackMs, type Entrance, enqueueLines, LONGEST_SLEEP_MS } from './lines.ts'
+import { type Enqueuer, enqueueLines, LONGEST_SLEEP_MS, retryDelayMs } from './lines.ts'
 import { EnqueueTally } from './tally.ts'
 
 interface Flags extends LineFlags {
@@ -35,8 +35,8 @@ interface Flags extends LineFlags {
   readonly json?: true
 }
 
-/** What of a shaper, or of a service, is needed. */
-interface Producer extends Entrance {
+/** A shaper or a service, as far as enqueue needs it. */
+interface Producer extends Enqueuer {
   enqueue(key: string, data: unknown, options: EnqueueOptions): Promise<Admission>
   close(): Promise<void>
 }
@@ -44,7 +44,7 @@ interface Producer extends Entrance {
 type OpenShaper = (name: string, options: ShaperOptions) => Shaper
 
 const YEAR_MS = 366 * 86_400_000
-/** So many lines that cannot be read are shown; the rest is counted. */
+/** The number of invalid lines to show; further ones are only counted. */
 const SHOWN_INVALID = 20
 
 const EXAMPLE = `
@@ -54,28 +54,28 @@ Examples:
 
   A line of jobs.jsonl: {"key":"+15551234","data":{"text":"hello"},"id":"order-7","cost":1,"deadlineMs":60000}`
 
-/** `velvet-rope enqueue`: a job from arguments, or many from standard input. */
+/** `velvet-rope enqueue`: enqueues one job from arguments, or many from standard input. */
 export function enqueueCommand(open: OpenShaper = (name, options) => new Shaper(name, options)): Command {
   const command = new Command('enqueue')
-    .summary('a job, or JSON lines from standard input, into a line: exit 3 when turned away')
+    .summary('enqueue a job, or JSON lines from standard input; exit 3 when rejected')
     .description(
-      'Enqueues one job, or without <key> one for each JSON line of standard input, and says what the verdict is. ' +
-        '--cost, --deadline and --attempts then are for the lines that do not say otherwise. The line is that of a ' +
-        'service (--url), or in Redis (--redis, --name, and its limits).\n\n' +
-        'A line that cannot be read ends it with exit 2, and nothing of that line or after it is enqueued. ' +
-        'Exit 0 when all were accepted, 3 when somebody was turned away, 1 when nobody answers. ' +
-        'Ctrl-C says how far it came, and exits with 130.',
+      'Enqueues one job, or without <key> one for each JSON line of standard input, and prints the verdict. ' +
+        '--cost, --deadline and --attempts are the defaults for such lines. The jobs go to a ' +
+        'service (--url), or to Redis (--redis, --name, and the limits).\n\n' +
+        'An invalid line ends the command with exit 2; neither it nor the lines after it are enqueued. ' +
+        'Exits with 0 when all jobs were accepted, 3 when a job was rejected, 1 when there is no answer. ' +
+        'Ctrl-C prints the progress so far and exits with 130.',
     )
     .argument('[key]', 'the bucket')
-    .argument('[data]', 'what the handler gets, as JSON')
+    .argument('[data]', 'the data for the handler, as JSON')
   return addLimitOptions(addLineOptions(command))
-    .option('--id <id>', 'names the job: the same again gives the first answer again')
-    .option('--cost <n>', 'places and intervals that it takes', wholeNumber(1, 1e9))
-    .option('--deadline <ms>', 'refused if it cannot depart within this time', wholeNumber(1, YEAR_MS))
-    .option('--attempts <n>', 'how often its handler may start', wholeNumber(1, 1_000))
-    .option('--wait', 'when the line is full, come back as told until everybody is in')
-    .option('--skip-invalid', 'go on after a line that cannot be read')
-    .option('--json', 'the answer as JSON')
+    .option('--id <id>', 'the id of the job; enqueueing it again repeats the first answer')
+    .option('--cost <n>', 'the cost of the job in units of capacity and intervals', wholeNumber(1, 1e9))
+    .option('--deadline <ms>', 'reject the job if it cannot depart within this time', wholeNumber(1, YEAR_MS))
+    .option('--attempts <n>', 'how often its handler may be started', wholeNumber(1, 1_000))
+    .option('--wait', 'while the line is full, retry after the given time until all jobs are accepted')
+    .option('--skip-invalid', 'continue after an invalid line')
+    .option('--json', 'print the answer as JSON')
     .addHelpText('after', EXAMPLE)
     .action(async (key: string | undefined, data: string | undefined, flags: Flags, self: Command) => {
       const value = checkArguments(key, data, flags)
@@ -94,7 +94,7 @@ async function openLine(flags: Flags, open: OpenShaper): Promise<Producer> {
   return open(line.name, await readShaperOptions(line)).on('error', noteOther)
 }
 
-/** That Redis is away is told by whatever is asked of it. */
+/** Reports background errors, except that Redis is unavailable, which calls report themselves. */
 function noteOther(error: Error): void {
   if (!isVelvetRopeError(error, 'backend-unavailable')) note(error.message)
 }
@@ -108,7 +108,7 @@ function checkArguments(
   if (key === undefined) {
     if (id === undefined) return undefined
     throw new InvalidOptionsError(
-      'expected --id with a <key>, got: neither key nor data; lines have an "id" of their own',
+      'expected --id together with a <key>, got: neither key nor data; each line may have its own "id"',
     )
   }
   if (skipInvalid)
@@ -132,15 +132,15 @@ function checkArguments(
 async function enqueueOne(producer: Producer, key: string, data: unknown, flags: Flags): Promise<void> {
   const options = { id: flags.id, ...optionsOf(flags) }
   const ask = () => producer.enqueue(key, data, options)
-  const admission = await (flags.wait ? askUntilIn(ask) : awaitAnswer(ask()))
+  const admission = await (flags.wait ? enqueueUntilAccepted(ask) : awaitAnswer(ask()))
   print(flags.json ? jsonOf(admission) : describeVerdict(admission))
   if (!admission.accepted) process.exitCode = EXIT.rejected
 }
 
-/** Comes back as told while the line is full, or a service has no room for anybody. */
-function askUntilIn(ask: () => Promise<Admission>): Promise<Admission> {
+/** Retries after the given time while the line is full, or while the service is overloaded. */
+function enqueueUntilAccepted(ask: () => Promise<Admission>): Promise<Admission> {
   let state = 'waiting for an answer'
-  const untilIn = async (): Promise<Admission> => {
+  const untilAccepted = async (): Promise<Admission> => {
     for (;;) {
       let afterMs: number | undefined
       try {
@@ -148,18 +148,18 @@ function askUntilIn(ask: () => Promise<Admission>): Promise<Admission> {
         if (admission.accepted || admission.reason !== 'full') return admission
         afterMs = admission.retryAfterMs
       } catch (error) {
-        afterMs = comeBackMs(error)
+        afterMs = retryDelayMs(error)
         if (afterMs === undefined) throw error
       }
-      state = `no room yet, told to come back after ${formatSeconds(afterMs / 1_000)}`
+      state = `no room yet, next try in ${formatSeconds(afterMs / 1_000)}`
       await sleep(Math.min(afterMs, LONGEST_SLEEP_MS))
     }
   }
-  return new Progress().during(untilIn(), () => state)
+  return new Progress().during(untilAccepted(), () => state)
 }
 
 async function enqueueInput(producer: Producer, flags: Flags): Promise<void> {
-  if (process.stdin.isTTY) note('reading JSON lines from the keyboard; Ctrl-D ends them')
+  if (process.stdin.isTTY) note('reading JSON lines from the terminal; Ctrl-D ends the input')
   const file = 'stdin'
   const tally = new EnqueueTally(monotonicNow)
   const progress = new Progress()
@@ -194,14 +194,14 @@ async function enqueueInput(producer: Producer, flags: Flags): Promise<void> {
   if (tally.rejections > 0) process.exitCode = EXIT.rejected
 }
 
-/** How far it came. What was sent without an answer may have been done. */
-function describeStop({ accepted, settledLine, underWay }: EnqueueTally): string {
+/** Describes the progress so far. Jobs that were sent without an answer may have been accepted. */
+function describeStop({ accepted, settledLine, inFlight }: EnqueueTally): string {
   const before = settledLine === 0 ? 'none' : `${formatCount(accepted)}, of lines 1 to ${settledLine}`
-  if (underWay === undefined) {
-    return `accepted before: ${before}; nothing after line ${settledLine} was enqueued`
+  if (inFlight === undefined) {
+    return `accepted so far: ${before}; nothing after line ${settledLine} was enqueued`
   }
-  const [first, last] = underWay
-  return `accepted before: ${before}; lines ${first} to ${last} may be in or not: those with an "id" can be sent again`
+  const [first, last] = inFlight
+  return `accepted so far: ${before}; lines ${first} to ${last} may have been accepted: those with an "id" can be sent again`
 }
 
 function jsonOf(admission: Admission): string {
@@ -216,13 +216,13 @@ function describeVerdict(admission: Admission): string {
   if (admission.accepted) {
     const { id, position, waitMs, replayed } = admission
     const when = waitMs <= 0 ? 'departs now' : `departs in ${formatSeconds(waitMs / 1_000)}`
-    return `${paint('green', 'accepted')}  ${id}: number ${position} in the line, ${when}${replayed ? ', as answered before' : ''}`
+    return `${paint('green', 'accepted')}  ${id}: position ${position}, ${when}${replayed ? ' (repeated answer)' : ''}`
   }
   const { reason, retryAfterMs, waiting, capacity, local } = admission
   const again = Number.isFinite(retryAfterMs)
-    ? `come back in ${formatSeconds(retryAfterMs / 1_000)}`
-    : 'it can never fit'
+    ? `retry in ${formatSeconds(retryAfterMs / 1_000)}`
+    : 'the cost exceeds the capacity'
   const of = `${formatCount(waiting)} of ${formatCount(capacity)}`
-  const taken = local ? `${of} of the service's own limit are taken` : `${of} wait`
+  const taken = local ? `${of} of the service's local limit are taken` : `${of} waiting`
   return `${paint('red', 'rejected')}  ${reason}: ${taken}; ${again}`
 }

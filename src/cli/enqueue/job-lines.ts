@@ -8,18 +8,18 @@ import { type EnqueueOptions, type EnqueueRequest, enqueueRequestSchema } from '
 import { decodeText } from '../../simulate/decode-text.ts'
 import { parseJson } from '../json-text.ts'
 
-/** A job and the line on which it stands. */
+/** A job and its line number in the input. */
 export interface JobLine {
   readonly line: number
   readonly request: EnqueueRequest<unknown> & { readonly id: string }
 }
 
 export interface JobLinesOptions {
-  /** What to call the input in messages. */
+  /** The name of the input in messages. */
   readonly file: string
-  /** What a line gets that does not say otherwise. */
+  /** Default options for lines without their own. */
   readonly defaults: EnqueueOptions
-  /** Told of a line that cannot be read, and the next one is looked at. Absent: the reading ends there. */
+  /** Called with each invalid line, which is then skipped. Absent: the first one ends the reading. */
   readonly onInvalid?: ((error: InvalidInputError) => void) | undefined
   /** The most jobs of a batch. Default: 500. */
   readonly batch?: number
@@ -31,10 +31,10 @@ const EXAMPLE = '{ "key": "a", "data": ... }'
 
 /**
  * Reads jobs as JSON lines, `{ "key": ..., "data": ..., "id"?, "cost"?, "deadlineMs"?, "attempts"?, ... }`, in batches
- * as they come in. Each line was checked whole before its batch is given out, and a job without an id gets one: so a
- * batch whose answer was lost can be sent again without doing anything twice.
+ * as they arrive. Each line is validated before its batch is yielded, and a job without an id gets one, so that a batch
+ * whose answer was lost can be sent again without duplicates.
  *
- * @throws InvalidInputError with file, line and column; then nothing of the batch with that line was given out
+ * @throws InvalidInputError with file, line and column; then nothing of the batch with that line was yielded
  */
 export async function* readJobLines(
   chunks: AsyncIterable<Uint8Array>,
@@ -70,7 +70,7 @@ function* batches(lines: readonly string[], before: number, options: JobLinesOpt
   if (batch.length > 0) yield batch
 }
 
-/** Undefined for an empty line, and for an invalid one where these are skipped. */
+/** Parses a line. Returns undefined for an empty line, and for an invalid one when these are skipped. */
 function readLine(
   text: string,
   line: number,
@@ -93,42 +93,42 @@ function readLine(
 
 type Blame = (column: number, message: string) => InvalidInputError
 
-function parseLine(text: string, defaults: EnqueueOptions, blame: Blame): JobLine['request'] {
+function parseLine(text: string, defaults: EnqueueOptions, invalid: Blame): JobLine['request'] {
   const parsed = parseJson(text)
-  if (!parsed.ok) throw blame(parsed.column, `expected JSON, such as ${EXAMPLE}, got: ${quote(text)}`)
+  if (!parsed.ok) throw invalid(parsed.column, `expected JSON, such as ${EXAMPLE}, got: ${quote(text)}`)
   const { value } = parsed
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw blame(1, `expected a JSON object, such as ${EXAMPLE}, got: ${describe(value)}`)
+    throw invalid(1, `expected a JSON object, such as ${EXAMPLE}, got: ${describe(value)}`)
   }
   for (const field of ['key', 'data']) {
-    if (!Object.hasOwn(value, field)) throw blame(1, `expected a value for ${field}, got none`)
+    if (!Object.hasOwn(value, field)) throw invalid(1, `expected a value for ${field}, got none`)
   }
   const columnOf = (field: string) => Math.max(0, text.indexOf(JSON.stringify(field))) + 1
   const { key, data, ...options } = attempt(
     () => parseOptions(enqueueRequestSchema, value, 'job'),
-    (message) => blame(columnOf(badField(value)), message),
+    (message) => invalid(columnOf(badField(value)), message),
   )
   attempt(
     () => checkKey(key),
-    (message) => blame(columnOf('key'), message),
+    (message) => invalid(columnOf('key'), message),
   )
   attempt(
     () => encodeData(data),
-    (message) => blame(columnOf('data'), message),
+    (message) => invalid(columnOf('data'), message),
   )
   return { id: randomBytes(16).toString('hex'), ...defaults, ...options, key: String(key), data }
 }
 
-/** The first field that the schema does not like. */
+/** The first invalid field. */
 function badField(value: object): string {
   const issue = enqueueRequestSchema.safeParse(value).error?.issues[0]
   return String(issue?.code === 'unrecognized_keys' ? issue.keys[0] : issue?.path[0])
 }
 
-function attempt<Value>(work: () => Value, blame: (message: string) => Error): Value {
+function attempt<Value>(work: () => Value, invalid: (message: string) => Error): Value {
   try {
     return work()
   } catch (error) {
-    throw isVelvetRopeError(error) ? blame(error.message) : error
+    throw isVelvetRopeError(error) ? invalid(error.message) : error
   }
 }

@@ -6,33 +6,32 @@ import { ApiProblemError } from '../api/problem.ts'
 import type { JobLine } from './job-lines.ts'
 import type { EnqueueTally } from './tally.ts'
 
-/** What of a shaper, or of a service, is needed. In the place of a verdict may stand why nobody could admit the job. */
-export interface Entrance {
+/** A shaper or a service, as far as it is needed here. An error takes the place of a verdict for a job that cannot be admitted. */
+export interface Enqueuer {
   enqueueMany(requests: readonly EnqueueRequest<unknown>[]): Promise<readonly (Admission | Error)[]>
 }
 
 export interface EnqueueLinesOptions {
-  /** What to call the input in messages. */
+  /** The name of the input in messages. */
   readonly file: string
-  /** Who was refused because the line was full comes back when he was told to, until all are in. */
+  /** Whether jobs that were rejected because the line was full are retried until all are accepted. */
   readonly wait: boolean
-  /** Told of a line that cannot be admitted by anybody; absent: the work ends there. */
+  /** Called with each invalid line; absent: the first one ends the work. */
   readonly onInvalid?: ((error: InvalidInputError) => void) | undefined
 }
 
-/** A timer of Node that is longer fires at once. */
+/** The longest timer of Node; longer ones fire at once. */
 export const LONGEST_SLEEP_MS = 2 ** 31 - 1
-/** For a service that does not say when. */
+/** The delay when the service does not give one. */
 const DEFAULT_RETRY_MS = 1_000
 
 /**
- * Sends batch after batch; the next is read when everybody of the one before has his last verdict.
+ * Sends batch after batch; reads the next batch when every job of the last one has its final verdict.
  *
- * @throws BackendUnavailableError, ApiProblemError, and whatever the reading of the batches throws; `tally` says how
- * far it came
+ * @throws BackendUnavailableError, ApiProblemError, and errors of reading the batches; `tally` holds the progress
  */
 export async function enqueueLines(
-  entrance: Entrance,
+  entrance: Enqueuer,
   batches: AsyncIterable<readonly JobLine[]>,
   tally: EnqueueTally,
   options: EnqueueLinesOptions,
@@ -49,9 +48,9 @@ export async function enqueueLines(
   }
 }
 
-/** Who has to come back, and when the first of them. */
+/** Sends a batch. Returns the jobs to retry, and the time until the first of them. */
 async function sendBatch(
-  entrance: Entrance,
+  entrance: Enqueuer,
   batch: readonly JobLine[],
   tally: EnqueueTally,
   options: EnqueueLinesOptions,
@@ -60,12 +59,12 @@ async function sendBatch(
   try {
     verdicts = await entrance.enqueueMany(batch.map(({ request }) => request))
   } catch (error) {
-    // Every job has an id, so whoever was let in already gets the same answer again.
-    const afterMs = options.wait ? comeBackMs(error) : undefined
+    // Every job has an id, so a job that was accepted already gets the same answer again.
+    const afterMs = options.wait ? retryDelayMs(error) : undefined
     if (afterMs !== undefined) return { retry: batch, afterMs }
     const culprit = batch.findLast(({ request }) => isFaultOf(error, request))
     if (culprit === undefined || !(error instanceof Error)) throw error
-    blame(culprit, error, options)
+    reportInvalid(culprit, error, options)
     return { retry: batch.filter((job) => job !== culprit), afterMs: 0 }
   }
   const retry: JobLine[] = []
@@ -73,10 +72,10 @@ async function sendBatch(
   for (const [index, verdict] of verdicts.entries()) {
     const job = batch[index]!
     if (verdict instanceof Error) {
-      const againMs = options.wait ? comeBackMs(verdict) : undefined
+      const againMs = options.wait ? retryDelayMs(verdict) : undefined
       if (againMs === undefined && isVelvetRopeError(verdict, 'api-failed')) throw verdict
       if (againMs === undefined) {
-        blame(job, verdict, options)
+        reportInvalid(job, verdict, options)
         continue
       }
       retry.push(job)
@@ -90,20 +89,24 @@ async function sendBatch(
   return { retry, afterMs }
 }
 
-/** @throws InvalidInputError where nobody wants to hear of it and go on */
-function blame({ line }: JobLine, { message }: Error, { file, onInvalid }: EnqueueLinesOptions): void {
+/** Reports an invalid line. @throws InvalidInputError unless `onInvalid` is set */
+function reportInvalid(
+  { line }: JobLine,
+  { message }: Error,
+  { file, onInvalid }: EnqueueLinesOptions,
+): void {
   const blamed = new InvalidInputError({ file, line, column: 1 }, message)
   if (onInvalid === undefined) throw blamed
   onInvalid(blamed)
 }
 
-/** When to ask a service again that has no room for anybody now, in milliseconds; undefined: it is not that. */
-export function comeBackMs(error: unknown): number | undefined {
+/** The delay before the next try when a service is overloaded, in milliseconds; undefined for other errors. */
+export function retryDelayMs(error: unknown): number | undefined {
   if (!(error instanceof ApiProblemError) || ![429, 503].includes(error.status)) return undefined
   return error.retryAfterMs ?? DEFAULT_RETRY_MS
 }
 
-/** Only the shaper knows which ids were given away, and which keys have a limit. */
+/** Whether an error is about this job: its id is taken, or its key has no limit. */
 function isFaultOf(error: unknown, { id, key }: EnqueueRequest<unknown>): boolean {
   if (isVelvetRopeError(error, 'id-conflict')) return 'id' in error && error.id === id
   return isVelvetRopeError(error, 'no-limit') && 'key' in error && error.key === key

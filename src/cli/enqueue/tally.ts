@@ -4,18 +4,18 @@ import { formatCount, formatSeconds } from '../numbers.ts'
 import { renderFacts } from '../table.ts'
 import type { JobLine } from './job-lines.ts'
 
-/** What became of many jobs. */
+/** Counts the verdicts of many jobs. */
 export class EnqueueTally {
   accepted = 0
-  /** The same id had come before, and nothing was admitted anew. */
+  /** Accepted jobs whose id was enqueued before, so that no new job was admitted. */
   replayed = 0
   readonly rejected: Record<Rejected['reason'], number> = { full: 0, deadline: 0, paused: 0, 'too-costly': 0 }
   invalid = 0
   longestWaitMs = 0
-  /** Every job up to this line has its verdict. */
+  /** Every job up to this line has its final verdict. */
   settledLine = 0
-  /** The first and the last line of the batch that is on its way. */
-  underWay: readonly [first: number, last: number] | undefined
+  /** The first and the last line of the batch in flight. */
+  inFlight: readonly [first: number, last: number] | undefined
   readonly #now: () => number
   readonly #startedAt: number
 
@@ -25,12 +25,12 @@ export class EnqueueTally {
   }
 
   begin(batch: readonly JobLine[]): void {
-    this.underWay = [batch[0]!.line, batch.at(-1)!.line]
+    this.inFlight = [batch[0]!.line, batch.at(-1)!.line]
   }
 
   settle(batch: readonly JobLine[]): void {
     this.settledLine = batch.at(-1)!.line
-    this.underWay = undefined
+    this.inFlight = undefined
   }
 
   accept({ waitMs, replayed }: Accepted): void {
@@ -64,15 +64,15 @@ export class EnqueueTally {
     return `${formatCount(this.accepted)} accepted, ${formatCount(this.rejections)} rejected`
   }
 
-  /** For a reader; what did not happen is left out. */
+  /** Renders the counts, without those that are 0. */
   summary(): string {
     const rejected = Object.entries(this.rejected).filter(([, count]) => count > 0)
     const facts: [string, string][] = [['accepted', formatCount(this.accepted)]]
-    if (this.replayed > 0) facts.push(['of these before', formatCount(this.replayed)])
+    if (this.replayed > 0) facts.push(['  repeated', formatCount(this.replayed)])
     facts.push(['rejected', formatCount(this.rejections)])
     for (const [reason, count] of rejected) facts.push([`  ${reason}`, formatCount(count)])
     if (this.invalid > 0) facts.push(['invalid lines', formatCount(this.invalid)])
-    if (this.accepted > 0) facts.push(['longest told wait', formatSeconds(this.longestWaitMs / 1_000)])
+    if (this.accepted > 0) facts.push(['longest wait', formatSeconds(this.longestWaitMs / 1_000)])
     facts.push(['jobs/s', formatCount(Math.round(this.jobsPerSecond))])
     return renderFacts(facts)
   }

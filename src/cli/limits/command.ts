@@ -32,11 +32,14 @@ const COLUMNS: readonly Column[] = [
   { title: 'at (UTC)' },
 ]
 
-/** What is said of a removal: when it is done, and when there was nothing to remove. */
+/** Messages about a removal: when it is done, and when there was nothing to remove. */
 const REMOVALS = {
   unset: { done: 'unset', none: 'no limit of' },
   reset: { done: 'reset', none: 'nothing was set by hand for' },
-  local: { done: 'unset for the process of the service', none: 'that process has no limit of its own for' },
+  local: {
+    done: 'unset in the process of the service',
+    none: 'the process of the service has no local limit for',
+  },
 } as const
 
 const EXAMPLE = `
@@ -47,39 +50,34 @@ Examples:
   velvet-rope limits set 'stripe/*' '50, 5/s' --url http://127.0.0.1:7077 --dry-run
   velvet-rope limits set 'stripe/*' '20, 2/s' --url http://127.0.0.1:7077 --local`
 
-/** `velvet-rope limits`: the rule book of a running line, to look at and to change. */
+/** `velvet-rope limits`: shows and changes the rule book of a running line. */
 export function limitsCommand(): Command {
   const limits = new Command('limits')
-    .summary('the rule book of a running line: list, set, unset, reset')
+    .summary('show and change the rule book of a running line: list, set, unset, reset')
     .description(
-      'Shows and changes the limits of a running line: that of a service (--url), or in Redis (--redis, --name). ' +
-        'What is set here goes before what code, file and environment say, until it is reset; it reaches every ' +
-        'process, and the jobs that wait already.',
+      'Shows and changes the limits of a running line, of a service (--url) or in Redis (--redis, --name). ' +
+        'A limit that is set here overrides code, file and environment until it is reset. It applies in every ' +
+        'process, also to jobs that are already waiting.',
     )
     .addHelpText('after', EXAMPLE)
   limits.addCommand(
-    verb('list', 'every pattern with its limit, where it comes from, who brought or set it, and when').action(
-      list,
-    ),
+    verb('list', 'list every pattern with its limit, its origin, who set it, and when').action(list),
   )
   limits.addCommand(
-    changing('set', 'the limit of a pattern, from now on')
+    changing('set', 'set the limit of a pattern')
       .addOption(localOption())
-      .argument('<pattern>', "keys that it governs, such as 'stripe/*'")
+      .argument('<pattern>', "the keys, such as 'stripe/*'")
       .argument('<limit>', "capacity and rate, such as '500, 100/s'")
       .action(set),
   )
   limits.addCommand(
-    changing(
-      'unset',
-      'no limit of this pattern any more, whatever code and file say; exit 1 if there was none',
-    )
+    changing('unset', 'remove the limit of a pattern, even if code or file set it; exit 1 if there was none')
       .addOption(localOption())
       .argument('<pattern>')
       .action(unset),
   )
   limits.addCommand(
-    changing('reset', 'what code or file says is in force again; exit 1 if nothing was set by hand')
+    changing('reset', 'restore the limit of code or file; exit 1 if nothing was set by hand')
       .argument('<pattern>')
       .action(reset),
   )
@@ -89,22 +87,22 @@ export function limitsCommand(): Command {
 function verb(name: string, summary: string): Command {
   return addLineOptions(new Command(name).summary(summary).description(summary)).option(
     '--json',
-    'the answer as JSON',
+    'print the answer as JSON',
   )
 }
 
 function changing(name: string, summary: string): Command {
   return verb(name, summary)
-    .option('--dry-run', 'change nothing; say what it would do to the live buckets')
+    .option('--dry-run', 'change nothing; show what it would do to the live buckets')
     .option(
       '--if-version <n>',
-      'only if this is the version of the rule book, as list shows it; else exit 1',
+      'change only this version of the rule book, as list shows it; else exit 1',
       wholeNumber(0, Number.MAX_SAFE_INTEGER),
     )
 }
 
 function localOption(): Option {
-  return new Option('--local', "a limit of the service's own process alone, in front of the line; with --url")
+  return new Option('--local', "only in the service's own process, before the line; needs --url")
 }
 
 async function list(flags: Flags, command: Command): Promise<void> {
@@ -123,24 +121,24 @@ async function set(pattern: string, limit: string, flags: Flags, command: Comman
   if (flags.local) {
     const text = formatMeterLimit(parseOwnMeterLimit(limit))
     const rule = await useProcess(flags, command, (service) => service.setLocalLimit(pattern, text))
-    return tellSet('set for the process of the service', rule, flags)
+    return printSet('set in the process of the service', rule, flags)
   }
   const text = formatLimit(parseLimit(limit))
   if (flags.dryRun) return preview({ set: [pattern, text] }, flags, command)
   const { ifVersion } = flags
-  tellSet('set', await useBook(flags, command, (book) => book.set(pattern, text, { ifVersion })), flags)
+  printSet('set', await useBook(flags, command, (book) => book.set(pattern, text, { ifVersion })), flags)
 }
 
 async function unset(pattern: string, flags: Flags, command: Command): Promise<void> {
   checkKey(pattern, 'pattern')
   if (flags.local) {
     const existed = await useProcess(flags, command, (service) => service.unsetLocalLimit(pattern))
-    return tellRemoved('local', pattern, existed, flags)
+    return printRemoved('local', pattern, existed, flags)
   }
   if (flags.dryRun) return preview({ unset: pattern }, flags, command)
   const { ifVersion } = flags
   const existed = await useBook(flags, command, (book) => book.unset(pattern, { ifVersion }))
-  tellRemoved('unset', pattern, existed, flags)
+  printRemoved('unset', pattern, existed, flags)
 }
 
 async function reset(pattern: string, flags: Flags, command: Command): Promise<void> {
@@ -148,14 +146,14 @@ async function reset(pattern: string, flags: Flags, command: Command): Promise<v
   if (flags.dryRun) return preview({ reset: pattern }, flags, command)
   const { ifVersion } = flags
   const existed = await useBook(flags, command, (book) => book.reset(pattern, { ifVersion }))
-  tellRemoved('reset', pattern, existed, flags)
+  printRemoved('reset', pattern, existed, flags)
 }
 
-function tellSet(how: string, rule: RuleView | LocalRuleView, { json }: Flags): void {
+function printSet(how: string, rule: RuleView | LocalRuleView, { json }: Flags): void {
   print(json ? JSON.stringify(rule) : `${how}  ${showText(rule.pattern)}  ${showText(rule.limit)}`)
 }
 
-function tellRemoved(verb: keyof typeof REMOVALS, pattern: string, existed: boolean, { json }: Flags): void {
+function printRemoved(verb: keyof typeof REMOVALS, pattern: string, existed: boolean, { json }: Flags): void {
   if (!existed) process.exitCode = EXIT.failure
   if (json) print(JSON.stringify({ pattern, existed }))
   else if (existed) print(`${REMOVALS[verb].done}  ${showText(pattern)}`)
@@ -177,13 +175,13 @@ async function useProcess<Answer>(
 ): Promise<Answer> {
   if (flags.dryRun) {
     throw new InvalidOptionsError(
-      'expected --local or --dry-run, got both: a limit of one process reaches nobody who waits',
+      'expected --local or --dry-run, got both: a local limit does not affect waiting jobs',
     )
   }
   const service = openService(flags, command)
   if (service === undefined) {
     throw new InvalidOptionsError(
-      'expected --url beside --local, got: none; a limit of one process is set in a service that runs',
+      'expected --url together with --local, got: none; a local limit is set in a running service',
     )
   }
   try {

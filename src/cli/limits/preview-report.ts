@@ -14,7 +14,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'would be', align: 'right' },
 ]
 
-/** What a change of the rule book would do, for a reader. */
+/** Renders what a change of the rule book would do. */
 export function renderPreview(preview: RulePreview): string {
   const { buckets, affected, samples } = preview
   const head = `dry run: nothing was changed; ${describeReach(buckets, affected)}`
@@ -26,7 +26,7 @@ export function renderPreview(preview: RulePreview): string {
     renderFacts(factsOf(preview)),
     '',
     renderTable(COLUMNS, samples.map(cells)),
-    ...(rest > 0 ? [`and ${formatCount(rest)} more, which it would change less`] : []),
+    ...(rest > 0 ? [`and ${formatCount(rest)} more, which would change less`] : []),
   ].join('\n')
 }
 
@@ -41,8 +41,8 @@ function factsOf({ waiting, overfull, ungoverned, drainMs }: RulePreview): [stri
     ['waiting', `${formatCount(waiting)} cost units`],
     ['longest drain', `${seconds(drainMs.before)}, would be ${seconds(drainMs.after)}`],
   ]
-  if (overfull > 0) facts.push(['overfull', `${formatCount(overfull)}: no newcomers until there is room`])
-  if (ungoverned > 0) facts.push(['without a rule', `${formatCount(ungoverned)}: no newcomers at all`])
+  if (overfull > 0) facts.push(['overfull', `${formatCount(overfull)}: no new jobs until there is room`])
+  if (ungoverned > 0) facts.push(['without a rule', `${formatCount(ungoverned)}: new jobs are refused`])
   return facts
 }
 

@@ -7,18 +7,18 @@ import type { RuleList } from '../api/replies.ts'
 import { openExistingLine } from '../existing-line.ts'
 import { type LineFlags, openService } from '../line-flags.ts'
 
-/** The rule book of a running line, wherever it is kept. */
+/** The rule book of a running line, of a service or in Redis. */
 export interface RuleBookPort {
   list(): Promise<RuleList>
   set(pattern: string, limit: string, options: ResetOptions): Promise<RuleView>
-  /** False when there was none; so does `reset`. */
+  /** Returns false when there was none; so does `reset`. */
   unset(pattern: string, options: ResetOptions): Promise<boolean>
   reset(pattern: string, options: ResetOptions): Promise<boolean>
   preview(change: PreviewedChange): Promise<RulePreview>
   close(): Promise<void>
 }
 
-/** That of a service, or of the line in Redis. */
+/** Opens the rule book of a service, or of a line in Redis. */
 export async function openBook(flags: LineFlags, command: Command): Promise<RuleBookPort> {
   const service = openService(flags, command)
   if (service !== undefined) {
@@ -47,7 +47,7 @@ export async function openBook(flags: LineFlags, command: Command): Promise<Rule
   }
 }
 
-/** Who is at the keyboard; in a container he may have no name. */
+/** The name of the user; in a container there may be none. */
 function userName(): string {
   try {
     return userInfo().username

@@ -4,14 +4,14 @@ import { formatCount, formatSeconds, formatShare } from '../numbers.ts'
 import { type Column, renderTable } from '../table.ts'
 import { arrivalsOf } from './report.ts'
 
-interface Tried {
-  /** What the limits are called. */
+interface Trial {
+  /** The name of the limits. */
   readonly name: string
   readonly summary: Summary
 }
 
-/** The answer of `simulate --against`: the same arrivals under two rule books, side by side. */
-export function againstReport(one: Tried, other: Tried): string {
+/** Renders the answer of `simulate --against`: the same arrivals under two rule books, side by side. */
+export function againstReport(one: Trial, other: Trial): string {
   const both = [one.summary, other.summary] as const
   const columns: Column[] = [
     { title: '' },
@@ -22,11 +22,11 @@ export function againstReport(one: Tried, other: Tried): string {
   const rows = [
     countRow('accepted', both, ({ accepted }) => accepted),
     countRow('rejected', both, ({ rejected }) => rejected),
-    ['rejected, of all', ...both.map(({ rejected, arrivals }) => formatShare(rejected, arrivals)), ''],
-    waitRow('waited, median', both, 'p50'),
-    waitRow('waited, p90', both, 'p90'),
-    waitRow('waited, p99', both, 'p99'),
-    waitRow('waited, longest', both, 'max'),
+    ['rejected, share', ...both.map(({ rejected, arrivals }) => formatShare(rejected, arrivals)), ''],
+    waitRow('wait, median', both, 'p50'),
+    waitRow('wait, p90', both, 'p90'),
+    waitRow('wait, p99', both, 'p99'),
+    waitRow('wait, longest', both, 'max'),
     ['fullest bucket', ...both.map(({ fullestBucket }) => formatShare(fullestBucket?.fill ?? 0, 1)), ''],
     ['its key', ...both.map(({ fullestBucket }) => showText(fullestBucket?.key ?? '-')), ''],
   ]

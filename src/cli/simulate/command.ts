@@ -38,12 +38,12 @@ interface Flags extends LimitFlags {
   readonly svg?: string
 }
 
-/** `velvet-rope simulate`: arrivals through limits, in virtual time. */
+/** `velvet-rope simulate`: runs arrivals through limits in virtual time. */
 export function simulateCommand(): Command {
   return new Command('simulate')
-    .summary('arrivals through a limit in virtual time: accepted, rejected, waits, a picture')
+    .summary('run arrivals through a limit in virtual time: accepted, rejected, waits, a picture')
     .description(
-      'Tries a limit on recorded or made-up arrivals, in virtual time, with the algorithm that the product runs.\n\n' +
+      'Tries a limit on recorded or generated arrivals, in virtual time, with the same algorithm as a shaper.\n\n' +
         'Arrivals are CSV with a header, offset_s,key[,cost], or JSON lines with the same names, in the order of time.\n' +
         'velvet-rope serve --record writes such a file.\n' +
         'A limits file is JSON, { "<pattern>": "<capacity>, <rate>", ... }, or a velvet-rope.yaml.',
@@ -54,25 +54,30 @@ export function simulateCommand(): Command {
     )
     .option('-l, --limit <limit>', "capacity and rate of every key, such as '20, 1/s'")
     .option('--limits <file>', 'limits by pattern, as JSON, or those of a velvet-rope.yaml')
-    .addOption(new Option('--pattern <name>', 'make arrivals up').choices(PATTERNS))
-    .option('--seconds <n>', 'length of a pattern', positiveNumber(1e6), 60)
+    .addOption(new Option('--pattern <name>', 'generate arrivals').choices(PATTERNS))
+    .option('--seconds <n>', 'duration of a pattern', positiveNumber(1e6), 60)
     .option('--rate <n>', 'arrivals per second of a pattern, of all keys together', positiveNumber(1e6), 10)
     .option('--keys <n>', 'keys of a pattern', wholeNumber(1, 1e7), 1)
-    .option('--seed <n>', 'the same seed makes the same arrivals', wholeNumber(0, 2 ** 32 - 1), 1)
+    .option(
+      '--seed <n>',
+      'seed of a pattern; the same seed gives the same arrivals',
+      wholeNumber(0, 2 ** 32 - 1),
+      1,
+    )
     .option('--key <key>', 'only the arrivals of this key')
     .option('--from <s>', 'only arrivals from this offset on, in seconds', offset, 0)
     .option('--to <s>', 'only arrivals before this offset, in seconds', offset)
     .addOption(
       new Option(
         '--against <limits>',
-        'other limits, a file or a limit of every key: what would they change',
+        'compare with other limits: a file, or a limit of every key',
       ).conflicts('compare'),
     )
-    .option('--compare', 'what other policies would have let through')
+    .option('--compare', 'compare with other policies')
     .option('--sub-buckets <n>', 'slices of the sliding window of --compare', wholeNumber(1, 1_000), 10)
-    .option('--json', 'the answer as JSON')
-    .option('--out <file>', 'each arrival with its verdict and departure, as CSV')
-    .option('--svg <file>', 'a picture')
+    .option('--json', 'print the answer as JSON')
+    .option('--out <file>', 'write each arrival with its verdict and departure as CSV')
+    .option('--svg <file>', 'write a picture')
     .action(simulate)
 }
 
@@ -111,11 +116,11 @@ async function simulate(file: string | undefined, given: Flags): Promise<void> {
     const [first, ...others] = limits.list()
     print(`\n${compareReport(comparison, policies, first!.limit)}`)
     if (others.length > 0)
-      print(`This for keys under ${first!.pattern}; others likewise, each by its own limit.`)
+      print(`The mappings are for keys under ${first!.pattern}; other keys use their own limits.`)
   }
 }
 
-/** The file may be named with its flag or without. */
+/** The file of arrivals may be given with or without its flag. */
 function withFile(file: string | undefined, flags: Flags): Flags {
   if (file === undefined) return flags
   const { arrivals, pattern } = flags
@@ -128,7 +133,7 @@ function isThere<Value>(value: Value | undefined): value is Value {
   return value !== undefined
 }
 
-/** @param others are offered the same arrivals */
+/** @param others get the same arrivals */
 async function run(
   simulation: Simulation,
   others: readonly { offer(arrival: Arrival): unknown }[],

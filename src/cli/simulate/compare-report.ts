@@ -9,7 +9,7 @@ import { paint } from '../terminal.ts'
 
 const COLUMNS: readonly Column[] = [
   { title: 'policy' },
-  { title: 'let through', align: 'right' },
+  { title: 'accepted', align: 'right' },
   { title: 'rejected', align: 'right' },
   { title: 'most in 1 s', align: 'right' },
   { title: 'smallest gap', align: 'right' },
@@ -17,7 +17,7 @@ const COLUMNS: readonly Column[] = [
 ]
 const PICTURE = 32
 
-/** The answer of `simulate --compare` for a reader: the table, how each policy reads the limit, and the point. */
+/** Renders the answer of `simulate --compare`: the table, and how each policy applies the limit. */
 export function compareReport(comparison: Comparison, policies: readonly Policy[], limit: Limit): string {
   const results = comparison.results()
   const pictures = drawStarts(comparison)
@@ -31,8 +31,8 @@ export function compareReport(comparison: Comparison, policies: readonly Policy[
   return [
     renderTable(COLUMNS, [arrivals, ...rows]),
     '',
-    'most in 1 s: starts of one key in any one second. smallest gap: between two starts of one key, in intervals',
-    'of the limit; 1 is even. The meter is the full token bucket seen from the other side: the same verdicts.',
+    'most in 1 s: the most starts of one key in any second. smallest gap: between two starts of one key, in',
+    'intervals of the limit; 1 is even. The meter is the mirror image of the token bucket: the same verdicts.',
     '',
     renderFacts(policies.map((policy) => [policy.name, policy.mapping(limit)])),
   ].join('\n')
@@ -48,7 +48,7 @@ function cells(result: PolicyResult): string[] {
   ]
 }
 
-/** Arrivals and starts on one scale and one axis. */
+/** Draws arrivals and starts on one scale and one axis. */
 function drawStarts(comparison: Comparison): { arrivals: string; starts: readonly string[] } {
   const spread = comparison.spread()
   if (spread === undefined) return { arrivals: '', starts: [] }

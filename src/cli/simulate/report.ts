@@ -9,7 +9,7 @@ import { resample, spark } from '../spark.ts'
 import { renderFacts } from '../table.ts'
 import { paint, terminalWidth } from '../terminal.ts'
 
-/** The answer of `simulate` for a reader: what became of the arrivals, and a picture of both sides of the rope. */
+/** Renders the answer of `simulate`: counts, waits, and a picture of arrivals and departures. */
 export function simulateReport(summary: Summary, spread: Spread | undefined, limit: string): string {
   const { arrivals, accepted, rejected, rejections } = summary
   const facts: [string, string][] = [
@@ -17,7 +17,7 @@ export function simulateReport(summary: Summary, spread: Spread | undefined, lim
     ['arrivals', arrivalsOf(summary)],
     ['accepted', `${formatCount(accepted)}  ${formatShare(accepted, arrivals)}`],
     ['rejected', `${formatCount(rejected)}  ${formatShare(rejected, arrivals)}${reasons(rejections)}`],
-    ['waited', waits(summary)],
+    ['wait', waits(summary)],
     ['fullest bucket', fullest(summary)],
   ]
   const picture = spread === undefined ? '' : `\n\n${drawSpread(spread)}`
@@ -29,7 +29,7 @@ function drawSpread({ accepted, rejected, departures }: Spread): string {
   const width = Math.max(20, terminalWidth() - 32)
   const arrived = resample(sumOf(accepted, rejected), width)
   const departed = resample(departures.counts, width)
-  // One scale for both: the point is how differently the same jobs look.
+  // One scale for both, to compare them.
   const max = Math.max(...arrived, ...departed)
   const perSecond = SECOND / accepted.width
   const peak = (values: readonly number[]): string => `peak ${formatValue(Math.max(...values) * perSecond)}/s`
@@ -44,7 +44,7 @@ function timeLine(bins: TimeBins, columns: number): string {
   const start = bins.start / SECOND
   const length = (bins.counts.length * bins.width) / SECOND
   const from = formatMoment(start)
-  // A short stretch late in a long recording would read the same at both ends.
+  // In a short part late in a long recording, both ends would have the same text.
   const to = start > length ? `+${formatSeconds(length)}` : formatSeconds(start + length)
   return paint('gray', `${from}${to.padStart(Math.max(0, columns - from.length))}`)
 }
@@ -53,7 +53,7 @@ function sumOf(a: TimeBins, b: TimeBins): number[] {
   return a.counts.map((count, index) => count + b.counts[index]!)
 }
 
-/** How many there were, of how many keys, in which time. */
+/** Formats the number of arrivals, of keys, and their duration. */
 export function arrivalsOf(summary: Summary): string {
   const { arrivals, keys } = summary
   return `${formatCount(arrivals)} of ${formatCount(keys)} ${keys === 1 ? 'key' : 'keys'}${duration(summary)}`
@@ -75,7 +75,7 @@ function waits({ waitMs: { p50, p90, p99, max } }: Summary): string {
 }
 
 function fullest({ fullestBucket }: Summary): string {
-  if (fullestBucket === null) return 'nobody had to wait'
+  if (fullestBucket === null) return 'no job had to wait'
   const { key, waiting, capacity, atS } = fullestBucket
   return `${key}: ${formatCount(waiting)} of ${formatCount(capacity)} waiting at ${formatMoment(atS)}`
 }

@@ -1,7 +1,7 @@
 import type { BucketView } from '../../core/job.ts'
 import type { BucketPage, BucketQueryInput } from '../../line/bucket-query.ts'
 
-/** What of a shaper, or of a service, is needed. */
+/** A shaper or a service, as far as top needs it. */
 export interface BucketLister {
   buckets(query?: BucketQueryInput): Promise<BucketPage>
   close(): Promise<void>
@@ -10,15 +10,15 @@ export interface BucketLister {
 /** The first buckets of a query. */
 export interface TopBuckets {
   readonly buckets: readonly BucketView[]
-  /** How many there are in all; or at least, where they were not all counted. */
+  /** The number of all buckets, a lower bound with `isAtLeast`. */
   readonly total: number
   readonly isAtLeast?: true | undefined
 }
 
-/** The most that one page holds. */
+/** The largest page. */
 const PAGE = 1_000
 
-/** Reads pages until `wanted` buckets are there, or all. */
+/** Reads pages until it has `wanted` buckets, or all. */
 export async function readTop(
   lister: BucketLister,
   query: BucketQueryInput,

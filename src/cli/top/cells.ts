@@ -5,7 +5,7 @@ import { formatFill } from '../numbers.ts'
 /** Blocks of an eighth of a character each, from left to right. */
 const EIGHTHS = ' ▏▎▍▌▋▊▉'
 
-/** What is told of a bucket, as text. */
+/** The cells of a bucket as text. */
 export interface BucketCells {
   readonly key: string
   readonly percent: string
@@ -17,7 +17,7 @@ export interface BucketCells {
   readonly state: BucketState
 }
 
-/** @param now epoch milliseconds; used only where the bucket does not tell its own time */
+/** @param now epoch milliseconds; used only if the view does not contain the time of the line */
 export function bucketCells(view: BucketView, now: number): BucketCells {
   const { key, fill, waiting, capacity, limit, oldestWaitMs, running, state } = view
   return {
@@ -32,17 +32,17 @@ export function bucketCells(view: BucketView, now: number): BucketCells {
   }
 }
 
-/** A bar of fill, and what of its width is free; above its capacity it is full. */
+/** A bar for a fill, and the free rest of its width; a fill above 1 is drawn as full. */
 export function fillBar(fill: number, width: number): readonly [taken: string, free: string] {
   const eighths = Math.round(Math.max(0, Math.min(1, fill)) * width * 8)
-  // Whoever waits is seen, and what is not full does not look so.
+  // Any fill above 0 is visible, and only a full line looks full.
   const shown = fill > 0 ? Math.max(1, fill < 1 ? Math.min(eighths, width * 8 - 1) : eighths) : 0
   const rest = shown % 8 === 0 ? '' : EIGHTHS[shown % 8]!
   const taken = '█'.repeat(shown >> 3) + rest
   return [taken, '·'.repeat(width - taken.length)]
 }
 
-/** A count in at most four characters, up to 999 millions. */
+/** Formats a count in at most four characters, up to 999 million. */
 export function shortCount(count: number): string {
   if (count < 10_000) return String(Math.round(count))
   const [size, unit] = count < 999_500 ? [1e3, 'k'] : count < 999_500_000 ? [1e6, 'M'] : [1e9, 'G']
@@ -50,7 +50,7 @@ export function shortCount(count: number): string {
   return `${value < 9.95 ? value.toFixed(1) : Math.round(value)}${unit}`
 }
 
-/** A length of time in at most five characters. */
+/** Formats a duration in at most five characters. */
 export function shortTime(ms: number): string {
   const seconds = ms / 1_000
   if (seconds < 0.9995) return `${Math.round(ms)}ms`
@@ -61,7 +61,7 @@ export function shortTime(ms: number): string {
   return `${Math.round(seconds / 86_400)}d`
 }
 
-/** The time of the line's own clock, where the view tells it: ours may be another. */
+/** The time until the next departure, by the line's own clock if the view contains it. */
 function nextDeparture({ nextDepartureAt, waitingSince, oldestWaitMs }: BucketView, now: number): string {
   if (nextDepartureAt === undefined) return '-'
   const at = waitingSince === undefined ? now : waitingSince + oldestWaitMs

@@ -30,32 +30,32 @@ const DAY_S = 86_400
 const EXAMPLE = `
 Keys:
   q  quit               /  only keys that begin with ...   up, down, page up, page down, home, end  scroll
-  s  S  sort            f  only those at least 50, 80 or 100 % full
-  r  reverse the order  Esc  all again
+  s  S  sort            f  only buckets at least 50, 80 or 100 % full
+  r  reverse the order  Esc  clear filters
 
 Examples:
   velvet-rope top --url http://127.0.0.1:7077
   velvet-rope top stripe/ --min-fill 80 --sort oldest --redis redis://127.0.0.1:6379 --name sms
   velvet-rope top --url http://127.0.0.1:7077 --json --every 10 >> buckets.jsonl`
 
-/** `velvet-rope top`: live buckets. */
+/** `velvet-rope top`: shows the live buckets. */
 export function topCommand(): Command {
   const command = new Command('top')
-    .summary('live buckets in the terminal: fill, waits, next departures; filter and sort by keys')
+    .summary('show live buckets in the terminal: fill, waits, next departures; filter and sort')
     .description(
-      'Shows the live buckets of a running line: that of a service (--url), or in Redis (--redis, --name). ' +
-        'On a terminal the picture lives until q is pressed; elsewhere it is one table. With --json it is one JSON ' +
-        'document, { at, total, buckets }, and with --every a line of JSON each time, until it is interrupted.',
+      'Shows the live buckets of a running line, of a service (--url) or in Redis (--redis, --name). ' +
+        'On a terminal the view updates until q is pressed; elsewhere it is one table. With --json it is one JSON ' +
+        'document, { at, total, buckets }; with --every also one line of JSON each time, until interrupted.',
     )
-    .argument('[prefix]', 'only buckets whose keys begin with this', '')
+    .argument('[prefix]', 'only buckets whose key begins with this', '')
   return addLineOptions(command)
     .option('--min-fill <percent>', 'only buckets at least this full', percentage, 0)
-    .addOption(new Option('--sort <column>', 'what stands first').choices(SORT_COLUMNS).default('fill'))
-    .option('--reverse', 'the other way around')
+    .addOption(new Option('--sort <column>', 'the column to sort by').choices(SORT_COLUMNS).default('fill'))
+    .option('--reverse', 'reverse the order')
     .option('--count <n>', 'the most buckets of a table or of JSON', wholeNumber(1, 1_000_000), 100)
-    .option('--every <s>', 'seconds between two looks (default: 1 on a terminal)', positiveNumber(DAY_S))
-    .addOption(new Option('--once', 'one table, also on a terminal').conflicts('every'))
-    .option('--json', 'the answer as JSON')
+    .option('--every <s>', 'seconds between updates (default: 1 on a terminal)', positiveNumber(DAY_S))
+    .addOption(new Option('--once', 'print one table, also on a terminal').conflicts('every'))
+    .option('--json', 'print the answer as JSON')
     .addHelpText('after', EXAMPLE)
     .action(async (prefix: string, flags: Flags, self: Command) => {
       const service = openService(flags, self)
@@ -79,7 +79,7 @@ function stateOf(prefix: string, { minFill, sort, reverse }: Flags): TopState {
 
 async function top(lister: BucketLister, state: TopState, flags: Flags): Promise<void> {
   const { once, json, every } = flags
-  if (!json && !once && isLively()) return live(lister, state, flags)
+  if (!json && !once && isInteractive()) return live(lister, state, flags)
   const read = () => awaitAnswer(readTop(lister, queryOf(state), flags.count))
   if (every === undefined) return show(await read(), flags)
   for (;;) {
@@ -89,14 +89,14 @@ async function top(lister: BucketLister, state: TopState, flags: Flags): Promise
   }
 }
 
-/** Whether there is a person with a keyboard and a terminal that can be drawn on. */
-function isLively(): boolean {
+/** Whether input and output are a terminal that can be drawn on. */
+function isInteractive(): boolean {
   return process.stdout.isTTY === true && process.stdin.isTTY === true && process.env['TERM'] !== 'dumb'
 }
 
 async function live(lister: BucketLister, state: TopState, flags: Flags): Promise<void> {
   const screen = new FullScreen()
-  // Before the screen is taken, so that what is wrong is told where it stays.
+  // Read before the screen is taken, so that errors stay visible.
   const first = await awaitAnswer(readTop(lister, queryOf(state), rowsSeen(screen.size)))
   const session = new TopSession(state, first, {
     lister,

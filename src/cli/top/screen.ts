@@ -10,10 +10,10 @@ import { isDescending, type TopState } from './state.ts'
 export interface TopFrame {
   readonly state: TopState
   readonly found: TopBuckets
-  /** Where the line is: an address, without secrets. */
+  /** The address of the line, without secrets. */
   readonly place: string
-  /** Why what is shown may be old. */
-  readonly trouble?: string | undefined
+  /** Why the data may be old. */
+  readonly errorText?: string | undefined
   /** Epoch milliseconds. */
   readonly now: number
 }
@@ -31,12 +31,12 @@ export const STATE_COLOURS: Readonly<Record<BucketState, Parameters<typeof paint
   paused: 'yellow',
 }
 
-/** How many buckets the screen holds. */
+/** The number of buckets that fit on the screen. */
 export function rowsSeen({ rows }: ScreenSize): number {
   return Math.max(1, rows - FRAME)
 }
 
-/** The screen at one moment: `rows` lines, each of at most `columns`. */
+/** Renders the screen: `rows` lines of at most `columns`. */
 export function renderTop(frame: TopFrame, size: ScreenSize): string[] {
   const { state, found, now } = frame
   const columns = Math.max(LEAST_COLUMNS, size.columns)
@@ -77,7 +77,7 @@ function bucketLine(view: BucketView, { gap, key, bar, details }: Layout, now: n
   return [padText(cells.key, key), fill, ...others].join(' '.repeat(gap))
 }
 
-/** Counted are the buckets that were read, not all that there are. */
+/** The title; its sums cover the buckets that were read, not all. */
 function titleLine({ found, place }: TopFrame, columns: number): string {
   const { buckets, total } = found
   const sumOf = (field: 'waiting' | 'running') => buckets.reduce((sum, view) => sum + view[field], 0)
@@ -95,7 +95,7 @@ function titleLine({ found, place }: TopFrame, columns: number): string {
   return room < textWidth(place) ? shown : `${shown}${paint('gray', padText(place, room + GAP, 'right'))}`
 }
 
-/** What the reader chose; or, while he types, the prefix so far. */
+/** The filters and the order; during typing, the prefix so far. */
 function choiceLine(state: TopState, columns: number): string {
   const { prefix, before, minFill, sort } = state
   if (before !== undefined) return `/${fitText(showText(prefix), columns - 2)}▏`
@@ -105,8 +105,8 @@ function choiceLine(state: TopState, columns: number): string {
   return paint('gray', cutText([keys, fill, order].filter((part) => part !== '').join('  '), columns))
 }
 
-function footerLine({ state, found, trouble }: TopFrame, shown: number, columns: number): string {
-  if (trouble !== undefined) return paint('red', cutText(showText(trouble), columns))
+function footerLine({ state, found, errorText }: TopFrame, shown: number, columns: number): string {
+  if (errorText !== undefined) return paint('red', cutText(showText(errorText), columns))
   const hints =
     state.before === undefined
       ? 'q quit  / prefix  f fill  s sort  r reverse  ↑↓ scroll  Esc all'
@@ -117,20 +117,20 @@ function footerLine({ state, found, trouble }: TopFrame, shown: number, columns:
   return paint('gray', `${padText(cutHints(hints, room), room)}${place === '' ? '' : '  '}${place}`.trimEnd())
 }
 
-/** As many hints as fit, each whole. */
+/** The hints that fit as a whole. */
 function cutHints(text: string, width: number): string {
   const hints = text.split('  ')
   while (hints.length > 1 && textWidth(hints.join('  ')) > width) hints.pop()
   return hints.join('  ')
 }
 
-/** `1,000+` where there may be more. */
+/** Formats a total: `1,000+` for a lower bound. */
 function totalText({ total, isAtLeast }: TopBuckets): string {
   return `${formatCount(total)}${isAtLeast ? '+' : ''}`
 }
 
 function emptyText({ prefix, minFill }: TopState): string {
-  return prefix === '' && minFill === 0 ? 'no bucket holds anything' : 'no bucket matches'
+  return prefix === '' && minFill === 0 ? 'no live buckets' : 'no bucket matches'
 }
 
 /** A column besides key and bar. */
@@ -140,7 +140,7 @@ interface Detail {
   readonly align: 'left' | 'right'
 }
 
-/** How wide each column is, and the room between two of them; the percentage takes five after the bar. */
+/** The widths of the columns and the gap between them; the percentage takes five columns after the bar. */
 export interface Layout {
   readonly gap: number
   readonly key: number
@@ -153,11 +153,11 @@ const MOST_KEY = 64
 const MOST_BAR = 32
 const NARROW = 60
 
-/** As many details as there is room for; what is left is for the key and the bar. */
+/** Chooses the details that fit; the rest of the width is for the key and the bar. */
 export function layOut(columns: number): Layout {
   const isNarrow = columns < NARROW
   const [gap, leastKey, leastBar] = isNarrow ? [1, 10, 4] : [2, 24, 8]
-  // The first to come is the last to go.
+  // By importance, the most important first.
   const ranked: readonly Detail[] = [
     { title: 'waiting', width: 9, align: 'right' },
     { title: 'state', width: 7, align: 'left' },

@@ -12,43 +12,43 @@ import { clampOffset, press, queryOf, type TopState } from './state.ts'
 export interface TopSessionOptions {
   readonly lister: BucketLister
   readonly screen: { readonly size: ScreenSize; draw(lines: readonly string[]): void }
-  /** Where the line is: an address, without secrets. */
+  /** The address of the line, without secrets. */
   readonly place: string
   readonly everyMs: number
-  /** Milliseconds since the epoch, which never go back. Default: the clock of this process. */
+  /** Monotonic milliseconds since the epoch. Default: the clock of this process. */
   readonly now?: () => number
-  /** Resolves after so long, or when the signal says so. */
+  /** Resolves after this time or when the signal aborts. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>
 }
 
-/** What came of a read. */
+/** The result of a read. */
 interface Outcome {
   readonly found?: TopBuckets
-  readonly trouble?: string
+  readonly errorText?: string
 }
 
-/** The least that is read, so that the totals are of more than what is seen. */
+/** The minimum number of buckets to read, so that the sums cover more than the screen. */
 const LEAST_READ = 200
 const PATIENCE_MS = 1_000
 
 /**
- * `top` while it lives: reads the buckets again and again, draws them, and does what keys say. A key that asks for other
- * buckets has them read at once. While nobody answers, what was read last stays on the screen, with its age.
+ * The interactive `top`: reads the buckets periodically, draws them, and handles keys. A key that changes the query reads
+ * at once. Without an answer, the last data stays on the screen with its age.
  */
 export class TopSession {
   readonly #options: Required<TopSessionOptions>
   #state: TopState
   #found: TopBuckets
   #readAt: number
-  /** What the last read was for, whether it succeeded or not. */
+  /** The query of the last read, whether it succeeded or not. */
   #readFor: string
-  #trouble: string | undefined
+  #errorText: string | undefined
   #nap = new AbortController()
   #isReading = false
   #hasEnded = false
   #onEnd = () => {}
 
-  /** @param found what was read for `state` just now */
+  /** @param found the current data for `state` */
   constructor(state: TopState, found: TopBuckets, options: TopSessionOptions) {
     this.#options = { now: monotonicMs, wait, ...options }
     this.#state = state
@@ -57,7 +57,7 @@ export class TopSession {
     this.#readFor = this.#wish()
   }
 
-  /** Runs until `end`, or until the reader leaves; the answer says how. @throws what is no error of ours */
+  /** Runs until `end` or until the user quits; returns how. @throws unexpected errors */
   async run(): Promise<TopState['leaving']> {
     this.#draw()
     await new Promise<void>((resolve, reject) => {
@@ -86,7 +86,7 @@ export class TopSession {
     this.#onEnd()
   }
 
-  /** Draws what there is, and reads anew when that is not what is wanted. */
+  /** Draws the current data, and reads at once if the query has changed. */
   #look(): void {
     this.#draw()
     if (!this.#isReading && this.#wish() !== this.#readFor) this.#nap.abort()
@@ -104,8 +104,8 @@ export class TopSession {
     const outcome = await this.#ask()
     if (outcome === undefined || this.#hasEnded) return
     this.#readFor = wish
-    this.#trouble = outcome.trouble
-    // Meanwhile the reader may have asked for something else.
+    this.#errorText = outcome.errorText
+    // The query may have changed meanwhile.
     if (outcome.found !== undefined && wish === this.#wish()) {
       this.#found = outcome.found
       this.#readAt = this.#options.now()
@@ -114,7 +114,7 @@ export class TopSession {
     this.#draw()
   }
 
-  /** Says how long it takes, when it does. Undefined: the session has ended meanwhile. */
+  /** Reads, and shows how long it takes if it is slow. Returns undefined if the session has ended meanwhile. */
   async #ask(): Promise<Outcome | undefined> {
     const { lister, now } = this.#options
     const startedAt = now()
@@ -122,7 +122,7 @@ export class TopSession {
     const reading = readTop(lister, queryOf(this.#state), this.#wanted())
       .then(
         (found): Outcome => ({ found }),
-        (error): Outcome => ({ trouble: troubleOf(error) }),
+        (error): Outcome => ({ errorText: errorText(error) }),
       )
       .then((settled) => {
         outcome = settled
@@ -133,7 +133,7 @@ export class TopSession {
       while (!this.#hasEnded) {
         await Promise.race([reading, this.#sleep(PATIENCE_MS)])
         if (outcome !== undefined) break
-        this.#trouble = `no answer for ${shortTime(now() - startedAt)}`
+        this.#errorText = `no answer for ${shortTime(now() - startedAt)}`
         this.#draw()
       }
     } finally {
@@ -142,7 +142,7 @@ export class TopSession {
     return outcome
   }
 
-  /** Until the time or the nap is over. */
+  /** Sleeps for this time or until woken. */
   async #sleep(ms: number): Promise<void> {
     this.#nap = new AbortController()
     await this.#options.wait(ms, this.#nap.signal)
@@ -151,9 +151,9 @@ export class TopSession {
   #draw(): void {
     if (this.#hasEnded) return
     const { screen, place, now } = this.#options
-    const trouble = this.#trouble && `${shortTime(now() - this.#readAt)} old: ${this.#trouble}`
+    const errorText = this.#errorText && `${shortTime(now() - this.#readAt)} old: ${this.#errorText}`
     screen.draw(
-      renderTop({ state: this.#state, found: this.#found, place, trouble, now: now() }, screen.size),
+      renderTop({ state: this.#state, found: this.#found, place, errorText, now: now() }, screen.size),
     )
   }
 
@@ -161,19 +161,19 @@ export class TopSession {
     return { total: this.#found.total, seen: rowsSeen(this.#options.screen.size) }
   }
 
-  /** How many buckets must be read to show what is scrolled to. */
+  /** The number of buckets to read for the current scroll position. */
   #wanted(): number {
     return Math.max(LEAST_READ, this.#state.offset + rowsSeen(this.#options.screen.size))
   }
 
-  /** All that a read depends on. */
+  /** Everything that a read depends on. */
   #wish(): string {
     return JSON.stringify([queryOf(this.#state), this.#wanted()])
   }
 }
 
-/** @throws what is no error of ours */
-function troubleOf(error: unknown): string {
+/** The message of an expected error. @throws unexpected errors */
+function errorText(error: unknown): string {
   if (!isVelvetRopeError(error)) throw error
   return error.message
 }

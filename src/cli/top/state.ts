@@ -1,30 +1,30 @@
 import type { BucketQueryInput } from '../../line/bucket-query.ts'
 import type { Key } from '../keyboard.ts'
 
-/** What the reader of `top` chose. */
+/** The choices of the user of `top`. */
 export interface TopState {
   /** Only keys that begin with this. */
   readonly prefix: string
-  /** While a prefix is typed: the one to go back to. */
+  /** During typing of a prefix: the previous prefix, for Escape. */
   readonly before?: string | undefined
   /** Only buckets at least this full, 0 to 1. */
   readonly minFill: number
   readonly sort: SortColumn
-  /** Against the natural order of the column. */
+  /** Reverses the natural order of the column. */
   readonly isReversed: boolean
-  /** How many rows were scrolled away. */
+  /** The number of rows above the screen. */
   readonly offset: number
-  /** Set when the reader wants to leave: by `q`, or by Ctrl-C. */
+  /** Set when the user quits: by `q` or by Ctrl-C. */
   readonly leaving?: 'quit' | 'interrupt'
 }
 
-/** How many rows of buckets there are, and how many of them are seen at once. */
+/** The number of all rows, and of those on the screen. */
 export interface TopRows {
   readonly total: number
   readonly seen: number
 }
 
-/** Columns to sort by: the field of a bucket, and whether the largest naturally comes first. */
+/** Columns to sort by: the field of a bucket, and whether the largest value comes first. */
 const SORTS = {
   fill: { field: 'fill', isDescending: true },
   waiting: { field: 'waiting', isDescending: true },
@@ -37,7 +37,7 @@ const SORTS = {
 export type SortColumn = keyof typeof SORTS
 
 export const SORT_COLUMNS = Object.keys(SORTS) as SortColumn[]
-/** Each row further down makes every read longer; whoever looks for one filters. */
+/** The last row to scroll to: every row further down makes each read longer. */
 const MOST_ROWS = 5_000
 const FILLS = [0, 0.5, 0.8, 1]
 const LONGEST_PREFIX = 256
@@ -50,7 +50,7 @@ export const FIRST_STATE: TopState = {
   offset: 0,
 }
 
-/** What a key makes of the state. */
+/** The state after a key press. */
 export function press(state: TopState, key: Key, rows: TopRows): TopState {
   if (key.name === 'interrupt') return { ...state, leaving: 'interrupt' }
   const offset = scroll(state.offset, key, rows)
@@ -58,18 +58,18 @@ export function press(state: TopState, key: Key, rows: TopRows): TopState {
   return state.before === undefined ? command(state, key) : type(state, state.before, key)
 }
 
-/** The query that shows what the reader chose, without its length. */
+/** The query for the state, without its limit. */
 export function queryOf({ prefix, minFill, sort, isReversed }: TopState): BucketQueryInput {
   const { field } = SORTS[sort]
   return { prefix, minFill, sort: isDescending({ sort, isReversed }) ? `-${field}` : field }
 }
 
-/** Whether the largest comes first. */
+/** Whether the largest value comes first. */
 export function isDescending({ sort, isReversed }: Pick<TopState, 'sort' | 'isReversed'>): boolean {
   return SORTS[sort].isDescending !== isReversed
 }
 
-/** The state when there are only so many rows, or more of them are seen at once. */
+/** Limits the offset after the number of rows or the size of the screen has changed. */
 export function clampOffset(state: TopState, rows: TopRows): TopState {
   const last = lastOffset(rows)
   return state.offset <= last ? state : { ...state, offset: last }
@@ -101,7 +101,7 @@ function command(state: TopState, { name, character }: Key): TopState {
   }
 }
 
-/** The filter is used while it is typed. */
+/** Handles a key during typing; the filter applies immediately. */
 function type(state: TopState, before: string, { name, character }: Key): TopState {
   switch (name) {
     case 'enter':
@@ -146,7 +146,7 @@ function lastOffset({ total, seen }: TopRows): number {
   return Math.max(0, Math.min(total, MOST_ROWS) - seen)
 }
 
-/** The one after, or the first again. */
+/** The next value, cyclically. */
 function following<Value>(values: readonly Value[], value: Value): Value {
   return values[(values.indexOf(value) + 1) % values.length]!
 }

@@ -17,7 +17,7 @@ const COLUMNS: readonly Column[] = [
 ]
 const BAR = 10
 
-/** Buckets as a table as wide as it must be: nothing is cut. `now` is epoch milliseconds. */
+/** Renders buckets as a table without cutting anything. `now` is epoch milliseconds. */
 export function renderTopTable(buckets: readonly BucketView[], now: number): string {
   return renderTable(
     COLUMNS,

@@ -7,14 +7,14 @@ import { type View, writePageUrl } from './data/page-url.ts'
 import { go, route } from './data/route.ts'
 import { access } from './data/session.ts'
 import { visibleText } from './data/shown-text.ts'
-import { Gate } from './gate.tsx'
 import { Overview } from './overview/overview.tsx'
 import { useStore } from './parts/hooks.ts'
 import { Notices } from './parts/notices.tsx'
 import { RulesView } from './rules/rules-view.tsx'
+import { SignIn } from './sign-in.tsx'
 import { TopBar } from './top-bar.tsx'
 
-/** The whole page: who may look, and what at. */
+/** The whole page: the sign-in form or a view. */
 export function App() {
   const now = useStore(access)
   return (
@@ -22,7 +22,7 @@ export function App() {
       <a class="skip" href="#main">
         Skip to the content
       </a>
-      {now.kind === 'open' ? <Open session={now.session} /> : <Gate access={now} />}
+      {now.kind === 'open' ? <Open session={now.session} /> : <SignIn access={now} />}
       <Notices />
     </>
   )
@@ -35,7 +35,7 @@ function Open({ session }: { readonly session: Session }) {
   useEffect(() => {
     if (view.name !== 'overview' || view.query.prefix !== undefined || second === undefined)
       return watch(view)
-    // Who may see a few families of keys looks at one at a time.
+    // A token with several prefixes shows one of them at a time.
     go({ name: 'overview', query: { ...view.query, prefix: first } }, 'replace')
   }, [url])
   useEffect(() => {

@@ -1,9 +1,9 @@
 import { ServerClock } from './data/server-clock.ts'
 
-/** The page's only reading of a clock: milliseconds since the epoch, as this machine has it. */
+/** The only clock that the page reads: milliseconds since the epoch, on this machine. */
 function wallClockMs(): number {
   return Date.now()
 }
 
-/** What time it is where the lines are; everything that counts down asks this one. */
+/** The time on the server; every countdown uses it. */
 export const serverClock = new ServerClock(wallClockMs)

@@ -7,11 +7,11 @@ const WORDS: Readonly<Record<StreamState, string>> = {
   live: 'Live',
   reconnecting: 'Reconnecting',
   offline: 'Offline',
-  sleeping: 'Asleep',
+  sleeping: 'Paused',
   refused: 'Refused',
 }
 
-/** Whether what is shown is as things are now. */
+/** Whether the page is live. */
 export function ConnectionSign() {
   const { state, problem } = useStore(connection)
   return (

@@ -8,7 +8,7 @@ import { token } from './data/token.ts'
 import { useStore } from './parts/hooks.ts'
 import { Icon } from './parts/icon.tsx'
 import { Link } from './parts/link.tsx'
-import { RopeMark } from './parts/rope-mark.tsx'
+import { Logo } from './parts/logo.tsx'
 
 interface TopBarProps {
   readonly session: Session
@@ -18,17 +18,17 @@ interface TopBarProps {
 const LOSSES = {
   memory: 'Jobs are lost when this process ends',
   none: 'Jobs are lost when Redis restarts: it writes no append-only file',
-  everysec: 'Jobs of the last second or two are lost when the machine of Redis loses power',
-  always: 'Jobs are lost with the disk of Redis',
+  everysec: 'Jobs of the last second or two are lost if the Redis machine loses power',
+  always: 'Jobs are lost only with the disk of Redis',
 } as const
 
-/** Where we are, whose lines these are, and whether what is shown is true at this moment. */
+/** The name of the shaper, facts about the service, and whether the page is live. */
 export function TopBar({ session, view }: TopBarProps) {
   const { shaper, backend, durability, version, name, prefixes } = session
   return (
     <header class="top">
       <Link to={{ name: 'overview', query: { sort: '-fill' } }} class="brand">
-        <RopeMark />
+        <Logo />
         <span class="brand-name">{shaper}</span>
         <span class="sr-only">, overview</span>
       </Link>
@@ -41,7 +41,7 @@ export function TopBar({ session, view }: TopBarProps) {
         </Link>
       </nav>
       <p class="top-facts">
-        <span class="tag" title="Where the lines are kept">
+        <span class="tag" title="Where the lines are stored">
           {backend === 'redis' ? 'Redis' : 'in memory'}
         </span>
         {durability !== undefined && durability !== 'memory' && (
@@ -49,11 +49,11 @@ export function TopBar({ session, view }: TopBarProps) {
             fsync {durability}
           </span>
         )}
-        <span class="tag is-quiet" title="The version of velvet-rope">
+        <span class="tag is-quiet" title="Version of velvet-rope">
           {version}
         </span>
         {prefixes.length > 0 && (
-          <span class="tag" title={`This token sees only ${prefixes.join(', ')}`}>
+          <span class="tag" title={`This token has access only to ${prefixes.join(', ')}`}>
             {prefixes.length === 1 ? `${prefixes[0]}/` : `${prefixes.length} prefixes`}
           </span>
         )}
@@ -72,7 +72,7 @@ export function TopBar({ session, view }: TopBarProps) {
 }
 
 const THEMES = {
-  system: { icon: 'system', label: 'Colours: as the system has them' },
+  system: { icon: 'system', label: 'Colours: system' },
   light: { icon: 'sun', label: 'Colours: light' },
   dark: { icon: 'moon', label: 'Colours: dark' },
 } as const

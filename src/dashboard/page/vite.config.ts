@@ -2,12 +2,12 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vite'
 
 /**
- * Builds the page into `dist/dashboard`: one page, and its files under names that tell what is in them. Nothing is
- * written into the page itself, so that a policy without `unsafe-inline` holds.
+ * Builds the page into `dist/dashboard`: one page, and its files with content hashes in their names. No script or style
+ * is inlined, so that a policy without `unsafe-inline` works.
  */
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
-  // It may be mounted anywhere.
+  // The page may be mounted below any path.
   base: './',
   publicDir: false,
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },

@@ -143,8 +143,8 @@ describe('the API of a service', () => {
 
 describe('who may not', () => {
   it.each([
-    [undefined, 401, 'it wants a token: --token, or VELVET_ROPE_TOKEN in the environment'],
-    ['wrong', 401, 'is the token right?'],
+    [undefined, 401, 'it needs a token: --token, or VELVET_ROPE_TOKEN in the environment'],
+    ['wrong', 401, 'check the token'],
     [SECRET, 403, 'expected a token with the scope admin, got: read'],
   ])('with the token %j is told %d', async (token, status, message) => {
     const { url } = await openService({ '*': '1, 1/s' }, [tokenFor('read')])
@@ -226,9 +226,7 @@ describe('nobody at the address', () => {
 
   it('is given up after a while', async () => {
     const { url } = await openStranger(() => {})
-    expect((await caught(clientOf(url, SECRET, 50).buckets())).message).toMatch(
-      /nothing came within 0\.05 s$/,
-    )
+    expect((await caught(clientOf(url, SECRET, 50).buckets())).message).toMatch(/no answer within 0\.05 s$/)
   })
 
   it('is not waited for any more after close', async () => {

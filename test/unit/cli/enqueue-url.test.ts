@@ -24,12 +24,12 @@ it('enqueue puts a job into the line of a service, and exits with 3 when it is f
   const args = ['a/b', '{"text":"hello"}', '--id', 'order-7', '--attempts', '3']
   expect(await enqueue(url, args)).toEqual({
     code: 0,
-    stdout: 'accepted  order-7: number 1 in the line, departs now\n',
+    stdout: 'accepted  order-7: position 1, departs now\n',
     stderr: '',
   })
   expect(await enqueue(url, args)).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('as answered before'),
+    stdout: expect.stringContaining('repeated answer'),
   })
   expect(await shaper.job('order-7')).toMatchObject({ data: { text: 'hello' }, attempts: 3 })
   expect(await enqueue(url, ['a/b', '1', '--json'])).toEqual({
@@ -116,7 +116,7 @@ it('enqueue says how far it came when the service goes away', async () => {
     code: 1,
     stdout: '',
     stderr: expect.stringMatching(
-      /^accepted before: none; lines 1 to 2 may be in or not: [^\n]*\nvelvet-rope: the service at \S+ does not answer: [^\n]*\n$/,
+      /^accepted so far: none; lines 1 to 2 may have been accepted: [^\n]*\nvelvet-rope: the service at \S+ does not answer: [^\n]*\n$/,
     ),
   })
 })

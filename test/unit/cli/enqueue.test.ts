@@ -52,7 +52,7 @@ describe('enqueue of one job', () => {
     const ran = await enqueue('2, 1/s', ['+15551234', '{"text":"hello"}', '--id', 'order-7', '--cost', '2'])
     expect(ran).toEqual({
       code: 0,
-      stdout: 'accepted  order-7: number 1 in the line, departs now\n',
+      stdout: 'accepted  order-7: position 1, departs now\n',
       stderr: '',
     })
     expect(await shaper?.job('order-7')).toMatchObject({ key: '+15551234', cost: 2, data: { text: 'hello' } })
@@ -62,7 +62,7 @@ describe('enqueue of one job', () => {
     const ran = await enqueue('2, 1/s', ['a', 'null', '--cost', '3'])
     expect(ran).toEqual({
       code: 3,
-      stdout: 'rejected  too-costly: 0 of 2 wait; it can never fit\n',
+      stdout: 'rejected  too-costly: 0 of 2 waiting; the cost exceeds the capacity\n',
       stderr: '',
     })
   })
@@ -78,7 +78,7 @@ describe('enqueue of JSON lines', () => {
     const ran = await enqueue('2, 1/s', [], job('a').repeat(3) + job('b', ',"cost":5'))
     expect(ran).toMatchObject({ code: 3, stderr: '' })
     expect(ran.stdout).toMatch(
-      /^accepted {11}2\nrejected {11}2\n {2}full {13}1\n {2}too-costly {7}1\nlongest told wait {2}1 s\njobs\/s {13}[\d,]+\n$/,
+      /^accepted {6}2\nrejected {6}2\n {2}full {8}1\n {2}too-costly {2}1\nlongest wait {2}1 s\njobs\/s {8}[\d,]+\n$/,
     )
   })
 
@@ -102,7 +102,7 @@ describe('enqueue of JSON lines', () => {
       code: 1,
       stdout: '',
       stderr:
-        'accepted before: 500, of lines 1 to 500; nothing after line 500 was enqueued\n' +
+        'accepted so far: 500, of lines 1 to 500; nothing after line 500 was enqueued\n' +
         'invalid-input: stdin:504:1: expected a value for data, got none\n',
     })
     expect(await shaper?.inspect('b')).toBeUndefined()
@@ -124,7 +124,7 @@ describe('enqueue of JSON lines', () => {
     expect(stderr).toMatch(/^stdin:3:1: the id "x" is already used by a job with a different key/)
     expect(stdout).toMatch(/^accepted +2\n/)
     const { stderr: stopped } = await enqueue('9, 1/s', [], input)
-    expect(stopped).toMatch(/^accepted before: none; lines 1 to 3 may be in or not/)
+    expect(stopped).toMatch(/^accepted so far: none; lines 1 to 3 may have been accepted/)
   })
 
   it('waits until all are in, if told so', async () => {
@@ -142,7 +142,7 @@ describe('enqueue of JSON lines', () => {
       code: 1,
       stdout: '',
       stderr:
-        'accepted before: none; lines 1 to 2 may be in or not: those with an "id" can be sent again\n' +
+        'accepted so far: none; lines 1 to 2 may have been accepted: those with an "id" can be sent again\n' +
         'backend-unavailable: Redis is away\n',
     })
   })
@@ -167,7 +167,7 @@ describe('enqueue refuses', () => {
     [['a', '1', ...LINE, '--limits', limits], 'limits.json:1:3: limit "a"'],
     [['a', ...LINE, '--limit', '1, 1/s'], 'expected data as JSON after the key "a"'],
     [['a', 'text', ...LINE, '--limit', '1, 1/s'], 'data:1:2: expected JSON, such as'],
-    [['--id', 'x', ...LINE, '--limit', '1, 1/s'], 'expected --id with a <key>'],
+    [['--id', 'x', ...LINE, '--limit', '1, 1/s'], 'expected --id together with a <key>'],
     [['a', '1', '--skip-invalid', ...LINE, '--limit', '1, 1/s'], 'expected --skip-invalid without a <key>'],
     [['a', '1', '--cost', '0', ...LINE, '--limit', '1, 1/s'], 'Expected a whole number from 1'],
     [['a', '1', '--shards', '0', ...LINE, '--limit', '1, 1/s'], 'Expected a whole number from 1 to 256'],

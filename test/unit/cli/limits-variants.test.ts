@@ -23,7 +23,7 @@ describe('limits --dry-run', () => {
       '',
       'waiting        45 cost units',
       'longest drain  4 s, would be 40 s',
-      'overfull       1: no newcomers until there is room',
+      'overfull       1: no new jobs until there is room',
       '',
       'key             waiting  limit      would be  fill  would be  drain  would be',
       '──────────────  ───────  ─────────  ────────  ────  ────────  ─────  ────────',
@@ -34,7 +34,7 @@ describe('limits --dry-run', () => {
     const unset = await run('limits', 'unset', '*', '--url', url, '--dry-run')
     expect(unset).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('without a rule  2: no newcomers at all'),
+      stdout: expect.stringContaining('without a rule  2: new jobs are refused'),
     })
     expect(unset.stdout).toMatch(/shop\/2 +5 {2}100, 10\/s {2}no rule +5% +0\.5 s\n/)
     expect(await run('limits', 'reset', '*', '--url', url, '--dry-run')).toEqual({
@@ -54,7 +54,7 @@ describe('limits --dry-run', () => {
     const counts = { version: 1, waiting: 3, overfull: 0, ungoverned: 0, drainMs, samples: [sample] }
     const text = renderPreview({ ...counts, buckets: 9_000, affected: 1_235 })
     expect(text).toContain('it would change 1,235 of 9,000 live buckets')
-    expect(text).toMatch(/\nand 1,234 more, which it would change less$/)
+    expect(text).toMatch(/\nand 1,234 more, which would change less$/)
     const none = { ...counts, affected: 0, samples: [] }
     expect(renderPreview({ ...none, buckets: 0 })).toBe('dry run: nothing was changed; no bucket is live')
     expect(renderPreview({ ...none, buckets: 1 })).toContain('none of the one live bucket')
@@ -66,7 +66,7 @@ describe('limits --local', () => {
     const { shaper, url } = await openService({ '*': '100, 10/s' })
     expect(await run('limits', 'set', 'shop/*', '2, 5000/s', '--url', url, '--local')).toEqual({
       code: 0,
-      stdout: 'set for the process of the service  shop/*  2, 5000/s\n',
+      stdout: 'set in the process of the service  shop/*  2, 5000/s\n',
       stderr: '',
     })
     expect(shaper.limits.locals()).toMatchObject([{ pattern: 'shop/*', limit: '2, 5000/s', by: 'anonymous' }])
@@ -86,13 +86,13 @@ describe('limits --local', () => {
     const unset = (...more: string[]) => run('limits', 'unset', 'a', '--url', url, '--local', ...more)
     expect(await unset()).toEqual({
       code: 0,
-      stdout: 'unset for the process of the service  a\n',
+      stdout: 'unset in the process of the service  a\n',
       stderr: '',
     })
     expect(await unset()).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'that process has no limit of its own for "a"\n',
+      stderr: 'the process of the service has no local limit for "a"\n',
     })
     expect(await unset('--json')).toMatchObject({ code: 1, stdout: '{"pattern":"a","existed":false}\n' })
   })
@@ -104,14 +104,17 @@ describe('limits --local', () => {
     const { code, stdout, stderr } = await run('enqueue', 'k', '0', '--url', url)
     expect(code).toBe(3)
     expect(stdout + stderr).toContain(
-      "full: 1 of 1 of the service's own limit are taken; come back in 60.0 min",
+      "full: 1 of 1 of the service's local limit are taken; retry in 60.0 min",
     )
   })
 
   it.each([
-    [['set', 'a', '1, 1/s', '--local', '--name', 'x'], 'expected --url beside --local, got: none'],
-    [['set', 'a', '1, 1/s', '--local', '--redis', 'redis://h'], 'expected --url beside --local, got: none'],
-    [['unset', 'a', '--local'], 'expected --url beside --local, got: none'],
+    [['set', 'a', '1, 1/s', '--local', '--name', 'x'], 'expected --url together with --local, got: none'],
+    [
+      ['set', 'a', '1, 1/s', '--local', '--redis', 'redis://h'],
+      'expected --url together with --local, got: none',
+    ],
+    [['unset', 'a', '--local'], 'expected --url together with --local, got: none'],
     [
       ['set', 'a', '1, 1/s', '--local', '--dry-run', '--url', 'http://127.0.0.1:1'],
       '--local or --dry-run, got both',

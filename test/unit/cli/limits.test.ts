@@ -95,7 +95,7 @@ describe('limits of a service', () => {
     expect(ran.map(({ code }) => code)).toEqual([0, 2, 2, 2, 0, 0])
     expect(ran[1]!.stderr).toMatch(/^velvet-rope: the service answered 403: .*scope admin/)
     expect(ran[2]!.stderr).toMatch(/^velvet-rope: the service answered 401: .*VELVET_ROPE_TOKEN/)
-    expect(ran[3]!.stderr).toMatch(/is the token right\?\n$/)
+    expect(ran[3]!.stderr).toMatch(/check the token\n$/)
     expect(JSON.stringify(ran)).not.toContain(SECRET)
   })
 

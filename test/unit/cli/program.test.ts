@@ -157,9 +157,9 @@ describe('verify', () => {
     const { code, stdout, stderr } = await run('verify', departures, '--limit', '5, 1/s')
     expect(code).toBe(1)
     expect(stdout).toMatch(
-      /^L2 {2}key "a": .*500\.000 ms.*\nbroken: 1 breach in 2 rows of 1 key, judged by L2\n$/,
+      /^L2 {2}key "a": .*500\.000 ms.*\nbroken: 1 breach in 2 rows of 1 key, checked for L2\n$/,
     )
-    expect(stderr).toContain('only the spacing could be judged')
+    expect(stderr).toContain('only the spacing was checked')
   })
 })
 

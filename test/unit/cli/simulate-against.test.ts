@@ -29,8 +29,8 @@ describe('simulate --against', () => {
     expect(stdout).toMatch(/^ +\S+today\.json +\S+tomorrow\.json +difference$/m)
     expect(stdout).toMatch(/^accepted +10 +15 +\+5$/m)
     expect(stdout).toMatch(/^rejected +10 +5 +-5$/m)
-    expect(stdout).toMatch(/^rejected, of all +50\.0 % +25\.0 %$/m)
-    expect(stdout).toMatch(/^waited, longest +4 s +2 s +-2 s$/m)
+    expect(stdout).toMatch(/^rejected, share +50\.0 % +25\.0 %$/m)
+    expect(stdout).toMatch(/^wait, longest +4 s +2 s +-2 s$/m)
     expect(stdout).toMatch(/^fullest bucket +100\.0 % +100\.0 %$/m)
   })
 
@@ -38,7 +38,7 @@ describe('simulate --against', () => {
     const { stdout } = await run('simulate', arrivals, '-l', '4, 1/s', '--against', '4, 1/s')
     expect(stdout).toMatch(/^ +4, 1\/s +4, 1\/s +difference$/m)
     expect(stdout).toMatch(/^accepted +10 +10 +=$/m)
-    expect(stdout).toMatch(/^waited, p99 +4 s +4 s +=$/m)
+    expect(stdout).toMatch(/^wait, p99 +4 s +4 s +=$/m)
   })
 
   it('reads the limits of a configuration, and says where one is wrong', async () => {

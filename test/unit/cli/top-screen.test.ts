@@ -76,8 +76,8 @@ describe('the picture of top', () => {
     for (const columns of [20, 21, 40, 59, 60, 79, 80, 100, 120, 250]) {
       for (const rows of [1, 3, 5, 24, 60]) {
         for (const state of [FIRST_STATE, typing]) {
-          for (const trouble of [undefined, 'it does not answer '.repeat(20)]) {
-            const lines = draw(columns, rows, { state, found: hostile, trouble })
+          for (const errorText of [undefined, 'it does not answer '.repeat(20)]) {
+            const lines = draw(columns, rows, { state, found: hostile, errorText })
             expect(lines).toHaveLength(rows)
             expect(Math.max(...lines.map(textWidth))).toBeLessThanOrEqual(columns)
           }
@@ -100,7 +100,7 @@ describe('the picture of top', () => {
     expect(lines[1]).toBe('a/*  fill ≥ 80%  by oldest')
     expect(lines[2]).toContain('oldest▲')
     expect(lines[3]).toBe('no bucket matches')
-    expect(draw(80, 6, { found: { buckets: [], total: 0 } })[3]).toBe('no bucket holds anything')
+    expect(draw(80, 6, { found: { buckets: [], total: 0 } })[3]).toBe('no live buckets')
   })
 
   it('shows a prefix that is being typed', () => {
@@ -128,8 +128,8 @@ describe('the picture of top', () => {
     expect(lines.at(-1)).toMatch(/ of 1,000\+$/)
   })
 
-  it('puts trouble in the place of the hints', () => {
-    expect(draw(80, 6, { trouble: '3.0s old: the service does not answer' }).at(-1)).toBe(
+  it('shows an error in place of the hints', () => {
+    expect(draw(80, 6, { errorText: '3.0s old: the service does not answer' }).at(-1)).toBe(
       '3.0s old: the service does not answer',
     )
   })

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { comebackMs } from '../../../src/dashboard/page/data/comeback.ts'
 import { parseDuration, writeDuration } from '../../../src/dashboard/page/data/duration.ts'
 import {
   formatAgo,
@@ -12,6 +11,7 @@ import {
   formatSpan,
   formatTotal,
 } from '../../../src/dashboard/page/data/format.ts'
+import { reconnectDelayMs } from '../../../src/dashboard/page/data/reconnect-delay.ts'
 import { shortened, visibleText } from '../../../src/dashboard/page/data/shown-text.ts'
 
 describe('numbers on the page', () => {
@@ -101,9 +101,9 @@ describe('times on the page', () => {
   })
 
   test('between attempts grow, up to a quarter of a minute, and differ', () => {
-    expect([1, 2, 3].map((failures) => comebackMs(failures, 1))).toEqual([500, 1_000, 2_000])
-    expect(comebackMs(1, 0)).toBe(250)
-    expect(comebackMs(40, 1)).toBe(15_000)
+    expect([1, 2, 3].map((failures) => reconnectDelayMs(failures, 1))).toEqual([500, 1_000, 2_000])
+    expect(reconnectDelayMs(1, 0)).toBe(250)
+    expect(reconnectDelayMs(40, 1)).toBe(15_000)
   })
 })
 

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { BucketView } from '../../../src/core/job.ts'
 import type { LineJob } from '../../../src/core/line-view.ts'
-import { courseOf, FlowHistory, sampleBetween } from '../../../src/dashboard/page/data/flow-history.ts'
+import { FlowHistory, rangeOf, sampleBetween } from '../../../src/dashboard/page/data/flow-history.ts'
 import { departuresPerSecond, gapPoints, gapsInWords } from '../../../src/dashboard/page/data/gaps.ts'
-import { planRope } from '../../../src/dashboard/page/data/rope-plan.ts'
+import { layOutLine } from '../../../src/dashboard/page/data/line-layout.ts'
 import { ServerClock } from '../../../src/dashboard/page/data/server-clock.ts'
 import { nextRows } from '../../../src/dashboard/page/data/shown-rows.ts'
 import { Store } from '../../../src/dashboard/page/data/store.ts'
@@ -36,8 +36,8 @@ describe('what flows', () => {
   })
 
   test('is put into words from what is known', () => {
-    expect(courseOf([1, null, 3, 8])).toEqual({ least: 1, most: 8, mean: 4 })
-    expect(courseOf([null])).toBeUndefined()
+    expect(rangeOf([1, null, 3, 8])).toEqual({ least: 1, most: 8, mean: 4 })
+    expect(rangeOf([null])).toBeUndefined()
   })
 })
 
@@ -67,42 +67,42 @@ describe('the rows of the table', () => {
   })
 })
 
-describe('the rope', () => {
-  const guests = (count: number, cost = 1): LineJob[] =>
+describe('the picture of a line', () => {
+  const jobs = (count: number, cost = 1): LineJob[] =>
     Array.from({ length: count }, (_, index) => ({ id: `${index}`, cost, state: 'waiting', admittedAt: 0 }))
   const scene = (count: number, capacity: number, width = 900) =>
-    planRope({ width, guests: guests(Math.min(50, count)), total: count, waiting: count, capacity })
+    layOutLine({ width, jobs: jobs(Math.min(50, count)), total: count, waiting: count, capacity })
 
-  test('is as long as its capacity where there is room, and every guest has his place', () => {
-    const { length, taken, guests: placed, hidden } = scene(3, 5)
+  test('is as long as its capacity where there is room, and every job has its place', () => {
+    const { length, taken, jobs: placed, hidden } = scene(3, 5)
     expect(length).toBe(5 * 44)
     expect(taken).toBeCloseTo(3 * 44)
     expect(placed.map(({ at }) => at)).toEqual([0, 44, 88])
     expect(hidden).toBe(0)
   })
 
-  test('of a large bucket shows the first, and how many more', () => {
-    const { length, taken, guests: placed, hidden } = scene(500, 500)
+  test('of a large bucket shows the first jobs, and how many more there are', () => {
+    const { length, taken, jobs: placed, hidden } = scene(500, 500)
     expect([length, taken]).toEqual([900, 900])
     expect(placed).toHaveLength(40)
     expect(hidden).toBe(460)
   })
 
-  test('shows how much is taken, unless that is too little to stand on', () => {
+  test('shows the taken share, unless that is too short for a figure', () => {
     expect(scene(5_000, 10_000).taken).toBe(450)
     const few = scene(12, 10_000)
-    expect(few.guests).toHaveLength(10)
+    expect(few.jobs).toHaveLength(10)
     expect(few.hidden).toBe(2)
   })
 
-  test('has guests that cost more stand broader', () => {
-    const plan = planRope({ width: 900, guests: guests(2, 3), total: 2, waiting: 6, capacity: 20 })
-    expect(plan.guests.map(({ width }) => width)).toEqual([132, 132])
-    const crowded = planRope({ width: 900, guests: guests(2, 30), total: 2, waiting: 60, capacity: 1_000 })
-    expect(crowded.guests[0]!.width).toBe(60)
+  test('draws jobs of higher cost wider', () => {
+    const plan = layOutLine({ width: 900, jobs: jobs(2, 3), total: 2, waiting: 6, capacity: 20 })
+    expect(plan.jobs.map(({ width }) => width)).toEqual([132, 132])
+    const crowded = layOutLine({ width: 900, jobs: jobs(2, 30), total: 2, waiting: 60, capacity: 1_000 })
+    expect(crowded.jobs[0]!.width).toBe(60)
   })
 
-  test('holds whoever stands behind it, whatever is told of the line', () => {
+  test('has room for every drawn job, for any numbers', () => {
     const numbers = fc.integer({ min: 0, max: 2_000 })
     fc.assert(
       fc.property(
@@ -111,18 +111,18 @@ describe('the rope', () => {
         fc.integer({ min: 120, max: 2_000 }),
         numbers,
         (count, capacity, width, waiting) => {
-          const plan = planRope({
+          const plan = layOutLine({
             width,
-            guests: guests(Math.min(50, count)),
+            jobs: jobs(Math.min(50, count)),
             total: count,
             waiting,
             capacity,
           })
-          const edge = plan.guests.at(-1)
+          const edge = plan.jobs.at(-1)
           expect(plan.length).toBeLessThanOrEqual(width + 0.5)
           expect(plan.taken).toBeLessThanOrEqual(plan.length)
           expect(edge === undefined ? 0 : edge.at + edge.width).toBeLessThanOrEqual(plan.taken + 0.5)
-          expect(plan.hidden + plan.guests.length).toBe(count)
+          expect(plan.hidden + plan.jobs.length).toBe(count)
         },
       ),
     )
@@ -142,7 +142,7 @@ describe('the gaps', () => {
       { id: 'c', ratio: 5, across: 1, up: 1, isBeyond: true },
     ])
     expect(gapsInWords(departures)).toBe('Smallest gap 1.00, median gap 5.00 of the interval.')
-    expect(gapsInWords([])).toBe('No two departures yet.')
+    expect(gapsInWords([])).toBe('Fewer than two departures so far.')
   })
 
   test('say how fast they leave', () => {

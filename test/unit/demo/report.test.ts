@@ -31,8 +31,10 @@ describe('the report', () => {
     const text = demoReport(madeUpRuns())
     expect(text).toMatch(/^429s {2,}5 {2,}0$/m)
     expect(text).toMatch(/^smallest gap \/ interval {2,}0\.005 {2,}1\.000$/m)
-    expect(text).toContain('Turned away at the rope: 2, told to come back in 0.195 s to 0.196 s.')
-    expect(text).toContain('ok: every law kept; 429s without the rope: 5 of 6 calls, behind it: 0 of 4')
+    expect(text).toContain('Rejected: 2 jobs, with retryAfterMs of 0.195 s to 0.196 s.')
+    expect(text).toContain(
+      'ok: every guarantee kept; 429s without velvet-rope: 5 of 6 calls, with it: 0 of 4',
+    )
   })
 
   it('names what went wrong', () => {
@@ -51,7 +53,7 @@ describe('the report', () => {
   it('has nothing to tell of the turned away when there were none', () => {
     const result = madeUpRuns()
     result.behind.of('acme').rejections.length = 0
-    expect(demoReport(result)).toContain('Nobody was turned away.')
+    expect(demoReport(result)).toContain('No job was rejected.')
   })
 })
 
@@ -75,8 +77,8 @@ describe('the live picture', () => {
     const lines = renderScreen([without, behind], 10.75 * SECOND, { columns: 80, rows: 24 })
     const row = (label: string) => lines.find((line) => line.startsWith(`  ${label}`))!.split(' ┊ ')[1]!
     expect(row('arrivals').slice(0, 6)).toBe('█     ')
-    expect(row('calls')).toMatch(/^▂▂▂▂ {2,}behind 0 × 429$/)
-    expect(row('the line')).toMatch(/^···┃ +0 of 3 wait$/)
+    expect(row('calls')).toMatch(/^▂▂▂▂ {2,}with 0 × 429$/)
+    expect(row('the line')).toMatch(/^···┃ +0\/3 waiting$/)
   })
 })
 

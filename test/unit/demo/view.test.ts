@@ -77,9 +77,9 @@ describe('the view of the demo', () => {
     view.end()
     expect(written).toEqual([])
     expect(text.split('\n')).toEqual([
-      'without the rope',
+      'without velvet-rope',
       '  0.0 s  acme 0 calls, 0 × 429',
-      'behind the rope',
+      'with velvet-rope',
       '  0.0 s  acme 0/3 waiting, 0 called, 0 × 429',
       '  0.0 s  acme 0/3 waiting, 0 called, 0 × 429',
       '',

@@ -5,7 +5,7 @@ import { HoldDialog } from './hold-dialog.tsx'
 import { LimitDialog } from './limit-dialog.tsx'
 import { RemovalDialog } from './removal-dialog.tsx'
 
-/** The dialog of what somebody is about to do, if anything. */
+/** The dialog of the current action, if any. */
 export function ActionHost() {
   const open = useStore(action)
   if (open === undefined) return null

@@ -4,9 +4,9 @@ import { Store } from '../data/store.ts'
 import type { MenuItem } from '../parts/menu.tsx'
 
 /**
- * What somebody is about to do; its dialog is open.
+ * The action whose dialog is open.
  *
- * `limit` is about the rule of a pattern, or about a key, which may get a rule of its own.
+ * `limit` is about the rule of a pattern, or about a key, which may get its own rule.
  */
 export type Action =
   | { readonly kind: 'freeze' | 'unfreeze' | 'pause' | 'resume'; readonly key: string }
@@ -23,7 +23,7 @@ export function endAction(): void {
   action.set(undefined)
 }
 
-/** What can be done to a bucket. */
+/** The actions for a bucket. */
 export function bucketActions({ key, pattern, limit, paused, frozenUntil }: BucketView): MenuItem[] {
   const isFrozen = frozenUntil !== undefined && frozenUntil > serverClock.now()
   return [

@@ -4,24 +4,24 @@ import { ProblemNote } from '../parts/problem-note.tsx'
 import { PreviewView } from './preview-view.tsx'
 
 interface ChangeReportProps {
-  /** There is something to change. */
+  /** Whether there is a change to preview. */
   readonly isAsked: boolean
   readonly preview: RulePreview | undefined
-  /** Why there is no preview. */
+  /** Why the preview failed. */
   readonly fault: ApiProblem | undefined
-  /** Why it was not done. */
+  /** Why the change failed. */
   readonly problem: ApiProblem | undefined
   readonly onReload: () => void
 }
 
-/** What a change of the rule book would do, or why it cannot be done. */
+/** The preview of a change of the rule book, or why it failed. */
 export function ChangeReport({ isAsked, preview, fault, problem, onReload }: ChangeReportProps) {
   if (problem?.status === 412) {
     return (
       <ProblemNote>
-        Somebody else has changed the rule book in the meantime, so nothing was changed.{' '}
+        Another change came first. The rule book was not changed.{' '}
         <button type="button" class="button is-small" onClick={onReload}>
-          Look again
+          Reload
         </button>
       </ProblemNote>
     )
@@ -32,7 +32,7 @@ export function ChangeReport({ isAsked, preview, fault, problem, onReload }: Cha
       {fault !== undefined && <ProblemNote>{fault.message}</ProblemNote>}
       {preview !== undefined && <PreviewView preview={preview} />}
       {isAsked && preview === undefined && fault === undefined && (
-        <p class="hint is-waiting">Looking ahead…</p>
+        <p class="hint is-waiting">Loading the preview…</p>
       )}
     </div>
   )

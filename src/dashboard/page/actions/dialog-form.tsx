@@ -4,14 +4,14 @@ interface DialogFormProps {
   readonly submit: string
   readonly isReady: boolean
   readonly isBusy: boolean
-  /** It takes something away. */
+  /** The action removes something. */
   readonly isGrave?: boolean
   readonly onSubmit: () => void
   readonly onCancel: () => void
   readonly children: ComponentChildren
 }
 
-/** What is in a dialog, above its two buttons. */
+/** The form of a dialog, with its two buttons. */
 export function DialogForm(props: DialogFormProps) {
   const { submit, isReady, isBusy, isGrave = false, onSubmit, onCancel, children } = props
   const send = (event: TargetedEvent<HTMLFormElement>) => {

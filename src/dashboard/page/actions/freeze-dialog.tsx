@@ -6,7 +6,7 @@ import { KeyText } from '../parts/key-text.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { DialogForm } from './dialog-form.tsx'
-import { useDoing } from './use-doing.ts'
+import { useSubmit } from './use-submit.ts'
 
 const PRESETS = ['10s', '1m', '5m', '30m', '1h']
 const LONGEST_MS = 366 * 86_400_000
@@ -16,11 +16,11 @@ interface FreezeDialogProps {
   readonly onClose: () => void
 }
 
-/** Holds one bucket until a time. */
+/** Freezes one bucket. */
 export function FreezeDialog({ bucket, onClose }: FreezeDialogProps) {
   const [text, setText] = useState('1m')
   const field = useId()
-  const { isBusy, problem, run } = useDoing(onClose)
+  const { isBusy, problem, run } = useSubmit(onClose)
   const forMs = parseDuration(text)
   const isGood = forMs !== undefined && forMs <= LONGEST_MS
   const freeze = () => {
@@ -41,8 +41,8 @@ export function FreezeDialog({ bucket, onClose }: FreezeDialogProps) {
           This bucket only: <KeyText text={bucket} />
         </p>
         <p>
-          Nothing departs until the time is over, then departures go on at the rate. New jobs still line up,
-          while there is room.
+          No job departs until the time is over. Then departures continue at the rate. New jobs are still
+          accepted while there is room.
         </p>
         <div class="field">
           <label for={field}>For how long</label>
@@ -73,7 +73,7 @@ export function FreezeDialog({ bucket, onClose }: FreezeDialogProps) {
           </div>
           <p id={`${field}-hint`} class={isGood ? 'hint' : 'hint is-bad'}>
             {isGood
-              ? 'A shorter freeze never shortens a longer one; Unfreeze lifts it before its end.'
+              ? 'A shorter freeze never shortens a longer one. Unfreeze ends it early.'
               : 'Expected a time such as 30s, 5m or 1h30m, at most 366 days.'}
           </p>
         </div>

@@ -4,7 +4,7 @@ import { KeyText } from '../parts/key-text.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { DialogForm } from './dialog-form.tsx'
-import { useDoing } from './use-doing.ts'
+import { useSubmit } from './use-submit.ts'
 
 interface HoldDialogProps {
   readonly verb: 'unfreeze' | 'pause' | 'resume'
@@ -17,7 +17,7 @@ const WORDS = {
     title: 'Unfreeze this bucket',
     submit: 'Unfreeze',
     done: 'no longer frozen',
-    says: 'Departures go on at the rate; what was missed is not made up for. A pause stays in force.',
+    says: 'Departures continue at the rate; missed departures are not made up for. A pause stays in force.',
     path: 'freeze',
     method: 'DELETE',
   },
@@ -25,7 +25,7 @@ const WORDS = {
     title: 'Pause this bucket',
     submit: 'Pause',
     done: 'paused',
-    says: 'Nothing departs until the bucket is resumed. New jobs still line up, while there is room.',
+    says: 'No job departs until the bucket is resumed. New jobs are still accepted while there is room.',
     path: 'pause',
     method: 'POST',
   },
@@ -33,7 +33,7 @@ const WORDS = {
     title: 'Resume this bucket',
     submit: 'Resume',
     done: 'resumed',
-    says: 'Departures go on at the rate; what was missed is not made up for. A freeze stays in force.',
+    says: 'Departures continue at the rate; missed departures are not made up for. A freeze stays in force.',
     path: 'resume',
     method: 'POST',
   },
@@ -41,7 +41,7 @@ const WORDS = {
 
 /** Unfreezes, pauses or resumes one bucket. */
 export function HoldDialog({ verb, bucket, onClose }: HoldDialogProps) {
-  const { isBusy, problem, run } = useDoing(onClose)
+  const { isBusy, problem, run } = useSubmit(onClose)
   const { title, submit, done, says, path, method } = WORDS[verb]
   const hold = () => {
     const act = () => ask(`v1/buckets/${subject(bucket)}/${path}`, { method })

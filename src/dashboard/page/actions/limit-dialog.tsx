@@ -5,19 +5,19 @@ import { ChangeReport } from './change-report.tsx'
 import { DialogForm } from './dialog-form.tsx'
 import { applyChange, type RuleRequest } from './rule-requests.ts'
 import { ScopeChoice } from './scope-choice.tsx'
-import { useDoing } from './use-doing.ts'
 import { usePreview } from './use-preview.ts'
+import { useSubmit } from './use-submit.ts'
 
 interface LimitDialogProps {
-  /** The bucket that the dialog was opened for, if it was one. */
+  /** The bucket for which the dialog was opened, if any. */
   readonly bucket?: string
-  /** The rule that governs, or that is to be changed; absent for a new one. */
+  /** The pattern of the governing rule, or of the rule to change; absent for a new rule. */
   readonly pattern?: string
   readonly limit: string
   readonly onClose: () => void
 }
 
-/** Sets a limit by hand, after it was shown what that does. */
+/** Sets a limit by hand, after a preview of its effect. */
 export function LimitDialog({ bucket, pattern: given, limit: before, onClose }: LimitDialogProps) {
   const isNew = bucket === undefined && given === undefined
   const [pattern, setPattern] = useState(bucket ?? given ?? '')
@@ -29,7 +29,7 @@ export function LimitDialog({ bucket, pattern: given, limit: before, onClose }: 
     ? { kind: 'set', pattern, limit: limit.trim(), ...(isLocal && { isLocal }) }
     : undefined
   const { preview, problem: fault, again } = usePreview(isLocal ? undefined : request)
-  const { isBusy, problem, run, forget } = useDoing(onClose)
+  const { isBusy, problem, run, forget } = useSubmit(onClose)
   const apply = () => {
     if (request === undefined || (preview === undefined && !isLocal)) return
     const act = () => applyChange(request, preview?.version)
@@ -65,7 +65,7 @@ export function LimitDialog({ bucket, pattern: given, limit: before, onClose }: 
             spellcheck={false}
           />
           <p id={`${field}-hint`} class="hint">
-            How many may wait, and how fast they leave: <code>500, 100/s</code>, <code>20, 100 per 15m</code>,{' '}
+            Capacity and rate: <code>500, 100/s</code>, <code>20, 100 per 15m</code>,{' '}
             <code>50, every 250ms</code>
           </p>
         </div>

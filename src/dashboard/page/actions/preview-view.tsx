@@ -5,7 +5,7 @@ import { KeyText } from '../parts/key-text.tsx'
 
 const SHOWN = 6
 
-/** What a change would do to the buckets that live now. */
+/** What a change would do to the live buckets. */
 export function PreviewView({ preview }: { readonly preview: RulePreview }) {
   const { buckets, affected, waiting, overfull, ungoverned, drainMs, samples } = preview
   return (
@@ -18,11 +18,11 @@ export function PreviewView({ preview }: { readonly preview: RulePreview }) {
           </dd>
         </div>
         <div>
-          <dt>Waiting in them</dt>
+          <dt>Waiting units</dt>
           <dd>{formatCount(waiting)}</dd>
         </div>
         <div>
-          <dt>Longest line is empty in</dt>
+          <dt>Longest drain time</dt>
           <dd>
             {formatSpan(drainMs.before)} <span class="arrow">→</span> {formatSpan(drainMs.after)}
           </dd>
@@ -32,8 +32,8 @@ export function PreviewView({ preview }: { readonly preview: RulePreview }) {
         <p class="note is-warning">
           <Icon name="warning" />
           <span>
-            {plural(overfull, 'bucket')} would hold more than fits: no job is dropped, but new ones are
-            refused until enough have left.
+            {plural(overfull, 'bucket')} would exceed their capacity. No job is dropped; new jobs are refused
+            until there is room.
           </span>
         </p>
       )}
@@ -41,8 +41,8 @@ export function PreviewView({ preview }: { readonly preview: RulePreview }) {
         <p class="note is-warning">
           <Icon name="warning" />
           <span>
-            {plural(ungoverned, 'bucket')} would have no rule at all: nobody new is let in, and those who wait
-            keep the limit that they have.
+            {plural(ungoverned, 'bucket')} would have no rule: new jobs are refused, and waiting jobs keep the
+            current limit.
           </span>
         </p>
       )}
@@ -53,7 +53,7 @@ export function PreviewView({ preview }: { readonly preview: RulePreview }) {
             <tr>
               <th scope="col">Bucket</th>
               <th scope="col">Fill</th>
-              <th scope="col">Empty in</th>
+              <th scope="col">Drain time</th>
             </tr>
           </thead>
           <tbody>

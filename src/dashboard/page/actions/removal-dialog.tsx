@@ -4,8 +4,8 @@ import { ChangeReport } from './change-report.tsx'
 import { DialogForm } from './dialog-form.tsx'
 import { applyChange } from './rule-requests.ts'
 import { Keys } from './scope-choice.tsx'
-import { useDoing } from './use-doing.ts'
 import { usePreview } from './use-preview.ts'
+import { useSubmit } from './use-submit.ts'
 
 type Kind = 'unset' | 'reset' | 'unset-local'
 
@@ -24,30 +24,30 @@ const WORDS: Readonly<
   unset: {
     title: 'Remove this rule',
     submit: 'Remove rule',
-    says: 'Its keys are governed by the next rule that matches, whatever code and file say. Keys that no rule governs are refused.',
-    done: 'has no rule any more',
+    says: 'The next matching rule applies to its keys, even if code or file set this one. Keys without any rule are refused.',
+    done: 'no longer has a rule',
   },
   reset: {
-    title: 'Take back what was set by hand',
+    title: 'Reset what was set by hand',
     submit: 'Reset',
-    says: 'What code, file or environment say for this pattern is in force again; if they say nothing, the rule is gone.',
-    done: 'is what it was before',
+    says: 'The rule of code, file or environment for this pattern is in force again. Without one, the pattern has no rule.',
+    done: 'is reset',
   },
   'unset-local': {
-    title: 'Take back the local rule',
-    submit: 'Take back',
-    says: 'This process follows the rule book again, like every other.',
+    title: 'Remove the local rule',
+    submit: 'Remove local rule',
+    says: 'This process follows the rule book again, like every other process.',
     done: 'follows the rule book again',
   },
 }
 
-/** Takes a rule out of the book, or gives others their say again. */
+/** Removes a rule, or resets what was set by hand. */
 export function RemovalDialog({ kind, pattern, onClose }: RemovalDialogProps) {
   const { title, submit, says, done } = WORDS[kind]
   const request = { kind, pattern }
   const isLocal = kind === 'unset-local'
   const { preview, problem: fault, again } = usePreview(isLocal ? undefined : request)
-  const { isBusy, problem, run, forget } = useDoing(onClose)
+  const { isBusy, problem, run, forget } = useSubmit(onClose)
   const remove = () => {
     const act = () => applyChange(request, preview?.version)
     void run(act, `${visibleText(pattern)} ${done}.`)

@@ -1,7 +1,7 @@
 import type { RuleBookView, RulePreview } from '../../../core/rule-view.ts'
 import { ask, askJson, subject } from '../data/api.ts'
 
-/** A change of the rule book, as the API is asked for it. `isLocal`: for the process that answers alone. */
+/** A change of the rule book. `isLocal`: only in the process that answers. */
 export type RuleRequest =
   | { readonly kind: 'set'; readonly pattern: string; readonly limit: string; readonly isLocal?: boolean }
   | { readonly kind: 'unset' | 'reset' | 'unset-local'; readonly pattern: string }
@@ -10,17 +10,17 @@ export function getRuleBook(): Promise<RuleBookView> {
   return askJson<RuleBookView>('v1/limits')
 }
 
-/** What the change would do; nothing is changed. */
+/** Previews a change without making it. */
 export function previewChange(request: RuleRequest, signal: AbortSignal): Promise<RulePreview> {
   const query = ['dryRun=true', ...(request.kind === 'reset' ? ['override=only'] : [])].join('&')
   return askJson<RulePreview>(`${pathOf(request)}?${query}`, { ...callOf(request), signal })
 }
 
-/** @throws ApiProblem `rule-book-changed` when another version is in force than the one that was looked at */
+/** Makes a change. @throws ApiProblem `rule-book-changed` when the rule book no longer has this version */
 export async function applyChange(request: RuleRequest, version: number | undefined): Promise<void> {
   const isLocal = request.kind === 'unset-local' || (request.kind === 'set' && request.isLocal === true)
   const query = isLocal ? '?scope=local' : request.kind === 'reset' ? '?override=only' : ''
-  // What holds for one process is not in the book, and has no version.
+  // A local rule is not in the rule book and has no version.
   await ask(`${pathOf(request)}${query}`, {
     ...callOf(request),
     ...(!isLocal && version !== undefined && { ifVersion: version }),

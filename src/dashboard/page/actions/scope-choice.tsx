@@ -12,7 +12,7 @@ interface ScopeChoiceProps {
   readonly onLocal: (isLocal: boolean) => void
 }
 
-/** Says exactly which keys a limit is for, and where there is a choice, asks. */
+/** Shows which keys a limit is for, and lets the user choose where there is a choice. */
 export function ScopeChoice(props: ScopeChoiceProps) {
   const { bucket, governing, pattern, onPattern, isLocal, onLocal } = props
   const name = useId()
@@ -24,7 +24,7 @@ export function ScopeChoice(props: ScopeChoiceProps) {
         <fieldset class="choices">
           <legend>For which keys</legend>
           <Choice name={name} isChosen={pattern === bucket} onChoose={() => onPattern(bucket)}>
-            This key, and what may lie below it: <KeyText text={bucket} most={48} />
+            This key and all keys below it: <KeyText text={bucket} most={48} />
           </Choice>
           {governing !== undefined && governing !== bucket && (
             <Choice name={name} isChosen={pattern === governing} onChoose={() => onPattern(governing)}>
@@ -36,15 +36,15 @@ export function ScopeChoice(props: ScopeChoiceProps) {
       <label class="choice">
         <input type="checkbox" checked={isLocal} onChange={(event) => onLocal(event.currentTarget.checked)} />
         <span>
-          Only in the process that serves this page, and only until it ends
-          <small>Every other process keeps the rule that it has.</small>
+          Only in the process that serves this page, until that process ends
+          <small>Other processes keep the current rule.</small>
         </span>
       </label>
     </>
   )
 }
 
-/** The keys that a pattern is for, in words. */
+/** The keys of a pattern in words. */
 export function Keys({ pattern }: { readonly pattern: string }) {
   if (pattern === '*') return <>every key that no other rule governs</>
   return (
@@ -83,8 +83,8 @@ function PatternField({ pattern, isFixed, onPattern }: PatternFieldProps) {
         spellcheck={false}
       />
       <p id={`${field}-hint`} class="hint">
-        It governs the key that it spells and every key below it; <code>*</code> stands for one segment. The
-        longest pattern that matches wins.
+        Governs this key and every key below it; <code>*</code> stands for one segment. The longest matching
+        pattern applies.
       </p>
     </div>
   )

@@ -4,18 +4,18 @@ import type { ApiProblem } from '../data/api.ts'
 import { asProblem } from '../data/session.ts'
 import { previewChange, type RuleRequest } from './rule-requests.ts'
 
-/** Whoever types is not asked for after every letter. */
+/** Asks only after a pause in typing. */
 const REST_MS = 350
 
 interface Previewed {
-  /** That of exactly this request; undefined while it is not known. */
+  /** The preview of exactly this request; undefined while it is unknown. */
   readonly preview: RulePreview | undefined
   readonly problem: ApiProblem | undefined
-  /** Asks again, such as after somebody else has changed the rule book. */
+  /** Asks again, such as after another change of the rule book. */
   readonly again: () => void
 }
 
-/** What a change of the rule book would do, asked whenever the change is another. */
+/** Previews a change of the rule book, again whenever the request changes. */
 export function usePreview(request: RuleRequest | undefined): Previewed {
   const [round, setRound] = useState(0)
   const [answer, setAnswer] = useState<{

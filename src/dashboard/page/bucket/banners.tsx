@@ -4,7 +4,7 @@ import { formatClock, formatCount } from '../data/format.ts'
 import { Counting } from '../parts/counting.tsx'
 import { Icon } from '../parts/icon.tsx'
 
-/** What keeps this line from moving, or newcomers from lining up. */
+/** What stops the departures of this bucket, or new jobs. */
 export function Banners({ bucket }: { readonly bucket: BucketView }) {
   const { paused, frozenUntil, waiting, capacity } = bucket
   const isFrozen = frozenUntil !== undefined && frozenUntil > serverClock.now()
@@ -14,7 +14,7 @@ export function Banners({ bucket }: { readonly bucket: BucketView }) {
         <p class="note is-paused">
           <Icon name="paused" />
           <span>
-            <b>Paused.</b> Nothing departs until the bucket is resumed.
+            <b>Paused.</b> No job departs until the bucket is resumed.
           </span>
         </p>
       )}
@@ -22,7 +22,7 @@ export function Banners({ bucket }: { readonly bucket: BucketView }) {
         <p class="note is-frozen">
           <Icon name="frozen" />
           <span>
-            <b>Frozen until {formatClock(frozenUntil)}.</b> Departures go on in{' '}
+            <b>Frozen until {formatClock(frozenUntil)}.</b> Departures continue in{' '}
             <Counting at={frozenUntil} as="until" />.
           </span>
         </p>
@@ -31,8 +31,8 @@ export function Banners({ bucket }: { readonly bucket: BucketView }) {
         <p class="note is-warning">
           <Icon name="warning" />
           <span>
-            <b>{formatCount(waiting - capacity)} more wait than the line holds.</b> Its capacity was lowered:
-            no job is dropped, and new ones are refused until enough have left.
+            <b>{formatCount(waiting - capacity)} units over capacity.</b> No job is dropped; new jobs are
+            refused until there is room.
           </span>
         </p>
       )}

@@ -12,8 +12,8 @@ import { StateBadge } from '../parts/state-badge.tsx'
 import { Banners } from './banners.tsx'
 import { Explanation } from './explanation.tsx'
 import { Facts } from './facts.tsx'
+import { LineCard } from './line-card.tsx'
 import { RecentView } from './recent-view.tsx'
-import { RopeCard } from './rope-card.tsx'
 
 interface BucketViewProps {
   readonly session: Session
@@ -22,7 +22,7 @@ interface BucketViewProps {
 
 const NOTHING = { verdicts: [], departures: [] }
 
-/** One bucket: its line as a rope, and what has just happened there. */
+/** One bucket: a picture of its line, facts, and its last events. */
 export function BucketView({ session, bucket: key }: BucketViewProps) {
   const news = useStore(bucketNews)
   const [chosen, choose] = useState<string>()
@@ -30,7 +30,7 @@ export function BucketView({ session, bucket: key }: BucketViewProps) {
   const bucket = own?.bucket ?? undefined
   const recent = own?.recent ?? NOTHING
   const close = () => {
-    const back = document.querySelector<HTMLElement>('.guest.is-chosen') ?? document.getElementById('main')
+    const back = document.querySelector<HTMLElement>('.line-job.is-chosen') ?? document.getElementById('main')
     choose(undefined)
     back?.focus()
   }
@@ -63,7 +63,7 @@ export function BucketView({ session, bucket: key }: BucketViewProps) {
         )}
       </header>
       {bucket !== undefined && <Banners bucket={bucket} />}
-      <RopeCard
+      <LineCard
         isKnown={own !== undefined}
         bucket={bucket}
         line={own?.line ?? undefined}

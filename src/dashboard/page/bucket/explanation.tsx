@@ -8,19 +8,19 @@ import { Counting } from '../parts/counting.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { KeyText } from '../parts/key-text.tsx'
 
-/** How often what is known of the job is asked anew while it is shown. */
+/** The interval at which the explanation is refreshed. */
 const AGAIN_MS = 2_000
 const ENDED: readonly JobExplanation['state'][] = ['completed', 'failed', 'cancelled', 'expired']
 
 interface ExplanationProps {
   readonly id: string
-  /** Of its bucket. */
+  /** The next departure of its bucket. */
   readonly nextDepartureAt: number | undefined
   readonly onChoose: (id: string) => void
   readonly onClose: () => void
 }
 
-/** Why a job has not departed yet, and when it will. */
+/** Explains why a job has not departed yet, and when it will. */
 export function Explanation({ id, nextDepartureAt, onChoose, onClose }: ExplanationProps) {
   const [answer, setAnswer] = useState<JobExplanation>()
   const [problem, setProblem] = useState<ApiProblem>()
@@ -71,7 +71,11 @@ export function Explanation({ id, nextDepartureAt, onChoose, onClose }: Explanat
         </button>
       </header>
       {problem !== undefined && (
-        <p class="hint">{problem.status === 404 ? 'This job is not known any more.' : problem.message}</p>
+        <p class="hint">
+          {problem.status === 404
+            ? 'This job is unknown; ended jobs are kept for a while only.'
+            : problem.message}
+        </p>
       )}
       {answer !== undefined && problem === undefined && (
         <Reasons answer={answer} nextDepartureAt={nextDepartureAt} onChoose={onChoose} />
@@ -80,7 +84,7 @@ export function Explanation({ id, nextDepartureAt, onChoose, onClose }: Explanat
   )
 }
 
-/** What ends at a time of its own; the others end when the job departs. */
+/** Holds with their own end; the others end when the job departs. */
 const OWN_END: ReadonlySet<string> = new Set(['frozen', 'backoff'])
 
 interface ReasonsProps {
@@ -102,7 +106,7 @@ function Reasons({ answer, nextDepartureAt, onChoose }: ReasonsProps) {
         </div>
         {position !== undefined && (
           <div>
-            <dt>Place</dt>
+            <dt>Position</dt>
             <dd>{formatCount(position)}</dd>
           </div>
         )}
@@ -116,7 +120,7 @@ function Reasons({ answer, nextDepartureAt, onChoose }: ReasonsProps) {
         )}
         {ahead.jobs > 0 && (
           <div>
-            <dt>Ahead of it</dt>
+            <dt>Jobs ahead</dt>
             <dd>
               {formatCount(ahead.jobs)}
               {ahead.cost !== ahead.jobs && <span class="of"> of cost {formatCount(ahead.cost)}</span>}

@@ -17,7 +17,7 @@ interface FactsProps {
   readonly departures: readonly RecentDeparture[]
 }
 
-/** The limit, who set it, and how the line does under it. */
+/** The limit, who set it, and the state of the line. */
 export function Facts({ bucket, departures }: FactsProps) {
   const { state, limit, pattern, retrying, running, jobs, waitingSince, lastUsedAt } = bucket
   const rule = useRule(pattern)
@@ -28,8 +28,7 @@ export function Facts({ bucket, departures }: FactsProps) {
       <Fact name="Limit" isWide>
         <span class="limit-text">{limit}</span>
         <span class="fact-more">
-          by the rule <KeyText text={pattern} most={40} />{' '}
-          {rule !== undefined && <OriginTag origin={rule.origin} />}
+          rule <KeyText text={pattern} most={40} /> {rule !== undefined && <OriginTag origin={rule.origin} />}
           {rule?.by !== undefined && (
             <>
               {' '}
@@ -39,7 +38,7 @@ export function Facts({ bucket, departures }: FactsProps) {
           {rule?.at !== undefined && <> since {formatMoment(rule.at)}</>}
         </span>
       </Fact>
-      <Fact name="Leaving at">{rate === undefined ? <None /> : `${formatRate(rate)}/s`}</Fact>
+      <Fact name="Departure rate">{rate === undefined ? <None /> : `${formatRate(rate)}/s`}</Fact>
       <Fact name="Jobs in line">{formatCount(jobs)}</Fact>
       <Fact name="Running">{formatCount(running)}</Fact>
       <Fact name="Retrying">{formatCount(retrying)}</Fact>
@@ -72,7 +71,7 @@ function None() {
   return <span class="none">–</span>
 }
 
-/** The rule of the pattern, and who brought it; unknown to a token that may not see it. */
+/** The rule of the pattern; undefined for a token that may not see it. */
 function useRule(pattern: string): ListedRule | undefined {
   const changes = useStore(ruleChanges)
   const [rule, setRule] = useState<ListedRule>()

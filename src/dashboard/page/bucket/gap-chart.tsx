@@ -6,7 +6,7 @@ const TALL = 132
 const LEFT = 34
 const EDGE = 10
 
-/** How evenly they left: a dot for each departure, on the line if its gap was exactly the interval. */
+/** The evenness of the departures: a dot for each, on the line if its gap was exactly the interval. */
 export function GapChart({ departures }: { readonly departures: readonly RecentDeparture[] }) {
   const across = (share: number) => LEFT + EDGE + share * (WIDE - LEFT - 2 * EDGE)
   const up = (share: number) => TALL - EDGE - share * (TALL - 2 * EDGE)

@@ -1,23 +1,23 @@
 import type { LineJob } from '../../../core/line-view.ts'
-import { GuestFigure } from './guest-figure.tsx'
+import { JobFigure } from './job-figure.tsx'
 
 const KINDS: readonly {
-  readonly guest: Pick<LineJob, 'state' | 'cost' | 'isTurn'>
+  readonly job: Pick<LineJob, 'state' | 'cost' | 'isTurn'>
   readonly says: string
 }[] = [
-  { guest: { state: 'handed', cost: 1 }, says: 'handed to a worker' },
-  { guest: { state: 'waiting', cost: 1 }, says: 'waiting' },
-  { guest: { state: 'retrying', cost: 1 }, says: 'retrying' },
-  { guest: { state: 'waiting', cost: 1, isTurn: true }, says: 'a turn' },
+  { job: { state: 'handed', cost: 1 }, says: 'handed to a worker' },
+  { job: { state: 'waiting', cost: 1 }, says: 'waiting' },
+  { job: { state: 'retrying', cost: 1 }, says: 'retrying' },
+  { job: { state: 'waiting', cost: 1, isTurn: true }, says: 'a turn' },
 ]
 
-/** What the guests look like. */
+/** The legend of the figures. */
 export function Legend() {
   return (
     <ul class="legend" aria-hidden="true">
-      {KINDS.map(({ guest, says }) => (
-        <li key={says} class="guest">
-          <GuestFigure guest={guest} width={20} />
+      {KINDS.map(({ job, says }) => (
+        <li key={says} class="line-job">
+          <JobFigure job={job} width={20} />
           {says}
         </li>
       ))}

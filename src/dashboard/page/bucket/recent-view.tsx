@@ -11,7 +11,7 @@ interface RecentViewProps {
 
 const SHOWN = 12
 
-/** Who came, and who went. */
+/** The last departures and verdicts. */
 export function RecentView({ recent, onChoose }: RecentViewProps) {
   const { departures, verdicts } = recent
   return (
@@ -20,8 +20,8 @@ export function RecentView({ recent, onChoose }: RecentViewProps) {
         <h2 id="departures-title">Departures</h2>
         <GapChart departures={departures} />
         <List
-          caption="The last departures, the newest first"
-          heads={['When', 'Job', 'Gap', 'Gap by interval']}
+          caption="The last departures, newest first"
+          heads={['Time', 'Job', 'Gap', 'Gap / interval']}
           empty="No departure since you opened this page."
         >
           {departures.slice(0, SHOWN).map((departure) => (
@@ -30,10 +30,10 @@ export function RecentView({ recent, onChoose }: RecentViewProps) {
         </List>
       </section>
       <section class="card" aria-labelledby="verdicts-title">
-        <h2 id="verdicts-title">Verdicts at the rope</h2>
+        <h2 id="verdicts-title">Verdicts</h2>
         <List
-          caption="The last verdicts, the newest first"
-          heads={['When', 'Job', 'Verdict', 'Waiting']}
+          caption="The last verdicts, newest first"
+          heads={['Time', 'Job', 'Verdict', 'Waiting']}
           empty="No verdict since you opened this page."
         >
           {verdicts.slice(0, SHOWN + 6).map((verdict) => (
@@ -95,7 +95,7 @@ function VerdictRow({ at, id, accepted, reason, waiting, onChoose }: RecentVerdi
       <td>{accepted ? <JobButton id={id} onChoose={onChoose} /> : <KeyText text={id} most={18} />}</td>
       <td>
         <span class={accepted ? 'verdict is-in' : 'verdict is-out'}>
-          {accepted ? 'let in line' : `refused: ${reason ?? ''}`}
+          {accepted ? 'accepted' : `refused: ${reason ?? ''}`}
         </span>
       </td>
       <td>{formatCount(waiting)}</td>

@@ -1,9 +1,9 @@
 import { token } from './token.ts'
 
-/** An answer that is not what was asked for (RFC 9457), or that never came: then `status` is 0. */
+/** A problem that the API answered (RFC 9457); `status` is 0 when there was no answer. */
 export class ApiProblem extends Error {
   readonly status: number
-  /** The end of its type, such as `rule-book-changed`. */
+  /** The last part of its type, such as `rule-book-changed`. */
   readonly problem: string
   readonly retryAfterMs: number | undefined
 
@@ -18,13 +18,13 @@ export class ApiProblem extends Error {
 interface Call {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly body?: unknown
-  /** The version of the rule book that was looked at. */
+  /** The version of the rule book that the change is meant for. */
   readonly ifVersion?: number
   readonly accept?: string
   readonly signal?: AbortSignal
 }
 
-/** Asks the API, which is beside the page. @throws ApiProblem */
+/** Calls the API, relative to the page. @throws ApiProblem */
 export async function ask(path: string, call: Call = {}): Promise<Response> {
   const { method = 'GET', body, ifVersion, accept = 'application/json', signal } = call
   const headers = new Headers({ Accept: accept })
@@ -52,7 +52,7 @@ export async function askJson<Answer>(path: string, call: Call = {}): Promise<An
   return (await response.json()) as Answer
 }
 
-/** A key or a pattern as a part of a path: whole, also where it holds a `/`. */
+/** Encodes a key or a pattern as one part of a path, including each `/`. */
 export function subject(text: string): string {
   return encodeURIComponent(text)
 }

@@ -5,12 +5,12 @@ export interface StreamEvent {
   readonly id: string
 }
 
-/** More than any event can be; who sends so much without an end sends no events. */
+/** Longer than any event: a stream without line ends is no stream of events. */
 const LONGEST = 16 * 1024 * 1024
 
 /**
- * Reads server-sent events out of text that comes in pieces, wherever it is cut (HTML Living Standard, 9.2.6).
- * `EventSource` would do it, but cannot send an access token.
+ * Parses server-sent events from text in pieces, split anywhere (HTML Living Standard, 9.2.6). `EventSource` cannot send
+ * an access token.
  */
 export class EventParser {
   #rest = ''
@@ -19,16 +19,16 @@ export class EventParser {
   #type = ''
   #data: string[] = []
   #id = ''
-  /** How long to wait before coming back, in milliseconds, once the stream has said so. */
+  /** The reconnection time in milliseconds, once the stream has set it. */
   retryMs: number | undefined
 
-  /** The last id that was given, for `Last-Event-ID`. */
+  /** The last event id, for `Last-Event-ID`. */
   get lastId(): string {
     return this.#id
   }
 
   /**
-   * @returns the events that are complete with this piece
+   * @returns the events that this piece completes
    * @throws Error when a line has no end
    */
   push(piece: string): StreamEvent[] {
@@ -38,7 +38,7 @@ export class EventParser {
       this.#isFirst = false
       text = text.replace(/^\uFEFF/, '')
     }
-    // The second half of a line end that was cut in two.
+    // The second half of a split line end.
     if (this.#isAfterReturn && text.startsWith('\n')) text = text.slice(1)
     if (piece !== '') this.#isAfterReturn = text.endsWith('\r')
     const lines = (this.#rest + text).split(/\r\n|\n|\r/)

@@ -1,8 +1,8 @@
 import type { JobExplanation } from '../../../core/explanation-view.ts'
 
 /**
- * When a job departs; undefined where that is not known, as without a free handler. The first in line departs with the next
- * departure of its bucket, of which there is news more often.
+ * When a job departs; undefined where that is unknown, such as without a free handler. For the first job in line it is the
+ * next departure of the bucket, which is updated more often.
  */
 export function departureOf(
   { position, departsAt }: Pick<JobExplanation, 'position' | 'departsAt'>,

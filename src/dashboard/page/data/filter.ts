@@ -1,7 +1,7 @@
 import type { BucketState } from '../../../core/job.ts'
 import { parseDuration, writeDuration } from './duration.ts'
 
-/** Which buckets to show, with the names that the API has for it. Fills are shares: 0.5 is 50%. */
+/** Which buckets to show, with the field names of the API. Fills are shares: 0.5 is 50%. */
 export interface BucketFilter {
   readonly prefix?: string
   readonly minFill?: number
@@ -17,14 +17,14 @@ export type FilterReading =
 
 export const STATES: readonly BucketState[] = ['idle', 'waiting', 'full', 'frozen', 'paused']
 
-/** The API knows "at least" and "at most"; by this much more or less they are "more than" and "less than". */
+/** The API has only "at least" and "at most"; this difference turns them into "more than" and "less than". */
 const EDGE = 1e-6
 
 const COMPARISON = /(fill|wait)\s*(>=|<=|>|<|=|:)\s*(\S*)(?:\s+(%)(?=\s|$))?/iy
 const FIELD = /(state|pattern)\s*:\s*("(?:[^"\\]|\\.)*"|\S*)/iy
 const QUOTED = /"((?:[^"\\]|\\.)*)"/y
 const WORD = /\S+/y
-/** What others call these fields. */
+/** Other names for the fields, for suggestions. */
 const MEANT: Readonly<Record<string, string>> = {
   status: 'state',
   is: 'state',
@@ -36,15 +36,15 @@ const OTHER_NAME = /(status|is|rule|limit):(\S*)/iy
 type Draft = { -readonly [Field in keyof BucketFilter]: BucketFilter[Field] }
 
 /**
- * Reads what was typed into the filter box: terms in any order, and at most one other word, which keys must begin with.
+ * Parses the text of the filter box: terms in any order, and at most one other word, the prefix of the keys.
  *
  * | term                                | shows                                             |
  * |-------------------------------------|---------------------------------------------------|
- * | `fill > 50%`, `fill <= 20%`         | buckets that are more full than this, or less     |
- * | `wait > 30s`                        | those where somebody has waited so long           |
- * | `state:frozen`                      | those in a state                                  |
- * | `pattern:stripe/*`                  | those that this rule governs                      |
- * | `twilio/acme`, `"my key"`           | those whose key begins so                         |
+ * | `fill > 50%`, `fill <= 20%`         | buckets above or below a fill                     |
+ * | `wait > 30s`                        | buckets whose oldest job has waited this long     |
+ * | `state:frozen`                      | buckets in a state                                |
+ * | `pattern:stripe/*`                  | buckets under this rule                           |
+ * | `twilio/acme`, `"my key"`           | buckets whose key begins with this                |
  */
 export function parseFilter(text: string): FilterReading {
   const draft: Draft = {}
@@ -58,7 +58,7 @@ export function parseFilter(text: string): FilterReading {
     at = skipSpace(text, term.end)
   }
   const { minFill = 0, maxFill = Number.POSITIVE_INFINITY } = draft
-  if (minFill > maxFill) return { isGood: false, fault: 'no bucket is both that full and that empty' }
+  if (minFill > maxFill) return { isGood: false, fault: 'expected a minimum fill below the maximum' }
   return { isGood: true, filter: draft }
 }
 
@@ -91,7 +91,7 @@ function readTerm(text: string, at: number, draft: BucketFilter): Term {
   const [, name, said] = match(OTHER_NAME, text, at) ?? []
   if (name !== undefined) {
     return {
-      fault: `did you mean ${MEANT[name.toLowerCase()]}:${said}? Write "${name}:${said}" for keys that begin so`,
+      fault: `did you mean ${MEANT[name.toLowerCase()]}:${said}? Write "${name}:${said}" for keys that begin with it`,
     }
   }
   const quoted = match(QUOTED, text, at)
@@ -114,21 +114,21 @@ function readFill(sign: string, value: string, end: number): Term {
   if (sign === '<') {
     return share > 0
       ? { said: { maxFill: exactly(share - EDGE) }, end }
-      : { fault: 'no bucket is less than empty' }
+      : { fault: 'expected fill < to be above 0%' }
   }
   const minFill = sign === '>' ? exactly(share + EDGE) : share
-  if (minFill > 1) return { fault: 'expected at most fill >= 100%; state:full shows where nobody fits' }
+  if (minFill > 1) return { fault: 'expected at most fill >= 100%; state:full shows the full buckets' }
   return { said: { minFill }, end }
 }
 
-/** Without what binary fractions add to it, which would be seen in the URL. */
+/** Rounds away binary fractions, which would show in the URL. */
 function exactly(share: number): number {
   return Math.round(share * 1e9) / 1e9
 }
 
 function readWait(sign: string, text: string, value: string, end: number): Term {
   if (sign !== '>' && sign !== '>=') return { fault: `expected wait >, got: wait ${sign}` }
-  // Its unit may stand apart: `wait > 30 s`.
+  // The unit may be separate: `wait > 30 s`.
   const apart = /^\d/.test(value) ? /\s+(?:ms|s|m|h|d)(?=\s|$)/iy : undefined
   const unit = apart === undefined ? null : match(apart, text, end)
   const ms = parseDuration(value + (unit?.[0] ?? ''))
@@ -148,8 +148,8 @@ function readField(field: string, value: string, end: number): Term {
 }
 
 function twice(field: keyof BucketFilter, draft: BucketFilter): string {
-  if (field !== 'prefix') return `${NAMES[field]} was said twice`
-  return `expected one word that keys begin with, got two; the first is ${draft.prefix}. Write "..." around both if it is one`
+  if (field !== 'prefix') return `expected ${NAMES[field]} once`
+  return `expected one key prefix, got two; the first is ${draft.prefix}. Put a prefix with spaces in "..."`
 }
 
 const NAMES: Readonly<Record<Exclude<keyof BucketFilter, 'prefix'>, string>> = {
@@ -162,7 +162,7 @@ const NAMES: Readonly<Record<Exclude<keyof BucketFilter, 'prefix'>, string>> = {
 
 function formatShare(share: number, sign: '>' | '<', direction: 1 | -1): string {
   const edge = share - direction * EDGE
-  // Whoever wrote `>` wrote at most three digits behind the point.
+  // `>` is written with at most three decimals.
   const rounded = Math.round(edge * 1e5) / 1e5
   const isOpen = Math.abs(edge - rounded) < EDGE / 100
   return isOpen ? `${sign} ${percent(rounded)}` : `${sign}= ${percent(share)}`

@@ -1,6 +1,6 @@
 import type { FlowTotals } from '../../../core/line-view.ts'
 
-/** What came and went per second since the moment before; null where that is not known. */
+/** Rates per second since the previous sample; null where they are unknown. */
 export interface FlowSample {
   /** Milliseconds since the epoch. */
   readonly at: number
@@ -11,10 +11,10 @@ export interface FlowSample {
 
 type Moment = Required<FlowTotals>
 
-/** After a longer silence an average would be drawn as if it had been watched. */
+/** The longest time over which an average is drawn. */
 const LONGEST_GAP_MS = 15_000
 
-/** Rates over the last minutes, out of totals that grow. */
+/** Rates over the last minutes, computed from growing totals. */
 export class FlowHistory {
   readonly #keptMs: number
   #last: Moment | undefined
@@ -45,13 +45,13 @@ export class FlowHistory {
   }
 }
 
-/** An arrival is whoever asked to come in, accepted or not. */
+/** The rates between two totals. Arrivals are all requests, accepted or refused. */
 export function sampleBetween(before: Moment, now: Moment): FlowSample {
   const admitted = now.admitted - before.admitted
   const departures = now.departed - before.departed
   const refused = now.rejected - before.rejected
   const { at } = now
-  // Totals that fall are those of another run of the service.
+  // Totals that decrease come from another run of the service.
   if (admitted < 0 || departures < 0 || refused < 0 || at - before.at > LONGEST_GAP_MS) {
     return { at, arrivals: null, departures: null, refused: null }
   }
@@ -64,14 +64,14 @@ export function sampleBetween(before: Moment, now: Moment): FlowSample {
   }
 }
 
-interface Course {
+interface Range {
   readonly least: number
   readonly most: number
   readonly mean: number
 }
 
-/** For those who cannot see the chart. */
-export function courseOf(values: readonly (number | null)[]): Course | undefined {
+/** Summarises values for screen readers. */
+export function rangeOf(values: readonly (number | null)[]): Range | undefined {
   const known = values.filter((value) => value !== null)
   if (known.length === 0) return undefined
   const sum = known.reduce((total, value) => total + value, 0)

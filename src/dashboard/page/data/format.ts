@@ -3,7 +3,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** What binary fractions may lack of a whole percentage. */
+/** The tolerated rounding error of a percentage. */
 const ROUNDING = 1e-9
 
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
@@ -21,7 +21,7 @@ export function formatShort(count: number): string {
   return `${Number((count / 1e9).toPrecision(3))}G`
 }
 
-/** How many a list has: `1,000+` where there are at least so many. */
+/** The length of a list: `1,000+` where it is a lower bound. */
 export function formatTotal(total: number, isAtLeast?: boolean): string {
   return `${whole.format(total)}${isAtLeast === true ? '+' : ''}`
 }
@@ -34,7 +34,7 @@ export function formatRate(perSecond: number): string {
   return formatShort(perSecond)
 }
 
-/** A share as a percentage, rounded down: what is not full is not called 100%, and what is not empty not 0%. */
+/** A share as a percentage, rounded down: only a full line is 100%, and only an empty one is 0%. */
 export function formatPercent(share: number): string {
   if (share > 0 && share < 0.01) return '<1%'
   return `${whole.format(Math.floor(share * 100 + ROUNDING))}%`
@@ -49,12 +49,12 @@ export function formatSpan(ms: number): string {
   return inTwo(ms, DAY, HOUR, 'd', 'h')
 }
 
-/** What is left until a departure. */
+/** The time left until a departure. */
 export function formatCountdown(ms: number): string {
   return ms <= 0 ? 'now' : formatSpan(ms)
 }
 
-/** How long ago, in one unit, since more would flicker. */
+/** How long ago, in one unit, since finer ones would flicker. */
 export function formatAgo(ms: number): string {
   if (ms < 1_500) return 'just now'
   if (ms < MINUTE) return `${Math.floor(ms / SECOND)} s ago`
@@ -70,7 +70,7 @@ export function formatRatio(ratio: number): string {
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 const full = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 
-/** `14:03:22`, in the zone of who looks. */
+/** `14:03:22`, in the local time zone. */
 export function formatClock(at: number): string {
   return clock.format(at)
 }
@@ -80,7 +80,7 @@ export function formatMoment(at: number): string {
   return full.format(at)
 }
 
-/** With both rounded down to whole small units, so that no `1m 60s` comes out. */
+/** Both units are rounded down together, so that `1m 60s` cannot occur. */
 function inTwo(ms: number, large: number, small: number, one: string, two: string): string {
   const units = Math.floor(ms / small)
   const per = large / small

@@ -1,6 +1,6 @@
 import type { RecentDeparture } from '../../../core/line-view.ts'
 
-/** How fast they left, newest first; undefined where fewer than two are known. */
+/** The rate of departures, given newest first; undefined for fewer than two. */
 export function departuresPerSecond(departures: readonly RecentDeparture[]): number | undefined {
   const [newest, oldest] = [departures[0], departures.at(-1)]
   if (newest === undefined || oldest === undefined || newest.at <= oldest.at) return undefined
@@ -10,14 +10,14 @@ export function departuresPerSecond(departures: readonly RecentDeparture[]): num
 export interface GapPoint {
   readonly id: string
   readonly ratio: number
-  /** 0 on the left, which is the oldest, to 1. */
+  /** The horizontal place, 0 (left, the oldest) to 1. */
   readonly across: number
-  /** 0 at the bottom to 1: where the ratio is, or the edge if it is beyond. */
+  /** The vertical place, 0 (bottom) to 1; ratios beyond the chart are at its edge. */
   readonly up: number
   readonly isBeyond: boolean
 }
 
-/** The chart ends here: late is allowed, and by how much does not matter to it. */
+/** The highest ratio in the chart: departures may be late by any amount. */
 export const HIGHEST_RATIO = 2
 
 /** Gaps for a chart, oldest first. */
@@ -32,11 +32,11 @@ export function gapPoints(departures: readonly RecentDeparture[]): GapPoint[] {
   }))
 }
 
-/** In words, for those who cannot see it, and above it for those who can. */
+/** The gaps in words: the caption, and the text for screen readers. */
 export function gapsInWords(departures: readonly RecentDeparture[]): string {
   const ratios = departures.flatMap(({ gapRatio }) => (gapRatio === undefined ? [] : [gapRatio]))
-  if (ratios.length === 0) return 'No two departures yet.'
+  if (ratios.length === 0) return 'Fewer than two departures so far.'
   const sorted = ratios.toSorted((one, other) => one - other)
-  const middle = sorted[Math.floor(sorted.length / 2)]!
-  return `Smallest gap ${sorted[0]!.toFixed(2)}, median gap ${middle.toFixed(2)} of the interval.`
+  const median = sorted[Math.floor(sorted.length / 2)]!
+  return `Smallest gap ${sorted[0]!.toFixed(2)}, median gap ${median.toFixed(2)} of the interval.`
 }

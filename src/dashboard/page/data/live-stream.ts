@@ -1,17 +1,17 @@
 import { type ApiProblem, ask } from './api.ts'
-import { comebackMs } from './comeback.ts'
 import { EventParser, type StreamEvent } from './event-parser.ts'
+import { reconnectDelayMs } from './reconnect-delay.ts'
 import { asProblem } from './session.ts'
 
 /**
  * | state        | meaning                                                        | left for                 |
  * |--------------|----------------------------------------------------------------|--------------------------|
- * | connecting   | asked for, not answered yet                                    | live, reconnecting       |
- * | live         | events come                                                    | reconnecting, sleeping   |
- * | reconnecting | it ended, and is asked for again                               | live, offline            |
- * | offline      | it was asked for in vain a few times, or there is no network   | live                     |
- * | sleeping     | nobody looks: the tab is hidden                                | connecting               |
- * | refused      | asking again would not help; `problem` says why                | -                        |
+ * | connecting   | requested, not answered yet                                    | live, reconnecting       |
+ * | live         | events arrive                                                  | reconnecting, sleeping   |
+ * | reconnecting | it ended and is requested again                                | live, offline            |
+ * | offline      | several requests failed, or there is no network                | live                     |
+ * | sleeping     | the tab is hidden                                              | connecting               |
+ * | refused      | another request would not help; `problem` says why             | -                        |
  */
 export type StreamState = 'connecting' | 'live' | 'reconnecting' | 'offline' | 'sleeping' | 'refused'
 
@@ -21,11 +21,11 @@ interface Watcher {
 }
 
 const FAILURES_UNTIL_OFFLINE = 4
-/** The service says something every second, or at least a comment every quarter of a minute. */
+/** The service sends an event every second, or at least a comment every 15 s. */
 const SILENCE_MS = 25_000
 const LONGEST_ANSWER_MS = 10_000
 
-/** One stream of events at a time, for as long as somebody looks at the page. */
+/** Keeps one stream of events open while the page is visible. */
 export class LiveStream {
   readonly #path: string
   readonly #watcher: Watcher
@@ -79,7 +79,7 @@ export class LiveStream {
       await this.#read(response.body!, abort)
       if (this.#abort === abort) this.#fail()
     } catch (error) {
-      // Else it was cut by ourselves.
+      // Otherwise the page itself ended the stream.
       if (this.#abort === abort) this.#fail(asProblem(error))
     } finally {
       clearTimeout(impatience)
@@ -124,7 +124,7 @@ export class LiveStream {
     this.#failures++
     const state = this.#failures >= FAILURES_UNTIL_OFFLINE ? 'offline' : 'reconnecting'
     this.#watcher.state(state, problem)
-    const delay = Math.max(retryAfterMs, comebackMs(this.#failures, Math.random()))
+    const delay = Math.max(retryAfterMs, reconnectDelayMs(this.#failures, Math.random()))
     this.#timer = window.setTimeout(() => void this.#run(), delay)
   }
 }

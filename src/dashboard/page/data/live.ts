@@ -9,20 +9,20 @@ import { type TableQuery, type View, writeTableQuery } from './page-url.ts'
 import { asProblem, lock } from './session.ts'
 import { Store } from './store.ts'
 
-/** What is known of the lines at this moment; the views draw it. */
+/** The current data, which the views render. */
 export const connection = new Store<{ readonly state: StreamState; readonly problem?: ApiProblem }>({
   state: 'connecting',
 })
 export const snapshot = new Store<SnapshotEvent | undefined>(undefined)
-/** `query` says what the page is an answer to. */
+/** `query` is the query that the page answers. */
 export const table = new Store<{ readonly page: BucketPage; readonly query: string } | undefined>(undefined)
-/** What was wrong with the query of the table, if something was. */
+/** Why the query of the table failed, if it did. */
 export const tableProblem = new Store<ApiProblem | undefined>(undefined)
 export const bucketNews = new Store<(BucketEvent & { readonly key: string }) | undefined>(undefined)
-/** Grows whenever the rule book was changed. */
+/** Grows with every change of the rule book. */
 export const ruleChanges = new Store(0)
 
-/** So long is kept; the chart shows a part of it. */
+/** How long samples are kept; the chart shows a part of that. */
 export const FLOW_KEPT_MS = 5 * 60_000
 export const flow = new FlowHistory(FLOW_KEPT_MS)
 export const flowTicks = new Store(0)
@@ -34,7 +34,7 @@ function streamPath(view: View): string {
   return `v1/events?types=snapshot,flow,buckets,rules&${writeTableQuery(view.query)}`
 }
 
-/** Keeps what a view shows up to date. @returns what ends it */
+/** Keeps the data of a view up to date. @returns a function that stops it */
 export function watch(view: View): () => void {
   const query = view.name === 'overview' ? writeTableQuery(view.query) : ''
   const readers: Readonly<Record<string, (data: string) => void>> = {
@@ -51,7 +51,7 @@ export function watch(view: View): () => void {
     event: ({ type, data }: StreamEvent) => readers[type]?.(data),
     state: (state, problem) => {
       if (problem?.status === 401) lock()
-      // From one view to the next there is another stream, and nothing to be told of it.
+      // Each view has its own stream; the change of streams is not shown.
       if (state === 'connecting' && connection.get().state === 'live') return
       connection.set({ state, ...(problem !== undefined && { problem }) })
     },
@@ -59,7 +59,7 @@ export function watch(view: View): () => void {
   return () => stream.stop()
 }
 
-/** Gets the page of the table at once, since the stream takes a second to say it. */
+/** Loads the table at once; the stream would take a second to send it. */
 export async function lookUp(query: TableQuery, signal: AbortSignal): Promise<void> {
   const text = writeTableQuery(query)
   try {

@@ -1,10 +1,10 @@
 import { Store } from './store.ts'
 
-/** What was just done, or could not be; told once, to eyes and to screen readers. */
+/** The result of an action, shown once, also to screen readers. */
 export interface Notice {
   readonly text: string
   readonly isBad: boolean
-  /** Tells two of the same text apart. */
+  /** Distinguishes notices with the same text. */
   readonly number: number
 }
 

@@ -1,6 +1,6 @@
 import { type BucketFilter, STATES } from './filter.ts'
 
-/** What the table of buckets shows; every part of it is in the URL. */
+/** The query of the table of buckets; the URL holds every part of it. */
 export interface TableQuery extends BucketFilter {
   readonly sort: string
   readonly cursor?: string
@@ -17,7 +17,7 @@ export const ROWS = 100
 const SORT = /^-?[a-zA-Z]{1,30}$/
 const LONGEST = 2_000
 
-/** Reads the query of the page's own URL. What makes no sense there is left out. */
+/** Reads the query of the page's own URL, and ignores invalid parts. */
 export function readPageUrl(search: string): View {
   const params = new URLSearchParams(search)
   const key = textOf(params, 'bucket')
@@ -39,7 +39,7 @@ export function readPageUrl(search: string): View {
   return { name: 'overview', query: { sort: DEFAULT_SORT, ...Object.fromEntries(said) } }
 }
 
-/** The query of the URL of a view, with its `?`; empty for the overview as it is at first. */
+/** The query of the URL of a view, with its `?`; empty for the default overview. */
 export function writePageUrl(view: View): string {
   const params = new URLSearchParams()
   if (view.name === 'bucket') params.set('bucket', view.key)
@@ -49,7 +49,7 @@ export function writePageUrl(view: View): string {
   return text === '' ? '' : `?${text}`
 }
 
-/** The same for the API, which is told how many rows there are to be. */
+/** The same query for the API, with the number of rows. */
 export function writeTableQuery(query: TableQuery): string {
   const params = new URLSearchParams()
   fill(params, query, [
@@ -59,7 +59,7 @@ export function writeTableQuery(query: TableQuery): string {
   return params.toString()
 }
 
-/** The sort that a click on a column's header asks for: the largest first, or the other way around. */
+/** The sort order after a click on a column's header: largest first, then the other way around. */
 export function turnedSort(current: string, field: string, isText: boolean): string {
   const first = isText ? field : `-${field}`
   const second = isText ? `-${field}` : field

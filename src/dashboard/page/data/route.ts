@@ -1,15 +1,15 @@
 import { readPageUrl, type TableQuery, type View, writePageUrl } from './page-url.ts'
 import { Store } from './store.ts'
 
-/** What the page shows, as its URL says. */
+/** The view that the URL describes. */
 export const route = new Store<View>(readPageUrl(location.search))
 
-/** Where the table was left, so that the way back from a bucket leads there. */
+/** The last query of the table, for the link back from a bucket. */
 let lastTable: TableQuery | undefined
 
 addEventListener('popstate', () => show(readPageUrl(location.search)))
 
-/** Goes to a view; `replace` where going back to the one before would make no sense. */
+/** Goes to a view; `replace` leaves no history entry for the current one. */
 export function go(view: View, how: 'push' | 'replace' = 'push'): void {
   const url = `${location.pathname}${writePageUrl(view)}`
   if (how === 'push') history.pushState(null, '', url)

@@ -1,17 +1,17 @@
 /**
- * What time it is where the lines are. News always comes later than it was written, so of the last differences between
- * their clock and ours the largest is the nearest to the truth.
+ * Estimates the time on the server. Events arrive later than they were written, so the largest of the last differences
+ * between the two clocks is the best estimate.
  */
 export class ServerClock {
   readonly #now: () => number
   #differences: number[] = []
 
-  /** @param now our own clock, in milliseconds since the epoch */
+  /** @param now the clock of this machine, in milliseconds since the epoch */
   constructor(now: () => number) {
     this.#now = now
   }
 
-  /** News written at `at` was read just now. */
+  /** Records that an event written at `at` was read just now. */
   note(at: number): void {
     this.#differences = [...this.#differences, at - this.#now()].slice(-KEPT)
   }

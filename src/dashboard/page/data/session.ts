@@ -6,10 +6,10 @@ import { token } from './token.ts'
 /**
  * | kind   | meaning                                              |
  * |--------|------------------------------------------------------|
- * | asking | nothing is known yet                                 |
+ * | asking | the first request is in progress                     |
  * | locked | a token is needed, or another one                    |
- * | open   | the API answers                                      |
- * | failed | it does not, or not to this token; `message` says why |
+ * | open   | the API grants access                                |
+ * | failed | no answer, or no access; `message` says why          |
  */
 export type Access =
   | { readonly kind: 'asking' }
@@ -19,7 +19,7 @@ export type Access =
 
 export const access = new Store<Access>({ kind: 'asking' })
 
-/** Asks who we are, with the token that is held. */
+/** Opens a session with the stored token. */
 export async function openSession(): Promise<void> {
   try {
     access.set({ kind: 'open', session: await askJson<Session>('v1/session') })
@@ -30,7 +30,7 @@ export async function openSession(): Promise<void> {
   }
 }
 
-/** The token is not, or no longer, good. */
+/** Drops the token, which is not or no longer valid. */
 export function lock(): void {
   const wasRefused = token.get() !== ''
   token.forget()
@@ -47,7 +47,7 @@ export function signOut(): void {
   access.set({ kind: 'locked', wasRefused: false })
 }
 
-/** `admin` may do everything. */
+/** Whether the token has a scope; `admin` includes the others. */
 export function may(session: Session, scope: Scope): boolean {
   return session.scopes.includes(scope) || session.scopes.includes('admin')
 }

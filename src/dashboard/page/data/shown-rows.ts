@@ -1,14 +1,14 @@
 import type { BucketView } from '../../../core/job.ts'
 
-/** A row of the table; `isGone` when it is not on the page any more, but the order is held while somebody looks. */
+/** A row of the table; `isGone` when its bucket has left the page while the order of the rows is held. */
 export interface Row {
   readonly bucket: BucketView
   readonly isGone: boolean
 }
 
 /**
- * The rows to show next. Buckets that are as they were keep their row, so that nothing is drawn again for them.
- * While the order is held, rows stay where they are and only what they say changes.
+ * The rows to show next. Unchanged buckets keep their row object and are not rendered again. While the order is held,
+ * rows keep their places and only their contents change.
  */
 export function nextRows(
   shown: readonly Row[],
@@ -39,7 +39,7 @@ function isSame(some: readonly Row[], others: readonly Row[]): boolean {
   return some.length === others.length && some.every((row, index) => row === others[index])
 }
 
-/** A wait grows by itself, and is counted from `waitingSince`. */
+/** Ignores the oldest wait, which is counted from `waitingSince`. */
 function isEqual(one: BucketView, other: BucketView): boolean {
   const fields = Object.keys({ ...one, ...other }) as (keyof BucketView)[]
   return fields.every((field) => field === 'oldestWaitMs' || one[field] === other[field])

@@ -1,12 +1,12 @@
-/** Control, formatting and bidirectional characters: they would hide something, or turn the line around. */
+/** Control, formatting and bidirectional characters, which could hide or reorder text. */
 const HIDDEN = /[\p{Control}\p{Format}\p{Surrogate}\p{Line_Separator}\p{Paragraph_Separator}]/gu
 
-/** Somebody else's text: what cannot be seen is written as `\u{202e}`, as in the terminal. */
+/** Untrusted text with invisible characters written as `\u{202e}`, as in the terminal. */
 export function visibleText(text: string): string {
   return text.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`)
 }
 
-/** At most `most` characters: long text loses its middle, since the ends of keys tell them apart. */
+/** Shortens text to at most `most` characters in its middle, since keys differ at their ends. */
 export function shortened(text: string, most: number): string {
   const characters = [...text]
   if (characters.length <= most) return text

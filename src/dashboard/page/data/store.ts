@@ -1,4 +1,4 @@
-/** A value that others are told of when it changes. */
+/** A value with listeners for its changes. */
 export class Store<Value> {
   #value: Value
   readonly #listeners = new Set<() => void>()
@@ -17,7 +17,7 @@ export class Store<Value> {
     for (const listener of [...this.#listeners]) listener()
   }
 
-  /** @returns what ends it */
+  /** @returns a function that removes the listener */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)

@@ -6,7 +6,7 @@ const NAME = 'velvet-rope-theme'
 const NEXT: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' }
 
 export const theme = new Store<Theme>(kept())
-/** Grows whenever colours are other than before, for what is drawn and not styled. */
+/** Grows when the colours change, for canvases, which CSS does not reach. */
 export const looks = new Store(0)
 
 theme.listen(wear)

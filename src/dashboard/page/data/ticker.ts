@@ -1,6 +1,6 @@
 const TICK_MS = 250
 
-const tellers = new Map<Element, () => void>()
+const callbacks = new Map<Element, () => void>()
 const visible = new Set<Element>()
 let timer: number | undefined
 
@@ -8,21 +8,21 @@ const observer = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
     if (isIntersecting) visible.add(target)
     else visible.delete(target)
-    if (isIntersecting) tellers.get(target)?.()
+    if (isIntersecting) callbacks.get(target)?.()
   }
 })
 
-/** Calls back four times a second while the element can be seen: one timer for everything that counts. @returns what ends it */
-export function everyTick(element: Element, tell: () => void): () => void {
-  tellers.set(element, tell)
+/** Calls back four times a second while the element is visible, with one timer for all. @returns a function that stops it */
+export function everyTick(element: Element, callback: () => void): () => void {
+  callbacks.set(element, callback)
   observer.observe(element)
   timer ??= window.setInterval(tick, TICK_MS)
-  tell()
+  callback()
   return () => {
-    tellers.delete(element)
+    callbacks.delete(element)
     visible.delete(element)
     observer.unobserve(element)
-    if (tellers.size > 0) return
+    if (callbacks.size > 0) return
     clearInterval(timer)
     timer = undefined
   }
@@ -30,5 +30,5 @@ export function everyTick(element: Element, tell: () => void): () => void {
 
 function tick(): void {
   if (document.visibilityState === 'hidden') return
-  for (const element of visible) tellers.get(element)?.()
+  for (const element of visible) callbacks.get(element)?.()
 }

@@ -18,7 +18,7 @@ interface BucketRowProps {
   readonly isAdmin: boolean
 }
 
-/** One bucket. It is drawn again only when something about it is other than before; what counts, counts by itself. */
+/** One bucket. It renders again only when the bucket has changed; times count by themselves. */
 export class BucketRow extends Memo<BucketRowProps> {
   override render() {
     const { row, isAdmin } = this.props
@@ -56,7 +56,7 @@ function cellsOf({ bucket, isGone }: Row): Readonly<Partial<Record<ColumnField, 
   return {
     fill: <FillBar waiting={waiting} capacity={capacity} fill={fill} />,
     state: isGone ? (
-      <span class="badge is-gone" title="It is not on this page any more">
+      <span class="badge is-gone" title="No longer on this page">
         moved
       </span>
     ) : (
@@ -83,7 +83,7 @@ function None({ is0 = false }: { readonly is0?: boolean }) {
   return <span class="none">{is0 ? '0' : '–'}</span>
 }
 
-/** Whoever marks text to copy it does not want to leave. */
+/** Whether text is being selected, in which case a click must not navigate. */
 function isSelecting(): boolean {
   return getSelection()?.type === 'Range'
 }

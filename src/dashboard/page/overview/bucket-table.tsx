@@ -16,7 +16,7 @@ interface BucketTableProps {
   readonly isAdmin: boolean
 }
 
-/** The live buckets. While somebody looks at the rows, with the pointer or the focus among them, their order is held. */
+/** The table of live buckets. While the pointer or the focus is among the rows, their order is held. */
 export function BucketTable({ query, isAdmin }: BucketTableProps) {
   const latest = useStore(table)
   const [isPointed, setPointed] = useState(false)
@@ -51,11 +51,11 @@ export function BucketTable({ query, isAdmin }: BucketTableProps) {
         onPointerLeave={() => setPointed(false)}
       >
         <p class={`held-note ${isHeld && rows.length > 0 ? 'is-shown' : ''}`} aria-hidden="true">
-          order held while you look
+          order held while the pointer is here
         </p>
         <table class="bucket-table" aria-busy={!isCurrent} hidden={rows.length === 0}>
           <caption class="sr-only">
-            Live buckets. The numbers change by themselves; the order is held while the focus is in the table.
+            Live buckets. The numbers update by themselves; the order is held while the focus is in the table.
           </caption>
           <TableHead query={query} />
           <tbody
@@ -77,7 +77,7 @@ export function BucketTable({ query, isAdmin }: BucketTableProps) {
   )
 }
 
-/** Up and down go from row to row; the browser does the rest. */
+/** The arrow keys move between rows. */
 function walk(event: TargetedKeyboardEvent<HTMLTableSectionElement>): void {
   const links = [...event.currentTarget.querySelectorAll<HTMLAnchorElement>('.row-link')]
   const own = (event.target as Element).closest('tr')?.querySelector<HTMLAnchorElement>('.row-link')

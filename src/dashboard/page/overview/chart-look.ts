@@ -1,12 +1,12 @@
 import type uPlot from 'uplot'
 import { formatRate } from '../data/format.ts'
 
-/** So much of the past is shown: little as long as there is little. */
+/** The time window of the chart: it grows with the data. */
 const NARROWEST_MS = 60_000
 const WIDEST_MS = 180_000
 const NARROW = 520
 
-/** The colours of the page as a canvas understands them. */
+/** The colours of the page, resolved for a canvas. */
 export interface Palette {
   readonly arrivals: string
   readonly arrivalsFill: string
@@ -17,7 +17,7 @@ export interface Palette {
   readonly font: string
 }
 
-/** Reads them from the styles, through an element that wears one after the other: light or dark is decided there. */
+/** Reads the colours from the styles through a probe element, which resolves light and dark. */
 export function readPalette(probe: HTMLElement): Palette {
   const colour = (name: string) => {
     probe.style.color = `var(${name})`
@@ -34,7 +34,7 @@ export function readPalette(probe: HTMLElement): Palette {
   }
 }
 
-/** The ragged line in, the flat line out. `palette` is asked at each drawing, since it changes with the theme. */
+/** The options of the chart. `palette` is called at each drawing, since it changes with the theme. */
 export function chartOptions(palette: () => Palette, width: number, height: number): uPlot.Options {
   const axis = { stroke: () => palette().text, font: palette().font, ticks: { show: false } }
   const grid = { stroke: () => palette().grid, width: 1 }
@@ -42,7 +42,7 @@ export function chartOptions(palette: () => Palette, width: number, height: numb
     width,
     height,
     ms: 1,
-    // The window moves by parts of a pixel.
+    // The window moves by fractions of a pixel.
     pxAlign: 0,
     padding: [10, 20, 0, 0],
     legend: { show: false },
@@ -86,15 +86,15 @@ function line(stroke: () => string, width: number, more: Partial<uPlot.Series> =
   return { stroke, width, points: { show: false }, spanGaps: false, pxAlign: 0, ...more }
 }
 
-/** How much of the past to show when so much is known. */
+/** The time window for this much data. */
 export function windowFor(knownMs: number): number {
   return Math.min(WIDEST_MS, Math.max(NARROWEST_MS, knownMs))
 }
 
-/** Steps back from the right edge: the lines move, what is beneath them does not. */
+/** Axis marks at fixed distances from the right edge: the lines move, the marks do not. */
 function momentsOf({ min = 0, max = 0 }: uPlot.Scale, isNarrow: boolean): number[] {
   const step = (max - min > 90_000 ? 30_000 : 10_000) * (isNarrow ? 2 : 1)
-  // None at the very left: it would stand in the axis.
+  // No mark at the very left, where it would overlap the axis.
   const count = Math.floor((max - min) / step - 0.15) + 1
   return Array.from({ length: count }, (_, index) => max - (count - 1 - index) * step)
 }

@@ -2,7 +2,7 @@ import { type TableQuery, turnedSort } from '../data/page-url.ts'
 import { go } from '../data/route.ts'
 import { Icon } from '../parts/icon.tsx'
 
-/** The columns of the table. `rank`: those of a higher number go first where there is little room. */
+/** The columns of the table. Where there is little room, those with the highest `rank` are hidden first. */
 export const COLUMNS = [
   { field: 'key', name: 'Bucket', isText: true, rank: 0 },
   { field: 'fill', name: 'Line', isText: false, rank: 0 },
@@ -17,7 +17,7 @@ export const COLUMNS = [
 
 export type ColumnField = (typeof COLUMNS)[number]['field']
 
-/** The heads of the columns; each sorts the table. */
+/** The headers of the columns; each sorts the table. */
 export function TableHead({ query }: { readonly query: TableQuery }) {
   return (
     <thead>

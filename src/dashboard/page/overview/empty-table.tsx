@@ -6,18 +6,20 @@ import { Link } from '../parts/link.tsx'
 
 interface EmptyTableProps {
   readonly query: TableQuery
-  /** The service has said that there is nothing. */
+  /** Whether the service has answered. */
   readonly isKnown: boolean
 }
 
-/** Why there is no row. */
+/** Shown in place of the table while it has no rows: why, or a skeleton. */
 export function EmptyTable({ query, isKnown }: EmptyTableProps) {
   const problem = useStore(tableProblem)
   if (problem !== undefined) {
     return (
       <div class="empty">
         <h3>
-          {problem.status === 403 ? 'This token may not see these buckets' : 'The buckets cannot be shown'}
+          {problem.status === 403
+            ? 'This token has no access to these buckets'
+            : 'The buckets cannot be shown'}
         </h3>
         <p>{problem.message}</p>
       </div>
@@ -28,7 +30,7 @@ export function EmptyTable({ query, isKnown }: EmptyTableProps) {
     return (
       <div class="empty">
         <h3>No bucket matches</h3>
-        <p>Buckets that hold nothing, and could depart at once, do not exist: they are not shown.</p>
+        <p>Only live buckets are shown: those with jobs, or whose next departure is still to come.</p>
         <Link to={{ name: 'overview', query: { sort: query.sort } }} class="button">
           Show all
         </Link>
@@ -37,9 +39,9 @@ export function EmptyTable({ query, isKnown }: EmptyTableProps) {
   }
   return (
     <div class="empty">
-      <EmptyRope />
+      <EmptyPicture />
       <h3>No jobs waiting</h3>
-      <p>A bucket appears when its first job lines up, and goes when it is empty and its time has passed.</p>
+      <p>A bucket appears with its first job, and disappears some time after it is empty.</p>
       <pre>
         <code>{EXAMPLE}</code>
       </pre>
@@ -50,14 +52,21 @@ export function EmptyTable({ query, isKnown }: EmptyTableProps) {
 const EXAMPLE = `curl ${location.origin}/v1/buckets/demo/jobs \\
   -H 'Content-Type: application/json' -d '{"data": "hello"}'`
 
-function EmptyRope() {
+function EmptyPicture() {
   return (
-    <svg class="empty-rope" viewBox="0 0 240 72" width="240" height="72" aria-hidden="true" focusable="false">
-      <path class="rope-cord" d="M30 20C50 52 100 52 120 20C140 52 190 52 210 20" />
-      <path class="rope-post" d="M30 16v48M120 16v48M210 16v48M20 66h20M110 66h20M200 66h20" />
-      <circle class="rope-knob" cx="30" cy="12" r="6" />
-      <circle class="rope-knob" cx="120" cy="12" r="6" />
-      <circle class="rope-knob" cx="210" cy="12" r="6" />
+    <svg
+      class="empty-picture"
+      viewBox="0 0 240 72"
+      width="240"
+      height="72"
+      aria-hidden="true"
+      focusable="false"
+    >
+      <path class="picture-line" d="M30 20C50 52 100 52 120 20C140 52 190 52 210 20" />
+      <path class="picture-post" d="M30 16v48M120 16v48M210 16v48M20 66h20M110 66h20M200 66h20" />
+      <circle class="picture-knob" cx="30" cy="12" r="6" />
+      <circle class="picture-knob" cx="120" cy="12" r="6" />
+      <circle class="picture-knob" cx="210" cy="12" r="6" />
     </svg>
   )
 }

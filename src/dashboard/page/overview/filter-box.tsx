@@ -6,10 +6,10 @@ import { go } from '../data/route.ts'
 import { useHotKey, useStore } from '../parts/hooks.ts'
 import { Icon } from '../parts/icon.tsx'
 
-/** Whoever types is not looked up after every letter. */
+/** Filters only after a pause in typing. */
 const REST_MS = 250
 
-/** Which buckets to show, typed as a few words; what cannot be read is said below, and changes nothing. */
+/** The filter of the table, as text. Errors are shown below it and do not change the table. */
 export function FilterBox({ query }: { readonly query: TableQuery }) {
   const input = useRef<HTMLInputElement>(null)
   const timer = useRef(0)
@@ -17,7 +17,7 @@ export function FilterBox({ query }: { readonly query: TableQuery }) {
   const [fault, setFault] = useState('')
   const refused = useStore(tableProblem)
   useHotKey('/', () => input.current!.select())
-  // The way back, or a link, may have changed it; while somebody writes, it is his.
+  // Navigation may change the filter, but not while the field has the focus.
   const written = formatFilter(query)
   useEffect(() => {
     if (document.activeElement === input.current) return

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { courseOf, type FlowSample } from '../data/flow-history.ts'
+import { type FlowSample, rangeOf } from '../data/flow-history.ts'
 import { formatClock, formatRate } from '../data/format.ts'
 import { flow, flowTicks } from '../data/live.ts'
 import { looks } from '../data/theme.ts'
@@ -7,18 +7,18 @@ import { useStore } from '../parts/hooks.ts'
 import { FlowChart } from './flow-chart.ts'
 
 const LINES = [
-  { field: 'arrivals', name: 'Arrivals', says: 'all jobs that asked to be admitted, accepted or refused' },
+  { field: 'arrivals', name: 'Arrivals', says: 'all enqueued jobs, accepted or refused' },
   { field: 'departures', name: 'Departures', says: 'handlers started' },
   {
     field: 'refused',
     name: 'Refused',
-    says: 'refused by the line in all processes, and by limits of the process that serves this page',
+    says: 'refused by the line in all processes, and by local limits of the process that serves this page',
   },
 ] as const
-/** So often what the chart shows is put into words anew. */
+/** Ticks between two updates of the chart's text for screen readers. */
 const WORDS_EVERY = 10
 
-/** The product in one picture: who arrived, and who was let through. */
+/** The chart of arrivals and departures. */
 export function FlowCard() {
   const ticks = useStore(flowTicks)
   const theme = useStore(looks)
@@ -59,9 +59,7 @@ export function FlowCard() {
         <div ref={host} class="flow-chart" aria-hidden="true" />
         <span ref={probe} class="probe" aria-hidden="true" />
         {pointed !== undefined && <Pointed {...pointed} width={host.current?.clientWidth ?? 0} />}
-        {latest === undefined && (
-          <p class="flow-empty">The lines begin as soon as there are two seconds to compare.</p>
-        )}
+        {latest === undefined && <p class="flow-empty">Waiting for two seconds of data.</p>}
         <figcaption class="sr-only">{inWords(Math.floor(ticks / WORDS_EVERY))}</figcaption>
       </figure>
     </section>
@@ -100,9 +98,9 @@ let words = { round: -1, text: '' }
 function inWords(round: number): string {
   if (words.round === round) return words.text
   const parts = LINES.map(({ field, name }) => {
-    const course = courseOf(flow.samples.map((sample) => sample[field]))
-    if (course === undefined) return `${name}: nothing is known yet.`
-    const { least, most, mean } = course
+    const range = rangeOf(flow.samples.map((sample) => sample[field]))
+    if (range === undefined) return `${name}: no data yet.`
+    const { least, most, mean } = range
     return `${name}: between ${formatRate(least)} and ${formatRate(most)} per second, ${formatRate(mean)} on average.`
   })
   words = { round, text: `The last minutes. ${parts.join(' ')}` }

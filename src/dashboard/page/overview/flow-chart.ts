@@ -3,13 +3,13 @@ import { serverClock } from '../clock.ts'
 import type { FlowSample } from '../data/flow-history.ts'
 import { chartOptions, type Palette, readPalette, windowFor } from './chart-look.ts'
 
-/** The newest sample is beyond the right edge when it comes, and moves in: no line grows by jumps. */
+/** The newest sample starts beyond the right edge and scrolls in, so that lines do not jump. */
 const DELAY_MS = 1_500
-/** The window moves by half a pixel or so in that time. */
+/** The window moves by about half a pixel in this time. */
 const SCROLL_MS = 100
 const HEIGHT = 240
 
-/** A chart of what came and what went, which moves by itself. */
+/** A scrolling chart of arrivals, departures and refusals. */
 export class FlowChart {
   readonly #chart: uPlot
   readonly #host: HTMLElement
@@ -55,7 +55,7 @@ export class FlowChart {
     })
   }
 
-  /** Colours are other than before. */
+  /** Redraws with the current colours. */
   dress(): void {
     this.#palette = readPalette(this.#probe)
     this.#chart.redraw(true, true)

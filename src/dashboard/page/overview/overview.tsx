@@ -10,7 +10,7 @@ interface OverviewProps {
   readonly query: TableQuery
 }
 
-/** Everything at once: what comes and goes, how much waits, and where. */
+/** The overview: the chart, the totals and the table of buckets. */
 export function Overview({ session, query }: OverviewProps) {
   return (
     <>

@@ -9,7 +9,7 @@ interface PagerProps {
   readonly page: BucketPage
 }
 
-/** The way to the next page; the browser knows the way back. */
+/** Links to the next and the first page; the browser goes back. */
 export function Pager({ query, page }: PagerProps) {
   const { buckets, total, isAtLeast, cursor } = page
   const { cursor: here, ...first } = query

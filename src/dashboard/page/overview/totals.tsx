@@ -7,7 +7,7 @@ import { Link } from '../parts/link.tsx'
 
 const HELD = ['full', 'frozen', 'paused'] as const
 
-/** How the lines are, in seven numbers. */
+/** Sums over all lines. */
 export function Totals() {
   const now = useStore(snapshot)
   return (
@@ -15,11 +15,11 @@ export function Totals() {
       <Total
         name="Live buckets"
         count={now?.buckets}
-        title="Buckets that hold something, or have just done so"
+        title="Buckets that hold jobs or have recently done so"
       />
       <Total name="Waiting" count={now?.waiting} title="Cost units in the lines" />
-      <Total name="Running" count={now?.running} title="Handlers that run" />
-      <Total name="Retrying" count={now?.retrying} title="Jobs that wait to be tried again" />
+      <Total name="Running" count={now?.running} title="Running handlers" />
+      <Total name="Retrying" count={now?.retrying} title="Jobs that wait for their next attempt" />
       {HELD.map((state) => (
         <HeldTotal key={state} state={state} count={now?.states[state]} />
       ))}
@@ -42,7 +42,7 @@ function Total({ name, count, title }: TotalProps) {
   )
 }
 
-/** Leads to those buckets. */
+/** A number that links to the buckets in this state. */
 function HeldTotal({ state, count }: { readonly state: BucketState; readonly count: number | undefined }) {
   return (
     <div class={`total is-held state-${state} ${count ? 'is-some' : ''}`}>
@@ -50,7 +50,7 @@ function HeldTotal({ state, count }: { readonly state: BucketState; readonly cou
         <Icon name={state} /> {state}
       </dt>
       <dd>
-        <Link to={{ name: 'overview', query: { sort: '-fill', state } }} title={`Show what is ${state}`}>
+        <Link to={{ name: 'overview', query: { sort: '-fill', state } }} title={`Show ${state} buckets`}>
           {count === undefined ? '–' : formatShort(count)}
         </Link>
       </dd>

@@ -15,7 +15,7 @@ interface CountingProps {
   readonly as: keyof typeof WORDS
 }
 
-/** A time that counts by itself: its text is written by the ticker, and nothing is drawn again for it. */
+/** A time that counts by itself: the ticker writes its text without rendering. */
 export function Counting({ at, as }: CountingProps) {
   const element = useRef<HTMLTimeElement>(null)
   useLayoutEffect(() => {

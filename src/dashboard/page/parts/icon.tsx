@@ -1,4 +1,4 @@
-/** Drawn on 16 by 16 with a line of 1.5; none says anything that its text does not. */
+/** Drawn on 16 by 16 with a line of 1.5. Icons are decorative: text next to them says the same. */
 const PATHS = {
   idle: 'M8 3.5a4.5 4.5 0 1 0 0 9a4.5 4.5 0 0 0 0-9Z',
   waiting: 'M8 3.5a4.5 4.5 0 1 0 0 9a4.5 4.5 0 0 0 0-9ZM8 5.5V8l1.7 1.2',

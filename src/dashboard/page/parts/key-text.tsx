@@ -1,6 +1,6 @@
 import { shortened, visibleText } from '../data/shown-text.ts'
 
-/** A key, a pattern or an id, as text that can neither hide anything nor turn its surroundings around. */
+/** A key, a pattern or an id, with invisible and bidirectional characters made visible. */
 export function KeyText({ text, most = 64 }: { readonly text: string; readonly most?: number }) {
   const whole = visibleText(text)
   const shown = shortened(whole, most)

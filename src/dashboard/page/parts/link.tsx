@@ -10,7 +10,7 @@ interface LinkProps {
   readonly children: ComponentChildren
 }
 
-/** A real link, that can be opened in another tab; a plain click stays on the page. */
+/** A real link, which can be opened in another tab; a plain click navigates within the page. */
 export function Link({ to, isCurrent, children, ...rest }: LinkProps) {
   const follow = (event: TargetedMouseEvent<HTMLAnchorElement>) => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return

@@ -1,6 +1,6 @@
 import { Component, type ComponentChildren } from 'preact'
 
-/** A component that is drawn again only when one of its properties is another. */
+/** A component that renders again only when one of its properties changes. */
 export abstract class Memo<Props extends object> extends Component<Props> {
   override shouldComponentUpdate(next: Readonly<Props>): boolean {
     const now: Readonly<Props> = this.props

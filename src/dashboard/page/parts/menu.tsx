@@ -15,7 +15,7 @@ interface MenuProps {
 
 const GAP = 4
 
-/** A button that opens a list of things to do; the arrow keys walk through it. */
+/** A button that opens a menu of actions; the arrow keys move through it. */
 export function Menu({ label, items }: MenuProps) {
   const button = useRef<HTMLButtonElement>(null)
   const list = useRef<HTMLDivElement>(null)

@@ -8,7 +8,7 @@ interface ModalProps {
   readonly children: ComponentChildren
 }
 
-/** A dialog in front of everything. The browser keeps the focus inside, closes it on Escape, and gives the focus back. */
+/** A modal dialog. The browser keeps the focus inside, closes it on Escape, and restores the focus. */
 export function Modal({ title, onClose, children }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useId()

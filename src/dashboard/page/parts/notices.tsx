@@ -5,7 +5,7 @@ import { Icon } from './icon.tsx'
 
 const SHOWN_MS = 6_000
 
-/** What was just done; goes by itself. */
+/** The latest notice; it disappears by itself. */
 export function Notices() {
   const now = useStore(notice)
   useEffect(() => {

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { Icon } from './icon.tsx'
 
-/** Something went wrong, or is about to. */
+/** A note about a problem. */
 export function ProblemNote({ children }: { readonly children: ComponentChildren }) {
   return (
     <div class="note is-bad" role="alert">

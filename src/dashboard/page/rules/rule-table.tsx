@@ -12,7 +12,7 @@ interface RuleTableProps {
   readonly isAdmin: boolean
 }
 
-/** Each rule, and where it comes from. One that holds in this process alone stands above the one that it hides. */
+/** The rules and their origins. A local rule stands above the one that it hides. */
 export function RuleTable({ book, isAdmin }: RuleTableProps) {
   const { limits, unset, local = [] } = book
   const hidden = new Set(local.map(({ pattern }) => pattern))
@@ -24,8 +24,8 @@ export function RuleTable({ book, isAdmin }: RuleTableProps) {
   if (rules.length === 0) {
     return (
       <div class="empty">
-        <h3>There is no rule</h3>
-        <p>A key that no rule governs is refused: it is never unlimited.</p>
+        <h3>No rules</h3>
+        <p>Keys without a rule are refused, never unlimited.</p>
       </div>
     )
   }
@@ -37,9 +37,9 @@ export function RuleTable({ book, isAdmin }: RuleTableProps) {
           <tr>
             <th scope="col">Pattern</th>
             <th scope="col">Limit</th>
-            <th scope="col">From</th>
+            <th scope="col">Origin</th>
             <th scope="col" class="rank-2">
-              By
+              Set by
             </th>
             <th scope="col" class="rank-1">
               Since
@@ -78,14 +78,14 @@ function RuleRow({ rule, isHidden, isAdmin }: RuleRowProps) {
         <Link
           to={{ name: 'overview', query: { sort: '-fill', pattern } }}
           class="row-link"
-          title="Show the buckets that it governs"
+          title="Show the buckets under this rule"
         >
           <KeyText text={pattern} most={48} />
         </Link>
       </th>
       <td class="col-limit">
-        {limit === '' ? <small>no limit of its own</small> : <span class="limit-text">{limit}</span>}
-        {isHidden && <small> hidden here by the local rule</small>}
+        {limit === '' ? <small>unset by hand</small> : <span class="limit-text">{limit}</span>}
+        {isHidden && <small> hidden by the local rule</small>}
       </td>
       <td>
         <OriginTag origin={origin} />
@@ -103,7 +103,7 @@ function RuleRow({ rule, isHidden, isAdmin }: RuleRowProps) {
 
 function ruleActions({ pattern, limit, origin }: ListedRule): MenuItem[] {
   if (origin === 'local') {
-    return [{ icon: 'undo', text: 'Take back…', act: () => begin({ kind: 'unset-local', pattern }) }]
+    return [{ icon: 'undo', text: 'Remove local rule…', act: () => begin({ kind: 'unset-local', pattern }) }]
   }
   const isByHand = origin === 'override'
   if (limit === '') return [{ icon: 'undo', text: 'Reset…', act: () => begin({ kind: 'reset', pattern }) }]
@@ -118,7 +118,7 @@ function ruleActions({ pattern, limit, origin }: ListedRule): MenuItem[] {
 
 const RANK: Readonly<Partial<Record<ListedRule['origin'], number>>> = { local: 0 }
 
-/** `*` first, since it is for all the others; a local rule before the one that it hides. */
+/** Orders by pattern, which puts `*` first; a local rule before the one that it hides. */
 function byPattern(one: ListedRule, other: ListedRule): number {
   if (one.pattern === other.pattern) return (RANK[one.origin] ?? 1) - (RANK[other.origin] ?? 1)
   return one.pattern < other.pattern ? -1 : 1

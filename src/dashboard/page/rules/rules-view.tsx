@@ -12,10 +12,10 @@ import { Icon } from '../parts/icon.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { RuleTable } from './rule-table.tsx'
 
-/** The rule book: which limit is for which keys, and who said so. */
+/** The rule book: which limit is for which keys, and who set it. */
 export function RulesView({ session }: { readonly session: Session }) {
   const changes = useStore(ruleChanges)
-  // What was done here is seen at once, even if the stream is away.
+  // Shows changes from this page at once, even without the stream.
   const done = useStore(notice)
   const [book, setBook] = useState<RuleBookView>()
   const [problem, setProblem] = useState<ApiProblem>()
@@ -44,7 +44,7 @@ export function RulesView({ session }: { readonly session: Session }) {
         <div>
           <h1 id="rules-title">Rules</h1>
           <p class="view-says">
-            The longest pattern that matches a key governs it.
+            The longest matching pattern governs a key.
             {book !== undefined && <span class="tag is-quiet">version {book.version}</span>}
           </p>
         </div>

@@ -3,16 +3,16 @@ import type { ApiProblem } from '../data/api.ts'
 import { announce } from '../data/notice.ts'
 import { asProblem, lock } from '../data/session.ts'
 
-interface Doing {
+interface Submit {
   readonly isBusy: boolean
   readonly problem: ApiProblem | undefined
-  /** Does it once; closes the dialog and says so when it is done, and says why when it is not. */
+  /** Performs the action once. Closes the dialog and announces `done` on success, else shows the problem. */
   readonly run: (act: () => Promise<unknown>, done: string) => Promise<void>
   readonly forget: () => void
 }
 
-/** Something that is asked of the service from a dialog. */
-export function useDoing(onDone: () => void): Doing {
+/** Submits the action of a dialog to the service. */
+export function useSubmit(onDone: () => void): Submit {
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<ApiProblem>()
   const run = async (act: () => Promise<unknown>, done: string) => {

@@ -2,19 +2,19 @@ import type { TargetedEvent } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { type Access, openSession, signIn, signOut } from './data/session.ts'
 import { token } from './data/token.ts'
-import { RopeMark } from './parts/rope-mark.tsx'
+import { Logo } from './parts/logo.tsx'
 
-/** What is shown to those who are not in, or not yet. */
-export function Gate({ access }: { readonly access: Exclude<Access, { kind: 'open' }> }) {
+/** Shown until the API grants access: a form for the token, or why access failed. */
+export function SignIn({ access }: { readonly access: Exclude<Access, { kind: 'open' }> }) {
   return (
-    <main id="main" class="gate" tabIndex={-1}>
-      <div class="gate-card">
+    <main id="main" class="sign-in" tabIndex={-1}>
+      <div class="sign-in-card">
         <p class="brand">
-          <RopeMark /> velvet-rope
+          <Logo /> velvet-rope
         </p>
         {access.kind === 'locked' && <TokenForm wasRefused={access.wasRefused} />}
         {access.kind === 'failed' && <Failed {...access} />}
-        {access.kind === 'asking' && <p class="hint is-waiting">Asking at the door…</p>}
+        {access.kind === 'asking' && <p class="hint is-waiting">Connecting…</p>}
       </div>
     </main>
   )
@@ -29,7 +29,7 @@ function TokenForm({ wasRefused }: { readonly wasRefused: boolean }) {
   }
   return (
     <form onSubmit={send}>
-      <h1>You need to be on the list</h1>
+      <h1>Access token required</h1>
       <div class="field">
         <label for={field}>Access token</label>
         <input
@@ -49,12 +49,12 @@ function TokenForm({ wasRefused }: { readonly wasRefused: boolean }) {
           role={wasRefused ? 'alert' : undefined}
         >
           {wasRefused
-            ? 'This token is not known here, or not any more.'
-            : 'It needs the scope read; changes need admin. It is kept in this tab until you close it.'}
+            ? 'This token is unknown or no longer valid.'
+            : 'The token needs the scope read; changes need admin. This tab keeps it until you close it.'}
         </p>
       </div>
       <button type="submit" class="button is-main" aria-disabled={text.trim() === ''}>
-        Come in
+        Sign in
       </button>
     </form>
   )
@@ -68,7 +68,7 @@ interface FailedProps {
 function Failed({ message, isForbidden }: FailedProps) {
   return (
     <div role="alert">
-      <h1>{isForbidden ? 'This token does not open this door' : 'The service does not answer'}</h1>
+      <h1>{isForbidden ? 'This token has no access' : 'The service does not answer'}</h1>
       <p>{message}</p>
       <p class="buttons">
         <button type="button" class="button" onClick={() => void openSession()}>

@@ -1,22 +1,22 @@
 import type { LineJob } from '../../../core/line-view.ts'
 
-/** Where things stand along the rope, in pixels from the door. */
-export interface RopePlan {
-  /** As long as the line may get, if that fits; else as much room as there is. */
+/** Where the jobs of a line are drawn, in pixels from the departure. */
+export interface LineLayout {
+  /** The length of a full line if it fits, else the available width. */
   readonly length: number
-  /** Up to here the rope is taken. */
+  /** The length that waiting units take. */
   readonly taken: number
-  readonly guests: readonly { readonly guest: LineJob; readonly at: number; readonly width: number }[]
-  /** Those who wait and are not drawn. */
+  readonly jobs: readonly { readonly job: LineJob; readonly at: number; readonly width: number }[]
+  /** The number of waiting jobs that are not drawn. */
   readonly hidden: number
   readonly posts: readonly number[]
 }
 
 interface Scene {
-  /** Room for the rope. */
+  /** The available width. */
   readonly width: number
-  readonly guests: readonly LineJob[]
-  /** Those who wait, listed or not. */
+  readonly jobs: readonly LineJob[]
+  /** All waiting jobs, listed or not. */
   readonly total: number
   /** Cost units. */
   readonly waiting: number
@@ -24,34 +24,34 @@ interface Scene {
 }
 
 const MOST_DRAWN = 40
-/** So many are drawn even where, to scale, they would have no room. */
+/** At least this many are drawn, even if there is no room to scale. */
 const FEWEST_DRAWN = 10
 const NARROWEST = 20
 const WIDEST = 44
 const BETWEEN_POSTS = 130
-/** Where guests are not to scale, a costly one is this many times as wide at most. */
+/** Where jobs are not to scale, a costly one is this many times as wide at most. */
 const WIDEST_COST = 3
 
-/** A guest who costs more is wider. With room enough a cost unit has its width of rope; else the share that is taken is true. */
-export function planRope({ width, guests, total, waiting, capacity }: Scene): RopePlan {
+/** Places the jobs of a line; higher costs are wider. With enough room, widths are to scale; else only the taken share is. */
+export function layOutLine({ width, jobs, total, waiting, capacity }: Scene): LineLayout {
   const unit = Math.max(NARROWEST, Math.min(WIDEST, width / Math.max(1, capacity)))
   const isToScale = capacity * unit <= width + 0.5
   const length = isToScale ? capacity * unit : width
   const share = capacity === 0 ? 1 : Math.min(1, waiting / capacity)
-  const placed: { guest: LineJob; at: number; width: number }[] = []
+  const placed: { job: LineJob; at: number; width: number }[] = []
   let edge = 0
-  for (const guest of guests.slice(0, MOST_DRAWN)) {
-    const wide = unit * (isToScale ? guest.cost : Math.min(guest.cost, WIDEST_COST))
+  for (const job of jobs.slice(0, MOST_DRAWN)) {
+    const wide = unit * (isToScale ? job.cost : Math.min(job.cost, WIDEST_COST))
     const isBeyond = edge + wide > Math.max(share * length, unit) + 0.5
     if (edge + wide > length + 0.5 || (isBeyond && placed.length >= FEWEST_DRAWN)) break
-    placed.push({ guest, at: edge, width: wide })
+    placed.push({ job, at: edge, width: wide })
     edge += wide
   }
   const spans = Math.max(1, Math.round(length / BETWEEN_POSTS))
   return {
     length,
     taken: Math.min(length, Math.max(edge, share * length)),
-    guests: placed,
+    jobs: placed,
     hidden: Math.max(0, total - placed.length),
     posts: Array.from({ length: spans + 1 }, (_, index) => (length * index) / spans),
   }

@@ -2,15 +2,15 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { BucketView } from '../../../core/job.ts'
 import type { LineView } from '../../../core/line-view.ts'
 import { formatCount, formatPercent } from '../data/format.ts'
-import { planRope } from '../data/rope-plan.ts'
-import { DOOR_WIDTH, Door } from './door.tsx'
-import { Guests } from './guests.tsx'
+import { layOutLine } from '../data/line-layout.ts'
+import { DEPARTURE_WIDTH, Departure } from './departure.tsx'
 import { Legend } from './legend.tsx'
-import { RopeScene } from './rope-scene.tsx'
+import { LineJobs } from './line-jobs.tsx'
+import { LineScene } from './line-scene.tsx'
 
-interface RopeCardProps {
+interface LineCardProps {
   readonly isKnown: boolean
-  /** Undefined: it is empty, and its time has passed. */
+  /** Undefined: the bucket is not live. */
   readonly bucket: BucketView | undefined
   readonly line: LineView | undefined
   readonly lastDepartureAt: number | undefined
@@ -19,11 +19,11 @@ interface RopeCardProps {
 }
 
 const MARGIN = 20
-/** Of a rope behind which nobody waits, and nobody knows how long it may get. */
+/** The drawn capacity while the real one is unknown. */
 const UNKNOWN_CAPACITY = 12
 
-/** The line as a rope with those who wait behind it, and the door that lets them through one by one. */
-export function RopeCard({ isKnown, bucket, line, lastDepartureAt, chosen, onChoose }: RopeCardProps) {
+/** A picture of the line: the waiting jobs behind a cord, and the departure at its end. */
+export function LineCard({ isKnown, bucket, line, lastDepartureAt, chosen, onChoose }: LineCardProps) {
   const frame = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)
   useLayoutEffect(() => {
@@ -34,22 +34,22 @@ export function RopeCard({ isKnown, bucket, line, lastDepartureAt, chosen, onCho
     return () => observer.disconnect()
   }, [])
   const { waiting = 0, capacity = UNKNOWN_CAPACITY, state = 'idle', fill = 0 } = bucket ?? {}
-  const { jobs: guests = [], total = 0 } = line ?? {}
-  const plan = planRope({
-    width: Math.max(120, width - DOOR_WIDTH - MARGIN),
-    guests,
+  const { jobs = [], total = 0 } = line ?? {}
+  const plan = layOutLine({
+    width: Math.max(120, width - DEPARTURE_WIDTH - MARGIN),
+    jobs,
     total,
     waiting,
     capacity,
   })
   const isFull = fill >= 1
   return (
-    <section class={`card rope-card state-${state}`} aria-labelledby="rope-title">
-      <header class="rope-head">
-        <h2 id="rope-title" class="sr-only">
+    <section class={`card line-card state-${state}`} aria-labelledby="line-title">
+      <header class="line-head">
+        <h2 id="line-title" class="sr-only">
           The line
         </h2>
-        <p class="rope-count">
+        <p class="line-count">
           <b>{isKnown ? formatCount(waiting) : '–'}</b>
           <span>
             {bucket === undefined ? 'waiting' : `of ${formatCount(capacity)} waiting, ${formatPercent(fill)}`}
@@ -58,19 +58,19 @@ export function RopeCard({ isKnown, bucket, line, lastDepartureAt, chosen, onCho
         </p>
         <Legend />
       </header>
-      <div ref={frame} class="rope-frame">
+      <div ref={frame} class="line-frame">
         {width > 0 && (
           <>
-            <RopeScene plan={plan} width={width - DOOR_WIDTH} isFull={isFull} />
-            <Guests plan={plan} origin={width - DOOR_WIDTH} chosen={chosen} onChoose={onChoose} />
-            <Door bucket={bucket} lastDepartureAt={lastDepartureAt} />
+            <LineScene plan={plan} width={width - DEPARTURE_WIDTH} isFull={isFull} />
+            <LineJobs plan={plan} origin={width - DEPARTURE_WIDTH} chosen={chosen} onChoose={onChoose} />
+            <Departure bucket={bucket} lastDepartureAt={lastDepartureAt} />
           </>
         )}
         {isKnown && total === 0 && (
-          <p class="rope-empty">
+          <p class="line-empty">
             {bucket?.running
-              ? 'No job waits; those that were admitted are running.'
-              : 'No job waits. A new one starts at once if a handler is free.'}
+              ? 'No job is waiting; the admitted jobs are running.'
+              : 'No job is waiting. A new one starts at once if a handler is free.'}
           </p>
         )}
       </div>

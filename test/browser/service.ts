@@ -5,11 +5,11 @@ import { createHttpApp, openDashboard } from '../../src/http.ts'
 import { Shaper, type ShaperOptions } from '../../src/index.ts'
 
 /** A shaper behind the API and its page. */
-export async function openHouse(
+export async function openService(
   limits: ShaperOptions['limits'],
   { tokens = [] }: { readonly tokens?: readonly AccessToken[] } = {},
 ) {
-  const shaper = new Shaper('nightclub', { limits, limitsBy: 'app:17' })
+  const shaper = new Shaper('demo', { limits, limitsBy: 'app:17' })
   const app = createHttpApp(shaper, {
     dashboard: openDashboard(),
     tokens,
@@ -26,7 +26,7 @@ export async function openHouse(
   return { shaper, url: server.url }
 }
 
-/** So many jobs for the key at once; ids are those of the key, counted. */
-export function crowd(shaper: Shaper, key: string, jobs: number): Promise<unknown> {
+/** Enqueues this many jobs for the key at once. */
+export function enqueueJobs(shaper: Shaper, key: string, jobs: number): Promise<unknown> {
   return shaper.enqueueMany(Array.from({ length: jobs }, () => ({ key, data: null })))
 }

@@ -1,36 +1,36 @@
 import { formatCount } from '../data/format.ts'
-import type { RopePlan } from '../data/rope-plan.ts'
-import { pawn } from './guest-figure.tsx'
+import type { LineLayout } from '../data/line-layout.ts'
+import { pawn } from './job-figure.tsx'
 
-/** Where things are, from the top of the picture, in pixels. */
+/** Distances from the top of the picture, in pixels. */
 export const FLOOR = 168
 export const SCENE_HEIGHT = 196
 const POST_TOP = 118
 const HOOK = 130
 const SAG = 22
 
-interface RopeSceneProps {
-  readonly plan: RopePlan
-  /** From the left to the door. */
+interface LineSceneProps {
+  readonly plan: LineLayout
+  /** The distance from the left edge to the departure. */
   readonly width: number
   readonly isFull: boolean
 }
 
-/** The carpet, and in front of the guests the rope: velvet as far as it is taken, a faint cord where there is room. */
-export function RopeScene({ plan, width, isFull }: RopeSceneProps) {
-  const { length, taken, posts, hidden, guests } = plan
+/** The picture behind and in front of the jobs: a cord, bold as far as the capacity is taken, faint where there is room. */
+export function LineScene({ plan, width, isFull }: LineSceneProps) {
+  const { length, taken, posts, hidden, jobs } = plan
   const from = width - length
-  const lastGuest = guests.at(-1)
-  const edge = lastGuest === undefined ? 0 : lastGuest.at + lastGuest.width
-  const cord = cordOf(posts.map((post) => width - post))
+  const lastJob = jobs.at(-1)
+  const edge = lastJob === undefined ? 0 : lastJob.at + lastJob.width
+  const cord = linePath(posts.map((post) => width - post))
   return (
     <>
-      <svg class="rope-back" width={width} height={SCENE_HEIGHT} aria-hidden="true" focusable="false">
-        <rect class="carpet" x={from} y={FLOOR - 4} width={length} height={10} rx={5} />
-        {hidden > 0 && <Crowd from={width - taken} to={width - edge} />}
+      <svg class="line-back" width={width} height={SCENE_HEIGHT} aria-hidden="true" focusable="false">
+        <rect class="ground" x={from} y={FLOOR - 4} width={length} height={10} rx={5} />
+        {hidden > 0 && <HiddenJobs from={width - taken} to={width - edge} />}
       </svg>
       <svg
-        class={`rope-front ${isFull ? 'is-full' : ''}`}
+        class={`line-front ${isFull ? 'is-full' : ''}`}
         width={width}
         height={SCENE_HEIGHT}
         aria-hidden="true"
@@ -39,17 +39,17 @@ export function RopeScene({ plan, width, isFull }: RopeSceneProps) {
         <clipPath id="taken">
           <rect x={width - taken} y={0} width={taken === 0 ? 0 : taken + 6} height={SCENE_HEIGHT} />
         </clipPath>
-        <path class="cord" d={cord} />
+        <path class="free-part" d={cord} />
         <g clip-path="url(#taken)">
-          <path class="velvet" d={cord} />
-          <path class="velvet-light" d={cord} />
+          <path class="taken-part" d={cord} />
+          <path class="taken-light" d={cord} />
         </g>
         {posts.map((post) => (
           <Post key={post} at={width - post} />
         ))}
       </svg>
       {hidden > 0 && (
-        <p class="more-guests" style={{ transform: middle((2 * width - taken - edge) / 2) }}>
+        <p class="more-jobs" style={{ transform: middle((2 * width - taken - edge) / 2) }}>
           + {formatCount(hidden)} more
         </p>
       )}
@@ -71,15 +71,15 @@ function Post({ at }: { readonly at: number }) {
   )
 }
 
-const BETWEEN_HEADS = 9
+const BETWEEN_FIGURES = 9
 
-/** Those who are too many to be drawn one by one: heads behind heads. */
-function Crowd({ from, to }: { readonly from: number; readonly to: number }) {
-  const count = Math.max(0, Math.floor((to - from - 4) / BETWEEN_HEADS))
+/** The jobs that are too many to be drawn one by one: figures behind each other. */
+function HiddenJobs({ from, to }: { readonly from: number; readonly to: number }) {
+  const count = Math.max(0, Math.floor((to - from - 4) / BETWEEN_FIGURES))
   return (
-    <g class="crowd">
+    <g class="hidden-jobs">
       {Array.from({ length: count }, (_, index) => {
-        const at = to - 8 - index * BETWEEN_HEADS
+        const at = to - 8 - index * BETWEEN_FIGURES
         const height = index % 3 === 0 ? 5 : index % 2 === 0 ? 0 : 3
         return <path key={at} d={pawn(at, FLOOR - 52 - height, FLOOR, 14)} />
       })}
@@ -87,8 +87,8 @@ function Crowd({ from, to }: { readonly from: number; readonly to: number }) {
   )
 }
 
-/** A rope that hangs from post to post. */
-function cordOf(posts: readonly number[]): string {
+/** The path of a cord that hangs between the posts. */
+function linePath(posts: readonly number[]): string {
   const [first = 0, ...others] = posts
   let text = `M${first} ${HOOK}`
   let before = first

@@ -3,39 +3,39 @@ import type { BucketView } from '../../../core/job.ts'
 import { serverClock } from '../clock.ts'
 import { Counting } from '../parts/counting.tsx'
 import { Icon } from '../parts/icon.tsx'
-import { FLOOR, SCENE_HEIGHT } from './rope-scene.tsx'
+import { FLOOR, SCENE_HEIGHT } from './line-scene.tsx'
 
-export const DOOR_WIDTH = 116
-const MIDDLE = DOOR_WIDTH / 2
+export const DEPARTURE_WIDTH = 116
+const MIDDLE = DEPARTURE_WIDTH / 2
 const RING = 30
 const AROUND = 2 * Math.PI * RING
-/** Faster than this a ring only flickers. */
+/** Below this, the ring would only flicker. */
 const SHORTEST_MS = 300
 
-interface DoorProps {
+interface DepartureProps {
   readonly bucket: BucketView | undefined
   readonly lastDepartureAt: number | undefined
 }
 
-/** The door, and over it how long until the next one may go in. */
-export function Door({ bucket, lastDepartureAt }: DoorProps) {
+/** The end of the line, with the time until the next departure. */
+export function Departure({ bucket, lastDepartureAt }: DepartureProps) {
   const { state = 'idle', nextDepartureAt, paused = false } = bucket ?? {}
   return (
-    <div class={`door state-${state}`}>
-      <svg width={DOOR_WIDTH} height={SCENE_HEIGHT} aria-hidden="true" focusable="false">
+    <div class={`departure state-${state}`}>
+      <svg width={DEPARTURE_WIDTH} height={SCENE_HEIGHT} aria-hidden="true" focusable="false">
         <defs>
           <linearGradient id="glow" x1="0" y1="0" x2="0" y2="1">
             <stop class="glow-top" offset="0" />
             <stop class="glow-foot" offset="1" />
           </linearGradient>
         </defs>
-        <path class="door-frame" d={arch(44, 14)} />
-        <path class="door-inside" d={arch(37, 21)} fill="url(#glow)" />
-        <path class="door-step" d={`M6 ${FLOOR + 3}H${DOOR_WIDTH - 6}`} />
+        <path class="departure-frame" d={arch(44, 14)} />
+        <path class="departure-inside" d={arch(37, 21)} fill="url(#glow)" />
+        <path class="departure-step" d={`M6 ${FLOOR + 3}H${DEPARTURE_WIDTH - 6}`} />
         <circle class="ring-back" cx={MIDDLE} cy={76} r={RING} />
         <Ring at={paused ? undefined : nextDepartureAt} before={lastDepartureAt} />
       </svg>
-      <p class="door-time">
+      <p class="departure-time">
         <span class="sr-only">Next departure: </span>
         {paused ? (
           <>
@@ -43,7 +43,7 @@ export function Door({ bucket, lastDepartureAt }: DoorProps) {
             <span class="sr-only">paused</span>
           </>
         ) : nextDepartureAt === undefined ? (
-          <span class="door-open">open</span>
+          <span class="departure-open">open</span>
         ) : (
           <Counting at={nextDepartureAt} as="until" />
         )}
@@ -52,7 +52,7 @@ export function Door({ bucket, lastDepartureAt }: DoorProps) {
   )
 }
 
-/** Closes until the moment of the next departure. The browser moves it, and nothing is drawn again for it. */
+/** A ring that closes at the next departure; the browser animates it without rendering. */
 function Ring({ at, before }: { readonly at: number | undefined; readonly before: number | undefined }) {
   const circle = useRef<SVGCircleElement>(null)
   useLayoutEffect(() => {
@@ -78,7 +78,7 @@ function Ring({ at, before }: { readonly at: number | undefined; readonly before
   )
 }
 
-/** The outline of a doorway, so far from its middle, and so far from the top. */
+/** The outline of an arch, by half its width and its distance from the top. */
 function arch(half: number, top: number): string {
   const [left, right] = [MIDDLE - half, MIDDLE + half]
   return `M${left} ${FLOOR + 3}V${top + half}A${half} ${half} 0 0 1 ${right} ${top + half}V${FLOOR + 3}Z`
