@@ -9,7 +9,7 @@ export interface GatedStart {
   readonly slot: number
   /** When the gate was passed, shortly before the call of the handler. */
   readonly at: number
-  /** What the start is held against; known only while somebody subscribes to the diagnostics of starts. */
+  /** What the start is measured against; known only while the diagnostics of starts have a subscriber. */
   readonly pace: ReturnType<MemoryStore['pace']> | undefined
 }
 

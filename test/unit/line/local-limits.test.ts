@@ -127,8 +127,8 @@ test('on a slow line, concurrent requests get no more than the limit', async () 
 })
 
 test.each([
-  ['that is away counts whoever may have come in', new BackendUnavailableError('away'), 'full'],
-  ['that finds a fault in one lets nobody in', new Error('conflict'), undefined],
+  ['that is away counts all that may have been admitted', new BackendUnavailableError('away'), 'full'],
+  ['that finds a fault in one admits none', new Error('conflict'), undefined],
 ])('a line %s', async (_, error, reason) => {
   const { limits } = new Stage('2, 1/h')
   const told: unknown[] = []
@@ -141,7 +141,7 @@ test.each([
     admitUnderLocalLimitsAsync(limits, [requestOf(), requestOf(), requestOf()], line),
   ).rejects.toBe(error)
   expect(limits.refusal('k', 1)?.reason).toBe(reason)
-  // Nobody was told a verdict.
+  // No verdict was returned.
   expect(told).toEqual([])
 })
 

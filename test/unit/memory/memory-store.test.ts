@@ -82,7 +82,7 @@ describe('admitMany', () => {
     ['no limit', { key: 'lawless' }, NoLimitError],
     ['an id of somebody else', { id: 'known', data: '2' }, IdConflictError],
     ['an id of the same batch', { id: 'first', data: '2' }, IdConflictError],
-  ])('one with %s in the middle, and nobody is admitted', (_, bad, error) => {
+  ])('one with %s in the middle, and none is admitted', (_, bad, error) => {
     const store = backendWith({ a: '9, 1/s', b: '9, 1/s' })
     store.admit(request({ id: 'known', key: 'b' }), NOW)
     const before = [store.views.audit(), listed(store)]

@@ -246,7 +246,7 @@ describe('an error that cannot be read', () => {
   test.each([
     ['a message that throws', unreadable],
     ['a revoked proxy', revoked],
-  ])('%s fails its attempts, now or later, and nobody else is harmed', async (_, make) => {
+  ])('%s fails its attempts, now or later, and does no other harm', async (_, make) => {
     const stage = new Stage('9, 10/s', { jobDefaults: { attempts: 2, backoff: 10 } })
     let completed = 0
     stage.shaper.on('completed', () => void completed++)

@@ -145,7 +145,7 @@ describe('a listener that throws', () => {
     ['a string', 'careless'],
     ['undefined', undefined],
     ['an object without a prototype', Object.create(null)],
-  ])('%s: harms nobody, and the error is told', async (_, thrown) => {
+  ])('%s: does no harm, and the error is reported', async (_, thrown) => {
     const stage = new Stage('5, 2/s', { jobDefaults: { attempts: 2, backoff: 1 } })
     const errors: unknown[] = []
     stage.shaper.on('error', (error) => void errors.push(error))
@@ -211,7 +211,7 @@ describe('a listener', () => {
     ['__proto__', () => undefined, /one of admitted/],
     [undefined, () => undefined, /got: undefined/],
     ['completed', 5, /listener to be a function, got: 5/],
-  ])('for %s is refused when nobody would ever be told', (name, listener, message) => {
+  ])('for %s is refused when it would never be called', (name, listener, message) => {
     const { shaper } = new Stage('5, 1/s')
     expect(() => shaper.on(name as 'completed', listener as never)).toThrow(message)
   })

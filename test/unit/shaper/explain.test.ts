@@ -63,7 +63,7 @@ describe('explain', () => {
     })
   })
 
-  test('the rule that governs, whoever set it', async () => {
+  test('the rule that governs, and who set it', async () => {
     const stage = new Stage({ '*': '9, 1/s' })
     stage.shaper.work(neverSettles)
     await stage.fill('a', 2)

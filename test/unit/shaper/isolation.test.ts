@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { FreezeError } from '../../../src/index.ts'
 import { neverSettles, Stage } from '../../support/stage.ts'
 
-/** The line that nobody may hold up: 40 jobs at 7/s, and more as it empties. */
+/** The line that must not be delayed: 40 jobs at 7/s, and more as it empties. */
 async function departuresBeside(trouble: (stage: Stage) => Promise<unknown>): Promise<number[]> {
   const stage = new Stage({ '*': '5000, 7/s', trouble: '100000, 900/s' })
   stage.shaper.work(

@@ -107,13 +107,13 @@ describe('a limit of this process', () => {
       await admitted('a'),
       await admitted('b'),
     ]).toEqual([1, 2, 5, 5])
-    // What was let in counts under the next rope that governs.
+    // What was let in counts under the next limit that governs.
     limits.unsetLocal('a/b')
     limits.setLocal('a/*', '4, 1/h')
     expect(await admitted('a/b')).toBe(2)
     limits.unsetLocal('a/*')
     expect(await admitted('a/b')).toBe(5)
-    // And a rope that is new begins with nothing.
+    // A new limit begins with nothing.
     limits.setLocal('*', '3, 1/h')
     expect(await admitted('a/b')).toBe(3)
   })

@@ -56,7 +56,7 @@ describe('a preview', () => {
     ['what was not set by hand', { reset: '*' }],
     ['the limit that it has', { set: ['*', '10, 10/s'] }],
     ['a pattern that no bucket has', { set: ['other/*', '1, 1/s'] }],
-  ] as const)('of %s affects nobody', async (_, change) => {
+  ] as const)('of %s affects no bucket', async (_, change) => {
     const stage = new Stage('10, 10/s')
     await stage.fill('a', 2)
     expect(await stage.shaper.limits.preview(change)).toEqual({
