@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { z } from 'zod'
-import { ForeignValueError } from '../../core/errors.ts'
 import { messageOf, toError } from '../../core/thrown.ts'
 import type { Client } from '../connection/client-profiles.ts'
 import { asBackendError } from '../connection/redis-errors.ts'
@@ -16,9 +14,9 @@ export interface Script<Reply = unknown> {
   readonly sha: string
   /** It works on a shard, whose tag is its first key; otherwise on the one key that it is given. */
   readonly isOfShard: boolean
-  /** It answers with bytes, which are no text. */
+  /** It returns bytes that are not text. */
   readonly isBinary: boolean
-  /** @throws ForeignValueError when the reply is nothing that the script answers: another version's, say */
+  /** @throws ForeignValueError when the reply has another shape: that of another version, say */
   parse(reply: unknown): Reply
 }
 
@@ -31,19 +29,10 @@ export interface Script<Reply = unknown> {
 export function defineScript<Reply>(
   verb: string,
   module: string,
-  reply: Read<Reply> | z.ZodType<Reply>,
+  reply: Read<Reply>,
   { isBinary = false } = {},
 ): Script<Reply> {
-  const parse = (value: unknown) =>
-    typeof reply === 'function' ? readReply(reply, value) : parseReply(reply, value)
-  return { verb, ...load(verb, module), isBinary, parse }
-}
-
-/** @throws ForeignValueError */
-export function parseReply<Schema extends z.ZodType>(schema: Schema, reply: unknown): z.output<Schema> {
-  const result = schema.safeParse(reply)
-  if (result.success) return result.data
-  throw new ForeignValueError(`Redis answered what no script of ours does: ${z.prettifyError(result.error)}`)
+  return { verb, ...load(verb, module), isBinary, parse: (value) => readReply(reply, value) }
 }
 
 /**

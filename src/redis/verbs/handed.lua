@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- Which jobs are still handed over under an epoch, whatever came of them since. Those that are not never will be again under it.
+-- Which jobs are still handed over under an epoch, whatever their state since. A job that is not never is again under the same epoch.
 -- uses: shard state
 --
 -- KEYS[1]  the shard's tag
