@@ -1,17 +1,17 @@
 import { type Limit, parseLimit } from '../core/limit.ts'
 
-/** A customer of the third-party API: what the API allows it, and how its producers make jobs. */
+/** An account of the third-party API: its limit there, and how its producers create jobs. */
 export interface Account {
   readonly key: string
-  /** The rope's limit; its interval is also the one that the API enforces. */
+  /** The limit of the shaper; the API enforces the same interval. */
   readonly limit: Limit
-  /** When each burst begins, in milliseconds, and how many jobs it has. */
+  /** The bursts: when each begins, in milliseconds, and its number of jobs. */
   readonly bursts: readonly (readonly [atMs: number, jobs: number])[]
 }
 
 /**
- * Three accounts whose bursts always overfill a line and never leave it empty. A tenth of an interval is 20 ms and
- * more: a busy machine may stop a process for 10 ms between the start of a handler and the API's door.
+ * Three accounts whose bursts always overfill a line and never let it run empty. A tenth of an interval is at least 20
+ * ms: a busy machine may stop a process for 10 ms between the start of a handler and the arrival at the API.
  */
 export const ACCOUNTS: readonly Account[] = [
   {

@@ -1,9 +1,9 @@
 import type { ApiClient } from './api-client.ts'
 
-/** The API answered 429; it keeps count of that itself. */
+/** The API answered 429; it counts that itself. */
 export class RefusedError extends Error {}
 
-/** What the handlers of the demo do: one message of the account. */
+/** The handler of the demo: sends one message of the account. */
 export async function callApi(client: ApiClient, key: string): Promise<void> {
   const status = await client.call(key)
   if (status === 429) throw new RefusedError(`${key}: answered 429`)

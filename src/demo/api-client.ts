@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http'
 
 const CONNECTIONS = 32
 
-/** Calls the API over connections that are kept open. */
+/** Calls the API over keep-alive connections. */
 export class ApiClient {
   readonly #port: number
   readonly #agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, maxFreeSockets: CONNECTIONS })
@@ -12,19 +12,19 @@ export class ApiClient {
     this.#port = port
   }
 
-  /** Calls that have not been answered. */
+  /** Calls without a response so far. */
   get underWay(): number {
     return this.#underWay
   }
 
-  /** Opens the connections and lets both sides get fast, so that no call of an account pays for that. */
+  /** Opens the connections and warms up both sides, so that no counted call pays for that. */
   async warmUp(): Promise<void> {
     for (let round = 0; round < 5; round++) {
       await Promise.all(Array.from({ length: CONNECTIONS }, () => this.#send('GET', '/status')))
     }
   }
 
-  /** Sends one message of the account; answers the status. */
+  /** Sends one message of the account; returns the status. */
   call(key: string): Promise<number> {
     return this.#send('POST', `/${key}/messages`)
   }

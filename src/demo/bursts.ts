@@ -3,22 +3,22 @@ import { MILLISECOND, SECOND } from '../core/duration.ts'
 import { seededRandom } from '../simulate/random.ts'
 import type { Account } from './account.ts'
 
-/** One job that a producer has for an account. */
+/** A job of a producer for an account. */
 export interface PlannedJob {
   readonly account: Account
   /** Microseconds from the beginning of the run. */
   readonly at: number
-  /** The account's last: nobody comes after it, so what it is promised must come true. */
+  /** The account's last job: none follows, so its promised time must be kept. */
   readonly isLast: boolean
 }
 
-/** The bursts of an account are played again after this long. */
+/** The period after which an account repeats its bursts. */
 export const CYCLE = 2.5 * SECOND
-/** Jobs of one burst follow each other by less than this part of an interval. */
+/** The distance of jobs within a burst is below this share of an interval. */
 const CLOSE = 0.25
 const SEED = 1986
 
-/** Every job of every producer, in the order of time; the same each time it is asked. */
+/** Returns all jobs of all producers by time; the same on each call. */
 export function planBursts(accounts: readonly Account[], cycles: number): PlannedJob[] {
   const random = seededRandom(SEED)
   return accounts

@@ -1,11 +1,11 @@
-/** A stretch of time in slices of equal width; microseconds. */
+/** A time span in slices of equal width; microseconds. */
 export interface Slices {
   readonly from: number
   readonly width: number
   readonly count: number
 }
 
-/** How many of the times fall into each slice. */
+/** Counts the times in each slice. */
 export function countColumns(times: Iterable<number>, { from, width, count }: Slices): number[] {
   const columns = new Array<number>(count).fill(0)
   for (const time of times) {
@@ -16,8 +16,8 @@ export function countColumns(times: Iterable<number>, { from, width, count }: Sl
 }
 
 /**
- * The same with each of them laid over the `span` that begins with it: calls that keep their interval come out flat
- * at any width of the slices, and calls that do not pile up.
+ * The same with each count spread over the `span` that begins at its time: evenly spaced calls become flat at any slice
+ * width, and bunched calls pile up.
  */
 export function spreadColumns(
   times: Iterable<number>,

@@ -12,18 +12,18 @@ const LEFT = 92
 const BETWEEN = 40
 const TOP = 140
 const FOOT = 56
-/** The strips of an account: how high, and where they end below the account's top. */
+/** The strips of an account: their height, and where they end below its top. */
 const JOBS = { label: 'jobs', height: 56, bottom: 92 }
 const LINE = { label: 'the line', height: 34, bottom: 142 }
 const CALLS = { label: 'calls', height: 22, bottom: 180 }
 const ACCOUNT = 208
-/** So much time is shown after the last call. */
+/** Time shown after the last call. */
 const REST = 0.1 * SECOND
 
-const TITLE = 'The same bursts, without and behind the rope'
+const TITLE = 'The same bursts, without and with velvet-rope'
 const NOTE = 'An API that answers 429 when two calls of an account come closer than its interval less 10 %.'
 
-/** Both runs beside each other on one scale of time: the jobs that came, the line, and the calls that the API saw. */
+/** Both runs side by side on one time scale: arriving jobs, the line, and the calls that the API received. */
 export function renderDemo({ without, behind }: DemoResult): string {
   const frames = framesOf(without, behind)
   const bottom = TOP + behind.accounts.length * ACCOUNT
@@ -31,7 +31,7 @@ export function renderDemo({ without, behind }: DemoResult): string {
     width: WIDTH,
     height: bottom + FOOT,
     title: TITLE,
-    description: `Without the rope ${without.refused} calls were answered 429, behind it ${behind.refused}.`,
+    description: `Without velvet-rope ${without.refused} calls were answered 429, with it ${behind.refused}.`,
     body: [
       svgText(MARGIN, 40, TITLE, { style: 'title' }),
       svgText(MARGIN, 62, NOTE, { style: 'note' }),
@@ -43,7 +43,7 @@ export function renderDemo({ without, behind }: DemoResult): string {
   })
 }
 
-/** A second is as wide in both. */
+/** Both use the same width per second. */
 function framesOf(...runs: readonly RunLog[]): Frame[] {
   const lengths = runs.map(({ startedAt, endedAt }) => endedAt! - startedAt + REST)
   const room = WIDTH - LEFT - MARGIN - BETWEEN * (runs.length - 1)
@@ -56,8 +56,8 @@ function framesOf(...runs: readonly RunLog[]): Frame[] {
   })
 }
 
-function nameOf({ hasRope }: RunLog): string {
-  return hasRope ? 'Behind the rope' : 'Without the rope'
+function nameOf({ isShaped }: RunLog): string {
+  return isShaped ? 'With velvet-rope' : 'Without velvet-rope'
 }
 
 function renderLegend(y: number): string[] {
@@ -72,8 +72,8 @@ function renderLegend(y: number): string[] {
 
 const LEGEND = [
   ['job that came', 'class="f-slate"'],
-  ['job turned away, told when to come back', 'class="f-amber"'],
-  ['jobs waiting, up to the rope', 'class="f-velvet"'],
+  ['job rejected, with a time to retry', 'class="f-amber"'],
+  ['jobs waiting, up to the capacity', 'class="f-velvet"'],
   ['call taken by the API', 'class="f-green"'],
   ['call answered 429', `fill="${RED}"`],
 ] as const
@@ -88,7 +88,7 @@ function renderAccount(frames: readonly Frame[], index: number, top: number): st
   const strips = both.flatMap(({ frame, log }) => [
     svgText(frame.x + frame.width, top + 22, resultOf(frame.run, log), { anchor: 'end', style: 'value' }),
     ...drawArrivals(frame, log, top + JOBS.bottom, unit),
-    ...(frame.run.hasRope ? drawWaiting(frame, log, top + LINE.bottom, LINE.height) : []),
+    ...(frame.run.isShaped ? drawWaiting(frame, log, top + LINE.bottom, LINE.height) : []),
     ...drawCalls(frame, log, top + CALLS.bottom, CALLS.height),
   ])
   return [
@@ -98,10 +98,10 @@ function renderAccount(frames: readonly Frame[], index: number, top: number): st
   ]
 }
 
-function resultOf({ hasRope }: RunLog, { account, refused, calls, rejections }: AccountLog): string {
+function resultOf({ isShaped }: RunLog, { account, refused, calls, rejections }: AccountLog): string {
   const answered = `429: ${refused} of ${calls.length} calls`
-  if (!hasRope) return answered
-  return `${account.limit.capacity} may wait, ${rejections.length} turned away, ${answered}`
+  if (!isShaped) return answered
+  return `${account.limit.capacity} may wait, ${rejections.length} rejected, ${answered}`
 }
 
 function renderTimes({ run, x, width, scale }: Frame, y: number): string[] {

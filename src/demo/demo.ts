@@ -2,42 +2,44 @@ import type { Breach } from '../conformance/history.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Account } from './account.ts'
 import { ApiClient } from './api-client.ts'
-import { runBehindRope } from './behind-rope.ts'
 import { planBursts, waitUntil } from './bursts.ts'
 import { RunLog } from './run-log.ts'
-import { SharedRope } from './shared/shared-rope.ts'
+import { runShaped } from './shaped-run.ts'
+import { RedisRun } from './shared/redis-run.ts'
 import { StrictApi } from './strict-api.ts'
-import { runWithoutRope } from './without-rope.ts'
+import { runUnshaped } from './unshaped-run.ts'
 
 export interface DemoOptions {
   readonly accounts: readonly Account[]
-  /** How often the bursts are played. */
+  /** Number of times that the bursts are played. */
   readonly cycles: number
-  /** The part of its interval by which the API lets an account's calls be too close. */
+  /** The share of an interval by which calls of an account may be too close for the API. */
   readonly slack: number
-  /** A Redis URL: the line is there, and producers and workers are processes of their own. Absent: all in this one. */
+  /**
+   * A Redis URL: the lines are in Redis, and producers and workers are separate processes. Absent: all in this process.
+   */
   readonly redis?: string
 }
 
 /** Watches the demo while it runs. */
 export interface DemoView {
-  /** A run begins; `isQuiet` tells when watching disturbs no call. */
+  /** A run begins; `isQuiet` says when drawing disturbs no call. */
   begin(log: RunLog, isQuiet: () => boolean): void
-  /** Nothing more will happen. */
+  /** The demo is over. */
   end(): void
 }
 
 export interface DemoResult {
   readonly without: RunLog
   readonly behind: RunLog
-  /** Every breach of a law behind the rope. */
+  /** Breaches of the laws in the run with velvet-rope. */
   readonly breaches: readonly Breach[]
 }
 
 /**
- * The same bursts twice at the same strict API: straight, then behind the rope.
+ * Plays the same bursts twice against the same strict API: without velvet-rope, then with it.
  *
- * @throws BackendUnavailableError when `redis` does not answer
+ * @throws BackendUnavailableError if `redis` does not reply
  */
 export async function runDemo(options: DemoOptions, view: DemoView): Promise<DemoResult> {
   const { accounts, cycles, slack, redis } = options
@@ -49,23 +51,23 @@ export async function runDemo(options: DemoOptions, view: DemoView): Promise<Dem
     onCall: (call) => void log?.of(call.key).calls.push(call),
   })
   const client = new ApiClient(api.port)
-  const begin = (hasRope: boolean): RunLog => {
-    log = new RunLog(hasRope, accounts)
+  const begin = (isShaped: boolean): RunLog => {
+    log = new RunLog(isShaped, accounts)
     view.begin(log, () => client.underWay === 0)
     return log
   }
-  let shared: SharedRope | undefined
+  let shared: RedisRun | undefined
   try {
-    if (redis !== undefined) shared = await SharedRope.open({ redis, accounts, cycles, port: api.port })
+    if (redis !== undefined) shared = await RedisRun.open({ redis, accounts, cycles, port: api.port })
     await client.warmUp()
     const without = begin(false)
-    await runWithoutRope(plan, client, without)
+    await runUnshaped(plan, client, without)
     without.end()
-    // Until the last call without the rope is too long ago to matter.
+    // Until the last call of the first run no longer matters to the API.
     const longest = Math.max(...accounts.map(({ limit }) => limit.interval))
     await waitUntil(systemClock.now() + longest * (1 - slack))
     const behind = begin(true)
-    const breaches = await (shared?.run(behind) ?? runBehindRope(plan, client, behind))
+    const breaches = await (shared?.run(behind) ?? runShaped(plan, client, behind))
     behind.end()
     return { without, behind, breaches }
   } finally {

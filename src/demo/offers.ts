@@ -2,13 +2,13 @@ import { monotonicNow } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { type PlannedJob, playBursts, waitUntil } from './bursts.ts'
 
-/** How producers offer jobs, and what they make of the answers. */
+/** How producers offer jobs and handle the verdicts. */
 export interface Offers {
-  /** How often the last job of a key comes back at most: a start that is late moves the slots of those behind it. */
+  /** How often the last job of a key retries at most: a late start moves the slots behind it. */
   readonly comeBacks: number
-  /** Undefined when the job was accepted; else when to come back, in milliseconds. */
+  /** Returns undefined if the job was accepted, otherwise the milliseconds until a retry. */
   offer(key: string): Promise<number | undefined>
-  /** The last job of a key had been turned away, came back when it was told to, and was accepted. */
+  /** The last job of a key was rejected, retried at the given time, and was accepted. */
   onCameBack(key: string): void
   onError(message: string): void
 }
@@ -23,7 +23,7 @@ export async function playOffers(plan: readonly PlannedJob[], offers: Offers): P
       retryAfterMs = await offers.offer(key)
       if (retryAfterMs === undefined) return offers.onCameBack(key)
     }
-    offers.onError(`${key}: a job came back when it was told to, and was turned away again`)
+    offers.onError(`${key}: a job retried at the given time and was rejected again`)
   }
   const verdicts: Promise<void>[] = []
   await playBursts(plan, ({ account: { key }, isLast }) => void verdicts.push(offer(key, isLast)))

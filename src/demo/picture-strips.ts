@@ -3,7 +3,7 @@ import { short, type Tone } from '../simulate/svg.ts'
 import { countColumns, type Slices } from './columns.ts'
 import type { AccountLog, RunLog } from './run-log.ts'
 
-/** A run and where it stands in the picture. */
+/** A run and its position in the picture. */
 export interface Frame {
   readonly run: RunLog
   /** Where it begins. */
@@ -13,17 +13,17 @@ export interface Frame {
   readonly scale: number
 }
 
-/** The one colour that the sheet of colours lacks: readable on light and on dark. */
+/** A colour that the shared sheet lacks: readable on light and on dark. */
 export const RED = '#e5372b'
 
 const SLICE = 0.1 * SECOND
 
-/** The most jobs of the account that came in one slice. */
+/** The most jobs of the account in one slice. */
 export function peakOf({ run }: Frame, log: AccountLog): number {
   return Math.max(1, ...countColumns(log.arrivals, slicesOf(run)))
 }
 
-/** A bar per slice of time; those who were turned away stand on top. */
+/** A bar per slice of time, with rejected jobs on top. */
 export function drawArrivals(frame: Frame, log: AccountLog, bottom: number, unit: number): string[] {
   const slices = slicesOf(frame.run)
   const accepted = countColumns(log.admissions, slices)
@@ -42,7 +42,7 @@ export function drawArrivals(frame: Frame, log: AccountLog, bottom: number, unit
   return [bars('slate', nothing, accepted), bars('amber', accepted, came), drawBase(frame, bottom)]
 }
 
-/** Up for each job that was accepted, down for each that departed; the rope hangs at the capacity. */
+/** Goes up for each accepted job and down for each departure; the velvet line marks the capacity. */
 export function drawWaiting(frame: Frame, log: AccountLog, bottom: number, height: number): string[] {
   const { capacity } = log.account.limit
   const steps = [
@@ -55,16 +55,16 @@ export function drawWaiting(frame: Frame, log: AccountLog, bottom: number, heigh
     waiting += change
     path += `H${short(xOf(frame, at))}V${short(bottom - (waiting / capacity) * height)}`
   }
-  const rope = short(bottom - height)
+  const lineY = short(bottom - height)
   return [
     `<path class="area f-velvet" d="${path}V${short(bottom)}Z"/>`,
     `<path class="line s-velvet" d="${path}"/>`,
-    `<path class="mark s-velvet" d="M${short(frame.x)} ${rope}h${short(frame.width)}"/>`,
+    `<path class="mark s-velvet" d="M${short(frame.x)} ${lineY}h${short(frame.width)}"/>`,
     drawBase(frame, bottom),
   ]
 }
 
-/** A stroke per call, as the API saw it; those that it answered 429 are red and stick out. */
+/** A stroke per call at the API; those answered 429 are red and longer. */
 export function drawCalls(frame: Frame, log: AccountLog, bottom: number, height: number): string[] {
   const strokes = (isRefused: boolean, excess: number): string =>
     log.calls

@@ -2,35 +2,35 @@ import { monotonicNow } from '../core/clock.ts'
 import type { Account } from './account.ts'
 import type { ApiCall } from './strict-api.ts'
 
-/** What happened to one account in one run. Times are microseconds. */
+/** The record of one account in one run. Times are microseconds. */
 export class AccountLog {
   readonly account: Account
-  /** When jobs came. */
+  /** Arrival times of jobs. */
   readonly arrivals: number[] = []
-  /** Those of them that were turned away, and what they were told. */
+  /** Rejected arrivals, and their times to retry. */
   readonly rejections: { readonly at: number; readonly retryAfterMs: number }[] = []
   /** When handlers started, and how long their jobs had waited. */
   readonly departures: { readonly at: number; readonly waitedMs: number }[] = []
-  /** What the API saw. */
+  /** Calls that the API received. */
   readonly calls: ApiCall[] = []
-  /** Jobs that had been turned away, came back when they were told to, and were accepted. */
+  /** Jobs that were rejected, retried at the given time, and were accepted. */
   cameBack = 0
 
   constructor(account: Account) {
     this.account = account
   }
 
-  /** When the jobs came that were not turned away. */
+  /** Arrival times of accepted jobs. */
   get admissions(): number[] {
-    const turnedAway = new Set(this.rejections.map(({ at }) => at))
-    return this.arrivals.filter((at) => !turnedAway.has(at))
+    const rejected = new Set(this.rejections.map(({ at }) => at))
+    return this.arrivals.filter((at) => !rejected.has(at))
   }
 
   get accepted(): number {
     return this.arrivals.length - this.rejections.length
   }
 
-  /** News of a departure may overtake that of the admission, where they come from two processes. */
+  /** The report of a departure may arrive before that of the admission, if they come from two processes. */
   get waiting(): number {
     return Math.max(0, this.accepted - this.departures.length)
   }
@@ -40,17 +40,17 @@ export class AccountLog {
   }
 }
 
-/** What happened in one run: the bursts once, straight or behind the rope. */
+/** The record of one run, with or without velvet-rope. */
 export class RunLog {
-  readonly hasRope: boolean
+  readonly isShaped: boolean
   readonly startedAt: number
   readonly accounts: readonly AccountLog[]
-  /** What went wrong, in whole sentences. */
+  /** Errors, in full sentences. */
   readonly errors: string[] = []
   endedAt: number | undefined
 
-  constructor(hasRope: boolean, accounts: readonly Account[], startedAt = monotonicNow()) {
-    this.hasRope = hasRope
+  constructor(isShaped: boolean, accounts: readonly Account[], startedAt = monotonicNow()) {
+    this.isShaped = isShaped
     this.startedAt = startedAt
     this.accounts = accounts.map((account) => new AccountLog(account))
   }

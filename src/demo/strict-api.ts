@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net'
 import { monotonicNow } from '../core/clock.ts'
 import type { Account } from './account.ts'
 
-/** A call as the API saw it. */
+/** A call that the API received. */
 export interface ApiCall {
   readonly key: string
-  /** When it came in; microseconds. */
+  /** Its arrival, in microseconds. */
   readonly at: number
   /** It was answered 429. */
   readonly isRefused: boolean
@@ -14,14 +14,14 @@ export interface ApiCall {
 
 export interface StrictApiOptions {
   readonly accounts: readonly Account[]
-  /** The part of its interval by which an account's calls may be too close; negative: stricter than its limit. */
+  /** The share of the interval by which calls of an account may be too close; negative: stricter than the limit. */
   readonly slack: number
   readonly onCall: (call: ApiCall) => void
 }
 
 /**
- * A third-party API on loopback that enforces its limit without mercy: a call that comes too soon after the one
- * before it, refused or not, is answered 429. `POST /<account>/messages` is limited, `GET /status` is not.
+ * A third-party API on loopback that strictly enforces its limit: a call that comes too soon after the previous one,
+ * refused or not, gets 429. `POST /<account>/messages` is limited, `GET /status` is not.
  */
 export class StrictApi {
   readonly port: number
@@ -50,7 +50,7 @@ export class StrictApi {
       if (isRefused) response.writeHead(429, { 'Retry-After': '1' }).end()
       else response.writeHead(202).end()
     })
-    // An idle connection that the server closes may be the one on which the next call is already under way.
+    // If the server closed idle connections, it could close one on which a call is just being sent.
     server.keepAliveTimeout = 0
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject).listen(0, '127.0.0.1', resolve)

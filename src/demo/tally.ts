@@ -1,15 +1,15 @@
 import type { AccountLog } from './run-log.ts'
 
-/** What became of one account's jobs in one run. */
+/** The result of one account in one run. */
 export interface Tally {
   readonly accepted: number
   readonly rejected: number
-  /** What the API saw, and how many of these it answered 429. */
+  /** Calls that the API received, and how many of them it answered 429. */
   readonly calls: number
   readonly refused: number
-  /** Between two calls at the API's door, in intervals of the limit; not a number when there was one call only. */
+  /** The distance of two calls at the API, in intervals of the limit; NaN if there was only one call. */
   readonly smallestGap: number
-  /** What the API took from its first call to its last, as a part of the configured rate. */
+  /** The rate of calls at the API from first to last, as a share of the configured rate. */
   readonly utilisation: number
   readonly longestWaitMs: number
 }

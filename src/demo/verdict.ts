@@ -1,7 +1,7 @@
 import { quote } from '../core/describe.ts'
 import type { DemoResult } from './demo.ts'
 
-/** What must not have happened behind the rope and did, in whole sentences; empty when all went well. */
+/** Returns what went wrong in the run with velvet-rope, in full sentences; empty if all is well. */
 export function problemsOf({ behind, breaches }: DemoResult): string[] {
   const refusals = behind.accounts
     .filter(({ refused }) => refused > 0)

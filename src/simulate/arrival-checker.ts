@@ -4,21 +4,21 @@ import { isVelvetRopeError } from '../core/errors.ts'
 import { checkKey } from '../core/key.ts'
 import type { Arrival } from './arrival.ts'
 
-/** The largest offset whose microseconds a double still counts one by one. */
+/** The largest offset at which a double still resolves microseconds. */
 const LATEST_S = 9e9
 const LARGEST_COST = 1e9
 
 export type ArrivalField = 'offset_s' | 'key' | 'cost'
 
-/** What an input file says of one arrival, as it says it. */
+/** The fields of an arrival as in the input file. */
 export type ArrivalValues = Readonly<Record<ArrivalField, unknown>>
 
-/** Makes the error that points at a field. */
+/** Creates the error for a field. */
 export type Blame = (field: ArrivalField, message: string) => Error
 
 /**
- * Checks what was read, whatever the format. Arrivals must come in the order of time: sorting would need all of them
- * in memory, and an input that is out of order is more often a mistake than a wish.
+ * Validates arrivals of any format. They must be in the order of time: sorting would need all of them in memory, and
+ * unordered input is usually a mistake.
  */
 export class ArrivalChecker {
   #last = 0

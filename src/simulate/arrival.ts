@@ -7,8 +7,8 @@ export interface Arrival {
   readonly cost: number
 }
 
-/** Where arrivals come from, many at a time: one promise per arrival would take longer than judging it. */
+/** Arrivals in batches: one promise per arrival would cost more than judging it. */
 export type ArrivalBatches = AsyncIterable<readonly Arrival[]> | Iterable<readonly Arrival[]>
 
-/** Times that lie closer than this are the same: three thirds of a second must make a second. Microseconds. */
+/** Times closer than this count as equal, so that three thirds of a second are a second. Microseconds. */
 export const NANOSECOND = 0.001

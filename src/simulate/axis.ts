@@ -1,4 +1,4 @@
-/** Where the ticks of an axis stand, and what is written beside them. */
+/** The ticks of an axis and their labels. */
 
 export interface Tick {
   readonly value: number
@@ -22,7 +22,7 @@ export interface TimeAxis {
   readonly ticks: readonly Tick[]
 }
 
-/** Ticks for a stretch of time in seconds, written in the unit that suits its length. */
+/** Ticks for a duration in seconds, labelled in a suitable unit. */
 export function timeAxis(from: number, to: number, wanted = 10): TimeAxis {
   const length = Math.max(to - from, 1e-6)
   const unit = UNITS.find(({ upTo }) => length <= upTo) ?? UNITS.at(-1)!
@@ -35,7 +35,7 @@ export function timeAxis(from: number, to: number, wanted = 10): TimeAxis {
   return { label: `time (${unit.name})`, ticks }
 }
 
-/** A number for a reader: at most four digits that mean something, thousands set apart. */
+/** Formats a number: at most four significant digits, with thousands separators. */
 export function formatValue(value: number): string {
   if (!Number.isFinite(value)) return '∞'
   const rounded = Number(value.toPrecision(4))

@@ -15,19 +15,19 @@ export interface Series {
   readonly points: readonly Point[]
 }
 
-/** One of the pictures that stand above each other and share their time axis. */
+/** One of several charts above each other with a common time axis. */
 export interface Panel {
   readonly title: string
   /** What the vertical axis counts, such as `jobs/s`. */
   readonly unit: string
   readonly series: readonly Series[]
-  /** Dashed lines across: a limit, say. */
+  /** Dashed horizontal lines, such as a limit. */
   readonly marks?: readonly Mark[]
-  /** The top of the axis, to give several panels one scale; default: the largest value shown. */
+  /** The top of the axis, to give several panels the same scale. Default: the largest value. */
   readonly max?: number
-  /** In pixels; default 130. */
+  /** Height in pixels. Default: 130. */
   readonly height?: number
-  /** Written at the right end of the title line. */
+  /** Text at the right end of the title line. */
   readonly note?: string
 }
 
@@ -39,9 +39,9 @@ export interface Mark {
 
 export interface Chart {
   readonly title: string
-  /** Lines of explanation under the title. */
+  /** Lines of text below the title. */
   readonly notes?: readonly string[]
-  /** Seconds shown; default: all. */
+  /** Seconds shown. Default: all. */
   readonly from?: number
   readonly to?: number
   readonly panels: readonly Panel[]
@@ -86,7 +86,7 @@ function timeRange(chart: Chart): [number, number] {
   const known = times.filter(Number.isFinite)
   const first = known.length === 0 ? 0 : Math.min(...known)
   const to = chart.to ?? (known.length === 0 ? 1 : Math.max(...known))
-  // An axis that nearly starts at nothing reads better when it does.
+  // An axis that nearly starts at zero reads better when it does.
   const from = chart.from ?? (first > 0 && first < to / 10 ? 0 : first)
   return to > from ? [from, to] : [from, from + 1]
 }

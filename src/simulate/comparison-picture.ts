@@ -5,7 +5,7 @@ import type { Comparison, PolicyResult } from './comparison.ts'
 import { rateMark } from './simulation-picture.ts'
 import { alignBins, peakOf, ratePoints } from './spread-points.ts'
 
-/** The arrivals, and below them what each policy let start; the policies share one scale. */
+/** The arrivals, and below them the starts under each policy, all on one scale. */
 export function renderComparison(comparison: Comparison, limits: RuleBook, keys: number): string | undefined {
   const spread = comparison.spread()
   if (spread === undefined) return undefined
@@ -44,7 +44,7 @@ export function renderComparison(comparison: Comparison, limits: RuleBook, keys:
           },
         ],
         max,
-        // One label says it for all.
+        // One label for all.
         marks: index === results.length - 1 ? marks : marks.map(({ y, tone }) => ({ y, tone })),
         height: 70,
         note: summarize(result),

@@ -10,19 +10,19 @@ import { velvetRope } from './policies/velvet-rope.ts'
 import { FARTHEST, Smoothness } from './smoothness.ts'
 import { TimeBins } from './time-bins.ts'
 
-/** What one policy made of the arrivals. */
+/** The result of one policy. */
 export interface PolicyResult {
   readonly policy: string
-  /** Jobs that were let through, at once or later. */
+  /** Jobs that were accepted, at once or later. */
   readonly accepted: number
   readonly rejected: number
   /** The most starts of one key in any one second. */
   readonly mostStartsInOneSecond: number
-  /** The smallest distance of two starts of one key, in intervals; null when no two came within ten intervals. */
+  /** The smallest distance of two starts of one key, in intervals; null if no two were within ten intervals. */
   readonly smallestGapByInterval: number | null
 }
 
-/** The policies compared, in the order of the table; the last is the product. */
+/** The policies in the order of the table; the last is velvet-rope. */
 export function comparedPolicies(subBuckets: number): readonly Policy[] {
   return [
     fixedWindow,
@@ -34,7 +34,7 @@ export function comparedPolicies(subBuckets: number): readonly Policy[] {
   ]
 }
 
-/** Gives the same arrivals to every policy under the same limits. */
+/** Applies every policy to the same arrivals under the same limits. */
 export class Comparison {
   readonly #limits: RuleBook
   readonly #policies: readonly Policy[]
@@ -46,7 +46,9 @@ export class Comparison {
     this.#policies = policies
   }
 
-  /** @throws NoLimitError when no limit governs the key of the arrival */
+  /**
+   * @throws NoLimitError if no limit applies to the key of the arrival
+   */
   offer(arrival: Arrival): void {
     const { at, key } = arrival
     if (this.#trials === undefined) {
@@ -64,7 +66,7 @@ export class Comparison {
     return (this.#trials ?? []).map((trial) => trial.result())
   }
 
-  /** Jobs per column: as they arrived, and as each policy let them start. Undefined before the first arrival. */
+  /** Jobs per column: arrivals, and starts under each policy. Undefined before the first arrival. */
   spread(): { arrivals: TimeBins; starts: readonly TimeBins[] } | undefined {
     if (this.#arrivals === undefined || this.#trials === undefined) return undefined
     return { arrivals: this.#arrivals, starts: this.#trials.map(({ starts }) => starts) }
@@ -76,7 +78,7 @@ interface KeyTrial {
   readonly smoothness: Smoothness
 }
 
-/** One policy at work on the arrivals of all keys. */
+/** One policy applied to the arrivals of all keys. */
 class Trial {
   readonly starts: TimeBins
   readonly #policy: Policy

@@ -2,7 +2,7 @@ import { quote } from '../core/describe.ts'
 import { InvalidInputError } from '../core/errors.ts'
 import type { CsvRecord, Position } from './csv-records.ts'
 
-/** Which column holds which field, as the header says. */
+/** Maps fields to columns by the header. */
 export class CsvColumns {
   readonly #file: string
   readonly #index: ReadonlyMap<string, number>
@@ -37,13 +37,13 @@ export class CsvColumns {
     return text
   }
 
-  /** The number that a field spells; its text, when it spells none. */
+  /** The number in a field; its text if it is not a number. */
   number(record: CsvRecord, name: string): number | string {
     const text = this.text(record, name)
     return NUMBER.test(text) ? Number(text) : text
   }
 
-  /** The error that points at one field of a record. */
+  /** Creates the error for one field of a record. */
   blame(record: CsvRecord, name: string, message: string): InvalidInputError {
     return this.#error(record.positionOf(this.#index.get(name) ?? 0), message)
   }

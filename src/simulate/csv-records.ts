@@ -1,7 +1,7 @@
 import { quote } from '../core/describe.ts'
 import { InvalidInputError } from '../core/errors.ts'
 
-/** A record longer than this is a quote that was never closed rather than data. */
+/** A longer record is an unclosed quote rather than data. */
 const LONGEST_RECORD = 1_048_576
 
 export interface Position {
@@ -9,16 +9,16 @@ export interface Position {
   readonly column: number
 }
 
-/** One record of a CSV file, and where in the file its fields stand. */
+/** A record of a CSV file with the positions of its fields. */
 export interface CsvRecord {
   readonly fields: readonly string[]
-  /** Where a field starts; one past the last is where the record ends. Lines and columns count from 1. */
+  /** Position of a field; one past the last is the end of the record. Lines and columns count from 1. */
   positionOf(field: number): Position
 }
 
 /**
- * Cuts CSV text (RFC 4180: quoted fields, doubled quotes, line ends in LF or CR LF) into records as it comes in,
- * piece by piece. Blank lines are skipped.
+ * Splits CSV text (RFC 4180: quoted fields, doubled quotes, LF or CR LF) into records as it arrives in pieces. Blank
+ * lines are skipped.
  */
 export class CsvRecords {
   readonly #file: string
@@ -42,7 +42,7 @@ export class CsvRecords {
     }
   }
 
-  /** The text is complete: a last record may lack its line end. */
+  /** Ends the text: a last record may lack its line end. */
   *end(): Generator<CsvRecord> {
     yield* this.#cut(true)
   }
@@ -62,7 +62,7 @@ export class CsvRecords {
     this.#rest = text.slice(from)
   }
 
-  /** The record that starts at `from`; undefined when its end has not come in yet. */
+  /** The record that starts at `from`; undefined if its end has not arrived yet. */
   #record(text: string, from: number, complete: boolean): Cut | undefined {
     const fields: string[] = []
     const starts: number[] = []
@@ -93,7 +93,7 @@ export class CsvRecords {
     }
   }
 
-  /** Where a quoted field ends, behind its closing quote. */
+  /** The end of a quoted field, after its closing quote. */
   #closing(text: string, from: number, opening: number, complete: boolean): number | undefined {
     let at = text.indexOf('"', opening + 1)
     while (at >= 0 && text[at + 1] === '"') at = text.indexOf('"', at + 2)
@@ -142,7 +142,7 @@ class Located implements CsvRecord {
   }
 }
 
-/** Where the text after `before` stands, if `before` starts on `line`. */
+/** The position after `before`, if `before` starts on `line`. */
 function locate(before: string, line: number): Position {
   return { line: line + countLines(before), column: before.length - (before.lastIndexOf('\n') + 1) + 1 }
 }
@@ -157,4 +157,9 @@ function plainEnd(text: string, at: number): number {
   let end = at
   while (end < text.length && text[end] !== ',' && text[end] !== '\n') end++
   return end
+}
+
+/** A field of a CSV record (RFC 4180). */
+export function csvField(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -1,9 +1,9 @@
 import { InvalidInputError } from '../core/errors.ts'
 
 /**
- * Decodes UTF-8 as it comes in and drops a byte order mark.
+ * Decodes UTF-8 as it arrives and removes a byte order mark.
  *
- * @throws InvalidInputError where the bytes are not UTF-8: a guessed key would be somebody else's
+ * @throws InvalidInputError if the bytes are not UTF-8: a replaced character would change the key
  */
 export async function* decodeText(file: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -24,7 +24,7 @@ export async function* decodeText(file: string, chunks: AsyncIterable<Uint8Array
   yield decode(undefined)
 }
 
-/** The decoder does not say where it stopped; the first bytes that do not survive decoding do. */
+/** The decoder does not say where it stopped; the first bytes that do not survive a round trip do. */
 function linesBeforeDefect(chunk: Uint8Array): number {
   const text = new TextDecoder('utf-8').decode(chunk)
   const defect = text.indexOf('\uFFFD')

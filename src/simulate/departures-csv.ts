@@ -1,6 +1,6 @@
 import { SECOND } from '../core/duration.ts'
 import type { Arrival } from './arrival.ts'
-import { csvField } from './csv-field.ts'
+import { csvField } from './csv-records.ts'
 import type { Outcome } from './key-line.ts'
 
 /** The columns of a departures file; one row per arrival, in the order of arrival. */
@@ -17,7 +17,7 @@ export const DEPARTURE_COLUMNS = [
 
 export const DEPARTURES_HEADER = `${DEPARTURE_COLUMNS.join(',')}\n`
 
-/** One row: seconds with 6 decimals, nothing where there is nothing to say. */
+/** Formats a row: seconds with 6 decimals, empty fields for absent values. */
 export function formatDeparture(arrival: Arrival, outcome: Outcome): string {
   const { at, key, cost } = arrival
   const [verdict, position, departs, wait, retry] = outcome.accepted

@@ -3,11 +3,11 @@ import type { Arrival } from './arrival.ts'
 import { seededRandom } from './random.ts'
 
 /**
- * How made-up arrivals come:
+ * Patterns of generated arrivals:
  *
  * - `steady`: evenly, key after key
  * - `burst`: nothing, then five seconds' worth at the same instant
- * - `poisson`: independently of each other, as many people do
+ * - `poisson`: independently of each other, like many users
  * - `on-off`: as `poisson` at twice the rate for about three seconds, then nothing for about three seconds
  */
 export const PATTERNS = ['steady', 'burst', 'poisson', 'on-off'] as const
@@ -16,9 +16,9 @@ export type Pattern = (typeof PATTERNS)[number]
 export interface GenerateOptions {
   readonly pattern: Pattern
   readonly seconds: number
-  /** Arrivals per second in the mean, of all keys together. */
+  /** Mean arrivals per second, over all keys. */
   readonly rate: number
-  /** How many keys the arrivals are spread over, as `key-1`, `key-2`, ... */
+  /** Number of keys: `key-1`, `key-2`, ... */
   readonly keys: number
   /** The same seed gives the same arrivals. */
   readonly seed: number
@@ -28,7 +28,7 @@ const BATCH = 4_096
 const BURST_EVERY = 5 * SECOND
 const MEAN_PHASE = 3 * SECOND
 
-/** Makes arrivals up, in batches, each at a whole microsecond so that a file of them loses nothing. */
+/** Generates arrivals in batches, each at a whole microsecond so that a file of them loses nothing. */
 export function* generateArrivals(options: GenerateOptions): Generator<readonly Arrival[]> {
   const random = seededRandom(options.seed)
   const end = options.seconds * SECOND
@@ -36,7 +36,7 @@ export function* generateArrivals(options: GenerateOptions): Generator<readonly 
   let index = 0
   for (const time of times(options, end, random)) {
     if (time >= end) break
-    // Evenly in turn keeps each key of a steady stream steady; elsewhere chance decides.
+    // Taking keys in turn keeps each key of a steady stream steady; other patterns choose at random.
     const turn = options.pattern === 'steady' ? index++ % options.keys : Math.floor(random() * options.keys)
     batch.push({ at: Math.round(time), key: `key-${turn + 1}`, cost: 1 })
     if (batch.length === BATCH) {
@@ -89,7 +89,7 @@ function* onOff(rate: number, end: number, random: () => number): Generator<numb
   }
 }
 
-/** Time to the next event of a kind that comes independently, `mean` apart. */
+/** Time to the next of independent events with distance `mean` on average. */
 function exponential(mean: number, random: () => number): number {
   return -mean * Math.log(1 - random())
 }

@@ -3,23 +3,23 @@ import type { Limit } from '../core/limit.ts'
 import { admit, type RejectReason } from '../core/verdict.ts'
 import { NANOSECOND } from './arrival.ts'
 
-/** The verdict at the rope; times in microseconds. */
+/** The admission verdict; times in microseconds. */
 export type Outcome =
   /** `position` 1 is the next to depart. */
   | { readonly accepted: true; readonly position: number; readonly departsAt: number }
   /** `retryAt` is infinite for a cost that can never fit. */
   | { readonly accepted: false; readonly reason: RejectReason; readonly retryAt: number }
 
-/** One who waits. */
-interface Guest {
+/** A waiting job. */
+interface WaitingJob {
   readonly cost: number
   readonly arrivedAt: number
 }
 
-/** One bucket and those who wait in it, on a clock that moves with the arrivals. Handlers are always free. */
+/** A bucket and its waiting jobs, on a clock that advances with the arrivals. Handlers are always free. */
 export class KeyLine {
   readonly #bucket: Bucket
-  #line: Guest[] = []
+  #line: WaitingJob[] = []
   #head = 0
 
   constructor(limit: Limit) {
@@ -35,7 +35,7 @@ export class KeyLine {
     return this.#bucket.waiting
   }
 
-  /** Judges a newcomer at `now`, which never goes back. */
+  /** Judges a new job at `now`, which never goes back. */
   offer(cost: number, now: number): Outcome {
     this.#settle(now)
     const verdict = admit(this.#bucket, { cost, deadline: Number.POSITIVE_INFINITY }, now, this.#waiting())
@@ -51,21 +51,21 @@ export class KeyLine {
     return isIdle(this.#bucket, now)
   }
 
-  /** Whoever has a departure at or before `now` has left. */
+  /** Removes jobs with a departure at or before `now`. */
   #settle(now: number): void {
     for (let first = this.#line[this.#head]; first !== undefined; first = this.#line[this.#head]) {
       if (nextSlot(this.#bucket, first.arrivedAt) > now + NANOSECOND) break
       depart(this.#bucket, first.cost, reserve(this.#bucket, first.cost, first.arrivedAt))
       this.#head++
     }
-    // Cut off only when half is gone, so that each departure costs the same however long the line.
+    // Cut only when half is gone, so that a departure costs the same whatever the length of the line.
     if (this.#head > this.#line.length / 2) {
       this.#line = this.#line.slice(this.#head)
       this.#head = 0
     }
   }
 
-  *#waiting(): Generator<Guest> {
+  *#waiting(): Generator<WaitingJob> {
     for (let index = this.#head; index < this.#line.length; index++) yield this.#line[index]!
   }
 }

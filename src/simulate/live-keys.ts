@@ -1,15 +1,15 @@
 const FIRST_SWEEP = 1_024
 
-/** What a key needs while it is in use, and when that may be forgotten. */
+/** The state of a key, and whether it may be deleted. */
 export interface Lifecycle<State> {
   create(key: string, now: number): State
-  /** Whether a state made anew at `now` would behave exactly like this one. */
+  /** Whether a new state at `now` would behave exactly like this one. */
   isOver(state: State, now: number): boolean
 }
 
 /**
- * States of the keys in use. Those that are over are swept out each time the number of states has doubled since the
- * last sweep: a constant cost per key, and memory for the keys in use rather than for all that were ever seen.
+ * The states of the keys in use. Obsolete states are deleted each time their number has doubled since the last sweep: a
+ * constant cost per key, and memory only for the keys in use.
  */
 export class LiveKeys<State> {
   readonly #lifecycle: Lifecycle<State>

@@ -1,4 +1,4 @@
-/** A stream of numbers from 0 to 1 (1 excluded) that is the same for the same seed: Mulberry32. */
+/** A reproducible sequence of numbers from 0 to 1 (exclusive) for a seed: Mulberry32. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -6,18 +6,18 @@ import { CsvColumns } from './csv-columns.ts'
 import { type CsvRecord, CsvRecords } from './csv-records.ts'
 import { decodeText } from './decode-text.ts'
 
-/** A line longer than this is not one of an arrival. */
+/** A longer line is not an arrival. */
 const LONGEST_LINE = 1_048_576
 
 /**
- * Reads arrivals as a stream, a batch per chunk of input. Two formats, told apart by the first character:
+ * Reads arrivals as a stream, a batch per chunk of input. The first character decides between two formats:
  *
  * - CSV (RFC 4180) with a header that names the columns `offset_s`, `key` and, if costs differ, `cost`, in any order;
  *   further columns are ignored.
  * - JSON lines, `{"offset_s": 0.5, "key": "a", "cost": 2}`; `cost` may be absent, further properties are ignored.
  *
- * @param file what to call the input in messages
- * @throws InvalidInputError with file, line and column for anything else, and when `offset_s` goes back
+ * @param file the name of the input in messages
+ * @throws InvalidInputError with file, line and column for anything else, and if `offset_s` decreases
  */
 export async function* readArrivals(
   file: string,

@@ -11,16 +11,16 @@ export interface DepartureRow {
   readonly line: number
   readonly key: string
   readonly cost: number
-  /** When it arrived; undefined in a file that holds nothing but departures. */
+  /** Its arrival; undefined in a file with only departures. */
   readonly at: number | undefined
-  /** When it departed; undefined when it was rejected. */
+  /** Its departure; undefined if it was rejected. */
   readonly departsAt: number | undefined
-  /** When it was told to come back, if it was told anything. */
+  /** The time after which it could retry, if any. */
   readonly retryAt: number | undefined
 }
 
 /**
- * Reads what `simulate --out` writes, or a file with no more than the columns `key` and `departs_s`.
+ * Reads the output of `simulate --out`, or a file with only the columns `key` and `departs_s`.
  *
  * @throws InvalidInputError with file, line and column
  */
@@ -75,7 +75,7 @@ class RowReader {
     const { line } = record.positionOf(0)
     if (!this.#isFull || this.#isAccepted(record)) {
       const departsAt = Math.round(this.#seconds(record, 'departs_s') * SECOND)
-      // One who departed before he came has broken a law, which says more than his wait.
+      // A departure before the arrival breaks a law, which says more than the wait.
       if (columns.has('wait_s') && departsAt >= at) this.#checkWait(record, departsAt - at)
       return { line, key, cost, at: this.#isFull ? Math.round(at) : undefined, departsAt, retryAt: undefined }
     }
@@ -85,9 +85,9 @@ class RowReader {
   }
 
   #checkWait(record: CsvRecord, wait: number): void {
-    const told = this.#seconds(record, 'wait_s') * SECOND
-    if (Math.abs(told - wait) <= ROUNDING) return
-    const message = `expected wait_s to be departs_s less offset_s, ${wait / SECOND}, got: ${told / SECOND}`
+    const given = this.#seconds(record, 'wait_s') * SECOND
+    if (Math.abs(given - wait) <= ROUNDING) return
+    const message = `expected wait_s to be departs_s minus offset_s, ${wait / SECOND}, got: ${given / SECOND}`
     throw this.#columns.blame(record, 'wait_s', message)
   }
 

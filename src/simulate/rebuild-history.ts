@@ -4,12 +4,12 @@ import { advance } from '../core/projection.ts'
 import { NANOSECOND } from './arrival.ts'
 import type { DepartureRow } from './read-departures.ts'
 
-/** Two times that six decimals cannot tell apart: each is off by up to half a microsecond, and a little dust. */
+/** Times closer than this are equal in six decimals: each is off by up to half a microsecond, plus rounding. */
 const ROUNDING = 1 + NANOSECOND
 
 /**
- * Rebuilds what happened to one key from its rows of a departures file, in the order in which it happened. Handlers
- * are taken to end as they start: a file of departures says nothing of them.
+ * Rebuilds the history of one key from its rows of a departures file, in order. Handlers count as ending when they
+ * start: the file says nothing about them.
  */
 export function rebuildHistory(key: string, limit: Limit, rows: readonly DepartureRow[]): HistoryEvent[] {
   const starts = exactStarts(limit, rows)
@@ -26,7 +26,7 @@ export function rebuildHistory(key: string, limit: Limit, rows: readonly Departu
   }
   for (const row of arrivalsOf(rows, starts)) {
     emitStarts((start) => hasLeftBefore(start, row))
-    events.push(answer(key, row))
+    events.push(verdictEvent(key, row))
   }
   emitStarts(() => true)
   return events
@@ -37,7 +37,7 @@ interface Start {
   readonly row: DepartureRow
 }
 
-/** A row with its arrival; where the file has none, it is taken to have come when it departed. */
+/** A row with its arrival; without one in the file, it counts as arriving when it departs. */
 type ArrivedRow = DepartureRow & { readonly at: number }
 
 function arrivalsOf(rows: readonly DepartureRow[], starts: readonly Start[]): readonly ArrivedRow[] {
@@ -46,8 +46,8 @@ function arrivalsOf(rows: readonly DepartureRow[], starts: readonly Start[]): re
 }
 
 /**
- * The starts by time. A slot that is a third of a second is written with six decimals; where the written time is
- * that of the expected slot, the slot itself is taken, so that its order among the arrivals is known again.
+ * The starts by time. A slot at a third of a second is written with six decimals; if the written time equals the
+ * expected slot, the exact slot is used, so that its order among the arrivals is known.
  */
 function exactStarts(limit: Limit, rows: readonly DepartureRow[]): Start[] {
   const projection = { slot: Number.NEGATIVE_INFINITY, warmth: 0 }
@@ -56,7 +56,7 @@ function exactStarts(limit: Limit, rows: readonly DepartureRow[]): Start[] {
     if (row.departsAt === undefined) continue
     const slot = Math.max(row.at ?? Number.NEGATIVE_INFINITY, projection.slot)
     const at = Math.abs(slot - row.departsAt) <= ROUNDING ? slot : row.departsAt
-    // One that came too early is a breach, and counted from all the same.
+    // A start that is too early is a breach, and the next is counted from it all the same.
     projection.slot = Math.min(projection.slot, at)
     advance(projection, limit, { cost: row.cost, readyAt: at })
     starts.push({ at, row })
@@ -65,8 +65,8 @@ function exactStarts(limit: Limit, rows: readonly DepartureRow[]): Start[] {
 }
 
 /**
- * Whether a start came before an arrival. Six decimals may leave that open; then the verdict tells: who was accepted
- * found the place empty, who was rejected did not.
+ * Whether a start came before an arrival. If six decimals leave that open, the verdict decides: an accepted job found
+ * the place empty, a rejected one did not.
  */
 function hasLeftBefore(start: Start, arrival: ArrivedRow): boolean {
   const isEarlierRow = start.row.line < arrival.line
@@ -77,7 +77,7 @@ function hasLeftBefore(start: Start, arrival: ArrivedRow): boolean {
   return ahead > 0
 }
 
-function answer(key: string, row: ArrivedRow): HistoryEvent {
+function verdictEvent(key: string, row: ArrivedRow): HistoryEvent {
   const { at, cost, departsAt, retryAt } = row
   const about = { type: 'answer', at, id: nameOf(row), key, cost } as const
   if (departsAt !== undefined) return { ...about, accepted: true, departsAt }

@@ -8,10 +8,10 @@ import type { Spread } from './simulation.ts'
 import { alignBins, betweenPoints, peakOf, ratePoints, sumPoints } from './spread-points.ts'
 import type { Summary } from './summary.ts'
 
-/** Departures share the scale of the arrivals, unless that would leave less than this part of it to see. */
+/** Departures use the scale of the arrivals, unless less than this share of it would be visible. */
 const FLATTEST = 10
 
-/** Arrivals above, departures below, and between them those who wait: the product in one picture. */
+/** Arrivals above, departures below, and the waiting jobs between them. */
 export function renderSimulation(spread: Spread, summary: Summary, limits: RuleBook): string {
   const { accepted, rejected, departures } = spread
   alignBins([accepted, rejected, departures])
@@ -30,7 +30,7 @@ export function renderSimulation(spread: Spread, summary: Summary, limits: RuleB
       note: `${count(summary.accepted)} accepted, ${count(summary.rejected)} rejected`,
     },
     {
-      title: 'Waiting behind the rope',
+      title: 'Waiting jobs',
       unit: 'jobs',
       series: [
         { label: 'waiting', tone: 'violet', kind: 'area', points: betweenPoints(accepted, departures) },

@@ -5,14 +5,14 @@ import { LiveKeys } from './live-keys.ts'
 import { type Summary, SummaryBuilder } from './summary.ts'
 import { TimeBins } from './time-bins.ts'
 
-/** How the arrivals and what became of them spread over time: jobs per column. */
+/** Arrivals, departures and waiting jobs over time: jobs per column. */
 export interface Spread {
   readonly accepted: TimeBins
   readonly rejected: TimeBins
   readonly departures: TimeBins
 }
 
-/** The product's own algorithm in virtual time: arrivals in, verdicts and departures out, no clock anywhere. */
+/** Runs the algorithm of velvet-rope in virtual time: arrivals in, verdicts and departures out, without a clock. */
 export class Simulation {
   readonly #limits: RuleBook
   readonly #lines: LiveKeys<KeyLine>
@@ -27,7 +27,7 @@ export class Simulation {
     })
   }
 
-  /** Buckets that are in use at the moment. */
+  /** Buckets currently in use. */
   get liveBuckets(): number {
     return this.#lines.size
   }
@@ -38,9 +38,9 @@ export class Simulation {
   }
 
   /**
-   * Judges the next arrival; none may be earlier than the one before it.
+   * Judges the next arrival; arrivals must be in the order of time.
    *
-   * @throws NoLimitError when no limit governs its key
+   * @throws NoLimitError if no limit applies to its key
    */
   offer(arrival: Arrival): Outcome {
     const { at, key, cost } = arrival

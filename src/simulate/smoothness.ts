@@ -2,10 +2,10 @@ import { SECOND } from '../core/duration.ts'
 import type { Limit } from '../core/limit.ts'
 import { NANOSECOND } from './arrival.ts'
 
-/** Gaps of this many intervals and more are never asked for, so that the starts of idle keys can be forgotten. */
+/** Gaps of this many intervals or more do not matter, so that the starts of idle keys can be deleted. */
 export const FARTHEST = 10
 
-/** How evenly the starts of one key came, measured as they come. */
+/** Measures how evenly the starts of one key are spaced. */
 export class Smoothness {
   readonly #interval: number
   /** Starts of the last second, from `#from` on. */
@@ -19,16 +19,16 @@ export class Smoothness {
   }
 
   /**
-   * Takes the next start; none may be earlier than the one before it.
+   * Adds the next start; starts must be in the order of time.
    *
-   * @returns `gap`: the distance from the start before, in intervals times its cost; infinite for the first.
-   * `inOneSecond`: the starts in the second that ends with this one, itself included
+   * @returns `gap`: the distance from the previous start, in intervals times its cost; infinite for the first.
+   * `inOneSecond`: the starts in the second that ends with this one, including it
    */
   start(at: number, cost: number): { gap: number; inOneSecond: number } {
     const gap = (at - this.#last) / (this.#interval * this.#lastCost)
     this.#last = at
     this.#lastCost = cost
-    // The second is half open: of starts exactly one second apart, it holds one.
+    // The second is half open: it contains one of two starts exactly one second apart.
     while (this.#from < this.#recent.length && at - this.#recent[this.#from]! >= SECOND - NANOSECOND)
       this.#from++
     if (this.#from > this.#recent.length / 2) {
@@ -39,7 +39,7 @@ export class Smoothness {
     return { gap, inOneSecond: this.#recent.length - this.#from }
   }
 
-  /** Whether nothing that starts from `now` on could be near enough to the last start to matter. */
+  /** Whether no start from `now` on can be close enough to the last one to matter. */
   isOver(now: number): boolean {
     return now - this.#last >= Math.max(SECOND, FARTHEST * this.#interval * this.#lastCost)
   }

@@ -2,7 +2,7 @@ import { SECOND } from '../core/duration.ts'
 import type { Point } from './chart.ts'
 import type { TimeBins } from './time-bins.ts'
 
-/** Makes columns equally wide and equally many, so that they can stand above each other. */
+/** Aligns columns in width and number, so that they can be drawn above each other. */
 export function alignBins(bins: readonly TimeBins[]): void {
   const width = Math.max(...bins.map((each) => each.width))
   for (const each of bins) each.widenTo(width)
@@ -17,7 +17,7 @@ export function ratePoints(bins: TimeBins): Point[] {
   return [...points, [timeOf(bins, bins.counts.length), 0]]
 }
 
-/** How many are between the two counts over time: came and have not gone. Both must be aligned. */
+/** The difference of two counts over time: arrived and not departed. Both must be aligned. */
 export function betweenPoints(came: TimeBins, gone: TimeBins): Point[] {
   let between = 0
   const points = came.counts.map((count, index): Point => {

@@ -2,18 +2,18 @@ import { MILLISECOND, SECOND } from '../core/duration.ts'
 import type { Arrival } from './arrival.ts'
 import type { KeyLine, Outcome } from './key-line.ts'
 
-/** What became of all arrivals, as `--json` prints it. */
+/** The result of all arrivals, as `--json` prints it. */
 export interface Summary {
   readonly arrivals: number
   readonly accepted: number
   readonly rejected: number
-  /** The rejected, by reason: the line was full, or the cost is above the capacity and can never fit. */
+  /** Rejected jobs by reason: the line was full, or the cost exceeds the capacity and can never fit. */
   readonly rejections: { readonly full: number; readonly 'too-costly': number }
-  /** Different keys that were seen. */
+  /** Number of distinct keys. */
   readonly keys: number
-  /** From arrival to departure of the accepted, in milliseconds; null when there were none. */
+  /** From arrival to departure of accepted jobs, in milliseconds; null if there were none. */
   readonly waitMs: { readonly [name in 'p50' | 'p90' | 'p99' | 'max']: number | null }
-  /** The bucket that was the fullest at any moment, and the first such moment; null when nobody had to wait. */
+  /** The fullest bucket at any moment, and the first such moment; null if no job had to wait. */
   readonly fullestBucket: FullestBucket | null
   /** Seconds, in the time of the input; null when there were no arrivals or no departures. */
   readonly firstArrivalS: number | null
@@ -32,7 +32,7 @@ export interface FullestBucket {
 }
 
 export class SummaryBuilder {
-  // Names only: what a key needs while it is in use lives elsewhere and is swept out.
+  // Names only: the states of keys are elsewhere and are deleted.
   readonly #keys = new Set<string>()
   readonly #waits: number[] = []
   readonly #rejections = { full: 0, 'too-costly': 0 }
@@ -82,7 +82,7 @@ export class SummaryBuilder {
   }
 }
 
-/** By nearest rank: a wait that somebody really had. Milliseconds, to the microsecond. */
+/** By nearest rank: a wait that actually occurred. Milliseconds, to the microsecond. */
 function percentile(sorted: Float64Array, share: number): number | null {
   const wait = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]
   return wait === undefined ? null : Math.round(wait) / MILLISECOND

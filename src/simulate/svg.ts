@@ -1,6 +1,6 @@
-/** How a picture is written down: escaped text, short numbers, and one sheet of colours for light and dark. */
+/** Renders SVG: escaped text, short numbers, and one colour scheme for light and dark. */
 
-/** The colours that a chart may use. The rope itself is always `velvet`. */
+/** The colours of charts. The capacity line is always `velvet`. */
 export type Tone = 'velvet' | 'slate' | 'blue' | 'amber' | 'green' | 'violet'
 
 const LIGHT: Readonly<Record<Tone, string>> = {
@@ -25,7 +25,7 @@ export interface SvgDocument {
   readonly width: number
   readonly height: number
   readonly title: string
-  /** What the picture shows, for those who cannot see it. */
+  /** Text alternative of the picture. */
   readonly description: string
   readonly body: readonly string[]
 }
@@ -65,7 +65,7 @@ export function short(value: number): string {
   return String(Math.round(value * 100) / 100)
 }
 
-/** How wide a text will be, near enough to lay out a legend without knowing the font. */
+/** Estimates the width of a text, well enough to lay out a legend without knowing the font. */
 export function textWidth(text: string, size: number): number {
   return text.length * size * 0.56
 }
@@ -80,7 +80,7 @@ function sheet(tones: Readonly<Record<Tone, string>>): string {
     .join('')
 }
 
-// Plain colours rather than CSS variables: viewers other than browsers know those only.
+// Plain colours instead of CSS variables: viewers other than browsers support only those.
 const STYLE = [
   'text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:#4b5563;font-size:12px;' +
     'font-variant-numeric:tabular-nums}',

@@ -1,11 +1,11 @@
 import { NANOSECOND } from './arrival.ts'
 
-/** The most columns kept; when time runs past them, neighbours are folded together and each becomes twice as wide. */
+/** The most columns; beyond that, neighbours are merged and each becomes twice as wide. */
 const MOST_BINS = 512
 
 /**
- * Counts events over a stretch of time whose length nobody knows yet, in bounded memory. Its first width should be
- * the interval of the limit: every column then holds the same number of evenly spaced departures.
+ * Counts events over a period of unknown length, in bounded memory. The first width should be the interval of the
+ * limit: every column then has the same number of evenly spaced departures.
  */
 export class TimeBins {
   readonly start: number

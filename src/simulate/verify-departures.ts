@@ -4,27 +4,27 @@ import type { RuleBook } from '../core/rule-book.ts'
 import type { DepartureRow } from './read-departures.ts'
 import { rebuildHistory } from './rebuild-history.ts'
 
-/** The share of the configured rate that a busy bucket must reach; the floor of the slowest backend. */
+/** The share of the configured rate that a busy bucket must reach: the minimum of the slowest backend. */
 const LEAST_UTILISATION = 0.98
 
 export interface Verification {
   readonly rows: number
   readonly keys: number
-  /** The laws that could be judged from what the file holds. */
+  /** The laws that the file allows to check. */
   readonly judged: readonly Law[]
   readonly breaches: readonly Breach[]
 }
 
 /**
- * Holds a departures file against the laws, key by key. A file without arrivals and verdicts shows nothing but the
- * spacing of its departures.
+ * Checks a departures file against the laws, key by key. Without arrivals and verdicts only the spacing of departures
+ * can be checked.
  *
- * @throws NoLimitError when no limit governs a key of the file
+ * @throws NoLimitError if no limit applies to a key of the file
  */
 export function verifyDepartures(rows: readonly DepartureRow[], limits: RuleBook): Verification {
   const hasArrivals = rows.some(({ at }) => at !== undefined)
   const judged: readonly Law[] = hasArrivals ? ['L1', 'L2', 'L3', 'L4', 'L5'] : ['L2']
-  // In virtual time a handler is always free, so two departures show the rate already.
+  // In virtual time a handler is always free, so two departures are enough to measure the rate.
   const options = hasArrivals ? { minUtilisation: LEAST_UTILISATION, shortestStretch: 2 } : { midway: true }
   const byKey = groupByKey(rows, hasArrivals)
   const breaches: Breach[] = []
@@ -49,7 +49,7 @@ function groupByKey(rows: readonly DepartureRow[], hasArrivals: boolean): Map<st
     if (known === undefined) byKey.set(row.key, [row])
     else known.push(row)
   }
-  // Departures alone may stand in any order: their times are all that there is.
+  // Departures without arrivals may be in any order: only their times count.
   if (!hasArrivals) for (const known of byKey.values()) known.sort((a, b) => a.departsAt! - b.departsAt!)
   return byKey
 }

@@ -12,16 +12,16 @@ const NAME = 26
 const CELL = 7
 
 /** The rows of the table; some apply only with velvet-rope. */
-const ROWS: readonly (readonly [name: string, cell: (tally: Tally, hasRope: boolean) => string])[] = [
-  ['accepted', ({ accepted }, hasRope) => (hasRope ? String(accepted) : NONE)],
-  ['rejected', ({ rejected }, hasRope) => (hasRope ? String(rejected) : NONE)],
+const ROWS: readonly (readonly [name: string, cell: (tally: Tally, isShaped: boolean) => string])[] = [
+  ['accepted', ({ accepted }, isShaped) => (isShaped ? String(accepted) : NONE)],
+  ['rejected', ({ rejected }, isShaped) => (isShaped ? String(rejected) : NONE)],
   ['calls', ({ calls }) => String(calls)],
   ['429s', ({ refused }) => paint(refused > 0 ? 'red' : 'green', String(refused))],
   ['smallest gap / interval', ({ smallestGap }) => ratio(smallestGap)],
   ['achieved / configured rate', ({ utilisation }) => ratio(utilisation)],
   [
     'longest wait',
-    ({ longestWaitMs }, hasRope) => (hasRope ? `${(longestWaitMs / 1_000).toFixed(2)} s` : NONE),
+    ({ longestWaitMs }, isShaped) => (isShaped ? `${(longestWaitMs / 1_000).toFixed(2)} s` : NONE),
   ],
 ]
 

@@ -123,7 +123,7 @@ function drawBars(
 /** Draws the line: a dot for each waiting job, then the free places. */
 function drawLine(strip: Strip, log: AccountLog | undefined): string {
   const width = strip.slices * strip.stretch
-  if (log === undefined || !strip.run!.hasRope) return ' '.repeat(width)
+  if (log === undefined || !strip.run!.isShaped) return ' '.repeat(width)
   const { capacity } = log.account.limit
   const places = Math.min(capacity, width - 1)
   const taken = Math.min(places, Math.ceil((log.waiting / capacity) * places))

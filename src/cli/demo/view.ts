@@ -85,7 +85,7 @@ class PlainView implements DemoView {
   begin(run: RunLog): void {
     this.#finish()
     this.#run = run
-    print(run.hasRope ? 'with velvet-rope' : 'without velvet-rope')
+    print(run.isShaped ? 'with velvet-rope' : 'without velvet-rope')
     this.#timer = setInterval(() => print(describeRun(run)), SECOND_MS)
   }
 
@@ -102,7 +102,7 @@ class PlainView implements DemoView {
 function describeRun(run: RunLog): string {
   const seconds = ((run.endedAt ?? monotonicNow()) - run.startedAt) / SECOND
   const accounts = run.accounts.map(({ account, waiting, calls, refused }) =>
-    run.hasRope
+    run.isShaped
       ? `${account.key} ${waiting}/${account.limit.capacity} waiting, ${calls.length} called, ${refused} × 429`
       : `${account.key} ${calls.length} calls, ${refused} × 429`,
   )

@@ -5,14 +5,14 @@ import { type Recording, recordHistory } from '../../testing/record-history.ts'
 import { DemoRedis } from './demo-redis.ts'
 import { type Errand, type Report, readOrder } from './messages.ts'
 
-/** What a process of the demo does. */
+/** The role of a demo process. */
 export interface Role {
   /** Resolves when everything is warm. */
   prepare(shaper: Shaper, errand: Errand): Promise<void>
   start(): Promise<void>
 }
 
-/** Tells the parent, who may be gone. */
+/** Sends a message to the parent, which may be gone. */
 export function report(message: Report): void {
   if (process.connected) process.send!(message)
 }
@@ -21,7 +21,7 @@ export function reportError(thrown: unknown): void {
   report({ say: 'error', message: toError(thrown).message })
 }
 
-/** Plays a role as the parent orders, and ends when the parent lets go of it, however that ended. */
+/** Plays a role at the parent's commands, and ends when the connection to the parent ends. */
 export function runChild(role: Role): void {
   let errand: Errand | undefined
   let shaper: Shaper | undefined
@@ -55,11 +55,11 @@ export function runChild(role: Role): void {
     work.catch(reportError)
   })
   process.on('disconnect', () => void leave().catch(() => process.exit(1)))
-  // A terminal sends it to the whole family, and the parent is the one to decide.
+  // A terminal sends it to the whole process group, and the parent decides.
   process.on('SIGINT', () => {})
 }
 
-/** The parent was stopped half way. The others leave at once; what they had sent before has arrived a second later. */
+/** The parent was stopped. The others end at once; their earlier messages have arrived a second later. */
 async function sweepLater({ redis, prefix }: Errand): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 1_000))
   const client = await DemoRedis.connect(redis)

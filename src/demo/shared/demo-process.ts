@@ -4,13 +4,15 @@ import { extname } from 'node:path'
 import type { Order, Report } from './messages.ts'
 import { readReport } from './messages.ts'
 
-/** A producer or a worker in a process of its own, as the parent sees it. */
+/** A producer or a worker in its own process, as seen by the parent. */
 export class DemoProcess {
   readonly name: string
   readonly #child: ChildProcess
   #isReleased = false
 
-  /** @param onEnd told when it ends before it was released */
+  /**
+   * @param onEnd called if it ends before it was released
+   */
   constructor(
     kind: 'producer' | 'worker',
     number: number,
@@ -18,9 +20,9 @@ export class DemoProcess {
     onEnd: (how: string) => void,
   ) {
     this.name = `${kind} ${number}`
-    // The file beside this one, in the sources and in the package.
+    // The file next to this one, in the sources and in the package.
     const file = new URL(`./${kind}${extname(import.meta.url)}`, import.meta.url)
-    // Infinity is among what is told, and JSON has none.
+    // Messages may contain Infinity, which JSON lacks.
     this.#child = fork(file, { serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
     this.#child
       .on('message', (message) => onReport(readReport(message)))
@@ -31,7 +33,7 @@ export class DemoProcess {
   }
 
   send(order: Order): void {
-    // One that is gone has been told of already.
+    // A process that has ended was reported already.
     this.#child.send(order, () => {})
   }
 

@@ -7,12 +7,12 @@ import { parseConnection } from '../../redis/connection/connection-input.ts'
 const LOOKS = 20
 const SCANNED_AT_ONCE = 500
 
-/** A prefix that nobody else has; it holds nothing that patterns of Redis take for more than itself. */
+/** A unique prefix without characters that Redis patterns treat specially. */
 export function demoPrefix(): string {
   return `vr-demo-${randomBytes(6).toString('hex')}`
 }
 
-/** What the demo wants of its Redis beside the line. */
+/** The demo's own commands to Redis. */
 export class DemoRedis {
   readonly #connection: Connection
 
@@ -32,7 +32,9 @@ export class DemoRedis {
     }
   }
 
-  /** By how many microseconds the clock of Redis is ahead of this process's: by the quickest of a few looks. */
+  /**
+   * Returns by how many microseconds the clock of Redis is ahead of this process: from the fastest of several readings.
+   */
   async clockOffset(): Promise<number> {
     let [quickest, offset] = [Number.POSITIVE_INFINITY, 0]
     for (let look = 0; look < LOOKS; look++) {
@@ -46,7 +48,7 @@ export class DemoRedis {
     return offset
   }
 
-  /** Takes away every key below the prefix, and no other. */
+  /** Deletes every key below the prefix, and no other. */
   async sweep(prefix: string): Promise<void> {
     const { commands } = this.#connection
     let cursor = '0'

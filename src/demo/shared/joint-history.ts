@@ -2,14 +2,14 @@ import type { HistoryEvent } from '../../conformance/history.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 
 /**
- * A start is told with the latest time at which it can have begun, by a clock that may err. Redis may have heard of it, and
- * given its place away, so much before.
+ * A start has the latest time at which it can have begun, by an inexact clock. Redis may have known of it, and
+ * reassigned its place, this much earlier.
  */
 const HEARD_BEFORE = 20 * MILLISECOND
 
 /**
- * One history of what several processes saw, in the order of their common clock. Each of them notes the limit of a
- * key when it first meets it: the first note is kept. Audits were made when everybody was done.
+ * Merges the records of several processes into one history, in the order of their common clock. Each records the limit
+ * of a key when it first sees the key: the first record is kept. Audits are made at the end.
  */
 export function joinHistories(histories: readonly (readonly HistoryEvent[])[]): HistoryEvent[] {
   const unsorted = histories.flat()

@@ -2,19 +2,19 @@ import { z } from 'zod'
 import type { HistoryEvent } from '../../conformance/history.ts'
 import type { Account } from '../account.ts'
 
-/** What a process of the demo is told first. */
+/** The first message to a demo process. */
 const errandSchema = z.object({
   do: z.literal('prepare'),
   redis: z.string(),
   prefix: z.string(),
   accounts: z.array(z.custom<Account>((account) => typeof account === 'object' && account !== null)),
   cycles: z.number(),
-  /** Of so many processes of its kind, which one this is: counted from 0. */
+  /** Index of this process among those of its role, from 0. */
   share: z.number(),
   of: z.number(),
-  /** Where the API listens. */
+  /** Port of the API. */
   port: z.number(),
-  /** Takes the keys out of Redis if the parent is gone before it could. */
+  /** Deletes the keys in Redis if the parent ended before it could. */
   isSweeper: z.boolean(),
 })
 
@@ -22,11 +22,11 @@ const orderSchema = z.discriminatedUnion('do', [
   errandSchema,
   /** Producers play their share of the bursts. */
   z.object({ do: z.literal('start') }),
-  /** Everybody is done: tell the history. */
+  /** All are done: send the history. */
   z.object({ do: z.literal('stop') }),
 ])
 
-/** What processes of the demo tell. Times are milliseconds of Redis, which they all share. */
+/** Messages from demo processes. Times are milliseconds of the Redis clock, which they share. */
 const reportSchema = z.discriminatedUnion('say', [
   z.object({ say: z.literal('ready') }),
   z.object({ say: z.literal('admitted'), key: z.string(), at: z.number() }),

@@ -3,7 +3,7 @@ import { type PlannedJob, planBursts } from '../bursts.ts'
 import { playOffers } from '../offers.ts'
 import { report, runChild } from './child.ts'
 
-// A process of its own, which offers its share of the bursts.
+// A separate process that offers its share of the bursts.
 let shaper: Shaper
 let plan: readonly PlannedJob[] = []
 
@@ -13,7 +13,7 @@ runChild({
       .on('admitted', ({ key, at }) => report({ say: 'admitted', key, at }))
       .on('rejected', ({ key, at, retryAfterMs }) => report({ say: 'rejected', key, at, retryAfterMs }))
     plan = planBursts(accounts, cycles).filter((_, index) => index % of === share)
-    // The first call of a process pays for its warming up.
+    // The first call of a process includes its warm-up.
     for (const { key } of accounts) await shaper.forecast(key)
   },
 

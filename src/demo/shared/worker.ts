@@ -2,7 +2,7 @@ import { callApi, RefusedError } from '../api-call.ts'
 import { ApiClient } from '../api-client.ts'
 import { report, reportError, runChild } from './child.ts'
 
-// A process of its own, whose handlers call the API.
+// A separate process whose handlers call the API.
 runChild({
   async prepare(shaper, { port }) {
     const client = new ApiClient(port)

@@ -3,7 +3,7 @@ import { NANOSECOND } from '../arrival.ts'
 import type { Policy, PolicyState } from './policy.ts'
 import { formatQuota, quotaOf } from './quota.ts'
 
-/** Counts to the quota in windows cut by the clock. Two quotas fit around the edge between two windows. */
+/** Counts up to the quota in fixed windows. Two quotas fit around the edge of two windows. */
 export const fixedWindow: Policy = {
   name: 'fixed window',
   mapping: (limit) => `${formatQuota(quotaOf(limit))}, counted anew in each window`,

@@ -2,12 +2,12 @@ import type { Limit } from '../../core/limit.ts'
 import { formatRate } from '../../core/rate.ts'
 import type { Policy, PolicyState } from './policy.ts'
 
-/** Float dust: a level that is this little above the rim is at the rim. */
+/** Rounding error: a level this little above the capacity counts as at the capacity. */
 const DUST = 1e-9
 
 /**
- * The other leaky bucket: it counts and refuses, and queues nothing. What it lets through starts at once, so a burst
- * of `capacity` passes as it came. It is the full token bucket seen from below: always the same verdicts.
+ * The leaky bucket as a meter: it counts and refuses, and queues nothing. Accepted jobs start at once, so a burst of
+ * `capacity` passes unchanged. It is the mirror image of the full token bucket: the verdicts are the same.
  */
 export const leakyMeter: Policy = {
   name: 'leaky bucket as a meter',

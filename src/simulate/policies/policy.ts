@@ -1,6 +1,6 @@
 import type { Limit } from '../../core/limit.ts'
 
-/** A way to hold arrivals to a limit, and how the limit's two numbers are read by it. */
+/** A policy that enforces a limit, and how it interprets the limit's two numbers. */
 export interface Policy {
   readonly name: string
   /** The rule in words, with the numbers of `limit`. */
@@ -11,8 +11,8 @@ export interface Policy {
 
 /** One key under one policy. `now` never goes back. */
 export interface PolicyState {
-  /** When the job starts, in microseconds; undefined when it is turned away. */
+  /** The start of the job, in microseconds; undefined if it is rejected. */
   offer(cost: number, now: number): number | undefined
-  /** Whether a state opened anew would behave exactly like this one. */
+  /** Whether a new state would behave exactly like this one. */
   isOver(now: number): boolean
 }

@@ -1,14 +1,14 @@
 import { formatDuration } from '../../core/duration.ts'
 import type { Limit } from '../../core/limit.ts'
 
-/** A rate as windows know it: so many units in a window of that length. */
+/** A rate for windows: a number of units per window of this length. */
 export interface Quota {
   readonly units: number
   /** Microseconds. */
   readonly window: number
 }
 
-/** The limit's count in its period. A count that is not whole is rounded up and the window grows with it. */
+/** The limit's count per period. A fractional count is rounded up, and the window grows with it. */
 export function quotaOf(limit: Limit): Quota {
   const units = Math.ceil(limit.rate.count)
   return { units, window: units * limit.interval }

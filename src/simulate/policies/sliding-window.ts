@@ -3,7 +3,9 @@ import { NANOSECOND } from '../arrival.ts'
 import type { Policy, PolicyState } from './policy.ts'
 import { formatQuota, quotaOf } from './quota.ts'
 
-/** Counts to the quota over the last `subBuckets` slices of a window: no double quota at an edge, still bursts. */
+/**
+ * Counts up to the quota over the last `subBuckets` slices of a window: no double quota at an edge, but still bursts.
+ */
 export function slidingWindow(subBuckets: number): Policy {
   return {
     name: `sliding window (${subBuckets})`,
@@ -15,7 +17,7 @@ export function slidingWindow(subBuckets: number): Policy {
 class SlidingWindow implements PolicyState {
   readonly #units: number
   readonly #slice: number
-  /** A ring: the slice with number n is counted at n modulo its length. */
+  /** A ring buffer: slice n is counted at n modulo its length. */
   readonly #counts: number[]
   #newest = Number.NEGATIVE_INFINITY
   #used = 0

@@ -2,17 +2,17 @@ import type { Limit } from '../../core/limit.ts'
 import { formatRate } from '../../core/rate.ts'
 import type { Policy, PolicyState } from './policy.ts'
 
-/** Float dust: a token that is this close to whole is whole. */
+/** Rounding error: a token this close to whole counts as whole. */
 const DUST = 1e-9
 
-/** Saves up tokens while nobody comes and spends them at once: a burst of `capacity`, then the rate. */
+/** Saves tokens while idle and spends them at once: a burst of `capacity`, then the rate. */
 export const tokenBucketFull: Policy = {
   name: 'token bucket, full',
   mapping: (limit) => `starts with ${limit.capacity} tokens, refilled at ${formatRate(limit.rate)}`,
   open: (limit) => new TokenBucket(limit, Number.NEGATIVE_INFINITY),
 }
 
-/** The same, after a restart: every bucket is empty when the recording starts, and the burst comes later. */
+/** The same after a restart: every bucket starts empty, so the burst comes later. */
 export const tokenBucketWarmingUp: Policy = {
   name: 'token bucket, warming up',
   mapping: (limit) => `starts empty, refilled at ${formatRate(limit.rate)} up to ${limit.capacity} tokens`,
@@ -21,7 +21,7 @@ export const tokenBucketWarmingUp: Policy = {
 
 class TokenBucket implements PolicyState {
   readonly #limit: Limit
-  /** When the bucket was empty and began to fill. */
+  /** When the bucket was empty and started to fill. */
   readonly #origin: number
   #tokens: number
   #at: number

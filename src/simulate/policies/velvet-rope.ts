@@ -2,7 +2,7 @@ import { formatRate } from '../../core/rate.ts'
 import { KeyLine } from '../key-line.ts'
 import type { Policy } from './policy.ts'
 
-/** The leaky bucket as a queue: this product. */
+/** The leaky bucket as a queue: velvet-rope. */
 export const velvetRope: Policy = {
   name: 'velvet-rope',
   mapping: (limit) =>

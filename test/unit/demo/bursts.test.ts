@@ -9,7 +9,7 @@ describe('the bursts', () => {
     expect(plan.map(({ at }) => at)).toEqual(plan.map(({ at }) => at).sort((a, b) => a - b))
   })
 
-  it.each(ACCOUNTS)('of $key have as many jobs as they say, and one last', (account) => {
+  it.each(ACCOUNTS)('of $key have the stated number of jobs, and one last job', (account) => {
     const jobs = planBursts(ACCOUNTS, 2).filter((job) => job.account === account)
     expect(jobs).toHaveLength(2 * account.bursts.reduce((sum, [, count]) => sum + count, 0))
     expect(jobs.filter(({ isLast }) => isLast)).toEqual([jobs.at(-1)])

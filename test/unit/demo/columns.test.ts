@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { countColumns, spreadColumns } from '../../../src/demo/columns.ts'
 
 describe('columns', () => {
-  it('count what falls into each slice', () => {
+  it('count the times in each slice', () => {
     const slices = { from: 100, width: 10, count: 3 }
     expect(countColumns([99, 100, 109, 110, 129, 130], slices)).toEqual([2, 1, 1])
   })

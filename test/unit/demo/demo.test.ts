@@ -32,7 +32,7 @@ async function demo(slack: number, svg: string): Promise<string> {
 }
 
 describe('the demo', () => {
-  it('shows the runs one after the other, and has nobody refused behind the rope', async () => {
+  it('shows both runs, and none of its calls is refused with velvet-rope', async () => {
     const seen: RunLog[] = []
     const view = { begin: (run: RunLog) => void seen.push(run), end: vi.fn() }
     const result = await runDemo({ accounts, cycles: 1, slack: 0.1 }, view)
@@ -51,7 +51,7 @@ describe('the demo', () => {
     expect(calls).toHaveLength(5)
   })
 
-  it('exits 1 and says so when the API is stricter than the rope', async () => {
+  it('exits 1 with a message if the API is stricter than the limit', async () => {
     const svg = join(folder, 'strict.svg')
     // Four times as strict: no machine holds a call up for so long.
     const text = await demo(-3, svg)
@@ -73,7 +73,7 @@ describe('what is excused in a demo on a busy machine', () => {
     return log
   }
 
-  it('is a 429 for a call that caught up with the one before, and no other', () => {
+  it('is a 429 for a call that caught up with the previous one, and no other', () => {
     expect(unfairRefusals(run([1_000, 60_000, 1_000]), 0.1)).toBe(0)
     expect(unfairRefusals(run([60_000, 1_000, 1_000]), 0.1)).toBe(1)
   })

@@ -7,7 +7,7 @@ import { joinHistories } from '../../../src/demo/shared/joint-history.ts'
 const limit = (at: number): HistoryEvent => ({ type: 'limit', at, key: 'a', limit: parseLimit('5, 10/s') })
 const job = { id: 'x', key: 'a', cost: 1 }
 
-it('what several processes saw becomes one history: one limit for each key first, audits last', () => {
+it('records of several processes become one history: one limit for each key first, audits last', () => {
   const audit = {
     type: 'audit',
     admitted: 1,
@@ -43,11 +43,11 @@ it('what several processes saw becomes one history: one limit for each key first
   }
 })
 
-it('nothing joined is nothing', () => {
+it('empty records give an empty history', () => {
   expect(joinHistories([[], []])).toEqual([])
 })
 
-it('a start that Redis heard of before the time that was told of it has left its place to the next', () => {
+it('a start that Redis knew of before its reported time has given its place to the next', () => {
   const accept = (at: number, id: string): HistoryEvent => ({
     type: 'answer',
     at,

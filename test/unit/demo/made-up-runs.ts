@@ -15,7 +15,7 @@ export function madeUpRuns(): DemoResult {
     for (let job = 0; job < 6; job++) {
       const at = run.startedAt + job * MILLISECOND
       log.arrivals.push(at)
-      if (!run.hasRope) log.calls.push({ key: 'acme', at, isRefused: job > 0 })
+      if (!run.isShaped) log.calls.push({ key: 'acme', at, isRefused: job > 0 })
       else if (job >= 4) log.rejections.push({ at, retryAfterMs: 200 - job })
     }
   }

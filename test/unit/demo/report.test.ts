@@ -10,7 +10,7 @@ import { problemsOf } from '../../../src/demo/verdict.ts'
 import { madeUpRuns } from './made-up-runs.ts'
 
 describe('tally', () => {
-  it('counts what became of the jobs, and measures the calls at the API', () => {
+  it('counts the outcomes of the jobs, and measures the calls at the API', () => {
     const { without, behind } = madeUpRuns()
     expect(tally(without.of('acme'))).toMatchObject({ calls: 6, refused: 5, utilisation: Number.NaN })
     expect(tally(without.of('acme')).smallestGap).toBeCloseTo(0.005)
@@ -50,7 +50,7 @@ describe('the report', () => {
     expect(demoReport(result)).toMatch(/acme: socket hang up\nbroken: /)
   })
 
-  it('has nothing to tell of the turned away when there were none', () => {
+  it('does not mention rejected jobs if there were none', () => {
     const result = madeUpRuns()
     result.behind.of('acme').rejections.length = 0
     expect(demoReport(result)).toContain('No job was rejected.')

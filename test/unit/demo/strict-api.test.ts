@@ -25,7 +25,7 @@ async function listen(...accounts: readonly Account[]) {
 }
 
 describe('the strict API', () => {
-  it('refuses a call that comes too soon, and lets other accounts be', async () => {
+  it('refuses a call that comes too soon, and does not affect other accounts', async () => {
     const { client, calls } = await listen(account('a', '1, 1/s'), account('b', '1, 1/s'))
     expect(await client.call('a')).toBe(202)
     expect(await client.call('a')).toBe(429)
@@ -37,7 +37,7 @@ describe('the strict API', () => {
     ])
   })
 
-  it('takes the next call as soon as nine tenths of the interval are over, counted from a refused one too', async () => {
+  it('accepts the next call after nine tenths of the interval, counted from a refused one too', async () => {
     const { client, calls } = await listen(account('a', '1, 10/s'))
     await client.call('a')
     await client.call('a')

@@ -22,7 +22,7 @@ function terminal(columns: number, rows: number) {
 }
 
 describe('the view of the demo', () => {
-  it('draws over itself while no call is under way, and gives the cursor back', () => {
+  it('redraws while no call is pending, and restores the cursor', () => {
     const { written, stream } = terminal(80, 24)
     const listeners = process.listenerCount('SIGINT')
     const view = openDemoView(stream)
@@ -46,7 +46,7 @@ describe('the view of the demo', () => {
     expect(written).toHaveLength(count)
   })
 
-  it('gives the cursor back when the process ends or is interrupted', () => {
+  it('restores the cursor when the process ends or is interrupted', () => {
     const { written, stream } = terminal(80, 24)
     const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never)
     const view = openDemoView(stream)

@@ -23,12 +23,12 @@ describe('policies', () => {
     expect(starts(fixedWindow, '5, 2/s', [0.9, 0.9, 0.9, 1, 1, 1])).toEqual([0.9, 0.9, null, 1, 1, null])
   })
 
-  it('a window of a rate that is not whole keeps the rate', () => {
+  it('a window of a fractional rate keeps the rate', () => {
     expect(starts(fixedWindow, '5, 0.5/s', [0, 1, 2])).toEqual([0, null, 2])
     expect(fixedWindow.mapping(parseLimit('5, 2.5/s'))).toContain('3 per 1200ms')
   })
 
-  it('a sliding window does not, but knows time only by the slice', () => {
+  it('a sliding window does not, but only distinguishes slices', () => {
     expect(starts(slidingWindow(10), '5, 2/s', [0.95, 0.95, 1, 1.89, 1.9])).toEqual([
       0.95,
       0.95,
@@ -67,11 +67,11 @@ describe('policies', () => {
     }
   })
 
-  it('the rope lets as many in, one by one', () => {
+  it('velvet-rope starts as many, one by one', () => {
     expect(starts(velvetRope, '3, 2/s', [0, 0, 0, 0, 0, 0.5])).toEqual([0, 0.5, 1, 1.5, null, 2])
   })
 
-  it.each(comparedPolicies(10))('$name behaves like new once it says that it is over', (policy) => {
+  it.each(comparedPolicies(10))('$name behaves like new once it reports that', (policy) => {
     const limit = parseLimit('4, 3/s')
     const used = policy.open(limit, 0)
     used.offer(1, 0)
@@ -119,7 +119,7 @@ describe('comparison', () => {
     }
   })
 
-  it('has nothing to show before the first arrival', () => {
+  it('has no result before the first arrival', () => {
     expect(compare('1, 1/s', []).results()).toEqual([])
     expect(compare('1, 1/s', []).spread()).toBeUndefined()
   })

@@ -9,7 +9,7 @@ function generate(
 }
 
 describe.each(PATTERNS)('the pattern %s', (pattern) => {
-  it('comes in the order of time, at whole microseconds, and ends in time', () => {
+  it('is in the order of time, at whole microseconds, and ends in time', () => {
     const times = generate(pattern).map(({ at }) => at)
     expect(times).toEqual([...times].sort((a, b) => a - b))
     expect(times.every((at) => Number.isInteger(at) && at >= 0 && at <= 600e6)).toBe(true)
@@ -29,7 +29,7 @@ describe.each(PATTERNS)('the pattern %s', (pattern) => {
 })
 
 describe('patterns', () => {
-  it('differ by seed where chance plays a part', () => {
+  it('differ by seed if they are random', () => {
     expect(generate('poisson', { seed: 1 })).not.toEqual(generate('poisson', { seed: 2 }))
   })
 
@@ -40,7 +40,7 @@ describe('patterns', () => {
     expect(burst).toEqual([...new Array(10).fill(0), ...new Array(10).fill(5_000_000)])
   })
 
-  it('end even when next to nothing comes', () => {
+  it('end even with hardly any arrivals', () => {
     expect(generate('on-off', { rate: 1e-9 })).toEqual([])
   })
 })

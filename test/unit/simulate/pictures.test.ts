@@ -43,7 +43,7 @@ describe('axis', () => {
 })
 
 describe('time bins', () => {
-  it('stay few however long the time, and lose nothing', () => {
+  it('stay few for any duration, and lose nothing', () => {
     const bins = new TimeBins(0, 1_000)
     for (let index = 0; index < 100_000; index++) bins.add(index * 10_000, 1)
     expect(bins.counts.length).toBeLessThanOrEqual(512)
@@ -85,7 +85,7 @@ describe('charts', () => {
     expect(svg).toContain('role="img"')
   })
 
-  it('draw nothing at all without breaking', () => {
+  it('draw empty data without an error', () => {
     expectWellFormed(renderChart({ title: 'empty', panels: [{ title: 'p', unit: 'u', series: [] }] }))
   })
 })

@@ -21,11 +21,11 @@ describe('arrivals as CSV', () => {
     { at: 2_000_000, key: 'ä', cost: 3 },
   ]
 
-  it('finds columns by name, and reads quotes, CR LF, a byte order mark and blank lines', async () => {
+  it('finds columns by name, and parses quotes, CR LF, a byte order mark and blank lines', async () => {
     expect(await read(quoted)).toEqual(expected)
   })
 
-  it.each([1, 2, 3, 5, 7])('reads the same in pieces of %i bytes', async (size) => {
+  it.each([1, 2, 3, 5, 7])('parses the same in pieces of %i bytes', async (size) => {
     expect(await read(quoted, size)).toEqual(expected)
   })
 
@@ -63,13 +63,13 @@ describe('arrivals as CSV', () => {
     ['offset_s,key\n0,"a\nb', '2:3: a quote that is never closed'],
     ['offset_s,key\n0,__proto__\n', '2:3: expected the key to have no segment __proto__, got: "__proto__"'],
     ['offset_s,key,note\n0,a,"x\ny"\n1,,z\n', '4:3: expected the key to be 1 to 256 bytes, got: 0'],
-  ])('says where %j goes wrong', async (text, message) => {
+  ])('reports the position of the error in %j', async (text, message) => {
     const failure = await read(text).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(InvalidInputError)
     expect(failure).toMatchObject({ code: 'invalid-input', message: `in.csv:${message}` })
   })
 
-  it('refuses bytes that are not UTF-8, and says in which line', async () => {
+  it('rejects bytes that are not UTF-8, with the line', async () => {
     const bytes = Uint8Array.from([...new TextEncoder().encode('offset_s,key\n0,a\n1,'), 0xff, 10])
     await expect(read(bytes)).rejects.toThrow('in.csv:3:1: expected UTF-8 text')
   })
@@ -80,7 +80,7 @@ describe('arrivals as CSV', () => {
 })
 
 describe('arrivals as JSON lines', () => {
-  it('reads one object per line, in any order of its properties', async () => {
+  it('parses one object per line, with properties in any order', async () => {
     const text = '{"offset_s":0,"key":"a"}\n\n{"cost":2,"key":"b","offset_s":0.25,"more":[1]}'
     for (const size of [3, 65_536]) {
       expect(await read(text, size)).toEqual([
@@ -96,7 +96,7 @@ describe('arrivals as JSON lines', () => {
     ['{"offset_s":"0","key":"a"}', '1:2: expected offset_s to be a number of seconds'],
     ['{"offset_s":0}', '1:1: expected the key to be a string, got: undefined'],
     ['{"offset_s":0,"key":"a","cost":1.5}', '1:25: expected cost to be a whole number'],
-  ])('says where %j goes wrong', async (text, message) => {
+  ])('reports the position of the error in %j', async (text, message) => {
     await expect(read(text)).rejects.toThrow(`in.csv:${message}`)
   })
 })

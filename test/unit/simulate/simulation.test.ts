@@ -39,7 +39,7 @@ describe('simulation', () => {
     expect(DEPARTURES_HEADER).toBe('offset_s,key,cost,verdict,position,departs_s,wait_s,retry_after_s\n')
   })
 
-  it('lets a unit leave that departs at the very moment of an arrival', () => {
+  it('removes a unit that departs at the moment of an arrival', () => {
     const { rows } = simulate('1, 1/s', [at(0), at(0), at(1), at(1)])
     expect(rows).toEqual([
       '0.000000,a,1,accepted,1,0.000000,0.000000,',
@@ -49,7 +49,7 @@ describe('simulation', () => {
     ])
   })
 
-  it('takes three thirds of a second for a second, a thousand times over', () => {
+  it('counts three thirds of a second as a second, a thousand times', () => {
     const arrivals = Array.from({ length: 3_000 }, (_, index) => at(index / 3))
     // One more at once fills the one place; each arrival then meets the departure that makes room for it.
     const { simulation } = simulate('1, 3/s', [at(0), ...arrivals])
@@ -69,7 +69,7 @@ describe('simulation', () => {
     expect(rows[5]).toBe('0.000000,b,1,accepted,3,1.500000,1.500000,')
   })
 
-  it('tells a cost above the capacity from a full line, and promises it nothing', () => {
+  it('distinguishes a cost above the capacity from a full line, without a retry time', () => {
     const { simulation, rows } = simulate('2, 1/s', [at(0, 'a', 3), at(0), at(0), at(0), at(0)])
     expect(rows[0]).toBe('0.000000,a,3,rejected,,,,')
     expect(simulation.summary()).toMatchObject({
@@ -84,23 +84,23 @@ describe('simulation', () => {
     })
   })
 
-  it('has an answer for no arrivals at all', () => {
+  it('has a result without arrivals', () => {
     const summary = new Simulation(new RuleBook({ '*': '1, 1/s' })).summary()
     expect(summary).toMatchObject({ arrivals: 0, keys: 0, fullestBucket: null, lastDepartureS: null })
     expect(summary.waitMs).toEqual({ p50: null, p90: null, p99: null, max: null })
   })
 
-  it('refuses a key without a limit', () => {
+  it('rejects a key without a limit', () => {
     const simulation = new Simulation(new RuleBook({ a: '1, 1/s' }))
     expect(() => simulation.offer(at(0, 'b'))).toThrow(NoLimitError)
   })
 
-  it('quotes keys that CSV would take apart', () => {
+  it('quotes keys that CSV would split', () => {
     const { rows } = simulate('1, 1/s', [at(0, 'a,"b"')])
     expect(rows[0]).toBe('0.000000,"a,""b""",1,accepted,1,0.000000,0.000000,')
   })
 
-  it('forgets a hundred thousand keys that were used once, and remembers those in use', () => {
+  it('deletes a hundred thousand keys that were used once, and keeps those in use', () => {
     const simulation = new Simulation(new RuleBook({ '*': '5, 1/s' }))
     for (let index = 0; index < 100_000; index++) simulation.offer(at(index / 100, `user/${index}`))
     expect(simulation.liveBuckets).toBeLessThan(3_000)

@@ -53,7 +53,7 @@ describe('verify', () => {
     ['50, 1/h', { rate: 1, keys: 2 }],
     ['20, 3/s, warm-up 5s', { rate: 4, keys: 2 }],
     ['9, 7/s, warm-up 2s from 2/s', { rate: 30, keys: 2, costs: 4 }],
-  ])('finds nothing wrong with what simulate writes under %s', async (limit, options) => {
+  ])('finds no breach in the output of simulate under %s', async (limit, options) => {
     const result = await verify(simulate(limit, options), limit)
     expect(result.breaches).toEqual([])
     expect(result).toMatchObject({ keys: options.keys, judged: ['L1', 'L2', 'L3', 'L4', 'L5'] })
@@ -69,7 +69,7 @@ describe('verify', () => {
     expect((await verify(text, '2, 3/s')).breaches).toEqual([])
   })
 
-  it('accepts the file that the breaches below are planted in', async () => {
+  it('accepts the file in which the breaches below are planted', async () => {
     expect(await lawsBroken(0, SOUND[0]!)).toEqual([])
   })
 
@@ -77,19 +77,19 @@ describe('verify', () => {
     expect(await lawsBroken(3, '0.000000,a,1,accepted,3,4.000000,4.000000,')).toContain('L1')
   })
 
-  it('L1: somebody was refused though there was room', async () => {
+  it('L1: a job was rejected although there was room', async () => {
     expect(await lawsBroken(4, '1.000000,a,1,rejected,,,,0.000000')).toContain('L1')
   })
 
-  it('L1: somebody was refused at the very moment when room was made', async () => {
+  it('L1: a job was rejected at the moment when room was made', async () => {
     expect(await lawsBroken(4, '1.000000,a,1,rejected,,,,1.000000')).toContain('L1')
   })
 
-  it('L1: a cost that fits was called too costly', async () => {
+  it('L1: a cost that fits was rejected as too costly', async () => {
     expect(await lawsBroken(4, '1.000000,a,2,rejected,,,,')).toContain('L1')
   })
 
-  it.each(['0.500000', '1.500000'])('L1: somebody was told to come back after %s s', async (retryAfter) => {
+  it.each(['0.500000', '1.500000'])('L1: a job was asked to retry after %s s', async (retryAfter) => {
     expect(await lawsBroken(3, `0.000000,a,1,rejected,,,,${retryAfter}`)).toContain('L1')
   })
 
@@ -111,7 +111,7 @@ describe('verify', () => {
     expect(breaches[0]!.message).toContain('50.00 %')
   })
 
-  it('L4: two departed in the wrong order', async () => {
+  it('L4: two jobs departed in the wrong order', async () => {
     const text = [
       HEADER,
       SOUND[0],
@@ -121,11 +121,11 @@ describe('verify', () => {
     expect((await verify(text, '2, 1/s')).breaches.map(({ law }) => law)).toEqual(['L4'])
   })
 
-  it('L5: somebody departed before it was accepted', async () => {
+  it('L5: a job departed before it was accepted', async () => {
     expect(await lawsBroken(4, '5.000000,a,1,accepted,1,4.000000,0.000000,')).toContain('L5')
   })
 
-  it('judges the spacing alone when there is nothing else, in any order of the rows', async () => {
+  it('checks only the spacing of departures alone, in any order of the rows', async () => {
     const even = await verify('key,departs_s\na,2\na,0\nb,0.5\na,1\n', '1, 1/s')
     expect(even).toMatchObject({ rows: 4, keys: 2, judged: ['L2'], breaches: [] })
     const uneven = await verify('key,departs_s\na,0\na,0.9\n', '1, 1/s')
@@ -150,19 +150,19 @@ describe('verify', () => {
       `${HEADER}\n1,a,1,accepted,1,1,0,\n0,a,1,accepted,1,1,1,\n`,
       '3:1: expected arrivals in the order of time',
     ],
-  ])('says where %j goes wrong', async (text, message) => {
+  ])('reports the position of the error in %j', async (text, message) => {
     const failure = await verify(text, '1, 1/s').catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(InvalidInputError)
     expect((failure as Error).message).toContain(`out.csv:${message}`)
   })
 
-  it('finds a last departure that came hours late', async () => {
+  it('finds a last departure that was hours late', async () => {
     expect(await lawsBroken(4, '1.000000,a,1,accepted,2,9003.000000,9002.000000,')).toContain('L3')
   })
 
-  it('refuses a wait that is not the time between arrival and departure', async () => {
+  it('rejects a wait that is not the time between arrival and departure', async () => {
     await expect(lawsBroken(4, '1.000000,a,1,accepted,2,3.000000,77.000000,')).rejects.toThrow(
-      'expected wait_s to be departs_s less offset_s, 2, got: 77',
+      'expected wait_s to be departs_s minus offset_s, 2, got: 77',
     )
   })
 })

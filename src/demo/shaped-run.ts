@@ -12,11 +12,14 @@ import { playOffers } from './offers.ts'
 import type { RunLog } from './run-log.ts'
 
 export const LONGEST_DRAIN_MS = 60_000
-/** A machine that is busy with other work starts handlers late, which breaks no law; half the rate would. */
+/** A busy machine starts handlers late, which breaks no law; half the rate would. */
 export const LEAST_UTILISATION = 0.9
 
-/** Every job lines up behind the rope, and handlers call the API. Resolves when all lines are drained. */
-export async function runBehindRope(
+/**
+ * Runs the plan with velvet-rope: every job waits in its line, and handlers call the API. Resolves when all lines are
+ * empty.
+ */
+export async function runShaped(
   plan: readonly PlannedJob[],
   client: ApiClient,
   log: RunLog,

@@ -3,8 +3,8 @@ import type { ApiClient } from './api-client.ts'
 import { type PlannedJob, playBursts } from './bursts.ts'
 import type { RunLog } from './run-log.ts'
 
-/** Every job calls the API the moment it comes. Resolves when all calls were answered. */
-export async function runWithoutRope(
+/** Runs the plan without velvet-rope: every job calls the API on arrival. Resolves when all calls have a response. */
+export async function runUnshaped(
   plan: readonly PlannedJob[],
   client: ApiClient,
   log: RunLog,

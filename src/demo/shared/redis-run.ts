@@ -3,14 +3,14 @@ import type { Breach, HistoryEvent } from '../../conformance/history.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import { VelvetRopeError } from '../../core/errors.ts'
 import type { Account } from '../account.ts'
-import { LEAST_UTILISATION, LONGEST_DRAIN_MS } from '../behind-rope.ts'
 import type { RunLog } from '../run-log.ts'
+import { LEAST_UTILISATION, LONGEST_DRAIN_MS } from '../shaped-run.ts'
 import { DemoProcess } from './demo-process.ts'
 import { DemoRedis, demoPrefix } from './demo-redis.ts'
 import { joinHistories } from './joint-history.ts'
 import type { Report } from './messages.ts'
 
-export interface SharedRopeOptions {
+export interface RedisRunOptions {
   readonly redis: string
   readonly accounts: readonly Account[]
   readonly cycles: number
@@ -22,22 +22,22 @@ const PRODUCERS = 2
 const WORKERS = 2
 const READY_WITHIN_MS = 20_000
 const HISTORY_WITHIN_MS = 10_000
-/** So late may Redis hear of what a worker did; microseconds. */
+/** How late Redis may know what a worker did, in microseconds. */
 const LAG = 250 * MILLISECOND
 
-/** The line in Redis, between two processes that enqueue and two that call the API; this one looks on. */
-export class SharedRope {
+/** Runs the demo on Redis: two processes enqueue and two call the API, while this one observes. */
+export class RedisRun {
   readonly #redis: DemoRedis
   readonly #prefix = demoPrefix()
   readonly #processes: DemoProcess[] = []
   readonly #histories: HistoryEvent[][] = []
   readonly #counts: Partial<Record<Report['say'], number>> = {}
   readonly #errors: string[] = []
-  /** Turns what the processes tell of the time of Redis into that of this process. */
+  /** Converts times of Redis into times of this process. */
   #offset = 0
   #log: RunLog | undefined
   #onChange = () => {}
-  /** A process ended too early, and what the others wait for will not come. */
+  /** A process ended early, so the others wait in vain. */
   #isBroken = false
   #isDone = false
 
@@ -46,22 +46,22 @@ export class SharedRope {
   }
 
   /**
-   * Resolves when every process is ready.
+   * Starts all processes; resolves when they are ready.
    *
-   * @throws BackendUnavailableError when Redis does not answer
+   * @throws BackendUnavailableError if Redis does not reply
    */
-  static async open(options: SharedRopeOptions): Promise<SharedRope> {
-    const rope = new SharedRope(await DemoRedis.connect(options.redis))
+  static async open(options: RedisRunOptions): Promise<RedisRun> {
+    const run = new RedisRun(await DemoRedis.connect(options.redis))
     try {
-      await rope.#prepare(options)
-      return rope
+      await run.#prepare(options)
+      return run
     } catch (error) {
-      await rope.close()
+      await run.close()
       throw error
     }
   }
 
-  /** Every job lines up behind the rope, and handlers call the API. Resolves when all lines are drained. */
+  /** Runs the plan: every job waits in its line, and handlers call the API. Resolves when all lines are empty. */
   async run(log: RunLog): Promise<Breach[]> {
     this.#offset = await this.#redis.clockOffset()
     this.#log = log
@@ -78,19 +78,19 @@ export class SharedRope {
       () => this.#count('history') === this.#processes.length,
       HISTORY_WITHIN_MS,
     )
-    if (!this.#isDone) this.#errors.push('a process did not tell what it saw')
+    if (!this.#isDone) this.#errors.push('a process did not report its history')
     log.errors.push(...this.#errors)
     return checkHistory(joinHistories(this.#histories), { minUtilisation: LEAST_UTILISATION, lag: LAG })
   }
 
-  /** Ends the processes and takes what they left out of Redis. */
+  /** Ends the processes and deletes their keys in Redis. */
   async close(): Promise<void> {
     await Promise.all(this.#processes.map((process) => process.release(this.#isDone)))
     await this.#redis.sweep(this.#prefix)
     await this.#redis.close()
   }
 
-  async #prepare({ redis, accounts, cycles, port }: SharedRopeOptions): Promise<void> {
+  async #prepare({ redis, accounts, cycles, port }: RedisRunOptions): Promise<void> {
     for (const [kind, of] of [['producer', PRODUCERS] as const, ['worker', WORKERS] as const]) {
       for (let share = 0; share < of; share++) {
         const process = new DemoProcess(kind, share + 1, this.#onReport, this.#onEarlyEnd)
@@ -152,7 +152,7 @@ export class SharedRope {
     return this.#counts[what] ?? 0
   }
 
-  /** False when a process ended too early, or when it took too long. */
+  /** Returns false if a process ended early, or it took too long. */
   #until(isReached: () => boolean, withinMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const settle = () => {
