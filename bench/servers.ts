@@ -1,7 +1,7 @@
 import { postgresVersion, startPostgres } from './postgres/server.ts'
 import { redisVersion, startRedis } from './redis/server.ts'
 
-/** A server of our own, and nobody else's data in it. */
+/** A dedicated server, without other data in it. */
 export interface Server {
   readonly address: string
   stop(): Promise<void>

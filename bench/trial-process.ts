@@ -8,7 +8,7 @@ const MEASURE = fileURLToPath(new URL('./measure.ts', import.meta.url))
 const NODE_OPTIONS = ['--import', 'tsx', '--expose-gc', '--max-old-space-size=6144']
 
 /**
- * Measures in a fresh process, so that nobody pays for the garbage or enjoys the warm code of somebody else; and
+ * Measures in a fresh process, so that no trial is affected by the garbage or the warm code of another; and
  * where a server is needed, with a fresh one, which ends with the trial.
  */
 export async function runTrial(
@@ -52,7 +52,7 @@ async function measureApart(trial: Trial, timeLimitMs: number, address: string):
   if (sample !== undefined) return sample
   if (isOverdue) return { failure: `over ${timeLimitMs / 1_000} s` }
   if (complaint.includes('heap out of memory')) return { failure: 'out of memory' }
-  // The others are still worth measuring, but nobody should miss it.
+  // The others are still worth measuring, but the failure must be visible.
   console.error(`${trial.scenario} of ${trial.product}, ${trial.keys} keys, failed:\n${complaint}`)
   process.exitCode = 1
   return { failure: 'failed' }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const PULSE = fileURLToPath(new URL('./pulse.ts', import.meta.url))
 
-/** What the process of the pulse is told when it is started. */
+/** The first message to the pulse process. */
 export interface PulseOrder {
   readonly socket: string
   readonly perSecond: number

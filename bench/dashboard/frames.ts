@@ -1,6 +1,6 @@
 import { type Browser, chromium } from 'playwright-core'
 
-/** As root in a container, and nobody to call home to. */
+/** Works as root in a container, without network access of its own. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',

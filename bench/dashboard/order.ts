@@ -1,4 +1,4 @@
-/** What the processes around a page are told. */
+/** Messages to the processes around a page. */
 export interface HouseOrder {
   /** Of Redis; empty: the lines are in the memory of the process that serves. */
   readonly socket: string

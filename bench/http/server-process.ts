@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const SERVER = fileURLToPath(new URL('./server.ts', import.meta.url))
 
-/** What a server process is told when it is started. */
+/** The first message to a server process. */
 export interface ServerOrder {
   readonly socket: string
   readonly keeps: 'nothing' | 'bullmq'

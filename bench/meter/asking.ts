@@ -1,6 +1,6 @@
 import type { Ask } from '../products/meter/product.ts'
 
-/** How often somebody looks whether the time is up. */
+/** How often the end of the time is checked. */
 const LOOK_EVERY = 32
 
 export interface Asking {

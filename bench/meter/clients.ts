@@ -3,7 +3,7 @@ import type { Pace } from '../products/product.ts'
 import { Intake } from './intake.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-/** Periods' worth of units: nobody gives as many in an hour who counts. */
+/** Units in periods: no correct product allows that many in an hour. */
 export const ENOUGH = 5_000
 
 /** One key, met by one client, in virtual time. */
@@ -16,13 +16,13 @@ export interface Meeting {
 
 export interface Outcome {
   readonly intake: Intake
-  /** How often it came back exactly when it was told to, with nobody in between, and was refused. */
+  /** How often it retried exactly at the given time, with no other client in between, and was refused. */
   readonly refusedThoughTold: number
 }
 
 export type Client = (meeting: Meeting) => Promise<Outcome>
 
-/** Asks for as many as it gets, and comes back when it is told to. */
+/** Asks for as many as it gets, and retries at the given time. */
 export function patient(amount: number): Client {
   return async (meeting) => {
     const visit = visitor(meeting)
@@ -38,7 +38,7 @@ export function patient(amount: number): Client {
   }
 }
 
-/** Asks without a pause, whatever it is told. */
+/** Asks without a pause, whatever the response. */
 export function restless(everyMs: number): Client {
   return async (meeting) => {
     const visit = visitor(meeting)
@@ -50,10 +50,10 @@ export function restless(everyMs: number): Client {
   }
 }
 
-/** Parts of a period in which somebody asks who wants all that he can get. */
+/** Shares of a period for which a greedy client asks. */
 const STEPS = 100
 
-/** Opens a window with one, takes the rest in its last millisecond, and in the next window what he gets. */
+/** Opens a window with one unit, takes the rest in its last millisecond, and in the next window as much as it gets. */
 export const atTheEdges: Client = async (meeting) => {
   const visit = visitor(meeting)
   const { periodMs } = meeting.pace

@@ -8,7 +8,7 @@ interface Timer {
 /** As large as real ones, so that sums of times are rounded as they are in life. */
 const START_MS = 1_700_000_000_000
 
-/** A clock that stands still until it is told to go on: an hour in a second. */
+/** A clock that only moves when advanced: an hour in a second. */
 export class VirtualTime implements Clock {
   #nowMs = START_MS
   readonly #timers = new Set<Timer>()

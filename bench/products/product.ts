@@ -4,7 +4,7 @@ export interface Pace {
   readonly periodMs: number
   /** Of meters: units that go in at once. Absent: as many as the count. */
   readonly capacity?: number
-  /** Never closer than the interval, where a product can be told so. */
+  /** Never closer than the interval, if a product has such an option. */
   readonly isStrict?: true
 }
 

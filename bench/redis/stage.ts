@@ -23,7 +23,7 @@ export async function openRedisStage(
   }
 }
 
-/** A producer and nobody who takes anything out. */
+/** A producer without a consumer. */
 export function openProducer(product: RedisProduct, setup: Setup): Promise<Producer> {
   return product.produce(setup, () => undefined)
 }

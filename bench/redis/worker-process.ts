@@ -6,7 +6,7 @@ import type { Setup } from '../products/redis/product.ts'
 
 const WORKER = fileURLToPath(new URL('./worker.ts', import.meta.url))
 
-/** What a worker process is told when it is started. */
+/** The first message to a worker process. */
 export interface WorkerOrder {
   readonly product: RedisProductName
   readonly setup: Setup

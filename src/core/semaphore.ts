@@ -47,7 +47,7 @@ interface Waiting<Claim> {
 }
 
 /**
- * Gives out what is in a pool, in the order of asking as far as the pool keeps it. Claims that only look for room are told
+ * Gives out what is in a pool, in the order of asking as far as the pool keeps it. Claims that only look for room are notified
  * when there is some, and take nothing.
  */
 export class Semaphore<Claim> {

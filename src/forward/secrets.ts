@@ -60,7 +60,7 @@ export class Secrets {
       .sort((a, b) => b.length - a.length)
   }
 
-  /** In bytes; whoever cuts a text must look so far beyond the cut to find a secret that lies across it. */
+  /** The longest secret, in bytes: to find one across a cut, search this far beyond it. */
   get longest(): number {
     return Math.max(0, ...this.#needles.map((needle) => Buffer.byteLength(needle)))
   }

@@ -36,16 +36,19 @@ export interface PoliceOptions<Request> {
    * Default: `refuse`.
    */
   readonly whenUnavailable?: 'refuse' | 'allow'
-  /** Is told each time that the levels could not be reached; what it throws is a warning. Default: nobody is. */
+  /**
+   * Called with the error each time that the store is unavailable; an error that it throws becomes a warning. Default:
+   * none.
+   */
   readonly onUnavailable?: (error: VelvetRopeError) => void
-  /** Whether answers tell of the limit: `RateLimit-Policy` and `RateLimit`, with the pattern. Default: yes. */
+  /** Whether responses have `RateLimit-Policy` and `RateLimit`, with the pattern. Default: true. */
   readonly headers?: boolean
 }
 
-/** What becomes of a request. Names of headers are in small letters. */
+/** The ruling for a request. Header names are in lower case. */
 export type Ruling = { readonly passes: true; readonly headers: Readonly<Record<string, string>> } | Refusal
 
-/** An answer in the place of the one that was asked for. */
+/** The response instead of the requested one. */
 export interface Refusal {
   readonly passes: false
   readonly status: 429 | 503
@@ -56,13 +59,13 @@ export interface Refusal {
 
 const PASSES: Ruling = Object.freeze({ passes: true, headers: Object.freeze({}) })
 
-/** The errors that mean: nobody knows the level. */
+/** The errors for which the level is unknown. */
 const UNAVAILABLE = ['backend-unavailable', 'unfit-redis', 'closed']
 
 /**
- * What the middlewares have in common: asks for the key and the amount of a request, fills the bucket, and says what
- * becomes of the request. What `key` and `amount` throw is thrown, and so is what they make no sense of; always as an
- * error, since to frameworks nothing thrown, or a word, may mean to go on.
+ * The common part of the middlewares: gets key and amount of a request, fills the bucket, and returns the ruling.
+ * Errors of `key` and `amount`, and invalid results, are always thrown as an Error, because frameworks may take any
+ * other value as a signal to continue.
  *
  * @throws InvalidOptionsError at once
  */
@@ -90,7 +93,7 @@ export function policeOf<Request>(
       return rulingOf(await meter.fill(key, amount), settings)
     } catch (error) {
       if (!isUnavailable(error)) throw error
-      tell(input.onUnavailable, error)
+      report(input.onUnavailable, error)
       return settings.whenUnavailable === 'allow' ? PASSES : unavailable()
     }
   }
@@ -100,32 +103,32 @@ export function policeOf<Request>(
     })
 }
 
-/** Whatever becomes of the telling, the request gets its answer. */
-function tell(
+/** Reports the error; a failing report does not affect the response. */
+function report(
   onUnavailable: ((error: VelvetRopeError) => unknown) | undefined,
   error: VelvetRopeError,
 ): void {
-  const told = async () => onUnavailable?.(error)
-  told().catch((thrown) => process.emitWarning(toError(thrown)))
+  const call = async () => onUnavailable?.(error)
+  call().catch((thrown) => process.emitWarning(toError(thrown)))
 }
 
-/** What becomes of a request whose fill was answered so. */
-function rulingOf(reading: MeterReading, { headers: tells }: { readonly headers: boolean }): Ruling {
-  const told = tells ? rateLimitHeaders(quotaOfMeter(reading)) : {}
-  if (reading.accepted) return { passes: true, headers: told }
+/** The ruling for a request after its fill. */
+function rulingOf(reading: MeterReading, { headers: hasFields }: { readonly headers: boolean }): Ruling {
+  const fields = hasFields ? rateLimitHeaders(quotaOfMeter(reading)) : {}
+  if (reading.accepted) return { passes: true, headers: fields }
   const { pattern, retryAfterMs } = reading
-  const policies = tells && { 'violated-policies': [policyName(pattern)] }
+  const policies = hasFields && { 'violated-policies': [policyName(pattern)] }
   if (!Number.isFinite(retryAfterMs)) {
     return refusal(
       'over-limit',
       { detail: 'the request takes more than can ever be free', ...policies },
-      told,
+      fields,
     )
   }
   return refusal(
     'over-limit',
     { detail: `there is room in ${retryAfterMs} ms`, retryAfterMs, ...policies },
-    { 'retry-after': String(retryAfterSeconds(retryAfterMs)), ...told },
+    { 'retry-after': String(retryAfterSeconds(retryAfterMs)), ...fields },
   )
 }
 
@@ -154,7 +157,7 @@ function isUnavailable(error: unknown): error is VelvetRopeError {
   return UNAVAILABLE.some((code) => isVelvetRopeError(error, code))
 }
 
-/** Of several policers before one route, each adds its own to the fields. */
+/** With several policers on one route, each appends its own fields. */
 export function combined(before: unknown, own: string): string {
   return before === undefined || before === null || before === '' ? own : `${before}, ${own}`
 }
