@@ -33,7 +33,7 @@ describe('the API of a service', () => {
     expect(await shaper.job('order-7')).toMatchObject({ data: { text: 'hello' }, cost: 2 })
   })
 
-  it('tells refusals as values', async () => {
+  it('returns refusals as values', async () => {
     const { url } = await openService({ '*': '1, 1/s' })
     const client = clientOf(url)
     await client.enqueue('a', 1)
@@ -79,7 +79,7 @@ describe('the API of a service', () => {
     expect([...slicesOf([large, large, tooLarge])].map((slice) => slice.length)).toEqual([1, 1, 1])
   })
 
-  it('reads buckets as the shaper tells them', async () => {
+  it('reads buckets as the shaper returns them', async () => {
     const { shaper, url } = await openService({ '*': '4, 1/m' })
     for (const key of ['a', 'a', 'a', 'b', 'c?&/é']) await shaper.enqueue(key, 1)
     const client = clientOf(url)
@@ -122,7 +122,7 @@ describe('the API of a service', () => {
     expect([await client.resetLimit('a', { ifVersion: 2 }), shaper.limits.version]).toEqual([true, 3])
   })
 
-  it('takes a 412 of somebody else for what it is, and a service that knows no versions', async () => {
+  it('passes on a 412 of another server, and accepts a service without versions', async () => {
     const proxy = await openStranger((response) => response.writeHead(412).end('no'))
     const change = clientOf(proxy.url).setLimit('a', '9, 1/s', { ifVersion: 3 })
     await expect(change).rejects.toMatchObject({ code: 'api-refused', status: 412 })
@@ -141,12 +141,12 @@ describe('the API of a service', () => {
   })
 })
 
-describe('who may not', () => {
+describe('a client without the right', () => {
   it.each([
     [undefined, 401, 'it needs a token: --token, or VELVET_ROPE_TOKEN in the environment'],
     ['wrong', 401, 'check the token'],
     [SECRET, 403, 'expected a token with the scope admin, got: read'],
-  ])('with the token %j is told %d', async (token, status, message) => {
+  ])('with the token %j gets %d', async (token, status, message) => {
     const { url } = await openService({ '*': '1, 1/s' }, [tokenFor('read')])
     const error = await caught(clientOf(url, token).setLimit('a', '1, 1/s'))
     expect(error).toMatchObject({ code: 'api-refused', status })
@@ -154,14 +154,14 @@ describe('who may not', () => {
     expect(error.message).not.toContain(SECRET)
   })
 
-  it('is told so for a job, too', async () => {
+  it('gets the same for a job', async () => {
     const { url } = await openService({ '*': '1, 1/s' }, [tokenFor('enqueue', 'mine')])
     expect(await caught(clientOf(url, SECRET).enqueue('theirs', 1))).toMatchObject({ status: 403 })
     expect(await clientOf(url, SECRET).enqueue('mine/1', 1)).toMatchObject({ accepted: true })
   })
 })
 
-describe('somebody else at the address', () => {
+describe('another server at the address', () => {
   it.each([
     ['a page', 200, '<html>hello</html>', 'is http://', 'api-refused'],
     ['other JSON', 200, '{"buckets":7}', 'velvet-rope of this version?', 'api-refused'],
@@ -174,7 +174,7 @@ describe('somebody else at the address', () => {
       'api-failed',
     ],
     ['one that has too much to do', 429, '', 'the service answered 429', 'api-failed'],
-  ])('is told apart: %s', async (_, status, body, message, code) => {
+  ])('is recognized: %s', async (_, status, body, message, code) => {
     const { url } = await openStranger((response) => response.writeHead(status).end(body))
     const error = await caught(clientOf(url).buckets())
     expect(error).toMatchObject({ code, status })
@@ -213,8 +213,8 @@ describe('somebody else at the address', () => {
   })
 })
 
-describe('nobody at the address', () => {
-  it('is told with what the network says', async () => {
+describe('no server at the address', () => {
+  it('is reported with the network error', async () => {
     const { url, close } = await openService({ '*': '1, 1/s' })
     await close()
     const error = await caught(clientOf(url, SECRET).buckets())

@@ -96,7 +96,7 @@ function awkward(): Command {
 }
 
 describe('what can be completed', () => {
-  it('is read off the commands; hidden ones are not told', () => {
+  it('is derived from the commands, without hidden ones', () => {
     const [root, one, two, deep, ...more] = completionTree(awkward())
     expect(root!.commands.map(({ name }) => name)).toEqual(['one', 'two', 'help'])
     expect(one).toMatchObject({
@@ -157,7 +157,7 @@ describe('completion refuses', () => {
     })
   })
 
-  it('no shell that is known, and tells how to load each', async () => {
+  it('no known shell, and says how to load each', async () => {
     for (const shell of ['bash', 'zsh', 'fish']) {
       expect(await run('completion', shell)).toMatchObject({ code: 0, stderr: '' })
     }

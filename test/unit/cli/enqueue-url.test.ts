@@ -58,7 +58,7 @@ it('enqueue sends the lines of its input, batch after batch', async () => {
   expect(await shaper.inspect('k9')).toMatchObject({ waiting: 100 })
 })
 
-it('enqueue comes back until all are in, if told so', async () => {
+it('enqueue with --wait retries until all are in', async () => {
   const { shaper, url } = await openService({ '*': '2, 50/s' })
   const done: number[] = []
   shaper.work(({ data }) => void done.push(Number(data)))
@@ -72,7 +72,7 @@ it('enqueue comes back until all are in, if told so', async () => {
   await expect.poll(sorted).toEqual(Array.from({ length: 20 }, (_, n) => n))
 })
 
-it('a fault is told once, with its place', async () => {
+it('a fault is reported once, with its place', async () => {
   const { url } = await openService({ '*': '9, 1/h' })
   const { code, stderr } = await enqueue(url, ['..', '1'])
   expect(code).toBe(2)
@@ -80,7 +80,7 @@ it('a fault is told once, with its place', async () => {
   expect(stderr).toContain('#/jobs/0/key expected the key')
 })
 
-it('enqueue says which lines nobody could admit, and goes on if told so', async () => {
+it('enqueue reports inadmissible lines, and goes on with --skip-invalid', async () => {
   const { shaper, url } = await openService({ 'ok/*': '9, 1/h' })
   const input = job('ok/a', 1) + job('nobody', 2) + job('ok/b', 3)
   const stopped = await enqueue(url, [], input)

@@ -58,7 +58,7 @@ describe('enqueue of one job', () => {
     expect(await shaper?.job('order-7')).toMatchObject({ key: '+15551234', cost: 2, data: { text: 'hello' } })
   })
 
-  it('exits with 3 when it was turned away', async () => {
+  it('exits with 3 when it was rejected', async () => {
     const ran = await enqueue('2, 1/s', ['a', 'null', '--cost', '3'])
     expect(ran).toEqual({
       code: 3,
@@ -74,7 +74,7 @@ describe('enqueue of one job', () => {
 })
 
 describe('enqueue of JSON lines', () => {
-  it('sums up, and exits with 3 when somebody was turned away', async () => {
+  it('sums up, and exits with 3 when a job was rejected', async () => {
     const ran = await enqueue('2, 1/s', [], job('a').repeat(3) + job('b', ',"cost":5'))
     expect(ran).toMatchObject({ code: 3, stderr: '' })
     expect(ran.stdout).toMatch(
@@ -108,7 +108,7 @@ describe('enqueue of JSON lines', () => {
     expect(await shaper?.inspect('b')).toBeUndefined()
   })
 
-  it('goes on after bad lines if told so, and shows the first 20', async () => {
+  it('goes on after bad lines with --skip-invalid, and shows the first 20', async () => {
     const input = `${'oops\n'.repeat(25)}${job('a')}`
     const { code, stdout, stderr } = await enqueue('9, 1/s', ['--skip-invalid'], input)
     expect(code).toBe(0)
@@ -127,7 +127,7 @@ describe('enqueue of JSON lines', () => {
     expect(stopped).toMatch(/^accepted so far: none; lines 1 to 3 may have been accepted/)
   })
 
-  it('waits until all are in, if told so', async () => {
+  it('waits until all are in with --wait', async () => {
     const input = job('a').repeat(4) + job('b', ',"cost":2')
     const work = (opened: Shaper) => void opened.work(() => {})
     const { code, stdout } = await enqueue('1, 50/s', ['--wait', '--json'], input, work)

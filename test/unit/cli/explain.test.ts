@@ -65,7 +65,7 @@ describe('explain', () => {
     expect((await run('explain', 'x', '--url', url)).code).toBe(2)
   })
 
-  it.each(['..', 'a/b', '', 'x'.repeat(129)])('refuses the id %j without asking anybody', async (id) => {
+  it.each(['..', 'a/b', '', 'x'.repeat(129)])('refuses the id %j without a request', async (id) => {
     const { asked, url } = await openStranger((response) => response.end('{}'))
     expect(await run('explain', id, '--url', url)).toMatchObject({
       code: 2,
@@ -75,7 +75,7 @@ describe('explain', () => {
     expect(asked).toEqual([])
   })
 
-  it('does not take a page of somebody else for an answer', async () => {
+  it('does not take the page of another server for an answer', async () => {
     const { url } = await openStranger((response) => response.writeHead(404).end('<html>not here'))
     expect(await run('explain', 'x', '--url', url)).toMatchObject({ code: 2, stdout: '' })
   })

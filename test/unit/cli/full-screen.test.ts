@@ -45,13 +45,13 @@ describe('the whole screen', () => {
   it('is given back whatever ends the process', () => {
     const { written, listens } = open()
     expect(listens()).toBe(2)
-    // As Node does at the end, also after an error that nobody caught.
+    // As Node does at the end, also after an uncaught error.
     ;(process.listeners('exit').at(-1) as () => void)()
     expect(written.at(-1)).toBe(LEAVE)
     expect(listens()).toBe(0)
   })
 
-  it('tells of keys, of its size, and of those who want it to end', () => {
+  it('reports keys, its size, and signals to end', () => {
     const { screen, input, output, written, heard } = open()
     input.emit('data', 'q\u001b[A')
     output.emit('resize')

@@ -86,7 +86,7 @@ describe('a bucket of a service', () => {
     })
   })
 
-  it('does not take a page of somebody else for an answer', async () => {
+  it('does not take the page of another server for an answer', async () => {
     const { url } = await openStranger((response) => response.end('<html>here'))
     expect(await run('pause', 'k', '--url', url)).toMatchObject({
       code: 2,

@@ -28,7 +28,7 @@ describe('limits of a service', () => {
     expect(JSON.parse(json.stdout)).toEqual({ version: 2, limits: shaper.limits.list(), unset: [] })
   })
 
-  it('changes one version only, if told so, and exits with 1 when it is another', async () => {
+  it('changes only the version given with --if-version, and exits with 1 for another', async () => {
     const { shaper, url } = await openService({ '*': '100, 10/s' })
     const ask = (...args: string[]) => run('limits', ...args, '--url', url)
     const other = (version: number, got: number) => ({

@@ -34,7 +34,7 @@ export interface Asked {
   readonly headers: IncomingMessage['headers']
 }
 
-/** Somebody else at an address: answers as told, and remembers what it was asked. */
+/** Another server at an address: answers as given, and records the requests. */
 export async function openStranger(answer: (response: ServerResponse) => void) {
   const asked: Asked[] = []
   const server = createServer(({ method, url, headers }, response) => {

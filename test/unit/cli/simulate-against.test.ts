@@ -13,7 +13,7 @@ function file(name: string, text: string): string {
   return path
 }
 
-/** Ten at once for each of two keys. */
+/** Ten simultaneous jobs for each of two keys. */
 const arrivals = file(
   'arrivals.csv',
   `offset_s,key\n${Array.from({ length: 20 }, (_, n) => `1795280708.055123,${n % 2 ? 'vip' : 'a'}\n`).join('')}`,

@@ -68,7 +68,7 @@ describe('numbers', () => {
 })
 
 describe('colour', () => {
-  it('is for terminals only, and not for those who said no', () => {
+  it('is for terminals only, and can be disabled', () => {
     expect(hasColour({ isTTY: true }, {})).toBe(true)
     expect(hasColour({ isTTY: true }, { NO_COLOR: '1' })).toBe(false)
     expect(hasColour({ isTTY: true }, { NO_COLOR: '' })).toBe(true)

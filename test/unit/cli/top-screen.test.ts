@@ -64,7 +64,7 @@ describe('the picture of top', () => {
     ])
   })
 
-  it('has room for the rate and for who runs where there is more', () => {
+  it('shows the rate and the running jobs where there is room', () => {
     const [, , header, , twilio] = draw(120, 10)
     expect(header).toMatch(/^key +fill▼ +waiting +state +oldest +next +rate +running *$/)
     expect(twilio).toMatch(/ 10\/s +1$/)
@@ -136,7 +136,7 @@ describe('the picture of top', () => {
 })
 
 describe('cells', () => {
-  it('draw fill in eighths: nobody looks empty who waits, nor full who is not', () => {
+  it('draw fill in eighths: no bucket with a job looks empty, and none looks full that is not', () => {
     expect(fillBar(0, 4)).toEqual(['', '····'])
     expect(fillBar(0.000_1, 4)).toEqual(['▏', '···'])
     expect(fillBar(0.5, 4)).toEqual(['██', '··'])
@@ -180,7 +180,7 @@ describe('cells', () => {
     expect([0.001, 0.995, 0.99999, 1.019].map(formatFill)).toEqual(['<1%', '99%', '99%', '101%'])
   })
 
-  it('count down by the clock of the line, where it tells its own', () => {
+  it('count down by the clock of the line, where it has its own', () => {
     // Ours is a minute behind; theirs says 40 ms.
     const table = renderTopTable([view('a'), view('b', { waitingSince: undefined })], AT - 60_000)
     expect(table).toMatch(/^a .* 40ms +10\/s$/m)

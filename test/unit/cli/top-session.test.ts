@@ -59,7 +59,7 @@ function stage(total = 1) {
       session.press(readKeys(text))
       await settle()
     },
-    /** The time of the one who waits is over. */
+    /** The wait is over. */
     pass: async (ms: number) => {
       now += ms
       const [wait] = waits.splice(0, 1)
@@ -87,7 +87,7 @@ async function opened(total?: number) {
 }
 
 describe('top while it lives', () => {
-  it('draws at once, and reads and draws again each second', async () => {
+  it('draws immediately, and reads and draws again each second', async () => {
     const { session, questions, screen, pass, answer, left } = await opened()
     expect(screen()).toMatch(/^first /m)
     expect(questions).toHaveLength(0)
@@ -103,7 +103,7 @@ describe('top while it lives', () => {
     expect(await left).toBeUndefined()
   })
 
-  it('reads at once when a key asks for other buckets', async () => {
+  it('reads immediately when a key asks for other buckets', async () => {
     const { session, questions, screen, press, answer } = await opened()
     await press('/web')
     expect(screen()).toContain('/web▏')
@@ -145,7 +145,7 @@ describe('top while it lives', () => {
     session.end()
   })
 
-  it('draws in the new size at once', async () => {
+  it('draws in the new size immediately', async () => {
     const { session, frames, size } = await opened()
     Object.assign(size, { columns: 40, rows: 5 })
     session.resize()
@@ -153,7 +153,7 @@ describe('top while it lives', () => {
     session.end()
   })
 
-  it('says how old the picture is while nobody answers, and goes on when somebody does', async () => {
+  it('shows the age of the picture while the service is away, and goes on when it is back', async () => {
     const { session, questions, screen, pass, answer, fail } = await opened()
     await pass(1_000)
     await pass(1_000)
@@ -169,7 +169,7 @@ describe('top while it lives', () => {
     session.end()
   })
 
-  it('asks no more often when the answer is an error that a key has brought about', async () => {
+  it('asks no more often when a key causes an error', async () => {
     const { session, questions, press, fail, screen } = await opened()
     await press('f')
     await fail(new BackendUnavailableError('no'))
@@ -191,7 +191,7 @@ describe('top while it lives', () => {
     expect(interrupted.frames).toHaveLength(frames)
   })
 
-  it('ends with an error that nobody foresaw', async () => {
+  it('ends with an unexpected error', async () => {
     const { left, pass, fail } = await opened()
     const ended = expect(left).rejects.toThrow('a bug')
     await pass(1_000)

@@ -3,7 +3,7 @@ import type { BucketView } from '../../../src/core/job.ts'
 /** Epoch milliseconds of the line's own clock in these views. */
 export const AT = 1_700_000_000_000
 
-/** A bucket as a line tells of it: half full, its next departure in 40 ms. */
+/** A bucket as a line shows it: half full, its next departure in 40 ms. */
 export function view(key: string, more: Partial<BucketView> = {}): BucketView {
   return {
     key,

@@ -40,7 +40,7 @@ describe('top without a terminal', () => {
     ])
   })
 
-  it('prints one JSON document, which holds all that the shaper tells', async () => {
+  it('prints one JSON document, which holds all that the shaper returns', async () => {
     const { json, shaper } = await busyService()
     const { at, total, buckets } = await json()
     expect(Math.abs(at - Date.now())).toBeLessThan(60_000)
@@ -80,7 +80,7 @@ describe('top without a terminal', () => {
     expect(new Set(keys).size).toBe(1_400)
   })
 
-  it('says who may not, and keeps to what a token may see', async () => {
+  it('reports a missing right, and shows only what a token may see', async () => {
     const { shaper, url } = await openService({ '*': '4, 1/h' }, [tokenFor('read', 'mine')])
     for (const key of ['mine/a', 'theirs/a']) await shaper.enqueue(key, 1)
     const mine = await run('top', '--url', url, '--token', SECRET, '--json')

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest'
 export const HTML = '<!doctype html><script type="module" src="/assets/index-3f2a.js"></script>'
 export const SCRIPT = 'console.log("in")\n'
 
-/** A folder as the build of the page leaves it, with things beside it that are nobody's business. */
+/** A folder as the build of the page leaves it, with files beside it that must not be served. */
 export function builtPage(): string {
   const root = mkdtempSync(join(tmpdir(), 'velvet-rope-dashboard-'))
   onTestFinished(() => rmSync(root, { recursive: true }))

@@ -6,7 +6,7 @@ import { Api, expectProblem, sha256 } from '../http/api.ts'
 import { RawClient, serve } from '../http/raw-client.ts'
 import { builtPage, HTML, SCRIPT } from './built-page.ts'
 
-/** What Chromium sends when somebody types an address. */
+/** What Chromium sends for a typed address. */
 const BROWSER = {
   Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
   'Sec-Fetch-Mode': 'navigate',
@@ -67,7 +67,7 @@ describe('/', () => {
     'application/json, text/html;q=0.5',
     'text/html;q=0',
     'nonsense',
-  ])('stays a page of links for who accepts %s', async (accept) => {
+  ])('stays a page of links for a client that accepts %s', async (accept) => {
     const { headers, body } = await withPage().get('/', {
       headers: accept === undefined ? {} : { Accept: accept },
     })
@@ -76,12 +76,12 @@ describe('/', () => {
     expect(headers.get('cache-control')).toBe('no-store')
   })
 
-  test('is links for everybody where there is no page', async () => {
+  test('is a page of links where there is no dashboard', async () => {
     const { body } = await new Api().get('/', { headers: BROWSER })
     expect(body).toMatchObject({ name: 'velvet-rope' })
   })
 
-  test('is not sent again to who has it', async () => {
+  test('is not sent again to a client that has it', async () => {
     const api = withPage()
     const etag = (await api.raw('GET', '/', { headers: BROWSER })).headers.get('etag')!
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
@@ -109,7 +109,7 @@ describe('/', () => {
     expect((await api.raw('GET', '/assets/index-3f2a.js')).status).toBe(200)
   })
 
-  test('is not there in a process that tells only of itself', async () => {
+  test('is absent in a process that reports only on itself', async () => {
     const api = withPage({ routes: 'system' })
     expect((await api.raw('GET', '/', { headers: BROWSER })).headers.get('content-type')).toBe(
       'application/json',
@@ -184,7 +184,7 @@ describe('what the page loads', () => {
   })
 })
 
-test('a mistaken option is told', () => {
+test('a wrong option is reported', () => {
   expect(() => new Api(undefined, { dashboard: './dist' as never })).toThrow(
     'expected dashboard to be that of openDashboard',
   )

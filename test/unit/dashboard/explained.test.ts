@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { departureOf } from '../../../src/dashboard/page/data/explained.ts'
 import { Stage } from '../../support/stage.ts'
 
-test('the first in line departs with its bucket, and nobody knows when while no worker takes jobs', async () => {
+test('the first in line departs with its bucket, at an unknown time while no worker takes jobs', async () => {
   const stage = new Stage('9, 1/h')
   for (const id of ['x', 'y']) await stage.shaper.enqueue('k', 0, { id })
   const known = async (id: string) => {

@@ -163,13 +163,13 @@ test('the clock of the lines is that of the news that came quickest', () => {
   expect(clock.now()).toBe(24_990)
 })
 
-test('a store tells of another value, and of none that is the same', () => {
+test('a store notifies of another value, and not of an equal one', () => {
   const store = new Store(1)
-  let told = 0
-  const end = store.listen(() => told++)
+  let calls = 0
+  const end = store.listen(() => calls++)
   store.set(1)
   store.set(2)
   end()
   store.set(3)
-  expect([told, store.get()]).toEqual([1, 3])
+  expect([calls, store.get()]).toEqual([1, 3])
 })

@@ -39,7 +39,7 @@ describe('the URL of the page', () => {
     expect(readPageUrl('?page=other')).toEqual({ name: 'overview', query: { sort: '-fill' } })
   })
 
-  test('tells the API what to list', () => {
+  test('sends the API what to list', () => {
     expect(writeTableQuery({ sort: '-fill', prefix: 'a' })).toBe('prefix=a&sort=-fill&limit=100')
   })
 

@@ -108,14 +108,14 @@ describe.each(OPERATIONS)('$method $path', (operation) => {
 
   test(scope === undefined ? 'needs no token' : 'needs a token', async () => {
     const api = await guarded('k')
-    const nobody = await ask(api, operation, 'k')
+    const anonymous = await ask(api, operation, 'k')
     const stranger = await ask(api, operation, 'k', 'stranger')
     const realm = 'Bearer realm="velvet-rope"'
     const expected =
       scope === undefined ? [status, null, null] : [401, realm, `${realm}, error="invalid_token"`]
     expect([
-      nobody.status,
-      nobody.headers.get('www-authenticate'),
+      anonymous.status,
+      anonymous.headers.get('www-authenticate'),
       stranger.headers.get('www-authenticate'),
     ]).toEqual(expected)
     expect(stranger.status).toBe(expected[0])
@@ -126,7 +126,7 @@ describe.each(OPERATIONS)('$method $path', (operation) => {
     const wants = `Bearer realm="velvet-rope", error="insufficient_scope", scope="${scope}"`
     for (const token of [`all-${given}`, `a-${given}`]) {
       const answer = await ask(await guarded('tenant-a'), operation, 'tenant-a', token)
-      // Metrics tell of all keys together.
+      // Metrics cover all keys together.
       const isOfOthers = operation.path === '/metrics' && token.startsWith('a-')
       expect(answer.status, token).toBe(isEnough && !isOfOthers ? status : 403)
       expect(answer.headers.get('www-authenticate')).toBe(isEnough ? null : wants)

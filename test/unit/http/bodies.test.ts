@@ -13,7 +13,7 @@ async function send(
   return api.call('POST', PATH, { raw, headers })
 }
 
-/** In chunks, and so without a length; tells how many were taken. */
+/** In chunks, and so without a length; counts how many were taken. */
 function chunked(chunks: Iterable<Uint8Array>) {
   const iterator = chunks[Symbol.iterator]()
   const taken = { chunks: 0, isCancelled: false }
@@ -145,10 +145,10 @@ describe('the size', () => {
     const broken = new ReadableStream({
       start: (controller) => controller.error(new Error('the client is gone')),
     })
-    const told: unknown[] = []
-    const api = new Api(undefined, { onError: (error) => void told.push(error) })
+    const errors: unknown[] = []
+    const api = new Api(undefined, { onError: (error) => void errors.push(error) })
     expectProblem(await send(broken, {}, api), 400, 'bad-request')
-    expect(told).toEqual([])
+    expect(errors).toEqual([])
   })
 })
 
@@ -238,7 +238,7 @@ describe('a body', () => {
     expect((await api.shaper.audit()).admitted).toBe(0)
   })
 
-  test('with a field that is misspelt is told the right one', async () => {
+  test('with a misspelt field gets the right one suggested', async () => {
     const { body } = await send('{"data":1,"deadlinems":5}')
     expect(body.errors).toEqual([
       { detail: 'unknown field "deadlinems": did you mean deadlineMs?', pointer: '#/deadlinems' },

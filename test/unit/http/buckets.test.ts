@@ -112,7 +112,7 @@ describe('buckets', () => {
 })
 
 describe('a forecast', () => {
-  test('tells the verdict, and admits nothing', async () => {
+  test('returns the verdict, and admits nothing', async () => {
     const api = await stocked()
     const yes = await api.get('/v1/buckets/ab/forecast')
     expect(forecastSchema.parse(yes.body)).toEqual({

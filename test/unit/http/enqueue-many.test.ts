@@ -111,7 +111,7 @@ describe('many jobs', () => {
     await expect(api.shaper.enqueue(key, 1)).rejects.toMatchObject({ code: 'invalid-key' })
   })
 
-  test('with a fault in each are told the first twenty', async () => {
+  test('with a fault in each report the first twenty', async () => {
     const api = new Api()
     const answer = await api.post('/v1/jobs', { jobs: Array.from({ length: 200 }, () => ({})) })
     expectProblem(answer, 422, 'invalid')
@@ -153,7 +153,7 @@ describe('the same batch again', () => {
     expect((await api.shaper.audit()).admitted).toBe(3)
   })
 
-  test('is told of each whether it came before', async () => {
+  test('reports for each job whether it is a replay', async () => {
     const api = new Api()
     await api.enqueue('a', { data: null, id: 'x' })
     const answer = await api.post('/v1/jobs', { jobs: [job('a', { id: 'x' }), job('a', { id: 'y' })] })

@@ -28,7 +28,7 @@ describe('a job that is accepted', () => {
     expect(job.body).toMatchObject({ id: 'j1', key: 'sms', data: { to: '+1' }, cost: 2 })
   })
 
-  test('is told in RateLimit when the next place becomes free', async () => {
+  test('gets in RateLimit when the next place becomes free', async () => {
     const api = new Api({ slow: '5, 1/10s' })
     api.shaper.work(() => undefined)
     await api.enqueue('slow')
@@ -40,7 +40,7 @@ describe('a job that is accepted', () => {
     expect(header(answer, 'ratelimit-policy')).toBe('"slow";q=5;w=50')
   })
 
-  test('tells a newcomer behind a cold line when the next unit is free, and not when the line would be warm', async () => {
+  test('behind a cold line gets when the next unit is free, and not when the line would be warm', async () => {
     const api = new Api({ '*': '50, 1/s, warm-up 30s' })
     for (let job = 0; job < 20; job++) await api.enqueue('k')
     expect(header(await api.enqueue('k'), 'ratelimit')).toBe('"*";r=29;t=3')
@@ -163,8 +163,8 @@ describe('the same request again', () => {
   })
 })
 
-describe('a job that is turned away', () => {
-  test('because the line is full, is told when to come back, and then gets in', async () => {
+describe('a job that is rejected', () => {
+  test('because the line is full, gets the time to retry, and is then accepted', async () => {
     const api = new Api({ '*': '2, 2/5s' })
     api.shaper.work(() => undefined)
     for (let count = 0; count < 3; count++) await api.enqueue('k')
@@ -186,7 +186,7 @@ describe('a job that is turned away', () => {
     expect((await api.enqueue('k')).status).toBe(202)
   })
 
-  test('is never told to come back in less than a second', async () => {
+  test('never gets a time to retry of less than a second', async () => {
     const api = new Api({ '*': '1, 100/s' })
     api.shaper.work(() => undefined)
     await api.enqueue('k')
@@ -196,7 +196,7 @@ describe('a job that is turned away', () => {
     expect(header(answer, 'retry-after')).toBe('1')
   })
 
-  test('because its deadline cannot be met, is told so', async () => {
+  test('because its deadline cannot be met, gets that reason', async () => {
     const api = new Api({ '*': '5, 1/s' })
     for (let count = 0; count < 3; count++) await api.enqueue('k')
     const answer = await api.enqueue('k', { data: 1, deadlineMs: 500 })
@@ -205,14 +205,14 @@ describe('a job that is turned away', () => {
     expect((await api.shaper.audit()).admitted).toBe(3)
   })
 
-  test('because the bucket is paused and full, is told so', async () => {
+  test('because the bucket is paused and full, gets that reason', async () => {
     const api = new Api({ '*': '1, 1/s' })
     await api.shaper.pause('k')
     await api.enqueue('k')
     expectProblem(await api.enqueue('k'), 429, 'paused')
   })
 
-  test('because it costs more than the capacity, is told that it never fits', async () => {
+  test('because it costs more than the capacity, learns that it never fits', async () => {
     const api = new Api({ '*': '5, 1/s' })
     const answer = await api.enqueue('k', { data: 1, cost: 6 })
     expectProblem(answer, 422, 'too-costly', { waiting: 0, capacity: 5 })
@@ -220,7 +220,7 @@ describe('a job that is turned away', () => {
     expect(answer.body).not.toHaveProperty('retryAfterMs')
   })
 
-  test('because no limit governs the key, is told so', async () => {
+  test('because no limit governs the key, gets that reason', async () => {
     const api = new Api({ sms: '5, 1/s' })
     expectProblem(await api.enqueue('mail'), 422, 'no-limit')
     expect((await api.enqueue('sms/acme')).status).toBe(202)

@@ -54,15 +54,15 @@ describe('what is wrong in the query is answered before the stream begins', () =
 })
 
 describe('types', () => {
-  test('are told alone, and those of one bucket only with key', async () => {
+  test('come alone, and those of one bucket only with key', async () => {
     const api = apiWith(RARELY)
     const departures = await listen(api, 'types=departure')
     const ofOne = await listen(api, 'key=a/1&types=verdict,outcome')
     api.shaper.work(() => undefined)
     for (const key of ['a', 'a/1', 'a/1/x']) await api.enqueue(encodeURIComponent(key))
     await api.pass(10)
-    const told = [await departures.next(), await departures.next(), await departures.next()]
-    expect(told.map((event) => [event?.event, event?.data?.['key']])).toEqual([
+    const received = [await departures.next(), await departures.next(), await departures.next()]
+    expect(received.map((event) => [event?.event, event?.data?.['key']])).toEqual([
       ['departure', 'a'],
       ['departure', 'a/1'],
       ['departure', 'a/1/x'],
@@ -74,7 +74,7 @@ describe('types', () => {
     ])
   })
 
-  test('hold for what is told again as well', async () => {
+  test('apply to replayed events as well', async () => {
     const api = apiWith(RARELY)
     const all = await listen(api, 'types=verdict,departure,outcome')
     api.shaper.work(() => undefined)
@@ -87,7 +87,7 @@ describe('types', () => {
     expect(await none.next()).toMatchObject({ event: 'rules' })
   })
 
-  test('who was away for so long that nobody listened is told that some were missed', async () => {
+  test('a client that was away until the subscription ended learns that it missed events', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const api = apiWith(RARELY)
     const reader = await listen(api, 'types=verdict')
@@ -113,7 +113,7 @@ describe('types', () => {
     await eventually(async () => expect(await flow()).toEqual({ at, admitted: 6, departed: 0, rejected: 6 }))
   })
 
-  test('flow begins with the last five minutes where there is a dashboard, whether or not somebody listened', async () => {
+  test('flow begins with the last five minutes where there is a dashboard, with or without a listener', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const api = apiWith({ ...RARELY, snapshotMs: 1_000, dashboard: openDashboard(builtPage()) })
     for (let second = 1; second <= 400; second++) {
@@ -136,7 +136,7 @@ describe('types', () => {
 })
 
 describe('buckets', () => {
-  test('come at once and again and again, as the query asks for them', async () => {
+  test('come immediately and then periodically, as the query asks for them', async () => {
     const api = apiWith(OFTEN)
     for (const [key, cost] of [
       ['t/a', 1],
@@ -157,7 +157,7 @@ describe('buckets', () => {
     await eventually(async () => expect(await keysOf()).toEqual(['number', ['t/a'], 3, 'string']))
   })
 
-  test('who asks for the same shares one look, which is never taken twice at once', async () => {
+  test('clients that ask for the same share one read, which never runs twice at once', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const api = apiWith(OFTEN)
     const looked = signal()
@@ -255,7 +255,7 @@ describe('rules', () => {
     expect((await reader.next())?.data).toEqual({ version: 5 })
   })
 
-  test('that changed without an effect are told by their version', async () => {
+  test('that changed without an effect come with their version', async () => {
     const api = apiWith(OFTEN)
     let version = 3
     Object.defineProperty(api.shaper.limits, 'version', { get: () => version })
@@ -274,8 +274,8 @@ test('limits of this process alone are news of the rules as well', async () => {
   expect(await reader.next()).toMatchObject({ event: 'rules', data: first })
 })
 
-describe('who listens costs no more than what is wanted', () => {
-  test('views cost nothing for each job, and flow the count of who is turned away', async () => {
+describe('a client costs no more than the types it asks for', () => {
+  test('views cost nothing per job, and flow counts rejected jobs only', async () => {
     const api = apiWith(RARELY)
     const on = vi.spyOn(api.shaper, 'on')
     await listen(api, 'types=snapshot,buckets')

@@ -20,7 +20,7 @@ async function listen(api: Api, lastId?: string, token?: string): Promise<EventR
 }
 
 describe('events', () => {
-  test('come as a stream that nobody keeps or buffers', async () => {
+  test('come as a stream that proxies neither cache nor buffer', async () => {
     const response = await quiet().raw('GET', '/v1/events')
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     expect(response.headers.get('cache-control')).toBe('no-store')
@@ -37,7 +37,7 @@ describe('events', () => {
     expect(event?.data).not.toHaveProperty('retryAfterMs')
   })
 
-  test('tell verdicts, departures and outcomes, in order and numbered', async () => {
+  test('report verdicts, departures and outcomes, in order and numbered', async () => {
     const api = quiet()
     const reader = await listen(api)
     await api.enqueue('k', { data: 'secret', id: 'x', cost: 5 })
@@ -68,7 +68,7 @@ describe('events', () => {
     expect(new Set(ids.map(([run]) => run)).size).toBe(1)
   })
 
-  test.each(['failed', 'cancelled', 'expired'])('tell that a job %s', async (outcome) => {
+  test.each(['failed', 'cancelled', 'expired'])('report that a job %s', async (outcome) => {
     const api = quiet()
     const reader = await listen(api)
     if (outcome === 'failed') {
@@ -130,7 +130,7 @@ describe('events', () => {
     expect(fullest.map(({ fill }) => fill)).toEqual(Array(10).fill(0.6))
   })
 
-  test('bring a comment now and then, so that nobody between takes the stream for dead', async () => {
+  test('include a comment now and then, so that no proxy takes the stream for dead', async () => {
     const reader = await listen(quiet({ keepAliveMs: 10 }))
     expect(await reader.next()).toEqual({ comment: 'here' })
     expect(await reader.next()).toEqual({ comment: 'here' })
@@ -149,7 +149,7 @@ describe('events', () => {
   })
 })
 
-describe('who comes back', () => {
+describe('a client that reconnects', () => {
   async function withThree(api: Api): Promise<string[]> {
     const reader = await listen(api)
     for (const id of ['a', 'b', 'c']) await api.enqueue('k', { data: 1, id })
@@ -176,7 +176,7 @@ describe('who comes back', () => {
   })
 
   test.each(['nonsense', '', '1', '-1', 'other-1', '__proto__-1', `${'9'.repeat(400)}`, 'x-1e9'])(
-    'with an id of another life (%s) is told that some were missed',
+    'with an id of another server run (%s) learns that it missed events',
     async (id) => {
       const api = quiet()
       await withThree(api)
@@ -191,7 +191,7 @@ describe('who comes back', () => {
     },
   )
 
-  test('after more than a thousand events gets the last thousand, and is told', async () => {
+  test('after more than a thousand events gets the last thousand and the number missed', async () => {
     const api = new Api({ '*': '5000, 1/s' }, RARELY)
     const [first] = await withThree(api)
     const jobs = Array.from({ length: 2_500 }, (_, index) => ({ key: 'k', data: 1, id: `j${index}` }))
@@ -204,8 +204,8 @@ describe('who comes back', () => {
   })
 })
 
-describe('who comes back after large events', () => {
-  test('is told as many as a stream may be behind, and not cut off each time', async () => {
+describe('a client that reconnects after large events', () => {
+  test('gets as many as a stream may be behind, and is not cut off each time', async () => {
     const api = new Api({ '*': '5000, 1000/s' }, RARELY)
     const outcomes = async (lastId?: string) => {
       const headers: Record<string, string> = lastId === undefined ? {} : { 'Last-Event-ID': lastId }
@@ -227,7 +227,7 @@ describe('who comes back after large events', () => {
     const missed = await again.next()
     expect(missed).toMatchObject({ id, event: 'missed' })
     const { count } = missed!.data as { count: number }
-    for (let told = count; told < 900; told++) expect((await again.next())?.event).toBe('outcome')
+    for (let received = count; received < 900; received++) expect((await again.next())?.event).toBe('outcome')
     await api.enqueue('k', { data: 1, id: 'last' })
     await api.pass(10)
     expect((await again.next())?.data).toMatchObject({ id: 'last' })
@@ -237,7 +237,7 @@ describe('who comes back after large events', () => {
 describe('the shaper', () => {
   afterEach(() => void vi.useRealTimers())
 
-  test('is listened to while somebody listens and half a minute longer', async () => {
+  test('is subscribed to while a client listens and half a minute longer', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
     const api = quiet()
     const on = vi.spyOn(api.shaper, 'on')
@@ -270,7 +270,7 @@ describe('streams', () => {
     await listen(api)
   })
 
-  test('of those who do not read are cut off after a megabyte, and hold nobody up', async () => {
+  test('of clients that do not read are cut off after a megabyte, and delay no other', async () => {
     const api = new Api({ '*': '100000, 1/s' }, { ...RARELY, maxStreams: 2 })
     const sleeper = await api.raw('GET', '/v1/events')
     const reader = await listen(api)
@@ -295,7 +295,7 @@ describe('streams', () => {
     expect((await reader.rest()).filter(({ event }) => event !== 'snapshot')).toEqual([])
   })
 
-  test('end when they are told to', async () => {
+  test('end when the server closes them', async () => {
     const api = quiet()
     const reader = await listen(api)
     api.app.endStreams()

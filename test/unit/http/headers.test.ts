@@ -171,7 +171,7 @@ describe('every answer', () => {
   })
 })
 
-describe('an answer to what nobody expected', () => {
+describe('an answer to the unexpected', () => {
   const SECRETS = /secret|127\.0\.0\.1|6379|EVALSHA|\.lua|at Object|at async|node_modules|src\/|acme/
 
   test.each([
@@ -184,8 +184,8 @@ describe('an answer to what nobody expected', () => {
       new BackendUnavailableError('redis://:secret@127.0.0.1:6379 is away', { cause: new Error('EVALSHA') }),
     ],
   ])('says %i %s and nothing of itself', async (status, name, error) => {
-    const told: unknown[] = []
-    const api = new Api(undefined, { onError: (...args) => void told.push(args) })
+    const reported: unknown[] = []
+    const api = new Api(undefined, { onError: (...args) => void reported.push(args) })
     const fail = () => Promise.reject(error)
     const verbs = { enqueue: fail, job: fail, inspect: fail, buckets: fail, pause: fail, forecast: fail }
     Object.assign(api.shaper, verbs)
@@ -206,8 +206,8 @@ describe('an answer to what nobody expected', () => {
       expectProblem(answer, status, name)
       expect(JSON.stringify([answer.body, ...answer.headers])).not.toMatch(SECRETS)
     }
-    // Whoever runs the service is told, with the id that the caller has.
+    // The operator gets the error, with the id that the caller has.
     const ids = calls.map(({ headers }) => headers.get('x-request-id'))
-    expect(told).toEqual(status === 500 ? ids.map((id) => [error, id]) : [])
+    expect(reported).toEqual(status === 500 ? ids.map((id) => [error, id]) : [])
   })
 })

@@ -22,7 +22,7 @@ test('a job is explained as the shaper explains it', async () => {
 })
 
 test.each(['nobody', 'x'.repeat(129), 'a%2Fb', '%00', '..%2F..%2Fetc', '*'])(
-  'a job that nobody knows (%s) is answered with 404',
+  'an unknown job (%s) is answered with 404',
   async (id) => {
     expectProblem(await new Api().get(`/v1/jobs/${id}/explanation`), 404, 'not-found')
   },

@@ -38,7 +38,7 @@ describe('a job', () => {
     })
   })
 
-  test('that failed tells its error', async () => {
+  test('that failed shows its error', async () => {
     const api = new Api()
     api.shaper.work(() => {
       throw new Error('the number is wrong')
@@ -52,7 +52,7 @@ describe('a job', () => {
   })
 
   test.each(['nobody', 'x'.repeat(129), 'a%2Fb', 'a/b', '%00', '%F0%9F%8E%AB', '..%2F..%2Fetc', '*'])(
-    'that nobody knows (%s) is answered with 404',
+    'that is unknown (%s) is answered with 404',
     async (id) => {
       const api = new Api()
       expectProblem(await api.get(`/v1/jobs/${id}`), 404, 'not-found')

@@ -43,7 +43,7 @@ describe('a dry run', () => {
     expect(previewSchema.parse(body)).toMatchObject({ ungoverned: 1, samples: [{ key: 'a', after: null }] })
   })
 
-  test('tells of no buckets but those that the token may see, and nobody without the scope', async () => {
+  test('shows only buckets that the token may see, and none without the scope', async () => {
     const tokens = [
       { name: 'ops', sha256: sha256('ops'), scopes: ['admin'] as const, prefixes: ['a'] },
       { name: 'eye', sha256: sha256('eye'), scopes: ['read'] as const, prefixes: [] },
@@ -82,7 +82,7 @@ describe('a limit of the process', () => {
     })
   })
 
-  test('turns away with 429, when to come back, and what it is that was full', async () => {
+  test('rejects with 429, the time to retry, and the limit that was full', async () => {
     const api = new Api({ '*': '50, 2/s' })
     await put(api, '*?scope=local', '1, 1 per 3 seconds')
     await api.enqueue('k')
@@ -118,7 +118,7 @@ describe('a limit of the process', () => {
     expect((await api.enqueue('k')).status).toBe(202)
   })
 
-  test('answers who comes again under his id', async () => {
+  test('returns the first answer to a repeated id', async () => {
     const api = new Api({ '*': '50, 2/s' })
     await put(api, '*?scope=local', '1, 1/h')
     const again = () => api.enqueue('k', { data: 7 }, { headers: { 'Idempotency-Key': 'x' } })

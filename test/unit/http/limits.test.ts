@@ -86,7 +86,7 @@ describe('the rule book', () => {
     expect(answer.body.errors).toEqual(errors)
   })
 
-  test('takes a limit set by hand, and notes who did it and when', async () => {
+  test('takes a limit set by hand, and records who set it and when', async () => {
     const tokens = [{ name: 'ops', sha256: sha256('t'), scopes: ['admin'] as const, prefixes: [] }]
     const api = new Api(CODE, { tokens })
     await api.pass(1_234)
@@ -124,7 +124,7 @@ describe('the rule book', () => {
     )
   })
 
-  test('gives a new limit to those who wait already', async () => {
+  test('applies a new limit to jobs that wait already', async () => {
     const api = new Api({ '*': '5, 1/s' })
     const starts: number[] = []
     api.shaper.on('departed', ({ at }) => void starts.push(at))
@@ -137,7 +137,7 @@ describe('the rule book', () => {
     expect(starts[3]! - starts[1]!).toBe(200)
   })
 
-  test('drops a rule whatever code says, until it is told to have its say again', async () => {
+  test('drops a rule that code sets, until a reset restores it', async () => {
     const api = new Api(CODE)
     expect((await api.call('DELETE', '/v1/limits/sms%2Facme')).status).toBe(204)
     expect(api.shaper.limits.resolve('sms/acme')).toMatchObject({ pattern: '*' })
@@ -219,7 +219,7 @@ describe('the version of the rule book', () => {
     expect((await change(api, method, '"2"', query)).status).toBeLessThan(300)
   })
 
-  test('of two who saw the same one wins', async () => {
+  test('of two changes to the same version only one succeeds', async () => {
     const api = new Api(CODE)
     const etag = (await api.get('/v1/limits')).headers.get('etag')!
     const put = (limit: string) =>

@@ -28,7 +28,7 @@ async function listen(api: Api, token?: string): Promise<EventReader> {
 }
 
 describe('tokens that are replaced', () => {
-  test('are refused where two of them are one: nobody could say whose rights hold', async () => {
+  test('are refused when two of them are equal: their rights would be ambiguous', async () => {
     const same = { sha256: sha256('t').toUpperCase() }
     expect(() => live(tokenOf('t'), tokenOf('u'), tokenOf('other', same))).toThrow(
       'expected tokens to be tokens with a sha256 of their own each',
@@ -68,7 +68,7 @@ describe('tokens that are replaced', () => {
     expect(digest).toHaveBeenCalledTimes(reads)
   })
 
-  test('by none let nobody in: what was closed does not open by mistake', async () => {
+  test('by an empty list reject every request: a closed API does not open by mistake', async () => {
     const { replace, statusOf } = live(tokenOf('t'))
     replace()
     expect([await statusOf(), await statusOf('t')]).toEqual([401, 401])
@@ -85,7 +85,7 @@ describe('tokens that are replaced', () => {
     expect([await statusOf(), await statusOf('t')]).toEqual([401, 401])
   })
 
-  test('that cannot be read let nobody in, and the fault is told to who runs the service', async () => {
+  test('that cannot be read reject every request, and the operator gets the error', async () => {
     const { api, onError, replace, statusOf } = live(tokenOf('t'))
     replace(tokenOf('t', { sha256: 'short' }))
     const answer = await api.get('/v1/limits', { token: 't' })
@@ -127,7 +127,7 @@ describe('the streams of a token', () => {
     ['may read no more', [tokenOf('t', { scopes: ['enqueue'] })]],
     ['may read less', [tokenOf('t', { prefixes: ['a'] })]],
     ['cannot be read', [tokenOf('t', { sha256: '?' })]],
-  ])('that %s end, and are told nothing more', async (_, next) => {
+  ])('that %s end, and get no more events', async (_, next) => {
     const { api, replace } = live(tokenOf('t'))
     const reader = await listen(api, 't')
     await api.shaper.enqueue('before', 1)
@@ -139,7 +139,7 @@ describe('the streams of a token', () => {
     ])
   })
 
-  test('that nobody had end when tokens come', async () => {
+  test('that needed no token end when tokens come', async () => {
     const { api, replace } = live()
     const reader = await listen(api)
     await reader.nextOf('snapshot')

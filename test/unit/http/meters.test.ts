@@ -8,7 +8,7 @@ const fields = ({ headers }: Answer) =>
   ['ratelimit-policy', 'ratelimit', 'retry-after'].map((name) => headers.get(name))
 
 describe('a fill', () => {
-  test('goes in, and is told what is left', async () => {
+  test('goes in, and returns what is left', async () => {
     const api = new Api({ '*': '4, 2/s' })
     const answer = await api.post('/v1/meters/acme%2F1/fill', { amount: 2.5 })
     expect(answer.status).toBe(200)
@@ -28,7 +28,7 @@ describe('a fill', () => {
     expect(fields(answer)).toEqual(['"*";q=4;w=2', '"*";r=1;t=1', null])
   })
 
-  test('that does not fit changes nothing, and goes in when it was told', async () => {
+  test('that does not fit changes nothing, and goes in after retryAfter', async () => {
     const api = new Api({ '*': '4, 2/s' })
     await api.post('/v1/meters/k/fill', { amount: 3 })
     const refused = await api.post('/v1/meters/k/fill', { amount: 3.5 })
@@ -49,7 +49,7 @@ describe('a fill', () => {
     expect((await api.post('/v1/meters/k/fill', { amount: 3.5 })).status).toBe(200)
   })
 
-  test('that never fits is told so, and not when to come back', async () => {
+  test('that never fits is refused without a time to retry', async () => {
     const api = new Api({ '*': '4, 2/s' })
     const refused = await api.post('/v1/meters/k/fill', { amount: 5 })
     expectProblem(refused, 422, 'never-fits', {
@@ -60,7 +60,7 @@ describe('a fill', () => {
     expect(fields(refused)).toEqual(['"*";q=4;w=2', '"*";r=4;t=0', null])
   })
 
-  test('of a key that is blocked is told when the block is over', async () => {
+  test('of a blocked key returns when the block is over', async () => {
     const api: Api = new Api({ '*': '1, 1/s' })
     const { limits } = api.shaper
     const meter = new Meter('blocking', { limits, clock: api.clock, blockWhenFull: '1m' })
@@ -136,7 +136,7 @@ describe('a fill', () => {
     expect((await api.post('/v1/meters/k/fill', { amount: 0 })).status).toBe(200)
   })
 
-  test('of a hundred at once lets in as many as there is room for', async () => {
+  test('of a hundred at once accepts as many as there is room for', async () => {
     const api = new Api({ '*': '10, 1/h' })
     const answers = await Promise.all(Array.from({ length: 100 }, () => api.post('/v1/meters/k/fill')))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10)
@@ -167,7 +167,7 @@ describe('a level', () => {
     ['1.5', true],
     ['1.51', false],
     ['9', false],
-  ])('tells whether %s would go in', async (amount, accepted) => {
+  ])('returns whether %s would go in', async (amount, accepted) => {
     const api = new Api({ '*': '4, 2/s' })
     await api.meter.fill('k', 2.5)
     const { body } = await api.get(`/v1/meters/k?amount=${amount}`)
@@ -199,7 +199,7 @@ describe('a level', () => {
     },
   )
 
-  test('of a key that nobody has filled is none', async () => {
+  test('of a key that was never filled is empty', async () => {
     expect((await new Api().get('/v1/meters/nobody')).body).toMatchObject({
       level: 0,
       space: 5,

@@ -16,7 +16,7 @@ const TOKENS = [
   { name: 'slow', sha256: sha256('slow'), scopes: ['admin'] as const, prefixes: [], limit: '1, 1/day' },
 ]
 
-/** A service in which each state that an operation tells of can be had. */
+/** A service that can reach each state that an operation reports. */
 async function stage() {
   const metrics = async () => ({ contentType: 'text/plain', text: 'up 1\n' })
   const api = new Api(

@@ -73,7 +73,7 @@ test('every answer is described: its headers, its body, and every problem by its
     if (operation.security.length > 0)
       expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['401', '403']))
   }
-  // Those are answered before anybody knows which operation was meant.
+  // These are answered before the operation is known.
   const ofNone = ['request-timeout', 'headers-too-large']
   expect([...named, ...ofNone].sort()).toEqual(Object.keys(PROBLEMS).sort())
 })
@@ -238,7 +238,7 @@ test('a client that is made of the description can do all that there is to do', 
   expect(await call('getRoot')).toMatchObject({ status: 200 })
   expect((await call('getOpenapiJson')).data).toEqual(document)
 
-  // Until the line is full; whoever waits as long as he was told finds room.
+  // Until the line is full; a client that waits for Retry-After finds room.
   expect(await call('postBucketsKeyJobs', { key }, { data: 4 })).toMatchObject({ status: 202 })
   const refused = await call('postBucketsKeyJobs', { key }, { data: 5 })
   expect(refused).toMatchObject({ status: 429 })

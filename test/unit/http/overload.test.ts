@@ -14,7 +14,7 @@ describe('overload', () => {
     expect(answer.headers.get('retry-after')).toBe(status === 503 ? '1' : null)
   })
 
-  test('can be told where to begin', async () => {
+  test('has a configurable threshold', async () => {
     const api = new Api(undefined, { lagMs: () => 30, overload: { maxLagMs: 20 } })
     expectProblem(await api.get('/v1/buckets'), 503, busy)
   })
@@ -27,7 +27,7 @@ describe('overload', () => {
     expect((await api.enqueue('k')).status).toBe(202)
   })
 
-  test('turns away those who come while too many are being answered', async () => {
+  test('rejects requests that arrive while too many are being answered', async () => {
     const api = new Api(undefined, { overload: { maxInFlight: 2 } })
     const { enqueue } = api.shaper
     const go = signal()
@@ -42,7 +42,7 @@ describe('overload', () => {
     expect((await api.enqueue('k')).status).toBe(202)
   })
 
-  test('who sends slowly takes nobody’s place', async () => {
+  test('does not count clients that send slowly', async () => {
     const guard = new OverloadGuard({ maxInFlight: 1, maxLagMs: 1_000, maxHeapShare: 1 })
     const arrivals: (() => void)[] = []
     const slow = () =>

@@ -58,6 +58,6 @@ test.each([
   [1_000, 1],
   [1_001, 2],
   [59_999.5, 60],
-])('%d ms are told as %d s', (ms, seconds) => {
+])('%d ms are sent as %d s', (ms, seconds) => {
   expect(retryAfterSeconds(ms)).toBe(seconds)
 })

@@ -57,7 +57,7 @@ describe('a server', () => {
     })
   })
 
-  test('with tokens listens on every address, and lets nobody in without one', async () => {
+  test('with tokens listens on every address, and rejects requests without one', async () => {
     const server = await serve(new Api(undefined, { tokens }), { host: '0.0.0.0', hasTokens: true })
     expect(server.address.host).toBe('0.0.0.0')
     const url = `http://127.0.0.1:${server.address.port}/v1/limits`
@@ -65,7 +65,7 @@ describe('a server', () => {
     expect((await fetch(url, { headers: { Authorization: 'Bearer t' } })).status).toBe(200)
   })
 
-  test('that was said to have tokens lets nobody in even if the app has none', async () => {
+  test('that requires tokens rejects every request when the app has none', async () => {
     const server = await serve(new Api(), { hasTokens: true })
     expect((await fetch(`${server.url}/v1/limits`)).status).toBe(401)
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
@@ -157,7 +157,7 @@ describe('the Host of a request', () => {
     expect(await statusOf('127.0.0.2:PORT', { host: '127.0.0.2' })).toBe(200)
   })
 
-  test('that is foreign is told so in the usual form, and nothing is done', async () => {
+  test('that is foreign gets a problem in the usual form, and changes nothing', async () => {
     const api = new Api()
     const client = await RawClient.to(await serve(api))
     const body = '{"data":1}'
@@ -216,7 +216,7 @@ describe('the Host of a request', () => {
 })
 
 describe('closing', () => {
-  test('ends at once when nothing is under way, idle connections or not', async () => {
+  test('ends immediately when no request is open, with or without idle connections', async () => {
     const server = await serve(new Api())
     const silent = await RawClient.to(server)
     const idle = await RawClient.to(server)
@@ -360,7 +360,7 @@ describe('what comes right behind a request that was asked in full', () => {
     expect((await api.shaper.audit()).admitted).toBe(0)
   })
 
-  test('an expectation that nobody knows is no reason to refuse', async () => {
+  test('an unknown expectation is no reason to refuse', async () => {
     const client = await RawClient.to(await serve(new Api()))
     client.send('GET /healthz HTTP/1.1\r\nHost: localhost\r\nExpect: a miracle\r\nConnection: close\r\n\r\n')
     expect(await client.closed()).toMatch(/^HTTP\/1\.1 200 /)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Api, expectProblem, sha256 } from './api.ts'
 
-test('a session tells who asks, what may be done, and what answers', async () => {
+test('a session shows the token, its scopes, and the backend and version that answer', async () => {
   const tokens = [
     { name: 'shop', sha256: sha256('shop'), scopes: ['read', 'enqueue'] as const, prefixes: ['stripe'] },
     { name: 'blind', sha256: sha256('blind'), scopes: ['enqueue'] as const, prefixes: [] },
@@ -24,7 +24,7 @@ test('a session tells who asks, what may be done, and what answers', async () =>
   })
 })
 
-test('where there are no tokens everybody may do everything', async () => {
+test('without tokens every request may do everything', async () => {
   const { body } = await new Api().get('/v1/session')
   expect(body).toMatchObject({ name: 'anonymous', scopes: ['admin'], prefixes: [] })
 })

@@ -19,13 +19,13 @@ function expectTurnedAway(text: string, status: number, name: string): void {
 }
 
 describe('a client that is too slow', () => {
-  test('with its head is turned away', async () => {
+  test('with its head is rejected', async () => {
     const client = await RawClient.to(await serve(new Api(), SHORT))
     client.send(...HEAD, 'X-Slow: ')
     expectTurnedAway(await client.closed(), 408, 'request-timeout')
   })
 
-  test('with its head, a byte at a time, is turned away as well', async () => {
+  test('with its head, a byte at a time, is rejected as well', async () => {
     const client = await RawClient.to(await serve(new Api(), SHORT))
     client.send(...HEAD, 'X-Slow: ')
     const dripping = setInterval(() => client.send('x'), 5)
@@ -34,7 +34,7 @@ describe('a client that is too slow', () => {
     expectTurnedAway(text, 408, 'request-timeout')
   })
 
-  test('with its body is turned away, and nothing is admitted', async () => {
+  test('with its body is rejected, and nothing is admitted', async () => {
     const api = new Api()
     const client = await RawClient.to(await serve(api, SHORT))
     client.send(...HEAD, 'Content-Length: 10', '', '{"data"')
@@ -53,7 +53,7 @@ describe('a client that is too slow', () => {
     expect(await client.closed()).toMatch(/^HTTP\/1\.1 200 .*"ok"\}$/s)
   })
 
-  test('and hangs up in the middle of its body admits nothing, and nobody is alarmed', async () => {
+  test('and hangs up in the middle of its body admits nothing and logs no error', async () => {
     const onError = vi.fn()
     const begun = signal()
     const answered = signal<number>()
@@ -94,7 +94,7 @@ describe('a client that is too slow', () => {
     }
     expect(status).toBe(200)
     client.socket.resume()
-    // Cut off in the middle, and not ended as if all had been told.
+    // The stream is cut off, not ended as if it were complete.
     expect(await client.closed()).not.toMatch(/\r\n0\r\n\r\n$/)
   })
 
@@ -154,7 +154,7 @@ describe('what is no request', () => {
 })
 
 describe('connections', () => {
-  test('beyond those that are allowed are closed at once', async () => {
+  test('beyond the limit are closed immediately', async () => {
     const server = await serve(new Api(), { maxConnections: 2 })
     const clients = [await RawClient.to(server), await RawClient.to(server)]
     for (const client of clients) {
@@ -167,7 +167,7 @@ describe('connections', () => {
     clients[0]!.socket.destroy()
   })
 
-  test('may bring several requests at once, and each is answered in order', async () => {
+  test('may send several requests at once, and gets the answers in order', async () => {
     const client = await RawClient.to(await serve(new Api()))
     client.send('GET /healthz HTTP/1.1', 'Host: localhost', '', '')
     client.send('GET /nothing HTTP/1.1', 'Host: localhost', '', '')

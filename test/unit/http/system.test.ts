@@ -49,7 +49,7 @@ describe('/metrics', () => {
     expect([status, headers.get('content-type'), body]).toEqual([200, contentType, 'up 1\n'])
   })
 
-  test('are not there where nobody collects', async () => {
+  test('are absent without a collector', async () => {
     expectProblem(await new Api().get('/metrics'), 404, 'not-found')
   })
 
@@ -73,14 +73,14 @@ describe('/', () => {
   })
 })
 
-describe('whoever runs the service', () => {
-  test('is told of every answer, by its route and nothing that a producer chose', async () => {
-    const told: Answered[] = []
-    const api = new Api(undefined, { onRequest: (answered) => void told.push(answered) })
+describe('the operator of the service', () => {
+  test('gets a report of every answer, by its route and nothing that a producer chose', async () => {
+    const answers: Answered[] = []
+    const api = new Api(undefined, { onRequest: (answered) => void answers.push(answered) })
     await api.enqueue('acme', { data: 'secret' })
     await api.get('/acme?secret=1')
     await api.call('PATCH', '/v1/jobs/acme')
-    expect(told).toEqual(
+    expect(answers).toEqual(
       [
         { method: 'POST', route: '/v1/buckets/{key}/jobs', status: 202 },
         { method: 'GET', route: 'unknown', status: 404 },
@@ -107,7 +107,7 @@ describe('whoever runs the service', () => {
     { overload: { maxLag: 1 } },
     { onError: 'log' },
     { token: [] },
-  ])('is told at once of a wrong option: %j', (options) => {
+  ])('gets an error immediately for a wrong option: %j', (options) => {
     // As it would come from a file or from JavaScript.
     const make = () => new Api(undefined, options as object)
     expect(make).toThrow(
@@ -117,15 +117,15 @@ describe('whoever runs the service', () => {
 
   test('may fail to note an answer, which stays what it is', async () => {
     const fault = new Error('the disk is full')
-    const told: unknown[] = []
+    const errors: unknown[] = []
     const api = new Api(undefined, {
-      onError: (error) => void told.push(error),
+      onError: (error) => void errors.push(error),
       onRequest: () => {
         throw fault
       },
     })
     expect((await api.enqueue('k')).status).toBe(202)
-    expect(told).toEqual([fault])
+    expect(errors).toEqual([fault])
   })
 
   test('may mount the app below a path of their own', async () => {

@@ -23,7 +23,7 @@ function held(...first: AccessToken[]) {
 }
 
 describe('a token with a limit', () => {
-  test('is refused when it asks too often, told when to come back, and then let in', async () => {
+  test('is refused when it asks too often, gets the time to retry, and is then accepted', async () => {
     const { api, ask, statuses } = held(tokenOf('t'))
     expect(await statuses(3)).toEqual([200, 200, 200])
     const refused = await ask()
@@ -76,7 +76,7 @@ describe('a token with a limit', () => {
     expect(await statuses(9, 'free')).not.toContain(429)
   })
 
-  test('that nobody knows is 401, and takes nothing from those who are known', async () => {
+  test('that is unknown is 401, and takes nothing from known tokens', async () => {
     const { statuses } = held(tokenOf('t'))
     expect(await statuses(9, 'stranger')).not.toContain(429)
     expect(await statuses(3)).toEqual([200, 200, 200])
@@ -123,12 +123,12 @@ describe('tokens that are read again', () => {
   })
 })
 
-test('without tokens nobody is counted', async () => {
+test('without tokens no request is counted', async () => {
   const api = new Api()
   for (let n = 0; n < 50; n++) expect((await api.get('/v1/limits')).status).toBe(200)
 })
 
-test.each(['600', 'quickly', '0, 1/s', '', 5])('the limit %j is refused at once', (limit) => {
+test.each(['600', 'quickly', '0, 1/s', '', 5])('the limit %j is refused immediately', (limit) => {
   const tokens = [tokenOf('t', { limit: limit as string })]
   expect(() => new Api(undefined, { tokens })).toThrow(
     expect.objectContaining({ code: 'invalid-options', message: expect.stringContaining('tokens.0.limit') }),
