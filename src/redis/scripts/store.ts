@@ -67,6 +67,22 @@ export class Store {
     throw new BackendUnavailableError('Redis is unavailable: the request came too late and was refused')
   }
 
+  /**
+   * Asks all shards, and resolves with what the first of them has. When none has it and one failed, it is unknown.
+   *
+   * @throws (rejects) what that one failed with
+   */
+  async firstFound<Found>(ask: (shard: number) => Promise<Found | undefined>): Promise<Found | undefined> {
+    const answers = await Promise.allSettled(this.tags.map((_, shard) => ask(shard)))
+    let failed: PromiseRejectedResult | undefined
+    for (const answer of answers) {
+      if (answer.status === 'rejected') failed ??= answer
+      else if (answer.value !== undefined) return answer.value
+    }
+    if (failed !== undefined) throw failed.reason
+    return undefined
+  }
+
   async text(key: string): Promise<string | undefined> {
     return this.#patiently(() => this.#calls.ask((commands) => commands.get(key)))
   }

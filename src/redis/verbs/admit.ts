@@ -1,13 +1,19 @@
 import { MILLISECOND } from '../../core/duration.ts'
-import { BackendUnavailableError, IdConflictError, NoLimitError, ShardCountError } from '../../core/errors.ts'
+import {
+  BackendUnavailableError,
+  IdConflictError,
+  isVelvetRopeError,
+  NoLimitError,
+  ShardCountError,
+} from '../../core/errors.ts'
 import { type Accepted, type Admission, retryAfterMs } from '../../core/job.ts'
 import type { Rule } from '../../core/rule-book.ts'
+import { Semaphore, Units } from '../../core/semaphore.ts'
 import type { RejectReason } from '../../core/verdict.ts'
 import type { JobRequest } from '../../line/job.ts'
 import type { FullMemory } from '../connection/full-memory.ts'
 import { ruleValues } from '../rules/book.ts'
 import type { SharedRules } from '../rules/shared-rules.ts'
-import { Lane } from '../scripts/lane.ts'
 import { type Answer, list, number, oneOf, rest, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -35,7 +41,7 @@ const reply = list(
 const script = defineScript('admit', import.meta.url, reply)
 
 /** Calls under way to one shard. */
-const LANES = 4
+const MOST_CALLS = 4
 /** A call of more would hold others up, in Redis and on the way. */
 const MOST_JOBS = 200
 const MOST_BYTES = 1_000_000
@@ -56,7 +62,7 @@ export interface SharedAdmission {
  * @throws NoLimitError, IdConflictError, ShardCountError, BackendUnavailableError
  */
 export function admitVerb(store: Store, rules: SharedRules, memory: FullMemory) {
-  const lanes = store.tags.map(() => new Lane(LANES))
+  const calls = store.tags.map(() => new BoundedCalls(MOST_CALLS))
   const admit = async (shard: number, requests: readonly NamedRequest[], now?: number) => {
     const found = await rules.agreed(shard, () =>
       store.write(script, shard, values(requests, rules, store.shards), now),
@@ -80,7 +86,7 @@ export function admitVerb(store: Store, rules: SharedRules, memory: FullMemory) 
     while (admissions.length < requests.length) {
       const from = admissions.length
       const some = requests.slice(from, from + sizeOfCall(requests, from))
-      admissions.push(...(await lanes[shard]!.run(() => admit(shard, some, now))))
+      admissions.push(...(await calls[shard]!.run(() => admit(shard, some, now))))
     }
     return admissions
   }
@@ -179,4 +185,30 @@ export function refusal(
     waiting,
     capacity,
   } as const
+}
+
+/**
+ * Runs a limited number of calls at a time; the others wait in order, so that one process cannot overload its Redis. When a
+ * call fails because Redis is unavailable, all waiting calls fail with the same error.
+ */
+class BoundedCalls {
+  readonly #calls: Semaphore<number>
+
+  constructor(most: number) {
+    this.#calls = new Semaphore(new Units(most))
+  }
+
+  async run<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+    if (!this.#calls.tryTake(1)) {
+      await new Promise<void>((resolve, reject) => void this.#calls.take(1, resolve, reject))
+    }
+    try {
+      return await call()
+    } catch (error) {
+      if (isVelvetRopeError(error, 'backend-unavailable')) this.#calls.refuseAll(error)
+      throw error
+    } finally {
+      this.#calls.release(1)
+    }
+  }
 }

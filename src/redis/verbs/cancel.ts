@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { firstFound } from '../scripts/first-found.ts'
 import { list, number, oneOf, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -34,5 +33,5 @@ function takeOut(
     const { at, key, cost, attempt } = found
     return { id, at, key, cost, attempt }
   }
-  return firstFound(store.tags.map((_, shard) => ask(shard)))
+  return store.firstFound(ask)
 }

@@ -1,6 +1,5 @@
 import { SECOND } from '../../core/duration.ts'
 import type { JobFacts, Stall, WaitFacts } from '../../line/job-facts.ts'
-import { firstFound } from '../scripts/first-found.ts'
 import { LATE, STORED_STATES } from '../scripts/prelude.ts'
 import { type Answer, flag, list, number, optional, rest, row, text, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
@@ -53,11 +52,10 @@ const SILENT = 3 * SECOND
 
 /** What Redis knows of a job. The id does not tell its shard, so all shards are asked. */
 export function readFacts(store: Store, id: string, now?: number): Promise<JobFacts | undefined> {
-  const asked = store.tags.map(async (_, shard) => {
+  return store.firstFound(async (shard) => {
     const { job, wait, ids = [] } = await store.read(explainScript, shard, [id], now)
     return job && { ...jobFacts(id, job), wait: wait && waitFacts(job, wait, ids) }
   })
-  return firstFound(asked)
 }
 
 function jobFacts(id: string, job: Job): Omit<JobFacts, 'wait'> {

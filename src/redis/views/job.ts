@@ -1,6 +1,5 @@
 import { MILLISECOND } from '../../core/duration.ts'
 import type { JobView } from '../../core/job.ts'
-import { firstFound } from '../scripts/first-found.ts'
 import { STORED_STATES } from '../scripts/prelude.ts'
 import { type Answer, flag, list, number, optional, row, text, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
@@ -30,11 +29,10 @@ const jobScript = defineScript('job', import.meta.url, list(optional(jobRow)))
 
 /** The id does not tell its shard, so all shards are asked. */
 export function readJob(store: Store, id: string, now?: number): Promise<JobView | undefined> {
-  const asked = store.tags.map(async (_, shard) => {
+  return store.firstFound(async (shard) => {
     const job = await store.read(jobScript, shard, [id], now)
     return job && jobView(id, job)
   })
-  return firstFound(asked)
 }
 
 function jobView(id: string, job: Answer<typeof jobRow>): JobView {
