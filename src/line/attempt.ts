@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { toError } from '../core/thrown.ts'
-import type { BackendJob } from './job.ts'
+import type { WorkerJob } from './job.ts'
 import type { ShapedJob } from './shaped-job.ts'
 
 export type Handler<Data, Result> = (job: ShapedJob<Data>) => Promise<Result> | Result
@@ -19,7 +19,7 @@ export interface Call {
 }
 
 /** A running attempt: settles once, by its handler or by `stop`, whichever comes first. */
-export class Attempt<Data, Result, Job extends BackendJob = BackendJob> {
+export class Attempt<Data, Result, Job extends WorkerJob = WorkerJob> {
   readonly job: ShapedJob<Data>
   /** The same job as the backend knows it. */
   readonly backendJob: Job

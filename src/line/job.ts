@@ -18,7 +18,7 @@ export interface JobRequest {
 }
 
 /** A job as a worker gets it. Times are microseconds. */
-export interface BackendJob {
+export interface WorkerJob {
   readonly id: string
   readonly key: string
   readonly data: string

@@ -4,7 +4,7 @@ import { DataTooLargeError, isVelvetRopeError } from '../core/errors.ts'
 import { FreezeError } from '../core/handler-errors.ts'
 import { messageOf, toError } from '../core/thrown.ts'
 import type { Settled } from './attempt.ts'
-import type { BackendJob } from './job.ts'
+import type { WorkerJob } from './job.ts'
 
 /** The most that a job keeps of its result, as JSON, and of the text of its error. Events carry both in full. */
 const MOST_RESULT_BYTES = 1_048_576
@@ -39,7 +39,7 @@ export interface OutcomeRules {
  */
 export function outcomeOf<Result>(
   settled: Settled<Result>,
-  { attempt, settings }: BackendJob,
+  { attempt, settings }: WorkerJob,
   { mayRetry, maxFreezeMs }: OutcomeRules,
   random: () => number,
   errors: { fail(error: Error): void },

@@ -1,7 +1,7 @@
 import { departures, handlerEnds, lateStarts } from '../core/diagnostics.ts'
 import { isVelvetRopeError } from '../core/errors.ts'
 import type { Attempt, Settled } from './attempt.ts'
-import type { BackendJob, Pace } from './job.ts'
+import type { Pace, WorkerJob } from './job.ts'
 
 /** Codes of errors that end an attempt without counting it. */
 const ABORTED = ['lease-lost', 'closed', 'started-late'] as const
@@ -14,7 +14,7 @@ export function areStartsWatched(): boolean {
 /** Publishes a start on its diagnostics channel. Times are microseconds of the line's clock. */
 export function publishDeparture(
   shaper: string,
-  { id, key, attempt, admittedAt }: BackendJob,
+  { id, key, attempt, admittedAt }: WorkerJob,
   { pattern, lastStart, spacing }: Pace,
   slot: number,
   startedAt: number,
@@ -35,7 +35,7 @@ export function publishDeparture(
 }
 
 /** Publishes that a job missed its slot. */
-export function publishLateStart(shaper: string, { id, key }: Pick<BackendJob, 'id' | 'key'>): void {
+export function publishLateStart(shaper: string, { id, key }: Pick<WorkerJob, 'id' | 'key'>): void {
   if (lateStarts.hasSubscribers) lateStarts.publish({ shaper, key, id })
 }
 

@@ -1,13 +1,13 @@
 import type { Clock } from '../core/clock.ts'
 import { HandlerTimeoutError } from '../core/handler-errors.ts'
 import type { Attempt } from './attempt.ts'
-import type { BackendJob } from './job.ts'
+import type { WorkerJob } from './job.ts'
 
 /**
  * The attempts that run, and one timer for the first that will exceed its time limit. The timer never moves later while
  * attempts run: when it fires too early it is set for the next, so that a short attempt costs no timer.
  */
-export class RunningAttempts<Data, Result, Job extends BackendJob = BackendJob>
+export class RunningAttempts<Data, Result, Job extends WorkerJob = WorkerJob>
   implements Iterable<Attempt<Data, Result, Job>>
 {
   readonly #attempts = new Set<Attempt<Data, Result, Job>>()

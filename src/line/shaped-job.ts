@@ -1,5 +1,5 @@
 import { MILLISECOND } from '../core/duration.ts'
-import type { BackendJob } from './job.ts'
+import type { WorkerJob } from './job.ts'
 
 /** What a handler is given. Times are milliseconds, `admittedAt` and `departedAt` since the epoch. */
 export class ShapedJob<Data = unknown> {
@@ -29,7 +29,7 @@ export class ShapedJob<Data = unknown> {
   #reasonToStop: (() => Error | undefined) | undefined
 
   /** @internal */
-  constructor(job: BackendJob, data: Data, startsAt: number) {
+  constructor(job: WorkerJob, data: Data, startsAt: number) {
     this.id = job.id
     this.key = job.key
     this.data = data

@@ -4,7 +4,7 @@ import type { Connection } from './connection/connection.ts'
 import { commandWithin, noAnswer, patiently } from './connection/patience.ts'
 import { type Probe, probe } from './connection/probe.ts'
 import type { RedisBackend } from './redis-backend.ts'
-import type { ReplacedLayer } from './rules/rule-book-text.ts'
+import type { ReplacedLayer } from './rules/stored-book.ts'
 
 /** What is opened: a line, or the levels of meters. */
 type Openable = Pick<RedisBackend, 'durability' | 'open'>

@@ -6,8 +6,8 @@ import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../line/b
 import type { Connection } from './connection/connection.ts'
 import { FullMemory } from './connection/full-memory.ts'
 import { Layout } from './rules/layout.ts'
-import type { ReplacedLayer } from './rules/rule-book-text.ts'
-import { SharedRules } from './rules/shared-rules.ts'
+import { RedisRules } from './rules/redis-rules.ts'
+import type { ReplacedLayer } from './rules/stored-book.ts'
 import { shardTags } from './scripts/keys.ts'
 import { Store } from './scripts/store.ts'
 import { Inboxes } from './transport/inboxes.ts'
@@ -34,7 +34,7 @@ export class RedisBackend {
   /** What Redis keeps when it dies, as its owner found out. */
   durability: Durability = 'none'
   readonly store: Store
-  readonly rules: SharedRules
+  readonly rules: RedisRules
   readonly verbs: Verbs
   /** Markers for schedulers, and the turns that were handed over to callers of this process. */
   readonly wakes: Wakes
@@ -48,7 +48,7 @@ export class RedisBackend {
     const storeOf = (count: number) => new Store(connection, shardTags(prefix, name, count), name)
     const store = storeOf(shards)
     this.store = store
-    this.rules = new SharedRules(store, rules, (shard, now) => this.verbs.quarantine(shard, now, 'loss'))
+    this.rules = new RedisRules(store, rules, (shard, now) => this.verbs.quarantine(shard, now, 'loss'))
     this.#layout = new Layout(store, storeOf)
     this.#memory = new FullMemory(() => connection.commands)
     this.verbs = openVerbs({ store, rules: this.rules, memory: this.#memory, keepFinished })

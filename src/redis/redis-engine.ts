@@ -22,9 +22,9 @@ import { RedisBackend } from './redis-backend.ts'
 import { REPORT_MS, RedisProducer } from './redis-producer.ts'
 import { RedisRuntime } from './redis-runtime.ts'
 import type { RedisTurns } from './redis-turns.ts'
-import type { ReplacedLayer } from './rules/rule-book-text.ts'
+import { RedisRuleStore } from './rules/redis-rule-store.ts'
 import { RuleWatch } from './rules/rule-watch.ts'
-import { SharedRuleStore } from './rules/shared-rule-store.ts'
+import type { ReplacedLayer } from './rules/stored-book.ts'
 import type { NamedRequest } from './verbs/admit.ts'
 import type { Holding } from './verbs/hold.ts'
 import { RedisInsight } from './views/redis-insight.ts'
@@ -78,7 +78,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     const { localLimits } = this.#producer
     const ready = () => this.#opening.ready()
     const survey = () => this.survey()
-    const ruleStore = new SharedRuleStore({ localLimits, survey, backend, emitter, onError, ready })
+    const ruleStore = new RedisRuleStore({ localLimits, survey, backend, emitter, onError, ready })
     this.#watch = new RuleWatch(() => ruleStore.follow())
     this.limits = new LiveRuleBook(ruleStore, settings.limitsBy)
     this.insight = new RedisInsight(backend.store, { ready, ruleOf: (key) => ruleOf(this.limits, key) })

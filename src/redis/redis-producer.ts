@@ -7,7 +7,7 @@ import type { JobRequest } from '../line/job.ts'
 import { LocalLimits } from '../line/local-limits.ts'
 import { admitUnderLocalLimitsAsync } from '../line/under-local-limits.ts'
 import type { RedisBackend } from './redis-backend.ts'
-import type { NamedRequest, SharedAdmission } from './verbs/admit.ts'
+import type { NamedRequest, TimedAdmission } from './verbs/admit.ts'
 
 /** How long after a start its report may reach Redis. It is added to reported times, so that there is room by then. */
 export const REPORT_MS = 20
@@ -72,7 +72,7 @@ export class RedisProducer<Result> {
     return admissions.map((admission, index) => this.#emit(requests[index]!, admission))
   }
 
-  #emit(request: JobRequest, { admission, at }: SharedAdmission): Admission {
+  #emit(request: JobRequest, { admission, at }: TimedAdmission): Admission {
     const reported = withReportTime(admission)
     emitAdmission(this.#ports.emitter, request, reported, at)
     return reported

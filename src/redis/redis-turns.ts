@@ -15,7 +15,7 @@ import { type Inboxes, makeCallerName, makeTurnId } from './transport/inboxes.ts
 import type { Delivery, ReceiveOptions, Receiver } from './transport/transport.ts'
 import { TurnInbox } from './transport/turn-inbox.ts'
 import type { NamedRequest } from './verbs/admit.ts'
-import type { SharedJob } from './verbs/handed-job.ts'
+import type { RemovedJob } from './verbs/handed-job.ts'
 import type { Verbs } from './verbs/verbs.ts'
 import type { RedisWorker, WorkerSettings } from './worker/redis-worker.ts'
 
@@ -43,7 +43,7 @@ export interface RedisTurnPorts {
     handler: Handler<unknown, void>,
     settings: WorkerSettings,
   ) => Pick<RedisWorker<unknown, unknown>, 'drop'>
-  readonly onCancelled: (job: SharedJob) => void
+  readonly onCancelled: (job: RemovedJob) => void
   readonly onError: (error: Error) => void
 }
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { SECOND } from '../../src/core/duration.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
-import type { SharedOutcome } from '../../src/redis/verbs/finish.ts'
+import type { FinishOutcome } from '../../src/redis/verbs/finish.ts'
 import { at, msAt } from '../support/backend-driver.ts'
 import { BACK, COMPLETED, RedisStage } from './redis-stage.ts'
 
-const OUTCOMES: readonly SharedOutcome[] = [
+const OUTCOMES: readonly FinishOutcome[] = [
   COMPLETED,
   { kind: 'failed', error: 'no' },
   { kind: 'retry', error: 'no', delay: 0 },

@@ -2,8 +2,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { parseLayer, type RuleChange } from '../../src/core/layered-book.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import { Shaper } from '../../src/index.ts'
-import { parseBook } from '../../src/redis/rules/rule-book-text.ts'
-import { SharedRules } from '../../src/redis/rules/shared-rules.ts'
+import { RedisRules } from '../../src/redis/rules/redis-rules.ts'
+import { parseBook } from '../../src/redis/rules/stored-book.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { Store } from '../../src/redis/scripts/store.ts'
 import { at, msAt, request } from '../support/backend-driver.ts'
@@ -93,7 +93,7 @@ test('a change whose answer was lost while others followed is not reported as a 
   const connection = connect(redisAddress())
   await connection.ready()
   const store = new LossyStore(connection, other.backend.store.tags, 'test')
-  const rules = new SharedRules(store, parseLayer({ '*': '9, 1/s' }), async () => undefined)
+  const rules = new RedisRules(store, parseLayer({ '*': '9, 1/s' }), async () => undefined)
   await rules.open()
   store.between = () => other.backend.rules.change(set('b', '6, 1/s'), at(0))
   const changed = await rules.change(set('a', '5, 1/s', 1))

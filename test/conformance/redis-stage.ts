@@ -6,7 +6,7 @@ import type { JobRequest } from '../../src/line/job.ts'
 import type { RedisBackend } from '../../src/redis/redis-backend.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
 import type { ClaimRequest } from '../../src/redis/verbs/claim.ts'
-import type { SharedOutcome } from '../../src/redis/verbs/finish.ts'
+import type { FinishOutcome } from '../../src/redis/verbs/finish.ts'
 import type { GateRequest } from '../../src/redis/verbs/gate.ts'
 import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import type { RedisInsight } from '../../src/redis/views/redis-insight.ts'
@@ -14,9 +14,9 @@ import { at, request } from '../support/backend-driver.ts'
 import { insightOf, lookAt, openRedisBackend, type RedisOptions } from '../support/redis-driver.ts'
 import { uniquePrefix } from '../support/redis-server.ts'
 
-export const COMPLETED: SharedOutcome = { kind: 'completed', result: undefined }
+export const COMPLETED: FinishOutcome = { kind: 'completed', result: undefined }
 /** By the worker that `gate` names. */
-export const BACK: SharedOutcome = { kind: 'back', worker: 'w1' }
+export const BACK: FinishOutcome = { kind: 'back', worker: 'w1' }
 
 type Options = Omit<RedisOptions, 'limits'> & { readonly client?: Redis }
 
@@ -91,7 +91,7 @@ export class RedisStage {
     return (await this.backend.verbs.start(0, [{ ...job, startedAt: at(seconds) }], at(seconds)))[0]!
   }
 
-  async finish(job: HandedJob, outcome: SharedOutcome, seconds: number, startedAt?: number) {
+  async finish(job: HandedJob, outcome: FinishOutcome, seconds: number, startedAt?: number) {
     await this.#pass(seconds)
     const report = { ...job, outcome, ...(startedAt !== undefined && { startedAt: at(startedAt) }) }
     return (await this.backend.verbs.finish(0, [report], at(seconds)))[0]!

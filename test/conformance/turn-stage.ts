@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { MILLISECOND } from '../../src/core/duration.ts'
 import type { JobRequest } from '../../src/line/job.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
-import type { SharedOutcome } from '../../src/redis/verbs/finish.ts'
+import type { FinishOutcome } from '../../src/redis/verbs/finish.ts'
 import type { GateAnswer } from '../../src/redis/verbs/gate.ts'
 import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { at } from '../support/backend-driver.ts'
@@ -12,7 +12,7 @@ import { COMPLETED, RedisStage } from './redis-stage.ts'
 
 /** For so long a place is kept for a process that says nothing; seconds. */
 export const PLACE = 5
-export const RETRY: SharedOutcome = { kind: 'retry', error: 'as planned', delay: 0 }
+export const RETRY: FinishOutcome = { kind: 'retry', error: 'as planned', delay: 0 }
 
 /** Turns and jobs on one line, which are named together; `~c~1` is a turn of the caller `c`. Times are seconds. */
 export class TurnStage {
@@ -78,7 +78,7 @@ export class TurnStage {
     await this.adds()
   }
 
-  async finish(handed: HandedJob, outcome: SharedOutcome, seconds: number) {
+  async finish(handed: HandedJob, outcome: FinishOutcome, seconds: number) {
     const answer = await this.jobs.finish(handed, outcome, seconds)
     await this.adds()
     return answer

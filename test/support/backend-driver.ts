@@ -5,7 +5,7 @@ import type { LayeredRule, RuleChange, RuleDifference, RuleLayers } from '../../
 import type { LimitInput } from '../../src/core/limit.ts'
 import type { Flow, LineView, Recent } from '../../src/core/line-view.ts'
 import type { BucketPage, BucketQueryInput } from '../../src/line/bucket-query.ts'
-import type { BackendJob, JobRequest } from '../../src/line/job.ts'
+import type { JobRequest, WorkerJob } from '../../src/line/job.ts'
 import type { JobFacts } from '../../src/line/job-facts.ts'
 
 /**
@@ -61,7 +61,7 @@ export type OpenDriver = (
 /** `deadline` is an instant. */
 export type Request = JobRequest & { readonly id: string }
 
-export type Started = BackendJob & { readonly slot: number }
+export type Started = WorkerJob & { readonly slot: number }
 
 export type Ending =
   | { readonly kind: 'completed'; readonly result?: string }

@@ -5,7 +5,7 @@ import { SECOND } from '../../src/core/duration.ts'
 import { type Limit, parseLimit } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import type { RedisBackend } from '../../src/redis/redis-backend.ts'
-import type { SharedOutcome } from '../../src/redis/verbs/finish.ts'
+import type { FinishOutcome } from '../../src/redis/verbs/finish.ts'
 import type { GateAnswer } from '../../src/redis/verbs/gate.ts'
 import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { at, request } from './backend-driver.ts'
@@ -23,7 +23,7 @@ const SETTINGS = {
 /** How often a drain may look before somebody is stuck. */
 const MOST_LOOKS = 5_000
 
-export type Ending = Exclude<SharedOutcome, { kind: 'back' }>
+export type Ending = Exclude<FinishOutcome, { kind: 'back' }>
 
 /** - fresh: delivered; granted: it has a slot; started: its handler runs; told: the store knows of it; gone: over */
 type DeliveryState = 'fresh' | 'granted' | 'started' | 'told' | 'gone'

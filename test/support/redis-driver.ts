@@ -9,7 +9,7 @@ import { Connection } from '../../src/redis/connection/connection.ts'
 import { type ConnectionInput, parseConnection } from '../../src/redis/connection/connection-input.ts'
 import { RedisBackend } from '../../src/redis/redis-backend.ts'
 import { inboxKey, shardKey } from '../../src/redis/scripts/keys.ts'
-import type { SharedOutcome } from '../../src/redis/verbs/finish.ts'
+import type { FinishOutcome } from '../../src/redis/verbs/finish.ts'
 import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import type { Verbs } from '../../src/redis/verbs/verbs.ts'
 import { RedisInsight } from '../../src/redis/views/redis-insight.ts'
@@ -264,7 +264,7 @@ function asNamed(request: Request, now: number) {
   return { ...request, deadline: request.deadline - now }
 }
 
-function asOutcome(ending: Ending, now: number): SharedOutcome {
+function asOutcome(ending: Ending, now: number): FinishOutcome {
   switch (ending.kind) {
     case 'completed':
       return { kind: 'completed', result: ending.result }
@@ -313,7 +313,7 @@ export async function startHanded(verbs: Verbs, handed: HandedJob, now: number, 
 async function finishAs(
   verbs: Verbs,
   jobs: readonly HandedJob[],
-  outcome: SharedOutcome,
+  outcome: FinishOutcome,
   now: number,
 ): Promise<void> {
   if (jobs.length === 0) return

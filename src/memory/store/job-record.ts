@@ -3,7 +3,7 @@ import { MILLISECOND } from '../../core/duration.ts'
 import type { Accepted, EndState, JobSettings, JobState, JobView } from '../../core/job.ts'
 import { mayBecome } from '../../core/job.ts'
 import type { WaitingJob } from '../../core/projection.ts'
-import type { BackendJob, JobRequest } from '../../line/job.ts'
+import type { JobRequest, WorkerJob } from '../../line/job.ts'
 import type { LineEntry } from './line.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
@@ -14,7 +14,7 @@ export interface Deadline extends Due {
 }
 
 /** Everything that is kept of one job, from its admission until it is forgotten. Times are microseconds. */
-export class JobRecord implements BackendJob, WaitingJob, LineEntry, Due {
+export class JobRecord implements WorkerJob, WaitingJob, LineEntry, Due {
   readonly id: string
   /** Its slot among the live jobs; undefined for a job that its producer named. */
   readonly slot: number | undefined

@@ -4,7 +4,7 @@ import type { Rule } from '../../core/rule-book.ts'
 import { list, number, oneOf, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
-import { formatBook, type StoredBook } from './rule-book-text.ts'
+import { formatBook, type StoredBook } from './stored-book.ts'
 
 const reply = list(
   oneOf({ ok: { at: number, version: number, mark: text }, 'old-book': { version: number } }),

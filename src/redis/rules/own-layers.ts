@@ -1,7 +1,7 @@
 import { SECOND } from '../../core/duration.ts'
 import type { Layer } from '../../core/layered-book.ts'
 import type { BaseOrigin } from '../../core/rule-view.ts'
-import { digest, isFormer, type StoredBook } from './rule-book-text.ts'
+import { digest, isFormer, type StoredBook } from './stored-book.ts'
 
 /**
  * How long others may be ahead before it is told. Processes that follow one file read a change of it one after the

@@ -3,7 +3,7 @@ import { handoffs } from '../../core/diagnostics.ts'
 import { MILLISECOND, SECOND } from '../../core/duration.ts'
 import type { Transport } from '../transport/transport.ts'
 import type { Claim } from '../verbs/claim.ts'
-import type { SharedJob } from '../verbs/handed-job.ts'
+import type { RemovedJob } from '../verbs/handed-job.ts'
 import type { Recovered } from '../verbs/recover.ts'
 import type { Verbs } from '../verbs/verbs.ts'
 import { Backlog } from './backlog.ts'
@@ -32,7 +32,7 @@ export interface PassPorts {
   readonly clock: Clock
   /** Milliseconds; absent: it follows the time that handing over takes, between 50 and 250. */
   readonly lookAheadMs?: number
-  readonly onExpired: (job: SharedJob) => void
+  readonly onExpired: (job: RemovedJob) => void
   readonly onRecovered: (job: Recovered) => void
   /** From 0 to 1, as of `Math.random`. */
   readonly random?: () => number

@@ -7,7 +7,7 @@ import { toError } from '../../core/thrown.ts'
 import { retryDelay } from '../connection/retry-delay.ts'
 import type { Delivery } from '../transport/transport.ts'
 import type { GateAnswer } from '../verbs/gate.ts'
-import type { SharedJob } from '../verbs/handed-job.ts'
+import type { RemovedJob } from '../verbs/handed-job.ts'
 import { MOST_BYTES } from './batch.ts'
 import type { BucketQueue } from './bucket-queue.ts'
 import type { GateEntry, Signal } from './gate-entry.ts'
@@ -38,7 +38,7 @@ export interface StartSequencePorts {
   readonly prepare: (grant: Grant, handed: Delivery, window: StartWindow) => StartHandler
   /** A slot passed because this process was not ready. */
   readonly onMissed: (job: Delivery) => void
-  readonly onExpired: (job: SharedJob) => void
+  readonly onExpired: (job: RemovedJob) => void
   readonly onError: (error: Error) => void
 }
 

@@ -1,6 +1,6 @@
 import { isVelvetRopeError } from '../../core/errors.ts'
 import type { Store } from '../scripts/store.ts'
-import { type admitVerb, type NamedRequest, type SharedAdmission, sizeOfCall } from './admit.ts'
+import { type admitVerb, type NamedRequest, sizeOfCall, type TimedAdmission } from './admit.ts'
 
 /** One call is on its way while the next one is being written. */
 const MOST_UNDER_WAY = 2
@@ -12,7 +12,7 @@ type Admit = ReturnType<typeof admitVerb>
 export function admissions(store: Store, admit: Admit) {
   const batches = store.tags.map((_, shard) => new Batches((some) => admit(shard, some)))
 
-  const one = async (request: NamedRequest, now?: number): Promise<SharedAdmission> => {
+  const one = async (request: NamedRequest, now?: number): Promise<TimedAdmission> => {
     const shard = store.shardOf(request.key)
     if (now === undefined) return batches[shard]!.admit(request)
     const [admission] = await admit(shard, [request], now)
@@ -20,7 +20,7 @@ export function admissions(store: Store, admit: Admit) {
   }
 
   /** One call for each shard; verdicts in the order of the requests. */
-  const many = async (requests: readonly NamedRequest[], now?: number): Promise<SharedAdmission[]> => {
+  const many = async (requests: readonly NamedRequest[], now?: number): Promise<TimedAdmission[]> => {
     const byShard = new Map<number, NamedRequest[]>()
     for (const request of requests) {
       const shard = store.shardOf(request.key)
@@ -28,7 +28,7 @@ export function admissions(store: Store, admit: Admit) {
       if (known === undefined) byShard.set(shard, [request])
       else known.push(request)
     }
-    const answered = new Map<NamedRequest, SharedAdmission>()
+    const answered = new Map<NamedRequest, TimedAdmission>()
     await Promise.all(
       [...byShard].map(async ([shard, some]) => {
         const answers = await admit(shard, some, now)
@@ -43,7 +43,7 @@ export function admissions(store: Store, admit: Admit) {
 
 interface Waiting {
   readonly request: NamedRequest
-  readonly resolve: (admission: SharedAdmission) => void
+  readonly resolve: (admission: TimedAdmission) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -52,16 +52,16 @@ interface Waiting {
  * A request that comes alone is sent at once.
  */
 class Batches {
-  readonly #admit: (requests: readonly NamedRequest[]) => Promise<SharedAdmission[]>
+  readonly #admit: (requests: readonly NamedRequest[]) => Promise<TimedAdmission[]>
   #waiting: Waiting[] = []
   #underWay = 0
   #isPlanned = false
 
-  constructor(admit: (requests: readonly NamedRequest[]) => Promise<SharedAdmission[]>) {
+  constructor(admit: (requests: readonly NamedRequest[]) => Promise<TimedAdmission[]>) {
     this.#admit = admit
   }
 
-  admit(request: NamedRequest): Promise<SharedAdmission> {
+  admit(request: NamedRequest): Promise<TimedAdmission> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ request, resolve, reject })
       this.#plan()

@@ -13,7 +13,7 @@ import type { RejectReason } from '../../core/verdict.ts'
 import type { JobRequest } from '../../line/job.ts'
 import type { FullMemory } from '../connection/full-memory.ts'
 import { ruleValues } from '../rules/book.ts'
-import type { SharedRules } from '../rules/shared-rules.ts'
+import type { RedisRules } from '../rules/redis-rules.ts'
 import { type Answer, list, number, oneOf, rest, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -50,7 +50,7 @@ const MOST_BYTES = 1_000_000
 export type NamedRequest = JobRequest & { readonly id: string }
 
 /** A verdict and the moment at which it was given. */
-export interface SharedAdmission {
+export interface TimedAdmission {
   readonly admission: Admission
   readonly at: number
 }
@@ -61,7 +61,7 @@ export interface SharedAdmission {
  *
  * @throws NoLimitError, IdConflictError, ShardCountError, BackendUnavailableError
  */
-export function admitVerb(store: Store, rules: SharedRules, memory: FullMemory) {
+export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
   const calls = store.tags.map(() => new BoundedCalls(MOST_CALLS))
   const admit = async (shard: number, requests: readonly NamedRequest[], now?: number) => {
     const found = await rules.agreed(shard, () =>
@@ -76,13 +76,13 @@ export function admitVerb(store: Store, rules: SharedRules, memory: FullMemory) 
     shard: number,
     requests: readonly NamedRequest[],
     now?: number,
-  ): Promise<SharedAdmission[]> => {
+  ): Promise<TimedAdmission[]> => {
     if (memory.isFull) {
       throw new BackendUnavailableError(
         'Redis is unavailable: 85 % of its memory (maxmemory) is used; no job is admitted',
       )
     }
-    const admissions: SharedAdmission[] = []
+    const admissions: TimedAdmission[] = []
     while (admissions.length < requests.length) {
       const from = admissions.length
       const some = requests.slice(from, from + sizeOfCall(requests, from))
@@ -111,7 +111,7 @@ interface Kind {
 }
 
 /** Most jobs of a call are of one kind, which is written once: the fewer values travel, the less Redis has to read. */
-function values(requests: readonly NamedRequest[], rules: SharedRules, shards: number): (string | number)[] {
+function values(requests: readonly NamedRequest[], rules: RedisRules, shards: number): (string | number)[] {
   const { book, version } = rules
   const kinds: Kind[] = []
   const jobs: (string | number)[] = []
@@ -137,7 +137,7 @@ function admissionOf(
   { id, key }: NamedRequest,
   verdict: Answer<typeof verdictReply>,
   now: number,
-): SharedAdmission {
+): TimedAdmission {
   switch (verdict.kind) {
     case 'yes':
       return { admission: acceptance(id, key, verdict, now), at: now }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { list, number, oneOf, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
-import type { SharedJob } from './handed-job.ts'
+import type { RemovedJob } from './handed-job.ts'
 
 const reply = list(oneOf({ ok: { at: number, key: text, cost: number, attempt: number }, none: {} }))
 const script = defineScript('cancel', import.meta.url, reply)
@@ -24,10 +24,10 @@ function takeOut(
   id: string,
   isCaller: '0' | '1',
   now?: number,
-): Promise<SharedJob | undefined> {
+): Promise<RemovedJob | undefined> {
   // By which the same request is recognized again.
   const operation = randomBytes(12).toString('base64url')
-  const ask = async (shard: number): Promise<SharedJob | undefined> => {
+  const ask = async (shard: number): Promise<RemovedJob | undefined> => {
     const found = await store.write(script, shard, [operation, keepFinished, id, isCaller], now)
     if (found.kind === 'none') return undefined
     const { at, key, cost, attempt } = found

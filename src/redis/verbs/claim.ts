@@ -1,4 +1,4 @@
-import type { SharedRules } from '../rules/shared-rules.ts'
+import type { RedisRules } from '../rules/redis-rules.ts'
 import { list, number, oneOf, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -51,7 +51,7 @@ export interface Claim {
 /** waiting | retrying -> handed, for the heads that are due within the look-ahead; elects the scheduler that may claim. */
 export function claimVerb(
   store: Store,
-  rules: Pick<SharedRules, 'nameOf' | 'noteVersion'>,
+  rules: Pick<RedisRules, 'nameOf' | 'noteVersion'>,
   sweeps: Sweeps,
   keepFinished: number,
 ) {

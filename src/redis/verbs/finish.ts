@@ -11,10 +11,10 @@ const script = defineScript('finish', import.meta.url, reply)
 export interface FinishReport extends HandedJob {
   /** When its handler started, if that was not reported yet. */
   readonly startedAt?: number
-  readonly outcome: SharedOutcome
+  readonly outcome: FinishOutcome
 }
 
-export type SharedOutcome =
+export type FinishOutcome =
   | Exclude<HandlerOutcome, { kind: 'freeze' }>
   /** The bucket is frozen for `duration`, which may be 0: then nothing is frozen. The attempt is given back. */
   | { readonly kind: 'freeze'; readonly duration: number }
@@ -47,7 +47,7 @@ export function finishVerb(store: Store, keepFinished: number) {
 }
 
 /** Its name, its text, whether it has one, and its delay. */
-function outcomeValues(outcome: SharedOutcome): (string | number)[] {
+function outcomeValues(outcome: FinishOutcome): (string | number)[] {
   switch (outcome.kind) {
     case 'completed':
       return ['completed', outcome.result ?? '', outcome.result === undefined ? '0' : '1', '']

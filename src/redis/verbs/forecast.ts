@@ -2,7 +2,7 @@ import { NoLimitError } from '../../core/errors.ts'
 import type { Admission } from '../../core/job.ts'
 import { REJECT_REASONS } from '../../core/verdict.ts'
 import { ruleValues } from '../rules/book.ts'
-import type { SharedRules } from '../rules/shared-rules.ts'
+import type { RedisRules } from '../rules/redis-rules.ts'
 import { list, number, oneOf, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -23,7 +23,7 @@ const reply = list(
 const script = defineScript('forecast', import.meta.url, reply)
 
 /** The verdict that `admit` would give; writes nothing. @throws NoLimitError */
-export function forecastVerb(store: Store, rules: SharedRules) {
+export function forecastVerb(store: Store, rules: RedisRules) {
   return async (key: string, cost: number, now?: number): Promise<Admission> => {
     const shard = store.shardOf(key)
     const { at, verdict } = await rules.agreed(shard, () => {

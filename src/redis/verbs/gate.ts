@@ -1,9 +1,9 @@
-import type { BackendJob, Pace } from '../../line/job.ts'
-import type { SharedRules } from '../rules/shared-rules.ts'
+import type { Pace, WorkerJob } from '../../line/job.ts'
+import type { RedisRules } from '../rules/redis-rules.ts'
 import { type Answer, list, number, oneOf, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
-import type { HandedJob, SharedJob } from './handed-job.ts'
+import type { HandedJob, RemovedJob } from './handed-job.ts'
 import { decodeSettings } from './settings-text.ts'
 
 const answerReply = oneOf({
@@ -68,7 +68,7 @@ export type GateAnswer =
       readonly latest: number
       readonly tolerance: number
       readonly pace: Pace
-      readonly job: BackendJob
+      readonly job: WorkerJob
     }
   /** Too large to travel with a slot: nothing was reserved; to be fetched before the gate is asked again. */
   | { readonly kind: 'data'; readonly bytes: number }
@@ -76,7 +76,7 @@ export type GateAnswer =
   | { readonly kind: 'wait'; readonly until: number }
   /** Its slot is far away: it stands at the head of its line again. */
   | { readonly kind: 'returned' }
-  | { readonly kind: 'expired'; readonly job: SharedJob }
+  | { readonly kind: 'expired'; readonly job: RemovedJob }
   /** It is not this worker's, or not any more. */
   | { readonly kind: 'stale' }
   /** The job, its state or its bucket cannot be read: something else is stored under its name. */
@@ -85,7 +85,7 @@ export type GateAnswer =
 /** handed -> handed with a slot, or sent back. */
 export function gateVerb(
   store: Store,
-  rules: Pick<SharedRules, 'nameOf' | 'noteVersion'>,
+  rules: Pick<RedisRules, 'nameOf' | 'noteVersion'>,
   keepFinished: number,
 ) {
   return async (shard: number, requests: readonly GateRequest[], now?: number): Promise<GateReply> => {

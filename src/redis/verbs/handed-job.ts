@@ -5,7 +5,7 @@ export interface HandedJob {
 }
 
 /** A job that left its line without a handler: cancelled or expired. */
-export interface SharedJob {
+export interface RemovedJob {
   readonly id: string
   readonly key: string
   readonly cost: number

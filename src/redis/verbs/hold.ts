@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { NoLimitError, ShardCountError } from '../../core/errors.ts'
 import { ruleValues } from '../rules/book.ts'
-import type { SharedRules } from '../rules/shared-rules.ts'
+import type { RedisRules } from '../rules/redis-rules.ts'
 import { flag, list, number, oneOf } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -33,7 +33,7 @@ export interface Holding {
  *
  * @throws NoLimitError, ShardCountError
  */
-export function holdVerbs(store: Store, rules: SharedRules) {
+export function holdVerbs(store: Store, rules: RedisRules) {
   const hold = async (verb: string, key: string, duration: number, now?: number): Promise<Holding> => {
     const shard = store.shardOf(key)
     const operation = randomBytes(12).toString('base64url')

@@ -1,5 +1,5 @@
 import type { FullMemory } from '../connection/full-memory.ts'
-import type { SharedRules } from '../rules/shared-rules.ts'
+import type { RedisRules } from '../rules/redis-rules.ts'
 import type { Store } from '../scripts/store.ts'
 import { admissions } from './admissions.ts'
 import { admitVerb } from './admit.ts'
@@ -21,7 +21,7 @@ import { Sweeps } from './sweeps.ts'
 
 export interface VerbsContext {
   readonly store: Store
-  readonly rules: SharedRules
+  readonly rules: RedisRules
   readonly memory: FullMemory
   /** How many ended jobs are remembered. */
   readonly keepFinished: number

@@ -4,7 +4,7 @@ import { LeaseLostError, type StartedLateError } from '../../core/handler-errors
 import { Attempt, type Handler, type Settled } from '../../line/attempt.ts'
 import { jobEvent } from '../../line/emit.ts'
 import type { Emitter } from '../../line/emitter.ts'
-import type { BackendJob } from '../../line/job.ts'
+import type { WorkerJob } from '../../line/job.ts'
 import { publishDeparture, publishHandlerEnd, publishLateStart } from '../../line/publish.ts'
 import { ShapedJob } from '../../line/shaped-job.ts'
 import type { StartWatch } from '../../line/start-watch.ts'
@@ -59,7 +59,7 @@ export interface JobStartPorts<Data, Result> {
  * look at the clock and the lease is the statement before the call of the handler.
  */
 export class JobStart<Data, Result> {
-  readonly job: BackendJob
+  readonly job: WorkerJob
   readonly handed: Delivery
   readonly reports: WorkerReports
   /** Resolves when the job need not be held any more. */

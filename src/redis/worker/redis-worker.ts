@@ -19,7 +19,7 @@ import type { StartHandler } from '../slots/start-sequence.ts'
 import type { Grant, StartWindow } from '../slots/start-window.ts'
 import type { Transport } from '../transport/transport.ts'
 import { type Delivery, deliveryName } from '../transport/transport.ts'
-import type { SharedJob } from '../verbs/handed-job.ts'
+import type { RemovedJob } from '../verbs/handed-job.ts'
 import type { Verbs } from '../verbs/verbs.ts'
 import { BucketPlaces } from './bucket-places.ts'
 import { JobStart, type JobStartPorts } from './job-start.ts'
@@ -39,7 +39,7 @@ export interface WorkerSettings {
   /** The handler releases a caller, which goes on when the handler ends: the start is known only then. */
   readonly startsAtEnd?: boolean
   /** A job's deadline passed at the gate. */
-  readonly onExpired?: (job: SharedJob) => void
+  readonly onExpired?: (job: RemovedJob) => void
   /** Opens the transport. */
   readonly receive: Transport['receive']
 }

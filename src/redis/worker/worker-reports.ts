@@ -3,7 +3,7 @@ import { retryDelay } from '../connection/retry-delay.ts'
 import type { Leases } from '../slots/leases.ts'
 import type { ShardCalls } from '../slots/shard-calls.ts'
 import type { Delivery } from '../transport/transport.ts'
-import type { FinishAnswer, FinishReport, SharedOutcome } from '../verbs/finish.ts'
+import type { FinishAnswer, FinishOutcome, FinishReport } from '../verbs/finish.ts'
 
 const COARSE = Number.POSITIVE_INFINITY
 
@@ -54,7 +54,7 @@ export class WorkerReports {
   }
 
   /** Reports the end. Undefined: the lease was lost before the store had answered. */
-  async end(outcome: SharedOutcome): Promise<FinishAnswer | undefined> {
+  async end(outcome: FinishOutcome): Promise<FinishAnswer | undefined> {
     const { calls, leases } = this.#ports
     const { shard, id, epoch } = this.#job
     this.#hasEnded = true

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { MILLISECOND, SECOND } from '../../../src/core/duration.ts'
 import { FinalError, FreezeError } from '../../../src/core/handler-errors.ts'
-import type { BackendJob } from '../../../src/line/job.ts'
+import type { WorkerJob } from '../../../src/line/job.ts'
 import { outcomeOf } from '../../../src/line/outcome.ts'
-import { request } from '../../support/backend.ts'
+import { request } from '../../support/memory-store.ts'
 
 const { settings } = request()
 
-function jobAt(attempt: number, backoff: BackendJob['settings']['backoff'] = settings.backoff): BackendJob {
+function jobAt(attempt: number, backoff: WorkerJob['settings']['backoff'] = settings.backoff): WorkerJob {
   return {
     ...request(),
     id: 'x',

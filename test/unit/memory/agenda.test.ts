@@ -5,7 +5,7 @@ import { RuleBook } from '../../../src/core/rule-book.ts'
 import { Agenda } from '../../../src/memory/store/agenda.ts'
 import { JobRecord } from '../../../src/memory/store/job-record.ts'
 import { MemoryBucket } from '../../../src/memory/store/memory-bucket.ts'
-import { request } from '../../support/backend.ts'
+import { request } from '../../support/memory-store.ts'
 
 const rule = new RuleBook({ '*': '5, 1/s' }).resolve('a')
 

@@ -4,7 +4,7 @@ import { RuleBook } from '../../../src/core/rule-book.ts'
 import { JobRecord } from '../../../src/memory/store/job-record.ts'
 import { idOfSlot, LiveJobs } from '../../../src/memory/store/live-jobs.ts'
 import { MemoryBucket } from '../../../src/memory/store/memory-bucket.ts'
-import { request } from '../../support/backend.ts'
+import { request } from '../../support/memory-store.ts'
 
 const bucket = new MemoryBucket('a', new RuleBook({ '*': '1, 1/s' }).resolve('a'))
 

@@ -7,7 +7,7 @@ import { judge } from '../../../src/core/verdict.ts'
 import { viewOf } from '../../../src/memory/store/bucket-facts.ts'
 import { JobRecord } from '../../../src/memory/store/job-record.ts'
 import { MemoryBucket } from '../../../src/memory/store/memory-bucket.ts'
-import { request } from '../../support/backend.ts'
+import { request } from '../../support/memory-store.ts'
 
 const rule = new RuleBook({ '*': '100, 1/s' }).resolve('a')
 

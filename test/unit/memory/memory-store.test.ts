@@ -3,18 +3,18 @@ import { SECOND } from '../../../src/core/duration.ts'
 import { IdConflictError, NoLimitError } from '../../../src/core/errors.ts'
 import { parseRule } from '../../../src/core/rule-book.ts'
 import { type BucketPage, bucketQuerySchema } from '../../../src/line/bucket-query.ts'
-import { backendWith, COMPLETED, request, retryAt, runUntil, start } from '../../support/backend.ts'
+import { COMPLETED, request, retryAt, runUntil, start, storeWith } from '../../support/memory-store.ts'
 
 const NOW = 1_700_000_000 * SECOND
 const NEVER = Number.POSITIVE_INFINITY
 const everything = bucketQuerySchema.parse({ sort: 'key' })
 
-function admitted(store: ReturnType<typeof backendWith>, ids: string, now = NOW): void {
+function admitted(store: ReturnType<typeof storeWith>, ids: string, now = NOW): void {
   for (const id of ids) expect(store.admit(request({ id }), now)).toMatchObject({ accepted: true, id })
 }
 
 /** The few of these tests are looked at in one go. */
-function listed(store: ReturnType<typeof backendWith>): BucketPage {
+function listed(store: ReturnType<typeof storeWith>): BucketPage {
   const { done, value } = store.views.list(everything, NOW).next()
   if (!done) throw new Error('expected a short list to take no rest')
   return value
@@ -22,7 +22,7 @@ function listed(store: ReturnType<typeof backendWith>): BucketPage {
 
 describe('admit', () => {
   test('a job waits, and is due at its slot', () => {
-    const store = backendWith('2, 1/s')
+    const store = storeWith('2, 1/s')
     expect(store.nextDeparture()).toBe(NEVER)
     admitted(store, 'xy')
     expect(store.views.audit()).toEqual({
@@ -44,14 +44,14 @@ describe('admit', () => {
   })
 
   test('a rejected job leaves no bucket', () => {
-    const store = backendWith('2, 1/s')
+    const store = storeWith('2, 1/s')
     store.admit(request({ cost: 3 }), NOW)
     store.forecast('a', 1, NOW)
     expect([store.views.inspect('a', NOW), store.nextChore(), store.live]).toEqual([undefined, NEVER, 0])
   })
 
   test('a known id is answered again, also when the line is full, and is refused to another request', () => {
-    const store = backendWith('1, 1/s')
+    const store = storeWith('1, 1/s')
     const first = store.admit(request({ id: 'x' }), NOW)
     expect(store.admit(request({ id: 'x' }), NOW + SECOND)).toEqual({ ...first, replayed: true })
     for (const other of [{ key: 'b' }, { data: '2' }, { cost: 2 }]) {
@@ -61,7 +61,7 @@ describe('admit', () => {
   })
 
   test('an id counts until its job is forgotten', () => {
-    const store = backendWith('9, 1/s', 1)
+    const store = storeWith('9, 1/s', 1)
     admitted(store, 'xy')
     runUntil(store, NOW + SECOND)
     expect([store.views.job('x', NOW), store.views.job('y', NOW)?.state]).toEqual([undefined, 'completed'])
@@ -70,7 +70,7 @@ describe('admit', () => {
   })
 
   test('nothing is remembered where nothing is to be kept', () => {
-    const store = backendWith('9, 1/s', 0)
+    const store = storeWith('9, 1/s', 0)
     admitted(store, 'x')
     runUntil(store, NOW)
     expect([store.views.job('x', NOW), store.views.audit().ended, store.live]).toEqual([undefined, 1, 0])
@@ -83,7 +83,7 @@ describe('admitMany', () => {
     ['an id of somebody else', { id: 'known', data: '2' }, IdConflictError],
     ['an id of the same batch', { id: 'first', data: '2' }, IdConflictError],
   ])('one with %s in the middle, and none is admitted', (_, bad, error) => {
-    const store = backendWith({ a: '9, 1/s', b: '9, 1/s' })
+    const store = storeWith({ a: '9, 1/s', b: '9, 1/s' })
     store.admit(request({ id: 'known', key: 'b' }), NOW)
     const before = [store.views.audit(), listed(store)]
     const batch = [request({ id: 'first' }), request(bad), request({ id: 'last' })]
@@ -94,7 +94,7 @@ describe('admitMany', () => {
   })
 
   test('the same id twice is one job, whether it fits or not', () => {
-    const store = backendWith('2, 1/s')
+    const store = storeWith('2, 1/s')
     const [big, small] = [request({ id: 'big', cost: 3 }), request({ id: 'small' })]
     const verdicts = store.admitMany([big, small, small, big], NOW)
     expect(verdicts.map(({ accepted }) => accepted)).toEqual([false, true, true, false])
@@ -105,7 +105,7 @@ describe('admitMany', () => {
 
 describe('claim, gate and finish', () => {
   test('waiting -> handed -> running -> completed', () => {
-    const store = backendWith('9, 1/s')
+    const store = storeWith('9, 1/s')
     admitted(store, 'x')
     expect(store.claim(NOW - 1)).toBeUndefined()
     const job = store.claim(NOW)!
@@ -120,14 +120,14 @@ describe('claim, gate and finish', () => {
   })
 
   test('-> failed, with the error', () => {
-    const store = backendWith('9, 1/s')
+    const store = storeWith('9, 1/s')
     admitted(store, 'x')
     store.finish(start(store, NOW)!, { kind: 'failed', error: 'no' }, NOW)
     expect(store.views.job('x', NOW)).toMatchObject({ state: 'failed', error: 'no', attempt: 1 })
   })
 
   test('-> retrying -> handed, not before it is ready', () => {
-    const store = backendWith('9, 1/s')
+    const store = storeWith('9, 1/s')
     admitted(store, 'x')
     store.finish(start(store, NOW)!, retryAt(NOW + 5 * SECOND), NOW)
     expect(store.views.job('x', NOW)).toMatchObject({ state: 'retrying', position: 1, error: 'as planned' })
@@ -136,7 +136,7 @@ describe('claim, gate and finish', () => {
   })
 
   test('-> given back: first in line, and its attempt with it', () => {
-    const store = backendWith('9, 1/s')
+    const store = storeWith('9, 1/s')
     admitted(store, 'xy')
     const job = start(store, NOW)!
     store.freeze('a', NOW + 5 * SECOND)
@@ -146,7 +146,7 @@ describe('claim, gate and finish', () => {
   })
 
   test('a slot that is met within the tolerance keeps its grid; a later one moves it', () => {
-    const store = backendWith('9, 1/s')
+    const store = storeWith('9, 1/s')
     admitted(store, 'wxyz')
     start(store, NOW)
     const late = NOW + SECOND + 5_000
@@ -158,7 +158,7 @@ describe('claim, gate and finish', () => {
   })
 
   test('of two buckets the one whose slot came first departs first', () => {
-    const store = backendWith('9, 1/s')
+    const store = storeWith('9, 1/s')
     store.admit(request({ id: 'late', key: 'late' }), NOW + 2)
     store.admit(request({ id: 'early', key: 'early' }), NOW + 1)
     expect(runUntil(store, NOW + 9).map(([id]) => id)).toEqual(['early', 'late'])
@@ -167,7 +167,7 @@ describe('claim, gate and finish', () => {
 
 describe('cancel and expire', () => {
   test('waiting or retrying -> cancelled; other states stay', () => {
-    const store = backendWith('9, 1/s')
+    const store = storeWith('9, 1/s')
     admitted(store, 'xyz')
     const job = start(store, NOW)!
     expect(store.cancel('x', NOW)).toBeUndefined()
@@ -180,7 +180,7 @@ describe('cancel and expire', () => {
   })
 
   test('every deadline that has passed, the first first, and no other', () => {
-    const store = backendWith('9, 1/m')
+    const store = storeWith('9, 1/m')
     for (const [id, seconds] of Object.entries({ x: 3, y: 2, z: 9 })) {
       store.admit(request({ id, deadline: NOW + seconds * 60 * SECOND, key: id }), NOW)
     }
@@ -192,7 +192,7 @@ describe('cancel and expire', () => {
   })
 
   test('does not cancel a job that was handed over; cancels it again once it is back', () => {
-    const store = backendWith('9, 1/s')
+    const store = storeWith('9, 1/s')
     store.admit(request({ id: 'x', deadline: NOW + SECOND }), NOW)
     const job = start(store, NOW)!
     expect([store.nextChore(), store.expire(NOW + 9 * SECOND)]).toEqual([NEVER, []])
@@ -203,7 +203,7 @@ describe('cancel and expire', () => {
 
 describe('freeze, pause and resume', () => {
   test('a freeze never shortens a longer one', () => {
-    const store = backendWith('9, 1/s')
+    const store = storeWith('9, 1/s')
     admitted(store, 'x')
     expect(store.freeze('a', NOW + 9 * SECOND)).toBe(NOW + 9 * SECOND)
     expect(store.freeze('a', NOW + 2 * SECOND)).toBe(NOW + 9 * SECOND)
@@ -212,7 +212,7 @@ describe('freeze, pause and resume', () => {
   })
 
   test('a paused bucket is never due; a resumed one from then on', () => {
-    const store = backendWith('9, 1/s')
+    const store = storeWith('9, 1/s')
     admitted(store, 'xy')
     start(store, NOW)
     store.pause('a')
@@ -224,7 +224,7 @@ describe('freeze, pause and resume', () => {
   })
 
   test('a key without a limit can be neither frozen nor paused', () => {
-    const store = backendWith({ a: '9, 1/s' })
+    const store = storeWith({ a: '9, 1/s' })
     expect(() => store.freeze('b', NOW)).toThrow(NoLimitError)
     expect(() => store.pause('b')).toThrow(NoLimitError)
   })
@@ -232,7 +232,7 @@ describe('freeze, pause and resume', () => {
 
 describe('the rule book', () => {
   test('an unset limit stays with the backlog; new jobs are refused; a new limit governs all', () => {
-    const store = backendWith({ a: '9, 1/s' })
+    const store = storeWith({ a: '9, 1/s' })
     admitted(store, 'xyz')
     const unset = () => store.changeRules({ kind: 'unset', pattern: 'a' }, NOW).isChanged
     expect([unset(), unset()]).toEqual([true, false])
@@ -247,7 +247,7 @@ describe('the rule book', () => {
   })
 
   test('a capacity below the depth drops no job', () => {
-    const store = backendWith('3, 1/s')
+    const store = storeWith('3, 1/s')
     admitted(store, 'xyz')
     store.changeRules({ kind: 'set', rule: parseRule('*', '1, 1/s') }, NOW)
     expect(store.admit(request(), NOW)).toMatchObject({ reason: 'full', waiting: 3, retryAfterMs: 2_000 })
@@ -255,7 +255,7 @@ describe('the rule book', () => {
   })
 
   test('its rules are those in force', () => {
-    const store = backendWith({ '*': '3, 1/s', 'a/*': '4, 1/s' })
+    const store = storeWith({ '*': '3, 1/s', 'a/*': '4, 1/s' })
     const { rules } = store
     expect(rules.list().map(({ pattern }) => pattern)).toEqual(['*', 'a/*'])
     expect([rules.find('a/b')!.pattern, rules.find('c')!.pattern]).toEqual(['a/*', '*'])
@@ -264,7 +264,7 @@ describe('the rule book', () => {
 
 describe('forget', () => {
   test('forgets empty buckets whose next has passed, and returns how many', () => {
-    const store = backendWith('9, 1/s')
+    const store = storeWith('9, 1/s')
     for (const key of ['a', 'b', 'c']) store.admit(request({ key, id: key }), NOW)
     store.pause('c')
     runUntil(store, NOW)
@@ -275,7 +275,7 @@ describe('forget', () => {
   })
 
   test('forgets a bounded number at a time, so that nothing is blocked', () => {
-    const store = backendWith('9, 1/s')
+    const store = storeWith('9, 1/s')
     for (let n = 0; n < 10_000; n++) store.admit(request({ key: `${n}` }), NOW)
     runUntil(store, NOW)
     let passes = 0

@@ -2,12 +2,12 @@ import { expect } from 'vitest'
 import { BackendUnavailableError, ForeignValueError } from '../../../src/core/errors.ts'
 import type { JobState, JobView } from '../../../src/core/job.ts'
 import { VirtualClock } from '../../../src/core/virtual-clock.ts'
-import type { BackendJob, JobRequest } from '../../../src/line/job.ts'
+import type { JobRequest, WorkerJob } from '../../../src/line/job.ts'
 import { ShapedJob } from '../../../src/line/shaped-job.ts'
 import { type RedisTurnPorts, RedisTurns } from '../../../src/redis/redis-turns.ts'
 import type { Delivery } from '../../../src/redis/transport/transport.ts'
 import type { NamedRequest } from '../../../src/redis/verbs/admit.ts'
-import type { HandedJob, SharedJob } from '../../../src/redis/verbs/handed-job.ts'
+import type { HandedJob, RemovedJob } from '../../../src/redis/verbs/handed-job.ts'
 import { settle } from './slots/gate-stage.ts'
 
 const MS = 1_000
@@ -60,7 +60,7 @@ class FakePlaces {
     this.#clock = clock
   }
 
-  leave(id: string): Promise<SharedJob | undefined> {
+  leave(id: string): Promise<RemovedJob | undefined> {
     return this.#call(`leave ${id}`, () => {
       const state = this.states.get(id)
       if (state !== 'waiting' && state !== 'handed') return undefined
@@ -161,7 +161,7 @@ export class RedisTurnsStage {
 
   /** The gate lets him through; the store is told later. */
   depart({ id, key, cost }: NamedRequest): void {
-    const job: BackendJob = {
+    const job: WorkerJob = {
       id,
       key,
       data: 'null',

@@ -2,7 +2,7 @@ import type { VirtualClock } from '../../../../src/core/virtual-clock.ts'
 import type { RedisSchedulerOptions } from '../../../../src/redis/scheduler/redis-scheduler.ts'
 import type { Delivery } from '../../../../src/redis/transport/transport.ts'
 import type { Claim, ClaimRequest } from '../../../../src/redis/verbs/claim.ts'
-import type { HandedJob, SharedJob } from '../../../../src/redis/verbs/handed-job.ts'
+import type { HandedJob, RemovedJob } from '../../../../src/redis/verbs/handed-job.ts'
 import type { Recovered } from '../../../../src/redis/verbs/recover.ts'
 import type { Verbs } from '../../../../src/redis/verbs/verbs.ts'
 
@@ -20,7 +20,7 @@ export class FakeStore implements Pick<Verbs, 'claim' | 'recover' | 'expire' | '
   readonly claims: (ClaimRequest & { readonly at: number })[] = []
   waiting: Waiting[] = []
   readonly leases = new Map<string, { readonly job: HandedJob; readonly end: number }>()
-  deadlines: SharedJob[] = []
+  deadlines: RemovedJob[] = []
   leader: string | undefined
   leaderUntil = Number.NEGATIVE_INFINITY
   /** Whether others may be elected while nothing is due. */
@@ -108,7 +108,7 @@ export class FakeStore implements Pick<Verbs, 'claim' | 'recover' | 'expire' | '
     })
   }
 
-  async expire(): Promise<SharedJob[]> {
+  async expire(): Promise<RemovedJob[]> {
     const now = this.#clock.now()
     const expired = this.deadlines.filter((job) => job.at <= now)
     this.deadlines = this.deadlines.filter((job) => job.at > now)

@@ -1,6 +1,6 @@
 import { BackendUnavailableError } from '../../../../src/core/errors.ts'
 import type { VirtualClock } from '../../../../src/core/virtual-clock.ts'
-import type { BackendJob } from '../../../../src/line/job.ts'
+import type { WorkerJob } from '../../../../src/line/job.ts'
 import type { Store } from '../../../../src/redis/scripts/store.ts'
 import type { Delivery } from '../../../../src/redis/transport/transport.ts'
 import type { FetchAnswer } from '../../../../src/redis/verbs/fetch.ts'
@@ -23,7 +23,7 @@ interface FakeJob {
   slot: number
   worker: string
   lease: number
-  settings: BackendJob['settings']
+  settings: WorkerJob['settings']
   crashes: number
   attempt: number
 }

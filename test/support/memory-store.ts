@@ -24,7 +24,7 @@ export function request(part: Partial<JobRequest> = {}): JobRequest {
   }
 }
 
-export function backendWith(limits: string | Record<string, LimitInput>, keepFinished = 1_000): MemoryStore {
+export function storeWith(limits: string | Record<string, LimitInput>, keepFinished = 1_000): MemoryStore {
   return new MemoryStore(
     LayeredBook.of(parseLayer(typeof limits === 'string' ? { '*': limits } : limits)),
     keepFinished,

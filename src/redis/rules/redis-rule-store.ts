@@ -3,13 +3,13 @@ import { emitRules } from '../../line/emit.ts'
 import type { Emitter } from '../../line/emitter.ts'
 import type { RuleStore } from '../../line/limits.ts'
 import type { LocalLimits } from '../../line/local-limits.ts'
-import type { SharedRules } from './shared-rules.ts'
+import type { RedisRules } from './redis-rules.ts'
 
-interface SharedRuleStorePorts<Result> {
+interface RedisRuleStorePorts<Result> {
   readonly localLimits: LocalLimits
   readonly survey: RuleStore['survey']
   readonly backend: {
-    readonly rules: Pick<SharedRules, 'book' | 'change'>
+    readonly rules: Pick<RedisRules, 'book' | 'change'>
     follow(): Promise<Error[]>
   }
   readonly emitter: Emitter<Result>
@@ -19,12 +19,12 @@ interface SharedRuleStorePorts<Result> {
 }
 
 /** The rule book of a shared line, and what hangs before it in this process alone. */
-export class SharedRuleStore<Result> implements RuleStore {
+export class RedisRuleStore<Result> implements RuleStore {
   readonly localLimits: LocalLimits
   readonly survey: RuleStore['survey']
-  readonly #ports: SharedRuleStorePorts<Result>
+  readonly #ports: RedisRuleStorePorts<Result>
 
-  constructor(ports: SharedRuleStorePorts<Result>) {
+  constructor(ports: RedisRuleStorePorts<Result>) {
     this.localLimits = ports.localLimits
     this.survey = ports.survey
     this.#ports = ports

@@ -19,7 +19,7 @@ import {
   replacedLayers,
   type StoredBook,
   start,
-} from './rule-book-text.ts'
+} from './stored-book.ts'
 
 const NEWER = { code: 'newer code', file: 'a newer file', environment: 'a newer environment' } as const
 /** The rule book may change all the time; that must not keep others out for ever. */
@@ -39,7 +39,7 @@ const MOST_TRIES = 20
  * already changes nothing. So processes that run side by side do not undo each other's limits, and the book changes at most
  * once for each start. A process whose layer was replaced is told, and leaves it at that, also when it connects again.
  */
-export class SharedRules {
+export class RedisRules {
   readonly #store: Store
   readonly #own: OwnLayers
   readonly #onLost: (shard: number, now: number | undefined) => Promise<void>

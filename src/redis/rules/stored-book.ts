@@ -16,7 +16,7 @@ import {
 import { formatLimit } from '../../core/limit.ts'
 import { parseRule, type Rule } from '../../core/rule-book.ts'
 import { BASE_ORIGINS, type BaseOrigin } from '../../core/rule-view.ts'
-import { anyText, type BookText, newest } from './rule-book-schemas.ts'
+import { anyText, type BookText, newest } from './stored-book-schemas.ts'
 
 /** How many former layers are remembered, to tell a process that brings an old one from one that brings a new one. */
 const MOST_FORMER = 100
