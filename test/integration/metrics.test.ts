@@ -116,7 +116,7 @@ test('every metric has its labels and right values after a run on Redis', async 
   expect(text.value('handoffs_total', { outcome: 'error' })).toBe(0)
   expect(text.value('scheduler_leader')).toBe(1)
   expect(text.value('scheduler_pass_seconds_count')).toBeGreaterThan(0)
-  for (const script of ['admit', 'claim', 'gate', 'finish', 'list']) {
+  for (const script of ['admit', 'claim', 'gate', 'finish', 'survey']) {
     expect([script, text.value('redis_script_seconds_count', { script })! > 0]).toEqual([script, true])
   }
   expect(text.all('redis_errors_total').map(({ labels, value }) => [labels['kind'], value])).toEqual([

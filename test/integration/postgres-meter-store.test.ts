@@ -70,7 +70,7 @@ describe('what goes wrong', () => {
     ['57014', 'the statement was cancelled'],
     ['53300', 'its disk, memory or connections are exhausted'],
     ['28P01', 'it rejected the user'],
-    ['25006', 'it only reads'],
+    ['25006', 'it is read-only'],
     ['XX000', 'it rejected the statement'],
     ['ECONNREFUSED', 'the connection was lost (ECONNREFUSED)'],
   ])('with %s is an error in words', async (code, words) => {
