@@ -215,11 +215,11 @@ describe.each(DRIVERS)('%s: ids', (_, open) => {
 
   test('a request that comes again learns how full the line is now, by the rule in force, and changes nothing', async () => {
     const driver = await openFor(open, { a: '2, 1/s' })
-    const told = await driver.admit(request('x', { cost: 2 }), at(0))
+    const first = await driver.admit(request('x', { cost: 2 }), at(0))
     const again = async (seconds: number, waiting: number, capacity: number) => {
       const before = [await driver.audit(), await driver.list({}, at(seconds)), await driver.stored()]
       const answer = await driver.admit(request('x', { cost: 2 }), at(seconds))
-      expect(answer).toEqual({ ...told, waiting, capacity, replayed: true })
+      expect(answer).toEqual({ ...first, waiting, capacity, replayed: true })
       expect([await driver.audit(), await driver.list({}, at(seconds)), await driver.stored()]).toEqual(
         before,
       )
@@ -227,7 +227,7 @@ describe.each(DRIVERS)('%s: ids', (_, open) => {
     await driver.setRule('a', '7, 1/s', at(0))
     await again(0, 2, 7)
     await driver.unsetRule('a', at(0))
-    // The bucket keeps its limit for those who wait in it.
+    // The bucket keeps its limit for the jobs that wait in it.
     await again(0, 2, 7)
     await driver.runUntil(at(0))
     await driver.forget(at(60))

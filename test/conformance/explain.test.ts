@@ -8,7 +8,7 @@ import { DRIVERS, openFor } from './drivers.ts'
 
 const RULE = { pattern: '*', limit: '9, 1/s', origin: 'code' } as const
 
-/** As an engine would tell it that knows of free handlers. */
+/** As an engine that counts free handlers would return it. */
 async function explained(
   driver: AuditedDriver,
   id: string,

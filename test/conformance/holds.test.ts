@@ -249,7 +249,7 @@ describe.each(DRIVERS)('%s: unfreeze', (_, open) => {
     expect(await driver.runUntil(at(9))).toEqual([['x', 1]])
   })
 
-  test('an empty bucket is forgotten, and new jobs depart at once', async () => {
+  test('an empty bucket is forgotten, and new jobs depart immediately', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.freeze('a', at(3_600), at(0))
     await driver.unfreeze('a', at(1))

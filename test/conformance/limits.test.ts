@@ -5,7 +5,7 @@ import { at, COMPLETED, failAndRetry, msAt, request } from '../support/backend-d
 import { DRIVERS, openFor } from './drivers.ts'
 
 describe.each(DRIVERS)('%s: a change of limits', (_, open) => {
-  test('tenfold up: waiting jobs are spaced anew at once, counted from the last slot', async () => {
+  test('tenfold up: waiting jobs are spaced anew immediately, counted from the last slot', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.lineUp('wxyz', at(0))
     await driver.startNext(at(0))
@@ -130,7 +130,7 @@ describe.each(DRIVERS)('%s: a change of limits', (_, open) => {
     ])
   })
 
-  test('a larger capacity admits at once', async () => {
+  test('a larger capacity admits immediately', async () => {
     const driver = await openFor(open, '1, 1/s')
     await driver.lineUp('x', at(0))
     expect(await driver.admit(request('y'), at(0))).toMatchObject({ accepted: false })

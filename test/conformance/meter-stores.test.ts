@@ -167,7 +167,7 @@ describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
     })
   })
 
-  test('accepts exactly as many as fit when all come at once', async () => {
+  test('accepts exactly as many as fit when all come together', async () => {
     const store = await opened(open)
     const fills = Array.from({ length: 200 }, () => store.fill({ ...METER, ...TEN }, T0))
     const verdicts = await Promise.all(fills)

@@ -63,7 +63,7 @@ describe('one scheduler is elected', () => {
     await stage.balances()
   })
 
-  test('another is elected at once when it resigns, and one that waits for that is woken', async () => {
+  test('another is elected immediately when it resigns, and one that waits for that is woken', async () => {
     const { stage, beside } = await ledStage()
     const vacant = beside.backend.wakes.next(0, 'vacancy', 60 * SECOND)
     await stage.backend.verbs.resign(0, 's1')

@@ -43,15 +43,15 @@ test('reports every job that expires deep in a line once, also when an answer wa
   const line = { key: 'a', like: 'first', count: LENGTH, now: at(0) }
   await deepen(stage.redis, stage.tag, { ...line, prefix: 'stays' })
   await deepen(stage.redis, stage.tag, { ...line, prefix: 'late', deadline: 1e6 })
-  const told: string[] = []
+  const expired: string[] = []
   for (let sweep = 0; ; sweep++) {
     if (sweep % 3 === 0) store.losses = 2
     const { nextExpiry, now } = await verbs.claim(0, claim, at(5))
     if (nextExpiry > now) break
     const jobs = await verbs.expire(0, at(5)).catch(() => [])
-    told.push(...jobs.map(({ id }) => id))
+    expired.push(...jobs.map(({ id }) => id))
   }
-  expect(told.sort()).toEqual(Array.from({ length: LENGTH }, (_, n) => `late${n}`).sort())
+  expect(expired.sort()).toEqual(Array.from({ length: LENGTH }, (_, n) => `late${n}`).sort())
   expect(await stage.backend.audit()).toMatchObject({ ended: LENGTH })
   await stage.balances()
 })

@@ -15,7 +15,7 @@ const OUTCOMES: readonly FinishOutcome[] = [
 
 const ENDINGS = OUTCOMES.filter(({ kind }) => kind === 'completed' || kind === 'failed')
 
-/** Claims and lets the lease end, at once. */
+/** Claims and lets the lease end immediately. */
 async function lose(stage: RedisStage, seconds: number) {
   const recovered = await stage.recover(seconds)
   await stage.balances()
@@ -244,7 +244,7 @@ describe('a lease that has ended', () => {
   test('the next start carries how many were cut off; one that never began is not counted', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('x', 0)
-    const told: unknown[] = []
+    const granted: unknown[] = []
     for (const [seconds, isStarted] of [
       [0, false],
       [40, true],
@@ -257,11 +257,11 @@ describe('a lease that has ended', () => {
         continue
       }
       const answer = await stage.gate(x!, seconds)
-      told.push(answer.kind === 'granted' && [answer.job.attempt, answer.job.crashes])
+      granted.push(answer.kind === 'granted' && [answer.job.attempt, answer.job.crashes])
       await stage.start(x!, seconds)
       await lose(stage, seconds + 30)
     }
-    expect(told).toEqual([
+    expect(granted).toEqual([
       [1, 0],
       [1, 1],
       [1, 2],

@@ -12,7 +12,7 @@ async function failOver(stage: RedisStage, replica: Readonly<Record<string, stri
   await stage.redis.hset(shardKey(stage.tag, 'meta'), 'run', 'the former master')
 }
 
-/** A scheduler claims, and has nobody handed over. */
+/** A scheduler claims, and hands over no job. */
 async function notice(stage: RedisStage, seconds: number): Promise<void> {
   expect((await stage.claim(seconds, { lookAhead: -HOUR })).jobs).toEqual([])
 }
@@ -89,7 +89,7 @@ describe('after a jump of the clock', () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.admit('costly', 0, { cost: 5 })
     await stage.finish(await stage.run(0), { kind: 'completed', result: undefined }, 0.1)
-    // The clock jumps, and the bucket looks idle before anybody has seen it.
+    // The clock jumps, and the bucket looks idle before any process has seen it.
     await stage.claim(100)
     await stage.jump(100)
     await stage.lineUp('x', 100)
@@ -161,7 +161,7 @@ describe('a shard that is found empty', () => {
 
 describe('a shard that was emptied and filled again', () => {
   it.each(['scheduler', 'worker'] as const)(
-    'lets nothing start at once that a %s that knew it hands over',
+    'starts nothing immediately that a %s that knew it hands over',
     async (who) => {
       const prefix = uniquePrefix()
       const old = await RedisStage.open('5, 1/s', { prefix })

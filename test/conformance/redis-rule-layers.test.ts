@@ -36,7 +36,7 @@ describe('a program and a service with a file at one line', () => {
     expect(rulesOf(code)).toEqual(both)
     const newer = await RedisStage.open({ '*': '5, 1/s', a: '4, 1/s' }, { prefix })
     expect(rulesOf(newer)).toEqual(['*=5 code', 'a=7 file', 'b=6 file'])
-    // Neither of them is older for what the other brought.
+    // Neither of them is older for what the other set.
     await RedisStage.open({ a: '7, 1/s', b: '6, 1/s' }, { prefix, limitsFrom: 'file' })
     await expect(code.backend.open()).rejects.toThrow(OldRuleBookError)
     await expect(code.backend.open()).rejects.toThrow(/newer code \(.+Z\): version 3/)
@@ -170,7 +170,7 @@ describe('a book of the version before', () => {
 })
 
 describe('a book of the version after that', () => {
-  /** As it was written: a layer for code and one for a file, neither with anybody's name; overrides as they are today. */
+  /** As it was written: a layer for code and one for a file, neither with an author; overrides as they are today. */
   const OLD = {
     schema: 2,
     version: 5,

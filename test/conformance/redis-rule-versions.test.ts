@@ -12,7 +12,7 @@ import { connect } from '../support/redis-driver.ts'
 import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 import { RedisStage } from './redis-stage.ts'
 
-/** Longer than others may be ahead without anybody being told. */
+/** Longer than another process may be ahead without an error. */
 const LONG_AFTER = 10
 
 const set = (pattern: string, limit: string, ifVersion?: number): RuleChange => {
@@ -24,7 +24,7 @@ async function bookOf({ redis, tag }: RedisStage) {
 }
 
 describe('of many changes with the same ifVersion exactly one succeeds', () => {
-  /** What they all do, so alike that the books are the same but for who wrote them. */
+  /** What they all do, so alike that the books differ only in their authors. */
   const CHANGES: Readonly<Record<string, RuleChange>> = {
     set: set('a', '5, 1/s'),
     unset: { kind: 'unset', pattern: 'z' },
@@ -51,7 +51,7 @@ describe('of many changes with the same ifVersion exactly one succeeds', () => {
           expect(outcome).toMatchObject({ reason: { code: 'rule-book-conflict', expected: 2, version: 3 } })
         }
       } else {
-        // Done already, or the same again: nobody has anything to change, and nobody is in conflict.
+        // Done already, or the same again: nothing changes, and nothing conflicts.
         expect(outcomes.map((outcome) => outcome.status === 'fulfilled' && outcome.value.isChanged)).toEqual(
           Array.from({ length: 6 }, () => false),
         )
@@ -68,7 +68,7 @@ describe('of many changes with the same ifVersion exactly one succeeds', () => {
     expect(two.backend.rules.version).toBe(1)
     const late = two.backend.rules.change(set('a', '6, 1/s', 1), at(0))
     await expect(late).rejects.toMatchObject({ code: 'rule-book-conflict', version: 2 })
-    // And who was told knows it.
+    // And the process that got the conflict knows it.
     expect(two.backend.rules.version).toBe(2)
     await two.backend.rules.change(set('a', '6, 1/s', 2), at(0))
     expect((await bookOf(one)).version).toBe(3)
@@ -76,7 +76,7 @@ describe('of many changes with the same ifVersion exactly one succeeds', () => {
 })
 
 test('a change whose answer was lost while others followed is not reported as a conflict', async () => {
-  /** Asks a second time, as after a lost answer, when somebody has changed the book meanwhile. */
+  /** Asks a second time, as after a lost answer, when the book has changed meanwhile. */
   class LossyStore extends Store {
     between: (() => Promise<unknown>) | undefined
 
@@ -107,14 +107,14 @@ describe('processes with different limits for one layer', () => {
     const prefix = uniquePrefix()
     const [old, fresh] = ['9, 1/s', '8, 1/s']
     const open = async (limit: string) => {
-      const told: string[] = []
+      const errors: string[] = []
       const replaced: object[] = []
       const shaper = new Shaper('test', { limits: { '*': limit }, connection: redisAddress(), prefix })
       onTestFinished(() => shaper.close())
-      shaper.on('error', (error) => void told.push(error.message))
+      shaper.on('error', (error) => void errors.push(error.message))
       shaper.on('limitsReplaced', (event) => void replaced.push(event))
       await shaper.ready()
-      return { shaper, told, replaced }
+      return { shaper, errors, replaced }
     }
     const first = await open(old)
     const second = await open(fresh)
@@ -130,9 +130,9 @@ describe('processes with different limits for one layer', () => {
     ])
     const back = await open(old)
     expect(back.shaper.limits.resolve('a').limit).toBe(old)
-    // Those that run side by side put nothing back: the one whose limits were replaced is told, and that is all.
-    await eventually(() => expect(second.told).toHaveLength(1))
-    expect(second.told[0]).toMatch(
+    // Those that run side by side put nothing back: the one whose limits were replaced emits an error, and that is all.
+    await eventually(() => expect(second.errors).toHaveLength(1))
+    expect(second.errors[0]).toMatch(
       /^the limits that this process brought were replaced by those of newer code \(.+:\d+, 2.+Z\): version 3 /,
     )
     for (const { shaper } of [first, second, back]) {
@@ -150,7 +150,7 @@ describe('processes with different limits for one layer', () => {
     const follow = async (seconds: number) =>
       (await one.backend.follow(at(seconds))).map(({ message }) => message)
     expect([await follow(0), await follow(1)]).toEqual([[], []])
-    // All that is left are limits of `one`, but it was `two` who took the other away.
+    // All that is left are limits of `one`, but `two` removed the other.
     expect(await follow(LONG_AFTER)).toEqual([
       expect.stringMatching(
         /brought were replaced by those of a newer file \(two\.yaml, .+Z\): version 2 of/,
@@ -199,7 +199,7 @@ describe('processes with different limits for one layer', () => {
     await silent.backend.rules.change({ kind: 'load', ...parseLayer({}) }, at(0))
     await one.backend.follow(at(0))
     expect(await one.backend.follow(at(LONG_AFTER))).toHaveLength(1)
-    // So many others that nobody remembers his.
+    // So many others that the version is forgotten.
     for (let n = 100; n < 205; n++) await load(`${n}, 1/s`)
     await silent.backend.rules.change({ kind: 'load', ...parseLayer({}) }, at(0))
     const { version } = await bookOf(one)

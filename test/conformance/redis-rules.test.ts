@@ -44,7 +44,7 @@ test('a process that only looks fetches the book', async () => {
   expect(texts(two)).toEqual(['*: 1'])
 })
 
-test('two changes at once are both kept', async () => {
+test('two concurrent changes are both kept', async () => {
   const prefix = uniquePrefix()
   const one = await RedisStage.open('9, 1/s', { prefix })
   const two = await RedisStage.open('9, 1/s', { prefix })

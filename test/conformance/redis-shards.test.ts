@@ -24,11 +24,11 @@ describe('a process with another number of shards', () => {
   function opener() {
     const prefix = uniquePrefix()
     const open = (shards: number) => {
-      const told: unknown[] = []
+      const errors: unknown[] = []
       const limits = { '*': '9, 1/h' }
       const shaper = new Shaper('test', { limits, connection: redisAddress(), prefix, shards })
       onTestFinished(() => shaper.close())
-      return { shaper: shaper.on('error', (error) => void told.push(error)), told }
+      return { shaper: shaper.on('error', (error) => void errors.push(error)), errors }
     }
     return { prefix, open }
   }
@@ -75,7 +75,7 @@ describe('a process with another number of shards', () => {
 
   test('may change that of an empty line, after which the others are refused and get one error', async () => {
     const { prefix, open } = opener()
-    const { shaper: first, told } = open(2)
+    const { shaper: first, errors } = open(2)
     await first.ready()
     const { shaper: second } = open(3)
     await second.ready()
@@ -84,7 +84,7 @@ describe('a process with another number of shards', () => {
       await expect(first.pause(key)).rejects.toMatchObject(refused(3, 2))
       expect(await second.enqueue(key, 1)).toMatchObject({ accepted: true })
     }
-    await eventually(() => expect(told).toMatchObject([refused(3, 2)]))
+    await eventually(() => expect(errors).toMatchObject([refused(3, 2)]))
     const line = await openExistingLine({ name: 'test', redis: redisAddress(), prefix })
     onTestFinished(() => line.close())
     expect(await line.audit()).toMatchObject({ admitted: 3 })

@@ -109,7 +109,7 @@ describe('two shapers on one Redis', () => {
     expect(await stages[0]!.backend.audit()).toMatchObject({ admitted: 100, waiting: 100 })
   })
 
-  test('of one name: the same id from two producers at once is one job', async () => {
+  test('of one name: the same id from two producers at the same time is one job', async () => {
     const prefix = uniquePrefix()
     const stages = await Promise.all([1, 2].map(() => RedisStage.open('100, 10/s', { prefix })))
     const verdicts = await Promise.all(Array.from({ length: 20 }, (_, n) => stages[n % 2]!.admit('x', 0)))

@@ -26,7 +26,7 @@ export class RedisStage {
   readonly insight: RedisInsight
   readonly prefix: string
   readonly redis: Redis
-  /** Time passes without a call of anybody; otherwise a worker that holds nothing is heard each second. */
+  /** Time passes without a call; otherwise a worker that holds nothing is heard each second. */
   isSilent = false
   #heardAt: number | undefined
 
@@ -74,7 +74,7 @@ export class RedisStage {
     return this.backend.verbs.claim(0, asked, at(seconds))
   }
 
-  /** The ids of those who are handed over within the look-ahead. */
+  /** The ids of the jobs that are handed over within the look-ahead. */
   async hand(seconds: number, lookAheadMs = 0): Promise<HandedJob[]> {
     const { jobs } = await this.claim(seconds, { lookAhead: lookAheadMs * MILLISECOND })
     return jobs.map(({ id, epoch }) => ({ id, epoch }))
@@ -143,7 +143,7 @@ export class RedisStage {
     expect(waiting + handed + running + retrying + ended).toBe(admitted)
   }
 
-  /** All keys of the shaper with their values, byte by byte; but for when somebody was heard, which any call may change. */
+  /** All keys of the shaper with their values, byte by byte; except the times of last contact, which any call may change. */
   async dump(): Promise<Record<string, string>> {
     const found: Record<string, string> = {}
     for await (const page of this.redis.scanStream({ match: `{${this.prefix}:*`, count: 1_000 })) {

@@ -7,7 +7,7 @@ import { isTurnId } from '../support/turn-id.ts'
 import { BACK, COMPLETED } from './redis-stage.ts'
 import { PLACE, RETRY, TurnStage } from './turn-stage.ts'
 
-/** In which a turn that must come at once may travel; seconds. */
+/** How long a turn that must come immediately may travel; seconds. */
 const TRAVEL = 0.1
 
 describe('admission', () => {
@@ -152,7 +152,7 @@ describe('a claim', () => {
     expect((await stage.claim(1, { most: 1 })).jobs).toHaveLength(1)
   })
 
-  test('hands over 200 turns at a time, and answers at once that there are more', async () => {
+  test('hands over 200 turns at a time, and returns immediately that there are more', async () => {
     const stage = await TurnStage.open('999, 1000/s')
     await Promise.all(Array.from({ length: 250 }, (_, n) => stage.jobs.admit(`~c~${n}`, 0, { key: `${n}` })))
     const wake = shardKey(stage.jobs.tag, 'wake')

@@ -3,7 +3,7 @@ import type { AuditedDriver } from '../support/audited-driver.ts'
 import { at, COMPLETED, failAndRetry, msAt, request } from '../support/backend-driver.ts'
 import { DRIVERS, openFor } from './drivers.ts'
 
-/** Starts whoever is due and lets it fail, to be retried after `backoff` seconds. */
+/** Starts each job that is due and lets it fail, to be retried after `backoff` seconds. */
 async function failNext(driver: AuditedDriver, seconds: number, backoff = 0): Promise<string | undefined> {
   const started = await driver.startNext(at(seconds))
   if (started !== undefined) await driver.finish(started.id, failAndRetry(at(seconds + backoff)), at(seconds))

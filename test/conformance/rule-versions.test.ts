@@ -81,7 +81,7 @@ describe.each(PLACES)('%s: a version of the rule book', (_, where) => {
     expect(limits.version).toBe(1)
   })
 
-  test('distinguishes every layer that a shaper sets at once, and who set it', async () => {
+  test('distinguishes every layer that a shaper sets together, and who set it', async () => {
     const { limits } = await open(
       { '*': '9, 1/s', a: '8, 1/s', b: '7, 1/s' },
       {

@@ -72,7 +72,7 @@ export class TurnStage {
     return handed
   }
 
-  /** Its caller goes: the start is told along with the end. */
+  /** Its caller goes: the start is reported along with the end. */
   async depart(handed: HandedJob, seconds: number): Promise<void> {
     expect(await this.jobs.finish(handed, COMPLETED, seconds, seconds)).toMatchObject({ isMine: true })
     await this.adds()

@@ -31,13 +31,13 @@ const clock = (offByUs = 0, roundTrip = 100): HistoryRecord => ({
   store: 1e6 + offByUs,
   roundTrip,
 })
-const told = (paths: string[]) =>
+const merged = (paths: string[]) =>
   mergeHistories(paths).history.map((event) => [event.type, 'id' in event ? event.id : '', event.at / 1_000])
 
 test('what the store decided and what a process saw are put in the order in which they happened', () => {
   const producer = written(store(accept(10, 'x')), store(accept(20, 'y')), clock(300, 800))
   const worker = written(clock(0, 50), host(start(15, 'x')), store(end(18, 'x')), host(start(115, 'y')))
-  expect(told([producer, worker])).toEqual([
+  expect(merged([producer, worker])).toEqual([
     ['answer', 'x', 10],
     ['start', 'x', 15],
     ['end', 'x', 18],
@@ -65,7 +65,7 @@ test('the times that an event names are converted to the clock of the host, too'
 
 test('a comparison of the clocks that errs by microseconds turns no cause and effect around', () => {
   const path = written(clock(), store(accept(10.1, 'x')), host(start(10, 'x')), store(end(9.9, 'x')))
-  expect(told([path])).toEqual([
+  expect(merged([path])).toEqual([
     ['answer', 'x', 9.999],
     ['start', 'x', 10],
     ['end', 'x', 10],
@@ -74,7 +74,7 @@ test('a comparison of the clocks that errs by microseconds turns no cause and ef
 
 test('a start that is well before the acceptance, or after the end, stays where it was seen', () => {
   const path = written(clock(), store(accept(13, 'x')), host(start(10, 'x')), store(end(7, 'x')))
-  expect(told([path])).toEqual([
+  expect(merged([path])).toEqual([
     ['end', 'x', 7],
     ['start', 'x', 10],
     ['answer', 'x', 13],
@@ -89,7 +89,7 @@ test('an answer that was lost, and given again, counts from the admission that t
     event: start(700, 'x'),
     admittedAt: 1_005_000,
   }
-  expect(told([written(clock(), replayed), written(started)])).toEqual([
+  expect(merged([written(clock(), replayed), written(started)])).toEqual([
     ['answer', 'x', 5],
     ['start', 'x', 700],
   ])
@@ -104,7 +104,7 @@ test('what the store was asked for counts once, and only where no process wrote 
     found(store(accept(12, 'y'))),
   )
   const other = written(found(store(accept(11, 'x'))), store(end(30, 'x')), found(store(accept(12, 'y'))))
-  expect(told([one, other])).toEqual([
+  expect(merged([one, other])).toEqual([
     ['answer', 'x', 10],
     ['answer', 'y', 12],
     ['end', 'x', 30],
@@ -150,7 +150,7 @@ test('jobs in a handler, and jobs without an end, are read from a file that may 
 describe('a start whose handler found its lease over', () => {
   const stood = (path: string, ms: number): HistoryRecord => ({ kind: 'stood', path, until: ms * 1_000 })
   const late = (ms: number, id: string): HistoryRecord => ({ kind: 'late', at: ms * 1_000, id })
-  const startsIn = (paths: string[]) => told(paths).filter(([type]) => type === 'start')
+  const startsIn = (paths: string[]) => merged(paths).filter(([type]) => type === 'start')
 
   test('is left out where it is the first of its process after a stop', () => {
     const worker = written(clock(), host(start(10, 'x')), host(start(50, 'y')), late(50, 'y'))

@@ -43,15 +43,15 @@ test('with a million jobs in one line and 300,000 in another, no script takes 5 
   })
   const deep = await openDeepLines(server.url, client, 1_000_000, 300_000)
   const short = await openDeepLines(server.url, client, 10_000, 10_000)
-  const told: string[] = []
+  const durations: string[] = []
   const slow: string[] = []
   for (const [name, verb] of Object.entries(DEEP_VERBS)) {
     const least = await leastOf(deep, verb)
-    told.push(`${name}: ${least} us`)
+    durations.push(`${name}: ${least} us`)
     const isShort = least < LONGEST_US || least < AS_LONG * (await leastOf(short, verb))
-    if (!isShort) slow.push(told.at(-1)!)
+    if (!isShort) slow.push(durations.at(-1)!)
   }
-  console.log(told.join('\n'))
+  console.log(durations.join('\n'))
   expect(slow).toEqual([])
   await deep.stage.balances()
 })

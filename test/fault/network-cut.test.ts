@@ -47,7 +47,7 @@ test('no job starts twice where the network to Redis swallows every packet for l
   await sleep(chance.between(0, 3_300))
   for (const network of [ofWorker, ofScheduler]) network.weather = { isBlackHole: true }
   await sleep(chance.between(7_000, 10_000))
-  // The worker finds Redis again after the scheduler, which looks for lost jobs at once, or before it.
+  // The worker finds Redis again after the scheduler, which looks for lost jobs immediately, or before it.
   const networks = [ofScheduler, ofWorker]
   const first = chance.pick(networks)
   first.mend()

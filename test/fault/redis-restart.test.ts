@@ -4,7 +4,7 @@ import { Campaign } from '../support/campaign/campaign.ts'
 import { Chance } from '../support/campaign/chance.ts'
 import { fleet, NEWS } from '../support/campaign/fleet.ts'
 
-/** A moment that a patient producer may sit out, and an outage that it must be told of; least and most, milliseconds. */
+/** A moment that a patient producer may sit out, and an outage that it must report; least and most, milliseconds. */
 const OUTAGES = [
   [100, 900],
   [2_300, 4_000],

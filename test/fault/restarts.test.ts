@@ -19,7 +19,7 @@ const plan = (leaseMs: number) => {
   })
 }
 
-test('workers that are replaced one after the other give back at once what they hold', async () => {
+test('workers that are replaced one after the other give back immediately what they hold', async () => {
   const { workers, ...others } = plan(4 * PATIENCE_MS)
   await using campaign = await Campaign.start({ ...others, workers })
   const chance = new Chance()

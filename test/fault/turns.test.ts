@@ -10,7 +10,7 @@ import { isTurnId } from '../support/turn-id.ts'
 
 /** Longer than the leases of turns; least and most, milliseconds. */
 const LONG_STOP_MS = [6_500, 9_000] as const
-/** After which nobody waits any more for those of a process that died. */
+/** After which the turns of a process that died hold up no other. */
 const PLACES_GONE_MS = 7_000
 
 const FAST = 'fast'
@@ -45,10 +45,10 @@ function turnsIn({ history }: Verdict): string[] {
   return history.flatMap((event) => (event.type === 'start' && isTurnId(event.id) ? [event.id] : []))
 }
 
-/** Those who did not go on in the very turn of the event loop in which they departed. */
+/** The callers that did not go on in the very turn of the event loop in which they departed. */
 const whoDawdled = ({ resumed }: Verdict) => [...resumed].filter(([, { isSameTurn }]) => !isSameTurn)
 
-/** Every turn that departed was that of a caller who went on, after its departure and at once, and as far from the others as the limit says. */
+/** Every turn that departed belongs to a caller that went on immediately after its departure, and as far from the others as the limit says. */
 function expectCallersKept(verdict: Verdict, lost = 0): void {
   const turns = turnsIn(verdict)
   const unseen = turns.filter((id) => !verdict.resumed.has(id))

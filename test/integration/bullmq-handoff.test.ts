@@ -120,7 +120,7 @@ function stranger(): Queue {
   return queue
 }
 
-/** Until it is so, asked again and again: nothing tells when BullMQ has written. */
+/** Until it is so, asked again and again: nothing signals when BullMQ has written. */
 async function becomes<T>(ask: () => Promise<T>, wanted: T): Promise<void> {
   for (let answer = await ask(); answer !== wanted; answer = await ask()) {
     await new Promise((resolve) => setTimeout(resolve, 10))

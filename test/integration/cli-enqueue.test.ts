@@ -3,7 +3,7 @@ import { Shaper } from '../../src/index.ts'
 import { launch } from '../support/launch.ts'
 import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 
-/** A line that nobody else has; as its producer sees it, and as flags of the command. */
+/** A line of its own; as its producer sees it, and as flags of the command. */
 function openLine(limit: string) {
   const prefix = uniquePrefix()
   const shaper = new Shaper('sms', { limits: { '*': limit }, connection: redisAddress(), prefix })

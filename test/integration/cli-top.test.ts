@@ -54,7 +54,7 @@ function openTerminal(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   }
 }
 
-// Where nobody can open a terminal, the pictures and what is given back are shown by the unit tests alone.
+// Where no terminal can be opened, only the unit tests cover the screen and its restoration.
 const terminals = spawnSync('script', ['--version']).stdout?.includes('util-linux') ? ['80 columns'] : []
 
 describe.each(terminals)('top on a terminal of %s', () => {

@@ -10,7 +10,7 @@ import { logOf } from './service/running.ts'
 const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-cli-work-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Says what it gets, and waits, fails or goes on as it is told. */
+/** Prints what it gets, and waits, fails or goes on as ordered. */
 const handler = join(folder, 'handler.mjs')
 writeFileSync(
   handler,
@@ -25,7 +25,7 @@ writeFileSync(
   }`,
 )
 
-/** A line that nobody else has; as its producer sees it, and as flags of the command. */
+/** A line of its own; as its producer sees it, and as flags of the command. */
 function openLine(limit = '20, 50/s') {
   const prefix = uniquePrefix()
   const shaper = new Shaper('sms', { limits: { '*': limit }, connection: redisAddress(), prefix })
@@ -47,7 +47,7 @@ describe('velvet-rope work', () => {
     expect(stdout).toBe('started first\ndone first\nstarted second\n')
     const log = logOf(stderr)
     const messages = log.map(({ message }) => message)
-    // The clock of Redis is asked before it is told, so that the two may change places.
+    // The clock of Redis is read before `connected` is logged, so that the two may change places.
     expect(messages.slice(0, 2).sort()).toEqual(['connected', 'working'])
     expect(messages.slice(2)).toEqual(['attempt failed', expect.stringMatching(/^shutting down/), 'ended'])
     const [connected, working, failed] = ['connected', 'working', 'attempt failed'].map((wanted) =>
@@ -77,7 +77,7 @@ describe('velvet-rope work', () => {
     await shaper.close()
   })
 
-  it('ends at once at the second signal', async () => {
+  it('ends immediately at the second signal', async () => {
     const { shaper, work } = openLine()
     await shaper.enqueue('a', { takesMs: 60_000 }, { id: 'long' })
     const worker = work()

@@ -17,7 +17,7 @@ interface Burst {
   readonly each: number
 }
 
-/** The accounts, rates and slack of the demo, with room for all at once. */
+/** The accounts, rates and slack of the demo, with room for all of them together. */
 const DEMO: Burst = {
   limits: Object.fromEntries(DEMO_ACCOUNTS.map(({ key, limit }) => [key, `40, ${formatRate(limit.rate)}`])),
   each: 18,
@@ -31,7 +31,7 @@ const accountsOf = ({ limits }: Burst) => Object.keys(limits)
 const intervalOf = (account: string) => parseLimit(DEMO.limits[account]!).interval
 /** Of the fastest: a call may be so much longer on its way than the next one; our tolerance is 5 ms. */
 const FORGIVEN = Math.min(...accountsOf(DEMO).map(intervalOf)) * SLACK - 5_000
-/** Connections are opened before, as somebody has done who calls an API all day, and code has run. */
+/** Connections are opened and code has run before, as in a process that calls an API all day. */
 const CONNECTIONS = 16
 const WARM_ROUNDS = 5
 
@@ -55,7 +55,7 @@ const accountOf = ({ url }: OutgoingRequest) => url.pathname.split('/')[1]!
 
 type Send = (account: string, id: string) => Promise<number>
 
-/** One who uses fetch, and one who uses undici, in two processes or in one, against the same API. */
+/** One client with fetch and one with undici, in two processes or in one, against the same API. */
 async function openClients(place: Place, url: string, burst: Burst) {
   const [first, second] = await openShapers(place, burst.limits)
   /** When each account's requests left, in turn. */
@@ -97,7 +97,7 @@ async function openClients(place: Place, url: string, burst: Burst) {
       return answer.statusCode
     },
   ]
-  /** All at once: every account's requests, half of them by each client. */
+  /** All together: every account's requests, half of them by each client. */
   const send = () =>
     Promise.all(
       accountsOf(burst).flatMap((account) =>

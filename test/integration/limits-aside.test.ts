@@ -137,10 +137,10 @@ describe.each(BACKENDS)('%s: a limit of this process', (_, place) => {
     await outcome
   })
 
-  test('takes nothing for what the line refuses, however many ask at once', async () => {
+  test('takes nothing for what the line refuses, however many ask concurrently', async () => {
     const shaper = open({ '*': '3, 1/h' }, place())
-    const told: unknown[] = []
-    shaper.on('rejected', ({ local }) => void told.push(local))
+    const rejections: unknown[] = []
+    shaper.on('rejected', ({ local }) => void rejections.push(local))
     shaper.limits.setLocal('*', '5, 1/h')
     const ask = () => Promise.all(Array.from({ length: 20 }, () => shaper.enqueue('k', 0)))
     const admitted = (answers: { accepted: boolean }[]) => answers.filter(({ accepted }) => accepted).length
@@ -148,8 +148,8 @@ describe.each(BACKENDS)('%s: a limit of this process', (_, place) => {
     await shaper.limits.set('*', '9, 1/h')
     expect(admitted(await ask())).toBe(2)
     expect(admitted(await ask())).toBe(0)
-    expect(told).toHaveLength(55)
-    expect(told.slice(-20)).toEqual(Array.from({ length: 20 }, () => true))
+    expect(rejections).toHaveLength(55)
+    expect(rejections.slice(-20)).toEqual(Array.from({ length: 20 }, () => true))
   })
 
   test('accepts no job before the time that its rejection named, and accepts it then', async () => {

@@ -6,7 +6,7 @@ import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 const INTERVAL_MS = 50
 const TOLERANCE_MS = 5
 
-/** As three processes have them at one line; none of them is told of what the others do but through Redis. */
+/** As three processes have them at one line; each learns what the others do only through Redis. */
 function threeShapers(options: Partial<ShaperOptions> = {}) {
   const prefix = uniquePrefix()
   const [worker, operator, onlooker] = Array.from({ length: 3 }, () => {

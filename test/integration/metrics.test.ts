@@ -12,7 +12,7 @@ async function read(metrics: Metrics): Promise<MetricsText> {
   return new MetricsText((await metrics.text()).text)
 }
 
-/** Each has a name of its own: what is told inside of a process goes by the name. */
+/** Each has a name of its own: diagnostics inside a process are addressed by name. */
 async function open(options: Partial<ShaperOptions> = {}) {
   const prefix = uniquePrefix()
   const shaper = new Shaper(prefix, {
@@ -43,7 +43,7 @@ function completions(shaper: Shaper, count: number): Promise<void> {
   })
 }
 
-/** Resolves with the first message that is as told. */
+/** Resolves with the first message that matches. */
 function heard<Message extends { readonly shaper: string }>(
   channel: { subscribe(listener: (message: Message) => void): () => void },
   shaper: Shaper,

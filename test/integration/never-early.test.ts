@@ -119,7 +119,7 @@ describe('in real time', () => {
 
 describe('the clock of the process', () => {
   test.each([0, 5_000, Number.POSITIVE_INFINITY])(
-    'calls back never early, never within the call that asked, and never twice (slack of %s us)',
+    'calls back never early, never synchronously, and never twice (slack of %s us)',
     async (slack) => {
       const waits = [-1_000, 0, 0.5, 1, 1.5, 2, 2.9, 3, 3.1, 7.3, 20, 41.7]
       const woken = await Promise.all(

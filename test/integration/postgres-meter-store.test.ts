@@ -53,7 +53,7 @@ test.each([
   await expect(store.fill(one('k'))).rejects.toThrow('its client returned something other than rows')
 })
 
-test('a client that throws at once is an error of the store', async () => {
+test('a client that throws synchronously is an error of the store', async () => {
   const store = new PostgresMeterStore({
     query: () => {
       throw new Error('Cannot use a pool after calling end on the pool')

@@ -39,7 +39,7 @@ async function keysOf(table: string): Promise<string[]> {
 }
 
 describe('the table', () => {
-  test('is created with its index, by any number of processes at once', async () => {
+  test('is created with its index, by any number of concurrent processes', async () => {
     for (let round = 0; round < 5; round++) {
       const table = fresh()
       await Promise.all(Array.from({ length: 20 }, () => new PostgresMeterStore(pool, { table }).setup()))

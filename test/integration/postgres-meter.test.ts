@@ -57,7 +57,7 @@ async function waiting(count: number): Promise<void> {
   }
 }
 
-describe('fifty clients that ask at once', () => {
+describe('fifty concurrent clients', () => {
   test('get at most the capacity and what leaks, and while they ask it leaks', async () => {
     const limit = { capacity: 40, interval: SECOND / 100 }
     const fills: Filled[] = []

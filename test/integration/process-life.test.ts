@@ -20,7 +20,7 @@ test('one with jobs and no worker stays until it is killed', async () => {
   expect(await child.ended).toMatchObject({ code: null, signal: 'SIGTERM', err: '' })
 })
 
-test('one without jobs exits at once, though it has a shaper, a worker, and buckets', async () => {
+test('one without jobs exits immediately, though it has a shaper, a worker, and buckets', async () => {
   expect(await runChild('idles').ended).toEqual({ code: 0, signal: null, out: 'exits\n', err: '' })
 })
 

@@ -37,20 +37,20 @@ test.each(PRODUCERS)(
     const shaper = new Shaper('sms', { limits: { '*': '9, 10/s' }, connection: way.url })
     shaper.on('error', () => undefined)
     onTestFinished(() => shaper.close())
-    const told = expect(beforeTimer(2_000, ask(shaper))).rejects.toMatchObject({
+    const refusal = expect(beforeTimer(2_000, ask(shaper))).rejects.toMatchObject({
       code: 'backend-unavailable',
     })
     // Each part of the way is within its own patience, all of it is not.
     await sleep(1_000)
     way.letGreet()
-    await told
+    await refusal
     way.letPass()
     await eventually(() => shaper.ready())
     expect(await shaper.audit()).toMatchObject({ admitted: 0 })
   },
 )
 
-test('while Redis cannot be reached callers hear of their signal, their timeout and the end of the shaper at once', async () => {
+test('while Redis cannot be reached callers hear of their signal, their timeout and the end of the shaper immediately', async () => {
   const server = await startRedis()
   await server.stop()
   const shaper = new Shaper('sms', { limits: { '*': '9, 10/s' }, connection: server.url })

@@ -152,10 +152,10 @@ test('a server that is stopped delays neither commands nor closing', async () =>
 
 test('an outage is reported once, and once more when it comes again', async () => {
   await using redis = await startRedis()
-  const told: Error[] = []
+  const errors: Error[] = []
   let wake = signal()
   const connection = connect(redis.url, (error) => {
-    told.push(error)
+    errors.push(error)
     wake.fire()
   })
   await connection.ready()
@@ -167,8 +167,8 @@ test('an outage is reported once, and once more when it comes again', async () =
     for (const client of [connection.commands, transport]) client.on('error', count)
     await redis.kill()
     await Promise.all([wake.promise, failures.all.promise])
-    expect(told).toHaveLength(times)
-    expect(told.at(-1)).toBeInstanceOf(BackendUnavailableError)
+    expect(errors).toHaveLength(times)
+    expect(errors.at(-1)).toBeInstanceOf(BackendUnavailableError)
     wake = signal()
     await redis.restart()
     await connection.ready(5_000)
@@ -178,12 +178,12 @@ test('an outage is reported once, and once more when it comes again', async () =
 
 test('a wrong password is reported without the password', async () => {
   await using redis = await startRedis({ port: 'free', password: 'right-one' })
-  const told: Error[] = []
-  const wrong = connect(redis.url.replace('right-one', 'wrong-one'), (error) => told.push(error))
+  const errors: Error[] = []
+  const wrong = connect(redis.url.replace('right-one', 'wrong-one'), (error) => errors.push(error))
   const error = await wrong.ready(200).catch((thrown: Error) => thrown)
   expect(error).toBeInstanceOf(BackendUnavailableError)
   expect(error).toMatchObject({ message: expect.stringMatching(/the user name or the password is wrong/) })
-  for (const each of [error, ...told]) {
+  for (const each of [error, ...errors]) {
     const shown = JSON.stringify([each, String(each), (each as Error).stack, (each as Error).cause])
     expect(shown).not.toContain('wrong-one')
   }

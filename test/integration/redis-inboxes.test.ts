@@ -5,7 +5,7 @@ import { connect, lookAt } from '../support/redis-driver.ts'
 import { redisAddress, startRedis, uniquePrefix } from '../support/redis-server.ts'
 
 const SECOND = 1_000_000
-/** Longer than any test takes: whoever is answered was not answered by the end of his wait. */
+/** Longer than any test takes: an answer never comes from the end of the wait. */
 const LONG = 55 * SECOND
 
 let tags: string[]
@@ -56,7 +56,7 @@ test('answers nothing when nothing has come in time', async () => {
   inboxes.stop()
 })
 
-test('stopped while it waits it fails at once; and stopping twice does no harm', async () => {
+test('stopped while it waits it fails immediately; and stopping twice does no harm', async () => {
   const inboxes = new Inboxes(connect(redisAddress()), tags)
   await push(0, 'c', '~c~1 1 k')
   await inboxes.next(0, 'c', LONG)
@@ -86,7 +86,7 @@ test('with Redis gone it fails, and goes on when Redis is back', async () => {
   inboxes.stop()
 })
 
-test('stopped while Redis is away, a wait that was not sent fails at once', async () => {
+test('stopped while Redis is away, a wait that was not sent fails immediately', async () => {
   await using redis = await startRedis({ port: 'free' })
   const connection = connect(redis.url)
   const inboxes = new Inboxes(connection, tags)

@@ -11,7 +11,7 @@ const LAG = 400_000
 export class TurnsStage {
   readonly prefix = uniquePrefix()
   readonly errors: Error[] = []
-  /** Who departed, with his fence: it tells the order. */
+  /** The callers that departed, with their fences, which give the order. */
   readonly departed: (readonly [name: string, fence: number, ms: number])[] = []
   readonly #limit: string
   readonly #url: string
@@ -40,7 +40,7 @@ export class TurnsStage {
     return shaper
   }
 
-  /** Asks for a turn; resolves when he stands in the line, with the promise of his turn in an object. */
+  /** Asks for a turn; resolves when the caller is in the line, with the promise of the turn in an object. */
   async caller(shaper: Shaper, name: string, options: AcquireOptions = {}, key = 'k') {
     const admitted = new Promise<string>((resolve) => {
       const onAdmitted = ({ id }: { readonly id: string }) => {
@@ -74,7 +74,7 @@ export class TurnsStage {
     const joint = () => joinHistories(this.#recordings.map(({ history }) => history))
     const ofType = (type: HistoryEvent['type']) =>
       joint().flatMap((event) => (event.type === type && 'id' in event ? [event.id] : []))
-    // Of the end of a turn the store is told when its caller has gone.
+    // The end of a turn is reported to the store when its caller has gone.
     await expect.poll(() => ofType('end').toSorted()).toEqual(expect.arrayContaining(ofType('start')))
     const audit = await this.#shapers.at(-1)!.audit()
     expect(audit).toEqual({ ...NONE, admitted: audit.admitted, ended: audit.admitted })

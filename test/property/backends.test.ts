@@ -123,7 +123,7 @@ const verb = fc.oneof(
 )
 type Verb = typeof verb extends fc.Arbitrary<infer Value> ? Value : never
 
-/** One trace, played to all backends at once; every answer of one is the answer of all. */
+/** One trace, played to all backends in parallel; every answer of one is the answer of all. */
 class Play {
   #now = at(0)
   readonly #drivers: readonly Driver[]
@@ -289,7 +289,7 @@ async function answerOf<Value>(promise: Promise<Value>): Promise<Answer<Value>> 
   }
 }
 
-/** Everyone who is due; of two buckets that are due at the same microsecond, either may come first. */
+/** All jobs that are due; of two buckets that are due at the same microsecond, either may come first. */
 async function startAll(driver: Driver, now: number) {
   const all = []
   for (let next = await driver.startNext(now); next !== undefined; next = await driver.startNext(now)) {

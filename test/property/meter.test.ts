@@ -178,7 +178,7 @@ describe('the laws of a meter', () => {
           if (accepted) taken++
           state = after
         }
-        // The latest time that was told, counted from the earliest.
+        // The latest time that was used, counted from the earliest.
         const span = (delays.length - 1) * 100 * MILLISECOND + 30 * SECOND
         expect(taken).toBeLessThanOrEqual(5 + span / SECOND)
       }),

@@ -16,7 +16,7 @@ const LIMITS = [
   '9, 10/s, tolerance 0',
 ]
 /**
- * A slot is granted 250 ms ahead at most, and its start may be 250 ms late, or, of a caller who died with it, count a second
+ * A slot is granted 250 ms ahead at most, and its start may be 250 ms late, or, of a caller that died with it, count a second
  * later: so long an older limit is obeyed.
  */
 const NEWS = 1_300 * MS
@@ -71,7 +71,7 @@ const verb = fc.oneof(
       do: fc.constant('claim' as const),
       lookAhead: fc.constantFrom(0, 50 * MS, 100 * MS, 250 * MS),
       most: fc.constantFrom(1, 3, 200),
-      // To one worker, to both, or to nobody.
+      // To one worker, to both, or to none.
       fates: fc.array(fc.constantFrom(0, 0, 0, 1, 1, 1, 2, 3), { minLength: 1, maxLength: 4 }),
     }),
   },
@@ -108,7 +108,7 @@ const lapse = fc.oneof(
   { weight: 1, arbitrary: upTo(700) },
 )
 
-/** One of those to whom it can happen. */
+/** One of the deliveries to which it can happen. */
 const pick = (deliveries: readonly Delivery[], index: number) => deliveries[index % deliveries.length]
 
 async function perform(trace: LineTrace, verb: Verb): Promise<void> {
@@ -140,12 +140,12 @@ async function perform(trace: LineTrace, verb: Verb): Promise<void> {
       return
     }
     case 'tellStart': {
-      const delivery = pick(trace.live('started', 'told'), verb.which)
+      const delivery = pick(trace.live('started', 'reported'), verb.which)
       if (delivery !== undefined && delivery.outcome === undefined) await trace.tellStart(delivery)
       return
     }
     case 'finish': {
-      const delivery = pick(trace.live('started', 'told'), verb.which)
+      const delivery = pick(trace.live('started', 'reported'), verb.which)
       if (delivery !== undefined) await trace.finish(delivery, verb.ending, verb.isHeard)
       return
     }

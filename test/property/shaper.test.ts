@@ -23,7 +23,7 @@ const key = fc.constantFrom(...KEYS)
 const pattern = fc.constantFrom('*', 'b', 'b/x', 'a')
 const ms = (max: number) => fc.integer({ min: 1, max })
 
-/** What happens next: to whom, and how long after the event before. */
+/** What happens next: to which job, and how long after the event before. */
 const action = fc.oneof(
   {
     weight: 10,

@@ -11,7 +11,7 @@ const NEVER = Number.POSITIVE_INFINITY
 /** Holds the audit against the views after every verb that changes something. */
 export class AuditedDriver implements Driver {
   readonly #driver: Driver
-  /** The latest time that was told. */
+  /** The latest time that was used. */
   #now = 0
 
   constructor(driver: Driver) {
@@ -25,19 +25,19 @@ export class AuditedDriver implements Driver {
     }
   }
 
-  /** Runs every job that departs by `until`, each for no time at all; answers who departed when, in seconds. */
+  /** Runs every job that departs by `until`, each for no time at all; returns which job departed when, in seconds. */
   async runUntil(until: number): Promise<(readonly [id: string, seconds: number])[]> {
     const departures: [string, number][] = []
     for (let due = await this.nextDeparture(); due <= until; due = await this.nextDeparture()) {
       const started = await this.startNext(due)
-      if (started === undefined) throw new Error(`a departure was due at ${due} and nobody departed`)
+      if (started === undefined) throw new Error(`a departure was due at ${due} and no job departed`)
       departures.push([started.id, (started.slot - at(0)) / SECOND])
       await this.finish(started.id, COMPLETED, due)
     }
     return departures
   }
 
-  /** When the next departure is due, in whole microseconds; Infinity when nobody may depart. */
+  /** When the next departure is due, in whole microseconds; Infinity when no job may depart. */
   async nextDeparture(): Promise<number> {
     const { buckets } = await this.list({ limit: 1_000 }, this.#now)
     return Math.ceil(Math.min(...buckets.map((view) => (view.nextDepartureAt ?? NEVER) * 1_000)))

@@ -10,7 +10,7 @@ import type { JobFacts } from '../../src/line/job-facts.ts'
 
 /**
  * What every backend can do, in the words of a test, so that one suite runs over all of them. Times are microseconds
- * and always told.
+ * and always given.
  */
 export interface Driver {
   admit(request: Request, now: number): Promise<Admission>
@@ -18,7 +18,7 @@ export interface Driver {
   forecast(key: string, cost: number, now: number): Promise<Admission>
   /** Answers whether it still waited. */
   cancel(id: string, now: number): Promise<boolean>
-  /** Ends those whose deadline has passed; answers who, the first first. */
+  /** Ends the jobs whose deadline has passed; returns their ids, the first first. */
   expire(now: number): Promise<string[]>
   /** Forgets every bucket that is empty and whose `next` has passed. */
   forget(now: number): Promise<void>
@@ -36,7 +36,7 @@ export interface Driver {
   layers(): Promise<RuleLayers>
   findRule(key: string): Promise<LayeredRule | undefined>
   changeRules(change: RuleChange, now: number): Promise<RuleDifference & { readonly isChanged: boolean }>
-  /** By hand, and by nobody. */
+  /** By hand, without an author. */
   setRule(pattern: string, limit: LimitInput, now: number): Promise<void>
   /** Answers whether there was one. */
   unsetRule(pattern: string, now: number): Promise<boolean>
@@ -87,7 +87,7 @@ export function at(seconds: number): number {
   return NOON + seconds * SECOND
 }
 
-/** The same instant as a view tells it. */
+/** The same instant as a view shows it. */
 export function msAt(seconds: number): number {
   return at(seconds) / 1_000
 }

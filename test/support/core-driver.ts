@@ -37,7 +37,7 @@ export class CoreDriver {
     return this.#due
   }
 
-  /** Answers what a producer is told of it. */
+  /** Returns what its producer gets. */
   admit(id: string, cost: number, deadline: number, now: number) {
     const verdict = admit(this.#bucket, { cost, deadline }, now, this.#line)
     if (!verdict.accepted) {
@@ -51,7 +51,7 @@ export class CoreDriver {
     return { accepted: true, departsAt, position: this.#line.length, ...this.#fill }
   }
 
-  /** Starts the head if it is due; answers who, and the slot. */
+  /** Starts the head if it is due; returns its id and the slot. */
   startNext(now: number): readonly [id: string, slot: number] | undefined {
     if (this.#due > now) return undefined
     const { id, cost } = this.#line.shift()!
@@ -68,10 +68,10 @@ export class CoreDriver {
   }
 
   cancel(id: string): boolean {
-    const guest = this.#line.find((waiting) => waiting.id === id)
-    if (guest === undefined) return false
-    this.#line = this.#line.filter((waiting) => waiting !== guest)
-    leave(this.#bucket, guest.cost)
+    const job = this.#line.find((waiting) => waiting.id === id)
+    if (job === undefined) return false
+    this.#line = this.#line.filter((waiting) => waiting !== job)
+    leave(this.#bucket, job.cost)
     if (this.#line.length === 0) this.#arm()
     return true
   }

@@ -57,7 +57,7 @@ function expectAgreement(
   expect(ahead).toEqual({
     jobs: before.length,
     cost: before.reduce((units, { cost }) => units + cost, 0),
-    ids: before.slice(0, 10).map((guest) => guest.id),
+    ids: before.slice(0, 10).map((waiting) => waiting.id),
   })
   const bucket = buckets.find((view) => view.key === key)!
   expect([paused, frozenUntil > facts.now]).toEqual([bucket.paused, bucket.frozenUntil !== undefined])
@@ -66,8 +66,8 @@ function expectAgreement(
 }
 
 /**
- * In memory nobody is handed over and has not started, and who takes jobs only an engine knows; and since when the head
- * of a bucket could have gone that has never let anybody go is told by each in its way.
+ * In memory no job is handed over without having started, and only an engine knows which workers take jobs; and since when
+ * the head of a bucket without departures could have gone is reported by each in its way.
  */
 function comparable(facts: JobFacts | undefined) {
   if (facts?.wait === undefined) return facts

@@ -2,7 +2,7 @@ import type { Audit, EndEvent, HistoryEvent, ReturnEvent } from '../../src/confo
 import { parseLimit } from '../../src/core/limit.ts'
 import type { RejectReason } from '../../src/core/verdict.ts'
 
-/** Words to write a history with; times are milliseconds, the key is `a` unless told, the cost 1. */
+/** Words to write a history with; times are milliseconds, the key is `a` unless given, the cost 1. */
 interface Where {
   readonly key?: string
   readonly cost?: number

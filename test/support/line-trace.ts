@@ -20,13 +20,13 @@ const SETTINGS = {
   backoff: { type: 'fixed', delayMs: 1, maxDelayMs: 1, jitter: 0 },
   timeoutMs: 1_000,
 } as const
-/** How often a drain may look before somebody is stuck. */
+/** How often a drain may look before a job counts as stuck. */
 const MOST_LOOKS = 5_000
 
 export type Ending = Exclude<FinishOutcome, { kind: 'back' }>
 
-/** - fresh: delivered; granted: it has a slot; started: its handler runs; told: the store knows of it; gone: over */
-type DeliveryState = 'fresh' | 'granted' | 'started' | 'told' | 'gone'
+/** - fresh: delivered; granted: it has a slot; started: its handler runs; reported: the store knows of it; gone: over */
+type DeliveryState = 'fresh' | 'granted' | 'started' | 'reported' | 'gone'
 
 export interface Delivery extends HandedJob {
   readonly key: string
@@ -96,7 +96,7 @@ export class LineTrace {
     this.#note({ type: 'answer', at: now, id, key, cost, accepted, departsAt: admission.departsAt * MS })
   }
 
-  /** `fates`: for each job, whether it is lost on its way, brought once, or brought to both workers. */
+  /** `fates`: for each job, whether it is lost on its way, delivered once, or delivered to both workers. */
   async claim(lookAhead: number, most: number, fates: readonly number[]) {
     const asked = { scheduler: 's', lookAhead, most, lease: CLAIM_LEASE + lookAhead }
     const claim = await this.#backend.verbs.claim(0, asked, this.now)
@@ -157,10 +157,10 @@ export class LineTrace {
     const { id, epoch, startedAt } = delivery
     const [isMine] = await this.#backend.verbs.start(0, [{ id, epoch, startedAt }], this.now)
     if (!isMine) this.#expectLost(delivery)
-    else if (delivery.state === 'started') delivery.state = 'told'
+    else if (delivery.state === 'started') delivery.state = 'reported'
   }
 
-  /** Ends a handler, or tells its end once more. */
+  /** Ends a handler, or reports its end once more. */
   async finish(delivery: Delivery, ending: Ending, isHeard: boolean): Promise<void> {
     const { now } = this
     const { id, epoch, key, startedAt, state } = delivery
@@ -180,7 +180,7 @@ export class LineTrace {
     this.#note({ type: 'return', at: now, id, reason: outcome.kind, readyAt: readyAt! })
   }
 
-  /** A worker that closes. Where the job was brought to both, it cannot give back what the other has. */
+  /** A worker that closes. Where the job was delivered to both, it cannot give back what the other has. */
   async giveBack(delivery: Delivery): Promise<void> {
     const { id, epoch, worker } = delivery
     delivery.state = 'gone'
@@ -195,7 +195,7 @@ export class LineTrace {
 
   /** The worker renews what it holds. */
   async renew(worker: string): Promise<void> {
-    const held = this.live('granted', 'started', 'told').filter((delivery) => delivery.worker === worker)
+    const held = this.live('granted', 'started', 'reported').filter((delivery) => delivery.worker === worker)
     const named = held.map(({ id, epoch }) => ({ id, epoch }))
     if (named.length === 0) return
     const answers = await this.#backend.verbs.renew(0, named, LEASE, this.now)
@@ -216,7 +216,7 @@ export class LineTrace {
     }
   }
 
-  /** A caller gives up his place, wherever it is. */
+  /** A caller gives up its place, wherever it is. */
   async leave(which: number): Promise<void> {
     const waiting = [...this.callers.waiting]
     const id = waiting[which % Math.max(1, waiting.length)]
@@ -228,7 +228,7 @@ export class LineTrace {
     if (job !== undefined) this.#end(id, 'cancelled')
   }
 
-  /** A process with callers dies: nobody hears of its turns any more. */
+  /** A process with callers dies: no caller hears of its turns any more. */
   kill(which: number): void {
     const caller = this.callers.kill(which)
     for (const delivery of this.deliveries) if (delivery.worker === caller) delivery.state = 'gone'
@@ -289,7 +289,7 @@ export class LineTrace {
   /** With workers that do all right, until every job has ended. */
   async drain(): Promise<void> {
     for (const key of this.keys) await this.hold('resume', key)
-    for (const delivery of this.live('started', 'told')) await this.finish(delivery, COMPLETED, true)
+    for (const delivery of this.live('started', 'reported')) await this.finish(delivery, COMPLETED, true)
     for (const delivery of this.live('fresh', 'granted')) delivery.state = 'gone'
     for (let look = 0; this.jobs.some(({ ended }) => ended === undefined); look++) {
       expect(look, 'looks of the drain').toBeLessThan(MOST_LOOKS)
@@ -340,7 +340,7 @@ export class LineTrace {
     })
   }
 
-  /** Nobody knows whether the caller departed before his process died: it counts as if he did so now. */
+  /** Whether the caller departed before its process died is unknown: it counts as if it did so now. */
   #noteDeparture(id: string): void {
     if (this.history.some((event) => event.type === 'start' && event.id === id)) return
     const answer = this.history.find((event) => event.type === 'answer' && event.id === id)
@@ -363,7 +363,7 @@ export class LineTrace {
     expect(this.now - before.at, `gap before ${delivery.id}`).toBeGreaterThanOrEqual(Math.min(...gaps) - 1)
   }
 
-  /** Only whoever lost its lease may be refused. */
+  /** Only a delivery that lost its lease may be refused. */
   #expectLost(delivery: Delivery): void {
     delivery.state = 'gone'
     expect(this.#job(delivery.id).crashes, `crashes of ${delivery.id}, which was refused`).toBeGreaterThan(0)

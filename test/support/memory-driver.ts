@@ -33,7 +33,7 @@ class MemoryDriver implements Driver {
     return admissions.map((admission, index) => this.#noted(requests[index]!, admission, now))
   }
 
-  /** As whoever tells of verdicts does. */
+  /** As the emitter of verdicts does. */
   #noted({ key, id }: Request, admission: Admission, now: number): Admission {
     this.#store.noteVerdict(key, id, admission, now)
     return admission

@@ -44,12 +44,12 @@ export function retryAt(readyAt: number): Outcome {
   return { kind: 'retry', error: 'as planned', readyAt }
 }
 
-/** Runs every job that departs by `until`, each for no time at all; answers who departed when. */
+/** Runs every job that departs by `until`, each for no time at all; returns which job departed when. */
 export function runUntil(store: MemoryStore, until: number): (readonly [string, number])[] {
   const departures: [string, number][] = []
   for (let due = store.nextDeparture(); due <= until; due = store.nextDeparture()) {
     const job = start(store, due)
-    if (job === undefined) throw new Error('a departure was due and nobody departed')
+    if (job === undefined) throw new Error('a departure was due and no job departed')
     departures.push([job.id, due / SECOND])
     store.finish(job, COMPLETED, due)
   }

@@ -3,7 +3,7 @@ import { within } from '../../src/core/within.ts'
 
 /**
  * How long a test waits for what has to happen: much longer than it takes, so that no verdict depends on how fast or
- * how busy the machine is. For a promise in seconds that only real time can show, it tells an answer from a hang.
+ * how busy the machine is. For a promise in seconds that only real time can show, it distinguishes an answer from a hang.
  */
 export const PATIENCE_MS = 60_000
 

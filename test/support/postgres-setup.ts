@@ -5,7 +5,7 @@ import { ensureProgram } from './programs.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** A port of 127.0.0.1; whoever connects is told the URL of the tests' PostgreSQL. */
+    /** A port of 127.0.0.1; a connection to it gets the URL of the tests' PostgreSQL. */
     postgresDoor: number
   }
 }

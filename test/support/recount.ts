@@ -14,8 +14,8 @@ const SCRIPT = [
   '#!lua flags=no-writes',
   shardPrelude(),
   ...PARTS,
-  `local told = { buckets = {}, jobs = {} }
-  for _, name in ipairs({ 'due', 'turns', 'idle', 'leases', 'deadlines', 'ended', 'gone', 'fill' }) do told[name] = redis.call('ZRANGE', K[name], 0, -1) end
+  `local recounted = { buckets = {}, jobs = {} }
+  for _, name in ipairs({ 'due', 'turns', 'idle', 'leases', 'deadlines', 'ended', 'gone', 'fill' }) do recounted[name] = redis.call('ZRANGE', K[name], 0, -1) end
   local function line_of(b)
     local members = redis.call('LRANGE', block_key(b, b.front), 0, -1)
     for _, block in ipairs(redis.call('ZRANGE', K.blocks .. b.n, 0, -1)) do
@@ -25,7 +25,7 @@ const SCRIPT = [
   end
   for _, key in ipairs(redis.call('HKEYS', K.buckets)) do
     local b = read_bucket(key)
-    told.buckets[#told.buckets + 1] = {
+    recounted.buckets[#recounted.buckets + 1] = {
       key = key, waiting = b.waiting, handed = b.handed, returned = b.returned, running = b.running,
       granted = b.granted, grantedCost = b.grantedCost, paused = b.paused == 1, counts = { b.inLine, b.inHanded, b.inRetry, b.inBack },
       turns = b.turns, isDue = due_of(b) < INF,
@@ -38,11 +38,11 @@ const SCRIPT = [
   end
   for _, id in ipairs(redis.call('HKEYS', K.jobs)) do
     local state, job = read_state(id), read_job(id)
-    told.jobs[#told.jobs + 1] = {
+    recounted.jobs[#recounted.jobs + 1] = {
       id = id, key = job.key, state = state.state, kind = state.kind, hasDeadline = job.deadline < INF,
     }
   end
-  return cjson.encode(told)`,
+  return cjson.encode(recounted)`,
 ].join('\n')
 
 /** An empty table of Lua has no kind of its own. */
@@ -115,7 +115,7 @@ function ofBucket(bucket: Bucket, { jobs, due, turns, idle }: Shard): string[] {
   // Where the next one is a job for which there is no room, the bucket stands among those of jobs.
   const mayBeHeldUp = due.includes(key) && retry.length + back.length > 0
   const isEmpty = everyone.length === 0 && bucket.running === 0
-  const told = [
+  const checks = [
     ['members', String(bucket.counts), String([line, handed, retry, back].map(({ length }) => length))],
     ['waiting', bucket.waiting, units(everyone)],
     ['handed', bucket.handed, units(handed) - bucket.grantedCost],
@@ -131,7 +131,7 @@ function ofBucket(bucket: Bucket, { jobs, due, turns, idle }: Shard): string[] {
     ['among turns', turns.includes(key), isPlaced && isTurnId(line[0] ?? '') && !mayBeHeldUp],
     ['idle', isEmpty && !bucket.paused, idle.includes(key)],
   ] as const
-  return told.flatMap(([what, has, counted]) =>
+  return checks.flatMap(([what, has, counted]) =>
     has === counted ? [] : [`${key}: ${what}: ${has}, expected ${counted}`],
   )
 }
@@ -145,7 +145,7 @@ function ofJob({ id, key, state, kind, hasDeadline }: Job, shard: Shard): string
   const isLeased = isHeld || state === 'running' || (isTurnId(id) && state === 'waiting')
   const isEnded = ENDED.includes(state)
   const mayExpire = hasDeadline && (state === 'waiting' || state === 'retrying' || isHeld)
-  const told = [
+  const checks = [
     ['stands in', places.join(), place],
     ['has a bucket', bucket !== undefined || isEnded, true],
     ['among those that ended', shard.ended.includes(id), isEnded && !isTurnId(id)],
@@ -153,7 +153,7 @@ function ofJob({ id, key, state, kind, hasDeadline }: Job, shard: Shard): string
     ['has a lease', shard.leases.includes(id), isLeased],
     ['has a deadline', shard.deadlines.includes(id) || !mayExpire, true],
   ] as const
-  return told.flatMap(([what, has, expected]) =>
+  return checks.flatMap(([what, has, expected]) =>
     has === expected ? [] : [`${id} (${state}): ${what}: ${has}, expected ${expected}`],
   )
 }

@@ -16,7 +16,7 @@ export interface RedisCluster {
 /** Three masters without replicas, on free ports of 127.0.0.1; resolves when they take commands. */
 export async function startCluster(): Promise<RedisCluster> {
   const servers: RedisProcess[] = []
-  // One after the other: two that look for a port at once may find the same.
+  // One after the other: two that look for a port at the same time may find the same.
   for (let index = 0; index < 3; index++) {
     servers.push(await RedisProcess.start({ port: 'free', config: CLUSTER }))
   }

@@ -145,7 +145,7 @@ class RedisDriver implements Driver {
   async forget(now: number) {
     const idle = shardKey(this.#backend.store.tags[0]!, 'idle')
     do {
-      // Buckets are forgotten by the way; looking far back, the claim finds nobody to hand over.
+      // Buckets are forgotten by the way; looking far back, the claim finds no job to hand over.
       const { jobs } = await claim(this.#backend.verbs, now, -1_000 * HOUR)
       const handed = [...jobs, ...(await this.#turns())]
       await finishAs(this.#backend.verbs, handed, { kind: 'back', worker: 'test' }, now)
@@ -155,7 +155,7 @@ class RedisDriver implements Driver {
   async startNext(now: number): Promise<Started | undefined> {
     if (this.#handed.length === 0) {
       const { jobs } = await claim(this.#backend.verbs, now, 0)
-      // All turns that are due come at once.
+      // All turns that are due come together.
       this.#handed.push(...(await this.#turns()), ...jobs)
     }
     const handed = this.#handed.shift()
@@ -281,7 +281,7 @@ export function claim(verbs: Verbs, now: number, lookAhead: number, most = 1) {
   return verbs.claim(0, { scheduler: 'test', lookAhead, most, lease: HOUR }, now)
 }
 
-/** Takes one who was handed over through the gate, and starts it at once. */
+/** Takes a job that was handed over through the gate, and starts it immediately. */
 export async function startHanded(verbs: Verbs, handed: HandedJob, now: number, shard = 0): Promise<Started> {
   const asked = { ...handed, worker: 'test', lead: 0, lease: HOUR }
   let [answer] = (await verbs.gate(shard, [asked], now)).answers

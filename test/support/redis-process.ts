@@ -74,7 +74,7 @@ export class RedisProcess {
   /** Ends it, in an orderly way if its directory stays; removes the directory that was made for it. */
   async stop(): Promise<void> {
     this.resume()
-    // With files that nobody will read again there is nothing to put in order.
+    // With files that are never read again there is nothing to put in order.
     this.#server?.kill(this.#ownsDir ? 'SIGKILL' : 'SIGTERM')
     await this.#ended
     running.delete(this)

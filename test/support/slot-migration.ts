@@ -40,7 +40,7 @@ export class SlotMigration {
     await this.#from.call('MIGRATE', '127.0.0.1', this.#target, '', 0, 10_000, 'KEYS', ...names)
   }
 
-  /** Moves what is left, `step` keys at a time, and tells every node who owns the slot now. */
+  /** Moves what is left, `step` keys at a time, and tells every node which one owns the slot now. */
   async finish(step = 500): Promise<void> {
     for (let names = await this.left(step); names.length > 0; names = await this.left(step))
       await this.move(names)

@@ -11,10 +11,10 @@ type Options = Omit<ShaperOptions, 'limits' | 'clock'>
 export class Stage {
   readonly clock = new VirtualClock()
   readonly shaper: Shaper
-  /** Every start of a handler: who, and when. */
+  /** Every start of a handler: its id, and when. */
   readonly starts: [id: string, ms: number][] = []
-  /** Every event but `admitted` and `limit`, in short: what, who, and when. */
-  readonly told: [event: string, id: string, ms: number][] = []
+  /** Every event but `admitted` and `limit`, in short: name, id, and when. */
+  readonly emitted: [event: string, id: string, ms: number][] = []
   readonly #recording
 
   constructor(limits: string | ShaperOptions['limits'], options: Options = {}) {
@@ -26,7 +26,7 @@ export class Stage {
     this.#recording = recordHistory(this.shaper)
     this.shaper.on('departed', ({ id, at }) => void this.starts.push([id, at]))
     for (const name of ['completed', 'failed', 'returned', 'expired', 'cancelled'] as const) {
-      this.shaper.on(name, ({ id, at }) => void this.told.push([name, id, at]))
+      this.shaper.on(name, ({ id, at }) => void this.emitted.push([name, id, at]))
     }
   }
 
@@ -63,7 +63,7 @@ export class Stage {
     return this.starts.filter(([id]) => id.startsWith(key)).map(([, ms]) => ms)
   }
 
-  /** No law was broken so far, and the books balance; unless told, nobody may be left over either. */
+  /** No law was broken so far, and the books balance; unless allowed, no job may be left over either. */
   async conforms(options: CheckOptions = {}): Promise<void> {
     await this.#recording.audit()
     expect(checkHistory(this.#recording.history, options)).toEqual([])
@@ -91,7 +91,7 @@ export class Stage {
       await this.shaper.audit(),
       await this.shaper.buckets({ sort: 'key', limit: 1_000 }),
       this.shaper.limits.list(),
-      this.told.length,
+      this.emitted.length,
       this.starts.length,
     ]
   }

@@ -16,7 +16,7 @@ export interface ThirdPartyOptions {
   readonly retryAfterS?: number
 }
 
-/** A third-party API: each account has a token bucket of its own, and who comes too soon is told when to come back. */
+/** A third-party API: each account has a token bucket of its own, and a call that comes too soon gets a Retry-After. */
 export class ThirdParty {
   readonly calls: Call[] = []
   readonly url: string
@@ -46,7 +46,7 @@ export class ThirdParty {
     return api
   }
 
-  /** As somebody does who tells nobody. */
+  /** Changes the limit without notice. */
   changeLimit(perSecond: number): void {
     this.#perSecond = perSecond
   }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 
 export interface Watch {
-  /** By which the server ends at once, with all its processes: `KILL`, or a name that it knows. */
+  /** The signal that ends the server immediately, with all its processes: `KILL`, or a name that it knows. */
   readonly signal: string
   /** Empty: none. */
   readonly dirToRemove: string

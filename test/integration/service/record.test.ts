@@ -42,7 +42,7 @@ test.each(['memory', 'redis'])(
       const { status } = await post(`${service.url}/v1/buckets/${encodeURIComponent(key)}/jobs`, { data })
       return status
     }
-    // The first of each departs at once, as in a simulation; where the line is elsewhere that takes a moment.
+    // The first of each departs immediately, as in a simulation; where the line is elsewhere that takes a moment.
     for (const key of KEYS) expect(await ask(key)).toBe(202)
     await api.when(() => api.calls.length === KEYS.length)
     const statuses = await Promise.all(KEYS.flatMap((key) => Array.from({ length: LATER }, () => ask(key))))

@@ -7,7 +7,7 @@ import { post, serve } from './running.ts'
 
 const CLIENTS = 16
 const BETWEEN_MS = 20
-/** What nobody outside needs to know. */
+/** What no client needs to know. */
 const INTERNALS = /redis|econn|socket|ioredis|node_modules|\bat \/|\.ts:|\.lua|127\.0\.0\.1|stack|timed out/i
 
 interface Answer {
@@ -17,7 +17,7 @@ interface Answer {
   readonly body: unknown
 }
 
-/** Many clients at once who ask again and again, and note every answer. */
+/** Many concurrent clients that ask again and again, and note every answer. */
 function load(url: string) {
   const answers: Answer[] = []
   let isOver = false
@@ -76,7 +76,7 @@ test.each([
       expect(JSON.stringify(body)).not.toMatch(INTERNALS)
       expect(body).toMatchObject({ status: 503, type: expect.stringContaining('temporary-reduced-capacity') })
     }
-    // Whoever was told that he is in is still there.
+    // Every job that was reported as admitted is still there.
     await using shaper = new Shaper('main', { limits: { '*': '1000000, 1/s' }, connection: redis.url })
     const accepted = clients.answers.filter(({ status }) => status === 202)
     const found = await Promise.all(accepted.map(({ id }) => shaper.job(id)))

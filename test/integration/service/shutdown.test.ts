@@ -9,7 +9,7 @@ import { logOf, post, serve } from './running.ts'
 const RUNNING = 20
 const WAITING = 1_000
 
-/** Answers nobody until it is told to. */
+/** Answers no request until the test lets it. */
 async function slowThirdParty() {
   const held: ServerResponse[] = []
   const ids: string[] = []
@@ -191,7 +191,7 @@ test.each(['memory', 'redis'])(
   },
 )
 
-test('a second signal ends it at once', async () => {
+test('a second signal ends it immediately', async () => {
   const { service } = await busyService({})
   service.signal('SIGTERM')
   await service.said('"message":"shutting down')

@@ -90,7 +90,7 @@ test('a third party that takes 5 a second and a burst of two never has to refuse
   expect(inFreezes.length).toBeGreaterThan(0)
   // The one that was granted its slot before.
   expect(Math.max(...inFreezes.map((departures) => departures.length))).toBeLessThanOrEqual(1)
-  // Nobody was called twice for one job that was done, and nobody lost an attempt.
+  // No completed job was called twice, and none lost an attempt.
   expect(api.calls.filter(({ status }) => status === 200).length).toBe(200)
   expect(new Set(api.calls.map(({ attempt }) => attempt))).toEqual(new Set([1]))
 })

@@ -6,9 +6,9 @@ import { hostNow } from './host-time.ts'
 import type { CallerPlan, Chance, Fates } from './plans.ts'
 import type { TurnOf } from './record-turns.ts'
 
-/** Whoever cannot be told when to come back waits no longer than that; milliseconds. */
+/** The longest wait of a caller without a known time to retry; milliseconds. */
 const LONGEST_PAUSE = 500
-/** What a caller asks for who gives up: nothing of the shaper's. */
+/** The error of a caller that gives up: none of the shaper's. */
 const GIVEN_UP = new Error('gave up, as planned')
 
 interface Notes {
@@ -16,7 +16,7 @@ interface Notes {
   readonly turnOf: TurnOf
 }
 
-/** Callers who wait for turns as planned, each again and again; the first thing that one does in his turn is to write it down. */
+/** Callers that wait for turns as planned, each again and again; each writes down its turn before anything else. */
 export async function call(
   shaper: Shaper,
   keys: readonly string[],
@@ -64,11 +64,11 @@ export async function call(
     const at = hostNow()
     const departed = turnOf(turn)
     if (departed === undefined)
-      throw new Error(`expected a departure of ${key} at ${turn.departedAt}, none was told`)
+      throw new Error(`expected a departure of ${key} at ${turn.departedAt}, none was returned`)
     file.write({ kind: 'resumed', at, id: departed.id, isSameTurn: !departed.isOver })
   }
 
-  /** Milliseconds for which he stays away. */
+  /** Milliseconds that the caller stays away. */
   const settle = (error: unknown): number => {
     if (error === GIVEN_UP) fates.aborted += 1
     else if (isVelvetRopeError(error, 'turn-timeout')) fates.timedOut += 1

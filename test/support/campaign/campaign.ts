@@ -185,7 +185,7 @@ export class Campaign {
     if (!this.#keepsFiles) rmSync(this.#folder, { recursive: true, force: true })
   }
 
-  /** The process that is asked and told what concerns all. */
+  /** The process that gets the questions and orders that concern all. */
   get #operator(): CampaignChild {
     return this.producers[0]!
   }
@@ -246,7 +246,7 @@ export class Campaign {
     return ends
   }
 
-  /** The store forgets turns soon after their ends, so it is asked at once for what the process could not write down. */
+  /** The store forgets turns soon after their ends, so it is asked immediately for what the process could not write down. */
   async #searchTurnsOf({ plan: { file } }: CampaignChild): Promise<void> {
     await sleep(ARRIVAL_MS)
     for (const id of new Set([...withoutEnd([file]), ...runningIn(file).ids])) {

@@ -7,7 +7,7 @@ import type { ChildPlan, Order } from './plans.ts'
 /** How long an order, or the start of a process, may take on a busy machine; milliseconds. */
 const PATIENCE = 60_000
 
-/** A process of a campaign, as the one who started it sees it. */
+/** A process of a campaign, as its parent sees it. */
 export class CampaignChild {
   readonly name: string
   readonly plan: ChildPlan
@@ -27,7 +27,7 @@ export class CampaignChild {
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     this.#process = child
-    // Orders to one who has just died are missed; what waits for the answer says so.
+    // Orders to a process that has just died are missed; what waits for the answer says so.
     child.stdin.on('error', () => undefined)
     let rest = ''
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
@@ -109,12 +109,12 @@ export class CampaignChild {
     this.#process.kill('SIGCONT')
   }
 
-  /** Lets it end by itself, or ends it. Complains of one that ended before it was told to, and of one that does not. */
+  /** Lets it end by itself, or ends it. Complains of one that ended before the order to, and of one that does not end. */
   async close(): Promise<string | undefined> {
     if (this.#isKilled) return undefined
     const wasAlive = this.isAlive
     this.goOn()
-    const complaint = wasAlive ? await this.#askToClose() : 'ended before it was told to'
+    const complaint = wasAlive ? await this.#askToClose() : 'ended before it was asked to'
     this.#process.kill('SIGKILL')
     await this.#ended
     return complaint === undefined ? undefined : `${complaint}\n${this.state}`

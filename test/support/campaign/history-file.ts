@@ -10,11 +10,11 @@ export type HistoryRecord =
       readonly clock: 'host' | 'store'
       /** Of a start: when the store admitted the job. */
       readonly admittedAt?: number
-      /** Of an answer: it was given once before and did not arrive, so nobody knows when. */
+      /** Of an answer: it was given once before and did not arrive, so the time is unknown. */
       readonly replayed?: boolean
       /** Of an answer or an end: the store was asked for it, since the process that knew may have died. */
       readonly found?: boolean
-      /** Of an end: the process that held the job fell silent, and nobody else knows whether it had started. */
+      /** Of an end: the process that held the job fell silent, and no other knows whether it had started. */
       readonly lost?: boolean
     }
   /** The caller of a turn went on, in its own code; by the host's clock. */

@@ -31,7 +31,7 @@ export function judge(
   })
   const history = [...first, ...merged.history]
   const breaches = checkHistory(history, options)
-  if (breaches.length > 0) throw new Error(tell(breaches, save(folder, history)))
+  if (breaches.length > 0) throw new Error(report(breaches, save(folder, history)))
   const startsOf = (key: string) =>
     history.flatMap((event) => (event.type === 'start' && event.key === key ? [event.at / 1_000] : []))
   const startsKept = (key?: string) => countKept(history, key)
@@ -65,7 +65,7 @@ function save(folder: string, history: readonly HistoryEvent[]): string {
   return path
 }
 
-function tell(breaches: readonly Breach[], path: string): string {
+function report(breaches: readonly Breach[], path: string): string {
   const laws = breaches.map(({ law }) => law)
   const counts = [...new Set(laws)].map((law) => `${law}: ${laws.filter((other) => other === law).length}`)
   const lines = breaches.slice(0, MOST_TOLD).map(({ law, message }) => `  ${law} ${message}`)

@@ -95,21 +95,21 @@ function withoutLateStarts(file: readonly HistoryRecord[], stops: readonly numbe
   return file.filter((record) => !excused.has(record))
 }
 
-/** What the store was asked for counts where nobody who knew of it wrote it down, and once. */
+/** What the store was asked for counts once, and only where no process that knew of it wrote it down. */
 function withoutRepetition(files: readonly EventRecord[][]): EventRecord[][] {
   const nameOf = ({ event }: EventRecord) => ('id' in event ? `${event.type} ${event.id}` : event.type)
-  const told = new Set<string>()
-  for (const record of files.flat()) if (record.found !== true) told.add(nameOf(record))
+  const written = new Set<string>()
+  for (const record of files.flat()) if (record.found !== true) written.add(nameOf(record))
   const isNews = (record: EventRecord) => {
     if (record.found !== true) return true
-    const isFirst = !told.has(nameOf(record))
-    told.add(nameOf(record))
+    const isFirst = !written.has(nameOf(record))
+    written.add(nameOf(record))
     return isFirst
   }
   return files.map((file) => file.filter(isNews))
 }
 
-/** One who was granted a slot in a process that fell silent, and had not used it, was given up in the line. */
+/** A caller that was granted a slot in a process that fell silent, and had not used it, was given up in the line. */
 function fateOf(
   event: HistoryEvent,
   isLost: boolean,

@@ -3,7 +3,7 @@ import type { Shaper } from '../../../src/index.ts'
 import type { HistoryFile } from './history-file.ts'
 import type { Order, Reply, ShaperPlan } from './plans.ts'
 
-/** Does what it is told on the standard input, one order after the other, and ends the process after `close`. */
+/** Carries out the orders on the standard input, one after the other, and ends the process after `close`. */
 export async function obey(
   shaper: Shaper,
   { keys, limits = {} }: ShaperPlan,

@@ -1,4 +1,4 @@
-/** What every process of a campaign is told. */
+/** The orders of every process of a campaign. */
 export interface ShaperPlan {
   /** Of Redis; absent: the memory of the one process. */
   readonly address?: string
@@ -18,7 +18,7 @@ export interface ProducerPlan {
   readonly jobs: number
   /** Absent: all keys of the campaign. */
   readonly keys?: readonly string[]
-  /** Milliseconds between two jobs of a key; absent: all at once. */
+  /** Milliseconds between two jobs of a key; absent: all together. */
   readonly gapMs?: number
   readonly cost?: number
   readonly attempts?: number
@@ -26,7 +26,7 @@ export interface ProducerPlan {
   readonly timeoutMs?: number
   /** Every so many-th job must depart within `ms`. */
   readonly deadline?: { readonly every: number; readonly ms: number }
-  /** When it is refused for want of room, it comes back when it was told to. */
+  /** When it is refused for want of room, it comes back at its `retryAt`. */
   readonly comesBack?: boolean
 }
 
@@ -47,9 +47,9 @@ export interface WorkerPlan {
   readonly tellsStarts?: boolean
 }
 
-/** Callers who wait for their turns and then go on themselves, each again and again. */
+/** Callers that wait for their turns and then go on themselves, each again and again. */
 export interface CallerPlan {
-  /** Callers at once, for each key. */
+  /** Concurrent callers, for each key. */
   readonly callers: number
   /** For so long they ask again; milliseconds. */
   readonly forMs: number
@@ -96,7 +96,7 @@ export interface Work {
   readonly n: number
 }
 
-/** What a process may be told on its standard input, one a line; it answers with a line that begins with `reply`. */
+/** The orders that a process takes on its standard input, one a line; it answers with a line that begins with `reply`. */
 export type Order =
   | { readonly do: 'audit' | 'buckets' | 'close' }
   | { readonly do: 'job'; readonly id: string }

@@ -32,7 +32,7 @@ export async function produce(
     ...(plan.deadline !== undefined && n % plan.deadline.every === 0 && { deadlineMs: plan.deadline.ms }),
   })
 
-  /** Asks until there is an answer: who got none asks again under the same id. */
+  /** Asks until there is an answer; without one it asks again under the same id. */
   const ask = async <Answer>(question: () => Promise<Answer>): Promise<Answer> => {
     for (;;) {
       const at = hostNow()
@@ -53,7 +53,7 @@ export async function produce(
     }
   }
 
-  /** An answer that was lost on its way tells no event when it is given again. */
+  /** An answer that was lost on its way emits no event when it is given again. */
   const noteReplay = (cost: number, admission: Admission) => {
     if (!admission.accepted || admission.replayed !== true) return
     const { id, key, departsAt } = admission
@@ -76,7 +76,7 @@ export async function produce(
 
   const requestsOf = (key: string) => Array.from({ length: plan.jobs }, (_, n) => requestOf(key, n))
 
-  /** Key after key at once; then each key's line is as long as it can be, and the rest comes when it was told to. */
+  /** All keys without a pause; then each key's line is as long as it can be, and the rest comes at its `retryAt`. */
   const produceBurst = async () => {
     const rest: Promise<void>[] = []
     for (const key of keys) {

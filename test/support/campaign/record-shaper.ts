@@ -4,7 +4,7 @@ import type { HistoryFile } from './history-file.ts'
 
 const MS = 1_000
 
-/** Writes down what the store decided, as this process is told of it. Starts are written by the handlers. */
+/** Writes down what the store decided, as it is reported to this process. Starts are written by the handlers. */
 export function recordShaper(shaper: Shaper, file: HistoryFile): void {
   const write = (event: HistoryEvent) => file.write({ kind: 'event', clock: 'store', event })
   shaper

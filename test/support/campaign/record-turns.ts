@@ -11,7 +11,7 @@ interface DepartedTurn {
   isOver: boolean
 }
 
-/** Which turn it was that a caller was given, by what it was told of it. */
+/** Which turn a caller was given, by what was returned to it. */
 export type TurnOf = (turn: {
   readonly key: string
   readonly departedAt: number
@@ -48,7 +48,7 @@ export function recordTurns(shaper: Shaper, file: HistoryFile): TurnOf {
   return ({ key, departedAt }) => departed.get(`${departedAt} ${key}`)
 }
 
-/** What the store says of an admission that nobody may have written down. */
+/** What the store says of an admission that no process may have written down. */
 export function noteAdmission(
   { id, key, cost, admittedAt }: JobView,
   file: Pick<HistoryFile, 'write'>,

@@ -1,6 +1,6 @@
 import { Shaper } from '../../../src/index.ts'
 
-// Waits for as many turns of a key as it is told to, and for ever.
+// Waits for a given number of turns of a key, and for ever.
 const [connection = '', prefix = '', key = '', count = '0'] = process.argv.slice(2)
 const shaper = new Shaper('turns', { limits: { '*': '3, 10/s' }, connection, prefix })
 let admitted = 0

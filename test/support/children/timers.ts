@@ -11,7 +11,7 @@ createHook({
 }).enable()
 
 const count = async () => {
-  // What was destroyed is told of a turn later.
+  // What was destroyed is reported a turn later.
   for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
   const active = process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length
   return { timers: timers.size, active }

@@ -24,7 +24,7 @@ test('running jobs end; waiting ones are logged and counted', async () => {
   endAll()
   await stage.pass(0)
   await left
-  expect(stage.told).toEqual([
+  expect(stage.emitted).toEqual([
     ['cancelled', 'k2', 0],
     ['completed', 'k1', 0],
     ['cancelled', 'k3', 0],
@@ -47,7 +47,7 @@ test('a job that runs for too long is not waited for', async () => {
     await stage.pass(1)
     expect(isLeft).toBe(true)
   })
-  expect(stage.told.map(([event, id]) => `${event} ${id}`).sort()).toEqual([
+  expect(stage.emitted.map(([event, id]) => `${event} ${id}`).sort()).toEqual([
     'cancelled k2',
     'cancelled k3',
     'failed k1',
@@ -92,7 +92,7 @@ test('draining waits until no job waits', async () => {
     await stage.pass(1_000)
   }
   await left
-  expect(stage.told.map(([event, id]) => `${event} ${id}`)).toEqual([
+  expect(stage.emitted.map(([event, id]) => `${event} ${id}`)).toEqual([
     'completed k1',
     'completed k2',
     'completed k3',

@@ -87,5 +87,5 @@ test('errors of a handler are reported', async () => {
   })
   await stage.fill('k', 1)
   await stage.pass(0)
-  expect(stage.told).toEqual([['failed', 'k1', 0]])
+  expect(stage.emitted).toEqual([['failed', 'k1', 0]])
 })

@@ -41,7 +41,7 @@ describe('a handler that', () => {
     stage.shaper.work(() => thenable(() => undefined))
     await stage.fill('k', 2)
     await stage.pass(2_000)
-    expect(stage.told).toEqual([
+    expect(stage.emitted).toEqual([
       ['failed', 'k1', 100],
       ['failed', 'k2', 600],
     ])
@@ -65,7 +65,7 @@ describe('a handler that', () => {
     stage.shaper.work((job) => answers[job.data as number])
     await stage.fill('k', 4)
     await stage.pass(5_000)
-    expect(stage.told.map(([name]) => name)).toEqual(['completed', 'failed', 'failed', 'failed'])
+    expect(stage.emitted.map(([name]) => name)).toEqual(['completed', 'failed', 'failed', 'failed'])
     await stage.conforms()
   })
 

@@ -18,12 +18,12 @@ describe('close', () => {
     await stage.pass(600)
     const closed = settled(stage.shaper.close())
     await stage.pass(0)
-    expect(stage.told).toEqual([['cancelled', 'k3', 600]])
+    expect(stage.emitted).toEqual([['cancelled', 'k3', 600]])
     await stage.pass(2_800)
     expect(closed.isSettled).toBe(false)
     await stage.pass(200)
     expect(closed.isSettled).toBe(true)
-    expect(stage.told.slice(1)).toEqual([
+    expect(stage.emitted.slice(1)).toEqual([
       ['completed', 'k1', 3_000],
       ['completed', 'k2', 3_500],
     ])
@@ -52,7 +52,7 @@ describe('close', () => {
     })
     await stage.fill('k', 4)
     await stage.close({ drainMs: 600 })
-    expect(stage.told.map(([name, id]) => [name, id])).toEqual([
+    expect(stage.emitted.map(([name, id]) => [name, id])).toEqual([
       ['cancelled', 'k3'],
       ['cancelled', 'k4'],
       ['failed', 'k1'],
@@ -79,7 +79,7 @@ describe('close', () => {
     expect(stage.startsOf('k')).toHaveLength(4)
     await stage.pass(2)
     expect(closed.isSettled).toBe(true)
-    expect(stage.told.at(-1)).toEqual(['cancelled', 'l1', 20_000])
+    expect(stage.emitted.at(-1)).toEqual(['cancelled', 'l1', 20_000])
     await stage.conforms()
   })
 
@@ -95,7 +95,7 @@ describe('close', () => {
     await stage.pass(90)
     await closed
     await stage.pass(9_000)
-    expect(stage.told.map(([name]) => name)).toEqual(['failed', 'cancelled'])
+    expect(stage.emitted.map(([name]) => name)).toEqual(['failed', 'cancelled'])
     expect(stage.starts).toHaveLength(1)
     await stage.conforms()
   })
@@ -111,7 +111,7 @@ describe('close', () => {
     await stage.pass(1)
     expect([first.isSettled, second.isSettled]).toEqual([true, true])
     await stage.shaper.close()
-    expect(stage.told.filter(([name]) => name === 'cancelled')).toHaveLength(2)
+    expect(stage.emitted.filter(([name]) => name === 'cancelled')).toHaveLength(2)
     await stage.conforms()
   })
 
@@ -121,7 +121,7 @@ describe('close', () => {
       await using shaper = stage.shaper
       await shaper.enqueue('k', 0, { id: 'k1' })
     }
-    expect(stage.told).toEqual([['cancelled', 'k1', 0]])
+    expect(stage.emitted).toEqual([['cancelled', 'k1', 0]])
     await expect(stage.shaper.enqueue('k', 0)).rejects.toThrow(ShaperClosedError)
   })
 
@@ -165,7 +165,7 @@ describe('close from within', () => {
     expect(closed.isSettled).toBe(false)
     await stage.pass(20)
     expect(closed.isSettled).toBe(true)
-    expect(stage.told.map(([name, id]) => `${name} ${id}`).sort()).toEqual([
+    expect(stage.emitted.map(([name, id]) => `${name} ${id}`).sort()).toEqual([
       'cancelled k2',
       'cancelled k3',
       'completed k1',
@@ -183,7 +183,7 @@ describe('close from within', () => {
     await stage.fill('k', 1)
     await stage.pass(2_000)
     expect(steps).toEqual(['closed, aborted'])
-    expect(stage.told).toEqual([['failed', 'k1', 1_000]])
+    expect(stage.emitted).toEqual([['failed', 'k1', 1_000]])
     await stage.conforms()
   })
 
@@ -219,7 +219,7 @@ describe('close from within', () => {
       await stage.pass(9_000)
       const running = await Promise.all(closings)
       expect([...new Set(running)]).toEqual([0])
-      const ids = stage.told.map(([, id]) => id)
+      const ids = stage.emitted.map(([, id]) => id)
       expect(ids.sort()).toEqual(['k1', 'k2', 'k3', 'k4'])
       await stage.conforms()
     },
@@ -232,7 +232,7 @@ describe('close from within', () => {
     })
     await stage.fill('k', 3)
     await stage.shaper.close()
-    expect(stage.told.map(([, id]) => id).sort()).toEqual(['k1', 'k2', 'k3'])
+    expect(stage.emitted.map(([, id]) => id).sort()).toEqual(['k1', 'k2', 'k3'])
     await stage.conforms()
   })
 

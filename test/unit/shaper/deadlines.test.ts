@@ -59,7 +59,7 @@ describe('while it waits', () => {
     await stage.shaper.enqueue('k', 0, { id: 'k2', deadlineMs: 60_000 })
     await stage.shaper.enqueue('k', 0, { id: 'k3', deadlineMs: 1_000 })
     await stage.pass(700 + TOLERANCE_MS)
-    expect(stage.told).toEqual([])
+    expect(stage.emitted).toEqual([])
     await stage.pass(1)
     expect(await stage.shaper.job('k1')).toMatchObject({ state: 'expired', attempt: 0, deadlineAt: 700 })
     expect((await stage.shaper.inspect('k'))!.waiting).toBe(2)
@@ -68,7 +68,7 @@ describe('while it waits', () => {
     stage.shaper.work(() => undefined)
     await stage.pass(9_000)
     expect(stage.starts.map(([id]) => id)).toEqual(['k2', 'k4'])
-    expect(stage.told.slice(0, 2)).toEqual([
+    expect(stage.emitted.slice(0, 2)).toEqual([
       ['expired', 'k1', 705.001],
       ['expired', 'k3', 1_005.001],
     ])
@@ -80,7 +80,7 @@ describe('while it waits', () => {
     stage.shaper.work(() => stage.sleep(5_000))
     await stage.shaper.enqueue('k', 0, { id: 'k1', deadlineMs: 100 })
     await stage.pass(9_000)
-    expect(stage.told).toEqual([['completed', 'k1', 5_000]])
+    expect(stage.emitted).toEqual([['completed', 'k1', 5_000]])
     await stage.conforms()
   })
 
@@ -108,8 +108,8 @@ describe('while it waits to be tried again', () => {
     await stage.shaper.enqueue('k', 0, { id: 'k1', deadlineMs: 1_000 })
     await stage.pass(9_000)
     expect(stage.starts).toEqual([['k1', 0]])
-    expect(stage.told.map(([name]) => name)).toEqual(['failed', 'expired'])
-    expect(stage.told[1]![2]).toBeCloseTo(1_000 + TOLERANCE_MS, 2)
+    expect(stage.emitted.map(([name]) => name)).toEqual(['failed', 'expired'])
+    expect(stage.emitted[1]![2]).toBeCloseTo(1_000 + TOLERANCE_MS, 2)
     expect(await stage.shaper.job('k1')).toMatchObject({ state: 'expired', attempt: 1, error: 'as planned' })
     await stage.conforms()
   })
@@ -123,7 +123,7 @@ describe('while it waits to be tried again', () => {
     await stage.shaper.enqueue('k', 0, { id: 'k1', deadlineMs: 1_000 })
     await stage.pass(9_000)
     expect(stage.starts).toHaveLength(1)
-    expect(stage.told).toEqual([
+    expect(stage.emitted).toEqual([
       ['failed', 'k1', 2_000],
       ['expired', 'k1', 2_000],
     ])
@@ -137,7 +137,7 @@ describe('while it waits to be tried again', () => {
     })
     await stage.shaper.enqueue('k', 0, { id: 'k1', deadlineMs: 1_000 })
     await stage.pass(9_000)
-    expect(stage.told.map(([name]) => name)).toEqual(['returned', 'expired'])
+    expect(stage.emitted.map(([name]) => name)).toEqual(['returned', 'expired'])
     await stage.conforms()
   })
 })

@@ -222,7 +222,7 @@ describe('FreezeError', () => {
       ['k3', 1, 4],
     ])
     expect(stage.startsOf('k')).toEqual([0, 3_000, 3_500, 4_000])
-    expect(stage.told[0]).toEqual(['returned', 'k1', 0])
+    expect(stage.emitted[0]).toEqual(['returned', 'k1', 0])
     await stage.conforms()
   })
 

@@ -185,7 +185,7 @@ describe('timeoutMs', () => {
     await stage.fill('k', 2)
     await stage.pass(5_000)
     expect(stage.startsOf('k')).toEqual([0, 800])
-    expect(stage.told).toEqual([
+    expect(stage.emitted).toEqual([
       ['failed', 'k1', 800],
       ['failed', 'k2', 1_600],
     ])
@@ -211,7 +211,7 @@ describe('timeoutMs', () => {
     await stage.shaper.enqueue('k', 'ok', { id: 'ok' })
     await stage.shaper.enqueue('k', 'hangs', { id: 'usual' })
     await stage.pass(5_000)
-    expect(stage.told).toEqual([
+    expect(stage.emitted).toEqual([
       ['failed', 'short', 110],
       ['completed', 'ok', 320],
       ['failed', 'usual', 1_030],

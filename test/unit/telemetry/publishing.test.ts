@@ -92,7 +92,7 @@ describe('in memory', () => {
     await stage.fill('k', 1)
     await stage.pass(1_000)
     expect(outcomes(ends)).toEqual([['k1', 'failed']])
-    expect(stage.told.map(([event]) => event)).toEqual(['failed'])
+    expect(stage.emitted.map(([event]) => event)).toEqual(['failed'])
     await stage.conforms()
   })
 })

@@ -210,7 +210,7 @@ describe('a handler', () => {
     await stage.fill('k', 1)
     await stage.pass(1_000)
     expect(tracer.named('process *')).toMatchObject([{ ends: 1, status: { code: SpanStatusCode.ERROR } }])
-    expect(stage.told.map(([event]) => event)).toEqual(['failed'])
+    expect(stage.emitted.map(([event]) => event)).toEqual(['failed'])
     await stage.conforms()
   })
 

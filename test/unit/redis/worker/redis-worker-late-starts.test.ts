@@ -105,7 +105,7 @@ describe('the start of a handler', () => {
     const stage: RedisWorkerStage = new RedisWorkerStage(() => void startedAt.push(stage.clock.now()))
     stage.emitter.on('departed', () => stage.clock.stall(50_000))
     await run(stage, 2, 500)
-    const told = stage.told.filter(([name]) => name === 'departed').map(([, , ms]) => ms)
+    const told = stage.emitted.filter(([name]) => name === 'departed').map(([, , ms]) => ms)
     expect(startedAt[1]! - startedAt[0]!).toBeCloseTo((told[1]! - told[0]!) * 1_000, -3)
   })
 

@@ -22,7 +22,7 @@ export class RedisWorkerStage {
     onJump: async () => undefined,
   })
   /** Every event: what, who, and when in milliseconds since the stage was built. */
-  readonly told: (readonly [event: string, id: string, ms: number])[] = []
+  readonly emitted: (readonly [event: string, id: string, ms: number])[] = []
   readonly errors: { readonly code?: string; readonly message: string }[] = []
   /** Jobs that the transport may forget. */
   readonly forgotten: string[] = []
@@ -47,9 +47,9 @@ export class RedisWorkerStage {
     this.store.offset = AHEAD
     this.storeClock.start()
     for (const name of ['departed', 'completed', 'failed', 'returned', 'expired'] as const) {
-      this.emitter.on(name, ({ id, at }) => void this.told.push([name, id, this.#ms(at)]))
+      this.emitter.on(name, ({ id, at }) => void this.emitted.push([name, id, this.#ms(at)]))
     }
-    this.emitter.on('frozen', ({ key, at }) => void this.told.push(['frozen', key, this.#ms(at)]))
+    this.emitter.on('frozen', ({ key, at }) => void this.emitted.push(['frozen', key, this.#ms(at)]))
     this.emitter.on('error', (error) => void this.errors.push(error))
     this.worker = new RedisWorker(handler, {
       concurrency,
@@ -94,7 +94,7 @@ export class RedisWorkerStage {
   }
 
   names(event: string): string[] {
-    return this.told.filter(([name]) => name === event).map(([, id]) => id)
+    return this.emitted.filter(([name]) => name === event).map(([, id]) => id)
   }
 
   /** Closes it in `ms` of virtual time; nothing may be left. */

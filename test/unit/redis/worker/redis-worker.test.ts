@@ -62,13 +62,13 @@ describe('a handler', () => {
     stage.emitter.on('completed', ({ result }) => void results.push(result))
     stage.deliver(stage.store.hand('a', 2))
     await stage.pass(300)
-    expect(stage.told.map(([event, id]) => `${event} ${id}`)).toEqual([
+    expect(stage.emitted.map(([event, id]) => `${event} ${id}`)).toEqual([
       'departed a1',
       'completed a1',
       'departed a2',
       'completed a2',
     ])
-    const [departed, completed] = stage.told.map(([, , ms]) => ms)
+    const [departed, completed] = stage.emitted.map(([, , ms]) => ms)
     expect(completed! - departed!).toBeGreaterThanOrEqual(10)
     expect(results).toEqual(['done', 'done'])
     expect(stage.store.finished.map(([, report]) => report.startedAt)).toEqual([undefined, undefined])
@@ -95,7 +95,7 @@ describe('a handler', () => {
     await stage.open()
     stage.deliver(stage.store.hand('a'))
     await stage.pass(300)
-    const [departed, completed] = stage.told as [(typeof stage.told)[0], (typeof stage.told)[0]]
+    const [departed, completed] = stage.emitted as [(typeof stage.emitted)[0], (typeof stage.emitted)[0]]
     expect([departed[0], completed[0]]).toEqual(['departed', 'completed'])
     expect(completed[2]).toBeGreaterThanOrEqual(departed[2])
     await stage.close()
@@ -166,7 +166,7 @@ describe('a handler', () => {
     stage.deliver(stage.store.hand('a', 1))
     await stage.pass(100)
     expect(stage.store.finished[0]![1].outcome).toEqual({ kind: 'freeze', duration: 2_000_000 })
-    expect(stage.told.map(([event, who]) => `${event} ${who}`)).toEqual([
+    expect(stage.emitted.map(([event, who]) => `${event} ${who}`)).toEqual([
       'departed a1',
       'frozen a',
       'returned a1',
@@ -197,7 +197,7 @@ describe('a handler', () => {
     stage.store.expiring.add('a1')
     stage.deliver(jobs)
     await stage.pass(100)
-    expect(stage.told.map(([event]) => event)).toEqual(['expired'])
+    expect(stage.emitted.map(([event]) => event)).toEqual(['expired'])
     expect(stage.forgotten).toEqual(['a1'])
     await stage.close()
   })
