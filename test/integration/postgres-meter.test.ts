@@ -183,7 +183,9 @@ describe('in a transaction of the user', () => {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ')
     await inside.read({ name: 'test', key: 'disputed' })
     await store.fill(one('disputed'))
-    await expect(inside.fill(one('disputed'))).rejects.toThrow('rolled back because of another one (SQLSTATE 40001)')
+    await expect(inside.fill(one('disputed'))).rejects.toThrow(
+      'rolled back because of another one (SQLSTATE 40001)',
+    )
     await client.query('ROLLBACK')
   })
 })
