@@ -24,7 +24,7 @@ export interface RedisBackendOptions {
   readonly prefix: string
   readonly shards: number
   readonly connection: Connection
-  /** The layers of rules that this process brings. */
+  /** The layers of rules that this process was started with. */
   readonly rules: Layer | readonly Layer[]
   readonly keepFinished: number
 }

@@ -133,7 +133,7 @@ describe('processes with different limits for one layer', () => {
     // Those that run side by side put nothing back: the one whose limits were replaced emits an error, and that is all.
     await eventually(() => expect(second.errors).toHaveLength(1))
     expect(second.errors[0]).toMatch(
-      /^the limits that this process brought were replaced by those of newer code \(.+:\d+, 2.+Z\): version 3 /,
+      /^the limits of this process were replaced by those of newer code \(.+:\d+, 2.+Z\): version 3 /,
     )
     for (const { shaper } of [first, second, back]) {
       expect([shaper.limits.version, shaper.limits.resolve('a').limit]).toEqual([3, old])
@@ -152,9 +152,7 @@ describe('processes with different limits for one layer', () => {
     expect([await follow(0), await follow(1)]).toEqual([[], []])
     // All that is left are limits of `one`, but `two` removed the other.
     expect(await follow(LONG_AFTER)).toEqual([
-      expect.stringMatching(
-        /brought were replaced by those of a newer file \(two\.yaml, .+Z\): version 2 of/,
-      ),
+      expect.stringMatching(/were replaced by those of a newer file \(two\.yaml, .+Z\): version 2 of/),
     ])
     expect([await follow(LONG_AFTER + 1), await two.backend.follow(at(99))]).toEqual([[], []])
     const load = (stage: RedisStage, limits: Record<string, string>) =>

@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- Replaces the rule book by a newer version: an older one never overwrites a newer. Where there is none although the caller
--- has seen one, all that the shard held was lost.
+-- Replaces the rule book with a newer version; an older one never overwrites a newer one. If there is none although the caller
+-- has seen one, the shard has lost its data.
 -- uses: shard loss
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', its version, the book as JSON, a digest of it, a name for the shard if it is new,
 --          whether the caller has seen a book here ('1' | '0'), number of shards of the caller, for a shard that has none
--- Answers  { 'old-book', version in force } | { 'late' } | { 'ok', at, version, mark }: the mark says version, digest and name
+-- Answers  { 'old-book', version in force } | { 'late' } | { 'ok', at, version, mark }: the mark holds version, digest and name
 
 local now = read_now(ARGV[1])
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
@@ -16,7 +16,7 @@ local version = number(ARGV[3])
 local function mark()
   return string.format('%d', version) .. ' ' .. ARGV[5] .. ' ' .. (redis.call('HGET', K.meta, 'name') or ARGV[6])
 end
--- The same words again: an answer was lost on the way.
+-- The same text again: the reply to an earlier call was lost.
 local is_known = redis.call('GET', K.book) == ARGV[4]
 if is_known and meta.book == version then return { 'ok', text(now), text(version), mark() } end
 if not is_known and version <= meta.book then return { 'old-book', text(meta.book) } end

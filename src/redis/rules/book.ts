@@ -9,10 +9,10 @@ import { formatBook, type StoredBook } from './stored-book.ts'
 const reply = list(
   oneOf({ ok: { at: number, version: number, mark: text }, 'old-book': { version: number } }),
 )
-/** Writes the book, or is refused where the shard has a newer one. */
+/** Writes the book into a shard; refused if the shard has a newer one. */
 export const bookScript = defineScript('book', import.meta.url, reply)
 
-/** Which rule book a shard has, and which shard it is: one that lost all that it held is another one. */
+/** The rule book that a shard has, and the name of the shard, which changes when the shard loses its data. */
 export interface ShardMark {
   readonly version: number
   readonly digest: string
@@ -20,10 +20,10 @@ export interface ShardMark {
 }
 
 /**
- * Writes the book into a shard. Undefined: the shard has a newer one.
+ * Writes the book into a shard. Returns undefined if the shard has a newer one.
  *
- * @param name of the shard, if it has none yet
- * @param hasSeen whether this process has found a book there before
+ * @param name a name for the shard, used if it has none
+ * @param hasSeen whether this process has seen a book in the shard before
  */
 export async function writeBook(
   store: Store,
@@ -38,12 +38,12 @@ export async function writeBook(
   return found.kind === 'ok' ? { at: found.at, mark: parseMark(found.mark) } : undefined
 }
 
-/** Tells books of one version apart: after a failover that lost a change, two of them may have been written. */
+/** Distinguishes books of one version: after a failover that lost a change, two may have been written. */
 export function digestOfBook(json: string): string {
   return createHash('sha1').update(json).digest('base64url')
 }
 
-/** As `book.lua` writes it. Undefined: there is none, or it is not ours. */
+/** Parses a mark as `book.lua` writes it. Returns undefined if there is none, or if it has another form. */
 export function parseMark(mark: string | undefined): ShardMark | undefined {
   const [version, digest, name, ...others] = mark?.split(' ') ?? []
   if (version === undefined || !digest || !name || others.length > 0 || !/^\d+$/.test(version))
@@ -51,7 +51,7 @@ export function parseMark(mark: string | undefined): ShardMark | undefined {
   return { version: Number(version), digest, name }
 }
 
-/** What a verb passes along about the rule of a key; nothing where no rule governs it. */
+/** The rule of a key as a verb passes it to its script; empty values if no rule applies. */
 export function ruleValues(rule: Rule | undefined): (string | number)[] {
   if (rule === undefined) return ['', 0, 0, 0, 0, 0, '']
   const { pattern, limit } = rule

@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
--- Agrees with the shard on how many shards the line has. The number of the caller is taken on where there is none yet, and in
--- place of another where nothing lives: no job, no bucket that still matters, and no scheduler or worker that was heard lately.
+-- Checks how many shards the line has. The number of the caller is stored if there is none, and replaces another number if
+-- the shard is not in use: no job, no bucket that still matters, and no scheduler or worker that was active lately.
 -- uses: shard
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', not-after | '', number of shards, '' to look | the number that was found, to be replaced
+-- ARGV     now | '', not-after | '', number of shards, '' to compare only | the number that was found, to replace it
 -- Answers  { 'late' } | { 'ok', number that the shard had | 0 } | { 'other', number, jobs that have not ended }
 
--- Schedulers claim at least each 1.5 s.
+-- Schedulers claim at least every 1.5 s.
 local LATELY = 5000000
 
 local now, mine = read_now(ARGV[1]), number(ARGV[3])

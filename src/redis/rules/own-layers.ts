@@ -4,75 +4,76 @@ import type { BaseOrigin } from '../../core/rule-view.ts'
 import { digest, isFormer, type StoredBook } from './stored-book.ts'
 
 /**
- * How long others may be ahead before it is told. Processes that follow one file read a change of it one after the
- * other, up to 5 s apart where the file system tells nothing; nobody is told of what he is about to say himself.
+ * How long a layer may differ from the book before the difference is reported. Processes that follow the same file read a
+ * change up to 5 s apart where the file system has no notifications; without this delay, a process would report a layer that
+ * it is about to load itself.
  */
 const GRACE = 6 * SECOND
 
 interface Own {
   readonly layer: Layer
   readonly digest: string
-  /** Since when the book has had another layer in its place; undefined: it is in force. */
-  lostAt?: number
-  /** Whether somebody was told; it is told once, until it is in force again. */
-  isTold: boolean
+  /** When the book was first seen with another layer in its place; undefined while it is in force. */
+  replacedAt?: number
+  /** Whether its replacement was reported. It is reported once, until the layer is in force again. */
+  isReported: boolean
 }
 
 /**
- * The layers that this process brought into the shared book: those that it was started with, or loaded since. They may be
- * replaced by those of others; this process never puts them back by itself.
+ * The layers that this process has set in the rule book: those it was started with, and those loaded since. Other processes
+ * may replace them; this process never restores them by itself.
  */
 export class OwnLayers {
   readonly #own = new Map<BaseOrigin, Own>()
-  /** The version of the book that was looked at last. */
+  /** The version of the book that was compared last. */
   #seen: number | undefined
 
-  constructor(brought: readonly Layer[]) {
-    for (const layer of brought) this.bring(layer)
+  constructor(layers: readonly Layer[]) {
+    for (const layer of layers) this.set(layer)
   }
 
   get all(): Layer[] {
     return [...this.#own.values()].map(({ layer }) => layer)
   }
 
-  /** Those of which nobody was told that they were replaced. */
+  /** The layers whose replacement was not reported. */
   get kept(): Layer[] {
-    return [...this.#own.values()].flatMap(({ layer, isTold }) => (isTold ? [] : [layer]))
+    return [...this.#own.values()].flatMap(({ layer, isReported }) => (isReported ? [] : [layer]))
   }
 
-  /** Who says nothing of limits, such as a worker, does not say that there are none. */
-  bring(layer: Layer): void {
+  /** Adds or replaces a layer. An empty one is dropped: a process without limits, such as a worker, does not delete others. */
+  set(layer: Layer): void {
     this.#seen = undefined
     if (layer.rules.length === 0) this.#own.delete(layer.origin)
-    else this.#own.set(layer.origin, { layer, digest: digest(layer.rules), isTold: false })
+    else this.#own.set(layer.origin, { layer, digest: digest(layer.rules), isReported: false })
   }
 
-  /** Those that were replaced before this process came; they count as told. */
+  /** Returns the layers that were replaced before this process opened the line; they count as reported. */
   former(book: StoredBook): Layer[] {
     const former = [...this.#own.values()].filter(({ layer }) => isFormer(book, layer))
-    for (const own of former) own.isTold = true
+    for (const own of former) own.isReported = true
     return former.map(({ layer }) => layer)
   }
 
-  /** Those that were replaced since, longer ago than the grace; each is answered once. */
+  /** Returns the layers that were replaced since, longer ago than `GRACE`; each is returned once. */
   replaced(book: StoredBook, now: number): Layer[] {
-    if (book.version !== this.#seen) this.#look(book, now)
+    if (book.version !== this.#seen) this.#compare(book, now)
     this.#seen = book.version
     return [...this.#own.values()].flatMap((own) => {
-      const { lostAt, isTold, layer } = own
-      if (isTold || lostAt === undefined || now - lostAt < GRACE) return []
-      own.isTold = true
+      const { replacedAt, isReported, layer } = own
+      if (isReported || replacedAt === undefined || now - replacedAt < GRACE) return []
+      own.isReported = true
       return [layer]
     })
   }
 
-  #look({ layers }: StoredBook, now: number): void {
+  #compare({ layers }: StoredBook, now: number): void {
     for (const own of this.#own.values()) {
       if (digest(layers[own.layer.origin]) !== own.digest) {
-        own.lostAt ??= now
+        own.replacedAt ??= now
       } else {
-        own.lostAt = undefined
-        own.isTold = false
+        own.replacedAt = undefined
+        own.isReported = false
       }
     }
   }

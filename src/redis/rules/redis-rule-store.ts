@@ -18,7 +18,7 @@ interface RedisRuleStorePorts<Result> {
   readonly ready: () => Promise<void>
 }
 
-/** The rule book of a shared line, and what hangs before it in this process alone. */
+/** The rule book of a line on Redis, and the local limits of this process. */
 export class RedisRuleStore<Result> implements RuleStore {
   readonly localLimits: LocalLimits
   readonly survey: RuleStore['survey']
@@ -34,7 +34,7 @@ export class RedisRuleStore<Result> implements RuleStore {
     return this.#ports.backend.rules.book
   }
 
-  /** Fetches the book if others have changed it. What that finds out is told once, whoever asked. */
+  /** Fetches the book if another process has changed it. Each problem that it finds is reported once. */
   async follow(): Promise<void> {
     const { backend, onError } = this.#ports
     for (const error of await backend.follow()) onError(error)

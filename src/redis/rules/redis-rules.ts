@@ -9,41 +9,41 @@ import { digestOfBook, parseMark, type ShardMark, writeBook } from './book.ts'
 import { OwnLayers } from './own-layers.ts'
 import { retimeBuckets } from './retime.ts'
 import {
+  addNewLayers,
   changeBook,
   firstBook,
   formatBook,
   noteChange,
   parseBook,
   type ReplacedLayer,
-  rebase,
   replacedLayers,
   type StoredBook,
-  start,
+  setLayers,
 } from './stored-book.ts'
 
 const NEWER = { code: 'newer code', file: 'a newer file', environment: 'a newer environment' } as const
-/** The rule book may change all the time; that must not keep others out for ever. */
+/** The limit on retries while other processes keep changing the rule book. */
 const MOST_TRIES = 20
 
 /**
- * The rule book that all processes share. The first shard has the authority; each further one has a copy, so that a
- * script reads it in the same step. A verb says which version its rule is from, and is refused when that is not the
- * shard's: then either side learns from the other, whichever is older.
+ * The rule book that all processes share. The first shard is authoritative; every other shard has a copy, so that a script
+ * can read it in the same step. A verb sends the version of its rule, and is refused if the shard has another version; then
+ * the older of the two is updated, and the verb runs again.
  *
- * A change goes from one version to the next and to no other: whoever was overtaken reads the newer book and thinks anew,
- * and then finds himself in conflict if he meant one version only.
+ * A change leads from one version to the next. If another process changes the book first, the change is computed again from
+ * the newer book; a change that requires a certain version (`ifVersion`) then fails with a conflict.
  *
- * What a layer says is brought in two ways: by the start of a process, which brings the layers it was started with, and by
- * a load at run time. The last one wins, also with limits that were replaced before: a deployment that is rolled back starts
- * the old program again, and means it. Nobody repeats a load or a start by itself, and one that says what its layer says
- * already changes nothing. So processes that run side by side do not undo each other's limits, and the book changes at most
- * once for each start. A process whose layer was replaced is told, and leaves it at that, also when it connects again.
+ * A layer is set in two ways: a process that starts sets its own layers, and `limits.load` sets one at run time. The last
+ * write wins, even with limits that were replaced before, so that a rollback to an old program takes effect. No process
+ * repeats a start or a load by itself, and setting a layer to its present value changes nothing. So processes that run side
+ * by side do not undo each other's limits, and the book changes at most once per start. A process whose layer was replaced
+ * reports it and does not restore the layer, not even when it reconnects.
  */
 export class RedisRules {
   readonly #store: Store
   readonly #own: OwnLayers
   readonly #onLost: (shard: number, now: number | undefined) => Promise<void>
-  /** What each shard was found to be last. */
+  /** The mark of each shard as it was last read. */
   readonly #marks: (ShardMark | undefined)[] = []
   /** A name for a shard that has none yet. */
   readonly #newName = randomBytes(6).toString('base64url')
@@ -54,18 +54,18 @@ export class RedisRules {
   #book: LayeredBook
 
   /**
-   * @param brought what this process was started with
-   * @param onLost a shard lost all that it held, and others have begun to fill it again
+   * @param layers those that this process was started with
+   * @param onLost called when a shard has lost its data and other processes have begun to fill it again
    */
   constructor(
     store: Store,
-    brought: Layer | readonly Layer[],
+    layers: Layer | readonly Layer[],
     onLost: (shard: number, now: number | undefined) => Promise<void>,
   ) {
     this.#store = store
     this.#onLost = onLost
-    this.#own = new OwnLayers([brought].flat())
-    this.#book = LayeredBook.of(brought)
+    this.#own = new OwnLayers([layers].flat())
+    this.#book = LayeredBook.of(layers)
   }
 
   get version(): number {
@@ -77,9 +77,9 @@ export class RedisRules {
   }
 
   /**
-   * Fetches the book, or brings the first one. The limits that this process was started with replace others at its first
-   * opening; later on, when another store may be behind the same address, only those that were never replaced. Answers whose
-   * layers this start has replaced.
+   * Fetches the book, or writes the first one. When the line is opened for the first time, the layers of this process replace
+   * those in the book. When it is opened again (another store may then have the same address), only layers that were never
+   * replaced are set. Returns the layers of other processes that the first opening replaced.
    *
    * @throws OldRuleBookError when limits of this process were replaced since it started
    */
@@ -87,11 +87,12 @@ export class RedisRules {
     const at = now ?? (await this.#store.storeTime(0))
     if (!this.#isStarted) return this.#start(at, now)
     await this.#update(
-      (stored) => (stored === undefined ? firstBook(this.#own.all, at) : rebase(stored, this.#own.kept, at)),
+      (stored) =>
+        stored === undefined ? firstBook(this.#own.all, at) : addNewLayers(stored, this.#own.kept, at),
       now,
     )
     const [former] = this.#stored === undefined ? [] : this.#own.former(this.#stored)
-    if (former !== undefined) throw this.#oldBook(former, 'brings were replaced before')
+    if (former !== undefined) throw this.#oldBook(former)
     return []
   }
 
@@ -100,7 +101,7 @@ export class RedisRules {
     await this.#update((stored) => {
       replaced = []
       if (stored === undefined) return firstBook(this.#own.all, at)
-      const started = start(stored, this.#own.all, at)
+      const started = setLayers(stored, this.#own.all, at)
       if (started !== undefined) replaced = replacedLayers(stored, started)
       return started
     }, now)
@@ -108,7 +109,7 @@ export class RedisRules {
     return replaced
   }
 
-  /** As the shard was found last. */
+  /** The name of the shard as it was last read. */
   nameOf(shard: number): string | undefined {
     return this.#marks[shard]?.name
   }
@@ -119,13 +120,14 @@ export class RedisRules {
   }
 
   /**
-   * Looks whether every shard has the book of this process; it may be older, a failover may have lost it, or its writer
-   * died before all had it. Answers what has become of layers of this process, once.
+   * Compares the book of every shard with that of this process, and updates the older one. They differ after a change by
+   * another process, after a failover that lost a change, or when a process died before it had written all shards. Returns an
+   * error for each layer of this process that was replaced, once.
    */
   async follow(now = monotonicNow()): Promise<OldRuleBookError[]> {
-    for (let shard = 0; shard < this.#store.tags.length; shard++) await this.#look(shard)
+    for (let shard = 0; shard < this.#store.tags.length; shard++) await this.#compare(shard)
     if (this.#stored === undefined) return []
-    return this.#own.replaced(this.#stored, now).map((layer) => this.#oldBook(layer, 'brought were replaced'))
+    return this.#own.replaced(this.#stored, now).map((layer) => this.#oldBook(layer))
   }
 
   /** @throws RuleBookConflictError */
@@ -133,13 +135,13 @@ export class RedisRules {
     const at = now ?? (await this.#store.storeTime(0))
     const next = (stored = firstBook(this.#own.all, at)) => changeBook(stored, change, at)
     const changed = await this.#update(next, now)
-    if (change.kind === 'load') this.#own.bring(change)
+    if (change.kind === 'load') this.#own.set(change)
     return changed
   }
 
   /**
-   * A shard has another book than this process: the older of the two is brought up to date. Where that of the first shard
-   * is none of the newest, since a failover lost it, it becomes the newest again.
+   * Updates the older book, that of the shard or that of this process. If the first shard lost the newest book in a failover,
+   * its book becomes the newest again, under a higher version.
    */
   async settle(shard: number, theirs: number, digest?: string): Promise<void> {
     if (theirs >= this.version) await this.refresh()
@@ -150,7 +152,7 @@ export class RedisRules {
   }
 
   /**
-   * Makes a call that a shard may refuse because it has another rule book: then the older of the two is brought up to date,
+   * Makes a call that a shard refuses if it has another version of the rule book. Then the older of the two books is updated
    * and the call is made again.
    */
   async agreed<Reply extends { readonly kind: string }>(
@@ -166,8 +168,8 @@ export class RedisRules {
   }
 
   /**
-   * Learns which version a shard has, and to which all its buckets are held, from a verb that carries no rule. What is to
-   * be done about it is done in the background; what fails is tried again at the next verb.
+   * Takes the version of a shard's book, and the version that all its buckets follow (`retimed`), from the reply of a verb that
+   * sends no rule. If they differ, updates the book or the buckets in the background; a failure is retried at the next verb.
    */
   noteVersion(shard: number, version: number, retimed: number): void {
     if (this.#isSettling || (version === this.version && retimed === version)) return
@@ -180,13 +182,13 @@ export class RedisRules {
       })
   }
 
-  /** Whoever changed the book has not held all buckets of the shard to it, and may be gone. */
+  /** Applies the book to all buckets of the shard; the process that changed it did not finish, and may have died. */
   async retime(shard: number, version: number): Promise<void> {
     if (this.version !== version) await this.settle(shard, version)
     await this.#retime(shard)
   }
 
-  async #look(shard: number): Promise<void> {
+  async #compare(shard: number): Promise<void> {
     const known = this.#marks[shard]
     const found = parseMark(await this.#field(shard, 'mark'))
     if (known !== undefined && found !== undefined && found.name !== known.name) {
@@ -201,7 +203,7 @@ export class RedisRules {
     return this.#store.field(shardKey(this.#store.tags[shard]!, 'meta'), field)
   }
 
-  /** Writes what `next` makes of the newest book, here and in every shard; undefined: nothing is to be changed. */
+  /** Applies `next` to the newest book and writes the result to every shard. `next` returns undefined to change nothing. */
   async #update(
     next: (stored: StoredBook | undefined) => StoredBook | undefined,
     now?: number,
@@ -210,7 +212,7 @@ export class RedisRules {
     let written: ChangedRules | undefined
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       await this.refresh()
-      // The answer was lost, and when it was asked for again others had gone on from ours.
+      // The reply was lost, and other processes have changed the book since ours was written.
       if (written !== undefined && this.#stored?.changes.includes(id)) return written
       const before = this.#book
       const changed = next(this.#stored)
@@ -222,7 +224,7 @@ export class RedisRules {
       written = { at: now ?? (await this.#store.storeTime(0)), isChanged: true, before, after }
       const at = await this.#write(0, book, now)
       if (at === undefined) continue
-      // Somebody may have gone on from ours meanwhile, and this process have heard of it.
+      // Another process may have changed it meanwhile, and this process may already have the newer book.
       if (book.version > this.version) this.#adopt(book, digestOfBook(formatBook(book)), after)
       for (let shard = 1; shard < this.#store.tags.length; shard++) await this.#write(shard, book, now)
       for (let shard = 0; shard < this.#store.tags.length; shard++) await this.#retime(shard)
@@ -231,7 +233,7 @@ export class RedisRules {
     throw unsettled()
   }
 
-  /** Undefined: the shard has a newer one. */
+  /** Returns undefined if the shard has a newer book. */
   async #write(shard: number, book: StoredBook, now?: number): Promise<number | undefined> {
     const known = { name: this.#newName, hasSeen: this.#marks[shard] !== undefined }
     const written = await writeBook(this.#store, shard, book, known, now)
@@ -251,14 +253,14 @@ export class RedisRules {
     this.#stored = stored
   }
 
-  #oldBook({ origin }: Layer, what: string): OldRuleBookError {
-    const { by, at } = this.#stored?.brought[origin] ?? {}
+  #oldBook({ origin }: Layer): OldRuleBookError {
+    const { by, at } = this.#stored?.setBy[origin] ?? {}
     const when = at === undefined ? [] : [new Date(at / MILLISECOND).toISOString()]
     const author = by === undefined ? when : [by, ...when]
     const whose = `those of ${NEWER[origin]}${author.length > 0 ? ` (${author.join(', ')})` : ''}`
     return new OldRuleBookError(
-      `the limits that this process ${what} by ${whose}: version ${this.version} of the rule book is in force; ` +
-        'to go back to them, load them with limits.load',
+      `the limits of this process were replaced by ${whose}: version ${this.version} of the rule book is in force; ` +
+        'to restore them, load them with limits.load',
     )
   }
 }
@@ -273,5 +275,5 @@ function isOldBook(reply: { readonly kind: string }): reply is OldBook {
 }
 
 function unsettled(): BackendUnavailableError {
-  return new BackendUnavailableError(`the rule book was changed by others ${MOST_TRIES} times in a row`)
+  return new BackendUnavailableError(`other processes changed the rule book ${MOST_TRIES} times in a row`)
 }

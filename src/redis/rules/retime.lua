@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Applies the present rules to buckets; waiting jobs are spaced anew.
+-- Applies the rules in force to buckets; departures of waiting jobs are computed again.
 -- uses: shard warmth bucket pace blocks line
 --
 -- KEYS[1]  the shard's tag
@@ -17,7 +17,7 @@ for index = 1, number(ARGV[3]) do
   -- A bucket that cannot be read must not hold up the others; a verb that names it raises the error.
   local is_readable, bucket = pcall(read_bucket_and_line, ARGV[at])
   if is_readable and bucket and bucket.book < book then
-    -- Also adds to the set what an older version left out.
+    -- Writing the bucket also adds it to the set `fill`, which an older version did not keep.
     bucket.fill = false
     if change_limit(bucket, read_rule(at + 1, book)) then
       changed = changed + 1

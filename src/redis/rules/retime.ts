@@ -11,19 +11,19 @@ const staleScript = defineScript('stale', import.meta.url, stalePage)
 const retimeReply = list(oneOf({ ok: { changed: number }, 'old-book': { version: number } }))
 const retimeScript = defineScript('retime', import.meta.url, retimeReply)
 
-/** Buckets of one call. */
+/** The most buckets in one call. */
 const MOST_RETIMED = 100
 
 /**
- * Holds every live bucket of a shard to its rule in the book, those first that are about to depart. It stops where another
- * process changes the book again, because that one goes through the buckets then. Buckets that come meanwhile are made under
- * the new book.
+ * Applies the rules in force to every live bucket of a shard; first to the buckets with jobs that are about to depart. Stops
+ * when another process changes the book again, because that process goes through the buckets then. Buckets that are created
+ * meanwhile use the new book.
  */
 export async function retimeBuckets(store: Store, shard: number, book: () => LayeredBook): Promise<void> {
   if (await retimeSome(store, shard, book, 'due')) await retimeSome(store, shard, book, 'all')
 }
 
-/** False: the book was changed again. */
+/** Returns false if the book was changed again. */
 async function retimeSome(
   store: Store,
   shard: number,
@@ -35,18 +35,18 @@ async function retimeSome(
     const { next, buckets } = await store.run(staleScript, shard, [which, cursor])
     const rules = buckets.flatMap(({ key, pattern, limit }) => {
       const rule = book().find(key)
-      // One whose rule says what it said learns the version when it is written next.
+      // A bucket whose rule is unchanged gets the version when it is next written.
       if (rule === undefined || (rule.pattern === pattern && formatLimit(rule.limit) === limit)) return []
       return [[key, ...ruleValues(rule)]]
     })
     const isLast = which === 'all' && next === '0'
-    if (!(await hold(store, shard, book, rules, isLast))) return false
+    if (!(await apply(store, shard, book, rules, isLast))) return false
     cursor = next
   } while (cursor !== '0')
   return true
 }
 
-async function hold(
+async function apply(
   store: Store,
   shard: number,
   book: () => LayeredBook,

@@ -1,13 +1,13 @@
-/** How old the rule book of a process that uses no rule may become. */
+/** How often a process checks for a newer rule book, when no verb has shown it one. */
 const PERIOD_MS = 500
 
-/** Keeps the rule book of one process up with the others; holds no process open. */
+/** Keeps the rule book of this process up to date. Its timer does not keep the process alive. */
 export class RuleWatch {
   readonly #follow: () => Promise<void>
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
 
-  /** @param follow fetches the book if it was changed; what it fails with is told by others, and it is tried again */
+  /** @param follow fetches the book if it has changed; a failure is retried, and reported elsewhere */
   constructor(follow: () => Promise<void>) {
     this.#follow = follow
   }

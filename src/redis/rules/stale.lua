@@ -1,10 +1,10 @@
 #!lua flags=no-writes
--- One page of the live buckets to which the rules in force were not applied yet: reads about 200.
+-- Returns one page of the live buckets to which the rules in force were not applied yet; reads about 200.
 -- uses: shard warmth bucket pace
 --
 -- KEYS[1]  the shard's tag
--- ARGV     'due': buckets with jobs to hand over, the first departure first | 'all', in no order; cursor ('0' begins)
--- Answers  { version of the rule book, next cursor ('0': that was all), key, its pattern, its limit, ... }
+-- ARGV     'due': buckets with jobs to hand over, by departure | 'all', in no order; cursor ('0' begins)
+-- Answers  { version of the rule book, next cursor ('0' at the end), key, its pattern, its limit, ... }
 
 local MOST_LISTED = 200
 

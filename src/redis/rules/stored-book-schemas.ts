@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { BASE_ORIGINS } from '../../core/rule-view.ts'
 
-/** Grows with every change. */
+/** Increases with every change. */
 const version = z.int().min(1)
-/** Digests of layers that were replaced, the newest last. */
+/** Digests of replaced layers, the newest last. */
 const former = z.array(z.string()).max(100)
 
-/** Who, and when in microseconds. */
+/** Who set it, and when, in microseconds. */
 const author = z.strictObject({ by: z.string().optional(), at: z.number().optional() })
 const entry = author.extend({ pattern: z.string(), limit: z.string() })
 const override = entry.extend({ limit: z.string().optional() })
@@ -16,21 +16,21 @@ const bookText = z.strictObject({
   schema: z.literal(3),
   version,
   layers: z.record(origin, z.array(entry)),
-  /** What was set by hand; without a limit, what was unset. */
+  /** Patterns that were set at run time; without a limit, the pattern was unset. */
   overrides: z.array(override),
-  /** Who replaced a layer last. */
+  /** Who last set each layer, and when. */
   brought: z.partialRecord(origin, author),
   former: z.record(origin, former),
-  /** Ids of the newest changes. */
+  /** Ids of the latest changes. */
   changes: z.array(z.string()),
 })
-/** The rule book, as it is written. */
+/** The rule book as it is written. */
 export type BookText = z.output<typeof bookText>
 
-/** Pairs of pattern and limit, because a record would put a pattern that is a number first. */
+/** Pairs of pattern and limit. A record would not keep the order: it puts numeric patterns first. */
 const pairs = z.array(z.tuple([z.string(), z.string()]))
 
-/** As it was before the environment was told from the two, and anybody named who brought their limits. */
+/** The previous schema: no layer for the environment, and no authors. */
 const bookTwo = z.strictObject({
   schema: z.literal(2),
   version,
@@ -40,7 +40,7 @@ const bookTwo = z.strictObject({
   former: z.strictObject({ code: former, file: former }),
 })
 
-/** As it was before files were told from code. `rules` are all in force, `byHand` the patterns of overrides. */
+/** The first schema: one layer for code and files. `rules` are all rules in force, `byHand` the patterns of overrides. */
 const bookOne = z.strictObject({
   schema: z.literal(1),
   version,
@@ -50,10 +50,10 @@ const bookOne = z.strictObject({
   former,
 })
 
-/** The rule book in whichever version it was written. */
+/** The rule book in any of its schemas. */
 export const anyText = z.discriminatedUnion('schema', [bookText, bookTwo, bookOne])
 
-/** The same book, as it would be written today. */
+/** Converts a book to the current schema. */
 export function newest(text: z.output<typeof anyText>): BookText {
   if (text.schema === 3) return text
   if (text.schema === 2) return ofTwo(text)

@@ -18,22 +18,23 @@ import { parseRule, type Rule } from '../../core/rule-book.ts'
 import { BASE_ORIGINS, type BaseOrigin } from '../../core/rule-view.ts'
 import { anyText, type BookText, newest } from './stored-book-schemas.ts'
 
-/** How many former layers are remembered, to tell a process that brings an old one from one that brings a new one. */
+/** How many replaced layers are remembered, to recognize a process that still has one of them. */
 const MOST_FORMER = 100
-/** How many changes are remembered by their ids; whoever lost the answer to his own asks again within two seconds. */
+/** How many ids of changes are remembered; a process that lost the reply to its change retries within two seconds. */
 const MOST_CHANGES = 20
 
-/** A layer that a process replaced at its start. */
+/** A layer that a process replaced when it started. */
 export type ReplacedLayer = Omit<ShaperEvents['limitsReplaced'][0], 'at'>
 
 /** The rule book as Redis keeps it. */
 export interface StoredBook {
   readonly version: number
   readonly layers: RuleLayers
-  /** Who replaced a layer last, and when. */
-  readonly brought: Readonly<Partial<Record<BaseOrigin, Authorship>>>
+  /** Who last set each layer, and when. */
+  readonly setBy: Readonly<Partial<Record<BaseOrigin, Authorship>>>
+  /** Digests of the layers that were replaced, the newest last. */
   readonly former: Readonly<Record<BaseOrigin, readonly string[]>>
-  /** The ids of the newest changes, the last one last: no two books are the same text, whoever wrote them. */
+  /** The ids of the latest changes, the newest last; they also make the text of every book unique. */
   readonly changes: readonly string[]
 }
 
@@ -43,7 +44,7 @@ export function parseBook(text: string): StoredBook {
     const { version, layers, overrides, brought, former, changes } = newest(anyText.parse(JSON.parse(text)))
     return {
       version,
-      brought,
+      setBy: brought,
       former,
       changes,
       layers: {
@@ -61,7 +62,7 @@ export function parseBook(text: string): StoredBook {
   }
 }
 
-export function formatBook({ version, layers, brought, former, changes }: StoredBook): string {
+export function formatBook({ version, layers, setBy, former, changes }: StoredBook): string {
   const text: BookText = {
     schema: 3,
     version,
@@ -74,25 +75,25 @@ export function formatBook({ version, layers, brought, former, changes }: Stored
       by,
       at,
     })),
-    brought,
+    brought: setBy,
     former: byOrigin((origin) => [...former[origin]]),
     changes: [...changes],
   }
   return JSON.stringify(text)
 }
 
-/** Of a line that nobody has opened before. */
-export function firstBook(brought: readonly Layer[], at: number): StoredBook {
+/** The first rule book of a line. */
+export function firstBook(layers: readonly Layer[], at: number): StoredBook {
   return {
     version: 1,
-    layers: LayeredBook.of(brought, { at }).layers,
-    brought: Object.fromEntries(brought.map(({ origin, by }) => [origin, { by, at }])),
+    layers: LayeredBook.of(layers, { at }).layers,
+    setBy: Object.fromEntries(layers.map(({ origin, by }) => [origin, { by, at }])),
     former: byOrigin(() => []),
     changes: [],
   }
 }
 
-/** The book after the change; undefined when there is nothing to change. @throws RuleBookConflictError */
+/** Returns the book after the change; undefined if there is nothing to change. @throws RuleBookConflictError */
 export function changeBook(book: StoredBook, change: RuleChange, at: number): StoredBook | undefined {
   assertVersion(book.version, change)
   const layers = changeLayers(book.layers, change, at)
@@ -102,28 +103,28 @@ export function changeBook(book: StoredBook, change: RuleChange, at: number): St
   const { origin, by } = change
   return {
     ...changed,
-    brought: { ...book.brought, [origin]: { by, at } },
+    setBy: { ...book.setBy, [origin]: { by, at } },
     former: { ...book.former, [origin]: formerOf(book, change) },
   }
 }
 
-/** The book with the layers that it never had; undefined when each of them is in it, or was. */
-export function rebase(book: StoredBook, brought: readonly Layer[], at: number): StoredBook | undefined {
-  let rebased = book
-  for (const layer of brought) {
-    if (!isFormer(book, layer)) rebased = changeBook(rebased, { kind: 'load', ...layer }, at) ?? rebased
-  }
-  return rebased === book ? undefined : { ...rebased, version: book.version + 1 }
+/** Adds the layers that the book never had. Returns undefined if each of them is in force, or was replaced. */
+export function addNewLayers(book: StoredBook, own: readonly Layer[], at: number): StoredBook | undefined {
+  return setLayers(
+    book,
+    own.filter((layer) => !isFormer(book, layer)),
+    at,
+  )
 }
 
-/** The book with the layers of a process that starts, whether or not it had them before; undefined when it has them now. */
-export function start(book: StoredBook, brought: readonly Layer[], at: number): StoredBook | undefined {
-  let started = book
-  for (const layer of brought) started = changeBook(started, { kind: 'load', ...layer }, at) ?? started
-  return started === book ? undefined : { ...started, version: book.version + 1 }
+/** Sets the layers, including those that were replaced before. Returns undefined if all of them are in force. */
+export function setLayers(book: StoredBook, own: readonly Layer[], at: number): StoredBook | undefined {
+  let changed = book
+  for (const layer of own) changed = changeBook(changed, { kind: 'load', ...layer }, at) ?? changed
+  return changed === book ? undefined : { ...changed, version: book.version + 1 }
 }
 
-/** Which layers of a book another one has replaced; a layer that was empty was nobody's. */
+/** Returns the layers of `before` that differ in `after`, except those that were empty. */
 export function replacedLayers(before: StoredBook, after: StoredBook): ReplacedLayer[] {
   return BASE_ORIGINS.flatMap((origin) => {
     const was = limitsOf(before.layers[origin])
@@ -131,7 +132,7 @@ export function replacedLayers(before: StoredBook, after: StoredBook): ReplacedL
     const patterns = [...new Set([...was.keys(), ...is.keys()])]
     const others = patterns.filter((pattern) => was.get(pattern) !== is.get(pattern))
     if (was.size === 0 || others.length === 0) return []
-    const { by, at } = before.brought[origin] ?? {}
+    const { by, at } = before.setBy[origin] ?? {}
     const limits = others.map((pattern) => {
       const [old, fresh] = [was.get(pattern), is.get(pattern)]
       return {
@@ -155,27 +156,27 @@ function limitsOf(rules: readonly Rule[]): Map<string, string> {
   return new Map(rules.map(({ pattern, limit }) => [pattern, formatLimit(limit)]))
 }
 
-/** The book with the id of the change that it comes of. */
+/** Adds the id of the change that led to this book. */
 export function noteChange(book: StoredBook, id: string): StoredBook {
   return { ...book, changes: [...book.changes, id].slice(-MOST_CHANGES) }
 }
 
-/** Whether the layer was replaced before: it is older than that of the book. */
+/** Whether the layer was in the book and has been replaced. */
 export function isFormer({ former }: StoredBook, { origin, rules }: Layer): boolean {
   return former[origin].includes(digest(rules))
 }
 
-/** Tells layers apart by what they say, whoever said it and when. */
+/** Identifies a layer by its rules, independent of who set it and when. */
 export function digest(rules: readonly Rule[]): string {
   const pairs = rules.map(({ pattern, limit }) => [pattern, formatLimit(limit)] as const)
   const sorted = pairs.sort(([a], [b]) => (a < b ? -1 : 1))
   return createHash('sha1').update(JSON.stringify(sorted)).digest('base64url')
 }
 
-/** What was loaded again is not former any more. */
+/** The replaced layers after a load; the loaded one is no longer among them. */
 function formerOf({ layers, former }: StoredBook, { origin, rules }: Layer): string[] {
-  const brought = digest(rules)
-  const others = former[origin].filter((known) => known !== brought)
+  const loaded = digest(rules)
+  const others = former[origin].filter((known) => known !== loaded)
   return [...others, digest(layers[origin])].slice(-MOST_FORMER)
 }
 

@@ -1,22 +1,22 @@
 import { hash } from 'node:crypto'
 
 /**
- * Every name of a key in Redis. All keys of a shard begin with its hash tag, so that they live on one node of a
- * cluster, and one script may touch them all.
+ * All names of keys in Redis. The keys of a shard begin with its hash tag, so that they are on one node of a cluster and one
+ * script can use them all.
  *
  * | key (after the tag) | type   | holds                                                                           |
  * |---------------------|--------|---------------------------------------------------------------------------------|
  * | :meta               | hash   | counters, the elected scheduler, the run of the server, number of shards       |
  * | :buckets            | hash   | user key -> packed bucket; only buckets that hold something or must remember    |
- * | :jobs               | hash   | id -> packed job: what its producer said, and was told                          |
- * | :data               | hash   | id -> data of more than 4 KiB, which do not stand in the packed job             |
+ * | :jobs               | hash   | id -> packed job: its request and its verdict                                   |
+ * | :data               | hash   | id -> data of more than 4 KiB, which are not in the packed job                  |
  * | :states             | hash   | id -> packed state; none while a job waits for the first time                   |
  * | :due                | zset   | user key -> slot of the head of its line; only buckets with work to hand over   |
- * | :turns              | zset   | the same of buckets at whose head a caller waits for his turn                   |
+ * | :turns              | zset   | the same for buckets at whose head a turn waits                                 |
  * | :idle               | zset   | user key -> when the empty bucket may be forgotten                              |
  * | :fill               | zset   | user key -> how full the bucket is; every live bucket, to find the fullest      |
  * | :deadlines          | zset   | id -> when a waiting job expires                                                |
- * | :leases             | zset   | id -> when a job is given up for lost, less what all leases were lifted by       |
+ * | :leases             | zset   | id -> when a job counts as lost, minus what all leases were extended by          |
  * | :ended              | zset   | id -> when the job ended                                                        |
  * | :gone               | zset   | id -> when the turn ended                                                       |
  * | :book               | string | the rule book as JSON                                                           |
@@ -25,16 +25,16 @@ import { hash } from 'node:crypto'
  * | :line:N             | list   | jobs of bucket number N, the head first: the first block of its line            |
  * | :line:N:B           | list   | block number B of its line; a block holds 256 jobs                              |
  * | :blocks:N           | zset   | numbers of the blocks that are not empty, but for the first of them             |
- * | :handed:N           | list   | those that were handed over and have not started, in their order                |
- * | :retry:N, :back:N   | zset   | those to be tried again: after a failure by time, else by their last start      |
- * | :watched            | zset   | user key -> until when what happens to its bucket is noted; expires by itself   |
+ * | :handed:N           | list   | jobs that were handed over and have not started, in order                       |
+ * | :retry:N, :back:N   | zset   | jobs to retry: after a failure by time, otherwise by their last start           |
+ * | :watched            | zset   | user key -> until when events of its bucket are recorded; expires by itself     |
  * | :verdicts:HASH      | list   | the last verdicts of a bucket that is watched, packed; expires by itself        |
  * | :starts:HASH        | list   | the same of its starts; HASH is that of the user key                            |
  * | :inbox:CALLER       | list   | turns that were handed over to the process of their caller; expires by itself   |
- * | :op:ID              | string | the answer to a rare write, so that it is answered again; expires by itself     |
+ * | :op:ID              | string | the reply to a rare write, for a call that is repeated; expires by itself       |
  *
- * The level of a meter is one string, `<prefix>:<name>:meter:{<hash of the user key>}`: levels have nothing to do with each
- * other, so they spread over all of a cluster.
+ * The level of a meter is one string, `<prefix>:<name>:meter:{<hash of the user key>}`: levels are independent of
+ * each other, so they spread over all nodes of a cluster.
  *
  * A user's key is never part of a name, only a field, a member or a value. In lists and sorted sets of jobs a member
  * is the id, and where the cost is not 1, a space and the cost.
@@ -77,7 +77,7 @@ export function shardTag(prefix: string, name: string, shard: number): string {
   return `{${prefix}:${encodeName(name)}:${shard}}`
 }
 
-/** Those of all shards of a shaper. */
+/** The tags of all shards of a shaper. */
 export function shardTags(prefix: string, name: string, shards: number): string[] {
   return Array.from({ length: shards }, (_, shard) => shardTag(prefix, name, shard))
 }

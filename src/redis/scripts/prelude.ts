@@ -7,9 +7,9 @@ import { FARTHEST_LOOK } from '../../core/projection.ts'
 import { MOST_NAMED } from '../../line/job-facts.ts'
 import { KEY_TYPES, NUMBERED_KEYS } from './keys.ts'
 
-/** For so long a process that says nothing keeps the places of its callers, and the turns that were handed to it. */
+/** How long a silent process keeps the places of its callers, and the turns that were handed to it. */
 export const TURN_LEASE = 5 * SECOND
-/** A turn that must come at once, and can, has so long to reach its caller. */
+/** How long a turn that must depart at once may take to reach its caller. */
 export const TRAVEL = 100 * MILLISECOND
 /** The head of a line that has been due for longer was not taken. */
 export const LATE = SECOND
@@ -27,7 +27,7 @@ export const STORED_STATES = [
   'expired',
 ] as const satisfies readonly (JobState | 'granted')[]
 
-/** What both the scripts of a shard and this code know. Times are microseconds. */
+/** Constants that the scripts of a shard share with this code. Times are microseconds. */
 const SHARD_CONSTANTS = {
   ROUNDING,
   FARTHEST_LOOK,
@@ -47,7 +47,7 @@ const METER_CONSTANTS = {
 
 /**
  * What every script of a shard begins with: `K`, the names of its keys, built from the first key that the script gets;
- * `TYPES`, what each of them holds; `STATES`; and the constants that this code knows, too. No script writes them again.
+ * `TYPES`, what each of them holds; `STATES`; and the shared constants. No script defines them again.
  */
 export function shardPrelude(): string {
   const names = Object.keys(KEY_TYPES).map((name) => `${name} = KEYS[1] .. ':${name}'`)

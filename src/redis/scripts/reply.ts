@@ -8,8 +8,8 @@ import { ForeignValueError } from '../../core/errors.ts'
  *     const reply = list(oneOf({ ok: { at: number, jobs: rest(row({ id: text, epoch: number })) }, none: {} }))
  *     // ['ok', 5, 'a', 1, 'b', 2] -> { kind: 'ok', at: 5, jobs: [{ id: 'a', epoch: 1 }, { id: 'b', epoch: 2 }] }
  *
- * It is not a schema of zod, because a reply of `gate` or `admit` holds up to a thousand values: zod takes several times as
- * long for them.
+ * This is not a zod schema because a reply of `gate` or `admit` has up to a thousand values, and zod takes several times as
+ * long.
  */
 export type Read<Value> = (values: Values) => Value
 
@@ -28,12 +28,12 @@ interface Values {
   next: number
 }
 
-/** @throws ForeignValueError when the reply has another shape: that of another version, say */
+/** @throws ForeignValueError when the reply has another shape, for example that of another version */
 export function readReply<Value>(read: Read<Value>, reply: unknown): Value {
   return read({ list: [reply], next: 0 })
 }
 
-/** Whole numbers come as they are, others as text of 17 digits, because Redis would cut them. */
+/** Redis truncates numbers to integers, so fractions arrive as text of 17 digits. */
 export function number(values: Values): number {
   const value = values.list[values.next++]
   if (typeof value === 'number') return value
@@ -98,7 +98,7 @@ export function list<Value>(read: Read<Value>): Read<Value> {
   }
 }
 
-/** All that is left of the list, again and again read in the same way. */
+/** The rest of the list, each item read in the same way. */
 export function rest<Value>(read: Read<Value>): Read<Value[]> {
   return (values) => {
     const found: Value[] = []

@@ -7,12 +7,12 @@ import { commandWithin } from '../connection/patience.ts'
 import { asBackendError, redisErrorKind } from '../connection/redis-errors.ts'
 import { runScript, type Script } from './script.ts'
 
-/** One try each: what comes back is an answer or one of our errors, and those who watch are told of both. */
+/** Makes each call once, turns failures into errors of this package, and publishes both on the diagnostics channels. */
 export class ScriptCalls {
   readonly #connection: Connection
   readonly #owner: string
 
-  /** @param owner the name of the shaper or meter, for those who watch */
+  /** @param owner the name of the shaper or meter, for the diagnostics channels */
   constructor(connection: Connection, owner: string) {
     this.#connection = connection
     this.#owner = owner
@@ -28,42 +28,42 @@ export class ScriptCalls {
     const sentAt = scriptRuns.hasSubscribers ? monotonicNow() : undefined
     try {
       const reply = await commandWithin(runScript(this.#connection.commands, script, key, values))
-      this.#tellRun(script, sentAt)
+      this.#publishRun(script, sentAt)
       return reply
     } catch (error) {
-      this.#noteTimeout(error)
-      this.#tellError(error)
-      this.#tellRun(script, sentAt, error)
+      this.#reconnectAfterTimeout(error)
+      this.#publishError(error)
+      this.#publishRun(script, sentAt, error)
       throw error
     }
   }
 
-  /** A command that is no script. */
+  /** Runs a command that is not a script. */
   async ask(command: (commands: Client) => Promise<string | null>): Promise<string | undefined> {
     try {
       return (await commandWithin(command(this.#connection.commands))) ?? undefined
     } catch (thrown) {
       const error = asBackendError(thrown)
-      this.#tellError(error)
+      this.#publishError(error)
       throw error
     }
   }
 
-  #tellRun({ verb }: Script, sentAt: number | undefined, error?: unknown): void {
+  #publishRun({ verb }: Script, sentAt: number | undefined, error?: unknown): void {
     if (sentAt === undefined) return
     const duration = monotonicNow() - sentAt
     const failure = error === undefined ? {} : { error: redisErrorKind(error) }
     scriptRuns.publish({ shaper: this.#owner, verb, duration, ...failure })
   }
 
-  #tellError(error: unknown): void {
+  #publishError(error: unknown): void {
     if (redisErrors.hasSubscribers) {
       redisErrors.publish({ shaper: this.#owner, kind: redisErrorKind(error) })
     }
   }
 
-  /** A socket on which an answer is overdue may be half open. */
-  #noteTimeout(error: unknown): void {
+  /** A socket on which a reply is overdue may be half open. */
+  #reconnectAfterTimeout(error: unknown): void {
     if (error instanceof BackendUnavailableError && error.message.includes('no answer in time')) {
       this.#connection.reconnect()
     }

@@ -16,7 +16,7 @@ export interface Script<Reply = unknown> {
   readonly isOfShard: boolean
   /** It returns bytes that are not text. */
   readonly isBinary: boolean
-  /** @throws ForeignValueError when the reply has another shape: that of another version, say */
+  /** @throws ForeignValueError when the reply has another shape, for example that of another version */
   parse(reply: unknown): Reply
 }
 
@@ -72,7 +72,7 @@ function keysOfShard(tag: string): readonly string[] {
   return [tag, shardKey(tag, 'meta')]
 }
 
-/** A script is its first line, which Redis reads, what it shares with this code, the parts that it uses, and itself. */
+/** Puts a script together: its first line, which Redis reads, the prelude, the parts that it uses, and its own text. */
 function load(verb: string, module: string): Pick<Script, 'text' | 'sha' | 'isOfShard'> {
   const [shebang, ...lines] = read(`${verb}.lua`, module).split('\n')
   const uses = /^-- uses: (.*)$/m.exec(lines.join('\n'))?.[1]

@@ -8,7 +8,7 @@ import { number } from './reply.ts'
 import { defineScript, type Script } from './script.ts'
 import { ScriptCalls } from './script-calls.ts'
 
-/** A request that reaches Redis later than this is refused: its caller has been told that Redis is away. */
+/** A request that reaches Redis later than this is refused: its caller already has the error that Redis is unavailable. */
 const NOT_AFTER = 2 * SECOND
 const PAUSE_MS = 30
 
@@ -21,10 +21,10 @@ export class Store {
   readonly tags: readonly string[]
   readonly #connection: Connection
   readonly #calls: ScriptCalls
-  /** Redis time less our own, as the last look at the clock of each shard had it. */
+  /** The time of each shard's Redis minus the local monotonic time, as last read. */
   readonly #offsets: (number | undefined)[] = []
 
-  /** @param shaper its name, for those who watch */
+  /** @param shaper its name, for the diagnostics channels */
   constructor(connection: Connection, tags: readonly string[], shaper: string) {
     this.#connection = connection
     this.#calls = new ScriptCalls(connection, shaper)
@@ -35,24 +35,24 @@ export class Store {
     return this.tags.length
   }
 
-  /** The shard in which the key has its bucket. */
+  /** The shard that has the bucket of the key. */
   shardOf(key: string): number {
     return shardOf(key, this.tags.length)
   }
 
-  /** One try, for those who try again by themselves. */
+  /** Runs a script once; the caller retries. */
   run<Reply>(script: Script<Reply>, shard: number, values: Values): Promise<Reply> {
     return this.#calls.run(script, this.tags[shard]!, values)
   }
 
-  /** A verb that changes nothing; its first value is the time. */
+  /** Runs a read-only script, with retries. Its first value is the time. */
   read<Reply>(script: Script<Reply>, shard: number, values: Values, now?: number): Promise<Reply> {
     return this.#patiently(() => this.run(script, shard, [now ?? '', ...values]))
   }
 
   /**
-   * A verb that is answered again when it comes twice: tried until the caller's two seconds are over. Its first
-   * values are the time, and the time after which it must not run any more.
+   * Runs a script that gives the same reply when it is called twice, with retries for two seconds. Its first values are the
+   * time, and the time after which it must not run any more.
    */
   async write<Reply>(script: Script<Reply>, shard: number, values: Values, now?: number): Promise<Reply> {
     if (now !== undefined) return this.run(script, shard, [now, '', ...values])
@@ -61,7 +61,7 @@ export class Store {
       const notAfter = (await this.storeTime(shard)) + NOT_AFTER
       const reply = await this.#patiently(() => this.#calls.send(script, tag, ['', notAfter, ...values]))
       if (!Array.isArray(reply) || reply[0] !== 'late') return script.parse(reply)
-      // It took too long, or the clock of Redis was set.
+      // The call took too long, or the clock of Redis was set.
       if (!isLast) await this.time(shard)
     }
     throw new BackendUnavailableError('Redis is unavailable: the request came too late and was refused')
@@ -87,25 +87,25 @@ export class Store {
     return this.#patiently(() => this.#calls.ask((commands) => commands.get(key)))
   }
 
-  /** A field of a hash; one try. */
+  /** Reads a field of a hash, once. */
   field(key: string, field: string): Promise<string | undefined> {
     return this.#calls.ask((commands) => commands.hget(key, field))
   }
 
-  /** What the clock of a shard says now; asked once, and reckoned from then on. */
+  /** The time of a shard: read from Redis once, then derived from the local clock. */
   async storeTime(shard: number): Promise<number> {
     if (this.#offsets[shard] === undefined) await this.#patiently(() => this.time(shard))
     return monotonicNow() + this.#offsets[shard]!
   }
 
-  /** Asks for the time. */
+  /** Reads the time of a shard from Redis. */
   async time(shard: number): Promise<number> {
     const time = await this.run(timeScript, shard, [])
     this.#offsets[shard] = time - monotonicNow()
     return time
   }
 
-  /** Tries until the time is over, and not a moment longer: the answer to a try that hangs is not waited for. */
+  /** Retries until the time is over, and does not wait longer for a try that hangs. */
   #patiently<Answer>(call: () => Promise<Answer>): Promise<Answer> {
     let last: unknown
     const tries = async (isOver: () => boolean) => {
@@ -115,7 +115,7 @@ export class Store {
         } catch (error) {
           if (!isVelvetRopeError(error, 'backend-unavailable') || isOver()) throw error
           last = error
-          // A refusal may come at once, and be all that there is for a while.
+          // Redis may refuse at once, again and again: this pause keeps the loop from spinning.
           await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
           await this.#connection.ready()
         }

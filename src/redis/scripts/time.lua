@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- What the shard's clock says.
+-- Returns the time of the shard's clock.
 -- uses: shard
 --
 -- KEYS[1]  the shard's tag

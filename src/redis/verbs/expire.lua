@@ -9,8 +9,8 @@
 local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
-local told = replayed_sweep(ARGV[3], ARGV[4])
-if told then return told end
+local replayed = replayed_sweep(ARGV[3], ARGV[4])
+if replayed then return replayed end
 local meta = read_meta()
 local answer = { text(now) }
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT', 0, MOST_SWEPT)) do

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- handed | granted | running -> back at the head of its line, for jobs whose lease has ended; 100 at most. One that
 -- may have started counts a crash, and the third crash fails it. The places of callers whose process is silent are given
--- up; a turn that was handed over comes back once, since its news may have been lost.
+-- up; a turn that was handed over comes back once, since its notice may have been lost.
 -- uses: shard sweeps loss lease warmth bucket pace job state ended blocks line head lookup leave grant
 --
 -- KEYS[1]  the shard's tag
@@ -13,8 +13,8 @@ local MOST_CRASHES = 3
 local now = read_now(ARGV[1])
 local keep = number(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
-local told = replayed_sweep(ARGV[3], ARGV[4])
-if told then return told end
+local replayed = replayed_sweep(ARGV[3], ARGV[4])
+if replayed then return replayed end
 local meta = read_meta()
 note_activity(meta, now)
 local answer = { text(now) }
@@ -34,7 +34,7 @@ local function recover(bucket, job, state)
     return 'waits'
   end
   if state.state == 'granted' then
-    -- Whether a handler runs with that slot nobody knows: it counts as one that starts now.
+    -- Whether a handler runs with that slot is unknown: it counts as one that starts now.
     state.onGrid = false
     start(bucket, state, now)
   end
@@ -50,7 +50,7 @@ local function recover(bucket, job, state)
   return 'crashed'
 end
 
--- Its record is gone, but it stands among those who were handed over, and everybody would wait for it.
+-- Its record is gone, but it is still in the list of jobs that were handed over, and the jobs behind it would wait for it.
 local function forget_lost(id, job)
   local state = read_state(id)
   local bucket = read_bucket_and_line(job and job.key or state.key)
