@@ -54,7 +54,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
 
 /** The page of the dashboard runs in browsers: it is built on its own, and asks the rest of the house over HTTP. */
 const PAGE = 'src/dashboard/page/'
-/** What the page is made of and built with; who installs the product gets the built files, and none of these. */
+/** What the page is made of and built with; the package contains the built files, and none of these. */
 const PAGE_PACKAGES = ['preact', 'uplot', 'vite']
 
 const TYPES = /^(?:import|export) type\b[^;']*'[^']+'/gm
@@ -62,7 +62,7 @@ const TYPES = /^(?:import|export) type\b[^;']*'[^']+'/gm
 interface Source {
   readonly path: string
   readonly text: string
-  /** Without comments and the text of strings, for those who look for words. */
+  /** Without comments and the text of strings, for checks that look for words. */
   readonly code: string
   readonly imports: readonly string[]
   /** Those that are left when the types are gone. */

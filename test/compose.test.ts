@@ -21,7 +21,7 @@ const services: Readonly<Record<string, ComposeService>> = compose.services
 
 const TOKENS = `[{"name":"shop","sha256":"${'ab'.repeat(32)}","scopes":["enqueue"]}]`
 
-/** What a variable of the shell is when nobody set it; the tokens have to be set. */
+/** What a variable of the shell is when it is not set; the tokens have to be set. */
 function withDefaults(text: string): string {
   return text.replace(/\$\{VELVET_ROPE_TOKENS:\?[^}]+\}/, TOKENS).replace(/\$\{\w+:-([^}]*)\}/g, '$1')
 }

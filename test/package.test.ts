@@ -129,9 +129,9 @@ describe('the package as it is published', () => {
       const { retryAfterMs } = await new Meter('installed', { limits: shaper.limits, clock }).fill('k', 6)
       console.log(JSON.stringify([starts, checkHistory(history), retryAfterMs]))
     `
-    const told = JSON.parse(await node('--input-type=module', '-e', script))
+    const bounds = JSON.parse(await node('--input-type=module', '-e', script))
     // Infinity is null in JSON: six never fit where there is room for five.
-    expect(told).toEqual([[0, 500_000], [], null])
+    expect(bounds).toEqual([[0, 500_000], [], null])
   })
 
   test('can be mounted in a user’s server, which keeps its own Request and Response', async () => {

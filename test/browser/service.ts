@@ -26,7 +26,7 @@ export async function openService(
   return { shaper, url: server.url }
 }
 
-/** Enqueues this many jobs for the key at once. */
+/** Enqueues this many jobs for the key without a pause. */
 export function enqueueJobs(shaper: Shaper, key: string, jobs: number): Promise<unknown> {
   return shaper.enqueueMany(Array.from({ length: jobs }, () => ({ key, data: null })))
 }

@@ -97,7 +97,7 @@ describe('after a jump of the clock', () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('p', 0, { key: 'bad' })
     await stage.lineUp('q', 0, { key: 'good' })
-    await stage.redis.set(`${stage.tag}:retry:1`, 'somebody else’s')
+    await stage.redis.set(`${stage.tag}:retry:1`, 'foreign value')
     await stage.jump(3)
     expect((await stage.hand(4)).map(({ id }) => id)).toEqual(['q'])
   })

@@ -88,10 +88,10 @@ describe.each(NAMES)('a value of another type under :%s', (name) => {
     const stage = await busyStage()
     const key = shardKey(stage.tag, name)
     await stage.redis.del(key)
-    await stage.redis.set(key, 'somebody else’s')
+    await stage.redis.set(key, 'foreign value')
     const refused = await isRefused(stage, verb)
     if (NEEDS[verb].includes(name)) expect(refused).toBe(true)
-    expect(await stage.redis.get(key)).toBe('somebody else’s')
+    expect(await stage.redis.get(key)).toBe('foreign value')
   })
 })
 

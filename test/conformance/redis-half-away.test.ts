@@ -9,7 +9,7 @@ async function halfAway() {
   const key = ['a', 'b', 'c', 'd', 'e', 'f'].find((key) => stage.backend.store.shardOf(key) === 0)!
   await stage.lineUp('x', 0, { key })
   await stage.redis.del(shardKey(stage.backend.store.tags[1]!, 'meta'))
-  await stage.redis.set(shardKey(stage.backend.store.tags[1]!, 'meta'), 'somebody else’s')
+  await stage.redis.set(shardKey(stage.backend.store.tags[1]!, 'meta'), 'foreign value')
   return stage
 }
 

@@ -78,9 +78,9 @@ describe.each([...NAMES, ...OTHERS])('a value of another type under :%s', (name)
     const stage = await busyStage()
     const key = `${stage.tag}:${name}`
     await stage.redis.del(key)
-    await stage.redis.set(key, 'somebody else’s')
+    await stage.redis.set(key, 'foreign value')
     await isDoneOrRefused(stage, verb)
-    expect([await stage.redis.get(key), await stage.redis.ttl(key)]).toEqual(['somebody else’s', -1])
+    expect([await stage.redis.get(key), await stage.redis.ttl(key)]).toEqual(['foreign value', -1])
   })
 })
 
@@ -97,7 +97,7 @@ describe.each(['~', '~~', '~c', '~c~stranger', '~{}~x', '~c~x 2'])('a stranger n
 describe('an inbox with a foreign value', () => {
   async function spoiled(): Promise<RedisStage> {
     const stage = await RedisStage.open('9, 1/s')
-    await stage.redis.set(`${stage.tag}:inbox:c`, 'somebody else’s')
+    await stage.redis.set(`${stage.tag}:inbox:c`, 'foreign value')
     await stage.admit('~c~1', 0)
     await stage.admit('~c~2', 0, { key: 'b' })
     await stage.admit('~p~1', 0, { key: 'c' })

@@ -14,7 +14,7 @@ let redis: Redis
 beforeAll(async () => {
   ;({ url } = await startRedis())
   redis = new Redis(url)
-  await redis.set('of somebody else', 'stays')
+  await redis.set('foreign key', 'stays')
 })
 afterAll(async () => {
   await redis.quit()
@@ -30,7 +30,7 @@ it('the demo on Redis breaks no law, and leaves nothing behind', async () => {
   expect(code).toBe(/^ok: /m.test(stdout) ? 0 : 1)
   expect(stdout).toMatch(/^Of these, \d were enqueued again after that time, and accepted\.$/m)
   expect(readFileSync(svg, 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/)
-  expect(await redis.keys('*')).toEqual(['of somebody else'])
+  expect(await redis.keys('*')).toEqual(['foreign key'])
 })
 
 it('the demo leaves nothing behind when it is stopped half way', async () => {
@@ -39,7 +39,7 @@ it('the demo leaves nothing behind when it is stopped half way', async () => {
   await expect.poll(() => redis.keys('{vr-demo-*')).not.toEqual([])
   demo.signal('SIGTERM')
   await demo.ended
-  await expect.poll(() => redis.keys('*')).toEqual(['of somebody else'])
+  await expect.poll(() => redis.keys('*')).toEqual(['foreign key'])
 })
 
 it('the demo reports in one line that Redis is not there', async () => {

@@ -200,7 +200,7 @@ describe('the file', () => {
     ])
   })
 
-  it('has all its problems reported at once, in its order, in twenty lines at most', async () => {
+  it('has all its problems reported together, in its order, in twenty lines at most', async () => {
     const env = { VELVET_ROPE_SHARDS: 'many', VELVET_ROPE_LISTN: 'x' }
     const flags = { drainMs: -1 }
     const lines = await refusal(load('work: 5\nlisten: x\nnam: y\n', { env, flags }))

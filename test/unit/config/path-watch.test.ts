@@ -7,10 +7,10 @@ import { makeFolder } from './config-folder.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** A watch that counts what it was told. */
+/** A watch that counts its notifications. */
 async function follow(
   path: string,
-): Promise<{ watch: PathWatch; told: () => number; next: () => Promise<void> }> {
+): Promise<{ watch: PathWatch; notified: () => number; next: () => Promise<void> }> {
   let count = 0
   let onTold: (() => void) | undefined
   const watch = new PathWatch(path, () => {
@@ -23,7 +23,7 @@ async function follow(
       onTold = resolve
     })
   await watch.refresh()
-  return { watch, told: () => count, next }
+  return { watch, notified: () => count, next }
 }
 
 describe('the places that lead to a file', () => {
@@ -99,10 +99,10 @@ describe('watching a path', () => {
       for (let turns = attempt % 12; turns > 0; turns--) await turn()
       symlinkSync(after, join(folder, 'new'))
       renameSync(join(folder, 'new'), join(folder, 'link'))
-      const { watch, told, next } = await begun
+      const { watch, notified, next } = await begun
       const noticed = next()
       writeFileSync(join(folder, after, 'file'), 'more')
-      if (told() === 0) await noticed
+      if (notified() === 0) await noticed
       watch.close()
       unlinkSync(join(folder, 'link'))
     }
@@ -129,19 +129,19 @@ describe('watching a path', () => {
     const path = join(folder, 'a')
     writeFileSync(path, '')
     const first = await follow(path)
-    let told = 0
+    let notified = 0
     const second = new PathWatch(path, () => {
-      told++
+      notified++
     })
     const beginning = second.refresh()
     first.watch.close()
     second.close()
     await beginning
-    // Who began to watch later is told later.
+    // A watch that began later is notified later.
     const third = await follow(path)
     const noticed = third.next()
     writeFileSync(path, 'more')
     await noticed
-    expect([first.told(), told]).toEqual([0, 0])
+    expect([first.notified(), notified]).toEqual([0, 0])
   })
 })

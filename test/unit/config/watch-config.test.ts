@@ -139,7 +139,7 @@ describe('a watched file is noticed', () => {
   })
 
   it('without events, a little later', async () => {
-    // Nothing tells of what happens behind this one: no link, and no folder that is near.
+    // Nothing reports what happens behind this one: no link, and no folder that is near.
     const root = makeFolder()
     const cwd = join(root, 'far', 'away', 'config')
     mkdirSync(cwd, { recursive: true })
@@ -149,10 +149,10 @@ describe('a watched file is noticed', () => {
     writeFileSync(join(root, 'new', 'away', 'config', FILE), 'name: b\n')
     renameSync(join(root, 'far'), join(root, 'old'))
     renameSync(join(root, 'new'), join(root, 'far'))
-    let told = await stage.next()
+    let report = await stage.next()
     // Between the two renames there was none.
-    if (told.error !== undefined) told = await stage.next()
-    expect(told.name).toBe('b')
+    if (report.error !== undefined) report = await stage.next()
+    expect(report.name).toBe('b')
   })
 })
 
@@ -237,7 +237,7 @@ describe('a watch', () => {
       const event = once(events, 'change')
       writeFileSync(join(cwd, FILE), line, { flag: index === 0 ? 'w' : 'a' })
       await event
-      // The watch is told in the same turn of the loop.
+      // The watch hears of it in the same turn of the loop.
       await new Promise((resolve) => setImmediate(resolve))
       vi.advanceTimersByTime(99)
       // It waits on.
@@ -264,7 +264,7 @@ describe('a reload that was asked for', () => {
     expect(stage.left).toBe(0)
   })
 
-  it('waits for the one before it: never two at once', async () => {
+  it('waits for the one before it: never two at a time', async () => {
     const cwd = folderWith('name: a\n')
     let running = 0
     let most = 0
@@ -303,7 +303,7 @@ describe('a watch that was closed', () => {
   it('calls no callback any more, even for a reload under way', async () => {
     const cwd = folderWith('name: a\n')
     const current = await loadConfig({ cwd, env: {} })
-    // Whoever opens a pipe waits for the one who writes.
+    // Opening a pipe waits for a writer.
     execFileSync('mkfifo', [join(cwd, 'pipe')])
     const calls: unknown[] = []
     const watch = watchConfig({
@@ -313,8 +313,8 @@ describe('a watch that was closed', () => {
       current,
       debounceMs: 1,
       pollMs: NEVER_MS,
-      onChange: (...told) => void calls.push(told),
-      onError: (...told) => void calls.push(told),
+      onChange: (...args) => void calls.push(args),
+      onError: (...args) => void calls.push(args),
     })
     const writer = await open(join(cwd, 'pipe'), 'w')
     watch.close()

@@ -6,9 +6,9 @@ import type { Config } from '../../../src/config/config.ts'
 import { type ConfigSources, loadConfig } from '../../../src/config/load-config.ts'
 import { type ConfigWatch, type WatchOptions, watchConfig } from '../../../src/config/watch-config.ts'
 
-/** What a watch told. */
-interface Told {
-  /** The name in the configuration, which tells versions apart. */
+/** What a watch reported. */
+interface Report {
+  /** The name in the configuration, which distinguishes versions. */
   readonly name?: string
   readonly changes?: readonly string[]
   readonly error?: string
@@ -17,11 +17,11 @@ interface Told {
 /** So that only events of the file system can have been the cause. */
 export const NEVER_MS = 2_000_000_000
 
-/** A watch, and what it tells, one after the other. */
+/** A watch, and what it reports, one after the other. */
 export class WatchStage {
   readonly watch: ConfigWatch
   readonly start: Config
-  readonly #told: Told[] = []
+  readonly #reports: Report[] = []
   #onTold: (() => void) | undefined
 
   private constructor(start: Config, options: ConfigSources & Partial<WatchOptions>) {
@@ -34,9 +34,9 @@ export class WatchStage {
       current: start,
       onChange: async (next, changes) => {
         await onChange?.(next, changes)
-        this.#tell({ name: next.name, changes: renderChanges(changes) })
+        this.#report({ name: next.name, changes: renderChanges(changes) })
       },
-      onError: ({ message }) => this.#tell({ error: message }),
+      onError: ({ message }) => this.#report({ error: message }),
     })
   }
 
@@ -49,22 +49,22 @@ export class WatchStage {
     return stage
   }
 
-  /** Told and not yet taken. */
+  /** Reported and not yet taken. */
   get left(): number {
-    return this.#told.length
+    return this.#reports.length
   }
 
-  async next(): Promise<Told> {
-    if (this.#told.length === 0) {
+  async next(): Promise<Report> {
+    if (this.#reports.length === 0) {
       await new Promise<void>((resolve) => {
         this.#onTold = resolve
       })
     }
-    return this.#told.shift()!
+    return this.#reports.shift()!
   }
 
-  #tell(told: Told): void {
-    this.#told.push(told)
+  #report(report: Report): void {
+    this.#reports.push(report)
     this.#onTold?.()
     this.#onTold = undefined
   }

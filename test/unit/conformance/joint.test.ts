@@ -48,7 +48,7 @@ describe('the bound', () => {
     expect(laws([...restarted, refuse(251)])).toEqual([['L1', 'y']])
   })
 
-  test('a job that left the line without a start is known to the store at once', () => {
+  test('a job that left the line without a start is known to the store immediately', () => {
     expect(laws([...full.slice(0, 2), end(10, 'x', 'cancelled'), refuse(20)])).toEqual([['L1', 'y']])
   })
 
@@ -70,7 +70,7 @@ describe('the bound', () => {
 })
 
 describe('the promise', () => {
-  /** Three wait behind x, which started at 0; at 100 ms y is refused and told `retryAt`. */
+  /** Three wait behind x, which started at 0; at 100 ms y is refused and gets `retryAt`. */
   const refused = (retryAt: number, at = 100) => [
     limit(0, '3, 2/s'),
     ...['x', 'p', 'q', 'r'].flatMap((id) => (id === 'p' ? [start(0, 'x'), accept(10, id)] : [accept(0, id)])),
@@ -87,7 +87,7 @@ describe('the promise', () => {
     expect(laws([...refused(494), start(500, 'p')])).toEqual([['L1', 'y']])
   })
 
-  /** Of two who wait, x departs at `at`; y was refused 10 ms after the freeze, and told `retryAt`. */
+  /** Of two that wait, x departs at `at`; y was refused 10 ms after the freeze, and got `retryAt`. */
   const refusedFrozen = (retryAt: number, at: number, cost = 1) => [
     limit(0, '2, 10/s'),
     ...[accept(0, 'w'), start(0, 'w'), accept(1, 'x'), accept(1, 'z')],

@@ -17,7 +17,7 @@ import {
 
 const open = { unfinished: true }
 
-/** Three wait behind x, which started at 0; at 100 ms y is refused and told `retryAt`. */
+/** Three wait behind x, which started at 0; at 100 ms y is refused and gets `retryAt`. */
 function refused(retryAt: number, cost = 1): HistoryEvent[] {
   return [
     limit(0, '3, 2/s'),

@@ -110,7 +110,7 @@ test('after another limit, a fault or a crash its warmth is unknown', () => {
 })
 
 test('a bucket that gains a warm-up is cold, whether it was idle and forgotten or not', () => {
-  const told = (retryAt: number): HistoryEvent[] => [
+  const history = (retryAt: number): HistoryEvent[] => [
     limit(0, '6, 4/s'),
     ...run(0, 'v', { cost: 3 }),
     limit(2_000, '6, 3/s, warm-up 2s'),
@@ -119,7 +119,7 @@ test('a bucket that gains a warm-up is cold, whether it was idle and forgotten o
     reject(2_100, 'y', { cost: 3, retryAt }),
     start(5_112, 'x', { cost: 6 }),
   ]
-  expect(laws(told(5_112))).toEqual([])
+  expect(laws(history(5_112))).toEqual([])
   const busyBefore: HistoryEvent[] = [
     limit(0, '9, 4/s'),
     ...run(0, 'v', { cost: 6 }),
@@ -150,7 +150,7 @@ test('once it has warmed up under its new limit, promises are judged again', () 
   const rule = '2, 10/s, warm-up 3s'
   const warm = warmUpOf(41, rule).map((at) => 1_000 + at)
   const [last, next] = warm.slice(-2) as [number, number]
-  const told = (retryAt: number): HistoryEvent[] => [
+  const history = (retryAt: number): HistoryEvent[] => [
     limit(0, '2, 10/s'),
     ...run(0, 'v'),
     limit(900, rule),
@@ -160,8 +160,8 @@ test('once it has warmed up under its new limit, promises are judged again', () 
     reject(last + 10, 'y', { retryAt: last + retryAt }),
     start(next, 'p'),
   ]
-  expect(laws(told(100))).toEqual([])
-  expect(laws(told(130))).toEqual([['L1', 'y']])
+  expect(laws(history(100))).toEqual([])
+  expect(laws(history(130))).toEqual([['L1', 'y']])
 })
 
 test('a freeze before a fault leaves it cold', () => {
@@ -233,7 +233,7 @@ test('a pause cools as well, and a retry warms like any other start', () => {
   expect(laws([...history, ...run(5_400, 'v')])).toEqual([['L2', 'v']])
 })
 
-/** Two wait behind the last of forty, and a third is refused and told `retryAt` after the last start. */
+/** Two wait behind the last of forty, and a third is refused and gets `retryAt` after the last start. */
 function refused(retryAt: number, jobs = 40): HistoryEvent[] {
   const rule = '2, 10/s, warm-up 3s'
   const warm = warmUpOf(jobs + 1, rule)

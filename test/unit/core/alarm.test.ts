@@ -27,7 +27,7 @@ test('a sleep ends at its time, and when the alarm rings', async () => {
   expect(endless.isAwake).toBe(true)
 })
 
-test('a ring before the sleep ends it at once, until it is reset', async () => {
+test('a ring before the sleep ends it immediately, until it is reset', async () => {
   const clock = new VirtualClock(0)
   const alarm = new Alarm(clock, 0)
   alarm.ring()

@@ -28,7 +28,7 @@ const one = { cost: 1, deadline: FOREVER }
 /** Who waits with cost 1 and no backoff. */
 const line = (length: number): WaitingJob[] => Array.from({ length }, () => ({ cost: 1, readyAt: -FOREVER }))
 
-/** Lets depart whoever is due by `now`, each at its slot. */
+/** Starts every job that is due by `now`, each at its slot. */
 function drain(bucket: Bucket, waiting: WaitingJob[], now: number): number[] {
   const slots: number[] = []
   while (waiting.length > 0 && nextSlot(bucket, -FOREVER) <= now) {
@@ -70,7 +70,7 @@ test('of ten arrivals 100 ms apart, seven are accepted and three are rejected wi
   expect(departures.map((slot) => slot / MS)).toEqual([0, 500, 1_000, 1_500, 2_000, 2_500, 3_000])
 })
 
-test('a new bucket departs at once, and then an interval apart', () => {
+test('a new bucket departs immediately, and then an interval apart', () => {
   const bucket = bucketOf('5, 10/s')
   expect(nextSlot(bucket, 7)).toBe(7)
   expect([0, 0, 0].map((now) => reserve(bucket, 1, now) / MS)).toEqual([0, 100, 200])
@@ -141,7 +141,7 @@ test('a deadline that cannot be kept is rejected, and accepted as soon as it can
   for (const now of [0, 0]) expect(admit(bucket, request(now), now, [])).toMatchObject({ accepted: true })
   const refused = judge(bucket, request(0), 0, line(2))
   expect(refused).toEqual({ accepted: false, reason: 'deadline', retryAt: 50 * MS })
-  // The head departs at 0, which moves nobody's departure.
+  // The head departs at 0, which moves no departure.
   reserve(bucket, 1, 0)
   depart(bucket, 1, 0)
   expect(judge(bucket, request(50 * MS - 1), 50 * MS - 1, line(1)).accepted).toBe(false)

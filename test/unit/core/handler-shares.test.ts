@@ -86,7 +86,7 @@ test('after a long pause no key counts', () => {
   expect(shares.mayTake('a', 99 * SECOND)).toBe(true)
 })
 
-test('a key whose handlers end at once counts as long as the others', () => {
+test('a key whose handlers end immediately counts as long as the others', () => {
   const shares = new HandlerShares(10)
   shares.mayTake('b', 0)
   shares.take('b')

@@ -128,8 +128,8 @@ describe('the layers', () => {
       ['c', 'two', 2],
       ['b', 'one', 1],
     ])
-    const brought = parseLayer({ a: '1, 1/s' }, 'environment', 'me')
-    expect(LayeredBook.of([brought], { at: 5, version: 1 }).get('a')).toMatchObject({ by: 'me', at: 5 })
+    const layer = parseLayer({ a: '1, 1/s' }, 'environment', 'me')
+    expect(LayeredBook.of([layer], { at: 5, version: 1 }).get('a')).toMatchObject({ by: 'me', at: 5 })
   })
 
   test.each([
@@ -163,7 +163,7 @@ describe('overrides', () => {
     expect(desk.change(unset('a'))).toBeUndefined()
     expect(desk.change(load({ a: '3, 1/s' }, 'file'))).toBe('')
     expect(desk.book.find('a')?.pattern).toBe('*')
-    // Also when nobody has the pattern for a while.
+    // Also when no layer has the pattern for a while.
     expect([desk.change(load({}, 'file')), desk.change(load({}, 'code'))]).toEqual(['', '* gone'])
     expect(desk.change(unset('a'))).toBeUndefined()
     expect(desk.change(load({ a: '4, 1/s' }, 'code'))).toBe('')
@@ -224,9 +224,9 @@ test('a book never changes, and the highest layer that has a pattern wins', () =
     for (const change of changes) {
       const { book } = desk
       const before = [book.list(), structuredClone(book.layers)]
-      const told = desk.change(change)
+      const saved = desk.change(change)
       expect([book.list(), book.layers]).toEqual(before)
-      if (told === undefined) expect(desk.book).toBe(book)
+      if (saved === undefined) expect(desk.book).toBe(book)
       else expect(desk.book.version).toBe(book.version + 1)
       const { code, file, environment, overrides } = desk.book.layers
       for (const pattern of ['*', 'a', 'a/b']) {

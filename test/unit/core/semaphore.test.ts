@@ -130,7 +130,7 @@ describe('a pool without an order', () => {
     expect(inside).toEqual(['a', 'c'])
   })
 
-  test('tells those that only look when their claim fits, once, and they take nothing', () => {
+  test('notifies those that only look when their claim fits, once, and they take nothing', () => {
     const kinds = new Semaphore(new Kinds())
     const heard: string[] = []
     kinds.tryTake('x')

@@ -30,7 +30,7 @@ function stepByStep({ interval, coldInterval, warmUp }: Limit, from: number, uni
   return total
 }
 
-test('many units at once take as long as one after the other', () => {
+test('many units together take as long as one after the other', () => {
   const units = fc.oneof(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 5_000 }))
   const property = fc.property(limits, part, units, (limit, part, units) => {
     const from = limit.warmUp * part
@@ -80,7 +80,7 @@ test('it is warm after the warm-up, and then the interval is exactly the normal 
   fc.assert(property, { numRuns: 100 })
 })
 
-test('the longest line with the longest warm-up is computed at once, without rounding errors', () => {
+test('the longest line with the longest warm-up is computed quickly, without rounding errors', () => {
   const limit = parseLimit('1_000_000_000, 1_000_000/s, tolerance 1ms, warm-up 366d')
   const units = 1e9
   // So early in the warm-up every interval is the cold one, less what a straight line takes off.

@@ -6,7 +6,7 @@ import { RunLog } from '../../../src/demo/run-log.ts'
 
 export const ACCOUNT: Account = { key: 'acme', limit: parseLimit('3, 5/s'), bursts: [[0, 6]] }
 
-/** Six jobs at once: without the rope five are refused; behind it four depart evenly, and two are turned away. */
+/** Six jobs together: without velvet-rope five are refused; with it four depart evenly, and two are rejected. */
 export function madeUpRuns(): DemoResult {
   const without = new RunLog(false, [ACCOUNT], 0)
   const behind = new RunLog(true, [ACCOUNT], 10 * SECOND)

@@ -165,7 +165,7 @@ describe('a fetch that waits for its turn', () => {
     expect(sent).toEqual([])
   })
 
-  it('sends URLs without a host at once, unless a key is given', async () => {
+  it('sends URLs without a host immediately, unless a key is given', async () => {
     const { stage, sent, freezes, open } = staged([429, 429], '1, 1/s')
     const urls = ['data:,x', 'blob:nodedata:1', 'file:///x', 'about:blank']
     const answers = urls.map((url) => outcome(stage, open({ attempts: 2 })(url)))

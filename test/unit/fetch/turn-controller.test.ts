@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { TurnController } from '../../../src/fetch/turn-controller.ts'
 
-/** A connection's controller, as far as anybody looks at it. */
+/** A connection's controller, as far as it is used. */
 class Connection {
   paused = false
   aborted = false

@@ -33,7 +33,7 @@ async function staged(script: Record<string, Step[]> = {}, limits = '9, 1/s') {
   onTestFinished(() => agent.destroy())
   const turns = (options: TurnOptions = {}) =>
     turnInterceptor(stage.shaper, { now: () => stage.now, ...options })
-  /** Lets time pass as long as somebody waits for his turn, and the network do its work, until it has settled. */
+  /** Lets time pass as long as a request waits for its turn, and the network do its work, until it has settled. */
   const play = async <Value>(promise: Promise<Value>): Promise<Value> => {
     const watch = { isOver: false }
     const end = () => {

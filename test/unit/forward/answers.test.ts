@@ -215,11 +215,11 @@ describe('a refusal', () => {
     ['', {}, ''],
   ])(
     'is identified by its code, never by prose, which may repeat what was sent: %s',
-    async (body, headers, told) => {
+    async (body, headers, expected) => {
       const error = await refused(422, body, headers)
       expect(error).toMatchObject({ code: 'final' })
       expect((error as Error).message).toMatch(/^POST http:\/\/127\.0\.0\.1:\d+ answered 422/)
-      expect((error as Error).message.replace(/^.* 422/, '')).toBe(`${told}, not tried again`)
+      expect((error as Error).message.replace(/^.* 422/, '')).toBe(`${expected}, not tried again`)
     },
   )
 

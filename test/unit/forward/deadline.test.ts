@@ -43,8 +43,8 @@ test('the time includes the name: a request whose name comes too late is never s
       answer = given
     })
   const url = `http://slow.test:${side.port}`
-  const told: string[] = []
-  const onResponse = (statusClass: string) => void told.push(statusClass)
+  const classes: string[] = []
+  const onResponse = (statusClass: string) => void classes.push(statusClass)
   const forward = forwarder({ allow: [url], allowPrivate: ['slow.test'] }, { resolve, onResponse })
   const late = forward(jobOf({ method: 'POST', url: `${url}/late`, timeoutMs: 20 }))
   await expect(late).rejects.toThrow('no response within 20 ms')
@@ -54,7 +54,7 @@ test('the time includes the name: a request whose name comes too late is never s
   answer(['127.0.0.1'])
   await inTime
   expect(side.received.map(({ path }) => path)).toEqual(['/in-time'])
-  expect(told).toEqual(['error', '2xx'])
+  expect(classes).toEqual(['error', '2xx'])
 })
 
 test('an error response whose body does not end in time counts all the same', async () => {
@@ -68,7 +68,7 @@ test('an error response whose body does not end in time counts all the same', as
 test.each([
   [500, 'request-failed'],
   [503, 'freeze'],
-])('%i is judged at once, whatever its body does', async (status, code) => {
+])('%i is judged immediately, whatever its body does', async (status, code) => {
   const side = await farSide((response) => drip(response.writeHead(status)))
   const forward = forwarder(allowing(side.url))
   await expect(forward(jobOf({ method: 'GET', url: `${side.url}/` }))).rejects.toMatchObject({ code })
@@ -82,19 +82,23 @@ test('an aborted job aborts its request, with its own reason', async () => {
     hungUp.push(once(response, 'close'))
     stop.abort(reason)
   })
-  const told: string[] = []
-  const forward = forwarder(allowing(side.url), { onResponse: (statusClass) => void told.push(statusClass) })
+  const classes: string[] = []
+  const forward = forwarder(allowing(side.url), {
+    onResponse: (statusClass) => void classes.push(statusClass),
+  })
   const job = jobOf({ method: 'GET', url: `${side.url}/` }, { signal: stop.signal })
   expect(await rejection(forward(job))).toBe(reason)
   expect(hungUp).toHaveLength(1)
   await hungUp[0]
-  expect(told).toEqual(['error'])
+  expect(classes).toEqual(['error'])
 })
 
 test('a job that was aborted before is not sent', async () => {
   const side = await farSide()
-  const told: string[] = []
-  const forward = forwarder(allowing(side.url), { onResponse: (statusClass) => void told.push(statusClass) })
+  const classes: string[] = []
+  const forward = forwarder(allowing(side.url), {
+    onResponse: (statusClass) => void classes.push(statusClass),
+  })
   const job = jobOf(
     { method: 'GET', url: `${side.url}/` },
     { signal: AbortSignal.abort(new Error('closed')) },
@@ -102,7 +106,7 @@ test('a job that was aborted before is not sent', async () => {
   await expect(forward(job)).rejects.toThrow('closed')
   // Whatever was sent before this one would have arrived.
   await forward(jobOf({ method: 'GET', url: `${side.url}/after` }))
-  expect([side.received.map(({ path }) => path), told]).toEqual([['/after'], ['2xx']])
+  expect([side.received.map(({ path }) => path), classes]).toEqual([['/after'], ['2xx']])
 })
 
 test('close waits for pending requests, and then closes the connections', async () => {

@@ -25,9 +25,9 @@ function shapedForwarding(settings: ForwardSettings, attempts = 3, maxFreezeMs =
   const shaper = new Shaper('calls', { limits: { '*': '50, 100/s' }, jobDefaults })
   onTestFinished(() => shaper.close())
   const recording = recordHistory(shaper)
-  const told: string[] = []
+  const classes: string[] = []
   const env = { KEY: SECRET }
-  const onResponse = (statusClass: string) => void told.push(statusClass)
+  const onResponse = (statusClass: string) => void classes.push(statusClass)
   const handler = forwarder(settings, { env, maxFreezeMs, onResponse })
   shaper.work(handler, { concurrency: 1, maxFreezeMs })
   /** Lines up requests to these paths; the ids are the paths. */
@@ -56,12 +56,12 @@ function shapedForwarding(settings: ForwardSettings, attempts = 3, maxFreezeMs =
     await recording.audit()
     expect(checkHistory(recording.history)).toEqual([])
   }
-  return { shaper, told, send, ended, conforms }
+  return { shaper, classes, send, ended, conforms }
 }
 
 type Call = { readonly id: string; readonly key: string; readonly attempt: string; readonly at: number }
 
-/** A server that notes who calls when, and answers each path with these statuses, one after the other, and then 200. */
+/** A server that records its calls, and answers each path with these statuses, one after the other, and then 200. */
 async function scripted(statuses: Record<string, number[]>, headers: Record<string, string> = {}) {
   const calls: Call[] = []
   const side = await farSide((response, { path, headers: sent }) => {
@@ -71,13 +71,13 @@ async function scripted(statuses: Record<string, number[]>, headers: Record<stri
     const status = statuses[path.slice(1)]?.shift() ?? 200
     response.writeHead(status, status === 200 ? {} : headers).end(`${status} ${sent.authorization}`)
   })
-  const told = () => calls.map(({ id, key, attempt }) => `${id} ${key} ${attempt}`)
-  return { calls, told, url: side.url }
+  const requests = () => calls.map(({ id, key, attempt }) => `${id} ${key} ${attempt}`)
+  return { calls, requests, url: side.url }
 }
 
 test('429 with Retry-After freezes the bucket, keeps the attempt and the order, and delays no other key', async () => {
   const api = await scripted({ b: [429, 429] }, { 'retry-after': '2' })
-  const { shaper, told, send, ended, conforms } = shapedForwarding(allowing(api.url))
+  const { shaper, classes, send, ended, conforms } = shapedForwarding(allowing(api.url))
   const freezes: [key: string, forMs: number][] = []
   shaper.on('frozen', ({ key, at, until }) => void freezes.push([key, Math.round(until - at)]))
   const frozen = next(shaper, 'frozen')
@@ -104,7 +104,7 @@ test('429 with Retry-After freezes the bucket, keeps the attempt and the order, 
   ])
   const gaps = calls.slice(1).map(({ at }, index) => at - calls[index]!.at)
   expect(Math.min(gaps[1]!, gaps[2]!)).toBeGreaterThanOrEqual(2_000)
-  expect(told.toSorted()).toEqual(['2xx', '2xx', '2xx', '2xx', '2xx', '4xx', '4xx'])
+  expect(classes.toSorted()).toEqual(['2xx', '2xx', '2xx', '2xx', '2xx', '4xx', '4xx'])
   await conforms()
 })
 
@@ -118,7 +118,7 @@ test.each([429, 503, 529])(
     await send(api.url, ['a'])
     expect(await ended('a')).toMatchObject({ state: 'completed', attempt: 1 })
     expect(freezes).toEqual([10, 20, 40, 80, 80])
-    expect(api.told()).toEqual(Array.from({ length: 6 }, () => 'a a 1'))
+    expect(api.requests()).toEqual(Array.from({ length: 6 }, () => 'a a 1'))
     await conforms()
   },
 )
@@ -135,7 +135,7 @@ test('Retry-After is bounded', async () => {
 
 test('408, 425, 5xx and a lost connection are retried under the same key, and use up attempts', async () => {
   const api = await scripted({ a: [408, 425], b: [500, 502, 504], c: [200] })
-  const { send, ended, told, conforms } = shapedForwarding(allowing(api.url))
+  const { send, ended, classes, conforms } = shapedForwarding(allowing(api.url))
   await send(api.url, ['a', 'b', 'c'])
   expect(await ended('a')).toMatchObject({ state: 'completed', attempt: 3 })
   expect(await ended('b')).toMatchObject({
@@ -144,14 +144,14 @@ test('408, 425, 5xx and a lost connection are retried under the same key, and us
     error: `POST ${api.url} answered 504`,
   })
   expect(await ended('c')).toMatchObject({ state: 'completed', attempt: 1 })
-  expect(api.told().toSorted()).toEqual(['a a 1', 'a a 2', 'a a 3', 'b b 1', 'b b 2', 'b b 3', 'c c 1'])
-  expect(told.toSorted()).toEqual(['2xx', '2xx', '4xx', '4xx', '5xx', '5xx', '5xx'])
+  expect(api.requests().toSorted()).toEqual(['a a 1', 'a a 2', 'a a 3', 'b b 1', 'b b 2', 'b b 3', 'c c 1'])
+  expect(classes.toSorted()).toEqual(['2xx', '2xx', '4xx', '4xx', '5xx', '5xx', '5xx'])
   await conforms()
 })
 
 test('other 4xx, redirects and requests that may not be sent fail for good, with attempts left', async () => {
   const api = await scripted({ a: [402], b: [302] }, { location: 'http://127.0.0.1:1/' })
-  const { shaper, send, ended, told, conforms } = shapedForwarding(allowing(api.url))
+  const { shaper, send, ended, classes, conforms } = shapedForwarding(allowing(api.url))
   await send(api.url, ['a', 'b'])
   await shaper.enqueue('api/acme', { method: 'GET', url: 'http://169.254.169.254/' }, { id: 'c' })
   await shaper.enqueue('api/acme', { text: 'not a request' }, { id: 'd' })
@@ -166,8 +166,8 @@ test('other 4xx, redirects and requests that may not be sent fail for good, with
       'forward: expected method to be one of GET, POST, PUT, PATCH, DELETE, HEAD, got something else',
     ],
   ])
-  expect(api.told()).toEqual(['a a 1', 'b b 1'])
-  expect(told).toEqual(['4xx', '3xx'])
+  expect(api.requests()).toEqual(['a a 1', 'b b 1'])
+  expect(classes).toEqual(['4xx', '3xx'])
   await conforms()
 })
 
@@ -211,8 +211,8 @@ test('settings change while jobs run: running jobs end with the old ones', async
   held[0]!()
   await closed
   await shaper.close({ drainMs: 5_000 })
-  const bodies = results.map((told) =>
-    Array.isArray(told) ? `${told[0]} ${(told[1] as { body: string }).body}` : told,
+  const bodies = results.map((result) =>
+    Array.isArray(result) ? `${result[0]} ${(result[1] as { body: string }).body}` : result,
   )
   expect(bodies.toSorted()).toEqual(['closed', 'first old', 'second new'])
   expect(bodies[0]).toBe('second new')

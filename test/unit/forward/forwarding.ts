@@ -19,7 +19,7 @@ export interface Received {
 
 type Answer = (response: ServerResponse, request: Received, nth: number) => void
 
-/** A server of somebody else on this machine; gone when the test is over. */
+/** A third-party server on this machine; closed when the test is over. */
 export async function farSide(answer: Answer = (response) => void response.end('ok')) {
   const received: Received[] = []
   const server = createServer(async (request, response) => {

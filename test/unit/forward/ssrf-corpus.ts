@@ -16,7 +16,7 @@ export const UNREADABLE = [
   'http://127.0.0.1\\.api.example.com/',
   'http:\\\\127.0.0.1\\',
   'http://api.example.com\\evil.test/',
-  // Characters that the parser drops, or that nobody sees.
+  // Characters that the parser drops, or that are invisible.
   'http://127.0.0.1\t/',
   'ht\ntp://api.example.com/',
   'http://api.exa\rmple.com/',
@@ -260,7 +260,7 @@ export const ADDRESSES = [
   'http://[2001::1]/',
   'http://[2001:0:4136:e378:8000:63bf:80ff:fffe]/',
   'http://[fe80::5efe:7f00:1]/',
-  // IPv6 for other ends, and what nobody has.
+  // IPv6 for other purposes, and unassigned addresses.
   'http://[100::1]/',
   'http://[100:0:0:1::1]/',
   'http://[2001:2::1]/',

@@ -14,7 +14,7 @@ interface Dialled {
   readonly lookup: LookupFunction
 }
 
-/** Every address that a socket was told to try. */
+/** Every address that a socket was asked to try. */
 let reached: string[] = []
 let port = 0
 
@@ -55,15 +55,15 @@ async function refusalOf(
   resolved: readonly string[] = [],
   allowPrivate: string[] = [],
 ) {
-  const told: string[] = []
+  const classes: string[] = []
   const forward = forwarder(
     { allow, allowPrivate },
-    { resolve: async () => resolved, onResponse: (statusClass) => void told.push(statusClass) },
+    { resolve: async () => resolved, onResponse: (statusClass) => void classes.push(statusClass) },
   )
   const error = await rejection(forward(jobOf({ method: 'GET', url })))
   expect(isVelvetRopeError(error, 'final'), String(error)).toBe(true)
   expect(reached, url).toEqual([])
-  expect(told).toEqual([])
+  expect(classes).toEqual([])
   return (error as Error).message
 }
 
@@ -85,7 +85,7 @@ describe('rejected without a connection', () => {
   test.each(UNREADABLE)('by how it is written: %j', async (url) => {
     const message = await refusalOf(url, ALLOW)
     expect(message).toMatch(/^forward: expected (a )?url (without|to be an absolute)/)
-    // Nothing of a URL that may hold a password is told.
+    // Nothing of a URL that may hold a password is shown.
     expect(message).not.toMatch(/password|evil|127/)
   })
 

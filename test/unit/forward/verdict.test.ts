@@ -40,8 +40,10 @@ test('each status from 200 to 599 leads to its outcome, and its class is reporte
     const status = Number(path.slice(1))
     response.writeHead(status, { location: '/200' }).end()
   })
-  const told: string[] = []
-  const forward = forwarder(allowing(side.url), { onResponse: (statusClass) => void told.push(statusClass) })
+  const classes: string[] = []
+  const forward = forwarder(allowing(side.url), {
+    onResponse: (statusClass) => void classes.push(statusClass),
+  })
   const outcomes: [number, string][] = []
   for (const status of range(200, 599)) {
     const job = jobOf({ method: 'GET', url: `${side.url}/${status}` })
@@ -52,7 +54,7 @@ test('each status from 200 to 599 leads to its outcome, and its class is reporte
     outcomes.push([status, outcome])
   }
   expect(outcomes).toEqual(range(200, 599).map((status) => [status, expectedOf(status)]))
-  expect(told).toEqual(range(200, 599).map((status) => `${Math.floor(status / 100)}xx`))
+  expect(classes).toEqual(range(200, 599).map((status) => `${Math.floor(status / 100)}xx`))
   // Nothing was followed, and nothing was sent twice.
   expect(side.received.map(({ path }) => Number(path.slice(1)))).toEqual(range(200, 599))
 })
@@ -95,24 +97,24 @@ test.each([
   ['a body that breaks off', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nab', '2xx', 'UND_ERR_SOCKET'],
 ])('%s instead of a response is a failure that is retried', async (_, bytes, statusClass, code) => {
   const url = await rawSide(bytes)
-  const told: string[] = []
-  const forward = forwarder(allowing(url), { onResponse: (given) => void told.push(given) })
+  const classes: string[] = []
+  const forward = forwarder(allowing(url), { onResponse: (given) => void classes.push(given) })
   await expect(forward(jobOf({ method: 'GET', url: `${url}/` }))).rejects.toMatchObject({
     code: 'request-failed',
     status: undefined,
     message: `GET ${url} failed: ${code}`,
   })
-  expect(told).toEqual([statusClass])
+  expect(classes).toEqual([statusClass])
 })
 
 test('1xx before a response are skipped', async () => {
   const url = await rawSide(
     'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 201 Created\r\ncontent-length: 2\r\n\r\nok',
   )
-  const told: string[] = []
-  const forward = forwarder(allowing(url), { onResponse: (given) => void told.push(given) })
+  const classes: string[] = []
+  const forward = forwarder(allowing(url), { onResponse: (given) => void classes.push(given) })
   expect(await forward(jobOf({ method: 'GET', url: `${url}/` }))).toMatchObject({ status: 201, body: 'ok' })
-  expect(told).toEqual(['2xx'])
+  expect(classes).toEqual(['2xx'])
 })
 
 test('a refused connection is a failure that is retried', async () => {

@@ -131,18 +131,18 @@ test.each([
   ['that finds a fault in one admits none', new Error('conflict'), undefined],
 ])('a line %s', async (_, error, reason) => {
   const { limits } = new Stage('2, 1/h')
-  const told: unknown[] = []
+  const refusals: unknown[] = []
   const line = {
     isKnown: async () => false,
     admit: () => Promise.reject(error),
-    onRefused: (...refused: unknown[]) => void told.push(refused),
+    onRefused: (...refused: unknown[]) => void refusals.push(refused),
   }
   await expect(
     admitUnderLocalLimitsAsync(limits, [requestOf(), requestOf(), requestOf()], line),
   ).rejects.toBe(error)
   expect(limits.refusal('k', 1)?.reason).toBe(reason)
   // No verdict was returned.
-  expect(told).toEqual([])
+  expect(refusals).toEqual([])
 })
 
 test('only ids that may come again are looked up', async () => {

@@ -20,11 +20,11 @@ function jobAt(attempt: number, backoff: WorkerJob['settings']['backoff'] = sett
 }
 
 function ended(settled: Parameters<typeof outcomeOf>[0], job = jobAt(1), mayRetry = true) {
-  const told: string[] = []
+  const messages: string[] = []
   const outcome = outcomeOf(settled, job, { mayRetry, maxFreezeMs: 60_000 }, () => 0.5, {
-    fail: ({ message }) => void told.push(message),
+    fail: ({ message }) => void messages.push(message),
   })
-  return { outcome, told }
+  return { outcome, messages }
 }
 
 const failure = { ok: false, error: new Error('no') } as const
@@ -33,7 +33,7 @@ describe('a handler that resolved', () => {
   test('has completed its job, and the result is kept as JSON', () => {
     expect(ended({ ok: true, value: { a: 1, b: undefined } })).toEqual({
       outcome: { kind: 'completed', result: '{"a":1}' },
-      told: [],
+      messages: [],
     })
     expect(ended({ ok: true, value: undefined }).outcome).toEqual({ kind: 'completed', result: undefined })
   })
@@ -41,16 +41,16 @@ describe('a handler that resolved', () => {
   test('completes the job even if the result is not JSON, and reports the error', () => {
     expect(ended({ ok: true, value: 1n })).toEqual({
       outcome: { kind: 'completed', result: undefined },
-      told: [expect.stringMatching(/BigInt/)],
+      messages: [expect.stringMatching(/BigInt/)],
     })
   })
 })
 
 test('a result above 1 MiB is reported and not kept; one of 1 MiB is kept', () => {
-  const { outcome, told } = ended({ ok: true, value: 'ä'.repeat(524_288) })
+  const { outcome, messages } = ended({ ok: true, value: 'ä'.repeat(524_288) })
   expect(outcome).toEqual({ kind: 'completed', result: undefined })
-  expect(told).toEqual(['expected a result of at most 1048576 bytes as JSON, got: 1048578'])
-  expect(ended({ ok: true, value: 'x'.repeat(1_048_574) }).told).toEqual([])
+  expect(messages).toEqual(['expected a result of at most 1048576 bytes as JSON, got: 1048578'])
+  expect(ended({ ok: true, value: 'x'.repeat(1_048_574) }).messages).toEqual([])
 })
 
 test('of the text of an error 4,096 characters are kept', () => {

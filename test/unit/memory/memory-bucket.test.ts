@@ -114,7 +114,7 @@ describe('retries', () => {
   })
 })
 
-const guest = fc.record({
+const job = fc.record({
   kind: fc.constantFrom('newcomer', 'newcomer', 'retry'),
   cost: fc.integer({ min: 1, max: 3 }),
   readyAt: fc.integer({ min: 0, max: 12 }).map((seconds) => seconds * 0.5 * SECOND),
@@ -122,11 +122,11 @@ const guest = fc.record({
 
 test('inOrder() yields the order in which takeNext() takes', () => {
   fc.assert(
-    fc.property(fc.array(guest, { maxLength: 30 }), fc.nat({ max: 3 }), (guests, departed) => {
+    fc.property(fc.array(job, { maxLength: 30 }), fc.nat({ max: 3 }), (jobs, departed) => {
       const bench = new Bench()
-      // The bucket has a slot of its own: without one, nobody knows when the first departs.
+      // The bucket has a slot of its own: without one, the first departure is unknown.
       core.freeze(bench.bucket, 0)
-      for (const { kind, cost, readyAt } of guests) {
+      for (const { kind, cost, readyAt } of jobs) {
         if (kind === 'retry') bench.retry(readyAt, cost)
         else bench.newcomer(cost)
       }
@@ -146,10 +146,10 @@ test('inOrder() yields the order in which takeNext() takes', () => {
 
 test('a new job departs no later than promised, and exactly then if every retry was ready', () => {
   fc.assert(
-    fc.property(fc.array(guest, { maxLength: 30 }), fc.nat({ max: 3 }), (guests, departed) => {
+    fc.property(fc.array(job, { maxLength: 30 }), fc.nat({ max: 3 }), (jobs, departed) => {
       const bench = new Bench()
       core.freeze(bench.bucket, 0)
-      for (const { kind, cost, readyAt } of guests) {
+      for (const { kind, cost, readyAt } of jobs) {
         bench.bucket.waiting += cost
         if (kind === 'retry') bench.retry(readyAt, cost)
         else bench.newcomer(cost)

@@ -80,7 +80,7 @@ describe('admit', () => {
 describe('admitMany', () => {
   test.each([
     ['no limit', { key: 'lawless' }, NoLimitError],
-    ['an id of somebody else', { id: 'known', data: '2' }, IdConflictError],
+    ['an id of another job', { id: 'known', data: '2' }, IdConflictError],
     ['an id of the same batch', { id: 'first', data: '2' }, IdConflictError],
   ])('one with %s in the middle, and none is admitted', (_, bad, error) => {
     const store = storeWith({ a: '9, 1/s', b: '9, 1/s' })

@@ -12,7 +12,7 @@ import {
 
 const STATE: MeterState = { level: 1, at: 5, blockedUntil: 0, interval: 1e6 }
 
-/** A meter whose store answers so, at once or by a promise. */
+/** A meter whose store answers so, synchronously or by a promise. */
 function answering(answer: unknown, how: (answer: unknown) => unknown = (it) => it): Meter {
   const verb = () => how(answer)
   const store = { fill: verb, read: verb, drain: verb, close: async () => undefined }

@@ -134,7 +134,7 @@ test('one-time keys are deleted as fast as they are added, even if timers are de
   expect(most).toBeLessThanOrEqual(102)
 })
 
-test('many levels that expire at once are deleted a thousand at a time', async () => {
+test('many levels that expire together are deleted a thousand at a time', async () => {
   let now = 0
   const wishes: { at: number; callback: () => void }[] = []
   const clock: Clock = {

@@ -160,8 +160,8 @@ test('a level says whether an amount would fit, at the same instant and in one r
       [6.5, false],
       [11, false],
     ] as const) {
-      const { accepted: told, ...level } = await one.level('k', amount)
-      expect(told).toBe(accepted)
+      const { accepted: fits, ...level } = await one.level('k', amount)
+      expect(fits).toBe(accepted)
       expect(level).toEqual(await one.level('k'))
     }
     expect(Object.isFrozen(await one.level('k', 1))).toBe(true)
@@ -214,7 +214,7 @@ describe('a meter that blocks when full', () => {
     expect(await meter.fill('k', 3)).toMatchObject({ accepted: true })
   })
 
-  test('accepts at once after a drain', async () => {
+  test('accepts immediately after a drain', async () => {
     const { meter } = open({ blockWhenFull: '1h' })
     await meter.fill('k', 11)
     expect(await meter.level('k')).toMatchObject({ blocked: true, level: 0 })
@@ -260,7 +260,7 @@ describe('the clock of the store', () => {
     expect(await meter.fill('k')).toMatchObject({ accepted: true })
   })
 
-  test('that goes back by more recovers at once', async () => {
+  test('that goes back by more recovers immediately', async () => {
     const { meter, at } = openAt()
     await meter.fill('k', 10)
     at.now -= HOUR / 4

@@ -28,7 +28,7 @@ function metered(
   return { clock, meter: new Meter('api', { limits, clock, ...more }) }
 }
 
-/** One whose store does what it is told. */
+/** One whose store answers as given. */
 function failing(error: unknown): Meter {
   const fail = () => Promise.reject(error)
   const store = { fill: fail, read: fail, drain: fail, close: async () => undefined }
@@ -213,21 +213,24 @@ describe.each(FRAMEWORKS)('on %s', (_, open) => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('of the listener'))],
-  ])('an onUnavailable that %s causes a warning, and does not change the response', async (_how, tell) => {
-    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
-    onTestFinished(() => warn.mockRestore())
-    for (const [whenUnavailable, status] of [
-      ['refuse', 503],
-      ['allow', 200],
-    ] as const) {
-      const meter = failing(new BackendUnavailableError('away'))
-      const { ask } = await open([[meter, { ...BY_ACCOUNT, whenUnavailable, onUnavailable: tell }]])
-      expect((await ask(ACME)).status).toBe(status)
-    }
-    expect(warn.mock.calls.map(([warning]) => warning)).toEqual(
-      Array(2).fill(expect.objectContaining({ message: 'of the listener' })),
-    )
-  })
+  ])(
+    'an onUnavailable that %s causes a warning, and does not change the response',
+    async (_how, onUnavailable) => {
+      const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+      onTestFinished(() => warn.mockRestore())
+      for (const [whenUnavailable, status] of [
+        ['refuse', 503],
+        ['allow', 200],
+      ] as const) {
+        const meter = failing(new BackendUnavailableError('away'))
+        const { ask } = await open([[meter, { ...BY_ACCOUNT, whenUnavailable, onUnavailable }]])
+        expect((await ask(ACME)).status).toBe(status)
+      }
+      expect(warn.mock.calls.map(([warning]) => warning)).toEqual(
+        Array(2).fill(expect.objectContaining({ message: 'of the listener' })),
+      )
+    },
+  )
 
   test('an unsuitable Redis counts as unavailable', async () => {
     const { ask, runs } = await open([[failing(new UnfitRedisError('it evicts')), BY_ACCOUNT]])
@@ -292,7 +295,7 @@ describe.each([
     [{ key: () => 'k', whenUnavailable: 'open' }, 'expected whenUnavailable to be'],
     [{ key: () => 'k', header: true }, 'did you mean headers?'],
     [undefined, 'expected the options'],
-  ])('rejects the options %o at once', (options, message) => {
+  ])('rejects the options %o immediately', (options, message) => {
     expect(() => make(metered().meter, options)).toThrow(InvalidOptionsError)
     expect(() => make(metered().meter, options)).toThrow(new RegExp(`^${name}: `))
     expect(() => make(metered().meter, options)).toThrow(message)

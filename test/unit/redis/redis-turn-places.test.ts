@@ -5,7 +5,7 @@ import { expectOver, RedisTurnsStage } from './redis-turns-stage.ts'
 const RENEWED_MS = 5_000 / 3
 
 describe('a place', () => {
-  test('is renewed as long as he waits, all of a shard in one call', async () => {
+  test('is renewed as long as its caller waits, all of a shard in one call', async () => {
     const stage = new RedisTurnsStage()
     const requests = [stage.admit(), stage.admit(), stage.admit({ key: 'long' })]
     await stage.pass(60_000)
@@ -64,7 +64,7 @@ describe('a place', () => {
     await expectOver(stage)
   })
 
-  test('of an outage that lasts longer is lost, and its caller told why', async () => {
+  test('of an outage that lasts longer is lost, and its caller gets the reason', async () => {
     const stage = new RedisTurnsStage()
     const request = stage.admit()
     stage.store.isDown = true
@@ -88,7 +88,7 @@ describe('a place', () => {
     expect(stage.called('renew').length).toBeGreaterThan(renewals)
   })
 
-  test('about which the store holds something that is not ours is told so, and nothing is left unhandled', async () => {
+  test('about which the store holds a foreign value gets an error, and nothing is left unhandled', async () => {
     const stage = new RedisTurnsStage()
     const request = stage.admit()
     stage.store.states.delete(request.id)
@@ -104,7 +104,7 @@ describe('a place', () => {
     await expectOver(stage)
   })
 
-  test('that cannot be given up for a value that is not ours is told to the listeners', async () => {
+  test('that cannot be given up because of a foreign value is reported to the listeners', async () => {
     const stage = new RedisTurnsStage()
     const abort = new AbortController()
     stage.admit({}, abort.signal)

@@ -41,7 +41,7 @@ class CountingClock extends VirtualClock {
   }
 }
 
-/** What a store knows of places, as far as their callers can tell. */
+/** What a store knows of places, as far as their callers can see. */
 class FakePlaces {
   readonly backend: RedisTurnPorts['backend'] = {
     store: { shards: 1, shardOf: (key) => key.length },
@@ -144,7 +144,7 @@ export class RedisTurnsStage {
     return request
   }
 
-  /** One who has a place. */
+  /** A caller that has a place. */
   admit(part: Partial<JobRequest> = {}, signal?: AbortSignal): NamedRequest {
     const request = this.ask(part, signal)
     this.store.states.set(request.id, 'waiting')
@@ -159,7 +159,7 @@ export class RedisTurnsStage {
     return handed
   }
 
-  /** The gate lets him through; the store is told later. */
+  /** The gate lets the caller through; the store hears of it later. */
   depart({ id, key, cost }: NamedRequest): void {
     const job: WorkerJob = {
       id,
@@ -193,7 +193,7 @@ function view(id: string, state: JobState): JobView {
   }
 }
 
-/** Nobody is waited for, nothing is held, and nothing was told that went wrong. */
+/** No turn is pending, nothing is held, and no error was emitted. */
 export async function expectOver(stage: RedisTurnsStage): Promise<void> {
   const renewals = stage.called('renew').length
   await stage.pass(0)

@@ -7,7 +7,7 @@ const MS = 1_000
 const AWAY = new BackendUnavailableError('the store is away')
 
 describe('a turn', () => {
-  test('is told to its caller: whose, when, how long it took, and its fence', async () => {
+  test('is returned to its caller: id, time, how long it took, and its fence', async () => {
     const stage = new RedisTurnsStage()
     const request = stage.admit({ cost: 3 })
     await stage.pass(250)
@@ -50,7 +50,7 @@ describe('a turn', () => {
     for (const id of ids.slice(0, 2)) expect(id.startsWith(`~${one.turns.caller}~`)).toBe(true)
   })
 
-  test('may come before the verdict: then nothing is held, and nobody takes it back', async () => {
+  test('may come before the verdict: then nothing is held, and nothing is given up', async () => {
     const stage = new RedisTurnsStage()
     const request = stage.ask()
     stage.hand(request)
@@ -74,7 +74,7 @@ describe('a turn', () => {
     await expectOver(stage)
   })
 
-  test('that nobody waits for is given up, and does not go to the gate', async () => {
+  test('without a waiting caller is given up, and does not go to the gate', async () => {
     const stage = new RedisTurnsStage()
     const request = stage.admit()
     stage.hand(request)
@@ -97,7 +97,7 @@ describe('a verdict', () => {
     await expectOver(stage)
   })
 
-  test('that did not come is told, and the place given up, if there is one', async () => {
+  test('that did not come is reported, and the place given up, if there is one', async () => {
     const stage = new RedisTurnsStage()
     const request = stage.ask()
     stage.store.states.set(request.id, 'waiting')
@@ -144,7 +144,7 @@ describe('an abort', () => {
     await expectOver(stage)
   })
 
-  test('before the verdict is told at once, and the place is given up when there is one', async () => {
+  test('before the verdict rejects immediately, and the place is given up when there is one', async () => {
     const stage = new RedisTurnsStage()
     const abort = new AbortController()
     const request = stage.ask({}, abort.signal)
@@ -160,7 +160,7 @@ describe('an abort', () => {
     await expectOver(stage)
   })
 
-  test('while he waits gives up the place', async () => {
+  test('while the caller waits gives up the place', async () => {
     const stage = new RedisTurnsStage()
     const abort = new AbortController()
     const request = stage.admit({ deadline: 60_000 * MS }, abort.signal)
@@ -186,7 +186,7 @@ describe('an abort', () => {
     await expectOver(stage)
   })
 
-  test('after the turn has come changes nothing, and nobody listens for it', async () => {
+  test('after the turn has come changes nothing, and leaves no listener', async () => {
     const stage = new RedisTurnsStage()
     const abort = new AbortController()
     const requests = [stage.admit({}, abort.signal), stage.admit({}, abort.signal)]
@@ -206,7 +206,7 @@ describe('an abort', () => {
 })
 
 describe('a timeout', () => {
-  test('that has come is told a moment after its time', async () => {
+  test('that has come is reported a moment after its time', async () => {
     const stage = new RedisTurnsStage()
     const request = stage.admit({ deadline: 700 * MS })
     await stage.pass(799)
@@ -218,7 +218,7 @@ describe('a timeout', () => {
     await expectOver(stage)
   })
 
-  test('of one who would not wait gives the turn time to travel', async () => {
+  test('of a caller that would not wait gives the turn time to travel', async () => {
     const stage = new RedisTurnsStage()
     const request = stage.admit({ deadline: 0 })
     await stage.pass(199)
@@ -228,7 +228,7 @@ describe('a timeout', () => {
     await expectOver(stage)
   })
 
-  test('of one who would not wait begins with the verdict, of others when they ask', async () => {
+  test('of a caller that would not wait begins with the verdict, of others when they ask', async () => {
     const stage = new RedisTurnsStage()
     const [never, soon] = [stage.ask({ deadline: 0 }), stage.ask({ deadline: 500 * MS })]
     await stage.pass(600)
@@ -243,7 +243,7 @@ describe('a timeout', () => {
     await expectOver(stage)
   })
 
-  test('that the line tells first is told at once', async () => {
+  test('that the line reports first is reported immediately', async () => {
     const stage = new RedisTurnsStage()
     const request = stage.admit({ deadline: 700 * MS })
     await stage.pass(700)
@@ -279,7 +279,7 @@ describe('a timeout', () => {
 })
 
 describe('close', () => {
-  test('tells all who wait, and resolves when their places are given up', async () => {
+  test('rejects all waiting callers, and resolves when their places are given up', async () => {
     const stage = new RedisTurnsStage()
     const [waits, handed, asked] = [stage.admit(), stage.admit(), stage.ask()]
     const delivery = stage.hand(handed!)
@@ -312,7 +312,7 @@ describe('close', () => {
     await expectOver(stage)
   })
 
-  test('with drainMs tells those who wait when it is over', async () => {
+  test('with drainMs rejects the waiting callers when it is over', async () => {
     const stage = new RedisTurnsStage()
     const [comes, waits] = [stage.admit(), stage.admit()]
     const closed = stage.turns.close(500).then(() => stage.now)
@@ -326,7 +326,7 @@ describe('close', () => {
     await expectOver(stage)
   })
 
-  test('with nobody waiting resolves at once, and with the store away all the same', async () => {
+  test('without waiting callers resolves immediately, and with the store away all the same', async () => {
     const stage = new RedisTurnsStage()
     await stage.turns.close(10_000)
     const request = stage.admit()

@@ -25,7 +25,7 @@ test('a change of the file is loaded into its layer alone, and limits removed fr
   expect([limits.version, limits.list()[0], limits.list()[2]]).toEqual([2, environment, sms])
   expect(limits.resolve('shop').at).toBeGreaterThan(sms!.at!)
 
-  // What the environment hides is of the file all the same, and is in force for those who have no such environment.
+  // What the environment hides is of the file all the same, and is in force where the environment does not set it.
   await change("limits: { '*': '6, 1/s' }")
   expect(inForce()).toEqual(['*: 4, 1/s environment'])
   await limits.load({}, { origin: 'environment' })

@@ -73,10 +73,10 @@ test('each job that outlasts the time to drain has one last line, whether it ran
     await stage.pass(0)
     expect(isLeft).toBe(true)
   })
-  const told = lines
+  const pairs = lines
     .filter(({ fields }) => 'id' in fields)
     .map(({ fields, message }) => `${fields['id']} ${message.split(':')[0]}`)
-  expect(told.sort()).toEqual(['k1 lost', 'k2 interrupted', 'k3 interrupted', 'k4 lost', 'k5 lost'])
+  expect(pairs.sort()).toEqual(['k1 lost', 'k2 interrupted', 'k3 interrupted', 'k4 lost', 'k5 lost'])
 })
 
 test('draining waits until no job waits', async () => {

@@ -8,7 +8,7 @@ import { load, loadNothing } from '../config/config-folder.ts'
 const FILE = "limits: { '*': '9, 1/s', shop: '8, 1/s' }"
 const PROCESS = `${hostname()}:${process.pid}`
 
-/** What a shaper of the configuration has in force, in short, and who said so. */
+/** What a shaper of the configuration has in force, in short, and its source. */
 function inForce(config: Config): string[] {
   const shaper = openShaper(config)
   onTestFinished(() => shaper.close())

@@ -32,8 +32,8 @@ test('limits that could not be loaded are loaded once they can be; of several, t
   })
   const failing: typeof log = {
     ...log,
-    error: (...told) => {
-      log.error(...told)
+    error: (...args) => {
+      log.error(...args)
       onFailure()
     },
   }

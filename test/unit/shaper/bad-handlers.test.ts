@@ -48,7 +48,7 @@ describe('a handler that', () => {
     await stage.conforms()
   })
 
-  test('returns a thenable that settles twice, at once, or throws, settles once', async () => {
+  test('returns a thenable that settles twice, synchronously, or throws, settles once', async () => {
     const stage = new Stage('5, 2/s')
     const answers = [
       thenable((resolve, reject) => {
@@ -137,7 +137,7 @@ describe('a handler that calls', () => {
     await stage.conforms()
   })
 
-  test('freeze, pause or another limit stops its own line at once', async () => {
+  test('freeze, pause or another limit stops its own line immediately', async () => {
     const stage = new Stage({ '*': '5, 2/s', b: '5, 2/s' })
     stage.shaper.work(async (job) => {
       if (job.id === 'a1') await stage.shaper.freeze('a', 3_000)

@@ -47,23 +47,20 @@ describe('a key', () => {
     for (const call of calls) await stage.refuses(call, InvalidKeyError, 'invalid-key', message)
   })
 
-  test.each(bad)(
-    '%s is refused in a batch, with everybody else, and says which one it was',
-    async (_, key) => {
-      const stage = await busy()
-      const requests = [
-        { key: 'k', data: 0 },
-        { key: key as string, data: 0 },
-        { key: 'k', data: 0 },
-      ]
-      await stage.refuses(
-        (shaper) => shaper.enqueueMany(requests),
-        InvalidKeyError,
-        'invalid-key',
-        /^enqueueMany \[1\]: /,
-      )
-    },
-  )
+  test.each(bad)('%s is refused in a batch, with all others, and says which one it was', async (_, key) => {
+    const stage = await busy()
+    const requests = [
+      { key: 'k', data: 0 },
+      { key: key as string, data: 0 },
+      { key: 'k', data: 0 },
+    ]
+    await stage.refuses(
+      (shaper) => shaper.enqueueMany(requests),
+      InvalidKeyError,
+      'invalid-key',
+      /^enqueueMany \[1\]: /,
+    )
+  })
 
   test.each(['k'.repeat(256), 'constructor', 'hasOwnProperty', ' ', '*', 'a//b', '/', '😀'])(
     '%j is good',

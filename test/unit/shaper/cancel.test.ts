@@ -18,7 +18,7 @@ test('the jobs behind move up, in place and in time', async () => {
   await stage.conforms()
 })
 
-test('the place is free at once, and the cost that it took', async () => {
+test('the place is free immediately, and the cost that it took', async () => {
   const stage = new Stage('5, 2/s')
   await stage.shaper.enqueue('k', 0, { id: 'big', cost: 4 })
   await stage.shaper.enqueue('k', 0)

@@ -114,7 +114,7 @@ describe('while it waits to be tried again', () => {
     await stage.conforms()
   })
 
-  test('at once, if its deadline passed while its handler ran', async () => {
+  test('immediately, if its deadline passed while its handler ran', async () => {
     const stage = new Stage('3, 2/s', { jobDefaults: { attempts: 3, backoff: 1 } })
     stage.shaper.work(async () => {
       await stage.sleep(2_000)

@@ -29,10 +29,10 @@ describe('enqueue', () => {
 
   test('emits a verdict with the time of the verdict, also in a process that is blocked after it', async () => {
     const shaper = new Shaper('held-up', { limits: { '*': '1, 1/s' }, clock: new JumpyClock([8_000]) })
-    const told: number[] = []
-    shaper.on('admitted', ({ at }) => void told.push(at))
+    const times: number[] = []
+    shaper.on('admitted', ({ at }) => void times.push(at))
     const admission = await shaper.enqueue('k', 1)
-    expect(told).toEqual([admission.accepted && admission.departsAt])
+    expect(times).toEqual([admission.accepted && admission.departsAt])
   })
 
   test('returns place, time and wait; the job is known, and its data is a copy', async () => {

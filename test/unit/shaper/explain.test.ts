@@ -63,7 +63,7 @@ describe('explain', () => {
     })
   })
 
-  test('the rule that governs, and who set it', async () => {
+  test('the rule that governs, and its author', async () => {
     const stage = new Stage({ '*': '9, 1/s' })
     stage.shaper.work(neverSettles)
     await stage.fill('a', 2)
@@ -142,7 +142,7 @@ test('flow grows', async () => {
   stage.shaper.work(() => undefined)
   await stage.fill('a', 3)
   await stage.shaper.enqueue('a', 0, { cost: 99 })
-  // Asked twice by the shaper, since somebody was about to depart; told once.
+  // Asked twice by the shaper, since a job was about to depart; returned once.
   await stage.shaper.enqueue('b', 0, { deadlineMs: 1, cost: 10 })
   await stage.pass(1_000)
   expect(await stage.shaper.flow()).toEqual({ at: 1_000, admitted: 3, rejected: 2, departed: 2, ended: 2 })

@@ -37,7 +37,7 @@ test('it is what enqueue returns, whatever happened before, and changes nothing'
   )
 })
 
-test('a key that was never used departs at once, and is not remembered for being asked', async () => {
+test('a key that was never used departs immediately, and is not remembered for being asked', async () => {
   const { shaper } = new Stage('3, 2/s')
   const place = { accepted: true, id: '', key: 'k', position: 1, departsAt: 0, waitMs: 0 }
   expect(await shaper.forecast('k')).toEqual({ ...place, waiting: 1, capacity: 3 })

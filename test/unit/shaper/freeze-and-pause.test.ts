@@ -138,7 +138,7 @@ describe('pause and resume', () => {
     await stage.conforms()
   })
 
-  test('resuming at once does not make the next departure earlier', async () => {
+  test('resuming immediately does not make the next departure earlier', async () => {
     const stage = new Stage('5, 2/s')
     stage.shaper.work(() => undefined)
     await stage.fill('k', 3)
@@ -241,7 +241,7 @@ describe('FreezeError', () => {
     await stage.conforms()
   })
 
-  test('many at once keep their order and go before all jobs that never started', async () => {
+  test('many together keep their order and go before all jobs that never started', async () => {
     const stage = new Stage('20, 10/s')
     stage.shaper.work(async () => {
       await stage.sleep(450)

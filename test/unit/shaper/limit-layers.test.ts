@@ -14,7 +14,7 @@ function listen(stage: Stage): string[] {
 /** Who brings the limits of every stage here. */
 const limitsBy = 'app 7'
 
-describe('who set a limit', () => {
+describe('the author of a limit', () => {
   test('the program, a file, or a change by hand, and when', async () => {
     const stage = new Stage({ '*': '5, 2/s', a: '4, 2/s' }, { limitsFrom: 'file', limitsBy: 'limits.yaml' })
     const { limits } = stage.shaper

@@ -71,7 +71,7 @@ describe('a change reaches waiting jobs', () => {
     await stage.conforms()
   })
 
-  test('a faster limit is at work at once, and counts from the last start', async () => {
+  test('a faster limit applies immediately, and counts from the last start', async () => {
     const stage = new Stage('20, 1/m')
     stage.shaper.work(() => undefined)
     await stage.fill('k', 3)
@@ -166,7 +166,7 @@ describe('capacity', () => {
     await stage.conforms()
   })
 
-  test('raised is there at once', async () => {
+  test('raised applies immediately', async () => {
     const stage = new Stage('1, 2/s')
     await stage.fill('k', 1)
     await stage.shaper.limits.set('*', '2, 2/s')

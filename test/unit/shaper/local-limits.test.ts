@@ -10,7 +10,7 @@ import {
 import { Stage } from '../../support/stage.ts'
 
 /** A wide line, whose first departure is hours away from the second, and a limit of this process for all keys. */
-function roped(limit: string, line = '1000, 1/h') {
+function limited(limit: string, line = '1000, 1/h') {
   const stage = new Stage(line)
   stage.shaper.limits.setLocal('*', limit)
   const ask = (cost = 1, key = 'k') => stage.shaper.enqueue(key, 0, { cost })
@@ -18,7 +18,7 @@ function roped(limit: string, line = '1000, 1/h') {
 }
 
 describe('a limit of this process', () => {
-  test('is listed apart from the rule book, with who set it and when', async () => {
+  test('is listed apart from the rule book, with its author and time', async () => {
     const stage = new Stage({ '*': '9, 1/s' })
     const { limits } = stage.shaper
     const book = limits.list()
@@ -62,8 +62,8 @@ describe('a limit of this process', () => {
     expect(stage.shaper.limits.locals()).toEqual([])
   })
 
-  test('admits the capacity at once, then no more than the rate', async () => {
-    const { stage, ask } = roped('3, 2/s')
+  test('admits the capacity immediately, then no more than the rate', async () => {
+    const { stage, ask } = limited('3, 2/s')
     expect(await ask(2)).toMatchObject({ accepted: true, waiting: 2, capacity: 1_000 })
     expect(await ask()).toMatchObject({ accepted: true })
     const refused = { accepted: false, reason: 'full', key: 'k', waiting: 3, capacity: 3, local: true }
@@ -80,7 +80,7 @@ describe('a limit of this process', () => {
   })
 
   test('takes no time and no place from the line', async () => {
-    const { stage, ask } = roped('2, 1/h', '5, 10/s')
+    const { stage, ask } = limited('2, 1/h', '5, 10/s')
     stage.shaper.work(() => undefined)
     expect(await ask()).toMatchObject({ accepted: true, departsAt: 0 })
     expect(await ask()).toMatchObject({ accepted: true, departsAt: 100, capacity: 5 })
@@ -119,7 +119,7 @@ describe('a limit of this process', () => {
   })
 
   test('that is changed leaks by the slower of the two until it is filled again', async () => {
-    const { stage, ask, limits } = roped('2, 1/s')
+    const { stage, ask, limits } = limited('2, 1/s')
     await ask(2)
     limits.setLocal('*', '2, 1/m')
     await stage.pass(1_000)
@@ -129,7 +129,7 @@ describe('a limit of this process', () => {
   })
 
   test('a batch is held to it in order, and the others get their verdicts from the line', async () => {
-    const { stage } = roped('3, 1/h', '4, 1/h')
+    const { stage } = limited('3, 1/h', '4, 1/h')
     const costs = [2, 2, 1, 1]
     const answers = await stage.shaper.enqueueMany(
       costs.map((cost, n) => ({ key: 'k', data: n, id: `j${n}`, cost })),
@@ -146,7 +146,7 @@ describe('a limit of this process', () => {
   })
 
   test('what the line refuses takes nothing from it', async () => {
-    const { stage, ask, limits } = roped('3, 1/h', '1, 1/h')
+    const { stage, ask, limits } = limited('3, 1/h', '1, 1/h')
     await ask()
     for (let n = 0; n < 10; n++) expect(await ask()).not.toHaveProperty('local')
     expect(await stage.shaper.enqueue('k', 0, { deadlineMs: 1 })).not.toHaveProperty('local')
@@ -160,7 +160,7 @@ describe('a limit of this process', () => {
   })
 
   test('the same id again takes nothing, and gets its answer even when the limit is full', async () => {
-    const { stage, ask, limits } = roped('2, 1/h')
+    const { stage, ask, limits } = limited('2, 1/h')
     const again = (id: string) => stage.shaper.enqueue('k', 0, { id })
     await again('a')
     for (let n = 0; n < 5; n++) expect(await again('a')).toMatchObject({ accepted: true, replayed: true })
@@ -197,7 +197,7 @@ describe('a limit of this process', () => {
   })
 
   test('a forecast says the same, and takes nothing', async () => {
-    const { stage, ask } = roped('2, 1/h')
+    const { stage, ask } = limited('2, 1/h')
     for (let n = 0; n < 5; n++)
       expect(await stage.shaper.forecast('k', 2)).toMatchObject({ accepted: true, id: '' })
     expect(await stage.shaper.forecast('k', 3)).toMatchObject({ reason: 'too-costly', local: true })
@@ -206,7 +206,7 @@ describe('a limit of this process', () => {
   })
 
   test('callers of acquire are held to it', async () => {
-    const { stage } = roped('2, 1/m', '50, 10/s')
+    const { stage } = limited('2, 1/m', '50, 10/s')
     const { shaper } = stage
     expect(await shaper.tryAcquire('k')).toMatchObject({ accepted: true })
     // That of the line comes too late, and takes nothing.
@@ -230,14 +230,14 @@ describe('a limit of this process', () => {
 
   test('a refusal is emitted as any other, and the limit itself as well', async () => {
     const stage = new Stage('9, 1/h')
-    const told: unknown[] = []
-    stage.shaper.on('rejected', (event) => void told.push(event))
-    stage.shaper.on('localLimit', ({ limit, ...event }) => void told.push([event, limit?.capacity]))
+    const events: unknown[] = []
+    stage.shaper.on('rejected', (event) => void events.push(event))
+    stage.shaper.on('localLimit', ({ limit, ...event }) => void events.push([event, limit?.capacity]))
     stage.shaper.limits.setLocal('*', '1, 1/s', { by: 'ann' })
     await stage.pass(200)
     await stage.shaper.enqueueMany(['a', 'b'].map((id) => ({ key: 'k', data: 0, id })))
     stage.shaper.limits.unsetLocal('*')
-    expect(told).toEqual([
+    expect(events).toEqual([
       [{ pattern: '*', at: 0, by: 'ann' }, 1],
       {
         accepted: false,
@@ -255,8 +255,8 @@ describe('a limit of this process', () => {
     ])
   })
 
-  test('a listener that asks for more at once gets no more than there is', async () => {
-    const { stage, ask } = roped('2, 1/h')
+  test('a listener that asks for more immediately gets no more than there is', async () => {
+    const { stage, ask } = limited('2, 1/h')
     const more: boolean[] = []
     stage.shaper.on('admitted', () => void ask().then(({ accepted }) => more.push(accepted)))
     await ask()
@@ -279,7 +279,7 @@ test('admits what a meter with exact numbers admits', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 6 }), steps, async (capacity, given) => {
       // One unit leaks in 20 ms.
-      const { stage } = roped(`${capacity}, 50/s`, '100000, 1/h')
+      const { stage } = limited(`${capacity}, 50/s`, '100000, 1/h')
       const levels = new Map<string, { ms: number; at: number }>()
       let last: { key: string; id: string; cost: number } | undefined
       for (const [n, { pass, key, cost, again }] of given.entries()) {

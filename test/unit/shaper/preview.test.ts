@@ -8,8 +8,8 @@ describe('a preview', () => {
     await stage.fill('a', 8)
     await stage.fill('vip/b', 3)
     const before = [stage.shaper.limits.list(), await stage.shaper.buckets(), await stage.shaper.audit()]
-    const told: unknown[] = []
-    stage.shaper.on('limit', (event) => void told.push(event))
+    const events: unknown[] = []
+    stage.shaper.on('limit', (event) => void events.push(event))
     expect(await stage.shaper.limits.preview({ set: ['*', '5, 2/s'] })).toEqual({
       version: expect.any(Number),
       buckets: 2,
@@ -30,7 +30,7 @@ describe('a preview', () => {
     expect([stage.shaper.limits.list(), await stage.shaper.buckets(), await stage.shaper.audit()]).toEqual(
       before,
     )
-    expect(told).toEqual([])
+    expect(events).toEqual([])
   })
 
   test('of unset and reset is that of what code then says, or of no rule', async () => {

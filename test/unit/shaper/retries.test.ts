@@ -48,7 +48,7 @@ describe('attempts', () => {
     await stage.conforms()
   })
 
-  test('are given up at once by a handler that says that they would not help', async () => {
+  test('are given up immediately by a handler that says that they would not help', async () => {
     const stage = new Stage('5, 2/s', { jobDefaults: { attempts: 4, backoff: 700 } })
     stage.shaper.work(() => {
       throw new FinalError('no such number')
@@ -86,7 +86,7 @@ describe('attempts', () => {
     expect(stage.startsOf('k')).toEqual([0, 300_000])
   })
 
-  test('with jitter return within the delay, and not all at once', async () => {
+  test('with jitter return within the delay, and not all together', async () => {
     const stage = new Stage('100, 1000/s', { jobDefaults: { attempts: 2 } })
     stage.shaper.work(fail)
     for (let n = 0; n < 50; n++) await stage.shaper.enqueue(`k${n}`, n)
@@ -250,7 +250,7 @@ describe('timeoutMs', () => {
 })
 
 describe('a retry that backs off for long', () => {
-  test('is not ahead of a new job, which is promised to depart at once and does', async () => {
+  test('is not ahead of a new job, which is promised to depart immediately and does', async () => {
     const stage = new Stage('5, 1 per 10s', { jobDefaults: { attempts: 2, backoff: 3_600_000 } })
     const departed: string[] = []
     stage.shaper.on('departed', ({ id, at }) => void departed.push(`${id} at ${at / 1_000}`))

@@ -55,7 +55,7 @@ describe('tryAcquire', () => {
     await using shaper = new Shaper('held up', { limits: { '*': '9, 1/s' }, clock })
     const verdicts: unknown[] = []
     shaper.work(async () => {
-      // Within a pass of the scheduler nobody else departs.
+      // Within a pass of the scheduler no other job departs.
       const asked = shaper.tryAcquire('other')
       clock.by = 1_000_000
       verdicts.push(await asked)

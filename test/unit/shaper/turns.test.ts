@@ -4,7 +4,7 @@ import type { AcquireOptions, Turn } from '../../../src/index.ts'
 import { TurnCancelledError, TurnRefusedError, TurnTimeoutError } from '../../../src/index.ts'
 import { Stage } from '../../support/stage.ts'
 
-/** Callers who note when their turns come, and what comes instead. */
+/** Callers that note when their turns come, and what comes instead. */
 class Callers {
   readonly came: [name: string, ms: number][] = []
   readonly refused: [name: string, code: unknown][] = []
@@ -74,7 +74,7 @@ describe('acquire', () => {
     ])
   })
 
-  it('is refused at once when the line is full, with the time to come back', async () => {
+  it('is refused immediately when the line is full, with the time to retry', async () => {
     const { stage, shaper, callers } = open('1, 1/s')
     void callers.call('a')
     await stage.pass(0)
@@ -91,7 +91,7 @@ describe('acquire', () => {
     expect(callers.came.map(([name]) => name)).toEqual(['a', 'b', 'again'])
   })
 
-  it('is refused at once when the turn cannot come before the timeout', async () => {
+  it('is refused immediately when the turn cannot come before the timeout', async () => {
     const { stage, shaper, callers } = open()
     await stage.fill('k', 3)
     shaper.work(() => undefined)

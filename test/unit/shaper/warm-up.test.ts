@@ -9,7 +9,7 @@ describe('a limit with a warm-up', () => {
   test('50 jobs at 10/s, warming up in 3 s: gaps of 300, 280, 261 ms and so on, then of 100', async () => {
     const stage = new Stage('50, 10/s, warm-up 3s')
     stage.shaper.work(() => undefined)
-    const told = await stage.fill('k', 50)
+    const admissions = await stage.fill('k', 50)
     await stage.pass(60_000)
     const starts = stage.startsOf('k')
     expect(starts).toHaveLength(50)
@@ -18,7 +18,7 @@ describe('a limit with a warm-up', () => {
       300, 280, 261, 244, 228, 212, 198, 185, 173, 161, 150, 140, 131, 122, 114, 107, 100,
     ])
     expect(new Set(gaps.slice(16))).toEqual(new Set([100]))
-    for (const [index, admission] of told.entries()) {
+    for (const [index, admission] of admissions.entries()) {
       expect(admission.accepted && admission.departsAt).toBeCloseTo(starts[index]!, 6)
     }
     await stage.conforms(BUSY)

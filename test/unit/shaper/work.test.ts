@@ -93,7 +93,7 @@ function throwNothing(): never {
 }
 
 describe('concurrency', () => {
-  test('bounds the handlers that run at once, and the first free one takes the next slot', async () => {
+  test('bounds the handlers that run concurrently, and the first free one takes the next slot', async () => {
     const stage = new Stage('20, 10/s')
     let [running, most] = [0, 0]
     const worker = stage.shaper.work(
@@ -118,7 +118,7 @@ describe('concurrency', () => {
     await stage.fill('fast', 60)
     await stage.fill('slow', 4)
     await stage.pass(20_000)
-    // He who is served late moves his grid, so that each turn may add the handler that was still busy.
+    // A job that starts late moves the grid, so that each turn may add the handler that was still busy.
     for (const [n, ms] of stage.startsOf('slow').entries())
       expect(ms).toBeLessThanOrEqual(n * 1_000 + (n + 1) * 200)
     await stage.conforms()

@@ -9,7 +9,7 @@ import { slidingWindow } from '../../../src/simulate/policies/sliding-window.ts'
 import { tokenBucketFull, tokenBucketWarmingUp } from '../../../src/simulate/policies/token-bucket.ts'
 import { velvetRope } from '../../../src/simulate/policies/velvet-rope.ts'
 
-/** When the jobs that come at `times` (seconds) start; null for those turned away. */
+/** When the jobs that come at `times` (seconds) start; null for those rejected. */
 function starts(policy: Policy, limit: string, times: readonly number[], cost = 1) {
   const state = policy.open(parseLimit(limit), 0)
   return times.map((time) => {

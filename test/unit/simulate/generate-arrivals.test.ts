@@ -33,7 +33,7 @@ describe('patterns', () => {
     expect(generate('poisson', { seed: 1 })).not.toEqual(generate('poisson', { seed: 2 }))
   })
 
-  it('space steady arrivals evenly and bring a burst at once', () => {
+  it('space steady arrivals evenly and send a burst together', () => {
     const steady = generate('steady', { seconds: 1, rate: 4 }).map(({ at }) => at)
     expect(steady).toEqual([0, 250_000, 500_000, 750_000])
     const burst = generate('burst', { seconds: 10, rate: 2 }).map(({ at }) => at)

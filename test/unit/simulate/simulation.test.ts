@@ -51,7 +51,7 @@ describe('simulation', () => {
 
   it('counts three thirds of a second as a second, a thousand times', () => {
     const arrivals = Array.from({ length: 3_000 }, (_, index) => at(index / 3))
-    // One more at once fills the one place; each arrival then meets the departure that makes room for it.
+    // One more at that moment fills the one place; each arrival then meets the departure that makes room for it.
     const { simulation } = simulate('1, 3/s', [at(0), ...arrivals])
     expect(simulation.summary()).toMatchObject({ accepted: 3_001, rejected: 0 })
   })

@@ -29,7 +29,7 @@ function simulate(limit: string, options: { rate: number; keys: number; costs?: 
 
 const HEADER = 'offset_s,key,cost,verdict,position,departs_s,wait_s,retry_after_s'
 
-/** Capacity 2 and one per second: four at once, of which the last is turned away, and one that came back. */
+/** Capacity 2 and one per second: four together, of which the last is rejected, and one that came back. */
 const SOUND = [
   '0.000000,a,1,accepted,1,0.000000,0.000000,',
   '0.000000,a,1,accepted,1,1.000000,1.000000,',

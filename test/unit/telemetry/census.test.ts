@@ -10,7 +10,7 @@ function bucket(of: Partial<BucketView>): BucketView {
   return { key: 'k', pattern: '*', ...idle, ...rest, ...of }
 }
 
-/** A store whose pages come when they are sent, and a clock that goes when it is told to. */
+/** A store whose pages come when they are sent, and a clock that the test moves. */
 class FakeSurvey {
   now = 0
   /** Milliseconds that the walk has rested, page by page. */
@@ -54,7 +54,7 @@ class FakeSurvey {
   }
 
   async #pause(ms: number): Promise<void> {
-    // The patience of whoever asked; all other rests are shorter.
+    // The patience of the caller; all other rests are shorter.
     if (ms === 1_500) {
       for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => void setImmediate(resolve))
       return

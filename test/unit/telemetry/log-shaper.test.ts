@@ -50,8 +50,8 @@ test('at debug a job can be followed, and neither its data nor its result are lo
   await stage.shaper.enqueue('k', SECRET, { id: 'c' })
   await stage.shaper.cancel('b')
   expect(stage.kept.written.join('')).not.toContain(SECRET)
-  const told = stage.short.map(([level, message, { id }]) => `${level} ${message} ${id}`)
-  expect(told.sort()).toEqual([
+  const entries = stage.short.map(([level, message, { id }]) => `${level} ${message} ${id}`)
+  expect(entries.sort()).toEqual([
     'debug admitted a',
     'debug admitted b',
     'debug cancelled b',

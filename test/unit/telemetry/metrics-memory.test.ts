@@ -47,8 +47,8 @@ test('gaps of every rule start at zero, so that the first one is an increase', a
   const stage = new Stage({ '*': '5, 2/s', slow: '1, 1/s' })
   const { read } = watched(stage, FRESH)
   const zeros = async () => {
-    const told = (await read()).all('gap_ratio_bucket').filter(({ labels }) => labels['le'] === '0.74')
-    return told.map(({ labels, value }) => [labels['pattern'], value])
+    const samples = (await read()).all('gap_ratio_bucket').filter(({ labels }) => labels['le'] === '0.74')
+    return samples.map(({ labels, value }) => [labels['pattern'], value])
   }
   expect(await zeros()).toEqual([
     ['*', 0],
@@ -61,7 +61,7 @@ test('gaps of every rule start at zero, so that the first one is an increase', a
     ['new', 0],
   ])
   const { read: readFew } = watched(stage, { ...FRESH, maxPatterns: 2 })
-  // Of more rules than labels nobody knows which will be used.
+  // With more rules than labels, which ones will be used is unknown.
   expect((await readFew()).all('gap_ratio_bucket')).toEqual([])
 })
 

@@ -72,7 +72,7 @@ describe('in memory', () => {
     expect(heard).toEqual([])
   })
 
-  test('the end of a handler is published after its start, even if it settles at once', async () => {
+  test('the end of a handler is published after its start, even if it settles immediately', async () => {
     const order: string[] = []
     onTestFinished(diagnostics.departures.subscribe(() => void order.push('start')))
     onTestFinished(diagnostics.handlerEnds.subscribe(() => void order.push('end')))
@@ -113,7 +113,7 @@ describe('on Redis', () => {
     await stage.close()
   })
 
-  test('a handler that settles at once is published after its start', async () => {
+  test('a handler that settles immediately is published after its start', async () => {
     const order: string[] = []
     onTestFinished(diagnostics.departures.subscribe(() => void order.push('start')))
     onTestFinished(diagnostics.handlerEnds.subscribe(() => void order.push('end')))

@@ -17,7 +17,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 
-/** A span as it was told to the API; everything of it can be looked at. */
+/** A span as it was reported to the API; everything of it can be looked at. */
 export class RecordedSpan implements Span {
   readonly name: string
   readonly kind: SpanKind | undefined

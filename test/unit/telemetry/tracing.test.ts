@@ -132,7 +132,7 @@ describe('a handler', () => {
     })
     await shaper.enqueue('k', SECRET, { id: 'a' })
     await shaper.enqueue('k', SECRET, { id: 'b' })
-    // As timers do, it runs in the context of whoever set them.
+    // As timers do, it runs in the context of the code that set them.
     const caller = trace.setSpan(context.active(), trace.getTracer('caller').startSpan('caller'))
     await context.with(caller, () => stage.pass(1_000))
     const sends = tracer.named('send *')

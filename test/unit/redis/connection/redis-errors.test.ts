@@ -74,7 +74,7 @@ test('what is not ours under our names', () => {
   expect(inspect([wrongType, foreign], { depth: 9 })).not.toContain(SECRET)
 })
 
-test('errors of ours and errors that nobody knows stay what they are', () => {
+test('errors of ours and unknown errors stay what they are', () => {
   const ours = new InvalidOptionsError('m')
   expect(asBackendError(ours)).toBe(ours)
   const unknown = new TypeError('x is not a function')

@@ -27,10 +27,10 @@ export class FakeStore implements Pick<Verbs, 'claim' | 'recover' | 'expire' | '
   keepsLeader = true
   isAway = false
   isDeaf = false
-  /** Markers that are lost on their way to those who wait. */
+  /** Markers that are lost on their way to the waiting schedulers. */
   losesMarkers = false
   sleepers = 0
-  /** Those who wait for a vacancy, the names of those who resigned while they were elected, and of those who were not. */
+  /** The schedulers that wait for a vacancy, the names of those that resigned while elected, and of those that were not. */
   heirs = 0
   readonly resigned: string[] = []
   readonly left: string[] = []
@@ -131,7 +131,7 @@ export class FakeStore implements Pick<Verbs, 'claim' | 'recover' | 'expire' | '
   }
 
   #awaitVacancy(atMost: number): Promise<void> {
-    if (this.isAway || this.isDeaf) return Promise.reject(new Error('nobody listens'))
+    if (this.isAway || this.isDeaf) return Promise.reject(new Error('no process listens'))
     this.heirs++
     return new Promise((resolve) => {
       const heir = () => {
@@ -146,7 +146,7 @@ export class FakeStore implements Pick<Verbs, 'claim' | 'recover' | 'expire' | '
   }
 
   #awaitWake(atMost: number): Promise<void> {
-    if (this.isAway || this.isDeaf) return Promise.reject(new Error('nobody listens'))
+    if (this.isAway || this.isDeaf) return Promise.reject(new Error('no process listens'))
     if (this.#marker) {
       this.#marker = false
       return Promise.resolve()
@@ -165,7 +165,7 @@ export class FakeStore implements Pick<Verbs, 'claim' | 'recover' | 'expire' | '
   }
 }
 
-/** Keeps what was handed until somebody fetches it. */
+/** Keeps what was handed over until a worker fetches it. */
 export class FakeTransport {
   readonly handed: (Delivery & { readonly at: number })[] = []
   readonly queued = new Set<string>()

@@ -32,7 +32,7 @@ test('one that is given stays', () => {
   expect(lookAhead.value).toBe(70 * MS)
 })
 
-test('a backlog that nobody can count is not bounded', async () => {
+test('a backlog that cannot be counted is not bounded', async () => {
   const backlog = new Backlog(undefined)
   backlog.add(1_000_000)
   expect(await backlog.room()).toBe(200)

@@ -50,7 +50,7 @@ describe('while another is elected', () => {
     expect([...new Set(handedIds())]).toEqual(ids(20))
   })
 
-  test('it takes over at once when the other stops', async () => {
+  test('it takes over immediately when the other stops', async () => {
     const [a, b] = [scheduler({ name: 'a' }), scheduler({ name: 'b' })]
     a.start()
     b.start()

@@ -35,7 +35,7 @@ describe('a pass', () => {
     expect(handedIds()).toEqual(ids(450))
   })
 
-  test('takes back what nobody fetched before it hands it over once more', async () => {
+  test('takes back what was not fetched before it hands it over once more', async () => {
     const one = scheduler()
     store.admit('lost')
     await one.runOnce()
@@ -52,12 +52,12 @@ describe('a pass', () => {
     expect(events).toEqual(['expired old'])
   })
 
-  test('asked for twice at once is one pass', async () => {
+  test('asked for twice together is one pass', async () => {
     const one = scheduler()
     expect(one.runOnce()).toBe(one.runOnce())
   })
 
-  test('ends with an error, which is told; what was claimed comes back with its lease', async () => {
+  test('ends with an error, which is emitted; what was claimed comes back with its lease', async () => {
     const one = scheduler()
     store.admit('job')
     transport.isAway = true
@@ -238,7 +238,7 @@ describe('outages', () => {
     store.isDeaf = true
     scheduler().start()
     await clock.advance(20 * S)
-    expect(errors.splice(0)).toEqual(['nobody listens'])
+    expect(errors.splice(0)).toEqual(['no process listens'])
     expect(store.claims.length).toBeLessThan(35)
     store.admit('unheard')
     await clock.advance(1.1 * S)
@@ -246,7 +246,7 @@ describe('outages', () => {
   })
 })
 
-describe('while nobody works', () => {
+describe('while no worker runs', () => {
   test('no more than about 2,000 jobs lie in the transport, though all are due', async () => {
     for (const id of ids(10_000)) store.admit(id)
     scheduler({ unfetched: () => transport.unfetched() }).start()
@@ -261,7 +261,7 @@ describe('while nobody works', () => {
     expect(store.claims.length).toBeLessThan(700)
   })
 
-  test('it is woken all the same, for there may be turns, which need nobody to fetch them', async () => {
+  test('it is woken all the same, for there may be turns, which need no worker to fetch them', async () => {
     for (const id of ids(3_000)) store.admit(id)
     scheduler({ unfetched: () => transport.unfetched() }).start()
     await clock.advance(1.05 * S)

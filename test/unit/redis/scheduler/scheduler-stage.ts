@@ -13,7 +13,7 @@ export const S = 1_000_000
 export let clock: VirtualClock
 export let store: FakeStore
 export let transport: FakeTransport
-/** What listeners were told, in short. */
+/** What listeners received, in short. */
 export let events: string[]
 /** Messages of errors; those that a test expects, it takes out. */
 export let errors: string[]

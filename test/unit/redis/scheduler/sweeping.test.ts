@@ -4,7 +4,7 @@ import { Sweeping } from '../../../../src/redis/scheduler/sweeping.ts'
 
 const S = 1_000_000
 
-test('a sweep comes each two seconds, at once after one that removed something, and later after one that failed', async () => {
+test('a sweep comes each two seconds, immediately after one that removed something, and later after one that failed', async () => {
   const clock = new VirtualClock(1_000 * S)
   const removes: (number | Error)[] = [0, 200, 3, 0, new Error('away'), 0]
   let sweeps = 0

@@ -12,7 +12,7 @@ import type { Verbs } from '../../../../src/redis/verbs/verbs.ts'
 
 const TOO_FAR = 250_000
 const TIMEOUT = 1_500_000
-/** Who starts later than that after his slot has missed it. */
+/** A job that starts later than that after its slot has missed it. */
 const LATEST_START = 20_000
 
 interface FakeJob {
@@ -54,14 +54,14 @@ export class FakeStore
   drift = 0
   /** How long the next call takes there and back. */
   trip: () => readonly [there: number, back: number] = () => [500, 500]
-  /** Who is not the first is told to ask again after so long. */
+  /** A job that is not the first has to ask again after so long. */
   askAgainAfter = 5_000
   /** By so much slots are granted later than they should have been. */
   missesBy = 0
   /** Data of more characters do not come with a slot. */
   large = Number.POSITIVE_INFINITY
   isDown = false
-  /** The store runs the verb, and nobody hears of it. */
+  /** The store runs the verb, and its reply is lost. */
   losesReplies = false
 
   constructor(clock: VirtualClock) {
@@ -108,7 +108,7 @@ export class FakeStore
     })
   }
 
-  /** The lease of a job ends and somebody else has it. */
+  /** The lease of a job ends and another worker has it. */
   take(id: string): void {
     const job = this.jobs.get(id)!
     job.epoch++

@@ -24,7 +24,7 @@ export interface Started {
   readonly worker: number
 }
 
-/** A clock on which time can pass without anybody being woken. */
+/** A clock on which time can pass without waking a waiter. */
 export class StallingClock extends VirtualClock implements Clock {
   #stalled = 0
 
@@ -74,12 +74,12 @@ export class GateStage {
     return this.clock.advance(ms * 1_000)
   }
 
-  /** The processes stand still for milliseconds: what was due meanwhile happens late, all of it at once. */
+  /** The processes stand still for milliseconds: what was due meanwhile happens late, all of it together. */
   stall(ms: number): void {
     this.clock.stall(ms * 1_000)
   }
 
-  /** Delivers jobs to a worker; the answer collects who is done. */
+  /** Delivers jobs to a worker; returns a list that collects those that are done. */
   take(jobs: readonly Delivery[], worker = 0): string[] {
     const done: string[] = []
     for (const job of jobs) void this.gates[worker]!.take(job).then(() => done.push(job.id))

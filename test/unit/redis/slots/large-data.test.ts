@@ -91,7 +91,7 @@ test('a job that becomes another worker’s while its data are fetched does not 
   expectEmpty(stage)
 })
 
-test('data that cannot be read are told of, and room is made for others', async () => {
+test('data that cannot be read are reported, and room is made for others', async () => {
   const { stage, jobs } = await stageWith({ a: 20 * MIB })
   Object.assign(stage.store.jobs.get('a1')!, { data: 'x'.repeat(20 * MIB) })
   stage.take(jobs)

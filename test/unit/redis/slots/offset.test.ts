@@ -118,7 +118,7 @@ describe("a store's clock that is moved a little", () => {
     expect(offset.errorAt(later + 200)).toBeGreaterThanOrEqual(100_000)
   })
 
-  test('backwards is followed at once: starts only become later', () => {
+  test('backwards is followed immediately: starts only become later', () => {
     const offset = new Offset(at(EPOCH, 0))
     const later = EPOCH + 1_000_000
     offset.add(at(later, -100_000))

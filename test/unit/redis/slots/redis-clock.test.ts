@@ -71,7 +71,7 @@ describe('the clock of the store', () => {
     redisClock.stop()
   })
 
-  test('a ping that fails is tried again, soon while nobody may start', async () => {
+  test('a ping that fails is tried again, soon while no job may start', async () => {
     const { redisClock, store, pass } = bound(new ClockStage())
     store.isDown = true
     redisClock.start()
@@ -100,9 +100,9 @@ describe('the clock of the store', () => {
       await stage.pass(200)
       expect(stage.redisClock.isSound).toBe(true)
       expect(stage.off).toBeLessThanOrEqual(1)
-      const told = stage.jumps.length
+      const jumps = stage.jumps.length
       await stage.pass(5_000)
-      expect(stage.jumps).toHaveLength(told)
+      expect(stage.jumps).toHaveLength(jumps)
       stage.redisClock.stop()
     },
   )

@@ -4,7 +4,7 @@ import { expectEmpty, GateStage } from './gate-stage.ts'
 const calls = (stage: GateStage, verb: string) => stage.store.calls.filter((call) => call.startsWith(verb))
 
 describe('with the store away', () => {
-  test('nothing starts, one error is told, and it goes on when the store is back', async () => {
+  test('nothing starts, one error is emitted, and it goes on when the store is back', async () => {
     const stage = await new GateStage().open()
     stage.store.isDown = true
     stage.take(stage.store.hand('a', 2))
@@ -53,7 +53,7 @@ describe('with the store away', () => {
     expectEmpty(stage)
   })
 
-  test('whoever is closing drops it when its lease ends', async () => {
+  test('a gate that is closing drops it when its lease ends', async () => {
     const stage = await new GateStage().open()
     stage.store.isDown = true
     const done = stage.take(stage.store.hand('a', 2))
@@ -69,7 +69,7 @@ describe('with the store away', () => {
     expectEmpty(stage)
   })
 
-  test('a grant of which nobody heard is granted again, and starts once', async () => {
+  test('a grant whose reply was lost is granted again, and starts once', async () => {
     const stage = await new GateStage().open()
     stage.store.losesReplies = true
     stage.take(stage.store.hand('a', 1))

@@ -16,7 +16,7 @@ describe('one bucket', () => {
     expectEmpty(stage)
   })
 
-  test('a handler that ends within the turn is told of once, with its start', async () => {
+  test('a handler that ends within the turn is reported once, with its start', async () => {
     const stage = await new GateStage().open()
     stage.take(stage.store.hand('a', 2))
     await stage.pass(1_000)
@@ -38,7 +38,7 @@ describe('one bucket', () => {
 
   test('those that come in another order than they were handed over start in that order', async () => {
     const stage = await new GateStage().open()
-    // Nobody waits for his time to ask again when it may be his turn.
+    // No job waits for its time to ask again when its slot may have come.
     stage.store.askAgainAfter = 700_000
     const [first, second, third] = stage.store.hand('a', 3)
     stage.take([third!, second!, first!])
@@ -75,7 +75,7 @@ describe('one bucket', () => {
 })
 
 describe('a job that does not pass', () => {
-  test('is left alone when it is stale or goes back into its line, and told of when it expired', async () => {
+  test('is left alone when it is stale or goes back into its line, and reported when it expired', async () => {
     const stage = await new GateStage().open()
     const [stale, expired, next] = stage.store.hand('a', 3)
     const [returned] = stage.store.hand('frozen')
@@ -100,7 +100,7 @@ describe('a job that does not pass', () => {
     expectEmpty(stage)
   })
 
-  test('a job that cannot be prepared is told of and left to its lease, and holds up nobody', async () => {
+  test('a job that cannot be prepared is reported and left to its lease, and holds up no other', async () => {
     const stage = await new GateStage().open()
     const [bad, good] = stage.store.hand('a', 2)
     stage.unreadable.add(bad!.id)
@@ -117,7 +117,7 @@ describe('a job that does not pass', () => {
 })
 
 describe('handlers', () => {
-  test('never run more often at once than there are permits, and a slot is asked for when one is free', async () => {
+  test('never run more at a time than there are permits, and a slot is asked for when one is free', async () => {
     const stage = await new GateStage().open(1, 2)
     stage.runs = 300_000
     for (const key of ['a', 'b', 'c', 'd']) stage.take(stage.store.hand(key))
@@ -150,7 +150,7 @@ describe('handlers', () => {
     expectEmpty(stage)
   })
 
-  test('one who is far from his new slot puts his permit back until then', async () => {
+  test('a job that is far from its new slot puts its permit back until then', async () => {
     const stage = await new GateStage().open(1, 1)
     stage.runs = 60_000
     stage.take(stage.store.hand('a'))
@@ -166,7 +166,7 @@ describe('handlers', () => {
     expectEmpty(stage)
   })
 
-  test('who waits for one for long goes back into its line, with those behind it', async () => {
+  test('a job that waits for one for long goes back into its line, with those behind it', async () => {
     const stage = await new GateStage().open(1, 1)
     stage.runs = 5_000_000
     stage.take(stage.store.hand('a'))
@@ -184,7 +184,7 @@ describe('handlers', () => {
 })
 
 describe('a slot that is missed', () => {
-  test('is asked for anew and moved: nobody starts late, and the next keeps its distance', async () => {
+  test('is asked for anew and moved: no job starts late, and the next keeps its distance', async () => {
     const stage = await new GateStage().open()
     stage.take(stage.store.hand('a', 3))
     await stage.pass(50)
@@ -200,7 +200,7 @@ describe('a slot that is missed', () => {
     expectEmpty(stage)
   })
 
-  test('whoever was late takes the handler with it and does not lose it to the next slot', async () => {
+  test('a job that was late keeps its handler and does not lose it to the next slot', async () => {
     const stage = await new GateStage().open(1, 1)
     stage.runs = 30_000
     for (const key of ['a', 'b', 'c']) stage.take(stage.store.hand(key))
@@ -214,7 +214,7 @@ describe('a slot that is missed', () => {
 })
 
 describe("a store's clock that jumps", () => {
-  test.each([5_000_000, -5_000_000])('by %i us: nobody starts before it was measured anew', async (by) => {
+  test.each([5_000_000, -5_000_000])('by %i us: no job starts before it was measured anew', async (by) => {
     const stage = await new GateStage().open()
     stage.take(stage.store.hand('a', 2))
     await stage.pass(50)
@@ -233,7 +233,7 @@ describe("a store's clock that jumps", () => {
   })
 })
 
-test("while the store's buckets were not made to wait after a jump nobody starts", async () => {
+test("while the store's buckets were not made to wait after a jump no job starts", async () => {
   const stage = await new GateStage().open()
   stage.canQuarantine = false
   stage.take(stage.store.hand('a', 2))
@@ -251,7 +251,7 @@ test("while the store's buckets were not made to wait after a jump nobody starts
 })
 
 describe('close', () => {
-  test('gives back who has not started, also with a slot, waits for nobody, and takes no more', async () => {
+  test('gives back jobs that have not started, also with a slot, waits for none, and takes no more', async () => {
     const stage = await new GateStage().open()
     stage.runs = 60_000_000
     stage.take(stage.store.hand('a', 3))
@@ -284,10 +284,10 @@ describe('close', () => {
 
 describe('whatever the network and the process do', () => {
   test.each([
-    ['nobody is earlier than tolerated', 5_000],
-    ['under a tolerance smaller than the errors of the clocks nobody is earlier either', 400],
-    ['with no tolerance nobody is early at all', 0],
-  ])('%s, the order is kept, and everybody starts once', async (_, tolerance) => {
+    ['no start is earlier than tolerated', 5_000],
+    ['under a tolerance smaller than the errors of the clocks no start is earlier either', 400],
+    ['with no tolerance no start is early at all', 0],
+  ])('%s, the order is kept, and each job starts once', async (_, tolerance) => {
     const trip = fc.tuple(fc.integer({ min: 100, max: 9_000 }), fc.integer({ min: 100, max: 9_000 }))
     const stalls = fc.array(fc.tuple(fc.integer({ min: 1, max: 120 }), fc.integer({ min: 0, max: 60 })), {
       maxLength: 12,

@@ -69,7 +69,7 @@ test('asks for each shard, time and again, and delivers what comes with its shar
   expect(source.asked).toEqual([0, 1, 2, 1, 1, 2])
 })
 
-test('an outage is told once, and asked again after a while; the next outage is told anew', async () => {
+test('an outage is reported once, and retried after a while; the next outage is reported anew', async () => {
   const source = new Source()
   for (let tries = 0; tries < 3; tries++) await source.answer(0, away())
   expect(source.errors).toEqual(['Redis is unavailable: not connected'])
@@ -79,7 +79,7 @@ test('an outage is told once, and asked again after a while; the next outage is 
   expect(source.errors).toHaveLength(2)
 })
 
-test('stopped while it waits it tells nothing of the wait that was broken off, and asks no more', async () => {
+test('stopped while it waits it reports nothing of the wait that was broken off, and asks no more', async () => {
   const source = new Source(2)
   await source.close()
   await source.close()

@@ -27,7 +27,7 @@ class StandstillStage extends RedisWorkerStage {
   }
 }
 
-/** What a handler does that calls somebody: it looks up something, and then sends a request that listens to the signal. */
+/** A handler that calls an API: it looks up something, and then sends a request that listens to the signal. */
 const send = async (stage: StandstillStage, job: ShapedJob) => {
   await Promise.resolve()
   if (job.signal.aborted) stage.reasons.push(job.signal.reason)
@@ -105,8 +105,8 @@ describe('the start of a handler', () => {
     const stage: RedisWorkerStage = new RedisWorkerStage(() => void startedAt.push(stage.clock.now()))
     stage.emitter.on('departed', () => stage.clock.stall(50_000))
     await run(stage, 2, 500)
-    const told = stage.emitted.filter(([name]) => name === 'departed').map(([, , ms]) => ms)
-    expect(startedAt[1]! - startedAt[0]!).toBeCloseTo((told[1]! - told[0]!) * 1_000, -3)
+    const departures = stage.emitted.filter(([name]) => name === 'departed').map(([, , ms]) => ms)
+    expect(startedAt[1]! - startedAt[0]!).toBeCloseTo((departures[1]! - departures[0]!) * 1_000, -3)
   })
 
   it('before which the process compiled or collected for milliseconds counts from after that', async () => {
@@ -175,7 +175,7 @@ describe('a start after which the lease turns out to be over', () => {
 })
 
 describe('a start that turns out to be too late for its slot', () => {
-  it('aborts the signal at once with a reason of its own; the job goes back with its attempt', async () => {
+  it('aborts the signal immediately with a reason of its own; the job goes back with its attempt', async () => {
     const stage = new StandstillStage(SLOT_PAST_MS, send)
     await run(stage)
     expect(stage.reasons).toMatchObject([{ code: 'started-late', id: 'a1', name: 'StartedLateError' }])
@@ -229,7 +229,7 @@ describe('a start that turns out to be too late for its slot', () => {
     expect([outcomes(stage), stage.reasons]).toEqual([[['a1', 'completed']], []])
   })
 
-  it('is none where the handler had asked for its signal before: what it sent at once is not sent twice', async () => {
+  it('is none where the handler had asked for its signal before: what it sent before is not sent twice', async () => {
     const stage: StandstillStage = new StandstillStage(0, async (_, { id, signal }) => {
       signal.throwIfAborted()
       stage.sent.push(id)

@@ -32,9 +32,9 @@ describe('a lease', () => {
       ['a1', 'completed'],
       ['b1', 'completed'],
     ])
-    const told = renewals(stage).length
+    const count = renewals(stage).length
     await stage.pass(2 * LEASE_MS)
-    expect(renewals(stage)).toHaveLength(told)
+    expect(renewals(stage)).toHaveLength(count)
     expect(stage.errors).toEqual([])
     await stage.close()
   })
@@ -150,7 +150,7 @@ describe('a lease', () => {
     await stage.close()
   })
 
-  test('is given up at its end by a worker that closes while the store is away: the outcome is lost, and the error tells it', async () => {
+  test('is given up at its end by a worker that closes while the store is away: the outcome is lost, and the error says so', async () => {
     const { stage } = lasting(1_000)
     await stage.open()
     stage.deliver(stage.store.hand('a', 1))
@@ -161,7 +161,7 @@ describe('a lease', () => {
     expect([stage.names('completed'), stage.forgotten]).toEqual([[], ['a1']])
   })
 
-  test('that has ended: a start that the store has not heard of is told when the store is back, before the end', async () => {
+  test('that has ended: a start that the store has not heard of is reported when the store is back, before the end', async () => {
     const { stage } = lasting(5 * LEASE_MS)
     await stage.open()
     stage.deliver(stage.store.hand('a', 1))
@@ -176,7 +176,7 @@ describe('a lease', () => {
     await stage.close(5 * LEASE_MS)
   })
 
-  test('a start of which the store did not hear is told along with the end', async () => {
+  test('a start of which the store did not hear is reported along with the end', async () => {
     const { stage } = lasting(1_000)
     await stage.open()
     stage.deliver(stage.store.hand('a', 1))
@@ -192,7 +192,7 @@ describe('a lease', () => {
     await stage.close()
   })
 
-  test('the start of a handler that ended at once is told again with its end, until the store has heard it', async () => {
+  test('the start of a handler that ended immediately is reported again with its end, until the store has heard it', async () => {
     const stage = await new RedisWorkerStage(async () => undefined).open()
     stage.deliver(stage.store.hand('a', 1))
     await stage.pass(0.7)
@@ -218,7 +218,7 @@ describe('a lease', () => {
     await stage.close(2 * LEASE_MS)
   })
 
-  test('that was lost before the start was reported aborts the handler at once', async () => {
+  test('that was lost before the start was reported aborts the handler immediately', async () => {
     const { stage, reasons } = lasting(LEASE_MS)
     await stage.open()
     stage.deliver(stage.store.hand('a', 1))

@@ -7,7 +7,7 @@ import { FakeStore } from '../slots/fake-store.ts'
 import { StallingClock, settle } from '../slots/gate-stage.ts'
 
 const EPOCH = 1_800_000_000_000_000
-/** An hour ahead, so that nobody mistakes one clock for the other. */
+/** An hour ahead, so that one clock cannot be mistaken for the other. */
 const AHEAD = 3_600_000_000
 export const LEASE_MS = 9_000
 
@@ -21,7 +21,7 @@ export class RedisWorkerStage {
     ping: () => this.store.time(),
     onJump: async () => undefined,
   })
-  /** Every event: what, who, and when in milliseconds since the stage was built. */
+  /** Every event: name, id, and when in milliseconds since the stage was built. */
   readonly emitted: (readonly [event: string, id: string, ms: number])[] = []
   readonly errors: { readonly code?: string; readonly message: string }[] = []
   /** Jobs that the transport may forget. */

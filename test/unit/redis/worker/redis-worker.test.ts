@@ -38,21 +38,21 @@ describe('a handler', () => {
     await stage.close()
   })
 
-  test('is told how many of its starts a crash has cut off', async () => {
-    const told: unknown[] = []
+  test('learns how many of its starts a crash has cut off', async () => {
+    const starts: unknown[] = []
     const stage = await new RedisWorkerStage(
-      ({ attempt, crashes }) => void told.push([attempt, crashes]),
+      ({ attempt, crashes }) => void starts.push([attempt, crashes]),
     ).open()
     stage.deliver([...stage.store.hand('a'), ...stage.store.hand('b', 1, { crashes: 2 })])
     await stage.pass(50)
-    expect(told).toEqual([
+    expect(starts).toEqual([
       [1, 0],
       [1, 2],
     ])
     await stage.close()
   })
 
-  test('is told of when it starts and, once the store knows, when it ends', async () => {
+  test('is reported when it starts and, once the store knows, when it ends', async () => {
     const stage = new RedisWorkerStage(async () => {
       await stage.clock.sleep(10_000)
       return 'done'
@@ -76,7 +76,7 @@ describe('a handler', () => {
     await stage.close()
   })
 
-  test('that ends at once is told of in one report, with its start', async () => {
+  test('that ends immediately is reported once, with its start', async () => {
     const stage = await new RedisWorkerStage(async () => undefined).open()
     stage.deliver(stage.store.hand('a', 2))
     await stage.pass(300)
@@ -101,7 +101,7 @@ describe('a handler', () => {
     await stage.close()
   })
 
-  test('that lets somebody go has started when he has gone, and is told of in one report', async () => {
+  test('that lets a caller go has started when the caller has gone, and is reported once', async () => {
     const goes = () => stage.clock.sleep(3_000)
     const stage: RedisWorkerStage = new RedisWorkerStage(goes, 10, 0, true)
     await stage.open()
@@ -211,7 +211,7 @@ describe('close', () => {
     return stage
   }
 
-  test('gives back who waits and closes the transport at once, waits for handlers and reports them', async () => {
+  test('gives back waiting jobs and closes the transport immediately, waits for handlers and reports them', async () => {
     const stage = await slow(3_000).open()
     stage.deliver(stage.store.hand('a', 3))
     await stage.pass(50)
@@ -299,7 +299,7 @@ describe('close', () => {
     expect(stage.forgotten.sort()).toEqual(['a1', 'a2', 'a3'])
   })
 
-  test('a transport that cannot be opened is tried again, and told of once', async () => {
+  test('a transport that cannot be opened is tried again, and reported once', async () => {
     const stage = new RedisWorkerStage(() => undefined, 10, 3)
     await stage.pass(2_000)
     expect(stage.transport).toEqual(['open'])
@@ -307,7 +307,7 @@ describe('close', () => {
     await stage.close()
   })
 
-  test('while the transport cannot be opened it ends at once', async () => {
+  test('while the transport cannot be opened it ends immediately', async () => {
     const stage = new RedisWorkerStage(() => undefined, 10, 1_000)
     await stage.pass(5_000)
     await stage.close(0)
