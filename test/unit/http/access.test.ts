@@ -196,7 +196,7 @@ describe('a token for some keys', () => {
     expect(patterns).toEqual(['tenant-a', 'tenant-a/x', 'tenant-b/x'])
   })
 
-  test('turns the pages of its buckets without losing or repeating one', async () => {
+  test('pages through its buckets without losing or repeating one', async () => {
     const api = await guarded('tenant-a/1', 'tenant-a', 'tenant-a/2', 'tenant-ab', 'tenant-a/3')
     for (const sort of ['key', '-key', '-fill', 'oldestWaitMs']) {
       const seen: string[] = []

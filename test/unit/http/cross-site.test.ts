@@ -19,7 +19,7 @@ describe('other sites', () => {
     expect((await api.shaper.audit()).admitted).toBe(0)
   })
 
-  test.each(refused)('may not hold a stream open, nor look: %j', async (headers) => {
+  test.each(refused)('may neither open a stream nor read: %j', async (headers) => {
     const api = new Api()
     expectProblem(await api.get('/v1/events', { headers }), 403, 'cross-site')
     expectProblem(await api.get('/v1/buckets', { headers }), 403, 'cross-site')

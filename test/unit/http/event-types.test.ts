@@ -219,7 +219,7 @@ describe('buckets', () => {
 })
 
 describe('a bucket', () => {
-  test('is shown with its line and what it did of late', async () => {
+  test('is shown with its line and its recent activity', async () => {
     const api = apiWith(OFTEN)
     const line = { key: 'k/1', total: 1, jobs: [{ id: 'x', cost: 1, state: 'waiting', admittedAt: 0 }] }
     const recent = { verdicts: [{ at: 0, id: 'x', accepted: true, waiting: 1 }], departures: [] }

@@ -28,7 +28,7 @@ describe('events', () => {
     await response.body?.cancel()
   })
 
-  test('leave out when to come back where that is never', async () => {
+  test('omit the time to retry where a retry never helps', async () => {
     const api = quiet()
     const reader = await listen(api)
     await api.shaper.enqueue('k', 1, { cost: 6 })
@@ -136,7 +136,7 @@ describe('events', () => {
     expect(await reader.next()).toEqual({ comment: 'here' })
   })
 
-  test('go on when the line cannot be looked at', async () => {
+  test('continue when the line cannot be read', async () => {
     const api = quiet({ snapshotMs: 10, keepAliveMs: 30 })
     let looks = 0
     const tally = api.shaper.tally.bind(api.shaper)

@@ -131,12 +131,12 @@ test('every parameter and every body is described', async () => {
   }
 })
 
-test('no schema asks for what can never be: closed objects are not put together', async () => {
+test('no schema combines closed objects, which no value could satisfy', async () => {
   const { document } = await describe()
   expect(JSON.stringify(document)).not.toContain('"allOf"')
 })
 
-test('a client that is made of the description can do all that there is to do', async () => {
+test('a client generated from the description can call every operation', async () => {
   const tokens = [{ name: 'ops', sha256: sha256('t'), scopes: ['admin'] as const, prefixes: [] }]
   const metrics = async () => ({ contentType: 'text/plain', text: 'up 1\n' })
   const api = new Api({ '*': '2, 1/s' }, { tokens, metrics })

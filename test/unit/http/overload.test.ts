@@ -68,7 +68,7 @@ describe('overload', () => {
     expect(await guard.run(async () => 'answered')).toBe('answered')
   })
 
-  test('of memory refuses new jobs; looking and cancelling go on', async () => {
+  test('of memory refuses new jobs; reading and cancelling go on', async () => {
     let share = 0.9
     const api = new Api(undefined, { heapShare: () => share })
     await api.enqueue('k', { data: 1, id: 'x' })
@@ -103,7 +103,7 @@ describe('overload', () => {
 })
 
 describe('while the service goes down', () => {
-  test('new jobs are refused with 503; looking and cancelling go on', async () => {
+  test('new jobs are refused with 503; reading and cancelling go on', async () => {
     let isDraining = false
     const api = new Api(undefined, { isDraining: () => isDraining })
     await api.enqueue('k', { data: 1, id: 'x' })
@@ -121,7 +121,7 @@ describe('while the service goes down', () => {
     expect((await api.shaper.audit()).admitted).toBe(1)
   })
 
-  test('meters go on: a fill leaves nothing behind to be done', async () => {
+  test('meters go on: a fill leaves no work behind', async () => {
     const api = new Api(undefined, { isDraining: () => true })
     expect((await api.post('/v1/meters/k/fill')).status).toBe(200)
     await api.meter.close()

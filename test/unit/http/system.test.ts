@@ -115,7 +115,7 @@ describe('the operator of the service', () => {
     )
   })
 
-  test('may fail to note an answer, which stays what it is', async () => {
+  test('may fail to record an answer, which does not change', async () => {
     const fault = new Error('the disk is full')
     const errors: unknown[] = []
     const api = new Api(undefined, {
