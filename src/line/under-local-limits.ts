@@ -4,7 +4,7 @@ import type { JobRequest } from './job.ts'
 import type { LocalLimits } from './local-limits.ts'
 
 /** How a line is asked under local limits. */
-interface RopedLine<Answers> {
+interface AdmittingLine<Answers> {
   /** The verdicts of the line, in order. */
   admit(requests: readonly JobRequest[]): Answers
   /** Called for each request that the local limits refused, when the line has judged the others. */
@@ -13,11 +13,11 @@ interface RopedLine<Answers> {
 
 type OnRefused = (request: JobRequest, refusal: Rejected) => void
 
-interface LocalLine extends RopedLine<Admission[]> {
+interface LocalLine extends AdmittingLine<Admission[]> {
   isKnown(id: string): boolean
 }
 
-interface SharedLine extends RopedLine<Promise<Admission[]>> {
+interface AsyncLine extends AdmittingLine<Promise<Admission[]>> {
   isKnown(id: string): Promise<boolean>
 }
 
@@ -41,7 +41,7 @@ export function admitUnderLocalLimits(
 export async function admitUnderLocalLimitsAsync(
   limits: LocalLimits,
   requests: readonly JobRequest[],
-  line: SharedLine,
+  line: AsyncLine,
 ): Promise<Admission[]> {
   const names = namesOf(requests)
   const answers = await Promise.all(names.map((id) => line.isKnown(id)))

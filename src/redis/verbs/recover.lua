@@ -41,7 +41,7 @@ local function recover(bucket, job, state)
   bucket.running = bucket.running - 1
   state.crashes = state.crashes + 1
   if state.crashes >= MOST_CRASHES or is_caller then
-    state.error = 'crashed ' .. state.crashes .. ' times: its worker died or stood still while it ran'
+    state.error = 'crashed ' .. state.crashes .. ' times: its worker died or stalled while it ran'
     end_job(meta, state, 'failed', now)
     return 'failed'
   end
