@@ -6,7 +6,8 @@ export interface Pool<Claim> {
   readonly isInOrder: boolean
   fits(claim: Claim): boolean
   take(claim: Claim): void
-  putBack(claim: Claim): void
+  /** Answers whether another claim may fit now that did not before. */
+  putBack(claim: Claim): boolean
 }
 
 /** A number of equal units; a claim is for several of them. A claim for more than all gets in alone. */
@@ -35,8 +36,9 @@ export class Units implements Pool<number> {
     this.#taken += count
   }
 
-  putBack(count: number): void {
+  putBack(count: number): boolean {
     this.#taken -= count
+    return true
   }
 }
 
@@ -93,8 +95,7 @@ export class Semaphore<Claim> {
   }
 
   release(claim: Claim): void {
-    this.#pool.putBack(claim)
-    this.serve()
+    if (this.#pool.putBack(claim)) this.serve()
   }
 
   /** Gives those that wait what the pool has; to be called when the pool itself has grown. */

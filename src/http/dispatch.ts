@@ -66,7 +66,7 @@ export class Dispatch {
     if (scope === undefined) return OPEN
     const principal = this.#authenticator.authenticate(
       context.req.header('Authorization'),
-      context.env?.server?.needsToken,
+      context.env?.velvetRope?.needsToken,
     )
     assertScope(principal, scope)
     const [, what] = /\{(key|pattern)\}/.exec(path) ?? []

@@ -77,7 +77,7 @@ function addHeaders({ headers }: Response, requestId: string): void {
 /** Refuses requests while the server shuts down, and requests for another host. */
 export function checkServer(): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
-    const { server } = context.env ?? {}
+    const { velvetRope: server } = context.env ?? {}
     if (server !== undefined) {
       if (server.isClosing()) throw reducedCapacity('the service is shutting down', 5)
       if (!server.isKnownHost(context.env.host)) throw new Problem('foreign-host')

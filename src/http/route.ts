@@ -22,7 +22,7 @@ export type ParameterObject = {
 export interface HttpEnv {
   Bindings: {
     /** From `serveHttp`; absent where the app is mounted elsewhere. */
-    server?: ServerContext
+    velvetRope?: ServerContext
     /** The host of the request: the authority of its target, else its `Host`. From `serveHttp`, too. */
     host?: string | undefined
     /** The response object of Node. */

@@ -95,7 +95,7 @@ export async function serveHttp(app: Servable, options: ServeOptions): Promise<H
   const listener = getRequestListener(
     (request, { incoming, outgoing }) =>
       app.fetch(request, {
-        server: context,
+        velvetRope: context,
         host: hostOf(incoming as IncomingMessage),
         outgoing: outgoing as ServerResponse,
       }),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Admission, Rejected } from '../../core/job.ts'
 import type { ListedRule, RuleBookView } from '../../core/rule-view.ts'
-import { acceptedVerdictSchema, refusedVerdictSchema } from '../../http/verdict-schemas.ts'
+import { acceptedVerdictSchema } from '../../http/verdict-schemas.ts'
 import {
   bucketPageSchema,
   bucketSchema,
@@ -61,10 +61,20 @@ const verdictsReply = z.looseObject({
   verdicts: z.array(
     z.union([
       acceptedVerdictSchema.strip(),
-      tolerant(refusedVerdictSchema.partial().extend({ status: z.number().min(400) })),
+      z.looseObject({
+        status: z.number().min(400),
+        type: z.string().default(''),
+        retryAfterMs: z.number().nullish(),
+        waiting: count,
+        capacity: count,
+        local: z.literal(true).optional(),
+      }),
     ]),
   ),
 })
+type Verdict = z.output<typeof verdictsReply>['verdicts'][number]
+type AcceptedVerdict = z.output<typeof acceptedVerdictSchema>
+type RefusedVerdict = Exclude<Verdict, AcceptedVerdict>
 
 const REASONS: ReadonlyMap<string, Rejected['reason']> = new Map([
   ['queue-full', 'full'],
@@ -81,19 +91,20 @@ export function readVerdicts(
   const parsed = verdictsReply.safeParse(body)
   if (!parsed.success || parsed.data.verdicts.length !== requests.length) return undefined
   return parsed.data.verdicts.map((verdict, index) => {
-    if (!('id' in verdict)) return readRefused(verdict, requests[index]!.key)
+    if (!isAccepted(verdict)) return readRefused(verdict, requests[index]!.key)
     const { status, ...accepted } = verdict
     return { accepted: true, ...accepted }
   })
 }
 
-type RefusedVerdict = Partial<Omit<z.output<typeof refusedVerdictSchema>, 'status'>> & {
-  readonly status: number
+/** By its status: a refusal of another version may name the id, too. */
+function isAccepted(verdict: Verdict): verdict is AcceptedVerdict {
+  return verdict.status === 202
 }
 
 /** A refusal by a limit is a value; any other problem of a job is an error. */
 function readRefused(verdict: RefusedVerdict, key: string): Admission | ApiProblemError {
-  const { status, type = '', retryAfterMs, waiting = 0, capacity = 0, local } = verdict
+  const { status, type, retryAfterMs, waiting, capacity, local } = verdict
   const reason = REASONS.get(problemName(type))
   if (reason === undefined) return readProblem({ status, body: verdict, hasToken: true })
   return {
@@ -119,6 +130,8 @@ function loosen(schema: z.core.$ZodType): z.ZodType {
   }
   if (schema instanceof z.ZodArray) return z.array(loosen(schema.element))
   if (schema instanceof z.ZodOptional) return z.optional(loosen(schema.unwrap()))
+  if (schema instanceof z.ZodNonOptional) return z.nonoptional(loosen(schema.unwrap()))
+  if (schema instanceof z.ZodNullable) return z.nullable(loosen(schema.unwrap()))
   if (schema instanceof z.ZodUnion) return z.union(schema.options.map(loosen))
   return schema as z.ZodType
 }

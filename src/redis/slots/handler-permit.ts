@@ -25,8 +25,9 @@ class Handlers implements Pool<string> {
     this.#shares.take(key)
   }
 
-  putBack(key: string): void {
+  putBack(key: string): boolean {
     this.#shares.release(key)
+    return true
   }
 }
 

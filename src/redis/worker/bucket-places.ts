@@ -23,14 +23,15 @@ class Places implements Pool<string> {
     this.#inside.set(bucket, inside + 1)
   }
 
-  putBack(bucket: string): void {
+  putBack(bucket: string): boolean {
     const left = this.#inside.get(bucket)! - 1
     if (left > 0) {
       this.#inside.set(bucket, left)
-      return
+      return false
     }
     this.#inside.delete(bucket)
     this.#free++
+    return true
   }
 
   open(): void {

@@ -168,7 +168,7 @@ test('a service that is rolled back sets its limits again, and reports whose it 
   await service.said('"limits":["*: 20, 2/s -> 10, 1/s"]')
   const inForce = async () => JSON.stringify(await (await fetch(`${service.url}/v1/limits`)).json())
   expect(await inForce()).toContain('10, 1/s')
-  await newer.said('limits of this configuration are not in force')
+  await newer.said('newer limits are in force than those of this configuration')
   newer.signal('SIGHUP')
   await newer.said('"message":"limits in force"')
   await expect.poll(inForce).toContain('20, 2/s')

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type Pool, Semaphore, Units } from '../../../src/core/semaphore.ts'
 
 /** Makes claims; `inside` lists those that were granted. */
@@ -107,8 +107,21 @@ describe('a pool without an order', () => {
     readonly taken = new Set<string>()
     fits = (kind: string) => !this.taken.has(kind)
     take = (kind: string) => void this.taken.add(kind)
-    putBack = (kind: string) => void this.taken.delete(kind)
+    putBack = (kind: string) => this.taken.delete(kind)
   }
+
+  test('does not look through those that wait when what came back lets nothing more in', () => {
+    class Shared extends Kinds {
+      override putBack = () => false
+    }
+    const pool = new Shared()
+    const kinds = new Semaphore(pool)
+    kinds.tryTake('a')
+    kinds.take('a', () => undefined)
+    const looks = vi.spyOn(pool, 'fits')
+    kinds.release('a')
+    expect(looks).not.toHaveBeenCalled()
+  })
 
   test('gives to those behind what the first cannot use', () => {
     const kinds = new Semaphore(new Kinds())

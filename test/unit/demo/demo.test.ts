@@ -58,7 +58,7 @@ describe('the demo', () => {
     expect(process.exitCode).toBe(1)
     expect(text).toContain('429: 4 of 5 calls of key "acme" were refused by the API')
     expect(text).toContain('broken: ')
-    expect(readFileSync(svg, 'utf8')).toContain('behind it 4.')
+    expect(readFileSync(svg, 'utf8')).toContain('with it 4.')
   })
 })
 

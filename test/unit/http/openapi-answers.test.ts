@@ -124,7 +124,7 @@ function faulty(path: string, hasBody: boolean): readonly (readonly [path: strin
 }
 
 const through = (known: boolean, closing: boolean): HttpEnv['Bindings'] => ({
-  server: { isKnownHost: () => known, isClosing: () => closing, needsToken: true },
+  velvetRope: { isKnownHost: () => known, isClosing: () => closing, needsToken: true },
 })
 
 test('what the description lists is what the server answers, operation by operation', async () => {
