@@ -144,3 +144,11 @@ test('a shaper on real time needs no clock from here', async () => {
   expect((await app.request('/readyz')).status).toBe(200)
   await shaper.close()
 })
+
+test('mounted in a host that passes its own server along, the app answers as ever', async () => {
+  const api = new Api()
+  const server = { requestIP: () => ({ address: '127.0.0.1' }) }
+  const { fetch } = api.app
+  const answer = await fetch(new Request('http://127.0.0.1/v1/buckets'), { server } as object)
+  expect(answer.status).toBe(200)
+})
