@@ -27,7 +27,7 @@ shaper.work(async ({ key: from, data }) => {
   throw new FreezeError({ forMs: retryAfterMs })
 })
 
-/** Enqueues a message; while the line is full, comes back when it is told to. */
+/** Enqueues a message; while the line is full, retries after the time that the refusal names. */
 async function send(from: string, message: Message): Promise<void> {
   for (;;) {
     const admission = await shaper.enqueue(from, message)

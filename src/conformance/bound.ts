@@ -1,5 +1,5 @@
 import { quote } from '../core/describe.ts'
-import type { AnswerEvent } from './history.ts'
+import type { AnswerEvent, Breach } from './history.ts'
 import { isLive } from './job-record.ts'
 import type { KeyRecord } from './key-record.ts'
 import { instant, type OpenCheck, type Report } from './law.ts'
@@ -22,6 +22,10 @@ export const bound: OpenCheck = (ledger, _options, report) => ({
   },
 })
 
+function breach({ at, key, id }: AnswerEvent, message: string): Breach {
+  return { law: 'L1', at, key, id, message }
+}
+
 function judgeAcceptance(
   event: AnswerEvent,
   key: KeyRecord,
@@ -36,15 +40,13 @@ function judgeAcceptance(
   const waiting = key.waiting - unheard + event.cost
   if (waiting <= capacity) return
   const expected = capacity < 0 ? 'a limit before the first job' : `at most ${capacity}`
-  report({
-    law: 'L1',
-    at: event.at,
-    key: event.key,
-    id: event.id,
-    message:
+  report(
+    breach(
+      event,
       `key ${quote(event.key)}: the acceptance of job ${quote(event.id)} (cost ${event.cost}) at ` +
-      `${instant(event.at)} made ${waiting} cost units wait, expected ${expected}`,
-  })
+        `${instant(event.at)} made ${waiting} cost units wait, expected ${expected}`,
+    ),
+  )
 }
 
 function judgeRefusal(
@@ -57,15 +59,13 @@ function judgeRefusal(
   if (capacity === Number.POSITIVE_INFINITY) return
   const waiting = event.reason === 'full' ? mostWaiting(event, key) : 0
   if (waiting + event.cost > capacity) return
-  report({
-    law: 'L1',
-    at: event.at,
-    key: event.key,
-    id: event.id,
-    message:
+  report(
+    breach(
+      event,
       `key ${quote(event.key)}: job ${quote(event.id)} (cost ${event.cost}) was refused as ${event.reason} at ` +
-      `${instant(event.at)} while ${key.waiting} cost units waited, expected room for ${capacity}`,
-  })
+        `${instant(event.at)} while ${key.waiting} cost units waited, expected room for ${capacity}`,
+    ),
+  )
 }
 
 function mostWaiting({ at }: AnswerEvent, key: KeyRecord): number {

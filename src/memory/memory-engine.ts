@@ -161,14 +161,14 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
 
   freeze(key: string, { forMs, ...asked }: FreezeRequest): void {
     const now = this.#clock.now()
-    const until = this.#store.freeze(key, now + forMs * MILLISECOND)
+    const until = this.#store.holds.freeze(key, now + forMs * MILLISECOND)
     this.#emitter.emit('frozen', { key, at: now / MILLISECOND, until: until / MILLISECOND, ...asked })
     this.#changed()
   }
 
   unfreeze(key: string): boolean {
     const now = this.#clock.now()
-    if (!this.#store.unfreeze(key, now)) return false
+    if (!this.#store.holds.unfreeze(key, now)) return false
     this.#emitter.emit('unfrozen', { key, at: now / MILLISECOND })
     this.#changed()
     return true
@@ -176,13 +176,13 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
 
   pause(key: string): void {
     const now = this.#clock.now()
-    this.#store.pause(key)
+    this.#store.holds.pause(key)
     this.#emitter.emit('paused', { key, at: now / MILLISECOND })
   }
 
   resume(key: string): void {
     const now = this.#clock.now()
-    this.#store.resume(key, now)
+    this.#store.holds.resume(key, now)
     this.#emitter.emit('resumed', { key, at: now / MILLISECOND })
     this.#changed()
   }

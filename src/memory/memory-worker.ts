@@ -133,7 +133,7 @@ export class MemoryWorker<Data, Result> implements ShapedWorker, Receiver {
       case 'freeze':
         return {
           kind: 'freeze',
-          readyAt: this.#ports.store.freeze(job.key, now + outcome.duration),
+          readyAt: this.#ports.store.holds.freeze(job.key, now + outcome.duration),
           askedMs: outcome.askedMs,
         }
       default:

@@ -8,12 +8,13 @@ import type { JobRequest } from '../line/job.ts'
 import { PendingTurns, type Turn } from '../line/pending-turns.ts'
 import type { ShapedJob } from '../line/shaped-job.ts'
 import type { RedisBackend } from './redis-backend.ts'
-import { TRAVEL, TURN_LEASE } from './scripts/prelude.ts'
+import { TURN_LEASE } from './scripts/prelude.ts'
 import type { Store } from './scripts/store.ts'
 import { Leases } from './slots/leases.ts'
 import { type Inboxes, makeCallerName, makeTurnId } from './transport/inboxes.ts'
 import type { Delivery, ReceiveOptions, Receiver } from './transport/transport.ts'
 import { TurnInbox } from './transport/turn-inbox.ts'
+import { COARSE, TurnTimeouts } from './turn-timeouts.ts'
 import type { NamedRequest } from './verbs/admit.ts'
 import type { RemovedJob } from './verbs/handed-job.ts'
 import type { Verbs } from './verbs/verbs.ts'
@@ -21,13 +22,11 @@ import type { RedisWorker, WorkerSettings } from './worker/redis-worker.ts'
 
 /** A caller gets an error after a longer outage: a place that is lost starts nothing twice. */
 const PATIENCE = 60 * SECOND
-/** Beyond TRAVEL, the time that the line allows a turn that must come at once: a while for the answer. */
-const GRACE = 100 * MILLISECOND
 /** The states of a turn that still has its place. */
 const KEPT = ['waiting', 'handed', 'retrying']
+const COME = ['running', 'completed']
 /** Turns take no time, and so no handler. */
 const MOST_TURNS = 100_000
-const COARSE = Number.POSITIVE_INFINITY
 
 export interface RedisTurnPorts {
   /** The shaper's name. */
@@ -62,14 +61,14 @@ export class RedisTurns {
   readonly #asked = new Set<string>()
   /** By id, the turns that were handed over and have not come. */
   readonly #handed = new Map<string, Delivery>()
-  /** By id, functions that cancel the timeouts. */
-  readonly #timeouts = new Map<string, () => void>()
+  readonly #timeouts: TurnTimeouts
   #onEmpty: (() => void) | undefined
   #reported: Promise<void> | undefined
 
   constructor(ports: RedisTurnPorts) {
     this.#ports = ports
     const { backend, clock } = ports
+    this.#timeouts = new TurnTimeouts(clock, (id) => this.#expire(id))
     this.#leases = new Leases({
       backend: backend.verbs,
       clock,
@@ -108,11 +107,10 @@ export class RedisTurns {
   expect(request: NamedRequest, signal: AbortSignal | undefined): Promise<Turn> {
     const { id, deadline } = request
     this.#asked.add(id)
-    if (deadline > 0) this.#setTimeout(request)
-    const turn = this.#pending.wait(request, { signal, onLeave: () => void this.leave(id) })
-    return turn.finally(() => {
-      this.#timeouts.get(id)?.()
-      this.#timeouts.delete(id)
+    if (deadline > 0) this.#timeouts.start(request)
+    const onLeave = () => void this.leave(id)
+    return this.#pending.wait(request, { signal, onLeave }).finally(() => {
+      this.#timeouts.cancel(id)
       this.#leases.release(this.#placeOf(request))
       this.#handed.delete(id)
       if (this.#pending.size === 0) this.#onEmpty?.()
@@ -135,7 +133,7 @@ export class RedisTurns {
     }
     this.#leases.hold(this.#placeOf(request))
     // Also a caller that does not want to wait has to wait for the verdict.
-    if (request.deadline === 0) this.#setTimeout(request)
+    if (request.deadline === 0) this.#timeouts.start(request)
   }
 
   /** Notes that the line has refused the request. */
@@ -221,16 +219,6 @@ export class RedisTurns {
     return { id, key, epoch: 0, shard: this.#ports.backend.store.shardOf(key) }
   }
 
-  #setTimeout({ id, deadline }: NamedRequest): void {
-    const { clock } = this.#ports
-    if (deadline === Number.POSITIVE_INFINITY) return
-    const at = clock.now() + Math.max(deadline, TRAVEL) + GRACE
-    this.#timeouts.set(
-      id,
-      clock.wake(at, () => this.#expire(id), COARSE),
-    )
-  }
-
   /** The line grants no turn after its deadline, but it may be away and cannot say so. */
   #expire(id: string): void {
     if (!this.#pending.has(id)) return
@@ -248,8 +236,7 @@ export class RedisTurns {
       if (KEPT.includes(state)) this.#leases.hold(place)
       else if (state === 'expired') this.#pending.expire(id)
       // A turn that has come reaches its caller in another way.
-      else if (state !== 'running' && state !== 'completed')
-        this.#pending.refuse(id, new TurnCancelledError(id))
+      else if (!COME.includes(state)) this.#pending.refuse(id, new TurnCancelledError(id))
     } catch (error) {
       this.#pending.refuse(id, error)
     }

@@ -58,3 +58,27 @@ export class RuleLoading {
     this.#log.info('limits in force', { origin, set: set.length, unset: unset.length })
   }
 }
+
+/** Logs when newer limits than those of the configuration are in force. Returns a function that ends that. */
+export function warnOfOldRules(shaper: Shaper, log: Log): () => void {
+  const onError = (error: Error) => {
+    if (!isVelvetRopeError(error, 'old-rule-book')) return
+    log.warn('newer limits are in force than those of this configuration: SIGHUP puts these into force')
+  }
+  shaper.on('error', onError)
+  return () => void shaper.off('error', onError)
+}
+
+/**
+ * Returns the layers to load after a change, new ones first. A layer that the configuration no longer fills is emptied.
+ */
+export function layersAfter(before: readonly LimitLayer[], after: readonly LimitLayer[]): LimitLayer[] {
+  const changed = after.filter((layer) => before.every((old) => differ(old, layer)))
+  const left = before.filter(({ origin }) => after.every((layer) => layer.origin !== origin))
+  return [...changed, ...left.map((layer) => ({ ...layer, limits: {} }))]
+}
+
+/** Compares two parts of a configuration, which are plain data. */
+export function differ(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) !== JSON.stringify(other)
+}

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/config.ts'
 import { InvalidConfigError } from '../config/config-error.ts'
 import { monotonicNow } from '../core/clock.ts'
-import { isVelvetRopeError } from '../core/errors.ts'
 import { openDashboard } from '../dashboard/open-dashboard.ts'
 import { forwardJudge } from '../forward/forward-judge.ts'
 import { createHttpApp, type HttpApp } from '../http/app.ts'
@@ -17,10 +16,10 @@ import { traceShaper } from '../telemetry/tracing.ts'
 import { placedListenFault } from './assert-usable.ts'
 import { closeMemoryShaper } from './close-memory-shaper.ts'
 import { type ClosableHandler, LiveWorker } from './live-worker.ts'
-import { type LimitLayer, limitLayers, openMeter, openShaper } from './open-shaper.ts'
+import { limitLayers, openMeter, openShaper } from './open-shaper.ts'
 import { packageVersion } from './package-version.ts'
 import { Recording } from './recording.ts'
-import { RuleLoading } from './rule-loading.ts'
+import { differ, layersAfter, RuleLoading, warnOfOldRules } from './rule-loading.ts'
 
 /**
  * @throws InvalidConfigError for what a configuration alone does not show: a variable that it refers to is missing
@@ -188,7 +187,7 @@ export class Service {
   }
 
   async #start({ config, routes }: ServiceOptions): Promise<void> {
-    this.#stopWatching.push(logShaper(this.shaper, this.#log), this.#warnOfOldRules())
+    this.#stopWatching.push(logShaper(this.shaper, this.#log), warnOfOldRules(this.shaper, this.#log))
     const stopTracing = await traceShaper(this.shaper)
     if (stopTracing !== undefined) this.#stopWatching.push(stopTracing)
     await this.shaper.ready()
@@ -199,17 +198,6 @@ export class Service {
       this.#recording = await Recording.start(this.shaper, { file: config.record, log: this.#log })
     }
     if (routes !== undefined) await this.#listen(config, routes)
-  }
-
-  #warnOfOldRules(): () => void {
-    const onError = (error: Error) => {
-      if (!isVelvetRopeError(error, 'old-rule-book')) return
-      this.#log.warn(
-        'newer limits are in force than those of this configuration: SIGHUP puts these into force',
-      )
-    }
-    this.shaper.on('error', onError)
-    return () => void this.shaper.off('error', onError)
   }
 
   async #listen(config: Config, routes: 'all' | 'system'): Promise<void> {
@@ -248,18 +236,4 @@ export class Service {
     }
     return this.#readiness.then(() => undefined)
   }
-}
-
-/**
- * Returns the layers to load after a change, new ones first. A layer that the configuration no longer fills is emptied.
- */
-function layersAfter(before: readonly LimitLayer[], after: readonly LimitLayer[]): LimitLayer[] {
-  const changed = after.filter((layer) => before.every((old) => differ(old, layer)))
-  const left = before.filter(({ origin }) => after.every((layer) => layer.origin !== origin))
-  return [...changed, ...left.map((layer) => ({ ...layer, limits: {} }))]
-}
-
-/** Compares two parts of a configuration, which are plain data. */
-function differ(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) !== JSON.stringify(other)
 }

@@ -203,6 +203,6 @@ describe.each(DRIVERS)('%s: the rule book', (_, open) => {
     }
     await driver.unsetRule('*', at(0))
     expect(await driver.findRule('c')).toBeUndefined()
-    expect(await driver.unsetRule('nobody', at(0))).toBe(false)
+    expect(await driver.unsetRule('unknown', at(0))).toBe(false)
   })
 })

@@ -360,7 +360,7 @@ describe('sent back', () => {
 describe('refused', () => {
   test('a job that is unknown, of another epoch, or past its deadline', async () => {
     const stage = await RedisStage.open('9, 1/s')
-    expect(await stage.gate({ id: 'nobody', epoch: 1 }, 0)).toEqual({ kind: 'stale' })
+    expect(await stage.gate({ id: 'unknown', epoch: 1 }, 0)).toEqual({ kind: 'stale' })
     await stage.admit('x', 0, { deadline: at(1) })
     const [x] = await stage.hand(0)
     expect(await stage.gate({ id: 'x', epoch: 2 }, 0)).toEqual({ kind: 'stale' })

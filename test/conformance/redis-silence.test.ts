@@ -22,9 +22,9 @@ const FIRST_CALLS: Readonly<Record<string, (away: Away, seconds: number) => Prom
   'claim of a follower': ({ stage }, seconds) => stage.claim(seconds, { scheduler: 's2' }),
   recover: ({ stage }, seconds) => stage.recover(seconds),
   gate: ({ stage, x }, seconds) => stage.gate(x, seconds),
-  finish: ({ stage }, seconds) => stage.finish({ id: 'nobody', epoch: 1 }, COMPLETED, seconds),
-  start: ({ stage }, seconds) => stage.start({ id: 'nobody', epoch: 1 }, seconds),
-  renew: ({ stage }, seconds) => stage.renew({ id: 'nobody', epoch: 1 }, 30, seconds),
+  finish: ({ stage }, seconds) => stage.finish({ id: 'unknown', epoch: 1 }, COMPLETED, seconds),
+  start: ({ stage }, seconds) => stage.start({ id: 'unknown', epoch: 1 }, seconds),
+  renew: ({ stage }, seconds) => stage.renew({ id: 'unknown', epoch: 1 }, 30, seconds),
 }
 const COMPLETED = { kind: 'completed', result: undefined } as const
 

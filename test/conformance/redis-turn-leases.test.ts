@@ -41,7 +41,7 @@ describe('renew with epoch 0', () => {
     await stage.admit('~c~1 x', 0)
     await stage.run(0)
     const before = await stage.jobs.dump()
-    for (const id of ['~c~1', 'x', '~c~nobody', '~']) {
+    for (const id of ['~c~1', 'x', '~c~unknown', '~']) {
       expect(await stage.jobs.renew(place(id), PLACE, 1)).toBe(false)
     }
     expect(await stage.jobs.dump()).toEqual(before)
@@ -262,7 +262,7 @@ describe('a caller that leaves', () => {
     const { of: second } = await stage.claim(1)
     await stage.gate(second('x'), 1)
     expect(await stage.leave('x', 1)).toBeUndefined()
-    expect(await stage.leave('~c~nobody', 1)).toBeUndefined()
+    expect(await stage.leave('~c~unknown', 1)).toBeUndefined()
   })
 
   test('of many shards is found in its own', async () => {

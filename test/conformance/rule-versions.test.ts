@@ -49,7 +49,7 @@ describe.each(PLACES)('%s: a version of the rule book', (_, where) => {
         limits.reset('a', { ifVersion }),
         limits.load({ '*': '1, 1/s' }, { ifVersion }),
         // Also where it would change nothing.
-        limits.reset('nobody', { ifVersion }),
+        limits.reset('unknown', { ifVersion }),
       ]
       for (const outcome of await Promise.allSettled(changes)) {
         expect(outcome).toMatchObject({ status: 'rejected', reason: { expected: ifVersion, version: 2 } })

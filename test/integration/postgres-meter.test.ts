@@ -239,7 +239,7 @@ describe('a server', () => {
     })
     await new Promise<void>((resolve) => void mute.listen(0, '127.0.0.1', resolve))
     const { port } = mute.address() as { port: number }
-    const own = await openPool({ connectionString: `postgresql://nobody@127.0.0.1:${port}/none` })
+    const own = await openPool({ connectionString: `postgresql://unknown@127.0.0.1:${port}/none` })
     await expect(beforeTimer(2_000, new PostgresMeterStore(own).fill(one('k')))).rejects.toThrow(
       'no response within 1500 ms',
     )

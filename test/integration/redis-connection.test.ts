@@ -39,7 +39,7 @@ test('the clients answer, each by its profile', async () => {
   expect(transport).not.toBe(connection.transport())
   expect(await transport.ping()).toBe('PONG')
   // Not ready yet: it waits for its connection.
-  expect(await connection.blocking().blpop('nobody-pushes-here', 0.01)).toBeNull()
+  expect(await connection.blocking().blpop('empty-list', 0.01)).toBeNull()
 })
 
 test.each<[Profile, object]>([

@@ -5,7 +5,7 @@ import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 import { RecordingTracer } from '../unit/telemetry/recording-tracer.ts'
 
 const CALLER = `00-${'c'.repeat(32)}-${'d'.repeat(16)}-01`
-const SECRET = 'nobody-may-see'
+const SECRET = 'that-is-secret'
 
 test('on Redis the span of the request is kept with the job, for a worker that knows nothing else of it', async () => {
   const tracer = new RecordingTracer()

@@ -189,7 +189,7 @@ class Play {
         await this.#all((driver) => driver.forecast(verb.key, verb.cost, now))
         break
       case 'cancel': {
-        const { id } = this.#requests[verb.which % this.#requests.length] ?? { id: 'nobody' }
+        const { id } = this.#requests[verb.which % this.#requests.length] ?? { id: 'unknown' }
         await this.#all((driver) => driver.cancel(id, now))
         break
       }

@@ -70,7 +70,7 @@ class MemoryDriver implements Driver {
     if (job === undefined) throw new Error(`${id} does not run`)
     this.#running.delete(id)
     if (ending.kind === 'freeze') {
-      const readyAt = this.#store.freeze(job.key, ending.until)
+      const readyAt = this.#store.holds.freeze(job.key, ending.until)
       this.#store.finish(job, { kind: 'freeze', readyAt }, now)
     } else if (ending.kind === 'completed') {
       this.#store.finish(job, { kind: 'completed', result: ending.result }, now)
@@ -80,19 +80,19 @@ class MemoryDriver implements Driver {
   }
 
   async freeze(key: string, until: number) {
-    return this.#store.freeze(key, until)
+    return this.#store.holds.freeze(key, until)
   }
 
   async unfreeze(key: string, now: number) {
-    return this.#store.unfreeze(key, now)
+    return this.#store.holds.unfreeze(key, now)
   }
 
   async pause(key: string) {
-    this.#store.pause(key)
+    this.#store.holds.pause(key)
   }
 
   async resume(key: string, now: number) {
-    this.#store.resume(key, now)
+    this.#store.holds.resume(key, now)
   }
 
   async rules() {

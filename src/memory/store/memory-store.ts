@@ -7,6 +7,7 @@ import type { Call } from '../../line/attempt.ts'
 import type { JobRequest, Pace } from '../../line/job.ts'
 import { accepted, rejected } from './admission.ts'
 import { Agenda, type HandlerPool } from './agenda.ts'
+import { BucketHolds } from './bucket-holds.ts'
 import { isSameRequest, JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
 import { JobTransitions, type Outcome } from './job-transitions.ts'
@@ -28,12 +29,15 @@ export class MemoryStore {
   readonly #agenda = new Agenda()
   readonly #transitions: JobTransitions
   readonly #watched = new WatchedBuckets()
+  /** Freezes and pauses. */
+  readonly holds: BucketHolds
   readonly views: StoreViews
 
   constructor(rules: LayeredBook, keepFinished: number) {
     this.#buckets = new LiveBuckets(rules)
     this.#jobs = new JobLedger(keepFinished)
     this.#transitions = new JobTransitions(this.#jobs, this.#agenda)
+    this.holds = new BucketHolds(this.#buckets, this.#agenda)
     this.views = new StoreViews(this.#buckets, this.#jobs, this.#watched)
   }
 
@@ -172,39 +176,6 @@ export class MemoryStore {
   /** running -> completed | failed | retrying. */
   finish(job: JobRecord, outcome: Outcome, now: number): void {
     this.#transitions.finish(job, outcome, now)
-  }
-
-  /** No departures of the bucket before `until`; a shorter freeze never shortens a longer one. Returns the end. */
-  freeze(key: string, until: number): number {
-    const bucket = this.#buckets.find(key)
-    bucketCore.freeze(bucket, until)
-    this.#buckets.keep(bucket)
-    this.#agenda.arm(bucket)
-    return bucket.frozenUntil
-  }
-
-  /** Departures go on at the rate. Returns whether the bucket was frozen. */
-  unfreeze(key: string, now: number): boolean {
-    const bucket = this.#buckets.get(key)
-    if (bucket === undefined || bucket.frozenUntil <= now) return false
-    bucketCore.unfreeze(bucket)
-    this.#agenda.arm(bucket, now)
-    return true
-  }
-
-  /** No departures of the bucket until `resume`. */
-  pause(key: string): void {
-    const bucket = this.#buckets.find(key)
-    bucket.paused = true
-    this.#buckets.keep(bucket)
-    this.#agenda.arm(bucket)
-  }
-
-  resume(key: string, now: number): void {
-    const bucket = this.#buckets.get(key)
-    if (bucket === undefined) return
-    bucket.paused = false
-    this.#agenda.arm(bucket, now)
   }
 
   /** The rule book in force. */

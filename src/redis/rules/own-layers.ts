@@ -1,4 +1,5 @@
-import { SECOND } from '../../core/duration.ts'
+import { MILLISECOND, SECOND } from '../../core/duration.ts'
+import { OldRuleBookError } from '../../core/errors.ts'
 import type { Layer } from '../../core/layered-book.ts'
 import type { BaseOrigin } from '../../core/rule-view.ts'
 import { digest, isFormer, type StoredBook } from './stored-book.ts'
@@ -77,4 +78,18 @@ export class OwnLayers {
       }
     }
   }
+}
+
+const NEWER = { code: 'newer code', file: 'a newer file', environment: 'a newer environment' } as const
+
+/** Says which layers replaced one of this process, who set them, and when. */
+export function replacedError({ setBy, version }: StoredBook, { origin }: Layer): OldRuleBookError {
+  const { by, at } = setBy[origin] ?? {}
+  const when = at === undefined ? [] : [new Date(at / MILLISECOND).toISOString()]
+  const author = by === undefined ? when : [by, ...when]
+  const whose = `those of ${NEWER[origin]}${author.length > 0 ? ` (${author.join(', ')})` : ''}`
+  return new OldRuleBookError(
+    `the limits of this process were replaced by ${whose}: version ${version} of the rule book is in force; ` +
+      'to restore them, load them with limits.load',
+  )
 }

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { monotonicNow } from '../../core/clock.ts'
-import { MILLISECOND } from '../../core/duration.ts'
-import { BackendUnavailableError, OldRuleBookError } from '../../core/errors.ts'
+import type { OldRuleBookError } from '../../core/errors.ts'
 import { type ChangedRules, type Layer, LayeredBook, type RuleChange } from '../../core/layered-book.ts'
 import { shardKey } from '../scripts/keys.ts'
 import type { Store } from '../scripts/store.ts'
+import { MOST_TRIES, unsettled } from './agreed.ts'
 import { digestOfBook, parseMark, type ShardMark, writeBook } from './book.ts'
-import { OwnLayers } from './own-layers.ts'
+import { OwnLayers, replacedError } from './own-layers.ts'
 import { retimeBuckets } from './retime.ts'
 import {
   addNewLayers,
@@ -20,10 +20,6 @@ import {
   type StoredBook,
   setLayers,
 } from './stored-book.ts'
-
-const NEWER = { code: 'newer code', file: 'a newer file', environment: 'a newer environment' } as const
-/** The limit on retries while other processes keep changing the rule book. */
-const MOST_TRIES = 20
 
 /**
  * The rule book that all processes share. The first shard is authoritative; every other shard has a copy, so that a script
@@ -91,8 +87,9 @@ export class RedisRules {
         stored === undefined ? firstBook(this.#own.all, at) : addNewLayers(stored, this.#own.kept, at),
       now,
     )
-    const [former] = this.#stored === undefined ? [] : this.#own.former(this.#stored)
-    if (former !== undefined) throw this.#oldBook(former)
+    const stored = this.#stored
+    const [former] = stored === undefined ? [] : this.#own.former(stored)
+    if (stored !== undefined && former !== undefined) throw replacedError(stored, former)
     return []
   }
 
@@ -126,8 +123,9 @@ export class RedisRules {
    */
   async follow(now = monotonicNow()): Promise<OldRuleBookError[]> {
     for (let shard = 0; shard < this.#store.tags.length; shard++) await this.#compare(shard)
-    if (this.#stored === undefined) return []
-    return this.#own.replaced(this.#stored, now).map((layer) => this.#oldBook(layer))
+    const stored = this.#stored
+    if (stored === undefined) return []
+    return this.#own.replaced(stored, now).map((layer) => replacedError(stored, layer))
   }
 
   /** @throws RuleBookConflictError */
@@ -149,22 +147,6 @@ export class RedisRules {
     if (theirs > this.version || isDivided) {
       await this.#update((stored) => stored && { ...stored, version: Math.max(stored.version, theirs) + 1 })
     } else if (theirs < this.version && this.#stored !== undefined) await this.#write(shard, this.#stored)
-  }
-
-  /**
-   * Makes a call that a shard refuses if it has another version of the rule book. Then the older of the two books is updated
-   * and the call is made again.
-   */
-  async agreed<Reply extends { readonly kind: string }>(
-    shard: number,
-    call: () => Promise<Reply | OldBook>,
-  ): Promise<Exclude<Reply, OldBook>> {
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const reply = await call()
-      if (!isOldBook(reply)) return reply as Exclude<Reply, OldBook>
-      await this.settle(shard, reply.version)
-    }
-    throw unsettled()
   }
 
   /**
@@ -252,28 +234,4 @@ export class RedisRules {
     this.#book = book ?? new LayeredBook(stored.layers, stored.version)
     this.#stored = stored
   }
-
-  #oldBook({ origin }: Layer): OldRuleBookError {
-    const { by, at } = this.#stored?.setBy[origin] ?? {}
-    const when = at === undefined ? [] : [new Date(at / MILLISECOND).toISOString()]
-    const author = by === undefined ? when : [by, ...when]
-    const whose = `those of ${NEWER[origin]}${author.length > 0 ? ` (${author.join(', ')})` : ''}`
-    return new OldRuleBookError(
-      `the limits of this process were replaced by ${whose}: version ${this.version} of the rule book is in force; ` +
-        'to restore them, load them with limits.load',
-    )
-  }
-}
-
-interface OldBook {
-  readonly kind: 'old-book'
-  readonly version: number
-}
-
-function isOldBook(reply: { readonly kind: string }): reply is OldBook {
-  return reply.kind === 'old-book'
-}
-
-function unsettled(): BackendUnavailableError {
-  return new BackendUnavailableError(`other processes changed the rule book ${MOST_TRIES} times in a row`)
 }

@@ -12,6 +12,7 @@ import { Semaphore, Units } from '../../core/semaphore.ts'
 import type { RejectReason } from '../../core/verdict.ts'
 import type { JobRequest } from '../../line/job.ts'
 import type { FullMemory } from '../connection/full-memory.ts'
+import { agreed } from '../rules/agreed.ts'
 import { ruleValues } from '../rules/book.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
 import { type Answer, list, number, oneOf, rest, text } from '../scripts/reply.ts'
@@ -64,7 +65,7 @@ export interface TimedAdmission {
 export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
   const calls = store.tags.map(() => new BoundedCalls(MOST_CALLS))
   const admit = async (shard: number, requests: readonly NamedRequest[], now?: number) => {
-    const found = await rules.agreed(shard, () =>
+    const found = await agreed(rules, shard, () =>
       store.write(script, shard, values(requests, rules, store.shards), now),
     )
     if (found.kind === 'conflict') throw new IdConflictError(found.id)

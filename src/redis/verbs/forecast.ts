@@ -1,6 +1,7 @@
 import { NoLimitError } from '../../core/errors.ts'
 import type { Admission } from '../../core/job.ts'
 import { REJECT_REASONS } from '../../core/verdict.ts'
+import { agreed } from '../rules/agreed.ts'
 import { ruleValues } from '../rules/book.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
 import { list, number, oneOf, word } from '../scripts/reply.ts'
@@ -26,7 +27,7 @@ const script = defineScript('forecast', import.meta.url, reply)
 export function forecastVerb(store: Store, rules: RedisRules) {
   return async (key: string, cost: number, now?: number): Promise<Admission> => {
     const shard = store.shardOf(key)
-    const { at, verdict } = await rules.agreed(shard, () => {
+    const { at, verdict } = await agreed(rules, shard, () => {
       const rule = rules.book.find(key)
       if (rule === undefined) throw new NoLimitError(key)
       return store.read(script, shard, [rules.version, key, cost, ...ruleValues(rule)], now)

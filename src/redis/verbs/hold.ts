@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { NoLimitError, ShardCountError } from '../../core/errors.ts'
+import { agreed } from '../rules/agreed.ts'
 import { ruleValues } from '../rules/book.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
 import { flag, list, number, oneOf } from '../scripts/reply.ts'
@@ -37,7 +38,7 @@ export function holdVerbs(store: Store, rules: RedisRules) {
   const hold = async (verb: string, key: string, duration: number, now?: number): Promise<Holding> => {
     const shard = store.shardOf(key)
     const operation = randomBytes(12).toString('base64url')
-    const found = await rules.agreed(shard, () => {
+    const found = await agreed(rules, shard, () => {
       const { version, book } = rules
       const values = [operation, verb, key, duration, version, store.shards, ...ruleValues(book.find(key))]
       return store.write(script, shard, values, now)

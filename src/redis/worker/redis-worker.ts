@@ -3,11 +3,10 @@ import { MILLISECOND } from '../../core/duration.ts'
 import { ShaperClosedError } from '../../core/errors.ts'
 import { LeaseLostError } from '../../core/handler-errors.ts'
 import { toError } from '../../core/thrown.ts'
-import type { Attempt, Handler, Settled } from '../../line/attempt.ts'
-import { emitEnd, jobEvent } from '../../line/emit.ts'
+import type { Attempt, Handler } from '../../line/attempt.ts'
+import { jobEvent } from '../../line/emit.ts'
 import type { Emitter } from '../../line/emitter.ts'
 import type { ShapedWorker } from '../../line/engine.ts'
-import { outcomeOf } from '../../line/outcome.ts'
 import { publishLateStart } from '../../line/publish.ts'
 import { RunningAttempts } from '../../line/running-attempts.ts'
 import { StartWatch, processorTime as timeOfProcess } from '../../line/start-watch.ts'
@@ -22,8 +21,9 @@ import { type Delivery, deliveryName } from '../transport/transport.ts'
 import type { RemovedJob } from '../verbs/handed-job.ts'
 import type { Verbs } from '../verbs/verbs.ts'
 import { BucketPlaces } from './bucket-places.ts'
+import { reportEnd } from './job-end.ts'
 import { JobStart, type JobStartPorts } from './job-start.ts'
-import { isGoingBack, LateStarts } from './late-starts.ts'
+import { LateStarts } from './late-starts.ts'
 import { WorkerIntake } from './worker-intake.ts'
 
 /** How a worker of handlers differs from that of turns. */
@@ -60,9 +60,6 @@ export interface RedisWorkerPorts<Result> extends WorkerSettings {
   /** The worker takes no more jobs, and none of its handlers runs. */
   onClosed(): void
 }
-
-/** That a process goes down, or stood still, is no fault of the job: it starts again, and no attempt is lost. */
-const GIVEN_BACK = { kind: 'freeze', duration: 0, askedMs: undefined } as const
 
 /**
  * Runs one handler on the jobs that the gate lets through. It holds each under a lease until the store knows how it ended. A
@@ -182,7 +179,8 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
   }
 
   #startPorts(): JobStartPorts<Data, Result> {
-    const { name, clock, emitter, startsAtEnd = false, processorTime = timeOfProcess } = this.#ports
+    const { name, clock, emitter, maxFreezeMs } = this.#ports
+    const { startsAtEnd = false, processorTime = timeOfProcess } = this.#ports
     return {
       shaper: name,
       clock,
@@ -203,7 +201,7 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
         this.#attemptOf.delete(deliveryName(handed))
       },
       onSettled: ({ key }) => this.#gate.release(key),
-      end: (start, settled) => this.#end(start, settled),
+      end: (start, settled) => reportEnd(start, settled, { emitter, maxFreezeMs, leases: this.#leases }),
     }
   }
 
@@ -215,40 +213,6 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
       void start.run.then(() => this.#runs.delete(start.run))
       return start.run
     }
-  }
-
-  async #end(
-    { job, handed, reports, departedAt, late }: JobStart<Data, Result>,
-    settled: Settled<Result>,
-  ): Promise<void> {
-    const { emitter, maxFreezeMs } = this.#ports
-    if (!settled.ok && settled.error instanceof LeaseLostError && !this.#leases.isHeld(handed)) {
-      emitter.fail(settled.error)
-      return
-    }
-    const isGivenBack = !settled.ok && isGoingBack(settled.error, late)
-    const outcome = isGivenBack
-      ? GIVEN_BACK
-      : outcomeOf(settled, job, { mayRetry: true, maxFreezeMs }, Math.random, emitter)
-    const answer = await reports.end(outcome)
-    if (answer === undefined || !answer.isMine) {
-      emitter.fail(new LeaseLostError(job.id))
-      return
-    }
-    const { readyAt } = answer
-    // This process estimates the time of the store and may be ahead of it: no end is before its start.
-    const at = Math.max(answer.at, departedAt)
-    if (isGivenBack) {
-      emitter.emit('returned', { ...jobEvent(job, at), retryAt: at / MILLISECOND })
-      return
-    }
-    emitEnd(
-      emitter,
-      job,
-      settled,
-      readyAt === undefined ? { kind: outcome.kind } : { ...outcome, readyAt },
-      at,
-    )
   }
 
   #onLost(handed: Delivery): void {

@@ -54,7 +54,7 @@ describe('the API of a service', () => {
 
   it('admits the others where some cannot be, and says why in their place', async () => {
     const { shaper, url } = await openService({ 'ok/*': '9, 1/s' })
-    const requests = ['ok/a', 'nobody', 'ok/b', 'ok/c'].map((key) => ({ key, data: key }))
+    const requests = ['ok/a', 'unknown', 'ok/b', 'ok/c'].map((key) => ({ key, data: key }))
     const verdicts = await clientOf(url).enqueueMany(requests)
     expect(verdicts.map((verdict) => verdict instanceof ApiProblemError || verdict.key)).toEqual([
       'ok/a',

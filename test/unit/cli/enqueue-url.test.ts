@@ -82,11 +82,11 @@ it('a fault is reported once, with its place', async () => {
 
 it('enqueue reports inadmissible lines, and goes on with --skip-invalid', async () => {
   const { shaper, url } = await openService({ 'ok/*': '9, 1/h' })
-  const input = job('ok/a', 1) + job('nobody', 2) + job('ok/b', 3)
+  const input = job('ok/a', 1) + job('unknown', 2) + job('ok/b', 3)
   const stopped = await enqueue(url, [], input)
   expect(stopped).toMatchObject({ code: 2, stdout: '' })
   expect(stopped.stderr).toMatch(
-    /\nvelvet-rope: stdin:2:1: the service answered 422: no limit applies to the key "nobody"/,
+    /\nvelvet-rope: stdin:2:1: the service answered 422: no limit applies to the key "unknown"/,
   )
   const { code, stdout, stderr } = await enqueue(url, ['--skip-invalid'], input)
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^stdin:2:1: /) })

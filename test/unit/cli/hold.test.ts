@@ -112,7 +112,7 @@ describe('a job of a service', () => {
     const { shaper, url } = await openService({ '*': '9, 1/h' })
     await shaper.enqueue('k', 1, { id: 'done' })
     await shaper.cancel('done')
-    for (const id of ['done', 'nobody']) {
+    for (const id of ['done', 'unknown']) {
       expect(await run('cancel', id, '--url', url)).toEqual({
         code: 1,
         stdout: '',

@@ -117,7 +117,7 @@ test('a fault of one attempt does not allow two starts of the next', () => {
 })
 
 test('a fault after the end, or of an unknown job, allows nothing', () => {
-  clean(...run(0, 'x'), fault(2, 'x'), fault(2, 'nobody'))
+  clean(...run(0, 'x'), fault(2, 'x'), fault(2, 'unknown'))
 })
 
 test('a job hit by a fault may be cancelled, complete or return', () => {

@@ -193,6 +193,6 @@ test('a start that frees no room discards the promise', () => {
 })
 
 test('a start of a job that was rejected does not change the line', () => {
-  const history = [...refused(5_000), end(200, 'nobody', 'cancelled'), start(500, 'p')]
+  const history = [...refused(5_000), end(200, 'unknown', 'cancelled'), start(500, 'p')]
   expect(checkHistory(history, open).map(({ law }) => law)).toEqual(['L1', 'L5'])
 })

@@ -177,7 +177,7 @@ describe('overrides', () => {
     desk.change(set('a', '2, 1/s'))
     expect(desk.change(unset('a'))).toBe('a gone')
     expect(desk.book.layers.overrides).toEqual([])
-    expect([desk.change(reset('a')), desk.change(unset('nobody'))]).toEqual([undefined, undefined])
+    expect([desk.change(reset('a')), desk.change(unset('unknown'))]).toEqual([undefined, undefined])
     expect(desk.change(load({ a: '3, 1/s' }, 'file'))).toBe('a=3')
   })
 })

@@ -47,7 +47,7 @@ describe('the strict API', () => {
 
   it('counts only the calls of accounts', async () => {
     const { client, calls, port } = await listen(account('a', '1, 1/s'))
-    expect(await client.call('nobody')).toBe(404)
+    expect(await client.call('unknown')).toBe(404)
     expect((await fetch(`http://127.0.0.1:${port}/status`)).status).toBe(204)
     expect(calls).toEqual([])
     expect(client.underWay).toBe(0)

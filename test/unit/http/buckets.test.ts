@@ -49,7 +49,7 @@ describe('buckets', () => {
     ['?sort=key', ['a', 'a/x', 'ab', 'b']],
     ['?under=a&sort=-key', ['a/x', 'a']],
     ['?pattern=*&sort=pattern', ['a', 'a/x', 'ab', 'b']],
-    ['?pattern=nobody', []],
+    ['?pattern=unknown', []],
     ['?minOldestWaitMs=3600000', []],
     ['?minOldestWaitMs=0&sort=-capacity&limit=1', ['a']],
     ['?sort=-key', ['b', 'ab', 'a/x', 'a']],
@@ -107,7 +107,7 @@ describe('buckets', () => {
     const { status, body } = await api.get('/v1/buckets/a/x')
     expect(status).toBe(200)
     expect(bucketSchema.parse(body)).toMatchObject({ key: 'a/x', waiting: 4, durability: 'memory' })
-    expectProblem(await api.get('/v1/buckets/nobody'), 404, 'not-found')
+    expectProblem(await api.get('/v1/buckets/unknown'), 404, 'not-found')
   })
 })
 

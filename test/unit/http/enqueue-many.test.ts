@@ -55,7 +55,7 @@ describe('many jobs', () => {
 
   test('are answered with 422 when none was and none ever can be', async () => {
     const api = new Api({ a: '1, 1/s' })
-    const answer = await api.post('/v1/jobs', { jobs: [job('a', { cost: 9 }), job('nobody')] })
+    const answer = await api.post('/v1/jobs', { jobs: [job('a', { cost: 9 }), job('unknown')] })
     expectProblem(answer, 422, 'none-acceptable', {
       verdicts: [
         { status: 422, type: 'urn:velvet-rope:problem:too-costly' },

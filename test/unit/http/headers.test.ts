@@ -117,7 +117,7 @@ const KINDS: readonly { status: number; method: string; path: string; call?: Cal
   },
   { status: 403, method: 'GET', path: '/v1/buckets/b', call: { token: 'few' } },
   { status: 404, method: 'GET', path: '/nothing' },
-  { status: 404, method: 'GET', path: '/v1/jobs/nobody', call: { token: 't' } },
+  { status: 404, method: 'GET', path: '/v1/jobs/unknown', call: { token: 't' } },
   { status: 405, method: 'PUT', path: '/healthz' },
   {
     status: 413,

@@ -21,7 +21,7 @@ test('a job is explained as the shaper explains it', async () => {
   expect((await api.get('/v1/jobs/x/explanation')).body).toMatchObject({ state: 'completed', holds: [] })
 })
 
-test.each(['nobody', 'x'.repeat(129), 'a%2Fb', '%00', '..%2F..%2Fetc', '*'])(
+test.each(['unknown', 'x'.repeat(129), 'a%2Fb', '%00', '..%2F..%2Fetc', '*'])(
   'an unknown job (%s) is answered with 404',
   async (id) => {
     expectProblem(await new Api().get(`/v1/jobs/${id}/explanation`), 404, 'not-found')
@@ -47,7 +47,7 @@ test('the line of a bucket, as long as is asked for', async () => {
   expect(status).toBe(200)
   expect(lineSchema.parse(body)).toEqual(await api.shaper.line('a/b', { limit: 2 }))
   expect(body).toMatchObject({ key: 'a/b', total: 3, jobs: [{ id: 'x' }, { id: 'y' }] })
-  expectProblem(await api.get('/v1/buckets/nobody/line'), 404, 'not-found')
+  expectProblem(await api.get('/v1/buckets/unknown/line'), 404, 'not-found')
   for (const limit of ['0', '201', 'x', '1.5']) {
     expectProblem(await api.get(`/v1/buckets/a/b/line?limit=${limit}`), 422, 'invalid')
   }

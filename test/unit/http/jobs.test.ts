@@ -51,7 +51,7 @@ describe('a job', () => {
     })
   })
 
-  test.each(['nobody', 'x'.repeat(129), 'a%2Fb', 'a/b', '%00', '%F0%9F%8E%AB', '..%2F..%2Fetc', '*'])(
+  test.each(['unknown', 'x'.repeat(129), 'a%2Fb', 'a/b', '%00', '%F0%9F%8E%AB', '..%2F..%2Fetc', '*'])(
     'that is unknown (%s) is answered with 404',
     async (id) => {
       const api = new Api()

@@ -200,7 +200,7 @@ describe('a level', () => {
   )
 
   test('of a key that was never filled is empty', async () => {
-    expect((await new Api().get('/v1/meters/nobody')).body).toMatchObject({
+    expect((await new Api().get('/v1/meters/unknown')).body).toMatchObject({
       level: 0,
       space: 5,
       emptyInMs: 0,

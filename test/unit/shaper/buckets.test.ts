@@ -78,7 +78,7 @@ describe('buckets', () => {
     const { shaper } = await town()
     expect(await keys(shaper, { prefix: 'shop' })).toEqual(['shop/big', 'shop/small', 'shop'])
     expect(await keys(shaper, { prefix: 'shop/' })).toEqual(['shop/big', 'shop/small'])
-    expect(await keys(shaper, { prefix: 'nobody' })).toEqual([])
+    expect(await keys(shaper, { prefix: 'unknown' })).toEqual([])
     expect(await keys(shaper, { minFill: 0.5 })).toEqual(['shop/big', 'shop/small'])
     expect(await keys(shaper, { maxFill: 0.25, sort: 'key' })).toEqual(['ice', 'pub', 'shop'])
     expect(await keys(shaper, { state: 'full' })).toEqual(['shop/big'])

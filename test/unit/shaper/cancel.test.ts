@@ -37,7 +37,7 @@ test('false for a job that departed, ended, was cancelled before, or is unknown'
   await stage.fill('k', 3)
   await stage.pass(600)
   expect(await stage.shaper.cancel('k3')).toBe(true)
-  for (const id of ['k1', 'k2', 'k3', 'nobody', '']) expect(await stage.shaper.cancel(id)).toBe(false)
+  for (const id of ['k1', 'k2', 'k3', 'unknown', '']) expect(await stage.shaper.cancel(id)).toBe(false)
   expect(stage.emitted.filter(([name]) => name === 'cancelled')).toEqual([['cancelled', 'k3', 600]])
   await stage.close({ drainMs: 0 })
   await stage.conforms()

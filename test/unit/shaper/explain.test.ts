@@ -92,8 +92,8 @@ describe('explain', () => {
 
   test('of an unknown job', async () => {
     const { shaper } = new Stage('9, 1/s')
-    expect(await shaper.explain('nobody')).toBeUndefined()
-    expect(await shaper.line('nobody')).toBeUndefined()
+    expect(await shaper.explain('unknown')).toBeUndefined()
+    expect(await shaper.line('unknown')).toBeUndefined()
   })
 
   test('what cannot be asked is refused', async () => {

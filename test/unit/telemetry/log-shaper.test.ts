@@ -6,7 +6,7 @@ import { logShaper } from '../../../src/telemetry/log-shaper.ts'
 import { Stage } from '../../support/stage.ts'
 import { LogLines } from './log-lines.ts'
 
-const SECRET = 'payload-nobody-may-see'
+const SECRET = 'payload-that-is-secret'
 const SECOND = 1_000_000
 
 /** A shaper on virtual time whose lines are kept, in short: level, message and fields. */

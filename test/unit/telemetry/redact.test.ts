@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { redactFields, redactText } from '../../../src/telemetry/redact.ts'
 
-const SECRET = 'hunter2-nobody-may-see'
+const SECRET = 'hunter2-that-is-secret'
 
 describe('a text', () => {
   test.each([

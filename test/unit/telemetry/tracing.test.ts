@@ -8,7 +8,7 @@ import { RecordingTracer } from './recording-tracer.ts'
 
 const TRACE = 'c'.repeat(32)
 const CALLER = `00-${TRACE}-${'d'.repeat(16)}-01`
-const SECRET = 'nobody-may-see'
+const SECRET = 'that-is-secret'
 
 async function traced(limits: ShaperOptions['limits'] = { '*': '3, 10/s' }) {
   const tracer = new RecordingTracer()

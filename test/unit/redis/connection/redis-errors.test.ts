@@ -8,7 +8,7 @@ import {
 import { NotAnErrorError } from '../../../../src/core/thrown.ts'
 import { asBackendError } from '../../../../src/redis/connection/redis-errors.ts'
 
-const SECRET = 'payload-nobody-may-see'
+const SECRET = 'payload-that-is-secret'
 
 /** As ioredis makes them: with the command. */
 function reply(message: string, more: object = {}): Error {
