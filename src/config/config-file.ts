@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { InvalidConfigError } from './config-error.ts'
-import { type Environment, FILE_VARIABLE } from './environment.ts'
+import { FILE_VARIABLE } from './environment.ts'
 
 /** The file that is read if none is named. */
 const DEFAULT_FILE = 'velvet-rope.yaml'
@@ -22,7 +22,7 @@ export interface ConfigLocation {
 export function locateConfig(sources: {
   readonly file?: string
   readonly cwd?: string
-  readonly env: Environment
+  readonly env: NodeJS.ProcessEnv
 }): ConfigLocation {
   const named = sources.file ?? (sources.env[FILE_VARIABLE] || undefined)
   const name = named ?? DEFAULT_FILE

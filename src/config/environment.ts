@@ -3,9 +3,6 @@ import { nearest } from '../core/options.ts'
 import type { ConfigProblem } from './config-error.ts'
 import { SETTING_NAMES, type SettingName, type VariableForm } from './names.ts'
 
-/** The environment variables of a process. */
-export type Environment = Readonly<Record<string, string | undefined>>
-
 /** Names the configuration file if the command line does not. */
 export const FILE_VARIABLE = 'VELVET_ROPE_CONFIG'
 
@@ -27,7 +24,10 @@ export interface GivenByVariable {
 }
 
 /** Reads the variables `VELVET_ROPE_*`; an empty one counts as absent. No message shows a value that may be secret. */
-export function readVariables(env: Environment): { given: GivenByVariable[]; problems: ConfigProblem[] } {
+export function readVariables(env: NodeJS.ProcessEnv): {
+  given: GivenByVariable[]
+  problems: ConfigProblem[]
+} {
   const given: GivenByVariable[] = []
   const problems = unknownVariables(env)
   for (const setting of SETTING_NAMES) {
@@ -78,7 +78,7 @@ const BY_OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ['FILE', 'CONFIG'],
 ])
 
-function unknownVariables(env: Environment): ConfigProblem[] {
+function unknownVariables(env: NodeJS.ProcessEnv): ConfigProblem[] {
   const known = [...SETTING_NAMES.map(({ variable }) => variable), ...CLIENT_VARIABLES, 'CONFIG']
   const names = Object.keys(env).filter((name) => name.startsWith(PREFIX) && env[name])
   return names.flatMap((variable) => {

@@ -1,6 +1,5 @@
 import { isVelvetRopeError } from '../core/errors.ts'
 import { readPlan } from '../forward/plan.ts'
-import type { Environment } from '../forward/secrets.ts'
 import type { ForwardSettings } from '../forward/settings.ts'
 import type { SettingPath } from './paths.ts'
 
@@ -26,7 +25,7 @@ const EXAMPLE = 'https://api.example.com'
  */
 export function forwardFaults(
   { allow, allowPrivate = [], headers = {}, signing }: ForwardSettings,
-  env: Environment = ANY_VARIABLE,
+  env: NodeJS.ProcessEnv = ANY_VARIABLE,
 ): ForwardFault[] {
   const faults: ForwardFault[] = []
   const attempt = (settings: ForwardSettings, path: SettingPath, isAboutName = false): boolean => {

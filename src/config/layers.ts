@@ -1,5 +1,5 @@
 import type { ConfigProblem } from './config-error.ts'
-import { type Environment, readVariables } from './environment.ts'
+import { readVariables } from './environment.ts'
 import { type ConfigFlags, SETTING_NAMES } from './names.ts'
 import { isMapping, isWithin, type SettingPath, valueAt } from './paths.ts'
 
@@ -25,7 +25,11 @@ export class Layers {
   /** Variables that are malformed or unknown. */
   readonly problems: readonly ConfigProblem[]
 
-  constructor(file: Readonly<Record<string, unknown>> | undefined, env: Environment, flags: ConfigFlags) {
+  constructor(
+    file: Readonly<Record<string, unknown>> | undefined,
+    env: NodeJS.ProcessEnv,
+    flags: ConfigFlags,
+  ) {
     this.#file = file
     this.#input = file ?? {}
     const { given, problems } = readVariables(env)

@@ -9,7 +9,6 @@ import {
   missingFile,
   readConfigBytes,
 } from './config-file.ts'
-import type { Environment } from './environment.ts'
 import { fieldsOf } from './fields.ts'
 import { Layers } from './layers.ts'
 import type { ConfigFlags } from './names.ts'
@@ -29,7 +28,7 @@ export interface ConfigSources {
   /** The working folder. Default: that of the process. */
   readonly cwd?: string
   /** Environment variables. */
-  readonly env: Environment
+  readonly env: NodeJS.ProcessEnv
   /** Settings from the command line. Default: none. */
   readonly flags?: ConfigFlags
 }

@@ -14,7 +14,6 @@ import { guardedConnect, type Resolve } from './guarded-connect.ts'
 import { keyHeader } from './headers.ts'
 import { type ForwardPlan, readPlan } from './plan.ts'
 import { readStayAway } from './retry-after.ts'
-import type { Environment } from './secrets.ts'
 import type { ForwardSettings } from './settings.ts'
 import { signatureHeaders } from './signature.ts'
 import { UnderWay } from './under-way.ts'
@@ -22,7 +21,7 @@ import { RequestFailedError, type StatusClass, statusClassOf, verdictOf } from '
 
 export interface ForwardPorts {
   /** Environment variables for `${NAME}`, read once. Default: those of the process. */
-  readonly env?: Environment
+  readonly env?: NodeJS.ProcessEnv
   /** Resolves host names. Default: the resolver of the system. */
   readonly resolve?: Resolve
   /** The current time in milliseconds since the epoch. Default: the wall clock. */

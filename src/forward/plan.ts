@@ -3,7 +3,7 @@ import { InvalidOptionsError } from '../core/errors.ts'
 import { nearest, parseOptions } from '../core/options.ts'
 import { isSecretHeader, readHeaders } from './headers.ts'
 import { PrivateHosts, readOrigin } from './origins.ts'
-import { type Environment, hasReference, Secrets } from './secrets.ts'
+import { hasReference, Secrets } from './secrets.ts'
 import { type ForwardSettings, forwardSettingsSchema } from './settings.ts'
 import { signingKey } from './signature.ts'
 
@@ -29,7 +29,7 @@ export interface ForwardPlan extends ForwardReach {
 /**
  * @throws InvalidOptionsError; no message shows the value of a variable
  */
-export function readPlan(input: ForwardSettings, env: Environment): ForwardPlan {
+export function readPlan(input: ForwardSettings, env: NodeJS.ProcessEnv): ForwardPlan {
   const { allow, allowPrivate, headers, signing, ...rest } = parseOptions(
     forwardSettingsSchema,
     input,

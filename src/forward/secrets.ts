@@ -1,8 +1,6 @@
 import { quote } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 
-export type Environment = Readonly<Record<string, string | undefined>>
-
 const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 /** A shorter value is no secret, and would match everywhere. */
 const SHORTEST = 4
@@ -12,11 +10,11 @@ const STAR = 0x2a
  * Fills in references to environment variables, remembers the values, and hides them in what the third party returns.
  */
 export class Secrets {
-  readonly #env: Environment
+  readonly #env: NodeJS.ProcessEnv
   readonly #values = new Set<string>()
   #needles: readonly string[] = []
 
-  constructor(env: Environment) {
+  constructor(env: NodeJS.ProcessEnv) {
     this.#env = env
   }
 

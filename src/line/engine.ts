@@ -19,9 +19,11 @@ import type { Turn } from './pending-turns.ts'
  * The `deadline` of a request is a duration in microseconds, counted from the time at which the line runs the verb;
  * Infinity for none.
  */
-export interface Engine<Data, Result> extends EngineViews {
+export interface Engine<Data, Result> {
   /** The live rule book. */
   readonly limits: LiveRuleBook
+  /** What can be read of the line. */
+  readonly views: LineViews
   /** What accepted jobs survive; undefined before it is known. */
   readonly durability: Durability | undefined
   /** Resolves when the line can be used. */
@@ -54,19 +56,16 @@ export interface Engine<Data, Result> extends EngineViews {
 }
 
 /** What can be read of the lines; nothing here changes them. */
-export interface EngineViews {
+export interface LineViews {
   job(id: string): Awaitable<JobView | undefined>
   inspect(key: string): Awaitable<BucketView | undefined>
   buckets(query: BucketQuery): Awaitable<BucketPage>
   /** Sums over all live buckets, for each group of keys and the keys below them; an empty group is every key. */
   tally(groups: readonly TallyGroup[]): Awaitable<BucketTally[]>
   survey(): AsyncIterable<readonly BucketView[]>
+  /** Recounts jobs by state. */
   audit(): Awaitable<Audit>
-  readonly insight: Insight
-}
-
-/** What a line shows beyond its views: why a job waits, which jobs do, and what happened recently. */
-export interface Insight {
+  /** Why a job waits. */
   explain(id: string): Awaitable<JobExplanation | undefined>
   /** The first `limit` jobs of the line. */
   line(key: string, limit: number): Awaitable<LineView | undefined>

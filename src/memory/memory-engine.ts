@@ -1,13 +1,10 @@
-import type { Audit } from '../conformance/history.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { ShaperClosedError } from '../core/errors.ts'
-import type { Admission, BucketView, JobView, Rejected } from '../core/job.ts'
+import type { Admission, Rejected } from '../core/job.ts'
 import { LayeredBook } from '../core/layered-book.ts'
 import { TurnCancelledError } from '../core/turn-errors.ts'
 import type { Handler } from '../line/attempt.ts'
-import type { Awaitable } from '../line/awaitable.ts'
-import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../line/bucket-query.ts'
 import { emitRules, jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
 import type { Engine } from '../line/engine.ts'
@@ -19,17 +16,13 @@ import { PendingTurns, refuseLateTurn, type Turn } from '../line/pending-turns.t
 import { Lifetime } from './lifetime.ts'
 import { MemoryGate } from './memory-gate.ts'
 import { MemoryHandoff } from './memory-handoff.ts'
-import { MemoryInsight } from './memory-insight.ts'
 import { MemoryProducer } from './memory-producer.ts'
 import { MemoryScheduler } from './memory-scheduler.ts'
 import { MemoryTurns } from './memory-turns.ts'
+import { MemoryViews } from './memory-views.ts'
 import { MemoryWorker } from './memory-worker.ts'
-import { runWalk } from './store/bucket-walk.ts'
 import type { JobRecord } from './store/job-record.ts'
 import { MemoryStore } from './store/memory-store.ts'
-
-/** Buckets on one page of a survey, which take some hundred microseconds. */
-const SURVEY_PAGE = 200
 
 export type MemorySettings = LineSettings & { readonly clock?: Clock | undefined }
 
@@ -37,7 +30,7 @@ export type MemorySettings = LineSettings & { readonly clock?: Clock | undefined
 export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
   readonly durability = 'memory'
   readonly limits: LiveRuleBook
-  readonly insight: MemoryInsight
+  readonly views: MemoryViews
   readonly #name: string
   readonly #clock: Clock
   readonly #emitter: Emitter<Result>
@@ -82,7 +75,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     this.#producer = new MemoryProducer({ ...ports, scheduler })
     this.#lifetime = new Lifetime({ store, scheduler, clock, workers, onCancelled })
     this.limits = new LiveRuleBook(this.#ruleStore(), limitsBy)
-    this.insight = new MemoryInsight({ views: store.views, clock, limits: this.limits, workers, handoff })
+    this.views = new MemoryViews({ store: store.views, clock, limits: this.limits, workers, handoff })
   }
 
   ready(): void {}
@@ -125,38 +118,6 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     if (job?.isTurn) this.#turns.refuse(id, new TurnCancelledError(id))
     this.#changed()
     return job !== undefined
-  }
-
-  job(id: string): JobView | undefined {
-    return this.#store.views.job(id, this.#clock.now())
-  }
-
-  inspect(key: string): BucketView | undefined {
-    return this.#store.views.inspect(key, this.#clock.now())
-  }
-
-  buckets(query: BucketQuery): Awaitable<BucketPage> {
-    return runWalk(this.#store.views.list(query, this.#clock.now()))
-  }
-
-  tally(groups: readonly TallyGroup[]): Awaitable<BucketTally[]> {
-    return runWalk(this.#store.views.tally(groups, this.#clock.now()))
-  }
-
-  async *survey(): AsyncGenerator<readonly BucketView[]> {
-    let page: BucketView[] = []
-    for (const key of this.#store.views.keys()) {
-      const view = this.inspect(key)
-      if (view !== undefined) page.push(view)
-      if (page.length < SURVEY_PAGE) continue
-      yield page
-      page = []
-    }
-    yield page
-  }
-
-  audit(): Audit {
-    return this.#store.views.audit()
   }
 
   freeze(key: string, { forMs, ...asked }: FreezeRequest): void {
@@ -230,7 +191,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
         return store.rules
       },
       localLimits: this.#producer.localLimits,
-      survey: () => this.survey(),
+      survey: () => this.views.survey(),
       refresh: () => undefined,
       changeRules: (change) => {
         const changed = store.changeRules(change, this.#clock.now())

@@ -1,8 +1,6 @@
-import type { Audit } from '../conformance/history.ts'
 import type { OldRuleBookError, ShardCountError } from '../core/errors.ts'
-import type { BucketView, Durability, JobView } from '../core/job.ts'
+import type { Durability } from '../core/job.ts'
 import type { Layer } from '../core/layered-book.ts'
-import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../line/bucket-query.ts'
 import type { Connection } from './connection/connection.ts'
 import { FullMemory } from './connection/full-memory.ts'
 import { Layout } from './rules/layout.ts'
@@ -13,11 +11,6 @@ import { Store } from './scripts/store.ts'
 import { Inboxes } from './transport/inboxes.ts'
 import { Wakes } from './transport/wakes.ts'
 import { openVerbs, type Verbs } from './verbs/verbs.ts'
-import { audit } from './views/audit.ts'
-import { BucketList } from './views/bucket-list.ts'
-import { BucketViews } from './views/bucket-views.ts'
-import { readJob } from './views/job.ts'
-import { tally } from './views/tally.ts'
 
 export interface RedisBackendOptions {
   readonly name: string
@@ -41,8 +34,6 @@ export class RedisBackend {
   readonly inboxes: Inboxes
   readonly #layout: Layout
   readonly #memory: FullMemory
-  readonly #buckets: BucketViews
-  readonly #list: BucketList
 
   constructor({ name, prefix, shards, connection, rules, keepFinished }: RedisBackendOptions) {
     const storeOf = (count: number) => new Store(connection, shardTags(prefix, name, count), name)
@@ -54,8 +45,6 @@ export class RedisBackend {
     this.verbs = openVerbs({ store, rules: this.rules, memory: this.#memory, keepFinished })
     this.wakes = new Wakes(connection, store.tags)
     this.inboxes = new Inboxes(connection, store.tags)
-    this.#buckets = new BucketViews(store, () => this.durability)
-    this.#list = new BucketList(store, this.#buckets)
   }
 
   /**
@@ -72,29 +61,5 @@ export class RedisBackend {
   /** Learns what other processes have changed. Returns what the user of this one has to hear of that, once. */
   async follow(now?: number): Promise<(OldRuleBookError | ShardCountError)[]> {
     return [...(await this.#layout.follow()), ...(await this.rules.follow(now))]
-  }
-
-  job(id: string, now?: number): Promise<JobView | undefined> {
-    return readJob(this.store, id, now)
-  }
-
-  inspect(key: string, now?: number): Promise<BucketView | undefined> {
-    return this.#buckets.inspect(key, now)
-  }
-
-  list(query: BucketQuery, now?: number): Promise<BucketPage> {
-    return this.#list.page(query, now)
-  }
-
-  tally(groups: readonly TallyGroup[]): Promise<BucketTally[]> {
-    return tally(this.store, groups)
-  }
-
-  survey(): AsyncIterable<readonly BucketView[]> {
-    return this.#buckets.survey()
-  }
-
-  audit(): Promise<Audit> {
-    return audit(this.store)
   }
 }

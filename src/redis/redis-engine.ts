@@ -1,10 +1,8 @@
-import type { Audit } from '../conformance/history.ts'
 import { redisErrors } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import type { Admission, BucketView, JobView, Rejected } from '../core/job.ts'
+import type { Admission, Durability, Rejected } from '../core/job.ts'
 import { TurnCancelledError } from '../core/turn-errors.ts'
 import type { Handler } from '../line/attempt.ts'
-import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../line/bucket-query.ts'
 import { jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
 import type { Engine, ShapedWorker } from '../line/engine.ts'
@@ -27,12 +25,12 @@ import { RuleWatch } from './rules/rule-watch.ts'
 import type { ReplacedLayer } from './rules/stored-book.ts'
 import type { NamedRequest } from './verbs/admit.ts'
 import type { Holding } from './verbs/hold.ts'
-import { RedisInsight } from './views/redis-insight.ts'
+import { RedisViews } from './views/redis-views.ts'
 
 /** A line in Redis, which many processes share. Each event is emitted in the process that caused it. */
 export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   readonly limits: LiveRuleBook
-  readonly insight: RedisInsight
+  readonly views: RedisViews
   readonly #emitter: Emitter<Result>
   readonly #connection: Connection
   readonly #backend: RedisBackend
@@ -40,7 +38,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   readonly #producer: RedisProducer<Result>
   readonly #runtime: RedisRuntime<Data, Result>
   readonly #watch: RuleWatch
-  #durability: BucketView['durability'] | undefined
+  #durability: Durability | undefined
   #closing: Promise<void> | undefined
 
   /** Begins to connect. @throws InvalidOptionsError, InvalidLimitError or InvalidKeyError */
@@ -74,19 +72,32 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
       },
     })
     const opening = this.#opening
-    this.#runtime = new RedisRuntime({ name, connection, backend, opening, lookAheadMs, emitter, onError })
+    const ready = () => opening.ready()
+    this.views = new RedisViews(backend.store, {
+      ready,
+      ruleOf: (key) => ruleOf(this.limits, key),
+      durability: () => backend.durability,
+    })
+    this.#runtime = new RedisRuntime({
+      name,
+      connection,
+      backend,
+      jobs: this.views,
+      opening,
+      lookAheadMs,
+      emitter,
+      onError,
+    })
     const { localLimits } = this.#producer
-    const ready = () => this.#opening.ready()
-    const survey = () => this.survey()
+    const survey = () => this.views.survey()
     const ruleStore = new RedisRuleStore({ localLimits, survey, backend, emitter, onError, ready })
     this.#watch = new RuleWatch(() => ruleStore.follow())
     this.limits = new LiveRuleBook(ruleStore, settings.limitsBy)
-    this.insight = new RedisInsight(backend.store, { ready, ruleOf: (key) => ruleOf(this.limits, key) })
     // Calls meanwhile wait for the same opening and get its error; otherwise the events report it.
     this.#opening.ready().catch(() => undefined)
   }
 
-  get durability(): BucketView['durability'] | undefined {
+  get durability(): Durability | undefined {
     return this.#durability
   }
 
@@ -142,30 +153,6 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     return job !== undefined
   }
 
-  async job(id: string): Promise<JobView | undefined> {
-    return (await this.#opening.opened()).job(id)
-  }
-
-  async inspect(key: string): Promise<BucketView | undefined> {
-    return (await this.#opening.opened()).inspect(key)
-  }
-
-  async buckets(query: BucketQuery): Promise<BucketPage> {
-    return (await this.#opening.opened()).list(query)
-  }
-
-  async tally(groups: readonly TallyGroup[]): Promise<BucketTally[]> {
-    return (await this.#opening.opened()).tally(groups)
-  }
-
-  async *survey(): AsyncGenerator<readonly BucketView[]> {
-    yield* (await this.#opening.opened()).survey()
-  }
-
-  async audit(): Promise<Audit> {
-    return (await this.#opening.opened()).audit()
-  }
-
   async freeze(key: string, { forMs, ...asked }: FreezeRequest): Promise<void> {
     const line = await this.#opening.opened()
     const held = await line.verbs.freeze(key, forMs * MILLISECOND)
@@ -217,7 +204,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     this.#emitter.emit('limitsReplaced', { ...layer, at: (await this.#backend.store.time(0)) / MILLISECOND })
   }
 
-  async #emitConnected(durability: BucketView['durability'], version: string): Promise<void> {
+  async #emitConnected(durability: Durability, version: string): Promise<void> {
     if (!this.#emitter.hears('connected')) return
     const at = (await this.#backend.store.time(0)) / MILLISECOND
     this.#emitter.emit('connected', { durability, version, at })

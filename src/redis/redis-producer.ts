@@ -8,12 +8,13 @@ import { LocalLimits } from '../line/local-limits.ts'
 import { admitUnderLocalLimitsAsync } from '../line/under-local-limits.ts'
 import type { RedisBackend } from './redis-backend.ts'
 import type { NamedRequest, TimedAdmission } from './verbs/admit.ts'
+import { readJob } from './views/job.ts'
 
 /** How long after a start its report may reach Redis. It is added to reported times, so that there is room by then. */
 export const REPORT_MS = 20
 
 interface RedisProducerPorts<Result> {
-  readonly backend: Pick<RedisBackend, 'verbs' | 'job' | 'rules'>
+  readonly backend: Pick<RedisBackend, 'verbs' | 'store' | 'rules'>
   readonly emitter: Emitter<Result>
 }
 
@@ -55,7 +56,7 @@ export class RedisProducer<Result> {
   ): Promise<Admission[]> {
     const { backend, emitter } = this.#ports
     return admitUnderLocalLimitsAsync(this.localLimits, requests, {
-      isKnown: async (id) => (await backend.job(id)) !== undefined,
+      isKnown: async (id) => (await readJob(backend.store, id)) !== undefined,
       admit,
       onRefused: (request, refusal) => emitAdmission(emitter, request, refusal, systemClock.now()),
     })

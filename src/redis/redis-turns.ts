@@ -7,7 +7,6 @@ import type { Handler } from '../line/attempt.ts'
 import type { JobRequest } from '../line/job.ts'
 import { PendingTurns, type Turn } from '../line/pending-turns.ts'
 import type { ShapedJob } from '../line/shaped-job.ts'
-import type { RedisBackend } from './redis-backend.ts'
 import { TURN_LEASE } from './scripts/prelude.ts'
 import type { Store } from './scripts/store.ts'
 import { Leases } from './slots/leases.ts'
@@ -18,6 +17,7 @@ import { COARSE, TurnTimeouts } from './turn-timeouts.ts'
 import type { NamedRequest } from './verbs/admit.ts'
 import type { RemovedJob } from './verbs/handed-job.ts'
 import type { Verbs } from './verbs/verbs.ts'
+import type { RedisViews } from './views/redis-views.ts'
 import type { RedisWorker, WorkerSettings } from './worker/redis-worker.ts'
 
 /** A caller gets an error after a longer outage: a place that is lost starts nothing twice. */
@@ -31,11 +31,12 @@ const MOST_TURNS = 100_000
 export interface RedisTurnPorts {
   /** The shaper's name. */
   readonly name: string
-  readonly backend: Pick<RedisBackend, 'job'> & {
+  readonly backend: {
     readonly store: Pick<Store, 'shards' | 'shardOf'>
     readonly verbs: Pick<Verbs, 'leave' | 'renew'>
     readonly inboxes: Pick<Inboxes, 'next'>
   }
+  readonly jobs: Pick<RedisViews, 'job'>
   readonly clock: Clock
   /** Opens the worker that takes turns through the gate. */
   readonly openWorker: (
@@ -230,7 +231,7 @@ export class RedisTurns {
   async #failLost(place: Delivery): Promise<void> {
     const { id } = place
     try {
-      const state = (await this.#ports.backend.job(id))?.state ?? 'unknown'
+      const state = (await this.#ports.jobs.job(id))?.state ?? 'unknown'
       if (!this.#pending.has(id)) return
       // The line was away for long, and still has the place.
       if (KEPT.includes(state)) this.#leases.hold(place)

@@ -4,7 +4,6 @@ import { forwardFaults } from '../config/forward-faults.ts'
 import type { SettingPath } from '../config/paths.ts'
 import { quote } from '../core/describe.ts'
 import { InvalidOptionsError, isVelvetRopeError } from '../core/errors.ts'
-import type { Environment } from '../forward/secrets.ts'
 import { isOfThisMachine } from '../http/server-options.ts'
 
 /** The duties of a process. */
@@ -57,7 +56,7 @@ export function assertUsable(config: Config, { api, forwards, listens }: Duties)
 /**
  * @throws InvalidConfigError with the place of each part that is not usable here, such as a missing variable
  */
-export function assertForwardable(config: Config, env: Environment): void {
+export function assertForwardable(config: Config, env: NodeJS.ProcessEnv): void {
   const { forward } = config
   const problems = forward === undefined ? [] : forwardFaults(forward, env)
   if (problems.length === 0) return

@@ -126,55 +126,55 @@ export class Shaper<Data = unknown, Result = unknown> {
   /** Returns what is known of a job: while it lives, and among the last `keepFinished` that ended. */
   async job(id: string): Promise<JobView | undefined> {
     requests.checkId(id)
-    return this.#engine.job(id)
+    return this.#engine.views.job(id)
   }
 
   /** Explains why a job is not running: what holds it, until when, which jobs are ahead, and when it will depart. */
   async explain(id: string): Promise<JobExplanation | undefined> {
     requests.checkId(id)
-    return this.#engine.insight.explain(id)
+    return this.#engine.views.explain(id)
   }
 
   /** Returns a live bucket; undefined for a key that holds nothing and could depart at once. */
   async inspect(key: string): Promise<BucketView | undefined> {
     checkKey(key)
-    return this.#engine.inspect(key)
+    return this.#engine.views.inspect(key)
   }
 
   /** Lists the jobs in the line of a live bucket, in the order of departure. */
   async line(key: string, input: options.LineOptions = {}): Promise<LineView | undefined> {
-    return this.#engine.insight.line(key, requests.readLineLimit(key, input))
+    return this.#engine.views.line(key, requests.readLineLimit(key, input))
   }
 
   /** Lists live buckets: filtered, sorted and in pages. One that keeps its place in the order is on exactly one page. */
   async buckets(query: BucketQueryInput = {}): Promise<BucketPage> {
-    return this.#engine.buckets(requests.readBucketQuery(query))
+    return this.#engine.views.buckets(requests.readBucketQuery(query))
   }
 
   /** Sums over live buckets, for each group of keys and the keys below them. One that moves may count twice. */
   async tally(groups: readonly TallyGroup[] = [[]]): Promise<BucketTally[]> {
-    return this.#engine.tally(groups)
+    return this.#engine.views.tally(groups)
   }
 
   /** Iterates over all live buckets in no order, about 200 at a time. One that lives throughout may be seen twice. */
   survey(): AsyncIterable<readonly BucketView[]> {
-    return this.#engine.survey()
+    return this.#engine.views.survey()
   }
 
   /** Recounts jobs by state: `admitted = waiting + handed + running + retrying + ended`. */
   async audit(): Promise<Audit> {
-    return this.#engine.audit()
+    return this.#engine.views.audit()
   }
 
   /** Returns how many jobs were admitted, departed and ended since the line began: cheap enough to poll. */
   async flow(): Promise<Flow> {
-    return this.#engine.insight.flow()
+    return this.#engine.views.flow()
   }
 
   /** Returns the last verdicts and departures of a bucket, collected from the first call until 30 s after the last. */
   async recent(key: string): Promise<Recent> {
     checkKey(key)
-    return this.#engine.insight.recent(key)
+    return this.#engine.views.recent(key)
   }
 
   /** Stops departures of the key for `forMs` milliseconds; a shorter freeze never shortens a longer one. */

@@ -54,13 +54,13 @@ class DeepLine {
   }
 
   async isInOrder(): Promise<void> {
-    const { jobs = [], total = 0 } = (await this.stage.insight.line('a', 200, this.#now)) ?? {}
+    const { jobs = [], total = 0 } = (await this.stage.views.line('a', 200, this.#now)) ?? {}
     expect([total, jobs.map(({ id }) => id)]).toEqual([this.#order.length, this.#order.slice(0, 200)])
     for (const part of [0, 0.3, 0.7, 0.999]) {
       const index = Math.floor(part * this.#order.length)
       const id = this.#order[index]
       if (id !== undefined)
-        expect(await this.stage.backend.job(id, this.#now)).toMatchObject({ position: index + 1 })
+        expect(await this.stage.views.job(id, this.#now)).toMatchObject({ position: index + 1 })
     }
     expect(await recount(this.stage.redis, this.stage.tag)).toEqual([])
   }

@@ -34,7 +34,7 @@ async function afterAnOutage(): Promise<RedisStage> {
       at(n),
     )
   }
-  expect(await stage.backend.audit()).toMatchObject({ retrying: BUCKETS * RETRIES })
+  expect(await stage.views.audit()).toMatchObject({ retrying: BUCKETS * RETRIES })
   return stage
 }
 
@@ -42,7 +42,7 @@ test('no script reads more than some hundred jobs, however many buckets and retr
   const stage = await afterAnOutage()
   const found = new Set<string>()
   const survey = await readsDuring(stage.redis, async () => {
-    for await (const page of stage.backend.survey()) {
+    for await (const page of stage.views.survey()) {
       for (const { key, retrying } of page) if (retrying === RETRIES) found.add(key)
     }
   })
@@ -54,7 +54,7 @@ test('no script reads more than some hundred jobs, however many buckets and retr
     { sort: '-fill', minOldestWaitMs: 1_000 },
   ]) {
     const walk = await readsDuring(stage.redis, async () => {
-      const { total } = await stage.backend.list(
+      const { total } = await stage.views.buckets(
         bucketQuerySchema.parse({ ...query, limit: 5 }),
         at(RETRIES + 9),
       )

@@ -14,8 +14,8 @@ test('hands over every job that is due within the look-ahead, with its key and a
     { id: 'x', epoch: expect.any(Number), key: 'a' },
   ])
   expect((await stage.claim(0.1, { lookAhead: 100_000 })).jobs).toEqual([])
-  expect(await stage.backend.job('x', at(0.1))).toMatchObject({ state: 'handed', position: 1, attempt: 0 })
-  expect(await stage.backend.audit()).toMatchObject({ admitted: 1, waiting: 0, handed: 1 })
+  expect(await stage.views.job('x', at(0.1))).toMatchObject({ state: 'handed', position: 1, attempt: 0 })
+  expect(await stage.views.audit()).toMatchObject({ admitted: 1, waiting: 0, handed: 1 })
 })
 
 test.each([

@@ -52,7 +52,7 @@ test('reports every job that expires deep in a line once, also when an answer wa
     expired.push(...jobs.map(({ id }) => id))
   }
   expect(expired.sort()).toEqual(Array.from({ length: LENGTH }, (_, n) => `late${n}`).sort())
-  expect(await stage.backend.audit()).toMatchObject({ ended: LENGTH })
+  expect(await stage.views.audit()).toMatchObject({ ended: LENGTH })
   await stage.balances()
 })
 

@@ -12,7 +12,7 @@ import { TurnStage } from './turn-stage.ts'
 const RULE = { pattern: '*', limit: '9, 1/s', origin: 'code' } as const
 
 async function explained(stage: RedisStage, id: string, seconds: number) {
-  return explain((await stage.insight.facts(id, at(seconds)))!, RULE)
+  return explain((await stage.views.facts(id, at(seconds)))!, RULE)
 }
 
 async function explanationOf(stage: RedisStage, id: string, seconds: number) {
@@ -53,7 +53,7 @@ describe('on the way to a handler', () => {
       departsAt: msAt(3),
       ahead: { jobs: 2, cost: 2, ids: ['x', 'y'] },
     })
-    const line = await stage.insight.line('a', 50, at(0.9))
+    const line = await stage.views.line('a', 50, at(0.9))
     expect(line).toMatchObject({ total: 3 })
     expect(line!.jobs.map(({ id, state }) => [id, state])).toEqual([
       ['x', 'handed'],
@@ -167,14 +167,14 @@ test('a deep line is not walked: its jobs are counted, and their cost estimated'
   expect({ ...ahead, ids: ahead.ids.length }).toEqual({ jobs: 2_500, cost: 5_000, ids: 10 })
   expect(position).toBe(2_501)
   expect(departsAt).toBeCloseTo(msAt(500), 2)
-  expect((await stage.backend.job('j2500', at(0)))!.position).toBe(2_501)
+  expect((await stage.views.job('j2500', at(0)))!.position).toBe(2_501)
 })
 
 describe('a foreign value', () => {
-  const reads = ({ insight }: RedisStage, seconds: number) => [
-    insight.facts('z', at(seconds)),
-    insight.line('a', 50, at(seconds)),
-    insight.flow(at(seconds)),
+  const reads = ({ views }: RedisStage, seconds: number) => [
+    views.facts('z', at(seconds)),
+    views.line('a', 50, at(seconds)),
+    views.flow(at(seconds)),
   ]
 
   async function busy(): Promise<RedisStage> {
@@ -209,7 +209,7 @@ describe('a foreign value', () => {
     }
     expect(await stage.dump()).toEqual(before)
     try {
-      await stage.insight.recent('a', at(2))
+      await stage.views.recent('a', at(2))
     } catch (error) {
       expect(error).toMatchObject({ code: 'foreign-value' })
       expect(await stage.dump()).toEqual(before)
@@ -218,7 +218,7 @@ describe('a foreign value', () => {
 
   test('notes that cannot be written are dropped, and the line goes on', async () => {
     const stage = await busy()
-    const recent = () => stage.insight.recent('a', at(2))
+    const recent = () => stage.views.recent('a', at(2))
     await recent()
     await stage.admit('p', 2)
     const [name] = Object.keys(await stage.dump()).filter((key) => key.includes(':verdicts:'))
@@ -237,10 +237,10 @@ describe('a process that watches', () => {
   test('shows what other processes do; later no note of it is left', async () => {
     const stage = await RedisStage.open('9, 1/s')
     const other = await RedisStage.open('9, 1/s', { prefix: stage.prefix })
-    await stage.insight.recent('a', at(0))
+    await stage.views.recent('a', at(0))
     await other.lineUp('x', 1)
     await other.run(1)
-    expect(await stage.insight.recent('a', at(2))).toEqual({
+    expect(await stage.views.recent('a', at(2))).toEqual({
       verdicts: [{ at: msAt(1), id: 'x', accepted: true, waiting: 1 }],
       departures: [{ at: msAt(1), id: 'x' }],
     })
@@ -264,7 +264,7 @@ describe('a process that watches', () => {
     }
     await stage.lineUp('a', 0)
     const asleep = await callsOf(() => stage.lineUp('b', 0))
-    await stage.insight.recent('other', at(0))
+    await stage.views.recent('other', at(0))
     expect(await callsOf(() => stage.lineUp('c', 60))).toEqual(asleep)
     expect(asleep).not.toHaveProperty('zscore')
     expect(await callsOf(() => stage.lineUp('d', 1))).toEqual({ ...asleep, zscore: 1 })

@@ -10,8 +10,8 @@ import { RedisStage } from './redis-stage.ts'
 
 const NOW = at(10)
 
-function reader({ backend }: RedisStage) {
-  return (query: BucketQueryInput) => backend.list(bucketQuerySchema.parse(query), NOW)
+function reader({ views }: RedisStage) {
+  return (query: BucketQueryInput) => views.buckets(bucketQuerySchema.parse(query), NOW)
 }
 
 /** Many are as full as each other: more than are looked at in one go. */
@@ -24,7 +24,7 @@ async function crowd(shards: number): Promise<{ stage: RedisStage; views: Bucket
   })
   await stage.backend.verbs.admitMany([...jobs, { ...request('head'), key: 'ms' }], at(0))
   await stage.backend.verbs.pause('paused', at(0))
-  const views = await Promise.all([...keys, 'ms', 'paused'].map((key) => stage.backend.inspect(key, NOW)))
+  const views = await Promise.all([...keys, 'ms', 'paused'].map((key) => stage.views.inspect(key, NOW)))
   return { stage, views: views.filter((view) => view !== undefined) }
 }
 
@@ -133,7 +133,7 @@ test('a foreign value hides no other bucket, and asking for it is an error', asy
     const { buckets } = await reader(stage)({ sort })
     expect(buckets.map(({ key }) => key)).toEqual(['a', 'c'])
   }
-  expect(await stage.backend.tally([[]])).toMatchObject([{ buckets: 2, jobs: 2 }])
+  expect(await stage.views.tally([[]])).toMatchObject([{ buckets: 2, jobs: 2 }])
   await expect(stage.inspect('b', 0)).rejects.toMatchObject({ code: 'foreign-value' })
 })
 
@@ -148,7 +148,7 @@ test('a set that holds foreign values stops no line; asking for its order is an 
 
 test('sums over groups of keys', async () => {
   const { stage } = await crowd(3)
-  const [all, ms, two, none] = await stage.backend.tally([[], ['ms'], ['big', 'z'], ['unknown']])
+  const [all, ms, two, none] = await stage.views.tally([[], ['ms'], ['big', 'z'], ['unknown']])
   expect(all).toMatchObject({
     buckets: 902,
     jobs: 901,

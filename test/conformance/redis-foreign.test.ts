@@ -267,10 +267,10 @@ describe('reads', () => {
     const before = await stage.dump()
     const reads = [
       stage.backend.verbs.forecast('a', 1, at(2)),
-      stage.backend.job('x', at(2)),
-      stage.backend.inspect('a', at(2)),
+      stage.views.job('x', at(2)),
+      stage.views.inspect('a', at(2)),
       stage.list(2),
-      stage.backend.audit(),
+      stage.views.audit(),
     ]
     for (const { status, ...rest } of await Promise.allSettled(reads)) {
       if (status === 'rejected' && 'reason' in rest)

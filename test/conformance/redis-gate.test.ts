@@ -30,11 +30,11 @@ describe('grants', () => {
         admittedAt: at(0),
       },
     })
-    expect(await stage.backend.job('x', at(0.002))).toMatchObject({ state: 'handed', attempt: 1 })
-    expect(await stage.backend.audit()).toMatchObject({ waiting: 0, handed: 1, running: 0 })
+    expect(await stage.views.job('x', at(0.002))).toMatchObject({ state: 'handed', attempt: 1 })
+    expect(await stage.views.audit()).toMatchObject({ waiting: 0, handed: 1, running: 0 })
     expect(await stage.start(x!, 0.003)).toBe(true)
-    expect(await stage.backend.job('x', at(0.003))).toMatchObject({ state: 'running' })
-    expect(await stage.backend.audit()).toMatchObject({ handed: 0, running: 1 })
+    expect(await stage.views.job('x', at(0.003))).toMatchObject({ state: 'running' })
+    expect(await stage.views.audit()).toMatchObject({ handed: 0, running: 1 })
   })
 
   test('go in the order of handing over: the second waits until the first has started', async () => {
@@ -89,7 +89,7 @@ describe('grants', () => {
     await stage.gate(x!, 0)
     expect(await stage.finish(x!, COMPLETED, 0.5)).toMatchObject({ isMine: false })
     expect(await stage.finish(x!, COMPLETED, 0.5, 0.001)).toEqual({ isMine: true, at: at(0.5) })
-    expect(await stage.backend.job('x', at(1))).toMatchObject({
+    expect(await stage.views.job('x', at(1))).toMatchObject({
       state: 'completed',
       departedAt: at(0.001) / 1_000,
     })
@@ -230,7 +230,7 @@ describe('sent back', () => {
     const [x, y] = await stage.hand(0, 250)
     await stage.backend.verbs.freeze('a', 9 * SECOND, at(0))
     expect(await stage.gate(x!, 0)).toEqual({ kind: 'returned' })
-    expect(await stage.backend.job('x', at(0))).toMatchObject({ state: 'waiting', attempt: 0, position: 1 })
+    expect(await stage.views.job('x', at(0))).toMatchObject({ state: 'waiting', attempt: 0, position: 1 })
     await stage.balances()
     expect(await stage.gate(x!, 0)).toEqual({ kind: 'stale' })
     expect(['wait', 'returned', 'stale']).toContain((await stage.gate(y!, 0)).kind)
@@ -279,7 +279,7 @@ describe('sent back', () => {
     expect(await stage.finish(x!, { kind: 'back', worker: 'w2' }, 0.05)).toMatchObject({ isMine: false })
     expect(await stage.dump()).toEqual(before)
     expect(await stage.finish(x!, BACK, 0.05)).toMatchObject({ isMine: true })
-    expect(await stage.backend.job('x', at(0.05))).toMatchObject({
+    expect(await stage.views.job('x', at(0.05))).toMatchObject({
       state: 'waiting',
       attempt: 0,
       position: 1,
@@ -314,7 +314,7 @@ describe('sent back', () => {
     const [again] = await stage.hand(0.1)
     expect(again!.id).toBe('r')
     await stage.finish(again!, BACK, 0.1)
-    expect(await stage.backend.job('r', at(0.1))).toMatchObject({
+    expect(await stage.views.job('r', at(0.1))).toMatchObject({
       state: 'retrying',
       attempt: 1,
       position: 1,
@@ -347,7 +347,7 @@ describe('sent back', () => {
     const [given] = await stage.hand(0.2)
     expect(given!.id).toBe('f')
     await stage.finish(given!, BACK, 0.2)
-    expect(await stage.backend.job('f', at(0.2))).toMatchObject({
+    expect(await stage.views.job('f', at(0.2))).toMatchObject({
       state: 'retrying',
       attempt: 0,
       position: 1,

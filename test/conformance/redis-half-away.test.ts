@@ -15,8 +15,8 @@ async function halfAway() {
 
 test('a job is found and cancelled though another shard fails', async () => {
   const stage = await halfAway()
-  expect(await stage.backend.job('x', at(0))).toMatchObject({ id: 'x', state: 'waiting' })
-  expect(await stage.insight.facts('x', at(0))).toBeDefined()
+  expect(await stage.views.job('x', at(0))).toMatchObject({ id: 'x', state: 'waiting' })
+  expect(await stage.views.facts('x', at(0))).toBeDefined()
   expect(await stage.backend.verbs.cancel('x', at(0))).toMatchObject({ id: 'x' })
 })
 

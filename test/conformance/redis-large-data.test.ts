@@ -103,7 +103,7 @@ test('the packed job does not grow with its data, and a look at the job shows th
   await stage.admit('y', 0, { data: text(500_000), traceparent })
   expect(await recordSize(stage, 'x')).toBeLessThan(200)
   expect(await recordSize(stage, 'y')).toBeLessThan(300)
-  expect(await stage.backend.job('x', at(0))).toMatchObject({ data: 'x'.repeat(499_998) })
+  expect(await stage.views.job('x', at(0))).toMatchObject({ data: 'x'.repeat(499_998) })
   const [, y] = await stage.hand(0, 1_000).then(async ([x]) => {
     await stage.gate(x!, 0, { hasData: true })
     await stage.start(x!, 0)

@@ -161,7 +161,7 @@ describe('a lease that has ended', () => {
         gone: false,
       },
     ])
-    expect(await stage.backend.job('x', at(30))).toMatchObject({ state: 'waiting', attempt: 0, position: 1 })
+    expect(await stage.views.job('x', at(30))).toMatchObject({ state: 'waiting', attempt: 0, position: 1 })
     expect((await stage.hand(30)).map(({ id }) => id)).toEqual(['x'])
     for (let crash = 0; crash < 5; crash++) {
       expect(await lose(stage, 70 + crash * 40)).toMatchObject([{ crashed: false }])
@@ -174,7 +174,7 @@ describe('a lease that has ended', () => {
     await stage.lineUp('wxyz', 0)
     await stage.hand(0, 250)
     await lose(stage, 30)
-    expect(await stage.backend.audit()).toMatchObject({ waiting: 4, handed: 0 })
+    expect(await stage.views.audit()).toMatchObject({ waiting: 4, handed: 0 })
     expect((await stage.hand(30, 350)).map(({ id }) => id)).toEqual(['w', 'x', 'y', 'z'])
   })
 
@@ -198,7 +198,7 @@ describe('a lease that has ended', () => {
     await stage.gate(x!, 29.5)
     await stage.renew(x!, 0.5, 29.5)
     expect(await lose(stage, 30)).toMatchObject([{ ...x!, crashed: true, failed: false, gone: false }])
-    expect(await stage.backend.job('x', at(30))).toMatchObject({ state: 'retrying', position: 1 })
+    expect(await stage.views.job('x', at(30))).toMatchObject({ state: 'retrying', position: 1 })
     expect(await stage.hand(30.4)).toEqual([])
     expect((await stage.run(31)).id).toBe('x')
   })
@@ -224,10 +224,10 @@ describe('a lease that has ended', () => {
       await stage.run(start)
       expect(await lose(stage, end)).toMatchObject([{ id: 'x', crashed: true, failed }])
     }
-    expect(await stage.backend.job('x', at(110))).toMatchObject({ state: 'failed', endedAt: msAt(110) })
-    expect((await stage.backend.job('x', at(110)))!.error).toMatch(/crash/)
+    expect(await stage.views.job('x', at(110))).toMatchObject({ state: 'failed', endedAt: msAt(110) })
+    expect((await stage.views.job('x', at(110)))!.error).toMatch(/crash/)
     expect(await stage.hand(200)).toEqual([])
-    expect(await stage.backend.audit()).toMatchObject({ ended: 1, running: 0, retrying: 0 })
+    expect(await stage.views.audit()).toMatchObject({ ended: 1, running: 0, retrying: 0 })
   })
 
   test('crashes in between failures do not use up attempts', async () => {
@@ -236,7 +236,7 @@ describe('a lease that has ended', () => {
     await stage.finish(await stage.run(0), { kind: 'retry', error: 'no', delay: 0 }, 1)
     await stage.run(2)
     await lose(stage, 40)
-    expect(await stage.backend.job('x', at(40))).toMatchObject({ state: 'retrying', attempt: 1 })
+    expect(await stage.views.job('x', at(40))).toMatchObject({ state: 'retrying', attempt: 1 })
     const [again] = await stage.hand(41)
     expect(await stage.gate(again!, 41)).toMatchObject({ kind: 'granted', job: { attempt: 2 } })
   })

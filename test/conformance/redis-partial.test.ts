@@ -17,7 +17,7 @@ const VERBS: Readonly<Record<string, (stage: RedisStage) => Promise<unknown>>> =
   freeze: (stage) => stage.backend.verbs.freeze('a', 1_000, at(2)),
   pause: (stage) => stage.backend.verbs.pause('a', at(2)),
   resume: (stage) => stage.backend.verbs.resume('a', at(2)),
-  job: (stage) => stage.backend.job('z', at(2)),
+  job: (stage) => stage.views.job('z', at(2)),
   inspect: (stage) => stage.inspect('a', 2),
 }
 

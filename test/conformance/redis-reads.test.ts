@@ -39,13 +39,13 @@ test('a process that only reads writes nothing', async () => {
   const looks = async (seconds: number) => {
     for (const cost of [1, 2, 9]) await stage.backend.verbs.forecast('a', cost, at(seconds))
     await stage.backend.verbs.forecast('never used', 1, at(seconds))
-    for (const id of ['w', 'x', 'y', 'unknown']) await stage.backend.job(id, at(seconds))
+    for (const id of ['w', 'x', 'y', 'unknown']) await stage.views.job(id, at(seconds))
     for (const key of ['a', 'b', 'never used']) await stage.inspect(key, seconds)
-    for (const id of ['w', 'x', 'y', 'unknown']) await stage.insight.facts(id, at(seconds))
-    for (const key of ['a', 'never used']) await stage.insight.line(key, 200, at(seconds))
-    await stage.insight.flow(at(seconds))
+    for (const id of ['w', 'x', 'y', 'unknown']) await stage.views.facts(id, at(seconds))
+    for (const key of ['a', 'never used']) await stage.views.line(key, 200, at(seconds))
+    await stage.views.flow(at(seconds))
     await stage.list(seconds)
-    await stage.backend.audit()
+    await stage.views.audit()
     await stage.backend.follow()
     await stage.backend.store.time(0)
   }

@@ -218,7 +218,7 @@ test('a change reaches 10,000 live buckets, and spaces the waiting jobs of each 
   }
   await stage.backend.rules.change(set('*', '9, 1/m'), at(0))
   const buckets = new Map<string, string>()
-  for await (const page of stage.backend.survey()) {
+  for await (const page of stage.views.survey()) {
     for (const { key, pattern, limit } of page) buckets.set(key, `${pattern} ${limit}`)
   }
   expect(buckets.size).toBe(10_000)

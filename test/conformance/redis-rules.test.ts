@@ -165,7 +165,7 @@ describe('a process that sets a limit and dies before the waiting buckets are he
           at(0),
         )
       }
-      const { buckets } = await stage.backend.list(query, at(0))
+      const { buckets } = await stage.views.buckets(query, at(0))
       expect(buckets).toHaveLength(total)
       expect(new Set(buckets.map((bucket) => bucket.limit))).toEqual(new Set([limit]))
     })
@@ -200,7 +200,7 @@ test('a change reaches 500 live buckets', async () => {
   const stage = await RedisStage.open('9, 1/s')
   for (let index = 0; index < 500; index++) await stage.admit(`j${index}`, 0, { key: `k${index}` })
   await stage.backend.rules.change({ kind: 'set', rule: parseRule('*', '5, 1/m') }, at(0))
-  const { buckets, total } = await stage.backend.list(
+  const { buckets, total } = await stage.views.buckets(
     { prefix: '', minFill: 0, sort: 'key', limit: 1_000 },
     at(0),
   )

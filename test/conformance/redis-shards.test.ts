@@ -3,7 +3,7 @@ import { openExistingLine } from '../../src/cli/existing-line.ts'
 import { Shaper } from '../../src/index.ts'
 import { shardKey, shardOf, shardTag } from '../../src/redis/scripts/keys.ts'
 import { at } from '../support/backend-driver.ts'
-import { eventually } from '../support/patience.ts'
+import { eventually, reached } from '../support/patience.ts'
 import { lookAt } from '../support/redis-driver.ts'
 import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 import { RedisStage } from './redis-stage.ts'
@@ -42,16 +42,18 @@ describe('a process with another number of shards', () => {
     const { open } = opener()
     const { shaper } = open(first)
     const key = keyIn(first - 1, first)
+    await reached(() => shaper.ready())
     expect(await shaper.enqueue(key, 1)).toMatchObject({ accepted: true })
     const other = open(second).shaper
-    await expect(other.ready()).rejects.toMatchObject(refused(first, second))
-    await expect(other.enqueue(key, 2)).rejects.toMatchObject(refused(first, second))
-    await expect(other.forecast(key)).rejects.toMatchObject(refused(first, second))
-    await expect(other.pause(key)).rejects.toMatchObject(refused(first, second))
+    await expect(reached(() => other.ready())).rejects.toMatchObject(refused(first, second))
+    await expect(reached(() => other.enqueue(key, 2))).rejects.toMatchObject(refused(first, second))
+    await expect(reached(() => other.forecast(key))).rejects.toMatchObject(refused(first, second))
+    await expect(reached(() => other.pause(key))).rejects.toMatchObject(refused(first, second))
     for (let shard = 0; shard < first; shard++) {
       expect(await shaper.enqueue(keyIn(shard, first), 3)).toMatchObject({ accepted: true })
     }
     const again = open(first).shaper
+    await reached(() => again.ready())
     expect(await again.enqueue(key, 4)).toMatchObject({ accepted: true, position: 3 })
     expect(await shaper.audit()).toMatchObject({ admitted: first + 2, ended: 0 })
   })

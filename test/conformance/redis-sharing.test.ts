@@ -4,7 +4,7 @@ import { IdConflictError } from '../../src/core/errors.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import { bucketQuerySchema } from '../../src/line/bucket-query.ts'
 import { at, msAt, request } from '../support/backend-driver.ts'
-import { connect, openRedisBackend, startHanded } from '../support/redis-driver.ts'
+import { connect, openRedisBackend, startHanded, viewsOf } from '../support/redis-driver.ts'
 import { startCluster, startRedis, uniquePrefix } from '../support/redis-server.ts'
 import { COMPLETED, RedisStage } from './redis-stage.ts'
 
@@ -13,6 +13,7 @@ const FAMILIES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
 
 /** What every deployment can do: admit, hand over, start, end, look, hold, change rules, forget. */
 async function worksOverShards(backend: Awaited<ReturnType<typeof openRedisBackend>>): Promise<void> {
+  const views = viewsOf(backend)
   const keys = FAMILIES.flatMap((family) => [`${family}/1`, `${family}/2`])
   for (const family of FAMILIES)
     expect(backend.store.shardOf(`${family}/1`)).toBe(backend.store.shardOf(`${family}/2/x`))
@@ -22,15 +23,15 @@ async function worksOverShards(backend: Awaited<ReturnType<typeof openRedisBacke
   expect(verdicts.map(({ admission }) => admission)).toMatchObject(
     batch.map(({ id, key }) => ({ accepted: true, id, key, position: 1, departsAt: msAt(0) })),
   )
-  expect((await backend.list(everything, at(0))).buckets.map(({ key }) => key)).toEqual(keys)
-  expect(await backend.job('j7', at(0))).toMatchObject({ key: keys[7], state: 'waiting' })
+  expect((await views.buckets(everything, at(0))).buckets.map(({ key }) => key)).toEqual(keys)
+  expect(await views.job('j7', at(0))).toMatchObject({ key: keys[7], state: 'waiting' })
   await expect(backend.verbs.admit(request('j7', { key: keys[7], data: '2' }), at(0))).rejects.toThrow(
     IdConflictError,
   )
   expect(await backend.verbs.cancel('j3', at(0))).toMatchObject({ id: 'j3', key: keys[3] })
   await backend.verbs.freeze(keys[4]!, 60_000_000, at(0))
   await backend.rules.change({ kind: 'set', rule: parseRule('*', '5, 1/s') }, at(0))
-  expect((await backend.list(everything, at(0))).buckets.map(({ limit }) => limit)).toEqual(
+  expect((await views.buckets(everything, at(0))).buckets.map(({ limit }) => limit)).toEqual(
     keys.map(() => '5, 1/s'),
   )
   const started: string[] = []
@@ -46,7 +47,7 @@ async function worksOverShards(backend: Awaited<ReturnType<typeof openRedisBacke
   }
   const others = batch.map(({ id }) => id).filter((id) => id !== 'j3' && id !== 'j4')
   expect(started.sort()).toEqual(others.sort())
-  expect(await backend.audit()).toEqual({
+  expect(await views.audit()).toEqual({
     admitted: 16,
     waiting: 1,
     handed: 0,
@@ -82,10 +83,11 @@ describe('two shapers on one Redis', () => {
   ])('of other %s know nothing of each other', async (_, first, second) => {
     const one = await openRedisBackend({ limits: { '*': '1, 1/s' }, ...first })
     const two = await openRedisBackend({ limits: { '*': '3, 2/s' }, ...second })
-    const before = await two.audit()
+    const [ofOne, ofTwo] = [viewsOf(one), viewsOf(two)]
+    const before = await ofTwo.audit()
     await one.verbs.admit(request('x'), at(0))
-    expect(await two.job('x', at(0))).toBeUndefined()
-    expect(await two.audit()).toEqual(before)
+    expect(await ofTwo.job('x', at(0))).toBeUndefined()
+    expect(await ofTwo.audit()).toEqual(before)
     const other = await two.verbs.admit(request('x', { data: '2' }), at(0))
     expect(other.admission).toMatchObject({ accepted: true, position: 1 })
     expect((await one.verbs.admit(request('y'), at(0))).admission).toMatchObject({
@@ -93,9 +95,9 @@ describe('two shapers on one Redis', () => {
       capacity: 1,
     })
     await one.verbs.pause('a', at(0))
-    expect(await two.inspect('a', at(0))).toMatchObject({ paused: false, limit: '3, 2/s' })
+    expect(await ofTwo.inspect('a', at(0))).toMatchObject({ paused: false, limit: '3, 2/s' })
     await two.verbs.cancel('x', at(0))
-    expect(await one.job('x', at(0))).toMatchObject({ state: 'waiting' })
+    expect(await ofOne.job('x', at(0))).toMatchObject({ state: 'waiting' })
   })
 
   test('of one name are one: many producers, one line', async () => {
@@ -106,7 +108,7 @@ describe('two shapers on one Redis', () => {
     )
     const positions = verdicts.flatMap(({ admission }) => (admission.accepted ? [admission.position] : []))
     expect(positions.sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, index) => index + 1))
-    expect(await stages[0]!.backend.audit()).toMatchObject({ admitted: 100, waiting: 100 })
+    expect(await stages[0]!.views.audit()).toMatchObject({ admitted: 100, waiting: 100 })
   })
 
   test('of one name: the same id from two producers at the same time is one job', async () => {
@@ -114,7 +116,7 @@ describe('two shapers on one Redis', () => {
     const stages = await Promise.all([1, 2].map(() => RedisStage.open('100, 10/s', { prefix })))
     const verdicts = await Promise.all(Array.from({ length: 20 }, (_, n) => stages[n % 2]!.admit('x', 0)))
     expect(verdicts.every(({ admission }) => admission.accepted)).toBe(true)
-    expect(await stages[0]!.backend.audit()).toMatchObject({ admitted: 1, waiting: 1 })
+    expect(await stages[0]!.views.audit()).toMatchObject({ admitted: 1, waiting: 1 })
   })
 })
 
@@ -137,7 +139,7 @@ test('scripts that are flushed all the time are loaded again', async () => {
   isOver = true
   await flushing
   expect(flushes).toBeGreaterThan(10)
-  expect(await stage.backend.audit()).toMatchObject({ waiting: 0, running: 0, handed: 0 })
+  expect(await stage.views.audit()).toMatchObject({ waiting: 0, running: 0, handed: 0 })
 })
 
 test('a batch of a thousand runs in calls of at most 200, and so does every other script', async () => {

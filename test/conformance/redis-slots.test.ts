@@ -60,7 +60,7 @@ describe('the deadline of a job that has a slot', () => {
     const [x] = await stage.hand(0)
     expect(await stage.gate(x!, 0.99)).toMatchObject({ kind: 'granted', slot: at(0.99) })
     expect(await stage.backend.verbs.expire(0, at(1.01))).toEqual([])
-    expect(await stage.backend.job('x', at(1.01))).toMatchObject({ state: 'handed', attempt: 1 })
+    expect(await stage.views.job('x', at(1.01))).toMatchObject({ state: 'handed', attempt: 1 })
     return { stage, x: x! }
   }
 

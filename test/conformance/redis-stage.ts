@@ -9,9 +9,9 @@ import type { ClaimRequest } from '../../src/redis/verbs/claim.ts'
 import type { FinishOutcome } from '../../src/redis/verbs/finish.ts'
 import type { GateRequest } from '../../src/redis/verbs/gate.ts'
 import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
-import type { RedisInsight } from '../../src/redis/views/redis-insight.ts'
+import type { RedisViews } from '../../src/redis/views/redis-views.ts'
 import { at, request } from '../support/backend-driver.ts'
-import { insightOf, lookAt, openRedisBackend, type RedisOptions } from '../support/redis-driver.ts'
+import { lookAt, openRedisBackend, type RedisOptions, viewsOf } from '../support/redis-driver.ts'
 import { uniquePrefix } from '../support/redis-server.ts'
 
 export const COMPLETED: FinishOutcome = { kind: 'completed', result: undefined }
@@ -23,7 +23,7 @@ type Options = Omit<RedisOptions, 'limits'> & { readonly client?: Redis }
 /** One backend on Redis, asked as schedulers and workers ask. Times are seconds after a fixed noon. */
 export class RedisStage {
   readonly backend: RedisBackend
-  readonly insight: RedisInsight
+  readonly views: RedisViews
   readonly prefix: string
   readonly redis: Redis
   /** Time passes without a call; otherwise a worker that holds nothing is heard each second. */
@@ -32,7 +32,7 @@ export class RedisStage {
 
   constructor(backend: RedisBackend, prefix: string, redis: Redis) {
     this.backend = backend
-    this.insight = insightOf(backend)
+    this.views = viewsOf(backend)
     this.prefix = prefix
     this.redis = redis
   }
@@ -118,15 +118,15 @@ export class RedisStage {
   }
 
   async state(id: string, seconds = 0): Promise<string | undefined> {
-    return (await this.backend.job(id, at(seconds)))?.state
+    return (await this.views.job(id, at(seconds)))?.state
   }
 
   inspect(key: string, seconds: number) {
-    return this.backend.inspect(key, at(seconds))
+    return this.views.inspect(key, at(seconds))
   }
 
   list(seconds: number) {
-    return this.backend.list(bucketQuerySchema.parse({ sort: 'key' }), at(seconds))
+    return this.views.buckets(bucketQuerySchema.parse({ sort: 'key' }), at(seconds))
   }
 
   /** Starts the head, which must be due. */
@@ -139,7 +139,7 @@ export class RedisStage {
 
   /** Nobody was lost: every job that was admitted is in one state. */
   async balances(): Promise<void> {
-    const { admitted, waiting, handed, running, retrying, ended } = await this.backend.audit()
+    const { admitted, waiting, handed, running, retrying, ended } = await this.views.audit()
     expect(waiting + handed + running + retrying + ended).toBe(admitted)
   }
 

@@ -14,7 +14,7 @@ test('the trace of a job outlives its retries, a freeze, and workers that die', 
     const [x] = await stage.hand(seconds)
     expect(await stage.gate(x!, seconds)).toMatchObject(isGranted)
     expect(await stage.start(x!, seconds)).toBe(true)
-    expect((await stage.backend.job('x', at(seconds)))?.attempt).toBe(attempt)
+    expect((await stage.views.job('x', at(seconds)))?.attempt).toBe(attempt)
     return x!
   }
   await stage.finish(await next(0, 1), { kind: 'retry', error: 'as planned', delay: SECOND }, 0.5)
@@ -38,5 +38,5 @@ test('a record whose trace was cut off is a foreign value', async () => {
   const jobs = shardKey(stage.tag, 'jobs')
   const raw = (await stage.redis.hgetBuffer(jobs, 'x'))!
   await stage.redis.hset(jobs, 'x', raw.subarray(0, raw.indexOf('-01')))
-  await expect(stage.backend.job('x', at(0))).rejects.toMatchObject({ code: 'foreign-value' })
+  await expect(stage.views.job('x', at(0))).rejects.toMatchObject({ code: 'foreign-value' })
 })

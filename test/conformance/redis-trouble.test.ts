@@ -33,7 +33,7 @@ describe('memory', () => {
     const stage = await nearlyFull(share)
     await expect(stage.admit('q', 0)).rejects.toThrow(BackendUnavailableError)
     await expect(stage.backend.verbs.admitMany([request('q')], at(0))).rejects.toThrow(/memory/)
-    expect(await stage.backend.job('q', at(0))).toBeUndefined()
+    expect(await stage.views.job('q', at(0))).toBeUndefined()
     const x = await stage.run(0)
     expect(await stage.finish(x, COMPLETED, 0)).toMatchObject({ isMine: true })
     const y = await stage.run(0.1)
@@ -85,9 +85,9 @@ describe('a request that comes late or twice', () => {
     await new Promise((resolve) => setTimeout(resolve, 2_200 - (performance.now() - asked)))
     server.resume()
     await eventually(async () => expect(await scripts()).toBeGreaterThanOrEqual(before + 3))
-    expect(await stage.backend.audit()).toMatchObject({ admitted: 1, waiting: 1, ended: 0 })
-    expect((await stage.backend.inspect('a'))!.frozenUntil).toBeUndefined()
-    expect(await stage.backend.job('late')).toBeUndefined()
+    expect(await stage.views.audit()).toMatchObject({ admitted: 1, waiting: 1, ended: 0 })
+    expect((await stage.views.inspect('a'))!.frozenUntil).toBeUndefined()
+    expect(await stage.views.job('late')).toBeUndefined()
   })
 
   test('that arrives in time is done, whether its answer was waited for or not; asked again, it is answered again', async () => {
@@ -103,7 +103,7 @@ describe('a request that comes late or twice', () => {
       accepted: true,
       position: 2,
     })
-    expect(await stage.backend.audit()).toMatchObject({ admitted: 2, waiting: 2 })
+    expect(await stage.views.audit()).toMatchObject({ admitted: 2, waiting: 2 })
   })
 
   test('that was lost with its connection is sent once more, and done once', async () => {
@@ -114,7 +114,7 @@ describe('a request that comes late or twice', () => {
       await stage.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
       expect((await asked).admission).toMatchObject({ accepted: true, position: 2 + (turn % 5) })
     }
-    expect(await stage.backend.audit()).toMatchObject({ admitted: 6, waiting: 6 })
+    expect(await stage.views.audit()).toMatchObject({ admitted: 6, waiting: 6 })
   })
 })
 

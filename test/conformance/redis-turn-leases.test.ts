@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { MILLISECOND, SECOND } from '../../src/core/duration.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at, msAt, request } from '../support/backend-driver.ts'
-import { keysOf, openRedisBackend } from '../support/redis-driver.ts'
+import { keysOf, openRedisBackend, viewsOf } from '../support/redis-driver.ts'
 import { COMPLETED, RedisStage } from './redis-stage.ts'
 import { PLACE, TurnStage } from './turn-stage.ts'
 
@@ -78,7 +78,7 @@ describe('the turn of a caller whose process is silent', () => {
     ])
     expect(await stage.jobs.state('~c~1', 6)).toBe('cancelled')
     expect(await stage.jobs.inspect('a', 6)).toMatchObject({ waiting: 1 })
-    expect((await stage.backend.job('~p~2', at(6)))!.position).toBe(1)
+    expect((await stage.views.job('~p~2', at(6)))!.position).toBe(1)
     await stage.admit('y', 6)
   })
 
@@ -89,7 +89,7 @@ describe('the turn of a caller whose process is silent', () => {
     expect(await stage.recover(HANDED)).toMatchObject([
       { ...first, gone: false, crashed: false, failed: false },
     ])
-    expect(await stage.backend.job('~c~1', at(HANDED))).toMatchObject({ state: 'waiting', position: 1 })
+    expect(await stage.views.job('~c~1', at(HANDED))).toMatchObject({ state: 'waiting', position: 1 })
     const second = (await stage.claim(HANDED)).of('~c~1')
     expect(second.epoch).toBeGreaterThan(first.epoch)
     expect(await stage.recover(2 * HANDED)).toMatchObject([{ ...second, gone: true }])
@@ -209,7 +209,7 @@ describe('a caller that leaves', () => {
       attempt: 0,
       at: at(0.5),
     })
-    expect((await stage.backend.job('~c~2', at(0.5)))!.position).toBe(2)
+    expect((await stage.views.job('~c~2', at(0.5)))!.position).toBe(2)
     expect(await stage.jobs.inspect('a', 0.5)).toMatchObject({ waiting: 2 })
     expect(await stage.leave('~c~1', 0.6)).toBeUndefined()
   })
@@ -281,7 +281,7 @@ describe('a caller that leaves', () => {
       handed.push(...turns.map(({ key }) => key))
     }
     expect(handed.sort()).toEqual(keys.slice(4))
-    expect(await backend.audit()).toMatchObject({ admitted: 8, handed: 4, ended: 4 })
+    expect(await viewsOf(backend).audit()).toMatchObject({ admitted: 8, handed: 4, ended: 4 })
   })
 })
 
@@ -296,7 +296,7 @@ describe('what is left of turns', () => {
     await stage.gate(of('~c~3'), 0.1)
     await stage.recover(0.1 + HANDED)
     await stage.backend.verbs.expire(0, at(0.1 + HANDED))
-    expect(await stage.backend.audit()).toMatchObject({ admitted: 4, ended: 4 })
+    expect(await stage.views.audit()).toMatchObject({ admitted: 4, ended: 4 })
     await stage.claim(1 + HANDED + KNOWN)
     expect(await keysOf(stage.jobs.prefix)).toEqual(['test:0}:book', 'test:0}:meta'])
   })

@@ -55,7 +55,7 @@ describe('admission', () => {
     const { admission } = await stage.jobs.admit('~c~1', 0.5)
     expect(admission).toMatchObject({ accepted: true, id: '~c~1' })
     await stage.adds()
-    expect(await stage.backend.audit()).toMatchObject({ admitted: 1, ended: 1 })
+    expect(await stage.views.audit()).toMatchObject({ admitted: 1, ended: 1 })
   })
 
   test('now or never: refused unless the departure is now; and then it has a while to travel', async () => {
@@ -125,7 +125,7 @@ describe('a claim', () => {
       if (!isTurnId(id)) await stage.finish({ id, epoch }, COMPLETED, second)
     }
     expect(order).toEqual(['~c~1', 'x', '~c~2', '~c~3', 'y'])
-    expect(await stage.backend.audit()).toMatchObject({ admitted: 5, ended: 5 })
+    expect(await stage.views.audit()).toMatchObject({ admitted: 5, ended: 5 })
   })
 
   test('takes as many of a bucket as its window holds, whichever they are, and the gate keeps their order', async () => {
@@ -160,7 +160,7 @@ describe('a claim', () => {
     expect(await stage.jobs.redis.llen(wake)).toBe(1)
     await stage.jobs.claim(0)
     expect(await stage.jobs.redis.llen(wake)).toBe(0)
-    expect(await stage.backend.audit()).toMatchObject({ waiting: 0, handed: 250 })
+    expect(await stage.views.audit()).toMatchObject({ waiting: 0, handed: 250 })
     await stage.adds()
   })
 

@@ -32,6 +32,10 @@ export class TurnStage {
     return this.jobs.backend
   }
 
+  get views() {
+    return this.jobs.views
+  }
+
   async admit(ids: string, seconds: number, part: Partial<JobRequest> = {}): Promise<void> {
     for (const id of ids.split(' ')) {
       const { admission } = await this.jobs.admit(id, seconds, part)

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { isVelvetRopeError, Shaper } from '../../src/index.ts'
 import { shardTag } from '../../src/redis/scripts/keys.ts'
 import { at, request } from '../support/backend-driver.ts'
-import { connect, openRedisBackend } from '../support/redis-driver.ts'
+import { connect, openRedisBackend, viewsOf } from '../support/redis-driver.ts'
 import { type RedisCluster, startCluster, uniquePrefix } from '../support/redis-server.ts'
 import { SlotMigration } from '../support/slot-migration.ts'
 
@@ -44,6 +44,7 @@ test('a full line admits no job and forgets none at any step of the migration of
     limits: { '*': `${CAPACITY}, 10/s` },
     connection: connect(client),
   })
+  const views = viewsOf(backend)
   const [tag] = backend.store.tags
   const admit = async (id: string) => {
     const admitted = await answerOf(backend.verbs.admit({ ...request(id), deadline: NEVER }, at(0)))
@@ -60,12 +61,12 @@ test('a full line admits no job and forgets none at any step of the migration of
     expect([moved, await admit('one too many')]).not.toEqual([moved, true])
     await migration.move(names.slice(moved, moved + 1))
   }
-  expect(await answerOf(backend.job(ids[0]!))).toBeDefined()
+  expect(await answerOf(views.job(ids[0]!))).toBeDefined()
   await migration.finish()
 
   expect(await admit('one too many')).toBe(false)
-  for (const id of ids) expect(await backend.job(id)).toMatchObject({ state: 'waiting' })
-  expect(await backend.audit()).toMatchObject({ admitted: CAPACITY, waiting: CAPACITY, ended: 0 })
+  for (const id of ids) expect(await views.job(id)).toMatchObject({ state: 'waiting' })
+  expect(await views.audit()).toMatchObject({ admitted: CAPACITY, waiting: CAPACITY, ended: 0 })
   // The first key that a script names never exists: that is what makes Redis refuse it meanwhile.
   expect(await client.exists(tag!)).toBe(0)
 })

@@ -66,14 +66,14 @@ export const DEEP_VERBS: Readonly<Record<string, Verb>> = {
     stage.backend.verbs.forecast('a', CAPACITY - length / 2, at(clock)),
   'cancel in the middle': (lines) => lines.stage.backend.verbs.cancel(deep(lines, 0.5), at(clock)),
   'cancel at the end': (lines) => lines.stage.backend.verbs.cancel(deep(lines, 1), at(clock)),
-  'look at a job in the middle': (lines) => lines.stage.backend.job(deep(lines, 0.5), at(clock)),
-  'look at a job at the end': (lines) => lines.stage.backend.job(deep(lines, 1), at(clock)),
-  'explain a job at the end': (lines) => lines.stage.insight.facts(deep(lines, 1), at(clock)),
-  'show the first of the line': ({ stage }) => stage.insight.line('a', 200, at(clock)),
-  'show what happened': ({ stage }) => stage.insight.recent('a', at(clock)),
+  'look at a job in the middle': (lines) => lines.stage.views.job(deep(lines, 0.5), at(clock)),
+  'look at a job at the end': (lines) => lines.stage.views.job(deep(lines, 1), at(clock)),
+  'explain a job at the end': (lines) => lines.stage.views.facts(deep(lines, 1), at(clock)),
+  'show the first of the line': ({ stage }) => stage.views.line('a', 200, at(clock)),
+  'show what happened': ({ stage }) => stage.views.recent('a', at(clock)),
   inspect: ({ stage }) => stage.inspect('a', clock),
   list: ({ stage }) => stage.list(clock),
-  audit: ({ stage }) => stage.backend.audit(),
+  audit: ({ stage }) => stage.views.audit(),
   freeze: ({ stage }) => stage.backend.verbs.freeze('a', 1, at(clock)),
   pause: ({ stage }) => stage.backend.verbs.pause('b', at(clock)),
   resume: ({ stage }) => stage.backend.verbs.resume('b', at(clock)),
@@ -99,8 +99,8 @@ export const DEEP_VERBS: Readonly<Record<string, Verb>> = {
   },
   'refuse a job with a retry in the line': ({ stage, length }) =>
     stage.admit(`new${made++}`, clock, { cost: CAPACITY - length / 2 }),
-  'explain a job with a retry in the line': (lines) => lines.stage.insight.facts(deep(lines, 1), at(clock)),
-  'look at a job with a retry in the line': (lines) => lines.stage.backend.job(deep(lines, 0.5), at(clock)),
+  'explain a job with a retry in the line': (lines) => lines.stage.views.facts(deep(lines, 1), at(clock)),
+  'look at a job with a retry in the line': (lines) => lines.stage.views.job(deep(lines, 0.5), at(clock)),
   'change the rules': ({ stage }) => {
     const rule = parseRule('*', `${CAPACITY}, ${900 + (made++ % 7)}/s`)
     return stage.backend.rules.change({ kind: 'set', rule }, at(clock))

@@ -10,6 +10,7 @@ import type { GateAnswer } from '../../src/redis/verbs/gate.ts'
 import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { at, request } from './backend-driver.ts'
 import { recount } from './recount.ts'
+import { viewsOf } from './redis-driver.ts'
 import { callerOf, TraceCallers } from './trace-callers.ts'
 
 const MS = 1_000
@@ -321,7 +322,7 @@ export class LineTrace {
     expect(left).toBe(0)
     const known = await this.#redis.hkeys(`${this.#backend.store.tags[0]!}:jobs`)
     expect(known.filter((id) => callerOf(id) !== undefined)).toEqual([])
-    const { admitted, ended } = await this.#backend.audit()
+    const { admitted, ended } = await viewsOf(this.#backend).audit()
     expect(ended).toBe(admitted)
     expect(admitted).toBe(this.jobs.filter((job) => job.ended !== 'rejected').length)
   }

@@ -1,4 +1,5 @@
 import { vi } from 'vitest'
+import { isVelvetRopeError } from '../../src/core/errors.ts'
 import { within } from '../../src/core/within.ts'
 
 /**
@@ -10,6 +11,24 @@ export const PATIENCE_MS = 60_000
 /** Resolves with what `check` returns once it throws no more. @throws what it threw last, when patience ends */
 export function eventually<T>(check: () => T | Promise<T>): Promise<T> {
   return vi.waitFor(check, { timeout: PATIENCE_MS, interval: 10 })
+}
+
+/**
+ * Settles as the first call does that reaches Redis. A call gives up after two seconds, in which a busy machine may not
+ * have opened a line of many shards; nothing was changed then.
+ */
+export function reached<T>(call: () => Promise<T>): Promise<T> {
+  const settled = () =>
+    call().then(
+      (value) => () => value,
+      (error: unknown) => {
+        if (isVelvetRopeError(error, 'backend-unavailable')) throw error
+        return () => {
+          throw error
+        }
+      },
+    )
+  return eventually(settled).then((settle) => settle())
 }
 
 /**

@@ -12,7 +12,7 @@ import { inboxKey, shardKey } from '../../src/redis/scripts/keys.ts'
 import type { FinishOutcome } from '../../src/redis/verbs/finish.ts'
 import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import type { Verbs } from '../../src/redis/verbs/verbs.ts'
-import { RedisInsight } from '../../src/redis/views/redis-insight.ts'
+import { RedisViews } from '../../src/redis/views/redis-views.ts'
 import { atFileEnd } from './at-file-end.ts'
 import { at, type Driver, type Ending, type Request, type Started, TURN_CALLER } from './backend-driver.ts'
 import { redisAddress, uniquePrefix } from './redis-server.ts'
@@ -76,8 +76,12 @@ export async function openRedisBackend(options: RedisOptions): Promise<RedisBack
 }
 
 /** As the engine makes it, without a rule book. */
-export function insightOf({ store }: RedisBackend): RedisInsight {
-  return new RedisInsight(store, { ready: async () => undefined, ruleOf: () => undefined })
+export function viewsOf(backend: RedisBackend): RedisViews {
+  return new RedisViews(backend.store, {
+    ready: async () => undefined,
+    ruleOf: () => undefined,
+    durability: () => backend.durability,
+  })
 }
 
 /** A client of the test's own, to look at the shared Redis. */
@@ -103,14 +107,14 @@ export async function redisDriver(
 /** With no look-ahead and no lead a claim, the gate and the start are one step, as they are in memory. */
 class RedisDriver implements Driver {
   readonly #backend: RedisBackend
-  readonly #insight: RedisInsight
+  readonly #views: RedisViews
   readonly #prefix: string
   readonly #running = new Map<string, HandedJob>()
   readonly #handed: HandedJob[] = []
 
   constructor(backend: RedisBackend, prefix: string) {
     this.#backend = backend
-    this.#insight = insightOf(backend)
+    this.#views = viewsOf(backend)
     this.#prefix = prefix
   }
 
@@ -220,35 +224,35 @@ class RedisDriver implements Driver {
   }
 
   job(id: string, now: number) {
-    return this.#backend.job(id, now)
+    return this.#views.job(id, now)
   }
 
   inspect(key: string, now: number) {
-    return this.#backend.inspect(key, now)
+    return this.#views.inspect(key, now)
   }
 
   list(query: BucketQueryInput, now: number) {
-    return this.#backend.list(bucketQuerySchema.parse(query), now)
+    return this.#views.buckets(bucketQuerySchema.parse(query), now)
   }
 
   audit() {
-    return this.#backend.audit()
+    return this.#views.audit()
   }
 
   facts(id: string, now: number) {
-    return this.#insight.facts(id, now)
+    return this.#views.facts(id, now)
   }
 
   line(key: string, limit: number, now: number) {
-    return this.#insight.line(key, limit, now)
+    return this.#views.line(key, limit, now)
   }
 
   flow(now: number) {
-    return this.#insight.flow(now)
+    return this.#views.flow(now)
   }
 
   recent(key: string, now: number) {
-    return this.#insight.recent(key, now)
+    return this.#views.recent(key, now)
   }
 
   stored() {

@@ -1,19 +1,22 @@
+import { accepted, rejected } from '../../core/admission.ts'
 import * as bucketCore from '../../core/bucket.ts'
 import { IdConflictError } from '../../core/errors.ts'
-import type { Admission } from '../../core/job.ts'
+import type { Admission, Rejected } from '../../core/job.ts'
 import type { ChangedRules, LayeredBook, RuleChange } from '../../core/layered-book.ts'
 import * as verdicts from '../../core/verdict.ts'
 import type { Call } from '../../line/attempt.ts'
 import type { JobRequest, Pace } from '../../line/job.ts'
-import { accepted, rejected } from './admission.ts'
 import { Agenda, type HandlerPool } from './agenda.ts'
 import { BucketHolds } from './bucket-holds.ts'
 import { isSameRequest, JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
 import { JobTransitions, type Outcome } from './job-transitions.ts'
 import { LiveBuckets } from './live-buckets.ts'
+import type { MemoryBucket } from './memory-bucket.ts'
 import { StoreViews } from './store-views.ts'
 import { WatchedBuckets } from './watched-buckets.ts'
+
+type Refused = Extract<verdicts.Verdict, { accepted: false }>
 
 /** Buckets forgotten in one call, so that a million that end together block nothing. */
 const MOST_FORGOTTEN = 1_000
@@ -58,7 +61,7 @@ export class MemoryStore {
     if (answer !== undefined) return { ...answer, ...this.#buckets.fillOf(answer.key), replayed: true }
     const bucket = this.#buckets.findOpen(request.key)
     const verdict = verdicts.admit(bucket, request, now, bucket.line(now), bucket.retries)
-    if (!verdict.accepted) return rejected(verdict, bucket, now)
+    if (!verdict.accepted) return rejectedBy(bucket, verdict, now)
     const position = bucket.ahead(verdict.retriesAhead) + 1
     const job = this.#jobs.add(request, bucket, now)
     this.#buckets.keep(bucket)
@@ -66,8 +69,9 @@ export class MemoryStore {
     bucket.join(job)
     if (!hadLine) this.#agenda.arm(bucket, now)
     this.#agenda.watch(job)
-    const place = { id: job.id, key: job.key, position, departsAt: verdict.departsAt }
-    const admission = accepted(place, bucket.waiting, bucket, now)
+    const { waiting, limit } = bucket
+    const place = { position, departsAt: verdict.departsAt, waiting, capacity: limit.capacity }
+    const admission = accepted(job.id, job.key, place, now)
     if (request.id !== undefined) job.answer = admission
     return admission
   }
@@ -90,10 +94,16 @@ export class MemoryStore {
     const bucket = this.#buckets.findOpen(key)
     const request = { cost, deadline: Number.POSITIVE_INFINITY }
     const verdict = verdicts.judge(bucket, request, now, bucket.line(now), bucket.retries)
-    if (!verdict.accepted) return rejected(verdict, bucket, now)
+    if (!verdict.accepted) return rejectedBy(bucket, verdict, now)
     const position = bucket.ahead(verdict.retriesAhead) + 1
-    const place = { id: '', key, position, departsAt: verdict.departsAt }
-    return accepted(place, bucket.waiting + cost, bucket, now)
+    const { waiting, limit } = bucket
+    const place = {
+      position,
+      departsAt: verdict.departsAt,
+      waiting: waiting + cost,
+      capacity: limit.capacity,
+    }
+    return accepted('', key, place, now)
   }
 
   /** Counts a verdict that was returned to a caller. */
@@ -228,4 +238,9 @@ export class MemoryStore {
   *waiting(): Generator<JobRecord> {
     for (const bucket of this.#buckets) yield* bucket.inOrder()
   }
+}
+
+function rejectedBy(bucket: MemoryBucket, { reason, retryAt }: Refused, now: number): Rejected {
+  const { key, waiting, limit } = bucket
+  return rejected(key, reason, { retryAt, waiting, capacity: limit.capacity }, now)
 }

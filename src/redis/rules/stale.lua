@@ -1,21 +1,19 @@
 #!lua flags=no-writes
--- Returns one page of the live buckets to which the rules in force were not applied yet; reads about 200.
+-- Returns one page of the live buckets to which the rules in force were not applied yet; reads about MOST_PER_CALL.
 -- uses: shard warmth bucket pace
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     'due': buckets with jobs to hand over, by departure | 'all', in no order; cursor ('0' begins)
 -- Answers  { version of the rule book, next cursor ('0' at the end), key, its pattern, its limit, ... }
 
-local MOST_LISTED = 200
-
 local book = read_meta().book
 local next_, keys = '0', {}
 if ARGV[1] == 'due' then
   local from = number(ARGV[2])
-  keys = redis.call('ZRANGE', K.due, from, from + MOST_LISTED - 1)
-  if #keys == MOST_LISTED then next_ = string.format('%d', from + MOST_LISTED) end
+  keys = redis.call('ZRANGE', K.due, from, from + MOST_PER_CALL - 1)
+  if #keys == MOST_PER_CALL then next_ = string.format('%d', from + MOST_PER_CALL) end
 else
-  local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', MOST_LISTED)
+  local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', MOST_PER_CALL)
   next_ = page[1]
   for index = 1, #page[2], 2 do keys[#keys + 1] = page[2][index] end
 end

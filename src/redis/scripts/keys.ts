@@ -9,7 +9,7 @@ import { hash } from 'node:crypto'
  * | :meta               | hash   | counters, the elected scheduler, the run of the server, number of shards       |
  * | :buckets            | hash   | user key -> packed bucket; only buckets that hold something or must remember    |
  * | :jobs               | hash   | id -> packed job: its request and its verdict                                   |
- * | :data               | hash   | id -> data of more than 4 KiB, which are not in the packed job                  |
+ * | :data               | hash   | id -> large data, which are not in the packed job                               |
  * | :states             | hash   | id -> packed state; none while a job waits for the first time                   |
  * | :due                | zset   | user key -> slot of the head of its line; only buckets with work to hand over   |
  * | :turns              | zset   | the same for buckets at whose head a turn waits                                 |
@@ -23,7 +23,7 @@ import { hash } from 'node:crypto'
  * | :wake               | list   | one marker, for schedulers that sleep                                           |
  * | :vacancy            | list   | one marker, for schedulers that are not elected; expires by itself              |
  * | :line:N             | list   | jobs of bucket number N, the head first: the first block of its line            |
- * | :line:N:B           | list   | block number B of its line; a block holds 256 jobs                              |
+ * | :line:N:B           | list   | block number B of its line; see lib/blocks.lua                                  |
  * | :blocks:N           | zset   | numbers of the blocks that are not empty, but for the first of them             |
  * | :handed:N           | list   | jobs that were handed over and have not started, in order                       |
  * | :retry:N, :back:N   | zset   | jobs to retry: after a failure by time, otherwise by their last start           |

@@ -7,6 +7,8 @@ import { FARTHEST_LOOK } from '../../core/projection.ts'
 import { MOST_NAMED } from '../../line/job-facts.ts'
 import { KEY_TYPES, NUMBERED_KEYS } from './keys.ts'
 
+/** The most jobs or buckets that one call of a script names or changes, so that each call is short. */
+export const MOST_PER_CALL = 200
 /** How long a silent process keeps the places of its callers, and the turns that were handed to it. */
 export const TURN_LEASE = 5 * SECOND
 /** How long a turn that must depart at once may take to reach its caller. */
@@ -32,6 +34,7 @@ const SHARD_CONSTANTS = {
   ROUNDING,
   FARTHEST_LOOK,
   MOST_NAMED,
+  MOST_PER_CALL,
   WATCHED_FOR,
   MOST_WATCHED,
   MOST_NOTES,

@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
+import { MOST_PER_CALL } from '../scripts/prelude.ts'
 import { type Delivery, deliveryName } from '../transport/transport.ts'
 import type { Verbs } from '../verbs/verbs.ts'
 
-const MOST_PER_CALL = 200
 const SLACK = Number.POSITIVE_INFINITY
 
 export interface LeasesPorts {

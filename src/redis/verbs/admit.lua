@@ -5,7 +5,7 @@
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', version of the caller's rule book, its number of shards, number of kinds, then for each kind of job: cost,
 --          deadline (a duration | 'inf'), settings, pattern, capacity, interval, tolerance, warm-up, cold interval, limit (an
---          empty pattern: no rule); then for each job (1 to 200): id, key, number of its kind, traceparent | '', data
+--          empty pattern: no rule); then for each job (1 to MOST_PER_CALL): id, key, number of its kind, traceparent | '', data
 -- Answers  { 'old-book', version } | { 'shards', number } | { 'late' } | { 'conflict', id } | { 'no-limit', key }: nothing was changed
 --          { 'ok', now, then for each job 'yes', departsAt, waiting, capacity, position; or
 --            'again', departsAt, waiting, capacity, position, admittedAt; or reason, retryAt, waiting, capacity }

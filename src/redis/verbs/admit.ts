@@ -1,4 +1,4 @@
-import { MILLISECOND } from '../../core/duration.ts'
+import { accepted, rejected } from '../../core/admission.ts'
 import {
   BackendUnavailableError,
   IdConflictError,
@@ -6,15 +6,15 @@ import {
   NoLimitError,
   ShardCountError,
 } from '../../core/errors.ts'
-import { type Accepted, type Admission, retryAfterMs } from '../../core/job.ts'
+import type { Admission } from '../../core/job.ts'
 import type { Rule } from '../../core/rule-book.ts'
 import { Semaphore, Units } from '../../core/semaphore.ts'
-import type { RejectReason } from '../../core/verdict.ts'
 import type { JobRequest } from '../../line/job.ts'
 import type { FullMemory } from '../connection/full-memory.ts'
 import { agreed } from '../rules/agreed.ts'
 import { ruleValues } from '../rules/book.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
+import { MOST_PER_CALL } from '../scripts/prelude.ts'
 import { type Answer, list, number, oneOf, rest, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -44,7 +44,6 @@ const script = defineScript('admit', import.meta.url, reply)
 /** Calls under way to one shard. */
 const MOST_CALLS = 4
 /** A call of more would hold others up, in Redis and on the way. */
-const MOST_JOBS = 200
 const MOST_BYTES = 1_000_000
 
 /** A request with the id that its producer gave it, or that was made for it: a request that comes twice is admitted once. */
@@ -57,7 +56,7 @@ export interface TimedAdmission {
 }
 
 /**
- * -> waiting, or refused with nothing changed. Requests of one shard, in calls of 200 or 1 MB; if one of a call is invalid,
+ * -> waiting, or refused with nothing changed. Requests of one shard, in calls of MOST_PER_CALL or 1 MB; if one of a call is invalid,
  * none of it is admitted. `deadline` is a duration.
  *
  * @throws NoLimitError, IdConflictError, ShardCountError, BackendUnavailableError
@@ -97,7 +96,7 @@ export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
 export function sizeOfCall(requests: readonly NamedRequest[], from: number): number {
   let bytes = 0
   let size = 0
-  while (size < MOST_JOBS && from + size < requests.length) {
+  while (size < MOST_PER_CALL && from + size < requests.length) {
     bytes += Buffer.byteLength(requests[from + size]!.data)
     if (size > 0 && bytes > MOST_BYTES) break
     size++
@@ -141,51 +140,14 @@ function admissionOf(
 ): TimedAdmission {
   switch (verdict.kind) {
     case 'yes':
-      return { admission: acceptance(id, key, verdict, now), at: now }
+      return { admission: accepted(id, key, verdict, now), at: now }
     case 'again': {
       const at = verdict.admittedAt
-      return { admission: { ...acceptance(id, key, verdict, at), replayed: true }, at }
+      return { admission: { ...accepted(id, key, verdict, at), replayed: true }, at }
     }
     default:
-      return { admission: refusal(key, verdict.kind, verdict, now), at: now }
+      return { admission: rejected(key, verdict.kind, verdict, now), at: now }
   }
-}
-
-/** `departsAt` and `now` are microseconds. */
-export function acceptance(
-  id: string,
-  key: string,
-  {
-    position,
-    departsAt,
-    waiting,
-    capacity,
-  }: Pick<Accepted, 'position' | 'departsAt' | 'waiting' | 'capacity'>,
-  now: number,
-): Accepted {
-  const waitMs = (departsAt - now) / MILLISECOND
-  return { accepted: true, id, key, position, departsAt: departsAt / MILLISECOND, waitMs, waiting, capacity }
-}
-
-/** `retryAt` and `now` are microseconds. */
-export function refusal(
-  key: string,
-  reason: RejectReason,
-  {
-    retryAt,
-    waiting,
-    capacity,
-  }: { readonly retryAt: number; readonly waiting: number; readonly capacity: number },
-  now: number,
-) {
-  return {
-    accepted: false,
-    reason,
-    key,
-    retryAfterMs: retryAfterMs(retryAt - now),
-    waiting,
-    capacity,
-  } as const
 }
 
 /**

@@ -5,14 +5,13 @@
 -- uses: shard loss lease warmth bucket pace job state ended blocks line head handover rounds rewind
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', scheduler, look-ahead, most (1 to 200), lease, keepFinished, name by which the caller knows the shard | ''
+-- ARGV     now | '', scheduler, look-ahead, most (1 to MOST_PER_CALL), lease, keepFinished, name by which the caller knows the shard | ''
 -- Answers  { 'follow', now, leader until } |
 --          { 'ok', now, next due | 'inf', next lease | 'inf', next deadline | 'inf', next to forget | 'inf',
 --            version of the rule book, version to which all buckets are held, id, epoch, key, ... }
 
 local LEADER_LEASE = 1500000
 local LONG_SLEEP = 1000000
-local MOST_TURNS = 200
 
 local now = read_now(ARGV[1])
 local scheduler, look_ahead, most = ARGV[2], number(ARGV[3]), number(ARGV[4])
@@ -48,7 +47,7 @@ local function hand_over(bucket)
   local id = parse_member(member)
   local caller = caller_of(id)
   local is_held_up = not caller and #handed >= 3 * most
-  if is_held_up or caller and turns == MOST_TURNS then
+  if is_held_up or caller and turns == MOST_PER_CALL then
     reschedule(bucket, meta)
     -- A turn behind a job for which there is no room must not take the places of other turns.
     if is_held_up and redis.call('ZREM', K.turns, bucket.key) == 1 then redis.call('ZADD', K.due, due, bucket.key) end
@@ -74,7 +73,7 @@ local function hand_over(bucket)
 end
 
 local is_rewinding = rewind(meta, now)
-in_rounds(due_buckets('turns', now, look_ahead, MOST_TURNS), hand_over)
+in_rounds(due_buckets('turns', now, look_ahead, MOST_PER_CALL), hand_over)
 in_rounds(due_buckets('due', now, look_ahead, most), hand_over)
 
 -- A bucket is remembered until it could be forgotten without the steps of the clock.
@@ -96,7 +95,7 @@ redis.call('HSET', K.meta, 'leader', scheduler, 'leaderUntil', is_busy and now +
   'wakeTurns', wake_turns, 'claimedAt', now, 'epoch', meta.epoch)
 redis.call('DEL', K.wake, K.vacancy)
 -- There may be more to do at once.
-if turns == MOST_TURNS or is_rewinding then redis.call('LPUSH', K.wake, '1') end
+if turns == MOST_PER_CALL or is_rewinding then redis.call('LPUSH', K.wake, '1') end
 local answer = {
   'ok', text(now), text(next_due), text(first_of('leases') + meta.lifted), text(first_of('deadlines')), text(math.min(first_of('idle') + stepped, next_trim(keep))),
   text(meta.book), text(tonumber(elected[3] or 0)),

@@ -30,7 +30,7 @@ export interface ClaimRequest {
   readonly scheduler: string
   /** How long before its slot a job is handed over. */
   readonly lookAhead: number
-  /** The most jobs to take, 1 to 200. */
+  /** The most jobs to take, 1 to MOST_PER_CALL. */
   readonly most: number
   /** For how long a job that was handed over belongs to its worker alone. */
   readonly lease: number

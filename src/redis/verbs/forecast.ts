@@ -1,3 +1,4 @@
+import { accepted, rejected } from '../../core/admission.ts'
 import { NoLimitError } from '../../core/errors.ts'
 import type { Admission } from '../../core/job.ts'
 import { REJECT_REASONS } from '../../core/verdict.ts'
@@ -7,7 +8,6 @@ import type { RedisRules } from '../rules/redis-rules.ts'
 import { list, number, oneOf, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
-import { acceptance, refusal } from './admit.ts'
 
 const reply = list(
   oneOf({
@@ -32,7 +32,7 @@ export function forecastVerb(store: Store, rules: RedisRules) {
       if (rule === undefined) throw new NoLimitError(key)
       return store.read(script, shard, [rules.version, key, cost, ...ruleValues(rule)], now)
     })
-    if (verdict.kind === 'no') return refusal(key, verdict.reason, verdict, at)
-    return acceptance('', key, verdict, at)
+    if (verdict.kind === 'no') return rejected(key, verdict.reason, verdict, at)
+    return accepted('', key, verdict, at)
   }
 }

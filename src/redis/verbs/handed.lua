@@ -3,7 +3,7 @@
 -- uses: shard state
 --
 -- KEYS[1]  the shard's tag
--- ARGV     number of jobs (1 to 200), then for each: id, epoch
+-- ARGV     number of jobs (1 to MOST_PER_CALL), then for each: id, epoch
 -- Answers  { '1' | '0', ... }: '1' also for one that cannot be read
 
 local answers = {}

@@ -4,7 +4,7 @@
 -- uses: shard loss lease state
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', lease, number of jobs (0 to 200), then for each: id, epoch
+-- ARGV     now | '', lease, number of jobs (0 to MOST_PER_CALL), then for each: id, epoch
 -- Answers  { '1' | '0', ... }: '0' where the lease was lost
 
 local now = read_now(ARGV[1])

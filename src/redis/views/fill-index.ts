@@ -1,6 +1,7 @@
 import { monotonicNow } from '../../core/clock.ts'
 import { SECOND } from '../../core/duration.ts'
 import type { Place } from '../../line/bucket-order.ts'
+import { MOST_PER_CALL } from '../scripts/prelude.ts'
 import { list, number, oneOf, rest, row, text, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -40,7 +41,6 @@ export interface FoundByFill {
 const MORE_SLICES = 12
 /** A sweep looks at every bucket, and would have no end while an older version goes on writing. */
 const SWEEP_AGAIN_AFTER = 60 * SECOND
-const MOST_KEYS = 200
 /** A sweep pauses so many times as long as its slices take. */
 const SWEEP_PAUSES = 4
 
@@ -89,8 +89,8 @@ export class FillIndex {
   /** Looks again at keys whose places do not fit their buckets. An error is ignored: the next page that finds them tries again. */
   async mend(shard: number, keys: readonly string[]): Promise<void> {
     try {
-      for (let from = 0; from < keys.length; from += MOST_KEYS) {
-        await this.#store.run(reindexScript, shard, ['keys', ...keys.slice(from, from + MOST_KEYS)])
+      for (let from = 0; from < keys.length; from += MOST_PER_CALL) {
+        await this.#store.run(reindexScript, shard, ['keys', ...keys.slice(from, from + MOST_PER_CALL)])
       }
     } catch {}
   }

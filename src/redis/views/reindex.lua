@@ -4,7 +4,7 @@
 -- uses: shard warmth bucket
 --
 -- KEYS[1]  the shard's tag
--- ARGV     'buckets' | 'members', cursor ('0' begins); or 'keys', key, ... (1 to 200)
+-- ARGV     'buckets' | 'members', cursor ('0' begins); or 'keys', key, ... (1 to MOST_PER_CALL)
 -- Answers  next cursor ('0': that was all)
 
 expect('buckets', 'fill')
@@ -21,6 +21,6 @@ if ARGV[1] == 'keys' then
   return '0'
 end
 local is_all = ARGV[1] == 'buckets'
-local page = redis.call(is_all and 'HSCAN' or 'ZSCAN', is_all and K.buckets or K.fill, ARGV[2], 'COUNT', 200)
+local page = redis.call(is_all and 'HSCAN' or 'ZSCAN', is_all and K.buckets or K.fill, ARGV[2], 'COUNT', MOST_PER_CALL)
 for index = 1, #page[2], 2 do mend(page[2][index]) end
 return page[1]

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- One page of live buckets, in no order: about 200 of them. Where many jobs would have to be looked at, it names the rest of
+-- One page of live buckets, in no order: about MOST_PER_CALL of them. Where many jobs would have to be looked at, it names the rest of
 -- the page instead of reading it.
 -- uses: shard warmth bucket pace job blocks line view
 --
@@ -8,7 +8,7 @@
 -- Answers  { now, next cursor ('0': that was all), { view (see view_of), ... }, { key of a bucket that was not read, ... } }
 
 local now = read_now(ARGV[1])
-local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', 200)
+local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', MOST_PER_CALL)
 local views, unread, reads = {}, {}, 0
 for index = 1, #page[2], 2 do
   local key = page[2][index]

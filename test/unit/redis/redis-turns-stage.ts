@@ -48,7 +48,6 @@ class FakePlaces {
     verbs: { leave: (id) => this.leave(id), renew: (shard, jobs) => this.renew(shard, jobs) },
     // What a test hands over does not come through an inbox.
     inboxes: { next: async () => [] },
-    job: (id) => this.job(id),
   }
   readonly states = new Map<string, JobState>()
   readonly calls: string[] = []
@@ -110,6 +109,7 @@ export class RedisTurnsStage {
   readonly turns = new RedisTurns({
     name: 'stage',
     backend: this.store.backend,
+    jobs: this.store,
     clock: this.clock,
     openWorker: () => ({ drop: (handed) => void this.dropped.push(handed) }),
     onCancelled: ({ id }) => void this.cancelled.push(id),

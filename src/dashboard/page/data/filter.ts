@@ -15,7 +15,15 @@ export type FilterReading =
   | { readonly isGood: true; readonly filter: BucketFilter }
   | { readonly isGood: false; readonly fault: string }
 
-export const STATES: readonly BucketState[] = ['idle', 'waiting', 'full', 'frozen', 'paused']
+/** A record, so that the compiler misses a state that is left out. */
+const EVERY_STATE: Readonly<Record<BucketState, true>> = {
+  idle: true,
+  waiting: true,
+  full: true,
+  frozen: true,
+  paused: true,
+}
+export const STATES = Object.keys(EVERY_STATE) as BucketState[]
 
 /** The API has only "at least" and "at most"; this difference turns them into "more than" and "less than". */
 const EDGE = 1e-6

@@ -57,7 +57,7 @@ local function write_bucket(b)
   b.fill = fill
 end
 
--- Writes 1 to 200 buckets, each once, with two commands.
+-- Writes up to MOST_PER_CALL buckets, each once, with two commands.
 local function write_buckets(buckets)
   local records, fills, n = {}, {}, 0
   for index, b in ipairs(buckets) do

@@ -19,7 +19,7 @@ local function affordable(ids)
 end
 
 local function trim(key, keep, now)
-  local surplus = math.min(200, redis.call('ZCARD', key) - keep)
+  local surplus = math.min(MOST_PER_CALL, redis.call('ZCARD', key) - keep)
   if surplus <= 0 then return end
   local ids = redis.call('ZRANGEBYSCORE', key, '-inf', now - REPLAY_WINDOW, 'LIMIT', 0, surplus)
   if #ids == 0 then return end

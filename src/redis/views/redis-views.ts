@@ -1,16 +1,24 @@
+import type { Audit } from '../../conformance/history.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import type { JobExplanation } from '../../core/explanation-view.ts'
+import type { BucketView, Durability, JobView } from '../../core/job.ts'
 import type { Flow, LineJob, LineView, Recent, RecentDeparture, RecentVerdict } from '../../core/line-view.ts'
 import type { RuleView } from '../../core/rule-view.ts'
 import { REJECT_REASONS } from '../../core/verdict.ts'
-import type { Insight } from '../../line/engine.ts'
+import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../../line/bucket-query.ts'
+import type { LineViews } from '../../line/engine.ts'
 import { explain } from '../../line/explanation.ts'
 import type { JobFacts } from '../../line/job-facts.ts'
 import { shardOf } from '../scripts/keys.ts'
 import { type Answer, list, number, optional, rest, row, text, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
+import { audit } from './audit.ts'
+import { BucketList } from './bucket-list.ts'
+import { BucketViews } from './bucket-views.ts'
 import { readFacts } from './explain.ts'
+import { readJob } from './job.ts'
+import { tally } from './tally.ts'
 
 /** Times are microseconds; -Infinity for a job that is not to be tried again. */
 const jobRow = row({
@@ -40,21 +48,53 @@ const recentScript = defineScript(
   list(row({ verdicts: list(rest(verdictRow)), starts: list(rest(startRow)) })),
 )
 
-export interface InsightPorts {
+export interface RedisViewsPorts {
   /** Resolves when the line can be used. */
   ready(): Promise<void>
   /** The rule that governs a key, as this process knows it. */
   ruleOf(key: string): RuleView | undefined
+  durability(): Durability
 }
 
-/** What the line on Redis shows beyond its views. Only tests pass `now`. */
-export class RedisInsight implements Insight {
+/** What can be read of a line on Redis, once it is open. Only tests pass `now`. */
+export class RedisViews implements LineViews {
   readonly #store: Store
-  readonly #ports: InsightPorts
+  readonly #ports: RedisViewsPorts
+  readonly #buckets: BucketViews
+  readonly #list: BucketList
 
-  constructor(store: Store, ports: InsightPorts) {
+  constructor(store: Store, ports: RedisViewsPorts) {
     this.#store = store
     this.#ports = ports
+    this.#buckets = new BucketViews(store, () => ports.durability())
+    this.#list = new BucketList(store, this.#buckets)
+  }
+
+  async job(id: string, now?: number): Promise<JobView | undefined> {
+    return readJob(await this.#opened(), id, now)
+  }
+
+  async inspect(key: string, now?: number): Promise<BucketView | undefined> {
+    await this.#opened()
+    return this.#buckets.inspect(key, now)
+  }
+
+  async buckets(query: BucketQuery, now?: number): Promise<BucketPage> {
+    await this.#opened()
+    return this.#list.page(query, now)
+  }
+
+  async tally(groups: readonly TallyGroup[]): Promise<BucketTally[]> {
+    return tally(await this.#opened(), groups)
+  }
+
+  async *survey(): AsyncGenerator<readonly BucketView[]> {
+    await this.#opened()
+    yield* this.#buckets.survey()
+  }
+
+  async audit(): Promise<Audit> {
+    return audit(await this.#opened())
   }
 
   async explain(id: string): Promise<JobExplanation | undefined> {
@@ -63,19 +103,18 @@ export class RedisInsight implements Insight {
   }
 
   async facts(id: string, now?: number): Promise<JobFacts | undefined> {
-    await this.#ports.ready()
-    return readFacts(this.#store, id, now)
+    return readFacts(await this.#opened(), id, now)
   }
 
   async line(key: string, limit: number, now?: number): Promise<LineView | undefined> {
-    await this.#ports.ready()
-    const line = await this.#store.read(lineScript, this.#shardOf(key), [key, limit], now)
+    const store = await this.#opened()
+    const line = await store.read(lineScript, this.#shardOf(key), [key, limit], now)
     return line && { key, total: line.total, jobs: line.jobs.map(lineJob) }
   }
 
   async flow(now?: number): Promise<Flow> {
-    await this.#ports.ready()
-    const asked = this.#store.tags.map((_, shard) => this.#store.read(flowScript, shard, [], now))
+    const store = await this.#opened()
+    const asked = store.tags.map((_, shard) => store.read(flowScript, shard, [], now))
     const sum = { at: 0, admitted: 0, rejected: 0, departed: 0, ended: 0 }
     for (const shard of await Promise.all(asked)) {
       sum.at = Math.max(sum.at, shard.now / MILLISECOND)
@@ -89,9 +128,14 @@ export class RedisInsight implements Insight {
 
   /** Also prolongs the time for which the bucket is watched; a call that is sent twice does no harm. */
   async recent(key: string, now?: number): Promise<Recent> {
-    await this.#ports.ready()
-    const { verdicts, starts } = await this.#store.read(recentScript, this.#shardOf(key), [key], now)
+    const store = await this.#opened()
+    const { verdicts, starts } = await store.read(recentScript, this.#shardOf(key), [key], now)
     return { verdicts: verdicts.map(recentVerdict), departures: starts.map(recentDeparture) }
+  }
+
+  async #opened(): Promise<Store> {
+    await this.#ports.ready()
+    return this.#store
   }
 
   #shardOf(key: string): number {

@@ -1,0 +1,31 @@
+import { MILLISECOND } from './duration.ts'
+import { type Accepted, type Rejected, retryAfterMs } from './job.ts'
+import type { RejectReason } from './verdict.ts'
+
+/** A place in a line, as the store of the line counts it; `departsAt` is in microseconds, `waiting` in cost units. */
+export interface CountedPlace {
+  readonly position: number
+  readonly departsAt: number
+  readonly waiting: number
+  readonly capacity: number
+}
+
+/** `retryAt` is in microseconds, `waiting` in cost units. */
+export interface CountedRefusal {
+  readonly retryAt: number
+  readonly waiting: number
+  readonly capacity: number
+}
+
+/** The answer to an accepted request, at `now` in microseconds. */
+export function accepted(id: string, key: string, place: CountedPlace, now: number): Accepted {
+  const { position, departsAt, waiting, capacity } = place
+  const waitMs = (departsAt - now) / MILLISECOND
+  return { accepted: true, id, key, position, departsAt: departsAt / MILLISECOND, waitMs, waiting, capacity }
+}
+
+/** The answer to a rejected request, at `now` in microseconds. */
+export function rejected(key: string, reason: RejectReason, refusal: CountedRefusal, now: number): Rejected {
+  const { retryAt, waiting, capacity } = refusal
+  return { accepted: false, reason, key, retryAfterMs: retryAfterMs(retryAt - now), waiting, capacity }
+}
