@@ -8,14 +8,14 @@ import { DOCUMENTS, ROOT } from './support/document-examples.ts'
 import { freePort } from './support/redis-process.ts'
 
 const PORT = '7077'
-const DIALOGUE = /```console\n(?<text>\$ cat .*?)```/gs
+const DIALOGUE = /```console\n(?<text>\$ .*?)```/gs
 
 interface Step {
   readonly command: string
   readonly output: string
 }
 
-/** The console blocks of a document that begin with a file: commands, each with what it prints. */
+/** The console blocks of a document that begin with a command: commands, each with what it prints. */
 function dialoguesOf(document: string): Step[][] {
   const text = readFileSync(join(ROOT, document), 'utf8')
   return [...text.matchAll(DIALOGUE)].map(({ groups }) => stepsOf(groups!['text']!))
@@ -41,6 +41,8 @@ function settled(output: string): string {
     .replace(/[0-9a-f]{32}/g, '<id>')
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<request>')
     .replace(/("departsAt":)\d+/g, '$1<time>')
+    .replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}/g, '<time>')
+    .replace(/(another|departs in) \d+ min/g, '$1 <minutes>')
     .replace(/("waitMs":|"retryAfterMs":|there is room in )[1-9]\d*/g, '$1<ms>')
 }
 
@@ -76,7 +78,9 @@ const dialogues = DOCUMENTS.flatMap((document) => dialoguesOf(document).map((ste
 
 test('documents show dialogues', () => {
   const shown = new Set(dialogues.map(({ document }) => document))
-  expect([...shown]).toEqual(expect.arrayContaining(['README.md', 'docs/http.md', 'docs/configuration.md']))
+  expect([...shown]).toEqual(
+    expect.arrayContaining(['README.md', 'docs/cli.md', 'docs/explain.md', 'docs/http.md']),
+  )
 })
 
 test.each(dialogues)('a dialogue of $document runs as printed', async ({ steps }) => {
