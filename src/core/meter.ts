@@ -1,4 +1,4 @@
-import { MINUTE } from './duration.ts'
+import { MILLISECOND, MINUTE } from './duration.ts'
 
 /**
  * The other form of the bucket: a leaky bucket *as a meter*. It counts and says yes or no, and queues nothing. With
@@ -128,6 +128,11 @@ export function waitFor(before: MeterState, request: MeterFill, now: number): nu
   const excess = Math.min(level, level + amount - capacity * (1 + ROUNDING / 2))
   const room = excess > 0 ? Math.max(0, state.at - now) + excess * Math.max(state.interval, interval) : 0
   return Math.max(room, state.blockedUntil - now, 0)
+}
+
+/** The same wait for a refusal: whole milliseconds, at least 1, since timers count in milliseconds and must not fire early. */
+export function retryAfterMs(before: MeterState, request: MeterFill, now: number): number {
+  return Math.max(1, Math.ceil(waitFor(before, request, now) / MILLISECOND))
 }
 
 /** Microseconds until the bucket is empty if no fill comes. */

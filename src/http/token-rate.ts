@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isVelvetRopeError } from '../core/errors.ts'
 import { type Limit, parseMeterLimit } from '../core/limit.ts'
-import { EMPTY, fill, type MeterState, waitFor } from '../core/meter.ts'
+import { EMPTY, fill, type MeterState, retryAfterMs } from '../core/meter.ts'
 import { formatRate } from '../core/rate.ts'
 import { Problem } from './problem.ts'
 import { policyName, rateLimitHeaders, retryAfterSeconds } from './ratelimit-headers.ts'
@@ -40,16 +40,16 @@ export class TokenRate {
     this.#state = state
     if (accepted) return
     const intervalMs = interval / 1_000
-    const retryAfterMs = Math.max(1, Math.ceil(waitFor(this.#state, request, now) / 1_000))
-    const quota = { pattern: this.#name, capacity, intervalMs, free: 0, waitMs: retryAfterMs }
+    const waitMs = retryAfterMs(this.#state, request, now)
+    const quota = { pattern: this.#name, capacity, intervalMs, free: 0, waitMs }
     throw new Problem(
       'token-rate',
       {
-        detail: `the token may ask ${capacity} times at once, and then every ${intervalMs} ms; again in ${retryAfterMs} ms`,
-        retryAfterMs,
+        detail: `the token may ask ${capacity} times at once, and then every ${intervalMs} ms; again in ${waitMs} ms`,
+        retryAfterMs: waitMs,
         'violated-policies': [this.#name],
       },
-      { 'Retry-After': String(retryAfterSeconds(retryAfterMs)), ...rateLimitHeaders(quota) },
+      { 'Retry-After': String(retryAfterSeconds(waitMs)), ...rateLimitHeaders(quota) },
     )
   }
 }

@@ -13,6 +13,7 @@ import {
   levelAt,
   type MeterFill,
   type MeterState,
+  retryAfterMs,
   waitFor,
 } from '../core/meter.ts'
 import { CheckedMeterStore } from './checked-meter-store.ts'
@@ -103,9 +104,11 @@ export class Meter {
     // An unnecessary microtask would cost a fifth of a fill in memory.
     const filled = 'then' in answer ? await answer : answer
     const { accepted, state, now } = filled
-    const retryAfterMs = accepted ? 0 : Math.max(1, Math.ceil(waitFor(state, request, now) / MILLISECOND))
+    const waitMs = accepted ? 0 : retryAfterMs(state, request, now)
     // Spreading the level into a literal would double the cost of a fill in memory.
-    const reading = Object.freeze(Object.assign(levelOf(rule, state, now), { accepted, retryAfterMs }))
+    const reading = Object.freeze(
+      Object.assign(levelOf(rule, state, now), { accepted, retryAfterMs: waitMs }),
+    )
     if (meterFillings.hasSubscribers) {
       const { pattern } = rule
       meterFillings.publish({ meter: this.name, key, pattern, amount, outcome: outcomeOf(filled, request) })

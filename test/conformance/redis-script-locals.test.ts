@@ -32,5 +32,7 @@ test('scripts are found', () => {
 
 test.each(files)('%s has room for a few more local variables', async (path) => {
   await expect(lookAt().script('LOAD', withMoreLocals(path, ROOM))).resolves.toHaveLength(40)
-  await expect(lookAt().script('LOAD', withMoreLocals(path, 200))).rejects.toThrow('more than 200 local variables')
+  await expect(lookAt().script('LOAD', withMoreLocals(path, 200))).rejects.toThrow(
+    'more than 200 local variables',
+  )
 })
