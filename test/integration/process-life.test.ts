@@ -24,6 +24,11 @@ test('one without jobs exits immediately, though it has a shaper, a worker, and 
   expect(await runChild('idles').ended).toEqual({ code: 0, signal: null, out: 'exits\n', err: '' })
 })
 
+test('one that closed its worker while Redis was away exits', async () => {
+  const { code, out, err } = await runChild('closes-away').ended
+  expect({ code, out, err }).toEqual({ code: 0, out: 'closed\n', err: '' })
+})
+
 test('a watched configuration keeps no process alive, and neither does a change that is still to be reported', async () => {
   expect(await runChild('watches').ended).toEqual({ code: 0, signal: null, out: 'watching\n', err: '' })
 })

@@ -18,6 +18,14 @@ const FETCHERS = 4
  */
 const LOOK_EVERY_MS = 5_000
 
+/** A worker of BullMQ whose timer can be ended by itself. */
+class LockingWorker extends Worker<unknown, void> {
+  /** `close` ends it last: never, where a connection was lost when it was called. The timer would keep the process alive. */
+  endRenewals(): Promise<void> {
+    return this.lockManager.close()
+  }
+}
+
 /** How long `close` waits for deliveries under way, and then for the connections. */
 export interface Grace {
   readonly deliveriesMs: number
@@ -32,7 +40,7 @@ export class BullMqReceiver implements Receiver {
   readonly #client: Redis | Cluster
   readonly #tags: readonly string[]
   readonly #outages: OutageReports
-  readonly #workers: Worker<unknown, void>[]
+  readonly #workers: LockingWorker[]
   /** Shards that had something to fetch at the last look, and from which nothing has come since. */
   readonly #neglected = new Set<number>()
   readonly #looks: NodeJS.Timeout
@@ -57,11 +65,11 @@ export class BullMqReceiver implements Receiver {
     this.#looks = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
   }
 
-  #openWorker(shard: number): Worker<unknown, void> {
+  #openWorker(shard: number): LockingWorker {
     const connection = this.#client
     const settings = { ...WORKER_SETTINGS, connection, prefix: this.#tags[shard]!, concurrency: FETCHERS }
     const process = (job: Job<unknown, void>, token: string | undefined) => this.#process(shard, job, token)
-    return new Worker<unknown, void>(QUEUE, process, settings).on('error', this.#outages.report)
+    return new LockingWorker(QUEUE, process, settings).on('error', this.#outages.report)
   }
 
   async #look(): Promise<void> {
@@ -116,7 +124,10 @@ export class BullMqReceiver implements Receiver {
 
   /** Ends the connections of workers that wait for an answer of a Redis that is away. */
   #cutOff(): void {
-    for (const worker of this.#workers) worker.disconnect().catch(() => {})
+    for (const worker of this.#workers) {
+      worker.disconnect().catch(() => {})
+      void worker.endRenewals()
+    }
   }
 
   async #process(shard: number, job: Job<unknown, void>, token: string | undefined): Promise<void> {
