@@ -10,7 +10,7 @@ import { KEY_TYPES, NUMBERED_KEYS } from './keys.ts'
 /** The most jobs or buckets that one call of a script names or changes, so that each call is short. */
 export const MOST_PER_CALL = 200
 /** How long a silent process keeps the places of its callers, and the turns that were handed to it. */
-export const TURN_LEASE = 5 * SECOND
+export const TURN_LEASE = 4.5 * SECOND
 /** How long a turn that must depart at once may take to reach its caller. */
 export const TRAVEL = 100 * MILLISECOND
 /** The head of a line that has been due for longer was not taken. */
