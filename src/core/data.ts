@@ -1,7 +1,8 @@
-import { describe } from './describe.ts'
+import { describe, quote } from './describe.ts'
 import { InvalidDataError } from './errors.ts'
 
 const DEEPEST = 100
+const LONGEST_PATH = 300
 
 /**
  * Encodes job data as JSON text if decoding it gives the same data: null, booleans, finite numbers, strings, arrays and
@@ -51,7 +52,7 @@ function checkValue(value: unknown, path: Path | undefined, depth: number): void
 
 function notJson(value: unknown, path: Path | undefined): InvalidDataError {
   const name = typeof value === 'object' && value !== null ? className(value) : describe(value)
-  return new InvalidDataError(`expected JSON data, got ${name} at ${pathText(path)}`)
+  return new InvalidDataError(`expected JSON data, got ${name} at ${shorten(pathText(path))}`)
 }
 
 function className(value: object): string {
@@ -61,5 +62,12 @@ function className(value: object): string {
 }
 
 function pathText(path: Path | undefined): string {
-  return path === undefined ? '$' : `${pathText(path.parent)}[${JSON.stringify(path.step)}]`
+  if (path === undefined) return '$'
+  const { step, parent } = path
+  return `${pathText(parent)}[${typeof step === 'string' ? quote(step) : step}]`
+}
+
+/** The names of fields are the caller's text, and there may be 100 of them. */
+function shorten(text: string): string {
+  return text.length > LONGEST_PATH ? `${text.slice(0, LONGEST_PATH - 3)}...` : text
 }

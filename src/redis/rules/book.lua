@@ -8,11 +8,11 @@
 --          whether the caller has seen a book here ('1' | '0'), number of shards of the caller, for a shard that has none
 -- Answers  { 'old-book', version in force } | { 'late' } | { 'ok', at, version, mark }: the mark holds version, digest and name
 
-local now = read_now(ARGV[1])
+expect_arguments(8)
+local now, version = read_now(ARGV[1]), whole(ARGV[3])
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
 expect('meta', 'book')
 local meta = read_meta()
-local version = number(ARGV[3])
 local function mark()
   return string.format('%d', version) .. ' ' .. ARGV[5] .. ' ' .. (redis.call('HGET', K.meta, 'name') or ARGV[6])
 end

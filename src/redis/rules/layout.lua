@@ -10,7 +10,8 @@
 -- Schedulers claim at least every 1.5 s.
 local LATELY = 5000000
 
-local now, mine = read_now(ARGV[1]), number(ARGV[3])
+expect_arguments(4)
+local now, mine = read_now(ARGV[1]), whole(ARGV[3])
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
 expect('meta', 'buckets', 'idle')
 local meta = read_meta()

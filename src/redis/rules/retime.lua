@@ -7,12 +7,14 @@
 --          for each: key, pattern, capacity, interval, tolerance, warm-up, cold interval, limit
 -- Answers  { 'old-book', version } | { 'ok', buckets whose limit changed }
 
+local buckets = count(3, 8)
+expect_numbers(4, 8, buckets, 2, 3, 4, 5, 6)
 expect('meta', 'buckets', 'due', 'turns', 'idle', 'wake')
 local meta = read_meta()
 local book = number(ARGV[1])
 if book ~= meta.book then return { 'old-book', text(meta.book) } end
 local changed = 0
-for index = 1, number(ARGV[3]) do
+for index = 1, buckets do
   local at = 4 + (index - 1) * 8
   -- A bucket that cannot be read must not hold up the others; a verb that names it raises the error.
   local is_readable, bucket = pcall(read_bucket_and_line, ARGV[at])

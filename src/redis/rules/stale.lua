@@ -6,10 +6,11 @@
 -- ARGV     'due': buckets with jobs to hand over, by departure | 'all', in no order; cursor ('0' begins)
 -- Answers  { version of the rule book, next cursor ('0' at the end), key, its pattern, its limit, ... }
 
+expect_arguments(2)
 local book = read_meta().book
 local next_, keys = '0', {}
 if ARGV[1] == 'due' then
-  local from = number(ARGV[2])
+  local from = whole(ARGV[2])
   keys = redis.call('ZRANGE', K.due, from, from + MOST_PER_CALL - 1)
   if #keys == MOST_PER_CALL then next_ = string.format('%d', from + MOST_PER_CALL) end
 else

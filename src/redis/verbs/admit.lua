@@ -10,6 +10,7 @@
 --          { 'ok', now, then for each job 'yes', departsAt, waiting, capacity, position; or
 --            'again', departsAt, waiting, capacity, position, admittedAt; or reason, retryAt, waiting, capacity }
 
+expect_arguments(5)
 local now = read_now(ARGV[1])
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
 expect('jobs', 'due', 'turns', 'idle', 'wake')
@@ -19,9 +20,9 @@ local refusal = outdated(meta, book, number(ARGV[4]))
 if refusal then return refusal end
 
 local kinds, at, are_plain = {}, 6, true
-for index = 1, number(ARGV[5]) do
+for index = 1, count(5, 10) do
   local kind = {
-    cost = number(ARGV[at]), deadline = now + number(ARGV[at + 1]), settings = ARGV[at + 2],
+    cost = number(ARGV[at]), deadline = now + number_or_inf(ARGV[at + 1]), settings = ARGV[at + 2],
     -- A bucket without a rule keeps its limit for the jobs that wait, but admits no new ones.
     rule = ARGV[at + 3] ~= '' and read_rule(at + 3, book),
   }
@@ -31,11 +32,14 @@ for index = 1, number(ARGV[5]) do
   at = at + 10
 end
 
+if (#ARGV + 1 - at) % 5 ~= 0 then refuse_arguments() end
+
 -- A repeated id is a replay of the first request with it, in this call or in an earlier one.
 local jobs, kind_of, first_of, buckets, others = {}, {}, {}, {}, {}
 local numbers = meta.numbers
 for at_job = at, #ARGV, 5 do
   local id, key, kind, data = ARGV[at_job], ARGV[at_job + 1], kinds[tonumber(ARGV[at_job + 2])], ARGV[at_job + 4]
+  if not kind then refuse_arguments() end
   local job = first_of[id] or read_job(id)
   if job then
     if job.key ~= key or job.cost ~= kind.cost or job.size ~= #data or data_of(job) ~= data then return { 'conflict', id } end

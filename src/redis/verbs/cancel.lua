@@ -6,8 +6,9 @@
 -- ARGV     now | '', not-after | '', operation, keepFinished, id, whether the caller of the turn asks ('1' | '0')
 -- Answers  { 'late' } | { 'none' } | { 'ok', at, key, cost, attempt }
 
+expect_arguments(6)
 local now = read_now(ARGV[1])
-local keep, id = number(ARGV[4]), ARGV[5]
+local keep, id = whole(ARGV[4]), ARGV[5]
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
 local meta = read_meta()
 local job, state = read_job(id), read_state(id)

@@ -13,19 +13,25 @@
 local LEADER_LEASE = 1500000
 local LONG_SLEEP = 1000000
 
+expect_arguments(7)
 local now = read_now(ARGV[1])
-local scheduler, look_ahead, most = ARGV[2], number(ARGV[3]), number(ARGV[4])
-local lease, keep = number(ARGV[5]), number(ARGV[6])
+local scheduler, look_ahead, most = ARGV[2], number(ARGV[3]), whole(ARGV[4])
+local lease, keep = number(ARGV[5]), whole(ARGV[6])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
 local meta = read_meta()
-local elected = redis.call('HMGET', K.meta, 'leader', 'leaderUntil', 'retimed')
-local leader_until = tonumber(elected[2] or 0) or foreign('meta')
-guard_run(meta, now, ARGV[7])
--- A lease that is further away than a lease can be is from before the clock was set back.
-if elected[1] and elected[1] ~= scheduler and leader_until > now and leader_until <= now + LEADER_LEASE then
-  -- This scheduler's last wait, while it was elected, may have taken the marker meant for the elected one.
-  if redis.call('LLEN', K.wake) == 0 then redis.call('LPUSH', K.wake, '1') end
-  return { 'follow', text(now), text(leader_until) }
+local retimed
+-- A block of its own: Lua allows a script 200 local variables.
+do
+  local elected = redis.call('HMGET', K.meta, 'leader', 'leaderUntil', 'retimed')
+  local leader_until = counter(elected[2])
+  retimed = counter(elected[3])
+  guard_run(meta, now, ARGV[7])
+  -- A lease that is further away than a lease can be is from before the clock was set back.
+  if elected[1] and elected[1] ~= scheduler and leader_until > now and leader_until <= now + LEADER_LEASE then
+    -- This scheduler's last wait, while it was elected, may have taken the marker meant for the elected one.
+    if redis.call('LLEN', K.wake) == 0 then redis.call('LPUSH', K.wake, '1') end
+    return { 'follow', text(now), text(leader_until) }
+  end
 end
 
 local handed, turns = {}, 0
@@ -44,6 +50,11 @@ local function hand_over(bucket)
     return false
   end
   local member, kind, ready_at = peek_head(bucket, math.max(now, due))
+  -- Its lists are shorter than its record says, which a foreign value under its name may have caused.
+  if not member then
+    skip_unreadable(bucket.key, now)
+    return false
+  end
   local id = parse_member(member)
   local caller = caller_of(id)
   local is_held_up = not caller and #handed >= 3 * most
@@ -98,7 +109,7 @@ redis.call('DEL', K.wake, K.vacancy)
 if turns == MOST_PER_CALL or is_rewinding then redis.call('LPUSH', K.wake, '1') end
 local answer = {
   'ok', text(now), text(next_due), text(first_of('leases') + meta.lifted), text(first_of('deadlines')), text(math.min(first_of('idle') + stepped, next_trim(keep))),
-  text(meta.book), text(tonumber(elected[3] or 0)),
+  text(meta.book), text(retimed),
 }
 for _, value in ipairs(handed) do answer[#answer + 1] = value end
 return answer

@@ -15,7 +15,7 @@ local function read(id, epoch)
   return 'yes', data_of(job)
 end
 
-for index = 1, number(ARGV[1]) do
+for index = 1, count(1, 2) do
   -- One that cannot be read must not cost the others theirs.
   local is_readable, said, data = pcall(read, ARGV[index * 2], number(ARGV[index * 2 + 1]))
   answers[#answers + 1] = is_readable and said or 'foreign'

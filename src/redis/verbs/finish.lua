@@ -9,7 +9,14 @@
 --          is incomplete
 
 local now = read_now(ARGV[1])
-local keep = number(ARGV[2])
+local keep, reports = whole(ARGV[2]), count(3, 7)
+-- Whether it comes with a delay.
+local OUTCOMES = { completed = false, failed = false, retry = true, freeze = true, back = false }
+expect_numbers(4, 7, reports, 1)
+for at = 4, 3 + reports * 7, 7 do
+  if ARGV[at + 2] ~= '' then number(ARGV[at + 2]) end
+  if OUTCOMES[ARGV[at + 3]] ~= false then number(OUTCOMES[ARGV[at + 3]] and ARGV[at + 6]) end
+end
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
 local meta = read_meta()
 expect_states(4, 7)
@@ -70,7 +77,7 @@ local function finish(at)
 end
 
 local answers = { text(now) }
-for index = 1, number(ARGV[3]) do
+for index = 1, reports do
   local answer = finish(4 + (index - 1) * 7)
   if not answer and index == 1 then partial('handed') end
   if not answer then break end

@@ -7,6 +7,7 @@
 -- Answers  { 'old-book', version } | { 'ok', now, 'yes', position, departsAt, waiting, capacity }
 --          | { 'ok', now, 'no', reason, retryAt, waiting, capacity }
 
+expect_arguments(11)
 local now = read_now(ARGV[1])
 local meta = read_meta()
 local book, key, cost = number(ARGV[2]), ARGV[3], number(ARGV[4])

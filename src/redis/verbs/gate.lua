@@ -13,7 +13,11 @@
 --          | { 'data', their size: they are fetched before a slot is reserved } | { 'wait', until } | { 'returned' } | { 'expired', key, cost, attempt } | { 'stale' } | { 'foreign' }
 
 local now = read_now(ARGV[1])
-local keep = number(ARGV[2])
+local keep, requests = whole(ARGV[2]), count(4, 7)
+expect_numbers(5, 7, requests, 1, 3, 4)
+for at = 5, #ARGV, 7 do
+  if ARGV[at + 5] ~= '' then number(ARGV[at + 5]) end
+end
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
 local meta = read_meta()
 expect_states(5, 7)
@@ -100,7 +104,7 @@ end
 
 local answers = { text(now), text(meta.book) }
 local fence = meta.fence
-for index = 1, number(ARGV[4]) do answers[index + 2] = answer(5 + (index - 1) * 7) end
+for index = 1, requests do answers[index + 2] = answer(5 + (index - 1) * 7) end
 if meta.fence ~= fence then redis.call('HSET', K.meta, 'fence', meta.fence, 'granted', meta.granted) end
 close_books(meta, keep, now)
 return answers

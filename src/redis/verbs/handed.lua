@@ -7,7 +7,7 @@
 -- Answers  { '1' | '0', ... }: '1' also for one that cannot be read
 
 local answers = {}
-for index = 1, number(ARGV[1]) do
+for index = 1, count(1, 2) do
   local is_readable, state = pcall(read_state, ARGV[index * 2])
   local is_held = not is_readable or HELD[state.state] and state.epoch == number(ARGV[index * 2 + 1])
   answers[index] = is_held and '1' or '0'

@@ -12,13 +12,15 @@
 local REMEMBERED_MS = 10000
 
 local now = read_now(ARGV[1])
-local operation, verb, key = ARGV[3], ARGV[4], ARGV[5]
+expect_arguments(15)
+local operation, verb, key, duration = ARGV[3], ARGV[4], ARGV[5], number(ARGV[6])
 expect('meta', 'buckets', 'due', 'turns', 'idle', 'wake')
 local replay = redis.call('GET', K.op .. operation)
 if replay then return cmsgpack.unpack(replay) end
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
 local meta = read_meta()
 local book = number(ARGV[7])
+local rule = read_rule(9, book)
 local refusal = outdated(meta, book, number(ARGV[8]))
 if refusal then return refusal end
 -- A new freeze must not be moved back with those from before the step.
@@ -26,12 +28,12 @@ if now < meta.heardAt then note_activity(meta, now) end
 local bucket = read_bucket(key)
 if not bucket and (verb == 'resume' or verb == 'unfreeze') then return { 'ok', text(now), '0', '0', '0' } end
 if not bucket and ARGV[9] == '' then return { 'no-limit' } end
-if not bucket then bucket = new_bucket(key, redis.call('HINCRBY', K.meta, 'numbers', 1), read_rule(9, book)) end
+if not bucket then bucket = new_bucket(key, redis.call('HINCRBY', K.meta, 'numbers', 1), rule) end
 read_line(bucket)
 local lifts = verb == 'unfreeze' and bucket.frozen > now
 if verb == 'unfreeze' and not lifts then return { 'ok', text(now), '0', '0', '0' } end
 local from = -INF
-if verb == 'freeze' then freeze(bucket, now + number(ARGV[6]))
+if verb == 'freeze' then freeze(bucket, now + duration)
 elseif verb == 'pause' then bucket.paused = 1
 elseif lifts then bucket.frozen, from = 0, now
 else bucket.paused, from = 0, now end

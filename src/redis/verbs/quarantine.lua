@@ -8,6 +8,7 @@
 -- ARGV     now | '', 'jump' | 'loss' | 'step', by how many microseconds (0: unknown), name of the process
 -- Answers  now
 
+expect_arguments(4)
 local now, by = read_now(ARGV[1]), number(ARGV[3])
 expect('meta')
 local meta = read_meta()

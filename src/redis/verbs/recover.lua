@@ -10,8 +10,8 @@
 
 local MOST_CRASHES = 3
 
-local now = read_now(ARGV[1])
-local keep = number(ARGV[2])
+expect_arguments(4)
+local now, keep = read_now(ARGV[1]), whole(ARGV[2])
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
 local replayed = replayed_sweep(ARGV[3], ARGV[4])
 if replayed then return replayed end

@@ -8,14 +8,15 @@
 -- Answers  { '1' | '0', ... }: '0' where the lease was lost
 
 local now = read_now(ARGV[1])
-local lease = number(ARGV[2])
+local lease, jobs = number(ARGV[2]), count(3, 2)
+expect_numbers(4, 2, jobs, 1)
 expect('meta', 'jobs', 'states', 'leases')
 local meta = read_meta()
 expect_states(4, 2)
 note_activity(meta, now)
 local WAITS = { waiting = true, retrying = true }
 local answers = {}
-for index = 1, number(ARGV[3]) do
+for index = 1, jobs do
   local id, epoch = ARGV[2 + index * 2], number(ARGV[3 + index * 2])
   -- One that cannot be read must not cost the others their leases.
   local is_known, state = pcall(read_state, id)

@@ -10,6 +10,7 @@
 -- By then each of the others has asked on its own.
 local VACANCY_MS = 1500
 
+expect_arguments(1)
 expect('meta', 'wake', 'vacancy')
 if redis.call('LLEN', K.wake) == 0 then redis.call('LPUSH', K.wake, '1') end
 local leader = redis.call('HGET', K.meta, 'leader')

@@ -6,13 +6,15 @@
 -- ARGV     now | '', number of reports, then for each: id, epoch, started at
 -- Answers  { '1' | '0', ... }: '0' where the job is not the caller's any more; up to the first whose bucket is incomplete
 
+local now = read_now(ARGV[1])
+local reports = count(2, 3)
+expect_numbers(3, 3, reports, 1, 2)
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'wake')
 local meta = read_meta()
 expect_states(3, 3)
-local now = read_now(ARGV[1])
 note_activity(meta, now)
 local answers = {}
-for index = 1, number(ARGV[2]) do
+for index = 1, reports do
   local at = 3 + (index - 1) * 3
   local id, epoch, started_at = ARGV[at], number(ARGV[at + 1]), number(ARGV[at + 2])
   local state, bucket, _, is_partial = read_handed(id)

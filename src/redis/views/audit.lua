@@ -6,8 +6,10 @@
 -- ARGV     now (unused), cursor ('0' begins)
 -- Answers  { next cursor ('0': that was all), admitted, ended, waiting, handed, running, retrying }
 
+expect_arguments(2)
 local meta = read_meta()
-local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', 1000)
+-- Each bucket takes a few commands, to look at its lists.
+local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', 200)
 local waiting, handed, running, returned = 0, 0, 0, 0
 for index = 1, #page[2], 2 do
   local bucket = read_bucket(page[2][index])

@@ -14,6 +14,7 @@
 -- The latest leases are read, because running workers renew theirs.
 local MOST_LEASES = 20
 
+expect_arguments(2)
 local now = read_now(ARGV[1])
 local job = read_job(ARGV[2])
 if not job then return {} end

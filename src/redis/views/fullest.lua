@@ -13,8 +13,9 @@
 -- Members of the set; reading a record counts as this many, and a binary search as that many.
 local MOST_READS, RECORD, SEARCH = 1000, 5, 100
 
+expect_arguments(14)
 local now = read_now(ARGV[1])
-local wanted, goes_on, is_down = number(ARGV[2]), ARGV[3] == '1', ARGV[4] == 'down'
+local wanted, goes_on, is_down = whole(ARGV[2]), ARGV[3] == '1', ARGV[4] == 'down'
 local filter = read_filter(5)
 -- Fewer buckets at a time where their jobs are read, too: up to 200 of each.
 local WINDOW = filter.oldest and 5 or 100

@@ -6,6 +6,7 @@
 -- ARGV     now | '', key
 -- Answers  { now } when it is unknown | { now, view }: see view_of for its values
 
+expect_arguments(2)
 local now = read_now(ARGV[1])
 local bucket = read_bucket(ARGV[2])
 if not bucket then

@@ -7,6 +7,7 @@
 -- Answers  { } when it is unknown | { key, state, cost, settings, data, attempt, admittedAt, deadline, departedAt,
 --          endedAt, position ('0': it does not wait), has result, result, has error, error }
 
+expect_arguments(2)
 local now = read_now(ARGV[1])
 local job = read_job(ARGV[2])
 if not job then

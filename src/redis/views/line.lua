@@ -7,7 +7,8 @@
 -- Answers  { } when the bucket is unknown
 --          | { how many there are, then for each: id, cost, state, admittedAt, readyAt | '-inf' }
 
-local now, most = read_now(ARGV[1]), number(ARGV[3])
+expect_arguments(3)
+local now, most = read_now(ARGV[1]), whole(ARGV[3])
 local bucket = read_bucket(ARGV[2])
 if not bucket then return {} end
 read_line(bucket)

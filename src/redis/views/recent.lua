@@ -9,6 +9,7 @@
 
 local WATCHED_MS = 60000
 
+expect_arguments(2)
 local now, key = read_now(ARGV[1]), ARGV[2]
 expect('meta', 'watched')
 

@@ -7,6 +7,7 @@
 -- ARGV     'buckets' | 'members', cursor ('0' begins); or 'keys', key, ... (1 to MOST_PER_CALL)
 -- Answers  next cursor ('0': that was all)
 
+expect_arguments(2)
 expect('buckets', 'fill')
 
 local function mend(key)

@@ -7,6 +7,7 @@
 -- ARGV     now | '', cursor ('0' begins)
 -- Answers  { now, next cursor ('0': that was all), { view (see view_of), ... }, { key of a bucket that was not read, ... } }
 
+expect_arguments(2)
 local now = read_now(ARGV[1])
 local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', MOST_PER_CALL)
 local views, unread, reads = {}, {}, 0

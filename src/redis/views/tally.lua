@@ -10,11 +10,12 @@
 local SIZE = 10
 local PLACES = { idle = 2, waiting = 3, full = 4, frozen = 5, paused = 6 }
 
+expect_arguments(3)
 local now = read_now(ARGV[1])
-local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', number(ARGV[3]))
+local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', whole(ARGV[3]))
 local groups, at = {}, 4
 while at <= #ARGV do
-  local keys, size = {}, number(ARGV[at])
+  local keys, size = {}, count(at, 1)
   for index = 1, size do
     local key = ARGV[at + index]
     keys[index] = { prefix = key, length = #key, isFamily = true }

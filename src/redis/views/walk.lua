@@ -12,10 +12,11 @@
 
 local KEYS_FROM = 18
 
+expect_arguments(17)
 local now = read_now(ARGV[1])
 
 local function records()
-  if ARGV[2] ~= '' then return redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', number(ARGV[3])) end
+  if ARGV[2] ~= '' then return redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', whole(ARGV[3])) end
   local flat = {}
   for at = KEYS_FROM, #ARGV do
     local raw = redis.call('HGET', K.buckets, ARGV[at])

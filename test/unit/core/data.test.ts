@@ -43,3 +43,10 @@ test.each([
     expect.objectContaining({ code: 'invalid-data', message: expect.stringContaining(message) }),
   )
 })
+
+test('the message about a field with an endless name stays short', () => {
+  const data = { ['x'.repeat(100_000)]: Array.from({ length: 90 }).reduce((inner) => [inner], 10n) }
+  expect(() => encodeData(data)).toThrow(
+    /^expected JSON data, got 10n \(bigint\) at \$\["x{77}\.\.\."\](?:\[0\])+\[?0?\.\.\.$/,
+  )
+})

@@ -31,7 +31,7 @@ local IS_TEXT = { key = true, pattern = true, state = true }
 
 -- Reads a value of the column from an argument.
 local function read_value(column, argument)
-  return IS_TEXT[column] and argument or number(argument)
+  return IS_TEXT[column] and argument or number_or_inf(argument)
 end
 
 -- Whether one place comes before the other: by value, ascending or descending; where values are equal, by key, ascending.

@@ -17,8 +17,8 @@ local function read_filter(at)
   local prefix, pattern, state, oldest = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
   local filter = {
     prefix = prefix, length = #prefix, isFamily = ARGV[at + 1] == '1', pattern = pattern ~= '' and pattern,
-    state = state ~= '' and state, oldest = oldest ~= '' and number(oldest), min = number(ARGV[at + 5]),
-    max = number(ARGV[at + 6]),
+    state = state ~= '' and state, oldest = oldest ~= '' and number(oldest), min = number_or_inf(ARGV[at + 5]),
+    max = number_or_inf(ARGV[at + 6]),
   }
   filter.needsRecord = filter.pattern or filter.state or filter.oldest
   return filter

@@ -36,8 +36,9 @@ local function wait_again(bucket, state, kind, ready_at, worker)
   put_back(bucket, member_of(state), state)
   write_state(state)
   redis.call('ZREM', K.leases, state.id)
-  local job = read_job(state.id)
-  if job and job.deadline ~= INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, state.id) end
+  -- A record that cannot be read must not leave this half done.
+  local is_readable, job = pcall(read_job, state.id)
+  if is_readable and job and job.deadline ~= INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, state.id) end
 end
 
 -- handed -> waiting | retrying: for the job, and for all that were handed over after it, which keeps their order.

@@ -33,6 +33,12 @@ local function counter(value)
   return number_
 end
 
+-- The same for a number that a command of Redis adds to, which takes whole ones only.
+local function whole_counter(value)
+  if value and not string.find(value, '^%d+$') then foreign('meta') end
+  return counter(value)
+end
+
 -- While jobs are alive, records of jobs and buckets exist. Checked before an unknown key or id is taken for a new one.
 local function expect_whole(meta)
   if meta.admitted > meta.ended and redis.call('EXISTS', K.buckets, K.jobs) < 2 then partial('buckets, jobs') end
@@ -46,7 +52,7 @@ local function read_meta()
     'shards', 'steps', 'stepTellers', 'rewind', 'name')
   local meta = {
     run = values[1] or '', quarantine = counter(values[2]), book = counter(values[3]), wakeDue = counter(values[4]),
-    numbers = counter(values[5]), fence = counter(values[6]), admitted = counter(values[7]), ended = counter(values[8]),
+    numbers = whole_counter(values[5]), fence = counter(values[6]), admitted = counter(values[7]), ended = whole_counter(values[8]),
     wakeTurns = counter(values[9]), watchedUntil = counter(values[10]), epoch = counter(values[11]),
     granted = counter(values[12]), heardAt = counter(values[13]), lifted = counter(values[14]), rejected = counter(values[15]),
     costliest = counter(values[16]), lostAt = counter(values[17]), lostCost = counter(values[18]),
