@@ -1,0 +1,21 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { compare } from './comparison.ts'
+import { randomCommand } from './random-commands.ts'
+import { RealAndOurs } from './real-and-ours.ts'
+
+test('random commands give the replies of a real Redis', async () => {
+  const both = await RealAndOurs.start()
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(randomCommand, { minLength: 1, maxLength: 60, size: 'max' }),
+      fc.constantFrom(1, 7, 64, 100_000),
+      async (commands, cut) => {
+        await both.reset()
+        const { real, ours } = await both.answers(commands, cut)
+        expect(compare(commands, ours)).toEqual(compare(commands, real))
+      },
+    ),
+    { numRuns: Number(process.env['STORE_RUNS'] ?? 600) },
+  )
+})

@@ -1,0 +1,81 @@
+/** A client that does not speak the protocol, which is then sent away. */
+export class ProtocolError extends Error {}
+
+const MOST_WORDS = 1_048_576
+const LONGEST_WORD = 536_870_912
+const LONGEST_LINE = 65_536
+
+/** Cuts the bytes of a client, however they are split, into commands. A word has one byte in each character. */
+export class RespReader {
+  #bytes: Buffer = Buffer.alloc(0)
+  #at = 0
+
+  push(bytes: Buffer): void {
+    const rest = this.#bytes.length - this.#at
+    this.#bytes = rest === 0 ? bytes : Buffer.concat([this.#bytes.subarray(this.#at), bytes])
+    this.#at = 0
+  }
+
+  /** The next whole command; undefined when its end is not there yet. @throws ProtocolError */
+  next(): string[] | undefined {
+    for (;;) {
+      if (this.#at >= this.#bytes.length) return undefined
+      const start = this.#at
+      const command = this.#bytes[start] === 0x2a ? this.#multibulk() : this.#inline()
+      if (command === undefined) {
+        this.#at = start
+        return undefined
+      }
+      if (command.length > 0) return command
+    }
+  }
+
+  #line(): string | undefined {
+    const end = this.#bytes.indexOf('\r\n', this.#at, 'latin1')
+    if (end === -1) return undefined
+    const line = this.#bytes.toString('latin1', this.#at, end)
+    this.#at = end + 2
+    return line
+  }
+
+  #multibulk(): string[] | undefined {
+    const head = this.#line()
+    if (head === undefined) return this.#notTooLong('too big mbulk count string')
+    const count = count64(head.slice(1))
+    if (count === undefined || count > MOST_WORDS) {
+      throw new ProtocolError('Protocol error: invalid multibulk length')
+    }
+    const words: string[] = []
+    while (words.length < count) {
+      const size = this.#line()
+      if (size === undefined) return this.#notTooLong('too big bulk count string')
+      if (size[0] !== '$') throw new ProtocolError(`Protocol error: expected '$', got '${size[0] ?? ' '}'`)
+      const length = count64(size.slice(1))
+      if (length === undefined || length < 0 || length > LONGEST_WORD) {
+        throw new ProtocolError('Protocol error: invalid bulk length')
+      }
+      if (this.#bytes.length < this.#at + length + 2) return undefined
+      words.push(this.#bytes.toString('latin1', this.#at, this.#at + length))
+      this.#at += length + 2
+    }
+    return words
+  }
+
+  /** As people type it. */
+  #inline(): string[] | undefined {
+    const end = this.#bytes.indexOf(0x0a, this.#at)
+    if (end === -1) return this.#notTooLong('too big inline request')
+    const line = this.#bytes.toString('latin1', this.#at, end).replace(/\r$/, '')
+    this.#at = end + 1
+    return line.split(/\s+/).filter((word) => word !== '')
+  }
+
+  #notTooLong(message: string): undefined {
+    if (this.#bytes.length - this.#at > LONGEST_LINE) throw new ProtocolError(`Protocol error: ${message}`)
+    return undefined
+  }
+}
+
+function count64(text: string): number | undefined {
+  return /^-?\d{1,18}$/.test(text) ? Number(text) : undefined
+}
