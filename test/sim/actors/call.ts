@@ -1,0 +1,48 @@
+import { isVelvetRopeError, type Shaper, TurnRefusedError } from '../../../src/index.ts'
+import type { TurnPlan } from '../plan/plan.ts'
+import type { SimProcess } from '../world/process.ts'
+import type { Payload, Scene } from './scene.ts'
+
+/** The error of a caller that gives up: none of the shaper's. */
+const GIVEN_UP = new Error('gave up, as planned')
+
+/** Waits for the turns of one caller as planned. Where another took its part before, it goes on with those that are to come. */
+export function call(scene: Scene, part: number, shaper: Shaper<Payload>, process: SimProcess): void {
+  const own = scene.plan.turns.filter(({ caller, at }) => caller === part && at * 1_000 >= process.bornAt)
+  for (const turn of own) {
+    process.at(turn.at * 1_000, 0, () => void take(scene, shaper, process, turn))
+  }
+}
+
+async function take(
+  scene: Scene,
+  shaper: Shaper<Payload>,
+  process: SimProcess,
+  turn: TurnPlan,
+): Promise<void> {
+  const { key, cost, timeout, aborts, isTry } = turn
+  scene.calling.set(turn, process)
+  try {
+    if (isTry) await shaper.tryAcquire(key, { cost })
+    else {
+      const giveUp = new AbortController()
+      if (aborts !== undefined) setTimeout(() => giveUp.abort(GIVEN_UP), aborts)
+      await shaper.acquire(key, {
+        cost,
+        signal: giveUp.signal,
+        ...(timeout !== undefined && { timeoutMs: timeout }),
+      })
+    }
+  } catch (error) {
+    const isKnown =
+      error === GIVEN_UP ||
+      error instanceof TurnRefusedError ||
+      isVelvetRopeError(error, 'turn-timeout') ||
+      isVelvetRopeError(error, 'turn-cancelled') ||
+      (scene.isClosing(process) && isVelvetRopeError(error, 'closed')) ||
+      isVelvetRopeError(error, 'backend-unavailable')
+    if (!isKnown) process.onUncaught(error)
+  } finally {
+    if (process.isAlive) scene.calling.delete(turn)
+  }
+}

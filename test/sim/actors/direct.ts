@@ -1,0 +1,111 @@
+import type { Audit } from '../../../src/conformance/history.ts'
+import type { Shaper } from '../../../src/index.ts'
+import type { Part } from '../plan/fault.ts'
+import { lastOf } from '../plan/plan.ts'
+import type { SimProcess } from '../world/process.ts'
+import { call } from './call.ts'
+import { plant } from './faults.ts'
+import { operate } from './operate.ts'
+import { Oracle } from './oracle.ts'
+import { produce } from './produce.ts'
+import type { Payload, Scene } from './scene.ts'
+import { work } from './work.ts'
+
+const NO_DELAY = { least: 1, jitter: 0.1, spikes: 0, spike: 0 }
+
+/** What was found when all had ended. */
+export interface Rest {
+  readonly audit: Audit
+  readonly oracle: Oracle
+  /** When that was; microseconds of the world. */
+  readonly at: number
+}
+
+/** Lets everything happen that the plan says; resolves when all jobs have ended and every process has closed. */
+export async function direct(scene: Scene, fate: SimProcess): Promise<Rest> {
+  const { plan } = scene
+  const oracle = await new Promise<Oracle>((resolve) => {
+    const process = scene.enter('oracle', (shaper, own) => resolve(new Oracle(scene, shaper, own)))
+    const link = scene.network.link(process)
+    link.toServer.delays = NO_DELAY
+    link.toClient.delays = NO_DELAY
+    link.splits = 0
+    scene.cast.delete('oracle')
+  })
+  scene.onKilled = (process) => oracle.searchTurnsOf(process)
+  scene.onTurnEnd = (id) => oracle.searchTurn(id)
+  const isOperated = castAll(scene, fate)
+  scene.keepSnapshots(fate)
+  for (const fault of plan.faults)
+    plant(scene, fate, fault, (part) => void (scene.isOver || recast(scene, part)))
+
+  return new Promise((resolve, reject) => {
+    oracle.process.at(oracle.process.inner, 0, () => {
+      const last = lastOf(plan) * 1_000
+      const isDone = () =>
+        scene.world.present > Math.max(last, scene.healedAt) && isOperated() && hasAllAnswers(scene)
+      const end = async () => {
+        const audit = await oracle.rest(isDone)
+        const at = scene.world.present
+        scene.isOver = true
+        await oracle.complete()
+        resolve({ audit, oracle, at })
+      }
+      end().catch(reject)
+    })
+  })
+}
+
+/** Every producer and every caller knows what became of what it asked for; those of parts that nobody plays need not. */
+function hasAllAnswers({ plan, answered, calling }: Scene): boolean {
+  return (
+    plan.jobs.every(({ id }) => answered.has(id)) &&
+    [...calling.values()].every((process) => !process.isAlive)
+  )
+}
+
+function castAll(scene: Scene, fate: SimProcess): () => boolean {
+  const { workers, producers, callers, schedulers } = scene.plan
+  for (const [index, { at }] of workers.entries()) {
+    fate.at(at * 1_000, 0, () => recast(scene, `worker-${index + 1}`))
+  }
+  for (let n = 1; n <= schedulers; n++) recast(scene, `scheduler-${n}`)
+  for (let n = 1; n <= producers; n++) recast(scene, `producer-${n}`)
+  for (let n = 1; n <= callers; n++) recast(scene, `caller-${n}`)
+  let isOperated = scene.plan.actions.length === 0 && !scene.plan.views
+  if (!isOperated) {
+    scene.enter('operator', (shaper, process) => {
+      operate(scene, shaper, process).then(
+        () => {
+          isOperated = true
+        },
+        () => undefined,
+      )
+    })
+  }
+  return () => isOperated
+}
+
+/** Starts a process that plays the part from now on. */
+function recast(scene: Scene, part: Part): void {
+  const [role = '', number = ''] = part.split('-')
+  const n = Number(number)
+  const mains: Record<string, (shaper: Shaper<Payload>, process: SimProcess) => void> = {
+    worker: (shaper, process) => work(scene, scene.plan.workers[n - 1]!, shaper, process),
+    producer: (shaper, process) => produce(scene, n, shaper, process),
+    caller: (shaper, process) => call(scene, n, shaper, process),
+    scheduler: (shaper) => shaper.schedule(),
+  }
+  scene.enter(part, mains[role]!)
+}
+
+/** Closes every process that lives; resolves when all have. */
+export async function closeAll(scene: Scene, oracle: Oracle): Promise<readonly SimProcess[]> {
+  const living = [...scene.shapers.keys()].filter(({ isAlive }) => isAlive)
+  const others = living.filter((process) => process !== oracle.process)
+  for (const process of others) scene.close(process)
+  await Promise.all(others.map((process) => scene.closings.get(process)))
+  scene.close(oracle.process)
+  await scene.closings.get(oracle.process)
+  return living
+}

@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Shaper } from '../../../src/index.ts'
+import type { Action } from '../plan/plan.ts'
+import type { SimProcess } from '../world/process.ts'
+import { ask } from './produce.ts'
+import { limitOf, type Payload, type Scene } from './scene.ts'
+
+/** Does what the plan says beside the jobs, and looks at things; resolves when all is done. */
+export async function operate(scene: Scene, shaper: Shaper<Payload>, process: SimProcess): Promise<void> {
+  const act = async (action: Action) => {
+    if (action.at * 1_000 > process.read()) await sleep(action.at - process.read() / 1_000)
+    await carryOut(scene, shaper, process, action)
+  }
+  const looking = scene.plan.views ? look(scene, shaper, process) : undefined
+  try {
+    await Promise.all([...scene.plan.actions.map(act), looking])
+  } catch (error) {
+    process.onUncaught(error)
+  }
+}
+
+async function carryOut(
+  scene: Scene,
+  shaper: Shaper<Payload>,
+  process: SimProcess,
+  action: Action,
+): Promise<void> {
+  // While the answer is not known it may have happened at any time since.
+  const surely = async (what: () => Promise<unknown>) => {
+    const from = process.read()
+    const tries = scene.record.unavailable.length
+    await ask(scene, process, what)
+    if (scene.record.unavailable.length > tries) scene.unsure.push({ from, until: process.read() })
+  }
+  switch (action.do) {
+    case 'cancel':
+      return surely(() => shaper.cancel(action.id))
+    case 'freeze':
+      return surely(() => shaper.freeze(action.key, action.for))
+    case 'unfreeze':
+      return surely(() => shaper.unfreeze(action.key))
+    case 'pause':
+      await surely(() => shaper.pause(action.key))
+      await sleep(action.for)
+      return surely(() => shaper.resume(action.key))
+    case 'limit': {
+      const { capacity, rate, key } = action
+      return surely(() => shaper.limits.set(key, limitOf({ capacity, rate })))
+    }
+  }
+}
+
+/** Asks for everything that can be seen. What it says is judged elsewhere: here it must not do harm. */
+async function look(scene: Scene, shaper: Shaper<Payload>, process: SimProcess): Promise<void> {
+  const { keys, jobs } = scene.plan
+  for (let n = 0; n < 12; n++) {
+    const { key } = keys[n % keys.length]!
+    const id = jobs[n % Math.max(1, jobs.length)]?.id ?? 'none'
+    await ask(scene, process, () => shaper.forecast(key))
+    await ask(scene, process, () => shaper.inspect(key))
+    await ask(scene, process, () => shaper.buckets({ sort: 'fill' }))
+    await ask(scene, process, () => shaper.line(key))
+    await ask(scene, process, () => shaper.explain(id))
+    await ask(scene, process, () => shaper.job(id))
+    await ask(scene, process, () => shaper.flow())
+    await ask(scene, process, () => shaper.recent(key))
+    await ask(scene, process, () => shaper.tally([[key]]))
+    await sleep(200 + 300 * Math.random())
+  }
+}

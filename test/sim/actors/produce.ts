@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Admission, isVelvetRopeError, type Shaper } from '../../../src/index.ts'
+import type { JobPlan } from '../plan/plan.ts'
+import type { SimProcess } from '../world/process.ts'
+import { type Payload, payloadOf, type Scene } from './scene.ts'
+
+/** How long a producer waits before it asks a store again that was away; milliseconds. */
+const PATIENCE = 100
+
+/** Asks until there is an answer; without one it asks again. */
+export async function ask<Answer>(
+  scene: Scene,
+  process: SimProcess,
+  question: () => Promise<Answer>,
+): Promise<Answer> {
+  for (;;) {
+    const at = process.read()
+    try {
+      return await question()
+    } catch (error) {
+      if (!isVelvetRopeError(error, 'backend-unavailable')) throw error
+      if (process.isAlive) scene.record.unavailable.push({ process, at, took: process.read() - at })
+      await sleep(PATIENCE)
+    }
+  }
+}
+
+/** Lines up the jobs of one producer as planned. Where another took its part before, it goes on with what had no answer. */
+export function produce(scene: Scene, part: number, shaper: Shaper<Payload>, process: SimProcess): void {
+  const own = scene.plan.jobs.filter(({ producer, id }) => producer === part && !scene.answered.has(id))
+  const batches = new Map<number | JobPlan, JobPlan[]>()
+  for (const job of own) {
+    const name = job.batch ?? job
+    const jobs = batches.get(name)
+    if (jobs === undefined) batches.set(name, [job])
+    else jobs.push(job)
+  }
+  for (const jobs of batches.values()) {
+    const at = jobs[0]!.at * 1_000
+    process.at(Math.max(at, process.inner), 0, () => void line(scene, shaper, process, jobs))
+  }
+}
+
+async function line(
+  scene: Scene,
+  shaper: Shaper<Payload>,
+  process: SimProcess,
+  jobs: readonly JobPlan[],
+): Promise<void> {
+  const requests = jobs.map(requestOf)
+  try {
+    const [request] = requests
+    const first =
+      requests.length === 1
+        ? [await ask(scene, process, () => shaper.enqueue(request!.key, request!.data, optionsOf(request!)))]
+        : await ask(scene, process, () => shaper.enqueueMany(requests))
+    await Promise.all(jobs.map((job, index) => settle(scene, shaper, process, job, first[index]!)))
+  } catch (error) {
+    if (!(scene.isClosing(process) && isVelvetRopeError(error, 'closed'))) process.onUncaught(error)
+  }
+}
+
+async function settle(
+  scene: Scene,
+  shaper: Shaper<Payload>,
+  process: SimProcess,
+  job: JobPlan,
+  first: Admission,
+): Promise<void> {
+  let admission = first
+  for (let left = job.comesBack; !admission.accepted && admission.reason === 'full' && left > 0; left--) {
+    await sleep(Math.min(admission.retryAfterMs, 30_000))
+    const request = requestOf(job)
+    admission = await ask(scene, process, () => shaper.enqueue(job.key, request.data, optionsOf(request)))
+  }
+  // Of an answer that was lost on its way and given again the store knows the time: the record is completed by it.
+  if (process.isAlive) scene.answered.add(job.id)
+}
+
+function requestOf({ id, key, cost, bytes, deadline, attempts, backoff, timeout }: JobPlan) {
+  return {
+    key,
+    id,
+    cost,
+    attempts,
+    data: payloadOf(id, bytes),
+    backoff,
+    ...(deadline !== undefined && { deadlineMs: deadline }),
+    ...(timeout !== undefined && { timeoutMs: timeout }),
+  }
+}
+
+function optionsOf({ key: _, data: __, ...options }: ReturnType<typeof requestOf>) {
+  return options
+}

@@ -1,0 +1,142 @@
+import { isVelvetRopeError, type Shaper } from '../../../src/index.ts'
+import type { HistoryEvent } from '../../../src/testing.ts'
+import { isTurnId } from '../../support/turn-id.ts'
+import type { SimProcess } from '../world/process.ts'
+import type { SimServer } from '../world/server.ts'
+import type { World } from '../world/world.ts'
+
+const MS = 1_000
+
+/** One event of the history, and who saw it. */
+export interface Seen {
+  readonly by: string
+  event: HistoryEvent
+  /** Of an end: the process that held the job fell silent, and nobody else knows whether it had started. */
+  readonly isLost?: boolean
+}
+
+/** Something for the reader of a failure. */
+export interface Note {
+  readonly at: number
+  readonly by: string
+  readonly text: string
+}
+
+/**
+ * The record of a run, by the clock of the world. What the store decides has the time at which it did so; a process that was
+ * killed writes nothing down.
+ */
+export class Recorder {
+  readonly seen: Seen[] = []
+  readonly notes: Note[] = []
+  /** Handlers that ended in a way that lets their jobs start again; the store may know, and its answer be lost. */
+  readonly settled: {
+    readonly at: number
+    readonly id: string
+    readonly attempt: number
+    readonly reason: 'retry' | 'freeze'
+  }[] = []
+  /** What handlers were given, in the order of their first statements. */
+  readonly fences: {
+    readonly at: number
+    readonly key: string
+    readonly id: string
+    readonly fence: number
+  }[] = []
+  readonly errors: { readonly process: SimProcess; readonly at: number; readonly error: Error }[] = []
+  /** Calls that were answered with an error that says that the store is away: how long that took. */
+  readonly unavailable: { readonly process: SimProcess; readonly at: number; readonly took: number }[] = []
+  readonly #world: World
+  readonly #server: SimServer<unknown>
+  /** The jobs of each process that have started there and of which it knows no end. */
+  readonly #running = new Map<SimProcess, Set<string>>()
+  readonly #answered = new Set<string>()
+  readonly #onTurnEnd: (id: string) => void
+
+  /** @param onTurnEnd called for the ends of turns */
+  constructor(world: World, server: SimServer<unknown>, onTurnEnd: (id: string) => void) {
+    this.#world = world
+    this.#server = server
+    this.#onTurnEnd = onTurnEnd
+  }
+
+  runningIn(process: SimProcess): Set<string> {
+    let running = this.#running.get(process)
+    if (running === undefined) {
+      running = new Set()
+      this.#running.set(process, running)
+    }
+    return running
+  }
+
+  /** Whether a process lived to hear that the job was accepted. */
+  isAnswered(id: string): boolean {
+    return this.#answered.has(id)
+  }
+
+  note(process: SimProcess | undefined, text: string): void {
+    this.notes.push({ at: this.#world.present, by: process?.name ?? 'fate', text })
+  }
+
+  add(process: SimProcess | undefined, event: HistoryEvent, facts: Pick<Seen, 'isLost'> = {}): void {
+    if (process !== undefined && !process.isAlive) return
+    if (event.type === 'answer' && event.accepted) this.#answered.add(event.id)
+    if (process !== undefined) {
+      if (event.type === 'start') this.runningIn(process).add(event.id)
+      if (event.type === 'end' || event.type === 'return') this.runningIn(process).delete(event.id)
+    }
+    if (process !== undefined && event.type === 'end' && isTurnId(event.id)) this.#onTurnEnd(event.id)
+    this.seen.push({ by: process?.name ?? 'fate', event, ...facts })
+  }
+
+  /** When it was so late by the clock of the store. It cannot have been later than now. */
+  timeOf(atMs: number): number {
+    return this.#server.worldTime(atMs * MS, this.#world.present)
+  }
+
+  /** Writes down all that a shaper reports. Starts of jobs are written down by their handlers. */
+  watch<Data>(shaper: Shaper<Data>, process: SimProcess): void {
+    const add = (event: HistoryEvent, facts?: Pick<Seen, 'isLost'>) => this.add(process, event, facts)
+    const time = (atMs: number) => this.timeOf(atMs)
+    // Times to come follow the clock of the store as it goes now.
+    const later = (fromMs: number, toMs: number) => time(fromMs) + (toMs - fromMs) * MS
+    shaper
+      .on('admitted', ({ id, key, cost, departsAt, at }) => {
+        add({ type: 'answer', at: time(at), id, key, cost, accepted: true, departsAt: later(at, departsAt) })
+      })
+      .on('rejected', ({ id = '', key, cost, reason, retryAfterMs, at }) => {
+        const retryAt = time(at) + retryAfterMs * MS
+        add({ type: 'answer', at: time(at), id, key, cost, accepted: false, reason, retryAt })
+      })
+      .on('departed', ({ id, key, cost, attempt }) => {
+        if (isTurnId(id)) add({ type: 'start', at: process.read(), id, key, cost, attempt })
+      })
+      .on('completed', ({ id, at }) => add({ type: 'end', at: time(at), id, outcome: 'completed' }))
+      .on('failed', ({ id, at, retryAt, error }) => {
+        if (retryAt !== undefined) {
+          add({ type: 'return', at: time(at), id, reason: 'retry', readyAt: later(at, retryAt) })
+          return
+        }
+        const isLost = isVelvetRopeError(error, 'worker-lost')
+        add({ type: 'end', at: time(at), id, outcome: 'failed' }, { isLost })
+      })
+      .on('returned', ({ id, at, retryAt }) => {
+        add({ type: 'return', at: time(at), id, reason: 'freeze', readyAt: later(at, retryAt) })
+      })
+      .on('recovered', ({ id }) => this.note(process, `recovered ${id}`))
+      .on('cancelled', ({ id, at }) => add({ type: 'end', at: time(at), id, outcome: 'cancelled' }))
+      .on('expired', ({ id, at }) => add({ type: 'end', at: time(at), id, outcome: 'expired' }))
+      .on('frozen', ({ key, at, until }) => {
+        add({ type: 'freeze', at: time(at), key, until: later(at, until) })
+      })
+      .on('unfrozen', ({ key, at }) => add({ type: 'unfreeze', at: time(at), key }))
+      .on('paused', ({ key, at }) => add({ type: 'pause', at: time(at), key }))
+      .on('resumed', ({ key, at }) => add({ type: 'resume', at: time(at), key }))
+      .on('limit', ({ pattern, at, limit }) => {
+        if (limit !== undefined) add({ type: 'limit', at: time(at), key: pattern, limit })
+      })
+      .on('error', (error) => {
+        if (process.isAlive) this.errors.push({ process, at: this.#world.present, error })
+      })
+  }
+}

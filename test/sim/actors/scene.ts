@@ -1,0 +1,138 @@
+import { Shaper, type ShaperOptions } from '../../../src/index.ts'
+import type { KeyPlan, Plan, TurnPlan } from '../plan/plan.ts'
+import type { Network } from '../world/network.ts'
+import type { SimProcess } from '../world/process.ts'
+import type { SimServer } from '../world/server.ts'
+import type { World } from '../world/world.ts'
+import type { Silence } from './faults.ts'
+import { Recorder } from './recorder.ts'
+
+/** What a job carries. */
+export interface Payload {
+  readonly id: string
+  readonly pad: string
+}
+
+/** How often the data of the server are set aside where a fault will need an old state; microseconds. */
+const SNAPSHOT_EVERY = 100_000
+
+/** All that actors share: the world, its store, the plan, and the record of what happens. */
+export class Scene {
+  readonly world: World
+  readonly server: SimServer<unknown>
+  readonly network: Network
+  readonly plan: Plan
+  readonly record: Recorder
+  /** The process that plays each part now. */
+  readonly cast = new Map<string, SimProcess>()
+  readonly shapers = new Map<SimProcess, Shaper<Payload>>()
+  readonly firstStarts = new Set<string>()
+  /** Jobs that were accepted, or refused for good, as far as their producers know. */
+  readonly answered = new Set<string>()
+  /** Turns for which callers wait. */
+  readonly calling = new Map<TurnPlan, SimProcess>()
+  readonly silences: Silence[] = []
+  /** When it was not known whether an operation had been carried out. */
+  readonly unsure: { readonly from: number; readonly until: number }[] = []
+  /** When all faults that have struck so far are over; microseconds. */
+  healedAt = 0
+  /** All is done: nothing goes wrong any more. */
+  isOver = false
+  readonly closings = new Map<SimProcess, Promise<void>>()
+  /** Called when a process was killed, and when a turn has ended. */
+  onKilled: (process: SimProcess) => void = () => undefined
+  onTurnEnd: (id: string) => void = () => undefined
+  readonly #snapshots: { readonly at: number; readonly snapshot: unknown }[] = []
+
+  constructor(world: World, server: SimServer<unknown>, network: Network, plan: Plan) {
+    this.world = world
+    this.server = server
+    this.network = network
+    this.plan = plan
+    this.record = new Recorder(world, server, (id) => this.onTurnEnd(id))
+  }
+
+  /** Starts a process that plays a part, now. */
+  enter(part: string, main: (shaper: Shaper<Payload>, process: SimProcess) => void): SimProcess {
+    const process = this.world.spawn(part)
+    process.clocks = this.plan.clocks[part] ?? { offset: 0, drift: 0 }
+    this.cast.set(part, process)
+    process.at(this.world.present, 0, () => {
+      const shaper = new Shaper<Payload>('sim', this.#options(part))
+      this.shapers.set(process, shaper)
+      this.record.watch(shaper, process)
+      main(shaper, process)
+    })
+    return process
+  }
+
+  /** Lets a process end in its own time. */
+  close(process: SimProcess, drain?: number): void {
+    if (this.closings.has(process)) return
+    const closing = new Promise<void>((resolve) => {
+      process.at(this.world.present, 0, () => {
+        const options = drain === undefined ? {} : { drainMs: drain }
+        const closed = this.shapers.get(process)?.close(options) ?? Promise.resolve()
+        closed.then(resolve, (error: unknown) => process.onUncaught(error))
+      })
+    })
+    this.closings.set(process, closing)
+  }
+
+  isClosing(process: SimProcess): boolean {
+    return this.closings.has(process)
+  }
+
+  /** A command of an operator's own, beside all processes; it takes no time. Returns the bytes of the answer. */
+  command(...words: readonly string[]): Buffer {
+    const connection = this.server.store.connect()
+    const answer: Buffer[] = []
+    connection.onBytes((bytes) => void answer.push(bytes))
+    const parts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`)
+    connection.receive(Buffer.from(`*${words.length}\r\n${parts.join('')}`))
+    connection.close()
+    return Buffer.concat(answer)
+  }
+
+  /** Sets the data of the server aside again and again, where the plan needs an old state. */
+  keepSnapshots(fate: SimProcess): void {
+    const isNeeded = this.plan.faults.some(
+      (fault) => fault.kind === 'restart' && typeof fault.keeps === 'object',
+    )
+    if (!isNeeded) return
+    const take = () => {
+      this.#snapshots.push({ at: this.world.present, snapshot: this.server.store.snapshot() })
+      fate.at(this.world.present + SNAPSHOT_EVERY, 0, take)
+    }
+    take()
+  }
+
+  snapshotBefore(at: number): unknown {
+    return (this.#snapshots.findLast((known) => known.at <= at) ?? this.#snapshots[0])?.snapshot ?? 'empty'
+  }
+
+  #options(part: string): ShaperOptions {
+    const { keys, shards } = this.plan
+    return {
+      connection: { host: 'redis', port: 6379 },
+      shards,
+      limits: Object.fromEntries(keys.map((plan) => [plan.key, limitOf(plan)] as const)),
+      limitsBy: part,
+      jobDefaults: { keepFinished: this.plan.keepFinished },
+    }
+  }
+}
+
+/** The limit of a key, as a shaper is given it. */
+export function limitOf({ capacity, rate, tolerance }: Pick<KeyPlan, 'capacity' | 'rate' | 'tolerance'>) {
+  return {
+    capacity,
+    rate: { count: rate.count, per: `${rate.per}ms` },
+    ...(tolerance !== undefined && { tolerance: tolerance === 0 ? (0 as const) : `${tolerance}ms` }),
+  }
+}
+
+/** The data of a job: as many bytes as planned, about. */
+export function payloadOf(id: string, bytes: number): Payload {
+  return { id, pad: 'x'.repeat(bytes) }
+}

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { FreezeError, isVelvetRopeError, type Shaper } from '../../../src/index.ts'
+import type { JobPlan, WorkerPlan } from '../plan/plan.ts'
+import type { SimProcess } from '../world/process.ts'
+import { type Payload, payloadOf, type Scene } from './scene.ts'
+
+/** Works on jobs; the first thing that a handler does is to read the clock of the world. */
+export function work(scene: Scene, plan: WorkerPlan, shaper: Shaper<Payload>, process: SimProcess): void {
+  const { concurrency, lease, scheduler } = plan
+  const jobs = new Map(scene.plan.jobs.map((job) => [job.id, job]))
+  shaper.work(
+    async (job) => {
+      const at = process.read()
+      const { id, key, cost, attempt, signal } = job
+      scene.record.add(process, { type: 'start', at, id, key, cost, attempt })
+      if (process.isAlive) scene.record.fences.push({ at, key, id, fence: job.fence })
+      if (isVelvetRopeError(signal.reason, 'lease-lost')) scene.record.note(process, `${id} late: lease lost`)
+      signal.throwIfAborted()
+      const planned = jobs.get(id)
+      if (planned === undefined) throw new Error(`expected a job of the plan, got ${id}`)
+      const expected = JSON.stringify(payloadOf(id, planned.bytes))
+      if (JSON.stringify(job.data) !== expected) process.onUncaught(new Error(`job ${id} has other data`))
+      try {
+        await handle(scene, planned, attempt, process)
+      } catch (error) {
+        const reason = error instanceof FreezeError ? 'freeze' : 'retry'
+        if (process.isAlive) scene.record.settled.push({ at: process.read(), id, attempt, reason })
+        throw error
+      }
+    },
+    { concurrency, leaseMs: lease, scheduler },
+  )
+}
+
+async function handle(
+  scene: Scene,
+  { id, handler }: JobPlan,
+  attempt: number,
+  process: SimProcess,
+): Promise<void> {
+  const isFirst = !scene.firstStarts.has(id)
+  scene.firstStarts.add(id)
+  if (handler.computes > 0) process.block(handler.computes * 1_000)
+  if (handler.takes > 0) await sleep(handler.takes)
+  if (handler.hangs && isFirst) await new Promise(() => undefined)
+  if (handler.freezes !== undefined && isFirst) throw new FreezeError({ forMs: handler.freezes })
+  if (attempt <= handler.fails) throw new Error('as planned')
+}

@@ -1,0 +1,21 @@
+import type { HistoryEvent } from '../../../src/testing.ts'
+import type { Recorder } from '../actors/recorder.ts'
+
+/**
+ * Jobs that went back into their lines though no process heard of it: a handler failed or froze its bucket, the store was
+ * told, its answer was lost, and by the time of the second one the job had been handed over again. That the job starts once
+ * more shows it.
+ */
+export function lostReturns(
+  history: readonly HistoryEvent[],
+  settled: Recorder['settled'],
+): Extract<HistoryEvent, { type: 'return' }>[] {
+  return settled.flatMap(({ at, id, attempt, reason }) => {
+    const own = history.filter((event) => 'id' in event && event.id === id).toSorted((a, b) => a.at - b.at)
+    const from = own.findLastIndex((event) => event.type === 'start' && event.at <= at)
+    const next = own.slice(from + 1).find(({ type }) => type === 'start' || type === 'return')
+    if (next?.type !== 'start') return []
+    const expected = reason === 'retry' ? attempt + 1 : attempt
+    return next.attempt === expected ? [{ type: 'return', at, id, reason, readyAt: at }] : []
+  })
+}

@@ -1,0 +1,151 @@
+import type { Random } from '../world/random.ts'
+import { type Fault, type Keeps, strikesBy, type When } from './fault.ts'
+import { drainedBy, intervalOf, type Plan } from './plan.ts'
+
+/** Draws what goes wrong: nothing in a fifth of the runs, and rarely more than four things. */
+export function drawFaults(random: Random, plan: Plan): Fault[] {
+  const count = random.weighted([
+    [20, 0],
+    [30, 1],
+    [25, 2],
+    [12, 3],
+    [8, 4],
+    [5, 8],
+  ])
+  const span = Math.round(Math.min(drainedBy(plan) + 300, 15_000))
+  const parts = partsOf(plan)
+  const faults = Array.from({ length: count }, () => tamed(drawFault(random, parts, span), plan))
+  return faults.sort((a, b) => a.until - b.until)
+}
+
+/** A server that forgot everything makes each bucket wait for as long as its capacity takes: not longer than a minute here. */
+function tamed(fault: Fault, { keys }: Plan): Fault {
+  if (fault.kind !== 'restart' || fault.keeps === 'all') return fault
+  const longest = Math.max(...keys.map((key) => key.capacity * intervalOf(key)))
+  return longest > 60_000 ? { ...fault, keeps: 'all' } : fault
+}
+
+function partsOf({ workers, producers, callers, schedulers }: Plan): string[] {
+  const named = (role: string, length: number) => Array.from({ length }, (_, n) => `${role}-${n + 1}`)
+  return [
+    // Workers most often: they do the most.
+    ...named('worker', workers.length),
+    ...named('worker', workers.length),
+    ...named('producer', producers),
+    ...named('caller', callers),
+    ...named('scheduler', schedulers),
+  ]
+}
+
+function drawFault(random: Random, parts: readonly string[], span: number): Fault {
+  const part = random.pick(parts)
+  const partOrAll = random.chance(0.35) ? 'all' : part
+  const at = random.between(0, span)
+  const outage = () =>
+    Math.round(
+      random.weighted([
+        [65, random.log(5, 2_000)],
+        [31, random.log(1_000, 10_000)],
+        [4, random.log(10_000, 90_000)],
+      ]),
+    )
+  switch (random.weighted(KINDS)) {
+    case 'kill': {
+      const when = drawWhen(random, at)
+      const back = random.log(1, 3_000)
+      const how = random.chance(0.75) ? 'process' : 'machine'
+      return { kind: 'kill', part, when, how, back, until: strikesBy(when) + back }
+    }
+    case 'stop': {
+      const when = drawWhen(random, at)
+      const length = random.weighted([
+        [65, random.log(1, 1_000)],
+        [30, random.log(1_000, 12_000)],
+        [5, random.log(10_000, 40_000)],
+      ])
+      const kind = random.chance(0.7) ? 'stop' : 'block'
+      return { kind, part, when, for: length, until: strikesBy(when) + length }
+    }
+    case 'close': {
+      const back = random.log(1, 1_000)
+      const drain = random.chance(0.5) ? { drain: random.between(0, 2_000) } : {}
+      return { kind: 'close', part, at, ...drain, back, until: at + back + (drain.drain ?? 0) }
+    }
+    case 'hold': {
+      const length = outage()
+      const direction = random.pick(['there', 'back', 'both', 'both'] as const)
+      return { kind: 'hold', part: partOrAll, at, for: length, direction, until: at + length }
+    }
+    case 'reset': {
+      const when = drawWhen(random, at)
+      return {
+        kind: 'reset',
+        part: partOrAll === 'all' && when.at === at ? 'all' : part,
+        when,
+        after: random.log(0.001, 5),
+        until: strikesBy(when) + 10,
+      }
+    }
+    case 'refuse': {
+      const length = outage()
+      return { kind: 'refuse', part: partOrAll, at, for: length, until: at + length }
+    }
+    case 'slow': {
+      const length = outage()
+      const way = () => ({
+        least: random.log(100, 60_000),
+        jitter: random.log(100, 30_000),
+        spikes: 0.05,
+        spike: 200_000,
+      })
+      return { kind: 'slow', part: partOrAll, at, for: length, there: way(), back: way(), until: at + length }
+    }
+    case 'stall': {
+      const length = outage()
+      return { kind: 'stall', at, for: length, until: at + length }
+    }
+    case 'restart': {
+      const down = random.log(1, 8_000)
+      const keeps = random.weighted<Keeps>([
+        [80, 'all'],
+        [5, 'nothing'],
+        [15, { butLast: random.log(1, 2_000) }],
+      ])
+      return { kind: 'restart', at, down, keeps, until: at + down }
+    }
+    case 'step': {
+      const size = random.weighted([
+        [50, random.log(1, 1_000)],
+        [35, random.log(1_000, 60_000)],
+        [15, 86_400_000],
+      ])
+      return { kind: 'step', at, by: random.chance(0.5) ? size : -size, until: at }
+    }
+    case 'wall':
+      return { kind: 'wall', part, at, by: random.pick([-1, 1]) * random.log(1, 86_400_000), until: at }
+    case 'flush-scripts':
+      return { kind: 'flush-scripts', at, until: at }
+  }
+}
+
+const KINDS = [
+  [18, 'kill'],
+  [14, 'stop'],
+  [10, 'close'],
+  [16, 'hold'],
+  [12, 'reset'],
+  [5, 'refuse'],
+  [5, 'slow'],
+  [5, 'stall'],
+  [6, 'restart'],
+  [4, 'step'],
+  [2, 'wall'],
+  [3, 'flush-scripts'],
+] as const
+
+function drawWhen(random: Random, at: number): When {
+  const drawn = random.next()
+  if (drawn < 0.4) return { at }
+  const count = Math.round(random.log(1, 3_000))
+  return drawn < 0.7 ? { at, event: count } : { at, write: Math.max(1, Math.round(count / 5)) }
+}

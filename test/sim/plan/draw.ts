@@ -1,0 +1,168 @@
+import type { Random } from '../world/random.ts'
+import { Random as RandomOf } from '../world/random.ts'
+import { drawFaults } from './draw-faults.ts'
+import { drawActions, drawJobs, drawTurns } from './draw-work.ts'
+import { intervalOf, type KeyPlan, type Plan, type WorkerPlan } from './plan.ts'
+import { REMEMBERED, scarce } from './scarce.ts'
+
+/** How large a run is. Small ones find most, because their processes meet more often than they pass. */
+const SIZES: readonly (readonly [number, Size])[] = [
+  [70, { keys: [1, 3], jobs: [3, 40], drain: 4_000 }],
+  [22, { keys: [1, 2], jobs: [1, 12], drain: 12_000 }],
+  [7, { keys: [2, 8], jobs: [30, 120], drain: 8_000 }],
+  [1, { keys: [1, 2], jobs: [300, 1_500], drain: 20_000 }],
+  [1, { keys: [1, 1], jobs: [2, 4], drain: 250_000 }],
+]
+
+export interface Size {
+  readonly keys: readonly [number, number]
+  readonly jobs: readonly [number, number]
+  /** How long the work of a key takes at its rate, about; milliseconds. */
+  readonly drain: number
+}
+
+/** Draws a run. */
+export function drawPlan(seed: number): Plan {
+  const random = new RandomOf(seed).fork('plan')
+  const size = random.weighted(SIZES)
+  const shards = random.weighted([
+    [80, 1],
+    [15, 2],
+    [5, 3],
+  ])
+  const keys = drawKeys(random, size)
+  const producers = random.weighted([
+    [70, 1],
+    [25, 2],
+    [5, 3],
+  ])
+  const callers = random.weighted([
+    [65, 0],
+    [25, 1],
+    [10, 2],
+  ])
+  const workers = drawWorkers(random)
+  const hasScheduler = workers.some(({ scheduler }) => scheduler)
+  const schedulers = hasScheduler ? (random.chance(0.1) ? 1 : 0) : random.between(1, 2)
+  const jobs = drawJobs(random.fork('jobs'), size, keys, producers)
+  const turns = drawTurns(random.fork('turns'), size, keys, callers)
+  const whole = {
+    seed,
+    shards,
+    keys,
+    jobs,
+    turns,
+    actions: drawActions(random.fork('actions'), keys, jobs),
+    workers,
+    producers,
+    callers,
+    schedulers,
+    clocks: {},
+    network: drawNetwork(random),
+    keepFinished: REMEMBERED,
+    views: random.chance(0.15),
+    faults: [],
+  }
+  const faults = drawFaults(random.fork('faults'), whole)
+  const plan = { ...whole, faults, clocks: drawClocks(random.fork('clocks')) }
+  return random.chance(0.12) ? scarce(random.fork('scarce'), plan) : plan
+}
+
+function drawKeys(random: Random, { keys, jobs, drain }: Size): KeyPlan[] {
+  const count = random.between(...keys)
+  return Array.from({ length: count }, (_, index) => {
+    const most = (1_000 * Math.min(40, jobs[1])) / drain / count
+    // So slow that the work would take much too long is no use; the first key is the hot one.
+    const slowest = Math.max(0.2, most / 3)
+    const fastest = index === 0 && drain < 100_000 ? 1_000 : Math.max(200, slowest)
+    const perSecond = drain < 100_000 ? random.log(slowest, fastest) : random.log(most / 2, most * 2)
+    const rate = ratePlan(random, Math.min(perSecond, 1_000))
+    const interval = intervalOf({ rate })
+    const tolerance = random.weighted<number | undefined>([
+      [60, undefined],
+      [20, 0],
+      [20, Math.floor((random.next() * interval * 1_000) / 4) / 1_000],
+    ])
+    const capacity = random.weighted([
+      [50, random.between(1, 20)],
+      [45, random.between(20, 200)],
+      [5, 10_000],
+    ])
+    const name = random.pick(['k', 'a/x', 'a/y', 'b/ü', 'c d'])
+    // An interval below a millisecond must say its tolerance.
+    const needs =
+      interval < 1 && tolerance === undefined ? { tolerance: Math.floor(interval * 250) / 1_000 } : {}
+    return { key: `${name}${index}`, capacity, rate, ...(tolerance !== undefined && { tolerance }), ...needs }
+  })
+}
+
+function ratePlan(random: Random, perSecond: number): KeyPlan['rate'] {
+  if (random.chance(0.5)) {
+    if (perSecond >= 1) return { count: Math.round(perSecond), per: 1_000 }
+    return { count: 1, per: Math.round(1_000 / perSecond) }
+  }
+  const per = random.pick([1_000, 3_000, 7_000, 60_000])
+  return { count: Math.max(1, Math.round((perSecond * per) / 1_000)), per }
+}
+
+function drawWorkers(random: Random): WorkerPlan[] {
+  const count = random.weighted([
+    [40, 1],
+    [35, 2],
+    [20, 3],
+    [5, 4],
+  ])
+  return Array.from({ length: count }, (_, index) => ({
+    at: index === 0 ? 0 : random.between(0, 1_500),
+    concurrency: random.weighted([
+      [20, 1],
+      [30, random.between(2, 10)],
+      [50, 100],
+    ]),
+    lease: random.weighted([
+      [55, 10_000],
+      [30, 5_000],
+      [15, random.between(1_000, 4_000)],
+    ]),
+    scheduler: random.chance(0.85),
+  }))
+}
+
+function drawNetwork(random: Random): Plan['network'] {
+  const way = (least: number) => ({
+    least,
+    jitter: random.log(5, least * 2),
+    spikes: random.pick([0, 0, 0.01, 0.05]),
+    spike: random.log(1_000, 50_000),
+  })
+  const least = random.weighted([
+    [70, random.log(20, 300)],
+    [22, random.log(300, 3_000)],
+    [8, random.log(3_000, 30_000)],
+  ])
+  const isSame = random.chance(0.8)
+  return {
+    there: way(least),
+    back: way(isSame ? least : random.log(20, 30_000)),
+    splits: random.weighted([
+      [60, 0],
+      [30, 0.05],
+      [10, 0.7],
+    ]),
+  }
+}
+
+function drawClocks(random: Random): Plan['clocks'] {
+  const names = ['producer', 'worker', 'caller', 'scheduler'].flatMap((role) =>
+    [1, 2, 3, 4].map((n) => `${role}-${n}`),
+  )
+  const clock = () => ({
+    offset: random.weighted([
+      [50, 0],
+      [30, random.between(-2_000_000, 2_000_000)],
+      [20, random.between(-86_400_000_000, 86_400_000_000)],
+    ]),
+    drift: random.between(-200, 200),
+  })
+  return Object.fromEntries(names.map((name) => [name, clock()]))
+}

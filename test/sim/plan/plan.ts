@@ -1,0 +1,121 @@
+import type { Delays } from '../world/link.ts'
+import type { Clocks } from '../world/process.ts'
+import type { Fault } from './fault.ts'
+
+/** All that a run is made of, drawn from its seed. It is data, so that a failing one can be made smaller. Milliseconds. */
+export interface Plan {
+  readonly seed: number
+  readonly shards: number
+  readonly keys: readonly KeyPlan[]
+  readonly jobs: readonly JobPlan[]
+  readonly turns: readonly TurnPlan[]
+  readonly actions: readonly Action[]
+  readonly workers: readonly WorkerPlan[]
+  readonly producers: number
+  readonly callers: number
+  /** Processes that only schedule. */
+  readonly schedulers: number
+  /** Drawn by the name of the process. */
+  readonly clocks: Readonly<Record<string, Clocks>>
+  readonly network: { readonly there: Delays; readonly back: Delays; readonly splits: number }
+  /** How many ended jobs the store remembers. */
+  readonly keepFinished: number
+  /** Views that change nothing are asked for again and again. */
+  readonly views: boolean
+  readonly faults: readonly Fault[]
+}
+
+export interface KeyPlan {
+  readonly key: string
+  readonly capacity: number
+  readonly rate: { readonly count: number; readonly per: number }
+  /** Absent: the default of the product. */
+  readonly tolerance?: number
+}
+
+export interface JobPlan {
+  readonly id: string
+  readonly key: string
+  /** The number of the producer, from 1. */
+  readonly producer: number
+  readonly at: number
+  readonly cost: number
+  readonly bytes: number
+  /** Jobs of a producer with the same number are enqueued in one call. */
+  readonly batch?: number
+  readonly deadline?: number
+  readonly attempts: number
+  readonly backoff: number
+  readonly timeout?: number
+  /** How often a producer that was refused for want of room comes back. */
+  readonly comesBack: number
+  readonly handler: HandlerPlan
+}
+
+export interface HandlerPlan {
+  readonly takes: number
+  /** Of that, how long it computes before it first waits. */
+  readonly computes: number
+  /** So many attempts fail. */
+  readonly fails: number
+  /** Its first start freezes the bucket for so long. */
+  readonly freezes?: number
+  /** Its first start never settles. */
+  readonly hangs: boolean
+}
+
+export interface TurnPlan {
+  readonly caller: number
+  readonly key: string
+  readonly at: number
+  readonly cost: number
+  readonly timeout?: number
+  /** The caller gives up after that. */
+  readonly aborts?: number
+  /** Now or not at all. */
+  readonly isTry: boolean
+}
+
+export interface WorkerPlan {
+  readonly at: number
+  readonly concurrency: number
+  readonly lease: number
+  readonly scheduler: boolean
+}
+
+/** What the operator does. */
+export type Action =
+  | { readonly do: 'cancel'; readonly at: number; readonly id: string }
+  | { readonly do: 'freeze'; readonly at: number; readonly key: string; readonly for: number }
+  | { readonly do: 'unfreeze'; readonly at: number; readonly key: string }
+  | { readonly do: 'pause'; readonly at: number; readonly key: string; readonly for: number }
+  | {
+      readonly do: 'limit'
+      readonly at: number
+      readonly key: string
+      readonly capacity: number
+      readonly rate: KeyPlan['rate']
+    }
+
+/** The interval of a key for one unit of cost; milliseconds. */
+export function intervalOf({ rate }: Pick<KeyPlan, 'rate'>): number {
+  return rate.per / rate.count
+}
+
+/** When the last thing that is planned begins, beside the faults. */
+export function lastOf({ jobs, turns, actions, workers }: Plan): number {
+  const times = [...jobs, ...turns, ...workers].map(({ at }) => at)
+  const held = actions.map((action) => action.at + ('for' in action ? action.for : 0))
+  return Math.max(0, ...times, ...held)
+}
+
+/** When the work of each key is done at its rate, about, if nothing goes wrong. */
+export function drainedBy(plan: Plan): number {
+  const ends = plan.keys.map((key) => {
+    const own = [...plan.jobs, ...plan.turns].filter((job) => job.key === key.key)
+    const units = own.reduce((sum, { cost }) => sum + (cost > key.capacity ? 0 : cost), 0)
+    return (own[0]?.at ?? 0) + Math.min(units, 3 * key.capacity) * intervalOf(key)
+  })
+  const handlers = plan.jobs.map(({ at, handler }) => at + handler.takes)
+  return Math.max(lastOf(plan), ...ends, ...handlers)
+}

@@ -1,0 +1,80 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { Tally } from './report/tally.ts'
+import type { SeedReport } from './run-seeds.ts'
+import type { Order } from './worker.ts'
+
+export interface ManyOptions {
+  readonly from: number
+  readonly seeds: number
+  readonly minutes: number
+  readonly processes: number
+  readonly folder: string
+  /** The first failure ends the run, and is not made smaller. */
+  readonly stopsAtFirst: boolean
+}
+
+/** Seeds that a process is given at once. */
+const CHUNK = 25
+/** How often the progress is shown; milliseconds. */
+const SHOW_EVERY = 10_000
+/** Beyond so many failures each is only counted. */
+const MOST_SHRUNK = 20
+const WORKER = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url),
+)
+
+/** Runs many seeds in several processes, and shows how it goes; returns whether all were good. */
+export async function runMany({
+  from,
+  seeds,
+  minutes,
+  processes,
+  folder,
+  stopsAtFirst,
+}: ManyOptions): Promise<boolean> {
+  const tally = new Tally()
+  const until = performance.now() + minutes * 60_000
+  let next = from
+  const showing = setInterval(() => console.log(tally.line()), SHOW_EVERY)
+  const nextOrder = (): Order | undefined => {
+    const count = Math.min(CHUNK, from + seeds - next)
+    const isOver = performance.now() >= until || (stopsAtFirst && tally.failures > 0)
+    if (count <= 0 || isOver) return undefined
+    next += count
+    const isMany = stopsAtFirst || tally.failures >= MOST_SHRUNK
+    return { from: next - count, count, options: isMany ? { shrinks: 0 } : { folder, shrinks: 150 } }
+  }
+  await Promise.all(Array.from({ length: processes }, () => serve(nextOrder, tally)))
+  clearInterval(showing)
+  console.log(tally.line())
+  console.log(tally.report())
+  return tally.failures === 0
+}
+
+/** Gives a process one order after the other; one that dies fails the seeds of its order. */
+function serve(nextOrder: () => Order | undefined, tally: Tally): Promise<void> {
+  return new Promise((resolve) => {
+    let order: Order | undefined
+    const begin = (): ChildProcess => {
+      const child = fork(WORKER)
+      const goOn = () => {
+        order = nextOrder()
+        if (order === undefined) child.disconnect()
+        else child.send(order)
+      }
+      child.on('message', (reports: SeedReport[]) => {
+        for (const report of reports) tally.add(report)
+        goOn()
+      })
+      child.on('exit', (code) => {
+        if (order === undefined) return resolve()
+        tally.addDeath(order, code)
+        begin()
+      })
+      goOn()
+      return child
+    }
+    begin()
+  })
+}

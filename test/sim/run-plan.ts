@@ -1,0 +1,105 @@
+import './world/patch.ts'
+import type { HistoryEvent } from '../../src/testing.ts'
+import { closeAll, direct, type Rest } from './actors/direct.ts'
+import { Scene } from './actors/scene.ts'
+import { becomesEmpty } from './judge/idle.ts'
+import { leftBehind, recountAll } from './judge/inspect.ts'
+import { type Failure, judge } from './judge/judge.ts'
+import { intervalOf, lastOf, type Plan } from './plan/plan.ts'
+import { Network } from './world/network.ts'
+import { Random } from './world/random.ts'
+import { SimServer, type Store, type StoreHost } from './world/server.ts'
+import { World, WorldTimeError } from './world/world.ts'
+
+/** What became of a run. */
+export interface Outcome {
+  readonly plan: Plan
+  readonly failures: readonly Failure[]
+  readonly history: readonly HistoryEvent[]
+  readonly scene: Scene
+  readonly events: number
+  /** Virtual time; microseconds. */
+  readonly lasted: number
+}
+
+/** More than any run needs. */
+const MOST_EVENTS = 3_000_000
+/** When all should have ended, beside the work itself; milliseconds. */
+const SLACK = 180_000
+
+/** Runs a plan in a world of its own. */
+export async function runPlan(plan: Plan, openStore: (host: StoreHost) => Store): Promise<Outcome> {
+  const random = new Random(plan.seed).fork('world')
+  const world = new World(random)
+  const server = new SimServer(world, openStore)
+  const network = new Network(server, plan.network)
+  const scene = new Scene(world, server, network, plan)
+  const fate = world.spawn('fate')
+  const failures: Failure[] = []
+  let rest: Rest | undefined
+
+  fate.at(0, 0, () => {
+    const play = async () => {
+      for (const at of recountTimes(random, plan)) {
+        fate.at(at, 0, () => void recountAll(scene).then((found) => failures.push(...found)))
+      }
+      rest = await direct(scene, fate)
+      failures.push(...(await recountAll(scene)), ...(await becomesEmpty(scene, rest.oracle)))
+      const closed = await closeAll(scene, rest.oracle)
+      fate.at(world.present + 2_000_000, 0, () => {
+        failures.push(...leftBehind(scene, closed))
+        world.end()
+      })
+    }
+    play().catch((error: unknown) => {
+      fate.onUncaught(error)
+      world.end()
+    })
+  })
+  try {
+    await world.run(endBy(plan), MOST_EVENTS)
+  } catch (error) {
+    if (!(error instanceof WorldTimeError)) throw error
+    failures.push({ law: rest === undefined ? 'rest' : 'close', at: world.now, message: error.message })
+  }
+  const judged = judge(scene, rest)
+  return {
+    plan,
+    failures: [...failures, ...judged.failures],
+    history: judged.history,
+    scene,
+    events: world.events,
+    lasted: world.now,
+  }
+}
+
+/** Two moments at which the books of the store are looked at, in the middle of everything. */
+function recountTimes(random: Random, plan: Plan): number[] {
+  const own = random.fork('recounts')
+  return [1, 2].map(() => own.next() * (lastOf(plan) + 2_000) * 1_000)
+}
+
+/** All work is done long before; microseconds. */
+function endBy(plan: Plan): number {
+  const work = plan.keys.reduce((sum, key) => {
+    const costs = [...plan.jobs, ...plan.turns].reduce((cost, job) => {
+      const times = 'attempts' in job ? job.attempts + 3 : 1
+      return job.key === key.key ? cost + job.cost * times : cost
+    }, 0)
+    // A limit may be lowered to a third.
+    return sum + intervalOf(key) * (costs + quarantineOf(plan, key.capacity)) * 3.5
+  }, 0)
+  const handlers = plan.jobs.reduce((sum, { attempts, backoff, handler }) => {
+    return sum + (handler.takes + handler.computes + backoff) * attempts + (handler.freezes ?? 0)
+  }, 0)
+  return (
+    (lastOf(plan) + Math.max(0, ...plan.faults.map(({ until }) => until)) + work + handlers + SLACK) * 1_000
+  )
+}
+
+/** How many units a bucket waits for after a restart that may have lost something, at most. */
+function quarantineOf({ faults, jobs }: Plan, capacity: number): number {
+  const restarts = faults.filter(({ kind }) => kind === 'restart' || kind === 'step').length
+  const isEmpty = faults.some((fault) => fault.kind === 'restart' && fault.keeps === 'nothing')
+  return restarts * (isEmpty ? capacity : Math.max(0, ...jobs.map(({ cost }) => cost)))
+}

@@ -1,0 +1,128 @@
+import type { Server, ServerConnection } from './network.ts'
+import type { SimProcess } from './process.ts'
+import { EPOCH } from './process.ts'
+import { PHASES, type World, type WorldEvent } from './world.ts'
+
+/** What the store needs of the world. */
+export interface StoreHost {
+  /** Microseconds since the epoch; it may be set, and so go back. */
+  nowUs(): number
+  /** Calls `run` once when the clock says `atUs` or more; returns a function that cancels it. */
+  wake(atUs: number, run: () => void): () => void
+  random(): number
+}
+
+/** The store in the server: its data, and what it does with commands. */
+export interface Store<Snapshot = unknown> {
+  connect(): ServerConnection
+  snapshot(): Snapshot
+  restart(from: Snapshot | 'empty' | 'same'): void
+}
+
+interface Wake {
+  readonly atUs: number
+  readonly run: () => void
+  event: WorldEvent | undefined
+}
+
+/** From one setting of the server's clock to the next. */
+interface Setting {
+  readonly from: number
+  readonly offset: number
+}
+
+/**
+ * The machine on which the store runs: its clock, and whether it runs at all. Its clock may be set, but neither gains nor
+ * loses: what the laws promise is measured by it.
+ */
+export class SimServer<Snapshot> implements Server {
+  readonly process: SimProcess
+  readonly store: Store<Snapshot>
+  readonly #settings: Setting[] = []
+  readonly #wakes = new Set<Wake>()
+  #isUp = true
+
+  constructor(world: World, open: (host: StoreHost) => Store<Snapshot>) {
+    this.process = world.spawn('redis')
+    this.#settings.push({ from: 0, offset: EPOCH })
+    this.store = open({
+      nowUs: () => Math.floor(this.timeAt(this.process.read())),
+      wake: (atUs, run) => this.#wake(atUs, run),
+      random: () => this.process.random.next(),
+    })
+  }
+
+  get isUp(): boolean {
+    return this.#isUp
+  }
+
+  accept(): ServerConnection | undefined {
+    return this.#isUp ? this.store.connect() : undefined
+  }
+
+  // Its clock
+
+  /** What its clock says at a time of the world. */
+  timeAt(at: number): number {
+    const setting = this.#settings.findLast(({ from }) => from <= at) ?? this.#settings[0]!
+    return at + setting.offset
+  }
+
+  /** The time of the world at which its clock said so: the last one, at `noLaterThan` or before. */
+  worldTime(said: number, noLaterThan = Number.POSITIVE_INFINITY): number {
+    for (const [index, { from, offset }] of [...this.#settings.entries()].reverse()) {
+      const at = said - offset
+      const until = this.#settings[index + 1]?.from ?? Number.POSITIVE_INFINITY
+      // Its clock counts whole microseconds.
+      if (at >= from - 2 && at <= until + 2 && at <= noLaterThan + 2) return at
+    }
+    return Math.min(noLaterThan, said - this.#settings[0]!.offset)
+  }
+
+  /** Sets its clock forward, or back; microseconds. */
+  step(by: number): void {
+    const from = this.process.world.now
+    this.#settings.push({ from, offset: this.#settings.at(-1)!.offset + by })
+    for (const wake of this.#wakes) {
+      if (wake.event !== undefined) wake.event.isCancelled = true
+      this.#plan(wake)
+    }
+  }
+
+  #wake(atUs: number, run: () => void): () => void {
+    const wake: Wake = { atUs, run, event: undefined }
+    this.#wakes.add(wake)
+    this.#plan(wake)
+    return () => {
+      this.#wakes.delete(wake)
+      if (wake.event !== undefined) wake.event.isCancelled = true
+    }
+  }
+
+  #plan(wake: Wake): void {
+    const { world } = this.process
+    const left = Math.max(0, wake.atUs - this.timeAt(world.present))
+    const at = world.present + left + 1
+    wake.event = this.process.at(at, PHASES.timers, () => {
+      if (this.timeAt(world.present) < wake.atUs) {
+        this.#plan(wake)
+        return
+      }
+      this.#wakes.delete(wake)
+      wake.run()
+    })
+  }
+
+  // Its life
+
+  /** It dies, and its connections with it. */
+  crash(): void {
+    this.#isUp = false
+  }
+
+  /** It starts with what it has kept. */
+  start(from: Snapshot | 'empty' | 'same'): void {
+    this.#isUp = true
+    this.store.restart(from)
+  }
+}
