@@ -1,0 +1,235 @@
+import {
+  CHECKED,
+  DONE,
+  ENDING,
+  type Entry,
+  FREE,
+  GATED,
+  LAPSED,
+  type Pair,
+  type Scheduler,
+  STARTED,
+  type World,
+} from '../actors/world.ts'
+import type { Fields } from '../store/cells.ts'
+import { isEnded } from '../store/leave.ts'
+import { ABSENT, EXPIRED, GRANTED, NO_ONE, RETRYING, RUNNING, type Shard, WAITING } from '../store/shard.ts'
+
+/**
+ * Gives one form to states that differ only in what no step can tell apart: names of workers and schedulers, the order in which
+ * jobs are held, numbers of epochs and fences, and times that are too long ago to matter.
+ */
+export class Canonical {
+  readonly #world: World
+  readonly #oldest: number
+  readonly #isPlain: boolean
+
+  constructor(world: World) {
+    this.#world = world
+    const { limits, jobs, clockStep, durations } = world.setup
+    const slowest = Math.max(...limits.map(({ interval }) => interval))
+    const largest = Math.max(...jobs.map(({ cost }) => cost))
+    const tolerance = Math.max(...limits.map((limit) => limit.tolerance))
+    this.#isPlain = largest === 1
+    this.#oldest = -(slowest * largest + tolerance + clockStep + durations.farthest + 1)
+  }
+
+  apply(): void {
+    const world = this.#world
+    this.#settle(world.shard)
+    if (world.copy !== world.shard) {
+      if (world.globals.hasCopy === 1) this.#settle(world.copy)
+      else world.copy.clear()
+    }
+    for (const time of ['tat', 'frozenUntil'] as const) {
+      if (world.globals[time] <= this.#oldest) world.globals[time] = world.ends.never
+    }
+    if (world.globals.tat === world.ends.never) world.globals.startedCost = 0
+    for (const told of world.told) {
+      if (told.told < DONE || told.told > LAPSED) continue
+      told.spare = 0
+      told.hasStarted = 1
+      told.isExempt = 0
+      told.isRetry = 0
+      told.passed = 0
+      told.isExcused = 0
+    }
+    for (const { entries } of world.workers) for (const entry of entries) this.#settleEntry(entry)
+    if (!world.shard.has('epochs-from-one'))
+      for (let job = 0; job < world.told.length; job++) this.#rankEpochs(job)
+    this.#rankFences()
+    for (const { entries } of world.workers) sortPair(world, entries)
+    this.#sortDeliveries()
+    this.#swapSchedulers()
+    this.#swapWorkers()
+  }
+
+  #settle(shard: Shard): void {
+    const { ends, setup } = this.#world
+    const { bucket, meta, jobs } = shard
+    shard.settle(this.#oldest)
+    if (bucket.due <= setup.lookAhead) bucket.due = ends.never
+    if (meta.stepAt === ends.never) Object.assign(meta, { stepBy: 0, stepTellers: 0 })
+    if (meta.lostAt === ends.never) meta.lostCost = 0
+    if (meta.leaderUntil <= 0) Object.assign(meta, { leader: 0, leaderUntil: ends.never })
+    let isLeased = false
+    for (const job of jobs) {
+      const { state } = job
+      isLeased ||= job.lease !== ends.far
+      if (job.lease < -setup.durations.lease - setup.durations.silence - 2)
+        job.lease = -setup.durations.lease - setup.durations.silence - 2
+      job.attempt = 0
+      const isOver = isEnded(job)
+      if (job.expiry < 0) job.expiry = 0
+      if (job.deadline < this.#oldest) job.deadline = this.#oldest
+      if (state !== GRANTED) {
+        job.slot = ends.never
+        job.isOnGrid = 0
+      }
+      if (state !== GRANTED && state !== RETRYING && !isOver) job.worker = NO_ONE
+      if (state === WAITING || state === RUNNING || state === ABSENT) {
+        job.floor = ends.never
+        job.readyAt = ends.never
+      }
+      if (isOver) {
+        job.kind = 0
+        job.floor = ends.never
+        job.readyAt = ends.never
+        job.fence = 0
+        job.crashes = 0
+        job.deadline = ends.far
+        if (state !== EXPIRED) job.worker = NO_ONE
+        if (state !== EXPIRED && setup.keep >= jobs.length) job.endedAt = ends.never
+      }
+    }
+    if (!isLeased && meta.heardAt < 0) meta.heardAt = 0
+    if (setup.limits.length === 1 && bucket.from <= bucket.next) bucket.from = ends.never
+    if (bucket.next === ends.never && bucket.lastStart === ends.never && this.#isPlain) {
+      bucket.lastCost = 0
+      bucket.startedCost = 0
+    }
+  }
+
+  #settleEntry(entry: Entry): void {
+    const { ends } = this.#world
+    if (entry.until < -1) entry.until = -1
+    if (entry.slot <= this.#oldest) entry.slot = ends.never
+    if (entry.startedAt <= this.#oldest) entry.startedAt = ends.never
+    if (entry.startAt <= this.#oldest) entry.startAt = ends.never
+    const { phase } = entry
+    if (phase === FREE) this.#world.freeEntry(entry)
+    if (phase === CHECKED) entry.until = ends.never
+    if (phase !== GATED && entry.hasMissed === 0) entry.slot = ends.never
+    if (phase !== STARTED && phase !== ENDING) entry.startedAt = ends.never
+  }
+
+  /** Only whether two epochs of a job are the same matters. */
+  #rankEpochs(job: number): void {
+    const world = this.#world
+    const { shard, copy, references } = world
+    const record = shard.jobs[job]!
+    const copied = copy.jobs[job]!
+    let seen = 1 | (1 << record.epoch) | (1 << copied.epoch)
+    for (const reference of references) if (reference.job === job + 1) seen |= 1 << reference.epoch
+    if ((seen & (seen + 1)) === 0) return
+    record.epoch = rankIn(seen, record.epoch)
+    if (copied !== record) copied.epoch = rankIn(seen, copied.epoch)
+    for (const reference of references) {
+      if (reference.job === job + 1) reference.epoch = rankIn(seen, reference.epoch)
+    }
+  }
+
+  /** Fences order the jobs that were given back; with the mutant that counts them, their numbers matter. */
+  #rankFences(): void {
+    const { shard, copy } = this.#world
+    if (shard.has('fence-counts')) return
+    let seen = 1
+    for (const { fence } of shard.jobs) seen |= 1 << fence
+    if (copy !== shard) for (const { fence } of copy.jobs) seen |= 1 << fence
+    if ((seen & (seen + 1)) === 0) return
+    for (const job of shard.jobs) job.fence = rankIn(seen, job.fence)
+    if (copy !== shard) for (const job of copy.jobs) job.fence = rankIn(seen, job.fence)
+  }
+
+  #sortDeliveries(): void {
+    const { deliveries } = this.#world
+    for (let end = deliveries.length - 1; end > 0; end--) {
+      for (let at = 0; at < end; at++) {
+        const [one, other] = [deliveries[at]!, deliveries[at + 1]!]
+        if (placeOf(one) > placeOf(other)) swapPairs(one, other)
+      }
+    }
+  }
+
+  #swapSchedulers(): void {
+    const { schedulers, shard, copy, late, cells } = this.#world
+    const [one, other] = schedulers
+    const difference = orderOf(one!) - orderOf(other!)
+    if (difference > 0 || (difference === 0 && shard.meta.leader !== 2)) return
+    swapRanges(cells, one!.state, other!.state)
+    shard.meta.leader = swapped(shard.meta.leader)
+    if (copy !== shard) copy.meta.leader = swapped(copy.meta.leader)
+    if (late.verb === 1) late.worker = swapped(late.worker)
+  }
+
+  #swapWorkers(): void {
+    const { workers, shard, copy, late, cells } = this.#world
+    const [one, other] = workers
+    const at = baseOf(one!.state)
+    const size = baseOf(other!.state) - at
+    let difference = 0
+    for (let index = 0; index < size && difference === 0; index++)
+      difference = cells[at + index]! - cells[at + size + index]!
+    if (difference === 0) {
+      for (const { worker } of shard.jobs)
+        if (difference === 0 && (worker === 1 || worker === 2)) difference = worker === 1 ? 1 : -1
+    }
+    if (difference >= 0) return
+    swapRanges(cells, one!.state, other!.state)
+    for (const store of copy === shard ? [shard] : [shard, copy]) {
+      for (const job of store.jobs) job.worker = swapped(job.worker)
+      store.meta.stepTellers = ((store.meta.stepTellers & 1) << 1) | ((store.meta.stepTellers & 2) >> 1)
+    }
+    if (late.verb > 1) late.worker = swapped(late.worker)
+  }
+}
+
+/** How many of the bits that are set are below that one. */
+function rankIn(bits: number, bit: number): number {
+  let below = 0
+  for (let lower = 0; lower < bit; lower++) below += (bits >> lower) & 1
+  return below
+}
+
+const swapped = (name: number) => (name === 1 ? 2 : name === 2 ? 1 : name)
+const baseOf = (record: unknown) => (record as { readonly base: number }).base
+
+const placeOf = ({ job, epoch }: Pair) => (job === 0 ? 1_000 : job * 16 + epoch)
+const orderOf = ({ claimed, state }: Scheduler) => {
+  let order = state.isStopped
+  for (const { job, epoch } of claimed) order = order * 32 + job * 8 + epoch
+  return order
+}
+
+function swapPairs(one: Pair, other: Pair): void {
+  const { job, epoch } = one
+  Object.assign(one, { job: other.job, epoch: other.epoch })
+  Object.assign(other, { job, epoch })
+}
+
+/** Swaps two processes, whose cells lie behind each other. */
+function swapRanges(cells: World['cells'], one: Fields<string>, other: Fields<string>): void {
+  const [from, to] = [baseOf(one), baseOf(other)]
+  for (let index = 0; index < to - from; index++) {
+    const cell = cells[from + index]!
+    cells[from + index] = cells[to + index]!
+    cells[to + index] = cell
+  }
+}
+
+/** Puts the two jobs of a worker in order. */
+function sortPair(world: World, entries: readonly Entry[]): void {
+  const one = entries[0]!
+  const other = entries[1]!
+  if ((one.job - other.job || one.epoch - other.epoch) < 0) swapRanges(world.cells, one, other)
+}

@@ -1,0 +1,101 @@
+import { SMALL } from './durations.ts'
+import type { FaultKind, ModelLimit, Setup } from './setup.ts'
+
+const NOTHING: Omit<Setup, 'name'> = {
+  jobs: [{ cost: 1 }, { cost: 1 }, { cost: 1 }],
+  limits: [{ capacity: 3, interval: 2, tolerance: 0 }],
+  durations: SMALL,
+  lookAhead: 0,
+  keep: 3,
+  faults: 0,
+  kinds: [],
+  retries: 0,
+  freezes: 0,
+  cancels: 0,
+  givesBack: false,
+  reuses: 0,
+  clockStep: 0,
+  mutants: new Set(),
+}
+
+export function setup(name: string, part: Partial<Setup> = {}): Setup {
+  return { name, ...NOTHING, ...part }
+}
+
+const jobs = (count: number) => Array.from({ length: count }, () => ({ cost: 1 }))
+const limit = (interval: number, tolerance = 0, capacity = 3): ModelLimit => ({
+  capacity,
+  interval,
+  tolerance,
+})
+const one = (...kinds: readonly FaultKind[]) => ({ faults: 1, kinds })
+const PROCESSES = ['kill', 'stop'] as const
+const CALLS = ['lost', 'late'] as const
+const BULLMQ = ['dropped', 'doubled'] as const
+const HOLDS = { retries: 1, freezes: 1, cancels: 1, givesBack: true } as const
+const LIMITS = [limit(3), limit(2), limit(4)]
+const DEADLINES = [
+  { cost: 1, deadline: 1 },
+  { cost: 1, deadline: 3 },
+] as const
+
+/** A few seconds: for each run of the tests. */
+export const SMALL_RUNS: readonly Setup[] = [
+  setup('3 jobs, no fault'),
+  setup('2 jobs, window of two, retry', { jobs: jobs(2), lookAhead: 3, retries: 1 }),
+  setup('2 jobs, BullMQ', { jobs: jobs(2), ...one(...BULLMQ) }),
+  setup('1 job, calls', { jobs: jobs(1), ...one(...CALLS), retries: 1 }),
+  setup('1 job, processes, forgotten ids', { jobs: jobs(1), ...one(...PROCESSES), keep: 0, reuses: 1 }),
+  setup('2 jobs, outage and restart', { jobs: jobs(2), ...one('outage', 'restart') }),
+  setup('1 job, rollback', { jobs: jobs(1), ...one('rollback') }),
+  setup('2 jobs, wipe', { jobs: jobs(2), ...one('wipe') }),
+  setup('1 job, clock', { jobs: jobs(1), ...one('forward', 'back'), clockStep: 1 }),
+  setup('1 job, retry, freeze, cancel, given back', { jobs: jobs(1), ...HOLDS }),
+  setup('2 jobs, limits', { jobs: jobs(2), limits: LIMITS }),
+  setup('2 jobs, deadlines', { jobs: DEADLINES }),
+]
+
+/** For `npm run test:model`. */
+export const FULL_RUNS: readonly Setup[] = [
+  ...SMALL_RUNS,
+  setup('3 jobs, window of two, retry', { lookAhead: 3, retries: 1 }),
+  setup('3 jobs, calls', one(...CALLS)),
+  setup('3 jobs, BullMQ', { lookAhead: 3, ...one(...BULLMQ) }),
+  setup('3 jobs, processes', one(...PROCESSES)),
+  setup('3 jobs, outage and restart', one('outage', 'restart')),
+  setup('2 jobs, tolerance, processes', { jobs: jobs(2), limits: [limit(4, 1)], ...one(...PROCESSES) }),
+  setup('2 jobs, window of two, everything once', {
+    jobs: jobs(2),
+    lookAhead: 3,
+    ...one(...CALLS, ...BULLMQ, ...PROCESSES, 'outage', 'restart'),
+  }),
+  setup('2 jobs, rollback', { jobs: jobs(2), ...one('rollback') }),
+  setup('2 jobs, tolerance, wipe or stop', { jobs: jobs(2), limits: [limit(4, 1)], ...one('wipe', 'stop') }),
+  setup('2 jobs, clock a little', { jobs: jobs(2), ...one('forward', 'back'), clockStep: 1 }),
+  setup('2 jobs, clock jumps', { jobs: jobs(2), ...one('forward', 'back'), clockStep: 3 }),
+  setup('3 jobs, retry, freeze, cancel, given back', HOLDS),
+  setup('2 jobs, retry, freeze, cancel, given back, processes', {
+    jobs: jobs(2),
+    ...HOLDS,
+    ...one(...PROCESSES),
+  }),
+  setup('2 jobs, costs', { jobs: [{ cost: 1 }, { cost: 2 }], retries: 1, ...one('stop', 'rollback') }),
+  setup('2 jobs, limits, processes', { jobs: jobs(2), limits: LIMITS, ...one(...PROCESSES) }),
+  setup('2 jobs, deadlines, calls and processes', {
+    jobs: DEADLINES,
+    retries: 1,
+    ...one(...CALLS, ...PROCESSES),
+  }),
+  setup('2 jobs, forgotten ids, calls and processes', {
+    jobs: jobs(2),
+    keep: 0,
+    reuses: 1,
+    ...one(...CALLS, ...PROCESSES),
+  }),
+  setup('1 job, any two faults', {
+    jobs: jobs(1),
+    retries: 1,
+    faults: 2,
+    kinds: [...CALLS, ...BULLMQ, ...PROCESSES, 'outage', 'restart'],
+  }),
+]

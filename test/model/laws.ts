@@ -1,0 +1,83 @@
+import { ACCEPTED, DONE, type Entry, LAPSED, REFUSED, WITHDRAWN, type World } from './actors/world.ts'
+import { isEnded } from './store/leave.ts'
+import { ABSENT, CANCELLED, EXPIRED, GRANTED, HANDED, LINE, RUNNING, WAITING } from './store/shard.ts'
+
+/** Judges the start of a handler, by a clock that is never moved. */
+export function judgeStart(world: World, worker: number, entry: Entry): void {
+  const { shard, globals, told, setup } = world
+  const job = entry.job - 1
+  const record = shard.jobs[job]!
+  const own = told[job]!
+  const limits = setup.limits.slice(0, shard.meta.book + 1)
+  const tolerance = Math.max(...limits.map((limit) => limit.tolerance))
+  if (globals.tat - tolerance > 0) world.breaks('L2 spacing')
+  globals.tat = Math.max(globals.tat, 0) + shard.limit.interval * shard.cost(job)
+  globals.startedCost = shard.cost(job)
+
+  const isLate = entry.startAt < -setup.durations.farthest
+  if (globals.frozenUntil > 0 && (own.isExempt === 0 || isLate)) world.breaks('freeze')
+  const isLossy = globals.isLossy === 1
+  if (own.told !== ACCEPTED && !isLossy) world.breaks('L5 it ended, and starts')
+  if (own.spare === 0 && !isLossy) world.breaks('L5 one start too many')
+  own.spare = Math.max(0, own.spare - 1)
+  const isTheirs = record.state === GRANTED && record.worker === worker && record.epoch === entry.epoch
+  if (!isTheirs && !isLossy) world.breaks('L8 start without a lease')
+  const isOvertaken = (other: number) =>
+    told[other]!.told === ACCEPTED && told[other]!.hasStarted === 0 && !isEnded(shard.jobs[other]!)
+  if (own.hasStarted === 0 && !isLossy) {
+    for (let other = 0; other < job; other++) if (isOvertaken(other)) world.breaks('L4 order')
+  }
+  own.hasStarted = 1
+  for (const { entries } of world.workers)
+    for (const held of entries) if (held.job === entry.job) held.isLatest = 0
+  if (world.late.job === entry.job) world.late.isLatest = 0
+  entry.isLatest = 1
+}
+
+/** Notes what has ended, and judges what holds in every state. */
+export function judgeState(world: World): void {
+  const { shard, told, globals } = world
+  for (const [job, record] of shard.jobs.entries()) {
+    const own = told[job]!
+    if (record.state !== GRANTED) own.isExempt = 0
+    const isLive = record.state !== ABSENT && !isEnded(record)
+    if (isLive && own.told >= DONE && own.told <= LAPSED && globals.isLossy === 0)
+      world.breaks('L5 it ended, and lives')
+    if (isEnded(record) && own.told === ACCEPTED) {
+      own.told = record.state === CANCELLED ? WITHDRAWN : record.state === EXPIRED ? LAPSED : DONE
+    }
+    if (!isLive && own.told === ACCEPTED) {
+      if (globals.isLossy === 0) world.breaks('L5 lost')
+      own.told = REFUSED
+    }
+    if (isLive && !isPlaced(world, job)) world.breaks('L9 conservation')
+    if (record.state === HANDED && own.isExcused === 0 && !isCarried(world, job))
+      world.breaks('L5 not delivered')
+  }
+}
+
+/** It stands in one place, and in that which its state says. */
+function isPlaced({ shard }: World, job: number): boolean {
+  const { state, kind } = shard.jobs[job]!
+  const inLine = shard.line.has(job)
+  const inHanded = shard.handed.has(job)
+  if (state === WAITING) return inLine && !inHanded && kind === LINE
+  if (state === HANDED) return inHanded && !inLine && shard.bucket.granted !== job + 1
+  if (state === GRANTED) return inHanded && !inLine && shard.bucket.granted === job + 1
+  if (state === RUNNING) return !inHanded && !inLine
+  return !inHanded && !inLine && kind !== LINE
+}
+
+/** A scheduler or worker has it, or it is on its way. */
+function isCarried(world: World, job: number): boolean {
+  const { epoch } = world.shard.jobs[job]!
+  for (const reference of world.references) {
+    if (reference.job === job + 1 && reference.epoch === epoch) return true
+  }
+  return false
+}
+
+/** A fault hit what brings the jobs to workers. */
+export function excuse({ told }: World, job: number): void {
+  told[job]!.isExcused = 1
+}

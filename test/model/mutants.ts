@@ -1,0 +1,243 @@
+import { SMALL } from './durations.ts'
+import type { Setup } from './setup.ts'
+
+/** How a mutant is made in a real script: a text of the script, and what stands in its place. */
+export interface Patch {
+  readonly script: string
+  readonly from: string
+  readonly to: string
+}
+
+export interface Mutant {
+  /** What is taken out of the protocol. */
+  readonly what: string
+  /** The law that it breaks. */
+  readonly law: string
+  /** Where the checker finds that soonest. */
+  readonly setup: Partial<Setup>
+  /** Absent: what is taken out stands in no script. */
+  readonly patch?: Patch
+}
+
+const ONE = [{ cost: 1 }]
+const TWO = [{ cost: 1 }, { cost: 1 }]
+const stopped = { faults: 1, kinds: ['stop'] } as const
+const doubled = { faults: 1, kinds: ['doubled'] } as const
+const outage = { faults: 1, kinds: ['outage'] } as const
+const rolledBack = { faults: 1, kinds: ['rollback'] } as const
+/** A lease that can end while a slot is still good: else the look at the time would do. */
+const SHORT_LEASES = { ...SMALL, farthest: 2, lease: 2 }
+const EPOCH = 'state.epoch ~= epoch'
+
+/** Ways in which the protocol could be weaker than it is: switches of the model. */
+const TABLE = {
+  'gate-without-epoch': {
+    what: 'the gate does not compare the epoch',
+    law: 'L8 start without a lease',
+    setup: { jobs: ONE, ...stopped },
+    patch: { script: 'gate', from: `if ${EPOCH} or not is_mine then`, to: 'if not is_mine then' },
+  },
+  'finish-without-epoch': {
+    what: 'the end of a job is taken from a worker that has lost it',
+    law: 'fenced-out end',
+    setup: { jobs: ONE, ...stopped },
+    patch: { script: 'finish', from: `if not state or ${EPOCH} then`, to: 'if not state then' },
+  },
+  'start-without-epoch': {
+    what: 'the report of a start is taken from a worker that has lost the job',
+    law: 'L8 start without a lease',
+    setup: { jobs: ONE, ...stopped },
+    patch: { script: 'start', from: 'and state.epoch == epoch and', to: 'and' },
+  },
+  'renew-without-epoch': {
+    what: 'a worker that has lost a job renews the lease of the one that has it',
+    law: 'fenced-out renewal',
+    setup: { jobs: ONE, ...stopped },
+    patch: { script: 'renew', from: 'state.epoch == epoch and HELD', to: 'epoch ~= 0 and HELD' },
+  },
+  'back-without-epoch': {
+    what: 'a job is given back without comparing the epoch',
+    law: 'L8 start without a lease',
+    setup: { jobs: ONE, ...stopped, givesBack: true },
+    patch: { script: 'finish', from: `or ${EPOCH} then`, to: `or outcome ~= 'back' and ${EPOCH} then` },
+  },
+  'back-without-worker': {
+    what: 'a job is given back by a worker that does not have its slot',
+    law: 'L8 start without a lease',
+    setup: { jobs: ONE, ...doubled, givesBack: true },
+    patch: {
+      script: 'finish',
+      from: "if state.state == 'granted' and state.worker ~= said then",
+      to: 'if false then',
+    },
+  },
+  'no-late-look': {
+    what: 'the last look does not see that it is late',
+    law: 'freeze',
+    setup: { jobs: ONE, ...stopped, freezes: 1 },
+  },
+  'no-lease-look': {
+    what: 'the last look does not see that the lease is over',
+    law: 'L8 start without a lease',
+    setup: { jobs: ONE, ...stopped, durations: SHORT_LEASES },
+  },
+  'gate-in-two-steps': {
+    what: 'the gate reads in one step and writes in another, outside of a script',
+    law: 'L8 start without a lease',
+    setup: { jobs: ONE, ...doubled },
+  },
+  'capacity-read-before': {
+    what: 'a producer reads how many wait, and then puts its job into the line',
+    law: 'L1 bound',
+    setup: { jobs: TWO, limits: [{ capacity: 1, interval: 2, tolerance: 0 }] },
+    patch: {
+      script: 'admit',
+      from: 'local excess = bucket.waiting + cost',
+      to: 'local excess = bucket.waiting',
+    },
+  },
+  'epochs-from-one': {
+    what: 'epochs start again at 1 when a job was forgotten',
+    law: 'epoch used again',
+    setup: { jobs: ONE, ...stopped, keep: 0, reuses: 1 },
+    patch: { script: 'claim', from: "next_stamp(meta, 'epoch', now)", to: 'state.epoch + 1' },
+  },
+  'fence-counts': {
+    what: 'fences are counted, and go back with the data',
+    law: 'fence',
+    setup: { jobs: ONE, ...rolledBack },
+  },
+  'leases-not-lifted': {
+    what: 'leases are not extended after an outage',
+    law: 'L5 one start too many',
+    setup: { jobs: ONE, ...outage },
+    patch: { script: '*', from: 'meta.lifted = meta.lifted + lift', to: 'lift = 0' },
+  },
+  'recovers-before-lifting': {
+    what: 'jobs are taken back before the leases are extended',
+    law: 'L5 one start too many',
+    setup: { jobs: ONE, ...outage },
+    patch: {
+      script: 'recover',
+      from: 'local meta = read_meta()\nnote_activity(meta, now)',
+      to: 'local meta = read_meta()',
+    },
+  },
+  'retry-behind-line': {
+    what: 'a retry goes behind the line',
+    law: 'retry keeps its place',
+    setup: { retries: 1 },
+    patch: {
+      script: 'finish',
+      from: "wait_again(bucket, state, 'retry', ready_at, '')",
+      to: "wait_again(bucket, state, 'back', -INF, '')",
+    },
+  },
+  'cancels-departed': {
+    what: 'a cancellation does not look at what the job does',
+    law: 'L5 it ended, and starts',
+    setup: { jobs: ONE, cancels: 1 },
+    patch: {
+      script: 'cancel',
+      from: 'if not WAITS[state.state] and not is_granted then',
+      to: "is_granted = state.state == 'granted'\nif not WAITS[state.state] and not is_granted then",
+    },
+  },
+  'expires-granted': {
+    what: 'a job expires that has its slot',
+    law: 'L5 it ended, and starts',
+    setup: { jobs: [{ cost: 1, deadline: 0 }], ...stopped },
+    patch: { script: 'expire', from: "bucket and state.state == 'granted' then", to: 'false then' },
+  },
+  'short-quarantine': {
+    what: 'after a loss a bucket waits half an interval',
+    law: 'L2 spacing',
+    setup: { jobs: ONE, ...rolledBack },
+    patch: { script: 'gate', from: 'local until_ = since + gap', to: 'local until_ = since + gap / 2' },
+  },
+  'no-quarantine': {
+    what: 'a loss is not noticed',
+    law: 'L2 spacing',
+    setup: { jobs: ONE, ...rolledBack },
+    patch: {
+      script: 'gate',
+      from: 'local meta = read_meta()',
+      to: 'local meta = read_meta()\nmeta.lostAt = 0',
+    },
+  },
+  'no-window': {
+    what: 'a claim hands over all that is due',
+    law: 'window',
+    setup: { jobs: TWO, lookAhead: 2 },
+    patch: {
+      script: 'claim',
+      from: 'if bucket.inHanded >= bucket.window then',
+      to: 'if bucket.inHanded >= 16 then',
+    },
+  },
+  'delivery-id-without-epoch': {
+    what: 'the id of a delivery does not hold the epoch',
+    law: 'L5 not delivered',
+    setup: { jobs: ONE, ...stopped },
+  },
+  'late-slot-kept': {
+    what: 'a start that came late keeps its slot, which is not burned',
+    law: 'L2 spacing',
+    setup: { jobs: TWO, ...stopped },
+    patch: {
+      script: 'start',
+      from: 'if not state.onGrid or at - slot > tolerated then',
+      to: 'if false then',
+    },
+  },
+  'gate-ignores-freeze': {
+    what: 'the gate does not look at the freeze',
+    law: 'freeze',
+    setup: { jobs: ONE, freezes: 1 },
+    patch: {
+      script: 'gate',
+      from: 'local due = math.max(bucket.from, bucket.next, bucket.frozen, state.floor)',
+      to: 'bucket.frozen = 0\n  local due = math.max(bucket.from, bucket.next, bucket.frozen, state.floor)',
+    },
+  },
+  'gate-any-order': {
+    what: 'the gate does not ask whether the job is the first',
+    law: 'L4 order',
+    setup: { jobs: TWO, lookAhead: 4 },
+    patch: {
+      script: 'gate',
+      from: "if parse_member(redis.call('LINDEX', K.handed .. bucket.n, 0) or '') ~= id then",
+      to: "if bucket.granted ~= '' and bucket.granted ~= id then",
+    },
+  },
+  'lost-grant-is-free': {
+    what: 'a job that had its slot when its lease ended counts as not started',
+    law: 'L5 one start too many',
+    setup: { jobs: ONE, ...stopped },
+    patch: {
+      script: 'recover',
+      from: "if state.state == 'handed' then",
+      to: "if state.state == 'handed' or state.state == 'granted' then",
+    },
+  },
+  'nothing-taken-back': {
+    what: 'jobs whose leases have ended stay with their workers',
+    law: 'progress',
+    setup: { jobs: ONE, faults: 1, kinds: ['dropped'] },
+    patch: { script: 'recover', from: "'-inf', now - meta.lifted, 'LIMIT'", to: "'-inf', '-inf', 'LIMIT'" },
+  },
+  'limit-forgets-slot': {
+    what: 'a changed limit forgets the last slot',
+    law: 'L2 spacing',
+    setup: {
+      jobs: TWO,
+      limits: [
+        { capacity: 3, interval: 3, tolerance: 0 },
+        { capacity: 3, interval: 2, tolerance: 0 },
+      ],
+    },
+  },
+} as const satisfies Readonly<Record<string, Mutant>>
+
+export type MutantName = keyof typeof TABLE
+export const MUTANTS: Readonly<Record<MutantName, Mutant>> = TABLE

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+import type { Redis } from 'ioredis'
+import { shardPrelude } from '../../../src/redis/scripts/prelude.ts'
+
+const LIB = new URL('../../../src/redis/scripts/lib/', import.meta.url)
+const PARTS = [
+  'values',
+  'shard',
+  'loss',
+  'lease',
+  'warmth',
+  'bucket',
+  'pace',
+  'job',
+  'state',
+  'blocks',
+  'line',
+]
+
+/** What the store holds of the bucket `a` and of the shard, read with the store's own functions. Numbers are texts. */
+const SCRIPT = [
+  '#!lua flags=no-writes',
+  shardPrelude(),
+  ...PARTS.map((part) => readFileSync(new URL(`${part}.lua`, LIB), 'utf8')),
+  `local function all(value)
+    if type(value) == 'boolean' then return value and '1' or '0' end
+    if type(value) == 'number' then return string.format('%.17g', value) end
+    if type(value) ~= 'table' then return value end
+    local texts = {}
+    for name, part in pairs(value) do texts[name] = all(part) end
+    return texts
+  end
+  local meta = read_meta()
+  local leader = redis.call('HMGET', K.meta, 'leader', 'leaderUntil')
+  meta.leader, meta.leaderUntil = leader[1] or '', tonumber(leader[2] or 0)
+  local bucket = read_bucket('a')
+  local lists = { line = {}, handed = {}, retry = {}, back = {} }
+  if bucket then
+    lists.line = redis.call('LRANGE', block_key(bucket, bucket.front), 0, -1)
+    for name in pairs(COUNTS) do
+      local command = COUNTS[name].command == 'LLEN' and 'LRANGE' or 'ZRANGE'
+      lists[name] = redis.call(command, K[name] .. bucket.n, 0, -1)
+    end
+    bucket.due = tonumber(redis.call('ZSCORE', K.due, 'a') or INF)
+  end
+  local jobs = {}
+  for _, id in ipairs(ARGV) do
+    local job, state = read_job(id), read_state(id)
+    if job then
+      state.lease = lease_end(meta, id) or INF
+      state.deadline, state.expiry = job.deadline, tonumber(redis.call('ZSCORE', K.deadlines, id) or INF)
+      jobs[id] = state
+    end
+  end
+  return cjson.encode({ meta = all(meta), bucket = bucket and all(bucket) or nil, lists = lists, jobs = all(jobs) })`,
+].join('\n')
+
+export type Texts = Readonly<Record<string, string>>
+
+export interface StoreView {
+  readonly meta: Texts
+  readonly bucket?: Texts
+  readonly lists: Readonly<Record<'line' | 'handed' | 'retry' | 'back', readonly string[]>>
+  readonly jobs: Readonly<Record<string, Texts>>
+}
+
+export async function viewOf(redis: Redis, tag: string, ids: readonly string[]): Promise<StoreView> {
+  const { lists, ...view } = JSON.parse(String(await redis.eval(SCRIPT, 1, tag, ...ids)))
+  // An empty table of Lua has no kind of its own.
+  const listed = (name: string): readonly string[] => (Array.isArray(lists[name]) ? lists[name] : [])
+  const [line, handed] = [listed('line'), listed('handed')]
+  return { ...view, lists: { line, handed, retry: listed('retry'), back: listed('back') } }
+}

@@ -1,0 +1,73 @@
+import type { MutantName } from './mutants.ts'
+
+export interface ModelLimit {
+  readonly capacity: number
+  readonly interval: number
+  readonly tolerance: number
+}
+
+/** The durations of the protocol, in ticks: those of the real scripts, or smaller ones in the same order of size. */
+export interface Durations {
+  /** `FARTHEST_SLOT` in scripts/lib/pace.lua */
+  readonly farthest: number
+  /** `SILENCE`, `LEAST_PASSING`, `HEARD_EACH` and `RESTART_GRACE` in scripts/lib/lease.lua */
+  readonly silence: number
+  readonly leastPassing: number
+  readonly heardEach: number
+  readonly grace: number
+  /** `LEADER_LEASE` and `LONG_SLEEP` in verbs/claim.lua */
+  readonly leaderLease: number
+  readonly longSleep: number
+  /** `REPLAY_WINDOW` in scripts/lib/ended.lua */
+  readonly replay: number
+  /** The difference of clocks for which `start` in scripts/lib/grant.lua allows */
+  readonly clockAllowance: number
+  /** One microsecond, or the smallest time there is. */
+  readonly moment: number
+  /** `EVEN` in scripts/lib/grant.lua: the share of the interval that a start keeps from a late one before it. */
+  readonly even: number
+  /** The lease that a claim gives, and that of a worker. */
+  readonly claimLease: number
+  readonly lease: number
+}
+
+export type FaultKind =
+  | 'lost'
+  | 'late'
+  | 'dropped'
+  | 'doubled'
+  | 'kill'
+  | 'stop'
+  | 'outage'
+  | 'restart'
+  | 'rollback'
+  | 'wipe'
+  | 'forward'
+  | 'back'
+
+/** What one run of the checker explores; README.md says what each bound means. */
+export interface Setup {
+  readonly name: string
+  /** For each job its cost, and after which time it expires. */
+  readonly jobs: readonly { readonly cost: number; readonly deadline?: number }[]
+  /** The first is in force at the beginning; each change brings the next. */
+  readonly limits: readonly ModelLimit[]
+  readonly durations: Durations
+  readonly lookAhead: number
+  /** Ended jobs that are remembered. */
+  readonly keep: number
+  /** How many faults may happen, and of which kinds. */
+  readonly faults: number
+  readonly kinds: readonly FaultKind[]
+  /** How often handlers may ask to be tried again, and how many freezes and cancellations there may be. */
+  readonly retries: number
+  readonly freezes: number
+  readonly cancels: number
+  /** Workers may give back jobs that did not start. */
+  readonly givesBack: boolean
+  /** Ids of forgotten jobs may be used again so often. */
+  readonly reuses: number
+  /** How far the clock of the store is moved. */
+  readonly clockStep: number
+  readonly mutants: ReadonlySet<MutantName>
+}

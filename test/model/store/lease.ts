@@ -1,0 +1,48 @@
+// As src/redis/scripts/lib/lease.lua and loss.lua. A lease is kept here as its end, and not as that minus what was added to all.
+import { type Shard, shiftTimes } from './shard.ts'
+
+/** More than any limit admits. */
+const ANY_COST = 100
+
+/** Notes a call of a scheduler or worker: after a silence, every lease is extended by the length of the silence. */
+export function noteActivity(shard: Shard, grace?: number): void {
+  const { meta, setup, bucket } = shard
+  const { silence, leastPassing, heardEach } = setup.durations
+  const gap = -meta.heardAt
+  if (grace !== undefined || gap > silence || gap < 0) {
+    const lift = gap > silence && grace === undefined ? gap - leastPassing : gap + (grace ?? 0)
+    if (!shard.has('leases-not-lifted'))
+      for (const job of shard.jobs) shiftTimes(job, ['lease'], -lift, shard.ends)
+    if (gap < 0) {
+      shiftTimes(bucket, ['frozen'], -gap, shard.ends)
+      meta.isRewinding = 1
+    }
+  }
+  if (gap < 0 || gap > heardEach) meta.heardAt = 0
+}
+
+/** Notices a restart or failover, and that the shard has lost everything. */
+export function guardRun(shard: Shard): void {
+  const { meta, setup } = shard
+  const isLate = shard.has('no-quarantine')
+  if (meta.hasName === 0 && !isLate) noteLoss(shard, ANY_COST)
+  if (meta.isKnownRun === 1) {
+    noteActivity(shard)
+    return
+  }
+  if (!isLate && meta.isKnownRun === 0) noteLoss(shard, Math.max(1, meta.costliest))
+  noteActivity(shard, meta.isKnownRun === 0 ? setup.durations.grace : undefined)
+  meta.isKnownRun = 1
+}
+
+export function noteLoss({ meta, ends }: Shard, cost: number): void {
+  meta.lostCost = meta.lostAt === ends.never ? cost : Math.max(cost, meta.lostCost)
+  meta.lostAt = 0
+}
+
+export function noteStep({ meta, ends }: Shard, by: number, reporter: number): void {
+  const isReported = meta.stepAt !== ends.never && (meta.stepTellers & (1 << reporter)) === 0
+  meta.stepBy = isReported ? Math.max(meta.stepBy, by) : meta.stepBy + by
+  meta.stepTellers = isReported ? meta.stepTellers | (1 << reporter) : 1 << reporter
+  meta.stepAt = 0
+}

@@ -1,0 +1,83 @@
+// As src/redis/scripts/lib/line.lua, head.lua and handover.lua.
+import { nextSlot } from './pace.ts'
+import { BACK, LINE, RETRY, RETRYING, type Shard, WAITING } from './shard.ts'
+
+/** The jobs of one kind that stand in the sorted sets `:retry` or `:back`, the first first. */
+export function returned(shard: Shard, kind: number): number[] {
+  const found: number[] = []
+  for (const [job, record] of shard.jobs.entries()) {
+    if (record.state === RETRYING && record.kind === kind) found.push(job)
+  }
+  if (found.length < 2) return found
+  const score = (job: number) => (kind === RETRY ? shard.jobs[job]!.readyAt : shard.jobs[job]!.fence)
+  return found.sort((one, other) => score(one) - score(other) || one - other)
+}
+
+export function unitsOf(shard: Shard, jobs: readonly number[]): number {
+  let units = 0
+  for (const job of jobs) units += shard.cost(job)
+  return units
+}
+
+/** Cost units that were handed over and have no slot. */
+export function handedUnits(shard: Shard): number {
+  return unitsOf(shard, shard.handed.toArray()) - shard.bucket.grantedCost
+}
+
+export function waitingUnits(shard: Shard): number {
+  let units = unitsOf(shard, shard.line.toArray()) + unitsOf(shard, shard.handed.toArray())
+  for (const [job, { state }] of shard.jobs.entries()) if (state === RETRYING) units += shard.cost(job)
+  return units
+}
+
+export function hasLine(shard: Shard): boolean {
+  return shard.line.count > 0 || returned(shard, BACK).length > 0
+}
+
+export function dueOf(shard: Shard): number {
+  const { bucket, line, limit, ends } = shard
+  const retries = returned(shard, RETRY)
+  const isEmpty = line.count + retries.length + returned(shard, BACK).length === 0
+  if (bucket.paused === 1 || isEmpty) return ends.far
+  const slot = nextSlot(shard, bucket.from) + limit.interval * handedUnits(shard)
+  if (hasLine(shard)) return slot
+  return Math.max(slot, shard.jobs[retries[0]!]!.readyAt)
+}
+
+export function reschedule(shard: Shard): void {
+  shard.bucket.due = dueOf(shard)
+}
+
+export function rescheduleFrom(shard: Shard, from: number): void {
+  shard.bucket.from = from
+  reschedule(shard)
+}
+
+/** The job that departs at `at`, and its kind; -1: there is none. */
+export function peekHead(shard: Shard, at: number): [number, number] {
+  const back = returned(shard, BACK)
+  if (back.length > 0) return [back[0]!, BACK]
+  const { bucket, line } = shard
+  const retries = returned(shard, RETRY)
+  if (retries.length > 0 && (bucket.linesTurn === 0 || line.count === 0)) {
+    const retry = retries[0]!
+    if (shard.jobs[retry]!.readyAt <= at) return [retry, RETRY]
+  }
+  return [line.at(0), LINE]
+}
+
+/** The caller changes the state of the job, which takes it out of the sorted sets. */
+export function takeHead(shard: Shard, job: number, kind: number): void {
+  if (kind === LINE) {
+    shard.line.remove(job)
+    shard.bucket.linesTurn = 0
+  } else if (kind === RETRY) shard.bucket.linesTurn = 1
+}
+
+export function putBack(shard: Shard, job: number): void {
+  const record = shard.jobs[job]!
+  if (record.kind === LINE) {
+    record.state = WAITING
+    shard.line.unshift(job)
+  } else record.state = RETRYING
+}

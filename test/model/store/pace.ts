@@ -1,0 +1,56 @@
+// As src/redis/scripts/lib/pace.lua, without warm-up. All times count from now, so `now` is 0.
+import type { Shard } from './shard.ts'
+
+export function spacingAfterStart({ bucket, limit }: Shard): number {
+  return limit.interval * bucket.startedCost
+}
+
+export function spacingAfterSlot({ bucket, limit }: Shard): number {
+  return limit.interval * bucket.lastCost
+}
+
+export function farthestNext(shard: Shard): number {
+  return 2 * shard.setup.durations.farthest + Math.max(spacingAfterSlot(shard), spacingAfterStart(shard))
+}
+
+export function nextSlot({ bucket }: Shard, from = 0): number {
+  return Math.max(from, bucket.next, bucket.frozen)
+}
+
+export function setNext(shard: Shard, slot: number): void {
+  shard.bucket.next = slot + spacingAfterSlot(shard)
+}
+
+/** Lateness within the tolerance keeps the slot on the grid. */
+export function reserveDue(shard: Shard, cost: number, due: number, now: number): [number, boolean] {
+  const { bucket, limit } = shard
+  const isOnGrid = due <= Math.max(bucket.next, bucket.frozen) && now - due <= limit.tolerance
+  const slot = nextSlot(shard, isOnGrid ? due : now)
+  bucket.lastCost = cost
+  setNext(shard, slot)
+  return [slot, isOnGrid]
+}
+
+/** Gives back the last slot. */
+export function unreserve(shard: Shard): void {
+  const { bucket, limit } = shard
+  const afterStart = bucket.lastStart - limit.tolerance + spacingAfterStart(shard)
+  bucket.next = Math.max(bucket.grantedSlot, afterStart)
+  bucket.lastCost = 0
+}
+
+export function freeze({ bucket }: Shard, until: number): void {
+  bucket.frozen = Math.max(bucket.frozen, until)
+}
+
+/** `change_limit`: returns whether another limit governs the bucket now. */
+export function changeLimit(shard: Shard): boolean {
+  const { bucket, meta } = shard
+  if (bucket.limit === meta.book) return false
+  const before = spacingAfterSlot(shard)
+  bucket.limit = meta.book
+  const fromSlot = bucket.next + (spacingAfterSlot(shard) - before)
+  const fromStart = bucket.lastStart - shard.limit.tolerance + spacingAfterStart(shard)
+  bucket.next = shard.has('limit-forgets-slot') ? shard.ends.never : Math.max(fromSlot, fromStart)
+  return true
+}

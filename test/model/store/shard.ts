@@ -1,0 +1,233 @@
+import type { MutantName } from '../mutants.ts'
+import type { ModelLimit, Setup } from '../setup.ts'
+import { type Cells, cellsOf, type Fields, JobList, recordType } from './cells.ts'
+
+/** Longer ago than anything remembers, and later than anything happens. */
+export interface Ends {
+  readonly never: number
+  readonly far: number
+}
+
+export const ABSENT = 0
+export const WAITING = 1
+export const HANDED = 2
+export const GRANTED = 3
+export const RUNNING = 4
+export const RETRYING = 5
+export const COMPLETED = 6
+export const FAILED = 7
+export const CANCELLED = 8
+export const EXPIRED = 9
+export const STATE_NAMES = [
+  'absent',
+  'waiting',
+  'handed',
+  'granted',
+  'running',
+  'retrying',
+  'completed',
+  'failed',
+  'cancelled',
+  'expired',
+]
+
+export const LINE = 0
+export const RETRY = 1
+export const BACK = 2
+export const KIND_NAMES = ['line', 'retry', 'back']
+
+/** The names under which `worker` of a job may stand, beside the workers 1 and 2. */
+export const NO_ONE = 0
+export const FROZEN = 3
+export const CANCELLER = 4
+/** A process that is gone; one that takes its place has another name. */
+export const GONE = 5
+/** The same, of the one whose call is still on its way. */
+export const LATE_SENDER = 6
+
+export const NO_STEP = 0
+
+const BUCKET = recordType([
+  'exists',
+  'limit',
+  'next',
+  'from',
+  'frozen',
+  'paused',
+  'lastCost',
+  'lastStart',
+  'startedCost',
+  'linesTurn',
+  'granted',
+  'grantedSlot',
+  'grantedCost',
+  /** Its score in `:due`; `far`: it is not in it. */
+  'due',
+])
+const META = recordType([
+  'book',
+  'heardAt',
+  'isKnownRun',
+  'hasName',
+  'quarantine',
+  'lostAt',
+  'lostCost',
+  'costliest',
+  'stepAt',
+  'stepBy',
+  'stepTellers',
+  'isRewinding',
+  'leader',
+  'leaderUntil',
+  'epoch',
+  'fence',
+])
+const JOB = recordType([
+  'state',
+  'kind',
+  'epoch',
+  'worker',
+  'readyAt',
+  'floor',
+  'attempt',
+  'fence',
+  'crashes',
+  'slot',
+  'isOnGrid',
+  /** When its lease ends; `far`: it has none. */
+  'lease',
+  'deadline',
+  /** Its score in `:deadlines`; `far`: it is not in it. */
+  'expiry',
+  'endedAt',
+])
+
+export type Bucket = ReturnType<typeof BUCKET.over>
+export type Meta = ReturnType<typeof META.over>
+export type Job = ReturnType<typeof JOB.over>
+
+/** Fields that hold times. They count from now, so that states that differ only in their date are one state. */
+const BUCKET_TIMES = ['next', 'from', 'frozen', 'lastStart', 'grantedSlot', 'due'] as const
+const META_TIMES = ['heardAt', 'quarantine', 'lostAt', 'stepAt', 'leaderUntil'] as const
+const JOB_TIMES = ['readyAt', 'floor', 'slot', 'lease', 'deadline', 'expiry', 'endedAt'] as const
+
+/** What the store holds of one bucket, and of its shard. The fields are those of scripts/lib/{bucket,shard,state,job}.lua. */
+export class Shard {
+  static sizeFor(jobs: number): number {
+    return BUCKET.size + META.size + jobs * (JOB.size + 2)
+  }
+
+  readonly setup: Setup
+  readonly ends: Ends
+  readonly bucket: Bucket
+  readonly meta: Meta
+  readonly jobs: readonly Job[]
+  readonly line: JobList
+  readonly handed: JobList
+  readonly cells: Cells
+  readonly #times: readonly number[]
+  /** Times of which it does not matter how long ago they are. */
+  readonly #pasts: readonly number[]
+
+  constructor(cells: Cells, base: number, setup: Setup, ends: Ends) {
+    const count = setup.jobs.length
+    this.setup = setup
+    this.ends = ends
+    this.bucket = BUCKET.over(cells, base)
+    this.meta = META.over(cells, base + BUCKET.size)
+    const lists = base + BUCKET.size + META.size
+    this.line = new JobList(cells, lists, count)
+    this.handed = new JobList(cells, lists + count, count)
+    const jobs = lists + 2 * count
+    this.jobs = setup.jobs.map((_, job) => JOB.over(cells, jobs + job * JOB.size))
+    this.cells = cells
+    this.#times = [
+      ...cellsOf(this.bucket, BUCKET_TIMES),
+      ...cellsOf(this.meta, META_TIMES),
+      ...this.jobs.flatMap((job) => cellsOf(job, JOB_TIMES)),
+    ]
+    this.#pasts = [
+      ...cellsOf(this.bucket, ['next', 'from', 'frozen', 'lastStart', 'grantedSlot']),
+      ...cellsOf(this.meta, ['quarantine', 'lostAt', 'stepAt', 'leaderUntil']),
+      ...this.jobs.flatMap((job) => cellsOf(job, ['readyAt', 'floor', 'slot', 'endedAt'])),
+    ]
+  }
+
+  has(mutant: MutantName): boolean {
+    return this.setup.mutants.has(mutant)
+  }
+
+  get limit(): ModelLimit {
+    return this.setup.limits[this.bucket.limit]!
+  }
+
+  cost(job: number): number {
+    return this.setup.jobs[job]!.cost
+  }
+
+  /** As a store that was never used; the server is known, and the line has its name. */
+  clear(): void {
+    const { never, far } = this.ends
+    this.forgetBucket()
+    const meta: Fields<string> = this.meta
+    for (const name of ['book', 'lostCost', 'costliest', 'stepBy', 'stepTellers', 'isRewinding'])
+      meta[name] = 0
+    Object.assign(this.meta, { heardAt: 0, isKnownRun: 1, hasName: 1, quarantine: never, lostAt: never })
+    Object.assign(this.meta, { stepAt: never, leader: 0, leaderUntil: never, epoch: 0, fence: 0 })
+    for (const list of [this.line, this.handed]) for (const job of list.toArray()) list.remove(job)
+    for (const job of this.jobs) this.forgetJob(job, far)
+  }
+
+  forgetBucket(): void {
+    const { never, far } = this.ends
+    const { bucket } = this
+    Object.assign(bucket, { exists: 0, limit: this.meta.book, next: never, from: never, frozen: never })
+    Object.assign(bucket, { paused: 0, lastCost: 0, lastStart: never, startedCost: 0, linesTurn: 0 })
+    Object.assign(bucket, { granted: 0, grantedSlot: never, grantedCost: 0, due: far })
+  }
+
+  forgetJob(job: Job, far = this.ends.far): void {
+    const { never } = this.ends
+    Object.assign(job, { state: ABSENT, kind: LINE, epoch: 0, worker: NO_ONE, readyAt: never, floor: never })
+    Object.assign(job, { attempt: 0, fence: 0, crashes: 0, slot: never, isOnGrid: 0, lease: far })
+    Object.assign(job, { deadline: far, expiry: far, endedAt: never })
+  }
+
+  /** Time passes, or the clock is moved: all that is stored is that much longer ago. */
+  shift(by: number): void {
+    shiftCells(this.cells, this.#times, by, this.ends)
+  }
+
+  /** Makes one of what is so long ago that no verb can tell it apart. */
+  settle(oldest: number): void {
+    clampCells(this.cells, this.#pasts, oldest, this.ends)
+  }
+}
+
+export function shiftTimes(
+  record: Fields<string>,
+  names: readonly string[],
+  by: number,
+  { never, far }: Ends,
+): void {
+  for (const name of names) {
+    const time = record[name]!
+    if (time !== never && time !== far) record[name] = Math.max(never + 1, time - by)
+  }
+}
+
+export function shiftCells(cells: Cells, times: readonly number[], by: number, { never, far }: Ends): void {
+  for (let index = 0; index < times.length; index++) {
+    const cell = times[index]!
+    const time = cells[cell]!
+    if (time !== never && time !== far) cells[cell] = Math.max(never + 1, time - by)
+  }
+}
+
+/** Times that are so long ago become one. */
+export function clampCells(cells: Cells, times: readonly number[], oldest: number, { never }: Ends): void {
+  for (let index = 0; index < times.length; index++) {
+    const cell = times[index]!
+    if (cells[cell]! <= oldest) cells[cell] = never
+  }
+}

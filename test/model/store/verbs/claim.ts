@@ -1,0 +1,76 @@
+// As src/redis/verbs/claim.lua, with rounds.lua, rewind.lua and handover.lua in scripts/lib.
+
+import { guardRun } from '../lease.ts'
+import { forgetIdle, trimEnded } from '../leave.ts'
+import { dueOf, hasLine, peekHead, reschedule, takeHead } from '../line.ts'
+import { farthestNext } from '../pace.ts'
+import { HANDED, NO_ONE, type Shard } from '../shard.ts'
+
+/** Jobs of one bucket, whatever its rate. */
+const MOST_HANDED = 16
+
+export interface ClaimCall {
+  readonly scheduler: number
+  /** The epoch for a job: larger than any before. */
+  readonly stamp: (job: number) => number
+}
+
+/** How many jobs may be handed over and not started. */
+export function windowOf({ limit, setup }: Shard): number {
+  return Math.max(1, Math.min(MOST_HANDED, Math.ceil(setup.lookAhead / limit.interval)))
+}
+
+/** Returns the jobs that were handed over; undefined: another scheduler is elected. */
+export function claim(shard: Shard, { scheduler, stamp }: ClaimCall): number[] | undefined {
+  const { meta, setup, bucket } = shard
+  const { leaderLease, longSleep } = setup.durations
+  guardRun(shard)
+  const isOther = meta.leader !== 0 && meta.leader !== scheduler
+  if (isOther && meta.leaderUntil > 0 && meta.leaderUntil <= leaderLease) return undefined
+  rewind(shard)
+  const handed: number[] = []
+  if (bucket.due <= setup.lookAhead) while (handOver(shard, stamp, handed));
+  forgetIdle(shard)
+  trimEnded(shard)
+  meta.leader = scheduler
+  meta.leaderUntil = bucket.due - setup.lookAhead < longSleep ? leaderLease : 0
+  return handed
+}
+
+function handOver(shard: Shard, stamp: ClaimCall['stamp'], handed: number[]): boolean {
+  const { bucket, setup, ends } = shard
+  const due = dueOf(shard)
+  const room = shard.has('no-window') ? MOST_HANDED : windowOf(shard)
+  if (shard.handed.count >= room) {
+    bucket.due = ends.far
+    return false
+  }
+  if (due > setup.lookAhead) {
+    reschedule(shard)
+    return false
+  }
+  const [job, kind] = peekHead(shard, Math.max(0, due))
+  const record = shard.jobs[job]!
+  const readyAt = kind === 1 ? record.readyAt : ends.never
+  record.floor = hasLine(shard) ? ends.never : readyAt
+  takeHead(shard, job, kind)
+  const epoch = stamp(job)
+  Object.assign(record, { state: HANDED, kind, readyAt, epoch, worker: NO_ONE, slot: ends.never })
+  record.lease = setup.durations.claimLease
+  shard.handed.push(job)
+  handed.push(job)
+  return true
+}
+
+/** After the clock was set back: what is too far ahead is brought back. */
+function rewind(shard: Shard): void {
+  const { bucket, meta, setup } = shard
+  if (meta.isRewinding === 0) return
+  meta.isRewinding = 0
+  if (bucket.exists === 0) return
+  bucket.from = Math.min(bucket.from, 0)
+  bucket.lastStart = Math.min(bucket.lastStart, 0)
+  bucket.grantedSlot = Math.min(bucket.grantedSlot, setup.durations.farthest)
+  bucket.next = Math.min(bucket.next, farthestNext(shard))
+  reschedule(shard)
+}
