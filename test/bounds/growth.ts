@@ -1,0 +1,117 @@
+import { Redis } from 'ioredis'
+import { allScripts } from '../fuzz/scripts/all-scripts.ts'
+import { startRedis } from '../support/redis-server.ts'
+import { exponentOf, type Measured } from './exponent.ts'
+import { type Grown, SUBJECTS } from './subjects.ts'
+import { type Cost, EntryCounter, LOGS_EACH_CALL, timesDuring } from './work.ts'
+
+export type Grow = (url: string, redis: Redis, size: number) => Promise<Grown>
+
+/** What one script cost at each size: its costliest call, in the cheapest of several tries. */
+export interface Growth {
+  readonly verb: string
+  readonly entries: readonly Measured[]
+  readonly us: readonly Measured[]
+  /** Of entries and of microseconds. */
+  readonly exponents: { readonly entries: number; readonly us: number }
+}
+
+/**
+ * The scripts' own bounds: up to so much, what a call does depends on what happens to stand in the line, such as retries, and
+ * not on its length.
+ */
+const FEW = 400
+const BRIEF_US = 400
+
+interface Costs {
+  readonly entries: Map<string, number>
+  readonly us: Map<string, number>
+}
+
+export interface GrowthOptions {
+  readonly sizes: readonly number[]
+  /** How often each subject is timed; 0: not at all. */
+  readonly tries: number
+}
+
+/** Measures every script at every size, each size on a server of its own. */
+export async function measureGrowth(grow: Grow, { sizes, tries }: GrowthOptions): Promise<Growth[]> {
+  const scripts = allScripts()
+  const bySize = new Map<number, Costs>()
+  for (const size of sizes) {
+    const server = await startRedis({ config: LOGS_EACH_CALL })
+    const redis = new Redis(server.url)
+    const grown = await grow(server.url, redis, size)
+    const costs: Costs = { entries: new Map(), us: new Map() }
+    for (const subject of Object.values(SUBJECTS)) {
+      // The first call loads its scripts.
+      await subject(grown)
+      const counter = await EntryCounter.open(redis, scripts)
+      raise(costs.entries, costliest(await counter.during(() => subject(grown))))
+      counter.close()
+      const runs: Map<string, number>[] = []
+      for (let run = 0; run < tries; run++)
+        runs.push(typical(await timesDuring(redis, scripts, () => subject(grown))))
+      raise(costs.us, cheapest(runs))
+    }
+    bySize.set(size, costs)
+    await grown.close()
+    redis.disconnect()
+    await server.stop()
+  }
+  return [...scripts.keys()].sort().map((verb) => growthOf(verb, bySize))
+}
+
+/** A subject may call a script many times. On a busy machine one of many calls is always interrupted: the median counts. */
+function typical(costs: readonly Cost[]): Map<string, number> {
+  const byVerb = new Map<string, number[]>()
+  for (const { verb, cost } of costs) byVerb.set(verb, [...(byVerb.get(verb) ?? []), cost])
+  return new Map(
+    [...byVerb].map(([verb, calls]) => {
+      const sorted = calls.toSorted((one, other) => one - other)
+      return [verb, sorted[Math.floor(sorted.length / 2)]!]
+    }),
+  )
+}
+
+/** The costliest call counts. */
+function costliest(costs: readonly Cost[]): Map<string, number> {
+  const found = new Map<string, number>()
+  for (const { verb, cost } of costs) found.set(verb, Math.max(found.get(verb) ?? 0, cost))
+  return found
+}
+
+/** Of several runs: the system may take the processor away from Redis in some of them. */
+function cheapest(runs: readonly ReadonlyMap<string, number>[]): Map<string, number> {
+  const found = new Map<string, number>()
+  for (const run of runs)
+    for (const [verb, cost] of run) found.set(verb, Math.min(found.get(verb) ?? cost, cost))
+  return found
+}
+
+function raise(known: Map<string, number>, found: ReadonlyMap<string, number>): void {
+  for (const [verb, cost] of found) known.set(verb, Math.max(known.get(verb) ?? 0, cost))
+}
+
+function growthOf(verb: string, bySize: ReadonlyMap<number, Costs>): Growth {
+  const measured = (name: keyof Costs): Measured[] =>
+    [...bySize].flatMap(([size, costs]) => {
+      const cost = costs[name].get(verb)
+      return cost === undefined ? [] : [[size, cost] as const]
+    })
+  const [entries, us] = [measured('entries'), measured('us')]
+  const fit = (measured: readonly Measured[], floor: number) =>
+    exponentOf(measured.map(([size, cost]) => [size, Math.max(cost, floor)] as const))
+  return { verb, entries, us, exponents: { entries: fit(entries, FEW), us: fit(us, BRIEF_US) } }
+}
+
+/** A table of all scripts, the one that grows most first. */
+export function tableOf(growths: readonly Growth[]): string {
+  const rows = growths
+    .toSorted((one, other) => other.exponents.us - one.exponents.us)
+    .map(({ verb, entries, us, exponents }) => {
+      const costs = us.map(([size, cost], index) => `${size}: ${Math.round(cost)} us, ${entries[index]![1]}`)
+      return `${verb.padEnd(12)} ${exponents.us.toFixed(2).padStart(6)} ${exponents.entries.toFixed(2).padStart(6)}   ${costs.join(' | ')}`
+    })
+  return ['script       us^e   entries^e  at each size: time of Redis, entries', ...rows].join('\n')
+}

@@ -1,0 +1,69 @@
+import type { Redis } from 'ioredis'
+import { KEY_TYPES, NUMBERED_KEYS } from '../../src/redis/scripts/keys.ts'
+
+/** Keys of one number or name each, which must end by themselves: nothing else ever removes them. */
+const PASSING: readonly string[] = ['op', 'inbox', 'verdicts', 'starts']
+/** Keys of the shard that must do so, too. */
+const PASSING_SETS: readonly string[] = ['watched', 'vacancy']
+/** Lists of a bucket, with its number. */
+const OF_BUCKETS = NUMBERED_KEYS.filter((name) => !PASSING.includes(name))
+/** Where the number of a bucket stands in its record, behind the magic number. */
+const NUMBER_AT = 2
+const PAGE = 1_000
+/** Keys of BullMQ under the same tag. */
+const TRANSPORT = /^:rope(?::|$)/
+
+export interface Strays {
+  readonly tags: readonly string[]
+  readonly strays: readonly { readonly tag: string; readonly name: string }[]
+}
+
+/**
+ * The keys of some shapers that nothing would ever remove, and those that nothing knows: each key belongs to its shard, to a
+ * bucket that its shard knows, or to the transport, or it ends by itself.
+ *
+ * @param isOurs whether to look at the shapers with that prefix
+ */
+export async function strayKeys(redis: Redis, isOurs: (prefix: string) => boolean): Promise<Strays> {
+  const byTag = new Map<string, string[]>()
+  for await (const page of redis.scanStream({ match: '{*', count: PAGE })) {
+    for (const name of page.map(String)) {
+      const [, tag, prefix] = /^(\{([^:]+):.*?\})/s.exec(name) ?? []
+      if (tag === undefined || prefix === undefined || !isOurs(prefix)) continue
+      const names = byTag.get(tag)
+      if (names === undefined) byTag.set(tag, [name.slice(tag.length)])
+      else names.push(name.slice(tag.length))
+    }
+  }
+  const strays: { tag: string; name: string }[] = []
+  for (const [tag, names] of byTag) {
+    const isOfBucket = (name: string) => /^:[a-z]+:/.test(name)
+    const known = names.some(isOfBucket) ? await numbersOf(redis, tag) : new Set<number>()
+    for (const name of names) {
+      if (!(await isOwned(redis, tag, name, known))) strays.push({ tag, name })
+    }
+  }
+  return { tags: [...byTag.keys()], strays }
+}
+
+async function numbersOf(redis: Redis, tag: string): Promise<ReadonlySet<number>> {
+  if ((await redis.type(`${tag}:buckets`)) !== 'hash') return new Set()
+  const records = Object.values(await redis.hgetallBuffer(`${tag}:buckets`))
+  return new Set(records.filter(({ length }) => length > 6).map((record) => record.readUInt32LE(NUMBER_AT)))
+}
+
+async function isOwned(
+  redis: Redis,
+  tag: string,
+  name: string,
+  known: ReadonlySet<number>,
+): Promise<boolean> {
+  if (TRANSPORT.test(name)) return true
+  const [, family = '', rest] = /^:([a-z]+)(?::(.*))?$/s.exec(name) ?? []
+  // A key may have ended between the look at the names and this one.
+  const ends = async () => (await redis.pttl(`${tag}${name}`)) !== -1
+  if (rest === undefined) return family in KEY_TYPES && (!PASSING_SETS.includes(family) || (await ends()))
+  if (PASSING.includes(family)) return ends()
+  const [, number] = /^(\d+)(?::\d+)?$/.exec(rest) ?? []
+  return OF_BUCKETS.some((name) => name === family) && known.has(Number(number))
+}

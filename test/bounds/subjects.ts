@@ -1,0 +1,100 @@
+import type { Redis } from 'ioredis'
+import { bucketQuerySchema } from '../../src/line/bucket-query.ts'
+import { RedisMeterStore } from '../../src/meter/redis-meter-store.ts'
+import { allScripts } from '../fuzz/scripts/all-scripts.ts'
+import { at, request } from '../support/backend-driver.ts'
+import { DEEP_VERBS, type DeepLines, openDeepLines } from '../support/deep-verbs.ts'
+
+/** A line, or a number of buckets, of some size, on a server of the caller's own. */
+export interface Grown {
+  readonly lines: DeepLines
+  readonly meter: RedisMeterStore
+  close(): Promise<void>
+}
+
+/** The least line in which the verbs for deep lines find jobs to act upon. */
+export const SHORTEST_LINE = 3_000
+const METER = { name: 'growth', key: 'caller' }
+const TURN = '~growth~1'
+/** Later than all that the verbs for deep lines do. */
+const LATER = 50_000
+/** From then on the other buckets are due. */
+const DUE = 1_000_000
+let clock = DUE
+
+/** A shard whose line of key `a` has so many jobs. */
+export async function growLine(url: string, redis: Redis, length: number): Promise<Grown> {
+  return grown(url, await openDeepLines(url, redis, length, SHORTEST_LINE))
+}
+
+/** A shard with so many more buckets, of which each holds a job. */
+export async function growBuckets(url: string, redis: Redis, count: number): Promise<Grown> {
+  const lines = await openDeepLines(url, redis, SHORTEST_LINE, SHORTEST_LINE)
+  const { verbs } = lines.stage.backend
+  for (let from = 0; from < count; from += 200) {
+    const asked = Array.from({ length: Math.min(200, count - from) }, (_, index) =>
+      request(`more${from + index}`, { key: `more/${from + index}` }),
+    )
+    await verbs.admitMany(asked, at(DUE))
+  }
+  return grown(url, lines)
+}
+
+async function grown(url: string, lines: DeepLines): Promise<Grown> {
+  const meter = new RedisMeterStore({ ...METER, prefix: lines.stage.prefix, connection: url })
+  // Connected: what it asks at first must not meet a client that begins to watch.
+  await meter.drain(METER)
+  return { lines, meter, close: () => meter.close() }
+}
+
+type Subject = (grown: Grown) => Promise<unknown>
+
+const list =
+  (query: object): Subject =>
+  ({ lines: { stage } }) =>
+    stage.views.buckets(bucketQuerySchema.parse(query), at(LATER))
+
+const MORE: Readonly<Record<string, Subject>> = {
+  'list the fullest': list({ limit: 100 }),
+  'list the emptiest of a family': list({ limit: 100, sort: 'fill', prefix: 'more/1' }),
+  'list by key': list({ limit: 100, sort: 'key' }),
+  'list by waiting': list({ limit: 100, sort: '-oldestWaitMs' }),
+  'list the frozen': list({ state: 'frozen' }),
+  'index the fill again': async ({ lines: { stage } }) => {
+    const reindex = allScripts().get('reindex')!
+    for (const what of ['buckets', 'members']) await stage.backend.store.run(reindex, 0, [what, '0'])
+  },
+  survey: async ({ lines: { stage } }) => {
+    for await (const _ of stage.views.survey());
+  },
+  tally: ({ lines: { stage } }) => stage.views.tally([[], ['a'], ['more']]),
+  flow: ({ lines: { stage } }) => stage.views.flow(at(LATER)),
+  'open the line': ({ lines: { stage } }) => stage.backend.open(at(LATER)),
+  time: ({ lines: { stage } }) => stage.backend.store.time(0),
+  'are they handed': ({ lines: { stage } }) => stage.backend.verbs.areHanded(0, [{ id: 'a', epoch: 1 }]),
+  fetch: ({ lines: { stage } }) => stage.backend.verbs.fetch(0, [{ id: 'a', epoch: 1 }]),
+  resign: ({ lines: { stage } }) => stage.backend.verbs.resign(0, 's1'),
+  'take a turn and leave': async ({ lines: { stage } }) => {
+    await stage.backend.verbs.admit(
+      { ...request(TURN, { key: 'a', isTurn: true }), deadline: 1e9 },
+      at(LATER),
+    )
+    await stage.backend.verbs.leave(TURN, at(LATER))
+  },
+  'fill a meter': async ({ meter }) => {
+    const amount = { amount: 1, capacity: 9, interval: 1e6, clamp: false, block: 0 }
+    await meter.fill({ ...METER, ...amount }, at(0))
+    await meter.read(METER, at(0))
+    await meter.drain(METER)
+  },
+  'hand over where all buckets are due': ({ lines: { stage } }) =>
+    stage.backend.verbs.claim(0, { scheduler: 's1', lookAhead: 0, most: 200, lease: 1e6 }, at(clock++)),
+}
+
+/** Everything that is done to a line, any number of times, whatever its size: each script is called by one of them. */
+export const SUBJECTS: Readonly<Record<string, Subject>> = {
+  ...Object.fromEntries(
+    Object.entries(DEEP_VERBS).map(([name, verb]): [string, Subject] => [name, ({ lines }) => verb(lines)]),
+  ),
+  ...MORE,
+}

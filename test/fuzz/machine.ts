@@ -1,0 +1,71 @@
+import fc from 'fast-check'
+
+/** Gives generated inputs to one part of the code, and knows which answers it may give. */
+export interface Machine {
+  readonly name: string
+  /** How many inputs the run in `npm test` gives: a few seconds. */
+  readonly few: number
+  /** Its part of a long run, compared with those of the other machines. */
+  readonly share: number
+  /** Gives so many inputs, or a few more, and returns how many. @throws (rejects) with the shortest input that fails */
+  run(run: Run): Promise<number>
+}
+
+export interface Run {
+  readonly inputs: number
+  readonly seed: number
+}
+
+interface Definition<Input> extends Pick<Machine, 'name' | 'few' | 'share'> {
+  readonly inputs: fc.Arbitrary<Input>
+  /** How many inputs one generated sequence is, about. Default: 1. */
+  readonly size?: number
+  /** Opens what the inputs are given to. */
+  open(): Promise<Opened<Input>>
+}
+
+export interface Opened<Input> {
+  /**
+   * Gives one input to the code under test. Returns how many inputs that were, where it is a sequence; otherwise 1.
+   *
+   * @throws (rejects) where the answer is none that the code may give
+   */
+  give(input: Input): Promise<number>
+  close(): Promise<void>
+}
+
+/** Inputs between two openings: what the code under test gathers does not grow for ever, and a failure replays quickly. */
+const ROUND = 2_000
+
+/** Each round has a seed of its own, counted from the first; fast-check reports that of a failure. */
+export function machine<Input>({ inputs: generator, size = 1, open, ...named }: Definition<Input>): Machine {
+  const run = async ({ inputs, seed }: Run) => {
+    let given = 0
+    for (let round = 0; given < inputs; round++) {
+      const opened = await open()
+      const numRuns = Math.ceil(Math.min(ROUND, inputs - given) / size)
+      const property = fc.asyncProperty(generator, async (input) => {
+        given += await opened.give(input)
+      })
+      try {
+        await fc.assert(property, { seed: seed + round, numRuns })
+      } finally {
+        await opened.close()
+      }
+    }
+    return given
+  }
+  return { ...named, run }
+}
+
+/** A machine whose code under test keeps nothing from one input to the next. */
+export function pureMachine<Input>(
+  definition: Omit<Definition<Input>, 'open'>,
+  check: (input: Input) => void,
+): Machine {
+  const give = async (input: Input) => {
+    check(input)
+    return 1
+  }
+  return machine({ ...definition, open: async () => ({ give, close: async () => undefined }) })
+}

@@ -1,0 +1,34 @@
+import type { Machine } from './machine.ts'
+import { againstCore } from './machines/against-core.ts'
+import { books } from './machines/books.ts'
+import { bytes } from './machines/bytes.ts'
+import { configurations } from './machines/config.ts'
+import { differential } from './machines/differential.ts'
+import { answers, bigNumbers } from './machines/fields.ts'
+import { foreignValues } from './machines/foreign.ts'
+import { durations, limits } from './machines/limits.ts'
+import { options, ownNames } from './machines/options.ts'
+import { dataOfJobs, delivery } from './machines/payloads.ts'
+import { queries } from './machines/queries.ts'
+import { requests } from './machines/requests.ts'
+import { scriptArguments } from './machines/scripts.ts'
+
+export const MACHINES: readonly Machine[] = [
+  limits,
+  durations,
+  books,
+  answers,
+  bigNumbers,
+  options,
+  ownNames,
+  dataOfJobs,
+  delivery,
+  configurations,
+  queries,
+  requests,
+  bytes,
+  scriptArguments,
+  foreignValues,
+  differential,
+  againstCore,
+]

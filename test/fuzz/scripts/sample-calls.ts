@@ -1,0 +1,168 @@
+import type { Redis } from 'ioredis'
+import { parseRule } from '../../../src/core/rule-book.ts'
+import { bucketQuerySchema } from '../../../src/line/bucket-query.ts'
+import { COMPLETED } from '../../conformance/redis-stage.ts'
+import { at, request, TURN_CALLER } from '../../support/backend-driver.ts'
+import { allScripts } from './all-scripts.ts'
+import { type BusyShard, METER, NOW } from './busy-shard.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** One call of a script, as this package makes it. */
+export interface SampleCall {
+  readonly verb: string
+  readonly sha: string
+  readonly keys: readonly string[]
+  readonly values: readonly string[]
+}
+
+const now = at(NOW)
+const worker = { worker: 'w1', lead: 0, lease: 30_000_000 }
+
+/** Every way in which scripts are called; each from the same state. */
+const WAYS: readonly ((shard: BusyShard) => unknown)[] = [
+  ({ stage }) => stage.backend.verbs.admit({ ...request('new1'), deadline: 5_000_000 }, now),
+  ({ stage }) => {
+    const asked = [
+      request('new1', { key: 'warm', cost: 2 }),
+      request('new2', { key: 'fresh/x' }),
+      request('waits'),
+      request('new3', { data: `"${'y'.repeat(5_000)}"` }),
+    ]
+    return stage.backend.verbs.admitMany(asked, now)
+  },
+  ({ stage }) =>
+    stage.backend.verbs.admit(
+      { ...request(`~${TURN_CALLER}~9`, { key: 'turns', isTurn: true }), deadline: 0 },
+      now,
+    ),
+  ({ stage }) => stage.backend.verbs.forecast('a', 2, now),
+  ({ stage }) => stage.backend.verbs.cancel('waits', now),
+  ({ stage }) => stage.backend.verbs.leave(`~${TURN_CALLER}~2`, now),
+  ({ stage }) => stage.backend.verbs.freeze('a', 1_000_000, now),
+  ({ stage }) => stage.backend.verbs.unfreeze('cold', now),
+  ({ stage }) => stage.backend.verbs.pause('new', now),
+  ({ stage }) => stage.backend.verbs.resume('paused', now),
+  ({ stage }) => stage.claim(NOW, { lookAhead: 50_000 }),
+  ({ stage }) => stage.backend.verbs.expire(0, at(2_000)),
+  ({ stage }) => stage.backend.verbs.recover(0, at(12)),
+  ({ stage }) => stage.backend.verbs.resign(0, 's1'),
+  ({ stage, jobs }) => stage.backend.verbs.fetch(0, [jobs.large, jobs.handed]),
+  ({ stage, jobs }) => stage.backend.verbs.gate(0, [{ ...jobs.handed, ...worker }], at(5.3)),
+  ({ stage, jobs: { handed, granted, large } }) =>
+    stage.backend.verbs.gate(
+      0,
+      [
+        { ...granted, ...worker, missed: at(5.2) },
+        { ...handed, ...worker },
+        { ...large, ...worker, hasData: true },
+      ],
+      at(5.3),
+    ),
+  ({ stage, jobs }) => stage.backend.verbs.start(0, [{ ...jobs.granted, startedAt: at(5.21) }], at(5.3)),
+  ({ stage, jobs }) =>
+    stage.backend.verbs.start(
+      0,
+      [
+        { ...jobs.granted, startedAt: at(5.21) },
+        { ...jobs.running, startedAt: at(4.3) },
+      ],
+      at(5.3),
+    ),
+  ({ stage, jobs }) => stage.backend.verbs.finish(0, [{ ...jobs.running, outcome: COMPLETED }], now),
+  ({ stage, jobs }) =>
+    stage.backend.verbs.finish(
+      0,
+      [
+        { ...jobs.running, outcome: { kind: 'completed', result: '{"a":1}' } },
+        { ...jobs.granted, startedAt: at(5.21), outcome: { kind: 'retry', error: 'no', delay: 1_000_000 } },
+      ],
+      at(5.3),
+    ),
+  ({ stage, jobs }) =>
+    stage.backend.verbs.finish(
+      0,
+      [
+        { ...jobs.granted, startedAt: at(5.21), outcome: { kind: 'freeze', duration: 1_000 } },
+        { ...jobs.handed, outcome: { kind: 'back', worker: 'w1' } },
+      ],
+      at(5.3),
+    ),
+  ({ stage, jobs }) =>
+    stage.backend.verbs.finish(0, [{ ...jobs.running, outcome: { kind: 'failed', error: 'no' } }], now),
+  ({ stage, jobs }) =>
+    stage.backend.verbs.renew(
+      0,
+      [jobs.handed, jobs.granted, jobs.running, { id: `~${TURN_CALLER}~2`, epoch: 0 }],
+      30_000_000,
+      now,
+    ),
+  ({ stage, jobs }) => stage.backend.verbs.areHanded(0, [jobs.handed, jobs.running]),
+  ({ stage }) => stage.backend.verbs.quarantine(0, now),
+  ({ stage }) => stage.backend.verbs.quarantine(0, now, 'step', 100_000),
+  ({ stage }) => stage.backend.verbs.quarantine(0, now, 'loss'),
+  ({ stage }) => stage.backend.rules.change({ kind: 'set', rule: parseRule('a', '7, 2/s') }, now),
+  ({ stage }) => stage.backend.open(now),
+  ({ stage }) => stage.backend.store.time(0),
+  ({ stage }) => stage.views.job('waits', now),
+  ({ stage }) => stage.views.inspect('a', now),
+  ...['-fill', 'fill', 'key', '-waiting', 'oldestWaitMs', 'nextDepartureAt'].map(
+    (sort): ((shard: BusyShard) => unknown) =>
+      ({ stage }) =>
+        stage.views.buckets(bucketQuerySchema.parse({ sort }), now),
+  ),
+  ({ stage }) =>
+    stage.views.buckets(bucketQuerySchema.parse({ prefix: 'w', state: 'waiting', minFill: 0.01 }), now),
+  ({ stage }) => stage.views.audit(),
+  ({ stage }) => stage.views.tally([[], ['a', 'warm']]),
+  async ({ stage }) => {
+    for await (const _ of stage.views.survey());
+  },
+  ({ stage }) => stage.views.facts('dear', now),
+  ({ stage }) => stage.views.line('a', 50, now),
+  ({ stage }) => stage.views.flow(now),
+  ({ stage }) => stage.views.recent('a', now),
+  // A line of an older version has no index by fill.
+  async ({ stage }) => {
+    await stage.redis.del(`${stage.tag}:fill`)
+    await stage.views.buckets(bucketQuerySchema.parse({}), now)
+  },
+  ({ meter }) =>
+    meter.fill({ ...METER, amount: 2, capacity: 9, interval: 1e6, clamp: true, block: 1e6 }, now),
+  ({ meter }) => meter.read(METER, now),
+  ({ meter }) => meter.drain(METER),
+]
+
+/** Makes each call from the state of the snapshot, and notes what reached Redis. At least one call of every script. */
+export async function sampleCalls(shard: BusyShard, redis: Redis, snapshot: Snapshot): Promise<SampleCall[]> {
+  const scripts = allScripts()
+  const bySha = new Map([...scripts].map(([verb, { sha }]) => [sha, verb]))
+  const calls: SampleCall[] = []
+  const monitor = await redis.monitor()
+  const end = `end ${Math.random()}`
+  const seen = new Promise<void>((resolve) => {
+    const note = (_time: string, [command = '', sha = '', count, ...rest]: string[], source: string) => {
+      if (sha === end) {
+        // It goes on for a moment after it was disconnected.
+        monitor.off('monitor', note)
+        resolve()
+      }
+      const verb = bySha.get(sha)
+      if (source === 'lua' || command.toLowerCase() !== 'evalsha' || verb === undefined) return
+      calls.push({ verb, sha, keys: rest.slice(0, Number(count)), values: rest.slice(Number(count)) })
+    }
+    monitor.on('monitor', note)
+  })
+  // Scripts are sent whole once, and by their hash from then on.
+  for (const { text } of scripts.values()) await redis.script('LOAD', text)
+  for (const way of WAYS) {
+    await snapshot.restore()
+    await way(shard)
+  }
+  await snapshot.restore()
+  await redis.echo(end)
+  await seen
+  monitor.disconnect()
+  const missing = [...scripts.keys()].filter((verb) => calls.every((call) => call.verb !== verb))
+  if (missing.length > 0) throw new Error(`no sample call of these scripts: ${missing.join(', ')}`)
+  return calls
+}

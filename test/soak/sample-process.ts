@@ -1,0 +1,25 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { ProcessSample } from './plan.ts'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+const delay = monitorEventLoopDelay({ resolution: 10 })
+delay.enable()
+
+/** What this process takes of the machine, after it has collected its garbage. */
+export function sampleProcess(): ProcessSample {
+  collect()
+  const { heapUsed, rss } = process.memoryUsage()
+  const lagMs = delay.percentile(99) / 1e6
+  delay.reset()
+  return { heap: heapUsed, rss, handles: process.getActiveResourcesInfo().filter(isLasting).length, lagMs }
+}
+
+/** Timers and requests come and go with the jobs that are under way. */
+function isLasting(name: string): boolean {
+  return name !== 'Timeout' && name !== 'Immediate' && !name.endsWith('ReqWrap') && !name.endsWith('Wrap')
+    ? true
+    : name === 'TCPSocketWrap' || name === 'TCPServerWrap' || name === 'PipeWrap'
+}
