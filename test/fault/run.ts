@@ -2,17 +2,30 @@ import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { compileTests } from '../support/compile-tests.ts'
 
-const USAGE = `npm run test:faults -- [--minutes <n> | --rounds <n>] [--seed <n>] [files]
+const USAGE = `npm run test:faults -- [--runs <n>] [--minutes <n> | --rounds <n>] [--seed <n>] [files]
 
-Runs the fault campaigns: once, or so many rounds, or until so many minutes are over. Each round has a seed of its own,
-which it prints; --seed gives that of the first, and those that follow are counted from it.
+Without --runs, runs the fixed campaigns of test/fault once, so many rounds, or until so many minutes are over. Each round has a seed of its own, which it prints; --seed gives that of the first,
+and those that follow are counted from it.
+
+  --runs <n>        seeded runs, and nothing else: each draws its processes, its Redis and its faults from one seed
+  --together <n>    so many of them at a time (default: 2)
+  --about <subject> with --runs: the same subject in each run, such as 'bad network'
+  --plan            with --runs: print what each seed has drawn
+  --recovery <n>    measures, so many times each, for how long a fault holds up a start, and nothing else
 `
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const VITEST = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url))
+const CLOCK_SHIM = fileURLToPath(new URL('../support/campaign/clock-shim.c', import.meta.url))
 
 const { values, positionals } = parseArgs({
   options: {
+    runs: { type: 'string' },
+    together: { type: 'string' },
+    about: { type: 'string' },
+    plan: { type: 'boolean' },
+    recovery: { type: 'string' },
     minutes: { type: 'string' },
     rounds: { type: 'string' },
     seed: { type: 'string' },
@@ -25,7 +38,7 @@ if (values.help === true) {
   process.exit()
 }
 
-function count(name: 'minutes' | 'rounds' | 'seed'): number | undefined {
+function count(name: 'recovery' | 'runs' | 'together' | 'minutes' | 'rounds' | 'seed'): number | undefined {
   const text = values[name]
   if (text === undefined) return undefined
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
@@ -33,16 +46,47 @@ function count(name: 'minutes' | 'rounds' | 'seed'): number | undefined {
   process.exit(2)
 }
 
+const runs = count('runs')
+const recovery = count('recovery')
 const minutes = count('minutes')
 const rounds = count('rounds') ?? (minutes === undefined ? 1 : Number.POSITIVE_INFINITY)
 const until = minutes === undefined ? Number.POSITIVE_INFINITY : performance.now() + minutes * 60_000
 const first = count('seed') ?? randomInt(1, 1e9)
 
-function run(seed: number): Promise<boolean> {
-  const args = [VITEST, 'run', '--project', 'campaign', ...positionals]
-  const env = { ...process.env, FAULT_SEED: `${seed}` }
-  const vitest = spawn(process.execPath, args, { cwd: ROOT, env, stdio: 'inherit' })
-  return new Promise((resolve) => vitest.once('close', (code) => resolve(code === 0)))
+function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<boolean> {
+  const child = spawn(process.execPath, args, {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    stdio: 'inherit',
+  })
+  return new Promise((resolve) => child.once('close', (code) => resolve(code === 0)))
+}
+
+function runFixed(seed: number): Promise<boolean> {
+  return start([VITEST, 'run', '--project', 'campaign', ...positionals], { FAULT_SEED: `${seed}` })
+}
+
+/** Runs a program of the campaign, with all that it starts, from a build. */
+async function runBuilt(program: string, args: readonly string[]): Promise<boolean> {
+  const { folder, remove } = compileTests()
+  const what = values.about === undefined ? [] : ['--about', values.about]
+  try {
+    return await start([`${folder}/test/support/campaign/${program}`, '--seed', `${first}`, ...args, ...what])
+  } finally {
+    remove()
+  }
+}
+
+function runSeeded(howMany: number): Promise<boolean> {
+  const shown = values.plan === true ? ['--plan'] : []
+  const together = `${count('together') ?? 2}`
+  const where = ['--source', CLOCK_SHIM, '--together', together]
+  return runBuilt('seeded/main.js', ['--runs', `${howMany}`, ...where, ...shown])
+}
+
+function measureRecovery(trials: number): Promise<boolean> {
+  const together = `${count('together') ?? 5}`
+  return runBuilt('recovery/main.js', ['--trials', `${trials}`, '--together', together])
 }
 
 // Ctrl-C ends the round, whose processes are in the same group, and then this.
@@ -50,13 +94,25 @@ let isOver = false
 process.once('SIGINT', () => {
   isOver = true
 })
-const red: number[] = []
-let done = 0
-while (done < rounds && performance.now() < until && !isOver) {
-  const seed = first + done
-  if (!(await run(seed))) red.push(seed)
-  done += 1
+
+async function runRounds(): Promise<boolean> {
+  const red: number[] = []
+  let done = 0
+  while (done < rounds && performance.now() < until && !isOver) {
+    const seed = first + done
+    if (!(await runFixed(seed))) red.push(seed)
+    done += 1
+  }
+  const failures = red.map((seed) => `\n  npm run test:faults -- --rounds 1 --seed ${seed}`).join('')
+  console.log(`${done} ${done === 1 ? 'round' : 'rounds'} from seed ${first}: ${red.length} red${failures}`)
+  return red.length === 0
 }
-const failures = red.map((seed) => `\n  npm run test:faults -- --seed ${seed}`).join('')
-console.log(`${done} ${done === 1 ? 'round' : 'rounds'} from seed ${first}: ${red.length} red${failures}`)
-process.exitCode = red.length > 0 || isOver ? 1 : 0
+
+async function runAll(): Promise<boolean> {
+  if (recovery !== undefined) return measureRecovery(recovery)
+  if (runs !== undefined) return runSeeded(runs)
+  return runRounds()
+}
+
+const isGreen = await runAll()
+process.exitCode = isGreen && !isOver ? 0 : 1

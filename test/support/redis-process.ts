@@ -16,6 +16,8 @@ export interface RedisSettings {
   /** maxmemory-policy */
   readonly policy?: string
   readonly password?: string
+  /** Beside the environment of this process. */
+  readonly env?: Readonly<Record<string, string>>
   /** More settings, by the names of redis.conf; words of a value are apart by one space. */
   readonly config?: Readonly<Record<string, string>>
 }
@@ -65,6 +67,10 @@ export class RedisProcess {
   /** Stops every server that this process has started, and waits until they are gone. */
   static async stopAll(): Promise<void> {
     await Promise.all([...running].map((redis) => redis.stop()))
+  }
+
+  get isRunning(): boolean {
+    return this.#server !== undefined
   }
 
   get pid(): number {
@@ -137,7 +143,8 @@ export class RedisProcess {
   }
 
   async #launch(): Promise<void> {
-    const server = spawn('redis-server', this.#arguments(), { stdio: ['ignore', 'pipe', 'pipe'] })
+    const env = { ...process.env, ...this.#settings.env }
+    const server = spawn('redis-server', this.#arguments(), { env, stdio: ['ignore', 'pipe', 'pipe'] })
     this.#server = server
     running.add(this)
     const watchdog = watch(server, { signal: 'KILL', dirToRemove: this.#ownsDir ? this.dir : '' })

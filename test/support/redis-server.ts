@@ -15,9 +15,20 @@ export function redisAddress(): string {
   return inject('redisAddress')
 }
 
+const prefixes = new Set<string>()
+
 /** Keeps the keys of a test file apart from those of others at the shared Redis. */
 export function uniquePrefix(): string {
-  return `t${randomBytes(6).toString('hex')}`
+  const prefix = `t${randomBytes(6).toString('hex')}`
+  prefixes.add(prefix)
+  return prefix
+}
+
+/** Those that were given out since this was called last. */
+export function takePrefixes(): ReadonlySet<string> {
+  const taken = new Set(prefixes)
+  prefixes.clear()
+  return taken
 }
 
 /** A server for tests that stop, fill or configure it; gone at the end of the test file at the latest. */

@@ -3,24 +3,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Audit } from '../../../src/conformance/history.ts'
-import { parseLimit } from '../../../src/core/limit.ts'
 import type { JobView } from '../../../src/index.ts'
 import type { CheckOptions, HistoryEvent } from '../../../src/testing.ts'
+import { built } from '../built.ts'
 import { type RedisProcess, type RedisSettings, startRedis, uniquePrefix } from '../redis-server.ts'
 import { CampaignChild } from './child.ts'
+import { endOf } from './end-of.ts'
 import { HistoryFile, type HistoryRecord } from './history-file.ts'
 import { hostNow } from './host-time.ts'
 import { judge, recordsIn, type Verdict } from './judge.ts'
 import { runningIn, withoutEnd } from './merge-histories.ts'
+import { noteFault } from './note-fault.ts'
 import type { CallerPlan, ChildPlan, Fates, ProducerPlan, ShaperPlan, WorkerPlan } from './plans.ts'
 import { noteAdmission } from './record-turns.ts'
 
-/** How long before its slot a job may be handed over; microseconds. */
-const FARTHEST_LOOK_AHEAD = 250_000
-/** Jobs of a key that may have left the line while a process dies. */
-const STARTING = 2
 /** For so long a silent process keeps its turns; milliseconds. */
-const TURN_LEASE_MS = 5_000
+const TURN_LEASE_MS = 4_500
 /** How long a campaign may take to come to rest, at the least twice as long as it should; milliseconds. */
 const REST_MS = 180_000
 /** Until what a process had sent when it died has reached the store; milliseconds. */
@@ -214,7 +212,7 @@ export class Campaign {
     const { limit, limits, keys } = this.#plan
     const where = { address: this.#redis?.url, prefix: this.#prefix, file: this.#path(name) }
     const shared = { ...where, limit, limits, keys }
-    return new CampaignChild(name, { ...shared, ...role })
+    return new CampaignChild(name, { ...shared, ...role }, built('test/support/campaign/process.ts'))
   }
 
   #path(name: string): string {
@@ -226,13 +224,7 @@ export class Campaign {
   }
 
   #noteFault(child: CampaignChild, stoodAt = hostNow()): void {
-    const { ids, lastAt } = runningIn(child.plan.file)
-    const at = Math.max(stoodAt, lastAt)
-    for (const id of ids) this.note({ type: 'fault', at, id })
-    const { limit, limits = {} } = this.#plan
-    const intervals = [limit, ...Object.values(limits)].map((text) => parseLimit(text).interval)
-    const handed = Math.ceil(FARTHEST_LOOK_AHEAD / Math.min(...intervals)) + STARTING
-    this.note({ type: 'crash', at, handed })
+    noteFault(this.#file, child, stoodAt)
   }
 
   /** Who died after the store had ended a job could not write it down; the store is asked instead. */
@@ -289,11 +281,3 @@ function leaseOf({ worker, caller }: ChildPlan): number {
   const { POSITIVE_INFINITY: never } = Number
   return Math.min(worker?.leaseMs ?? never, caller === undefined ? never : TURN_LEASE_MS)
 }
-
-function endOf({ id, state, endedAt }: JobView): HistoryEvent | undefined {
-  const outcome = OUTCOMES.find((end) => end === state)
-  if (outcome === undefined || endedAt === undefined) return undefined
-  return { type: 'end', at: endedAt * 1_000, id, outcome }
-}
-
-const OUTCOMES = ['completed', 'failed', 'cancelled', 'expired'] as const

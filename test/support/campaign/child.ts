@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { built } from '../built.ts'
 import type { ChildPlan, Order } from './plans.ts'
 
 /** How long an order, or the start of a process, may take on a busy machine; milliseconds. */
-const PATIENCE = 60_000
+const PATIENCE = 300_000
 
 /** A process of a campaign, as its parent sees it. */
 export class CampaignChild {
@@ -20,10 +19,11 @@ export class CampaignChild {
   #fate: string | undefined
   #isKilled = false
 
-  constructor(name: string, plan: ChildPlan) {
+  /** @param program the compiled form of `process.ts` */
+  constructor(name: string, plan: ChildPlan, program: string) {
     this.name = name
     this.plan = plan
-    const child = spawn(process.execPath, [built('test/support/campaign/process.ts'), JSON.stringify(plan)], {
+    const child = spawn(process.execPath, [program, JSON.stringify(plan)], {
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     this.#process = child
@@ -46,6 +46,11 @@ export class CampaignChild {
         resolve()
       })
     })
+  }
+
+  /** The signal that ended it; undefined while it lives, and when it ended by itself. */
+  get signal(): string | undefined {
+    return this.#fate?.startsWith('SIG') ? this.#fate : undefined
   }
 
   get isAlive(): boolean {
@@ -91,6 +96,26 @@ export class CampaignChild {
     return carriedOut
   }
 
+  /** Resolves when it has ended, however that came. */
+  get ended(): Promise<void> {
+    return this.#ended
+  }
+
+  get pid(): number {
+    return this.#process.pid!
+  }
+
+  /** Whether it stands still. */
+  get isStopped(): boolean {
+    // The third field of the file is the state, behind a name in brackets.
+    return this.isAlive && /\) T /.test(readFileSync(`/proc/${this.pid}/stat`, 'utf8'))
+  }
+
+  /** It is about to end itself, as planned. */
+  expectDeath(): void {
+    this.#isKilled = true
+  }
+
   /** Ends it in the middle of whatever it does. */
   async kill(): Promise<void> {
     this.#isKilled = true
@@ -101,8 +126,7 @@ export class CampaignChild {
   /** Resolves when it stands still. */
   async stop(): Promise<void> {
     this.#process.kill('SIGSTOP')
-    // The third field of the file is the state, behind a name in brackets.
-    while (!/\) T /.test(readFileSync(`/proc/${this.#process.pid}/stat`, 'utf8'))) await sleep(1)
+    while (this.isAlive && !this.isStopped) await sleep(1)
   }
 
   goOn(): void {
@@ -111,13 +135,14 @@ export class CampaignChild {
 
   /** Lets it end by itself, or ends it. Complains of one that ended before the order to, and of one that does not end. */
   async close(): Promise<string | undefined> {
-    if (this.#isKilled) return undefined
+    if (this.#isKilled && !this.isAlive) return undefined
     const wasAlive = this.isAlive
     this.goOn()
     const complaint = wasAlive ? await this.#askToClose() : 'ended before it was asked to'
     this.#process.kill('SIGKILL')
     await this.#ended
-    return complaint === undefined ? undefined : `${complaint}\n${this.state}`
+    const mayDie = this.#isKilled && this.signal === 'SIGKILL'
+    return complaint === undefined || mayDie ? undefined : `${complaint}\n${this.state}`
   }
 
   async #askToClose(): Promise<string | undefined> {

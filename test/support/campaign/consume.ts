@@ -24,6 +24,7 @@ export function consume(shaper: Shaper<Work>, plan: WorkerPlan, file: HistoryFil
     if (tellsStarts === true) console.log(`in-handler ${id}`)
     const ms = slow?.key === key ? slow.takesMs : takesMs
     if (ms > 0) await sleep(ms)
+    file.write({ kind: 'settled', at: hostNow(), id, attempt })
     if (hangEvery !== undefined && data.n % hangEvery === 0 && attempt === 1) await forever()
     if (freeze !== undefined && data.n % freeze.every === 0 && !frozen.has(id)) {
       frozen.add(id)

@@ -8,6 +8,8 @@ export type HistoryRecord =
       readonly event: HistoryEvent
       /** Whose time `event.at` is; the other times of an event are the store's. */
       readonly clock: 'host' | 'store'
+      /** When the process learned of it; by the host's clock. */
+      readonly seenAt?: number
       /** Of a start: when the store admitted the job. */
       readonly admittedAt?: number
       /** Of an answer: it was given once before and did not arrive, so the time is unknown. */
@@ -24,8 +26,34 @@ export type HistoryRecord =
   /** The process that wrote `path` was stopped, and went on at `until`; by the host's clock. */
   | { readonly kind: 'stood'; readonly path: string; readonly until: number }
   | ({ readonly kind: 'clock' } & ClockSample)
+  /** A call that changes the line was made; by the host's clock. `call` is its number in this process. */
+  | { readonly kind: 'asked'; readonly at: number; readonly call: number; readonly asked: readonly Asked[] }
+  /** It ended, with an answer to each of its questions, or without one. */
+  | {
+      readonly kind: 'answered'
+      readonly at: number
+      readonly call: number
+      readonly answers: readonly string[] | 'unknown'
+    }
+  /** A handler settled; by the host's clock. */
+  | { readonly kind: 'settled'; readonly at: number; readonly id: string; readonly attempt: number }
+  /** Something happened to the whole that no law is about, in words; by the host's clock. */
+  | { readonly kind: 'note'; readonly at: number; readonly text: string }
+  /** The clock of the store moved by so much at `at` on the host's; microseconds. */
+  | { readonly kind: 'moved'; readonly at: number; readonly by: number }
+  /** What the store decided between these moments of the host's clock may be lost. */
+  | { readonly kind: 'lost'; readonly from: number; readonly to: number }
   /** A call ended with an error that says that the store is away; `isLate`: not before thirty turns of 100 ms. */
   | { readonly kind: 'unavailable'; readonly at: number; readonly tookMs: number; readonly isLate: boolean }
+
+/** One question of a call that changes the line. */
+export interface Asked {
+  readonly do: 'admit' | 'cancel'
+  readonly id: string
+  readonly key: string
+  readonly cost: number
+  readonly deadlineMs?: number
+}
 
 /** What the store's clock said at `at` on the host's, give or take half the round trip. Microseconds. */
 export interface ClockSample {

@@ -1,5 +1,6 @@
 import type { HistoryEvent } from '../../../src/testing.ts'
-import { type ClockSample, type HistoryRecord, readRecords } from './history-file.ts'
+import { type HistoryRecord, readRecords } from './history-file.ts'
+import { type StoreClock, storeClock } from './store-offset.ts'
 
 /** What many processes wrote down, as one history on the host's clock. */
 export interface MergedHistory {
@@ -16,11 +17,11 @@ type StartRecord = EventRecord & { event: { type: 'start' } }
  * Puts the records of all files in the order in which things happened. The store is one, so one offset serves all
  * that it decided, and keeps the order in which it did so.
  *
- * @throws Error when the clock of the store was moved: then nothing can be said of the order
+ * @throws Error when the clock of the store was moved and no record says so: then nothing can be said of the order
  */
 export function mergeHistories(paths: readonly string[]): MergedHistory {
   const files = paths.map(readRecords)
-  const offset = offsetOf(files.flat().filter((record) => record.kind === 'clock'))
+  const offset = storeClock(files.flat())
   const stops = files.flat().filter((record) => record.kind === 'stood')
   const inTime = files.map((file, index) => withoutLateStarts(file, stopsOf(stops, paths[index]!)))
   const events = withoutRepetition(inTime.map((file) => file.filter((record) => record.kind === 'event')))
@@ -123,23 +124,10 @@ function isStart(record: EventRecord): record is StartRecord {
   return record.event.type === 'start'
 }
 
-/** From the store's clock to the host's. */
-function offsetOf(samples: readonly ClockSample[]): number {
-  const [best] = samples.toSorted((a, b) => a.roundTrip - b.roundTrip)
-  if (best === undefined) throw new Error('expected a comparison of the clocks in the records, got none')
-  const offset = best.at - best.store
-  for (const { at, store, roundTrip } of samples) {
-    const apart = Math.abs(at - store - offset)
-    if (apart <= (roundTrip + best.roundTrip) / 2 + 1_000) continue
-    throw new Error(
-      `the clock of the store was moved against the host's by ${apart} us: the run says nothing`,
-    )
-  }
-  return offset
-}
-
-function onHostClock({ event, clock }: EventRecord, offset: number): HistoryEvent {
-  const at = clock === 'host' ? event.at : event.at + offset
+function onHostClock({ event, clock, seenAt }: EventRecord, offsetAt: StoreClock): HistoryEvent {
+  if (clock === 'host') return event
+  const offset = offsetAt(event.at, seenAt)
+  const at = event.at + offset
   switch (event.type) {
     case 'answer':
       // JSON has no infinity.
@@ -166,10 +154,13 @@ function beforeStart<Event extends HistoryEvent>(
   event: Event,
   replayed: boolean,
   start: StartRecord | undefined,
-  offset: number,
+  offset: StoreClock,
 ): Event {
   if (start === undefined) return event
-  const at = replayed && start.admittedAt !== undefined ? start.admittedAt + offset : event.at
+  const at =
+    replayed && start.admittedAt !== undefined
+      ? start.admittedAt + offset(start.admittedAt, start.event.at)
+      : event.at
   if (!replayed && at - start.event.at > CLOCKS_APART) return event
   return { ...event, at: Math.min(at, start.event.at - 1) }
 }

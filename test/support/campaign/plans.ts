@@ -2,6 +2,9 @@
 export interface ShaperPlan {
   /** Of Redis; absent: the memory of the one process. */
   readonly address?: string
+  /** Of a cluster, in the place of `address`. */
+  readonly nodes?: readonly { readonly host: string; readonly port: number }[]
+  readonly shards?: number
   readonly prefix: string
   /** The limit of every key, but for those that have their own. */
   readonly limit: string
@@ -28,6 +31,8 @@ export interface ProducerPlan {
   readonly deadline?: { readonly every: number; readonly ms: number }
   /** When it is refused for want of room, it comes back at its `retryAt`. */
   readonly comesBack?: boolean
+  /** Every so many-th job is cancelled within so many milliseconds after it was accepted. */
+  readonly cancels?: { readonly every: number; readonly withinMs: number }
 }
 
 export interface WorkerPlan {
@@ -85,7 +90,17 @@ export interface Fates {
   unavailable: number
 }
 
+/** The `count`-th time that a process comes to a point of its code, it ends or stops itself there. */
+export interface PointPlan {
+  readonly point: string
+  readonly count: number
+  readonly then: 'SIGKILL' | 'SIGSTOP'
+}
+
 export type ChildPlan = ShaperPlan & {
+  readonly point?: PointPlan
+  /** Answers questions and does nothing else. */
+  readonly operator?: boolean
   readonly producer?: ProducerPlan
   readonly worker?: WorkerPlan
   readonly caller?: CallerPlan

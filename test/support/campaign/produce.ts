@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Admission, isVelvetRopeError, type Shaper } from '../../../src/index.ts'
-import type { HistoryFile } from './history-file.ts'
+import type { Asked, HistoryFile } from './history-file.ts'
 import { hostNow } from './host-time.ts'
 import type { ProducerPlan } from './plans.ts'
 
@@ -32,18 +32,29 @@ export async function produce(
     ...(plan.deadline !== undefined && n % plan.deadline.every === 0 && { deadlineMs: plan.deadline.ms }),
   })
 
+  let calls = 0
+
   /** Asks until there is an answer; without one it asks again under the same id. */
-  const ask = async <Answer>(question: () => Promise<Answer>): Promise<Answer> => {
+  const ask = async <Answer>(
+    question: () => Promise<Answer>,
+    asked: readonly Asked[],
+    answersOf: (answer: Answer) => readonly string[],
+  ): Promise<Answer> => {
     for (;;) {
       const at = hostNow()
+      const call = ++calls
+      file.write({ kind: 'asked', at, call, asked })
       let turns = 0
       // A busy machine delays each turn a little, of this timer and of those of the line.
       const timer = setInterval(() => {
         turns += 1
       }, TURN_MS)
       try {
-        return await question()
+        const answer = await question()
+        file.write({ kind: 'answered', at: hostNow(), call, answers: answersOf(answer) })
+        return answer
       } catch (error) {
+        file.write({ kind: 'answered', at: hostNow(), call, answers: 'unknown' })
         if (!isVelvetRopeError(error, 'backend-unavailable')) throw error
         file.write({ kind: 'unavailable', at, tookMs: (hostNow() - at) / 1_000, isLate: turns >= TURNS })
         await sleep(PATIENCE)
@@ -51,6 +62,22 @@ export async function produce(
         clearInterval(timer)
       }
     }
+  }
+
+  const admit = ({ key, data, ...options }: Request) =>
+    ask(
+      () => shaper.enqueue(key, data, options),
+      [askedFor({ key, ...options })],
+      (admission) => [verdictOf(admission)],
+    )
+
+  const cancelLater = async (key: string, id: string, cost: number, afterMs: number) => {
+    await sleep(afterMs)
+    await ask(
+      () => shaper.cancel(id),
+      [{ do: 'cancel', id, key, cost }],
+      (done) => [`${done}`],
+    )
   }
 
   /** An answer that was lost on its way emits no event when it is given again. */
@@ -62,16 +89,20 @@ export async function produce(
     file.write({ kind: 'event', clock: 'host', event, replayed: true })
   }
 
-  const settle = async (request: ReturnType<typeof requestOf>, first?: Admission) => {
-    const { key, data, ...options } = request
-    let admission = first ?? (await ask(() => shaper.enqueue(key, data, options)))
+  const cancelling: Promise<void>[] = []
+  const settle = async (request: Request, first?: Admission) => {
+    let admission = first ?? (await admit(request))
     while (!admission.accepted && admission.reason === 'full' && plan.comesBack === true) {
       await sleep(admission.retryAfterMs)
-      admission = await ask(() => shaper.enqueue(key, data, options))
+      admission = await admit(request)
     }
     noteReplay(request.cost, admission)
     if (admission.accepted) count.accepted += 1
     else count.refused += 1
+    const { key, id, cost, data } = request
+    const { every = 0, withinMs = 0 } = plan.cancels ?? {}
+    if (!admission.accepted || every === 0 || data.n % every !== 0) return
+    cancelling.push(cancelLater(key, id, cost, (withinMs * ((data.n * 7) % 11)) / 10))
   }
 
   const requestsOf = (key: string) => Array.from({ length: plan.jobs }, (_, n) => requestOf(key, n))
@@ -81,7 +112,11 @@ export async function produce(
     const rest: Promise<void>[] = []
     for (const key of keys) {
       const requests = requestsOf(key)
-      const first = await ask(() => shaper.enqueueMany(requests))
+      const first = await ask(
+        () => shaper.enqueueMany(requests),
+        requests.map(askedFor),
+        (answers) => answers.map(verdictOf),
+      )
       const settleAll = async () => {
         for (const [n, request] of requests.entries()) await settle(request, first[n])
       }
@@ -100,5 +135,22 @@ export async function produce(
   const { gapMs } = plan
   if (gapMs === undefined) await produceBurst()
   else await Promise.all(keys.map((key) => produceSteadily(key, gapMs)))
+  await Promise.all(cancelling)
   return count
+}
+
+interface Request {
+  readonly key: string
+  readonly data: { readonly n: number }
+  readonly id: string
+  readonly cost: number
+  readonly deadlineMs?: number
+}
+
+function askedFor({ id, key, cost, deadlineMs }: Omit<Request, 'data'>): Asked {
+  return { do: 'admit', id, key, cost, ...(deadlineMs !== undefined && { deadlineMs }) }
+}
+
+function verdictOf(admission: Admission): string {
+  return admission.accepted ? 'accepted' : admission.reason
 }

@@ -1,12 +1,14 @@
 import { isVelvetRopeError, type Shaper } from '../../../src/index.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
 import type { HistoryFile } from './history-file.ts'
+import { hostNow } from './host-time.ts'
 
 const MS = 1_000
 
 /** Writes down what the store decided, as it is reported to this process. Starts are written by the handlers. */
 export function recordShaper(shaper: Shaper, file: HistoryFile): void {
-  const write = (event: HistoryEvent) => file.write({ kind: 'event', clock: 'store', event })
+  const write = (event: HistoryEvent) =>
+    file.write({ kind: 'event', clock: 'store', event, seenAt: hostNow() })
   shaper
     .on('admitted', ({ id, key, cost, departsAt, at }) =>
       write({ type: 'answer', at: at * MS, id, key, cost, accepted: true, departsAt: departsAt * MS }),
@@ -22,7 +24,8 @@ export function recordShaper(shaper: Shaper, file: HistoryFile): void {
         return
       }
       const event = { type: 'end', at: at * MS, id, outcome: 'failed' } as const
-      file.write({ kind: 'event', clock: 'store', event, lost: isVelvetRopeError(error, 'worker-lost') })
+      const lost = isVelvetRopeError(error, 'worker-lost')
+      file.write({ kind: 'event', clock: 'store', event, seenAt: hostNow(), lost })
     })
     .on('returned', ({ id, at, retryAt }) =>
       write({ type: 'return', at: at * MS, id, reason: 'freeze', readyAt: retryAt * MS }),

@@ -1,0 +1,101 @@
+import { parseLimit } from '../../../../src/core/limit.ts'
+import { type HistoryRecord, readRecords } from '../history-file.ts'
+import type { Bounds, Call, End, Return, Start, Testimony } from './testimony.ts'
+
+type EventRecord = HistoryRecord & { kind: 'event' }
+
+/** While a process stands still, what it is given then is held up as well; microseconds. */
+const EVERY = 200_000
+
+/** Reads what each process wrote down. @param lag see `Testimony` */
+export function collect(
+  paths: readonly string[],
+  {
+    keys,
+    limit,
+    limits,
+  }: { keys: readonly string[]; limit: string; limits: Readonly<Record<string, string>> },
+  lag: number,
+): Testimony {
+  const files = paths.map((path) => ({ path, records: readRecords(path) }))
+  const all = files.flatMap(({ records }) => records)
+  const stops = all.filter((record) => record.kind === 'stood')
+  const events = all.filter((record) => record.kind === 'event')
+  return {
+    limits: new Map(keys.map((key): [string, Bounds] => [key, parseLimit(limits[key] ?? limit)])),
+    calls: files.flatMap(({ records }) => callsIn(records)),
+    starts: files.flatMap(({ path, records }) => {
+      const until = stops.filter((stop) => stop.path === path).map((stop) => stop.until)
+      return startsIn(records, until)
+    }),
+    returns: events.flatMap(returnOf),
+    ends: endsIn(events),
+    faults: events.flatMap(({ event }) => (event.type === 'fault' ? [{ at: event.at, id: event.id }] : [])),
+    crashes: crashesIn(all),
+    lag,
+    isLossy: all.some((record) => record.kind === 'lost'),
+  }
+}
+
+function callsIn(records: readonly HistoryRecord[]): Call[] {
+  const answered = new Map(
+    records.flatMap((record) => (record.kind === 'answered' ? [[record.call, record] as const] : [])),
+  )
+  return records.flatMap((record) => {
+    if (record.kind !== 'asked') return []
+    const answer = answered.get(record.call)
+    const isKnown = answer !== undefined && answer.answers !== 'unknown'
+    return record.asked.map((asked, place): Call => {
+      const to = isKnown ? answer.at : Number.POSITIVE_INFINITY
+      const text = isKnown ? answer.answers[place]! : 'unknown'
+      const deadline = asked.deadlineMs === undefined ? undefined : asked.deadlineMs * 1_000
+      return { ...asked, from: record.at, to, answer: text, place, deadline }
+    })
+  })
+}
+
+/**
+ * Starts that handlers read. A handler that found its signal aborted in its first statement, as the first thing that its process did
+ * after it had stood still, made no call: no protocol can prevent that, and the signal did.
+ */
+function startsIn(records: readonly HistoryRecord[], stops: readonly number[]): Start[] {
+  const late = new Set(
+    records.flatMap((record) => (record.kind === 'late' ? [`${record.at} ${record.id}`] : [])),
+  )
+  const starts = records.flatMap((record) =>
+    record.kind === 'event' && record.event.type === 'start' ? [record.event] : [],
+  )
+  const excused = new Set(
+    stops
+      .map((until) => starts.find(({ at }) => at >= until))
+      .filter((start) => start && late.has(`${start.at} ${start.id}`)),
+  )
+  return starts.filter((start) => !excused.has(start))
+}
+
+function returnOf({ event, seenAt }: EventRecord): Return[] {
+  if (event.type !== 'return') return []
+  return [{ id: event.id, seenAt: seenAt ?? Number.POSITIVE_INFINITY, isFreeze: event.reason === 'freeze' }]
+}
+
+/** What the store was asked for afterwards counts where no process heard of the end. */
+function endsIn(events: readonly EventRecord[]): End[] {
+  const ends = events.flatMap(({ event, seenAt, found }) =>
+    event.type === 'end'
+      ? [{ id: event.id, outcome: event.outcome, seenAt: seenAt ?? Number.POSITIVE_INFINITY, found }]
+      : [],
+  )
+  const heard = new Set(ends.filter(({ found }) => found !== true).map(({ id }) => id))
+  return ends.filter(({ id, found }) => found !== true || !heard.has(id))
+}
+
+function crashesIn(records: readonly HistoryRecord[]): Testimony['crashes'][number][] {
+  return records.flatMap((record, index) => {
+    if (record.kind !== 'event' || record.event.type !== 'crash') return []
+    const { at, handed } = record.event
+    const next = records[index + 1]
+    const until = next?.kind === 'stood' ? next.until : at
+    const moments = Array.from({ length: Math.floor((until - at) / EVERY) + 1 }, (_, n) => at + n * EVERY)
+    return moments.map((moment) => ({ at: moment, handed }))
+  })
+}

@@ -1,0 +1,64 @@
+import type { Weather } from '../../tcp-proxy.ts'
+import type { PointPlan, ProducerPlan, WorkerPlan } from '../plans.ts'
+
+/** Which Redis a run has, and what it loses when it is killed. */
+export type StorePlan =
+  | { readonly kind: 'single'; readonly fsync: 'always' | 'everysec' | 'none' }
+  /** The replica stands still for `behindMs` before it is promoted, and its clock is off by `skewMs`. */
+  | { readonly kind: 'replicated'; readonly behindMs: number; readonly skewMs: number }
+  | { readonly kind: 'cluster'; readonly shards: number }
+
+export type Role = 'producer' | 'worker'
+
+/** Something that a run does to its processes, its network or its Redis, `atMs` after it began. */
+export type Fault = { readonly atMs: number } & (
+  | { readonly do: 'kill'; readonly role: Role; readonly nth: number; readonly replace: boolean }
+  | { readonly do: 'stop'; readonly role: Role; readonly nth: number; readonly forMs: number }
+  | {
+      readonly do: 'weather'
+      readonly role: Role
+      readonly nth: number
+      readonly forMs: number
+      readonly weather: Weather
+    }
+  | {
+      readonly do: 'lose replies'
+      readonly role: Role
+      readonly nth: number
+      readonly match?: string
+      readonly arriving: number
+      readonly times: number
+    }
+  | { readonly do: 'reset'; readonly role: Role; readonly nth: number }
+  | { readonly do: 'kill redis'; readonly awayMs: number }
+  | { readonly do: 'stop redis'; readonly forMs: number }
+  | { readonly do: 'flush scripts'; readonly forMs: number }
+  | { readonly do: 'fill memory'; readonly forMs: number }
+  | { readonly do: 'fail disk'; readonly forMs: number; readonly error: 'EIO' | 'ENOSPC' }
+  | { readonly do: 'move clock'; readonly byMs: number }
+  | { readonly do: 'fail over' }
+  | { readonly do: 'reshard'; readonly shard: number; readonly step: number; readonly pauseMs: number }
+)
+
+/** A worker that ends or stops itself at a point of its code; one that stops goes on after so long. */
+export interface Armed {
+  readonly role: Role
+  readonly nth: number
+  readonly point: PointPlan
+  readonly forMs: number
+}
+
+/** All that a seed decides. What the processes make of it depends on the machine as well. */
+export interface SeededPlan {
+  readonly seed: number
+  /** What the run is about, in a word or two. */
+  readonly subject: string
+  readonly store: StorePlan
+  readonly limit: string
+  readonly limits: Readonly<Record<string, string>>
+  readonly keys: readonly string[]
+  readonly producers: readonly ProducerPlan[]
+  readonly workers: readonly WorkerPlan[]
+  readonly armed: readonly Armed[]
+  readonly faults: readonly Fault[]
+}
