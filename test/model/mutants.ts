@@ -1,4 +1,5 @@
 import { SMALL } from './durations.ts'
+import { ROUTES } from './routes.ts'
 import type { Setup } from './setup.ts'
 
 /** How a mutant is made in a real script: a text of the script, and what stands in its place. */
@@ -17,6 +18,8 @@ export interface Mutant {
   readonly setup: Partial<Setup>
   /** Absent: what is taken out stands in no script. */
   readonly patch?: Patch
+  /** A way on which the patched script shows itself, where random ways seldom come there. */
+  readonly route?: readonly string[]
 }
 
 const ONE = [{ cost: 1 }]
@@ -42,12 +45,14 @@ const TABLE = {
     law: 'fenced-out end',
     setup: { jobs: ONE, ...stopped },
     patch: { script: 'finish', from: `if not state or ${EPOCH} then`, to: 'if not state then' },
+    route: ROUTES['finish-without-epoch'],
   },
   'start-without-epoch': {
     what: 'the report of a start is taken from a worker that has lost the job',
     law: 'L8 start without a lease',
     setup: { jobs: ONE, ...stopped },
     patch: { script: 'start', from: 'and state.epoch == epoch and', to: 'and' },
+    route: ROUTES['start-without-epoch'],
   },
   'renew-without-epoch': {
     what: 'a worker that has lost a job renews the lease of the one that has it',
@@ -70,6 +75,7 @@ const TABLE = {
       from: "if state.state == 'granted' and state.worker ~= said then",
       to: 'if false then',
     },
+    route: ROUTES['back-without-worker'],
   },
   'no-late-look': {
     what: 'the last look does not see that it is late',
@@ -216,8 +222,8 @@ const TABLE = {
     setup: { jobs: ONE, ...stopped },
     patch: {
       script: 'recover',
-      from: "if state.state == 'handed' then",
-      to: "if state.state == 'handed' or state.state == 'granted' then",
+      from: "if state.state == 'handed' then\n    if is_caller then",
+      to: "if state.state == 'handed' or state.state == 'granted' then\n    if is_caller then",
     },
   },
   'nothing-taken-back': {

@@ -1,7 +1,9 @@
-import { faults } from '../actors/faults.ts'
+import { clocks } from '../actors/clocks.ts'
 import { network } from '../actors/network.ts'
+import { processFaults } from '../actors/process-faults.ts'
 import { producers } from '../actors/producers.ts'
 import { schedulers } from '../actors/schedulers.ts'
+import { storeFaults } from '../actors/store-faults.ts'
 import type { Transition } from '../actors/transition.ts'
 import { workers } from '../actors/workers.ts'
 
@@ -11,5 +13,7 @@ export const TRANSITIONS: readonly Transition[] = [
   ...schedulers,
   ...workers,
   ...network,
-  ...faults,
+  ...processFaults,
+  ...storeFaults,
+  ...clocks,
 ]

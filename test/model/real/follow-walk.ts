@@ -4,10 +4,12 @@ import type { Connection } from '../../../src/redis/connection/connection.ts'
 import { RedisBackend } from '../../../src/redis/redis-backend.ts'
 import { at } from '../../support/backend-driver.ts'
 import { limitText, Mirror } from './mirror.ts'
+import type { Route } from './route.ts'
 import { Walk } from './walk.ts'
 
 export interface WalkOptions {
-  readonly seed: number
+  /** Of a random walk, or a written way. */
+  readonly seed: number | Route
   readonly steps: number
   readonly connection: Connection
   /** Looks at what the scripts have made. */
@@ -19,7 +21,7 @@ export interface WalkOptions {
 /** Goes one way through the model and repeats it on the real scripts; the first difference, and the way to it. */
 export async function followWalk(options: WalkOptions): Promise<string | undefined> {
   const { seed, steps, redis, connection, prefix } = options
-  const walk = new Walk(seed)
+  const walk = typeof seed === 'number' ? new Walk(seed) : seed
   const { limits, keep } = walk.world.setup
   const open = async () => {
     const rules = parseLayer({ '*': limitText(limits[0]!) })
@@ -44,7 +46,7 @@ export async function followWalk(options: WalkOptions): Promise<string | undefin
     if (step.transition.name === 'the store restarts with its data') await mirror.restart()
     if (step.transition.name.startsWith('is killed')) mirror.replace(killed(step.text), step.way)
     const found = await mirror.follow(step.calls)
-    if (found !== undefined) return `seed ${seed}: ${found}, after\n  ${done.join('\n  ')}`
+    if (found !== undefined) return `${walk.world.setup.name}: ${found}, after\n  ${done.join('\n  ')}`
   }
   return undefined
 }

@@ -47,6 +47,18 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   'renews its leases': 2,
 }
 
+/** Workers that stand still and go on late. */
+const SLOW_WEIGHTS: Readonly<Record<string, number>> = {
+  ...WEIGHTS,
+  'goes on': 1,
+  'reports the start': 1,
+  'renews its leases': 1,
+  'is stopped': 4,
+}
+
+/** Where hardly anything can happen, time passes. */
+const MOST_TRIES = 200
+
 export interface WalkStep {
   readonly text: string
   readonly transition: Transition
@@ -64,6 +76,7 @@ export class Walk {
   #made: Call[] = []
   #hasMoved = false
   #lapses: readonly number[] = LAPSES
+  #weighted = WEIGHTED
 
   constructor(seed: number) {
     this.#chance = chanceOf(seed)
@@ -83,6 +96,7 @@ export class Walk {
     const deadline = () => this.#pick([undefined, undefined, undefined, 40, 150])
     const isNarrow = this.#chance() < 0.5
     if (isNarrow) this.#lapses = SLOW_LAPSES
+    if (isNarrow) this.#weighted = SLOW_WEIGHTED
     const jobs = Array.from({ length: isNarrow ? 2 : 5 }, () => {
       const late = deadline()
       return late === undefined ? { cost: cost() } : { cost: cost(), deadline: late }
@@ -123,12 +137,13 @@ export class Walk {
 
   next(): WalkStep {
     if (this.#chance() < 0.25) return this.#wait()
-    for (;;) {
-      const transition = this.#pick(WEIGHTED)
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const transition = this.#pick(this.#weighted)
       const way = Math.floor(this.#chance() * transition.ways(this.world))
       const step = this.#try(transition, way)
       if (step !== undefined) return step
     }
+    return this.#wait()
   }
 
   #try(transition: Transition, way: number): WalkStep | undefined {
@@ -159,7 +174,10 @@ export class Walk {
   }
 }
 
-/** Time passes in steps of the walk's own, and what is on the disk is not copied. */
-const WEIGHTED = TRANSITIONS.filter(({ name }) => name !== 'time passes').flatMap((transition) =>
-  Array.from({ length: WEIGHTS[transition.name] ?? 1 }, () => transition),
-)
+/** Time passes in steps of the walk's own. */
+const weighted = (weights: Readonly<Record<string, number>>) =>
+  TRANSITIONS.filter(({ name }) => name !== 'time passes').flatMap((transition) =>
+    Array.from({ length: weights[transition.name] ?? 1 }, () => transition),
+  )
+const WEIGHTED = weighted(WEIGHTS)
+const SLOW_WEIGHTED = weighted(SLOW_WEIGHTS)
