@@ -161,7 +161,9 @@ export class StartSequence {
     store: RedisClock,
   ): void {
     if (answer.kind === 'wait') {
-      entry.askAt = Math.max(store.toLocal(answer.until), this.#ports.clock.now() + SOONEST)
+      const soonest = this.#ports.clock.now() + SOONEST
+      // The answer itself may show that the clock of the store was set: its time cannot be compared with the local one then.
+      entry.askAt = store.isSound ? Math.max(store.toLocal(answer.until), soonest) : soonest
       return
     }
     entry.decide('dropped')

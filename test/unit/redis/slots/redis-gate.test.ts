@@ -231,6 +231,21 @@ describe("a store's clock that jumps", () => {
     expect(stage.ids().sort()).toEqual(['a1', 'a2', 'b1'])
     expectEmpty(stage)
   })
+
+  test('a job that is told to wait by the answer that shows the jump asks again when the clock is known', async () => {
+    const stage = await new GateStage().open(2)
+    const [first, second] = stage.store.hand('a', 2)
+    stage.take([second!], 0)
+    await stage.pass(2)
+    stage.store.offset += 3_600_000_000
+    stage.store.bucket('a').next += 3_600_000_000
+    await stage.pass(100)
+    expect(stage.jumps.length).toBeGreaterThan(0)
+    stage.take([first!], 1)
+    await stage.pass(2_000)
+    expect(stage.ids()).toEqual(['a1', 'a2'])
+    expectEmpty(stage)
+  })
 })
 
 test("while the store's buckets were not made to wait after a jump no job starts", async () => {
