@@ -29,6 +29,12 @@ test('one that closed its worker while Redis was away exits', async () => {
   expect({ code, out, err }).toEqual({ code: 0, out: 'closed\n', err: '' })
 })
 
+test('a wait in Redis that was stopped while Redis was away leaves no timer', async () => {
+  const { code, out, err } = await runChild('blocks-away').ended
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(out).toBe('Redis is unavailable: the connection was closed\n0\n')
+})
+
 test('a watched configuration keeps no process alive, and neither does a change that is still to be reported', async () => {
   expect(await runChild('watches').ended).toEqual({ code: 0, signal: null, out: 'watching\n', err: '' })
 })

@@ -25,9 +25,9 @@ export class BlockingClients {
       const fail = () =>
         reject(new BackendUnavailableError('Redis is unavailable: the connection was closed'))
       waiting.add(fail)
-      send(client)
-        .then(resolve, reject)
-        .finally(() => waiting.delete(fail))
+      // ioredis would queue the command meanwhile and, where the client is ended then, keep it, with a timer of a minute.
+      const sent = client.status === 'ready' ? send(client) : becomesReady(client).then(() => send(client))
+      sent.then(resolve, reject).finally(() => waiting.delete(fail))
     })
   }
 
@@ -66,4 +66,20 @@ export class BlockingClients {
     for (const fail of this.#waiting.get(client) ?? []) fail()
     this.#waiting.delete(client)
   }
+}
+
+/** Rejects when the connection that is being made, or is made next, fails. */
+function becomesReady(client: Client): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (how: () => void) => {
+      client.off('ready', onReady)
+      client.off('close', onClose)
+      how()
+    }
+    const onReady = () => settle(resolve)
+    const onClose = () =>
+      settle(() => reject(new BackendUnavailableError('Redis is unavailable: it cannot be connected to')))
+    client.on('ready', onReady)
+    client.on('close', onClose)
+  })
 }
