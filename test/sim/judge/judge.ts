@@ -54,7 +54,14 @@ export function judge(
 function withoutRepetition(seen: readonly Seen[]): HistoryEvent[] {
   const nameOf = ({ event }: Seen) => ('id' in event ? `${event.type} ${event.id}` : event.type)
   const written = new Set(seen.filter(({ by }) => by !== 'fate').map(nameOf))
-  return seen.filter((one) => one.by !== 'fate' || !written.has(nameOf(one))).map(({ event }) => event)
+  const started = new Set(seen.flatMap(({ event }) => (event.type === 'start' ? [event.id] : [])))
+  return seen
+    .filter((one) => one.by !== 'fate' || !written.has(nameOf(one)))
+    .map(({ event, isLost }) => {
+      // A caller that was granted a slot in a process that fell silent, and had not used it, was given up in the line.
+      const isGivenUp = event.type === 'end' && isLost === true && !started.has(event.id)
+      return isGivenUp ? { ...event, outcome: 'cancelled' as const } : event
+    })
 }
 
 /** Causes come before effects: a replayed decision may have been made before anybody wrote it down. */

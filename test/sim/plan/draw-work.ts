@@ -32,7 +32,8 @@ export function drawJobs(random: Random, size: Size, keys: readonly KeyPlan[], p
       key: plan.key,
       producer: random.between(1, producers),
       at: Math.round(at + random.between(0, 20)),
-      cost: Math.max(1, cost),
+      // One job alone must not take much longer than all of them should.
+      cost: Math.max(1, Math.min(cost, Math.ceil(size.drain / 2 / interval))),
       bytes: large ? Math.round(random.log(1_000, 1_000_000)) : random.between(0, 40),
       ...(random.chance(0.4) && { batch: random.between(1, 3) }),
       ...(deadlines && random.chance(0.4) && { deadline: Math.round(random.log(10, 5_000)) }),
