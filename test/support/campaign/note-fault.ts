@@ -12,7 +12,8 @@ const STARTING = 2
 /** Writes down that a process died or stood still: what it ran is due to start once more; what it held may lose its place. */
 export function noteFault(file: HistoryFile, { plan }: CampaignChild, stoodAt = hostNow()): void {
   const { ids, lastAt } = runningIn(plan.file)
-  const at = Math.max(stoodAt, lastAt)
+  // After the start that it interrupts, also where that was the last thing that the process did.
+  const at = Math.max(stoodAt, lastAt + 1)
   for (const id of ids) file.write({ kind: 'event', clock: 'host', event: { type: 'fault', at, id } })
   const { limit, limits = {} } = plan
   const intervals = [limit, ...Object.values(limits)].map((text) => parseLimit(text).interval)
