@@ -23,8 +23,10 @@ export interface Trial {
 }
 
 const LIMIT = '100, 20/s'
+/** A scheduler stays in office while a departure is due soon, and not yet so soon that its job is handed over. */
+const SLOW = '100, 4/s'
 /** Enough for several seconds. */
-const BUSY_JOBS = 100
+const BUSY_JOBS = 40
 /** For so long turns are held back before the process of those in front is killed; milliseconds. */
 const FROZEN_MS = 1_500
 
@@ -56,9 +58,9 @@ async function workerKilled({ redis, survivor, draws }: Stage, line: string): Pr
 /** The elected scheduler dies; a job that is queued in this moment is handed over by another. */
 async function schedulerKilled({ redis, survivor, draws }: Stage, line: string): Promise<number | undefined> {
   const address = redis.url
-  const victim = await actorWith(line, address)
+  const victim = await actorWith(line, address, SLOW)
   await victim.ask({ do: 'schedule', line })
-  await survivor.ask({ do: 'open', line, address, limit: LIMIT })
+  await survivor.ask({ do: 'open', line, address, limit: SLOW })
   await survivor.ask({ do: 'work', line, hangs: false, scheduler: false })
   await survivor.ask({ do: 'enqueue', line, id: 'before' })
   await survivor.momentOf('started', line, 'before')
@@ -116,8 +118,8 @@ async function callerKilled({ redis, survivor, draws }: Stage, line: string): Pr
   return since(await survivor.momentOf('went on', line, 'behind'), killedAt)
 }
 
-async function actorWith(line: string, address: string): Promise<ActorProcess> {
+async function actorWith(line: string, address: string, limit = LIMIT): Promise<ActorProcess> {
   const actor = new ActorProcess()
-  await actor.ask({ do: 'open', line, address, limit: LIMIT })
+  await actor.ask({ do: 'open', line, address, limit })
   return actor
 }
