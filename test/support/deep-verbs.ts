@@ -12,15 +12,16 @@ const CAPACITY = 100_000_000
 const LEASE = 60 * SECOND
 /** Seconds after noon, when half of the other line expires. */
 const LATE = 10_000
-/** The lines are filled at 0. */
-let clock = 10
-const tick = () => (clock += 0.1)
 
 /** One deep line of key `a`, and one of key `b` whose jobs expire from its middle on. */
 export interface DeepLines {
   readonly stage: RedisStage
   readonly length: number
   readonly other: number
+  /** Seconds. The lines are filled at 0. */
+  clock: number
+  /** Jobs that verbs have made or chosen so far: each takes another. */
+  made: number
 }
 
 /** On a server of the caller's own. */
@@ -38,73 +39,89 @@ export async function openDeepLines(
   const half = { key: 'b', like: 'b', count: other / 2, now: at(0) }
   await deepen(stage.redis, stage.tag, { ...half, prefix: 'b' })
   await deepen(stage.redis, stage.tag, { ...half, prefix: 'late', deadline: LATE * SECOND })
-  return { stage, length, other }
+  return { stage, length, other, clock: 10, made: 0 }
 }
 
 type Verb = (lines: DeepLines) => Promise<unknown>
 
-let made = 0
-/** Another job each time, about at that part of the line. */
-const deep = ({ length }: DeepLines, part: number) => `a${Math.floor(part * (length - 1_000)) + made++}`
+const tick = (lines: DeepLines) => (lines.clock += 0.1)
+const another = (lines: DeepLines) => `new${lines.made++}`
 
-async function granted({ stage }: DeepLines): Promise<HandedJob> {
-  const { jobs } = await stage.claim(tick(), { lease: LEASE })
+/** Another job each time, about at that part of the line. */
+const deep = (lines: DeepLines, part: number) =>
+  `a${Math.floor(part * (lines.length - 1_000)) + lines.made++}`
+
+async function look(lines: DeepLines, part: number) {
+  const id = deep(lines, part)
+  const seen = await lines.stage.views.job(id, at(lines.clock))
+  if (seen?.state !== 'waiting') throw new Error(`expected job ${id} to wait, got: ${JSON.stringify(seen)}`)
+}
+
+async function granted(lines: DeepLines): Promise<HandedJob> {
+  const { jobs } = await lines.stage.claim(tick(lines), { lease: LEASE })
   const { id, epoch } = jobs.find(({ key }) => key === 'a')!
-  await stage.gate({ id, epoch }, clock)
+  await lines.stage.gate({ id, epoch }, lines.clock)
   return { id, epoch }
 }
 
 /** Each as it is called when the lines are deep, any number of times. What a verb needs first, it asks for itself. */
 export const DEEP_VERBS: Readonly<Record<string, Verb>> = {
-  'admit a job': ({ stage }) => stage.admit(`new${made++}`, clock),
-  'admit 200 jobs': ({ stage }) => {
-    const asked = Array.from({ length: 200 }, () => ({ ...request(`new${made++}`), deadline: NEVER }))
-    return stage.backend.verbs.admitMany(asked, at(clock))
+  'admit a job': (lines) => lines.stage.admit(another(lines), lines.clock),
+  'admit 200 jobs': (lines) => {
+    const asked = Array.from({ length: 200 }, () => ({ ...request(another(lines)), deadline: NEVER }))
+    return lines.stage.backend.verbs.admitMany(asked, at(lines.clock))
   },
-  'refuse a job': ({ stage, length }) => stage.admit(`new${made++}`, clock, { cost: CAPACITY - length / 2 }),
-  'forecast a refusal': ({ stage, length }) =>
-    stage.backend.verbs.forecast('a', CAPACITY - length / 2, at(clock)),
-  'cancel in the middle': (lines) => lines.stage.backend.verbs.cancel(deep(lines, 0.5), at(clock)),
-  'cancel at the end': (lines) => lines.stage.backend.verbs.cancel(deep(lines, 1), at(clock)),
-  'look at a job in the middle': (lines) => lines.stage.views.job(deep(lines, 0.5), at(clock)),
-  'look at a job at the end': (lines) => lines.stage.views.job(deep(lines, 1), at(clock)),
-  'explain a job at the end': (lines) => lines.stage.views.facts(deep(lines, 1), at(clock)),
-  'show the first of the line': ({ stage }) => stage.views.line('a', 200, at(clock)),
-  'show what happened': ({ stage }) => stage.views.recent('a', at(clock)),
-  inspect: ({ stage }) => stage.inspect('a', clock),
-  list: ({ stage }) => stage.list(clock),
-  audit: ({ stage }) => stage.views.audit(),
-  freeze: ({ stage }) => stage.backend.verbs.freeze('a', 1, at(clock)),
-  pause: ({ stage }) => stage.backend.verbs.pause('b', at(clock)),
-  resume: ({ stage }) => stage.backend.verbs.resume('b', at(clock)),
+  'refuse a job': (lines) =>
+    lines.stage.admit(another(lines), lines.clock, { cost: CAPACITY - lines.length / 2 }),
+  'forecast a refusal': (lines) =>
+    lines.stage.backend.verbs.forecast('a', CAPACITY - lines.length / 2, at(lines.clock)),
+  'cancel in the middle': (lines) => lines.stage.backend.verbs.cancel(deep(lines, 0.5), at(lines.clock)),
+  'cancel at the end': (lines) => lines.stage.backend.verbs.cancel(deep(lines, 1), at(lines.clock)),
+  'look at a job in the middle': (lines) => look(lines, 0.5),
+  'look at a job at the end': (lines) => look(lines, 1),
+  'explain a job at the end': (lines) => lines.stage.views.facts(deep(lines, 1), at(lines.clock)),
+  'show the first of the line': (lines) => lines.stage.views.line('a', 200, at(lines.clock)),
+  'show what happened': (lines) => lines.stage.views.recent('a', at(lines.clock)),
+  inspect: (lines) => lines.stage.inspect('a', lines.clock),
+  list: (lines) => lines.stage.list(lines.clock),
+  audit: (lines) => lines.stage.views.audit(),
+  freeze: (lines) => lines.stage.backend.verbs.freeze('a', 1, at(lines.clock)),
+  pause: (lines) => lines.stage.backend.verbs.pause('b', at(lines.clock)),
+  resume: (lines) => lines.stage.backend.verbs.resume('b', at(lines.clock)),
   'start and complete': async (lines) => {
     const job = await granted(lines)
-    await lines.stage.start(job, clock)
-    await lines.stage.renew(job, LEASE / SECOND, clock)
-    await lines.stage.finish(job, COMPLETED, clock)
+    await lines.stage.start(job, lines.clock)
+    await lines.stage.renew(job, LEASE / SECOND, lines.clock)
+    await lines.stage.finish(job, COMPLETED, lines.clock)
   },
   'start and come back frozen': async (lines) => {
-    await lines.stage.finish(await granted(lines), { kind: 'freeze', duration: 1 }, clock, clock)
+    await lines.stage.finish(await granted(lines), { kind: 'freeze', duration: 1 }, lines.clock, lines.clock)
   },
-  'come back without a start': async ({ stage }) => {
-    const [job] = await stage.hand(tick(), 200)
-    await stage.finish(job!, BACK, clock)
+  'come back without a start': async (lines) => {
+    const [job] = await lines.stage.hand(tick(lines), 200)
+    await lines.stage.finish(job!, BACK, lines.clock)
   },
-  'come back from a worker that died': async ({ stage }) => {
-    await stage.claim(tick(), { lookAhead: 0.2 * SECOND, lease: SECOND })
-    for (let n = 0; n < 15; n++) await stage.recover(tick())
+  'come back from a worker that died': async (lines) => {
+    await lines.stage.claim(tick(lines), { lookAhead: 0.2 * SECOND, lease: SECOND })
+    for (let n = 0; n < 15; n++) await lines.stage.recover(tick(lines))
   },
   'start, fail and be tried again': async (lines) => {
-    await lines.stage.finish(await granted(lines), { kind: 'retry', error: 'no', delay: 0 }, clock, clock)
+    await lines.stage.finish(
+      await granted(lines),
+      { kind: 'retry', error: 'no', delay: 0 },
+      lines.clock,
+      lines.clock,
+    )
   },
-  'refuse a job with a retry in the line': ({ stage, length }) =>
-    stage.admit(`new${made++}`, clock, { cost: CAPACITY - length / 2 }),
-  'explain a job with a retry in the line': (lines) => lines.stage.views.facts(deep(lines, 1), at(clock)),
-  'look at a job with a retry in the line': (lines) => lines.stage.views.job(deep(lines, 0.5), at(clock)),
-  'change the rules': ({ stage }) => {
-    const rule = parseRule('*', `${CAPACITY}, ${900 + (made++ % 7)}/s`)
-    return stage.backend.rules.change({ kind: 'set', rule }, at(clock))
+  'refuse a job with a retry in the line': (lines) =>
+    lines.stage.admit(another(lines), lines.clock, { cost: CAPACITY - lines.length / 2 }),
+  'explain a job with a retry in the line': (lines) =>
+    lines.stage.views.facts(deep(lines, 1), at(lines.clock)),
+  'look at a job with a retry in the line': (lines) => look(lines, 0.5),
+  'change the rules': (lines) => {
+    const rule = parseRule('*', `${CAPACITY}, ${900 + (lines.made++ % 7)}/s`)
+    return lines.stage.backend.rules.change({ kind: 'set', rule }, at(lines.clock))
   },
-  quarantine: ({ stage }) => stage.backend.verbs.quarantine(0, at(clock)),
-  'expire many in the middle': ({ stage }) => stage.backend.verbs.expire(0, at(LATE + 1)),
+  quarantine: (lines) => lines.stage.backend.verbs.quarantine(0, at(lines.clock)),
+  'expire many in the middle': (lines) => lines.stage.backend.verbs.expire(0, at(LATE + 1)),
 }
