@@ -1,14 +1,16 @@
 import { defineConfig } from 'vitest/config'
 import QuickLast from './test/support/quick-last.ts'
 
-/** These take minutes, or still find differences between the machines themselves: run them by name. */
+/** These still find differences between the machines themselves: run them by name. */
 const BY_NAME = [
   'test/fuzz/fuzz.test.ts',
-  'test/model/mutated-scripts.test.ts',
-  'test/sim/seeds.test.ts',
   'test/sim/store/commands.test.ts',
   'test/sim/store/shaper-and-bullmq.test.ts',
 ]
+/** Machines that look for faults: together they use minutes of processor time. */
+const MACHINES = ['fuzz', 'model', 'sim'].map((folder) => `test/${folder}/**/*.test.ts`)
+/** Started once for all files. */
+const SERVERS = ['redis', 'postgres', 'python', 'built'].map((name) => `test/support/${name}-setup.ts`)
 
 export default defineConfig({
   test: {
@@ -37,27 +39,32 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'tests',
-          globalSetup: [
-            'test/support/redis-setup.ts',
-            'test/support/postgres-setup.ts',
-            'test/support/python-setup.ts',
-            'test/support/built-setup.ts',
-          ],
+          globalSetup: SERVERS,
           include: ['test/**/*.test.ts'],
-          exclude: ['test/fault/**', 'test/soak/**', 'test/browser/**', ...BY_NAME],
+          exclude: ['test/fault/**', 'test/soak/**', 'test/browser/**', ...MACHINES],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          // With `campaign`, a part of `npm run test:faults`.
+          name: 'machines',
+          globalSetup: SERVERS,
+          include: MACHINES,
+          exclude: BY_NAME,
         },
       },
       {
         extends: true,
         test: {
           name: 'campaign',
-          // Not a part of `npm test`: it takes minutes of real time, in many processes.
+          // It takes minutes of real time, in many processes.
           globalSetup: [
             'test/support/redis-setup.ts',
             'test/support/built-setup.ts',
             'test/support/campaign/seed-setup.ts',
           ],
-          include: ['test/fault/**/*.test.ts'],
+          include: ['test/fault/**/*.test.ts', 'test/soak/**/*.test.ts'],
           fileParallelism: false,
           sequence: { groupOrder: 1 },
         },

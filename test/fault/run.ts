@@ -6,8 +6,9 @@ import { compileTests } from '../support/compile-tests.ts'
 
 const USAGE = `npm run test:faults -- [--runs <n>] [--minutes <n> | --rounds <n>] [--seed <n>] [files]
 
-Without --runs, runs the fixed campaigns of test/fault once, so many rounds, or until so many minutes are over. Each round has a seed of its own, which it prints; --seed gives that of the first,
-and those that follow are counted from it.
+Runs the machines that look for faults (test/fuzz, test/model, test/sim), each for a short time, and the fixed
+campaigns of test/fault and test/soak. With --rounds or --minutes, runs the campaigns alone, so many rounds, or until so many minutes are
+over. Each round has a seed of its own, which it prints; --seed gives that of the first, and the others count on from it.
 
   --runs <n>        seeded runs, and nothing else: each draws its processes, its Redis and its faults from one seed
   --together <n>    so many of them at a time (default: 2)
@@ -63,7 +64,9 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<bo
 }
 
 function runFixed(seed: number): Promise<boolean> {
-  return start([VITEST, 'run', '--project', 'campaign', ...positionals], { FAULT_SEED: `${seed}` })
+  const areAlone = values.rounds !== undefined || values.minutes !== undefined
+  const projects = (areAlone ? ['campaign'] : ['machines', 'campaign']).flatMap((name) => ['--project', name])
+  return start([VITEST, 'run', ...projects, ...positionals], { FAULT_SEED: `${seed}` })
 }
 
 /** Runs a program of the campaign, with all that it starts, from a build. */

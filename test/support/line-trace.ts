@@ -310,7 +310,9 @@ export class LineTrace {
       await this.counts()
       if (granted.length > 0) continue
       const asks = this.live('fresh').map(({ askAt }) => askAt)
-      this.now = Math.max(this.now + MS, Math.min(nextClaim, nextRecovery, nextExpiry, ...asks))
+      const next = Math.min(nextClaim, nextRecovery, nextExpiry, ...asks)
+      // After the last job there is none: the claims that follow need a time.
+      this.now = Math.max(this.now + MS, next === Number.POSITIVE_INFINITY ? 0 : next)
     }
   }
 
