@@ -139,10 +139,10 @@ export function runScript(
   script: Script,
   { keys, args, isReadOnly }: { keys: string[]; args: string[]; isReadOnly: boolean },
 ): Reply {
+  if (server.isFull && needsMemory(script)) refuse("OOM command not allowed when used memory > 'maxmemory'.")
   if (isReadOnly && script.flags !== undefined && !script.flags.has('no-writes')) {
     refuse('ERR Can not execute a script with write flag using *_ro command.')
   }
-  if (server.isFull && needsMemory(script)) refuse("OOM command not allowed when used memory > 'maxmemory'.")
   resetRandom()
   const run = new Run(server, script, isReadOnly)
   const [keyTable, argTable] = [new LuaTable(keys), new LuaTable(args)]

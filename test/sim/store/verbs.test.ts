@@ -62,7 +62,7 @@ test('random traces of all verbs and views get from ours each reply of a real Re
         tee.close()
       }
     }),
-    { numRuns: Number(process.env['STORE_RUNS'] ?? 40), interruptAfterTimeLimit: 120_000 },
+    { numRuns: Number(process.env['STORE_RUNS'] ?? 25), interruptAfterTimeLimit: 120_000 },
   )
   expect(replies).toBeGreaterThan(1_000)
 })
