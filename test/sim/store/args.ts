@@ -30,7 +30,7 @@ export function addIntegers(text: string, by: bigint, message: string): string {
 
 /** @throws CommandError */
 export function float(text: string, message = 'ERR value is not a valid float'): number {
-  const value = text === '' || /^\s|\s$/.test(text) ? undefined : parseNumber(text)
+  const value = text === '' || /^\s|\s$|\0/.test(text) ? undefined : parseNumber(text)
   return value === undefined || Number.isNaN(value) ? refuse(message) : value
 }
 

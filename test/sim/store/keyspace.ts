@@ -91,9 +91,14 @@ export class Keyspace {
     return true
   }
 
-  /** All keys that have not ended. */
+  /** Whether its end has come, though it may still be kept. */
+  hasEnded(key: string): boolean {
+    return (this.expires.get(key) ?? Number.POSITIVE_INFINITY) <= this.#host.nowMs
+  }
+
+  /** All keys that have not ended; those that have stay until something looks at them. */
   *keys(): Generator<string> {
-    for (const key of [...this.values.keys()]) if (this.find(key) !== undefined) yield key
+    for (const key of this.values.keys()) if (!this.hasEnded(key)) yield key
   }
 
   /** Removes what has ended. */

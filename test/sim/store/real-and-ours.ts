@@ -47,6 +47,11 @@ export class RealAndOurs {
     this.#socket.destroy()
   }
 
+  /** A command for the real one alone. */
+  async tellReal(words: Words): Promise<RawReply | undefined> {
+    return (await this.#real([words]))[0]
+  }
+
   /** Forgets all data and connections of both. */
   async reset(): Promise<void> {
     this.#socket.destroy()

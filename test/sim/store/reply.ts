@@ -15,6 +15,7 @@ export type Reply =
   | ErrorReply
   | Double
   | Verbatim
+  | Written
   | Flat
   | typeof NO_LIST
 
@@ -64,6 +65,14 @@ export class Verbatim {
   readonly text: string
   constructor(text: string) {
     this.text = text
+  }
+}
+
+/** A reply as bytes already, one in each character: a transaction may change the protocol between two of its replies. */
+export class Written {
+  readonly bytes: string
+  constructor(bytes: string) {
+    this.bytes = bytes
   }
 }
 

@@ -1,4 +1,4 @@
-import { Double, ErrorReply, Flat, NO_LIST, type Reply, Status, Verbatim } from './reply.ts'
+import { Double, ErrorReply, Flat, NO_LIST, type Reply, Status, Verbatim, Written } from './reply.ts'
 
 export type Protocol = 2 | 3
 
@@ -16,6 +16,7 @@ export function serialize(reply: Reply, protocol: Protocol): string {
   if (reply instanceof Double) {
     return protocol === 3 ? `,${reply.text}\r\n` : serialize(reply.text, protocol)
   }
+  if (reply instanceof Written) return reply.bytes
   if (reply instanceof Verbatim) {
     return protocol === 3
       ? `=${reply.text.length + 4}\r\ntxt:${reply.text}\r\n`

@@ -1,5 +1,5 @@
 import { LuaTable, type Result, type Value } from './lua/value.ts'
-import { Double, ErrorReply, Flat, NO_LIST, type Reply, Status, Verbatim } from './reply.ts'
+import { Double, ErrorReply, Flat, NO_LIST, type Reply, Status, Verbatim, Written } from './reply.ts'
 import type { Protocol } from './resp-writer.ts'
 
 /** Replies as values of Lua, and values of Lua as replies. */
@@ -16,6 +16,7 @@ export function toLua(reply: Reply, protocol: Protocol): Value {
     return protocol === 3 ? new LuaTable().with('double', reply.value) : reply.text
   }
   if (reply instanceof Verbatim) return reply.text
+  if (reply instanceof Written) throw new Error('no script runs a transaction')
   if (reply instanceof Flat) return flatToLua(reply, protocol)
   return listToLua(reply, protocol)
 }

@@ -92,7 +92,7 @@ function hello(session: Session, args: readonly string[]): Reply {
     } else if (word === 'AUTH' && at + 2 < args.length) {
       assertPassword(args[at + 1]!)
       at += 3
-    } else refuse(`ERR Syntax error in HELLO option '${args[at]}'`)
+    } else refuse(`ERR Syntax error in HELLO option '${args[at]!.split('\0')[0]}'`)
   }
   if (wanted !== undefined) session.protocol = Number(wanted) as Protocol
   return new Flat('map', [

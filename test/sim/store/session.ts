@@ -1,7 +1,7 @@
 import { type Caller, type Command, Wait } from './commands/command.ts'
 import type { Keyspace } from './keyspace.ts'
 import { problemOf } from './problems.ts'
-import { ErrorReply, type Reply, refuse, Status } from './reply.ts'
+import { ErrorReply, type Reply, refuse, Status, Written } from './reply.ts'
 import { ProtocolError, RespReader } from './resp-reader.ts'
 import { type Protocol, serialize } from './resp-writer.ts'
 import type { ScriptServer } from './scripts.ts'
@@ -186,7 +186,7 @@ export class Session implements Caller, ScriptServer {
     const reply = attempt(() =>
       command === undefined ? SESSION_COMMANDS[name]!.run(this, words) : command.run(this, words),
     )
-    return reply instanceof Wait ? reply.onTimeout : reply
+    return new Written(serialize(reply instanceof Wait ? reply.onTimeout : reply, this.protocol))
   }
 
   scriptCommand(name: string): Command | 'refused' | undefined {

@@ -2,6 +2,12 @@ import type { Keyspace } from './keyspace.ts'
 import { NO_LIST, OK, type Reply, refuse } from './reply.ts'
 import type { Server } from './server.ts'
 
+interface Watched {
+  stop(): void
+  /** Whether its end has come since. */
+  hasEnded(): boolean
+}
+
 /** MULTI, EXEC and WATCH of one session. */
 export class Transaction {
   readonly #server: Server
@@ -10,7 +16,7 @@ export class Transaction {
   #queue: (readonly string[])[] | undefined
   #isSpoilt = false
   #isChanged = false
-  #watched: (() => void)[] = []
+  #watched: Watched[] = []
 
   constructor(server: Server, database: () => Keyspace, run: (words: readonly string[]) => Reply) {
     this.#server = server
@@ -44,7 +50,8 @@ export class Transaction {
 
   execute(): Reply {
     const queue = this.#queue ?? refuse('ERR EXEC without MULTI')
-    const [isSpoilt, isChanged] = [this.#isSpoilt, this.#isChanged]
+    const hasEnded = this.#watched.some(({ hasEnded }) => hasEnded())
+    const [isSpoilt, isChanged] = [this.#isSpoilt, this.#isChanged || hasEnded]
     this.#queue = undefined
     this.unwatch()
     if (isSpoilt) refuse('EXECABORT Transaction discarded because of previous errors.')
@@ -64,14 +71,19 @@ export class Transaction {
       this.#isChanged = true
     }
     for (const key of keys) {
-      database.find(key)
-      this.#watched.push(watchKey(this.#server, database, key, notify))
+      const hadEnded = database.hasEnded(key)
+      // That one is removed which had ended before changes nothing.
+      const onChange = () => {
+        if (!hadEnded || database.values.has(key)) notify()
+      }
+      const stop = watchKey(this.#server, database, key, onChange)
+      this.#watched.push({ stop, hasEnded: () => !hadEnded && database.hasEnded(key) })
     }
     return OK
   }
 
   unwatch(): Reply {
-    for (const stop of this.#watched) stop()
+    for (const { stop } of this.#watched) stop()
     this.#watched = []
     this.#isChanged = false
     return OK

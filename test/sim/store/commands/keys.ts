@@ -81,8 +81,10 @@ function rename({ db }: Caller, args: readonly string[], onlyIfMissing: boolean)
 function scan({ db }: Caller, args: readonly string[]): Reply {
   checkCursor(args[1]!)
   const { test, type } = scanArguments(args, 1)
-  const found = [...db.keys()].filter((key) => {
-    return test(key) && (type === undefined || typeOf(db.find(key)!) === type)
+  const found = [...db.values.keys()].filter((key) => {
+    if (!test(key)) return false
+    const value = db.find(key)
+    return value !== undefined && (type === undefined || typeOf(value) === type)
   })
   return ['0', found]
 }

@@ -116,7 +116,8 @@ function position({ db }: Caller, args: readonly string[]): Reply {
   const found: number[] = []
   const size = list?.size ?? 0
   const wanted = count === 0 ? size : Math.max(1, count)
-  let skip = Math.abs(rank) - 1
+  // The least integer has no opposite, and C leaves it negative: nothing is skipped.
+  let skip = rank <= -(2 ** 63) ? 0 : Math.abs(rank) - 1
   for (let step = 0; step < size && found.length < wanted && (most === 0 || step < most); step++) {
     const at = rank > 0 ? step : size - 1 - step
     if (list!.at(at) !== args[2]) continue

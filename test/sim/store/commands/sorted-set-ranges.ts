@@ -30,8 +30,9 @@ function scoreBorder(text: string, isEnd: boolean): Border {
 }
 
 function lexBorder(text: string, isEnd: boolean): Border {
-  if (text === '-') return { isBefore: () => false }
-  if (text === '+') return { isBefore: () => true }
+  // A sign ends with the text, or at a zero byte.
+  if (/^-(?:\0|$)/.test(text)) return { isBefore: () => false }
+  if (/^\+(?:\0|$)/.test(text)) return { isBefore: () => true }
   if (!/^[[(]/.test(text)) refuse('ERR min or max not valid string range item')
   const member = text.slice(1)
   return (text[0] === '(') === isEnd

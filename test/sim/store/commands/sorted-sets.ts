@@ -148,7 +148,8 @@ export const SORTED_SETS: readonly Command[] = [
   grows('zincrby', 4, ({ db }, args) => {
     const by = float(args[2]!)
     const set = setForWrite(db, args[1]!)
-    const sum = (set.score(args[3]!) ?? 0) + by
+    const before = set.score(args[3]!)
+    const sum = before === undefined ? by : before + by
     if (Number.isNaN(sum)) refuse(NOT_A_NUMBER)
     set.set(args[3]!, sum)
     keep(db, args[1]!, set)
