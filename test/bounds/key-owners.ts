@@ -13,9 +13,26 @@ const PAGE = 1_000
 /** Keys of BullMQ under the same tag. */
 const TRANSPORT = /^:rope(?::|$)/
 
+/** A key of a shard: `name` follows its tag. */
+export interface KeyName {
+  readonly tag: string
+  readonly name: string
+}
+
 export interface Strays {
   readonly tags: readonly string[]
-  readonly strays: readonly { readonly tag: string; readonly name: string }[]
+  readonly strays: readonly KeyName[]
+}
+
+/** The keys of some shapers, by pages. `isOurs` says whether a prefix is one of theirs. */
+export async function* namesOf(redis: Redis, isOurs: (prefix: string) => boolean): AsyncGenerator<KeyName[]> {
+  for await (const page of redis.scanStream({ match: '{*', count: PAGE })) {
+    yield page.map(String).flatMap((name: string) => {
+      const [, tag, prefix] = /^(\{([^:]+):.*?\})/s.exec(name) ?? []
+      const isNamed = tag !== undefined && prefix !== undefined && isOurs(prefix)
+      return isNamed ? [{ tag, name: name.slice(tag.length) }] : []
+    })
+  }
 }
 
 /**
@@ -26,16 +43,14 @@ export interface Strays {
  */
 export async function strayKeys(redis: Redis, isOurs: (prefix: string) => boolean): Promise<Strays> {
   const byTag = new Map<string, string[]>()
-  for await (const page of redis.scanStream({ match: '{*', count: PAGE })) {
-    for (const name of page.map(String)) {
-      const [, tag, prefix] = /^(\{([^:]+):.*?\})/s.exec(name) ?? []
-      if (tag === undefined || prefix === undefined || !isOurs(prefix)) continue
+  for await (const page of namesOf(redis, isOurs)) {
+    for (const { tag, name } of page) {
       const names = byTag.get(tag)
-      if (names === undefined) byTag.set(tag, [name.slice(tag.length)])
-      else names.push(name.slice(tag.length))
+      if (names === undefined) byTag.set(tag, [name])
+      else names.push(name)
     }
   }
-  const strays: { tag: string; name: string }[] = []
+  const strays: KeyName[] = []
   for (const [tag, names] of byTag) {
     const isOfBucket = (name: string) => /^:[a-z]+:/.test(name)
     const known = names.some(isOfBucket) ? await numbersOf(redis, tag) : new Set<number>()

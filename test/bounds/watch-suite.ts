@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { allScripts } from '../fuzz/scripts/all-scripts.ts'
 import { recount } from '../support/recount.ts'
 import { redisAddress, takePrefixes } from '../support/redis-server.ts'
-import { strayKeys } from './key-owners.ts'
+import { namesOf, strayKeys } from './key-owners.ts'
 
 /** No reply of a script is larger; bytes. */
 const MOST_BYTES = 1_048_576
@@ -84,7 +84,15 @@ export async function checkSuite(): Promise<void> {
     }
     expect(found, 'left in Redis by the tests of this file').toEqual([])
   } finally {
+    await removeKeys(redis, prefixes)
     redis.disconnect()
+  }
+}
+
+/** Looking for the keys of one shaper takes the longer the more there are of others. */
+async function removeKeys(redis: Redis, prefixes: ReadonlySet<string>): Promise<void> {
+  for await (const names of namesOf(redis, (prefix) => prefixes.has(prefix))) {
+    if (names.length > 0) await redis.unlink(...names.map(({ tag, name }) => `${tag}${name}`))
   }
 }
 

@@ -308,11 +308,9 @@ export class LineTrace {
         if (delivery.state === 'started') await this.finish(delivery, COMPLETED, true)
       }
       await this.counts()
-      if (granted.length > 0) continue
+      if (granted.length > 0 || this.jobs.every(({ ended }) => ended !== undefined)) continue
       const asks = this.live('fresh').map(({ askAt }) => askAt)
-      const next = Math.min(nextClaim, nextRecovery, nextExpiry, ...asks)
-      // After the last job there is none: the claims that follow need a time.
-      this.now = Math.max(this.now + MS, next === Number.POSITIVE_INFINITY ? 0 : next)
+      this.now = Math.max(this.now + MS, Math.min(nextClaim, nextRecovery, nextExpiry, ...asks))
     }
   }
 
