@@ -13,8 +13,8 @@ export default defineConfig({
     setupFiles: ['test/support/each-file.ts'],
     // Files share the processes that run them, and the modules in those: most of the time went into loading them again.
     isolate: false,
-    // One more than the cores of a small machine: a good part of the time tests wait for clocks and servers.
-    maxWorkers: 3,
+    // Twice the cores of a small machine: half of the time tests wait for clocks and servers.
+    maxWorkers: 4,
     sequence: { sequencer: QuickLast },
     restoreMocks: true,
     unstubEnvs: true,

@@ -82,7 +82,7 @@ function render(explanation: JobExplanation): string {
     facts.push(['ahead of it', ahead.ids.map(showText).join(', ') + more])
   }
   if (rule !== undefined) {
-    const by = rule.by === undefined ? '' : ` by ${rule.by}`
+    const by = rule.by === undefined ? '' : `, set by ${rule.by}`
     facts.push(['rule', showText(`${rule.pattern}: ${rule.limit} (${rule.origin}${by})`)])
   }
   const parts = [showText(summary)]

@@ -22,7 +22,7 @@ export interface ConfigLocation {
 export function locateConfig(sources: {
   readonly file?: string
   readonly cwd?: string
-  readonly env: NodeJS.ProcessEnv
+  readonly env: Readonly<NodeJS.ProcessEnv>
 }): ConfigLocation {
   const named = sources.file ?? (sources.env[FILE_VARIABLE] || undefined)
   const name = named ?? DEFAULT_FILE

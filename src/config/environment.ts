@@ -24,7 +24,7 @@ export interface GivenByVariable {
 }
 
 /** Reads the variables `VELVET_ROPE_*`; an empty one counts as absent. No message shows a value that may be secret. */
-export function readVariables(env: NodeJS.ProcessEnv): {
+export function readVariables(env: Readonly<NodeJS.ProcessEnv>): {
   given: GivenByVariable[]
   problems: ConfigProblem[]
 } {
@@ -78,7 +78,7 @@ const BY_OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ['FILE', 'CONFIG'],
 ])
 
-function unknownVariables(env: NodeJS.ProcessEnv): ConfigProblem[] {
+function unknownVariables(env: Readonly<NodeJS.ProcessEnv>): ConfigProblem[] {
   const known = [...SETTING_NAMES.map(({ variable }) => variable), ...CLIENT_VARIABLES, 'CONFIG']
   const names = Object.keys(env).filter((name) => name.startsWith(PREFIX) && env[name])
   return names.flatMap((variable) => {

@@ -25,7 +25,7 @@ const EXAMPLE = 'https://api.example.com'
  */
 export function forwardFaults(
   { allow, allowPrivate = [], headers = {}, signing }: ForwardSettings,
-  env: NodeJS.ProcessEnv = ANY_VARIABLE,
+  env: Readonly<NodeJS.ProcessEnv> = ANY_VARIABLE,
 ): ForwardFault[] {
   const faults: ForwardFault[] = []
   const attempt = (settings: ForwardSettings, path: SettingPath, isAboutName = false): boolean => {

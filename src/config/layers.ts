@@ -27,7 +27,7 @@ export class Layers {
 
   constructor(
     file: Readonly<Record<string, unknown>> | undefined,
-    env: NodeJS.ProcessEnv,
+    env: Readonly<NodeJS.ProcessEnv>,
     flags: ConfigFlags,
   ) {
     this.#file = file

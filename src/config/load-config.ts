@@ -28,7 +28,7 @@ export interface ConfigSources {
   /** The working folder. Default: that of the process. */
   readonly cwd?: string
   /** Environment variables. */
-  readonly env: NodeJS.ProcessEnv
+  readonly env: Readonly<NodeJS.ProcessEnv>
   /** Settings from the command line. Default: none. */
   readonly flags?: ConfigFlags
 }

@@ -2,8 +2,8 @@ import { MILLISECOND } from './duration.ts'
 import { type Accepted, type Rejected, retryAfterMs } from './job.ts'
 import type { RejectReason } from './verdict.ts'
 
-/** A place in a line, as the store of the line counts it; `departsAt` is in microseconds, `waiting` in cost units. */
-export interface CountedPlace {
+/** A place in a line, as the store of the line counts it; `departsAt` is in microseconds, `waiting` in cost units, those of this job included. */
+interface CountedPlace {
   readonly position: number
   readonly departsAt: number
   readonly waiting: number
@@ -11,7 +11,7 @@ export interface CountedPlace {
 }
 
 /** `retryAt` is in microseconds, `waiting` in cost units. */
-export interface CountedRefusal {
+interface CountedRefusal {
   readonly retryAt: number
   readonly waiting: number
   readonly capacity: number

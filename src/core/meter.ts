@@ -130,8 +130,11 @@ export function waitFor(before: MeterState, request: MeterFill, now: number): nu
   return Math.max(room, state.blockedUntil - now, 0)
 }
 
-/** The same wait for a refusal: whole milliseconds, at least 1, since timers count in milliseconds and must not fire early. */
-export function retryAfterMs(before: MeterState, request: MeterFill, now: number): number {
+/**
+ * `waitFor` of a refusal, in whole milliseconds, at least 1, since timers count in milliseconds and must not fire early. It
+ * needs no allowance for rounding, unlike `retryAfterMs` of a line: `waitFor` has it, and no time since the epoch is in it.
+ */
+export function refusedForMs(before: MeterState, request: MeterFill, now: number): number {
   return Math.max(1, Math.ceil(waitFor(before, request, now) / MILLISECOND))
 }
 

@@ -21,7 +21,7 @@ import { RequestFailedError, type StatusClass, statusClassOf, verdictOf } from '
 
 export interface ForwardPorts {
   /** Environment variables for `${NAME}`, read once. Default: those of the process. */
-  readonly env?: NodeJS.ProcessEnv
+  readonly env?: Readonly<NodeJS.ProcessEnv>
   /** Resolves host names. Default: the resolver of the system. */
   readonly resolve?: Resolve
   /** The current time in milliseconds since the epoch. Default: the wall clock. */

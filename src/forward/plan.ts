@@ -29,7 +29,7 @@ export interface ForwardPlan extends ForwardReach {
 /**
  * @throws InvalidOptionsError; no message shows the value of a variable
  */
-export function readPlan(input: ForwardSettings, env: NodeJS.ProcessEnv): ForwardPlan {
+export function readPlan(input: ForwardSettings, env: Readonly<NodeJS.ProcessEnv>): ForwardPlan {
   const { allow, allowPrivate, headers, signing, ...rest } = parseOptions(
     forwardSettingsSchema,
     input,

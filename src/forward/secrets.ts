@@ -10,11 +10,11 @@ const STAR = 0x2a
  * Fills in references to environment variables, remembers the values, and hides them in what the third party returns.
  */
 export class Secrets {
-  readonly #env: NodeJS.ProcessEnv
+  readonly #env: Readonly<NodeJS.ProcessEnv>
   readonly #values = new Set<string>()
   #needles: readonly string[] = []
 
-  constructor(env: NodeJS.ProcessEnv) {
+  constructor(env: Readonly<NodeJS.ProcessEnv>) {
     this.#env = env
   }
 

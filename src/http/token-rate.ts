@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isVelvetRopeError } from '../core/errors.ts'
 import { type Limit, parseMeterLimit } from '../core/limit.ts'
-import { EMPTY, fill, type MeterState, retryAfterMs } from '../core/meter.ts'
+import { EMPTY, fill, type MeterState, refusedForMs } from '../core/meter.ts'
 import { formatRate } from '../core/rate.ts'
 import { Problem } from './problem.ts'
 import { policyName, rateLimitHeaders, retryAfterSeconds } from './ratelimit-headers.ts'
@@ -40,7 +40,7 @@ export class TokenRate {
     this.#state = state
     if (accepted) return
     const intervalMs = interval / 1_000
-    const waitMs = retryAfterMs(this.#state, request, now)
+    const waitMs = refusedForMs(this.#state, request, now)
     const quota = { pattern: this.#name, capacity, intervalMs, free: 0, waitMs }
     throw new Problem(
       'token-rate',

@@ -55,7 +55,7 @@ export interface Engine<Data, Result> {
   close(drainMs: number | undefined): Promise<void>
 }
 
-/** What can be read of the lines; nothing here changes them. */
+/** What can be read of the lines. No job or bucket changes; `recent` begins to record what happens to its bucket. */
 export interface LineViews {
   job(id: string): Awaitable<JobView | undefined>
   inspect(key: string): Awaitable<BucketView | undefined>

@@ -19,7 +19,7 @@ const SURVEY_PAGE = 200
 
 type WorkerState = Pick<MemoryWorker<unknown, unknown>, 'isOpen' | 'hasRoom' | 'running'>
 
-export interface MemoryViewsPorts {
+interface MemoryViewsPorts {
   readonly store: StoreViews
   readonly clock: Clock
   readonly limits: LiveRuleBook

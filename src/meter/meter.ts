@@ -13,7 +13,7 @@ import {
   levelAt,
   type MeterFill,
   type MeterState,
-  retryAfterMs,
+  refusedForMs,
   waitFor,
 } from '../core/meter.ts'
 import { CheckedMeterStore } from './checked-meter-store.ts'
@@ -104,7 +104,7 @@ export class Meter {
     // An unnecessary microtask would cost a fifth of a fill in memory.
     const filled = 'then' in answer ? await answer : answer
     const { accepted, state, now } = filled
-    const waitMs = accepted ? 0 : retryAfterMs(state, request, now)
+    const waitMs = accepted ? 0 : refusedForMs(state, request, now)
     // Spreading the level into a literal would double the cost of a fill in memory.
     const reading = Object.freeze(
       Object.assign(levelOf(rule, state, now), { accepted, retryAfterMs: waitMs }),

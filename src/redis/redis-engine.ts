@@ -82,7 +82,6 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
       name,
       connection,
       backend,
-      jobs: this.views,
       opening,
       lookAheadMs,
       emitter,

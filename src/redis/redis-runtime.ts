@@ -15,7 +15,7 @@ import { Schedulers } from './scheduler/schedulers.ts'
 import { RedisClock } from './slots/redis-clock.ts'
 import { BullMqHandoff } from './transport/bullmq-handoff.ts'
 import type { Verbs } from './verbs/verbs.ts'
-import type { RedisViews } from './views/redis-views.ts'
+import { readJob } from './views/job.ts'
 import { RedisWorker, type WorkerSettings } from './worker/redis-worker.ts'
 
 /** Jobs that a worker may hold at its gate beside those that run: as many as handlers, within these. */
@@ -28,7 +28,6 @@ export interface RedisRuntimePorts<Result> {
   readonly name: string
   readonly connection: Connection
   readonly backend: RedisBackend
-  readonly jobs: Pick<RedisViews, 'job'>
   readonly opening: Pick<Opening, 'ready' | 'whenOpen'>
   readonly lookAheadMs: number | undefined
   readonly emitter: Emitter<Result>
@@ -80,14 +79,14 @@ export class RedisRuntime<Data, Result> {
    * @throws ShaperClosedError
    */
   turns(): RedisTurns {
-    const { name, backend, jobs, emitter, onError } = this.#ports
+    const { name, backend, emitter, onError } = this.#ports
     // The call may have been made before the line was closed, and have waited for it to open.
     if (this.#isClosed) throw new ShaperClosedError(name)
     if (this.#turns !== undefined) return this.#turns
     this.#turns = new RedisTurns({
       name,
       backend,
-      jobs,
+      job: (id) => readJob(backend.store, id),
       clock: systemClock,
       openWorker: (handler, settings) => this.#openWorker(handler as Handler<Data, Result>, settings),
       onCancelled: (job) => emitter.emit('cancelled', jobEvent(job, job.at)),

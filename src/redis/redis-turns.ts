@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { MILLISECOND, SECOND } from '../core/duration.ts'
 import { isVelvetRopeError, ShaperClosedError } from '../core/errors.ts'
+import type { JobView } from '../core/job.ts'
 import { toError } from '../core/thrown.ts'
 import { TurnCancelledError } from '../core/turn-errors.ts'
 import type { Handler } from '../line/attempt.ts'
@@ -17,7 +18,6 @@ import { COARSE, TurnTimeouts } from './turn-timeouts.ts'
 import type { NamedRequest } from './verbs/admit.ts'
 import type { RemovedJob } from './verbs/handed-job.ts'
 import type { Verbs } from './verbs/verbs.ts'
-import type { RedisViews } from './views/redis-views.ts'
 import type { RedisWorker, WorkerSettings } from './worker/redis-worker.ts'
 
 /** A caller gets an error after a longer outage: a place that is lost starts nothing twice. */
@@ -36,7 +36,8 @@ export interface RedisTurnPorts {
     readonly verbs: Pick<Verbs, 'leave' | 'renew'>
     readonly inboxes: Pick<Inboxes, 'next'>
   }
-  readonly jobs: Pick<RedisViews, 'job'>
+  /** Reads a job, also while the line is not fit for new ones. */
+  readonly job: (id: string) => Promise<JobView | undefined>
   readonly clock: Clock
   /** Opens the worker that takes turns through the gate. */
   readonly openWorker: (
@@ -231,7 +232,7 @@ export class RedisTurns {
   async #failLost(place: Delivery): Promise<void> {
     const { id } = place
     try {
-      const state = (await this.#ports.jobs.job(id))?.state ?? 'unknown'
+      const state = (await this.#ports.job(id))?.state ?? 'unknown'
       if (!this.#pending.has(id)) return
       // The line was away for long, and still has the place.
       if (KEPT.includes(state)) this.#leases.hold(place)

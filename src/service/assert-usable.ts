@@ -56,7 +56,7 @@ export function assertUsable(config: Config, { api, forwards, listens }: Duties)
 /**
  * @throws InvalidConfigError with the place of each part that is not usable here, such as a missing variable
  */
-export function assertForwardable(config: Config, env: NodeJS.ProcessEnv): void {
+export function assertForwardable(config: Config, env: Readonly<NodeJS.ProcessEnv>): void {
   const { forward } = config
   const problems = forward === undefined ? [] : forwardFaults(forward, env)
   if (problems.length === 0) return

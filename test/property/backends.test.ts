@@ -314,7 +314,7 @@ test('every backend gives the same answers, whatever is asked of it', async () =
         await Promise.all(drivers.map((driver) => driver.close()))
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 200 },
   )
 })
 
@@ -395,6 +395,6 @@ test.each(DRIVERS)('%s does for one key what the core does', async (_, open) => 
         await driver.close()
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 200 },
   )
 })

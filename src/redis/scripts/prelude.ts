@@ -7,7 +7,7 @@ import { FARTHEST_LOOK } from '../../core/projection.ts'
 import { MOST_NAMED } from '../../line/job-facts.ts'
 import { KEY_TYPES, NUMBERED_KEYS } from './keys.ts'
 
-/** The most jobs or buckets that one call of a script names or changes, so that each call is short. */
+/** The most jobs or buckets that one call of a script reads, names or changes, so that each call is short. */
 export const MOST_PER_CALL = 200
 /** How long a silent process keeps the places of its callers, and the turns that were handed to it. */
 export const TURN_LEASE = 4.5 * SECOND

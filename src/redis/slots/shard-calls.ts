@@ -10,7 +10,8 @@ import type { Verbs } from '../verbs/verbs.ts'
 import { Batch } from './batch.ts'
 import type { RedisClock } from './redis-clock.ts'
 
-const MOST_PER_CALL = 50
+/** Of the gate and of reports: their answers and questions carry data. */
+const MOST_BATCHED = 50
 
 export interface ShardCallsPorts {
   readonly backend: Pick<Verbs, 'fetch' | 'gate' | 'start' | 'finish'>
@@ -99,12 +100,12 @@ export class ShardCalls {
     const unsent = [...this.#unsent]
     this.#unsent.clear()
     for (const [shard, { starts, finishes, fetches, gates }] of unsent) {
-      starts.flush({ most: MOST_PER_CALL }, (reports) => this.#watch(backend.start(shard, reports)))
-      finishes.flush({ most: MOST_PER_CALL, bytesOf: bytesOfReport }, (reports) =>
+      starts.flush({ most: MOST_BATCHED }, (reports) => this.#watch(backend.start(shard, reports)))
+      finishes.flush({ most: MOST_BATCHED, bytesOf: bytesOfReport }, (reports) =>
         this.#watch(backend.finish(shard, reports)),
       )
-      gates.flush({ most: MOST_PER_CALL }, (asks) => this.#watch(this.#callGate(shard, asks)))
-      fetches.flush({ most: MOST_PER_CALL, bytesOf: ({ bytes }) => bytes }, (jobs) =>
+      gates.flush({ most: MOST_BATCHED }, (asks) => this.#watch(this.#callGate(shard, asks)))
+      fetches.flush({ most: MOST_BATCHED, bytesOf: ({ bytes }) => bytes }, (jobs) =>
         this.#watch(backend.fetch(shard, jobs)),
       )
     }

@@ -43,7 +43,7 @@ const script = defineScript('admit', import.meta.url, reply)
 
 /** Calls under way to one shard. */
 const MOST_CALLS = 4
-/** A call of more would hold others up, in Redis and on the way. */
+/** Bytes of data in one call: a larger one would hold others up, in Redis and on the way. */
 const MOST_BYTES = 1_000_000
 
 /** A request with the id that its producer gave it, or that was made for it: a request that comes twice is admitted once. */
@@ -56,8 +56,8 @@ export interface TimedAdmission {
 }
 
 /**
- * -> waiting, or refused with nothing changed. Requests of one shard, in calls of MOST_PER_CALL or 1 MB; if one of a call is invalid,
- * none of it is admitted. `deadline` is a duration.
+ * -> waiting, or refused with nothing changed. Requests of one shard, in calls of MOST_PER_CALL or 1 MB; if one of a call is
+ * invalid, none of it is admitted. `deadline` is a duration.
  *
  * @throws NoLimitError, IdConflictError, ShardCountError, BackendUnavailableError
  */

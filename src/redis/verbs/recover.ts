@@ -27,7 +27,7 @@ export interface Recovered extends HandedJob {
 }
 
 /**
- * handed | running -> waiting | retrying at the head, for jobs whose lease has ended; failed after crashes. After a call that
+ * handed | granted | running -> waiting | retrying at the head, for jobs whose lease has ended; failed after crashes. After a call that
  * failed, the next one reports its jobs.
  */
 export function recoverVerb(sweeps: Sweeps) {

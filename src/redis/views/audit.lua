@@ -9,7 +9,7 @@
 expect_arguments(2)
 local meta = read_meta()
 -- Each bucket takes a few commands, to look at its lists.
-local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', 200)
+local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', MOST_PER_CALL)
 local waiting, handed, running, returned = 0, 0, 0, 0
 for index = 1, #page[2], 2 do
   local bucket = read_bucket(page[2][index])

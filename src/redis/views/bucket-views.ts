@@ -1,6 +1,5 @@
 import { MILLISECOND } from '../../core/duration.ts'
 import { type BucketView, bucketState, type Durability } from '../../core/job.ts'
-import { shardOf } from '../scripts/keys.ts'
 import { type Answer, flag, list, number, optional, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -53,7 +52,7 @@ export class BucketViews {
   }
 
   async inspect(key: string, now?: number): Promise<BucketView | undefined> {
-    const shard = shardOf(key, this.#store.tags.length)
+    const shard = this.#store.shardOf(key)
     const reply = await this.#store.read(inspectScript, shard, [key], now)
     return reply.bucket && this.#view(reply.bucket, reply.now)
   }

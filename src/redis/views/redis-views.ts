@@ -9,7 +9,6 @@ import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../../lin
 import type { LineViews } from '../../line/engine.ts'
 import { explain } from '../../line/explanation.ts'
 import type { JobFacts } from '../../line/job-facts.ts'
-import { shardOf } from '../scripts/keys.ts'
 import { type Answer, list, number, optional, rest, row, text, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -48,7 +47,7 @@ const recentScript = defineScript(
   list(row({ verdicts: list(rest(verdictRow)), starts: list(rest(startRow)) })),
 )
 
-export interface RedisViewsPorts {
+interface RedisViewsPorts {
   /** Resolves when the line can be used. */
   ready(): Promise<void>
   /** The rule that governs a key, as this process knows it. */
@@ -108,7 +107,7 @@ export class RedisViews implements LineViews {
 
   async line(key: string, limit: number, now?: number): Promise<LineView | undefined> {
     const store = await this.#opened()
-    const line = await store.read(lineScript, this.#shardOf(key), [key, limit], now)
+    const line = await store.read(lineScript, this.#store.shardOf(key), [key, limit], now)
     return line && { key, total: line.total, jobs: line.jobs.map(lineJob) }
   }
 
@@ -129,17 +128,13 @@ export class RedisViews implements LineViews {
   /** Also prolongs the time for which the bucket is watched; a call that is sent twice does no harm. */
   async recent(key: string, now?: number): Promise<Recent> {
     const store = await this.#opened()
-    const { verdicts, starts } = await store.read(recentScript, this.#shardOf(key), [key], now)
+    const { verdicts, starts } = await store.read(recentScript, this.#store.shardOf(key), [key], now)
     return { verdicts: verdicts.map(recentVerdict), departures: starts.map(recentDeparture) }
   }
 
   async #opened(): Promise<Store> {
     await this.#ports.ready()
     return this.#store
-  }
-
-  #shardOf(key: string): number {
-    return shardOf(key, this.#store.tags.length)
   }
 }
 

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
--- One page of live buckets, in no order: about MOST_PER_CALL of them. Where many jobs would have to be looked at, it names the rest of
--- the page instead of reading it.
+-- One page of live buckets, in no order: about MOST_PER_CALL of them. Where many jobs would have to be looked at, it names
+-- the rest of the page instead of reading it.
 -- uses: shard warmth bucket pace job blocks line view
 --
 -- KEYS[1]  the shard's tag

@@ -31,7 +31,7 @@ describe('explain', () => {
       expect.stringMatching(/^frozen {5}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}the bucket is frozen$/),
       '',
       'ahead of it  x, y',
-      'rule         *: 100, 1/h (code by app:17)',
+      'rule         *: 100, 1/h (code, set by app:17)',
       '',
     ])
   })

@@ -109,7 +109,7 @@ export class RedisTurnsStage {
   readonly turns = new RedisTurns({
     name: 'stage',
     backend: this.store.backend,
-    jobs: this.store,
+    job: (id) => this.store.job(id),
     clock: this.clock,
     openWorker: () => ({ drop: (handed) => void this.dropped.push(handed) }),
     onCancelled: ({ id }) => void this.cancelled.push(id),

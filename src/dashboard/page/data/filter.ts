@@ -15,7 +15,7 @@ export type FilterReading =
   | { readonly isGood: true; readonly filter: BucketFilter }
   | { readonly isGood: false; readonly fault: string }
 
-/** A record, so that the compiler misses a state that is left out. */
+/** A record, so that a state that is left out does not compile: the page imports only types, and so needs a list of its own. */
 const EVERY_STATE: Readonly<Record<BucketState, true>> = {
   idle: true,
   waiting: true,

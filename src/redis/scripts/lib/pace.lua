@@ -1,4 +1,4 @@
--- The algorithm of src/core/bucket.ts, word for word.
+-- The algorithm of src/core/bucket.ts; its `startedBy` is `start` in grant.lua.
 
 -- A worker does not wait for a slot further away.
 local FARTHEST_SLOT = 250000
