@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { readdirSync, statSync, truncateSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { shardTag } from '../../../../src/redis/scripts/keys.ts'
 import { SlotMigration } from '../../slot-migration.ts'
@@ -32,6 +32,8 @@ export async function carryOut(field: Field, fault: Fault): Promise<void> {
       return disturbNetwork(field, fault)
     case 'kill redis':
       return killRedis(field, fault.awayMs)
+    case 'lose writes':
+      return loseWrites(field, fault)
     case 'stop redis':
       return stopRedis(field, fault.forMs)
     case 'flush scripts':
@@ -90,6 +92,26 @@ async function killRedis(field: Field, awayMs: number): Promise<void> {
     field.file.write({ kind: 'lost', from: from - HELD_BACK, to: hostNow() })
   if (store.kind === 'single' && store.fsync === 'none')
     field.file.write({ kind: 'lost', from: 0, to: hostNow() })
+}
+
+/** As after a loss of power, or a start from an old copy: the file is as long as it was, or not even that. */
+async function loseWrites(
+  field: Field,
+  { lastMs, bytes, awayMs }: Fault & { do: 'lose writes' },
+): Promise<void> {
+  const { master } = field.store
+  const from = hostNow()
+  const [path] = appendedFiles(field)
+  if (path === undefined) throw new Error('expected Redis to have a file of commands')
+  const { size } = statSync(path)
+  await sleep(lastMs)
+  await master.kill()
+  truncateSync(path, Math.max(0, size - bytes))
+  field.note(`Redis dies and loses the last ${lastMs} ms and ${bytes} bytes; it is away for ${awayMs} ms`)
+  await sleep(awayMs)
+  await master.restart()
+  field.note('Redis is back')
+  field.file.write({ kind: 'lost', from: from - HELD_BACK, to: hostNow() })
 }
 
 async function stopRedis(field: Field, forMs: number): Promise<void> {

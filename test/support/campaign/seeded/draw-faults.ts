@@ -30,6 +30,8 @@ export const SUBJECTS: readonly Subject[] = [
   { name: 'Redis killed, always', weight: 2, draw: (draws) => drawRedisKill(draws, 'always') },
   { name: 'Redis killed, everysec', weight: 2, draw: (draws) => drawRedisKill(draws, 'everysec') },
   { name: 'Redis killed, no file', weight: 1, draw: (draws) => drawRedisKill(draws, 'none') },
+  { name: 'power lost', weight: 1, draw: (draws) => drawLostWrites(draws, 0, 2_000) },
+  { name: 'old copy', weight: 1, draw: (draws) => drawLostWrites(draws, 3_000, 6_000) },
   { name: 'Redis stopped', weight: 1, draw: drawRedisStop },
   { name: 'scripts flushed', weight: 1, draw: drawFlush },
   { name: 'memory full', weight: 1, draw: drawMemory },
@@ -131,6 +133,15 @@ function drawRedisKill(draws: Draws, fsync: 'always' | 'everysec' | 'none') {
   const faults: Fault[] = [{ do: 'kill redis', atMs: soon(draws), awayMs }]
   if (draws.hits(0.4)) faults.push({ do: 'kill', atMs: soon(draws), role: 'worker', nth: 1, replace: true })
   return { store: { kind: 'single', fsync } as const, faults }
+}
+
+/** The file ends in the middle of a command, or between two. */
+function drawLostWrites(draws: Draws, least: number, most: number) {
+  const lastMs = draws.between(least, most)
+  const bytes = draws.pick([0, draws.between(1, 200)])
+  const awayMs = draws.between(50, 600)
+  const faults: Fault[] = [{ do: 'lose writes', atMs: soon(draws), lastMs, bytes, awayMs }]
+  return { store: { kind: 'single', fsync: 'everysec' } as const, faults }
 }
 
 function drawRedisStop(draws: Draws) {

@@ -31,6 +31,13 @@ export type Fault = { readonly atMs: number } & (
     }
   | { readonly do: 'reset'; readonly role: Role; readonly nth: number }
   | { readonly do: 'kill redis'; readonly awayMs: number }
+  /** It dies, too, and its file lacks what came in the last so many milliseconds, and so many bytes before. */
+  | {
+      readonly do: 'lose writes'
+      readonly lastMs: number
+      readonly bytes: number
+      readonly awayMs: number
+    }
   | { readonly do: 'stop redis'; readonly forMs: number }
   | { readonly do: 'flush scripts'; readonly forMs: number }
   | { readonly do: 'fill memory'; readonly forMs: number }
