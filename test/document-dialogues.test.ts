@@ -44,6 +44,7 @@ function settled(output: string): string {
     .replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}/g, '<time>')
     .replace(/(another|departs in) \d+ min/g, '$1 <minutes>')
     .replace(/("waitMs":|"retryAfterMs":|there is room in )[1-9]\d*/g, '$1<ms>')
+    .replace(/(^ratelimit: .*;t=|^retry-after: )[1-9]\d*/gm, '$1<s>')
 }
 
 /** A shell in a folder of its own, in which `velvet-rope` is the program, built from the sources. */

@@ -6,9 +6,11 @@ import { compileTests } from '../support/compile-tests.ts'
 
 const USAGE = `npm run test:faults -- [--runs <n>] [--minutes <n> | --rounds <n>] [--seed <n>] [files]
 
-Runs the machines that look for faults (test/fuzz, test/model, test/sim), each for a short time, and the fixed
-campaigns of test/fault and test/soak. With --rounds or --minutes, runs the campaigns alone, so many rounds, or until so many minutes are
-over. Each round has a seed of its own, which it prints; --seed gives that of the first, and the others count on from it.
+Runs the machines that look for faults (test/fuzz, test/model, test/sim), each for a short time, the fixed campaigns of
+test/fault and test/soak, a minute of the simulator, and ten seeded runs; the simulator and the runs have the same seeds
+each time. With --rounds or --minutes, runs the campaigns alone, so many rounds, or until so many minutes are over. Each
+round has a seed of its own, which it prints; --seed gives that of the first, and the others count on from it. With names
+of files, runs those alone.
 
   --runs <n>        seeded runs, and nothing else: each draws its processes, its Redis and its faults from one seed
   --together <n>    so many of them at a time (default: 2)
@@ -18,6 +20,8 @@ over. Each round has a seed of its own, which it prints; --seed gives that of th
 `
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const VITEST = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url))
+const TSX = fileURLToPath(new URL('../../node_modules/tsx/dist/cli.mjs', import.meta.url))
+const SIMULATOR = fileURLToPath(new URL('../sim/run.ts', import.meta.url))
 const CLOCK_SHIM = fileURLToPath(new URL('../support/campaign/clock-shim.c', import.meta.url))
 
 const { values, positionals } = parseArgs({
@@ -53,6 +57,10 @@ const minutes = count('minutes')
 const rounds = count('rounds') ?? (minutes === undefined ? 1 : Number.POSITIVE_INFINITY)
 const until = minutes === undefined ? Number.POSITIVE_INFINITY : performance.now() + minutes * 60_000
 const first = count('seed') ?? randomInt(1, 1e9)
+const areRounds = values.rounds !== undefined || minutes !== undefined
+/** Without a wish: whether a change is good must not depend on what is drawn. */
+const FIRST_SHORT_SEED = 1
+const SHORT_RUNS = 10
 
 function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<boolean> {
   const child = spawn(process.execPath, args, {
@@ -64,32 +72,31 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<bo
 }
 
 function runFixed(seed: number): Promise<boolean> {
-  const areAlone = values.rounds !== undefined || values.minutes !== undefined
-  const projects = (areAlone ? ['campaign'] : ['machines', 'campaign']).flatMap((name) => ['--project', name])
+  const projects = (areRounds ? ['campaign'] : ['machines', 'campaign']).flatMap((name) => ['--project', name])
   return start([VITEST, 'run', ...projects, ...positionals], { FAULT_SEED: `${seed}` })
 }
 
 /** Runs a program of the campaign, with all that it starts, from a build. */
-async function runBuilt(program: string, args: readonly string[]): Promise<boolean> {
+async function runBuilt(program: string, seed: number, args: readonly string[]): Promise<boolean> {
   const { folder, remove } = compileTests()
   const what = values.about === undefined ? [] : ['--about', values.about]
   try {
-    return await start([`${folder}/test/support/campaign/${program}`, '--seed', `${first}`, ...args, ...what])
+    return await start([`${folder}/test/support/campaign/${program}`, '--seed', `${seed}`, ...args, ...what])
   } finally {
     remove()
   }
 }
 
-function runSeeded(howMany: number): Promise<boolean> {
+function runSeeded(howMany: number, seed: number): Promise<boolean> {
   const shown = values.plan === true ? ['--plan'] : []
   const together = `${count('together') ?? 2}`
   const where = ['--source', CLOCK_SHIM, '--together', together]
-  return runBuilt('seeded/main.js', ['--runs', `${howMany}`, ...where, ...shown])
+  return runBuilt('seeded/main.js', seed, ['--runs', `${howMany}`, ...where, ...shown])
 }
 
 function measureRecovery(trials: number): Promise<boolean> {
   const together = `${count('together') ?? 5}`
-  return runBuilt('recovery/main.js', ['--trials', `${trials}`, '--together', together])
+  return runBuilt('recovery/main.js', first, ['--trials', `${trials}`, '--together', together])
 }
 
 // Ctrl-C ends the round, whose processes are in the same group, and then this.
@@ -113,8 +120,12 @@ async function runRounds(): Promise<boolean> {
 
 async function runAll(): Promise<boolean> {
   if (recovery !== undefined) return measureRecovery(recovery)
-  if (runs !== undefined) return runSeeded(runs)
-  return runRounds()
+  if (runs !== undefined) return runSeeded(runs, first)
+  const areRoundsGreen = await runRounds()
+  if (areRounds || positionals.length > 0 || isOver) return areRoundsGreen
+  const isSimulatorGreen = await start([TSX, SIMULATOR, '--minutes', '1', '--from', `${FIRST_SHORT_SEED}`])
+  const areRunsGreen = !isOver && (await runSeeded(SHORT_RUNS, FIRST_SHORT_SEED))
+  return areRoundsGreen && isSimulatorGreen && areRunsGreen
 }
 
 const isGreen = await runAll()
