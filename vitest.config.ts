@@ -3,6 +3,8 @@ import QuickLast from './test/support/quick-last.ts'
 
 /** Does not end in good time yet: run it by name. */
 const BY_NAME = ['test/fuzz/fuzz.test.ts']
+/** Need no server, no browser and no compiled sources: for the loop while you work. They cover the core. */
+const UNIT = ['test/unit/**/*.test.ts', 'test/architecture.test.ts']
 /** Machines that look for faults: together they use minutes of processor time. */
 const MACHINES = ['fuzz', 'model', 'sim'].map((folder) => `test/${folder}/**/*.test.ts`)
 /** Started once for all files. */
@@ -26,9 +28,8 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          // The part of `tests` that needs no server, no browser and no compiled sources: for the loop while you work.
           name: 'unit',
-          include: ['test/unit/**/*.test.ts', 'test/architecture.test.ts'],
+          include: UNIT,
         },
       },
       {
@@ -37,7 +38,7 @@ export default defineConfig({
           name: 'tests',
           globalSetup: SERVERS,
           include: ['test/**/*.test.ts'],
-          exclude: ['test/fault/**', 'test/soak/**', 'test/browser/**', ...MACHINES],
+          exclude: [...UNIT, 'test/fault/**', 'test/soak/**', 'test/browser/**', ...MACHINES],
         },
       },
       {
