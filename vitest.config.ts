@@ -1,8 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import QuickLast from './test/support/quick-last.ts'
 
-/** Does not end in good time yet: run it by name. */
-const BY_NAME = ['test/fuzz/fuzz.test.ts']
 /** Need no server, no browser and no compiled sources: for the loop while you work. They cover the core. */
 const UNIT = ['test/unit/**/*.test.ts', 'test/architecture.test.ts']
 /** Machines that look for faults: together they use minutes of processor time. */
@@ -48,7 +46,6 @@ export default defineConfig({
           name: 'machines',
           globalSetup: SERVERS,
           include: MACHINES,
-          exclude: BY_NAME,
         },
       },
       {

@@ -37,6 +37,26 @@ export interface Opened<Input> {
 /** Inputs between two openings: what the code under test gathers does not grow for ever, and a failure replays quickly. */
 const ROUND = 2_000
 
+/** An input that gets no answer for so long fails. */
+const PATIENCE_MS = 60_000
+
+/** @throws (rejects) where there is no answer in time */
+async function inTime(answer: Promise<number>): Promise<number> {
+  let timer: NodeJS.Timeout | undefined
+  const hang = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new NoAnswerError()), PATIENCE_MS)
+  })
+  try {
+    return await Promise.race([answer, hang])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+class NoAnswerError extends Error {
+  override readonly message = `no answer within ${PATIENCE_MS / 1_000} s`
+}
+
 /** Each round has a seed of its own, counted from the first; fast-check reports that of a failure. */
 export function machine<Input>({ inputs: generator, size = 1, open, ...named }: Definition<Input>): Machine {
   const run = async ({ inputs, seed }: Run) => {
@@ -44,8 +64,14 @@ export function machine<Input>({ inputs: generator, size = 1, open, ...named }: 
     for (let round = 0; given < inputs; round++) {
       const opened = await open()
       const numRuns = Math.ceil(Math.min(ROUND, inputs - given) / size)
+      let isHung = false
       const property = fc.asyncProperty(generator, async (input) => {
-        given += await opened.give(input)
+        // An input that hangs is not shortened: each try would take as long.
+        if (isHung) return
+        given += await inTime(opened.give(input)).catch((error: unknown) => {
+          isHung = error instanceof NoAnswerError
+          throw error
+        })
       })
       try {
         await fc.assert(property, { seed: seed + round, numRuns })

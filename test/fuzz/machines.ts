@@ -7,6 +7,7 @@ import { differential } from './machines/differential.ts'
 import { answers, bigNumbers } from './machines/fields.ts'
 import { foreignValues } from './machines/foreign.ts'
 import { durations, limits } from './machines/limits.ts'
+import { neighbours } from './machines/neighbours.ts'
 import { options, ownNames } from './machines/options.ts'
 import { dataOfJobs, delivery } from './machines/payloads.ts'
 import { queries } from './machines/queries.ts'
@@ -29,6 +30,7 @@ export const MACHINES: readonly Machine[] = [
   bytes,
   scriptArguments,
   foreignValues,
+  neighbours,
   differential,
   againstCore,
 ]

@@ -14,7 +14,7 @@ const simple = verb.filter((one) =>
 export const againstCore = machine({
   name: 'core against memory and Redis',
   inputs: fc.tuple(limit, fc.array(fc.tuple(simple, time), { minLength: 1, maxLength: STEPS, size: 'max' })),
-  few: 600,
+  few: 200,
   share: 8,
   size: STEPS / 2,
   open: async () => {

@@ -139,7 +139,7 @@ async function answerOf<Value>(promise: Promise<Value>) {
 export const differential = machine({
   name: 'memory against Redis',
   inputs: fc.tuple(fc.record({ '*': limit, b: limit }), steps),
-  few: 600,
+  few: 200,
   share: 8,
   size: STEPS / 2,
   open: async () => {

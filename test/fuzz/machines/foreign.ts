@@ -10,7 +10,7 @@ const bytes = fc.uint8Array({ maxLength: 60 })
 const which = fc.nat(1_000)
 
 /** What someone else may have done to one of our keys. */
-const spoil = fc.oneof(
+export const spoil = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({
@@ -36,7 +36,7 @@ const spoil = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('score' as const), which, score: oddNumber }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('remove' as const), which }) },
 )
-type Spoil = typeof spoil extends fc.Arbitrary<infer Value> ? Value : never
+export type Spoil = typeof spoil extends fc.Arbitrary<infer Value> ? Value : never
 
 /** A key of the snapshot with all that it holds. */
 export interface Entry {
@@ -95,7 +95,7 @@ function retype(pipeline: ChainableCommander, name: string, type: string): void 
   else pipeline.xadd(name, '*', 'foreign', 'value')
 }
 
-function apply(pipeline: ChainableCommander, entry: Entry, spoiled: Spoil): void {
+export function apply(pipeline: ChainableCommander, entry: Entry, spoiled: Spoil): void {
   const { name, type, items } = entry
   if (spoiled.do === 'type') retype(pipeline, name, spoiled.type)
   else if (spoiled.do === 'delete') pipeline.del(name)

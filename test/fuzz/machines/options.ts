@@ -1,5 +1,6 @@
 import { deepStrictEqual, ok } from 'node:assert/strict'
 import fc from 'fast-check'
+import { MILLISECOND } from '../../../src/core/duration.ts'
 import { Shaper } from '../../../src/index.ts'
 import { VirtualClock } from '../../../src/testing.ts'
 import { machine } from '../machine.ts'
@@ -113,11 +114,18 @@ export const options = machine({
   share: 14,
   open: async () => {
     const limits = { '*': '20, 100/s', tight: '1, 1/s' }
-    const shaper = new Shaper('fuzz', { limits, clock: new VirtualClock() })
+    const clock = new VirtualClock()
+    const shaper = new Shaper('fuzz', { limits, clock })
     const state = async () => [await shaper.audit(), shaper.limits.list()]
     const give = async (given: Call) => {
       const before = await state()
-      const outcome = await settled(async () => invoke(shaper, given))
+      const answer = settled(async () => invoke(shaper, given))
+      let isAnswered = false
+      void answer.finally(() => (isAnswered = true)).catch(() => undefined)
+      await new Promise((resolve) => setImmediate(resolve))
+      // A turn that is less than a microsecond away is accepted, and waits for its slot.
+      if (!isAnswered) await clock.advance(MILLISECOND)
+      const outcome = await answer
       const after = await state()
       if (outcome.kind === 'refused') deepStrictEqual(after, before)
       const { admitted, waiting, handed, running, retrying, ended } = await shaper.audit()
