@@ -1,5 +1,6 @@
 #!lua
--- Admits jobs to their lines, or rejects them: judges all of them, or none. Without `allow-oom`: a full memory rejects the call.
+-- Admits jobs to their lines, or rejects them: judges all of them, or none; where many jobs in lines must be looked at for it, only
+-- the first of them. Without `allow-oom`: a full memory rejects the call.
 -- uses: shard loss lease warmth bucket pace job blocks line order verdict notes join
 --
 -- KEYS[1]  the shard's tag
@@ -7,7 +8,7 @@
 --          deadline (a duration | 'inf'), settings, pattern, capacity, interval, tolerance, warm-up, cold interval, limit (an
 --          empty pattern: no rule); then for each job (1 to MOST_PER_CALL): id, key, number of its kind, traceparent | '', data
 -- Answers  { 'old-book', version } | { 'shards', number } | { 'late' } | { 'conflict', id } | { 'no-limit', key }: nothing was changed
---          { 'ok', now, then for each job 'yes', departsAt, waiting, capacity, position; or
+--          { 'ok', now, then for each job, or for the first of them, 'yes', departsAt, waiting, capacity, position; or
 --            'again', departsAt, waiting, capacity, position, admittedAt; or reason, retryAt, waiting, capacity }
 
 expect_arguments(5)
@@ -72,9 +73,13 @@ for at_job = at, #ARGV, 5 do
   kind_of[#jobs] = kind
 end
 
+-- Where jobs cost different amounts or wait for retries, a verdict looks at up to FARTHEST_LOOK of them, or twice that.
+local MOST_LOOKED_AT = 250
+
 local new_jobs, rejected = {}, 0
 local answers, n = { 'ok', text(now) }, 2
 for index, job in ipairs(jobs) do
+  if looked_at >= MOST_LOOKED_AT then break end
   local bucket, rule = buckets[job.key] or others[job.key], kind_of[index].rule
   local said, at_time, position = 'again', job.departsAt, job.position
   if not position then

@@ -45,6 +45,8 @@ const script = defineScript('admit', import.meta.url, reply)
 const MOST_CALLS = 4
 /** Bytes of data in one call: a larger one would hold others up, in Redis and on the way. */
 const MOST_BYTES = 1_000_000
+/** Keys of one call: a job for a new key takes four times as long as one more job for the same key. */
+const MOST_KEYS = 100
 
 /** A request with the id that its producer gave it, or that was made for it: a request that comes twice is admitted once. */
 export type NamedRequest = JobRequest & { readonly id: string }
@@ -56,8 +58,8 @@ export interface TimedAdmission {
 }
 
 /**
- * -> waiting, or refused with nothing changed. Requests of one shard, in calls of MOST_PER_CALL or 1 MB; if one of a call is
- * invalid, none of it is admitted. `deadline` is a duration.
+ * -> waiting, or refused with nothing changed. Requests of one shard, in calls of MOST_PER_CALL, MOST_KEYS or 1 MB; if one of
+ * a call is invalid, none of it is admitted. `deadline` is a duration.
  *
  * @throws NoLimitError, IdConflictError, ShardCountError, BackendUnavailableError
  */
@@ -83,10 +85,14 @@ export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
       )
     }
     const admissions: TimedAdmission[] = []
+    let most = MOST_PER_CALL
     while (admissions.length < requests.length) {
       const from = admissions.length
-      const some = requests.slice(from, from + sizeOfCall(requests, from))
-      admissions.push(...(await calls[shard]!.run(() => admit(shard, some, now))))
+      const some = requests.slice(from, from + Math.min(most, sizeOfCall(requests, from)))
+      const found = await calls[shard]!.run(() => admit(shard, some, now))
+      admissions.push(...found)
+      // Where a call judges only the first of them, the next one is about as large as it can be.
+      most = found.length < some.length ? 2 * found.length : MOST_PER_CALL
     }
     return admissions
   }
@@ -94,11 +100,14 @@ export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
 
 /** How many requests, from the one at `from` on, go out in one call; at least one. */
 export function sizeOfCall(requests: readonly NamedRequest[], from: number): number {
+  const keys = new Set<string>()
   let bytes = 0
   let size = 0
   while (size < MOST_PER_CALL && from + size < requests.length) {
-    bytes += Buffer.byteLength(requests[from + size]!.data)
-    if (size > 0 && bytes > MOST_BYTES) break
+    const { key, data } = requests[from + size]!
+    bytes += Buffer.byteLength(data)
+    keys.add(key)
+    if (size > 0 && (bytes > MOST_BYTES || keys.size > MOST_KEYS)) break
     size++
   }
   return size

@@ -5,6 +5,9 @@ local function retry_units(bucket)
   return bucket.returned - bucket.backUnits
 end
 
+-- Entries that this call has looked at.
+local looked_at = 0
+
 -- The entry at a place, counted from 1, of those that the iterator `first()` returns. They are kept with the bucket, so that
 -- a call that judges many requests reads them once.
 local function nth(bucket, name, place, first)
@@ -17,6 +20,7 @@ local function nth(bucket, name, place, first)
     local entry = read.next()
     if not entry then return nil end
     read[#read + 1] = entry
+    looked_at = looked_at + 1
   end
   return read[place]
 end
