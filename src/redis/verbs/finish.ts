@@ -31,7 +31,7 @@ export interface FinishAnswer {
 
 /** running (or handed with a slot, when the report has its start) -> completed | failed | retrying; or back to its line. */
 export function finishVerb(store: Store, keepFinished: number) {
-  return async (shard: number, reports: readonly FinishReport[], now?: number): Promise<FinishAnswer[]> => {
+  const finish = async (shard: number, reports: readonly FinishReport[], now?: number) => {
     const values = reports.flatMap(({ id, epoch, startedAt, outcome }) => [
       id,
       epoch,
@@ -43,6 +43,18 @@ export function finishVerb(store: Store, keepFinished: number) {
     return answers.map((answer) =>
       answer > 1 ? { isMine: true, at, readyAt: answer } : { isMine: answer === 1, at },
     )
+  }
+  return async (shard: number, reports: readonly FinishReport[], now?: number): Promise<FinishAnswer[]> => {
+    const answers: FinishAnswer[] = await finish(shard, reports, now)
+    while (answers.length < reports.length) {
+      try {
+        answers.push(...(await finish(shard, reports.slice(answers.length), now)))
+      } catch {
+        // What was done is reported as done; the others may be sent again.
+        break
+      }
+    }
+    return answers
   }
 }
 

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- handed | granted | running -> back at the head of its line, for jobs whose lease has ended; 100 at most. One that
+-- handed | granted | running -> back at the head of its line, for jobs whose lease has ended; 75 at most. One that
 -- may have started counts a crash, and the third crash fails it. The places of callers whose process is silent are given
 -- up; a turn that was handed over comes back once, since its notice may have been lost.
 -- uses: shard sweeps loss lease warmth bucket pace job state ended blocks line head lookup leave grant
@@ -85,6 +85,8 @@ local function give_up(id)
 end
 
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now - meta.lifted, 'LIMIT', 0, MOST_SWEPT)) do
+  -- Many may come back with each: all that were handed over after it.
+  if meta.sentBack >= MOST_PER_CALL / 2 then break end
   -- One that came back with another of this call has a lease again, or needs none.
   if (lease_end(meta, id) or INF) <= now then give_up(id) end
 end

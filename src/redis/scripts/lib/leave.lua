@@ -41,14 +41,15 @@ local function wait_again(bucket, state, kind, ready_at, worker)
   if is_readable and job and job.deadline ~= INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, state.id) end
 end
 
--- handed -> waiting | retrying: for the job, and for all that were handed over after it, which keeps their order.
+-- handed -> waiting | retrying: for the job, and for all that were handed over after it, which keeps their order. A call leaves what
+-- it can to the next one when it has sent MOST_PER_CALL / 2 jobs back.
 local function send_back(bucket, meta, id, now)
   local key = K.handed .. bucket.n
   while bucket.inHanded > 0 do
     local member = redis.call('RPOP', key)
     local last, cost = parse_member(member)
     local state = read_state(last)
-    bucket.inHanded = bucket.inHanded - 1
+    bucket.inHanded, meta.sentBack = bucket.inHanded - 1, meta.sentBack + 1
     if last == bucket.granted then
       bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
       state.attempt = state.attempt - 1

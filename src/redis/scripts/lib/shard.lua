@@ -57,7 +57,7 @@ local function read_meta()
     granted = counter(values[12]), heardAt = counter(values[13]), lifted = counter(values[14]), rejected = counter(values[15]),
     costliest = counter(values[16]), lostAt = counter(values[17]), lostCost = counter(values[18]),
     shards = counter(values[19]), steps = values[20] or '', stepTellers = values[21] or '', rewind = values[22] or '', name = values[23] or '',
-    newlyEnded = 0, turnsEnded = false,
+    newlyEnded = 0, turnsEnded = false, sentBack = 0,
   }
   if meta.numbers == 0 and redis.call('EXISTS', K.buckets, K.jobs) > 0 then partial('meta') end
   if meta.admitted > meta.ended and (is_missing.buckets or is_missing.jobs) then partial('buckets, jobs') end
