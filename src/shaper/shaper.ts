@@ -156,7 +156,7 @@ export class Shaper<Data = unknown, Result = unknown> {
     return this.#engine.views.tally(groups)
   }
 
-  /** Iterates over all live buckets in no order, about 200 at a time. One that lives throughout may be seen twice. */
+  /** Iterates over all live buckets in no order, 100 to 200 at a time. One that lives throughout may be seen twice. */
   survey(): AsyncIterable<readonly BucketView[]> {
     return this.#engine.views.survey()
   }

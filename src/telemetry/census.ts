@@ -29,7 +29,7 @@ export interface CensusPorts {
   readonly now: () => number
 }
 
-/** A walk is fast up to this many pages of about 200 buckets, and up to this time. */
+/** A walk is fast up to this many pages of 100 (on Redis) or 200 buckets, and up to this time. */
 const FAST_PAGES = 50
 const FAST_FOR = 250 * MILLISECOND
 /**
@@ -45,9 +45,9 @@ const PATIENCE_MS = 1_500
 const TOO_OLD = 15 * 60 * SECOND
 
 /**
- * Counts live buckets on request. Up to ten thousand are counted at once, and the result is current. If there are more,
- * the result is that of the last completed walk, and a new walk continues in the background, page by page with rests: a
- * million buckets take about ten seconds in memory and five minutes on Redis, without blocking other work.
+ * Counts live buckets on request. Up to ten thousand, or five thousand on Redis, are counted at once, and the result is current.
+ * If there are more, the result is that of the last completed walk, and a new walk continues in the background, page by page with
+ * rests: a million buckets take about ten seconds in memory and five minutes on Redis, without blocking other work.
  */
 export class Census {
   readonly #ports: CensusPorts

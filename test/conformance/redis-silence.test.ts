@@ -85,7 +85,7 @@ describe('a lease', () => {
     expect(await stage.recover(40)).toEqual([])
     expect((await stage.claim(40)).nextRecovery).toBeGreaterThan((await stage.claim(40)).now)
     stage.isSilent = false
-    expect(await stage.recover(70)).toHaveLength(100)
+    expect(await stage.recover(70)).toHaveLength(75)
   })
 
   it('ends in the end where all calls are far from each other', async () => {

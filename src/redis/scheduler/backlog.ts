@@ -1,4 +1,4 @@
-import { MOST_PER_CALL } from '../scripts/prelude.ts'
+import { MOST_PER_CLAIM } from '../verbs/claim.ts'
 
 /** With more unfetched jobs than this, workers are absent or do not keep up. */
 const MOST_UNFETCHED = 2_000
@@ -20,9 +20,9 @@ export class Backlog {
    * jobs come back when their leases end, so these do not add up.
    */
   async room(): Promise<number> {
-    if (this.#ask === undefined) return MOST_PER_CALL
-    if (this.#atMost + MOST_PER_CALL > MOST_UNFETCHED) this.#atMost = await this.#ask()
-    return Math.max(1, Math.min(MOST_PER_CALL, MOST_UNFETCHED - this.#atMost))
+    if (this.#ask === undefined) return MOST_PER_CLAIM
+    if (this.#atMost + MOST_PER_CLAIM > MOST_UNFETCHED) this.#atMost = await this.#ask()
+    return Math.max(1, Math.min(MOST_PER_CLAIM, MOST_UNFETCHED - this.#atMost))
   }
 
   add(count: number): void {

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
 -- waiting | retrying -> handed, for the heads whose slots come within the look-ahead, one of each bucket in turn. At most W
 -- jobs of a bucket are handed over and have not started, so a backlog waits in its line. Elects the one scheduler that may do so. Turns go to
--- the processes of their callers, at once and whether or not there is room for jobs.
+-- the processes of their callers, at once and whether or not there is room for jobs: MOST_PER_CALL / 4 in one call.
 -- uses: shard loss lease warmth bucket pace job state ended blocks line head handover rounds rewind
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', scheduler, look-ahead, most (1 to MOST_PER_CALL), lease, keepFinished, name by which the caller knows the shard | ''
+-- ARGV     now | '', scheduler, look-ahead, most (from 1 on), lease, keepFinished, name by which the caller knows the shard | ''
 -- Answers  { 'follow', now, leader until } |
 --          { 'ok', now, next due | 'inf', next lease | 'inf', next deadline | 'inf', next to forget | 'inf',
 --            version of the rule book, version to which all buckets are held, id, epoch, key, ... }
@@ -38,13 +38,13 @@ local handed, turns = {}, 0
 
 -- Hands over the head of the bucket's line. Returns false when no job of it may depart now; the bucket is then rescheduled.
 local function hand_over(bucket)
-  local due = due_of(bucket)
   -- The next start or return of one of its jobs schedules it again.
   if bucket.inHanded >= bucket.window then
     unschedule_due(bucket)
     write_bucket(bucket)
     return false
   end
+  local due = due_of(bucket)
   if due > now + look_ahead then
     reschedule(bucket, meta)
     return false
@@ -58,7 +58,7 @@ local function hand_over(bucket)
   local id = parse_member(member)
   local caller = caller_of(id)
   local is_held_up = not caller and #handed >= 3 * most
-  if is_held_up or caller and turns == MOST_PER_CALL then
+  if is_held_up or caller and turns == MOST_PER_CALL / 4 then
     reschedule(bucket, meta)
     -- A turn behind a job for which there is no room must not take the places of other turns.
     if is_held_up and redis.call('ZREM', K.turns, bucket.key) == 1 then redis.call('ZADD', K.due, due, bucket.key) end
@@ -84,12 +84,14 @@ local function hand_over(bucket)
 end
 
 local is_rewinding = rewind(meta, now)
-in_rounds(due_buckets('turns', now, look_ahead, MOST_PER_CALL), hand_over)
+in_rounds(due_buckets('turns', now, look_ahead, MOST_PER_CALL / 4), hand_over)
+-- To hand a job over takes five times as long as to look at one.
+most = math.min(most, MOST_PER_CALL / 2 - turns)
 in_rounds(due_buckets('due', now, look_ahead, most), hand_over)
 
 -- A bucket is remembered until it could be forgotten without the steps of the clock.
 local stepped = stepped_since(read_steps(meta, now), -INF)
-forget_idle(now - stepped)
+forget_idle(now - stepped, math.min(MOST_PER_CALL / 2, #handed / 3 + turns))
 trim_ended(keep, now)
 trim_gone(now)
 
@@ -106,7 +108,7 @@ redis.call('HSET', K.meta, 'leader', scheduler, 'leaderUntil', is_busy and now +
   'wakeTurns', wake_turns, 'claimedAt', now, 'epoch', meta.epoch)
 redis.call('DEL', K.wake, K.vacancy)
 -- There may be more to do at once.
-if turns == MOST_PER_CALL or is_rewinding then redis.call('LPUSH', K.wake, '1') end
+if turns == MOST_PER_CALL / 4 or is_rewinding then redis.call('LPUSH', K.wake, '1') end
 local answer = {
   'ok', text(now), text(next_due), text(first_of('leases') + meta.lifted), text(first_of('deadlines')), text(math.min(first_of('idle') + stepped, next_trim(keep))),
   text(meta.book), text(retimed),

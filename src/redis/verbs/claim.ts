@@ -1,4 +1,5 @@
 import type { RedisRules } from '../rules/redis-rules.ts'
+import { MOST_PER_CALL } from '../scripts/prelude.ts'
 import { list, number, oneOf, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -25,12 +26,15 @@ const script = defineScript('claim', import.meta.url, reply)
 /** Buckets to forget wait for each other: they do no harm meanwhile. */
 const LATENESS_OF_CHORES = 500_000
 
+/** The most jobs that the script hands over in one call. */
+export const MOST_PER_CLAIM = MOST_PER_CALL / 2
+
 export interface ClaimRequest {
   /** Names the scheduler that asks. */
   readonly scheduler: string
   /** How long before its slot a job is handed over. */
   readonly lookAhead: number
-  /** The most jobs to take, 1 to MOST_PER_CALL. */
+  /** The most jobs to take, from 1 on; at most MOST_PER_CLAIM, and fewer where turns are handed over as well. */
   readonly most: number
   /** For how long a job that was handed over belongs to its worker alone. */
   readonly lease: number

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- waiting | retrying | handed and without a slot -> expired, for jobs whose deadline has passed; 100 at most.
+-- waiting | retrying | handed and without a slot -> expired, for jobs whose deadline has passed; 75 at most.
 -- uses: shard sweeps loss lease warmth bucket pace job state ended blocks line head lookup leave
 --
 -- KEYS[1]  the shard's tag

@@ -70,7 +70,7 @@ export class BucketViews {
     return found
   }
 
-  /** All live buckets, about 200 at a time. Yields one that lives throughout at least once, and perhaps twice. */
+  /** All live buckets, about 100 at a time. Yields one that lives throughout at least once, and perhaps twice. */
   async *survey(): AsyncGenerator<BucketView[]> {
     for (const shard of this.#store.tags.keys()) {
       let cursor = '0'

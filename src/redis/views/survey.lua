@@ -1,6 +1,6 @@
 #!lua flags=no-writes
--- One page of live buckets, in no order: about MOST_PER_CALL of them. Where many jobs would have to be looked at, it names
--- the rest of the page instead of reading it.
+-- One page of live buckets, in no order: about 100 of them. Where many jobs would have to be looked at, it names the rest of
+-- the page instead of reading it.
 -- uses: shard warmth bucket pace job blocks line view
 --
 -- KEYS[1]  the shard's tag
@@ -9,7 +9,8 @@
 
 expect_arguments(2)
 local now = read_now(ARGV[1])
-local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', MOST_PER_CALL)
+-- Each takes a dozen commands.
+local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', 100)
 local views, unread, reads = {}, {}, 0
 for index = 1, #page[2], 2 do
   local key = page[2][index]

@@ -1,6 +1,6 @@
 -- After the clock was set back, times of buckets that are too far ahead are brought back: one page of buckets at each claim.
 
-local PAGE = 100
+local PAGE = 50
 
 local function bring_back(bucket, meta, now)
   bucket.from, bucket.lastStart = math.min(bucket.from, now), math.min(bucket.lastStart, now)

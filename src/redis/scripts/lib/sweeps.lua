@@ -4,8 +4,8 @@
 -- The longest outage after which the answer is still there.
 local REMEMBERED_MS = 600000
 
--- Jobs of one call.
-local MOST_SWEPT = 100
+-- Jobs of one call: about three milliseconds.
+local MOST_SWEPT = 75
 
 -- The answer of that sweep, or nil. A request that was delayed on its way gets the answer of a later sweep; its caller has long
 -- given up.

@@ -35,14 +35,14 @@ test('one that is given stays', () => {
 test('a backlog that cannot be counted is not bounded', async () => {
   const backlog = new Backlog(undefined)
   backlog.add(1_000_000)
-  expect(await backlog.room()).toBe(200)
+  expect(await backlog.room()).toBe(100)
   expect(backlog.isFull).toBe(false)
 })
 
 test('a full backlog leaves room for one, until it is fetched from', async () => {
   let unfetched = 2_500
   const backlog = new Backlog(async () => unfetched)
-  backlog.add(1_900)
+  backlog.add(1_950)
   expect(await backlog.room()).toBe(1)
   expect(backlog.isFull).toBe(true)
   unfetched = 1_950

@@ -80,7 +80,7 @@ describe('while another is elected', () => {
       store.leader = 'b'
       store.leaderUntil = clock.now() + 1 * S
     }
-    expect(await one.runOnce()).toMatchObject({ handed: 200, isElected: false })
+    expect(await one.runOnce()).toMatchObject({ handed: 100, isElected: false })
   })
 })
 

@@ -25,13 +25,13 @@ describe('a pass', () => {
 
   test('asks for a lease of two seconds and the look-ahead', async () => {
     await scheduler({ lookAheadMs: 80 }).runOnce()
-    expect(store.claims[0]).toMatchObject({ scheduler: 'a', lookAhead: 80 * MS, lease: 2.08 * S, most: 200 })
+    expect(store.claims[0]).toMatchObject({ scheduler: 'a', lookAhead: 80 * MS, lease: 2.08 * S, most: 100 })
   })
 
   test('claims until a claim comes back with room left', async () => {
     for (const id of ids(450)) store.admit(id)
     expect((await scheduler().runOnce()).handed).toBe(450)
-    expect(store.claims.length).toBe(3)
+    expect(store.claims.length).toBe(5)
     expect(handedIds()).toEqual(ids(450))
   })
 
@@ -181,7 +181,7 @@ describe('start and stop', () => {
     expect(isStopped).toBe(false)
     await clock.advance(20 * MS)
     await stopped
-    expect(handedIds()).toEqual(ids(200))
+    expect(handedIds()).toEqual(ids(100))
   })
 
   test('may be started again, and listens once', async () => {
@@ -258,7 +258,7 @@ describe('while no worker runs', () => {
     expect(most).toBeGreaterThanOrEqual(1_900)
     expect(most).toBeLessThanOrEqual(2_100)
     expect(store.waiting.length + store.leases.size).toBe(10_000)
-    expect(store.claims.length).toBeLessThan(700)
+    expect(store.claims.length).toBeLessThan(800)
   })
 
   test('it is woken all the same, for there may be turns, which need no worker to fetch them', async () => {
