@@ -2,8 +2,8 @@ import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { startRedis } from '../support/redis-server.ts'
 import { exponentOf } from './exponent.ts'
-import { type Grow, measureGrowth, tableOf } from './growth.ts'
-import { growBuckets, growLine, SHORTEST_LINE } from './subjects.ts'
+import { type Grow, type Growth, measureGrowth, tableOf } from './growth.ts'
+import { growBuckets, growData, growLine, growRules, SHORTEST_LINE } from './subjects.ts'
 import { EntryCounter } from './work.ts'
 
 /** The logarithm grows less: from a thousand to a million it doubles. */
@@ -13,28 +13,67 @@ const MOST = 0.3
 const isLong = process.env['BOUNDS'] === 'long'
 const most = Number(process.env['BOUNDS_MOST'] ?? 1_000_000)
 
-const DIMENSIONS: readonly (readonly [what: string, grow: Grow, sizes: readonly number[]])[] = [
+interface Dimension {
+  readonly grow: Grow
+  readonly sizes: readonly number[]
+  /** What the size is of: bytes are counted, too, and these scripts carry them by their nature. */
+  readonly carriers?: readonly string[]
+}
+
+const DIMENSIONS: readonly (readonly [what: string, Dimension])[] = [
   [
     'jobs in a line',
-    growLine,
-    isLong ? [SHORTEST_LINE, 10_000, 100_000, 1_000_000] : [SHORTEST_LINE, 10_000, 30_000],
+    {
+      grow: growLine,
+      sizes: isLong ? [SHORTEST_LINE, 10_000, 100_000, 1_000_000] : [SHORTEST_LINE, 10_000, 30_000],
+    },
   ],
-  ['buckets', growBuckets, isLong ? [100, 1_000, 10_000, 100_000, 1_000_000] : [1_000, 2_000, 4_000]],
+  [
+    'buckets',
+    {
+      grow: growBuckets,
+      sizes: isLong ? [100, 1_000, 10_000, 100_000, 1_000_000] : [1_000, 2_000, 4_000],
+    },
+  ],
+  [
+    'bytes of data in each job',
+    {
+      grow: growData,
+      sizes: isLong ? [100, 1_000, 10_000, 50_000] : [100, 4_000, 64_000],
+      // To a worker, and into the view of a job.
+      carriers: ['fetch', 'job'],
+    },
+  ],
+  [
+    'rules',
+    {
+      grow: growRules,
+      sizes: isLong ? [10, 100, 1_000, 10_000, 50_000] : [10, 10_000],
+      // It writes the whole rule book.
+      carriers: ['book'],
+    },
+  ],
 ]
 
 test.each(DIMENSIONS)(
   'no script does more the more %s there are',
   { timeout: 0 },
-  async (what, grow, allSizes) => {
+  async (what, { grow, sizes: allSizes, carriers }) => {
     const sizes = allSizes.filter((size) => size <= most)
     const growths = await measureGrowth(grow, { sizes, tries: isLong ? 7 : 0 })
     const missing = growths.filter(({ entries }) => entries.length < sizes.length).map(({ verb }) => verb)
     expect(missing, 'scripts that no subject calls').toEqual([])
-    const growing = growths.filter(
-      ({ exponents }) => exponents.entries > MOST || (isLong && exponents.us > MOST),
-    )
     if (isLong) console.log(`${what}\n${tableOf(growths)}`)
-    expect(growing.map(({ verb, entries, us }) => ({ verb, entries, us }))).toEqual([])
+    const isCarrier = ({ verb }: Growth) => carriers?.includes(verb) === true
+    const growing = growths.filter(
+      (growth) =>
+        growth.exponents.entries > MOST ||
+        (carriers !== undefined && growth.exponents.bytes > MOST) ||
+        (isLong && growth.exponents.us > MOST && !isCarrier(growth)),
+    )
+    expect(growing.filter((growth) => !isCarrier(growth))).toEqual([])
+    // What is known to grow is seen to grow.
+    expect(growing.map(({ verb }) => verb)).toEqual(carriers?.toSorted() ?? [])
   },
 )
 

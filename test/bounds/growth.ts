@@ -7,26 +7,21 @@ import { type Cost, EntryCounter, LOGS_EACH_CALL, timesDuring } from './work.ts'
 
 export type Grow = (url: string, redis: Redis, size: number) => Promise<Grown>
 
+type Measure = 'entries' | 'bytes' | 'us'
+
 /** What one script cost at each size: its costliest call, in the cheapest of several tries. */
-export interface Growth {
+export interface Growth extends Readonly<Record<Measure, readonly Measured[]>> {
   readonly verb: string
-  readonly entries: readonly Measured[]
-  readonly us: readonly Measured[]
-  /** Of entries and of microseconds. */
-  readonly exponents: { readonly entries: number; readonly us: number }
+  readonly exponents: Readonly<Record<Measure, number>>
 }
 
 /**
  * The scripts' own bounds: up to so much, what a call does depends on what happens to stand in the line, such as retries, and
  * not on its length.
  */
-const FEW = 400
-const BRIEF_US = 400
+const LITTLE: Readonly<Record<Measure, number>> = { entries: 400, bytes: 4_096, us: 400 }
 
-interface Costs {
-  readonly entries: Map<string, number>
-  readonly us: Map<string, number>
-}
+type Costs = Readonly<Record<Measure, Map<string, number>>>
 
 export interface GrowthOptions {
   readonly sizes: readonly number[]
@@ -42,12 +37,14 @@ export async function measureGrowth(grow: Grow, { sizes, tries }: GrowthOptions)
     const server = await startRedis({ config: LOGS_EACH_CALL })
     const redis = new Redis(server.url)
     const grown = await grow(server.url, redis, size)
-    const costs: Costs = { entries: new Map(), us: new Map() }
+    const costs: Costs = { entries: new Map(), bytes: new Map(), us: new Map() }
     for (const subject of Object.values(SUBJECTS)) {
       // The first call loads its scripts.
       await subject(grown)
       const counter = await EntryCounter.open(redis, scripts)
-      raise(costs.entries, costliest(await counter.during(() => subject(grown))))
+      const works = await counter.during(() => subject(grown))
+      raise(costs.entries, costliest(works))
+      raise(costs.bytes, costliest(works.map(({ verb, bytes }) => ({ verb, cost: bytes }))))
       counter.close()
       const runs: Map<string, number>[] = []
       for (let run = 0; run < tries; run++)
@@ -99,19 +96,26 @@ function growthOf(verb: string, bySize: ReadonlyMap<number, Costs>): Growth {
       const cost = costs[name].get(verb)
       return cost === undefined ? [] : [[size, cost] as const]
     })
-  const [entries, us] = [measured('entries'), measured('us')]
-  const fit = (measured: readonly Measured[], floor: number) =>
-    exponentOf(measured.map(([size, cost]) => [size, Math.max(cost, floor)] as const))
-  return { verb, entries, us, exponents: { entries: fit(entries, FEW), us: fit(us, BRIEF_US) } }
+  const [entries, bytes, us] = [measured('entries'), measured('bytes'), measured('us')]
+  const fit = (name: Measure, measured: readonly Measured[]) =>
+    exponentOf(measured.map(([size, cost]) => [size, Math.max(cost, LITTLE[name])] as const))
+  const exponents = { entries: fit('entries', entries), bytes: fit('bytes', bytes), us: fit('us', us) }
+  return { verb, entries, bytes, us, exponents }
 }
 
 /** A table of all scripts, the one that grows most first. */
 export function tableOf(growths: readonly Growth[]): string {
   const rows = growths
     .toSorted((one, other) => other.exponents.us - one.exponents.us)
-    .map(({ verb, entries, us, exponents }) => {
-      const costs = us.map(([size, cost], index) => `${size}: ${Math.round(cost)} us, ${entries[index]![1]}`)
-      return `${verb.padEnd(12)} ${exponents.us.toFixed(2).padStart(6)} ${exponents.entries.toFixed(2).padStart(6)}   ${costs.join(' | ')}`
+    .map(({ verb, entries, bytes, us, exponents }) => {
+      const costs = us.map(
+        ([size, cost], index) =>
+          `${size}: ${Math.round(cost)} us, ${entries[index]![1]}, ${bytes[index]![1]} B`,
+      )
+      const fitted = [exponents.us, exponents.entries, exponents.bytes]
+      return [verb.padEnd(12), ...fitted.map((e) => e.toFixed(2).padStart(9)), '  ', costs.join(' | ')].join(
+        ' ',
+      )
     })
-  return ['script       us^e   entries^e  at each size: time of Redis, entries', ...rows].join('\n')
+  return ['script            us^e entries^e   bytes^e    at each size', ...rows].join('\n')
 }

@@ -40,6 +40,17 @@ export async function growBuckets(url: string, redis: Redis, count: number): Pro
   return grown(url, lines)
 }
 
+/** Jobs with data of so many bytes. */
+export async function growData(url: string, redis: Redis, bytes: number): Promise<Grown> {
+  const data = JSON.stringify('x'.repeat(Math.max(0, bytes - 2)))
+  return grown(url, await openDeepLines(url, redis, SHORTEST_LINE, SHORTEST_LINE, { data }))
+}
+
+/** A rule book with so many more rules. */
+export async function growRules(url: string, redis: Redis, rules: number): Promise<Grown> {
+  return grown(url, await openDeepLines(url, redis, SHORTEST_LINE, SHORTEST_LINE, { rules }))
+}
+
 async function grown(url: string, lines: DeepLines): Promise<Grown> {
   const meter = new RedisMeterStore({ ...METER, prefix: lines.stage.prefix, connection: url })
   // Connected: what it asks at first must not meet a client that begins to watch.

@@ -7,6 +7,11 @@ export interface Cost {
   readonly cost: number
 }
 
+/** Bytes: what its commands were given, and what they found in fields of hashes. */
+export interface Work extends Cost {
+  readonly bytes: number
+}
+
 type Scripts = ReadonlyMap<string, Pick<Script, 'sha'>>
 
 interface Call {
@@ -58,7 +63,7 @@ export class EntryCounter {
   }
 
   /** The commands of each call of a script while `act` is under way, with the entries that they looked at. */
-  async during(act: () => Promise<unknown>): Promise<Cost[]> {
+  async during(act: () => Promise<unknown>): Promise<Work[]> {
     this.#calls = []
     await act()
     const end = `end ${Math.random()}`
@@ -69,13 +74,16 @@ export class EntryCounter {
     })
     await this.#redis.echo(end)
     await heard
-    const costs: Cost[] = []
+    const works: Work[] = []
     for (const { sha, commands } of this.#calls.splice(0)) {
-      let cost = 0
-      for (const command of commands) cost += await entriesOf(this.#redis, command)
-      costs.push(...this.#name(sha, cost))
+      let [cost, bytes] = [0, 0]
+      for (const command of commands) {
+        cost += await entriesOf(this.#redis, command)
+        bytes += await bytesOf(this.#redis, command)
+      }
+      works.push(...this.#name(sha, cost).map((named) => ({ ...named, bytes })))
     }
-    return costs
+    return works
   }
 
   close(): void {
@@ -104,6 +112,11 @@ function namer(scripts: Scripts) {
     const verb = verbs.get(sha)
     return verb === undefined ? [] : [{ verb, cost }]
   }
+}
+
+async function bytesOf(redis: Redis, [name = '', key = '', ...rest]: readonly string[]): Promise<number> {
+  const found = name.toLowerCase() === 'hget' ? await redis.hstrlen(key, rest[0] ?? '') : 0
+  return rest.reduce((bytes, word) => bytes + word.length, found)
 }
 
 /** The settings of a server on which time is counted. */

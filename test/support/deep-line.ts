@@ -16,11 +16,12 @@ const SCRIPT = [
   ...PARTS,
   `local key, prefix, from, count, now, patience = ARGV[1], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
   local meta, bucket, job = read_meta(), read_bucket_and_line(key), read_job(ARGV[2])
-  local records = {}
+  local records, data = {}, data_of(job)
   for index = from, from + count - 1 do
     job.id, job.admittedAt, job.deadline, job.position, job.departsAt = prefix .. index, now, now + patience, index + 1, now
     join(job, bucket, meta, now)
     records[#records + 1], records[#records + 2] = job.id, record_of_job(job)
+    if job.size > LARGE then redis.call('HSET', K.data, job.id, data) end
     if #records == 400 or index == from + count - 1 then
       redis.call('HSET', K.jobs, unpack(records))
       records = {}

@@ -24,17 +24,27 @@ export interface DeepLines {
   made: number
 }
 
+export interface DeepOptions {
+  /** Of each job that waits; JSON. Default: `1`. */
+  readonly data?: string
+  /** How many rules there are besides that of the lines. Default: 0. */
+  readonly rules?: number
+}
+
 /** On a server of the caller's own. */
 export async function openDeepLines(
   url: string,
   client: Redis,
   length: number,
   other: number,
+  { data = '1', rules = 0 }: DeepOptions = {},
 ): Promise<DeepLines> {
   const options = { connection: connect(url), client, keepFinished: 100 }
-  const stage = await RedisStage.open(`${CAPACITY}, 1000/s`, options)
+  const others = Array.from({ length: rules }, (_, n) => [`other/${n}`, `${n + 1}, 5/s`] as const)
+  const limits = { '*': `${CAPACITY}, 1000/s`, ...Object.fromEntries(others) }
+  const stage = await RedisStage.open(limits, options)
   for (const key of ['a', 'b'])
-    await stage.backend.verbs.admit({ ...request(key, { key }), deadline: NEVER }, at(0))
+    await stage.backend.verbs.admit({ ...request(key, { key, data }), deadline: NEVER }, at(0))
   await deepen(stage.redis, stage.tag, { key: 'a', like: 'a', prefix: 'a', count: length, now: at(0) })
   const half = { key: 'b', like: 'b', count: other / 2, now: at(0) }
   await deepen(stage.redis, stage.tag, { ...half, prefix: 'b' })
@@ -60,7 +70,12 @@ async function look(lines: DeepLines, part: number) {
 async function granted(lines: DeepLines): Promise<HandedJob> {
   const { jobs } = await lines.stage.claim(tick(lines), { lease: LEASE })
   const { id, epoch } = jobs.find(({ key }) => key === 'a')!
-  await lines.stage.gate({ id, epoch }, lines.clock)
+  const answer = await lines.stage.gate({ id, epoch }, lines.clock)
+  // Large data are fetched before a slot is reserved.
+  if (answer.kind === 'data') {
+    await lines.stage.backend.verbs.fetch(0, [{ id, epoch }])
+    await lines.stage.gate({ id, epoch }, lines.clock, { hasData: true })
+  }
   return { id, epoch }
 }
 

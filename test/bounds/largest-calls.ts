@@ -1,0 +1,246 @@
+import type { Redis } from 'ioredis'
+import { SECOND } from '../../src/core/duration.ts'
+import type { LimitInput } from '../../src/core/limit.ts'
+import { parseRule } from '../../src/core/rule-book.ts'
+import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
+import { BACK, RedisStage } from '../conformance/redis-stage.ts'
+import { at, request, TURN_CALLER } from '../support/backend-driver.ts'
+import { connect } from '../support/redis-driver.ts'
+
+/** As many as one call of this package names, hands over or looks at, and more. */
+const BUCKETS = 250
+const LEASE = 30 * SECOND
+/** When what was admitted at 0 is due. */
+const DUE = 100
+
+/** A call that does as much as one call may do. */
+export interface LargestCall {
+  readonly verb: string
+  readonly limits?: Readonly<Record<string, LimitInput>>
+  /** What stands in the shard before it. Returns what makes the call. */
+  prepare(stage: RedisStage): Promise<() => Promise<unknown>>
+}
+
+const key = (bucket: number) => `tenant/${bucket}`
+
+/** One job for each bucket and round: `j0` is the first of bucket 0. */
+async function admit(stage: RedisStage, rounds: number, part: object = {}, buckets = BUCKETS): Promise<void> {
+  const asked = Array.from({ length: rounds * buckets }, (_, index) =>
+    request(`j${index}`, { key: key(index % buckets), ...part }),
+  )
+  await stage.backend.verbs.admitMany(asked, at(0))
+}
+
+/** All that may be handed over: of each bucket as many as `window`. */
+async function handAll(stage: RedisStage, window = 1, lease = LEASE): Promise<HandedJob[]> {
+  const handed: HandedJob[] = []
+  for (;;) {
+    const { jobs } = await stage.claim(DUE, { lookAhead: window * SECOND, lease })
+    if (jobs.length === 0) return handed
+    handed.push(...jobs)
+  }
+}
+
+/** Of 50 buckets the first of the 16 jobs that were handed over. */
+async function handDeep(stage: RedisStage): Promise<HandedJob[]> {
+  await admit(stage, 16, {}, 50)
+  const handed = await handAll(stage, 16)
+  return handed.filter(({ id }) => Number(id.slice(1)) < 50)
+}
+
+/** The first jobs of all buckets; they have started. */
+async function startAll(stage: RedisStage, lease = LEASE): Promise<HandedJob[]> {
+  await admit(stage, 3)
+  const handed = await handAll(stage, 1, lease)
+  const named = { worker: 'w1', lead: 0, lease }
+  for (let from = 0; from < handed.length; from += 50) {
+    const some = handed.slice(from, from + 50)
+    await stage.backend.verbs.gate(
+      0,
+      some.map((job) => ({ ...job, ...named })),
+      at(DUE),
+    )
+    await stage.backend.verbs.start(
+      0,
+      some.map((job) => ({ ...job, startedAt: at(DUE) })),
+      at(DUE),
+    )
+  }
+  return handed
+}
+
+export const LARGEST_CALLS: Readonly<Record<string, LargestCall>> = {
+  'admit jobs for new keys': {
+    verb: 'admit',
+    prepare: async (stage) => {
+      const asked = Array.from({ length: 200 }, (_, index) =>
+        request(`n${index}`, { key: key(index), deadline: 1_000 * SECOND }),
+      )
+      return () => stage.backend.verbs.admitMany(asked, at(0))
+    },
+  },
+  'refuse jobs in full lines of costly ones': {
+    verb: 'admit',
+    limits: { '*': '240, 1/s' },
+    prepare: async (stage) => {
+      await admit(stage, 120, { cost: 2 }, 120)
+      const asked = Array.from({ length: 120 }, (_, index) =>
+        request(`n${index}`, { key: key(index), cost: 200 }),
+      )
+      return () => stage.backend.verbs.admitMany(asked, at(0))
+    },
+  },
+  'hand jobs over': {
+    verb: 'claim',
+    prepare: async (stage) => {
+      await admit(stage, 3)
+      return () => stage.claim(DUE)
+    },
+  },
+  'hand jobs and turns over': {
+    verb: 'claim',
+    prepare: async (stage) => {
+      await admit(stage, 1)
+      const turns = Array.from({ length: BUCKETS }, (_, index) =>
+        request(`~${TURN_CALLER}~${index}`, { key: `turn/${index}`, isTurn: true }),
+      )
+      await stage.backend.verbs.admitMany(turns, at(0))
+      return () => stage.claim(DUE)
+    },
+  },
+  'look for a slot': {
+    verb: 'gate',
+    prepare: async (stage) => {
+      await admit(stage, 3)
+      const handed = (await handAll(stage)).slice(0, 50)
+      const named = { worker: 'w1', lead: 0, lease: LEASE }
+      return () =>
+        stage.backend.verbs.gate(
+          0,
+          handed.map((job) => ({ ...job, ...named })),
+          at(DUE),
+        )
+    },
+  },
+  'give back all behind the jobs that look for a slot': {
+    verb: 'gate',
+    prepare: async (stage) => {
+      const named = { worker: 'w1', lead: 0, lease: LEASE }
+      const asked = (await handDeep(stage)).map((job) => ({ ...job, ...named }))
+      for (let bucket = 0; bucket < 50; bucket++) await stage.backend.verbs.pause(key(bucket), at(DUE))
+      return () => stage.backend.verbs.gate(0, asked, at(DUE))
+    },
+  },
+  'give back all behind the jobs that come back': {
+    verb: 'finish',
+    prepare: async (stage) => {
+      const reports = (await handDeep(stage)).map((job) => ({ ...job, outcome: BACK }))
+      return () => stage.backend.verbs.finish(0, reports, at(DUE))
+    },
+  },
+  'note starts': {
+    verb: 'start',
+    prepare: async (stage) => {
+      await admit(stage, 3)
+      const handed = (await handAll(stage)).slice(0, 50)
+      const named = { worker: 'w1', lead: 0, lease: LEASE }
+      await stage.backend.verbs.gate(
+        0,
+        handed.map((job) => ({ ...job, ...named })),
+        at(DUE),
+      )
+      return () =>
+        stage.backend.verbs.start(
+          0,
+          handed.map((job) => ({ ...job, startedAt: at(DUE) })),
+          at(DUE),
+        )
+    },
+  },
+  'note ends': {
+    verb: 'finish',
+    prepare: async (stage) => {
+      const started = (await startAll(stage)).slice(0, 50)
+      const outcome = { kind: 'retry', error: 'no', delay: 1 } as const
+      return () =>
+        stage.backend.verbs.finish(
+          0,
+          started.map((job) => ({ ...job, outcome })),
+          at(DUE),
+        )
+    },
+  },
+  'renew leases': {
+    verb: 'renew',
+    prepare: async (stage) => {
+      const started = (await startAll(stage)).slice(0, 200)
+      return () => stage.backend.verbs.renew(0, started, LEASE, at(DUE))
+    },
+  },
+  'are they handed': {
+    verb: 'handed',
+    prepare: async (stage) => {
+      const started = (await startAll(stage)).slice(0, 200)
+      return () => stage.backend.verbs.areHanded(0, started)
+    },
+  },
+  'take jobs back from workers that died': {
+    verb: 'recover',
+    prepare: async (stage) => {
+      await startAll(stage, SECOND)
+      await stage.backend.verbs.renew(0, [], 0, at(DUE + 1.5))
+      return () => stage.recover(DUE + 2.5)
+    },
+  },
+  'take back all that was handed over': {
+    verb: 'recover',
+    prepare: async (stage) => {
+      await admit(stage, 16)
+      await handAll(stage, 16, SECOND)
+      await stage.backend.verbs.renew(0, [], 0, at(DUE + 1.5))
+      return () => stage.recover(DUE + 2.5)
+    },
+  },
+  'expire jobs': {
+    verb: 'expire',
+    prepare: async (stage) => {
+      await admit(stage, 3, { deadline: 50 * SECOND })
+      return () => stage.backend.verbs.expire(0, at(DUE))
+    },
+  },
+  'apply a new limit': {
+    verb: 'retime',
+    prepare: async (stage) => {
+      await admit(stage, 3)
+      await handAll(stage)
+      return () => stage.backend.rules.change({ kind: 'set', rule: parseRule('*', '1000000, 2/s') }, at(DUE))
+    },
+  },
+  'look at all buckets': {
+    verb: 'survey',
+    prepare: async (stage) => {
+      await admit(stage, 5)
+      await handAll(stage, 2)
+      return async () => {
+        for await (const _ of stage.views.survey());
+      }
+    },
+  },
+  audit: {
+    verb: 'audit',
+    prepare: async (stage) => {
+      await admit(stage, 5)
+      await handAll(stage, 2)
+      return () => stage.views.audit()
+    },
+  },
+}
+
+export async function openStage(
+  url: string,
+  client: Redis,
+  limits: LargestCall['limits'],
+): Promise<RedisStage> {
+  await client.flushall()
+  return RedisStage.open(limits ?? '1000000, 1/s', { connection: connect(url), client, openedAt: at(0) })
+}
