@@ -24,15 +24,19 @@ const tallyScript = defineScript(
   list(row({ now: number, cursor: text, groups: rest(groupRow) })),
 )
 
+/** Each bucket is compared with so many names in the time that its record takes. */
+const NAMES_PER_RECORD = 40
+
 /** Sums over all live buckets, slice by slice and by their records alone. */
 export async function tally(store: Store, groups: readonly TallyGroup[]): Promise<BucketTally[]> {
   const tallies = groups.map(emptyTally)
   const names = groups.flatMap((keys) => [keys.length, ...keys])
+  const size = Math.max(1, Math.floor(SLICE_SIZE / (1 + names.length / NAMES_PER_RECORD)))
   const slices = new PacedSlices()
   for (const shard of store.tags.keys()) {
     let cursor = '0'
     do {
-      const values = [cursor, SLICE_SIZE, ...names]
+      const values = [cursor, size, ...names]
       const slice = await slices.next(() => store.read(tallyScript, shard, values))
       for (const [index, sums] of slice.groups.entries()) add(tallies[index]!, sums)
       cursor = slice.cursor
