@@ -22,11 +22,11 @@ async function take(
 ): Promise<void> {
   const { key, cost, timeout, aborts, isTry } = turn
   scene.calling.set(turn, process)
+  const giveUp = new AbortController()
+  const timer = aborts === undefined ? undefined : setTimeout(() => giveUp.abort(GIVEN_UP), aborts)
   try {
     if (isTry) await shaper.tryAcquire(key, { cost })
     else {
-      const giveUp = new AbortController()
-      if (aborts !== undefined) setTimeout(() => giveUp.abort(GIVEN_UP), aborts)
       await shaper.acquire(key, {
         cost,
         signal: giveUp.signal,
@@ -43,6 +43,7 @@ async function take(
       isVelvetRopeError(error, 'backend-unavailable')
     if (!isKnown) process.onUncaught(error)
   } finally {
+    clearTimeout(timer)
     if (process.isAlive) scene.calling.delete(turn)
   }
 }

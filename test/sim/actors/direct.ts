@@ -11,8 +11,6 @@ import { produce } from './produce.ts'
 import type { Payload, Scene } from './scene.ts'
 import { work } from './work.ts'
 
-const NO_DELAY = { least: 1, jitter: 0.1, spikes: 0, spike: 0 }
-
 /** What was found when all had ended. */
 export interface Rest {
   readonly audit: Audit
@@ -24,14 +22,7 @@ export interface Rest {
 /** Lets everything happen that the plan says; resolves when all jobs have ended and every process has closed. */
 export async function direct(scene: Scene, fate: SimProcess): Promise<Rest> {
   const { plan } = scene
-  const oracle = await new Promise<Oracle>((resolve) => {
-    const process = scene.enter('oracle', (shaper, own) => resolve(new Oracle(scene, shaper, own)))
-    const link = scene.network.link(process)
-    link.toServer.delays = NO_DELAY
-    link.toClient.delays = NO_DELAY
-    link.splits = 0
-    scene.cast.delete('oracle')
-  })
+  const oracle = new Oracle(scene, fate)
   scene.onKilled = (process) => oracle.searchTurnsOf(process)
   scene.onTurnEnd = (id) => oracle.searchTurn(id)
   const isOperated = castAll(scene, fate)
@@ -39,21 +30,14 @@ export async function direct(scene: Scene, fate: SimProcess): Promise<Rest> {
   for (const fault of plan.faults)
     plant(scene, fate, fault, (part) => void (scene.isOver || recast(scene, part)))
 
-  return new Promise((resolve, reject) => {
-    oracle.process.at(oracle.process.inner, 0, () => {
-      const last = lastOf(plan) * 1_000
-      const isDone = () =>
-        scene.world.present > Math.max(last, scene.healedAt) && isOperated() && hasAllAnswers(scene)
-      const end = async () => {
-        const audit = await oracle.rest(isDone)
-        const at = scene.world.present
-        scene.isOver = true
-        await oracle.complete()
-        resolve({ audit, oracle, at })
-      }
-      end().catch(reject)
-    })
-  })
+  const last = lastOf(plan) * 1_000
+  const audit = await oracle.rest(
+    () => scene.world.present > Math.max(last, scene.healedAt) && isOperated() && hasAllAnswers(scene),
+  )
+  const at = scene.world.present
+  scene.isOver = true
+  await oracle.complete()
+  return { audit, oracle, at }
 }
 
 /** Every producer and every caller knows what became of what it asked for; those of parts that nobody plays need not. */

@@ -17,9 +17,13 @@ export interface Silence {
 
 /** Lets a fault of the plan happen. */
 export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (part: Part) => void): void {
-  const at = (ms: number, run: () => void) => {
+  const later = (ms: number, run: () => void) => {
     fate.at(Math.max(ms * MS, fate.inner), 0, () => {
-      if (scene.isOver) return
+      if (!scene.isOver) run()
+    })
+  }
+  const at = (ms: number, run: () => void) => {
+    later(ms, () => {
       scene.healedAt = Math.max(scene.healedAt, fault.until * MS)
       run()
     })
@@ -42,7 +46,7 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
         process.kill()
         scene.network.bury(process, fault.how)
         scene.onKilled(process)
-        if (fault.back !== undefined) at(from / MS + fault.back, () => recast(fault.part))
+        if (fault.back !== undefined) later(from / MS + fault.back, () => recast(fault.part))
       })
       return
     case 'stop':
@@ -59,7 +63,7 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
         for (const process of found(scene, fault.part)) {
           note(`closes ${process.name}`)
           scene.close(process, fault.drain)
-          at(now() / MS + (fault.drain ?? 0) + fault.back, () => recast(fault.part))
+          later(now() / MS + (fault.drain ?? 0) + fault.back, () => recast(fault.part))
         }
       })
       return
@@ -81,7 +85,7 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
         return
       }
       strike(scene, fate, fault, (process) => {
-        at(now() / MS + fault.after, () => {
+        later(now() / MS + fault.after, () => {
           note(`breaks the connections of ${process.name}`)
           for (const connection of scene.network.connections(process)) connection.reset(now())
         })
@@ -105,7 +109,7 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
           const usual = [toServer.delays, toClient.delays] as const
           toServer.delays = fault.there
           toClient.delays = fault.back
-          at(now() / MS + fault.for, () => {
+          later(now() / MS + fault.for, () => {
             toServer.delays = usual[0]
             toClient.delays = usual[1]
           })
@@ -160,12 +164,7 @@ function plantInServer(
         break
       case 'restart': {
         const { keeps } = fault
-        const from =
-          keeps === 'all'
-            ? 'same'
-            : keeps === 'nothing'
-              ? 'empty'
-              : scene.snapshotBefore(now() - keeps.butLast * MS)
+        const from = keeps === 'all' ? 'same' : keeps === 'nothing' ? 'empty' : scene.snapshotFor(fault)
         const what =
           keeps === 'all'
             ? 'all'
@@ -195,11 +194,11 @@ function strike(
 ): void {
   fate.at(when.at * MS, 0, () => {
     if (scene.isOver) return
-    scene.healedAt = Math.max(scene.healedAt, until * MS)
     let isOver = false
     const hit = (process: SimProcess) => {
       if (isOver || scene.isOver || !process.isAlive) return
       isOver = true
+      scene.healedAt = Math.max(scene.healedAt, scene.world.present + (until - strikesBy(when)) * MS)
       blow(process)
     }
     for (const process of found(scene, part)) {

@@ -53,7 +53,7 @@ async function carryOut(
 /** Asks for everything that can be seen. What it says is judged elsewhere: here it must not do harm. */
 async function look(scene: Scene, shaper: Shaper<Payload>, process: SimProcess): Promise<void> {
   const { keys, jobs } = scene.plan
-  for (let n = 0; n < 12; n++) {
+  for (let n = 0; n < 8; n++) {
     const { key } = keys[n % keys.length]!
     const id = jobs[n % Math.max(1, jobs.length)]?.id ?? 'none'
     await ask(scene, process, () => shaper.forecast(key))

@@ -6,33 +6,64 @@ import type { SimProcess } from '../world/process.ts'
 import type { Payload, Scene } from './scene.ts'
 
 /** How often it looks whether all is done; milliseconds. */
-const EVERY = 250
+const EVERY = 100
 /** Until what a process had sent when it died has reached the store; milliseconds. */
 const ARRIVAL = 400
+/** Processes that live hear of the last ends first; milliseconds. */
 const NEWS = 1_500
+const SOON = 200
+const NO_DELAY = { least: 1, jitter: 0.1, spikes: 0, spike: 0 }
 const OUTCOMES = ['completed', 'failed', 'cancelled', 'expired'] as const
 
 /**
  * A process with a way to the store that no fault touches. It knows when all is done, and asks the store for what no process
- * lived to write down.
+ * lived to write down. It begins when it is first needed: in most runs at the end.
  */
 export class Oracle {
-  readonly process: SimProcess
   readonly #scene: Scene
-  readonly #shaper: Shaper<Payload>
+  /** Looks and waits until the oracle begins. */
+  readonly #fate: SimProcess
   readonly #lookups: Promise<void>[] = []
+  #own: { readonly process: SimProcess; readonly shaper: Promise<Shaper<Payload>> } | undefined
 
-  constructor(scene: Scene, shaper: Shaper<Payload>, process: SimProcess) {
+  constructor(scene: Scene, fate: SimProcess) {
     this.#scene = scene
-    this.#shaper = shaper
-    this.process = process
+    this.#fate = fate
+  }
+
+  get process(): SimProcess {
+    return this.#begun().process
+  }
+
+  #begun() {
+    if (this.#own !== undefined) return this.#own
+    let onShaper: (shaper: Shaper<Payload>) => void = () => undefined
+    const shaper = new Promise<Shaper<Payload>>((resolve) => {
+      onShaper = resolve
+    })
+    const process = this.#scene.enter('oracle', onShaper)
+    const link = this.#scene.network.link(process)
+    link.toServer.delays = NO_DELAY
+    link.toClient.delays = NO_DELAY
+    link.splits = 0
+    this.#scene.cast.delete('oracle')
+    this.#own = { process, shaper }
+    return this.#own
+  }
+
+  /** What comes after it runs in the process of the oracle. */
+  async #inside(): Promise<Shaper<Payload>> {
+    const own = this.#begun()
+    const shaper = await own.shaper
+    return new Promise((resolve) => own.process.at(this.#scene.world.present, 0, () => resolve(shaper)))
   }
 
   /** Asks until the store answers. */
   async ask<Answer>(question: (shaper: Shaper<Payload>) => Promise<Answer>): Promise<Answer> {
+    const shaper = await this.#inside()
     for (;;) {
       try {
-        return await question(this.#shaper)
+        return await question(shaper)
       } catch (error) {
         if (!isVelvetRopeError(error, 'backend-unavailable')) throw error
         await sleep(EVERY)
@@ -58,7 +89,7 @@ export class Oracle {
     const open = new Set(ids)
     for (const { event } of own) if (event.type === 'end') open.delete(event.id)
     if (open.size === 0) return
-    this.process.at(this.#scene.world.present + ARRIVAL * 1_000, 0, () => {
+    this.#fate.at(this.#scene.world.present + ARRIVAL * 1_000, 0, () => {
       for (const id of open) this.#lookups.push(this.#lookUp(id))
     })
   }
@@ -66,14 +97,20 @@ export class Oracle {
   /** A turn ended elsewhere, of which nobody wrote down that it was admitted. */
   searchTurn(id: string): void {
     if (!this.#scene.record.isAnswered(id))
-      this.process.at(this.#scene.world.present, 0, () => void this.#lookups.push(this.#lookUp(id)))
+      this.#fate.at(this.#scene.world.present, 0, () => void this.#lookups.push(this.#lookUp(id)))
   }
 
   /** Completes the record by what the store knows. */
   async complete(): Promise<void> {
-    // Processes that live hear of the last ends first.
-    await sleep(NEWS)
+    const until = this.#scene.world.present + NEWS * 1_000
+    do await sleep(SOON)
+    while (this.#unknown().size > 0 && this.#scene.world.present < until)
     await Promise.all(this.#lookups)
+    for (const id of this.#unknown()) await this.#lookUp(id)
+  }
+
+  /** Jobs of which no process has written down that they were accepted, or how they ended. */
+  #unknown(): ReadonlySet<string> {
     const open = new Set<string>()
     const { seen } = this.#scene.record
     for (const { event } of seen) {
@@ -87,7 +124,7 @@ export class Oracle {
     for (const { id } of this.#scene.plan.jobs) {
       if (!this.#scene.record.isAnswered(id)) open.add(id)
     }
-    for (const id of open) await this.#lookUp(id)
+    return open
   }
 
   async #lookUp(id: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { Shaper, type ShaperOptions } from '../../../src/index.ts'
+import type { Fault } from '../plan/fault.ts'
 import type { KeyPlan, Plan, TurnPlan } from '../plan/plan.ts'
 import type { Network } from '../world/network.ts'
 import type { SimProcess } from '../world/process.ts'
@@ -12,9 +13,6 @@ export interface Payload {
   readonly id: string
   readonly pad: string
 }
-
-/** How often the data of the server are set aside where a fault will need an old state; microseconds. */
-const SNAPSHOT_EVERY = 100_000
 
 /** All that actors share: the world, its store, the plan, and the record of what happens. */
 export class Scene {
@@ -42,7 +40,8 @@ export class Scene {
   /** Called when a process was killed, and when a turn has ended. */
   onKilled: (process: SimProcess) => void = () => undefined
   onTurnEnd: (id: string) => void = () => undefined
-  readonly #snapshots: { readonly at: number; readonly snapshot: unknown }[] = []
+  /** What the server had at a moment to which a fault brings it back. */
+  readonly #snapshots = new Map<Fault, unknown>()
 
   constructor(world: World, server: SimServer<unknown>, network: Network, plan: Plan) {
     this.world = world
@@ -94,21 +93,18 @@ export class Scene {
     return Buffer.concat(answer)
   }
 
-  /** Sets the data of the server aside again and again, where the plan needs an old state. */
+  /** Sets the data of the server aside at each moment to which a fault will bring it back. */
   keepSnapshots(fate: SimProcess): void {
-    const isNeeded = this.plan.faults.some(
-      (fault) => fault.kind === 'restart' && typeof fault.keeps === 'object',
-    )
-    if (!isNeeded) return
-    const take = () => {
-      this.#snapshots.push({ at: this.world.present, snapshot: this.server.store.snapshot() })
-      fate.at(this.world.present + SNAPSHOT_EVERY, 0, take)
+    for (const fault of this.plan.faults) {
+      if (fault.kind !== 'restart' || typeof fault.keeps === 'string') continue
+      const at = Math.max(0, fault.at - fault.keeps.butLast) * 1_000
+      fate.at(at, 0, () => this.#snapshots.set(fault, this.server.store.snapshot()))
     }
-    take()
   }
 
-  snapshotBefore(at: number): unknown {
-    return (this.#snapshots.findLast((known) => known.at <= at) ?? this.#snapshots[0])?.snapshot ?? 'empty'
+  /** What was set aside for the fault. */
+  snapshotFor(fault: Fault): unknown {
+    return this.#snapshots.get(fault) ?? 'empty'
   }
 
   #options(part: string): ShaperOptions {

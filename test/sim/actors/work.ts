@@ -20,12 +20,20 @@ export function work(scene: Scene, plan: WorkerPlan, shaper: Shaper<Payload>, pr
       if (planned === undefined) throw new Error(`expected a job of the plan, got ${id}`)
       const expected = JSON.stringify(payloadOf(id, planned.bytes))
       if (JSON.stringify(job.data) !== expected) process.onUncaught(new Error(`job ${id} has other data`))
+      const settled = (reason: 'retry' | 'freeze') => {
+        if (process.isAlive) scene.record.settled.push({ at: process.read(), id, attempt, reason })
+      }
+      const onAbort = () => {
+        if (isVelvetRopeError(signal.reason, 'handler-timeout')) settled('retry')
+      }
+      signal.addEventListener('abort', onAbort)
       try {
         await handle(scene, planned, attempt, process)
       } catch (error) {
-        const reason = error instanceof FreezeError ? 'freeze' : 'retry'
-        if (process.isAlive) scene.record.settled.push({ at: process.read(), id, attempt, reason })
+        if (!signal.aborted) settled(error instanceof FreezeError ? 'freeze' : 'retry')
         throw error
+      } finally {
+        signal.removeEventListener('abort', onAbort)
       }
     },
     { concurrency, leaseMs: lease, scheduler },

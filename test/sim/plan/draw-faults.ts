@@ -44,9 +44,9 @@ function drawFault(random: Random, parts: readonly string[], span: number): Faul
   const outage = () =>
     Math.round(
       random.weighted([
-        [65, random.log(5, 2_000)],
-        [31, random.log(1_000, 10_000)],
-        [4, random.log(10_000, 90_000)],
+        [72, random.log(5, 2_000)],
+        [26, random.log(1_000, 10_000)],
+        [2, random.log(10_000, 90_000)],
       ]),
     )
   switch (random.weighted(KINDS)) {
@@ -59,9 +59,9 @@ function drawFault(random: Random, parts: readonly string[], span: number): Faul
     case 'stop': {
       const when = drawWhen(random, at)
       const length = random.weighted([
-        [65, random.log(1, 1_000)],
+        [68, random.log(1, 1_000)],
         [30, random.log(1_000, 12_000)],
-        [5, random.log(10_000, 40_000)],
+        [2, random.log(10_000, 40_000)],
       ])
       const kind = random.chance(0.7) ? 'stop' : 'block'
       return { kind, part, when, for: length, until: strikesBy(when) + length }
@@ -105,7 +105,7 @@ function drawFault(random: Random, parts: readonly string[], span: number): Faul
       return { kind: 'stall', at, for: length, until: at + length }
     }
     case 'restart': {
-      const down = random.log(1, 8_000)
+      const down = random.log(1, 6_000)
       const keeps = random.weighted<Keeps>([
         [80, 'all'],
         [5, 'nothing'],

@@ -87,7 +87,7 @@ export function drawActions(random: Random, keys: readonly KeyPlan[], jobs: read
   if (random.chance(0.6)) return []
   const last = jobs.at(-1)?.at ?? 0
   const count = random.between(1, 5)
-  const actions = Array.from({ length: count }, () => drawAction(random, last + 2_000, keys, jobs))
+  const actions = Array.from({ length: count }, () => drawAction(random, last + 1_000, keys, jobs))
   return actions.sort((a, b) => a.at - b.at)
 }
 
@@ -103,11 +103,11 @@ function drawAction(
     case 'cancel':
       return { do: 'cancel', at, id: jobs.length === 0 ? 'none' : random.pick(jobs).id }
     case 'freeze':
-      return { do: 'freeze', at, key, for: Math.round(random.log(10, 3_000)) }
+      return { do: 'freeze', at, key, for: Math.round(random.log(10, 2_000)) }
     case 'unfreeze':
       return { do: 'unfreeze', at, key }
     case 'pause':
-      return { do: 'pause', at, key, for: Math.round(random.log(10, 3_000)) }
+      return { do: 'pause', at, key, for: Math.round(random.log(10, 2_000)) }
     case 'limit': {
       const drawn = Math.max(1, Math.min(1_000, Math.round(rate.count * random.log(0.3, 10))))
       // An interval below a millisecond would need a tolerance of its own.

@@ -5,13 +5,17 @@ import { drawActions, drawJobs, drawTurns } from './draw-work.ts'
 import { intervalOf, type KeyPlan, type Plan, type WorkerPlan } from './plan.ts'
 import { REMEMBERED, scarce } from './scarce.ts'
 
-/** How large a run is. Small ones find most, because their processes meet more often than they pass. */
+/**
+ * How large a run is. Small ones find most for what they cost: their processes meet more often than they pass, and ten of them
+ * take as long as a large one.
+ */
 const SIZES: readonly (readonly [number, Size])[] = [
-  [70, { keys: [1, 3], jobs: [3, 40], drain: 4_000 }],
-  [22, { keys: [1, 2], jobs: [1, 12], drain: 12_000 }],
-  [7, { keys: [2, 8], jobs: [30, 120], drain: 8_000 }],
-  [1, { keys: [1, 2], jobs: [300, 1_500], drain: 20_000 }],
-  [1, { keys: [1, 1], jobs: [2, 4], drain: 250_000 }],
+  [80, { keys: [1, 2], jobs: [2, 15], drain: 1_500 }],
+  [10, { keys: [1, 3], jobs: [3, 40], drain: 4_000 }],
+  [8, { keys: [1, 2], jobs: [1, 8], drain: 8_000 }],
+  [1.5, { keys: [2, 8], jobs: [30, 120], drain: 8_000 }],
+  [0.2, { keys: [1, 2], jobs: [300, 1_500], drain: 20_000 }],
+  [0.3, { keys: [1, 1], jobs: [2, 4], drain: 250_000 }],
 ]
 
 export interface Size {
@@ -26,20 +30,20 @@ export function drawPlan(seed: number): Plan {
   const random = new RandomOf(seed).fork('plan')
   const size = random.weighted(SIZES)
   const shards = random.weighted([
-    [80, 1],
-    [15, 2],
-    [5, 3],
+    [88, 1],
+    [10, 2],
+    [2, 3],
   ])
   const keys = drawKeys(random, size)
   const producers = random.weighted([
-    [70, 1],
-    [25, 2],
-    [5, 3],
+    [78, 1],
+    [20, 2],
+    [2, 3],
   ])
   const callers = random.weighted([
-    [65, 0],
-    [25, 1],
-    [10, 2],
+    [72, 0],
+    [22, 1],
+    [6, 2],
   ])
   const workers = drawWorkers(random)
   const hasScheduler = workers.some(({ scheduler }) => scheduler)
@@ -60,12 +64,12 @@ export function drawPlan(seed: number): Plan {
     clocks: {},
     network: drawNetwork(random),
     keepFinished: REMEMBERED,
-    views: random.chance(0.15),
+    views: random.chance(0.04),
     faults: [],
   }
   const faults = drawFaults(random.fork('faults'), whole)
   const plan = { ...whole, faults, clocks: drawClocks(random.fork('clocks')) }
-  return random.chance(0.12) ? scarce(random.fork('scarce'), plan) : plan
+  return random.chance(0.04) ? scarce(random.fork('scarce'), plan) : plan
 }
 
 function drawKeys(random: Random, { keys, jobs, drain }: Size): KeyPlan[] {
@@ -107,22 +111,22 @@ function ratePlan(random: Random, perSecond: number): KeyPlan['rate'] {
 
 function drawWorkers(random: Random): WorkerPlan[] {
   const count = random.weighted([
-    [40, 1],
-    [35, 2],
-    [20, 3],
-    [5, 4],
+    [47, 1],
+    [40, 2],
+    [11, 3],
+    [2, 4],
   ])
   return Array.from({ length: count }, (_, index) => ({
-    at: index === 0 ? 0 : random.between(0, 1_500),
+    at: index === 0 ? 0 : random.between(0, 800),
     concurrency: random.weighted([
       [20, 1],
       [30, random.between(2, 10)],
       [50, 100],
     ]),
     lease: random.weighted([
-      [55, 10_000],
-      [30, 5_000],
-      [15, random.between(1_000, 4_000)],
+      [30, 10_000],
+      [35, 5_000],
+      [35, random.between(1_000, 4_000)],
     ]),
     scheduler: random.chance(0.85),
   }))

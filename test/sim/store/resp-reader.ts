@@ -39,26 +39,52 @@ export class RespReader {
   }
 
   #multibulk(): string[] | undefined {
-    const head = this.#line()
-    if (head === undefined) return this.#notTooLong('too big mbulk count string')
-    const count = count64(head.slice(1))
-    if (count === undefined || count > MOST_WORDS) {
-      throw new ProtocolError('Protocol error: invalid multibulk length')
-    }
+    const count = this.#plainCount(0x2a) ?? this.#oddCount()
+    if (count === undefined) return this.#notTooLong('too big mbulk count string')
     const words: string[] = []
     while (words.length < count) {
-      const size = this.#line()
-      if (size === undefined) return this.#notTooLong('too big bulk count string')
-      if (size[0] !== '$') throw new ProtocolError(`Protocol error: expected '$', got '${size[0] ?? ' '}'`)
-      const length = count64(size.slice(1))
-      if (length === undefined || length < 0 || length > LONGEST_WORD) {
-        throw new ProtocolError('Protocol error: invalid bulk length')
-      }
+      const length = this.#plainCount(0x24) ?? this.#oddLength()
+      if (length === undefined) return this.#notTooLong('too big bulk count string')
       if (this.#bytes.length < this.#at + length + 2) return undefined
       words.push(this.#bytes.toString('latin1', this.#at, this.#at + length))
       this.#at += length + 2
     }
     return words
+  }
+
+  /** A line with a short number after its sign, as nearly all are; undefined when it is anything else, or not whole. */
+  #plainCount(sign: number): number | undefined {
+    const bytes = this.#bytes
+    let at = this.#at
+    if (bytes[at] !== sign) return undefined
+    let value = 0
+    let digit = bytes[++at]! - 0x30
+    const start = at
+    for (; digit >= 0 && digit <= 9; digit = bytes[++at]! - 0x30) value = value * 10 + digit
+    if (at === start || at - start > 6 || bytes[at] !== 0x0d || bytes[at + 1] !== 0x0a) return undefined
+    this.#at = at + 2
+    return value
+  }
+
+  #oddCount(): number | undefined {
+    const head = this.#line()
+    if (head === undefined) return undefined
+    const count = count64(head.slice(1))
+    if (count === undefined || count > MOST_WORDS) {
+      throw new ProtocolError('Protocol error: invalid multibulk length')
+    }
+    return count
+  }
+
+  #oddLength(): number | undefined {
+    const size = this.#line()
+    if (size === undefined) return undefined
+    if (size[0] !== '$') throw new ProtocolError(`Protocol error: expected '$', got '${size[0] ?? ' '}'`)
+    const length = count64(size.slice(1))
+    if (length === undefined || length < 0 || length > LONGEST_WORD) {
+      throw new ProtocolError('Protocol error: invalid bulk length')
+    }
+    return length
   }
 
   /** As people type it. */

@@ -69,7 +69,7 @@ function translate(source: string): Script {
   // The line stays, so that the numbers of lines do.
   const text = flags === undefined ? source : source.replace(/^[^\n]*/, '')
   try {
-    const script = { sha, flags, run: compile(text, GLOBALS) }
+    const script = { sha, flags, run: compile(text, GLOBALS, { leavesNothing: true }) }
     translated.set(source, script)
     return script
   } catch (error) {

@@ -43,6 +43,9 @@ export class SimProcess {
   /** What waits for the process, by phase; and the turn under way. */
   readonly #waiting: WorldEvent[][] = [[], [], []]
   #turn: WorldEvent[] = []
+  /** How many events wait, and which of the turn is next. */
+  #waitingCount = 0
+  #turnAt = 0
   #isWoken = false
   #busyUntil = 0
   #clocks: Clocks = { offset: 0, drift: 0 }
@@ -125,6 +128,7 @@ export class SimProcess {
       this.#goOn()
     } else if (this.#isWoken || this.world.now < this.#busyUntil) {
       this.#waiting[event.phase]!.push(event)
+      this.#waitingCount += 1
       this.#wake()
     } else this.#run(event.run)
   }
@@ -134,7 +138,7 @@ export class SimProcess {
     const cost = 1 + this.#costs.next() * COST
     this.used += cost
     this.#busyUntil = Math.max(this.#busyUntil, this.inner + cost)
-    if (this.#hasWaiting) this.#wake()
+    if (this.#waitingCount > 0) this.#wake()
   }
 
   #goOn(): void {
@@ -143,17 +147,17 @@ export class SimProcess {
       return
     }
     for (;;) {
-      if (this.#turn.length === 0) this.#turn = this.#waiting.flatMap((events) => events.splice(0))
-      const next = this.#turn.shift()
-      if (next === undefined) return
+      if (this.#turnAt === this.#turn.length) {
+        if (this.#waitingCount === 0) return
+        this.#turn = this.#waiting.flatMap((events) => events.splice(0))
+        this.#turnAt = 0
+      }
+      const next = this.#turn[this.#turnAt++]!
+      this.#waitingCount -= 1
       if (next.isCancelled) continue
       this.#run(next.run!)
       return
     }
-  }
-
-  get #hasWaiting(): boolean {
-    return this.#turn.length > 0 || this.#waiting.some((events) => events.length > 0)
   }
 
   #wake(): void {

@@ -68,15 +68,25 @@ export class SimServer<Snapshot> implements Server {
     return at + setting.offset
   }
 
-  /** The time of the world at which its clock said so: the last one, at `noLaterThan` or before. */
+  /**
+   * The time of the world at which its clock said so: the last one, at `noLaterThan` or before. What processes estimate may be
+   * ahead of its clock, or not know yet that it was set: then the time that fits best.
+   */
   worldTime(said: number, noLaterThan = Number.POSITIVE_INFINITY): number {
-    for (const [index, { from, offset }] of [...this.#settings.entries()].reverse()) {
+    let best = noLaterThan
+    let least = Number.POSITIVE_INFINITY
+    for (let index = this.#settings.length - 1; index >= 0; index--) {
+      const { from, offset } = this.#settings[index]!
       const at = said - offset
       const until = this.#settings[index + 1]?.from ?? Number.POSITIVE_INFINITY
+      const outside = Math.max(from - at, at - until, at - noLaterThan)
       // Its clock counts whole microseconds.
-      if (at >= from - 2 && at <= until + 2 && at <= noLaterThan + 2) return at
+      if (outside <= 2) return at
+      if (outside >= least) continue
+      least = outside
+      best = at
     }
-    return Math.min(noLaterThan, said - this.#settings[0]!.offset)
+    return Math.min(noLaterThan, best)
   }
 
   /** Sets its clock forward, or back; microseconds. */

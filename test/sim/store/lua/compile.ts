@@ -12,13 +12,15 @@ export type Chunk = (keys: LuaTable, args: LuaTable) => Result
 /**
  * Translates a script to JavaScript, with what its global names stand for.
  *
+ * @param leavesNothing nothing of a run can be seen by the next one; default: false
  * @throws LuaSyntaxError
  */
-export function compile(source: string, globals: LuaTable): Chunk {
-  const { code, names } = generate(parse(source), {
-    has: (name) => globals.get(name) !== undefined,
-    isFunction: (path) => typeof find(globals, path) === 'function',
-  })
+export function compile(source: string, globals: LuaTable, { leavesNothing = false } = {}): Chunk {
+  const surroundings = {
+    has: (name: string) => globals.get(name) !== undefined,
+    isFunction: (path: string) => typeof find(globals, path) === 'function',
+  }
+  const { code, names } = generate(parse(source), surroundings, { leavesNothing })
   const runtime = {
     ...operators,
     LuaTable,
@@ -29,11 +31,9 @@ export function compile(source: string, globals: LuaTable): Chunk {
     noGlobal: (name: string) => fail(`Script attempted to access nonexistent global variable '${name}'`),
     setGlobal: () => fail('Attempt to modify a readonly table'),
   }
-  const make = compileFunction(
-    `return(KEYS,ARGV)=>(${code})()`,
-    ['R', ...names.map((name) => `G_${name.replace('.', '_')}`)],
-    { filename: CHUNK },
-  )
+  const make = compileFunction(code, ['R', ...names.map((name) => `G_${name.replace('.', '_')}`)], {
+    filename: CHUNK,
+  })
   return make(runtime, ...names.map((name) => find(globals, name))) as Chunk
 }
 

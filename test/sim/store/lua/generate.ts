@@ -1,18 +1,25 @@
 import type { Block, Expression, FunctionBody, Local, Statement } from './ast.ts'
 import { Expressions } from './generate-expressions.ts'
-import type { Surroundings } from './surroundings.ts'
+import { dependsOn, onlyRead } from './only-read.ts'
+import { type Surroundings, walkedBy } from './surroundings.ts'
 
 /**
- * Makes JavaScript of a script. Each statement and call stands on the line on which it stands in Lua, so that the stack of
- * JavaScript tells the line of an error.
+ * Makes JavaScript of a script: code that returns a function of its keys and arguments. Each statement and call stands on the line
+ * on which it stands in Lua, so that the stack of JavaScript tells the line of an error.
+ *
+ * Of what leaves nothing behind but its reply, as scripts do, the runs cannot tell some things apart, which are made once for all of
+ * them: the functions of the outermost block, and the tables there that are only read.
  */
 export function generate(
   body: FunctionBody,
   surroundings: Surroundings,
+  { leavesNothing }: { readonly leavesNothing: boolean },
 ): { code: string; names: readonly string[] } {
-  const generator = new Generator(surroundings)
-  const code = withLines(generator.functionBody(body))
-  return { code, names: generator.globals }
+  const generator = new Generator(surroundings, leavesNothing ? body.block : [])
+  const main = generator.functionBody(body)
+  const shared = ['KEYS', 'ARGV', ...generator.shared].join(',')
+  const run = `return(keys,args)=>{KEYS=keys;ARGV=args;return main()}`
+  return { code: withLines(`let ${shared};const main=${main};${run}`), names: generator.globals }
 }
 
 /** Before what stands on a line of Lua: replaced by as many new lines as are missing. */
@@ -33,6 +40,21 @@ function withLines(code: string): string {
 }
 
 class Generator extends Expressions {
+  readonly #outermost: Block
+  readonly #onlyRead: ReadonlySet<Local>
+  readonly #shared: string[] = []
+
+  constructor(surroundings: Surroundings, outermost: Block) {
+    super(surroundings)
+    this.#outermost = outermost
+    this.#onlyRead = onlyRead(outermost)
+  }
+
+  /** Variables that all runs share, with their values before the first one. */
+  get shared(): readonly string[] {
+    return this.#shared
+  }
+
   functionBody({ parameters, isVariadic, block }: FunctionBody): string {
     const names = parameters.map((local) => this.nameOf(local))
     if (isVariadic) names.push('...va')
@@ -40,7 +62,47 @@ class Generator extends Expressions {
   }
 
   #block(block: Block): string {
-    return block.map((statement) => lineMark(statement.line) + this.#statement(statement)).join('')
+    const isOutermost = block === this.#outermost
+    return block
+      .map((statement) => {
+        const code = isOutermost ? this.#outer(statement) : undefined
+        return lineMark(statement.line) + (code ?? this.#statement(statement))
+      })
+      .join('')
+  }
+
+  /** A statement of the outermost block whose value or whose variable lasts longer than one run. */
+  #outer(statement: Statement): string | undefined {
+    if (statement.type === 'local-function') {
+      const { local, body } = statement
+      return `${this.#share(local)}${local.isAssigned ? '=' : '??='}${this.functionBody(body)};`
+    }
+    if (statement.type !== 'local') return undefined
+    const { locals, values } = statement
+    const [local] = locals
+    const [value] = values
+    if (value?.type === 'table' && locals.length === 1 && values.length === 1 && this.#onlyRead.has(local!)) {
+      const source = dependsOn(value)
+      if (source === 'nothing') return `${this.#share(local!)}??=${this.single(value)};`
+      if (source === 'first key') {
+        this.#shared.push(`m${local!.id}=new Map()`)
+        return `${this.#share(local!)}=R.kept(m${local!.id},KEYS,()=>${this.single(value)});`
+      }
+    }
+    // Functions of all runs see it.
+    if (!locals.some(({ isCaptured }) => isCaptured)) return undefined
+    for (const captured of locals) this.#share(captured)
+    const names = locals.map((captured) => this.nameOf(captured))
+    if (values.length === 0) return `${names.join('=')}=undefined;`
+    const isPlain = values.length === names.length && (names.length === 1 || !this.isOpen(values.at(-1)!))
+    if (isPlain) return names.map((name, at) => `${name}=${this.single(values[at]!)};`).join('')
+    return `[${names.join(',')}]=${this.array(values)};`
+  }
+
+  #share(local: Local): string {
+    const name = this.nameOf(local)
+    this.#shared.push(name)
+    return name
   }
 
   #statement(statement: Statement): string {
@@ -148,14 +210,10 @@ class Generator extends Expressions {
     return `{${start}for(;;){${call}${next}${this.#block(block)}}}`
   }
 
-  /** `pairs` and `ipairs` need no calls of functions. */
   #knownIterator(values: readonly Expression[]): string | undefined {
-    const [call] = values
-    if (values.length !== 1 || call?.type !== 'call' || call.callee.type !== 'global') return undefined
-    const [table] = call.args
-    if (table === undefined || call.args.length !== 1) return undefined
-    if (call.callee.name === 'pairs') return `R.walkPairs(${this.single(table)})`
-    return call.callee.name === 'ipairs' ? `R.walkList(${this.single(table)})` : undefined
+    const walked = walkedBy(values)
+    if (walked === undefined) return undefined
+    return `R.${walked.by === 'pairs' ? 'walkPairs' : 'walkList'}(${this.single(walked.table)})`
   }
 
   #return(values: readonly Expression[]): string {

@@ -229,3 +229,17 @@ export function setKey(table: LuaTable, key: Value, value: Value): LuaTable {
   setIndex(table, key, value)
   return table
 }
+
+/** So many first keys are remembered: a store has few shards. */
+const MOST_KEPT = 64
+
+/** The table that the script made when it had the same first key. */
+export function kept(byFirstKey: Map<Value, LuaTable>, keys: LuaTable, make: () => LuaTable): LuaTable {
+  const key = keys.get(1)
+  const known = byFirstKey.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  if (byFirstKey.size >= MOST_KEPT) byFirstKey.clear()
+  byFirstKey.set(key, made)
+  return made
+}

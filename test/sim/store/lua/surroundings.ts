@@ -30,3 +30,16 @@ export function pathOf(expression: Expression): string | undefined {
 export function givesOne(expression: Expression): boolean {
   return expression.type === 'call' && GIVE_ONE.has(pathOf(expression.callee) ?? '')
 }
+
+/** What a `for` walks over with `pairs` or `ipairs`, which needs no calls of functions then. */
+export function walkedBy(
+  values: readonly Expression[],
+): { readonly by: 'pairs' | 'ipairs'; readonly table: Expression } | undefined {
+  const [call] = values
+  if (values.length !== 1 || call?.type !== 'call' || call.callee.type !== 'global') return undefined
+  const { name } = call.callee
+  const [table] = call.args
+  if (table === undefined || call.args.length !== 1 || (name !== 'pairs' && name !== 'ipairs'))
+    return undefined
+  return { by: name, table }
+}
