@@ -26,7 +26,7 @@ export const MENDED: readonly Mutant[] = [
         replace: 'this.#patience = ports.patience ?? 60_000_000',
       },
     ],
-    seeds: 5_000,
+    seeds: 20_000,
   },
   {
     name: 'no-grace-after-a-restart',
@@ -38,7 +38,7 @@ export const MENDED: readonly Mutant[] = [
         replace: '  note_activity(meta, now)',
       },
     ],
-    seeds: 3_000,
+    seeds: 12_000,
   },
   {
     name: 'epochs-from-one',
@@ -50,7 +50,7 @@ export const MENDED: readonly Mutant[] = [
         replace: 'state.epoch + 1, until_)',
       },
     ],
-    seeds: 5_000,
+    seeds: 20_000,
   },
   {
     name: 'quarantine-of-a-minute',
@@ -62,7 +62,7 @@ export const MENDED: readonly Mutant[] = [
         replace: 'postpone_after(bucket, meta.lostAt, math.min(60000000, gap_after(meta.lostCost)), now) end',
       },
     ],
-    seeds: 5_000,
+    seeds: 20_000,
   },
   {
     name: 'quarantine-of-one-unit',
@@ -74,7 +74,7 @@ export const MENDED: readonly Mutant[] = [
         replace: "  if meta.run ~= '' then note_loss(meta, now, 1) end",
       },
     ],
-    seeds: 5_000,
+    seeds: 20_000,
   },
   {
     name: 'no-quarantine-after-a-restart',
@@ -86,7 +86,7 @@ export const MENDED: readonly Mutant[] = [
         replace: '',
       },
     ],
-    seeds: 3_000,
+    seeds: 12_000,
   },
   {
     name: 'no-quarantine-when-empty',
@@ -98,7 +98,7 @@ export const MENDED: readonly Mutant[] = [
         replace: '',
       },
     ],
-    seeds: 5_000,
+    seeds: 20_000,
   },
   {
     name: 'small-steps-unnoticed',
@@ -110,7 +110,7 @@ export const MENDED: readonly Mutant[] = [
         replace: '',
       },
     ],
-    seeds: 5_000,
+    seeds: 20_000,
   },
   {
     name: 'jumps-unnoticed',
@@ -122,7 +122,7 @@ export const MENDED: readonly Mutant[] = [
         replace: '  if (by > 0 && by <= LONGEST_STEP)',
       },
     ],
-    seeds: 3_000,
+    seeds: 12_000,
   },
   {
     name: 'fence-goes-back',
@@ -134,7 +134,7 @@ export const MENDED: readonly Mutant[] = [
         replace: '  meta[name] = meta[name] + 1\n',
       },
     ],
-    seeds: 3_000,
+    seeds: 12_000,
   },
   {
     name: 'one-way-delay',
@@ -146,7 +146,7 @@ export const MENDED: readonly Mutant[] = [
         replace: '    return 0',
       },
     ],
-    seeds: 3_000,
+    seeds: 12_000,
   },
   {
     name: 'set-back-clock-keeps-leases',
@@ -158,6 +158,6 @@ export const MENDED: readonly Mutant[] = [
         replace: '    local lift = math.max(0, gap) + (grace or 0)\n',
       },
     ],
-    seeds: 5_000,
+    seeds: 20_000,
   },
 ]

@@ -4,7 +4,7 @@ export interface Mutant {
   /** What is wrong then. */
   readonly what: string
   readonly edits: readonly Edit[]
-  /** How many seeds it is given. Default: 1,000. */
+  /** How many seeds it is given. Default: 4,000. */
   readonly seeds?: number
 }
 

@@ -8,7 +8,7 @@ import { PROTOCOL } from './protocol.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const TSX = join(ROOT, 'node_modules/tsx/dist/cli.mjs')
-const MOST_SEEDS = 1_000
+const MOST_SEEDS = 4_000
 
 /** Puts each defect into a copy of the sources, and looks in how many seeds it is found; returns whether all were found. */
 export async function runMutants(only: string | undefined, from: number): Promise<boolean> {

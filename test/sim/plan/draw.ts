@@ -111,9 +111,9 @@ function ratePlan(random: Random, perSecond: number): KeyPlan['rate'] {
 
 function drawWorkers(random: Random): WorkerPlan[] {
   const count = random.weighted([
-    [47, 1],
-    [40, 2],
-    [11, 3],
+    [52, 1],
+    [38, 2],
+    [8, 3],
     [2, 4],
   ])
   return Array.from({ length: count }, (_, index) => ({

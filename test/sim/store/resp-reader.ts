@@ -4,6 +4,11 @@ export class ProtocolError extends Error {}
 const MOST_WORDS = 1_048_576
 const LONGEST_WORD = 536_870_912
 const LONGEST_LINE = 65_536
+/** Words from here on are scripts, mostly; so many of them are remembered by their lengths. */
+const LONG = 1_000
+const MOST_LONG = 200
+const LONGEST_KEPT = 100_000
+const longTexts = new Map<number, { readonly bytes: Buffer; readonly text: string }>()
 
 /** Cuts the bytes of a client, however they are split, into commands. A word has one byte in each character. */
 export class RespReader {
@@ -46,10 +51,25 @@ export class RespReader {
       const length = this.#plainCount(0x24) ?? this.#oddLength()
       if (length === undefined) return this.#notTooLong('too big bulk count string')
       if (this.#bytes.length < this.#at + length + 2) return undefined
-      words.push(this.#bytes.toString('latin1', this.#at, this.#at + length))
+      words.push(length < LONG || length > LONGEST_KEPT ? this.#text(length) : this.#longText(length))
       this.#at += length + 2
     }
     return words
+  }
+
+  #text(length: number): string {
+    return this.#bytes.toString('latin1', this.#at, this.#at + length)
+  }
+
+  /** Scripts come again and again: comparing bytes is faster than making a text, of which the scripts are found by its hash. */
+  #longText(length: number): string {
+    const bytes = this.#bytes.subarray(this.#at, this.#at + length)
+    const known = longTexts.get(length)
+    if (known?.bytes.equals(bytes) === true) return known.text
+    const text = this.#text(length)
+    if (longTexts.size >= MOST_LONG) longTexts.clear()
+    longTexts.set(length, { bytes: Buffer.from(bytes), text })
+    return text
   }
 
   /** A line with a short number after its sign, as nearly all are; undefined when it is anything else, or not whole. */

@@ -1,5 +1,6 @@
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { promisify } from 'node:util'
+import { patchHash } from './patch-hash.ts'
 import { patchRandom } from './patch-random.ts'
 import { SimImmediate, SimTimeout, timers } from './timers.ts'
 import { currentProcess } from './world.ts'
@@ -174,4 +175,5 @@ AbortSignal.timeout = (ms: number) => {
 }
 
 patchRandom()
+patchHash()
 syncBuiltinESMExports()

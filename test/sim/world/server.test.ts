@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { EPOCH } from './process.ts'
+import { Random } from './random.ts'
+import { SimServer } from './server.ts'
+import { World } from './world.ts'
+
+const SECOND = 1_000_000
+
+/** A server whose clock was set, each time at a time of the world and by so much. */
+function serverWith(steps: readonly (readonly [at: number, by: number])[]): SimServer<unknown> {
+  const world = new World(new Random(1))
+  const store = { connect: () => undefined as never, snapshot: () => undefined, restart: () => undefined }
+  const server = new SimServer(world, () => store)
+  for (const [at, by] of steps) {
+    world.now = at
+    server.step(by)
+  }
+  return server
+}
+
+test('what the clock of the server said is when it last said so', () => {
+  const server = serverWith([[10 * SECOND, -3 * SECOND]])
+  expect(server.worldTime(EPOCH + 5 * SECOND)).toBe(5 * SECOND)
+  expect(server.worldTime(EPOCH + 8 * SECOND)).toBe(11 * SECOND)
+  expect(server.worldTime(EPOCH + 8 * SECOND, 9 * SECOND)).toBe(8 * SECOND)
+})
+
+test('an estimate that is ahead of a clock that was set back means now', () => {
+  const server = serverWith([[10 * SECOND, -3 * SECOND]])
+  const now = 20 * SECOND
+  expect(server.worldTime(EPOCH + 17 * SECOND + 640, now)).toBe(now)
+})
+
+test('an estimate of a process that does not know yet that the clock was set forward means its own time', () => {
+  const server = serverWith([[10 * SECOND, 3_600 * SECOND]])
+  expect(server.worldTime(EPOCH + 10.2 * SECOND, 10.5 * SECOND)).toBe(10.2 * SECOND)
+})
