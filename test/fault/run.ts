@@ -72,7 +72,10 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<bo
 }
 
 function runFixed(seed: number): Promise<boolean> {
-  const projects = (areRounds ? ['campaign'] : ['machines', 'campaign']).flatMap((name) => ['--project', name])
+  const projects = (areRounds ? ['campaign'] : ['machines', 'campaign']).flatMap((name) => [
+    '--project',
+    name,
+  ])
   return start([VITEST, 'run', ...projects, ...positionals], { FAULT_SEED: `${seed}` })
 }
 
