@@ -67,15 +67,25 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
         }
       })
       return
-    case 'hold':
-      at(fault.at, () => {
-        note(`cuts ${fault.part} off for ${span(fault.for)} (${fault.direction})`)
-        for (const process of victims(fault.part)) {
-          scene.network.link(process).hold(now() + fault.for * MS, fault.direction)
-          silence(process, fault.for * MS, fault.part === 'all' ? 'everything' : 'its link')
-        }
+    case 'hold': {
+      const hold = (process: SimProcess) => {
+        scene.network.link(process).hold(now() + fault.for * MS, fault.direction)
+        silence(process, fault.for * MS, fault.part === 'all' ? 'everything' : 'its link')
+      }
+      const text = (name: string) => `cuts ${name} off for ${span(fault.for)} (${fault.direction})`
+      if (fault.part === 'all') {
+        at(fault.when.at, () => {
+          note(text('all'))
+          for (const process of victims('all')) hold(process)
+        })
+        return
+      }
+      strike(scene, fate, fault, (process) => {
+        note(text(process.name))
+        hold(process)
       })
       return
+    }
     case 'reset':
       if (fault.part === 'all') {
         at(fault.when.at, () => {

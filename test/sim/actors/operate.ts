@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Shaper } from '../../../src/index.ts'
+import { isLossy } from '../plan/fault.ts'
 import type { Action } from '../plan/plan.ts'
 import type { SimProcess } from '../world/process.ts'
 import { ask } from './produce.ts'
 import { limitOf, type Payload, type Scene } from './scene.ts'
+
+/** When a store is surely back that lost something; milliseconds. */
+const AFTER_LOSS = 100
 
 /** Does what the plan says beside the jobs, and looks at things; resolves when all is done. */
 export async function operate(scene: Scene, shaper: Shaper<Payload>, process: SimProcess): Promise<void> {
@@ -42,7 +46,15 @@ async function carryOut(
     case 'pause':
       await surely(() => shaper.pause(action.key))
       await sleep(action.for)
-      return surely(() => shaper.resume(action.key))
+      await surely(() => shaper.resume(action.key))
+      // A store that forgot this would keep the bucket paused.
+      for (const { until } of scene.plan.faults.filter(isLossy)) {
+        const left = until + AFTER_LOSS - process.read() / 1_000
+        if (left <= 0) continue
+        await sleep(left)
+        await surely(() => shaper.resume(action.key))
+      }
+      return
     case 'limit': {
       const { capacity, rate, key } = action
       return surely(() => shaper.limits.set(key, limitOf({ capacity, rate })))

@@ -37,6 +37,8 @@ export class Scene {
   /** All is done: nothing goes wrong any more. */
   isOver = false
   readonly closings = new Map<SimProcess, Promise<void>>()
+  /** Processes that were closed before all was done. */
+  readonly leaving = new Set<string>()
   /** Called when a process was killed, and when a turn has ended. */
   onKilled: (process: SimProcess) => void = () => undefined
   onTurnEnd: (id: string) => void = () => undefined
@@ -68,6 +70,7 @@ export class Scene {
   /** Lets a process end in its own time. */
   close(process: SimProcess, drain?: number): void {
     if (this.closings.has(process)) return
+    if (!this.isOver) this.leaving.add(process.name)
     const closing = new Promise<void>((resolve) => {
       process.at(this.world.present, 0, () => {
         const options = drain === undefined ? {} : { drainMs: drain }

@@ -20,13 +20,18 @@ const APART = 4_000_000
  * What the promises except: a process died, or was not heard of for longer than its leases last. What it ran may start once
  * more, and what it held may lose its place.
  */
-export function excuses(plan: Plan, silences: readonly Silence[], seen: readonly Seen[]): HistoryEvent[] {
+export function excuses(
+  plan: Plan,
+  silences: readonly Silence[],
+  seen: readonly Seen[],
+  leaving: ReadonlySet<string>,
+): HistoryEvent[] {
   const names = new Set(silences.map(({ process }) => process))
   return [...names].flatMap((name) => {
     const lease = leaseOf(plan, name)
     if (lease === undefined) return []
     const own = joined(silences.filter(({ process }) => process === name)).filter((silence) =>
-      isExcused(silence, lease),
+      isExcused(silence, lease, leaving.has(name)),
     )
     const runs = runsOf(seen.filter(({ by }) => by === name))
     return own.flatMap((silence) => [...faultsOf(silence, runs), ...crashesOf(plan, silence, lease)])
@@ -54,13 +59,14 @@ function joined(silences: readonly Silence[]): Silence[] {
   return result
 }
 
-function isExcused({ from, until, isDeath, cause }: Silence, lease: number): boolean {
+function isExcused({ from, until, isDeath, cause }: Silence, lease: number, isLeaving: boolean): boolean {
   const length = (until - from) / 1_000
   // Leases are renewed after each third of their length.
   const left = (lease * 2) / 3
   if (isDeath) return true
   if (cause === 'itself') return length >= left - 300
-  return (cause === 'its link' || lease < SAFE_LEASE) && length >= left - RECONNECTS
+  // A process that closes while the store is away does not wait for it beyond its leases.
+  return (cause === 'its link' || lease < SAFE_LEASE || isLeaving) && length >= left - RECONNECTS
 }
 
 interface Run {

@@ -34,12 +34,16 @@ export function judge(
   scene: Scene,
   rest: Rest | undefined,
 ): { failures: Failure[]; history: HistoryEvent[] } {
-  const { plan, record, silences } = scene
+  const { plan, record, silences, leaving } = scene
   const limits = plan.keys.map((key): HistoryEvent => {
     return { type: 'limit', at: 0, key: key.key, limit: parseLimit(limitOf(key)) }
   })
   const told = withoutRepetition(record.seen)
-  const events = [...told, ...lostReturns(told, record.settled), ...excuses(plan, silences, record.seen)]
+  const events = [
+    ...told,
+    ...lostReturns(told, record.settled),
+    ...excuses(plan, silences, record.seen, leaving),
+  ]
   const audit = rest === undefined ? [] : [{ type: 'audit', at: rest.at, ...rest.audit } as const]
   const history = [...limits, ...inOrder(events), ...audit]
   const lag = lagOf(scene)

@@ -74,7 +74,8 @@ function drawFault(random: Random, parts: readonly string[], span: number): Faul
     case 'hold': {
       const length = outage()
       const direction = random.pick(['there', 'back', 'both', 'both'] as const)
-      return { kind: 'hold', part: partOrAll, at, for: length, direction, until: at + length }
+      const when = partOrAll === 'all' ? { at } : drawWhen(random, at)
+      return { kind: 'hold', part: partOrAll, when, for: length, direction, until: strikesBy(when) + length }
     }
     case 'reset': {
       const when = drawWhen(random, at)

@@ -87,9 +87,10 @@ function drawKeys(random: Random, { keys, jobs, drain }: Size): KeyPlan[] {
       [20, 0],
       [20, Math.floor((random.next() * interval * 1_000) / 4) / 1_000],
     ])
+    // A line that is never full tests no bound.
     const capacity = random.weighted([
-      [50, random.between(1, 20)],
-      [45, random.between(20, 200)],
+      [55, random.between(1, Math.min(20, Math.ceil(jobs[1] / 2)))],
+      [40, random.between(10, 200)],
       [5, 10_000],
     ])
     const name = random.pick(['k', 'a/x', 'a/y', 'b/ü', 'c d'])

@@ -46,10 +46,10 @@ export type Fault = Timed &
         readonly back: number
       }
     | {
-        /** Nothing arrives, in one direction or both. */
+        /** Nothing arrives, in one direction or both; also what the process is writing when it begins. */
         readonly kind: 'hold'
         readonly part: Part
-        readonly at: number
+        readonly when: When
         readonly for: number
         readonly direction: 'there' | 'back' | 'both'
       }

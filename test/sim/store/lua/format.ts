@@ -50,13 +50,17 @@ function one(directive: Directive, value: Value, position: number, isThere: bool
   if (!isThere) return badArgument(position, 'format', 'no value')
   if (kind === 's') return strings(directive, textArg(value, position, 'format'))
   if (kind === 'q') return quoted(textArg(value, position, 'format'))
-  if (kind === 'c') {
-    return padded(directive, '', String.fromCharCode(numberArg(value, position, 'format') & 255), false)
-  }
+  if (kind === 'c') return character(directive, numberArg(value, position, 'format'))
   if (/[di]/.test(kind)) return whole(directive, numberArg(value, position, 'format'))
   if (/[ouxX]/.test(kind) && kind !== '') return unsigned(directive, numberArg(value, position, 'format'))
   if (/[eEfgG]/.test(kind)) return real(directive, numberArg(value, position, 'format'))
   return fail(`invalid option '%${kind}' to 'format'`)
+}
+
+/** As C does it: what is too large for an int becomes the least one, and a text ends where a zero comes. */
+function character(directive: Directive, code: number): string {
+  const byte = Math.abs(code) < 2 ** 31 ? code & 255 : 0
+  return padded(directive, '', String.fromCharCode(byte), false).split('\0')[0]!
 }
 
 function strings(directive: Directive, text: string): string {
