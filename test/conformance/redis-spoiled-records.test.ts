@@ -50,3 +50,13 @@ test.each(['ended', 'numbers'])(
     expect(await stage.dump()).toEqual(before)
   },
 )
+
+test('two buckets with one record hand over the jobs of their one line', async () => {
+  const stage = await RedisStage.open('9, 1000/s')
+  for (const id of ['x', 'y']) await stage.admit(id, 0, { key: 'a' })
+  await stage.admit('z', 0, { key: 'b' })
+  const buckets = shardKey(stage.tag, 'buckets')
+  await stage.redis.hset(buckets, 'b', (await stage.redis.hgetBuffer(buckets, 'a'))!)
+  expect((await stage.hand(0, 50)).map(({ id }) => id).sort()).toEqual(['x', 'y'])
+  expect(await stage.hand(1)).toEqual([])
+})

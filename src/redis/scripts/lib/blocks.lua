@@ -54,8 +54,13 @@ end
 local function count_out(bucket, block)
   bucket.inLine = bucket.inLine - 1
   if bucket.inLine == 0 or redis.call('EXISTS', block_key(bucket, block)) == 1 then return end
-  if block == bucket.front then bucket.front = tonumber(redis.call('ZPOPMIN', K.blocks .. bucket.n)[1])
-  else redis.call('ZREM', K.blocks .. bucket.n, block) end
+  if block ~= bucket.front then
+    redis.call('ZREM', K.blocks .. bucket.n, block)
+    return
+  end
+  local next_ = tonumber(redis.call('ZPOPMIN', K.blocks .. bucket.n)[1])
+  -- Its jobs are gone: a bucket with a copy of this record, which a foreign value may be, has taken them.
+  if next_ then bucket.front = next_ else bucket.inLine = 0 end
 end
 
 local function pop_first(bucket)
