@@ -60,3 +60,15 @@ test('two buckets with one record hand over the jobs of their one line', async (
   expect((await stage.hand(0, 50)).map(({ id }) => id).sort()).toEqual(['x', 'y'])
   expect(await stage.hand(1)).toEqual([])
 })
+
+test('a state that names no list is a foreign value', async () => {
+  const stage = await RedisStage.open('9, 1/s')
+  await stage.lineUp('x', 0)
+  const [x] = await stage.hand(0)
+  const states = shardKey(stage.tag, 'states')
+  const record = (await stage.redis.hgetBuffer(states, 'x'))!
+  // After the magic number, the state, the epoch and the cost.
+  record[15] = 9
+  await stage.redis.hset(states, 'x', record)
+  expect(await stage.gate(x!, 0)).toEqual({ kind: 'foreign' })
+})

@@ -33,7 +33,7 @@ local function read_state(id)
   if not raw then return s end
   local ok, magic, state, epoch, cost, kind, ready_at, floor, attempt, fence, crashes, slot, on_grid, departed_at, ended_at,
     worker, key, has_result, result, has_error, error_, stop = pcall(struct.unpack, STATE_FORMAT, raw)
-  if not ok or magic ~= STATE_MAGIC or stop ~= #raw + 1 or not STATES[state] then foreign('states') end
+  if not ok or magic ~= STATE_MAGIC or stop ~= #raw + 1 or not STATES[state] or not KINDS[kind] then foreign('states') end
   s.state, s.epoch, s.kind, s.readyAt, s.floor = STATES[state], epoch, KINDS[kind], ready_at, floor
   s.attempt, s.fence, s.crashes, s.slot, s.onGrid = attempt, fence, crashes, slot, on_grid == 1
   s.departedAt, s.endedAt, s.worker, s.key, s.cost = departed_at, ended_at, worker, key, cost
