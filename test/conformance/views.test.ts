@@ -210,4 +210,11 @@ describe.each(DRIVERS)('%s: list', (_, open) => {
     const driver = await openFor(open, '9, 3/s')
     expect(await driver.list({}, at(0))).toEqual({ buckets: [], total: 0 })
   })
+
+  test('no bucket waits longer than any number says', async () => {
+    const driver = await openFor(open, '9, 1/s')
+    await driver.admit(request('x'), at(0))
+    const { buckets } = await driver.list({ minOldestWaitMs: Number.MAX_VALUE }, at(1))
+    expect(buckets).toEqual([])
+  })
 })

@@ -7,8 +7,8 @@ import { compileTests } from '../support/compile-tests.ts'
 const USAGE = `npm run test:faults -- [--runs <n>] [--minutes <n> | --rounds <n>] [--seed <n>] [files]
 
 Runs the machines that look for faults (test/fuzz, test/model, test/sim), each for a short time, the fixed campaigns of
-test/fault and test/soak, a minute of the simulator, and ten seeded runs; the simulator and the runs have the same seeds
-each time. With --rounds or --minutes, runs the campaigns alone, so many rounds, or until so many minutes are over. Each
+test/fault and test/soak, 500 simulated lines, and ten seeded runs; the lines and the runs have the same seeds each
+time. With --rounds or --minutes, runs the campaigns alone, so many rounds, or until so many minutes are over. Each
 round has a seed of its own, which it prints; --seed gives that of the first, and the others count on from it. With names
 of files, runs those alone.
 
@@ -61,6 +61,8 @@ const areRounds = values.rounds !== undefined || minutes !== undefined
 /** Without a wish: whether a change is good must not depend on what is drawn. */
 const FIRST_SHORT_SEED = 1
 const SHORT_RUNS = 10
+/** About a minute. */
+const SHORT_SIMULATION = ['--from', '200', '--seeds', '500']
 
 function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<boolean> {
   const child = spawn(process.execPath, args, {
@@ -126,7 +128,7 @@ async function runAll(): Promise<boolean> {
   if (runs !== undefined) return runSeeded(runs, first)
   const areRoundsGreen = await runRounds()
   if (areRounds || positionals.length > 0 || isOver) return areRoundsGreen
-  const isSimulatorGreen = await start([TSX, SIMULATOR, '--minutes', '1', '--from', `${FIRST_SHORT_SEED}`])
+  const isSimulatorGreen = await start([TSX, SIMULATOR, ...SHORT_SIMULATION])
   const areRunsGreen = !isOver && (await runSeeded(SHORT_RUNS, FIRST_SHORT_SEED))
   return areRoundsGreen && isSimulatorGreen && areRunsGreen
 }

@@ -27,7 +27,8 @@ export function filterValues(query: BucketQuery): FilterValues | undefined {
   const keys = conditions.reduce<Keys | undefined>((one, other) => one && both(one, other), conditions[0])
   const [min, max] = fillBounds(query)
   if (keys === undefined || min > max) return undefined
-  const oldest = minOldestWaitMs === 0 ? '' : minOldestWaitMs * 1_000
+  // A script refuses infinity, and no job waits as long as the largest number says.
+  const oldest = minOldestWaitMs === 0 ? '' : Math.min(minOldestWaitMs * 1_000, Number.MAX_VALUE)
   return {
     values: [keys.text, keys.isFamily ? '1' : '0', pattern ?? '', state ?? '', oldest, min, max],
     isPlain: keys.text === '' && pattern === undefined && state === undefined && oldest === '',

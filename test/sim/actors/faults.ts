@@ -1,4 +1,5 @@
 import { type Fault, type Part, strikesBy, type When } from '../plan/fault.ts'
+import type { Link } from '../world/link.ts'
 import type { SimProcess } from '../world/process.ts'
 import type { Scene } from './scene.ts'
 
@@ -76,6 +77,8 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
       if (fault.part === 'all') {
         at(fault.when.at, () => {
           note(text('all'))
+          const until = now() + fault.for * MS
+          scene.network.forNewcomers(until, (link) => link.hold(until, fault.direction))
           for (const process of victims('all')) hold(process)
         })
         return
@@ -104,8 +107,13 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
     case 'refuse':
       at(fault.at, () => {
         note(`refuses connections of ${fault.part} for ${span(fault.for)}`)
+        const until = now() + fault.for * MS
+        const refuse = (link: Link) => {
+          link.refusesUntil = Math.max(link.refusesUntil, until)
+        }
+        if (fault.part === 'all') scene.network.forNewcomers(until, refuse)
         for (const process of victims(fault.part)) {
-          scene.network.link(process).refusesUntil = now() + fault.for * MS
+          refuse(scene.network.link(process))
           for (const connection of scene.network.connections(process)) connection.reset(now())
           silence(process, fault.for * MS, fault.part === 'all' ? 'everything' : 'its link')
         }

@@ -45,6 +45,9 @@ export class Oracle {
     const link = this.#scene.network.link(process)
     link.toServer.delays = NO_DELAY
     link.toClient.delays = NO_DELAY
+    link.toServer.heldUntil = 0
+    link.toClient.heldUntil = 0
+    link.refusesUntil = 0
     link.splits = 0
     this.#scene.cast.delete('oracle')
     this.#own = { process, shaper }

@@ -38,7 +38,7 @@ export function judge(
   const limits = plan.keys.map((key): HistoryEvent => {
     return { type: 'limit', at: 0, key: key.key, limit: parseLimit(limitOf(key)) }
   })
-  const told = withoutRepetition(record.seen)
+  const told = withoutRepetition(afterOwnStarts(record.seen))
   const events = [
     ...told,
     ...lostReturns(told, record.settled),
@@ -52,6 +52,18 @@ export function judge(
   )
   const failures = breaches.map(({ law, at, message }) => ({ law, at, message }))
   return { failures: [...failures, ...judgeFences(scene), ...judgeErrors(scene)], history }
+}
+
+/** A process estimates when a handler started and ended, by a clock that may have been set: no end is before its start. */
+function afterOwnStarts(seen: readonly Seen[]): Seen[] {
+  const starts = new Map<string, number>()
+  return seen.map((one) => {
+    const { by, event } = one
+    if (event.type === 'start') starts.set(`${by} ${event.id}`, event.at)
+    if (event.type !== 'end' && event.type !== 'return') return one
+    const start = starts.get(`${by} ${event.id}`) ?? event.at
+    return start <= event.at ? one : { ...one, event: { ...event, at: start } }
+  })
 }
 
 /** What the store was asked for counts only where no process that knew of it wrote it down, however late. */

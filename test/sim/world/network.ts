@@ -38,6 +38,8 @@ export class Network {
   readonly #settings: LinkSettings
   readonly #links = new Map<SimProcess, Link>()
   readonly #connections = new Set<Connection>()
+  /** What has befallen all, and processes that begin while it lasts. */
+  readonly #forAll: { readonly until: number; readonly apply: (link: Link) => void }[] = []
 
   constructor(server: Server, settings: LinkSettings) {
     this.#server = server
@@ -51,8 +53,14 @@ export class Network {
       const { there, back, splits } = this.#settings
       link = new Link(there, back, splits, process.random.fork('link'))
       this.#links.set(process, link)
+      for (const { until, apply } of this.#forAll) if (process.world.present < until) apply(link)
     }
     return link
+  }
+
+  /** From now on `apply` is called for the link of each process that begins before `until`. */
+  forNewcomers(until: number, apply: (link: Link) => void): void {
+    this.#forAll.push({ until, apply })
   }
 
   /** The open connections of a process, or of all. */
