@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { SECOND } from '../../src/core/duration.ts'
 import { at } from '../support/backend-driver.ts'
 import { uniquePrefix } from '../support/redis-server.ts'
 import { COMPLETED, RedisStage } from './redis-stage.ts'
@@ -69,6 +70,23 @@ describe('a clock that is set back by ten minutes', () => {
       if ((await slotAt(stage, -600 + tenth / 10)) !== undefined) starts.push(tenth)
     }
     expect(starts).toEqual([expect.toSatisfy((tenth: number) => tenth >= 8 && tenth <= 16)])
+  })
+
+  it('makes no retry wait longer than its pause, also where the job was handed over before', async () => {
+    for (const isHanded of [false, true]) {
+      const stage = await RedisStage.open('9, 10/s')
+      await stage.lineUp('x', 0)
+      const job = await stage.run(0)
+      await stage.finish(job, { kind: 'retry', error: 'as planned', delay: 2 * SECOND }, 0.1)
+      // It is handed over a little before it is ready.
+      const [handed] = isHanded ? await stage.hand(1.9, 250) : []
+      await setBackByTenMinutes(stage)
+      if (!isHanded) expect(await stage.hand(-599.5)).toEqual([])
+      // The store notes the time five times a second, so the retry may count as ready that much later.
+      const next = handed ?? (await stage.hand(-596.8))[0]
+      expect(next).toBeDefined()
+      expect(await stage.gate(next!, -596.8)).toMatchObject({ kind: 'granted', startAt: at(-596.8) })
+    }
   })
 })
 

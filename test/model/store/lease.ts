@@ -1,5 +1,5 @@
 // As src/redis/scripts/lib/lease.lua and loss.lua. A lease is kept here as its end, and not as that minus what was added to all.
-import { type Shard, shiftTimes } from './shard.ts'
+import { RETRY, type Shard, shiftTimes } from './shard.ts'
 
 /** More than any limit admits. */
 const ANY_COST = 100
@@ -15,6 +15,8 @@ export function noteActivity(shard: Shard, grace?: number): void {
       for (const job of shard.jobs) shiftTimes(job, ['lease'], -lift, shard.ends)
     if (gap < 0) {
       shiftTimes(bucket, ['frozen'], -gap, shard.ends)
+      for (const job of shard.jobs.filter(({ kind }) => kind === RETRY))
+        shiftTimes(job, ['readyAt', 'floor'], -gap, shard.ends)
       meta.isRewinding = 1
     }
   }

@@ -6,7 +6,8 @@ local function peek_head(bucket, at)
   if bucket.inBack > 0 then return redis.call('ZRANGE', K.back .. bucket.n, 0, 0)[1], 'back', -INF end
   if bucket.inRetry > 0 and (bucket.linesTurn == 0 or bucket.inLine == 0) then
     local retry = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
-    if retry[1] and tonumber(retry[2]) <= at then return retry[1], 'retry', tonumber(retry[2]) end
+    local ready_at = retry[1] and tonumber(retry[2]) - set_back()
+    if ready_at and ready_at <= at then return retry[1], 'retry', ready_at end
   end
   return first_member(bucket), 'line', -INF
 end
@@ -32,7 +33,7 @@ local function put_back(bucket, member, state)
     if is_turn(member) then bucket.turns = bucket.turns + 1 end
   else
     local is_retry = state.kind == 'retry'
-    redis.call('ZADD', K[state.kind] .. bucket.n, is_retry and state.readyAt or state.fence, member)
+    redis.call('ZADD', K[state.kind] .. bucket.n, is_retry and state.readyAt + set_back() or state.fence, member)
     local count = is_retry and 'inRetry' or 'inBack'
     bucket[count] = bucket[count] + 1
   end

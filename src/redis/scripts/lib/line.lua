@@ -52,7 +52,7 @@ local function due_of(bucket)
   local slot = projection.slot + spacing(bucket, projection.warmth, bucket.handed)
   if has_line(bucket) then return slot end
   local earliest = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
-  return math.max(slot, tonumber(earliest[2]))
+  return math.max(slot, tonumber(earliest[2]) - set_back())
 end
 
 -- Buckets with a turn at the head of the line are kept in a set of their own, because turns are handed over without workers.

@@ -52,7 +52,7 @@ local function returned_of(bucket, kind)
     local flat, entries = redis.call('ZRANGE', key, from, to, 'WITHSCORES'), {}
     for index = 1, #flat, 2 do
       local entry = entry_of(flat[index], kind)
-      if kind == 'retry' then entry.readyAt = tonumber(flat[index + 1]) end
+      if kind == 'retry' then entry.readyAt = tonumber(flat[index + 1]) - set_back() end
       entries[#entries + 1] = entry
     end
     return entries

@@ -64,8 +64,8 @@ local function read_meta()
   return meta
 end
 
--- A freeze is kept as its end plus all that the clock was set back by before: so one number moves the ends of all freezes at
--- once. Read only where a bucket has a freeze.
+-- The end of a freeze, and the times of retries, are kept with all added that the clock was set back by before: so one number
+-- moves all of them at once. Read only where there is one.
 local set_back_by
 local function set_back()
   if not set_back_by then set_back_by = counter(redis.call('HGET', K.meta, 'setBack')) end

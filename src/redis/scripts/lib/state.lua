@@ -34,6 +34,7 @@ local function read_state(id)
   local ok, magic, state, epoch, cost, kind, ready_at, floor, attempt, fence, crashes, slot, on_grid, departed_at, ended_at,
     worker, key, has_result, result, has_error, error_, stop = pcall(struct.unpack, STATE_FORMAT, raw)
   if not ok or magic ~= STATE_MAGIC or stop ~= #raw + 1 or not STATES[state] or not KINDS[kind] then foreign('states') end
+  if kind == KIND_NUMBERS.retry then ready_at, floor = ready_at - set_back(), floor - set_back() end
   s.state, s.epoch, s.kind, s.readyAt, s.floor = STATES[state], epoch, KINDS[kind], ready_at, floor
   s.attempt, s.fence, s.crashes, s.slot, s.onGrid = attempt, fence, crashes, slot, on_grid == 1
   s.departedAt, s.endedAt, s.worker, s.key, s.cost = departed_at, ended_at, worker, key, cost
@@ -44,7 +45,9 @@ end
 
 local function write_state(s)
   local result, error_ = s.result or '', s.error or ''
+  local ready_at, floor = s.readyAt, s.floor
+  if s.kind == 'retry' then ready_at, floor = ready_at + set_back(), floor + set_back() end
   redis.call('HSET', K.states, s.id, struct.pack(STATE_FORMAT, STATE_MAGIC, STATE_NUMBERS[s.state], s.epoch, s.cost,
-    KIND_NUMBERS[s.kind], s.readyAt, s.floor, s.attempt, s.fence, s.crashes, s.slot, s.onGrid and 1 or 0, s.departedAt,
+    KIND_NUMBERS[s.kind], ready_at, floor, s.attempt, s.fence, s.crashes, s.slot, s.onGrid and 1 or 0, s.departedAt,
     s.endedAt, s.worker, s.key, s.result and 1 or 0, #result, result, s.error and 1 or 0, #error_, error_))
 end

@@ -31,7 +31,7 @@ local function next_departure(bucket, now)
   if bucket.paused == 1 or bucket.inLine + retrying(bucket) + bucket.inHanded == 0 then return INF end
   local slot = next_slot(bucket, now)
   if has_line(bucket) or bucket.inHanded > 0 then return slot end
-  return math.max(slot, tonumber(redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')[2]))
+  return math.max(slot, tonumber(redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')[2]) - set_back())
 end
 
 local function view_of(bucket, now)
