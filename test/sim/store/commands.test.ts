@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { compare } from './comparison.ts'
 import { randomCommand } from './random-commands.ts'
 import { RealAndOurs } from './real-and-ours.ts'
+import { storeRuns } from './runs.ts'
 
 test('random commands give the replies of a real Redis', async () => {
   const both = await RealAndOurs.start({ 'enable-debug-command': 'yes' })
@@ -18,6 +19,6 @@ test('random commands give the replies of a real Redis', async () => {
         expect(compare(commands, ours)).toEqual(compare(commands, real))
       },
     ),
-    { numRuns: Number(process.env['STORE_RUNS'] ?? 600) },
+    storeRuns(600),
   )
 })

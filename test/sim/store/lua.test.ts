@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { randomReply, randomScript } from './random-lua.ts'
 import { RealAndOurs } from './real-and-ours.ts'
 import type { RawReply } from './reply-reader.ts'
+import { storeRuns } from './runs.ts'
 
 /**
  * Ours does not count the arguments of a library function, and takes one that is nil for none. JavaScript has only one NaN, so
@@ -21,6 +22,6 @@ test('random scripts do what a real Redis does with them', async () => {
       const { real, ours } = await both.answers([['EVAL', script, 0]])
       expect(withoutCounts(ours)).toEqual(withoutCounts(real))
     }),
-    { numRuns: Number(process.env['STORE_RUNS'] ?? 4_000) },
+    storeRuns(4_000),
   )
 })

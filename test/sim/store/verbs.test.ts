@@ -9,6 +9,7 @@ import { limit, perform, steps } from '../../support/line-steps.ts'
 import { LineTrace } from '../../support/line-trace.ts'
 import { connect, openRedisBackend, viewsOf } from '../../support/redis-driver.ts'
 import { startRedis } from '../../support/redis-server.ts'
+import { storeRuns } from './runs.ts'
 import { SimRedis } from './sim-redis.ts'
 import { REAL_HOST } from './tcp-bridge.ts'
 import { Tee } from './tee.ts'
@@ -62,7 +63,7 @@ test('random traces of all verbs and views get from ours each reply of a real Re
         tee.close()
       }
     }),
-    { numRuns: Number(process.env['STORE_RUNS'] ?? 25), interruptAfterTimeLimit: 120_000 },
+    { ...storeRuns(25), interruptAfterTimeLimit: 120_000 },
   )
   expect(replies).toBeGreaterThan(1_000)
 })
