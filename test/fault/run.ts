@@ -7,9 +7,9 @@ import { compileTests } from '../support/compile-tests.ts'
 const USAGE = `npm run test:faults -- [--runs <n>] [--minutes <n> | --rounds <n>] [--seed <n>] [files]
 
 Runs the machines that look for faults (test/fuzz, test/model, test/sim), each for a short time, the fixed campaigns of
-test/fault and test/soak, and 500 simulated lines, the same each time. With --rounds or --minutes, runs the campaigns alone, so many rounds, or until so many minutes are over. Each
-round has a seed of its own, which it prints; --seed gives that of the first, and the others count on from it. With names
-of files, runs those alone.
+test/fault and test/soak, and 500 simulated lines, the same each time. With --rounds or --minutes, runs the campaigns
+alone, so many rounds, or until so many minutes are over. Each round has a seed of its own, which it prints; --seed gives
+that of the first, and the others count on from it. With names of files, runs those alone.
 
   --runs <n>        seeded runs, and nothing else: each draws its processes, its Redis and its faults from one seed
   --together <n>    so many of them at a time (default: 2)
