@@ -13,6 +13,7 @@ import {
   request,
   TURN_CALLER,
 } from '../support/backend-driver.ts'
+import { BesideCore, CORE_COMMANDS, type CoreCommand } from '../support/beside-core.ts'
 import { CoreDriver } from '../support/core-driver.ts'
 import { everythingSeen } from '../support/everything-seen.ts'
 import { isTurnId } from '../support/turn-id.ts'
@@ -318,78 +319,27 @@ test('every backend gives the same answers, whatever is asked of it', async () =
   )
 })
 
-const simpleVerbs: readonly Verb['do'][] = [
-  'admit',
-  'cancel',
-  'start',
-  'freeze',
-  'unfreeze',
-  'pause',
-  'resume',
-  'setRule',
-]
-const simpleSteps = fc.array(
-  fc.tuple(
-    verb.filter((verb) => simpleVerbs.includes(verb.do)),
-    lapse,
-  ),
-  { minLength: 1, maxLength: 60, size: 'max' },
-)
+const isOfCore = (verb: Verb): verb is Extract<Verb, { do: CoreCommand['do'] }> =>
+  CORE_COMMANDS.some((name) => name === verb.do)
+const coreSteps = fc.array(fc.tuple(verb.filter(isOfCore), lapse), {
+  minLength: 1,
+  maxLength: 60,
+  size: 'max',
+})
 
 test.each(DRIVERS)('%s does for one key what the core does', async (_, open) => {
   await fc.assert(
-    fc.asyncProperty(limit, spacing, simpleSteps, async (limit, { limitOf, isDoubtful }, steps) => {
+    fc.asyncProperty(limit, spacing, coreSteps, async (limit, { limitOf, isDoubtful }, steps) => {
       const first = limitOf(limit)
       const driver = await open({ '*': first })
       const core = new CoreDriver(first)
+      const both = new BesideCore(driver, core)
       let now = at(0)
-      const ids: string[] = []
       try {
         for (const [verb, lapse] of steps) {
           now += lapse
           if (verb.do === 'start' && isDoubtful(now - core.due)) now += MS
-          expect((await driver.expire(now)).sort()).toEqual(core.expire(now).sort())
-          await driver.forget(now)
-          core.forget(now)
-          switch (verb.do) {
-            case 'admit': {
-              const deadline = verb.patience === null ? Number.POSITIVE_INFINITY : now + verb.patience
-              const id = `j${ids.push('') - 1}`
-              const answer = await driver.admit(request(id, { cost: verb.cost, deadline }), now)
-              expect(answer).toMatchObject(core.admit(id, verb.cost, deadline, now))
-              break
-            }
-            case 'cancel': {
-              const id = `j${verb.which % (ids.length + 1)}`
-              expect(await driver.cancel(id, now)).toBe(core.cancel(id))
-              break
-            }
-            case 'start': {
-              const started = await driver.startNext(now)
-              if (started !== undefined) await driver.finish(started.id, COMPLETED, now)
-              expect(started && [started.id, started.slot]).toEqual(core.startNext(now))
-              break
-            }
-            case 'freeze':
-              expect(await driver.freeze('a', now + verb.duration, now)).toBe(
-                core.freeze(now + verb.duration),
-              )
-              break
-            case 'unfreeze':
-              expect(await driver.unfreeze('a', now)).toBe(core.unfreeze(now))
-              break
-            case 'pause':
-              await driver.pause('a', now)
-              core.pause()
-              break
-            case 'resume':
-              await driver.resume('a', now)
-              core.resume(now)
-              break
-            case 'setRule':
-              await driver.setRule('*', limitOf(verb.limit), now)
-              core.setLimit(limitOf(verb.limit))
-          }
+          await both.give(verb.do === 'setRule' ? { ...verb, limit: limitOf(verb.limit) } : verb, now)
         }
       } finally {
         await driver.close()

@@ -8,7 +8,7 @@ import { shrink } from './report/shrink.ts'
 import { summary } from './report/timeline.ts'
 import { type Outcome, runPlan } from './run-plan.ts'
 
-/** What is told of a seed. */
+/** What a seed's run came to. */
 export interface SeedReport {
   readonly seed: number
   readonly events: number

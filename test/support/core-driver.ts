@@ -16,7 +16,7 @@ import { admit } from '../../src/core/verdict.ts'
 /** What the rounding of epoch microseconds may add. */
 const ROUNDING_MS = 0.0005
 
-interface Guest {
+interface Waiting {
   readonly id: string
   readonly cost: number
   readonly expiresAt: number
@@ -25,7 +25,7 @@ interface Guest {
 /** The core and nothing else: one bucket and a list, without retries, as the reference for every backend. */
 export class CoreDriver {
   #bucket
-  #line: Guest[] = []
+  #line: Waiting[] = []
   /** The slot of the head. */
   #due = Number.POSITIVE_INFINITY
 

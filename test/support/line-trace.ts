@@ -119,7 +119,7 @@ export class LineTrace {
     const asked = { id, epoch, worker, lead: 0, lease: LEASE }
     const requests = [missed === undefined ? asked : { ...asked, missed }]
     const answer = (await this.#backend.verbs.gate(0, requests, this.now)).answers[0]!
-    // Told again to the same worker, which asks again only where it has not heard.
+    // Reported again to the same worker, which asks again only where it has not heard.
     const asking = `${nameOf(delivery)} ${worker}`
     if (answer.kind === 'expired' && !this.#expired.has(asking)) {
       this.#expired.add(asking)

@@ -1,4 +1,4 @@
-import { MOST_PER_CLAIM } from '../verbs/claim.ts'
+import { MOST_PER_CLAIM } from '../scripts/prelude.ts'
 
 /** With more unfetched jobs than this, workers are absent or do not keep up. */
 const MOST_UNFETCHED = 2_000

@@ -9,6 +9,8 @@ import { KEY_TYPES, NUMBERED_KEYS } from './keys.ts'
 
 /** The most jobs or buckets that one call of a script reads, names or changes, so that each call is short. */
 export const MOST_PER_CALL = 200
+/** The most jobs and turns that one claim hands over, half of them turns: to hand one over takes long. */
+export const MOST_PER_CLAIM = MOST_PER_CALL / 2
 /** How long a silent process keeps the places of its callers, and the turns that were handed to it. */
 export const TURN_LEASE = 4.5 * SECOND
 /** How long a turn that must depart at once may take to reach its caller. */
@@ -35,6 +37,7 @@ const SHARD_CONSTANTS = {
   FARTHEST_LOOK,
   MOST_NAMED,
   MOST_PER_CALL,
+  MOST_PER_CLAIM,
   WATCHED_FOR,
   MOST_WATCHED,
   MOST_NOTES,

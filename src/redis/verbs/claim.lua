@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- waiting | retrying -> handed, for the heads whose slots come within the look-ahead, one of each bucket in turn. At most W
 -- jobs of a bucket are handed over and have not started, so a backlog waits in its line. Elects the one scheduler that may do so. Turns go to
--- the processes of their callers, at once and whether or not there is room for jobs: MOST_PER_CALL / 4 in one call.
+-- the processes of their callers, at once and whether or not there is room for jobs: MOST_PER_CLAIM / 2 in one call.
 -- uses: shard loss lease warmth bucket pace job state ended blocks line head handover rounds rewind
 --
 -- KEYS[1]  the shard's tag
@@ -58,7 +58,7 @@ local function hand_over(bucket)
   local id = parse_member(member)
   local caller = caller_of(id)
   local is_held_up = not caller and #handed >= 3 * most
-  if is_held_up or caller and turns == MOST_PER_CALL / 4 then
+  if is_held_up or caller and turns == MOST_PER_CLAIM / 2 then
     reschedule(bucket, meta)
     -- A turn behind a job for which there is no room must not take the places of other turns.
     if is_held_up and redis.call('ZREM', K.turns, bucket.key) == 1 then redis.call('ZADD', K.due, due, bucket.key) end
@@ -84,14 +84,14 @@ local function hand_over(bucket)
 end
 
 local is_rewinding = rewind(meta, now)
-in_rounds(due_buckets('turns', now, look_ahead, MOST_PER_CALL / 4), hand_over)
+in_rounds(due_buckets('turns', now, look_ahead, MOST_PER_CLAIM / 2), hand_over)
 -- To hand a job over takes five times as long as to look at one.
-most = math.min(most, MOST_PER_CALL / 2 - turns)
+most = math.min(most, MOST_PER_CLAIM - turns)
 in_rounds(due_buckets('due', now, look_ahead, most), hand_over)
 
 -- A bucket is remembered until it could be forgotten without the steps of the clock.
 local stepped = stepped_since(read_steps(meta, now), -INF)
-forget_idle(now - stepped, math.min(MOST_PER_CALL / 2, #handed / 3 + turns))
+forget_idle(now - stepped, math.min(MOST_PER_CLAIM, #handed / 3 + turns))
 trim_ended(keep, now)
 trim_gone(now)
 
@@ -100,15 +100,14 @@ local function first_of(name)
   return first[2] and tonumber(first[2]) or INF
 end
 local next_due = math.min(first_of('due'), first_of('turns'))
--- With nothing to do for long, the first scheduler that wakes may be elected.
-local is_busy = next_due - look_ahead < now + LONG_SLEEP
 -- Jobs that no process fetches may be due all the time.
 local wake_turns = next_due > now + look_ahead and next_due or first_of('turns')
-redis.call('HSET', K.meta, 'leader', scheduler, 'leaderUntil', is_busy and now + LEADER_LEASE or now, 'wakeDue', next_due,
-  'wakeTurns', wake_turns, 'claimedAt', now, 'epoch', meta.epoch)
+-- With nothing to do for long, the first scheduler that wakes may be elected.
+redis.call('HSET', K.meta, 'leader', scheduler, 'wakeDue', next_due, 'wakeTurns', wake_turns, 'claimedAt', now, 'epoch', meta.epoch,
+  'leaderUntil', next_due - look_ahead < now + LONG_SLEEP and now + LEADER_LEASE or now)
 redis.call('DEL', K.wake, K.vacancy)
 -- There may be more to do at once.
-if turns == MOST_PER_CALL / 4 or is_rewinding then redis.call('LPUSH', K.wake, '1') end
+if turns == MOST_PER_CLAIM / 2 or is_rewinding then redis.call('LPUSH', K.wake, '1') end
 local answer = {
   'ok', text(now), text(next_due), text(first_of('leases') + meta.lifted), text(first_of('deadlines')), text(math.min(first_of('idle') + stepped, next_trim(keep))),
   text(meta.book), text(retimed),

@@ -1,5 +1,4 @@
 import type { RedisRules } from '../rules/redis-rules.ts'
-import { MOST_PER_CALL } from '../scripts/prelude.ts'
 import { list, number, oneOf, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -25,9 +24,6 @@ const script = defineScript('claim', import.meta.url, reply)
 
 /** Buckets to forget wait for each other: they do no harm meanwhile. */
 const LATENESS_OF_CHORES = 500_000
-
-/** The most jobs that the script hands over in one call. */
-export const MOST_PER_CLAIM = MOST_PER_CALL / 2
 
 export interface ClaimRequest {
   /** Names the scheduler that asks. */

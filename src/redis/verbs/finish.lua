@@ -6,7 +6,7 @@
 -- ARGV     now | '', keepFinished, number of reports, then for each: id, epoch, started at | '', outcome (completed |
 --          failed | retry | freeze | back), its text (result as JSON | error | worker) | '', has text ('1' | '0'), delay | ''
 -- Answers  { now, '0' | '1' | ready at, ... }: '0' where the job is not the caller's any more; up to the first whose bucket
---          is incomplete, or until MOST_PER_CALL / 2 jobs were sent back
+--          is incomplete, or until MOST_SENT_BACK jobs were sent back
 
 local now = read_now(ARGV[1])
 local keep, reports = whole(ARGV[2]), count(3, 7)
@@ -78,7 +78,7 @@ end
 
 local answers = { text(now) }
 for index = 1, reports do
-  if meta.sentBack >= MOST_PER_CALL / 2 then break end
+  if meta.sentBack >= MOST_SENT_BACK then break end
   local answer = finish(4 + (index - 1) * 7)
   if not answer and index == 1 then partial('handed') end
   if not answer then break end

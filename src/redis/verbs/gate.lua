@@ -105,7 +105,7 @@ end
 local answers = { text(now), text(meta.book) }
 local fence = meta.fence
 for index = 1, requests do
-  answers[index + 2] = meta.sentBack < MOST_PER_CALL / 2 and answer(5 + (index - 1) * 7) or { 'wait', text(now + 1000) }
+  answers[index + 2] = meta.sentBack < MOST_SENT_BACK and answer(5 + (index - 1) * 7) or { 'wait', text(now + 1000) }
 end
 if meta.fence ~= fence then redis.call('HSET', K.meta, 'fence', meta.fence, 'granted', meta.granted) end
 close_books(meta, keep, now)

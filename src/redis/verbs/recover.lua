@@ -86,7 +86,7 @@ end
 
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now - meta.lifted, 'LIMIT', 0, MOST_SWEPT)) do
   -- Many may come back with each: all that were handed over after it.
-  if meta.sentBack >= MOST_PER_CALL / 2 then break end
+  if meta.sentBack >= MOST_SENT_BACK then break end
   -- One that came back with another of this call has a lease again, or needs none.
   if (lease_end(meta, id) or INF) <= now then give_up(id) end
 end

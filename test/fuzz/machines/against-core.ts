@@ -1,14 +1,13 @@
 import fc from 'fast-check'
-import { expect } from 'vitest'
 import { DRIVERS } from '../../conformance/drivers.ts'
-import { at, COMPLETED, type Driver, request } from '../../support/backend-driver.ts'
+import { at, type Driver } from '../../support/backend-driver.ts'
+import { BesideCore, CORE_COMMANDS, type CoreCommand } from '../../support/beside-core.ts'
 import { CoreDriver } from '../../support/core-driver.ts'
 import { limit, STEPS, time, type Verb, verb } from '../commands.ts'
 import { machine } from '../machine.ts'
 
-const simple = verb.filter((one) =>
-  ['admit', 'cancel', 'start', 'freeze', 'unfreeze', 'pause', 'resume', 'setRule'].includes(one.do),
-)
+type Simple = Extract<Verb, { do: CoreCommand['do'] }>
+const simple = verb.filter((one): one is Simple => CORE_COMMANDS.some((name) => name === one.do))
 
 /** The pure core against both, for one key. Each command is one input. */
 export const againstCore = machine({
@@ -18,7 +17,7 @@ export const againstCore = machine({
   share: 8,
   size: STEPS / 2,
   open: async () => {
-    const give = async ([first, trace]: [string, [Verb, number][]]) => {
+    const give = async ([first, trace]: [string, [Simple, number][]]) => {
       for (const [, open] of DRIVERS) {
         const driver = await open({ '*': first })
         try {
@@ -33,50 +32,15 @@ export const againstCore = machine({
   },
 })
 
-async function playToCore(driver: Driver, core: CoreDriver, trace: readonly [Verb, number][]): Promise<void> {
+async function playToCore(
+  driver: Driver,
+  core: CoreDriver,
+  trace: readonly [Simple, number][],
+): Promise<void> {
+  const both = new BesideCore(driver, core)
   let now = at(0)
-  let count = 0
   for (const [verb, lapse] of trace) {
     now += lapse
-    expect((await driver.expire(now)).sort()).toEqual(core.expire(now).sort())
-    await driver.forget(now)
-    core.forget(now)
-    switch (verb.do) {
-      case 'admit': {
-        const deadline = verb.patience === null ? Number.POSITIVE_INFINITY : now + verb.patience
-        const id = `j${count++}`
-        const answer = await driver.admit(request(id, { cost: verb.cost, deadline }), now)
-        expect(answer).toMatchObject(core.admit(id, verb.cost, deadline, now))
-        break
-      }
-      case 'cancel': {
-        const id = `j${verb.which % (count + 1)}`
-        expect(await driver.cancel(id, now)).toBe(core.cancel(id))
-        break
-      }
-      case 'start': {
-        const started = await driver.startNext(now)
-        if (started !== undefined) await driver.finish(started.id, COMPLETED, now)
-        expect(started && [started.id, started.slot]).toEqual(core.startNext(now))
-        break
-      }
-      case 'freeze':
-        expect(await driver.freeze('a', now + verb.time, now)).toBe(core.freeze(now + verb.time))
-        break
-      case 'unfreeze':
-        expect(await driver.unfreeze('a', now)).toBe(core.unfreeze(now))
-        break
-      case 'pause':
-        await driver.pause('a', now)
-        core.pause()
-        break
-      case 'resume':
-        await driver.resume('a', now)
-        core.resume(now)
-        break
-      case 'setRule':
-        await driver.setRule('*', verb.limit, now)
-        core.setLimit(verb.limit)
-    }
+    await both.give(verb.do === 'freeze' ? { do: 'freeze', duration: verb.time } : verb, now)
   }
 }

@@ -91,7 +91,7 @@ const claimLate: Transition = {
   },
 }
 
-/** Adds what was claimed to BullMQ; its jobs are told apart by id and epoch. */
+/** Adds what was claimed to BullMQ; a job there is known by its id and epoch. */
 function add(world: World, { claimed }: Scheduler): boolean {
   for (const pair of claimed) {
     if (pair.job === 0) continue

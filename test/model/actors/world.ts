@@ -21,7 +21,7 @@ export const REPORTED = 5
 /** Its handler has ended, and the store has not answered yet; whether it knows of the start. */
 export const ENDING = 6
 export const ENDING_REPORTED = 7
-/** It waits at the gate, and was told to ask again later. */
+/** It waits at the gate, and is to ask again later. */
 export const WAITS = 8
 
 /** What a producer knows of its job. */

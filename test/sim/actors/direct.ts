@@ -40,7 +40,7 @@ export async function direct(scene: Scene, fate: SimProcess): Promise<Rest> {
   return { audit, oracle, at }
 }
 
-/** Every producer and every caller knows what became of what it asked for; those of parts that nobody plays need not. */
+/** Every producer and every caller knows what became of what it asked for; those whose process has gone for good need not. */
 function hasAllAnswers({ plan, answered, calling }: Scene): boolean {
   return (
     plan.jobs.every(({ id }) => answered.has(id)) &&

@@ -74,7 +74,7 @@ export class Oracle {
     }
   }
 
-  /** Resolves when every job that was accepted has ended and nobody waits for an answer. */
+  /** Resolves when every accepted job has ended and no caller waits for an answer. */
   async rest(isDone: () => boolean): Promise<Audit> {
     for (;;) {
       await sleep(EVERY)
@@ -97,7 +97,7 @@ export class Oracle {
     })
   }
 
-  /** A turn ended elsewhere, of which nobody wrote down that it was admitted. */
+  /** A turn ended elsewhere, and no process wrote down that it was admitted. */
   searchTurn(id: string): void {
     if (!this.#scene.record.isAnswered(id))
       this.#fate.at(this.#scene.world.present, 0, () => void this.#lookups.push(this.#lookUp(id)))

@@ -11,7 +11,7 @@ const MS = 1_000
 export interface Seen {
   readonly by: string
   event: HistoryEvent
-  /** Of an end: the process that held the job fell silent, and nobody else knows whether it had started. */
+  /** Of an end: the process that held the job fell silent, and no other process knows whether it had started. */
   readonly isLost?: boolean
 }
 

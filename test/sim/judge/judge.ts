@@ -25,7 +25,7 @@ const AFTER_FAULT = 4_000
 /** A producer hears within two seconds that the store is away; timers are a little late. */
 const UNAVAILABLE_WITHIN = 2_300_000
 /** Errors that a shaper may report while something is wrong. */
-/** BullMQ was told of an end whose first telling had been carried out, and its answer lost. */
+/** An end was reported to BullMQ twice: the first report was carried out, and its answer lost. */
 const TWICE = /^Missing (?:key|lock) for job /
 const EXPECTED = ['backend-unavailable', 'lease-lost', 'started-late', 'old-rule-book', 'worker-lost']
 

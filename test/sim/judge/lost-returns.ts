@@ -2,8 +2,8 @@ import type { HistoryEvent } from '../../../src/testing.ts'
 import type { Recorder } from '../actors/recorder.ts'
 
 /**
- * Jobs that went back into their lines though no process heard of it: a handler failed or froze its bucket, the store was
- * told, its answer was lost, and by the time of the second one the job had been handed over again. That the job starts once
+ * Jobs that went back into their lines though no process heard of it: a handler failed or froze its bucket, the store
+ * heard of it, its answer was lost, and by the time of the second one the job had been handed over again. That the job starts once
  * more shows it.
  */
 export function lostReturns(

@@ -143,7 +143,7 @@ export const PROTOCOL: readonly Mutant[] = [
   },
   {
     name: 'late-request-admitted',
-    what: 'a request that comes after its caller was told that Redis is away is admitted',
+    what: 'a request that comes after its caller got the error that Redis is away is admitted',
     edits: [
       {
         file: `${VERBS}/admit.lua`,

@@ -10,7 +10,7 @@ export interface When {
   readonly write?: number
 }
 
-/** The name of a process as planned: whoever plays that part then; or all. */
+/** The name of a process in the plan, or `all`. After a restart it means the process that took its place. */
 export type Part = string
 
 /** How long a fault waits for the event or the write that it is to strike at; milliseconds. */
@@ -32,7 +32,7 @@ export type Fault = Timed &
         readonly kind: 'kill'
         readonly part: Part
         readonly when: When
-        /** Of its machine nobody says that it is gone. */
+        /** With `machine`, its connections stay open: no packet says that it is gone. */
         readonly how: 'process' | 'machine'
         /** Another takes its part after that; absent: none does. */
         readonly back?: number

@@ -20,7 +20,7 @@ export function timeline({ scene, history, failures, plan }: Outcome): string {
       text: `error ${error.message}`,
     })),
     ...scene.record.unavailable.map(({ at, process, took }) => {
-      return { at: at + took, by: process.name, text: `was told that Redis is away, after ${ms(took)}` }
+      return { at: at + took, by: process.name, text: `gets the error that Redis is away, after ${ms(took)}` }
     }),
     ...failures.map(({ law, at, message }) => ({ at, by: '>>>', text: `${law}: ${message}` })),
   ]

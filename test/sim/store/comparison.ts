@@ -41,7 +41,7 @@ function sorted(reply: RawReply, step: 1 | 2): unknown {
   return [head, ...groups.sort()]
 }
 
-/** What was queued comes in the reply of EXEC, where it cannot be told which reply is whose: only its sort is kept. */
+/** What was queued comes in the reply of EXEC, where the command of a reply is unknown: only its sort is kept. */
 export function compare(commands: readonly Words[], replies: readonly RawReply[]): unknown[] {
   return commands.map((words, at) => {
     const reply = replies[at]

@@ -150,7 +150,7 @@ test('while it loads, it says so', () => {
   expect(client.say(['GET', 'a'])).toEqual(['$-1'])
 })
 
-test('a client that does not speak the protocol is told so and closed', () => {
+test('a client that does not speak the protocol gets an error and is closed', () => {
   const stage = new Stage()
   const connection = stage.store.connect()
   const heard: string[] = []

@@ -41,8 +41,10 @@ local function wait_again(bucket, state, kind, ready_at, worker)
   if is_readable and job and job.deadline ~= INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, state.id) end
 end
 
+local MOST_SENT_BACK = 100
+
 -- handed -> waiting | retrying: for the job, and for all that were handed over after it, which keeps their order. A call leaves what
--- it can to the next one when it has sent MOST_PER_CALL / 2 jobs back.
+-- it can to the next one when it has sent MOST_SENT_BACK jobs back.
 local function send_back(bucket, meta, id, now)
   local key = K.handed .. bucket.n
   while bucket.inHanded > 0 do

@@ -6,7 +6,7 @@ import { type LuaFunction, LuaTable, NIL, NULL, type Result, typeName, type Valu
 
 /** The functions that scripts call by a bare name. */
 
-/** Tables and functions are told apart by a number, since there is no address. */
+/** Tables and functions have a number each, since there is no address. */
 const numbers = new WeakMap<object, number>()
 let lastNumber = 0
 

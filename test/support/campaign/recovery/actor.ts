@@ -70,7 +70,7 @@ async function fulfil(wish: Wish): Promise<void> {
     case 'freeze':
       return shaper.freeze(KEY, wish.forMs)
     case 'acquire':
-      // It is answered when the turn comes, which is told then.
+      // It is answered when the turn comes, which it prints then.
       void shaper.acquire(KEY).then(
         () => say({ said: 'went on', line, id: wish.id, at: hostNow() }),
         () => undefined,

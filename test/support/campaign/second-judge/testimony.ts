@@ -15,7 +15,7 @@ export interface Testimony {
   readonly crashes: readonly { readonly at: number; readonly handed: number }[]
   /** For so long after a start the line may count the job as waiting; microseconds. */
   readonly lag: number
-  /** What the line decided may be lost: then only the spacing is judged, and that nothing ran that nobody asked for. */
+  /** What the line decided may be lost: then only the spacing is judged, and that no handler ran a job that was never requested. */
   readonly isLossy: boolean
 }
 

@@ -96,7 +96,7 @@ function tell(record: HistoryRecord): string | undefined {
     case 'lost':
       return '*** until here, Redis may have lost what it decided'
     case 'unavailable':
-      return `told that Redis is unavailable, after ${record.tookMs.toFixed(0)} ms`
+      return `gets the error that Redis is unavailable, after ${record.tookMs.toFixed(0)} ms`
     case 'stood':
     case 'clock':
     case 'resumed':

@@ -46,7 +46,7 @@ describe('while another is elected', () => {
     await clock.advance(2 * S)
     expect(store.leader).toBe('b')
     expect(store.resigned).toEqual(['a'])
-    // Nobody fetches here, so some come back and are handed over twice.
+    // No worker fetches here, so some come back and are handed over twice.
     expect([...new Set(handedIds())]).toEqual(ids(20))
   })
 

@@ -232,7 +232,7 @@ describe("a store's clock that jumps", () => {
     expectEmpty(stage)
   })
 
-  test('a job that is told to wait by the answer that shows the jump asks again when the clock is known', async () => {
+  test('a job whose answer shows the jump and says wait asks again when the clock is known', async () => {
     const stage = await new GateStage().open(2)
     const [first, second] = stage.store.hand('a', 2)
     stage.take([second!], 0)
