@@ -41,6 +41,8 @@ export class BullMqReceiver implements Receiver {
   readonly #tags: readonly string[]
   readonly #outages: OutageReports
   readonly #workers: LockingWorker[]
+  /** Each worker of BullMQ waits for something to fetch on a copy of the client. */
+  readonly #copies: (Redis | Cluster)[] = []
   /** Shards that had something to fetch at the last look, and from which nothing has come since. */
   readonly #neglected = new Set<number>()
   readonly #looks: NodeJS.Timeout
@@ -61,6 +63,13 @@ export class BullMqReceiver implements Receiver {
     this.#outages = new OutageReports(options.onError)
     client.on('error', this.#outages.report)
     client.on('ready', this.#outages.over)
+    const duplicate: (...options: never[]) => Redis | Cluster = client.duplicate.bind(client)
+    const keepingCopies = (...options: never[]) => {
+      const copy = duplicate(...options)
+      this.#copies.push(copy)
+      return copy
+    }
+    Object.assign(client, { duplicate: keepingCopies })
     this.#workers = tags.map((_, shard) => this.#openWorker(shard))
     this.#looks = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
   }
@@ -105,8 +114,10 @@ export class BullMqReceiver implements Receiver {
     const isIdle = await settlesWithin(this.#grace.deliveriesMs, Promise.allSettled(this.#underWay))
     // A close of BullMQ's that waits cannot be cut short by another that does not.
     const closing = Promise.allSettled(this.#workers.map((worker) => worker.close(!isIdle)))
-    if (await settlesWithin(this.#grace.connectionsMs, closing)) await this.#wakeOthers()
-    else this.#cutOff()
+    const isClosed = await settlesWithin(this.#grace.connectionsMs, closing)
+    if (isClosed) await this.#wakeOthers()
+    else for (const worker of this.#workers) void worker.endRenewals()
+    for (const copy of this.#copies) endForGood(copy)
     this.#client.disconnect()
   }
 
@@ -120,14 +131,6 @@ export class BullMqReceiver implements Receiver {
       if (waiting > 0) await this.#client.zadd(`${tag}:${QUEUE}:marker`, 0, '0')
     })
     await settlesWithin(this.#grace.connectionsMs, Promise.allSettled(calls))
-  }
-
-  /** Ends the connections of workers that wait for an answer of a Redis that is away. */
-  #cutOff(): void {
-    for (const worker of this.#workers) {
-      worker.disconnect().catch(() => {})
-      void worker.endRenewals()
-    }
   }
 
   async #process(shard: number, job: Job<unknown, void>, token: string | undefined): Promise<void> {
@@ -166,4 +169,13 @@ export class BullMqReceiver implements Receiver {
       this.#onError(toError(thrown))
     }
   }
+}
+
+/**
+ * Ends a copy, also where it waits for an answer of a Redis that is away. A worker that lost its connection while it waited connects
+ * again even after it was closed.
+ */
+function endForGood(copy: Redis | Cluster): void {
+  copy.on('connecting', () => copy.disconnect())
+  if (copy.status !== 'end') copy.disconnect()
 }
