@@ -7,9 +7,10 @@ import { compileTests } from '../support/compile-tests.ts'
 const USAGE = `npm run test:faults -- [--runs <n>] [--minutes <n> | --rounds <n>] [--seed <n>] [files]
 
 Runs the machines that look for faults (test/fuzz, test/model, test/sim), each for a short time, the fixed campaigns of
-test/fault and test/soak, and 500 simulated lines, the same each time. With --rounds or --minutes, runs the campaigns
-alone, so many rounds, or until so many minutes are over. Each round has a seed of its own, which it prints; --seed gives
-that of the first, and the others count on from it. With names of files, runs those alone.
+test/fault and test/soak, ten seeded runs, and 500 simulated lines; seeded runs and lines are the same each time. With
+--rounds or --minutes, runs the campaigns alone, so many rounds, or until so many minutes are over. Each round has a seed
+of its own, which it prints; --seed gives that of the first, and the others count on from it. With names of files, runs
+those alone.
 
   --runs <n>        seeded runs, and nothing else: each draws its processes, its Redis and its faults from one seed
   --together <n>    so many of them at a time (default: 2)
@@ -57,8 +58,9 @@ const rounds = count('rounds') ?? (minutes === undefined ? 1 : Number.POSITIVE_I
 const until = minutes === undefined ? Number.POSITIVE_INFINITY : performance.now() + minutes * 60_000
 const first = count('seed') ?? randomInt(1, 1e9)
 const areRounds = values.rounds !== undefined || minutes !== undefined
-/** About a minute. The same seeds each time: whether a change is good must not depend on what is drawn. */
-const SHORT_SIMULATION = ['--from', '200', '--seeds', '500']
+// About a minute each. The same seeds each time: whether a change is good must not depend on what is drawn.
+const SHORT_SIMULATION = ['--from', '180', '--seeds', '500']
+const SHORT_SEEDED = { runs: 10, seed: 1 }
 
 function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<boolean> {
   const child = spawn(process.execPath, args, {
@@ -78,21 +80,21 @@ function runFixed(seed: number): Promise<boolean> {
 }
 
 /** Runs a program of the campaign, with all that it starts, from a build. */
-async function runBuilt(program: string, args: readonly string[]): Promise<boolean> {
+async function runBuilt(program: string, args: readonly string[], seed = first): Promise<boolean> {
   const { folder, remove } = compileTests()
   const what = values.about === undefined ? [] : ['--about', values.about]
   try {
-    return await start([`${folder}/test/support/campaign/${program}`, '--seed', `${first}`, ...args, ...what])
+    return await start([`${folder}/test/support/campaign/${program}`, '--seed', `${seed}`, ...args, ...what])
   } finally {
     remove()
   }
 }
 
-function runSeeded(howMany: number): Promise<boolean> {
+function runSeeded(howMany: number, seed = first): Promise<boolean> {
   const shown = values.plan === true ? ['--plan'] : []
   const together = `${count('together') ?? 2}`
   const where = ['--source', CLOCK_SHIM, '--together', together]
-  return runBuilt('seeded/main.js', ['--runs', `${howMany}`, ...where, ...shown])
+  return runBuilt('seeded/main.js', ['--runs', `${howMany}`, ...where, ...shown], seed)
 }
 
 function measureRecovery(trials: number): Promise<boolean> {
@@ -124,7 +126,8 @@ async function runAll(): Promise<boolean> {
   if (runs !== undefined) return runSeeded(runs)
   const areRoundsGreen = await runRounds()
   if (areRounds || positionals.length > 0 || isOver) return areRoundsGreen
-  return (await start([TSX, SIMULATOR, ...SHORT_SIMULATION])) && areRoundsGreen
+  const areSeededGreen = await runSeeded(SHORT_SEEDED.runs, SHORT_SEEDED.seed)
+  return (await start([TSX, SIMULATOR, ...SHORT_SIMULATION])) && areSeededGreen && areRoundsGreen
 }
 
 const isGreen = await runAll()

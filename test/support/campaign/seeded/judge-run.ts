@@ -31,9 +31,12 @@ export function judgeRun(plan: SeededPlan, folder: string): { counts: RunCounts;
   const whole = [...limits, ...history]
   writeFileSync(join(folder, 'history.txt'), whole.map((event) => `${JSON.stringify(event)}\n`).join(''))
   const losses = records.filter((record) => record.kind === 'lost')
+  const moves = records.filter((record) => record.kind === 'moved')
   const isCalm = plan.armed.length === 0 && plan.faults.every((fault) => WITHOUT_OUTAGE.includes(fault.do))
   const lag = isCalm ? NEWS : NEWS_OF_OUTAGE
-  const breaches = checkHistory(whole, { lag }).filter((breach) => !isExcused(breach, whole, losses))
+  const breaches = checkHistory(whole, { lag }).filter(
+    (breach) => !isExcused(breach, whole, losses) && !isBeforeNewsOfStep(breach, whole, moves),
+  )
   const told = breaches.slice(0, MOST_TOLD).map(({ law, message }) => `checker: ${law} ${message}`)
   if (breaches.length > MOST_TOLD) told.push(`checker: and ${breaches.length - MOST_TOLD} more`)
   const { findings, undecided } = judgeAgain(collect(paths, plan, lag))
@@ -57,6 +60,20 @@ function isExcused(
     if (id === undefined || law !== 'L5') return at >= from
     return history.some((event) => 'id' in event && event.id === id && event.at >= from && event.at <= to)
   })
+}
+
+/**
+ * A line learns from the next call of a scheduler that its clock was set back, and then brings its buckets back page by page.
+ * Until then a rejection may ask to retry later than needed. Nothing else is excused.
+ */
+function isBeforeNewsOfStep(
+  { law, id, at, message }: Breach,
+  history: readonly HistoryEvent[],
+  moves: readonly (HistoryRecord & { kind: 'moved' })[],
+): boolean {
+  if (law !== 'L1' || !message.includes('later than needed')) return false
+  const isRejection = history.some((event) => event.type === 'answer' && event.id === id && !event.accepted)
+  return isRejection && moves.some((move) => move.by < 0 && at >= move.at && at <= move.at + NEWS)
 }
 
 function countsOf(history: readonly HistoryEvent[], records: readonly HistoryRecord[]): RunCounts {
