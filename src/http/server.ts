@@ -99,7 +99,14 @@ export async function serveHttp(app: Servable, options: ServeOptions): Promise<H
         host: hostOf(incoming as IncomingMessage),
         outgoing: outgoing as ServerResponse,
       }),
-    { hostname: host, overrideGlobalObjects: replacesGlobals, errorHandler: faultResponse },
+    {
+      hostname: host,
+      overrideGlobalObjects: replacesGlobals,
+      errorHandler: faultResponse,
+      // Node reads what is left of a body after its response, within the time limit of the request, and only then the next
+      // request. The adapter would end the connection after half a second, and with it the next request of a slow client.
+      autoCleanupIncoming: false,
+    },
   )
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     connections.serve(incoming.socket, outgoing)

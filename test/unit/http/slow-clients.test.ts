@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import { pass } from '../../support/patience.ts'
 import { Api, expectProblem, read, signal } from './api.ts'
 import { RawClient, serve } from './raw-client.ts'
 
@@ -40,6 +41,28 @@ describe('a client that is too slow', () => {
     client.send(...HEAD, 'Content-Length: 10', '', '{"data"')
     expectTurnedAway(await client.closed(), 408, 'request-timeout')
     expect((await api.shaper.audit()).admitted).toBe(0)
+  })
+
+  test('with the rest of a body that was refused keeps its connection for the next request', async () => {
+    const client = await RawClient.to(await serve(new Api()))
+    client.send(...HEAD, 'Content-Length: 2000000', '', ' '.repeat(1_000_000))
+    expect(await client.until(/too-large/)).toMatch(/^HTTP\/1\.1 413 /)
+    // The adapter between Node and the app would give it half a second.
+    await pass(700)
+    client.send(
+      `${' '.repeat(1_000_000)}GET /healthz HTTP/1.1`,
+      'Host: localhost',
+      'Connection: close',
+      '',
+      '',
+    )
+    expect((await client.closed()).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
+  })
+
+  test('with the rest of a body that was refused has only the time of a request', async () => {
+    const client = await RawClient.to(await serve(new Api(), SHORT))
+    client.send(...HEAD, 'Content-Length: 2000000', '', ' ')
+    expect(await client.closed()).toMatch(/^HTTP\/1\.1 413 /)
   })
 
   test('that says nothing at all is cut off', async () => {
