@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { compileTests } from '../support/compile-tests.ts'
+import { runPlanted } from './planted/run-planted.ts'
 
 const USAGE = `npm run test:faults -- [--runs <n>] [--minutes <n> | --rounds <n>] [--seed <n>] [files]
 
@@ -17,6 +18,8 @@ those alone.
   --about <subject> with --runs: the same subject in each run, such as 'bad network'
   --plan            with --runs: print what each seed has drawn
   --recovery <n>    measures, so many times each, for how long a fault holds up a start, and nothing else
+  --planted         puts each mended defect into a copy of the checkout, and looks whether it is found
+  --only <name>     with --planted: one defect, by its name or number
 `
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const VITEST = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url))
@@ -31,6 +34,8 @@ const { values, positionals } = parseArgs({
     about: { type: 'string' },
     plan: { type: 'boolean' },
     recovery: { type: 'string' },
+    planted: { type: 'boolean' },
+    only: { type: 'string' },
     minutes: { type: 'string' },
     rounds: { type: 'string' },
     seed: { type: 'string' },
@@ -122,6 +127,7 @@ async function runRounds(): Promise<boolean> {
 }
 
 async function runAll(): Promise<boolean> {
+  if (values.planted === true) return runPlanted(values.only)
   if (recovery !== undefined) return measureRecovery(recovery)
   if (runs !== undefined) return runSeeded(runs)
   const areRoundsGreen = await runRounds()

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { copyWith } from './copy-with.ts'
 import { MENDED } from './mended.ts'
-import { edited, type Mutant } from './mutant.ts'
+import type { Mutant } from './mutant.ts'
 import { PROTOCOL } from './protocol.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -25,7 +26,7 @@ export async function runMutants(only: string | undefined, from: number): Promis
 }
 
 async function runMutant(mutant: Mutant, from: number): Promise<{ isFound: boolean; text: string }> {
-  const copy = copyWith(mutant)
+  const copy = copyWith(mutant.edits)
   try {
     const seeds = mutant.seeds ?? MOST_SEEDS
     const until = `--from ${from} --seeds ${seeds} --first --folder ${join(copy, 'failures')}`
@@ -38,20 +39,6 @@ async function runMutant(mutant: Mutant, from: number): Promise<{ isFound: boole
   } finally {
     rmSync(copy, { recursive: true, force: true })
   }
-}
-
-/** Inside the checkout, where it finds the packages. */
-function copyWith({ edits }: Mutant): string {
-  mkdirSync(join(ROOT, '.built'), { recursive: true })
-  const copy = mkdtempSync(join(ROOT, '.built/mutant-'))
-  for (const part of ['src', 'test/sim', 'test/support', 'package.json', 'tsconfig.json']) {
-    cpSync(join(ROOT, part), join(copy, part), { recursive: true })
-  }
-  for (const edit of edits) {
-    const path = join(copy, edit.file)
-    writeFileSync(path, edited(readFileSync(path, 'utf8'), edit))
-  }
-  return copy
 }
 
 function output(args: readonly string[]): Promise<string> {
