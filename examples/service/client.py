@@ -17,7 +17,8 @@ BEGIN = time.monotonic()
 
 
 def say(text):
-    print(f"{time.monotonic() - BEGIN:6.3f} s  {text}", flush=True)
+    # The line and its end at once: two threads say things.
+    print(f"{time.monotonic() - BEGIN:6.3f} s  {text}\n", end="", flush=True)
 
 
 class ThirdParty(BaseHTTPRequestHandler):
