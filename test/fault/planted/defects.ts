@@ -32,7 +32,7 @@ export const DEFECTS: readonly PlantedDefect[] = [
         replace: '      return undefined\n    })\n',
       },
     ],
-    foundBy: 'test/fault/stopped-workers.test.ts',
+    foundBy: 'test/unit/redis/worker/redis-worker-late-starts.test.ts',
   },
   {
     number: '4',

@@ -7,6 +7,9 @@ import { DEFECTS, type PlantedDefect } from './defects.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
+/** Of vitest, by the folder of the tests. */
+const PROJECTS: Readonly<Record<string, string>> = { fault: 'campaign', unit: 'unit' }
+
 /**
  * Puts each defect into a copy of the checkout, and runs there the file that is to find it; returns whether each was found. The
  * same file must be green in a copy without the defect.
@@ -43,7 +46,7 @@ async function runIn({ foundBy, edits }: Pick<PlantedDefect, 'foundBy' | 'edits'
   const copy = copyWith(edits)
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
   try {
-    const project = foundBy.startsWith('test/fault/') ? 'campaign' : 'tests'
+    const project = PROJECTS[foundBy.split('/')[1]!] ?? 'tests'
     const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs')
     const out = await output(copy, [vitest, 'run', '--project', project, '--reporter', 'json', foundBy])
     const report = JSON.parse(out.slice(out.indexOf('{"num'))) as Report
