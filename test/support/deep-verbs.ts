@@ -46,6 +46,11 @@ export async function openDeepLines(
   for (const key of ['a', 'b'])
     await stage.backend.verbs.admit({ ...request(key, { key, data }), deadline: NEVER }, at(0))
   await deepen(stage.redis, stage.tag, { key: 'a', like: 'a', prefix: 'a', count: length, now: at(0) })
+  // Where all jobs cost 1, a refusal need not look at them.
+  await stage.backend.verbs.admit(
+    { ...request('costly', { key: 'a', data, cost: 2 }), deadline: NEVER },
+    at(0),
+  )
   const half = { key: 'b', like: 'b', count: other / 2, now: at(0) }
   await deepen(stage.redis, stage.tag, { ...half, prefix: 'b' })
   await deepen(stage.redis, stage.tag, { ...half, prefix: 'late', deadline: LATE * SECOND })
