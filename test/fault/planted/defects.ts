@@ -73,7 +73,7 @@ export const DEFECTS: readonly PlantedDefect[] = [
     ],
     foundBy: 'test/integration/large-data.test.ts',
   },
-  { number: '7', ...mended('leases-end-in-silence'), foundBy: 'test/fault/network-cut.test.ts' },
+  { number: '7', ...mended('leases-end-in-silence'), foundBy: 'test/conformance/redis-silence.test.ts' },
   { number: '8', ...mended('epochs-from-one'), foundBy: 'test/conformance/redis-leases.test.ts' },
   {
     number: '9',
@@ -86,7 +86,7 @@ export const DEFECTS: readonly PlantedDefect[] = [
         replace: 'local BLOCK = 1e9\n',
       },
     ],
-    foundBy: 'test/fault/million-jobs.test.ts',
+    foundBy: 'test/conformance/redis-deep-lines.test.ts',
   },
   {
     number: '10',
