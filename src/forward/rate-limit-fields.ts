@@ -9,6 +9,8 @@ const PAIRS = [
   ['x-ratelimit-remaining', 'x-ratelimit-reset'],
   ['x-rate-limit-remaining', 'x-rate-limit-reset'],
 ] as const
+/** The other side can write anything into a field; real ones have a few dozen characters for each quota. */
+const LONGEST_FIELD = 1_024
 const NUMBER = /^\d{1,13}(?:\.\d{1,6})?$/
 /** A larger reset is no number of seconds but a time since the epoch; beyond the second bound, one in milliseconds. */
 const EPOCH_SECONDS = 1e9
@@ -26,8 +28,9 @@ export function readRateLimit(header: ReadHeader, now: number): number | undefin
   return resets.find((reset) => reset !== undefined && reset > 0)
 }
 
-/** The longest reset of several exhausted quotas. A field that is not a structured field is ignored. */
+/** The longest reset of several exhausted quotas. A field that is too long or not a structured field is ignored. */
 function readField(text: string): number | undefined {
+  if (text.length > LONGEST_FIELD) return undefined
   const resets = itemsOf(text)
     .filter(([, parameters]) => parameters.get('r') === 0)
     .map(([, parameters]) => parameters.get('t'))

@@ -48,6 +48,16 @@ describe('a response that asks to retry later', () => {
     expect(read(headers)).toBeUndefined()
   })
 
+  it('reads 1,024 characters of RateLimit at most, and nothing of a longer one', () => {
+    const field = (length: number) => `"${'a'.repeat(length - '"";r=0;t=30'.length)}";r=0;t=30`
+    expect(field(1_024)).toHaveLength(1_024)
+    expect(read({ ratelimit: field(1_024) })).toBe(30_000)
+    expect(read({ ratelimit: field(1_025) })).toBeUndefined()
+    // What comes first is within the bound, and still half of a list.
+    expect(read({ ratelimit: `"a";r=0;t=30${', 1'.repeat(5_000)}` })).toBeUndefined()
+    expect(read({ ratelimit: field(16_384), 'ratelimit-reset': '15' })).toBe(15_000)
+  })
+
   it('uses Retry-After first, and the clock of the third party if known', () => {
     expect(read({ 'retry-after': '2', ratelimit: '"default";r=0;t=30' })).toBe(2_000)
     expect(read({ 'retry-after': '0', ratelimit: '"default";r=0;t=30' })).toBe(30_000)
