@@ -62,6 +62,7 @@ export const SETTING_NAMES: readonly SettingName[] = [
   setting(['forward', 'headers'], 'HEADERS', 'json'),
   setting(['forward', 'signing', 'secret'], 'SIGNING_SECRET', 'secret'),
   setting(['forward', 'timeoutMs'], 'TIMEOUT_MS', 'number'),
+  setting(['forward', 'maxTimeoutMs'], 'MAX_TIMEOUT_MS', 'number'),
   setting(['forward', 'maxResponseBytes'], 'MAX_RESPONSE_BYTES', 'number'),
   setting(['forward', 'freezeMs'], 'FREEZE_MS', 'number'),
   setting(['tokens'], 'TOKENS', 'json'),

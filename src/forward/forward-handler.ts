@@ -11,7 +11,7 @@ import { DeadlineError, withinDeadline } from './deadline.ts'
 import { type CheckedRequest, readForwardRequest } from './forward-request.ts'
 import { Freezes } from './freezes.ts'
 import { guardedConnect, type Resolve } from './guarded-connect.ts'
-import { keyHeader } from './headers.ts'
+import { alike, keyHeader } from './headers.ts'
 import { type ForwardPlan, readPlan } from './plan.ts'
 import { readStayAway } from './retry-after.ts'
 import type { ForwardSettings } from './settings.ts'
@@ -87,7 +87,7 @@ export function createForwardHandler(settings: ForwardSettings, ports: ForwardPo
         const { statusCode: status, headers, body } = answer
         report(status)
         const verdict = verdictOf(status)
-        if (verdict === 'done') return await keep(answer, job.key)
+        if (verdict === 'done') return await keep(answer, job.key, request.origin)
         if (verdict === 'never') {
           const reason = status < 400 ? 'redirects are not followed' : 'not tried again'
           const refuse = (name = '') => new FinalError(`${where} answered ${status}${name}, ${reason}`)
@@ -128,8 +128,12 @@ export function createForwardHandler(settings: ForwardSettings, ports: ForwardPo
   const keep = async (
     { statusCode: status, headers, body }: Dispatcher.ResponseData,
     key: string,
+    origin: string,
   ): Promise<ForwardResult> => {
-    const read = await readBody(body, codingOf(headers), plan.maxResponseBytes, plan.secrets)
+    const isPart = status === 206 || headers['content-range'] !== undefined
+    // A secret that is spread over several parts could not be found in any.
+    const most = isPart && plan.secretOrigins.has(origin) ? 0 : plan.maxResponseBytes
+    const read = await readBody(body, codingOf(headers), most, plan.secrets)
     freezes.succeeded(key)
     return { status, headers: keptHeaders(headers, plan.secrets), ...writeBody(read) }
   }
@@ -157,10 +161,13 @@ function headersOf(
   plan: ForwardPlan,
   now: number,
 ): Record<string, string> {
+  const configured = [...(plan.headers.get(origin) ?? [])]
+  const ours = new Set(configured.map(([name]) => alike(name)))
   return {
     'user-agent': 'velvet-rope',
-    ...Object.fromEntries(headers),
-    ...Object.fromEntries(plan.headers.get(origin) ?? []),
+    // A name that only looks like one of the configuration would be a second value of it to some servers.
+    ...Object.fromEntries([...headers].filter(([name]) => !ours.has(alike(name)))),
+    ...Object.fromEntries(configured),
     'accept-encoding': 'identity',
     'idempotency-key': id,
     'shaper-attempt': String(attempt),

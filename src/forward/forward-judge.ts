@@ -1,4 +1,4 @@
-import { judgeForwardRequest, type RequestFault } from './forward-request.ts'
+import { faultOfRequest, type RequestFault } from './forward-request.ts'
 import { readReach } from './plan.ts'
 import type { ForwardSettings } from './settings.ts'
 
@@ -8,12 +8,7 @@ import type { ForwardSettings } from './settings.ts'
  *
  * @throws InvalidOptionsError
  */
-export function forwardJudge(
-  settings: Pick<ForwardSettings, 'allow' | 'allowPrivate'>,
-): (data: unknown) => RequestFault | undefined {
+export function forwardJudge(settings: ForwardSettings): (data: unknown) => RequestFault | undefined {
   const reach = readReach(settings)
-  return (data) => {
-    const judged = judgeForwardRequest(data, reach)
-    return 'detail' in judged ? judged : undefined
-  }
+  return (data) => faultOfRequest(data, reach)
 }

@@ -3,7 +3,7 @@ import { quote } from '../core/describe.ts'
 import { FinalError } from '../core/handler-errors.ts'
 import { parseUrl } from '../core/url.ts'
 import { faultOfAddress } from './guarded-connect.ts'
-import { isSecretHeader, readHeaders } from './headers.ts'
+import { faultOfJobHeader, readHeaders } from './headers.ts'
 import { findOrigin } from './origins.ts'
 import type { ForwardReach } from './plan.ts'
 import { LONGEST_TIMEOUT_MS } from './settings.ts'
@@ -29,7 +29,7 @@ const forwardRequestSchema = z.strictObject(
      * body.
      */
     body: z.unknown().optional(),
-    /** Time limit in milliseconds. Default: that of the settings. */
+    /** Time limit in milliseconds, up to `maxTimeoutMs` of the settings. Default: `timeoutMs` of the settings. */
     timeoutMs: z.int(TIMEOUT).min(1, TIMEOUT).max(LONGEST_TIMEOUT_MS, TIMEOUT).optional(),
   },
   'an object such as { method, url, headers?, body?, timeoutMs? }',
@@ -59,27 +59,41 @@ export interface RequestFault {
 }
 
 /**
- * Parses the data of a job.
+ * Parses the data of a job that was accepted. Its time limit is cut to the longest: the settings may have changed since, and a
+ * job that could be sent within the limit is not failed for it.
  *
  * @throws FinalError, because invalid data stay invalid
  */
 export function readForwardRequest(data: unknown, reach: ForwardReach): CheckedRequest {
-  const read = judgeForwardRequest(data, reach)
-  if ('detail' in read) throw new FinalError(`forward: ${read.detail}`)
-  return read
+  const request = attempt(() => read(data, reach))
+  if ('detail' in request) throw new FinalError(`forward: ${request.detail}`)
+  const { timeoutMs } = request
+  return timeoutMs === undefined
+    ? request
+    : { ...request, timeoutMs: Math.min(timeoutMs, reach.maxTimeoutMs) }
 }
 
-/** Returns the request, or what is wrong with it as far as that shows without resolving a name. */
-export function judgeForwardRequest(data: unknown, reach: ForwardReach): CheckedRequest | RequestFault {
+/** Returns what is wrong with the data of a new job, as far as that shows without resolving a name; undefined: nothing. */
+export function faultOfRequest(data: unknown, reach: ForwardReach): RequestFault | undefined {
+  const request = attempt(() => {
+    const parsed = read(data, reach)
+    if ((parsed.timeoutMs ?? 0) <= reach.maxTimeoutMs) return parsed
+    const expected = `a whole number of milliseconds from 1 to ${reach.maxTimeoutMs}`
+    throw new Unsendable(`expected timeoutMs to be ${expected}, got a longer time`, 'timeoutMs')
+  })
+  return 'detail' in request ? request : undefined
+}
+
+function attempt(parse: () => CheckedRequest): CheckedRequest | RequestFault {
   try {
-    return read(data, reach)
+    return parse()
   } catch (error) {
     if (error instanceof Unsendable) return error.fault
     throw error
   }
 }
 
-function read(data: unknown, { allowed, privateHosts }: ForwardReach): CheckedRequest {
+function read(data: unknown, { allowed, privateHosts, secretOrigins }: ForwardReach): CheckedRequest {
   const { method, url: text, headers, body: given, timeoutMs } = parse(data)
   const url = readUrl(text)
   const origin = findOrigin(url, allowed)
@@ -91,12 +105,9 @@ function read(data: unknown, { allowed, privateHosts }: ForwardReach): CheckedRe
       throw new Unsendable(fault, 'headers')
     }),
   )
-  const secret = [...read.keys()].find(isSecretHeader)
-  if (secret !== undefined) {
-    throw new Unsendable(
-      `the header ${secret} is a secret: expected in the headers of the configuration, got in a job`,
-      'headers',
-    )
+  for (const name of read.keys()) {
+    const fault = faultOfJobHeader(name, secretOrigins.has(origin))
+    if (fault !== undefined) throw new Unsendable(fault, 'headers')
   }
   if (given === undefined) return { method, url, origin, headers: read, body: undefined, timeoutMs }
   if (WITHOUT_BODY.has(method)) throw new Unsendable(`expected no body with ${method}, got one`, 'body')

@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { quote } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 import { nearest, parseOptions } from '../core/options.ts'
@@ -9,10 +10,14 @@ import { signingKey } from './signature.ts'
 
 const MOST_SHOWN = 3
 
-/** Where jobs may send requests. */
+/** Where jobs may send requests, and what they may ask for there. */
 export interface ForwardReach {
   readonly allowed: ReadonlySet<string>
   readonly privateHosts: PrivateHosts
+  /** Entries of `allowed` whose requests get headers with secrets. */
+  readonly secretOrigins: ReadonlySet<string>
+  /** The longest time limit that a job may set. */
+  readonly maxTimeoutMs: number
 }
 
 /** The settings, checked and with all variables filled in. */
@@ -30,30 +35,35 @@ export interface ForwardPlan extends ForwardReach {
  * @throws InvalidOptionsError; no message shows the value of a variable
  */
 export function readPlan(input: ForwardSettings, env: Readonly<NodeJS.ProcessEnv>): ForwardPlan {
-  const { allow, allowPrivate, headers, signing, ...rest } = parseOptions(
-    forwardSettingsSchema,
-    input,
-    'forward',
-  )
-  const reach = readReach({ allow, allowPrivate })
+  const settings = parseOptions(forwardSettingsSchema, input, 'forward')
+  const { timeoutMs, maxResponseBytes, freezeMs, signing } = settings
+  const reach = reachOf(settings)
   const secrets = new Secrets(env)
   return {
-    ...rest,
+    timeoutMs,
+    maxResponseBytes,
+    freezeMs,
     ...reach,
-    headers: readOriginHeaders(headers, reach.allowed, secrets),
+    headers: readOriginHeaders(settings.headers, reach.allowed, secrets),
     signingKey: signing === undefined ? undefined : readSigningKey(signing.secret, secrets),
     secrets,
   }
 }
 
 /** The part of the settings that needs no variables. @throws InvalidOptionsError */
-export function readReach({
-  allow,
-  allowPrivate = [],
-}: Pick<ForwardSettings, 'allow' | 'allowPrivate'>): ForwardReach {
+export function readReach(input: ForwardSettings): ForwardReach {
+  return reachOf(parseOptions(forwardSettingsSchema, input, 'forward'))
+}
+
+function reachOf(settings: z.output<typeof forwardSettingsSchema>): ForwardReach {
+  const { allow, allowPrivate, headers, timeoutMs, maxTimeoutMs } = settings
+  const withSecrets = Object.entries(headers).filter(([, of]) => Object.values(of).some(hasReference))
   return {
     allowed: new Set(allow.map((origin) => readOrigin(origin, 'allow'))),
     privateHosts: new PrivateHosts(allowPrivate),
+    secretOrigins: new Set(withSecrets.map(([origin]) => readOrigin(origin, 'headers'))),
+    // A job that sets nothing gets `timeoutMs`, so one that sets as much asks for nothing more.
+    maxTimeoutMs: Math.max(maxTimeoutMs, timeoutMs),
   }
 }
 

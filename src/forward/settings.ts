@@ -33,6 +33,11 @@ export const forwardSettingsSchema = z.strictObject({
    * its own. Default: 30,000.
    */
   timeoutMs: z.int().min(1).max(LONGEST_TIMEOUT_MS).default(30_000),
+  /**
+   * The longest time limit that a job may set, in milliseconds; up to `timeoutMs` where that is longer. A request without an
+   * answer holds a handler for as long. Default: 60,000.
+   */
+  maxTimeoutMs: z.int().min(1).max(LONGEST_TIMEOUT_MS).default(60_000),
   /** How many bytes of a response body are kept as the job's result. Default: 65,536. */
   maxResponseBytes: z.int().min(0).max(16_777_216).default(65_536),
   /** The first freeze of a key without Retry-After, in milliseconds; it doubles up to one minute. Default: 1,000. */

@@ -285,6 +285,72 @@ describe('a secret that the third party echoes', () => {
     expect(await bytes.result).toMatchObject({ body: expected, encoding: 'base64' })
   })
 
+  const wide = (text: string) => [Buffer.from(text, 'utf16le'), Buffer.from(text, 'utf16le').swap16()]
+
+  test.each(wide(SECRET).map((bytes, index) => [['little', 'big'][index], bytes] as const))(
+    'is not in it in UTF-16 either, %s-endian',
+    async (_, bytes) => {
+      const { result } = await answered((response) => void response.end(Buffer.concat([bytes, bytes])))
+      // Big-endian text reads as little-endian between its first byte and its last.
+      expect((await result).body).toMatch(/^\0?\*+$/)
+      expect((await result).body).toHaveLength(4 * SECRET.length)
+    },
+  )
+
+  test.each(['', 'a', 'ab', 'abc', 'user:'])('is not in base64, behind %j', async (before) => {
+    for (const encoding of ['base64', 'base64url'] as const) {
+      const body = Buffer.from(`${before}${SECRET}!!`).toString(encoding)
+      const { result } = await answered((response) => void response.end(body))
+      const kept = Buffer.from((await result).body.replaceAll('*', 'A'), encoding).toString('latin1')
+      // A byte at each end shares its character with a neighbour.
+      for (let at = 0; at + 3 < SECRET.length; at++) expect(kept).not.toContain(SECRET.slice(at, at + 3))
+      expect((await result).body).toMatch(/\*{20,}/)
+    }
+  })
+
+  test.each([
+    ['cut off at its end', `ab${SECRET.slice(0, 9)}`, `ab${'*'.repeat(9)}`],
+    ['cut off at its start', `${SECRET.slice(7)}ab`, `${'*'.repeat(9)}ab`],
+    ['a piece of it', SECRET.slice(3, 12), '*'.repeat(9)],
+    [
+      'an end and a beginning',
+      `${SECRET.slice(-7)} ${SECRET.slice(0, 6)}`,
+      `${'*'.repeat(7)} ${'*'.repeat(6)}`,
+    ],
+    ['a piece that is too short to say much', `ab${SECRET.slice(0, 5)}`, `ab${SECRET.slice(0, 5)}`],
+    ['in a URL that is cut', `a=${encodeURIComponent(SECRET).slice(0, -2)}`, `a=${'*'.repeat(20)}`],
+  ])('is not in an answer with %s', async (_, body, kept) => {
+    const { result } = await answered((response) => void response.end(body))
+    expect(await result).toMatchObject({ body: kept })
+  })
+
+  test('is not in a piece of UTF-16, nor in a piece in a header', async () => {
+    for (const bytes of wide(SECRET)) {
+      const { result } = await answered((response) => void response.end(bytes.subarray(0, 21)))
+      expect((await result).body).toMatch(/^\0?\*{20,21}$/)
+    }
+    const { result } = await answered((response) => {
+      response.setHeader('etag', `"${SECRET.slice(0, 10)}`).end()
+    })
+    expect((await result).headers).toEqual({ etag: `"${'*'.repeat(10)}` })
+  })
+
+  test.each([
+    ['as a part', 206, {}],
+    ['with a Content-Range', 200, { 'content-range': 'bytes 3-9/99' }],
+  ])('is not kept of an answer that comes %s unasked', async (_, status, headers) => {
+    const { result } = await answered((response) => {
+      response.writeHead(status, headers).end(`x ${SECRET.slice(3, 9)} y`)
+    })
+    expect(await result).toMatchObject({ status, body: '', truncated: true })
+  })
+
+  test('where there is none, parts are kept', async () => {
+    const side = await farSide((response) => void response.writeHead(206).end('part'))
+    const result = forwarder(allowing(side.url))(jobOf({ method: 'GET', url: `${side.url}/` }))
+    expect(await result).toMatchObject({ status: 206, body: 'part', truncated: false })
+  })
+
   test('is not in an error', async () => {
     for (const status of [302, 400, 422, 429, 500, 503]) {
       const { result } = await answered((response) => {

@@ -35,6 +35,13 @@ test('otherwise as long as the configuration says', async () => {
   )
 })
 
+test('a job that was accepted with a longer time gets no more than the longest', async () => {
+  const side = await farSide(() => undefined)
+  const forward = forwarder(allowing(side.url, { timeoutMs: 10, maxTimeoutMs: 60 }))
+  const error = await rejection(forward(jobOf({ method: 'GET', url: `${side.url}/`, timeoutMs: 600_000 })))
+  expect(error).toMatchObject({ message: `GET ${side.url} failed: no response within 60 ms` })
+})
+
 test('the time includes the name: a request whose name comes too late is never sent', async () => {
   const side = await farSide()
   let answer: (addresses: string[]) => void = () => undefined

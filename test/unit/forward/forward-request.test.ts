@@ -1,12 +1,12 @@
 import { describe, expect, it, test } from 'vitest'
 import { isVelvetRopeError } from '../../../src/core/errors.ts'
+import { forwardJudge } from '../../../src/forward/forward-judge.ts'
 import { readForwardRequest } from '../../../src/forward/forward-request.ts'
-import { PrivateHosts } from '../../../src/forward/origins.ts'
+import { readReach } from '../../../src/forward/plan.ts'
 
-const ALLOWED = new Set(['https://api.example.com'])
+const ALLOW = ['https://api.example.com']
 const URL_ = 'https://api.example.com/v1/messages?to=%2B1'
-const read = (data: unknown) =>
-  readForwardRequest(data, { allowed: ALLOWED, privateHosts: new PrivateHosts([]) })
+const read = (data: unknown) => readForwardRequest(data, readReach({ allow: ALLOW }))
 
 function refusalOf(data: unknown): string {
   try {
@@ -116,5 +116,30 @@ describe('the data of a job', () => {
     ]) {
       expect(refusalOf(data).length).toBeLessThan(250)
     }
+  })
+})
+
+describe('the time limit of a job', () => {
+  const request = (timeoutMs: number) => ({ method: 'GET', url: URL_, timeoutMs })
+
+  it.each([
+    [{}, 60_000],
+    [{ maxTimeoutMs: 100 }, 30_000],
+    [{ maxTimeoutMs: 100, timeoutMs: 50 }, 100],
+    [{ maxTimeoutMs: 50, timeoutMs: 100 }, 100],
+    [{ maxTimeoutMs: 600_000 }, 600_000],
+  ])('is with %j at most %i ms', (settings, longest) => {
+    const fault = forwardJudge({ allow: ALLOW, ...settings })
+    expect(fault(request(longest))).toBeUndefined()
+    const longer = fault(request(longest + 1))
+    expect(longer).toMatchObject({ path: ['timeoutMs'] })
+    expect(longer?.detail).toMatch(`a whole number of milliseconds from 1 to ${longest}`)
+  })
+
+  test('is cut to the longest where the job was accepted before', () => {
+    const reach = readReach({ allow: ALLOW, timeoutMs: 50, maxTimeoutMs: 100 })
+    const cut = (timeoutMs: number) => readForwardRequest(request(timeoutMs), reach).timeoutMs
+    expect([99, 100, 101, 600_000].map(cut)).toEqual([99, 100, 100, 100])
+    expect(readForwardRequest({ method: 'GET', url: URL_ }, reach).timeoutMs).toBeUndefined()
   })
 })

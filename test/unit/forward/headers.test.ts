@@ -24,6 +24,46 @@ const NOT_FOR_JOBS = [
   'Webhook-Id',
   'Webhook-Timestamp',
   'Webhook-Signature',
+  'Proxy',
+  // Programs that make variables of headers take these for others.
+  'content_length',
+  'Transfer_Encoding',
+  'content.length',
+  'Idempotency_Key',
+  'shaper_key',
+  'webhook~id',
+]
+
+/** Headers that say where a request came from. */
+const OF_PROXIES = [
+  'Forwarded',
+  'Via',
+  'X-Forwarded',
+  'X-Forwarded-For',
+  'X-Forwarded-Host',
+  'X-Forwarded-Proto',
+  'X-Forwarded-Anything',
+  'X_Forwarded_For',
+  'x.forwarded.for',
+  'X-Real-IP',
+  'X_Real_IP',
+  'Client-IP',
+  'X-Client-IP',
+  'X-Cluster-Client-IP',
+  'True-Client-IP',
+  'Fastly-Client-IP',
+  'CF-Connecting-IP',
+]
+
+/** Headers that ask for a part of an answer, or for another encoding. */
+const ALTERING = [
+  'Range',
+  'If-Range',
+  'Request-Range',
+  'Accept-Charset',
+  'A-IM',
+  'accept_charset',
+  'IF_RANGE',
 ]
 
 /** What is wrong with headers, and that nothing was sent. */
@@ -41,11 +81,59 @@ test.each(NOT_FOR_JOBS.flatMap((name) => [name, name.toLowerCase(), name.toUpper
   async (name) => {
     const message = await refusalOf({ [name]: 'sesame' })
     expect(message).toMatch(
-      /^forward: the header [a-z0-9-]+ (belongs to the connection|is set by the forwarder) and/,
+      /^forward: the header [a-z0-9-_.~]+ (belongs to the connection|is set by the forwarder) and/,
     )
     expect(message).not.toContain('sesame')
   },
 )
+
+test.each(OF_PROXIES)('a job may not say where its request came from: %s', async (name) => {
+  expect(await refusalOf({ [name]: 'sesame' })).toBe(
+    `forward: the header ${name.toLowerCase()} says where a request came from and cannot be set by a job`,
+  )
+})
+
+test('the configuration may', async () => {
+  const side = await farSide()
+  const forward = forwarder(allowing(side.url, { headers: { [side.url]: { 'X-Forwarded-Proto': 'https' } } }))
+  await forward(jobOf({ method: 'GET', url: `${side.url}/` }))
+  expect(side.received[0]!.headers).toMatchObject({ 'x-forwarded-proto': 'https' })
+})
+
+test.each(ALTERING)('a job may set %s only where no secrets are added', async (name) => {
+  const side = await farSide()
+  const send = (headers: Record<string, string>) => {
+    const forward = forwarder(allowing(side.url, { headers: { [side.url]: headers } }), {
+      env: { KEY: 'sk_1' },
+    })
+    return forward(jobOf({ method: 'GET', url: `${side.url}/`, headers: { [name]: 'bytes=0-9' } }))
+  }
+  const error = await rejection(send({ 'x-tenant': `\${KEY}` }))
+  expect(error).toMatchObject({ code: 'final' })
+  expect((error as Error).message).toMatch(/cannot be set by a job where the configuration adds secrets/)
+  expect(side.received).toEqual([])
+  await send({ 'x-tenant': 'ours' })
+  expect(side.received[0]!.headers).toMatchObject({ [name.toLowerCase()]: 'bytes=0-9' })
+})
+
+test.each(['X_API_KEY', 'access_token', 'X.Secret', 'Api_Key'])(
+  'a job may not set a secret: %s',
+  async (name) => {
+    const message = await refusalOf({ [name]: 'sesame' })
+    expect(message).toMatch(/ is a secret: expected in the headers of the configuration, got in a job$/)
+  },
+)
+
+test('a header that looks like one of the configuration is not sent', async () => {
+  const side = await farSide()
+  const forward = forwarder(allowing(side.url, { headers: { [side.url]: { 'X-Tenant': 'ours' } } }))
+  const headers = { X_Tenant: 'theirs', 'x-note': 'a' }
+  await forward(jobOf({ method: 'GET', url: `${side.url}/`, headers }))
+  const [{ headers: sent }] = side.received as [(typeof side.received)[0]]
+  expect(sent).toMatchObject({ 'x-tenant': 'ours', 'x-note': 'a' })
+  expect(sent).not.toHaveProperty('x_tenant')
+  expect(await refusalOf({ 'X-Note': 'a', X_Note: 'b' })).toBe('forward: the header x_note occurs twice')
+})
 
 test.each([
   'a\r\nX-Evil: 1',

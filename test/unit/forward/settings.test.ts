@@ -30,6 +30,8 @@ describe('settings', () => {
     [{ allow: [API], timeoutMs: 0 }, 'expected timeoutMs to be'],
     [{ allow: [API], timeoutMs: 600_001 }, 'expected timeoutMs to be'],
     [{ allow: [API], timeoutMs: Number.POSITIVE_INFINITY }, 'expected timeoutMs to be'],
+    [{ allow: [API], maxTimeoutMs: 0 }, 'expected maxTimeoutMs to be'],
+    [{ allow: [API], maxTimeoutMs: 600_001 }, 'expected maxTimeoutMs to be'],
     [{ allow: [API], maxResponseBytes: -1 }, 'expected maxResponseBytes to be'],
     [{ allow: [API], maxResponseBytes: 16_777_217 }, 'expected maxResponseBytes to be'],
     [{ allow: [API], freezeMs: 0 }, 'expected freezeMs to be'],
@@ -101,8 +103,8 @@ describe('settings', () => {
   })
 
   it('have defaults', () => {
-    const { timeoutMs, maxResponseBytes, freezeMs } = readPlan({ allow: [API] }, {})
-    expect([timeoutMs, maxResponseBytes, freezeMs]).toEqual([30_000, 65_536, 1_000])
+    const { timeoutMs, maxTimeoutMs, maxResponseBytes, freezeMs } = readPlan({ allow: [API] }, {})
+    expect([timeoutMs, maxTimeoutMs, maxResponseBytes, freezeMs]).toEqual([30_000, 60_000, 65_536, 1_000])
   })
 })
 
@@ -130,6 +132,9 @@ describe('headers of an origin', () => {
     [headers({ 'Idempotency-Key': 'a' }), 'the header idempotency-key is set by the forwarder'],
     [headers({ 'a b': 'a' }), 'the header name "a b" is invalid'],
     [headers({ A: 'a', a: 'b' }), 'the header a occurs twice'],
+    [headers({ X_API_KEY: SECRET }), 'x_api_key, to refer to a variable'],
+    [headers({ content_length: '1' }), 'the header content_length belongs to the connection'],
+    [headers({ Proxy: 'http://evil.test' }), 'the header proxy belongs to the connection'],
     [
       headers({ a: 'a' }, 'https://other.example'),
       'expected headers to be for an origin in allow, got: "https://other.example"; allow contains https://api.example.com',

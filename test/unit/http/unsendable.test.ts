@@ -8,6 +8,7 @@ const open = () =>
     dataFault: forwardJudge({
       allow: ['https://api.example.com', 'http://10.0.0.7', 'http://10.0.0.8'],
       allowPrivate: ['10.0.0.8'],
+      headers: { 'https://api.example.com': { authorization: `Bearer \${KEY}` } },
     }),
   })
 
@@ -22,6 +23,9 @@ describe('a job that could never be sent', () => {
     [{ ...OK, headers: { a: 5 } }, '/headers/a', 'expected the header "a" to be a text'],
     [{ ...OK, method: 'GET', body: 'x' }, '/body', 'expected no body with GET'],
     [{ ...OK, timeoutMs: 0 }, '/timeoutMs', 'expected timeoutMs to be a whole number of milliseconds'],
+    [{ ...OK, timeoutMs: 60_001 }, '/timeoutMs', 'a whole number of milliseconds from 1 to 60000, got'],
+    [{ ...OK, headers: { Range: 'bytes=0-9' } }, '/headers', 'where the configuration adds secrets'],
+    [{ ...OK, headers: { X_Forwarded_For: '1.2.3.4' } }, '/headers', 'says where a request came from'],
     [{ ...OK, 'a/b': 1 }, '/a~1b', 'unknown field "a/b"'],
     [null, '', 'expected the data to be an object'],
   ])('is refused at the rope: %j', async (data, pointer, detail) => {
