@@ -1,28 +1,50 @@
 import { SECOND } from './duration.ts'
+import { firstSegment } from './key.ts'
+import { newSharer, type Sharer, Sharers } from './sharers.ts'
 
-/** How long after its last work a key still counts among those that share a pool. */
-const REMEMBERED = 10 * SECOND
-/** Shares are not divided further beyond this many keys, or as many as there are handlers. */
+/** How long after its last work a key still counts among those that share the handlers of its segment. */
+const KEY_REMEMBERED = 10 * SECOND
+/**
+ * The same of a first segment. Its handlers may take minutes, and one that takes all of them when another has no work at the
+ * moment keeps it out for as long.
+ */
+const SEGMENT_REMEMBERED = 60 * SECOND
+/** Shares are not divided further beyond this many names, or as many as there are handlers. */
 const MOST_REMEMBERED = 1_000
 
+interface Segment extends Sharer {
+  readonly keys: Sharers<Sharer>
+}
+
+function newSegment(): Segment {
+  return { ...newSharer(), keys: new Sharers(KEY_REMEMBERED, newSharer) }
+}
+
+/** For what free handlers are withheld from a key: for other first segments, or for other keys of its own. */
+export type Withheld = 'segment' | 'key'
+
 /**
- * Divides the handlers of a pool between keys. A key that is alone may take them all. Each of several keys that had
- * work in the last ten seconds may take an equal share; and more while the square root of the pool's size stays free,
- * so that another key finds a handler (the safety capacity of square-root staffing: Halfin and Whitt, Operations
- * Research 29, 1981). Pure: `now` is an argument, in microseconds.
+ * How a key that may take a handler stands, by what its segment has. Where several wait, those with the lowest rank come first.
+ *
+ * | rank | its segment has                                                                         |
+ * |------|-----------------------------------------------------------------------------------------|
+ * | 0    | less than its share if one more shared, which may wait and not have had a chance to ask |
+ * | 1    | less than its share                                                                     |
+ * | 2    | its share or more: handlers that are left over                                          |
+ */
+export type Rank = 0 | 1 | 2
+
+/**
+ * Divides the handlers of a pool between the first segments of keys, and those of a segment between its keys. A segment that is
+ * alone may take them all. Each of several that had work in the last minute may take an equal share; and more while the
+ * square root of the pool's size stays free, so that another segment finds a handler (the safety capacity of square-root
+ * staffing: Halfin and Whitt, Operations Research 29, 1981). So a segment has no more for having many keys. The keys of a
+ * segment divide its share in the same way, by the work of the last ten seconds. Pure: `now` is an argument, in microseconds.
  */
 export class HandlerShares {
   #size = 0
-  /** How many handlers stay free once a key has its share. */
-  #reserve = 0
   #used = 0
-  readonly #running = new Map<string, number>()
-  /** Keys that had work since `#since`, and in the period before; bounded, and cleared without a timer. */
-  #recent = new Set<string>()
-  #before = new Set<string>()
-  /** The number of keys in `#before` that are not in `#recent`. */
-  #onlyBefore = 0
-  #since = Number.NEGATIVE_INFINITY
+  readonly #segments = new Sharers<Segment>(SEGMENT_REMEMBERED, newSegment)
 
   constructor(size: number) {
     this.resize(size)
@@ -34,47 +56,73 @@ export class HandlerShares {
 
   resize(by: number): void {
     this.#size += by
-    this.#reserve = Math.floor(Math.sqrt(this.#size))
   }
 
   /** Whether the key may take a handler; the question itself counts as work. */
   mayTake(key: string, now: number): boolean {
-    this.#note(key, now)
-    return this.allows(key)
+    return isRank(this.ask(key, now))
   }
 
-  /** The same without counting as work. */
+  /** The same; returns the rank among those that wait, or for what the free handlers are withheld. */
+  ask(key: string, now: number): Rank | Withheld {
+    const segment = this.#segments.note(firstSegment(key), now, most(this.#size))
+    segment?.keys.note(key, now, most(this.#segmentShare))
+    return this.#judge(key)
+  }
+
+  /** Whether the key may take a handler, without counting as work. */
   allows(key: string): boolean {
-    const { free } = this
-    if (free <= 0) return false
-    const keys = Math.max(this.#recent.size + this.#onlyBefore, this.#running.size)
-    if (keys === 1 || free > this.#reserve) return true
-    return (this.#running.get(key) ?? 0) < Math.ceil(this.#size / keys)
+    return isRank(this.#judge(key))
   }
 
   /** Takes a handler for the key; one must be free. */
   take(key: string): void {
     this.#used++
-    this.#running.set(key, (this.#running.get(key) ?? 0) + 1)
+    this.#segments.take(firstSegment(key)).keys.take(key)
   }
 
   release(key: string): void {
     this.#used--
-    const left = this.#running.get(key)! - 1
-    if (left > 0) this.#running.set(key, left)
-    else this.#running.delete(key)
+    this.#segments.release(firstSegment(key)).keys.release(key)
   }
 
-  #note(key: string, now: number): void {
-    const age = now - this.#since
-    if (!(age < REMEMBERED)) {
-      this.#before = age < 2 * REMEMBERED ? this.#recent : new Set()
-      this.#onlyBefore = this.#before.size
-      this.#recent = new Set()
-      this.#since = now
-    }
-    if (this.#recent.size >= Math.min(this.#size, MOST_REMEMBERED) || this.#recent.has(key)) return
-    this.#recent.add(key)
-    if (this.#before.has(key)) this.#onlyBefore--
+  get #segmentShare(): number {
+    return shareOf(this.#size, this.#segments.count)
   }
+
+  #judge(key: string): Rank | Withheld {
+    const { free } = this
+    const { count } = this.#segments
+    const share = this.#segmentShare
+    const segment = this.#segments.get(firstSegment(key))
+    const running = segment?.running ?? 0
+    /** How many more the segment may take. */
+    const room = Math.max(Math.min(free, share - running), free - reserveOf(this.#size, count))
+    if (room <= 0) return 'segment'
+    if (segment !== undefined) {
+      const { keys } = segment
+      const isBelowShare = (keys.get(key)?.running ?? 0) < shareOf(share, keys.count)
+      if (!isBelowShare && room <= reserveOf(share, keys.count)) return 'key'
+    }
+    if (running >= share) return 2
+    return running < shareOf(this.#size, count + 1) ? 0 : 1
+  }
+}
+
+/** Whether the answer is that a handler may be taken. */
+export function isRank(answer: Rank | Withheld): answer is Rank {
+  return typeof answer === 'number'
+}
+
+function shareOf(size: number, count: number): number {
+  return Math.ceil(size / Math.max(1, count))
+}
+
+/** How many stay free once one of several has its share. */
+function reserveOf(size: number, count: number): number {
+  return count > 1 ? Math.floor(Math.sqrt(size)) : 0
+}
+
+function most(size: number): number {
+  return Math.min(size, MOST_REMEMBERED)
 }

@@ -48,3 +48,9 @@ export function checkKey(key: unknown, what = 'key'): asserts key is string {
 export function isUnder(key: string, head: string): boolean {
   return key.startsWith(head) && (key.length === head.length || key[head.length] === '/')
 }
+
+/** The part of a key before the first `/`: all of it, where there is none. */
+export function firstSegment(key: string): string {
+  const end = key.indexOf('/')
+  return end === -1 ? key : key.slice(0, end)
+}

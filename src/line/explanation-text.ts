@@ -93,7 +93,7 @@ function obstacleOf({ now }: JobFacts, { stall, head }: WaitFacts): string | und
     case 'busy':
       return 'every handler is busy'
     case 'shared-out':
-      return 'the key has its share of the handlers'
+      return 'the key or its segment has its share of the handlers'
     case 'unclaimed':
       return `no scheduler has handed jobs over for ${spokenDuration(now - stall.since)}`
     case 'untaken': {

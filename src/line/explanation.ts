@@ -62,7 +62,7 @@ function stallHold(stall: Stall, { head }: WaitFacts, now: number): [HoldReason,
     case 'shared-out':
       return [
         'busy',
-        `the key has its share of the handlers: ${stall.running} run, and the free ones are kept for other keys`,
+        `the key or its segment has its share of the handlers: ${stall.running} run, and the free ones are kept for others`,
       ]
     case 'unclaimed': {
       const since = spokenDuration(now - stall.since)

@@ -58,7 +58,7 @@ export interface HeadFacts {
 /**
  * - no-worker: this process has no open worker
  * - busy: every handler of this process runs
- * - shared-out: the key has its share of the handlers of this process, and those that are free are kept for other keys
+ * - shared-out: the key or its segment has its share of the handlers of this process, and the free ones are kept for others
  * - unclaimed: on a shared line, no scheduler has handed a job over since then
  * - untaken: on a shared line, the head has been due since then and no worker has taken it; so many others run
  */

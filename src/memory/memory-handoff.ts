@@ -1,4 +1,4 @@
-import { HandlerShares } from '../core/handler-shares.ts'
+import { HandlerShares, type Rank, type Withheld } from '../core/handler-shares.ts'
 import type { JobRecord } from './store/job-record.ts'
 
 /** Takes jobs while it has room: a worker. */
@@ -39,9 +39,9 @@ export class MemoryHandoff {
     return false
   }
 
-  /** Whether jobs of the key may take one of the free handlers. */
-  mayTake(key: string, now: number): boolean {
-    return this.#shares.mayTake(key, now)
+  /** The rank of the key among those that wait for a handler, or for what the free ones are withheld from it. */
+  ask(key: string, now: number): Rank | Withheld {
+    return this.#shares.ask(key, now)
   }
 
   /** Whether free handlers are kept for other keys. */

@@ -1,34 +1,23 @@
 import { forgettableAt } from '../../core/bucket.ts'
 import { DueHeap } from '../../core/due-heap.ts'
-import { SECOND } from '../../core/duration.ts'
+import { Departures, type HandlerPool } from './departures.ts'
 import type { Deadline, JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
-/** Decides which keys may take a free handler. */
-export interface HandlerPool {
-  mayTake(key: string, now: number): boolean
-}
-
-/**
- * Buckets that were held back try again after this time even if no handler has ended: handlers kept for other keys may not be
- * needed any more.
- */
-const HELD_BACK_FOR = SECOND
+/** Buckets that one search may put aside, so that a segment with a million of them does not block the event loop. */
+const MOST_PUT_ASIDE = 1_000
 
 /**
  * What is due when. A bucket is in at most one heap:
  *
- * - departures: its head may depart once a handler is free
+ * - departures, which has several: its head may depart once a handler is free for it
  * - turns: its head is a turn, which needs no handler
- * - heldBack: its head is due, but the free handlers are kept for other keys
  * - forgettable: it is empty, and is forgotten when its `next` has passed and it is cold
  * - none: it is paused with jobs in it, or a handler runs and no job waits
  */
 export class Agenda {
-  readonly #departures = new DueHeap<MemoryBucket>()
+  readonly #departures = new Departures()
   readonly #turns = new DueHeap<MemoryBucket>()
-  readonly #heldBack = new DueHeap<MemoryBucket>()
-  #letInAt = Number.POSITIVE_INFINITY
   readonly #forgettable = new DueHeap<MemoryBucket>()
   readonly #deadlines = new DueHeap<Deadline>()
 
@@ -44,7 +33,7 @@ export class Agenda {
 
   /** When the next deadline passes, the next bucket may be forgotten, or buckets that were held back try again. */
   get nextChore(): number {
-    return Math.min(this.#deadlines.earliest, this.#forgettable.earliest, this.#letInAt)
+    return Math.min(this.#deadlines.earliest, this.#forgettable.earliest, this.#departures.letInAt)
   }
 
   /**
@@ -53,10 +42,10 @@ export class Agenda {
    */
   arm(bucket: MemoryBucket, from = Number.NEGATIVE_INFINITY): void {
     const due = bucket.nextDeparture(from)
-    if (bucket.isDeparting) place(bucket, undefined)
-    else if (due !== Number.POSITIVE_INFINITY) place(bucket, this.#heapOf(bucket, due), due)
-    else if (bucket.jobs > 0 || bucket.running > 0 || bucket.paused) place(bucket, undefined)
-    else place(bucket, this.#forgettable, Math.max(from, forgettableAt(bucket)))
+    if (bucket.isDeparting) this.#place(bucket, undefined)
+    else if (due !== Number.POSITIVE_INFINITY) this.#place(bucket, this.#heapOf(bucket, due), due)
+    else if (bucket.jobs > 0 || bucket.running > 0 || bucket.paused) this.#place(bucket, undefined)
+    else this.#place(bucket, this.#forgettable, Math.max(from, forgettableAt(bucket)))
   }
 
   /** Another job may be next in the bucket, which departs with the same slot. */
@@ -64,24 +53,27 @@ export class Agenda {
     const { heap } = bucket
     if (heap === undefined || heap === this.#forgettable) return
     const due = heap.dueOf(bucket)
-    place(bucket, this.#heapOf(bucket, Math.max(due, now)), due)
+    this.#place(bucket, this.#heapOf(bucket, Math.max(due, now)), due)
   }
 
   /**
    * The bucket whose departure is due first, if it is due by `now`; without room, the first whose head is a turn. Buckets
-   * that may not take a handler of the pool are held back.
+   * that may not take a handler of the pool are put aside; when these are many, the search goes on with the next call.
    */
   dueBucket(now: number, hasRoom: boolean, pool?: HandlerPool): MemoryBucket | undefined {
-    if (now >= this.#letInAt) this.letIn()
-    for (;;) {
-      const heap = this.#first(hasRoom)
+    if (now >= this.#departures.letInAt) this.letIn()
+    for (let putAside = 0; ; ) {
+      const mayAsk = hasRoom && putAside < MOST_PUT_ASIDE
+      const heap = this.#firstDue(now, mayAsk)
       if (heap.earliest > now) return undefined
       const bucket = heap.peek()!
       if (bucket.isTurnNext(now)) return bucket
-      if (hasRoom && pool?.mayTake(bucket.key, now) !== false) return bucket
-      if (hasRoom) {
-        place(bucket, this.#heldBack, heap.dueOf(bucket))
-        this.#letInAt = Math.min(this.#letInAt, now + HELD_BACK_FOR)
+      if (mayAsk) {
+        const answer = pool?.ask(bucket.key, now) ?? 0
+        const other = this.#departures.heapAfter(heap, answer, now)
+        if (other === undefined) return bucket
+        this.#place(bucket, other, heap.dueOf(bucket))
+        putAside++
       }
       // A retry has become ready meanwhile, and goes first.
       else this.sort(bucket, now)
@@ -90,10 +82,10 @@ export class Agenda {
 
   /** Lets buckets that were held back try again. */
   letIn(): void {
-    this.#letInAt = Number.POSITIVE_INFINITY
-    for (let bucket = this.#heldBack.peek(); bucket !== undefined; bucket = this.#heldBack.peek()) {
-      const due = this.#heldBack.dueOf(bucket)
-      place(bucket, this.#heapOf(bucket, due), due)
+    const heldBack = this.#departures.letIn()
+    for (let bucket = heldBack.peek(); bucket !== undefined; bucket = heldBack.peek()) {
+      const due = heldBack.dueOf(bucket)
+      this.#place(bucket, this.#heapOf(bucket, due), due)
     }
   }
 
@@ -106,7 +98,7 @@ export class Agenda {
   takeForgettable(now: number): MemoryBucket | undefined {
     if (this.#forgettable.earliest > now) return undefined
     const bucket = this.#forgettable.peek()!
-    place(bucket, undefined)
+    this.#place(bucket, undefined)
     return bucket
   }
 
@@ -126,16 +118,28 @@ export class Agenda {
   }
 
   #first(hasRoom: boolean): DueHeap<MemoryBucket> {
-    return hasRoom && this.#departures.earliest < this.#turns.earliest ? this.#departures : this.#turns
+    const { first } = this.#departures
+    return hasRoom && first.earliest < this.#turns.earliest ? first : this.#turns
+  }
+
+  #firstDue(now: number, hasRoom: boolean): DueHeap<MemoryBucket> {
+    if (!hasRoom) return this.#turns
+    const first = this.#departures.firstDue(now)
+    return first.earliest < this.#turns.earliest ? first : this.#turns
   }
 
   #heapOf(bucket: MemoryBucket, due: number): DueHeap<MemoryBucket> {
-    return bucket.isTurnNext(due) ? this.#turns : this.#departures
+    return bucket.isTurnNext(due) ? this.#turns : this.#departures.heapFor(bucket)
   }
-}
 
-function place(bucket: MemoryBucket, heap: DueHeap<MemoryBucket> | undefined, due = 0): void {
-  if (bucket.heap !== heap) bucket.heap?.remove(bucket)
-  bucket.heap = heap
-  heap?.set(bucket, due)
+  #place(bucket: MemoryBucket, heap: DueHeap<MemoryBucket> | undefined, due = 0): void {
+    const { heap: before } = bucket
+    if (before !== heap) {
+      before?.remove(bucket)
+      this.#departures.update(before)
+    }
+    bucket.heap = heap
+    heap?.set(bucket, due)
+    this.#departures.update(heap)
+  }
 }

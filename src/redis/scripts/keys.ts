@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { firstSegment } from '../../core/key.ts'
 
 /**
  * All names of keys in Redis. The keys of a shard begin with its hash tag, so that they are on one node of a cluster and one
@@ -88,9 +89,8 @@ export function shardTags(prefix: string, name: string, shards: number): string[
  */
 export function shardOf(key: string, shards: number): number {
   if (shards === 1) return 0
-  const end = key.indexOf('/')
   let hash = 0x811c9dc5
-  for (const byte of Buffer.from(end === -1 ? key : key.slice(0, end))) {
+  for (const byte of Buffer.from(firstSegment(key))) {
     hash = Math.imul(hash ^ byte, 0x01000193) >>> 0
   }
   return hash % shards

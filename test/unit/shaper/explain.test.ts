@@ -59,7 +59,8 @@ describe('explain', () => {
       holds: [
         { reason: 'busy', detail: expect.stringMatching(/share of the handlers: 3 run, and the free ones/) },
       ],
-      summary: 'First in line of a: could depart now, but the key has its share of the handlers.',
+      summary:
+        'First in line of a: could depart now, but the key or its segment has its share of the handlers.',
     })
   })
 

@@ -65,7 +65,9 @@ test('in memory a key takes every handler once the others have had no work for l
   await stage.fill('hang', 900)
   await stage.pass(9_000)
   expect(stage.startsOf('hang')).toHaveLength(7)
-  await stage.pass(15_000)
+  await stage.pass(60_000)
+  expect(stage.startsOf('hang')).toHaveLength(7)
+  await stage.pass(61_000)
   expect(stage.startsOf('hang')).toHaveLength(HANDLERS)
   await stage.close({ drainMs: 0 })
 })
@@ -80,6 +82,61 @@ test('in memory two workers are one pool', async () => {
   await stage.pass(5_000)
   expect(stage.startsOf('hang')).toHaveLength(7)
   await stage.close({ drainMs: 0 })
+})
+
+/** Keys of one tenant. */
+const CROWD = Array.from({ length: 100 }, (_, index) => `crowd/${index}`)
+
+test('in memory a segment with a hundred keys whose handlers never settle leaves handlers to another', async () => {
+  const stage = new Stage({ crowd: '10, 100/s', calm: '1000, 1/s' })
+  stage.shaper.work(({ key }) => (key === 'calm' ? undefined : neverSettles()), { concurrency: HANDLERS })
+  await stage.fill('calm', 30)
+  for (const key of CROWD) await stage.fill(key, 2)
+  await stage.pass(30_000)
+  expect(stage.startsOf('crowd')).toHaveLength(7)
+  expect(lateness(stage.startsOf('calm'), 1_000)).toEqual(Array.from({ length: 29 }, () => 0))
+  await stage.close({ drainMs: 0 })
+})
+
+test('in memory a segment that took every handler while others had no work gives them up as they end', async () => {
+  const stage = new Stage({ crowd: '10, 100/s', calm: '1000, 10/s' })
+  const order: string[] = []
+  stage.shaper.work(
+    ({ key }) => {
+      order.push(key.split('/')[0]!)
+      return stage.sleep(TAKES_MS)
+    },
+    { concurrency: HANDLERS },
+  )
+  for (const key of CROWD) await stage.fill(key, 2)
+  await stage.pass(1_000)
+  expect(order).toEqual(Array.from({ length: HANDLERS }, () => 'crowd'))
+  await stage.fill('calm', 100)
+  await stage.pass(TAKES_MS)
+  // All ten ended together. The slots of the crowd are the older ones, and it gets its share and what is not kept.
+  expect(order.slice(HANDLERS).filter((segment) => segment === 'crowd')).toHaveLength(6)
+  expect(order.slice(HANDLERS).filter((segment) => segment === 'calm')).toHaveLength(4)
+  await stage.pass(TAKES_MS)
+  const running = (segment: string) =>
+    stage.shaper.buckets({ under: segment, limit: 200 }).then(({ buckets }) => buckets)
+  const count = (views: readonly { readonly running: number }[]) =>
+    views.reduce((sum, view) => sum + view.running, 0)
+  expect([count(await running('crowd')), count(await running('calm'))]).toEqual([5, 5])
+  await stage.close({ drainMs: 0 })
+})
+
+test('on a shared line a segment with many keys whose handlers never settle leaves some free', async () => {
+  const stage = new RedisWorkerStage(({ key }) => (key === 'calm' ? undefined : neverSettles()), HANDLERS)
+  await stage.open()
+  stage.deliver(stage.store.hand('calm'))
+  for (const key of CROWD.slice(0, 30)) stage.deliver(stage.store.hand(key))
+  await stage.pass(800)
+  const departed = (segment: string) => stage.names('departed').filter((id) => id.startsWith(segment))
+  expect(departed('crowd')).toHaveLength(7)
+  stage.deliver(stage.store.hand('calm', 3))
+  await stage.pass(800)
+  expect(departed('calm')).toHaveLength(4)
+  await stage.close(10_000, { drainMs: 0 })
 })
 
 test('on a shared line a key whose handlers never settle takes no more than leaves some free', async () => {
