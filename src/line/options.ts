@@ -87,8 +87,8 @@ export const lineOptionsSchema = z.strictObject({
 /** Options of `work`. */
 export const workOptionsSchema = z.strictObject({
   /**
-   * Handlers that run at once. Where several keys have jobs, each key leaves some handlers free for the others. The rate
-   * shapes; this only bounds memory and sockets. Default: 100.
+   * Handlers that run at once. Where several first segments of keys have jobs, each leaves some handlers free for the others,
+   * and so do the keys of a segment. The rate shapes; this only bounds memory and sockets. Default: 100.
    */
   concurrency: z.int().min(1).max(1_000_000).default(100),
   /**
