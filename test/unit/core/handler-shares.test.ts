@@ -168,5 +168,6 @@ describe('a segment with many keys', () => {
     shares.mayTake('b', 0)
     for (const key of ['a', 'a/x']) shares.take(key)
     expect([shares.mayTake('a/y/z', 0), shares.mayTake('ab', 0)]).toEqual([false, true])
+    expect([shares.allows('a/y/z'), shares.allows('ab')]).toEqual([false, true])
   })
 })
