@@ -7,6 +7,7 @@ export {
   type MeterState,
   type MeterVerdict,
 } from './core/meter.ts'
+export { ipKey } from './http/ip-key.ts'
 export { Meter, type MeterForecast, type MeterLevel, type MeterReading } from './meter/meter.ts'
 export type { LimitSource, MeterLimitsInput } from './meter/meter-limits.ts'
 export type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter/meter-store.ts'
@@ -16,5 +17,4 @@ export { PostgresMeterStore, type PostgresMeterStoreOptions } from './meter/post
 export { type ExpressRequest, policeExpress } from './police/express.ts'
 export { type FastifyReply, type FastifyRequest, policeFastify } from './police/fastify.ts'
 export { policeHono } from './police/hono.ts'
-export { ipKey } from './police/ip-key.ts'
 export type { PoliceOptions } from './police/police.ts'

@@ -5,6 +5,7 @@ import { formatLimit, type LimitInput } from '../core/limit.ts'
 import { parseRule } from '../core/rule-book.ts'
 import { forwardSettingsSchema } from '../forward/settings.ts'
 import { accessTokenSchema } from '../http/access.ts'
+import { serveOptionsSchema } from '../http/server-options.ts'
 import { httpOptionsSchema } from '../http/settings.ts'
 import { jobDefaultsSchema, workOptionsSchema } from '../line/options.ts'
 import { readConnectionUrl } from '../redis/connection/connection-url.ts'
@@ -90,17 +91,24 @@ const forward = forwardSettingsSchema.superRefine((settings, context) => {
   }
 })
 
-/** The options of the HTTP API that a file can contain; the others are functions. */
-const httpSettingsSchema = httpOptionsSchema.pick({
-  bodyLimitBytes: true,
-  batchLimitBytes: true,
-  maxBatch: true,
-  corsOrigins: true,
-  overload: true,
-  maxStreams: true,
-  keepAliveMs: true,
-  snapshotMs: true,
-})
+const { maxConnections, maxConnectionsPerAddress } = serveOptionsSchema.shape
+
+/** The options of the HTTP API and its server that a file can contain; the others are functions. */
+const httpSettingsSchema = httpOptionsSchema
+  .pick({
+    bodyLimitBytes: true,
+    batchLimitBytes: true,
+    maxBatch: true,
+    maxValues: true,
+    corsOrigins: true,
+    overload: true,
+    maxStreams: true,
+    maxStreamsPerToken: true,
+    maxWatchedPerToken: true,
+    keepAliveMs: true,
+    snapshotMs: true,
+  })
+  .extend({ maxConnections, maxConnectionsPerAddress })
 
 const logSettingsSchema = z.strictObject({
   /** The lowest level that is logged. Default: info. */

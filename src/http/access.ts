@@ -34,8 +34,8 @@ export const accessTokenSchema = z.strictObject({
   /** The keys that it gives access to, by whole first segments: `tenant-a` is that key and all below it. Default: every key. */
   prefixes: z.array(prefixSchema).default([]),
   /**
-   * The rate of its requests, of any kind: `600, 100/s` is 600 requests at once, then 100 a second. A batch is one
-   * request. Each process counts separately. Default: unlimited.
+   * The rate of its requests, of any kind: `600, 100/s` is 600 requests at once, then 100 a second. A batch counts as many
+   * requests as it has jobs, and each 4 KiB of a body count as one. Each process counts separately. Default: unlimited.
    */
   limit: tokenLimitSchema.optional(),
 })
@@ -54,8 +54,15 @@ export interface AccessToken {
 /** The holder of a token, and what the token allows. */
 export type Principal = Omit<AccessToken, 'sha256' | 'limit'>
 
+/** The principal on routes that need no token; it has no rights. No token has this name. */
+export const OPEN: Principal = Object.freeze({ name: '', scopes: [], prefixes: [] })
+
 /** Used where no tokens are configured: every request may do everything. Such a server listens on loopback only. */
-const ANONYMOUS: Principal = Object.freeze({ name: 'anonymous', scopes: ['admin'] as const, prefixes: [] })
+export const ANONYMOUS: Principal = Object.freeze({
+  name: 'anonymous',
+  scopes: ['admin'] as const,
+  prefixes: [],
+})
 
 /** With two entries for one digest it would be undefined whose rights and rate apply. */
 const tokenListSchema = z.strictObject({
@@ -89,7 +96,7 @@ export class Authenticator {
   #holders: ReadonlyMap<string, Holder> = new Map()
   /** By hexadecimal digest. */
   #rates: ReadonlyMap<string, TokenRate> = new Map()
-  #principals: ReadonlySet<Principal> = new Set()
+  #rateOf: ReadonlyMap<Principal, TokenRate | undefined> = new Map()
   #isOpen = true
 
   /** @throws InvalidOptionsError */
@@ -102,8 +109,12 @@ export class Authenticator {
     this.#read()
   }
 
-  /** Counts the request. @throws Problem 401, or 429 when the token exceeds its rate */
-  authenticate(authorization: string | undefined, needsToken = false): Principal {
+  /**
+   * Counts the request as so many.
+   *
+   * @throws Problem 401, or 429 when the token exceeds its rate
+   */
+  authenticate(authorization: string | undefined, needsToken = false, units = 1): Principal {
     this.#reread()
     if (this.#isOpen && !needsToken) return ANONYMOUS
     if (authorization === undefined) throw unauthorized('expected an Authorization header', '')
@@ -121,8 +132,22 @@ export class Authenticator {
       if (isSame) found ??= holder
     }
     if (found === undefined) throw unauthorized('unknown access token', ', error="invalid_token"')
-    found.rate?.count(this.#now())
+    found.rate?.count(units, this.#now())
     return found.principal
+  }
+
+  /**
+   * Returns a function that counts a request, which was counted as `counted`, as more, up to what it is called with.
+   *
+   * @throws Problem 429 from that function
+   */
+  counter(principal: Principal, counted: number): (units: number) => void {
+    let before = counted
+    return (units) => {
+      if (units <= before) return
+      this.#rateOf.get(principal)?.countMore(units - before, before, this.#now())
+      before = units
+    }
   }
 
   /** Whether the token of this principal is still accepted, with the same rights. */
@@ -132,7 +157,7 @@ export class Authenticator {
     } catch {
       return false
     }
-    return principal === ANONYMOUS ? this.#isOpen : this.#principals.has(principal)
+    return principal === ANONYMOUS ? this.#isOpen : this.#rateOf.has(principal)
   }
 
   /** Not a fault of the client, so the error is no problem. */
@@ -160,9 +185,14 @@ export class Authenticator {
     this.#list = list
     this.#holders = holders
     this.#rates = rates
-    this.#principals = new Set([...holders.values()].map(({ principal }) => principal))
+    this.#rateOf = new Map([...holders.values()].map(({ principal, rate }) => [principal, rate]))
     if (holders.size > 0) this.#isOpen = false
   }
+}
+
+/** Whether it is a token of the operator: it may do everything, with every key. */
+export function hasEveryRight({ scopes, prefixes }: Principal): boolean {
+  return prefixes.length === 0 && scopes.includes('admin')
 }
 
 /** @throws Problem 403 */

@@ -5,12 +5,13 @@ import type { Shaper } from '../shaper/shaper.ts'
 import { Authenticator } from './access.ts'
 import { Dispatch } from './dispatch.ts'
 import { EventFeed } from './events/event-feed.ts'
+import { LoopTurns } from './loop-turns.ts'
 import { checkServer, frame, refuseCrossSite } from './middleware.ts'
 import { operationOf } from './operation.ts'
 import { OverloadGuard } from './overload.ts'
 import { rawPath, splitPattern } from './path.ts'
 import { Problem, problemOf, problemResponse } from './problem.ts'
-import type { HttpEnv, Route } from './route.ts'
+import type { HttpEnv, Route, RouteContext } from './route.ts'
 import { bucketRoutes } from './routes/buckets.ts'
 import { eventRoutes } from './routes/events.ts'
 import { insightRoutes } from './routes/insight.ts'
@@ -21,6 +22,7 @@ import { pageRoutes } from './routes/page.ts'
 import { sessionRoutes } from './routes/session.ts'
 import { systemRoutes } from './routes/system.ts'
 import { type HttpOptions, httpOptionsSchema } from './settings.ts'
+import { WatchedKeys } from './watched-keys.ts'
 
 const CORS = {
   allowMethods: ['GET', 'POST', 'PUT', 'DELETE'],
@@ -72,7 +74,9 @@ export function createHttpApp<Data, Result>(
   const feed = new EventFeed(shaper as Shaper, settings)
   const authenticator = new Authenticator(settings.tokens, settings.now)
   const overload = new OverloadGuard(settings.overload, settings)
-  const api = { shaper: shaper as Shaper, settings, feed, authenticator, overload }
+  const turns = new LoopTurns()
+  const watched = new WatchedKeys(settings.maxWatchedPerToken, settings.now)
+  const api = { shaper: shaper as Shaper, settings, feed, authenticator, overload, turns, watched }
   const app = new HttpApp(feed)
   const { corsOrigins, onError } = settings
   app.use(frame(settings))
@@ -86,18 +90,22 @@ export function createHttpApp<Data, Result>(
     if (problem === undefined) onError?.(error, requestId)
     return problemResponse(problem ?? new Problem('internal'), requestId)
   })
-  let description: unknown
+  let description: Uint8Array<ArrayBuffer> | undefined
   const describeApi = () => {
-    description ??= app.getOpenAPI31Document({
-      openapi: '3.1.0',
-      servers: [{ url: '/' }],
-      info: { title: 'velvet-rope', version: '1', description: DESCRIPTION },
-    })
+    description ??= new TextEncoder().encode(
+      JSON.stringify(
+        app.getOpenAPI31Document({
+          openapi: '3.1.0',
+          servers: [{ url: '/' }],
+          info: { title: 'velvet-rope', version: '1', description: DESCRIPTION },
+        }),
+      ),
+    )
     return description
   }
   const ofApi = settings.routes === 'all' ? API : []
   const routes = [...ofApi.flatMap((routesOf) => routesOf(api)), ...systemRoutes(api, describeApi)]
-  addRoutes(app, routes, authenticator, overload)
+  addRoutes(app, routes, api)
   return app
 }
 
@@ -115,12 +123,7 @@ const API = [
 const DESCRIPTION =
   'A queue-based traffic shaper: the jobs of a key wait in line and depart at its rate. Errors are problems (RFC 9457).'
 
-function addRoutes(
-  app: HttpApp,
-  routes: readonly Route[],
-  authenticator: Authenticator,
-  guard: OverloadGuard,
-): void {
+function addRoutes(app: HttpApp, routes: readonly Route[], api: RouteContext): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'token', {
     type: 'http',
     scheme: 'bearer',
@@ -135,7 +138,7 @@ function addRoutes(
   // A wildcard also matches the path without its last slash, so shorter paths are registered first.
   const byLength = [...byBase].sort(([one], [other]) => one.length - other.length)
   for (const [base, group] of byLength) {
-    const dispatch = new Dispatch(base, group, authenticator, guard)
+    const dispatch = new Dispatch(base, group, api)
     const hasSubject = group.some(({ path }) => path.includes('{'))
     app.all(hasSubject ? `${base}*` : base, (context) => dispatch.answer(context))
   }

@@ -1,53 +1,78 @@
 import type { z } from 'zod'
 import { quote } from '../core/describe.ts'
-import { isOfAnotherType, nameKnownFields, nearest, nearestForm, placeOf } from '../core/options.ts'
-import { firstLossyInteger } from './exact-numbers.ts'
-import { type Fault, invalid, Problem, pointerStep } from './problem.ts'
+import { check, faultsOfValue } from './body-faults.ts'
+import { scanJson } from './json-scan.ts'
+import { invalid, Problem } from './problem.ts'
 import type { Call, RouteContext } from './route.ts'
+import { unitsOf } from './token-rate.ts'
 
-const DEEPEST = 32
-const MOST_FAULTS = 20
+/** Characters; the work for a longer body waits for its turn of the event loop. */
+const LONG = 16_384
 
-export interface BodyOptions {
+interface BodyOptions {
   /** Bytes. */
-  readonly most: number
+  readonly most?: number
   /** JSON to assume for an empty body. Default: a body is required. */
   readonly whenAbsent?: string
 }
 
 /**
- * Reads a body of JSON and validates it.
+ * Reads a body of JSON and validates it. It does not count as in flight while it is read.
  *
- * @throws Problem 400, 413, 415 or 422
+ * @throws Problem 400, 413, 415, 422, 429 or 503
  */
-export async function readBody<Schema extends z.ZodType>(
-  request: Request,
+export async function readRequest<Schema extends z.ZodType>(
+  { settings, overload, turns }: RouteContext,
+  { context, principal, count }: Pick<Call, 'context' | 'principal' | 'count'>,
   schema: Schema,
-  { most, whenAbsent }: BodyOptions,
+  { most = settings.bodyLimitBytes, whenAbsent }: BodyOptions = {},
 ): Promise<z.output<Schema>> {
-  const text = await readText(request, most, whenAbsent)
-  const value = parseJson(text)
-  const faults: Fault[] = []
-  walk(value, '#', 0, faults)
+  const { text, bytes } = await overload.whileReading(
+    () => readText(context.req.raw, most, whenAbsent),
+    principal,
+  )
+  count(unitsOf(bytes))
+  const mayGoOn = async () => (text.length <= LONG ? undefined : turns.next(principal.name))
+  await mayGoOn()
+  const value = parseText(text, settings.maxValues)
+  await mayGoOn()
+  const faults = faultsOfValue(value)
   if (faults.length > 0) throw invalid(faults)
-  const lossy = firstLossyInteger(text)
-  if (lossy !== undefined) {
-    throw invalid([
-      { detail: `expected only integers that a double can hold, and others as text, got: ${quote(lossy)}` },
-    ])
-  }
-  const result = schema.safeParse(value, { error: nameKnownFields })
-  if (result.success) return result.data
-  throw invalid(result.error.issues.flatMap((issue) => faultsOf(issue, schema)).slice(0, MOST_FAULTS))
+  const { data: body, faults: faultsOfFields } = check(value, schema)
+  if (faultsOfFields !== undefined) throw invalid(faultsOfFields)
+  await mayGoOn()
+  return body
 }
 
-async function readText(request: Request, most: number, whenAbsent: string | undefined): Promise<string> {
+/** @throws Problem 400 or 422 */
+function parseText(text: string, maxValues: number): unknown {
+  const { values, lossy } = scanJson(text, maxValues)
+  if (values > maxValues) {
+    throw invalid([
+      { detail: `expected at most ${maxValues} fields, elements and values in a body, got more` },
+    ])
+  }
+  const value = parseJson(text)
+  if (lossy === undefined) return value
+  // A number that no double reaches has a place in the value, unless its field comes twice.
+  const faults = faultsOfValue(value)
+  if (faults.length > 0) throw invalid(faults)
+  const detail = `expected only integers that a double can hold, and others as text, got: ${quote(lossy)}`
+  throw invalid([{ detail }])
+}
+
+interface BodyText {
+  readonly text: string
+  readonly bytes: number
+}
+
+async function readText(request: Request, most: number, whenAbsent: string | undefined): Promise<BodyText> {
   const type = request.headers.get('content-type')
   const announced = request.headers.get('content-length')
   const length = Number(announced ?? 0)
   // Some clients send a type without a body. Without a length and a type there may still be a body.
   if (whenAbsent !== undefined && length === 0 && (type === null || announced !== null)) {
-    if ((await readBytes(request, most)).byteLength === 0) return whenAbsent
+    if ((await readBytes(request, most)).byteLength === 0) return { text: whenAbsent, bytes: 0 }
   }
   if (type === null || !/^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type)) {
     throw unsupported(`expected Content-Type to be application/json, got: ${quote(type ?? '')}`)
@@ -58,9 +83,10 @@ async function readText(request: Request, most: number, whenAbsent: string | und
   }
   if (length > most) throw tooLarge(most)
   const bytes = await readBytes(request, most)
-  if (whenAbsent !== undefined && bytes.byteLength === 0) return whenAbsent
+  if (whenAbsent !== undefined && bytes.byteLength === 0) return { text: whenAbsent, bytes: 0 }
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return { text, bytes: bytes.byteLength }
   } catch {
     throw new Problem('bad-request', { detail: 'expected the body to be UTF-8' })
   }
@@ -104,76 +130,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Checks what a schema cannot: depth, numbers beyond a double, and a name that could change the prototype of a copy. */
-function walk(value: unknown, pointer: string, depth: number, faults: Fault[]): void {
-  if (faults.length >= MOST_FAULTS) return
-  if (typeof value === 'number' && !Number.isFinite(value)) {
-    faults.push({ detail: 'expected a number that a double can hold', pointer })
-  }
-  if (typeof value !== 'object' || value === null) return
-  if (depth >= DEEPEST) {
-    faults.push({ detail: `expected at most ${DEEPEST} levels`, pointer })
-    return
-  }
-  for (const [name, inner] of Object.entries(value)) {
-    const at = `${pointer}/${pointerStep(name)}`
-    if (name === '__proto__') faults.push({ detail: 'expected no field __proto__', pointer: at })
-    else walk(inner, at, depth + 1, faults)
-  }
-}
-
-function faultsOf(issue: z.core.$ZodIssue, schema: z.ZodType): Fault[] {
-  const pointer = ['#', ...issue.path.map((step) => pointerStep(String(step)))].join('/')
-  if (issue.code === 'invalid_union') {
-    const fitting = nearestForm(issue.errors)
-    // A union with its own message takes precedence over the messages of its forms.
-    if (isOfAnotherType(fitting) && issue.message.startsWith('expected ')) {
-      return [{ detail: issue.message, pointer }]
-    }
-    return fitting.flatMap((inner) =>
-      faultsOf({ ...inner, path: [...issue.path, ...inner.path] } as z.core.$ZodIssue, schema),
-    )
-  }
-  if (issue.code === 'unrecognized_keys') {
-    const known = issue.message.split(' ')
-    return issue.keys.map((name) => ({
-      detail: `unknown field ${quote(name)}: ${hintFor(name, known, schema)}`,
-      pointer: `${pointer}/${pointerStep(name)}`,
-    }))
-  }
-  return [{ detail: plainMessage(issue.message), pointer }]
-}
-
-/** Rewords messages of zod, such as `Invalid input: expected number, received undefined`. */
-function plainMessage(message: string): string {
-  return message
-    .replace(/^(?:Invalid (?:input|option|string)|Too (?:small|big)): /, '')
-    .replace(/, received undefined$/, ', got: nothing')
-    .replace(/, received (\w+)$/, ', got: $1')
-}
-
-/** Suggests what an unknown name was most likely meant to be. */
-function hintFor(name: string, known: readonly string[], schema: z.ZodType): string {
-  const suggestion = nearest(name, known)
-  if (suggestion !== undefined) return `did you mean ${suggestion}?`
-  const elsewhere = placeOf(name, schema)
-  return elsewhere === undefined ? `known are ${known.join(', ')}` : `did you mean ${elsewhere}?`
-}
-
 function unsupported(detail: string): Problem {
   return new Problem('unsupported-media-type', { detail }, { Accept: 'application/json' })
 }
 
 function tooLarge(most: number): Problem {
   return new Problem('too-large', { detail: `expected a body of at most ${most} bytes` })
-}
-
-/** Reads and validates the body of a request, without counting it as in flight meanwhile. @throws Problem 400, 413, 415, 422 or 503 */
-export function readRequest<Schema extends z.ZodType>(
-  { settings, overload }: RouteContext,
-  { context }: Pick<Call, 'context'>,
-  schema: Schema,
-  { most = settings.bodyLimitBytes, ...options }: Partial<BodyOptions> = {},
-): Promise<z.output<Schema>> {
-  return overload.whileReading(() => readBody(context.req.raw, schema, { most, ...options }))
 }

@@ -1,13 +1,11 @@
 import type { Context } from 'hono'
 import { checkKey } from '../core/key.ts'
-import { type Authenticator, assertScope, assertWithin, type Principal } from './access.ts'
+import { type Authenticator, assertScope, assertWithin, OPEN, type Principal } from './access.ts'
 import type { OverloadGuard } from './overload.ts'
 import { rawPath, splitPattern, splitRest } from './path.ts'
 import { Problem } from './problem.ts'
-import type { HttpEnv, Route } from './route.ts'
-
-/** The principal on routes that need no token; it has no rights. */
-const OPEN: Principal = Object.freeze({ name: 'anonymous', scopes: [], prefixes: [] })
+import type { HttpEnv, Route, RouteContext } from './route.ts'
+import { unitsOf } from './token-rate.ts'
 
 /** The routes under one base, such as `/v1/buckets/`: finds the route of a request, checks its access and answers it. */
 export class Dispatch {
@@ -15,23 +13,31 @@ export class Dispatch {
   readonly #routes: readonly Route[]
   readonly #authenticator: Authenticator
   readonly #guard: OverloadGuard
+  readonly #mostBytes: number
 
-  constructor(base: string, routes: readonly Route[], authenticator: Authenticator, guard: OverloadGuard) {
+  constructor(
+    base: string,
+    routes: readonly Route[],
+    { authenticator, overload, settings }: Pick<RouteContext, 'authenticator' | 'overload' | 'settings'>,
+  ) {
     this.#base = base
     this.#routes = routes
     this.#authenticator = authenticator
-    this.#guard = guard
+    this.#guard = overload
+    this.#mostBytes = Math.max(settings.bodyLimitBytes, settings.batchLimitBytes)
   }
 
   /** @throws Problem, or what the route throws */
   async answer(context: Context<HttpEnv>): Promise<Response> {
     const { route, subject } = this.#find(context.req.raw)
     context.set('route', route.path)
-    const call = async () => {
-      const principal = this.#admit(route, subject, context)
-      return route.answer({ context, principal, subject })
-    }
-    return route.isExempt ? call() : this.#guard.run(call)
+    if (!route.isExempt) this.#guard.assertCalm()
+    const units = this.#unitsOf(context.req.header('Content-Length'))
+    const principal = this.#admit(route, subject, context, units)
+    const count = this.#authenticator.counter(principal, units)
+    const call = async () => route.answer({ context, principal, subject, count })
+    if (route.isExempt) return call()
+    return this.#guard.run(call, principal, route.isStream ? undefined : context.env?.whenSent)
   }
 
   #find({ method: given, url }: Request): { readonly route: Route; readonly subject: string } {
@@ -62,11 +68,18 @@ export class Dispatch {
     return new Problem('method-not-allowed', {}, { Allow: [...new Set(methods)].join(', ') })
   }
 
-  #admit({ scope, path }: Route, subject: string, context: Context<HttpEnv>): Principal {
+  /** A body that is too large is not read, and counts as one request. */
+  #unitsOf(length: string | undefined): number {
+    const bytes = Number(length ?? 0)
+    return bytes <= this.#mostBytes ? unitsOf(bytes) : 1
+  }
+
+  #admit({ scope, path }: Route, subject: string, context: Context<HttpEnv>, units: number): Principal {
     if (scope === undefined) return OPEN
     const principal = this.#authenticator.authenticate(
       context.req.header('Authorization'),
       context.env?.velvetRope?.needsToken,
+      units,
     )
     assertScope(principal, scope)
     const [, what] = /\{(key|pattern)\}/.exec(path) ?? []

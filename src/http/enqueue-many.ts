@@ -1,15 +1,21 @@
+import type { z } from 'zod'
 import { quote } from '../core/describe.ts'
 import { isWithin, type Principal } from './access.ts'
 import { acceptedBody, refusal } from './answers.ts'
 import { readRequest } from './body.ts'
+import { check, MOST_FAULTS } from './body-faults.ts'
 import { assertAccepting, assertSendable, ruleOf, submit } from './enqueue-one.ts'
 import { jobId, readIdempotencyKey } from './idempotency.ts'
-import { type Fault, PROBLEMS, Problem, problemOf, reducedCapacity } from './problem.ts'
+import { type Fault, invalid, PROBLEMS, Problem, problemOf, reducedCapacity } from './problem.ts'
 import { retryAfterSeconds } from './ratelimit-headers.ts'
-import { type NewJob, newJobsSchema } from './request-schemas.ts'
+import type { batchSchemas } from './request-schemas.ts'
 import type { Call, RouteContext } from './route.ts'
 
-type NewJobOfBatch = NewJob & { readonly key: string }
+/** Jobs that are started in one tick, and go to the store in one batch; all at once would hold the event loop. */
+const JOBS_OF_TURN = 100
+
+type BatchSchemas = ReturnType<typeof batchSchemas>
+type NewJobOfBatch = z.output<BatchSchemas['jobSchema']>
 
 interface Verdict {
   readonly status: number
@@ -22,38 +28,65 @@ interface Verdict {
  *
  * @throws Problem
  */
-export async function enqueueMany(api: RouteContext, call: Call): Promise<Response> {
+export async function enqueueMany(
+  api: RouteContext,
+  call: Call,
+  { listSchema, jobSchema }: BatchSchemas,
+): Promise<Response> {
   const { context, principal } = call
   assertAccepting(api)
   const { settings } = api
   const idempotencyKey = readIdempotencyKey(context.req.header('Idempotency-Key'))
-  const { jobs } = await readRequest(api, call, newJobsSchema(settings.maxBatch), {
-    most: settings.batchLimitBytes,
+  const { jobs: given } = await readRequest(api, call, listSchema, { most: settings.batchLimitBytes })
+  call.count(given.length)
+  const jobs: NewJobOfBatch[] = []
+  const faults: Fault[] = []
+  await inTurns(api, call, given, (job, index) => {
+    // A list of all faults of a thousand jobs would take long.
+    if (faults.length >= MOST_FAULTS) return
+    const { data, faults: ofJob = [] } = check(job, jobSchema, ['jobs', index])
+    if (data !== undefined) jobs.push(data)
+    faults.push(...ofJob)
   })
+  if (faults.length > 0) throw invalid(faults.slice(0, MOST_FAULTS))
   assertAllWithin(principal, jobs)
   const ids = jobs.map(({ id }, index) => jobId(principal, idempotencyKey, id, index))
   const traceparent = context.req.header('traceparent')
-  // Started in one tick, so that they go to the store in one batch.
-  const verdicts = await Promise.all(
-    jobs.map(async ({ key, ...job }, index) => {
-      const { cost = 1 } = job
-      try {
-        assertSendable(api, job.data, `#/jobs/${index}/data`)
-        const admission = await submit(api, key, job, ids[index], traceparent)
-        if (!admission.accepted) return refusedVerdict(key, refusal(admission, ruleOf(api, key), cost))
-        return {
-          status: 202,
-          ...acceptedBody(admission),
-          ...(admission.replayed && { replayed: true as const }),
-        }
-      } catch (error) {
-        const problem = problemOf(error)
-        if (problem === undefined) settings.onError?.(error, context.get('requestId'))
-        return refusedVerdict(key, problem ?? new Problem('internal'))
+  const verdictFor = async ({ key, ...job }: NewJobOfBatch, index: number): Promise<Verdict> => {
+    const { cost = 1 } = job
+    try {
+      assertSendable(api, job.data, `#/jobs/${index}/data`)
+      const admission = await submit(api, key, job, ids[index], traceparent)
+      if (!admission.accepted) return refusedVerdict(key, refusal(admission, ruleOf(api, key), cost))
+      return {
+        status: 202,
+        ...acceptedBody(admission),
+        ...(admission.replayed && { replayed: true as const }),
       }
-    }),
-  )
-  return answerOf(verdicts)
+    } catch (error) {
+      const problem = problemOf(error)
+      if (problem === undefined) settings.onError?.(error, context.get('requestId'))
+      return refusedVerdict(key, problem ?? new Problem('internal'))
+    }
+  }
+  const verdicts: Promise<Verdict>[] = []
+  await inTurns(api, call, jobs, (job, index) => {
+    verdicts.push(verdictFor(job, index))
+  })
+  return answerOf(await Promise.all(verdicts))
+}
+
+/** Calls `visit` for each element, and lets other requests be answered between every hundred. */
+async function inTurns<Element>(
+  { turns }: RouteContext,
+  { principal }: Call,
+  elements: readonly Element[],
+  visit: (element: Element, index: number) => void,
+): Promise<void> {
+  for (const [index, element] of elements.entries()) {
+    if (index > 0 && index % JOBS_OF_TURN === 0) await turns.next(principal.name)
+    visit(element, index)
+  }
 }
 
 /** 202 when all were accepted, 200 when some were, else the problem that says what to do. */
@@ -91,5 +124,5 @@ function assertAllWithin({ prefixes }: Principal, jobs: readonly NewJobOfBatch[]
       : [{ detail: `the token does not cover the key ${quote(key)}`, pointer: `#/jobs/${index}/key` }],
   )
   if (errors.length === 0) return
-  throw new Problem('forbidden', { detail: errors[0]!.detail, errors: errors.slice(0, 20) })
+  throw new Problem('forbidden', { detail: errors[0]!.detail, errors: errors.slice(0, MOST_FAULTS) })
 }

@@ -32,6 +32,7 @@ const PROBLEM_HEADERS: Readonly<Partial<Record<ProblemName, Headers>>> = {
   paused: { ...RETRY_AFTER, ...RATE_LIMIT_HEADERS },
   'over-limit': { ...RETRY_AFTER, ...RATE_LIMIT_HEADERS },
   'token-rate': { ...RETRY_AFTER, ...RATE_LIMIT_HEADERS },
+  'token-quota': RETRY_AFTER,
   'none-accepted': RETRY_AFTER,
   'temporary-reduced-capacity': RETRY_AFTER,
 }
@@ -70,7 +71,7 @@ export function operationOf(route: Route): RouteConfig {
 function problemsOf({ scope, request, path, problems }: Route): ProblemName[] {
   return [
     ...problems,
-    ...(scope === undefined ? [] : (['unauthorized', 'forbidden', 'token-rate'] as const)),
+    ...(scope === undefined ? [] : (['unauthorized', 'forbidden', 'token-rate', 'token-quota'] as const)),
     // A subject of dots alone changes the path.
     ...(path.includes('{') ? (['not-found', 'method-not-allowed'] as const) : []),
     ...(/\{(?:key|pattern)\}/.test(path) ? (['invalid'] as const) : []),

@@ -1,8 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import { monotonicNow } from '../core/clock.ts'
-import { Units } from '../core/semaphore.ts'
-import { reducedCapacity } from './problem.ts'
+import { ANONYMOUS, OPEN, type Principal } from './access.ts'
+import { reducedCapacity, tokenQuota } from './problem.ts'
+import { Quota } from './quota.ts'
 
 const RESOLUTION_MS = 10
 const WINDOW = 500_000
@@ -12,6 +13,7 @@ const HEAP_FRESH = 500_000
 
 interface Limits {
   readonly maxInFlight: number
+  readonly maxTokenShare: number
   readonly maxLagMs: number
   readonly maxHeapShare: number
 }
@@ -30,37 +32,62 @@ export class OverloadGuard {
   readonly #limits: Limits
   readonly #lagMs: () => number
   readonly #heapShare: () => number
-  readonly #inFlight: Units
+  readonly #inFlight: Quota
 
   constructor(limits: Limits, { lagMs = watchLag(), heapShare = watchHeap() }: Gauges = {}) {
     this.#limits = limits
-    this.#inFlight = new Units(limits.maxInFlight)
+    const { maxInFlight: most, maxTokenShare } = limits
+    this.#inFlight = new Quota({ most, perToken: Math.ceil(most * maxTokenShare) })
     this.#lagMs = lagMs
     this.#heapShare = heapShare
   }
 
-  /** @throws Problem 503 */
-  async run<Answer>(call: () => Promise<Answer>): Promise<Answer> {
-    if (!this.#inFlight.fits(1)) throw tooMany()
+  /** @throws Problem 503 while the event loop is late */
+  assertCalm(): void {
     if (this.#lagMs() > this.#limits.maxLagMs) throw reducedCapacity('the process is overloaded')
-    this.#inFlight.take(1)
+  }
+
+  /**
+   * Counts the request as in flight until its answer has been sent.
+   *
+   * @param whenSent calls back when that is so. Absent: when there is an answer
+   * @throws Problem 503, or 429 where only the share of this token is exhausted
+   */
+  async run<Answer>(
+    call: () => Promise<Answer>,
+    principal: Principal = ANONYMOUS,
+    whenSent: (callback: () => void) => void = (callback) => callback(),
+  ): Promise<Answer> {
+    this.#assertPlace(principal)
+    this.#inFlight.take(principal)
     try {
       return await call()
     } finally {
-      this.#inFlight.putBack(1)
+      whenSent(() => this.#inFlight.putBack(principal))
     }
   }
 
-  /** Reads a body without counting the request as in flight; the server bounds the time of it. @throws Problem 503 */
-  async whileReading<Body>(read: () => Promise<Body>): Promise<Body> {
-    this.#inFlight.putBack(1)
+  /**
+   * Reads a body without counting the request as in flight; the server bounds the time of it.
+   *
+   * @throws Problem 503 or 429
+   */
+  async whileReading<Body>(read: () => Promise<Body>, principal: Principal = ANONYMOUS): Promise<Body> {
+    this.#inFlight.putBack(principal)
     try {
       const body = await read()
-      if (!this.#inFlight.fits(1)) throw tooMany()
+      this.#assertPlace(principal)
       return body
     } finally {
-      this.#inFlight.take(1)
+      this.#inFlight.take(principal)
     }
+  }
+
+  #assertPlace(principal: Principal): void {
+    const exhausted = this.#inFlight.exhausted(principal)
+    if (exhausted === undefined) return
+    const detail = 'too many requests in flight'
+    throw exhausted === 'all' || principal === OPEN ? reducedCapacity(detail) : tokenQuota(detail)
   }
 
   /** For requests that use memory, such as enqueue and fill; reads and cancels are not limited. @throws Problem 503 */
@@ -68,10 +95,6 @@ export class OverloadGuard {
     if (this.#heapShare() <= this.#limits.maxHeapShare) return
     throw reducedCapacity('the process is almost out of memory', 5)
   }
-}
-
-function tooMany() {
-  return reducedCapacity('too many requests in flight')
 }
 
 /**

@@ -30,6 +30,7 @@ export const PROBLEMS = {
   paused: { status: 429, title: 'The bucket is paused' },
   'over-limit': { status: 429, title: 'Over the limit' },
   'token-rate': { status: 429, title: 'The access token exceeds its request rate' },
+  'token-quota': { status: 429, title: 'The access token has as much as one token may have at once' },
   'none-accepted': { status: 429, title: 'No job of the batch was accepted' },
   internal: { status: 500, title: 'Internal error' },
   'temporary-reduced-capacity': { status: 503, title: 'Temporarily unavailable' },
@@ -81,6 +82,11 @@ export class Problem extends Error {
 /** 503 with the seconds to retry after. */
 export function reducedCapacity(detail: string, retryAfterS = 1): Problem {
   return new Problem('temporary-reduced-capacity', { detail }, { 'Retry-After': String(retryAfterS) })
+}
+
+/** 429 for a token that has all that one token may have at once; others are not affected. */
+export function tokenQuota(detail: string): Problem {
+  return new Problem('token-quota', { detail }, { 'Retry-After': '1' })
 }
 
 /** 422 with all faults. */

@@ -33,10 +33,13 @@ const jobFields = { data, id, cost, deadlineMs, attempts, backoff, timeoutMs }
 export const newJobSchema = z.strictObject(jobFields).openapi('NewJob')
 export type NewJob = z.output<typeof newJobSchema>
 
-/** Body of `POST /v1/jobs`. */
-export function newJobsSchema(most: number) {
-  const job = z.strictObject({ key: keyField, ...jobFields }).openapi('NewJobOfBatch')
-  return z.strictObject({ jobs: z.array(job).min(1).max(most) }).openapi('NewJobs')
+/**
+ * Body of `POST /v1/jobs`: as a whole, for the description; and as a list whose jobs are checked one by one.
+ */
+export function batchSchemas(most: number) {
+  const jobSchema = z.strictObject({ key: keyField, ...jobFields }).openapi('NewJobOfBatch')
+  const listOf = <Job extends z.ZodType>(job: Job) => z.strictObject({ jobs: z.array(job).min(1).max(most) })
+  return { jobSchema, listSchema: listOf(z.unknown()), wholeSchema: listOf(jobSchema).openapi('NewJobs') }
 }
 
 const rateField = z.union(

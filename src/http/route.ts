@@ -3,10 +3,12 @@ import type { Context } from 'hono'
 import type { Shaper } from '../shaper/shaper.ts'
 import type { Authenticator, Principal } from './access.ts'
 import type { EventFeed } from './events/event-feed.ts'
+import type { LoopTurns } from './loop-turns.ts'
 import type { OverloadGuard } from './overload.ts'
 import type { ProblemName } from './problem.ts'
 import type { ServerContext } from './server-context.ts'
 import type { HttpSettings } from './settings.ts'
+import type { WatchedKeys } from './watched-keys.ts'
 import type { Scope } from './wire.ts'
 
 /** A parameter in OpenAPI. */
@@ -27,6 +29,8 @@ export interface HttpEnv {
     host?: string | undefined
     /** The response object of Node. */
     outgoing?: { destroy(): unknown }
+    /** Calls back when the answer has been sent, or never will be. From `serveHttp`, too. */
+    whenSent?: (callback: () => void) => void
   }
   Variables: {
     requestId: string
@@ -43,6 +47,8 @@ export interface Call {
   readonly principal: Principal
   /** The decoded path parameter; empty where the path has none. */
   readonly subject: string
+  /** Counts the request as so many in the rate of its token; it was counted by its announced length. @throws Problem 429 */
+  readonly count: (units: number) => void
 }
 
 /** What the routes need to answer. */
@@ -52,6 +58,8 @@ export interface RouteContext {
   readonly feed: EventFeed
   readonly authenticator: Authenticator
   readonly overload: OverloadGuard
+  readonly turns: LoopTurns
+  readonly watched: WatchedKeys
 }
 
 /**
@@ -66,6 +74,8 @@ export interface Route {
   readonly scope?: Scope
   /** Answered even while the process is overloaded. */
   readonly isExempt?: true
+  /** The answer goes on after it has begun, and does not count as in flight: streams are limited in number. */
+  readonly isStream?: true
   readonly summary: string
   readonly request?: RouteConfig['request']
   /** The request headers that the route reads. */

@@ -7,7 +7,7 @@ import { parseOptions } from '../core/options.ts'
 const milliseconds = z.int().min(1).max(3_600_000)
 
 /** Options of `serveHttp`. Times are milliseconds. */
-const serveOptionsSchema = z.strictObject({
+export const serveOptionsSchema = z.strictObject({
   /** A host name or an address; IPv6 without brackets. Default: 127.0.0.1. */
   host: z.string().min(1).max(253).default('127.0.0.1'),
   /** 0: any free port. Default: 7077. */
@@ -34,6 +34,11 @@ const serveOptionsSchema = z.strictObject({
   maxHeaderBytes: z.int().min(1_024).max(1_048_576).default(16_384),
   /** Connections at once; further ones are closed immediately. Default: 10,000. */
   maxConnections: z.int().min(1).max(1_000_000).default(10_000),
+  /**
+   * Connections at once from one address, or from one IPv6 network of 64 bits; further ones are closed immediately. Behind a
+   * proxy all connections have its address: then it is the limit of the proxy. Default: 1,000.
+   */
+  maxConnectionsPerAddress: z.int().min(1).max(1_000_000).default(1_000),
 })
 
 export type ServeOptions = z.input<typeof serveOptionsSchema>

@@ -86,7 +86,7 @@ export class HttpServer {
 export async function serveHttp(app: Servable, options: ServeOptions): Promise<HttpServer> {
   const settings = parseServeOptions(options)
   const { host, port, hasTokens, replacesGlobals } = settings
-  const connections = new Connections()
+  const connections = new Connections(settings)
   const context: ServerContext = {
     isKnownHost: hasTokens ? () => true : ownHosts(host),
     isClosing: () => connections.isDraining,
@@ -98,6 +98,7 @@ export async function serveHttp(app: Servable, options: ServeOptions): Promise<H
         velvetRope: context,
         host: hostOf(incoming as IncomingMessage),
         outgoing: outgoing as ServerResponse,
+        whenSent: (callback) => connections.whenSent(outgoing as ServerResponse, callback),
       }),
     {
       hostname: host,
@@ -109,13 +110,14 @@ export async function serveHttp(app: Servable, options: ServeOptions): Promise<H
     },
   )
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    connections.serve(incoming.socket, outgoing)
-    void listener(incoming, outgoing)
+    connections.serve(outgoing, () => listener(incoming, outgoing))
   }
   const server = createServer(serverOptions(settings), onRequest)
   // A request with an unknown Expect header is answered like any other.
   server.on('checkExpectation', onRequest)
   server.maxConnections = settings.maxConnections
+  // Node would not show what follows the 1,000th header, such as another Host. Their size is limited.
+  server.maxHeadersCount = 0
   server.setTimeout(settings.idleTimeoutMs)
   server.on('connection', (socket) => connections.add(socket))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>

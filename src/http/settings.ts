@@ -64,6 +64,11 @@ export const httpOptionsSchema = z.strictObject({
     .default(1_048_576),
   /** Jobs in one `POST /v1/jobs`. Default: 1,000. */
   maxBatch: z.int().min(1).max(10_000).default(1_000),
+  /**
+   * Fields, elements and values in one body, together: the time for a body grows with them more than with its size.
+   * Default: 20,000.
+   */
+  maxValues: z.int().min(100).max(10_000_000).default(20_000),
   /** Origins whose pages may call the API, such as `https://ops.example.com`. Default: none. */
   corsOrigins: z
     .array(z.string().regex(/^https?:\/\/[^/\s]+$/, "an origin such as 'https://ops.example.com'"))
@@ -75,12 +80,21 @@ export const httpOptionsSchema = z.strictObject({
       maxLagMs: z.number().positive().default(200),
       /** Requests in flight. Default: 2,000. */
       maxInFlight: z.int().min(1).default(2_000),
+      /** The share of `maxInFlight` that one token may take; a token with `admin` for every key may take all. Default: 0.5. */
+      maxTokenShare: z.number().positive().max(1).default(0.5),
       /** The share of the heap limit in use from which new jobs are refused; lines in memory use heap. Default: 0.9. */
       maxHeapShare: z.number().positive().max(1).default(0.9),
     })
     .prefault({}),
-  /** Streams of events at once. Default: 100. */
+  /** Streams of events at once; a tenth is reserved for tokens with `admin` for every key. Default: 100. */
   maxStreams: z.int().min(1).max(100_000).default(100),
+  /** Streams of one token at once, without those tokens. Default: 20. */
+  maxStreamsPerToken: z.int().min(1).max(100_000).default(20),
+  /**
+   * Buckets whose last verdicts and departures one token may watch at once, without those tokens; 100 are watched in all.
+   * Default: 20.
+   */
+  maxWatchedPerToken: z.int().min(1).max(100).default(20),
   /** The interval of the comments that keep a stream of events open. Default: 15 s. */
   keepAliveMs: z.number().min(10).max(600_000).default(15_000),
   /** The interval of the snapshots in a stream of events. Default: 1 s. */

@@ -206,8 +206,9 @@ export class Service {
     if (routes === 'all' && dashboard === undefined) {
       log.info('no dashboard at /: it was not built (npm run build:dashboard)')
     }
+    const { maxConnections, maxConnectionsPerAddress, ...http } = config.http
     this.#app = createHttpApp(this.shaper, {
-      ...config.http,
+      ...http,
       routes,
       dashboard,
       version: packageVersion(),
@@ -221,7 +222,8 @@ export class Service {
       onRequest: (answered) => log.debug('answered', { ...answered }),
     })
     const hasTokens = config.tokens.length > 0
-    const options = { ...config.listen, hasTokens, replacesGlobals: true }
+    const bounds = { maxConnections, maxConnectionsPerAddress }
+    const options = { ...config.listen, ...bounds, hasTokens, replacesGlobals: true }
     this.#server = await serveHttp(this.#app, options).catch((error: unknown) => {
       throw placedListenFault(error, config)
     })

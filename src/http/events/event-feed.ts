@@ -80,10 +80,6 @@ export class EventFeed {
     ]
   }
 
-  get subscribers(): number {
-    return this.#subscribers.size
-  }
-
   /**
    * The events with which a new stream begins, as text. Views that the store cannot deliver now come later.
    *

@@ -8,6 +8,8 @@ const RETRY_MS = 3_000
 interface StreamOwner {
   readonly subscription: Subscription
   readonly isAuthorized: () => boolean
+  /** Called once, when the stream has ended. */
+  readonly onEnd: () => void
   /** The text with which the stream begins. */
   readonly first: string
   /** Destroys the connection; absent where the app has no access to it. */
@@ -20,7 +22,7 @@ interface StreamOwner {
  */
 export function openStream(
   feed: EventFeed,
-  { subscription, isAuthorized, first, cut }: StreamOwner,
+  { subscription, isAuthorized, onEnd, first, cut }: StreamOwner,
   lastId: string | undefined,
 ): ReadableStream<Uint8Array> {
   let subscriber: Subscriber | undefined
@@ -31,6 +33,7 @@ export function openStream(
         const joined: Subscriber = {
           ...subscription,
           isAuthorized,
+          onEnd,
           write(text) {
             const chunk = encoder.encode(text)
             if ((controller.desiredSize ?? 0) >= chunk.byteLength) {

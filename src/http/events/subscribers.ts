@@ -7,6 +7,8 @@ export interface Subscriber extends Subscription {
   /** Writes the text of an event or a comment. */
   write(text: string): void
   end(): void
+  /** Called once, after it was removed. */
+  onEnd(): void
 }
 
 /** A source of events, which runs only while a subscriber wants one of its types. */
@@ -36,7 +38,9 @@ export class Subscribers {
   }
 
   remove(subscriber: Subscriber): void {
-    if (this.#subscribers.delete(subscriber)) this.#onRemove()
+    if (!this.#subscribers.delete(subscriber)) return
+    subscriber.onEnd()
+    this.#onRemove()
   }
 
   endAll(): void {

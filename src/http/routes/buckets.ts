@@ -75,8 +75,9 @@ export function bucketRoutes(api: RouteContext): Route[] {
       request: { body: { required: true, ...jsonContent(freezeSchema) } },
       answers: DONE,
       problems: ['no-limit'],
-      answer: async ({ context, subject: key }) => {
-        const { forMs } = await readRequest(api, { context }, freezeSchema)
+      answer: async (call) => {
+        const { context, subject: key } = call
+        const { forMs } = await readRequest(api, call, freezeSchema)
         await shaper.freeze(key, forMs)
         return context.body(null, 204)
       },

@@ -1,18 +1,25 @@
 import { z } from '@hono/zod-openapi'
+import type { Principal } from '../access.ts'
 import { openStream } from '../events/event-stream.ts'
 import { readSubscription, streamQuerySchema } from '../events/subscription.ts'
-import { reducedCapacity } from '../problem.ts'
+import { reducedCapacity, tokenQuota } from '../problem.ts'
+import { Quota } from '../quota.ts'
 import type { Route, RouteContext } from '../route.ts'
 
-export function eventRoutes({ feed, settings, authenticator }: RouteContext): Route[] {
-  const assertRoom = () => {
-    if (feed.subscribers >= settings.maxStreams) throw reducedCapacity('too many streams are open', 10)
+export function eventRoutes({ feed, settings, authenticator, watched }: RouteContext): Route[] {
+  const { maxStreams: most, maxStreamsPerToken: perToken } = settings
+  const streams = new Quota({ most, perToken })
+  const assertRoom = (principal: Principal) => {
+    const exhausted = streams.exhausted(principal)
+    if (exhausted === 'all') throw reducedCapacity('too many streams are open', 10)
+    if (exhausted === 'token') throw tokenQuota(`expected at most ${perToken} streams of one token at once`)
   }
   return [
     {
       method: 'get',
       path: '/v1/events',
       scope: 'read',
+      isStream: true,
       summary:
         'Stream server-sent events: verdict, departure, outcome, and a snapshot once a second; on demand ' +
         'a page of buckets, one bucket with its line, changes of the rules, and totals of all lines',
@@ -38,13 +45,21 @@ export function eventRoutes({ feed, settings, authenticator }: RouteContext): Ro
         const headers = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' }
         // Nothing would ever read the stream.
         if (context.req.raw.method === 'HEAD') return new Response(null, { headers })
-        assertRoom()
+        assertRoom(principal)
+        const key = subscription.types.has('bucket') ? subscription.key : undefined
+        if (key !== undefined) watched.ask(principal, key)
         const first = await feed.initialEvents(subscription)
         // Other streams may have opened meanwhile.
-        assertRoom()
+        assertRoom(principal)
         const { outgoing } = context.env ?? {}
+        streams.take(principal)
+        const unwatch = key === undefined ? undefined : watched.hold(principal, key)
         const owner = {
           subscription,
+          onEnd: () => {
+            streams.putBack(principal)
+            unwatch?.()
+          },
           isAuthorized: () => authenticator.isStillValid(principal),
           first,
           ...(outgoing !== undefined && { cut: () => void outgoing.destroy() }),

@@ -46,7 +46,10 @@ export function insightRoutes(api: RouteContext): Route[] {
         'List the last verdicts and departures of a bucket; recorded from the first request until 30 s after the last',
       answers: { 200: { description: 'The events, newest first.', ...jsonContent(recentSchema) } },
       problems: [],
-      answer: async ({ context, subject: key }) => context.json(await shaper.recent(key)),
+      answer: async ({ context, principal, subject: key }) => {
+        api.watched.ask(principal, key)
+        return context.json(await shaper.recent(key))
+      },
     },
   ]
 }

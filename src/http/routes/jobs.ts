@@ -4,7 +4,7 @@ import { enqueueMany } from '../enqueue-many.ts'
 import { enqueueOne } from '../enqueue-one.ts'
 import { jsonContent, RATE_LIMIT_HEADERS, textHeader } from '../operation.ts'
 import { Problem } from '../problem.ts'
-import { newJobSchema, newJobsSchema } from '../request-schemas.ts'
+import { batchSchemas, newJobSchema } from '../request-schemas.ts'
 import type { Call, Route, RouteContext } from '../route.ts'
 import { acceptedSchema, verdictsSchema } from '../verdict-schemas.ts'
 import { jobSchema } from '../view-schemas.ts'
@@ -31,7 +31,8 @@ const bulkHeaders = {
 }
 
 export function jobRoutes(api: RouteContext): Route[] {
-  const jobsBody = jsonContent(newJobsSchema(api.settings.maxBatch))
+  const schemas = batchSchemas(api.settings.maxBatch)
+  const jobsBody = jsonContent(schemas.wholeSchema)
   return [
     {
       method: 'post',
@@ -56,7 +57,7 @@ export function jobRoutes(api: RouteContext): Route[] {
         202: { description: 'All were accepted.', headers: bulkHeaders, ...jsonContent(verdictsSchema) },
       },
       problems: ['none-accepted', 'none-acceptable', 'no-limit'],
-      answer: (call) => enqueueMany(api, call),
+      answer: (call) => enqueueMany(api, call, schemas),
     },
     {
       method: 'get',

@@ -29,11 +29,11 @@ export function meterRoutes(api: RouteContext): Route[] {
         },
       },
       problems: ['over-limit', 'never-fits', 'no-limit', 'not-found'],
-      answer: async ({ context, subject: key }) => {
+      answer: async (call) => {
+        const { context, subject: key } = call
         const meter = meterOf(api)
         overload.assertRoom()
-        const body = { whenAbsent: '{}' }
-        const { amount } = await readRequest(api, { context }, fillSchema, body)
+        const { amount } = await readRequest(api, call, fillSchema, { whenAbsent: '{}' })
         const reading = await reach(() => meter.fill(key, amount))
         if (!reading.accepted) throw refusedFill(key, reading, amount)
         const { retryAfterMs: _, ...level } = reading

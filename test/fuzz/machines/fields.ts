@@ -1,7 +1,7 @@
 import { deepStrictEqual, ok } from 'node:assert/strict'
 import fc from 'fast-check'
 import { readStayAway } from '../../../src/forward/retry-after.ts'
-import { firstLossyInteger } from '../../../src/http/exact-numbers.ts'
+import { scanJson } from '../../../src/http/json-scan.ts'
 import { pureMachine } from '../machine.ts'
 import { oddNumber, oddText } from '../odd-values.ts'
 
@@ -81,7 +81,7 @@ export const bigNumbers = pureMachine(
     } catch {
       return
     }
-    const lossy = firstLossyInteger(text)
+    const lossy = scanJson(text, Number.POSITIVE_INFINITY).lossy
     if (lossy !== undefined) ok(BigInt(lossy) !== BigInt(Number(lossy)) && text.includes(lossy))
     else if (Array.isArray(value) && /^\[[-\d,]*\]$/.test(text) && text !== '[]') {
       deepStrictEqual(

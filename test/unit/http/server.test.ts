@@ -194,6 +194,13 @@ describe('the Host of a request', () => {
     expect(text.toLowerCase()).toMatch(/x-request-id: .*/)
   })
 
+  test('is refused when it comes twice, also behind a thousand other headers', async () => {
+    const client = await RawClient.to(await serve(new Api(undefined, { tokens }), { hasTokens: true }))
+    const others = Array.from({ length: 1_100 }, () => 'a:')
+    client.send('GET /healthz HTTP/1.1', 'Host: localhost', ...others, 'Host: evil.example', '', '')
+    expect(await client.until(/bad-request/)).toMatch(/^HTTP\/1\.1 400 /)
+  })
+
   test('is that of an absolute target, whatever the header says', async () => {
     const client = await RawClient.to(await serve(new Api()))
     client.send('GET http://localhost/v1/limits HTTP/1.1', 'Host: evil.example', 'Connection: close', '', '')

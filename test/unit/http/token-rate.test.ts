@@ -83,6 +83,55 @@ describe('a token with a limit', () => {
   })
 })
 
+describe('what a request counts as', () => {
+  const batch = (count: number) => ({ jobs: Array.from({ length: count }, () => ({ key: 'k', data: 1 })) })
+  const big = (bytes: number) => ({ data: 'x'.repeat(bytes - 11) })
+  const roomy = tokenOf('t', { limit: '30, 1/s' })
+  const post = (api: Api, path: string, body: object, headers = {}) =>
+    api.call('POST', path, { body, token: 't', headers })
+
+  test('is the number of jobs of a batch', async () => {
+    const { api, statuses } = held(roomy)
+    expect((await post(api, '/v1/jobs', batch(28))).status).toBe(200)
+    expect(await statuses(3)).toEqual([200, 200, 429])
+  })
+
+  test('may be more than the burst: it is accepted where one request is, and the next wait', async () => {
+    const { api, ask, statuses } = held(roomy)
+    await statuses(29)
+    expect((await post(api, '/v1/jobs', batch(100))).status).toBe(200)
+    expectProblem(await ask(), 429, 'token-rate', { retryAfterMs: 100_000 })
+    await api.pass(99_999)
+    expect(await statuses(1)).toEqual([429])
+    await api.pass(1)
+    expect(await statuses(2)).toEqual([200, 429])
+  })
+
+  test('is one for each 4 KiB of a body, whether its length is announced or not', async () => {
+    const { api, statuses } = held(roomy)
+    const announced = { 'Content-Length': '40000' }
+    expect((await post(api, '/v1/buckets/k/jobs', big(40_000), announced)).status).toBe(202)
+    expect((await post(api, '/v1/buckets/k/jobs', big(40_000))).status).toBe(202)
+    expect(await statuses(11)).toEqual([...Array(10).fill(200), 429])
+  })
+
+  test('of a body that is refused for its announced length is one', async () => {
+    const { api, statuses } = held(roomy)
+    const answer = await post(api, '/v1/buckets/k/jobs', big(100), { 'Content-Length': '9000000000000000' })
+    expect(answer.status).toBe(413)
+    expect(await statuses(30)).toEqual([...Array(29).fill(200), 429])
+  })
+
+  test('is counted before anything is admitted: of many batches at once few are accepted', async () => {
+    const { api } = held(roomy)
+    const answers = await Promise.all(Array.from({ length: 10 }, () => post(api, '/v1/jobs', batch(20))))
+    const accepted = answers.filter(({ status }) => status !== 429)
+    expect(accepted.length).toBeGreaterThan(0)
+    // At most the burst and one batch beyond it.
+    expect(accepted.length).toBeLessThanOrEqual(2)
+  })
+})
+
 describe('tokens that are read again', () => {
   test('keep what they have asked, whatever changes of them', async () => {
     const { replace, statuses } = held(tokenOf('t'))

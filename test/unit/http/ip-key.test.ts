@@ -1,8 +1,8 @@
 import { isIPv6, SocketAddress } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { ipKey } from '../../../src/http/ip-key.ts'
 import { InvalidKeyError } from '../../../src/index.ts'
-import { ipKey } from '../../../src/police/ip-key.ts'
 
 describe('the key of an address', () => {
   test.each([
