@@ -71,3 +71,9 @@ export type Stall =
 
 /** How many of the jobs ahead are named. */
 export const MOST_NAMED = 10
+
+/**
+ * So many jobs before another are looked at one by one. What stands behind those is known by its sums: exactly, unless more
+ * retries wait than that, which are then assumed to depart first.
+ */
+export const MOST_READ = 200

@@ -4,6 +4,7 @@ import type { Accepted, EndState, JobSettings, JobState, JobView } from '../../c
 import { mayBecome } from '../../core/job.ts'
 import type { WaitingJob } from '../../core/projection.ts'
 import type { JobRequest, WorkerJob } from '../../line/job.ts'
+import { positionOf } from './jobs-ahead.ts'
 import type { LineEntry } from './line.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
@@ -93,7 +94,7 @@ export class JobRecord implements WorkerJob, WaitingJob, LineEntry, Due {
       attempt: this.attempt,
       attempts: this.settings.attempts,
       admittedAt: this.admittedAt / MILLISECOND,
-      ...(waits && { position: this.bucket.positionOf(this, now) }),
+      ...(waits && { position: positionOf(this, now) }),
       ...(this.deadline && { deadlineAt: this.deadline.at / MILLISECOND }),
       ...(this.departedAt !== undefined && { departedAt: this.departedAt / MILLISECOND }),
       ...(this.endedAt !== undefined && { endedAt: this.endedAt / MILLISECOND }),

@@ -5,7 +5,9 @@ import type { Limit } from '../../core/limit.ts'
 import { advance, type Retries, type WaitingJob } from '../../core/projection.ts'
 import type { Rule } from '../../core/rule-book.ts'
 import type { JobRecord } from './job-record.ts'
+import type { Standing } from './jobs-ahead.ts'
 import { Line } from './line.ts'
+import type { Before } from './line-counts.ts'
 
 /**
  * A live bucket: the numbers of the core, its line, and its jobs that wait to be tried again. It is one object: with a
@@ -168,13 +170,17 @@ export class MemoryBucket implements Bucket, Due {
     return this.#line.size + (this.#givenBack?.size ?? 0) + retriesAhead
   }
 
-  positionOf(job: JobRecord, now: number): number {
-    let position = 0
-    for (const waiting of this.inOrder(now)) {
-      position++
-      if (waiting === job) break
-    }
-    return position
+  /** What stands before a job of the line itself, without retries. */
+  beforeInLine(job: JobRecord): Before {
+    return this.#line.before(job)
+  }
+
+  /** How many jobs wait where, and their cost units. */
+  get standing(): Standing {
+    const line = { jobs: this.#line.size, units: this.waiting - this.returned }
+    const retries = { jobs: this.#retries?.size ?? 0, units: this.#retryUnits }
+    const givenBack = { jobs: this.#givenBack?.size ?? 0, units: this.#givenBackUnits }
+    return { line, retries, givenBack }
   }
 
   /** Jobs in the line, without retries. */

@@ -1,16 +1,15 @@
 import type { Audit } from '../../conformance/history.ts'
-import { projectionOf } from '../../core/bucket.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import { type BucketView, isEnded, type JobView } from '../../core/job.ts'
 import { formatLimit } from '../../core/limit.ts'
 import type { Flow, LineJob, LineView, Recent } from '../../core/line-view.ts'
-import { advance, type Projection } from '../../core/projection.ts'
 import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../../line/bucket-query.ts'
-import { type JobFacts, MOST_NAMED, type WaitFacts } from '../../line/job-facts.ts'
+import type { JobFacts, WaitFacts } from '../../line/job-facts.ts'
 import { viewOf } from './bucket-facts.ts'
 import { listBuckets, tallyBuckets, type Walk } from './bucket-walk.ts'
 import type { JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
+import { aheadOf } from './jobs-ahead.ts'
 import type { LiveBuckets } from './live-buckets.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 import type { WatchedBuckets } from './watched-buckets.ts'
@@ -108,49 +107,19 @@ function lineJobOf({ id, cost, state, admittedAt, readyAt, isTurn }: JobRecord):
 
 function waitFacts(job: JobRecord, now: number): WaitFacts {
   const { bucket } = job
-  const readyAt = job.state === 'retrying' ? job.readyAt : undefined
-  const projection = projectionOf(bucket, now)
-  const ids: string[] = []
-  let [jobs, cost, together, needsHandler] = [0, 0, 0, job.isTurn !== true]
-  let head: JobRecord | undefined
-  for (const other of bucket.inOrder(now)) {
-    head ??= other
-    if (other === job) break
-    if (ids.length < MOST_NAMED) ids.push(other.id)
-    jobs++
-    cost += other.cost
-    needsHandler ||= other.isTurn !== true
-    // Units that follow each other without a pause are counted at once, so that nothing is rounded between them.
-    if (other.state === 'retrying' && other.readyAt !== undefined) {
-      passBy(projection, bucket, together, other.readyAt)
-      together = 0
-    }
-    together += other.cost
-  }
-  passBy(projection, bucket, together, readyAt)
+  const { jobs, cost, ids, needsHandler, head, departsAt } = aheadOf(job, now)
   return {
     position: jobs + 1,
     ahead: { jobs, cost, ids },
-    departsAt: projection.slot,
+    departsAt,
     limit: formatLimit(bucket.limit),
     next: bucket.next,
     frozenUntil: bucket.frozenUntil,
     paused: bucket.paused,
-    readyAt,
+    readyAt: job.state === 'retrying' ? job.readyAt : undefined,
     needsHandler,
     head: { isTurn: head?.isTurn === true, due: dueOf(bucket) },
   }
-}
-
-/** Projects the departure of jobs that follow each other, and then waits until the next one is ready. */
-function passBy(
-  projection: Projection,
-  { limit }: MemoryBucket,
-  together: number,
-  readyAt: number | undefined,
-) {
-  advance(projection, limit, { cost: together })
-  if (readyAt !== undefined) advance(projection, limit, { cost: 0, readyAt })
 }
 
 /** A job waits in it, so a bucket that is in a heap is in one of departures. */

@@ -6,6 +6,7 @@ import { RuleBook } from '../../../src/core/rule-book.ts'
 import { judge } from '../../../src/core/verdict.ts'
 import { viewOf } from '../../../src/memory/store/bucket-facts.ts'
 import { JobRecord } from '../../../src/memory/store/job-record.ts'
+import { positionOf } from '../../../src/memory/store/jobs-ahead.ts'
 import { MemoryBucket } from '../../../src/memory/store/memory-bucket.ts'
 import { request } from '../../support/memory-store.ts'
 
@@ -136,7 +137,7 @@ test('inOrder() yields the order in which takeNext() takes', () => {
       }
       const expected = names(bench.bucket.inOrder())
       for (const [index, job] of [...bench.bucket.inOrder()].entries()) {
-        expect(bench.bucket.positionOf(job, Number.NEGATIVE_INFINITY)).toBe(index + 1)
+        expect(positionOf(job, Number.NEGATIVE_INFINITY)).toBe(index + 1)
       }
       expect(names(bench.drain())).toEqual(expected)
     }),
