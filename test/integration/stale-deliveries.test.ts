@@ -59,7 +59,13 @@ describe('a sweep', () => {
   function handoffStage() {
     const tag = shardTag(uniquePrefix(), 'test', 0)
     const open = () => new Redis(redisAddress(), { maxRetriesPerRequest: null })
-    const handoff = new BullMqHandoff({ tags: [tag], open, onError: () => {} })
+    let later = 0
+    const now = () => Date.now() + later
+    const handoff = new BullMqHandoff({ tags: [tag], open, onError: () => {}, now })
+    /** What was handed over so far has waited for longer than a lease lasts. */
+    const grow = () => {
+      later += 3_600_000
+    }
     onTestFinished(() => handoff.close())
     const handed = new Set<string>()
     const asked: number[] = []
@@ -76,25 +82,36 @@ describe('a sweep', () => {
         ids.map((id) => ({ id, epoch: 1, key: 'k', shard: 0 })),
       )
     }
-    return { handoff, tag, handed, asked, sweep, names, hand }
+    return { handoff, tag, handed, asked, sweep, names, hand, grow }
   }
 
-  test('does nothing while workers fetch: while the oldest delivery is another each time', async () => {
-    const { handoff, asked, sweep, names, hand } = handoffStage()
+  test('does nothing while workers fetch: while the oldest delivery is a new one', async () => {
+    const { asked, sweep, names, hand, grow } = handoffStage()
     expect(await sweep()).toBe(0)
-    await hand(0, 3)
-    expect(await sweep()).toBe(0)
-    await handoff.take(0, [{ id: 'j0', epoch: 1 }])
-    expect(await sweep()).toBe(0)
-    expect([asked, await names()]).toEqual([[], ['j1_e1', 'j2_e1']])
+    await hand(0, 2)
+    expect([await sweep(), await sweep(), asked]).toEqual([0, 0, []])
+    grow()
     expect(await sweep()).toBe(2)
     expect(await names()).toEqual([])
   })
 
+  test('is not kept from the others by the oldest delivery, which is taken back each time', async () => {
+    const { handoff, handed, sweep, names, hand, grow } = handoffStage()
+    await hand(0, 6)
+    handed.add('j1')
+    grow()
+    await handoff.take(0, [{ id: 'j0', epoch: 1 }])
+    expect(await sweep()).toBe(4)
+    await hand(10, 1)
+    await handoff.take(0, [{ id: 'j1', epoch: 1 }])
+    expect(await sweep()).toBe(1)
+    expect(await names()).toEqual([])
+  })
+
   test('keeps a bundle as long as one of its jobs needs it', async () => {
-    const { handed, sweep, names, hand } = handoffStage()
+    const { handed, sweep, names, hand, grow } = handoffStage()
     await hand(0, 64)
-    await sweep()
+    grow()
     handed.add('j3')
     expect(await sweep()).toBe(31)
     expect(await names()).toEqual(['j2_e1'])
@@ -104,10 +121,10 @@ describe('a sweep', () => {
   })
 
   test('looks at 200 deliveries, and asks for 200 jobs at a time', async () => {
-    const { asked, sweep, names, hand } = handoffStage()
+    const { asked, sweep, names, hand, grow } = handoffStage()
     for (let n = 0; n < 30; n++) await hand(10 * n, 10)
     await hand(1_000, 200)
-    await sweep()
+    grow()
     expect(await sweep()).toBe(200)
     expect([asked, (await names()).length]).toEqual([[200], 100 + 29])
     expect(await sweep()).toBe(129)
@@ -115,7 +132,7 @@ describe('a sweep', () => {
   })
 
   test('leaves to workers what it cannot read', async () => {
-    const { tag, sweep, names, hand } = handoffStage()
+    const { tag, sweep, names, hand, grow } = handoffStage()
     const connection = new Redis(redisAddress(), { maxRetriesPerRequest: null })
     const queue = new Queue('rope', { prefix: tag, connection })
     onTestFinished(async () => {
@@ -124,7 +141,7 @@ describe('a sweep', () => {
     })
     await queue.add('job', { userId: 7 }, { jobId: 'x_e1' })
     await hand(0, 2)
-    await sweep()
+    grow()
     expect(await sweep()).toBe(2)
     expect(await names()).toEqual(['x_e1'])
   })

@@ -84,8 +84,11 @@ export class Pass {
   async run(tally: Tally, isStopping: () => boolean): Promise<void> {
     const startedAt = this.#ports.clock.now()
     let isMore = true
-    while (isMore) isMore = (await this.#step(tally, startedAt)) && !isStopping()
-    if (tally.isElected && !isStopping()) await this.#sweeping.goOn()
+    while (isMore) {
+      isMore = (await this.#step(tally, startedAt)) && !isStopping()
+      // Not only in the end: while jobs keep expiring or coming back, there is none.
+      if (tally.isElected && !isStopping()) await this.#sweeping.goOn()
+    }
   }
 
   /** Makes one claim and does what it found due; returns whether there may be more to do at once. */

@@ -1,10 +1,11 @@
 import type { Clock } from '../../core/clock.ts'
 import { SECOND } from '../../core/duration.ts'
 
-/** A delivery that is the oldest at two looks so far apart was not fetched in between. */
 const PERIOD = 2 * SECOND
 
-/** Removes deliveries that no job needs any more from the transport: every two seconds, and at each pass while it finds some. */
+/**
+ * Removes deliveries that no job needs any more from the transport: every two seconds, and without a pause while it finds some.
+ */
 export class Sweeping {
   readonly #sweep: (() => Promise<number>) | undefined
   readonly #clock: Clock
@@ -16,6 +17,7 @@ export class Sweeping {
     this.#clock = clock
   }
 
+  /** Does one piece, if one is due. */
   async goOn(): Promise<void> {
     if (this.#sweep === undefined || this.#clock.now() < this.#nextAt) return
     this.#nextAt = this.#clock.now() + PERIOD

@@ -22,6 +22,8 @@ export interface BullMqHandoffOptions {
   readonly answerWithinMs?: number
   /** How long closing waits for deliveries under way; 5 s by default. */
   readonly graceMs?: number
+  /** Milliseconds since the epoch; `Date.now` by default. */
+  readonly now?: () => number
 }
 
 /** The most of BullMQ's jobs in one write. */
@@ -56,7 +58,7 @@ export class BullMqHandoff implements Transport {
     this.#answerWithinMs = options.answerWithinMs ?? 2_000
     this.#graceMs = options.graceMs ?? 5_000
     this.#stale = options.tags.map(
-      (_, shard) => new StaleDeliveries(shard, (question) => this.#ask(shard, question)),
+      (_, shard) => new StaleDeliveries(shard, (question) => this.#ask(shard, question), options.now),
     )
   }
 
@@ -88,8 +90,8 @@ export class BullMqHandoff implements Transport {
   }
 
   /**
-   * Removes some deliveries that no worker fetched and no job needs any more; returns how many. It looks only at deliveries
-   * that were there at the last call, too. @throws BackendUnavailableError
+   * Removes some deliveries that no worker fetched and no job needs any more; returns how many. It does nothing while the oldest
+   * delivery was handed over less than two seconds ago. @throws BackendUnavailableError
    */
   sweep(shard: number, areHanded: AreHanded): Promise<number> {
     return this.#stale[shard]!.sweep(areHanded)

@@ -5,6 +5,8 @@ import type { Delivery } from './transport.ts'
 
 /** The most bundles to look at in one sweep. */
 const MOST = 200
+/** Milliseconds. By then a job that no worker fetched loses its lease. */
+const OLD = 2_000
 
 /** Whether each job is still handed over under its epoch; one that is not never is again. */
 export type AreHanded = (jobs: readonly HandedJob[]) => Promise<boolean[]>
@@ -12,34 +14,30 @@ export type AreHanded = (jobs: readonly HandedJob[]) => Promise<boolean[]>
 type Ask = <Answer>(question: (queue: Queue) => Promise<Answer>) => Promise<Answer>
 
 /**
- * Removes deliveries of one shard that no worker fetched and no job needs, because it ended or was handed over again. Workers
- * drop these by themselves, so nothing is done while they fetch, that is while the oldest delivery changes between two looks.
+ * Removes deliveries of one shard that no worker fetched and no job needs, because it ended, came back to its line or was handed
+ * over again. Workers drop these by themselves, so nothing is done while they fetch: while the oldest delivery is a new one.
  */
 export class StaleDeliveries {
   readonly #shard: number
   readonly #ask: Ask
-  #oldest: string | undefined
+  readonly #now: () => number
 
-  constructor(shard: number, ask: Ask) {
+  /** @param now milliseconds since the epoch */
+  constructor(shard: number, ask: Ask, now: () => number = Date.now) {
     this.#shard = shard
     this.#ask = ask
+    this.#now = now
   }
 
   /** Looks at the oldest 200 bundles; returns how many it removed. */
   async sweep(areHanded: AreHanded): Promise<number> {
-    const before = this.#oldest
-    this.#oldest = await this.#findOldest()
-    if (this.#oldest === undefined || this.#oldest !== before) return 0
+    const [oldest] = await this.#ask((queue) => queue.getWaiting(0, 0))
+    // One from the future was handed over by a process whose clock is ahead: to look costs little.
+    if (oldest === undefined || Math.abs(this.#now() - oldest.timestamp) < OLD) return 0
     const stale = await this.#find(areHanded)
     // A bundle that a worker has fetched meanwhile stays where it is; `remove` does not throw.
     await this.#ask((queue) => Promise.all(stale.map((name) => queue.remove(name))))
-    this.#oldest = await this.#findOldest()
     return stale.length
-  }
-
-  async #findOldest(): Promise<string | undefined> {
-    const [oldest] = await this.#ask((queue) => queue.getWaiting(0, 0))
-    return oldest?.id
   }
 
   async #find(areHanded: AreHanded): Promise<string[]> {
