@@ -4,7 +4,7 @@ import type { JobState } from '../../core/job.ts'
 import { MOST_NOTES, MOST_WATCHED, WATCHED_FOR } from '../../core/line-view.ts'
 import * as meter from '../../core/meter.ts'
 import { FARTHEST_LOOK } from '../../core/projection.ts'
-import { MOST_NAMED } from '../../line/job-facts.ts'
+import { MOST_NAMED, MOST_READ } from '../../line/job-facts.ts'
 import { KEY_TYPES, NUMBERED_KEYS } from './keys.ts'
 
 /** The most jobs or buckets that one call of a script reads, names or changes, so that each call is short. */
@@ -36,6 +36,7 @@ const SHARD_CONSTANTS = {
   ROUNDING,
   FARTHEST_LOOK,
   MOST_NAMED,
+  MOST_READ,
   MOST_PER_CALL,
   MOST_PER_CLAIM,
   WATCHED_FOR,

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- What a job waits for: the jobs before it, and what its bucket and its line wait for.
--- uses: shard warmth bucket pace job state blocks line order
+-- uses: shard warmth bucket pace job state blocks line order ahead
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', id
@@ -27,7 +27,7 @@ local WAITS = { waiting = true, retrying = true, handed = true, granted = true }
 local bucket = WAITS[state.state] and read_bucket(job.key)
 if not bucket then return { about } end
 read_line(bucket)
-local order = in_order(bucket, now, MOST_READ)
+local order = first_in_order(bucket, now)
 local head_id = redis.call('LINDEX', K.handed .. bucket.n, 0) or order[1] and order[1].id or ''
 
 local ids, jobs, cost, needs_handler = {}, 0, 0, not is_turn(job.id)
@@ -48,21 +48,6 @@ local function pass(entry)
   together = together + entry.cost
 end
 
--- How many jobs stand before it beyond those that were read, and what they cost if each costs the average.
-local function hidden()
-  local unseen = bucket.inLine + bucket.inHanded + retrying(bucket) - (bucket.granted ~= '' and 1 or 0) - #order
-  if state.kind ~= 'line' or unseen == 0 then return 0, 0 end
-  local units, in_line, retries = bucket.waiting - bucket.grantedCost, 0, bucket.inRetry
-  for _, entry in ipairs(order) do
-    units = units - entry.cost
-    if entry.kind == 'line' then in_line = in_line + 1 elseif entry.kind == 'retry' then retries = retries - 1 end
-  end
-  local place = position_of(bucket, job.block, member_of(job)) or in_line
-  local beyond = math.max(0, place - in_line)
-  beyond = beyond + math.min(retries, beyond)
-  return beyond, math.floor(beyond * units / unseen + 0.5)
-end
-
 local function walk()
   if bucket.granted ~= '' then jobs, cost, ids[1] = 1, bucket.grantedCost, bucket.granted end
   for index, entry in ipairs(order) do
@@ -71,7 +56,7 @@ local function walk()
       return
     end
   end
-  local beyond, beyond_cost = hidden()
+  local beyond, beyond_cost = unread_before(bucket, job, state, order, now)
   for _, entry in ipairs(order) do pass(entry) end
   jobs, cost, together = jobs + beyond, cost + beyond_cost, together + beyond_cost
 end

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- The view of one job.
--- uses: shard warmth bucket pace job state blocks line order
+-- uses: shard warmth bucket pace job state blocks line order ahead
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', id
@@ -31,9 +31,7 @@ local function position()
   for index, entry in ipairs(order) do
     if entry.id == job.id then return before + index end
   end
-  -- This deep in the line, every retry may depart before it.
-  local index = state.kind == 'line' and position_of(bucket, job.block, member_of(job))
-  return index and bucket.inHanded + bucket.inBack + math.min(bucket.inRetry, index + 1) + index + 1 or before + #order + 1
+  return before + #order + unread_before(bucket, job, state, order, now) + 1
 end
 
 local waits = state.state == 'waiting' or state.state == 'retrying' or state.state == 'handed'

@@ -3,8 +3,6 @@
 -- the others. Block numbers grow as long as the bucket lives.
 
 local BLOCK = 256
--- So many blocks are counted one by one to find the position of a job.
-local MOST_BLOCKS = 64
 
 local function block_key(bucket, block)
   if block == 0 then return K.line .. bucket.n end
@@ -76,23 +74,4 @@ local function pull(bucket, block, member)
   end
   count_out(bucket, block)
   return true
-end
-
--- How many jobs stand before it; nil where it is not in the line. Far back the number may be too high, by the jobs that were
--- removed from the middle.
-local function position_of(bucket, block, member)
-  local index = redis.call('LPOS', block_key(bucket, block), member)
-  if not index then
-    block = bucket.front
-    index = redis.call('LPOS', block_key(bucket, block), member)
-  end
-  if not index or block == bucket.front then return index or nil end
-  local between = redis.call('ZRANK', K.blocks .. bucket.n, block)
-  local place = redis.call('LLEN', block_key(bucket, bucket.front)) + index
-  if between > 0 then
-    for _, other in ipairs(redis.call('ZRANGE', K.blocks .. bucket.n, 0, math.min(between, MOST_BLOCKS) - 1)) do
-      place = place + redis.call('LLEN', block_key(bucket, tonumber(other)))
-    end
-  end
-  return math.min(bucket.inLine - 1, place + BLOCK * math.max(0, between - MOST_BLOCKS))
 end

@@ -3,9 +3,6 @@
 -- First this few, which is enough for most verdicts; then more at a time.
 local FEW, MANY = 8, 100
 
--- So many jobs before another are read one by one to find its position; the others are only counted.
-local MOST_READ = 200
-
 -- Returns a function that returns the entries of a list one by one; `read(from, to)` returns those of a range.
 local function one_by_one(read)
   local entries, at, from, size = {}, 0, 0, 0
