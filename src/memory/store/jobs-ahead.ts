@@ -44,11 +44,11 @@ export function aheadOf(job: JobRecord, now: number): JobsAhead {
   let head: JobRecord | undefined
   for (const other of bucket.inOrder(now)) {
     head ??= other
-    if (other === job) break
     if (passage.jobs === most) {
       passage.passUnseen(job)
       break
     }
+    if (other === job) break
     passage.pass(other)
   }
   return {
