@@ -17,6 +17,7 @@ export {
   RuleBookConflictError,
   ShaperClosedError,
   ShardCountError,
+  TooManyRulesError,
   UnfitRedisError,
   VelvetRopeError,
 } from './core/errors.ts'
@@ -82,6 +83,7 @@ export type {
   CloseOptions,
   EnqueueOptions,
   EnqueueRequest,
+  FindOptions,
   LineOptions,
   ShaperOptions,
   TryAcquireOptions,

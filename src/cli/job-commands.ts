@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { InvalidOptionsError } from '../core/errors.ts'
 import type { Hold, JobExplanation } from '../core/explanation-view.ts'
 import { JOB_OR_TURN_ID } from '../core/job.ts'
+import type { FindOptions } from '../shaper/options.ts'
 import { showText } from './display-text.ts'
 import { useLine } from './existing-line.ts'
 import { EXIT } from './exit.ts'
@@ -10,6 +11,7 @@ import { type Column, renderFacts, renderTable } from './table.ts'
 import { note, print } from './terminal.ts'
 
 interface Flags extends LineFlags {
+  readonly key?: string
   readonly json?: true
 }
 
@@ -24,7 +26,7 @@ export function explainCommand(): Command {
       'Asks a service (--url) or Redis (--redis, --name). Exits with 1 if the job is unknown.',
   ).action(async (id: string, flags: Flags, self: Command) => {
     checkJobId(id)
-    showExplanation(id, await useLine(flags, self, (line) => line.explain(id)), flags)
+    showExplanation(id, await useLine(flags, self, (line) => line.explain(id, placeOf(flags))), flags)
   })
 }
 
@@ -37,7 +39,7 @@ export function cancelCommand(): Command {
       'Exits with 1 if the job is unknown or no longer waiting.',
   ).action(async (id: string, flags: Flags, self: Command) => {
     checkJobId(id)
-    const cancelled = await useLine(flags, self, (line) => line.cancel(id))
+    const cancelled = await useLine(flags, self, (line) => line.cancel(id, placeOf(flags)))
     if (!cancelled) process.exitCode = EXIT.failure
     if (flags.json) print(JSON.stringify({ id, cancelled }))
     else if (cancelled) print(`cancelled  ${id}`)
@@ -51,6 +53,7 @@ function jobCommand(name: string, summary: string, description: string): Command
     .description(description)
     .argument('<id>', 'the id of the job')
   return addLineOptions(command)
+    .option('--key <key>', 'its key, or the first segment of it: for an id that several first segments use')
     .option('--json', 'print the answer as JSON')
     .addHelpText(
       'after',
@@ -59,6 +62,10 @@ Examples:
   velvet-rope ${name} order-42 --url http://127.0.0.1:7077
   velvet-rope ${name} order-42 --redis redis://127.0.0.1:6379 --name sms --json`,
     )
+}
+
+function placeOf({ key }: Flags): FindOptions {
+  return key === undefined ? {} : { key }
 }
 
 /** @throws InvalidOptionsError */

@@ -102,6 +102,7 @@ const httpSettingsSchema = httpOptionsSchema
     maxValues: true,
     corsOrigins: true,
     overload: true,
+    maxRules: true,
     maxStreams: true,
     maxStreamsPerToken: true,
     maxWatchedPerToken: true,

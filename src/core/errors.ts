@@ -151,6 +151,16 @@ export class RuleBookConflictError extends VelvetRopeError {
   }
 }
 
+/** A rule by hand is one too many, for its author or for the first segment of its pattern. Nothing was changed. */
+export class TooManyRulesError extends VelvetRopeError {
+  readonly atMost: number
+
+  constructor(message: string, atMost: number) {
+    super('too-many-rules', message)
+    this.atMost = atMost
+  }
+}
+
 /** The shaper is closed or closing. */
 export class ShaperClosedError extends VelvetRopeError {
   constructor(name: string) {
@@ -209,6 +219,7 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
   'ForeignValueError',
   'OldRuleBookError',
   'RuleBookConflictError',
+  'TooManyRulesError',
   'ShaperClosedError',
   'MeterClosedError',
   'LeaseLostError',

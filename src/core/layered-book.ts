@@ -1,6 +1,7 @@
 import { RuleBookConflictError } from './errors.ts'
 import { formatLimit, type Limit, type LimitInput } from './limit.ts'
 import { type Rule, RuleBook } from './rule-book.ts'
+import { assertFew, assertQuick, type RuleBound } from './rule-bounds.ts'
 import { BASE_ORIGINS, type BaseOrigin, type RuleOrigin } from './rule-view.ts'
 
 /** Who set a limit, and when. */
@@ -42,8 +43,8 @@ const NO_LAYERS: RuleLayers = { code: [], file: [], environment: [], overrides: 
 
 /** A change of the rule book. With `ifVersion` it applies only if that is the version in force. */
 export type RuleChange = { readonly ifVersion?: number } & (
-  | { readonly kind: 'set'; readonly rule: Rule; readonly by?: string }
-  | { readonly kind: 'unset'; readonly pattern: string; readonly by?: string }
+  | ({ readonly kind: 'set'; readonly rule: Rule; readonly by?: string } & Partial<RuleBound>)
+  | ({ readonly kind: 'unset'; readonly pattern: string; readonly by?: string } & Partial<RuleBound>)
   /** Drops the override of the pattern. */
   | { readonly kind: 'reset'; readonly pattern: string }
   /** Replaces the whole layer of this origin. */
@@ -70,14 +71,16 @@ export class LayeredBook {
   readonly layers: RuleLayers
   /** Grows with every change; 0 if not known yet. */
   readonly version: number
-  readonly #book = new RuleBook()
+  readonly #book: RuleBook
   readonly #rules: ReadonlyMap<string, LayeredRule>
 
-  constructor(layers: RuleLayers, version = 0) {
+  /** @param made what follows from the layers, if it is known */
+  constructor(layers: RuleLayers, version = 0, made?: MadeRules) {
+    const { rules, book } = made ?? makeRules(layers)
     this.layers = layers
     this.version = version
-    this.#rules = inForce(layers)
-    for (const rule of this.#rules.values()) this.#book.put(rule)
+    this.#rules = rules
+    this.#book = book
   }
 
   /** A book of only these layers. */
@@ -91,11 +94,31 @@ export class LayeredBook {
     return new LayeredBook({ ...NO_LAYERS, ...Object.fromEntries(layers) }, version)
   }
 
-  /** Returns the book after the change; undefined if there is nothing to change. @throws RuleBookConflictError */
+  /**
+   * Returns the book after the change; undefined if there is nothing to change.
+   *
+   * @throws RuleBookConflictError or TooManyRulesError
+   */
   changed(change: RuleChange, at: number): LayeredBook | undefined {
     assertVersion(this.version, change)
     const layers = changeLayers(this.layers, change, at)
-    return layers && new LayeredBook(layers, this.version + 1)
+    return layers && this.following(layers, this.version + 1, change)
+  }
+
+  /** The book of these layers, to which the change led from this one: what the change leaves alone is not made again. */
+  following(layers: RuleLayers, version: number, change: RuleChange): LayeredBook {
+    if (change.kind === 'load') return new LayeredBook(layers, version)
+    const pattern = change.kind === 'set' ? change.rule.pattern : change.pattern
+    const rule = ruleInForce(layers, pattern)
+    const known = this.#rules.get(pattern)
+    // The place in the list of one that was unset by hand is known to the layers alone.
+    if (rule !== undefined && known === undefined && isInBase(layers, pattern))
+      return new LayeredBook(layers, version)
+    const rules = new Map(this.#rules)
+    if (rule === undefined) rules.delete(pattern)
+    else rules.set(pattern, rule)
+    const book = rule === undefined ? this.#book.without(pattern) : this.#book.with(rule)
+    return new LayeredBook(layers, version, { rules, book })
   }
 
   /** The rule that applies to the key, if any. */
@@ -137,9 +160,9 @@ export function assertVersion(version: number, { ifVersion = version }: RuleChan
 export function changeLayers(layers: RuleLayers, change: RuleChange, at: number): RuleLayers | undefined {
   switch (change.kind) {
     case 'set':
-      return set(layers, { ...change.rule, by: change.by, at })
+      return set(layers, { ...change.rule, by: change.by, at }, change.atMost)
     case 'unset':
-      return unset(layers, { pattern: change.pattern, limit: undefined, by: change.by, at })
+      return unset(layers, { pattern: change.pattern, limit: undefined, by: change.by, at }, change.atMost)
     case 'reset':
       return withoutOverride(layers, change.pattern)
     case 'load':
@@ -159,14 +182,46 @@ export function differenceOf({ before, after }: ChangedRules): RuleDifference {
   }
 }
 
+interface MadeRules {
+  readonly rules: ReadonlyMap<string, LayeredRule>
+  readonly book: RuleBook
+}
+
+function makeRules(layers: RuleLayers): MadeRules {
+  const rules = inForce(layers)
+  const book = new RuleBook()
+  for (const rule of rules.values()) book.put(rule)
+  return { rules, book }
+}
+
+/** The same for one pattern. */
+function ruleInForce(layers: RuleLayers, pattern: string): LayeredRule | undefined {
+  const override = layers.overrides.find((other) => other.pattern === pattern)
+  if (override !== undefined) return ofOverride(override)
+  for (const origin of [...BASE_ORIGINS].reverse()) {
+    const rule = layers[origin].find((other) => other.pattern === pattern)
+    if (rule !== undefined) return Object.freeze({ ...rule, origin })
+  }
+  return undefined
+}
+
+function ofOverride({ limit, ...override }: Override): LayeredRule | undefined {
+  return limit && Object.freeze({ ...override, limit, origin: 'override' })
+}
+
+function isInBase(layers: RuleLayers, pattern: string): boolean {
+  return BASE_ORIGINS.some((origin) => layers[origin].some((rule) => rule.pattern === pattern))
+}
+
 function inForce({ overrides, ...base }: RuleLayers): Map<string, LayeredRule> {
   const rules = new Map<string, LayeredRule>()
   for (const origin of BASE_ORIGINS) {
     for (const rule of base[origin]) rules.set(rule.pattern, Object.freeze({ ...rule, origin }))
   }
-  for (const { limit, ...override } of overrides) {
-    if (limit === undefined) rules.delete(override.pattern)
-    else rules.set(override.pattern, Object.freeze({ ...override, limit, origin: 'override' }))
+  for (const override of overrides) {
+    const rule = ofOverride(override)
+    if (rule === undefined) rules.delete(override.pattern)
+    else rules.set(override.pattern, rule)
   }
   return rules
 }
@@ -190,35 +245,45 @@ function authored(rules: readonly Rule[], authorship: Authorship): AuthoredRule[
 }
 
 function isSameLimit(one: Rule, other: Rule): boolean {
-  return formatLimit(one.limit) === formatLimit(other.limit)
+  // Most rules of two books are one and the same.
+  return one.limit === other.limit || formatLimit(one.limit) === formatLimit(other.limit)
 }
 
 /** Setting the same limit again is no change: author and time stay those of the first. */
-function set(layers: RuleLayers, override: AuthoredRule): RuleLayers | undefined {
+function set(layers: RuleLayers, override: AuthoredRule, atMost?: number): RuleLayers | undefined {
   const known = layers.overrides.find(({ pattern }) => pattern === override.pattern)?.limit
   const isKnown = known !== undefined && isSameLimit({ ...override, limit: known }, override)
-  return isKnown ? undefined : withOverride(layers, override)
+  return isKnown ? undefined : withOverride(layers, override, atMost)
 }
 
 /** Unsetting a pattern that is only an override removes the override, so that a layer may set the pattern later. */
-function unset(layers: RuleLayers, override: Override): RuleLayers | undefined {
+function unset(layers: RuleLayers, override: Override, atMost?: number): RuleLayers | undefined {
   const { pattern } = override
   const known = layers.overrides.find((other) => other.pattern === pattern)
-  const isInBase = BASE_ORIGINS.some((origin) => layers[origin].some((rule) => rule.pattern === pattern))
-  const isInForce = known === undefined ? isInBase : known.limit !== undefined
+  const hasBase = isInBase(layers, pattern)
+  const isInForce = known === undefined ? hasBase : known.limit !== undefined
   if (!isInForce) return undefined
-  return isInBase ? withOverride(layers, override) : withoutOverride(layers, pattern)
+  return hasBase ? withOverride(layers, override, atMost) : withoutOverride(layers, pattern)
 }
 
-function withOverride(layers: RuleLayers, override: Override): RuleLayers {
+function withOverride(layers: RuleLayers, override: Override, atMost: number | undefined): RuleLayers {
   const { overrides } = layers
   const isKnown = overrides.some(({ pattern }) => pattern === override.pattern)
+  if (!isKnown) {
+    if (atMost !== undefined) assertFew(overrides, override, { atMost })
+    if (override.limit !== undefined) assertQuick(patternsOf(layers), override.pattern)
+  }
   return {
     ...layers,
     overrides: isKnown
       ? overrides.map((other) => (other.pattern === override.pattern ? override : other))
       : [...overrides, override],
   }
+}
+
+function* patternsOf(layers: RuleLayers): Generator<string> {
+  for (const origin of BASE_ORIGINS) for (const { pattern } of layers[origin]) yield pattern
+  for (const { pattern } of layers.overrides) yield pattern
 }
 
 function withoutOverride(layers: RuleLayers, pattern: string): RuleLayers | undefined {

@@ -90,9 +90,19 @@ function readLimit(input: LimitInput, hasTimer: boolean): Limit {
   return makeLimit(input, hasTimer)
 }
 
+/** By limit: a page of buckets and a change of the rule book write the same ones again and again. */
+const TEXTS = new WeakMap<Limit, string>()
+
 /** Formats a limit so that `parseLimit` returns the same one. */
 export function formatLimit(limit: Limit): string {
-  const { capacity, rate, interval, tolerance, warmUp, coldRate } = limit
+  const known = TEXTS.get(limit)
+  if (known !== undefined) return known
+  const text = textOf(limit)
+  TEXTS.set(limit, text)
+  return text
+}
+
+function textOf({ capacity, rate, interval, tolerance, warmUp, coldRate }: Limit): string {
   const isDefault = interval >= MILLISECOND && tolerance === defaultTolerance(interval)
   const parts = [`${capacity}`, formatRate(rate)]
   if (!isDefault) parts.push(`tolerance ${tolerance === 0 ? 0 : formatDuration(tolerance)}`)

@@ -26,8 +26,8 @@ interface Node {
  * matching pattern wins; of two equally long ones, the one with a literal where the other has its first `*`.
  */
 export class RuleBook {
-  readonly #root: Node = createNode(0)
-  readonly #rules = new Map<string, Rule>()
+  #root: Node = createNode(0)
+  #rules = new Map<string, Rule>()
   readonly #read: ReadLimit
   /** The rule of '*' if it is the only one: it applies to every key, and no look-up is needed. */
   #only: Rule | undefined
@@ -75,7 +75,31 @@ export class RuleBook {
     for (const segment of rule.pattern.split('/')) node = descend(node, segment)
     node.rule = rule
     this.#rules.set(rule.pattern, rule)
-    this.#only = this.#rules.size === 1 && rule.pattern === '*' ? rule : undefined
+    this.#noteOnly()
+  }
+
+  /** A book with this rule as well, or in place of the one with its pattern; it shares all other branches with this one. */
+  with(rule: Rule): RuleBook {
+    return this.#changed(rule.pattern, rule)
+  }
+
+  /** A book without the rule of this pattern. */
+  without(pattern: string): RuleBook {
+    return this.#changed(pattern, undefined)
+  }
+
+  #changed(pattern: string, rule: Rule | undefined): RuleBook {
+    const book = new RuleBook({}, this.#read)
+    book.#root = replanted(this.#root, pattern.split('/'), rule) ?? book.#root
+    book.#rules = new Map(this.#rules)
+    if (rule === undefined) book.#rules.delete(pattern)
+    else book.#rules.set(pattern, rule)
+    book.#noteOnly()
+    return book
+  }
+
+  #noteOnly(): void {
+    this.#only = this.#rules.size === 1 ? this.#rules.get('*') : undefined
   }
 }
 
@@ -87,6 +111,27 @@ export function parseRule(pattern: string, input: LimitInput, read: ReadLimit = 
 
 function createNode(depth: number): Node {
   return { depth, rule: undefined, literals: new Map(), wildcard: undefined }
+}
+
+/** A copy of the node with another rule at the end of the way, or without one; undefined for a node that holds nothing then. */
+function replanted(node: Node, way: readonly string[], rule: Rule | undefined): Node | undefined {
+  const copy: Node = { ...node, literals: node.literals }
+  const [segment] = way.slice(node.depth, node.depth + 1)
+  if (segment === undefined) copy.rule = rule
+  else if (segment === '*') {
+    copy.wildcard = replanted(node.wildcard ?? createNode(node.depth + 1), way, rule)
+  } else {
+    const child = replanted(node.literals.get(segment) ?? createNode(node.depth + 1), way, rule)
+    const literals = new Map(node.literals)
+    if (child === undefined) literals.delete(segment)
+    else literals.set(segment, child)
+    return isBare({ ...copy, literals }) ? undefined : { ...copy, literals }
+  }
+  return isBare(copy) ? undefined : copy
+}
+
+function isBare({ rule, literals, wildcard }: Node): boolean {
+  return rule === undefined && literals.size === 0 && wildcard === undefined
 }
 
 /**

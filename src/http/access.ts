@@ -219,7 +219,7 @@ export function assertEveryKey({ prefixes }: Principal, what: string): void {
 }
 
 /** @throws Problem 403, which does not reveal whether the key exists */
-export function assertWithin({ prefixes }: Principal, key: string, what = 'key'): void {
+export function assertWithin({ prefixes }: Pick<Principal, 'prefixes'>, key: string, what = 'key'): void {
   if (isWithin(prefixes, key)) return
   throw new Problem('forbidden', {
     detail: `expected a ${what} within ${prefixes.map(quote).join(' or ')}, got: ${quote(key)}`,

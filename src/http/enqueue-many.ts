@@ -49,6 +49,7 @@ export async function enqueueMany(
     faults.push(...ofJob)
   })
   if (faults.length > 0) throw invalid(faults.slice(0, MOST_FAULTS))
+  api.overload.assertRoom()
   assertAllWithin(principal, jobs)
   const ids = jobs.map(({ id }, index) => jobId(principal, idempotencyKey, id, index))
   const traceparent = context.req.header('traceparent')

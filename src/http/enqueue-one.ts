@@ -17,6 +17,8 @@ export async function enqueueOne(api: RouteContext, call: Call): Promise<Respons
   const job = await readRequest(api, call, newJobSchema)
   assertSendable(api, job.data, '#/data')
   const id = jobId(principal, idempotencyKey, job.id)
+  // Many may have begun to send while there was room for each.
+  api.overload.assertRoom()
   const admission = await submit(api, key, job, id, context.req.header('traceparent'))
   const { cost = 1 } = job
   if (!admission.accepted) throw refusal(admission, ruleOf(api, key), cost)

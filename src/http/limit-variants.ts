@@ -46,7 +46,9 @@ export async function setVariant(
   const { dryRun, scope } = readVariant(context.req.url, settingQuerySchema, ifVersion)
   if (dryRun) return preview(api, call, { set: [pattern, limit] }, ifVersion)
   if (scope === undefined) return undefined
-  return context.json(api.shaper.limits.setLocal(pattern, limit, { by: principal.name }))
+  api.overload.assertRoom()
+  const { maxRules: atMost } = api.settings
+  return context.json(api.shaper.limits.setLocal(pattern, limit, { by: principal.name, atMost }))
 }
 
 /** The same for a removal. @throws Problem 404, 412 or 422 */

@@ -9,19 +9,26 @@ const RESOLUTION_MS = 10
 const WINDOW = 500_000
 const PERCENTILE = 90
 const NANOSECONDS_PER_MS = 1e6
-const HEAP_FRESH = 500_000
+const MEBIBYTE = 1_048_576
 
 interface Limits {
   readonly maxInFlight: number
   readonly maxTokenShare: number
   readonly maxLagMs: number
   readonly maxHeapShare: number
+  readonly heapReserveMb: number
+}
+
+/** How much of the heap is in use, and how much V8 allows, in bytes. */
+export interface HeapReading {
+  readonly used: number
+  readonly limit: number
 }
 
 /** Replacements for the measurements of this process. */
 interface Gauges {
   readonly lagMs?: (() => number) | undefined
-  readonly heapShare?: (() => number) | undefined
+  readonly heap?: (() => HeapReading) | undefined
 }
 
 /**
@@ -31,15 +38,15 @@ interface Gauges {
 export class OverloadGuard {
   readonly #limits: Limits
   readonly #lagMs: () => number
-  readonly #heapShare: () => number
+  readonly #heap: () => HeapReading
   readonly #inFlight: Quota
 
-  constructor(limits: Limits, { lagMs = watchLag(), heapShare = watchHeap() }: Gauges = {}) {
+  constructor(limits: Limits, { lagMs = watchLag(), heap = readHeap }: Gauges = {}) {
     this.#limits = limits
     const { maxInFlight: most, maxTokenShare } = limits
     this.#inFlight = new Quota({ most, perToken: Math.ceil(most * maxTokenShare) })
     this.#lagMs = lagMs
-    this.#heapShare = heapShare
+    this.#heap = heap
   }
 
   /** @throws Problem 503 while the event loop is late */
@@ -90,9 +97,14 @@ export class OverloadGuard {
     throw exhausted === 'all' || principal === OPEN ? reducedCapacity(detail) : tokenQuota(detail)
   }
 
-  /** For requests that use memory, such as enqueue and fill; reads and cancels are not limited. @throws Problem 503 */
+  /**
+   * For requests that take memory and keep it: whatever adds a job, a bucket, a meter or a rule. Reads, cancels and removals are
+   * not limited. @throws Problem 503
+   */
   assertRoom(): void {
-    if (this.#heapShare() <= this.#limits.maxHeapShare) return
+    const { maxHeapShare, heapReserveMb } = this.#limits
+    const { used, limit } = this.#heap()
+    if (used <= limit * maxHeapShare && limit - used >= heapReserveMb * MEBIBYTE) return
     throw reducedCapacity('the process is almost out of memory', 5)
   }
 }
@@ -124,15 +136,11 @@ function watchLag(now: () => number = monotonicNow): () => number {
   }
 }
 
-/** Returns a function for the share of the heap limit that V8 uses, measured every half second at most. */
-function watchHeap(now: () => number = monotonicNow): () => number {
-  let lookedAt = Number.NEGATIVE_INFINITY
-  let share = 0
-  return () => {
-    if (now() - lookedAt < HEAP_FRESH) return share
-    lookedAt = now()
-    const { used_heap_size: used, heap_size_limit: most } = getHeapStatistics()
-    share = used / most
-    return share
-  }
+/**
+ * Takes a microsecond, so each request that takes memory is judged by a reading of its own, however many come at once. What is
+ * garbage and was not collected yet counts as used: what came last is in it, too.
+ */
+function readHeap(): HeapReading {
+  const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics()
+  return { used, limit }
 }

@@ -14,6 +14,7 @@ export const PROBLEMS = {
   'method-not-allowed': { status: 405, title: 'Method not allowed' },
   'request-timeout': { status: 408, title: 'Request timeout' },
   departed: { status: 409, title: 'The job is no longer waiting' },
+  'too-many-rules': { status: 409, title: 'Too many rules are set by hand' },
   'rule-book-changed': { status: 412, title: 'The rule book has another version than expected' },
   'too-large': { status: 413, title: 'The body or the data of a job is too large' },
   'unsupported-media-type': { status: 415, title: 'The body must be application/json' },
@@ -137,6 +138,8 @@ function ofOurs(error: VelvetRopeError): Problem | undefined {
       return new Problem('no-limit', { detail: error.message })
     case 'id-conflict':
       return new Problem('idempotency-key-reused', { detail: error.message })
+    case 'too-many-rules':
+      return new Problem('too-many-rules', { detail: error.message, ...boundOf(error) })
     case 'rule-book-conflict':
       return new Problem('rule-book-changed', { detail: error.message, ...versionOf(error) })
     case 'closed':
@@ -148,6 +151,11 @@ function ofOurs(error: VelvetRopeError): Problem | undefined {
     default:
       return undefined
   }
+}
+
+/** The bound that the rule would exceed. */
+function boundOf(error: VelvetRopeError): { readonly atMost?: unknown } {
+  return 'atMost' in error ? { atMost: error.atMost } : {}
 }
 
 /** The version in force, for the caller to read next. */

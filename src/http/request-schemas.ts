@@ -91,4 +91,12 @@ export const fillSchema = z.strictObject({ amount: amount.default(1) }).openapi(
 /** Query of `GET /v1/meters/{key}`. */
 export const meterQuerySchema = z.strictObject({ amount: amount.optional() })
 
+/** Query of the routes of one job. */
+export const jobQuerySchema = z.strictObject({
+  key: keyField.optional().openapi({
+    description:
+      'A key: the job is looked for among those of its first segment. Needed where several first segments use one id and the ' +
+      'token is for more than one of them.',
+  }),
+})
 export const forecastQuerySchema = z.strictObject({ cost: z.int().min(1).max(1_000_000_000).default(1) })

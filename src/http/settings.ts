@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Meter } from '../meter/meter.ts'
 import { type AccessToken, accessTokenSchema } from './access.ts'
+import type { HeapReading } from './overload.ts'
 import type { PageFiles } from './page-file.ts'
 
 const callback = <Call>(what: string) =>
@@ -82,10 +83,23 @@ export const httpOptionsSchema = z.strictObject({
       maxInFlight: z.int().min(1).default(2_000),
       /** The share of `maxInFlight` that one token may take; a token with `admin` for every key may take all. Default: 0.5. */
       maxTokenShare: z.number().positive().max(1).default(0.5),
-      /** The share of the heap limit in use from which new jobs are refused; lines in memory use heap. Default: 0.9. */
+      /**
+       * The share of the heap limit in use from which new jobs, buckets and rules are refused; lines in memory use heap.
+       * Default: 0.9.
+       */
       maxHeapShare: z.number().positive().max(1).default(0.9),
+      /**
+       * The part of the heap limit that stays free of them, in MiB: 48 of V8's limit are for new objects alone, and requests
+       * under way take some. Default: 64.
+       */
+      heapReserveMb: z.int().min(0).max(1_048_576).default(64),
     })
     .prefault({}),
+  /**
+   * Rules set by hand, of one token name and of one first segment of patterns; local limits are counted on their own.
+   * Default: 1,000.
+   */
+  maxRules: z.int().min(1).max(100_000).default(1_000),
   /** Streams of events at once; a tenth is reserved for tokens with `admin` for every key. Default: 100. */
   maxStreams: z.int().min(1).max(100_000).default(100),
   /** Streams of one token at once, without those tokens. Default: 20. */
@@ -118,8 +132,8 @@ export const httpOptionsSchema = z.strictObject({
   now: callback<() => number>('() => number').optional(),
   /** Replaces the measurement of the event loop's lag: milliseconds. */
   lagMs: callback<() => number>('() => number').optional(),
-  /** Replaces the measurement of the heap: the share of its limit in use. */
-  heapShare: callback<() => number>('() => number').optional(),
+  /** Replaces the measurement of the heap: what is in use and its limit, in bytes. */
+  heap: callback<() => HeapReading>('() => { used, limit }').optional(),
 })
 
 export type HttpOptions = Omit<z.input<typeof httpOptionsSchema>, 'tokens'> & {

@@ -39,8 +39,8 @@ export interface Engine<Data, Result> {
    * aborted signal gives the place back. @throws TurnTimeoutError, TurnCancelledError, the reason of the signal
    */
   turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected>
-  /** Returns false when the job is unknown or has departed. */
-  cancel(id: string): Awaitable<boolean>
+  /** Returns false when the job is unknown or has departed. `key`: see `job`. */
+  cancel(id: string, key?: string): Awaitable<boolean>
 
   freeze(key: string, request: FreezeRequest): Awaitable<void>
   /** Returns whether a freeze was lifted. */
@@ -57,7 +57,8 @@ export interface Engine<Data, Result> {
 
 /** What can be read of the lines. No job or bucket changes; `recent` begins to record what happens to its bucket. */
 export interface LineViews {
-  job(id: string): Awaitable<JobView | undefined>
+  /** The job of this id in the first segment of the key; without a key, the one that was there first. Tests alone pass `now`. */
+  job(id: string, now?: number, key?: string): Awaitable<JobView | undefined>
   inspect(key: string): Awaitable<BucketView | undefined>
   buckets(query: BucketQuery): Awaitable<BucketPage>
   /** Sums over all live buckets, for each group of keys and the keys below them; an empty group is every key. */
@@ -65,8 +66,8 @@ export interface LineViews {
   survey(): AsyncIterable<readonly BucketView[]>
   /** Recounts jobs by state. */
   audit(): Awaitable<Audit>
-  /** Why a job waits. */
-  explain(id: string): Awaitable<JobExplanation | undefined>
+  /** Why a job waits. `key`: see `job`. */
+  explain(id: string, now?: number, key?: string): Awaitable<JobExplanation | undefined>
   /** The first `limit` jobs of the line. */
   line(key: string, limit: number): Awaitable<LineView | undefined>
   flow(): Awaitable<Flow>

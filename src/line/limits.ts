@@ -39,6 +39,11 @@ const resetSchema = z.strictObject({
 const handSchema = resetSchema.extend({
   /** Who sets it, for `list` to show: the name of a token or an operator. 1 to 256 characters. Default: no name. */
   by: authorSchema.optional(),
+  /**
+   * Refuses a pattern that is new by hand where as many are set by hand under the same `by`, or under the same first segment
+   * of patterns. Default: no bound.
+   */
+  atMost: z.int().min(1).optional(),
 })
 const loadSchema = resetSchema.extend({
   /** The layer: the program, a configuration file, or the environment. Default: `code`. */
@@ -49,7 +54,7 @@ const loadSchema = resetSchema.extend({
 
 /** Options of `limits.reset`. */
 export type ResetOptions = z.input<typeof resetSchema>
-const localSchema = handSchema.pick({ by: true })
+const localSchema = handSchema.pick({ by: true, atMost: true })
 
 /** Options of `limits.set` and `limits.unset`. */
 export type ByHandOptions = z.input<typeof handSchema>
@@ -96,6 +101,12 @@ export class LiveRuleBook {
     return viewOf(rule)
   }
 
+  /** The rule in force with exactly this pattern. */
+  get(pattern: string): RuleView | undefined {
+    const rule = this.#store.rules.get(pattern)
+    return rule && viewOf(rule)
+  }
+
   /** Every rule in force. */
   list(): RuleView[] {
     return this.#store.rules.list().map(viewOf)
@@ -115,7 +126,7 @@ export class LiveRuleBook {
    * Sets a rule by hand: adds it, or replaces the one of the same pattern. It stays in force, whatever the other layers say,
    * until `unset` or `reset`. Setting the same limit again changes nothing.
    *
-   * @throws InvalidKeyError, InvalidLimitError, InvalidOptionsError or RuleBookConflictError
+   * @throws InvalidKeyError, InvalidLimitError, InvalidOptionsError, RuleBookConflictError or TooManyRulesError
    */
   async set(pattern: string, limit: LimitInput, options: ByHandOptions = {}): Promise<RuleView> {
     const hand = parseOptions(handSchema, options, 'limits.set')
@@ -129,7 +140,7 @@ export class LiveRuleBook {
    * `reset`. Waiting jobs get the next rule that matches; where none does they keep the limit they had, and
    * new ones are refused with NoLimitError.
    *
-   * @throws InvalidKeyError, InvalidOptionsError or RuleBookConflictError
+   * @throws InvalidKeyError, InvalidOptionsError, RuleBookConflictError or TooManyRulesError
    */
   async unset(pattern: string, options: ByHandOptions = {}): Promise<boolean> {
     const hand = parseOptions(handSchema, options, 'limits.unset')
@@ -153,12 +164,12 @@ export class LiveRuleBook {
    * It can only reject: what it admits stands in the same line as all else. It is in no rule book, no other
    * process knows of it, and it ends with this process. Of several patterns the longest governs, as in the rule book.
    *
-   * @throws InvalidKeyError, InvalidLimitError (also for a tolerance or a warm-up, since a meter starts nothing) or
-   * InvalidOptionsError
+   * @throws InvalidKeyError, InvalidLimitError (also for a tolerance or a warm-up, since a meter starts nothing),
+   * InvalidOptionsError or TooManyRulesError
    */
   setLocal(pattern: string, limit: LimitInput, options: LocalOptions = {}): LocalRuleView {
-    const { by } = parseOptions(localSchema, options, 'limits.setLocal')
-    return this.#store.localLimits.set(pattern, limit, by)
+    const { by, atMost } = parseOptions(localSchema, options, 'limits.setLocal')
+    return this.#store.localLimits.set(pattern, limit, by, atMost)
   }
 
   /** Removes the local limit of this pattern; false when there was none. @throws InvalidKeyError */

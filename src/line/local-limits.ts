@@ -5,6 +5,7 @@ import type { LimitInput } from '../core/limit.ts'
 import { EMPTY, fill, fits, forgottenAt, levelAt, type MeterState, ROUNDING, waitFor } from '../core/meter.ts'
 import { formatMeterLimit, parseOwnMeterLimit } from '../core/meter-limit.ts'
 import { parseRule, type Rule, RuleBook } from '../core/rule-book.ts'
+import { assertFew, assertQuick } from '../core/rule-bounds.ts'
 import type { LocalRuleView } from '../core/rule-view.ts'
 
 export interface LocalLimitsPorts {
@@ -58,12 +59,15 @@ export class LocalLimits {
     return this.#levels.size
   }
 
-  /** @throws InvalidKeyError or InvalidLimitError */
-  set(pattern: string, input: LimitInput, by?: string): LocalRuleView {
+  /** @throws InvalidKeyError, InvalidLimitError or TooManyRulesError */
+  set(pattern: string, input: LimitInput, by?: string, atMost?: number): LocalRuleView {
     const rule = parseRule(pattern, input, parseOwnMeterLimit)
+    if (!this.#views.has(pattern)) {
+      if (atMost !== undefined) assertFew(this.#views.values(), { pattern, by }, { atMost })
+      assertQuick(this.#views.keys(), pattern)
+    }
     const at = this.#ports.now() / MILLISECOND
-    this.#book ??= new RuleBook({}, parseOwnMeterLimit)
-    this.#book.put(rule)
+    this.#book = (this.#book ?? new RuleBook({}, parseOwnMeterLimit)).with(rule)
     const limit = formatMeterLimit(rule.limit)
     const who = by === undefined ? {} : { by }
     const view: LocalRuleView = Object.freeze({
@@ -81,12 +85,8 @@ export class LocalLimits {
   /** False when there was none. What was metered counts under the limit that governs the key then, if there is one. */
   unset(pattern: string): boolean {
     if (!this.#views.delete(pattern)) return false
-    this.#book = undefined
+    this.#book = this.#views.size === 0 ? undefined : this.#book?.without(pattern)
     if (this.#views.size === 0) this.#levels.clear()
-    else {
-      const limits = [...this.#views.values()].map(({ pattern, limit }) => [pattern, limit] as const)
-      this.#book = new RuleBook(Object.fromEntries(limits), parseOwnMeterLimit)
-    }
     this.#ports.onChange({ pattern, at: this.#ports.now() / MILLISECOND, limit: undefined })
     return true
   }

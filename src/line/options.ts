@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { z } from 'zod'
+import { MILLISECOND } from '../core/duration.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 import { type Layer, parseLayer } from '../core/layered-book.ts'
 import type { LimitInput } from '../core/limit.ts'
@@ -52,9 +53,42 @@ export const jobDefaultsSchema = z.strictObject({
   backoff: backoffSchema.prefault({ type: 'exponential', delayMs: 1_000 }),
   /** How long a handler may take before its attempt counts as failed. Default: ten minutes. */
   timeoutMs: milliseconds.default(600_000),
-  /** How many ended jobs are remembered: `job(id)` returns them, and their ids stay taken. Default: 1,000. */
+  /**
+   * How many ended jobs are remembered of the keys of each first segment: `job(id)` returns them, and their ids stay taken.
+   * Default: 1,000.
+   */
   keepFinished: z.int().min(0).max(10_000_000).default(1_000),
+  /** How long ended jobs are remembered beyond that number, in milliseconds, while there is room. Default: ten minutes. */
+  keepFinishedMs: milliseconds.default(600_000),
+  /**
+   * The room for ended jobs of all keys (on Redis, in each shard). A job takes one, and one more for every 4 KiB of its data and
+   * its result. Beyond it, the first segment that has most gives up its oldest. Default: ten times `keepFinished`.
+   */
+  keepFinishedAtMost: z.int().min(0).max(100_000_000).optional(),
 })
+
+/** How many ended jobs are remembered. */
+export interface Retention {
+  /** Of each first segment. */
+  readonly jobs: number
+  /** Those that ended within this time are remembered beyond that number; microseconds. */
+  readonly time: number
+  /** Units of all. */
+  readonly most: number
+}
+
+/** The bytes of data and result for which an ended job takes one unit more. */
+export const RETENTION_UNIT = 4_096
+
+export function retentionOf({
+  keepFinished,
+  keepFinishedMs,
+  keepFinishedAtMost = 10 * keepFinished,
+}: Pick<JobDefaults, 'keepFinished' | 'keepFinishedMs' | 'keepFinishedAtMost'>): Retention {
+  // With none to remember, none is remembered for a time.
+  const time = keepFinished === 0 ? 0 : keepFinishedMs * MILLISECOND
+  return { jobs: keepFinished, time, most: keepFinishedAtMost }
+}
 
 const limits = z.custom<Readonly<Record<string, LimitInput>>>(
   (limits) => typeof limits === 'object' && limits !== null,

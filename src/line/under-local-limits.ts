@@ -1,5 +1,6 @@
 import { isVelvetRopeError } from '../core/errors.ts'
 import type { Admission, Rejected } from '../core/job.ts'
+import { twinName } from '../core/job-name.ts'
 import type { JobRequest } from './job.ts'
 import type { LocalLimits } from './local-limits.ts'
 
@@ -14,11 +15,11 @@ interface AdmittingLine<Answers> {
 type OnRefused = (request: JobRequest, refusal: Rejected) => void
 
 interface LocalLine extends AdmittingLine<Admission[]> {
-  isKnown(id: string): boolean
+  isKnown(id: string, key: string): boolean
 }
 
 interface AsyncLine extends AdmittingLine<Promise<Admission[]>> {
-  isKnown(id: string): Promise<boolean>
+  isKnown(id: string, key: string): Promise<boolean>
 }
 
 /** Asks the local limits, then the line; the verdicts are in the order of the requests. */
@@ -27,7 +28,9 @@ export function admitUnderLocalLimits(
   requests: readonly JobRequest[],
   line: LocalLine,
 ): Admission[] {
-  const known = namesOf(requests).filter((id) => line.isKnown(id))
+  const known = namesOf(requests)
+    .filter(({ id, key }) => line.isKnown(id, key))
+    .map(nameOf)
   const call = new LimitedCall(limits, requests, known)
   try {
     return call.answer(call.isEmpty ? [] : line.admit(call.passing), line.onRefused)
@@ -44,8 +47,8 @@ export async function admitUnderLocalLimitsAsync(
   line: AsyncLine,
 ): Promise<Admission[]> {
   const names = namesOf(requests)
-  const answers = await Promise.all(names.map((id) => line.isKnown(id)))
-  const known = names.filter((_, index) => answers[index])
+  const answers = await Promise.all(names.map(({ id, key }) => line.isKnown(id, key)))
+  const known = names.filter((_, index) => answers[index]).map(nameOf)
   const call = new LimitedCall(limits, requests, known)
   try {
     return call.answer(call.isEmpty ? [] : await line.admit(call.passing), line.onRefused)
@@ -55,9 +58,19 @@ export async function admitUnderLocalLimitsAsync(
   }
 }
 
+interface Named {
+  readonly id: string
+  readonly key: string
+}
+
 /** Ids that producers gave: a job that was admitted before under the same id takes nothing. The id of a turn is never used again. */
-function namesOf(requests: readonly JobRequest[]): string[] {
-  return requests.flatMap(({ id, isTurn }) => (id === undefined || isTurn ? [] : [id]))
+function namesOf(requests: readonly JobRequest[]): Named[] {
+  return requests.flatMap(({ id, key, isTurn }) => (id === undefined || isTurn ? [] : [{ id, key }]))
+}
+
+/** Each first segment has ids of its own. */
+function nameOf({ id, key }: Named): string {
+  return twinName(id, key)
 }
 
 /** One call: which requests the local limits refuse, and what the others hold until the line has answered. */
@@ -73,13 +86,14 @@ class LimitedCall {
     const before = new Set(known)
     for (const request of requests) {
       const { id, key, cost } = request
-      const isAgain = id !== undefined && before.has(id)
+      const name = id === undefined ? undefined : nameOf({ id, key })
+      const isAgain = name !== undefined && before.has(name)
       const refusal = isAgain ? undefined : limits.refusal(key, cost)
       this.#refusals.push(refusal)
       if (refusal !== undefined) continue
       this.passing.push(request)
       this.#releases.push(limits.hold(key, isAgain ? 0 : cost))
-      if (id !== undefined) before.add(id)
+      if (name !== undefined) before.add(name)
     }
   }
 

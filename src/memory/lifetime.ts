@@ -78,8 +78,8 @@ export class Lifetime {
   #cancelWaiting(): void {
     const { store, clock, onCancelled } = this.#ports
     const now = clock.now()
-    for (const { id } of [...store.waiting()]) {
-      const job = store.cancel(id, now)
+    for (const { id, key } of [...store.waiting()]) {
+      const job = store.cancel(id, now, key)
       if (job !== undefined) onCancelled(job, now)
     }
   }

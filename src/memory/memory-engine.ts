@@ -10,7 +10,7 @@ import type { Emitter } from '../line/emitter.ts'
 import type { Engine } from '../line/engine.ts'
 import type { JobRequest } from '../line/job.ts'
 import { LiveRuleBook, type RuleStore } from '../line/limits.ts'
-import { givenLayers, type LineSettings, type WorkSettings } from '../line/options.ts'
+import { givenLayers, type LineSettings, retentionOf, type WorkSettings } from '../line/options.ts'
 import type { FreezeRequest } from '../line/outcome.ts'
 import { PendingTurns, refuseLateTurn, type Turn } from '../line/pending-turns.ts'
 import { Lifetime } from './lifetime.ts'
@@ -48,7 +48,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     const { limitsBy, jobDefaults, clock = systemClock } = settings
     const store = new MemoryStore(
       LayeredBook.of(givenLayers(settings), { at: clock.now(), version: 1 }),
-      jobDefaults.keepFinished,
+      retentionOf(jobDefaults),
     )
     const gate = new MemoryGate(name, store, clock)
     const workers = this.#workers
@@ -111,9 +111,9 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     }
   }
 
-  cancel(id: string): boolean {
+  cancel(id: string, key?: string): boolean {
     const now = this.#clock.now()
-    const job = this.#store.cancel(id, now)
+    const job = this.#store.cancel(id, now, key)
     if (job !== undefined) this.#emitter.emit('cancelled', jobEvent(job, now))
     if (job?.isTurn) this.#turns.refuse(id, new TurnCancelledError(id))
     this.#changed()

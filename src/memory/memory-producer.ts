@@ -57,7 +57,7 @@ export class MemoryProducer<Result> {
   ): Admission[] {
     const { store, clock, emitter } = this.#ports
     return admitUnderLocalLimits(this.localLimits, requests, {
-      isKnown: (id) => store.has(id),
+      isKnown: (id, key) => store.has(id, key),
       admit,
       onRefused: (request, refusal) => emitAdmission(emitter, request, refusal, clock.now()),
     })

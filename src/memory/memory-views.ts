@@ -39,8 +39,8 @@ export class MemoryViews implements LineViews {
     this.#clock = ports.clock
   }
 
-  job(id: string): JobView | undefined {
-    return this.#store.job(id, this.#clock.now())
+  job(id: string, now = this.#clock.now(), key?: string): JobView | undefined {
+    return this.#store.job(id, now, key)
   }
 
   inspect(key: string): BucketView | undefined {
@@ -71,8 +71,8 @@ export class MemoryViews implements LineViews {
     return this.#store.audit()
   }
 
-  explain(id: string): JobExplanation | undefined {
-    const facts = this.#store.facts(id, this.#clock.now())
+  explain(id: string, now = this.#clock.now(), key?: string): JobExplanation | undefined {
+    const facts = this.#store.facts(id, now, key)
     if (facts === undefined) return undefined
     const wait = facts.wait && { ...facts.wait, stall: this.#stallOf(facts) }
     return explain({ ...facts, wait }, ruleOf(this.#ports.limits, facts.key))

@@ -1,6 +1,7 @@
 import type { OldRuleBookError, ShardCountError } from '../core/errors.ts'
 import type { Durability } from '../core/job.ts'
 import type { Layer } from '../core/layered-book.ts'
+import type { Retention } from '../line/options.ts'
 import type { Connection } from './connection/connection.ts'
 import { FullMemory } from './connection/full-memory.ts'
 import { Layout } from './rules/layout.ts'
@@ -10,6 +11,7 @@ import { shardTags } from './scripts/keys.ts'
 import { Store } from './scripts/store.ts'
 import { Inboxes } from './transport/inboxes.ts'
 import { Wakes } from './transport/wakes.ts'
+import { keepText } from './verbs/settings-text.ts'
 import { openVerbs, type Verbs } from './verbs/verbs.ts'
 
 export interface RedisBackendOptions {
@@ -19,7 +21,7 @@ export interface RedisBackendOptions {
   readonly connection: Connection
   /** The layers of rules that this process was started with. */
   readonly rules: Layer | readonly Layer[]
-  readonly keepFinished: number
+  readonly retention: Retention
 }
 
 /** The parts of a line that many processes share, in Redis: one script for each verb, and the clock of Redis for all of them. */
@@ -35,14 +37,20 @@ export class RedisBackend {
   readonly #layout: Layout
   readonly #memory: FullMemory
 
-  constructor({ name, prefix, shards, connection, rules, keepFinished }: RedisBackendOptions) {
+  constructor({ name, prefix, shards, connection, rules, retention }: RedisBackendOptions) {
     const storeOf = (count: number) => new Store(connection, shardTags(prefix, name, count), name)
     const store = storeOf(shards)
     this.store = store
-    this.rules = new RedisRules(store, rules, (shard, now) => this.verbs.quarantine(shard, now, 'loss'))
-    this.#layout = new Layout(store, storeOf)
     this.#memory = new FullMemory(() => connection.commands)
-    this.verbs = openVerbs({ store, rules: this.rules, memory: this.#memory, keepFinished })
+    const onLost = (shard: number, now: number | undefined) => this.verbs.quarantine(shard, now, 'loss')
+    this.rules = new RedisRules(store, rules, this.#memory, onLost)
+    this.#layout = new Layout(store, storeOf)
+    this.verbs = openVerbs({
+      store,
+      rules: this.rules,
+      memory: this.#memory,
+      keep: keepText(retention),
+    })
     this.wakes = new Wakes(connection, store.tags)
     this.inboxes = new Inboxes(connection, store.tags)
   }

@@ -8,7 +8,7 @@ import type { Emitter } from '../line/emitter.ts'
 import type { Engine, ShapedWorker } from '../line/engine.ts'
 import type { JobRequest } from '../line/job.ts'
 import { LiveRuleBook, ruleOf } from '../line/limits.ts'
-import { givenLayers, type LineSettings, type WorkSettings } from '../line/options.ts'
+import { givenLayers, type LineSettings, retentionOf, type WorkSettings } from '../line/options.ts'
 import type { FreezeRequest } from '../line/outcome.ts'
 import { refuseLateTurn, type Turn } from '../line/pending-turns.ts'
 import { Connection } from './connection/connection.ts'
@@ -54,9 +54,9 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     }
     this.#emitter = emitter
     this.#connection = new Connection(parseConnection(settings.connection), onTrouble)
-    const { keepFinished } = jobDefaults
+    const retention = retentionOf(jobDefaults)
     const connection = this.#connection
-    this.#backend = new RedisBackend({ name, prefix, shards, connection, rules, keepFinished })
+    this.#backend = new RedisBackend({ name, prefix, shards, connection, rules, retention })
     const backend = this.#backend
     this.#producer = new RedisProducer({ backend, emitter })
     this.#opening = new Opening({
@@ -146,8 +146,8 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     })
   }
 
-  async cancel(id: string): Promise<boolean> {
-    const job = await this.#opening.ask(() => this.#backend.verbs.cancel(id))
+  async cancel(id: string, key?: string): Promise<boolean> {
+    const job = await this.#opening.ask(() => this.#backend.verbs.cancel(id, undefined, key))
     if (job !== undefined) this.#emitter.emit('cancelled', jobEvent(job, job.at))
     return job !== undefined
   }

@@ -56,7 +56,7 @@ export class RedisProducer<Result> {
   ): Promise<Admission[]> {
     const { backend, emitter } = this.#ports
     return admitUnderLocalLimitsAsync(this.localLimits, requests, {
-      isKnown: async (id) => (await readJob(backend.store, id)) !== undefined,
+      isKnown: async (id, key) => (await readJob(backend.store, id, undefined, key)) !== undefined,
       admit,
       onRefused: (request, refusal) => emitAdmission(emitter, request, refusal, systemClock.now()),
     })

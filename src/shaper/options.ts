@@ -114,6 +114,15 @@ export const acquireOptionsSchema = z.strictObject({
 /** Options of `tryAcquire`, which on a shared line takes some milliseconds, and 200 at most. */
 export const tryAcquireOptionsSchema = acquireOptionsSchema.pick({ cost: true })
 
+/** Options of `job`, `cancel` and `explain`. */
+export const findOptionsSchema = z.strictObject({
+  /**
+   * A key: the job is looked for among those of its first segment, which has ids of its own. Needed where several first segments use
+   * one id; without it the job is found that was there first. Default: none.
+   */
+  key: z.string().optional(),
+})
+
 /** Options of `line`. */
 export const peekOptionsSchema = z.strictObject({
   /** The most jobs to list, 1 to 200. Default: 50. */
@@ -159,6 +168,7 @@ export type EnqueueOptions = z.input<typeof enqueueOptionsSchema>
 export type AcquireOptions = z.input<typeof acquireOptionsSchema>
 export type TryAcquireOptions = z.input<typeof tryAcquireOptionsSchema>
 export type FreezeOptions = z.input<typeof freezeOptionsSchema>
+export type FindOptions = z.input<typeof findOptionsSchema>
 export type LineOptions = z.input<typeof peekOptionsSchema>
 export type CloseOptions = z.input<typeof closeOptionsSchema>
 export type EnqueueRequest<Data> = EnqueueOptions & { readonly key: string; readonly data: Data }

@@ -16,7 +16,9 @@ import {
   type EnqueueSettings,
   enqueueOptionsSchema,
   enqueueRequestSchema,
+  type FindOptions,
   type FreezeOptions,
+  findOptionsSchema,
   freezeOptionsSchema,
   type LineOptions,
   peekOptionsSchema,
@@ -143,9 +145,16 @@ export function readBucketQuery(query: BucketQueryInput): BucketQuery {
   return parseOptions(bucketQuerySchema, query, 'buckets')
 }
 
-/** @throws InvalidOptionsError unless it is a string; most strings are the id of no job, and that is no error */
-export function checkId(id: unknown): asserts id is string {
+/**
+ * Reads the arguments of `job`, `cancel` and `explain`, and returns the key. Most strings are the id of no job, and that is no error.
+ *
+ * @throws InvalidOptionsError or InvalidKeyError
+ */
+export function readFind(id: unknown, input: FindOptions): string | undefined {
   if (typeof id !== 'string') {
     throw new InvalidOptionsError(`expected the id of a job to be a string, got: ${describe(id)}`)
   }
+  const { key } = parseOptions(findOptionsSchema, input, 'job')
+  if (key !== undefined) checkKey(key)
+  return key
 }

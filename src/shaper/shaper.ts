@@ -118,21 +118,21 @@ export class Shaper<Data = unknown, Result = unknown> {
   }
 
   /** Takes a waiting job out of its line; false when it is unknown or has departed. */
-  async cancel(id: string): Promise<boolean> {
-    requests.checkId(id)
-    return this.#engine.cancel(id)
+  async cancel(id: string, input: options.FindOptions = {}): Promise<boolean> {
+    return this.#engine.cancel(id, requests.readFind(id, input))
   }
 
-  /** Returns what is known of a job: while it lives, and among the last `keepFinished` that ended. */
-  async job(id: string): Promise<JobView | undefined> {
-    requests.checkId(id)
-    return this.#engine.views.job(id)
+  /**
+   * Returns what is known of a job: while it lives, and while it is remembered (`keepFinished`). Each first segment of keys has ids of
+   * its own: where several use one id, `{ key }` says which is meant.
+   */
+  async job(id: string, input: options.FindOptions = {}): Promise<JobView | undefined> {
+    return this.#engine.views.job(id, undefined, requests.readFind(id, input))
   }
 
   /** Explains why a job is not running: what holds it, until when, which jobs are ahead, and when it will depart. */
-  async explain(id: string): Promise<JobExplanation | undefined> {
-    requests.checkId(id)
-    return this.#engine.views.explain(id)
+  async explain(id: string, input: options.FindOptions = {}): Promise<JobExplanation | undefined> {
+    return this.#engine.views.explain(id, undefined, requests.readFind(id, input))
   }
 
   /** Returns a live bucket; undefined for a key that holds nothing and could depart at once. */

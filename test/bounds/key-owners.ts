@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import { KEY_TYPES, NUMBERED_KEYS } from '../../src/redis/scripts/keys.ts'
 
@@ -5,8 +6,10 @@ import { KEY_TYPES, NUMBERED_KEYS } from '../../src/redis/scripts/keys.ts'
 const PASSING: readonly string[] = ['op', 'inbox', 'verdicts', 'starts']
 /** Keys of the shard that must do so, too. */
 const PASSING_SETS: readonly string[] = ['watched', 'vacancy']
+/** The ended jobs of a first segment, with its hash. */
+const OF_SEGMENT = 'kept'
 /** Lists of a bucket, with its number. */
-const OF_BUCKETS = NUMBERED_KEYS.filter((name) => !PASSING.includes(name))
+const OF_BUCKETS = NUMBERED_KEYS.filter((name) => !PASSING.includes(name) && name !== OF_SEGMENT)
 /** Where the number of a bucket stands in its record, behind the magic number. */
 const NUMBER_AT = 2
 const PAGE = 1_000
@@ -79,6 +82,10 @@ async function isOwned(
   const ends = async () => (await redis.pttl(`${tag}${name}`)) !== -1
   if (rest === undefined) return family in KEY_TYPES && (!PASSING_SETS.includes(family) || (await ends()))
   if (PASSING.includes(family)) return ends()
+  if (family === OF_SEGMENT) {
+    const segments = await redis.zrange(`${tag}:shares`, 0, '-1')
+    return segments.some((segment) => createHash('sha1').update(String(segment)).digest('hex') === rest)
+  }
   const [, number] = /^(\d+)(?::\d+)?$/.exec(rest) ?? []
   return OF_BUCKETS.some((name) => name === family) && known.has(Number(number))
 }

@@ -176,7 +176,7 @@ describe.each(DRIVERS)('%s: forecast', (_, open) => {
 
 describe.each(DRIVERS)('%s: ids', (_, open) => {
   test.each<[string, Partial<JobRequest>]>([
-    ['key', { key: 'b' }],
+    ['key', { key: 'a/b' }],
     ['data', { data: '2' }],
     ['cost', { cost: 2 }],
   ])('the same id with another %s is a conflict, waiting, running or ended', async (_, other) => {

@@ -66,7 +66,7 @@ describe.each(DRIVERS)('%s: admitMany', (_, open) => {
     ['an id of the same batch', request('first', { data: '2' }), IdConflictError],
   ])('one with %s in the middle, and none is admitted', async (_, bad, error) => {
     const driver = await openFor(open, { a: '9, 1/s', b: '9, 1/s' })
-    await driver.admit(request('known', { key: 'b' }), at(0))
+    await driver.admit(request('known', { key: 'a/b' }), at(0))
     const everything = async () => [
       await driver.audit(),
       await driver.list({ sort: 'key' }, at(0)),

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest'
 import type { LimitInput } from '../../src/core/limit.ts'
+import type { Retention } from '../../src/line/options.ts'
 import { AuditedDriver } from '../support/audited-driver.ts'
 import type { OpenDriver } from '../support/backend-driver.ts'
 import { memoryDriver } from '../support/memory-driver.ts'
@@ -15,7 +16,7 @@ export const DRIVERS: readonly (readonly [name: string, open: OpenDriver])[] = [
 export async function openFor(
   open: OpenDriver,
   limits: string | Readonly<Record<string, LimitInput>>,
-  keepFinished?: number,
+  keepFinished?: number | Retention,
 ): Promise<AuditedDriver> {
   const driver = await open(typeof limits === 'string' ? { '*': limits } : limits, keepFinished)
   onTestFinished(() => driver.close())

@@ -25,12 +25,15 @@ class LossyStore extends Store {
   }
 }
 
+/** As the backend writes it. */
+const KEEP = '1000 0 10000'
+
 async function openLossy(limits: string) {
   const connection = connect(redisAddress())
   const stage = await RedisStage.open(limits, { connection })
   const store = new LossyStore(connection, stage.backend.store.tags, 'test')
-  const sweeps = new Sweeps(store, 1_000)
-  const claim = claimVerb(store, { nameOf: () => undefined, noteVersion: () => undefined }, sweeps, 1_000)
+  const sweeps = new Sweeps(store, KEEP)
+  const claim = claimVerb(store, { nameOf: () => undefined, noteVersion: () => undefined }, sweeps, KEEP)
   return { stage, store, verbs: { claim, expire: expireVerb(sweeps), recover: recoverVerb(sweeps) } }
 }
 

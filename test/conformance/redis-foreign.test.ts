@@ -18,6 +18,8 @@ const NAMES = [
   'deadlines',
   'leases',
   'ended',
+  'shares',
+  'aging',
   'gone',
   'wake',
   'watched',

@@ -93,7 +93,12 @@ test('a change whose answer was lost while others followed is not reported as a 
   const connection = connect(redisAddress())
   await connection.ready()
   const store = new LossyStore(connection, other.backend.store.tags, 'test')
-  const rules = new RedisRules(store, parseLayer({ '*': '9, 1/s' }), async () => undefined)
+  const rules = new RedisRules(
+    store,
+    parseLayer({ '*': '9, 1/s' }),
+    { assertRoom: () => undefined },
+    async () => undefined,
+  )
   await rules.open()
   store.between = () => other.backend.rules.change(set('b', '6, 1/s'), at(0))
   const changed = await rules.change(set('a', '5, 1/s', 1))

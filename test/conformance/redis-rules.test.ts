@@ -80,7 +80,14 @@ test('code that is rolled back sets its limits again, and reports whose it repla
     const rules = parseLayer(limits, 'code', by)
     const connection = connect(redisAddress())
     await connection.ready()
-    const backend = new RedisBackend({ name: 'test', prefix, shards: 2, connection, rules, keepFinished: 9 })
+    const backend = new RedisBackend({
+      name: 'test',
+      prefix,
+      shards: 2,
+      connection,
+      rules,
+      retention: { jobs: 9, time: 0, most: 90 },
+    })
     return { replaced: await backend.open(), backend }
   }
   const first = await opened({ '*': '10, 10/s', a: '1, 1/s' }, 'app:16')

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { BackendUnavailableError } from '../../src/core/errors.ts'
+import { parseRule } from '../../src/core/rule-book.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { beforeTimer, eventually } from '../support/patience.ts'
 import { connect, openRedisBackend } from '../support/redis-driver.ts'
@@ -44,6 +45,14 @@ describe('memory', () => {
     expect(await stage.recover(20)).toHaveLength(1)
     expect(await stage.backend.verbs.cancel('z', at(20))).toMatchObject({ id: 'z' })
     expect(await stage.backend.verbs.freeze('a', 1_000, at(20))).toMatchObject({ at: at(20) })
+    await expect(stage.backend.verbs.freeze('unknown', 1_000, at(20))).rejects.toThrow(
+      'no new bucket is held',
+    )
+    await expect(stage.backend.verbs.pause('unknown', at(20))).rejects.toThrow(BackendUnavailableError)
+    expect(await stage.views.inspect('unknown', at(20))).toBeUndefined()
+    const rule = (pattern: string) => ({ kind: 'set', rule: parseRule(pattern, '9, 1/s') }) as const
+    await expect(stage.backend.rules.change(rule('new'), at(20))).rejects.toThrow('no rule is added')
+    expect((await stage.backend.rules.change(rule('*'), at(20))).isChanged).toBe(true)
     expect(await stage.backend.verbs.forecast('a', 1, at(20))).toMatchObject({ accepted: true })
     await stage.balances()
   })

@@ -21,7 +21,7 @@ test.each([
   ['gate', 'a time that is infinite', 1, 'inf'],
   ['start', 'a start that is no time', 5, ''],
   ['renew', 'an epoch that is no number', 5, 'x'],
-  ['hold', 'a limit that is no number', 10, '`'],
+  ['hold', 'a limit that is no number', 11, '`'],
   ['claim', 'a number of jobs to keep that is not whole', 6, '1.5'],
   ['recover', 'a number of jobs to keep that is not whole', 2, '1.5'],
   ['retime', 'an interval that is no number', 7, 'x'],

@@ -55,8 +55,8 @@ export class AuditedDriver implements Driver {
     return this.#driver.forecast(key, cost, now)
   }
 
-  cancel(id: string, now: number) {
-    return this.#audited(this.#driver.cancel(id, now), now)
+  cancel(id: string, now: number, key?: string) {
+    return this.#audited(this.#driver.cancel(id, now, key), now)
   }
 
   expire(now: number) {
@@ -115,8 +115,8 @@ export class AuditedDriver implements Driver {
     return this.#audited(this.#driver.unsetRule(pattern, now), now)
   }
 
-  job(id: string, now: number) {
-    return this.#driver.job(id, now)
+  job(id: string, now: number, key?: string) {
+    return this.#driver.job(id, now, key)
   }
 
   inspect(key: string, now: number) {
@@ -131,8 +131,8 @@ export class AuditedDriver implements Driver {
     return this.#driver.audit()
   }
 
-  facts(id: string, now: number) {
-    return this.#driver.facts(id, now)
+  facts(id: string, now: number, key?: string) {
+    return this.#driver.facts(id, now, key)
   }
 
   line(key: string, limit: number, now: number) {

@@ -7,6 +7,7 @@ import type { Flow, LineView, Recent } from '../../src/core/line-view.ts'
 import type { BucketPage, BucketQueryInput } from '../../src/line/bucket-query.ts'
 import type { JobRequest, WorkerJob } from '../../src/line/job.ts'
 import type { JobFacts } from '../../src/line/job-facts.ts'
+import type { Retention } from '../../src/line/options.ts'
 
 /**
  * What every backend can do, in the words of a test, so that one suite runs over all of them. Times are microseconds
@@ -17,7 +18,7 @@ export interface Driver {
   admitMany(requests: readonly Request[], now: number): Promise<Admission[]>
   forecast(key: string, cost: number, now: number): Promise<Admission>
   /** Answers whether it still waited. */
-  cancel(id: string, now: number): Promise<boolean>
+  cancel(id: string, now: number, key?: string): Promise<boolean>
   /** Ends the jobs whose deadline has passed; returns their ids, the first first. */
   expire(now: number): Promise<string[]>
   /** Forgets every bucket that is empty and whose `next` has passed. */
@@ -40,11 +41,11 @@ export interface Driver {
   setRule(pattern: string, limit: LimitInput, now: number): Promise<void>
   /** Answers whether there was one. */
   unsetRule(pattern: string, now: number): Promise<boolean>
-  job(id: string, now: number): Promise<JobView | undefined>
+  job(id: string, now: number, key?: string): Promise<JobView | undefined>
   inspect(key: string, now: number): Promise<BucketView | undefined>
   list(query: BucketQueryInput, now: number): Promise<BucketPage>
   audit(): Promise<Audit>
-  facts(id: string, now: number): Promise<JobFacts | undefined>
+  facts(id: string, now: number, key?: string): Promise<JobFacts | undefined>
   line(key: string, limit: number, now: number): Promise<LineView | undefined>
   flow(now: number): Promise<Flow>
   recent(key: string, now: number): Promise<Recent>
@@ -55,7 +56,7 @@ export interface Driver {
 
 export type OpenDriver = (
   limits: Readonly<Record<string, LimitInput>>,
-  keepFinished?: number,
+  keepFinished?: number | Retention,
 ) => Promise<Driver>
 
 /** `deadline` is an instant. */

@@ -3,17 +3,19 @@ import { differenceOf, LayeredBook, parseLayer, type RuleChange } from '../../sr
 import type { LimitInput } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import { type BucketQueryInput, bucketQuerySchema } from '../../src/line/bucket-query.ts'
+import type { Retention } from '../../src/line/options.ts'
 import { runWalk } from '../../src/memory/store/bucket-walk.ts'
 import type { JobRecord } from '../../src/memory/store/job-record.ts'
 import { MemoryStore } from '../../src/memory/store/memory-store.ts'
 import { at, type Driver, type Ending, type Request, type Started } from './backend-driver.ts'
+import { retentionFor } from './memory-store.ts'
 
 export async function memoryDriver(
   limits: Readonly<Record<string, LimitInput>>,
-  keepFinished = 1_000,
+  keepFinished: number | Retention = 1_000,
 ): Promise<Driver> {
   const book = LayeredBook.of(parseLayer(limits), { at: at(0), version: 1 })
-  return new MemoryDriver(new MemoryStore(book, keepFinished))
+  return new MemoryDriver(new MemoryStore(book, retentionFor(keepFinished)))
 }
 
 class MemoryDriver implements Driver {
@@ -43,8 +45,8 @@ class MemoryDriver implements Driver {
     return this.#store.forecast(key, cost, now)
   }
 
-  async cancel(id: string, now: number) {
-    return this.#store.cancel(id, now) !== undefined
+  async cancel(id: string, now: number, key?: string) {
+    return this.#store.cancel(id, now, key) !== undefined
   }
 
   async expire(now: number) {
@@ -120,8 +122,8 @@ class MemoryDriver implements Driver {
     return (await this.changeRules({ kind: 'unset', pattern }, now)).isChanged
   }
 
-  async job(id: string, now: number) {
-    return this.#store.views.job(id, now)
+  async job(id: string, now: number, key?: string) {
+    return this.#store.views.job(id, now, key)
   }
 
   async inspect(key: string, now: number) {
@@ -136,8 +138,8 @@ class MemoryDriver implements Driver {
     return this.#store.views.audit()
   }
 
-  async facts(id: string, now: number) {
-    return this.#store.views.facts(id, now)
+  async facts(id: string, now: number, key?: string) {
+    return this.#store.views.facts(id, now, key)
   }
 
   async line(key: string, limit: number, now: number) {

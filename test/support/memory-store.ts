@@ -2,6 +2,7 @@ import { SECOND } from '../../src/core/duration.ts'
 import { LayeredBook, parseLayer } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
 import type { JobRequest } from '../../src/line/job.ts'
+import { type Retention, retentionOf } from '../../src/line/options.ts'
 import type { JobRecord } from '../../src/memory/store/job-record.ts'
 import type { Outcome } from '../../src/memory/store/job-transitions.ts'
 import { MemoryStore } from '../../src/memory/store/memory-store.ts'
@@ -27,8 +28,13 @@ export function request(part: Partial<JobRequest> = {}): JobRequest {
 export function storeWith(limits: string | Record<string, LimitInput>, keepFinished = 1_000): MemoryStore {
   return new MemoryStore(
     LayeredBook.of(parseLayer(typeof limits === 'string' ? { '*': limits } : limits)),
-    keepFinished,
+    retentionFor(keepFinished),
   )
+}
+
+/** So many of each first segment, and none for longer than the lines on Redis must. */
+export function retentionFor(keep: number | Retention): Retention {
+  return typeof keep === 'number' ? retentionOf({ keepFinished: keep, keepFinishedMs: 1 }) : keep
 }
 
 /** Takes the next job through the gate, as a scheduler with a free handler does, and leaves it running. */

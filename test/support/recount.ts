@@ -23,6 +23,16 @@ const SCRIPT = [
     end
     return members
   end
+  recounted.kept, recounted.units = {}, { tonumber(redis.call('HGET', K.meta, 'kept') or 0), 0, 0 }
+  local shares = redis.call('ZRANGE', K.shares, 0, -1, 'WITHSCORES')
+  for at = 1, #shares, 2 do
+    recounted.units[2] = recounted.units[2] + tonumber(shares[at + 1])
+    for _, entry in ipairs(redis.call('LRANGE', K.kept .. redis.sha1hex(shares[at]), 0, -1)) do
+      local id, _, units = string.match(entry, '^(%S+) (%d+) (%d+) %d+$')
+      recounted.kept[#recounted.kept + 1] = id
+      recounted.units[3] = recounted.units[3] + tonumber(units)
+    end
+  end
   for _, key in ipairs(redis.call('HKEYS', K.buckets)) do
     local b = read_bucket(key)
     recounted.buckets[#recounted.buckets + 1] = {
@@ -83,6 +93,9 @@ const schema = z.strictObject({
   leases: names,
   deadlines: names,
   ended: names,
+  kept: names,
+  /** What the shard has counted, its segments, and the jobs themselves. */
+  units: z.tuple([number, number, number]),
   gone: names,
   fill: names,
 })
@@ -102,6 +115,9 @@ export async function recount(redis: Redis, tag: string): Promise<string[]> {
   const faults = shard.buckets.flatMap((bucket) => ofBucket(bucket, shard))
   const strangers = shard.fill.filter((key) => shard.buckets.every((bucket) => bucket.key !== key))
   faults.push(...strangers.map((key) => `${key}: among the full, and no bucket`))
+  const [ended, kept] = [[...shard.ended].sort(), [...shard.kept].sort()].map(String)
+  if (ended !== kept) faults.push(`ended jobs: ${ended}, among those of segments: ${kept}`)
+  if (new Set(shard.units).size > 1) faults.push(`units of ended jobs, counted thrice: ${shard.units}`)
   return [...faults, ...shard.jobs.flatMap((job) => ofJob(job, shard))]
 }
 

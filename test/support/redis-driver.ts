@@ -5,6 +5,7 @@ import type { LimitInput } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import type { BaseOrigin } from '../../src/core/rule-view.ts'
 import { type BucketQueryInput, bucketQuerySchema } from '../../src/line/bucket-query.ts'
+import { type Retention, retentionOf } from '../../src/line/options.ts'
 import { Connection } from '../../src/redis/connection/connection.ts'
 import { type ConnectionInput, parseConnection } from '../../src/redis/connection/connection-input.ts'
 import { RedisBackend } from '../../src/redis/redis-backend.ts'
@@ -23,7 +24,7 @@ export interface RedisOptions {
   readonly limitsBy?: string
   /** When it is opened. Default: now. */
   readonly openedAt?: number
-  readonly keepFinished?: number
+  readonly keepFinished?: number | Retention
   readonly shards?: number
   readonly prefix?: string
   readonly name?: string
@@ -55,7 +56,7 @@ export async function openRedisBackend(options: RedisOptions): Promise<RedisBack
     limitsFrom,
     limitsBy,
     openedAt,
-    keepFinished = 1_000,
+    keepFinished: keep = 1_000,
     shards = 1,
     prefix = uniquePrefix(),
     name = 'test',
@@ -69,7 +70,7 @@ export async function openRedisBackend(options: RedisOptions): Promise<RedisBack
     shards,
     connection,
     rules: parseLayer(limits, limitsFrom, limitsBy),
-    keepFinished,
+    retention: typeof keep === 'number' ? retentionOf({ keepFinished: keep, keepFinishedMs: 10_000 }) : keep,
   })
   await backend.open(openedAt)
   return backend
@@ -98,7 +99,7 @@ export function lookAt(): Redis {
 
 export async function redisDriver(
   limits: Readonly<Record<string, LimitInput>>,
-  keepFinished?: number,
+  keepFinished?: number | Retention,
 ): Promise<Driver> {
   const prefix = uniquePrefix()
   return new RedisDriver(await openRedisBackend({ limits, keepFinished, prefix, openedAt: at(0) }), prefix)
@@ -133,8 +134,8 @@ class RedisDriver implements Driver {
     return this.#backend.verbs.forecast(key, cost, now)
   }
 
-  async cancel(id: string, now: number) {
-    return (await this.#backend.verbs.cancel(id, now)) !== undefined
+  async cancel(id: string, now: number, key?: string) {
+    return (await this.#backend.verbs.cancel(id, now, key)) !== undefined
   }
 
   async expire(now: number) {
@@ -165,7 +166,7 @@ class RedisDriver implements Driver {
     const handed = this.#handed.shift()
     if (handed === undefined) return undefined
     const started = await startHanded(this.#backend.verbs, handed, now)
-    this.#running.set(handed.id, handed)
+    this.#running.set(started.id, handed)
     return started
   }
 
@@ -223,8 +224,8 @@ class RedisDriver implements Driver {
     return (await this.changeRules({ kind: 'unset', pattern }, now)).isChanged
   }
 
-  job(id: string, now: number) {
-    return this.#views.job(id, now)
+  job(id: string, now: number, key?: string) {
+    return this.#views.job(id, now, key)
   }
 
   inspect(key: string, now: number) {
@@ -239,8 +240,8 @@ class RedisDriver implements Driver {
     return this.#views.audit()
   }
 
-  facts(id: string, now: number) {
-    return this.#views.facts(id, now)
+  facts(id: string, now: number, key?: string) {
+    return this.#views.facts(id, now, key)
   }
 
   line(key: string, limit: number, now: number) {

@@ -6,7 +6,7 @@ import type { LocalRuleView, RulePreview, RuleView } from '../../core/rule-view.
 import type { BucketPage, BucketQueryInput } from '../../line/bucket-query.ts'
 import type { ResetOptions } from '../../line/limits.ts'
 import type { PreviewedChange } from '../../line/preview-change.ts'
-import type { EnqueueOptions, EnqueueRequest } from '../../shaper/options.ts'
+import type { EnqueueOptions, EnqueueRequest, FindOptions } from '../../shaper/options.ts'
 import { ApiCalls, type ApiClientOptions, type Call } from './calls.ts'
 import type { ApiProblemError } from './problem.ts'
 import {
@@ -61,8 +61,8 @@ export class ApiClient {
   }
 
   /** Returns undefined for a job that is unknown or that the token may not see. */
-  async explain(id: string): Promise<JobExplanation | undefined> {
-    const answer = await this.#calls.call(`v1/jobs/${encodeURIComponent(id)}/explanation`)
+  async explain(id: string, options: FindOptions = {}): Promise<JobExplanation | undefined> {
+    const answer = await this.#calls.call(`${jobPath(id)}/explanation${queryOf(options)}`)
     return this.#calls.isUnknown(answer) ? undefined : this.#calls.read(explanationReply, answer)
   }
 
@@ -84,9 +84,9 @@ export class ApiClient {
   }
 
   /** Returns false when the job is unknown or has departed. */
-  async cancel(id: string): Promise<boolean> {
+  async cancel(id: string, options: FindOptions = {}): Promise<boolean> {
     try {
-      return await this.#calls.remove(`v1/jobs/${encodeURIComponent(id)}`)
+      return await this.#calls.remove(`${jobPath(id)}${queryOf(options)}`)
     } catch (error) {
       if (isVelvetRopeError(error, 'api-refused') && 'problem' in error && error.problem === 'departed')
         return false
@@ -172,6 +172,14 @@ function isFaultOfOne(error: unknown): error is ApiProblemError {
 
 function limitPath(pattern: string): string {
   return `v1/limits/${asSegment('pattern', pattern)}`
+}
+
+function jobPath(id: string): string {
+  return `v1/jobs/${encodeURIComponent(id)}`
+}
+
+function queryOf({ key }: FindOptions): string {
+  return key === undefined ? '' : `?key=${encodeURIComponent(key)}`
 }
 
 function bucketPath(key: string): string {

@@ -15,7 +15,7 @@ import { bucketPageSchema, bucketSchema } from '../view-schemas.ts'
 const DONE = { 204: { description: 'Done.' } } as const
 
 export function bucketRoutes(api: RouteContext): Route[] {
-  const { shaper } = api
+  const { shaper, overload } = api
   return [
     {
       method: 'get',
@@ -76,6 +76,7 @@ export function bucketRoutes(api: RouteContext): Route[] {
       answers: DONE,
       problems: ['no-limit'],
       answer: async (call) => {
+        overload.assertRoom()
         const { context, subject: key } = call
         const { forMs } = await readRequest(api, call, freezeSchema)
         await shaper.freeze(key, forMs)
@@ -104,6 +105,8 @@ export function bucketRoutes(api: RouteContext): Route[] {
         problems: ['no-limit'],
         answer: async ({ context, subject: key }) => {
           checkKey(key)
+          // A pause makes a bucket, which stays until it is resumed.
+          if (verb === 'pause') overload.assertRoom()
           await shaper[verb](key)
           return context.body(null, 204)
         },

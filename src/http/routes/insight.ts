@@ -1,12 +1,12 @@
 import { quote } from '../../core/describe.ts'
-import type { JobExplanation } from '../../core/explanation-view.ts'
 import { JOB_OR_TURN_ID } from '../../core/job.ts'
 import { peekOptionsSchema } from '../../shaper/options.ts'
-import { isWithin } from '../access.ts'
+import { findJob } from '../find-job.ts'
 import { jsonContent } from '../operation.ts'
 import { Problem } from '../problem.ts'
 import { readQuery } from '../query.ts'
-import type { Call, Route, RouteContext } from '../route.ts'
+import { jobQuerySchema } from '../request-schemas.ts'
+import type { Route, RouteContext } from '../route.ts'
 import { explanationSchema, lineSchema, recentSchema } from '../view-schemas.ts'
 
 /** Routes that explain: why a job is not running, which jobs are in a line, and what happened lately. */
@@ -18,9 +18,13 @@ export function insightRoutes(api: RouteContext): Route[] {
       path: '/v1/jobs/{id}/explanation',
       scope: 'read',
       summary: 'Explain why a job is not running: what holds it, which jobs are ahead of it, when it departs',
+      request: { query: jobQuerySchema },
       answers: { 200: { description: 'The explanation.', ...jsonContent(explanationSchema) } },
-      problems: ['not-found'],
-      answer: async (call) => call.context.json(await explanationOf(api, call)),
+      problems: ['not-found', 'invalid'],
+      answer: async (call) => {
+        const found = await findJob(call, JOB_OR_TURN_ID, (id, place) => shaper.explain(id, place))
+        return call.context.json(found)
+      },
     },
     {
       method: 'get',
@@ -52,16 +56,4 @@ export function insightRoutes(api: RouteContext): Route[] {
       },
     },
   ]
-}
-
-/** Finds a job; one that the token may not see counts as unknown. @throws Problem 404 */
-async function explanationOf(
-  { shaper }: RouteContext,
-  { principal, subject: id }: Call,
-): Promise<JobExplanation> {
-  const explanation = JOB_OR_TURN_ID.test(id) ? await shaper.explain(id) : undefined
-  if (explanation !== undefined && isWithin(principal.prefixes, explanation.key)) return explanation
-  throw new Problem('not-found', {
-    detail: 'no job has this id; ended jobs are kept for a while only',
-  })
 }

@@ -1,10 +1,10 @@
-import { JOB_ID, type JobView } from '../../core/job.ts'
-import { isWithin } from '../access.ts'
+import { JOB_ID } from '../../core/job.ts'
 import { enqueueMany } from '../enqueue-many.ts'
 import { enqueueOne } from '../enqueue-one.ts'
+import { findJob } from '../find-job.ts'
 import { jsonContent, RATE_LIMIT_HEADERS, textHeader } from '../operation.ts'
 import { Problem } from '../problem.ts'
-import { batchSchemas, newJobSchema } from '../request-schemas.ts'
+import { batchSchemas, jobQuerySchema, newJobSchema } from '../request-schemas.ts'
 import type { Call, Route, RouteContext } from '../route.ts'
 import { acceptedSchema, verdictsSchema } from '../verdict-schemas.ts'
 import { jobSchema } from '../view-schemas.ts'
@@ -31,6 +31,8 @@ const bulkHeaders = {
 }
 
 export function jobRoutes(api: RouteContext): Route[] {
+  const { shaper } = api
+  const jobOf = (call: Call) => findJob(call, JOB_ID, (id, place) => shaper.job(id, place))
   const schemas = batchSchemas(api.settings.maxBatch)
   const jobsBody = jsonContent(schemas.wholeSchema)
   return [
@@ -64,10 +66,11 @@ export function jobRoutes(api: RouteContext): Route[] {
       path: '/v1/jobs/{id}',
       scope: 'read',
       summary: 'Get a job: its state, result and times; with the scope admin also its data',
+      request: { query: jobQuerySchema },
       answers: { 200: { description: 'The job.', ...jsonContent(jobSchema) } },
-      problems: ['not-found'],
+      problems: ['not-found', 'invalid'],
       answer: async (call) => {
-        const { data, ...job } = await jobOf(api, call)
+        const { data, ...job } = await jobOf(call)
         return call.context.json({ ...job, ...(call.principal.scopes.includes('admin') && { data }) })
       },
     },
@@ -76,22 +79,14 @@ export function jobRoutes(api: RouteContext): Route[] {
       path: '/v1/jobs/{id}',
       scope: 'enqueue',
       summary: 'Cancel a waiting job',
+      request: { query: jobQuerySchema },
       answers: { 204: { description: 'Cancelled.' } },
-      problems: ['not-found', 'departed'],
+      problems: ['not-found', 'departed', 'invalid'],
       answer: async (call) => {
-        const { id, state } = await jobOf(api, call)
-        if (await api.shaper.cancel(id)) return call.context.body(null, 204)
+        const { id, key, state } = await jobOf(call)
+        if (await shaper.cancel(id, { key })) return call.context.body(null, 204)
         throw new Problem('departed', { detail: `expected a waiting job, got: ${state}`, state })
       },
     },
   ]
-}
-
-/** Finds a job; one that the token may not see counts as unknown. @throws Problem 404 */
-async function jobOf({ shaper }: RouteContext, { principal, subject: id }: Call): Promise<JobView> {
-  const job = JOB_ID.test(id) ? await shaper.job(id) : undefined
-  if (job !== undefined && isWithin(principal.prefixes, job.key)) return job
-  throw new Problem('not-found', {
-    detail: 'no job has this id; ended jobs are kept for a while only',
-  })
 }

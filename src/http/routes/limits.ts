@@ -15,8 +15,9 @@ import { localRuleSchema, previewSchema, ruleBookSchema, ruleSchema } from '../v
 const ETAG = { ETag: textHeader('The version of the rule book, for `If-Match`.') }
 
 export function limitRoutes(api: RouteContext): Route[] {
-  const { shaper } = api
+  const { shaper, overload } = api
   const { limits } = shaper
+  const { maxRules: atMost } = api.settings
   return [
     {
       method: 'get',
@@ -53,7 +54,7 @@ export function limitRoutes(api: RouteContext): Route[] {
       problems: ['not-found'],
       answer: ({ context, subject }) => {
         const { version } = limits
-        const rule = limits.list().find(({ pattern }) => pattern === subject)
+        const rule = limits.get(subject)
         if (rule === undefined) throw noRule(subject)
         return context.json(rule, 200, { ETag: etagOf(version) })
       },
@@ -75,7 +76,7 @@ export function limitRoutes(api: RouteContext): Route[] {
           ...jsonContent(z.union([ruleSchema, previewSchema, localRuleSchema])),
         },
       },
-      problems: ['rule-book-changed'],
+      problems: ['too-many-rules', 'rule-book-changed'],
       answer: async (call) => {
         const { context, principal, subject } = call
         checkKey(subject, 'pattern')
@@ -83,7 +84,9 @@ export function limitRoutes(api: RouteContext): Route[] {
         const { limit } = await readRequest(api, call, newLimitSchema)
         const variant = await setVariant(api, call, limit, ifVersion)
         if (variant !== undefined) return variant
-        return context.json(await limits.set(subject, limit, { by: principal.name, ifVersion }))
+        // A new limit for a pattern that has one takes no more memory.
+        if (limits.get(subject) === undefined) overload.assertRoom()
+        return context.json(await limits.set(subject, limit, { by: principal.name, ifVersion, atMost }))
       },
     },
     {
@@ -101,7 +104,7 @@ export function limitRoutes(api: RouteContext): Route[] {
         },
         204: { description: 'Removed.' },
       },
-      problems: ['not-found', 'rule-book-changed'],
+      problems: ['not-found', 'too-many-rules', 'rule-book-changed'],
       answer: async (call) => {
         const { context, principal, subject } = call
         const ifVersion = readIfMatch(context)
@@ -111,7 +114,7 @@ export function limitRoutes(api: RouteContext): Route[] {
         const isGone =
           override === 'only'
             ? await limits.reset(subject, { ifVersion })
-            : await limits.unset(subject, { by: principal.name, ifVersion })
+            : await limits.unset(subject, { by: principal.name, ifVersion, atMost })
         if (isGone) return context.body(null, 204)
         throw override === 'only' ? notByHand(subject) : noRule(subject)
       },

@@ -1,7 +1,9 @@
 import type { Audit } from '../../conformance/history.ts'
 import { IdConflictError } from '../../core/errors.ts'
 import { type EndState, isEnded } from '../../core/job.ts'
+import { sharesIds, twinName } from '../../core/job-name.ts'
 import type { JobRequest } from '../../line/job.ts'
+import type { Retention } from '../../line/options.ts'
 import { EndedJobs } from './ended-jobs.ts'
 import { JobRecord } from './job-record.ts'
 import { idOfSlot, LiveJobs } from './live-jobs.ts'
@@ -15,9 +17,11 @@ export class JobLedger {
   #endedCount = 0
   #startedCount = 0
   #rejectedCount = 0
+  /** Once there was a job that another first segment's id left no name but a longer one. */
+  #hasTwins = false
 
-  constructor(keepFinished: number) {
-    this.#ended = new EndedJobs(keepFinished)
+  constructor(retention: Retention) {
+    this.#ended = new EndedJobs(retention)
   }
 
   /** Jobs that have not ended. */
@@ -51,14 +55,24 @@ export class JobLedger {
     return ++this.#startedCount
   }
 
-  get(id: string): JobRecord | undefined {
-    return this.#live.get(id) ?? this.#ended.get(id)
+  /** The job of this id in the first segment of the key; without a key, the one that has the id for a name. */
+  find(id: string, key?: string): JobRecord | undefined {
+    const job = this.#get(id)
+    if (key === undefined || (job !== undefined && sharesIds(job.key, key))) return job
+    return this.#hasTwins ? this.#get(twinName(id, key)) : undefined
+  }
+
+  #get(name: string): JobRecord | undefined {
+    return this.#live.get(name) ?? this.#ended.get(name)
   }
 
   /** Adds a job that was admitted. */
   add(request: JobRequest, bucket: MemoryBucket, now: number): JobRecord {
-    const slot = request.id === undefined ? this.#live.takeSlot() : undefined
-    const job = new JobRecord(request.id ?? idOfSlot(slot!), slot, bucket, request, now)
+    const { id } = request
+    const slot = id === undefined ? this.#live.takeSlot() : undefined
+    const isTwin = id !== undefined && this.#get(id) !== undefined
+    this.#hasTwins ||= isTwin
+    const job = new JobRecord(id ?? idOfSlot(slot!), slot, bucket, request, now, isTwin)
     this.#live.add(job)
     this.#admittedCount++
     return job
@@ -69,12 +83,12 @@ export class JobLedger {
     this.#endedCount++
     this.#live.delete(job)
     // Only its caller needs to know how a turn ended.
-    if (!job.isTurn) this.#ended.add(job)
+    if (!job.isTurn) this.#ended.add(job, now)
   }
 
   /** The job that was admitted under the id of this request; it must be the same. @throws IdConflictError */
   known(request: JobRequest): JobRecord | undefined {
-    const job = request.id === undefined ? undefined : this.get(request.id)
+    const job = request.id === undefined ? undefined : this.find(request.id, request.key)
     // An id that we made up was never in a request, so this one belongs to another producer.
     if (job !== undefined && (job.answer === undefined || !isSameRequest(job, request))) {
       throw new IdConflictError(job.id)

@@ -2,6 +2,7 @@ import type { Due } from '../../core/due-heap.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import type { Accepted, EndState, JobSettings, JobState, JobView } from '../../core/job.ts'
 import { mayBecome } from '../../core/job.ts'
+import { twinName } from '../../core/job-name.ts'
 import type { WaitingJob } from '../../core/projection.ts'
 import type { JobRequest, WorkerJob } from '../../line/job.ts'
 import { positionOf } from './jobs-ahead.ts'
@@ -30,6 +31,8 @@ export class JobRecord implements WorkerJob, WaitingJob, LineEntry, Due {
   /** A job without them has no fields for them: most have none, and in a million jobs they would take room. */
   declare readonly traceparent?: string
   declare readonly isTurn?: true
+  /** A job of another first segment had its id for a name. */
+  declare readonly isTwin?: true
   #state: JobState = 'waiting'
   attempt = 0
   fence = 0
@@ -43,7 +46,14 @@ export class JobRecord implements WorkerJob, WaitingJob, LineEntry, Due {
   place = -1
   handle = -1
 
-  constructor(id: string, slot: number | undefined, bucket: MemoryBucket, request: JobRequest, now: number) {
+  constructor(
+    id: string,
+    slot: number | undefined,
+    bucket: MemoryBucket,
+    request: JobRequest,
+    now: number,
+    isTwin = false,
+  ) {
     this.id = id
     this.slot = slot
     this.bucket = bucket
@@ -54,12 +64,18 @@ export class JobRecord implements WorkerJob, WaitingJob, LineEntry, Due {
     const { deadline, traceparent, isTurn } = request
     if (traceparent !== undefined) this.traceparent = traceparent
     if (isTurn) this.isTurn = true
+    if (isTwin) this.isTwin = true
     this.deadline =
       deadline === Number.POSITIVE_INFINITY ? undefined : { handle: -1, job: this, at: deadline }
   }
 
   get key(): string {
     return this.bucket.key
+  }
+
+  /** By which it is found; no other job has it. */
+  get name(): string {
+    return this.isTwin ? twinName(this.id, this.key) : this.id
   }
 
   /** Always 0: lines in memory end with their process, so no start is ever cut off. */

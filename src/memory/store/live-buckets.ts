@@ -58,12 +58,14 @@ export class LiveBuckets {
   }
 
   /**
-   * Applies a rule book to every bucket, and yields the buckets whose limit changed. A bucket that no rule governs any more
+   * Applies a rule book to the buckets below `head`, the literal beginning of the patterns that changed, and yields those whose
+   * limit changed. A bucket that no rule governs any more
    * keeps its limit for waiting jobs; new ones are refused.
    */
-  *applyRules(rules: LayeredBook): Generator<MemoryBucket> {
+  *applyRules(rules: LayeredBook, head = ''): Generator<MemoryBucket> {
     this.#rules = rules
     for (const bucket of this.#buckets.values()) {
+      if (!bucket.key.startsWith(head)) continue
       const rule = rules.find(bucket.key)
       bucket.isGoverned = rule !== undefined
       if (rule === undefined || (rule.limit === bucket.limit && rule.pattern === bucket.pattern)) continue

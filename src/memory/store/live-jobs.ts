@@ -7,7 +7,7 @@ const pool = Buffer.alloc((RANDOM_BYTES + SLOT_BYTES) * 256)
 let used = pool.length
 
 /**
- * The jobs that have not ended, by id. An id that we give ends in the slot of an array where its job stands, so that
+ * The jobs that have not ended, by name, which is the id of most. An id that we give ends in the slot of an array where its job stands, so that
  * it is found, added and deleted without a hash table: with a million of them, that was a fifth of a departure.
  */
 export class LiveJobs implements Iterable<JobRecord> {
@@ -19,9 +19,9 @@ export class LiveJobs implements Iterable<JobRecord> {
     return this.#named.size + this.#slots.length - this.#free.length
   }
 
-  get(id: string): JobRecord | undefined {
-    const job = this.#named.get(id) ?? this.#slots[slotOf(id)]
-    return job?.id === id ? job : undefined
+  get(name: string): JobRecord | undefined {
+    const job = this.#named.get(name) ?? this.#slots[slotOf(name)]
+    return job?.name === name ? job : undefined
   }
 
   /** Takes a slot and returns it; a job must be put there. */
@@ -31,13 +31,13 @@ export class LiveJobs implements Iterable<JobRecord> {
 
   /** The job has the slot that was taken for it, or a name of its own. */
   add(job: JobRecord): void {
-    if (job.slot === undefined) this.#named.set(job.id, job)
+    if (job.slot === undefined) this.#named.set(job.name, job)
     else this.#slots[job.slot] = job
   }
 
   delete(job: JobRecord): void {
     if (job.slot === undefined) {
-      this.#named.delete(job.id)
+      this.#named.delete(job.name)
       return
     }
     this.#slots[job.slot] = undefined

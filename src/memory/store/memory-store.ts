@@ -2,10 +2,12 @@ import { accepted, rejected } from '../../core/admission.ts'
 import * as bucketCore from '../../core/bucket.ts'
 import { IdConflictError } from '../../core/errors.ts'
 import type { Admission, Rejected } from '../../core/job.ts'
+import { twinName } from '../../core/job-name.ts'
 import type { ChangedRules, LayeredBook, RuleChange } from '../../core/layered-book.ts'
 import * as verdicts from '../../core/verdict.ts'
 import type { Call } from '../../line/attempt.ts'
 import type { JobRequest, Pace } from '../../line/job.ts'
+import type { Retention } from '../../line/options.ts'
 import { Agenda } from './agenda.ts'
 import { BucketHolds } from './bucket-holds.ts'
 import type { HandlerPool } from './departures.ts'
@@ -37,9 +39,9 @@ export class MemoryStore {
   readonly holds: BucketHolds
   readonly views: StoreViews
 
-  constructor(rules: LayeredBook, keepFinished: number) {
+  constructor(rules: LayeredBook, retention: Retention) {
     this.#buckets = new LiveBuckets(rules)
-    this.#jobs = new JobLedger(keepFinished)
+    this.#jobs = new JobLedger(retention)
     this.#transitions = new JobTransitions(this.#jobs, this.#agenda)
     this.holds = new BucketHolds(this.#buckets, this.#agenda)
     this.views = new StoreViews(this.#buckets, this.#jobs, this.#watched)
@@ -50,9 +52,9 @@ export class MemoryStore {
     return this.#jobs.live
   }
 
-  /** Whether a job of this id lives, or is among the last that ended. */
-  has(id: string): boolean {
-    return this.#jobs.get(id) !== undefined
+  /** Whether a job of this id lives in the first segment of the key, or is remembered. */
+  has(id: string, key: string): boolean {
+    return this.#jobs.find(id, key) !== undefined
   }
 
   /** -> waiting, or refused with nothing changed. @throws NoLimitError, IdConflictError */
@@ -83,9 +85,10 @@ export class MemoryStore {
     for (const request of requests) {
       if (this.#jobs.known(request) === undefined) this.#buckets.findOpen(request.key)
       if (request.id === undefined) continue
-      const first = named.get(request.id) ?? request
+      const name = twinName(request.id, request.key)
+      const first = named.get(name) ?? request
       if (!isSameRequest(first, request)) throw new IdConflictError(request.id)
-      named.set(request.id, first)
+      named.set(name, first)
     }
     return requests.map((request) => this.admit(request, now))
   }
@@ -114,8 +117,8 @@ export class MemoryStore {
   }
 
   /** waiting | retrying -> cancelled; undefined when the job is unknown or no longer waits. */
-  cancel(id: string, now: number): JobRecord | undefined {
-    const job = this.#jobs.get(id)
+  cancel(id: string, now: number, key?: string): JobRecord | undefined {
+    const job = this.#jobs.find(id, key)
     if (job === undefined || (job.state !== 'waiting' && job.state !== 'retrying')) return undefined
     this.#transitions.endWaiting(job, 'cancelled', now)
     return job
@@ -199,7 +202,7 @@ export class MemoryStore {
     const before = this.rules
     const after = before.changed(change, now)
     if (after === undefined) return { at: now, isChanged: false, before, after: before }
-    for (const bucket of this.#buckets.applyRules(after)) this.#agenda.arm(bucket)
+    for (const bucket of this.#buckets.applyRules(after, beginningOf(change))) this.#agenda.arm(bucket)
     return { at: now, isChanged: true, before, after }
   }
 
@@ -239,6 +242,14 @@ export class MemoryStore {
   *waiting(): Generator<JobRecord> {
     for (const bucket of this.#buckets) yield* bucket.inOrder()
   }
+}
+
+/** What all keys begin with that the change can concern. */
+function beginningOf(change: RuleChange): string {
+  if (change.kind === 'load') return ''
+  const pattern = change.kind === 'set' ? change.rule.pattern : change.pattern
+  const star = pattern.indexOf('*')
+  return star === -1 ? pattern : pattern.slice(0, star)
 }
 
 function rejectedBy(bucket: MemoryBucket, { reason, retryAt }: Refused, now: number): Rejected {

@@ -26,8 +26,8 @@ export class StoreViews {
     this.#watched = watched
   }
 
-  job(id: string, now: number): JobView | undefined {
-    return this.#jobs.get(id)?.view(now)
+  job(id: string, now: number, key?: string): JobView | undefined {
+    return this.#jobs.find(id, key)?.view(now)
   }
 
   inspect(key: string, now: number): BucketView | undefined {
@@ -61,8 +61,8 @@ export class StoreViews {
   }
 
   /** What holds a job; undefined for an unknown one. */
-  facts(id: string, now: number): JobFacts | undefined {
-    const job = this.#jobs.get(id)
+  facts(id: string, now: number, ofKey?: string): JobFacts | undefined {
+    const job = this.#jobs.find(id, ofKey)
     if (job === undefined) return undefined
     const { key, state, attempt, admittedAt, departedAt: startedAt, endedAt, error } = job
     const waits = state !== 'running' && !isEnded(state)

@@ -1,5 +1,6 @@
 import { monotonicNow } from '../../core/clock.ts'
 import { SECOND } from '../../core/duration.ts'
+import { BackendUnavailableError } from '../../core/errors.ts'
 import type { Client } from './client-profiles.ts'
 import { commandWithin } from './patience.ts'
 
@@ -25,6 +26,11 @@ export class FullMemory {
     return this.#isFull
   }
 
+  /** @param what is not done then, such as `no job is admitted` @throws BackendUnavailableError */
+  assertRoom(what: string): void {
+    if (this.isFull) throw fullMemory(what)
+  }
+
   async ask(): Promise<void> {
     this.#askedAt = monotonicNow()
     try {
@@ -36,6 +42,10 @@ export class FullMemory {
       // The next admission finds out whether Redis is there.
     }
   }
+}
+
+export function fullMemory(what: string): BackendUnavailableError {
+  return new BackendUnavailableError(`Redis is unavailable: 85 % of its memory (maxmemory) is used; ${what}`)
 }
 
 function isNearlyFull(info: string): boolean {

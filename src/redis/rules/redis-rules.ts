@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { monotonicNow } from '../../core/clock.ts'
 import type { OldRuleBookError } from '../../core/errors.ts'
 import { type ChangedRules, type Layer, LayeredBook, type RuleChange } from '../../core/layered-book.ts'
+import type { FullMemory } from '../connection/full-memory.ts'
 import { shardKey } from '../scripts/keys.ts'
 import type { Store } from '../scripts/store.ts'
 import { MOST_TRIES, unsettled } from './agreed.ts'
@@ -38,6 +39,7 @@ import {
 export class RedisRules {
   readonly #store: Store
   readonly #own: OwnLayers
+  readonly #memory: Pick<FullMemory, 'assertRoom'>
   readonly #onLost: (shard: number, now: number | undefined) => Promise<void>
   /** The mark of each shard as it was last read. */
   readonly #marks: (ShardMark | undefined)[] = []
@@ -56,9 +58,11 @@ export class RedisRules {
   constructor(
     store: Store,
     layers: Layer | readonly Layer[],
+    memory: Pick<FullMemory, 'assertRoom'>,
     onLost: (shard: number, now: number | undefined) => Promise<void>,
   ) {
     this.#store = store
+    this.#memory = memory
     this.#onLost = onLost
     this.#own = new OwnLayers([layers].flat())
     this.#book = LayeredBook.of(layers)
@@ -128,11 +132,14 @@ export class RedisRules {
     return this.#own.replaced(stored, now).map((layer) => replacedError(stored, layer))
   }
 
-  /** @throws RuleBookConflictError */
+  /** @throws RuleBookConflictError, TooManyRulesError; BackendUnavailableError also for a new rule while memory is short */
   async change(change: RuleChange, now?: number): Promise<ChangedRules> {
+    if (change.kind === 'set' && this.#book.get(change.rule.pattern) === undefined) {
+      this.#memory.assertRoom('no rule is added')
+    }
     const at = now ?? (await this.#store.storeTime(0))
     const next = (stored = firstBook(this.#own.all, at)) => changeBook(stored, change, at)
-    const changed = await this.#update(next, now)
+    const changed = await this.#update(next, now, change)
     if (change.kind === 'load') this.#own.set(change)
     return changed
   }
@@ -185,10 +192,11 @@ export class RedisRules {
     return this.#store.field(shardKey(this.#store.tags[shard]!, 'meta'), field)
   }
 
-  /** Applies `next` to the newest book and writes the result to every shard. `next` returns undefined to change nothing. */
+  /** Applies `next` to the newest book and writes the result to every shard. `next` returns undefined to change nothing; it makes `change`, if one is given. */
   async #update(
     next: (stored: StoredBook | undefined) => StoredBook | undefined,
     now?: number,
+    change?: RuleChange,
   ): Promise<ChangedRules> {
     const id = randomBytes(6).toString('base64url')
     let written: ChangedRules | undefined
@@ -202,7 +210,10 @@ export class RedisRules {
         return { at: now ?? (await this.#store.storeTime(0)), isChanged: false, before, after: before }
       }
       const book = noteChange(changed, id)
-      const after = new LayeredBook(book.layers, book.version)
+      const after =
+        change === undefined || this.#stored === undefined
+          ? new LayeredBook(book.layers, book.version)
+          : before.following(book.layers, book.version, change)
       written = { at: now ?? (await this.#store.storeTime(0)), isChanged: true, before, after }
       const at = await this.#write(0, book, now)
       if (at === undefined) continue

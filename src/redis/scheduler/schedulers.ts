@@ -4,6 +4,7 @@ import { WorkerLostError } from '../../core/handler-errors.ts'
 import { settlesWithin } from '../../core/within.ts'
 import { jobEvent } from '../../line/emit.ts'
 import type { Emitter } from '../../line/emitter.ts'
+import { idOfName } from '../scripts/job-id.ts'
 import { type BullMqHandoff, LARGEST_BUNDLE } from '../transport/bullmq-handoff.ts'
 import type { Recovered } from '../verbs/recover.ts'
 import type { Verbs } from '../verbs/verbs.ts'
@@ -82,12 +83,13 @@ export class Schedulers<Result> {
 
   #emitRecovered(job: Recovered): void {
     const { emitter } = this.#ports
-    const event = jobEvent(job, job.at)
+    const id = idOfName(job.id)
+    const event = jobEvent({ ...job, id }, job.at)
     if (job.gone) {
       emitter.emit('cancelled', event)
       return
     }
     emitter.emit('recovered', { ...event, mayHaveStarted: job.crashed })
-    if (job.failed) emitter.emit('failed', { ...event, error: new WorkerLostError(job.id) })
+    if (job.failed) emitter.emit('failed', { ...event, error: new WorkerLostError(id) })
   }
 }

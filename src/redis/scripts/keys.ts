@@ -19,6 +19,8 @@ import { firstSegment } from '../../core/key.ts'
  * | :deadlines          | zset   | id -> when a waiting job expires                                                |
  * | :leases             | zset   | id -> when a job counts as lost, minus what all leases were extended by          |
  * | :ended              | zset   | id -> when the job ended                                                        |
+ * | :shares             | zset   | first segment -> units that its ended jobs take                                 |
+ * | :aging              | zset   | first segment -> when the oldest of its ended jobs may be forgotten             |
  * | :gone               | zset   | id -> when the turn ended                                                       |
  * | :book               | string | the rule book as JSON                                                           |
  * | :wake               | list   | one marker, for schedulers that sleep                                           |
@@ -32,6 +34,7 @@ import { firstSegment } from '../../core/key.ts'
  * | :verdicts:HASH      | list   | the last verdicts of a bucket that is watched, packed; expires by itself        |
  * | :starts:HASH        | list   | the same of its starts; HASH is that of the user key                            |
  * | :inbox:CALLER       | list   | turns that were handed over to the process of their caller; expires by itself   |
+ * | :kept:HASH          | list   | ended jobs of a first segment, the oldest first: id, time, units, bytes         |
  * | :op:ID              | string | the reply to a rare write, for a call that is repeated; expires by itself       |
  *
  * The level of a meter is one string, `<prefix>:<name>:meter:{<hash of the user key>}`: levels are independent of
@@ -53,6 +56,8 @@ export const KEY_TYPES = {
   deadlines: 'zset',
   leases: 'zset',
   ended: 'zset',
+  shares: 'zset',
+  aging: 'zset',
   gone: 'zset',
   book: 'string',
   wake: 'list',
@@ -71,6 +76,7 @@ export const NUMBERED_KEYS = [
   'inbox',
   'verdicts',
   'starts',
+  'kept',
 ] as const
 
 /** The name and the hash tag of one shard; every script gets it as its first key. */

@@ -1,7 +1,7 @@
 #!lua
 -- Admits jobs to their lines, or rejects them: judges all of them, or none; where many jobs in lines must be looked at for it, only
 -- the first of them. Without `allow-oom`: a full memory rejects the call.
--- uses: shard loss lease warmth bucket pace job blocks line order verdict notes join
+-- uses: shard loss lease warmth bucket pace job name blocks line order verdict notes join
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', version of the caller's rule book, its number of shards, number of kinds, then for each kind of job: cost,
@@ -35,13 +35,14 @@ end
 
 if (#ARGV + 1 - at) % 5 ~= 0 then refuse_arguments() end
 
--- A repeated id is a replay of the first request with it, in this call or in an earlier one.
+-- A repeated id is a replay of the first request with it under the same first segment, in this call or in an earlier one.
 local jobs, kind_of, first_of, buckets, others = {}, {}, {}, {}, {}
-local numbers = meta.numbers
+local numbers, has_twins = meta.numbers, false
+local function known(name) return first_of[name] or read_job(name) end
 for at_job = at, #ARGV, 5 do
   local id, key, kind, data = ARGV[at_job], ARGV[at_job + 1], kinds[tonumber(ARGV[at_job + 2])], ARGV[at_job + 4]
   if not kind then refuse_arguments() end
-  local job = first_of[id] or read_job(id)
+  local job, name = find_job(id, key, known)
   if job then
     if job.key ~= key or job.cost ~= kind.cost or job.size ~= #data or data_of(job) ~= data then return { 'conflict', id } end
     -- Only to answer how many jobs wait. A new job of the same bucket reads it with its lists.
@@ -49,10 +50,10 @@ for at_job = at, #ARGV, 5 do
   else
     if not kind.rule then return { 'no-limit', key } end
     job = {
-      id = id, key = key, data = data, size = #data, traceparent = ARGV[at_job + 3], cost = kind.cost, settings = kind.settings,
+      id = name, key = key, data = data, size = #data, traceparent = ARGV[at_job + 3], cost = kind.cost, settings = kind.settings,
       deadline = kind.deadline, admittedAt = now, position = false, departsAt = false,
     }
-    first_of[id] = job
+    first_of[name], has_twins = job, has_twins or name ~= id
     if is_turn(id) then expect('leases') end
     if job.size > LARGE then expect('data') end
     if not buckets[key] then
@@ -105,6 +106,7 @@ for index, job in ipairs(jobs) do
 end
 if #new_jobs > 0 then
   write_new_jobs(new_jobs, buckets, meta)
+  if has_twins then redis.call('HSET', K.meta, 'twins', '1') end
   redis.call('HSET', K.meta, 'admitted', meta.admitted + #new_jobs, 'numbers', numbers,
     'costliest', meta.costliest)
 end

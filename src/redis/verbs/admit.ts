@@ -1,11 +1,5 @@
 import { accepted, rejected } from '../../core/admission.ts'
-import {
-  BackendUnavailableError,
-  IdConflictError,
-  isVelvetRopeError,
-  NoLimitError,
-  ShardCountError,
-} from '../../core/errors.ts'
+import { IdConflictError, isVelvetRopeError, NoLimitError, ShardCountError } from '../../core/errors.ts'
 import type { Admission } from '../../core/job.ts'
 import type { Rule } from '../../core/rule-book.ts'
 import { Semaphore, Units } from '../../core/semaphore.ts'
@@ -79,11 +73,7 @@ export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
     requests: readonly NamedRequest[],
     now?: number,
   ): Promise<TimedAdmission[]> => {
-    if (memory.isFull) {
-      throw new BackendUnavailableError(
-        'Redis is unavailable: 85 % of its memory (maxmemory) is used; no job is admitted',
-      )
-    }
+    memory.assertRoom('no job is admitted')
     const admissions: TimedAdmission[] = []
     let most = MOST_PER_CALL
     while (admissions.length < requests.length) {

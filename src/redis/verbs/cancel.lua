@@ -1,17 +1,19 @@
 #!lua flags=allow-oom
 -- waiting | retrying | handed without a slot -> cancelled; with a slot, too, where the caller of a turn gives it up.
--- uses: shard loss lease warmth bucket pace job state ended blocks line head leave grant
+-- uses: shard loss lease warmth bucket pace job name state ended blocks line head leave grant
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', not-after | '', operation, keepFinished, id, whether the caller of the turn asks ('1' | '0')
+-- ARGV     now | '', not-after | '', operation, how many ended jobs to keep, id, whether the caller of the turn asks ('1' | '0'),
+--          a key whose first segment the job belongs to | ''
 -- Answers  { 'late' } | { 'none' } | { 'ok', at, key, cost, attempt }
 
-expect_arguments(6)
+expect_arguments(7)
 local now = read_now(ARGV[1])
-local keep, id = whole(ARGV[4]), ARGV[5]
-expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
+local keep, id = read_keep(4), ARGV[5]
+expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'shares', 'aging', 'gone', 'wake')
 local meta = read_meta()
-local job, state = read_job(id), read_state(id)
+local job, name = find_job(id, ARGV[7], read_job)
+local state = read_state(name)
 if not job then return { 'none' } end
 local answer = { 'ok', text(now), job.key, text(job.cost), text(state.attempt) }
 -- The same request again, after its answer was lost.

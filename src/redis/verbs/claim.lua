@@ -5,7 +5,7 @@
 -- uses: shard loss lease warmth bucket pace job state ended blocks line head handover rounds rewind
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', scheduler, look-ahead, most (from 1 on), lease, keepFinished, name by which the caller knows the shard | ''
+-- ARGV     now | '', scheduler, look-ahead, most (from 1 on), lease, how many ended jobs to keep, name by which the caller knows the shard | ''
 -- Answers  { 'follow', now, leader until } |
 --          { 'ok', now, next due | 'inf', next lease | 'inf', next deadline | 'inf', next to forget | 'inf',
 --            version of the rule book, version to which all buckets are held, id, epoch, key, ... }
@@ -16,8 +16,8 @@ local LONG_SLEEP = 1000000
 expect_arguments(7)
 local now = read_now(ARGV[1])
 local scheduler, look_ahead, most = ARGV[2], number(ARGV[3]), whole(ARGV[4])
-local lease, keep = number(ARGV[5]), whole(ARGV[6])
-expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
+local lease, keep = number(ARGV[5]), read_keep(6)
+expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'shares', 'aging', 'gone', 'wake')
 local meta = read_meta()
 local retimed
 -- A block of its own: Lua allows a script 200 local variables.
@@ -92,7 +92,7 @@ in_rounds(due_buckets('due', now, look_ahead, most), hand_over)
 -- A bucket is remembered until it could be forgotten without the steps of the clock.
 local stepped = stepped_since(read_steps(meta, now), -INF)
 forget_idle(now - stepped, math.min(MOST_PER_CLAIM, #handed / 3 + turns))
-trim_ended(keep, now)
+forget_ended(meta, keep, now)
 trim_gone(now)
 
 local function first_of(name)
@@ -109,7 +109,7 @@ redis.call('DEL', K.wake, K.vacancy)
 -- There may be more to do at once.
 if turns == MOST_PER_CLAIM / 2 or is_rewinding then redis.call('LPUSH', K.wake, '1') end
 local answer = {
-  'ok', text(now), text(next_due), text(first_of('leases') + meta.lifted), text(first_of('deadlines')), text(math.min(first_of('idle') + stepped, next_trim(keep))),
+  'ok', text(now), text(next_due), text(first_of('leases') + meta.lifted), text(first_of('deadlines')), text(math.min(first_of('idle') + stepped, next_trim())),
   text(meta.book), text(retimed),
 }
 for _, value in ipairs(handed) do answer[#answer + 1] = value end

@@ -53,12 +53,12 @@ export function claimVerb(
   store: Store,
   rules: Pick<RedisRules, 'nameOf' | 'noteVersion'>,
   sweeps: Sweeps,
-  keepFinished: number,
+  keep: string,
 ) {
   return async (shard: number, request: ClaimRequest, now?: number): Promise<Claim> => {
     const { scheduler, lookAhead, most, lease } = request
     const known = rules.nameOf(shard) ?? ''
-    const values = [now ?? '', scheduler, lookAhead, most, lease, keepFinished, known]
+    const values = [now ?? '', scheduler, lookAhead, most, lease, keep, known]
     const claim = await store.run(script, shard, values)
     const soon = (verb: 'expire' | 'recover', next: number) =>
       sweeps.isUnanswered(verb, shard) ? claim.now : next

@@ -1,3 +1,4 @@
+import { idOfName } from '../scripts/job-id.ts'
 import { list, number, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { RemovedJob } from './handed-job.ts'
@@ -10,6 +11,6 @@ const script = defineScript('expire', import.meta.url, list(row({ at: number, jo
 export function expireVerb(sweeps: Sweeps) {
   return async (shard: number, now?: number): Promise<RemovedJob[]> => {
     const { at, jobs } = await sweeps.run(script, shard, now)
-    return jobs.map((expired) => ({ ...expired, at }))
+    return jobs.map(({ id, ...expired }) => ({ ...expired, id: idOfName(id), at }))
   }
 }

@@ -3,13 +3,13 @@
 -- uses: shard loss lease warmth bucket pace job state ended blocks line head lookup leave grant notes
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', keepFinished, number of reports, then for each: id, epoch, started at | '', outcome (completed |
+-- ARGV     now | '', how many ended jobs to keep, number of reports, then for each: id, epoch, started at | '', outcome (completed |
 --          failed | retry | freeze | back), its text (result as JSON | error | worker) | '', has text ('1' | '0'), delay | ''
 -- Answers  { now, '0' | '1' | ready at, ... }: '0' where the job is not the caller's any more; up to the first whose bucket
 --          is incomplete, or until MOST_SENT_BACK jobs were sent back
 
 local now = read_now(ARGV[1])
-local keep, reports = whole(ARGV[2]), count(3, 7)
+local keep, reports = read_keep(2), count(3, 7)
 -- Whether it comes with a delay.
 local OUTCOMES = { completed = false, failed = false, retry = true, freeze = true, back = false }
 expect_numbers(4, 7, reports, 1)
@@ -17,7 +17,7 @@ for at = 4, 3 + reports * 7, 7 do
   if ARGV[at + 2] ~= '' then number(ARGV[at + 2]) end
   if OUTCOMES[ARGV[at + 3]] ~= false then number(OUTCOMES[ARGV[at + 3]] and ARGV[at + 6]) end
 end
-expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
+expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'shares', 'aging', 'gone', 'wake')
 local meta = read_meta()
 expect_states(4, 7)
 note_activity(meta, now)

@@ -30,7 +30,7 @@ export interface FinishAnswer {
 }
 
 /** running (or handed with a slot, when the report has its start) -> completed | failed | retrying; or back to its line. */
-export function finishVerb(store: Store, keepFinished: number) {
+export function finishVerb(store: Store, keep: string) {
   const finish = async (shard: number, reports: readonly FinishReport[], now?: number) => {
     const values = reports.flatMap(({ id, epoch, startedAt, outcome }) => [
       id,
@@ -38,7 +38,7 @@ export function finishVerb(store: Store, keepFinished: number) {
       startedAt ?? '',
       ...outcomeValues(outcome),
     ])
-    const call = [now ?? '', keepFinished, reports.length, ...values]
+    const call = [now ?? '', keep, reports.length, ...values]
     const { at, answers } = await store.run(script, shard, call)
     return answers.map((answer) =>
       answer > 1 ? { isMine: true, at, readyAt: answer } : { isMine: answer === 1, at },

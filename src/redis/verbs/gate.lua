@@ -4,7 +4,7 @@
 -- uses: shard loss lease warmth bucket pace job state ended blocks line head lookup leave grant
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', keepFinished, name by which the caller knows the shard | '', number of requests, then for each: id, epoch, worker, lead, lease, missed slot | '',
+-- ARGV     now | '', how many ended jobs to keep, name by which the caller knows the shard | '', number of requests, then for each: id, epoch, worker, lead, lease, missed slot | '',
 --          whether the caller has its data ('1' | '0')
 -- Answers  { now, version of the rule book, answer, ... }, where an answer is
 --          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence,
@@ -13,12 +13,12 @@
 --          | { 'data', their size: they are fetched before a slot is reserved } | { 'wait', until } | { 'returned' } | { 'expired', key, cost, attempt } | { 'stale' } | { 'foreign' }
 
 local now = read_now(ARGV[1])
-local keep, requests = whole(ARGV[2]), count(4, 7)
+local keep, requests = read_keep(2), count(4, 7)
 expect_numbers(5, 7, requests, 1, 3, 4)
 for at = 5, #ARGV, 7 do
   if ARGV[at + 5] ~= '' then number(ARGV[at + 5]) end
 end
-expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
+expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'shares', 'aging', 'gone', 'wake')
 local meta = read_meta()
 expect_states(5, 7)
 guard_run(meta, now, ARGV[3])

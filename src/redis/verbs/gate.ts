@@ -1,5 +1,6 @@
 import type { Pace, WorkerJob } from '../../line/job.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
+import { idOfName } from '../scripts/job-id.ts'
 import { type Answer, list, number, oneOf, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -83,11 +84,7 @@ export type GateAnswer =
   | { readonly kind: 'foreign' }
 
 /** handed -> handed with a slot, or sent back. */
-export function gateVerb(
-  store: Store,
-  rules: Pick<RedisRules, 'nameOf' | 'noteVersion'>,
-  keepFinished: number,
-) {
+export function gateVerb(store: Store, rules: Pick<RedisRules, 'nameOf' | 'noteVersion'>, keep: string) {
   return async (shard: number, requests: readonly GateRequest[], now?: number): Promise<GateReply> => {
     const values = requests.flatMap(({ id, epoch, worker, lead, lease, missed, hasData }) => [
       id,
@@ -99,14 +96,15 @@ export function gateVerb(
       hasData ? '1' : '0',
     ])
     const known = rules.nameOf(shard) ?? ''
-    const call = [now ?? '', keepFinished, known, requests.length, ...values]
+    const call = [now ?? '', keep, known, requests.length, ...values]
     const { at, book, answers } = await store.run(script, shard, call)
     rules.noteVersion(shard, book, book)
     return { now: at, answers: answers.map((answer, index) => gateAnswer(requests[index]!.id, answer, at)) }
   }
 }
 
-function gateAnswer(id: string, answer: Answer<typeof answerReply>, at: number): GateAnswer {
+function gateAnswer(name: string, answer: Answer<typeof answerReply>, at: number): GateAnswer {
+  const id = idOfName(name)
   if (answer.kind === 'granted') {
     const { slot, due, startAt, latest, tolerance, pattern, lastStart, spacing, settings } = answer
     const { key, cost, data, admittedAt, attempt, fence, crashes } = answer

@@ -4,30 +4,31 @@
 -- uses: shard loss lease warmth bucket pace blocks line
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', not-after | '', operation, verb (freeze | unfreeze | pause | resume), key, duration | '', version of the
---          caller's rule book, its number of shards, pattern, capacity, interval, tolerance, warm-up, cold interval, limit
--- Answers  { 'old-book', version } | { 'shards', number } | { 'late' } | { 'no-limit' } | { 'ok', at, frozen until, slot of a job that departs all the same | '0',
+-- ARGV     now | '', not-after | '', operation, verb (freeze | unfreeze | pause | resume), key, duration | '', whether there is
+--          room for a new bucket ('1' | '0'), version of the caller's rule book, its number of shards, pattern, capacity, interval, tolerance, warm-up, cold interval, limit
+-- Answers  { 'old-book', version } | { 'shards', number } | { 'late' } | { 'no-limit' } | { 'no-room' } | { 'ok', at, frozen until, slot of a job that departs all the same | '0',
 --          '1' if a freeze was lifted | '0' }
 
 local REMEMBERED_MS = 10000
 
 local now = read_now(ARGV[1])
-expect_arguments(15)
+expect_arguments(16)
 local operation, verb, key, duration = ARGV[3], ARGV[4], ARGV[5], number(ARGV[6])
 expect('meta', 'buckets', 'due', 'turns', 'idle', 'wake')
 local replay = redis.call('GET', K.op .. operation)
 if replay then return cmsgpack.unpack(replay) end
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
 local meta = read_meta()
-local book = number(ARGV[7])
-local rule = read_rule(9, book)
-local refusal = outdated(meta, book, number(ARGV[8]))
+local book = number(ARGV[8])
+local rule = read_rule(10, book)
+local refusal = outdated(meta, book, number(ARGV[9]))
 if refusal then return refusal end
 -- A new freeze must not be moved back with those from before the step.
 if now < meta.heardAt then note_activity(meta, now) end
 local bucket = read_bucket(key)
 if not bucket and (verb == 'resume' or verb == 'unfreeze') then return { 'ok', text(now), '0', '0', '0' } end
-if not bucket and ARGV[9] == '' then return { 'no-limit' } end
+if not bucket and ARGV[10] == '' then return { 'no-limit' } end
+if not bucket and ARGV[7] == '0' then return { 'no-room' } end
 if not bucket then bucket = new_bucket(key, redis.call('HINCRBY', K.meta, 'numbers', 1), rule) end
 read_line(bucket)
 local lifts = verb == 'unfreeze' and bucket.frozen > now

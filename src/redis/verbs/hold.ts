@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { NoLimitError, ShardCountError } from '../../core/errors.ts'
+import { type FullMemory, fullMemory } from '../connection/full-memory.ts'
 import { agreed } from '../rules/agreed.ts'
 import { ruleValues } from '../rules/book.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
@@ -13,6 +14,7 @@ const reply = list(
     'old-book': { version: number },
     shards: { shards: number },
     'no-limit': {},
+    'no-room': {},
   }),
 )
 const script = defineScript('hold', import.meta.url, reply)
@@ -30,20 +32,21 @@ export interface Holding {
 
 /**
  * Stops the departures of a bucket, and lets them go on: `freeze` for a duration (the longest freeze counts) until `unfreeze`,
- * `pause` until `resume`.
+ * `pause` until `resume`. Where the memory of Redis is nearly full, no bucket is made for it: only one that is live is held.
  *
- * @throws NoLimitError, ShardCountError
+ * @throws NoLimitError, ShardCountError, BackendUnavailableError
  */
-export function holdVerbs(store: Store, rules: RedisRules) {
+export function holdVerbs(store: Store, rules: RedisRules, memory: FullMemory) {
   const hold = async (verb: string, key: string, duration: number, now?: number): Promise<Holding> => {
     const shard = store.shardOf(key)
     const operation = randomBytes(12).toString('base64url')
     const found = await agreed(rules, shard, () => {
       const { version, book } = rules
-      const values = [operation, verb, key, duration, version, store.shards, ...ruleValues(book.find(key))]
-      return store.write(script, shard, values, now)
+      const given = [operation, verb, key, duration, memory.isFull ? '0' : '1', version, store.shards]
+      return store.write(script, shard, [...given, ...ruleValues(book.find(key))], now)
     })
     if (found.kind === 'no-limit') throw new NoLimitError(key)
+    if (found.kind === 'no-room') throw fullMemory('no new bucket is held')
     if (found.kind === 'shards') throw new ShardCountError(found.shards, store.shards)
     const { at, until, departsAt, isLifted } = found
     return { at, until, departsAt, isLifted }

@@ -5,14 +5,14 @@
 -- uses: shard sweeps loss lease warmth bucket pace job state ended blocks line head lookup leave grant
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', keepFinished, name of the process that asks, number of its sweep
+-- ARGV     now | '', how many ended jobs to keep, name of the process that asks, number of its sweep
 -- Answers  { at, id, epoch that is void, key, cost, attempt, 'waits' | 'crashed' | 'failed' | 'gone', ... }
 
 local MOST_CRASHES = 3
 
 expect_arguments(4)
-local now, keep = read_now(ARGV[1]), whole(ARGV[2])
-expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'gone', 'wake')
+local now, keep = read_now(ARGV[1]), read_keep(2)
+expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'shares', 'aging', 'gone', 'wake')
 local replayed = replayed_sweep(ARGV[3], ARGV[4])
 if replayed then return replayed end
 local meta = read_meta()

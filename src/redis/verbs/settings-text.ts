@@ -1,6 +1,7 @@
 import { quote } from '../../core/describe.ts'
 import { ForeignValueError } from '../../core/errors.ts'
 import type { JobSettings } from '../../core/job.ts'
+import type { Retention } from '../../line/options.ts'
 
 /** How a job is run, as a short text that is kept with every job: `3,x,1000,60000,0.5,600000`. */
 export function encodeSettings({ attempts, backoff, timeoutMs }: JobSettings): string {
@@ -25,4 +26,9 @@ export function decodeSettings(text: string): JobSettings {
     },
     timeoutMs: numbers[4]!,
   }
+}
+
+/** How many ended jobs the scripts remember: `read_keep` reads it. */
+export function keepText({ jobs, time, most }: Retention): string {
+  return [jobs, time, most].join(' ')
 }

@@ -8,16 +8,16 @@ import type { Store } from '../scripts/store.ts'
  */
 export class Sweeps {
   readonly #store: Store
-  readonly #keepFinished: number
+  readonly #keep: string
   /** Names this process to the script. */
   readonly #process = randomBytes(12).toString('base64url')
   /** By verb and shard, the numbers of the sweeps whose replies did not arrive. */
   readonly #unanswered = new Map<string, number>()
   #count = 0
 
-  constructor(store: Store, keepFinished: number) {
+  constructor(store: Store, keep: string) {
     this.#store = store
-    this.#keepFinished = keepFinished
+    this.#keep = keep
   }
 
   /** Whether the next call of that verb has to be made soon, because the reply to the last one was lost. */
@@ -29,7 +29,7 @@ export class Sweeps {
     const name = `${script.verb} ${shard}`
     const sweep = this.#unanswered.get(name) ?? ++this.#count
     this.#unanswered.set(name, sweep)
-    const values = [now ?? '', this.#keepFinished, `${this.#process}:${script.verb}`, sweep]
+    const values = [now ?? '', this.#keep, `${this.#process}:${script.verb}`, sweep]
     const reply = await this.#store.run(script, shard, values)
     this.#unanswered.delete(name)
     return reply

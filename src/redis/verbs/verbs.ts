@@ -23,8 +23,8 @@ export interface VerbsContext {
   readonly store: Store
   readonly rules: RedisRules
   readonly memory: FullMemory
-  /** How many ended jobs are remembered. */
-  readonly keepFinished: number
+  /** How many ended jobs are remembered, as `keepText` writes it. */
+  readonly keep: string
 }
 
 /**
@@ -37,24 +37,24 @@ export interface VerbsContext {
  * @throws BackendUnavailableError from every verb when Redis does not answer; whether it ran is then unknown, and the same
  * call again does no harm
  */
-export function openVerbs({ store, rules, memory, keepFinished }: VerbsContext) {
-  const sweeps = new Sweeps(store, keepFinished)
+export function openVerbs({ store, rules, memory, keep }: VerbsContext) {
+  const sweeps = new Sweeps(store, keep)
   return {
     ...admissions(store, admitVerb(store, rules, memory)),
     forecast: forecastVerb(store, rules),
-    cancel: cancelVerb(store, keepFinished),
-    leave: leaveVerb(store, keepFinished),
-    ...holdVerbs(store, rules),
+    cancel: cancelVerb(store, keep),
+    leave: leaveVerb(store, keep),
+    ...holdVerbs(store, rules, memory),
 
-    claim: claimVerb(store, rules, sweeps, keepFinished),
+    claim: claimVerb(store, rules, sweeps, keep),
     expire: expireVerb(sweeps),
     recover: recoverVerb(sweeps),
     resign: resignVerb(store),
 
     fetch: fetchVerb(store),
-    gate: gateVerb(store, rules, keepFinished),
+    gate: gateVerb(store, rules, keep),
     start: startVerb(store),
-    finish: finishVerb(store, keepFinished),
+    finish: finishVerb(store, keep),
     renew: renewVerb(store),
     areHanded: handedVerb(store),
 

@@ -1,9 +1,9 @@
 #!lua flags=no-writes
 -- What a job waits for: the jobs before it, and what its bucket and its line wait for.
--- uses: shard warmth bucket pace job state blocks line order ahead
+-- uses: shard warmth bucket pace job name state blocks line order ahead
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', id
+-- ARGV     now | '', id, a key whose first segment the job belongs to | ''
 -- Answers  { } when it is unknown
 --          | { job } when it has started or ended | { job, wait, ids of the first jobs before it }, where
 --            job is { now, key, state, attempt, admittedAt, departedAt, endedAt, has error, error }, and
@@ -14,9 +14,9 @@
 -- The latest leases are read, because running workers renew theirs.
 local MOST_LEASES = 20
 
-expect_arguments(2)
+expect_arguments(3)
 local now = read_now(ARGV[1])
-local job = read_job(ARGV[2])
+local job = find_job(ARGV[2], ARGV[3], read_job)
 if not job then return {} end
 local state = read_state(job.id)
 local about = {

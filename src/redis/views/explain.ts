@@ -1,5 +1,6 @@
 import { SECOND } from '../../core/duration.ts'
 import type { JobFacts, Stall, WaitFacts } from '../../line/job-facts.ts'
+import { idOfName } from '../scripts/job-id.ts'
 import { LATE, STORED_STATES } from '../scripts/prelude.ts'
 import { type Answer, flag, list, number, optional, rest, row, text, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
@@ -50,12 +51,13 @@ type Wait = Answer<typeof waitRow>
 /** A running scheduler claims at least every other second. */
 const SILENT = 3 * SECOND
 
-/** What Redis knows of a job. The id does not tell its shard, so all shards are asked. */
-export function readFacts(store: Store, id: string, now?: number): Promise<JobFacts | undefined> {
-  return store.firstFound(async (shard) => {
-    const { job, wait, ids = [] } = await store.read(explainScript, shard, [id], now)
-    return job && { ...jobFacts(id, job), wait: wait && waitFacts(job, wait, ids) }
-  })
+/** What Redis knows of a job. Without a key that shows the shard, all shards are asked. */
+export function readFacts(store: Store, id: string, now?: number, key = ''): Promise<JobFacts | undefined> {
+  const ask = async (shard: number) => {
+    const { job, wait, ids = [] } = await store.read(explainScript, shard, [id, key], now)
+    return job && { ...jobFacts(id, job), wait: wait && waitFacts(job, wait, ids.map(idOfName)) }
+  }
+  return key === '' ? store.firstFound(ask) : ask(store.shardOf(key))
 }
 
 function jobFacts(id: string, job: Job): Omit<JobFacts, 'wait'> {

@@ -1,15 +1,15 @@
 #!lua flags=no-writes
 -- The view of one job.
--- uses: shard warmth bucket pace job state blocks line order ahead
+-- uses: shard warmth bucket pace job name state blocks line order ahead
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', id
+-- ARGV     now | '', id, a key whose first segment the job belongs to | ''
 -- Answers  { } when it is unknown | { key, state, cost, settings, data, attempt, admittedAt, deadline, departedAt,
 --          endedAt, position ('0': it does not wait), has result, result, has error, error }
 
-expect_arguments(2)
+expect_arguments(3)
 local now = read_now(ARGV[1])
-local job = read_job(ARGV[2])
+local job = find_job(ARGV[2], ARGV[3], read_job)
 if not job then
   expect_whole(read_meta())
   return {}

@@ -27,12 +27,13 @@ const jobRow = row({
 
 const jobScript = defineScript('job', import.meta.url, list(optional(jobRow)))
 
-/** The id does not tell its shard, so all shards are asked. */
-export function readJob(store: Store, id: string, now?: number): Promise<JobView | undefined> {
-  return store.firstFound(async (shard) => {
-    const job = await store.read(jobScript, shard, [id], now)
+/** Without a key that shows the shard, all shards are asked. */
+export function readJob(store: Store, id: string, now?: number, key = ''): Promise<JobView | undefined> {
+  const ask = async (shard: number) => {
+    const job = await store.read(jobScript, shard, [id, key], now)
     return job && jobView(id, job)
-  })
+  }
+  return key === '' ? store.firstFound(ask) : ask(store.shardOf(key))
 }
 
 function jobView(id: string, job: Answer<typeof jobRow>): JobView {

@@ -9,6 +9,7 @@ import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../../lin
 import type { LineViews } from '../../line/engine.ts'
 import { explain } from '../../line/explanation.ts'
 import type { JobFacts } from '../../line/job-facts.ts'
+import { idOfName } from '../scripts/job-id.ts'
 import { type Answer, list, number, optional, rest, row, text, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -69,8 +70,8 @@ export class RedisViews implements LineViews {
     this.#list = new BucketList(store, this.#buckets)
   }
 
-  async job(id: string, now?: number): Promise<JobView | undefined> {
-    return readJob(await this.#opened(), id, now)
+  async job(id: string, now?: number, key?: string): Promise<JobView | undefined> {
+    return readJob(await this.#opened(), id, now, key)
   }
 
   async inspect(key: string, now?: number): Promise<BucketView | undefined> {
@@ -96,13 +97,13 @@ export class RedisViews implements LineViews {
     return audit(await this.#opened())
   }
 
-  async explain(id: string): Promise<JobExplanation | undefined> {
-    const facts = await this.facts(id)
+  async explain(id: string, now?: number, key?: string): Promise<JobExplanation | undefined> {
+    const facts = await this.facts(id, now, key)
     return facts && explain(facts, this.#ports.ruleOf(facts.key))
   }
 
-  async facts(id: string, now?: number): Promise<JobFacts | undefined> {
-    return readFacts(await this.#opened(), id, now)
+  async facts(id: string, now?: number, key?: string): Promise<JobFacts | undefined> {
+    return readFacts(await this.#opened(), id, now, key)
   }
 
   async line(key: string, limit: number, now?: number): Promise<LineView | undefined> {
@@ -140,7 +141,7 @@ export class RedisViews implements LineViews {
 
 function lineJob({ id, cost, state, admittedAt, readyAt }: Answer<typeof jobRow>): LineJob {
   return {
-    id,
+    id: idOfName(id),
     cost,
     state,
     admittedAt: admittedAt / MILLISECOND,
@@ -152,10 +153,10 @@ function lineJob({ id, cost, state, admittedAt, readyAt }: Answer<typeof jobRow>
 
 function recentVerdict({ at, id, waiting, verdict }: Answer<typeof verdictRow>): RecentVerdict {
   const reason = verdict === 'yes' ? {} : { reason: verdict }
-  return { at: at / MILLISECOND, id, accepted: verdict === 'yes', ...reason, waiting }
+  return { at: at / MILLISECOND, id: idOfName(id), accepted: verdict === 'yes', ...reason, waiting }
 }
 
 function recentDeparture({ at, id, gap, gapRatio }: Answer<typeof startRow>): RecentDeparture {
   const isKnown = Number.isFinite(gap)
-  return { at: at / MILLISECOND, id, ...(isKnown && { gapMs: gap / MILLISECOND, gapRatio }) }
+  return { at: at / MILLISECOND, id: idOfName(id), ...(isKnown && { gapMs: gap / MILLISECOND, gapRatio }) }
 }

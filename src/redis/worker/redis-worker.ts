@@ -10,6 +10,7 @@ import type { ShapedWorker } from '../../line/engine.ts'
 import { publishLateStart } from '../../line/publish.ts'
 import { RunningAttempts } from '../../line/running-attempts.ts'
 import { StartWatch, processorTime as timeOfProcess } from '../../line/start-watch.ts'
+import { idOfName } from '../scripts/job-id.ts'
 import { Leases } from '../slots/leases.ts'
 import type { RedisClock } from '../slots/redis-clock.ts'
 import { RedisGate } from '../slots/redis-gate.ts'
@@ -217,6 +218,6 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
 
   #onLost(handed: Delivery): void {
     this.#gate.drop(handed)
-    this.#attemptOf.get(deliveryName(handed))?.stop(new LeaseLostError(handed.id))
+    this.#attemptOf.get(deliveryName(handed))?.stop(new LeaseLostError(idOfName(handed.id)))
   }
 }

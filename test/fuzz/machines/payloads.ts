@@ -45,7 +45,7 @@ const json = fc.oneof(
   fc.dictionary(oddText, oddNumber, { maxKeys: 4 }),
 )
 
-const reader = new RequestReader({ ...SETTINGS, keepFinished: 1 }, MOST)
+const reader = new RequestReader({ ...SETTINGS, keepFinished: 1, keepFinishedMs: 1 }, MOST)
 
 /** Data: refused by name, or JSON that gives the same value; counted in bytes to the last one. */
 export const dataOfJobs = pureMachine(

@@ -31,7 +31,7 @@ export async function followWalk(options: WalkOptions): Promise<string | undefin
       shards: 1,
       connection,
       rules,
-      keepFinished: keep,
+      retention: { jobs: keep, time: 0, most: 1_000_000 },
     })
     await backend.open(at(0))
     return backend

@@ -50,7 +50,7 @@ async function verbs(path: string): Promise<void> {
     shards: 1,
     connection,
     rules,
-    keepFinished: 100,
+    retention: { jobs: 100, time: 0, most: 1_000 },
   })
   await backend.open(SECOND)
   const { verbs } = backend

@@ -119,7 +119,7 @@ describe('enqueue of JSON lines', () => {
   })
 
   it('treats an id of another job and a key without a limit as bad lines', async () => {
-    const input = job('a', ',"id":"x"') + job('b') + job('c', ',"id":"x"')
+    const input = job('a', ',"id":"x"') + job('b') + job('a/c', ',"id":"x"')
     const { stdout, stderr } = await enqueue('9, 1/s', ['--skip-invalid'], input)
     expect(stderr).toMatch(/^stdin:3:1: the id "x" is already used by a job with a different key/)
     expect(stdout).toMatch(/^accepted +2\n/)

@@ -49,6 +49,7 @@ const each: [known.VelvetRopeError, string, string, string][] = [
     'rule-book-conflict',
     'expected version 7 of the rule book to be in force, got: version 9; nothing was changed',
   ],
+  [new errors.TooManyRulesError('m', 5), 'TooManyRulesError', 'too-many-rules', 'm'],
   [new errors.ShaperClosedError('s'), 'ShaperClosedError', 'closed', 'the shaper "s" is closed'],
   [new errors.MeterClosedError('m'), 'MeterClosedError', 'closed', 'the meter "m" is closed'],
   [new errors.LeaseLostError('i'), 'LeaseLostError', 'lease-lost', 'the lease of job "i" was lost'],

@@ -240,3 +240,27 @@ test('a book never changes, and the highest layer that has a pattern wins', () =
   })
   fc.assert(property)
 })
+
+test('a book that follows another by one change is as if it were made anew', () => {
+  const patterns = fc.constantFrom('*', 'a', 'a/b', 'a/*', '*/b', 'c')
+  const limits = fc.constantFrom('1, 1/s', '2, 1/s')
+  const changes = fc.oneof(
+    fc.tuple(patterns, limits).map(([pattern, limit]) => set(pattern, limit)),
+    patterns.map((pattern) => unset(pattern)),
+    patterns.map((pattern) => reset(pattern)),
+    fc.dictionary(patterns, limits).map((given) => load(given, 'file')),
+  )
+  const keys = ['a', 'a/b', 'a/b/c', 'x/b', 'c', 'x']
+  fc.assert(
+    fc.property(fc.dictionary(patterns, limits), fc.array(changes, { maxLength: 12 }), (given, some) => {
+      const desk = new Desk(given)
+      for (const change of some) {
+        desk.change(change)
+        const anew = new LayeredBook(desk.book.layers, desk.book.version)
+        expect(desk.book.list()).toEqual(anew.list())
+        for (const key of keys) expect(desk.book.find(key)).toEqual(anew.find(key))
+        expect(desk.book.get('a/b')).toEqual(anew.get('a/b'))
+      }
+    }),
+  )
+})

@@ -42,7 +42,12 @@ export class Api {
     this.shaper = new Shaper('api', { limits, clock: this.clock, ...(jobDefaults && { jobDefaults }) })
     const { clock, shaper } = this
     this.meter = new Meter('api', { limits: shaper.limits, clock })
-    this.app = createHttpApp(shaper, { meter: this.meter, lagMs: () => 0, heapShare: () => 0, ...http })
+    this.app = createHttpApp(shaper, {
+      meter: this.meter,
+      lagMs: () => 0,
+      heap: () => ({ used: 0, limit: 2 ** 32 }),
+      ...http,
+    })
     onTestFinished(() => {
       this.app.endStreams()
     })

@@ -144,7 +144,7 @@ describe('a fill', () => {
   })
 
   test('is refused when memory is scarce: levels take some', async () => {
-    const api = new Api(undefined, { heapShare: () => 0.95 })
+    const api = new Api(undefined, { heap: () => ({ used: 95, limit: 100 }) })
     expectProblem(await api.post('/v1/meters/k/fill'), 503, 'temporary-reduced-capacity')
     expect((await api.get('/v1/meters/k')).status).toBe(200)
   })

@@ -21,7 +21,7 @@ async function stage() {
   const metrics = async () => ({ contentType: 'text/plain', text: 'up 1\n' })
   const api = new Api(
     { 'k/*': '2, 1/s', 'm/*': '2, 1/s', full: '1, 1/h' },
-    { tokens: TOKENS, metrics, dashboard: PAGE, bodyLimitBytes: 1_024, batchLimitBytes: 1_024 },
+    { tokens: TOKENS, metrics, dashboard: PAGE, bodyLimitBytes: 1_024, batchLimitBytes: 1_024, maxRules: 1 },
   )
   const ops = { token: 't' }
   const worker = api.shaper.work(() => undefined)
@@ -49,9 +49,18 @@ const CALLS: Readonly<Record<string, readonly (readonly [path: string, call?: Ca
     ['/v1/jobs', { body: { jobs: [{ key: 'full', data: 1 }] } }],
     ['/v1/jobs', { body: { jobs: [] } }],
   ],
-  'get /v1/jobs/{id}': [['/v1/jobs/waiting'], ['/v1/jobs/unknown']],
-  'get /v1/jobs/{id}/explanation': [['/v1/jobs/waiting/explanation'], ['/v1/jobs/unknown/explanation']],
-  'delete /v1/jobs/{id}': [['/v1/jobs/cancelled'], ['/v1/jobs/gone'], ['/v1/jobs/unknown']],
+  'get /v1/jobs/{id}': [['/v1/jobs/waiting'], ['/v1/jobs/unknown'], ['/v1/jobs/waiting?key=']],
+  'get /v1/jobs/{id}/explanation': [
+    ['/v1/jobs/waiting/explanation'],
+    ['/v1/jobs/unknown/explanation'],
+    ['/v1/jobs/waiting/explanation?key='],
+  ],
+  'delete /v1/jobs/{id}': [
+    ['/v1/jobs/cancelled'],
+    ['/v1/jobs/gone'],
+    ['/v1/jobs/unknown'],
+    ['/v1/jobs/cancelled?key='],
+  ],
   'get /v1/buckets': [['/v1/buckets'], ['/v1/buckets?sort=nonsense']],
   'get /v1/buckets/{key}': [['/v1/buckets/k%2Flive'], ['/v1/buckets/k%2Fempty']],
   'get /v1/buckets/{key}/forecast': [['/v1/buckets/k%2Flive/forecast'], ['/v1/buckets/none/forecast']],
@@ -72,6 +81,7 @@ const CALLS: Readonly<Record<string, readonly (readonly [path: string, call?: Ca
   'get /v1/limits/{pattern}': [['/v1/limits/full'], ['/v1/limits/unknown']],
   'put /v1/limits/{pattern}': [
     ['/v1/limits/new', { body: { limit: '5, 1/s' } }],
+    ['/v1/limits/second', { body: { limit: '5, 1/s' } }],
     ['/v1/limits/new', INVALID_LIMIT],
     ['/v1/limits/new', { body: { limit: '5, 1/s' }, headers: { 'If-Match': '"99"' } }],
   ],
@@ -80,6 +90,7 @@ const CALLS: Readonly<Record<string, readonly (readonly [path: string, call?: Ca
     ['/v1/limits/unknown'],
     ['/v1/limits/full', { headers: { 'If-Match': '"99"' } }],
     ['/v1/limits/full'],
+    ['/v1/limits/m%2F*'],
   ],
   'get /v1/events': [['/v1/events'], ['/v1/events?types=nonsense']],
   'get /v1/session': [['/v1/session']],

@@ -130,7 +130,13 @@ describe('requests in flight', () => {
   })
 
   test('without a token take no more than half either', async () => {
-    const guard = new OverloadGuard({ maxInFlight: 4, maxTokenShare: 0.5, maxLagMs: 1_000, maxHeapShare: 1 })
+    const guard = new OverloadGuard({
+      maxInFlight: 4,
+      maxTokenShare: 0.5,
+      maxLagMs: 1_000,
+      maxHeapShare: 1,
+      heapReserveMb: 0,
+    })
     const never = () => new Promise<void>(() => undefined)
     void guard.run(never, OPEN)
     void guard.run(never, OPEN)
@@ -139,7 +145,13 @@ describe('requests in flight', () => {
   })
 
   test('count until their answers have been sent', async () => {
-    const guard = new OverloadGuard({ maxInFlight: 1, maxTokenShare: 1, maxLagMs: 1_000, maxHeapShare: 1 })
+    const guard = new OverloadGuard({
+      maxInFlight: 1,
+      maxTokenShare: 1,
+      maxLagMs: 1_000,
+      maxHeapShare: 1,
+      heapReserveMb: 0,
+    })
     let onSent: () => void = () => undefined
     await guard.run(
       async () => 'answered',
@@ -154,7 +166,13 @@ describe('requests in flight', () => {
   })
 
   test('that fail count until the failure has been sent', async () => {
-    const guard = new OverloadGuard({ maxInFlight: 1, maxTokenShare: 1, maxLagMs: 1_000, maxHeapShare: 1 })
+    const guard = new OverloadGuard({
+      maxInFlight: 1,
+      maxTokenShare: 1,
+      maxLagMs: 1_000,
+      maxHeapShare: 1,
+      heapReserveMb: 0,
+    })
     let onSent: () => void = () => undefined
     const failing = guard.run(
       () => Promise.reject(new Error('no')),

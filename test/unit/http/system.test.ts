@@ -11,7 +11,7 @@ describe('/healthz', () => {
       isDraining: () => true,
       readiness: () => Promise.reject(new Error('no')),
       lagMs: () => 9_999,
-      heapShare: () => 1,
+      heap: () => ({ used: 1, limit: 1 }),
     })
     expect(await api.get('/healthz')).toMatchObject({ status: 200, body: { status: 'ok' } })
   })

@@ -54,7 +54,7 @@ describe('admit', () => {
     const store = storeWith('1, 1/s')
     const first = store.admit(request({ id: 'x' }), NOW)
     expect(store.admit(request({ id: 'x' }), NOW + SECOND)).toEqual({ ...first, replayed: true })
-    for (const other of [{ key: 'b' }, { data: '2' }, { cost: 2 }]) {
+    for (const other of [{ key: 'a/b' }, { data: '2' }, { cost: 2 }]) {
       expect(() => store.admit(request({ id: 'x', ...other }), NOW)).toThrow(IdConflictError)
     }
     expect(store.views.audit().admitted).toBe(1)
@@ -84,7 +84,7 @@ describe('admitMany', () => {
     ['an id of the same batch', { id: 'first', data: '2' }, IdConflictError],
   ])('one with %s in the middle, and none is admitted', (_, bad, error) => {
     const store = storeWith({ a: '9, 1/s', b: '9, 1/s' })
-    store.admit(request({ id: 'known', key: 'b' }), NOW)
+    store.admit(request({ id: 'known', key: 'a/b' }), NOW)
     const before = [store.views.audit(), listed(store)]
     const batch = [request({ id: 'first' }), request(bad), request({ id: 'last' })]
     expect(() => store.admitMany(batch, NOW)).toThrow(error)

@@ -118,7 +118,7 @@ describe('an id', () => {
   })
 
   test.each([
-    ['key', 'other', 1, 1],
+    ['key', 'k/other', 1, 1],
     ['cost', 'k', 1, 2],
     ['data', 'k', 2, 1],
   ])('that comes again with another %s is refused', async (_, key, data, cost) => {
@@ -163,7 +163,7 @@ describe('an id', () => {
   })
 
   test('is free again once its job is forgotten', async () => {
-    const stage = new Stage('5, 2/s', { jobDefaults: { keepFinished: 1 } })
+    const stage = new Stage('5, 2/s', { jobDefaults: { keepFinished: 1, keepFinishedMs: 1 } })
     stage.shaper.work(() => undefined)
     await stage.fill('k', 2)
     await stage.pass(5_000)

@@ -75,6 +75,7 @@ export function BucketView({ session, bucket: key }: BucketViewProps) {
         <Explanation
           key={chosen}
           id={chosen}
+          bucket={key}
           nextDepartureAt={bucket?.nextDepartureAt}
           onChoose={choose}
           onClose={close}

@@ -14,6 +14,8 @@ const ENDED: readonly JobExplanation['state'][] = ['completed', 'failed', 'cance
 
 interface ExplanationProps {
   readonly id: string
+  /** The key of its bucket. */
+  readonly bucket: string
   /** The next departure of its bucket. */
   readonly nextDepartureAt: number | undefined
   readonly onChoose: (id: string) => void
@@ -21,7 +23,7 @@ interface ExplanationProps {
 }
 
 /** Explains why a job has not departed yet, and when it will. */
-export function Explanation({ id, nextDepartureAt, onChoose, onClose }: ExplanationProps) {
+export function Explanation({ id, bucket, nextDepartureAt, onChoose, onClose }: ExplanationProps) {
   const [answer, setAnswer] = useState<JobExplanation>()
   const [problem, setProblem] = useState<ApiProblem>()
   const panel = useRef<HTMLElement>(null)
@@ -32,7 +34,7 @@ export function Explanation({ id, nextDepartureAt, onChoose, onClose }: Explanat
     const look = async () => {
       if (isOver) return
       try {
-        const path = `v1/jobs/${subject(id)}/explanation`
+        const path = `v1/jobs/${subject(id)}/explanation?key=${encodeURIComponent(bucket)}`
         const got = await askJson<JobExplanation>(path, { signal: abort.signal })
         setAnswer(got)
         setProblem(undefined)

@@ -24,6 +24,7 @@ end
 -- The job ends while it waits.
 local function end_waiting(bucket, meta, job, state, how, now)
   leave(bucket, job, state)
+  state.key, state.cost = job.key, job.cost
   end_job(meta, state, how, now)
   if has_line(bucket) or bucket.inHanded > 0 then reschedule(bucket, meta) else reschedule_from(bucket, meta, -INF) end
 end
