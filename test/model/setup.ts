@@ -18,7 +18,7 @@ export interface Durations {
   /** `LEADER_LEASE` and `LONG_SLEEP` in verbs/claim.lua */
   readonly leaderLease: number
   readonly longSleep: number
-  /** `REPLAY_WINDOW` in scripts/lib/ended.lua */
+  /** `REPLAY_WINDOW` in scripts/lib/retention.lua */
   readonly replay: number
   /** The difference of clocks for which `start` in scripts/lib/grant.lua allows */
   readonly clockAllowance: number

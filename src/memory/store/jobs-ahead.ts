@@ -94,8 +94,9 @@ class Passage {
   }
 
   /**
-   * Passes what was not looked at and departs before the job, by its sums: exactly, unless retries are among it. Each of them is
-   * assumed to be ready when it gets a slot, so no position is too low.
+   * Passes what was not looked at and departs before the job, by its sums: exactly, unless retries are among it, or the job and
+   * more than were looked at were given back. Each retry is assumed to be ready when it gets a slot, and each of those given back
+   * to depart before the job, so no position is too low.
    */
   passUnseen(job: JobRecord): void {
     const [line, retries, givenBack] = [

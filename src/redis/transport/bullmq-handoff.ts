@@ -22,7 +22,7 @@ export interface BullMqHandoffOptions {
   readonly answerWithinMs?: number
   /** How long closing waits for deliveries under way; 5 s by default. */
   readonly graceMs?: number
-  /** Milliseconds since the epoch; `Date.now` by default. */
+  /** Milliseconds since the epoch; `wallClockMs` by default. */
   readonly now?: () => number
 }
 

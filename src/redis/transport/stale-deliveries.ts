@@ -1,4 +1,5 @@
 import type { Job, Queue } from 'bullmq'
+import { wallClockMs } from '../../core/clock.ts'
 import type { HandedJob } from '../verbs/handed-job.ts'
 import { readRecord } from './delivery-record.ts'
 import type { Delivery } from './transport.ts'
@@ -23,7 +24,7 @@ export class StaleDeliveries {
   readonly #now: () => number
 
   /** @param now milliseconds since the epoch */
-  constructor(shard: number, ask: Ask, now: () => number = Date.now) {
+  constructor(shard: number, ask: Ask, now = wallClockMs) {
     this.#shard = shard
     this.#ask = ask
     this.#now = now

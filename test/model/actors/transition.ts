@@ -44,7 +44,7 @@ export const PLACES = {
   receive: 'transport/bullmq-receiver.ts',
   look: 'slots/start-window.ts',
   clock: 'slots/redis-clock.ts',
-  trim: 'scripts/lib/ended.lua',
+  trim: 'scripts/lib/retention.lua',
   guard: 'scripts/lib/lease.lua',
   process: 'a process',
   network: 'the network',

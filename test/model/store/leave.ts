@@ -1,4 +1,4 @@
-// As src/redis/scripts/lib/leave.lua and ended.lua.
+// As src/redis/scripts/lib/leave.lua, ended.lua and retention.lua.
 import { hasLine, putBack, reschedule, rescheduleFrom } from './line.ts'
 import {
   BACK,

@@ -82,12 +82,25 @@ function at<Item>(items: readonly Item[], part: number): Item {
   return items[Math.floor(part * items.length)]!
 }
 
+/** Handlers that ran when a bucket was frozen: more than that are not looked at one by one. */
+const fewBack = fc.array(
+  fc.record({
+    kind: fc.constant('back' as const),
+    count: fc.integer({ min: 1, max: 60 }),
+    cost: fc.constantFrom(1, 3),
+    backoff: fc.constant(0),
+  }),
+  { maxLength: 3 },
+)
+
 test('without retries, sums say what looking at each job says, at any depth', () => {
   fc.assert(
     fc.property(
-      fc.array(partOf('line', 'turn', 'back'), { minLength: 1, maxLength: 5 }),
+      fc.array(partOf('line', 'turn'), { minLength: 1, maxLength: 5 }),
+      fewBack,
       fc.array(somewhere, { minLength: 3, maxLength: 3 }),
-      (parts, places) => {
+      (line, back, places) => {
+        const parts = [...line, ...back]
         const jobs = [...bucketOf(parts).inOrder(NOW)]
         for (const part of [...places, 0.999]) {
           const job = at(jobs, part)
