@@ -1,9 +1,10 @@
 import { quote } from './describe.ts'
 import { TooManyRulesError } from './errors.ts'
+import { firstSegment } from './key.ts'
 
 /**
  * Bounds the rules that are set by hand, so that no author and no first segment makes the rule book large for the others. Rules of
- * code, file and environment are not bounded: whoever deploys a process writes them.
+ * code, file and environment are not bounded: they are of the people who deploy a process.
  */
 export interface RuleBound {
   /** The most rules by hand of one author, and of the patterns with one first segment. */
@@ -22,12 +23,6 @@ interface BoundedRule {
  */
 export const MOST_WILDCARD_STEPS = 64
 
-/** The first segment of a key or a pattern. */
-export function headOf(key: string): string {
-  const end = key.indexOf('/')
-  return end === -1 ? key : key.slice(0, end)
-}
-
 /**
  * Checks a rule by hand whose pattern is new.
  *
@@ -39,11 +34,11 @@ export function assertFew(
   { pattern, by }: BoundedRule,
   { atMost }: RuleBound,
 ): void {
-  const head = headOf(pattern)
+  const head = firstSegment(pattern)
   let [ofAuthor, ofHead] = [0, 0]
   for (const rule of rules) {
     if (by !== undefined && rule.by === by) ofAuthor++
-    if (headOf(rule.pattern) === head) ofHead++
+    if (firstSegment(rule.pattern) === head) ofHead++
   }
   const said = `expected at most ${atMost} rules set by hand`
   if (ofAuthor >= atMost) throw new TooManyRulesError(`${said} by ${quote(by!)}, got: one more`, atMost)
@@ -64,10 +59,10 @@ export function assertFew(
  */
 export function assertQuick(patterns: Iterable<string>, pattern: string): void {
   if (!hasWildcard(pattern)) return
-  const head = headOf(pattern)
+  const head = firstSegment(pattern)
   const shapes = new Set([shapeOf(pattern)])
   for (const other of patterns) {
-    if (headOf(other) !== head || !hasWildcard(other)) continue
+    if (firstSegment(other) !== head || !hasWildcard(other)) continue
     shapes.add(shapeOf(other))
     if (shapes.size > MOST_WILDCARD_STEPS) break
   }

@@ -3,6 +3,7 @@ import { Agent, type Dispatcher } from 'undici'
 import { wallClockMs } from '../core/clock.ts'
 import { isVelvetRopeError } from '../core/errors.ts'
 import { FinalError, FreezeError, LONGEST_FREEZE_MS } from '../core/handler-errors.ts'
+import { firstSegment } from '../core/key.ts'
 import { toError } from '../core/thrown.ts'
 import type { ShapedJob } from '../line/shaped-job.ts'
 import { type AnswerHeaders, type ForwardResult, headerOf, keptHeaders, nameOfRefusal } from './answer.ts'
@@ -163,16 +164,18 @@ function headersOf(
 ): Record<string, string> {
   const configured = [...(plan.headers.get(origin) ?? [])]
   const ours = new Set(configured.map(([name]) => alike(name)))
+  // An id is of the first segment of a key. Tenants may share the credentials for an origin, which must not take two jobs for one.
+  const sentId = `${keyHeader(firstSegment(key))}:${id}`
   return {
     'user-agent': 'velvet-rope',
     // A name that only looks like one of the configuration would be a second value of it to some servers.
     ...Object.fromEntries([...headers].filter(([name]) => !ours.has(alike(name)))),
     ...Object.fromEntries(configured),
     'accept-encoding': 'identity',
-    'idempotency-key': id,
+    'idempotency-key': sentId,
     'shaper-attempt': String(attempt),
     'shaper-key': keyHeader(key),
-    ...(plan.signingKey !== undefined && signatureHeaders(plan.signingKey, id, now, body ?? '')),
+    ...(plan.signingKey !== undefined && signatureHeaders(plan.signingKey, sentId, now, body ?? '')),
   }
 }
 

@@ -1,4 +1,4 @@
-import { headOf } from '../core/rule-bounds.ts'
+import { firstSegment } from '../core/key.ts'
 import type { FindOptions } from '../shaper/options.ts'
 import { assertWithin, isWithin } from './access.ts'
 import { Problem } from './problem.ts'
@@ -20,7 +20,7 @@ export async function findJob<Found extends { readonly key: string }>(
 ): Promise<Found> {
   const { key } = readQuery(context.req.url, jobQuerySchema, [])
   if (key !== undefined) assertWithin({ prefixes }, key)
-  const keys = key === undefined ? [...new Set(prefixes.map(headOf))] : [key]
+  const keys = key === undefined ? [...new Set(prefixes.map(firstSegment))] : [key]
   const places: FindOptions[] = keys.length === 0 ? [{}] : keys.map((one) => ({ key: one }))
   for (const place of isId.test(id) ? places : []) {
     const found = await ask(id, place)

@@ -57,7 +57,7 @@ export interface Engine<Data, Result> {
 
 /** What can be read of the lines. No job or bucket changes; `recent` begins to record what happens to its bucket. */
 export interface LineViews {
-  /** The job of this id in the first segment of the key; without a key, the one that was there first. Tests alone pass `now`. */
+  /** The job of this id in the first segment of the key; without a key, the one that took the id first, while that is remembered. Tests alone pass `now`. */
   job(id: string, now?: number, key?: string): Awaitable<JobView | undefined>
   inspect(key: string): Awaitable<BucketView | undefined>
   buckets(query: BucketQuery): Awaitable<BucketPage>

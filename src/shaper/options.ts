@@ -118,7 +118,7 @@ export const tryAcquireOptionsSchema = acquireOptionsSchema.pick({ cost: true })
 export const findOptionsSchema = z.strictObject({
   /**
    * A key: the job is looked for among those of its first segment, which has ids of its own. Needed where several first segments use
-   * one id; without it the job is found that was there first. Default: none.
+   * one id; without it the job is found that took the id first, while that is remembered. Default: none.
    */
   key: z.string().optional(),
 })

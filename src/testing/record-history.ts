@@ -3,6 +3,7 @@ import { type Clock, monotonicNow } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { isVelvetRopeError } from '../core/errors.ts'
 import type { JobEvent } from '../core/events.ts'
+import { firstSegment } from '../core/key.ts'
 import { parseLimit } from '../core/limit.ts'
 import type { Handler } from '../line/attempt.ts'
 import type { Shaper } from '../shaper/shaper.ts'
@@ -32,7 +33,17 @@ export function recordHistory<Data, Result>(
   const history: HistoryEvent[] = []
   const readings = new Map<string, number>()
   const limits = new Map<string, string>()
+  /** The first segment of keys that each id was seen under first. */
+  const segments = new Map<string, string>()
   let at = 0
+
+  /** An id is of a first segment; in a history it is one of a kind. */
+  const nameOf = ({ id, key }: { readonly id: string; readonly key: string }) => {
+    const segment = firstSegment(key)
+    const first = segments.get(id) ?? segment
+    segments.set(id, first)
+    return first === segment ? id : `${segment}/${id}`
+  }
 
   const noteLimit = (key: string) => {
     const limit = limitOf(shaper, key)
@@ -46,30 +57,56 @@ export function recordHistory<Data, Result>(
   }
   const end = (outcome: EndEvent['outcome']) => (job: JobEvent) => {
     see(job.key, job.at)
-    history.push({ type: 'end', at, id: job.id, outcome })
+    history.push({ type: 'end', at, id: nameOf(job), outcome })
   }
   const returned = (job: JobEvent, reason: 'retry' | 'freeze', retryAt: number) => {
     see(job.key, job.at)
-    history.push({ type: 'return', at, id: job.id, reason, readyAt: retryAt * MILLISECOND })
+    history.push({ type: 'return', at, id: nameOf(job), reason, readyAt: retryAt * MILLISECOND })
   }
 
   shaper
     .on('admitted', ({ id, key, cost, departsAt, at: atMs }) => {
       see(key, atMs)
-      history.push({ type: 'answer', at, id, key, cost, accepted: true, departsAt: departsAt * MILLISECOND })
+      history.push({
+        type: 'answer',
+        at,
+        id: nameOf({ id, key }),
+        key,
+        cost,
+        accepted: true,
+        departsAt: departsAt * MILLISECOND,
+      })
     })
     .on('rejected', ({ id = '', key, cost, reason, retryAfterMs, at: atMs, local }) => {
       see(key, atMs)
       // A local limit rejected it, not the line.
       if (local) return
       const retryAt = at + retryAfterMs * MILLISECOND
-      history.push({ type: 'answer', at, id, key, cost, accepted: false, reason, retryAt })
+      history.push({
+        type: 'answer',
+        at,
+        id: nameOf({ id, key }),
+        key,
+        cost,
+        accepted: false,
+        reason,
+        retryAt,
+      })
     })
     .on('departed', ({ id, key, cost, attempt, at: atMs }) => {
       see(key, atMs)
-      const readAt = readings.get(id)
-      readings.delete(id)
-      history.push({ type: 'start', at, id, key, cost, attempt, ...(readAt !== undefined && { readAt }) })
+      const name = nameOf({ id, key })
+      const readAt = readings.get(name)
+      readings.delete(name)
+      history.push({
+        type: 'start',
+        at,
+        id: name,
+        key,
+        cost,
+        attempt,
+        ...(readAt !== undefined && { readAt }),
+      })
     })
     .on('failed', (job) => {
       if (job.retryAt === undefined) end('failed')(job)
@@ -103,7 +140,7 @@ export function recordHistory<Data, Result>(
   return {
     history,
     timed: (handler) => (job) => {
-      readings.set(job.id, clock.now())
+      readings.set(nameOf(job), clock.now())
       return handler(job)
     },
     audit: async () => void history.push({ type: 'audit', at, ...(await shaper.audit()) }),

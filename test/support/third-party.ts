@@ -77,7 +77,7 @@ export class ThirdParty {
     this.calls.push({
       at: performance.now(),
       account,
-      jobId: String(request.headers['idempotency-key']),
+      jobId: String(request.headers['idempotency-key']).replace(/^.*:/, ''),
       attempt: Number(request.headers['shaper-attempt']),
       status,
     })

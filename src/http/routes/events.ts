@@ -52,8 +52,9 @@ export function eventRoutes({ feed, settings, authenticator, watched }: RouteCon
         // Other streams may have opened meanwhile.
         assertRoom(principal)
         const { outgoing } = context.env ?? {}
-        streams.take(principal)
+        // It may find that the token watches as many as it may.
         const unwatch = key === undefined ? undefined : watched.hold(principal, key)
+        streams.take(principal)
         const owner = {
           subscription,
           onEnd: () => {

@@ -1,5 +1,5 @@
 import { DueHeap } from '../../core/due-heap.ts'
-import { headOf } from '../../core/rule-bounds.ts'
+import { firstSegment } from '../../core/key.ts'
 import { RETENTION_UNIT, type Retention } from '../../line/options.ts'
 import type { JobRecord } from './job-record.ts'
 
@@ -80,7 +80,7 @@ export class EndedJobs {
   }
 
   #shareOf(key: string): Share {
-    const head = headOf(key)
+    const head = firstSegment(key)
     const known = this.#shares.get(head)
     if (known !== undefined) return known
     const share = new Share(head)

@@ -2,7 +2,7 @@
 -- handed | granted | running -> back at the head of its line, for jobs whose lease has ended; 75 at most. One that
 -- may have started counts a crash, and the third crash fails it. The places of callers whose process is silent are given
 -- up; a turn that was handed over comes back once, since its notice may have been lost.
--- uses: shard sweeps loss lease warmth bucket pace job state retention ended blocks line head lookup leave grant
+-- uses: shard sweeps loss lease warmth bucket pace job state kept retention ended blocks line head lookup leave grant
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, name of the process that asks, number of its sweep

@@ -1,6 +1,7 @@
 import { MILLISECOND } from '../../core/duration.ts'
 import { ShaperClosedError } from '../../core/errors.ts'
 import { StartedLateError } from '../../core/handler-errors.ts'
+import { idOfName } from '../scripts/job-id.ts'
 import type { StartWindow } from '../slots/start-window.ts'
 import type { Delivery } from '../transport/transport.ts'
 
@@ -24,7 +25,7 @@ export class LateStarts {
     if (overdue <= 0 || this.#known.has(id)) return undefined
     if (this.#known.size === MOST_REMEMBERED) this.#known.clear()
     this.#known.add(id)
-    return new StartedLateError(id, overdue / MILLISECOND)
+    return new StartedLateError(idOfName(id), overdue / MILLISECOND)
   }
 }
 

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { TooManyRulesError } from '../../../src/core/errors.ts'
+import { firstSegment } from '../../../src/core/key.ts'
 import { LayeredBook, parseLayer } from '../../../src/core/layered-book.ts'
 import { parseRule } from '../../../src/core/rule-book.ts'
-import { headOf, MOST_WILDCARD_STEPS } from '../../../src/core/rule-bounds.ts'
+import { MOST_WILDCARD_STEPS } from '../../../src/core/rule-bounds.ts'
 
 const LIMIT = '5, 1/s'
 
@@ -76,7 +77,7 @@ describe('rules by hand are bounded', () => {
   })
 
   test('the first segment is all before the first slash', () => {
-    expect([headOf('a'), headOf('a/b/c'), headOf('/b')]).toEqual(['a', 'a', ''])
+    expect([firstSegment('a'), firstSegment('a/b/c'), firstSegment('/b')]).toEqual(['a', 'a', ''])
   })
 })
 

@@ -56,7 +56,8 @@ describe('the demo', () => {
     // Four times as strict: no machine holds a call up for so long.
     const text = await demo(-3, svg)
     expect(process.exitCode).toBe(1)
-    expect(text).toContain('429: 4 of 5 calls of key "acme" were refused by the API')
+    // On a busy machine a run takes longer, and makes more calls.
+    expect(text).toMatch(/^429: [1-9]\d* of \d+ calls of key "acme" were refused by the API$/m)
     expect(text).toContain('broken: ')
     expect(readFileSync(svg, 'utf8')).toContain('with it 4.')
   })

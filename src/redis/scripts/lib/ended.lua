@@ -5,7 +5,7 @@ local MOST_IDLE_FORGOTTEN = 1000
 -- Writes the number of jobs that a call ended, and forgets jobs that ended long ago. Every verb that ends jobs calls it last.
 local function close_books(meta, keep, now)
   if meta.newlyEnded > 0 then redis.call('HINCRBY', K.meta, 'ended', meta.newlyEnded) end
-  for _, job in ipairs(meta.toRemember) do remember(meta, keep, job.id, job.key, job.result, now) end
+  for _, job in ipairs(meta.toRemember) do kept.remember(meta, keep, job.id, job.key, job.result, now) end
   forget_ended(meta, keep, now)
   if meta.turnsEnded then trim_gone(now) end
 end
