@@ -78,7 +78,7 @@ test('a worker process sends jobs as requests, obeys the other side, and ends af
   await worker.said('"message":"attempt failed"')
   const isOver = ({ state }: JobView) => state === 'completed' || state === 'failed'
   for (const id of ['one', 'two', 'bad']) while (!isOver((await shaper.job(id))!)) await nextTurn()
-  const sent = (path: string) => `/${path} ${path} 1 Bearer ${SECRET} true`
+  const sent = (path: string) => `/${path} api:${path} 1 Bearer ${SECRET} true`
   expect(calls).toEqual([sent('one'), sent('one'), sent('two'), sent('bad')])
   expect(await shaper.job('one')).toMatchObject({
     state: 'completed',

@@ -66,7 +66,8 @@ async function scripted(statuses: Record<string, number[]>, headers: Record<stri
   const calls: Call[] = []
   const side = await farSide((response, { path, headers: sent }) => {
     const at = performance.now()
-    const [key, attempt] = [sent['idempotency-key'] as string, sent['shaper-attempt'] as string]
+    const attempt = sent['shaper-attempt'] as string
+    const key = String(sent['idempotency-key']).replace(/^.*:/, '')
     calls.push({ id: path.slice(1), key, attempt, at })
     const status = statuses[path.slice(1)]?.shift() ?? 200
     response.writeHead(status, status === 200 ? {} : headers).end(`${status} ${sent.authorization}`)

@@ -221,7 +221,7 @@ test('headers of the job, then of the configuration, then of the forwarder are s
     constructor: 'y',
     'content-type': 'application/json',
     'accept-encoding': 'identity',
-    'idempotency-key': 'order-7',
+    'idempotency-key': 'api:order-7',
     'shaper-attempt': '3',
     'shaper-key': 'api/acme%20+1%25',
   })

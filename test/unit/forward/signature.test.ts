@@ -55,13 +55,13 @@ test.each([
     await forward(jobOf({ method, url: `${side.url}/hook`, body }, { id: 'order-7' }))
     const [call] = side.received
     const key = Buffer.from(EXAMPLE.secret.slice(6), 'base64')
-    const signed = createHmac('sha256', key).update(`order-7.1700000000.${text}`).digest('base64')
+    const signed = createHmac('sha256', key).update(`api:order-7.1700000000.${text}`).digest('base64')
     expect(call!.body).toBe(text)
     expect(call!.headers).toMatchObject({
-      'webhook-id': 'order-7',
+      'webhook-id': 'api:order-7',
       'webhook-timestamp': '1700000000',
       'webhook-signature': `v1,${signed}`,
-      'idempotency-key': 'order-7',
+      'idempotency-key': 'api:order-7',
     })
   },
 )
