@@ -177,8 +177,11 @@ export class RedisRuntime<Data, Result> {
   }
 }
 
-/** A clock that was set back by a little makes starts late, never early. */
-async function reportStep(verbs: Pick<Verbs, 'quarantine'>, shard: number, by: number): Promise<void> {
+/**
+ * Reports to the shard that its clock was moved by so many microseconds. One that was set back by a little makes starts late,
+ * never early, and is not reported.
+ */
+export async function reportStep(verbs: Pick<Verbs, 'quarantine'>, shard: number, by: number): Promise<void> {
   if (Math.abs(by) > LONGEST_STEP) await verbs.quarantine(shard, undefined, 'jump', by)
   else if (by > 0) await verbs.quarantine(shard, undefined, 'step', by)
 }

@@ -108,8 +108,8 @@ export const DEFECTS: readonly PlantedDefect[] = [
     ...mended('no-quarantine-when-empty'),
     foundBy: 'test/conformance/redis-losses.test.ts',
   },
-  { number: '12', ...mended('small-steps-unnoticed'), foundBy: 'test/conformance/redis-clock-moves.test.ts' },
-  { number: '13', ...mended('fence-goes-back'), foundBy: 'test/conformance/redis-losses.test.ts' },
+  { number: '12', ...mended('small-steps-unnoticed'), foundBy: 'test/unit/redis/redis-runtime.test.ts' },
+  { number: '13', ...mended('fence-goes-back'), foundBy: 'test/conformance/redis-leases.test.ts' },
   { number: '14a', ...mended('one-way-delay'), foundBy: 'test/fault/asymmetric-network.test.ts' },
   {
     number: '14b',
