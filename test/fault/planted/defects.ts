@@ -99,7 +99,7 @@ export const DEFECTS: readonly PlantedDefect[] = [
         replace: 'local MOST_HANDED = 100000\n',
       },
     ],
-    foundBy: 'test/fault/isolation.test.ts',
+    foundBy: 'test/conformance/redis-claim.test.ts',
   },
   { number: '11', ...mended('quarantine-of-a-minute'), foundBy: 'test/conformance/redis-losses.test.ts' },
   { number: '11', ...mended('quarantine-of-one-unit'), foundBy: 'test/conformance/redis-losses.test.ts' },
