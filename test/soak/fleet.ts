@@ -19,8 +19,8 @@ export const LIMIT = '60, 10/s'
 export const KEYS = ['a', 'b', 'c/x', 'c/y', 'd', 'e'] as const
 /** Of the rate of each key. */
 const LOAD = 0.7
-/** Ended jobs that are kept: from the first minute on as many, so that they do not count as growth. */
-export const KEEP_FINISHED = 400
+/** Ended jobs that are kept of each first segment: after the warm-up as many, so that they do not count as growth. */
+export const KEEP_FINISHED = 80
 const LEASE_MS = 5_000
 /** How long before its slot a job may be handed over; microseconds. */
 const FARTHEST_LOOK_AHEAD = 250_000

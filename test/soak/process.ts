@@ -16,7 +16,8 @@ const shaper = new Shaper<number>('soak', {
   limits: { '*': plan.limit },
   connection: plan.address,
   prefix: plan.prefix,
-  jobDefaults: { keepFinished: plan.keepFinished },
+  // Beyond that number they are to be forgotten by the time at which the store is looked at.
+  jobDefaults: { keepFinished: plan.keepFinished, keepFinishedMs: 10_000 },
 })
 recordShaper(shaper, file)
 await shaper.ready()
