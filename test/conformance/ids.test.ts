@@ -32,7 +32,7 @@ describe.each(DRIVERS)('%s: ids', (_, open) => {
     ])
     expect(first).not.toHaveProperty('replayed')
     expect(second).not.toHaveProperty('replayed')
-    // Each gets its own answer again, and is in nobody's way.
+    // Each gets its own answer again, and keeps no other waiting.
     expect(await driver.admit(X_OF_A, at(1))).toMatchObject({ id: 'x', key: 'a/1', replayed: true })
     expect(await driver.admit(X_OF_B, at(1))).toMatchObject({ id: 'x', key: 'b/1', replayed: true })
     for (const key of ['a/1', 'b/1', 'b/2']) {

@@ -52,7 +52,7 @@ describe('rules by hand are bounded', () => {
     expect(withHand(book, ['c'], 'shop').list()).toHaveLength(3)
   })
 
-  test('for each first segment, whoever sets them', () => {
+  test('for each first segment, of all tokens together', () => {
     const book = withHand(withHand(EMPTY, ['t/1'], 'one', 2), ['t'], 'two', 2)
     expect(() => withHand(book, ['t/2'], 'three', 2)).toThrow(
       'expected at most 2 rules set by hand for patterns with the first segment "t", got: one more',
