@@ -2,17 +2,11 @@ import { z } from 'zod'
 import { MILLISECOND } from '../core/duration.ts'
 import { isVelvetRopeError, NoLimitError } from '../core/errors.ts'
 import { checkKey } from '../core/key.ts'
-import {
-  type Authorship,
-  type ChangedRules,
-  differenceOf,
-  type Override,
-  parseLayer,
-  type RuleChange,
-} from '../core/layered-book.ts'
+import { type ChangedRules, differenceOf, parseLayer } from '../core/layered-book.ts'
 import { formatLimit, type LimitInput } from '../core/limit.ts'
 import { parseOptions } from '../core/options.ts'
 import { parseRule, type Rule } from '../core/rule-book.ts'
+import type { Authorship, Override, RuleChange } from '../core/rule-layers.ts'
 import {
   BASE_ORIGINS,
   type LocalRuleView,

@@ -2,8 +2,9 @@ import { hostname } from 'node:os'
 import { z } from 'zod'
 import { MILLISECOND } from '../core/duration.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
-import { type Layer, parseLayer } from '../core/layered-book.ts'
+import { parseLayer } from '../core/layered-book.ts'
 import type { LimitInput } from '../core/limit.ts'
+import type { Layer } from '../core/rule-layers.ts'
 import { BASE_ORIGINS } from '../core/rule-view.ts'
 
 /** Who sets a limit: the name of a token, of an operator, of a file. */

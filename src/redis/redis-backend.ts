@@ -1,6 +1,6 @@
 import type { OldRuleBookError, ShardCountError } from '../core/errors.ts'
 import type { Durability } from '../core/job.ts'
-import type { Layer } from '../core/layered-book.ts'
+import type { Layer } from '../core/rule-layers.ts'
 import type { Retention } from '../line/options.ts'
 import type { Connection } from './connection/connection.ts'
 import { FullMemory } from './connection/full-memory.ts'

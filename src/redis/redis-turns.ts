@@ -19,6 +19,7 @@ import type { NamedRequest } from './verbs/admit.ts'
 import type { RemovedJob } from './verbs/handed-job.ts'
 import type { Verbs } from './verbs/verbs.ts'
 import type { RedisWorker, WorkerSettings } from './worker/redis-worker.ts'
+import { reportsSent } from './worker/worker-reports.ts'
 
 /** A caller gets an error after a longer outage: a place that is lost starts nothing twice. */
 const PATIENCE = 60 * SECOND
@@ -179,7 +180,7 @@ export class RedisTurns {
   readonly depart = (job: ShapedJob<unknown>): Promise<void> => {
     this.#asked.delete(job.id)
     this.#pending.depart(job)
-    const reported = endOfTurn()
+    const reported = reportsSent()
     this.#reported = reported
     void reported.then(() => {
       if (this.#reported === reported) this.#reported = undefined
@@ -243,10 +244,4 @@ export class RedisTurns {
       this.#pending.refuse(id, error)
     }
   }
-}
-
-/** Resolves when the worker has sent its reports, which it does at the end of this turn of the event loop. */
-async function endOfTurn(): Promise<void> {
-  for (let tick = 0; tick < 2; tick++) await new Promise<void>((resolve) => process.nextTick(resolve))
-  await new Promise<void>((resolve) => void setImmediate(resolve))
 }

@@ -55,6 +55,9 @@ export function recordHistory<Data, Result>(
     at = atMs * MILLISECOND
     if (!limits.has(key)) noteLimit(key)
   }
+  const named = (job: { readonly id: string; readonly key: string; readonly cost: number }) => {
+    return { at, id: nameOf(job), key: job.key, cost: job.cost }
+  }
   const end = (outcome: EndEvent['outcome']) => (job: JobEvent) => {
     see(job.key, job.at)
     history.push({ type: 'end', at, id: nameOf(job), outcome })
@@ -65,48 +68,24 @@ export function recordHistory<Data, Result>(
   }
 
   shaper
-    .on('admitted', ({ id, key, cost, departsAt, at: atMs }) => {
-      see(key, atMs)
-      history.push({
-        type: 'answer',
-        at,
-        id: nameOf({ id, key }),
-        key,
-        cost,
-        accepted: true,
-        departsAt: departsAt * MILLISECOND,
-      })
+    .on('admitted', (job) => {
+      see(job.key, job.at)
+      history.push({ type: 'answer', ...named(job), accepted: true, departsAt: job.departsAt * MILLISECOND })
     })
     .on('rejected', ({ id = '', key, cost, reason, retryAfterMs, at: atMs, local }) => {
       see(key, atMs)
       // A local limit rejected it, not the line.
       if (local) return
       const retryAt = at + retryAfterMs * MILLISECOND
-      history.push({
-        type: 'answer',
-        at,
-        id: nameOf({ id, key }),
-        key,
-        cost,
-        accepted: false,
-        reason,
-        retryAt,
-      })
+      history.push({ type: 'answer', ...named({ id, key, cost }), accepted: false, reason, retryAt })
     })
-    .on('departed', ({ id, key, cost, attempt, at: atMs }) => {
-      see(key, atMs)
-      const name = nameOf({ id, key })
-      const readAt = readings.get(name)
-      readings.delete(name)
-      history.push({
-        type: 'start',
-        at,
-        id: name,
-        key,
-        cost,
-        attempt,
-        ...(readAt !== undefined && { readAt }),
-      })
+    .on('departed', (job) => {
+      see(job.key, job.at)
+      const subject = named(job)
+      const readAt = readings.get(subject.id)
+      readings.delete(subject.id)
+      const read = readAt === undefined ? {} : { readAt }
+      history.push({ type: 'start', ...subject, attempt: job.attempt, ...read })
     })
     .on('failed', (job) => {
       if (job.retryAt === undefined) end('failed')(job)

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { parseLayer, type RuleChange } from '../../src/core/layered-book.ts'
+import { parseLayer } from '../../src/core/layered-book.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
+import type { RuleChange } from '../../src/core/rule-layers.ts'
 import { Shaper } from '../../src/index.ts'
 import { RedisRules } from '../../src/redis/rules/redis-rules.ts'
 import { parseBook } from '../../src/redis/rules/stored-book.ts'

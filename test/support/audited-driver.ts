@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { SECOND } from '../../src/core/duration.ts'
-import type { RuleChange } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
+import type { RuleChange } from '../../src/core/rule-layers.ts'
 import type { BucketQueryInput } from '../../src/line/bucket-query.ts'
 import type { JobRequest } from '../../src/line/job.ts'
 import { at, COMPLETED, type Driver, type Ending, type Request, request } from './backend-driver.ts'

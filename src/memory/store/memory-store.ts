@@ -3,7 +3,8 @@ import * as bucketCore from '../../core/bucket.ts'
 import { IdConflictError } from '../../core/errors.ts'
 import type { Admission, Rejected } from '../../core/job.ts'
 import { twinName } from '../../core/job-name.ts'
-import type { ChangedRules, LayeredBook, RuleChange } from '../../core/layered-book.ts'
+import type { ChangedRules, LayeredBook } from '../../core/layered-book.ts'
+import { beginningOf, type RuleChange } from '../../core/rule-layers.ts'
 import * as verdicts from '../../core/verdict.ts'
 import type { Call } from '../../line/attempt.ts'
 import type { JobRequest, Pace } from '../../line/job.ts'
@@ -99,15 +100,11 @@ export class MemoryStore {
     const request = { cost, deadline: Number.POSITIVE_INFINITY }
     const verdict = verdicts.judge(bucket, request, now, bucket.line(now), bucket.retries)
     if (!verdict.accepted) return rejectedBy(bucket, verdict, now)
-    const position = bucket.ahead(verdict.retriesAhead) + 1
-    const { waiting, limit } = bucket
-    const place = {
-      position,
-      departsAt: verdict.departsAt,
-      waiting: waiting + cost,
-      capacity: limit.capacity,
-    }
-    return accepted('', key, place, now)
+    const { departsAt, retriesAhead } = verdict
+    const position = bucket.ahead(retriesAhead) + 1
+    const waiting = bucket.waiting + cost
+    const { capacity } = bucket.limit
+    return accepted('', key, { position, departsAt, waiting, capacity }, now)
   }
 
   /** Counts a verdict that was returned to a caller. */
@@ -242,14 +239,6 @@ export class MemoryStore {
   *waiting(): Generator<JobRecord> {
     for (const bucket of this.#buckets) yield* bucket.inOrder()
   }
-}
-
-/** What all keys begin with that the change can concern. */
-function beginningOf(change: RuleChange): string {
-  if (change.kind === 'load') return ''
-  const pattern = change.kind === 'set' ? change.rule.pattern : change.pattern
-  const star = pattern.indexOf('*')
-  return star === -1 ? pattern : pattern.slice(0, star)
 }
 
 function rejectedBy(bucket: MemoryBucket, { reason, retryAt }: Refused, now: number): Rejected {

@@ -1,6 +1,6 @@
 import { MILLISECOND, SECOND } from '../../core/duration.ts'
 import { OldRuleBookError } from '../../core/errors.ts'
-import type { Layer } from '../../core/layered-book.ts'
+import type { Layer } from '../../core/rule-layers.ts'
 import type { BaseOrigin } from '../../core/rule-view.ts'
 import { digest, isFormer, type StoredBook } from './stored-book.ts'
 

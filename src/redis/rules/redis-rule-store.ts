@@ -1,4 +1,5 @@
-import type { ChangedRules, LayeredBook, RuleChange } from '../../core/layered-book.ts'
+import type { ChangedRules, LayeredBook } from '../../core/layered-book.ts'
+import type { RuleChange } from '../../core/rule-layers.ts'
 import { emitRules } from '../../line/emit.ts'
 import type { Emitter } from '../../line/emitter.ts'
 import type { RuleStore } from '../../line/limits.ts'

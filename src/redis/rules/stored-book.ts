@@ -3,18 +3,17 @@ import { z } from 'zod'
 import { MILLISECOND } from '../../core/duration.ts'
 import { ForeignValueError, isVelvetRopeError } from '../../core/errors.ts'
 import type { ShaperEvents } from '../../core/events.ts'
+import { assertVersion, LayeredBook } from '../../core/layered-book.ts'
+import { formatLimit } from '../../core/limit.ts'
+import { parseRule, type Rule } from '../../core/rule-book.ts'
 import {
   type AuthoredRule,
   type Authorship,
-  assertVersion,
   changeLayers,
   type Layer,
-  LayeredBook,
   type RuleChange,
   type RuleLayers,
-} from '../../core/layered-book.ts'
-import { formatLimit } from '../../core/limit.ts'
-import { parseRule, type Rule } from '../../core/rule-book.ts'
+} from '../../core/rule-layers.ts'
 import { BASE_ORIGINS, type BaseOrigin } from '../../core/rule-view.ts'
 import { anyText, type BookText, newest } from './stored-book-schemas.ts'
 

@@ -78,3 +78,9 @@ export class WorkerReports {
     return new Promise((resolve) => void clock.wake(until, resolve, COARSE))
   }
 }
+
+/** Resolves when the worker has sent the reports of this turn of the event loop, which it does at the end of it. */
+export async function reportsSent(): Promise<void> {
+  for (let tick = 0; tick < 2; tick++) await new Promise<void>((resolve) => process.nextTick(resolve))
+  await new Promise<void>((resolve) => void setImmediate(resolve))
+}

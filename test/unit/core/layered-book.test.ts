@@ -1,15 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { InvalidKeyError, InvalidLimitError } from '../../../src/core/errors.ts'
-import {
-  type ChangedRules,
-  differenceOf,
-  LayeredBook,
-  parseLayer,
-  type RuleChange,
-} from '../../../src/core/layered-book.ts'
+import { type ChangedRules, differenceOf, LayeredBook, parseLayer } from '../../../src/core/layered-book.ts'
 import type { LimitInput } from '../../../src/core/limit.ts'
 import { parseRule } from '../../../src/core/rule-book.ts'
+import type { RuleChange } from '../../../src/core/rule-layers.ts'
 import { BASE_ORIGINS, type BaseOrigin } from '../../../src/core/rule-view.ts'
 
 type Limits = Readonly<Record<string, LimitInput>>

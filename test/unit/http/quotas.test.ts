@@ -16,6 +16,10 @@ const tokenOf = (name: string, more: Partial<AccessToken> = {}): AccessToken => 
 const OPERATOR = tokenOf('operator', { scopes: ['admin'], prefixes: [] })
 const TOKENS = [tokenOf('a'), tokenOf('b'), tokenOf('c'), tokenOf('chief', { scopes: ['admin'] }), OPERATOR]
 
+function guardOf(maxInFlight: number, maxTokenShare: number): OverloadGuard {
+  return new OverloadGuard({ maxInFlight, maxTokenShare, maxLagMs: 1_000, maxHeapShare: 1, heapReserveMb: 0 })
+}
+
 /** An API on virtual time with these tokens. */
 function held(options: HttpOptions = {}) {
   const api: Api = new Api(undefined, { tokens: TOKENS, now: () => api.clock.now(), ...RARELY, ...options })
@@ -130,13 +134,7 @@ describe('requests in flight', () => {
   })
 
   test('without a token take no more than half either', async () => {
-    const guard = new OverloadGuard({
-      maxInFlight: 4,
-      maxTokenShare: 0.5,
-      maxLagMs: 1_000,
-      maxHeapShare: 1,
-      heapReserveMb: 0,
-    })
+    const guard = guardOf(4, 0.5)
     const never = () => new Promise<void>(() => undefined)
     void guard.run(never, OPEN)
     void guard.run(never, OPEN)
@@ -145,13 +143,7 @@ describe('requests in flight', () => {
   })
 
   test('count until their answers have been sent', async () => {
-    const guard = new OverloadGuard({
-      maxInFlight: 1,
-      maxTokenShare: 1,
-      maxLagMs: 1_000,
-      maxHeapShare: 1,
-      heapReserveMb: 0,
-    })
+    const guard = guardOf(1, 1)
     let onSent: () => void = () => undefined
     await guard.run(
       async () => 'answered',
@@ -166,13 +158,7 @@ describe('requests in flight', () => {
   })
 
   test('that fail count until the failure has been sent', async () => {
-    const guard = new OverloadGuard({
-      maxInFlight: 1,
-      maxTokenShare: 1,
-      maxLagMs: 1_000,
-      maxHeapShare: 1,
-      heapReserveMb: 0,
-    })
+    const guard = guardOf(1, 1)
     let onSent: () => void = () => undefined
     const failing = guard.run(
       () => Promise.reject(new Error('no')),

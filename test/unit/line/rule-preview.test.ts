@@ -1,16 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { BucketView } from '../../../src/core/job.ts'
-import {
-  changeLayers,
-  LayeredBook,
-  type LayeredRule,
-  parseLayer,
-  type RuleChange,
-  type RuleLayers,
-} from '../../../src/core/layered-book.ts'
+import { LayeredBook, parseLayer } from '../../../src/core/layered-book.ts'
 import { formatLimit, parseLimit } from '../../../src/core/limit.ts'
 import { parseRule } from '../../../src/core/rule-book.ts'
+import {
+  changeLayers,
+  type LayeredRule,
+  type RuleChange,
+  type RuleLayers,
+} from '../../../src/core/rule-layers.ts'
 import { PreviewCount } from '../../../src/line/rule-preview.ts'
 
 /** A live bucket with so many units, of which some are to be tried again. */

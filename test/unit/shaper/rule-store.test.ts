@@ -1,12 +1,7 @@
 import { expect, test } from 'vitest'
 import { InvalidKeyError, InvalidLimitError, NoLimitError } from '../../../src/core/errors.ts'
-import {
-  type ChangedRules,
-  changeLayers,
-  LayeredBook,
-  parseLayer,
-  type RuleChange,
-} from '../../../src/core/layered-book.ts'
+import { type ChangedRules, LayeredBook, parseLayer } from '../../../src/core/layered-book.ts'
+import { changeLayers, type RuleChange } from '../../../src/core/rule-layers.ts'
 import { LiveRuleBook, type RuleStore } from '../../../src/line/limits.ts'
 import { LocalLimits } from '../../../src/line/local-limits.ts'
 
