@@ -9,8 +9,8 @@ const KEY_REMEMBERED = 10 * SECOND
  * moment keeps it out for as long.
  */
 const SEGMENT_REMEMBERED = 60 * SECOND
-/** Shares are not divided further beyond this many names, or as many as there are handlers. */
-const MOST_REMEMBERED = 1_000
+/** So many first segments are counted, and so many keys of each: those that have no handler and come later are not. */
+const MOST_COUNTED = 1_000
 
 interface Segment extends Sharer {
   readonly keys: Sharers<Sharer>
@@ -65,8 +65,9 @@ export class HandlerShares {
 
   /** The same; returns the rank among those that wait, or for what the free handlers are withheld. */
   ask(key: string, now: number): Rank | Withheld {
-    const segment = this.#segments.note(firstSegment(key), now, most(this.#size))
-    segment?.keys.note(key, now, most(this.#segmentShare))
+    const segment = this.#segments.note(firstSegment(key), now, MOST_COUNTED)
+    // A share is not divided further than into single handlers.
+    segment?.keys.note(key, now, Math.min(this.#segmentShare, MOST_COUNTED))
     return this.#judge(key)
   }
 
@@ -121,8 +122,4 @@ function shareOf(size: number, count: number): number {
 /** How many stay free once one of several has its share. */
 function reserveOf(size: number, count: number): number {
   return count > 1 ? Math.floor(Math.sqrt(size)) : 0
-}
-
-function most(size: number): number {
-  return Math.min(size, MOST_REMEMBERED)
 }

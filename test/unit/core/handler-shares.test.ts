@@ -171,3 +171,12 @@ describe('a segment with many keys', () => {
     expect([shares.allows('a/y/z'), shares.allows('ab')]).toEqual([false, true])
   })
 })
+
+test('a segment that worked in the last minute is counted, though there were as many as handlers before it', () => {
+  const shares = new HandlerShares(2)
+  for (const key of ['b/1', 'c/1']) shares.mayTake(key, 0)
+  expect(shares.mayTake('a', 65 * SECOND)).toBe(true)
+  shares.take('a')
+  shares.release('a')
+  expect(takeAll(shares, 'b/2', 120 * SECOND)).toBe(1)
+})
