@@ -69,8 +69,6 @@ export default defineConfig({
           name: 'browser',
           globalSetup: ['test/support/browser-setup.ts'],
           include: ['test/browser/**/*.test.ts'],
-          fileParallelism: false,
-          sequence: { groupOrder: 2 },
         },
       },
     ],

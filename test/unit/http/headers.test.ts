@@ -172,7 +172,7 @@ describe('every answer', () => {
 })
 
 describe('an answer to the unexpected', () => {
-  const SECRETS = /secret|127\.0\.0\.1|6379|EVALSHA|\.lua|at Object|at async|node_modules|src\/|acme/
+  const SECRETS = /secret|127\.0\.0\.1|:6379|EVALSHA|\.lua|at Object|at async|node_modules|src\/|acme/
 
   test.each([
     [500, 'internal', new Error('ERR user_script:12: redis://:secret@127.0.0.1:6379 EVALSHA admit.lua acme')],
