@@ -9,13 +9,29 @@ const PARTS = ['values', 'shard', 'warmth', 'bucket', 'pace', 'job', 'state', 'b
   readFileSync(new URL(`${part}.lua`, LIB), 'utf8'),
 )
 
-/** Tells all that a shard holds: every bucket with its lists, and every job with its state. */
+/**
+ * Tells what a shard holds: its sets, or a page of its buckets with their lists, or of its jobs with their states. The pages are
+ * small, because other tests wait for the same server.
+ */
 const SCRIPT = [
   '#!lua flags=no-writes',
   shardPrelude(),
   ...PARTS,
-  `local recounted = { buckets = {}, jobs = {} }
-  for _, name in ipairs({ 'due', 'turns', 'idle', 'leases', 'deadlines', 'ended', 'gone', 'fill' }) do recounted[name] = redis.call('ZRANGE', K[name], 0, -1) end
+  `local part, cursor = ARGV[1], ARGV[2]
+  local function sets()
+    local recounted = { kept = {}, units = { tonumber(redis.call('HGET', K.meta, 'kept') or 0), 0, 0 } }
+    for _, name in ipairs({ 'due', 'turns', 'idle', 'leases', 'deadlines', 'ended', 'gone', 'fill' }) do recounted[name] = redis.call('ZRANGE', K[name], 0, -1) end
+    local shares = redis.call('ZRANGE', K.shares, 0, -1, 'WITHSCORES')
+    for at = 1, #shares, 2 do
+      recounted.units[2] = recounted.units[2] + tonumber(shares[at + 1])
+      for _, entry in ipairs(redis.call('LRANGE', K.kept .. redis.sha1hex(shares[at]), 0, -1)) do
+        local id, _, units = string.match(entry, '^(%S+) (%d+) (%d+) %d+$')
+        recounted.kept[#recounted.kept + 1] = id
+        recounted.units[3] = recounted.units[3] + tonumber(units)
+      end
+    end
+    return recounted
+  end
   local function line_of(b)
     local members = redis.call('LRANGE', block_key(b, b.front), 0, -1)
     for _, block in ipairs(redis.call('ZRANGE', K.blocks .. b.n, 0, -1)) do
@@ -23,19 +39,10 @@ const SCRIPT = [
     end
     return members
   end
-  recounted.kept, recounted.units = {}, { tonumber(redis.call('HGET', K.meta, 'kept') or 0), 0, 0 }
-  local shares = redis.call('ZRANGE', K.shares, 0, -1, 'WITHSCORES')
-  for at = 1, #shares, 2 do
-    recounted.units[2] = recounted.units[2] + tonumber(shares[at + 1])
-    for _, entry in ipairs(redis.call('LRANGE', K.kept .. redis.sha1hex(shares[at]), 0, -1)) do
-      local id, _, units = string.match(entry, '^(%S+) (%d+) (%d+) %d+$')
-      recounted.kept[#recounted.kept + 1] = id
-      recounted.units[3] = recounted.units[3] + tonumber(units)
-    end
-  end
-  for _, key in ipairs(redis.call('HKEYS', K.buckets)) do
+  local found_in = {}
+  function found_in.buckets(key)
     local b = read_bucket(key)
-    recounted.buckets[#recounted.buckets + 1] = {
+    return {
       key = key, waiting = b.waiting, handed = b.handed, returned = b.returned, running = b.running,
       granted = b.granted, grantedCost = b.grantedCost, paused = b.paused == 1, counts = { b.inLine, b.inHanded, b.inRetry, b.inBack },
       turns = b.turns, isDue = due_of(b) < INF,
@@ -46,13 +53,14 @@ const SCRIPT = [
       },
     }
   end
-  for _, id in ipairs(redis.call('HKEYS', K.jobs)) do
+  function found_in.jobs(id)
     local state, job = read_state(id), read_job(id)
-    recounted.jobs[#recounted.jobs + 1] = {
-      id = id, key = job.key, state = state.state, kind = state.kind, hasDeadline = job.deadline < INF,
-    }
+    return { id = id, key = job.key, state = state.state, kind = state.kind, hasDeadline = job.deadline < INF }
   end
-  return cjson.encode(recounted)`,
+  if part == 'sets' then return cjson.encode(sets()) end
+  local page, found = redis.call('HSCAN', K[part], cursor, 'COUNT', 100), {}
+  for at = 1, #page[2], 2 do found[#found + 1] = found_in[part](page[2][at]) end
+  return cjson.encode({ cursor = page[1], found = found })`,
 ].join('\n')
 
 /** An empty table of Lua has no kind of its own. */
@@ -60,33 +68,7 @@ const listOf = <Item extends z.ZodType>(item: Item) =>
   z.union([z.array(item), z.strictObject({}).transform((): z.output<Item>[] => [])])
 const names = listOf(z.string())
 const number = z.number()
-const schema = z.strictObject({
-  buckets: listOf(
-    z.strictObject({
-      key: z.string(),
-      waiting: number,
-      handed: number,
-      returned: number,
-      running: number,
-      granted: z.string(),
-      grantedCost: number,
-      paused: z.boolean(),
-      counts: z.tuple([number, number, number, number]),
-      turns: number,
-      isDue: z.boolean(),
-      isAsFull: z.boolean(),
-      lists: z.strictObject({ line: names, handed: names, retry: names, back: names }),
-    }),
-  ),
-  jobs: listOf(
-    z.strictObject({
-      id: z.string(),
-      key: z.string(),
-      state: z.string(),
-      kind: z.enum(['line', 'retry', 'back']),
-      hasDeadline: z.boolean(),
-    }),
-  ),
+const setsSchema = z.strictObject({
   due: names,
   turns: names,
   idle: names,
@@ -99,19 +81,70 @@ const schema = z.strictObject({
   gone: names,
   fill: names,
 })
+const bucketSchema = z.strictObject({
+  key: z.string(),
+  waiting: number,
+  handed: number,
+  returned: number,
+  running: number,
+  granted: z.string(),
+  grantedCost: number,
+  paused: z.boolean(),
+  counts: z.tuple([number, number, number, number]),
+  turns: number,
+  isDue: z.boolean(),
+  isAsFull: z.boolean(),
+  lists: z.strictObject({ line: names, handed: names, retry: names, back: names }),
+})
+const jobSchema = z.strictObject({
+  id: z.string(),
+  key: z.string(),
+  state: z.string(),
+  kind: z.enum(['line', 'retry', 'back']),
+  hasDeadline: z.boolean(),
+})
 
-type Shard = z.output<typeof schema>
-type Bucket = Shard['buckets'][number]
-type Job = Shard['jobs'][number]
+type Bucket = z.output<typeof bucketSchema>
+type Job = z.output<typeof jobSchema>
+type Shard = z.output<typeof setsSchema> & {
+  readonly buckets: readonly Bucket[]
+  readonly jobs: readonly Job[]
+}
 
 const ENDED = ['completed', 'failed', 'cancelled', 'expired']
 const idOf = (member: string) => member.split(' ')[0]!
 const units = (members: readonly string[]) =>
   members.reduce((sum, member) => sum + Number(member.split(' ')[1] ?? 1), 0)
 
-/** What does not add up in a shard: counters against lists, lists against states, and the sets of what is due. */
+async function readShard(redis: Redis, tag: string): Promise<Shard> {
+  const ask = async (...words: string[]): Promise<unknown> =>
+    JSON.parse(String(await redis.eval(SCRIPT, 1, tag, ...words)))
+  const pages = async <Item extends z.ZodType>(
+    part: string,
+    item: Item,
+    nameOf: (item: z.output<Item>) => string,
+  ) => {
+    const pageSchema = z.strictObject({ cursor: z.string(), found: listOf(item) })
+    // While Redis enlarges a hash, it may name an entry twice.
+    const found = new Map<string, z.output<Item>>()
+    let cursor = '0'
+    do {
+      const page = pageSchema.parse(await ask(part, cursor))
+      for (const one of page.found) found.set(nameOf(one), one)
+      cursor = page.cursor
+    } while (cursor !== '0')
+    return [...found.values()]
+  }
+  return {
+    ...setsSchema.parse(await ask('sets')),
+    buckets: await pages('buckets', bucketSchema, ({ key }) => key),
+    jobs: await pages('jobs', jobSchema, ({ id }) => id),
+  }
+}
+
+/** What does not add up in a shard that is at rest: counters against lists, lists against states, and the sets of what is due. */
 export async function recount(redis: Redis, tag: string): Promise<string[]> {
-  const shard = schema.parse(JSON.parse(String(await redis.eval(SCRIPT, 1, tag))))
+  const shard = await readShard(redis, tag)
   const faults = shard.buckets.flatMap((bucket) => ofBucket(bucket, shard))
   const strangers = shard.fill.filter((key) => shard.buckets.every((bucket) => bucket.key !== key))
   faults.push(...strangers.map((key) => `${key}: among the full, and no bucket`))
