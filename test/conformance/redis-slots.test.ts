@@ -104,6 +104,15 @@ test('the second of two that were handed over never waits for the end of a freez
   expect(await stage.gate(y!, 0.12)).toMatchObject({ kind: 'granted', slot: at(0.12) })
 })
 
+test('a grant says until when the bucket is frozen, and nothing of a freeze that is over', async () => {
+  const stage = await RedisStage.open('99, 10/s')
+  await stage.lineUp('x', 0)
+  const [x] = await stage.hand(0, 250)
+  await stage.backend.verbs.freeze('a', 0.2 * SECOND, at(0))
+  expect(await stage.gate(x!, 0.1)).toMatchObject({ startAt: at(0.2), frozenUntil: at(0.2) })
+  expect(await stage.gate(x!, 0.2)).toMatchObject({ startAt: at(0.2), frozenUntil: undefined })
+})
+
 test('a grant reports the slot of the grid that the job came too late for, once', async () => {
   const stage = await RedisStage.open('99, 10/s')
   await stage.lineUp('xyz', 0)

@@ -50,7 +50,11 @@ export class StartWindow {
 
   /** When the slot has certainly come, by the local clock as it compares with the store's now. */
   get opensAt(): number {
-    return this.#store.toLocal(this.#grant.startAt) + this.#margin
+    const { startAt, frozenUntil } = this.#grant
+    const opensAt = this.#store.toLocal(startAt) + this.#margin
+    // The end of a freeze has no tolerance that would allow for any error.
+    if (frozenUntil === undefined) return opensAt
+    return Math.max(opensAt, this.#store.toLocal(frozenUntil) + this.#store.error)
   }
 
   /**
@@ -72,14 +76,14 @@ export class StartWindow {
    */
   look(): number | undefined {
     if (!this.isValid) return undefined
-    const margin = this.#margin
+    const slot = this.#store.toLocal(this.#grant.startAt)
     const from = this.opensAt
     const until = from + usableWindow(this.#grant, this.#store)
     const leasedUntil = this.#leases.heldUntil(this.#job)
     const now = this.#clock.now()
     if (now < from || now > until || now >= leasedUntil) return undefined
     this.#lookedAt = now
-    this.#startsAt = this.#grant.startAt + (now - from) + margin
+    this.#startsAt = this.#grant.startAt + (now - slot)
     return this.#startsAt
   }
 

@@ -9,7 +9,7 @@
 -- Answers  { now, version of the rule book, answer, ... }, where an answer is
 --          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence,
 --            traceparent | '', pattern, start before, how far it keeps this one away, crashes,
---            the slot that it would have had in time, except when a missed slot is moved }
+--            the slot that it would have had in time, except when a missed slot is moved, end of the bucket's freeze | 0 }
 --          | { 'data', their size: they are fetched before a slot is reserved } | { 'wait', until } | { 'returned' } | { 'expired', key, cost, attempt } | { 'stale' } | { 'foreign' }
 
 local now = read_now(ARGV[1])
@@ -99,6 +99,7 @@ local function answer(at)
     job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)),
     -- Of a turn, `crashes` counts lost handovers, not handlers that were cut off.
     text(is_turn(id) and 0 or state.crashes), text(is_first and due or slot),
+    text(bucket.frozen > now and bucket.frozen or 0),
   }
 end
 

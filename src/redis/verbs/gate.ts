@@ -26,6 +26,7 @@ const answerReply = oneOf({
     spacing: number,
     crashes: number,
     due: number,
+    frozenUntil: number,
   },
   data: { bytes: number },
   wait: { until: number },
@@ -68,6 +69,8 @@ export type GateAnswer =
       readonly startAt: number
       readonly latest: number
       readonly tolerance: number
+      /** The bucket is frozen until then: no tolerance makes a start before it good. Absent: it is not frozen. */
+      readonly frozenUntil: number | undefined
       readonly pace: Pace
       readonly job: WorkerJob
     }
@@ -107,7 +110,7 @@ function gateAnswer(name: string, answer: Answer<typeof answerReply>, at: number
   const id = idOfName(name)
   if (answer.kind === 'granted') {
     const { slot, due, startAt, latest, tolerance, pattern, lastStart, spacing, settings } = answer
-    const { key, cost, data, admittedAt, attempt, fence, crashes } = answer
+    const { key, cost, data, admittedAt, attempt, fence, crashes, frozenUntil } = answer
     const traceparent = answer.traceparent === '' ? undefined : answer.traceparent
     const known = { id, key, data, cost, settings: decodeSettings(settings), traceparent }
     const job = { ...known, attempt, fence, crashes, admittedAt }
@@ -118,6 +121,7 @@ function gateAnswer(name: string, answer: Answer<typeof answerReply>, at: number
       startAt,
       latest,
       tolerance,
+      frozenUntil: frozenUntil === 0 ? undefined : frozenUntil,
       pace: { pattern, lastStart, spacing },
       job,
     }

@@ -217,6 +217,7 @@ export class FakeStore
       startAt: Math.max(slot, now),
       latest: Math.max(slot, now) + LATEST_START,
       tolerance: bucket.tolerance,
+      frozenUntil: bucket.frozenUntil > now ? bucket.frozenUntil : undefined,
       pace: { pattern: '*', lastStart: Number.NEGATIVE_INFINITY, spacing: 0 },
       job: {
         id,

@@ -9,7 +9,7 @@ import type { Delivery } from '../../../../src/redis/transport/transport.ts'
 import { FakeStore } from './fake-store.ts'
 
 const LEASE = 10_000_000
-const EPOCH = 1_800_000_000_000_000
+export const EPOCH = 1_800_000_000_000_000
 
 /** Promises and calls that go out at the end of a turn settle before time goes on. */
 export async function settle(): Promise<void> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { expectEmpty, GateStage } from './gate-stage.ts'
+import { EPOCH, expectEmpty, GateStage } from './gate-stage.ts'
 
 const calls = (stage: GateStage, verb: string) => stage.store.calls.filter((call) => call.startsWith(verb))
 
@@ -295,6 +295,20 @@ describe('close', () => {
     stage.errors.length = 0
     expectEmpty(stage)
   })
+})
+
+test('a clock that errs within what the spacing allows for starts nothing before the end of a freeze', async () => {
+  const stage = new GateStage()
+  // The estimate is ahead of the store by 150 us.
+  stage.store.trip = () => [400, 100]
+  await stage.open()
+  const frozenUntil = stage.store.now() + 200_000
+  stage.store.bucket('a').frozenUntil = frozenUntil
+  stage.take(stage.store.hand('a', 1))
+  await stage.pass(300)
+  expect(stage.store.started.map(([id]) => id)).toEqual(['a1'])
+  expect(stage.starts[0]!.at + EPOCH).toBeGreaterThanOrEqual(frozenUntil)
+  expectEmpty(stage)
 })
 
 describe('whatever the network and the process do', () => {
