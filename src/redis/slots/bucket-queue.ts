@@ -20,11 +20,13 @@ export class BucketQueue {
   }
 
   /**
-   * The first entry that may ask the store now. Deliveries come in no reliable order: an entry that has to wait lets those
-   * behind it ask, because one of them may be the head of the line.
+   * The entry that asks the store next, if it may by now. Deliveries come in no reliable order: an entry that has to wait lets
+   * those behind it ask, because one of them may be the head of the line. It comes after all that could have asked before it:
+   * where an answer takes longer than it says to wait, the first two would keep all others from asking.
    */
-  first(now: number): GateEntry | undefined {
-    return this.#entries.find(({ askAt }) => askAt <= now)
+  next(now: number): GateEntry | undefined {
+    const at = this.nextAsk
+    return at <= now ? this.#entries.find(({ askAt }) => askAt === at) : undefined
   }
 
   /** When the next entry may ask. */

@@ -116,7 +116,7 @@ export class RedisGate {
   async #serve(key: string, queue: BucketQueue): Promise<void> {
     const { clock } = this.#ports
     for (queue.sweep(); queue.size > 0; queue.sweep()) {
-      const entry = queue.first(clock.now())
+      const entry = queue.next(clock.now())
       if (entry !== undefined) await this.#sequence.run(entry, queue)
       else await queue.wait((onSignal) => clock.wake(queue.nextAsk, onSignal, SLACK))
     }

@@ -48,6 +48,19 @@ describe('one bucket', () => {
     expectEmpty(stage)
   })
 
+  test('the head of a line that came last asks also where an answer takes longer than it says to wait', async () => {
+    const stage = new GateStage()
+    stage.store.trip = () => [30_000, 30_000]
+    stage.store.askAgainAfter = 25_000
+    await stage.open()
+    await stage.pass(600)
+    stage.store.bucket('a')
+    stage.take(stage.store.hand('a', 4).toReversed())
+    await stage.pass(3_000)
+    expect(stage.ids()).toEqual(['a1', 'a2', 'a3', 'a4'])
+    expectEmpty(stage)
+  })
+
   test('several workers keep the order and the spacing between them', async () => {
     const stage = await new GateStage().open(3)
     const jobs = stage.store.hand('a', 9)
