@@ -7,6 +7,7 @@ import { GateEntry } from './gate-entry.ts'
 import { handlerPermits } from './handler-permit.ts'
 import type { Leases } from './leases.ts'
 import { StartSequence, type StartSequencePorts } from './start-sequence.ts'
+import { WaitingRoom } from './waiting-room.ts'
 
 /** A job that asks again whether it is next is in no hurry; no processor time is spent on precision. */
 const SLACK = 2 * MILLISECOND
@@ -18,6 +19,8 @@ export interface RedisGatePorts extends StartSequencePorts {
   readonly worker: string
   /** Handlers that may run at once; the owner calls `release` when one has ended. */
   readonly concurrency: number
+  /** Buckets that may wait for a handler. */
+  readonly room: number
 }
 
 /**
@@ -28,6 +31,7 @@ export interface RedisGatePorts extends StartSequencePorts {
 export class RedisGate {
   readonly #ports: RedisGatePorts
   readonly #permits: Semaphore<string>
+  readonly #room: WaitingRoom
   readonly #sequence: StartSequence
   readonly #queues = new Map<string, BucketQueue>()
   /** By name, the jobs that have not left the gate. */
@@ -39,7 +43,8 @@ export class RedisGate {
   constructor(ports: RedisGatePorts) {
     this.#ports = ports
     this.#permits = handlerPermits(ports.concurrency, ports.clock)
-    this.#sequence = new StartSequence(ports, this.#permits)
+    this.#room = new WaitingRoom(ports.room)
+    this.#sequence = new StartSequence(ports, this.#permits, this.#room)
   }
 
   /** Jobs that have not left the gate. */
@@ -75,6 +80,7 @@ export class RedisGate {
 
   /** Frees the handler of a job of the key. */
   release(key: string): void {
+    this.#room.ended(key, this.#ports.clock.now())
     this.#permits.release(key)
   }
 
@@ -123,13 +129,12 @@ export class RedisGate {
     this.#queues.delete(key)
   }
 
-  async #giveBack({ shard, id, epoch }: Delivery): Promise<void> {
+  async #giveBack({ shard, id, epoch, key }: Delivery): Promise<void> {
+    const { calls, clock, worker } = this.#ports
+    // Where the worker closes, another is to have the job at once.
+    const delay = this.#isClosed ? 0 : this.#room.awayFor(key, clock.now())
     try {
-      await this.#ports.calls.finish(shard, {
-        id,
-        epoch,
-        outcome: { kind: 'back', worker: this.#ports.worker },
-      })
+      await calls.finish(shard, { id, epoch, outcome: { kind: 'back', worker, delay } })
     } catch {
       // The call has reported it. The lease ends, and the store takes the job back.
     }

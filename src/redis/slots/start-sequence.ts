@@ -17,6 +17,7 @@ import type { Leases } from './leases.ts'
 import type { RedisClock } from './redis-clock.ts'
 import type { Asking, ShardCalls } from './shard-calls.ts'
 import { type Grant, StartWindow } from './start-window.ts'
+import type { WaitingRoom } from './waiting-room.ts'
 
 /** The longest time for which a permit is held idle: other jobs wait for it. */
 const NEAR = 50 * MILLISECOND
@@ -57,13 +58,16 @@ export type StartHandler = () => Promise<void> | undefined
 export class StartSequence {
   readonly #ports: StartSequencePorts
   readonly #permits: Semaphore<string>
+  readonly #room: WaitingRoom
   readonly #held = new Semaphore(new Units(MOST_HELD))
   readonly #underWay = new Semaphore(new Units(MOST_BYTES))
   missedSlots = 0
 
-  constructor(ports: StartSequencePorts, permits: Semaphore<string>) {
+  /** @param room for the buckets that wait for a handler */
+  constructor(ports: StartSequencePorts, permits: Semaphore<string>, room: WaitingRoom) {
     this.#ports = ports
     this.#permits = permits
+    this.#room = room
   }
 
   /** Resolves when the job's fate is decided, or when it has to wait for other jobs of its bucket. */
@@ -196,6 +200,11 @@ export class StartSequence {
 
   async #waitForHandler(entry: GateEntry, queue: BucketQueue, signal: Signal): Promise<void> {
     const { clock } = this.#ports
+    const { key } = entry.job
+    if (!this.#room.tryEnter(key, clock.now())) {
+      queue.giveBack()
+      return
+    }
     let isImpatient = false
     const until = clock.now() + PATIENCE
     const patience: Signal = (onSignal) => {
@@ -206,6 +215,7 @@ export class StartSequence {
       return clock.wake(until, onPatienceEnds, COARSE)
     }
     await entry.wait(signal, patience)
+    this.#room.leave(key)
     if (isImpatient) queue.giveBack()
   }
 }

@@ -11,7 +11,7 @@
 local now = read_now(ARGV[1])
 local keep, reports = read_keep(2), count(3, 7)
 -- Whether it comes with a delay.
-local OUTCOMES = { completed = false, failed = false, retry = true, freeze = true, back = false }
+local OUTCOMES = { completed = false, failed = false, retry = true, freeze = true, back = true }
 expect_numbers(4, 7, reports, 1)
 for at = 4, 3 + reports * 7, 7 do
   if ARGV[at + 2] ~= '' then number(ARGV[at + 2]) end
@@ -45,6 +45,8 @@ local function finish(at)
     if state.state == 'granted' and state.worker ~= said then return '0' end
     if state.state == 'granted' then unreserve(bucket) end
     send_back(bucket, meta, id, now)
+    -- The worker has no handler for it, and jobs that have one are not to wait behind it in the transport again and again.
+    if number(delay) > 0 then bucket.from = math.max(bucket.from, now + number(delay)) end
     reschedule(bucket, meta)
     return '1'
   end

@@ -19,7 +19,12 @@ export type FinishOutcome =
   /** The bucket is frozen for `duration`, which may be 0: then nothing is frozen. The attempt is given back. */
   | { readonly kind: 'freeze'; readonly duration: number }
   /** It did not start: to the head of its line. */
-  | { readonly kind: 'back'; readonly worker: string }
+  | {
+      readonly kind: 'back'
+      readonly worker: string
+      /** How long its bucket stays in its line at least; microseconds. Default: 0. */
+      readonly delay?: number
+    }
 
 /** `isMine` false: the lease was lost and nothing was changed. */
 export interface FinishAnswer {
@@ -70,6 +75,6 @@ function outcomeValues(outcome: FinishOutcome): (string | number)[] {
     case 'freeze':
       return ['freeze', '', '0', outcome.duration]
     case 'back':
-      return ['back', outcome.worker, '1', '']
+      return ['back', outcome.worker, '1', outcome.delay ?? 0]
   }
 }

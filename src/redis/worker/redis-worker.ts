@@ -86,13 +86,15 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
     this.#handler = handler
     this.concurrency = ports.concurrency
     this.#ports = ports
-    const { clock, emitter, prefetch, receive } = ports
+    const { clock, concurrency, emitter, prefetch, receive } = ports
     const onError = (error: Error) => emitter.fail(error)
     this.#attempts = new RunningAttempts(clock)
     this.#leases = new Leases({ ...ports, onLost: (handed) => this.#onLost(handed) })
     this.#calls = new ShardCalls({ ...ports, onError })
     this.#gate = new RedisGate({
       ...ports,
+      // The other half is for buckets that find a handler, and wait for their slots.
+      room: Math.floor((prefetch - concurrency) / 2),
       calls: this.#calls,
       leases: this.#leases,
       prepare: (grant, handed, window) => this.#prepare(grant, handed, window),

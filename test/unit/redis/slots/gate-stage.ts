@@ -63,8 +63,8 @@ export class GateStage {
   mostRunning = 0
   #running = 0
 
-  async open(workers = 1, concurrency = 100): Promise<this> {
-    for (let worker = 0; worker < workers; worker++) this.#openWorker(worker, concurrency)
+  async open(workers = 1, concurrency = 100, room = 1_000): Promise<this> {
+    for (let worker = 0; worker < workers; worker++) this.#openWorker(worker, concurrency, room)
     await this.pass(50)
     return this
   }
@@ -99,7 +99,7 @@ export class GateStage {
     for (const clock of this.clocks) clock.stop()
   }
 
-  #openWorker(worker: number, concurrency: number): void {
+  #openWorker(worker: number, concurrency: number, room: number): void {
     const { clock, store } = this
     const redisClock = new RedisClock({
       clock,
@@ -132,6 +132,7 @@ export class GateStage {
       worker: `w${worker}`,
       calls,
       concurrency,
+      room,
       onError,
       onExpired: ({ id }) => void this.expired.push(id),
       onMissed: ({ id }) => void this.missed.push(id),
