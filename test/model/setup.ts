@@ -65,6 +65,8 @@ export interface Setup {
   readonly cancels: number
   /** Workers may give back jobs that did not start. */
   readonly givesBack: boolean
+  /** For how long: ticks. */
+  readonly away: number
   /** Ids of forgotten jobs may be used again so often. */
   readonly reuses: number
   /** How far the clock of the store is moved. */

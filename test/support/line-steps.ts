@@ -25,6 +25,11 @@ const patience = fc.option(fc.nat(2_000 * MS), { nil: undefined, freq: 2 })
 const isHeard = fc.constantFrom(true, true, true, true, false)
 const upTo = (ms: number) => fc.integer({ min: 1, max: ms * MS })
 
+const giveBack = fc.record({
+  do: fc.constant('giveBack' as const),
+  which,
+  delay: fc.oneof(fc.constant(0), upTo(300)),
+})
 const ending: fc.Arbitrary<Ending> = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ kind: 'completed', result: undefined } as const) },
   { weight: 1, arbitrary: fc.constant({ kind: 'failed', error: 'as planned' } as const) },
@@ -82,7 +87,7 @@ const verb = fc.oneof(
   },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('tellStart' as const), which }) },
   { weight: 8, arbitrary: fc.record({ do: fc.constant('finish' as const), which, isHeard, ending }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('giveBack' as const), which }) },
+  { weight: 3, arbitrary: giveBack },
   { weight: 8, arbitrary: fc.record({ do: fc.constant('renew' as const), worker }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('expire' as const, 'recover' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('freeze' as const), key, duration: upTo(900) }) },
@@ -148,7 +153,7 @@ export async function perform(trace: LineTrace, verb: Verb): Promise<void> {
     }
     case 'giveBack': {
       const delivery = pick(trace.live('fresh', 'granted'), verb.which)
-      if (delivery !== undefined) await trace.giveBack(delivery)
+      if (delivery !== undefined) await trace.giveBack(delivery, verb.delay)
       return
     }
     case 'renew':

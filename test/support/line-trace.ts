@@ -181,11 +181,11 @@ export class LineTrace {
     this.#note({ type: 'return', at: now, id, reason: outcome.kind, readyAt: readyAt! })
   }
 
-  /** A worker that closes. Where the job was delivered to both, it cannot give back what the other has. */
-  async giveBack(delivery: Delivery): Promise<void> {
+  /** A worker that closes, or has no handler. Where the job was delivered to both, it cannot give back what the other has. */
+  async giveBack(delivery: Delivery, delay: number): Promise<void> {
     const { id, epoch, worker } = delivery
     delivery.state = 'gone'
-    const outcome = { kind: 'back', worker } as const
+    const outcome = { kind: 'back', worker, delay } as const
     const { isMine } = (await this.#backend.verbs.finish(0, [{ id, epoch, outcome }], this.now))[0]!
     const twin = this.deliveries.find(
       (other) => other !== delivery && other.id === id && other.epoch === epoch,

@@ -83,7 +83,7 @@ const WAYS: readonly ((shard: BusyShard) => unknown)[] = [
       0,
       [
         { ...jobs.granted, startedAt: at(5.21), outcome: { kind: 'freeze', duration: 1_000 } },
-        { ...jobs.handed, outcome: { kind: 'back', worker: 'w1' } },
+        { ...jobs.handed, outcome: { kind: 'back', worker: 'w1', delay: 1_000_000 } },
       ],
       at(5.3),
     ),

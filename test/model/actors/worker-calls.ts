@@ -60,7 +60,7 @@ export function reportEnd({ world, calls }: Step, sent: Sent): boolean {
   const { job, epoch, worker, outcome, startedAt, isLatest } = sent
   const told = world.told[job]!
   const { setup, shard } = world
-  const delay = outcome === 'retry' ? retryDelay(world) : outcome === 'freeze' ? freezeDelay(world) : 0
+  const delay = delayAfter(outcome, world)
   const stateBefore = shard.jobs[job]!.state
   const isMine = calls.finish({ job, epoch, worker, startedAt, outcome, delay })
   const hasChanged = shard.jobs[job]!.state !== stateBefore
@@ -73,6 +73,19 @@ export function reportEnd({ world, calls }: Step, sent: Sent): boolean {
   }
   if (outcome === 'completed' && told.told < DONE) told.told = DONE
   return isMine
+}
+
+function delayAfter(outcome: Sent['outcome'], world: World): number {
+  switch (outcome) {
+    case 'retry':
+      return retryDelay(world)
+    case 'freeze':
+      return freezeDelay(world)
+    case 'back':
+      return world.setup.away
+    case 'completed':
+      return 0
+  }
 }
 
 function retryDelay({ setup }: World): number {

@@ -198,7 +198,7 @@ export class Mirror implements Names {
       completed: { kind: 'completed', result: undefined },
       retry: { kind: 'retry', error: 'as planned', delay: delay * TICK },
       freeze: { kind: 'freeze', duration: delay * TICK },
-      back: { kind: 'back', worker: this.workers[worker]! },
+      back: { kind: 'back', worker: this.workers[worker]!, delay: delay * TICK },
     } as const
     const report = { ...this.#handed(job, epoch), outcome: outcomes[outcome] }
     const full = startedAt === undefined ? report : { ...report, startedAt: this.instant(startedAt) }

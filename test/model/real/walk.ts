@@ -121,6 +121,7 @@ export class Walk {
       freezes: 2,
       cancels: 1,
       givesBack: true,
+      away: this.#pick([0, 9, 70]),
       reuses: 3,
       clockStep: this.#pick([7, 20, 100, 400]),
       mutants: new Set(),

@@ -27,7 +27,7 @@ export interface FinishCall {
   /** When it started, where the store may not know it yet. */
   readonly startedAt?: number | undefined
   readonly outcome: Outcome
-  /** Until a retry is ready, or of the freeze. */
+  /** Until a retry is ready, of the freeze, or until what is given back may come again. */
   readonly delay: number
 }
 
@@ -59,6 +59,7 @@ function report(shard: Shard, call: FinishCall): boolean {
     if (isOthers && !shard.has('back-without-worker')) return false
     if (record.state === GRANTED) unreserve(shard)
     sendBack(shard, job)
+    if (delay > 0) bucket.from = Math.max(bucket.from, delay)
     reschedule(shard)
     return true
   }
