@@ -93,6 +93,7 @@ export const SETTING_NAMES: readonly SettingName[] = [
   setting(['work', 'concurrency'], 'CONCURRENCY', 'number', 'concurrency', '--concurrency'),
   setting(['work', 'scheduler'], 'SCHEDULER', 'boolean', 'scheduler', '--no-scheduler'),
   setting(['work', 'maxFreezeMs'], 'MAX_FREEZE_MS', 'number'),
+  setting(['work', 'maxTimeoutMs'], 'MAX_JOB_TIMEOUT_MS', 'number'),
   setting(['work', 'leaseMs'], 'LEASE_MS', 'number', 'leaseMs', '--lease'),
   setting(['drainMs'], 'DRAIN_MS', 'number', 'drainMs', '--drain-ms'),
   setting(['log', 'level'], 'LOG_LEVEL', 'text', 'logLevel', '--log-level'),

@@ -111,6 +111,14 @@ const httpSettingsSchema = httpOptionsSchema
   })
   .extend({ maxConnections, maxConnectionsPerAddress })
 
+const workSettingsSchema = workOptionsSchema.extend({
+  /**
+   * The longest time limit that a job may bring, in milliseconds; up to `jobDefaults.timeoutMs` where that is longer. A handler
+   * that does not end keeps its place for as long. Default: 600,000, ten minutes.
+   */
+  maxTimeoutMs: workOptionsSchema.shape.maxTimeoutMs.unwrap().default(600_000),
+})
+
 const logSettingsSchema = z.strictObject({
   /** The lowest level that is logged. Default: info. */
   level: logLevelSchema.default('info'),
@@ -139,7 +147,7 @@ export const configSchema = z.strictObject({
   tokens: tokens.default([]),
   http: httpSettingsSchema.prefault({}),
   jobDefaults: jobDefaultsSchema.prefault({}),
-  work: workOptionsSchema.prefault({}),
+  work: workSettingsSchema.prefault({}),
   /**
    * The file to which every arrival at the API is recorded, for `simulate`; relative to the working folder. Default:
    * none.

@@ -56,7 +56,7 @@ export async function enqueueMany(
   const verdictFor = async ({ key, ...job }: NewJobOfBatch, index: number): Promise<Verdict> => {
     const { cost = 1 } = job
     try {
-      assertSendable(api, job.data, `#/jobs/${index}/data`)
+      assertSendable(api, job, `#/jobs/${index}`)
       const admission = await submit(api, key, job, ids[index], traceparent)
       if (!admission.accepted) return refusedVerdict(key, refusal(admission, ruleOf(api, key), cost))
       return {

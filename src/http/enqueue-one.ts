@@ -15,7 +15,7 @@ export async function enqueueOne(api: RouteContext, call: Call): Promise<Respons
   assertAccepting(api)
   const idempotencyKey = readIdempotencyKey(context.req.header('Idempotency-Key'))
   const job = await readRequest(api, call, newJobSchema)
-  assertSendable(api, job.data, '#/data')
+  assertSendable(api, job, '#')
   const id = jobId(principal, idempotencyKey, job.id)
   // Many may have begun to send while there was room for each.
   api.overload.assertRoom()
@@ -25,11 +25,16 @@ export async function enqueueOne(api: RouteContext, call: Call): Promise<Respons
   return acceptedResponse(context, admission, ruleOf(api, key), cost)
 }
 
-/** Checks data by the option `dataFault`; `at` is its place in the body. @throws Problem 422 */
-export function assertSendable({ settings }: RouteContext, data: unknown, at: string): void {
+/** Checks a job by the options `maxTimeoutMs` and `dataFault`; `at` is its place in the body. @throws Problem 422 */
+export function assertSendable({ settings }: RouteContext, { data, timeoutMs }: NewJob, at: string): void {
+  const { maxTimeoutMs = Number.POSITIVE_INFINITY } = settings
+  if (timeoutMs !== undefined && timeoutMs > maxTimeoutMs) {
+    const detail = `expected timeoutMs to be at most ${maxTimeoutMs}, got: ${timeoutMs}`
+    throw invalid([{ detail, pointer: `${at}/timeoutMs` }])
+  }
   const fault = settings.dataFault?.(data)
   if (fault === undefined) return
-  throw invalid([{ detail: fault.detail, pointer: [at, ...fault.path.map(pointerStep)].join('/') }])
+  throw invalid([{ detail: fault.detail, pointer: [at, 'data', ...fault.path.map(pointerStep)].join('/') }])
 }
 
 /** Enqueues the job. An invalid `traceparent` is ignored, as W3C Trace Context requires. */

@@ -96,6 +96,11 @@ export const httpOptionsSchema = z.strictObject({
     })
     .prefault({}),
   /**
+   * The longest `timeoutMs` that a job may bring, in milliseconds; one that asks for more is refused with 422. Workers have to
+   * have the same maximum. Default: none.
+   */
+  maxTimeoutMs: z.int().min(1).optional(),
+  /**
    * Rules set by hand, of one token name and of one first segment of patterns; local limits are counted on their own.
    * Default: 1,000.
    */

@@ -45,11 +45,6 @@ export class Attempt<Data, Result, Job extends WorkerJob = WorkerJob> {
     return this.job.departedAt * MILLISECOND
   }
 
-  /** When it will have taken too long; microseconds. */
-  get stopsAt(): number {
-    return this.startedAt + this.backendJob.settings.timeoutMs * MILLISECOND
-  }
-
   /** Calls the handler in this very tick. */
   start(handler: Handler<Data, Result>): void {
     this.#isInCall = true

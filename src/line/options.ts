@@ -141,6 +141,11 @@ export const workOptionsSchema = z.strictObject({
    * cut to this, and `askedMs` of the `frozen` event has what it asked for. Default: one hour.
    */
   maxFreezeMs,
+  /**
+   * The longest that a handler may take, in milliseconds, whatever time limit its job brought (`timeoutMs`): a longer one is cut
+   * to this. Default: none.
+   */
+  maxTimeoutMs: milliseconds.optional(),
 })
 
 export type LineSettings = Readonly<z.output<typeof lineOptionsSchema>>

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts'
+import { MILLISECOND } from '../core/duration.ts'
 import { HandlerTimeoutError } from '../core/handler-errors.ts'
 import type { Attempt } from './attempt.ts'
 import type { WorkerJob } from './job.ts'
@@ -12,11 +13,14 @@ export class RunningAttempts<Data, Result, Job extends WorkerJob = WorkerJob>
 {
   readonly #attempts = new Set<Attempt<Data, Result, Job>>()
   readonly #clock: Clock
+  readonly #maxTimeoutMs: number
   #armedFor = Number.POSITIVE_INFINITY
   #disarm: (() => void) | undefined
 
-  constructor(clock: Clock) {
+  /** @param maxTimeoutMs no attempt may take longer, whatever the time limit of its job */
+  constructor(clock: Clock, maxTimeoutMs = Number.POSITIVE_INFINITY) {
     this.#clock = clock
+    this.#maxTimeoutMs = maxTimeoutMs
   }
 
   get size(): number {
@@ -35,7 +39,8 @@ export class RunningAttempts<Data, Result, Job extends WorkerJob = WorkerJob>
 
   /** Times an attempt that has started, unless it has settled meanwhile. */
   time(attempt: Attempt<Data, Result, Job>): void {
-    if (attempt.stopsAt < this.#armedFor && this.#attempts.has(attempt)) this.#arm(attempt.stopsAt)
+    const at = this.#stopsAt(attempt)
+    if (at < this.#armedFor && this.#attempts.has(attempt)) this.#arm(at)
   }
 
   delete(attempt: Attempt<Data, Result, Job>): void {
@@ -61,17 +66,21 @@ export class RunningAttempts<Data, Result, Job extends WorkerJob = WorkerJob>
     this.#arm(Number.POSITIVE_INFINITY)
     const now = this.#clock.now()
     for (const attempt of this) {
-      if (attempt.stopsAt <= now) attempt.stop(timeoutError(attempt))
+      if (this.#stopsAt(attempt) <= now) {
+        attempt.stop(new HandlerTimeoutError(attempt.job.id, this.#timeoutMs(attempt)))
+      }
     }
     let next = Number.POSITIVE_INFINITY
-    for (const { stopsAt } of this.#attempts) next = Math.min(next, stopsAt)
+    for (const attempt of this.#attempts) next = Math.min(next, this.#stopsAt(attempt))
     this.#arm(next)
   }
-}
 
-function timeoutError({
-  job,
-  backendJob,
-}: Pick<Attempt<unknown, unknown>, 'job' | 'backendJob'>): HandlerTimeoutError {
-  return new HandlerTimeoutError(job.id, backendJob.settings.timeoutMs)
+  /** When it will have taken too long; microseconds. */
+  #stopsAt(attempt: Attempt<Data, Result, Job>): number {
+    return attempt.startedAt + this.#timeoutMs(attempt) * MILLISECOND
+  }
+
+  #timeoutMs({ backendJob }: Attempt<Data, Result, Job>): number {
+    return Math.min(backendJob.settings.timeoutMs, this.#maxTimeoutMs)
+  }
 }

@@ -150,11 +150,12 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
 
   work(
     handler: Handler<Data, Result>,
-    { concurrency, maxFreezeMs }: WorkSettings,
+    { concurrency, maxFreezeMs, maxTimeoutMs }: WorkSettings,
   ): MemoryWorker<Data, Result> {
     const worker: MemoryWorker<Data, Result> = new MemoryWorker(handler, concurrency, {
       name: this.#name,
       maxFreezeMs,
+      maxTimeoutMs,
       store: this.#store,
       gate: this.#gate,
       clock: this.#clock,

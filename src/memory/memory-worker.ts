@@ -22,6 +22,8 @@ export interface WorkerPorts<Result> {
   readonly name: string
   /** No handler freezes its bucket for longer. */
   readonly maxFreezeMs: number
+  /** No handler takes longer; absent: as long as its job says. */
+  readonly maxTimeoutMs?: number | undefined
   readonly store: MemoryStore
   readonly gate: MemoryGate
   readonly clock: Clock
@@ -49,7 +51,7 @@ export class MemoryWorker<Data, Result> implements ShapedWorker, Receiver {
     this.#handler = handler
     this.concurrency = concurrency
     this.#ports = ports
-    this.#attempts = new RunningAttempts(ports.clock)
+    this.#attempts = new RunningAttempts(ports.clock, ports.maxTimeoutMs)
   }
 
   get running(): number {

@@ -60,12 +60,13 @@ export class RedisRuntime<Data, Result> {
 
   /** The worker takes its first job once the line is open. */
   work(handler: Handler<Data, Result>, settings: WorkSettings): ShapedWorker {
-    const { concurrency, scheduler, leaseMs, maxFreezeMs } = settings
+    const { concurrency, scheduler, leaseMs, maxFreezeMs, maxTimeoutMs } = settings
     const { transport } = this.#open()
     const worker = this.#openWorker(handler, {
       concurrency,
       lease: leaseMs * MILLISECOND,
       maxFreezeMs,
+      maxTimeoutMs,
       prefetch: concurrency + Math.min(MOST_AT_GATE, Math.max(FEWEST_AT_GATE, concurrency)),
       receive: (options) => transport.receive(options),
     })

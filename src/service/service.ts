@@ -94,7 +94,8 @@ export class Service {
       buckets: routes === 'all',
     })
     this.#rules = new RuleLoading(this.shaper, log)
-    this.#worker = handlerFor && new LiveWorker(this.shaper, config.work)
+    this.#worker =
+      handlerFor && new LiveWorker(this.shaper, { ...config.work, maxTimeoutMs: longestTimeoutMs(config) })
   }
 
   /**
@@ -214,6 +215,7 @@ export class Service {
       version: packageVersion(),
       tokens: () => this.#config.tokens,
       meter: this.#meter,
+      maxTimeoutMs: longestTimeoutMs(config),
       dataFault: (data) => this.#forwardFault?.(data),
       isDraining: () => this.#isDraining,
       readiness: () => this.#checkReadiness(),
@@ -238,4 +240,9 @@ export class Service {
     }
     return this.#readiness.then(() => undefined)
   }
+}
+
+/** A job that brings no time limit gets the default one, so one that brings as much asks for nothing more. */
+function longestTimeoutMs({ work, jobDefaults }: Config): number {
+  return Math.max(work.maxTimeoutMs, jobDefaults.timeoutMs)
 }

@@ -37,6 +37,8 @@ export interface WorkerSettings {
   readonly prefetch: number
   /** No handler freezes its bucket for longer. */
   readonly maxFreezeMs: number
+  /** No handler takes longer; absent: as long as its job says. */
+  readonly maxTimeoutMs?: number | undefined
   /** The handler releases a caller, which goes on when the handler ends: the start is known only then. */
   readonly startsAtEnd?: boolean
   /** A job's deadline passed at the gate. */
@@ -88,7 +90,7 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
     this.#ports = ports
     const { clock, concurrency, emitter, prefetch, receive } = ports
     const onError = (error: Error) => emitter.fail(error)
-    this.#attempts = new RunningAttempts(clock)
+    this.#attempts = new RunningAttempts(clock, ports.maxTimeoutMs)
     this.#leases = new Leases({ ...ports, onLost: (handed) => this.#onLost(handed) })
     this.#calls = new ShardCalls({ ...ports, onError })
     this.#gate = new RedisGate({

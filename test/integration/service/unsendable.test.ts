@@ -14,3 +14,17 @@ test('the service refuses what it could never forward, in place of a job that fa
     body: { errors: [{ pointer: '#/data/method' }] },
   })
 })
+
+test('the service refuses a job that asks for more time than its handler may take', async () => {
+  const { url } = await serve({
+    limits: { '*': '9, 1/h' },
+    work: { maxTimeoutMs: 5_000 },
+    jobDefaults: { timeoutMs: 4_000 },
+  })
+  const jobs = `${url}/v1/buckets/k/jobs`
+  expect(await post(jobs, { data: 1, timeoutMs: 5_001 })).toMatchObject({
+    status: 422,
+    body: { errors: [{ pointer: '#/timeoutMs' }] },
+  })
+  expect(await post(jobs, { data: 1, timeoutMs: 5_000 })).toMatchObject({ status: 202 })
+})

@@ -63,3 +63,37 @@ describe('a job that could never be sent', () => {
     expectProblem(none, 422, 'none-acceptable')
   })
 })
+
+describe('a job that asks for more time than its handler may take', () => {
+  const withMost = () => new Api(undefined, { maxTimeoutMs: 600_000 })
+
+  test('is refused, and one that asks for as much is not', async () => {
+    const api = withMost()
+    const answer = await api.post('/v1/buckets/k/jobs', { data: 1, timeoutMs: 600_001 })
+    expectProblem(answer, 422, 'invalid')
+    expect(answer.body.errors).toEqual([
+      { pointer: '#/timeoutMs', detail: 'expected timeoutMs to be at most 600000, got: 600001' },
+    ])
+    expect((await api.post('/v1/buckets/k/jobs', { data: 1, timeoutMs: 600_000 })).status).toBe(202)
+    expect((await api.post('/v1/buckets/k/jobs', { data: 1 })).status).toBe(202)
+    expect((await api.shaper.audit()).admitted).toBe(2)
+  })
+
+  test('is refused alone in a batch', async () => {
+    const { status, body } = await withMost().post('/v1/jobs', {
+      jobs: [
+        { key: 'k', data: 1, timeoutMs: 1 },
+        { key: 'k', data: 1, timeoutMs: 600_001 },
+      ],
+    })
+    expect([status, body]).toMatchObject([
+      200,
+      { verdicts: [{ status: 202 }, { status: 422, errors: [{ pointer: '#/jobs/1/timeoutMs' }] }] },
+    ])
+  })
+
+  test('is accepted where there is no maximum', async () => {
+    const api = new Api()
+    expect((await api.post('/v1/buckets/k/jobs', { data: 1, timeoutMs: 86_400_000 })).status).toBe(202)
+  })
+})

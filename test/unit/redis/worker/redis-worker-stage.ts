@@ -42,6 +42,7 @@ export class RedisWorkerStage {
     refusals = 0,
     startsAtEnd = false,
     prefetch = 1_000,
+    maxTimeoutMs?: number,
   ) {
     this.#refusals = refusals
     this.store.offset = AHEAD
@@ -64,6 +65,7 @@ export class RedisWorkerStage {
       processorTime: () => this.processorTime,
       prefetch,
       maxFreezeMs: 3_600_000,
+      maxTimeoutMs,
       startsAtEnd,
       onClosed: () => {
         this.isClosed = true
