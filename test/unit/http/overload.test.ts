@@ -142,6 +142,32 @@ describe('overload', () => {
     expect((await api.shaper.audit()).admitted).toBe(0)
   })
 
+  test('of memory refuses a job before its body is read', async () => {
+    const api = new Api(undefined, { heap: () => ({ used: 2 ** 30, limit: 2 ** 30 }) })
+    const reads: string[] = []
+    const body = (name: string) => {
+      const pull = (controller: ReadableStreamDefaultController) => {
+        reads.push(name)
+        controller.close()
+      }
+      return new ReadableStream({ pull }, { highWaterMark: 0 })
+    }
+    const headers = { 'Content-Type': 'application/json' }
+    const one = { raw: body('one'), headers }
+    expectProblem(await api.call('POST', '/v1/buckets/k/jobs', one), 503, busy)
+    expectProblem(await api.call('POST', '/v1/jobs', { raw: body('many'), headers }), 503, busy)
+    expect(reads).toEqual([])
+  })
+
+  test('of memory refuses what a meter would keep', async () => {
+    let used = 0
+    const api = new Api(undefined, { heap: () => ({ used, limit: 2 ** 30 }) })
+    expect((await api.post('/v1/meters/k/fill', { amount: 1 })).status).toBe(200)
+    used = 2 ** 30
+    expectProblem(await api.post('/v1/meters/k/fill', { amount: 1 }), 503, busy)
+    expect((await api.get('/v1/meters/k')).status).toBe(200)
+  })
+
   test('is seen by the process itself', async () => {
     const roomy = { maxInFlight: 10, maxLagMs: 20, maxHeapShare: 1, maxTokenShare: 1, heapReserveMb: 0 }
     const guard = new OverloadGuard(roomy)
