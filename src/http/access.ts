@@ -118,22 +118,34 @@ export class Authenticator {
     this.#reread()
     if (this.#isOpen && !needsToken) return ANONYMOUS
     if (authorization === undefined) throw unauthorized('expected an Authorization header', '')
-    const [, token] = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(authorization) ?? []
+    const token = tokenIn(authorization)
     if (token === undefined) {
       throw unauthorized(
         'expected Authorization to be Bearer followed by a token',
         ', error="invalid_request"',
       )
     }
+    const found = this.#holderOf(token)
+    if (found === undefined) throw unauthorized('unknown access token', ', error="invalid_token"')
+    found.rate?.count(units, this.#now())
+    return found.principal
+  }
+
+  /** The name of the token in the header; undefined if there is none or it is unknown. Counts nothing. */
+  nameOf(authorization: string | undefined): string | undefined {
+    const token = tokenIn(authorization ?? '')
+    return token === undefined ? undefined : this.#holderOf(token)?.principal.name
+  }
+
+  /** Compares with every token, so that the time does not depend on which one it is. */
+  #holderOf(token: string): Holder | undefined {
     const given = createHash('sha256').update(token).digest()
     let found: Holder | undefined
     for (const holder of this.#holders.values()) {
       const isSame = timingSafeEqual(holder.digest, given)
       if (isSame) found ??= holder
     }
-    if (found === undefined) throw unauthorized('unknown access token', ', error="invalid_token"')
-    found.rate?.count(units, this.#now())
-    return found.principal
+    return found
   }
 
   /**
@@ -188,6 +200,10 @@ export class Authenticator {
     this.#rateOf = new Map([...holders.values()].map(({ principal, rate }) => [principal, rate]))
     if (holders.size > 0) this.#isOpen = false
   }
+}
+
+function tokenIn(authorization: string): string | undefined {
+  return /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(authorization)?.[1]
 }
 
 /** Whether it is a token of the operator: it may do everything, with every key. */

@@ -33,7 +33,8 @@ export function acceptedResponse(
   cost: number,
 ): Response {
   return jsonResponse(context, 202, acceptedBody(admission), {
-    location: `/v1/jobs/${admission.id}`,
+    // Another first segment may use the same id.
+    location: `/v1/jobs/${admission.id}?key=${encodeURIComponent(admission.key)}`,
     ...(rule && rateLimitHeaders(quotaOfLine(rule, admission, cost))),
     ...(admission.replayed && { 'idempotent-replayed': 'true' }),
   })

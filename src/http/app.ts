@@ -48,11 +48,18 @@ const CORS = {
 /** The HTTP API. Serve it with `serveHttp`, or mount it in another app: `host.mount('/shaper', app.fetch)`. */
 export class HttpApp extends OpenAPIHono<HttpEnv> {
   readonly #feed: EventFeed
+  readonly #authenticator: Authenticator
 
   /** @internal */
-  constructor(feed: EventFeed) {
+  constructor(feed: EventFeed, authenticator: Authenticator) {
     super({ getPath: ({ url }) => rawPath(url) })
     this.#feed = feed
+    this.#authenticator = authenticator
+  }
+
+  /** The name of the token in an `Authorization` header; undefined if there is none, or it is unknown. */
+  clientOf(authorization: string | undefined): string | undefined {
+    return this.#authenticator.nameOf(authorization)
   }
 
   /** Ends every stream of events; their clients reconnect, here or elsewhere. */
@@ -77,7 +84,7 @@ export function createHttpApp<Data, Result>(
   const turns = new LoopTurns()
   const watched = new WatchedKeys(settings.maxWatchedPerToken, settings.now)
   const api = { shaper: shaper as Shaper, settings, feed, authenticator, overload, turns, watched }
-  const app = new HttpApp(feed)
+  const app = new HttpApp(feed, authenticator)
   const { corsOrigins, onError } = settings
   app.use(frame(settings))
   app.use(checkServer())

@@ -1,6 +1,7 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { PacedInput } from './paced-input.ts'
+import type { RequestTurns } from './request-turns.ts'
 
 /** Requests of one connection that are answered at the same time. */
 const MOST_UNDER_WAY = 8
@@ -13,6 +14,10 @@ const MOST_UNSENT = 65_536
 export interface ConnectionTotals {
   /** Requests that wait on all of them. */
   waiting: number
+  /** When a request begins that has to wait. */
+  readonly turns: RequestTurns
+  /** The client that a request counts for in these turns. */
+  clientOf(request: IncomingMessage): string
   /** Called with the unsent bytes of a connection after an answer was written, and when one has been sent. */
   measured(connection: Connection, unsent: number): void
 }
@@ -26,12 +31,13 @@ interface Exchange {
 
 /**
  * One socket with its requests. A few of them are under way, until their answers have been sent. The next ones wait
- * unanswered, and no more is read meanwhile. So a client that sends and never reads costs little.
+ * unanswered, and no more is read meanwhile. So a client that sends and never reads costs little. A request behind another
+ * of its connection always waits for a turn of the event loop: one socket may take in answers to thousands.
  *
- * | state     | meaning                                         | left when                                        |
- * |-----------|-------------------------------------------------|--------------------------------------------------|
- * | waiting   | read, perhaps except for its body; not answered | fewer are under way, and little is unsent        |
- * | under way | being answered, or its answer is being sent     | the answer has been sent, or the socket is closed |
+ * | state     | meaning                                         | left when                                                  |
+ * |-----------|-------------------------------------------------|------------------------------------------------------------|
+ * | waiting   | read, perhaps except for its body; not answered | it has a turn, fewer are under way, and little is unsent   |
+ * | under way | being answered, or its answer is being sent     | the answer has been sent, or the socket is closed          |
  */
 export class Connection {
   readonly #socket: Socket
@@ -40,6 +46,8 @@ export class Connection {
   readonly #waiting = new Map<ServerResponse, Exchange>()
   readonly #underWay = new Map<ServerResponse, Exchange>()
   #latest: ServerResponse | undefined
+  /** Whether the first that waits has asked for a turn. */
+  #isAsking = false
   #isClosing = false
 
   constructor(socket: Socket, totals: ConnectionTotals) {
@@ -66,10 +74,12 @@ export class Connection {
     this.#input.noteRequest()
     this.#latest = answer
     const exchange = { start, onSent: undefined }
-    if (this.#waiting.size === 0 && this.#mayBegin()) this.#begin(answer, exchange)
-    else if (this.#totals.waiting < MOST_WAITING_IN_ALL) {
+    if (this.#waiting.size + this.#underWay.size === 0 && this.#totals.turns.hasRoom()) {
+      this.#begin(answer, exchange)
+    } else if (this.#totals.waiting < MOST_WAITING_IN_ALL) {
       this.#waiting.set(answer, exchange)
       this.#totals.waiting++
+      this.#askForTurn()
     } else this.#socket.destroy()
   }
 
@@ -134,13 +144,29 @@ export class Connection {
       this.#socket.destroySoon()
       return
     }
-    for (const [answer, exchange] of this.#waiting) {
-      if (!this.#mayBegin()) break
-      this.#waiting.delete(answer)
-      this.#totals.waiting--
-      this.#begin(answer, exchange)
-    }
     this.#measure()
+    this.#askForTurn()
+  }
+
+  #askForTurn(): void {
+    const [first] = this.#waiting.keys()
+    if (first === undefined || this.#isAsking || !this.#mayBegin()) return
+    this.#isAsking = true
+    this.#totals.turns.next(this.#totals.clientOf(first.req), () => {
+      this.#isAsking = false
+      this.#beginNext()
+    })
+  }
+
+  #beginNext(): void {
+    const [next] = this.#waiting
+    // What was written meanwhile may be too much, or the socket is closed.
+    if (next === undefined || !this.#mayBegin()) return
+    const [answer, exchange] = next
+    this.#waiting.delete(answer)
+    this.#totals.waiting--
+    this.#begin(answer, exchange)
+    this.#askForTurn()
     this.#input.goOn()
   }
 

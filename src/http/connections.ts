@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { Connection, type ConnectionTotals } from './connection.ts'
 import { ipKey } from './ip-key.ts'
 import { SECURITY_HEADERS } from './middleware.ts'
 import { PROBLEM_TYPE, PROBLEMS, type ProblemName, problemBody } from './problem.ts'
+import { RequestTurns } from './request-turns.ts'
 
 /** Bytes of answers that all clients together have not taken yet. */
 const MOST_UNSENT = 67_108_864
@@ -22,17 +23,21 @@ export class Connections {
   readonly #limits: ConnectionLimits
   readonly #open = new Map<Socket, Connection>()
   readonly #ofAddress = new Map<string, number>()
-  readonly #totals: ConnectionTotals = {
-    waiting: 0,
-    measured: (connection, bytes) => this.#measured(connection, bytes),
-  }
+  readonly #totals: ConnectionTotals
   /** Bytes by connection, when last measured. */
   readonly #unsentOf = new Map<Connection, number>()
   #unsent = 0
   #isDraining = false
 
-  constructor(limits: ConnectionLimits) {
+  /** @param clientOf the client that a request counts for; clients take turns */
+  constructor(limits: ConnectionLimits, clientOf: (request: IncomingMessage) => string) {
     this.#limits = limits
+    this.#totals = {
+      waiting: 0,
+      turns: new RequestTurns(),
+      clientOf,
+      measured: (connection, bytes) => this.#measured(connection, bytes),
+    }
   }
 
   get isDraining(): boolean {

@@ -8,7 +8,8 @@ import type { Call } from './route.ts'
 
 /**
  * Finds the job of the path. Each first segment of keys has ids of its own: `?key=` says which is meant, and else a token with prefixes
- * means one of its own. A job that the token may not see counts as unknown.
+ * means one of its own. A first segment is allowed as `key` though the token is only for a part of it. A job that the token may
+ * not see counts as unknown.
  *
  * @param isId whether a text can be an id
  * @throws Problem 403 or 404, InvalidKeyError
@@ -19,8 +20,9 @@ export async function findJob<Found extends { readonly key: string }>(
   ask: (id: string, options: FindOptions) => Promise<Found | undefined>,
 ): Promise<Found> {
   const { key } = readQuery(context.req.url, jobQuerySchema, [])
-  if (key !== undefined) assertWithin({ prefixes }, key)
-  const keys = key === undefined ? [...new Set(prefixes.map(firstSegment))] : [key]
+  const segments = [...new Set(prefixes.map(firstSegment))]
+  if (key !== undefined && !segments.includes(key)) assertWithin({ prefixes }, key)
+  const keys = key === undefined ? segments : [key]
   const places: FindOptions[] = keys.length === 0 ? [{}] : keys.map((one) => ({ key: one }))
   for (const place of isId.test(id) ? places : []) {
     const found = await ask(id, place)

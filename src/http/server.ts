@@ -23,7 +23,15 @@ export type { ServeOptions } from './server-options.ts'
 export interface Servable {
   fetch(request: Request, env: HttpEnv['Bindings']): Response | Promise<Response>
   endStreams(): void
+  /**
+   * The client of a request by its `Authorization`, such as the name of its token; undefined if it is unknown. Where
+   * requests wait, the clients take turns. Absent: all requests are of one client.
+   */
+  clientOf?(authorization: string | undefined): string | undefined
 }
+
+/** No token has this name. */
+const UNKNOWN_CLIENT = ''
 
 /** The interval at which Node checks for requests that time out. */
 const LONGEST_CHECK_MS = 1_000
@@ -86,7 +94,10 @@ export class HttpServer {
 export async function serveHttp(app: Servable, options: ServeOptions): Promise<HttpServer> {
   const settings = parseServeOptions(options)
   const { host, port, hasTokens, replacesGlobals } = settings
-  const connections = new Connections(settings)
+  const connections = new Connections(
+    settings,
+    ({ headers }) => app.clientOf?.(headers.authorization) ?? UNKNOWN_CLIENT,
+  )
   const context: ServerContext = {
     isKnownHost: hasTokens ? () => true : ownHosts(host),
     isClosing: () => connections.isDraining,

@@ -17,6 +17,7 @@ const { values: flags, positionals } = parseArgs({
     checkout: { type: 'string', default: fileURLToPath(new URL('../../..', import.meta.url)) },
     heap: { type: 'string', default: '512' },
     port: { type: 'string', default: '7177' },
+    loop: { type: 'boolean', default: false },
   },
 })
 const ATTACKER = fileURLToPath(new URL('./attacker.ts', import.meta.url))
@@ -33,27 +34,42 @@ interface Row {
   readonly lost: number
   /** Whether the probe of the attack succeeded. */
   readonly probe?: boolean
+  /** The longest time that the loop was held meanwhile, in milliseconds; with `--loop`. */
+  readonly hold?: number
 }
 
 async function measure(attack: Attack): Promise<Row> {
   const port = Number(flags.port)
   const checkout = resolve(flags.checkout)
-  const service = await ServiceProcess.start({ checkout, port, heapMb: Number(flags.heap), tokens: TOKENS })
+  const service = await ServiceProcess.start({
+    checkout,
+    port,
+    heapMb: Number(flags.heap),
+    tokens: TOKENS,
+    isWatched: flags.loop,
+  })
   const target: Target = { url: service.url, host: '127.0.0.1', port, token: TOKENS.attacker }
   const victim = new Victim(service.url, TOKENS.victim)
   const looking = setInterval(() => service.look(), 100)
   await victim.askFor(WARM_UP_MS)
   const calm = await victim.askFor(WARM_UP_MS)
+  if (flags.loop) await service.longestHold()
   const attacker = fork(ATTACKER, [attack.name, JSON.stringify(target)])
   try {
     const probing = attack.probe && probeLater(attack.probe, { ...target, token: TOKENS.victim })
     const attacked = await victim.askFor(Number(flags.seconds) * 1_000)
     const probe = await probing
+    const hold = flags.loop && !service.hasEnded ? await service.longestHold() : undefined
     attacker.kill('SIGKILL')
     const hasCrashed = service.hasEnded
     const lost = hasCrashed ? victim.accepted.length : await victim.countLost()
     const row = { attack: attack.name, calm, attacked, hasCrashed, accepted: victim.accepted.length, lost }
-    return { ...row, peakMb: service.peak / 1_048_576, ...(probe !== undefined && { probe }) }
+    return {
+      ...row,
+      peakMb: service.peak / 1_048_576,
+      ...(probe !== undefined && { probe }),
+      ...(hold !== undefined && { hold }),
+    }
   } finally {
     clearInterval(looking)
     attacker.kill('SIGKILL')
@@ -82,6 +98,7 @@ for (const attack of positionals.length > 0 ? positionals.map(attackNamed) : ATT
   console.log(
     `  memory at most ${row.peakMb.toFixed(0)} MB, ${row.hasCrashed ? 'crashed' : 'alive'}, ` +
       `lost ${row.lost} of ${row.accepted} accepted jobs` +
-      `${row.probe === undefined ? '' : `, another token ${row.probe ? 'can' : 'cannot'} do the same`}`,
+      `${row.probe === undefined ? '' : `, another token ${row.probe ? 'can' : 'cannot'} do the same`}` +
+      `${row.hold === undefined ? '' : `, loop held for at most ${ms(row.hold)}`}`,
   )
 }

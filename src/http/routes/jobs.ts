@@ -20,7 +20,9 @@ const idempotencyKey = {
 }
 
 const headers = {
-  Location: textHeader('The path of the job.'),
+  Location: textHeader(
+    'The path of the job, with its key as `?key=`: ids belong to the first segment of keys.',
+  ),
   ...RATE_LIMIT_HEADERS,
   'Idempotent-Replayed': textHeader('`true`: this repeats the first answer.'),
 }

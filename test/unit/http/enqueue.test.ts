@@ -19,7 +19,7 @@ describe('a job that is accepted', () => {
       departsAt: 500,
       waitMs: 500,
     })
-    expect(header(answer, 'location')).toBe('/v1/jobs/j1')
+    expect(header(answer, 'location')).toBe('/v1/jobs/j1?key=sms')
     expect(header(answer, 'ratelimit-policy')).toBe('"*";q=5;w=3')
     expect(header(answer, 'ratelimit')).toBe('"*";r=2;t=0')
     expect(header(answer, 'retry-after')).toBeNull()

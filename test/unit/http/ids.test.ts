@@ -58,6 +58,26 @@ test('a token for every key says with a key which job it means', async () => {
   expect((await api.get('/v1/jobs/order?key=b', { token: 'ops' })).body['state']).toBe('cancelled')
 })
 
+test('a token for a part of a segment may say which segment it means, and still sees only its part', async () => {
+  const api = await twoJobs()
+  await api.enqueue('b%2F2', { data: 1, id: 'elsewhere' }, { token: 'two' })
+  const find = (id: string, key: string) => api.get(`/v1/jobs/${id}?key=${key}`, { token: 'both' })
+  expect((await find('order', 'b')).body['key']).toBe('b/1')
+  expectProblem(await find('elsewhere', 'b'), 404, 'not-found')
+  expectProblem(await find('elsewhere', 'b%2F2'), 403, 'forbidden')
+  expectProblem(await find('order', 'a'), 403, 'forbidden')
+})
+
+test('the location of an accepted job leads to this one, though others have its id', async () => {
+  const api = new Api({ '*': '5, 1/h' }, { tokens })
+  for (const key of ['a', 'b', 'c/1 & 2?']) {
+    const options = { token: 'ops' }
+    const accepted = await api.enqueue(encodeURIComponent(key), { data: key, id: 'order' }, options)
+    const job = await api.get(accepted.headers.get('location')!, options)
+    expect(job.body).toMatchObject({ id: 'order', key })
+  }
+})
+
 test('a tenant that ends many jobs does not make another forget its ids', async () => {
   const api = new Api({ '*': '5, 10/s' }, { tokens, jobDefaults: { keepFinished: 3, keepFinishedMs: 1 } })
   const end = async (key: string, id: string, token: string) => {

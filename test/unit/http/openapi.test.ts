@@ -161,7 +161,7 @@ test('a client generated from the description can call every operation', async (
   expect(first).toMatchObject({
     status: 202,
     data: { id: 'x', key, position: 1 },
-    headers: { location: '/v1/jobs/x' },
+    headers: { location: `/v1/jobs/x?key=${encodeURIComponent(key)}` },
   })
   const parameters = { key, 'Idempotency-Key': '"again"' }
   const second = await call('postBucketsKeyJobs', parameters, { data: 2 })

@@ -60,7 +60,8 @@ describe('a client that is too slow', () => {
   })
 
   test('with the rest of a body that was refused has only the time of a request', async () => {
-    const client = await RawClient.to(await serve(new Api(), SHORT))
+    // The refusal has to come before that.
+    const client = await RawClient.to(await serve(new Api(), { ...SHORT, requestTimeoutMs: 2_000 }))
     client.send(...HEAD, 'Content-Length: 2000000', '', ' ')
     expect(await client.closed()).toMatch(/^HTTP\/1\.1 413 /)
   })
