@@ -49,6 +49,7 @@ const CORS = {
 export class HttpApp extends OpenAPIHono<HttpEnv> {
   readonly #feed: EventFeed
   readonly #authenticator: Authenticator
+  #description: Uint8Array<ArrayBuffer> | undefined
 
   /** @internal */
   constructor(feed: EventFeed, authenticator: Authenticator) {
@@ -60,6 +61,23 @@ export class HttpApp extends OpenAPIHono<HttpEnv> {
   /** The name of the token in an `Authorization` header; undefined if there is none, or it is unknown. */
   clientOf(authorization: string | undefined): string | undefined {
     return this.#authenticator.nameOf(authorization)
+  }
+
+  /**
+   * The OpenAPI description as JSON, the same bytes each time. The first call makes it, which takes tens of milliseconds:
+   * call it before requests come.
+   */
+  describe(): Uint8Array<ArrayBuffer> {
+    this.#description ??= new TextEncoder().encode(
+      JSON.stringify(
+        this.getOpenAPI31Document({
+          openapi: '3.1.0',
+          servers: [{ url: '/' }],
+          info: { title: 'velvet-rope', version: '1', description: DESCRIPTION },
+        }),
+      ),
+    )
+    return this.#description
   }
 
   /** Ends every stream of events; their clients reconnect, here or elsewhere. */
@@ -97,21 +115,8 @@ export function createHttpApp<Data, Result>(
     if (problem === undefined) onError?.(error, requestId)
     return problemResponse(problem ?? new Problem('internal'), requestId)
   })
-  let description: Uint8Array<ArrayBuffer> | undefined
-  const describeApi = () => {
-    description ??= new TextEncoder().encode(
-      JSON.stringify(
-        app.getOpenAPI31Document({
-          openapi: '3.1.0',
-          servers: [{ url: '/' }],
-          info: { title: 'velvet-rope', version: '1', description: DESCRIPTION },
-        }),
-      ),
-    )
-    return description
-  }
   const ofApi = settings.routes === 'all' ? API : []
-  const routes = [...ofApi.flatMap((routesOf) => routesOf(api)), ...systemRoutes(api, describeApi)]
+  const routes = [...ofApi.flatMap((routesOf) => routesOf(api)), ...systemRoutes(api, () => app.describe())]
   addRoutes(app, routes, api)
   return app
 }

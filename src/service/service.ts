@@ -223,6 +223,7 @@ export class Service {
       onError: (error, requestId) => log.error('request failed', { requestId, error }),
       onRequest: (answered) => log.debug('answered', { ...answered }),
     })
+    this.#app.describe()
     const hasTokens = config.tokens.length > 0
     const bounds = { maxConnections, maxConnectionsPerAddress }
     const options = { ...config.listen, ...bounds, hasTokens, replacesGlobals: true }

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { ATTACKS, type Attack, attackNamed, type Target } from './attack.ts'
 import { ServiceProcess } from './service.ts'
+import { ThirdParty } from './third-party.ts'
 import { type Experience, Victim } from './victim.ts'
 
 /**
@@ -15,13 +16,14 @@ const { values: flags, positionals } = parseArgs({
   options: {
     seconds: { type: 'string', default: '10' },
     checkout: { type: 'string', default: fileURLToPath(new URL('../../..', import.meta.url)) },
-    heap: { type: 'string', default: '512' },
+    heap: { type: 'string' },
     port: { type: 'string', default: '7177' },
     loop: { type: 'boolean', default: false },
   },
 })
 const ATTACKER = fileURLToPath(new URL('./attacker.ts', import.meta.url))
 const WARM_UP_MS = 2_000
+const HEAP_MB = 512
 const TOKENS = { attacker: 'attacker-of-the-bench', victim: 'victim-of-the-bench' }
 
 interface Row {
@@ -32,8 +34,8 @@ interface Row {
   readonly hasCrashed: boolean
   readonly accepted: number
   readonly lost: number
-  /** Whether the probe of the attack succeeded. */
-  readonly probe?: boolean
+  /** What the probe of the attack found. */
+  readonly probe?: string
   /** The longest time that the loop was held meanwhile, in milliseconds; with `--loop`. */
   readonly hold?: number
 }
@@ -41,22 +43,29 @@ interface Row {
 async function measure(attack: Attack): Promise<Row> {
   const port = Number(flags.port)
   const checkout = resolve(flags.checkout)
+  const heapMb = Number(flags.heap ?? attack.heapMb ?? HEAP_MB)
+  const thirdParty = await ThirdParty.start()
+  const setting = attack.setting?.(thirdParty.url) ?? {}
   const service = await ServiceProcess.start({
     checkout,
     port,
-    heapMb: Number(flags.heap),
+    heapMb,
     tokens: TOKENS,
+    setting,
     isWatched: flags.loop,
   })
-  const target: Target = { url: service.url, host: '127.0.0.1', port, token: TOKENS.attacker }
-  const victim = new Victim(service.url, TOKENS.victim)
+  const address = { url: service.url, host: '127.0.0.1', port, thirdParty: thirdParty.url }
+  const target: Target = { ...address, token: TOKENS.attacker }
+  const ofVictim: Target = { ...address, token: TOKENS.victim }
+  const victim = new Victim(service.url, TOKENS.victim, attack.dataOfVictim?.(thirdParty.url) ?? 0)
   const looking = setInterval(() => service.look(), 100)
+  await attack.prepare?.(target, ofVictim)
   await victim.askFor(WARM_UP_MS)
   const calm = await victim.askFor(WARM_UP_MS)
   if (flags.loop) await service.longestHold()
   const attacker = fork(ATTACKER, [attack.name, JSON.stringify(target)])
   try {
-    const probing = attack.probe && probeLater(attack.probe, { ...target, token: TOKENS.victim })
+    const probing = attack.probe && probeLater(() => attack.probe!(ofVictim, thirdParty))
     const attacked = await victim.askFor(Number(flags.seconds) * 1_000)
     const probe = await probing
     const hold = flags.loop && !service.hasEnded ? await service.longestHold() : undefined
@@ -75,13 +84,14 @@ async function measure(attack: Attack): Promise<Row> {
     attacker.kill('SIGKILL')
     victim.close()
     await service.stop()
+    thirdParty.stop()
   }
 }
 
 /** When the attack has been going on for a while. */
-async function probeLater(probe: NonNullable<Attack['probe']>, target: Target): Promise<boolean> {
+async function probeLater(probe: () => Promise<string>): Promise<string> {
   await new Promise((done) => setTimeout(done, (Number(flags.seconds) * 1_000) / 2))
-  return probe(target).catch(() => false)
+  return probe().catch(() => 'another token got no answer')
 }
 
 const percent = (share: number) => `${(share * 100).toFixed(1)} %`
@@ -98,7 +108,7 @@ for (const attack of positionals.length > 0 ? positionals.map(attackNamed) : ATT
   console.log(
     `  memory at most ${row.peakMb.toFixed(0)} MB, ${row.hasCrashed ? 'crashed' : 'alive'}, ` +
       `lost ${row.lost} of ${row.accepted} accepted jobs` +
-      `${row.probe === undefined ? '' : `, another token ${row.probe ? 'can' : 'cannot'} do the same`}` +
+      `${row.probe === undefined ? '' : `, ${row.probe}`}` +
       `${row.hold === undefined ? '' : `, loop held for at most ${ms(row.hold)}`}`,
   )
 }

@@ -17,6 +17,6 @@ export const streams: Attack = {
   async probe({ url, token }) {
     const response = await fetch(`${url}/v1/events`, { headers: { authorization: `Bearer ${token}` } })
     await response.body?.cancel()
-    return response.status === 200
+    return `another token ${response.status === 200 ? 'can' : 'cannot'} open a stream`
   },
 }

@@ -21,13 +21,16 @@ export interface Experience {
 export class Victim {
   readonly #url: string
   readonly #token: string
+  readonly #body: string
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 200 })
   /** The ids of the accepted jobs. */
   readonly accepted: string[] = []
 
-  constructor(url: string, token: string) {
+  /** @param data of each job */
+  constructor(url: string, token: string, data: unknown) {
     this.#url = url
     this.#token = token
+    this.#body = JSON.stringify({ data })
   }
 
   async askFor(ms: number): Promise<Experience> {
@@ -79,7 +82,7 @@ export class Victim {
   }
 
   async #ask(due: number): Promise<{ readonly took: number; readonly status: number }> {
-    const { status, text } = await this.#send('POST', '/v1/buckets/victim/jobs', '{"data":0}')
+    const { status, text } = await this.#send('POST', '/v1/buckets/victim/jobs', this.#body)
     const took = performance.now() - due
     if (status === 202) this.accepted.push((JSON.parse(text) as { id: string }).id)
     return { took, status }

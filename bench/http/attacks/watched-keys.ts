@@ -19,7 +19,7 @@ export const watchedKeys: Attack = {
     }
     await Promise.all(Array.from({ length: CLIENTS }, (_, first) => client(first)))
   },
-  /** Whether the verdict of a job is there a while after the bucket was first asked for. */
+  /** Finds out whether the verdict of a job is there a while after the bucket was first asked for. */
   async probe({ url, token }) {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const recent = async () => {
@@ -30,6 +30,6 @@ export const watchedKeys: Attack = {
     const body = JSON.stringify({ data: 0 })
     await fetch(`${url}/v1/buckets/victim%2Fwatched/jobs`, { method: 'POST', headers, body })
     await pass(2_000)
-    return (await recent()).verdicts.length > 0
+    return `another token ${(await recent()).verdicts.length > 0 ? 'can' : 'cannot'} watch a bucket`
   },
 }

@@ -37,6 +37,7 @@ export const WORST_BODIES: readonly WorstBody[] = [
   { name: 'one plain text', path: MANY, body: jobWith(`"${'x'.repeat(MOST_OF_BATCH)}"`) },
   { name: 'one text of escapes', path: MANY, body: jobWith(`"${filled('\\u00e9', MOST_OF_BATCH)}"`) },
   { name: 'one text of short escapes', path: MANY, body: jobWith(`"${filled('\\n', MOST_OF_BATCH)}"`) },
+  { name: 'one text of quotes', path: MANY, body: jobWith(`"${filled('\\"', MOST_OF_BATCH)}"`) },
   { name: 'one text of emoji', path: MANY, body: jobWith(`"${filled('\u{1f600}', MOST_OF_BATCH / 2)}"`) },
   { name: 'texts of escapes', path: MANY, body: jobWith(textsOf('\\u0001'.repeat(7))) },
   {

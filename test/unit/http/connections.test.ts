@@ -241,11 +241,15 @@ test('connections of one address beyond its limit are closed, and others are acc
 test('the description is written once, and all answers share its bytes', async () => {
   const api = new Api()
   const stringify = vi.spyOn(JSON, 'stringify')
+  // As a service does before requests come.
+  const described = api.app.describe()
   const first = await api.raw('GET', '/openapi.json')
   const second = await api.raw('GET', '/openapi.json')
   const written = stringify.mock.calls.filter(([value]) => value !== null && 'openapi' in Object(value))
   stringify.mockRestore()
   expect(written).toHaveLength(1)
-  expect(await first.text()).toBe(await second.text())
+  const text = await first.text()
+  expect(await second.text()).toBe(text)
+  expect(new TextDecoder().decode(described)).toBe(text)
   expect(first.headers.get('content-type')).toBe('application/json')
 })
