@@ -1,34 +1,25 @@
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Connection } from '../../../src/http/connection.ts'
 import { RequestTurns } from '../../../src/http/request-turns.ts'
 import { type AccessToken, type HttpServer, type Servable, serveHttp } from '../../../src/http.ts'
 import { Api, sha256 } from './api.ts'
 import { RawClient } from './raw-client.ts'
 
-/** Time that passes where a test says so, beside the real one. */
-const work = vi.hoisted(() => ({ passed: 0 }))
-vi.mock('../../../src/core/clock.ts', async (load) => {
-  const module = await load<typeof import('../../../src/core/clock.ts')>()
-  return { ...module, monotonicNow: () => module.monotonicNow() + work.passed }
-})
-
-/** More microseconds than requests may take in one turn of the loop. */
-const LONG = 10_000
+/** More milliseconds than requests may take in one turn of the loop. */
+const LONG_MS = 10
 /** In the check phase before a tick of the test, in the one after it, and between them. */
 const MOST_BETWEEN_TICKS = 3
-
-afterEach(() => {
-  vi.restoreAllMocks()
-})
 
 /** Serves an app that holds the loop for long with each request; `begun` has their names in order. */
 async function serveHolding(): Promise<{ server: HttpServer; begun: string[]; most: () => number }> {
   const begun: string[] = []
-  let [ofTurn, most] = [0, 0]
+  let [ofTurn, most, passed] = [0, 0, 0]
+  const now = performance.now.bind(performance)
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + passed)
   const fetch: Servable['fetch'] = ({ headers }) => {
     begun.push(headers.get('authorization') ?? '')
     ofTurn++
-    work.passed += LONG
+    passed += LONG_MS
     return new Response('x'.repeat(1_000))
   }
   const tick = () => {
