@@ -7,11 +7,13 @@ const OF_BATCH = 50
 const PAUSE_MS = 100
 const LONGEST_MS = 10_000
 
-const enqueuePaid = (victim: Target) =>
-  call(victim, 'POST', '/v1/buckets/victim%2Forders/jobs', {
-    id: 'paid-once',
-    data: { method: 'GET', url: `${victim.thirdParty}/paid` },
-  })
+/** Asks until it is accepted, or was before. */
+async function enqueuePaid(victim: Target): Promise<void> {
+  const data = { method: 'GET', url: `${victim.thirdParty}/paid` }
+  const end = Date.now() + LONGEST_MS
+  const ask = () => call(victim, 'POST', '/v1/buckets/victim%2Forders/jobs', { id: 'paid-once', data })
+  while ((await ask()).status !== 202 && Date.now() < end) await pass(50)
+}
 
 export const forgottenIds: Attack = {
   name: 'forgotten-ids',
