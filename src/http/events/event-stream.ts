@@ -14,6 +14,8 @@ interface StreamOwner {
   readonly first: string
   /** Destroys the connection; absent where the app has no access to it. */
   readonly cut?: () => void
+  /** Calls back when the connection is closed; absent where the app has no access to it. */
+  readonly whenGone?: ((callback: () => void) => void) | undefined
 }
 
 /**
@@ -22,7 +24,7 @@ interface StreamOwner {
  */
 export function openStream(
   feed: EventFeed,
-  { subscription, isAuthorized, onEnd, first, cut }: StreamOwner,
+  { subscription, isAuthorized, onEnd, first, cut, whenGone }: StreamOwner,
   lastId: string | undefined,
 ): ReadableStream<Uint8Array> {
   let subscriber: Subscriber | undefined
@@ -50,6 +52,8 @@ export function openStream(
         subscriber = joined
         joined.write(`retry: ${RETRY_MS}\n\n${first}`)
         feed.add(joined, lastId)
+        // A stream behind another answer of its connection is not cancelled when that is closed.
+        whenGone?.(() => feed.remove(joined))
       },
       cancel() {
         if (subscriber !== undefined) feed.remove(subscriber)

@@ -51,7 +51,7 @@ export function eventRoutes({ feed, settings, authenticator, watched }: RouteCon
         const first = await feed.initialEvents(subscription)
         // Other streams may have opened meanwhile.
         assertRoom(principal)
-        const { outgoing } = context.env ?? {}
+        const { outgoing, whenSent } = context.env ?? {}
         // It may find that the token watches as many as it may.
         const unwatch = key === undefined ? undefined : watched.hold(principal, key)
         streams.take(principal)
@@ -63,6 +63,7 @@ export function eventRoutes({ feed, settings, authenticator, watched }: RouteCon
           },
           isAuthorized: () => authenticator.isStillValid(principal),
           first,
+          whenGone: whenSent,
           ...(outgoing !== undefined && { cut: () => void outgoing.destroy() }),
         }
         const lastId = context.req.header('Last-Event-ID')

@@ -1,10 +1,12 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { OPEN } from '../../../src/http/access.ts'
 import { OverloadGuard } from '../../../src/http/overload.ts'
 import { Quota } from '../../../src/http/quota.ts'
 import type { AccessToken, HttpOptions } from '../../../src/http.ts'
 import { Api, expectProblem, sha256, signal } from './api.ts'
+import { RawClient, serve } from './raw-client.ts'
 
+const PATIENCE = { timeout: 20_000 }
 const RARELY = { snapshotMs: 600_000, keepAliveMs: 600_000 }
 const tokenOf = (name: string, more: Partial<AccessToken> = {}): AccessToken => ({
   name,
@@ -62,6 +64,25 @@ describe('streams of events', () => {
     expect(await statuses('a', 1)).toEqual([429])
     await first.body!.cancel()
     expect(await statuses('a', 2)).toEqual([200, 429])
+  })
+
+  test('give their places back when their connection is closed, also those behind another answer', async () => {
+    const { api, stream } = held({ maxStreamsPerToken: 3 })
+    const client = await RawClient.to(await serve(api))
+    const request = 'GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a\r\n\r\n'
+    client.send(request.repeat(3))
+    const next = async () => {
+      const { status, body } = await stream('a')
+      await body!.cancel()
+      return status
+    }
+    await vi.waitFor(async () => expect(await next()).toBe(429), PATIENCE)
+    client.socket.destroy()
+    await vi.waitFor(async () => {
+      const all = [await stream('a'), await stream('a'), await stream('a')]
+      for (const { body } of all) await body!.cancel()
+      expect(all.map(({ status }) => status)).toEqual([200, 200, 200])
+    }, PATIENCE)
   })
 })
 
