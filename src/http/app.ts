@@ -22,6 +22,7 @@ import { pageRoutes } from './routes/page.ts'
 import { sessionRoutes } from './routes/session.ts'
 import { systemRoutes } from './routes/system.ts'
 import { type HttpOptions, httpOptionsSchema } from './settings.ts'
+import { WalkQuota } from './walk-quota.ts'
 import { WatchedKeys } from './watched-keys.ts'
 
 const CORS = {
@@ -101,7 +102,8 @@ export function createHttpApp<Data, Result>(
   const overload = new OverloadGuard(settings.overload, settings)
   const turns = new LoopTurns()
   const watched = new WatchedKeys(settings.maxWatchedPerToken, settings.now)
-  const api = { shaper: shaper as Shaper, settings, feed, authenticator, overload, turns, watched }
+  const walks = new WalkQuota()
+  const api = { shaper: shaper as Shaper, settings, feed, authenticator, overload, turns, watched, walks }
   const app = new HttpApp(feed, authenticator)
   const { corsOrigins, onError } = settings
   app.use(frame(settings))

@@ -78,7 +78,7 @@ async function preview(
   ifVersion: number | undefined,
 ) {
   const sees = (key: string) => isWithin(principal.prefixes, key)
-  const found = await api.shaper.limits.preview(change, sees)
+  const found = await api.walks.run(principal, () => api.shaper.limits.preview(change, sees))
   if (ifVersion !== undefined && ifVersion !== found.version) {
     throw new RuleBookConflictError(ifVersion, found.version)
   }

@@ -8,6 +8,7 @@ import type { OverloadGuard } from './overload.ts'
 import type { ProblemName } from './problem.ts'
 import type { ServerContext } from './server-context.ts'
 import type { HttpSettings } from './settings.ts'
+import type { WalkQuota } from './walk-quota.ts'
 import type { WatchedKeys } from './watched-keys.ts'
 import type { Scope } from './wire.ts'
 
@@ -60,6 +61,7 @@ export interface RouteContext {
   readonly overload: OverloadGuard
   readonly turns: LoopTurns
   readonly watched: WatchedKeys
+  readonly walks: WalkQuota
 }
 
 /**

@@ -11,8 +11,8 @@ import type { JobFacts, Stall } from '../line/job-facts.ts'
 import { type LiveRuleBook, ruleOf } from '../line/limits.ts'
 import type { MemoryHandoff } from './memory-handoff.ts'
 import type { MemoryWorker } from './memory-worker.ts'
-import { runWalk } from './store/bucket-walk.ts'
 import type { StoreViews } from './store/store-views.ts'
+import { WalkTurns } from './walk-turns.ts'
 
 /** Buckets on one page of a survey, which take some hundred microseconds. */
 const SURVEY_PAGE = 200
@@ -32,6 +32,7 @@ export class MemoryViews implements LineViews {
   readonly #ports: MemoryViewsPorts
   readonly #store: StoreViews
   readonly #clock: Clock
+  readonly #walks = new WalkTurns()
 
   constructor(ports: MemoryViewsPorts) {
     this.#ports = ports
@@ -48,11 +49,11 @@ export class MemoryViews implements LineViews {
   }
 
   buckets(query: BucketQuery): Awaitable<BucketPage> {
-    return runWalk(this.#store.list(query, this.#clock.now()))
+    return this.#walks.run(this.#store.list(query, this.#clock.now()))
   }
 
   tally(groups: readonly TallyGroup[]): Awaitable<BucketTally[]> {
-    return runWalk(this.#store.tally(groups, this.#clock.now()))
+    return this.#walks.run(this.#store.tally(groups, this.#clock.now()))
   }
 
   async *survey(): AsyncGenerator<readonly BucketView[]> {

@@ -5,9 +5,9 @@ import { parseRule } from '../../src/core/rule-book.ts'
 import type { RuleChange } from '../../src/core/rule-layers.ts'
 import { type BucketQueryInput, bucketQuerySchema } from '../../src/line/bucket-query.ts'
 import type { Retention } from '../../src/line/options.ts'
-import { runWalk } from '../../src/memory/store/bucket-walk.ts'
 import type { JobRecord } from '../../src/memory/store/job-record.ts'
 import { MemoryStore } from '../../src/memory/store/memory-store.ts'
+import { WalkTurns } from '../../src/memory/walk-turns.ts'
 import { at, type Driver, type Ending, type Request, type Started } from './backend-driver.ts'
 import { retentionFor } from './memory-store.ts'
 
@@ -132,7 +132,7 @@ class MemoryDriver implements Driver {
   }
 
   async list(query: BucketQueryInput, now: number) {
-    return runWalk(this.#store.views.list(bucketQuerySchema.parse(query), now))
+    return new WalkTurns().run(this.#store.views.list(bucketQuerySchema.parse(query), now))
   }
 
   async audit() {

@@ -15,7 +15,7 @@ import { bucketPageSchema, bucketSchema } from '../view-schemas.ts'
 const DONE = { 204: { description: 'Done.' } } as const
 
 export function bucketRoutes(api: RouteContext): Route[] {
-  const { shaper, overload } = api
+  const { shaper, overload, walks } = api
   return [
     {
       method: 'get',
@@ -32,7 +32,7 @@ export function bucketRoutes(api: RouteContext): Route[] {
           'minOldestWaitMs',
           'limit',
         ])
-        return context.json(await listBuckets(shaper, principal, query))
+        return context.json(await walks.run(principal, () => listBuckets(shaper, principal, query)))
       },
     },
     {

@@ -6,7 +6,7 @@ import { reducedCapacity, tokenQuota } from '../problem.ts'
 import { Quota } from '../quota.ts'
 import type { Route, RouteContext } from '../route.ts'
 
-export function eventRoutes({ feed, settings, authenticator, watched }: RouteContext): Route[] {
+export function eventRoutes({ feed, settings, authenticator, watched, walks }: RouteContext): Route[] {
   const { maxStreams: most, maxStreamsPerToken: perToken } = settings
   const streams = new Quota({ most, perToken })
   const assertRoom = (principal: Principal) => {
@@ -48,7 +48,8 @@ export function eventRoutes({ feed, settings, authenticator, watched }: RouteCon
         assertRoom(principal)
         const key = subscription.types.has('bucket') ? subscription.key : undefined
         if (key !== undefined) watched.ask(principal, key)
-        const first = await feed.initialEvents(subscription)
+        const begin = () => feed.initialEvents(subscription)
+        const first = await (subscription.types.has('buckets') ? walks.run(principal, begin) : begin())
         // Other streams may have opened meanwhile.
         assertRoom(principal)
         const { outgoing, whenSent } = context.env ?? {}

@@ -1,7 +1,5 @@
-import { setImmediate as passTurn } from 'node:timers/promises'
 import type { BucketView } from '../../core/job.ts'
 import { isUnder } from '../../core/key.ts'
-import type { Awaitable } from '../../line/awaitable.ts'
 import { BucketOrder, encodeCursor, FirstPlaces, isAskedFor, readCursor } from '../../line/bucket-order.ts'
 import {
   type BucketPage,
@@ -19,20 +17,6 @@ const SLICE = 2_000
 
 /** A walk over buckets that pauses now and then. */
 export type Walk<Result> = Generator<undefined, Result, void>
-
-/** Runs a walk to its end. A short one is done at once; at each pause of a long one the event loop turns. */
-export function runWalk<Result>(walk: Walk<Result>): Awaitable<Result> {
-  const step = walk.next()
-  return step.done ? step.value : resumeWalk(walk)
-}
-
-async function resumeWalk<Result>(walk: Walk<Result>): Promise<Result> {
-  for (;;) {
-    await passTurn()
-    const step = walk.next()
-    if (step.done) return step.value
-  }
-}
 
 /** The page of a query; it holds no more places than the page has, however many buckets live. */
 export function* listBuckets(buckets: LiveBuckets, query: BucketQuery, now: number): Walk<BucketPage> {

@@ -135,6 +135,40 @@ describe('watched buckets', () => {
   })
 })
 
+describe('requests that look through the buckets', () => {
+  const LIMIT = { limit: '9, 9/s' }
+
+  test.each([
+    ['pages of buckets', (api: Api, token: string) => api.get('/v1/buckets', { token })],
+    [
+      'dry runs',
+      (api: Api, token: string) => api.call('PUT', `/v1/limits/${token}?dryRun=true`, { token, body: LIMIT }),
+    ],
+  ])('of one token are five at the same time: %s', async (_, ask) => {
+    const tokens = [tokenOf('a', { scopes: ['admin'] }), tokenOf('b', { scopes: ['admin'] })]
+    const { api } = held({ tokens })
+    const go = signal()
+    const { buckets, limits } = api.shaper
+    const preview = limits.preview.bind(limits)
+    let arrived = 0
+    const wait = () => {
+      arrived++
+      return go.given
+    }
+    api.shaper.buckets = (query) => wait().then(() => buckets.call(api.shaper, query))
+    limits.preview = (...change) => wait().then(() => preview(...change))
+    const asked = ['a', 'a', 'a', 'a', 'a', 'a', 'b'].map((token) => ask(api, token))
+    for (const answer of asked) void answer.then(() => arrived++)
+    await vi.waitFor(() => expect(arrived).toBe(7), PATIENCE)
+    go.give()
+    const answers = await Promise.all(asked)
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(6).fill(200), 429])
+    expectProblem(answers.find(({ status }) => status === 429)!, 429, 'token-quota')
+    expect((await ask(api, 'a')).status).toBe(200)
+    expect(answers.at(-1)!.status).toBe(200)
+  })
+})
+
 describe('requests in flight', () => {
   test('of one token leave half of the places to others', async () => {
     const { api } = held({ overload: { maxInFlight: 4 } })
