@@ -15,7 +15,7 @@ import { localRuleSchema, previewSchema, ruleBookSchema, ruleSchema } from '../v
 const ETAG = { ETag: textHeader('The version of the rule book, for `If-Match`.') }
 
 export function limitRoutes(api: RouteContext): Route[] {
-  const { shaper, overload } = api
+  const { shaper, overload, turns } = api
   const { limits } = shaper
   const { maxRules: atMost } = api.settings
   return [
@@ -82,6 +82,8 @@ export function limitRoutes(api: RouteContext): Route[] {
         checkKey(subject, 'pattern')
         const ifVersion = readIfMatch(context)
         const { limit } = await readRequest(api, call, newLimitSchema)
+        // It spaces the lines of all its keys anew, at once.
+        await turns.next(principal.name)
         const variant = await setVariant(api, call, limit, ifVersion)
         if (variant !== undefined) return variant
         // A new limit for a pattern that has one takes no more memory.
@@ -108,6 +110,7 @@ export function limitRoutes(api: RouteContext): Route[] {
       answer: async (call) => {
         const { context, principal, subject } = call
         const ifVersion = readIfMatch(context)
+        await turns.next(principal.name)
         const variant = await removeVariant(api, call, ifVersion)
         if (variant !== undefined) return variant
         const { override } = readQuery(context.req.url, removalQuerySchema, [])

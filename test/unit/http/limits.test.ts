@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { setImmediate as passTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { ruleBookSchema, ruleSchema } from '../../../src/http/view-schemas.ts'
 import { Api, expectProblem, sha256 } from './api.ts'
@@ -7,6 +8,23 @@ const CODE = { '*': '5, 2/s', 'sms/acme': '50, 10/s' }
 const FROM_CODE = { origin: 'code', by: `${hostname()}:${process.pid}`, at: 0 }
 
 describe('the rule book', () => {
+  test('is changed once each time the event loop comes round', async () => {
+    const api = new Api(CODE)
+    let made = 0
+    api.shaper.on('limit', () => made++)
+    const limit = { limit: '9, 9/s' }
+    const changes = ['a', 'b', 'c', 'd'].map((key) => api.call('PUT', `/v1/limits/${key}`, { body: limit }))
+    const removal = api.call('DELETE', '/v1/limits/sms%2Facme')
+    const counts = [0]
+    while (made < 5) {
+      await passTurn()
+      counts.push(made)
+    }
+    expect(Math.max(...counts.slice(1).map((count, index) => count - counts[index]!))).toBe(1)
+    for (const { status } of await Promise.all(changes)) expect(status).toBe(200)
+    expect((await removal).status).toBe(204)
+  })
+
   test('is listed, every rule with its origin', async () => {
     const api = new Api(CODE)
     const { body, headers } = await api.get('/v1/limits')
