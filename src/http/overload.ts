@@ -6,6 +6,8 @@ import { reducedCapacity, tokenQuota } from './problem.ts'
 import { Quota } from './quota.ts'
 
 const RESOLUTION_MS = 10
+/** The same in microseconds, as the window. */
+const RESOLUTION = 10_000
 const WINDOW = 500_000
 const PERCENTILE = 90
 const NANOSECONDS_PER_MS = 1e6
@@ -125,9 +127,10 @@ function watchLag(now: () => number = monotonicNow): () => number {
     }
     const passed = now() - since
     if (passed < WINDOW) return lagMs
-    // After a long time without calls the last measurement is outdated.
+    // After a long time without calls the last measurement is outdated; but a loop that stood still made no calls either.
+    const wasStill = delays.count * RESOLUTION < passed / 2
     lagMs =
-      passed < 2 * WINDOW
+      passed < 2 * WINDOW || wasStill
         ? Math.max(0, delays.percentile(PERCENTILE) / NANOSECONDS_PER_MS - RESOLUTION_MS)
         : 0
     delays.reset()

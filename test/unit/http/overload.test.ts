@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { OverloadGuard } from '../../../src/http/overload.ts'
 import { Api, expectProblem, signal } from './api.ts'
 
@@ -166,6 +166,24 @@ describe('overload', () => {
     used = 2 ** 30
     expectProblem(await api.post('/v1/meters/k/fill', { amount: 1 }), 503, busy)
     expect((await api.get('/v1/meters/k')).status).toBe(200)
+  })
+
+  test('is seen also where the event loop stood still for seconds, and is over when it turns again', async () => {
+    const guard = new OverloadGuard({
+      maxInFlight: 10,
+      maxLagMs: 200,
+      maxHeapShare: 1,
+      maxTokenShare: 1,
+      heapReserveMb: 0,
+    })
+    guard.assertCalm()
+    // The measurement has begun when the loop has turned.
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    const end = performance.now() + 2_000
+    while (performance.now() < end);
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(() => guard.assertCalm()).toThrow('overloaded')
+    await vi.waitFor(() => guard.assertCalm(), { timeout: 60_000, interval: 50 })
   })
 
   test('is seen by the process itself', async () => {
