@@ -1,5 +1,6 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { OverloadGuard } from '../../../src/http/overload.ts'
+import { eventually } from '../../support/patience.ts'
 import { Api, expectProblem, signal } from './api.ts'
 
 describe('overload', () => {
@@ -183,7 +184,7 @@ describe('overload', () => {
     while (performance.now() < end);
     await new Promise((resolve) => setTimeout(resolve, 20))
     expect(() => guard.assertCalm()).toThrow('overloaded')
-    await vi.waitFor(() => guard.assertCalm(), { timeout: 60_000, interval: 50 })
+    await eventually(() => guard.assertCalm())
   })
 
   test('is seen by the process itself', async () => {

@@ -1,12 +1,12 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { OPEN } from '../../../src/http/access.ts'
 import { OverloadGuard } from '../../../src/http/overload.ts'
 import { Quota } from '../../../src/http/quota.ts'
 import type { AccessToken, HttpOptions } from '../../../src/http.ts'
+import { eventually } from '../../support/patience.ts'
 import { Api, expectProblem, sha256, signal } from './api.ts'
 import { RawClient, serve } from './raw-client.ts'
 
-const PATIENCE = { timeout: 20_000 }
 const RARELY = { snapshotMs: 600_000, keepAliveMs: 600_000 }
 const tokenOf = (name: string, more: Partial<AccessToken> = {}): AccessToken => ({
   name,
@@ -76,13 +76,13 @@ describe('streams of events', () => {
       await body!.cancel()
       return status
     }
-    await vi.waitFor(async () => expect(await next()).toBe(429), PATIENCE)
+    await eventually(async () => expect(await next()).toBe(429))
     client.socket.destroy()
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const all = [await stream('a'), await stream('a'), await stream('a')]
       for (const { body } of all) await body!.cancel()
       expect(all.map(({ status }) => status)).toEqual([200, 200, 200])
-    }, PATIENCE)
+    })
   })
 })
 
@@ -159,7 +159,7 @@ describe('requests that look through the buckets', () => {
     limits.preview = (...change) => wait().then(() => preview(...change))
     const asked = ['a', 'a', 'a', 'a', 'a', 'a', 'b'].map((token) => ask(api, token))
     for (const answer of asked) void answer.then(() => arrived++)
-    await vi.waitFor(() => expect(arrived).toBe(7), PATIENCE)
+    await eventually(() => expect(arrived).toBe(7))
     go.give()
     const answers = await Promise.all(asked)
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(6).fill(200), 429])
