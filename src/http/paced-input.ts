@@ -3,15 +3,19 @@ import type { Socket } from 'node:net'
 /** Bytes: the smallest piece that the parser gets, and the largest. */
 const SMALLEST = 1_024
 const LARGEST = 65_536
+/** Bytes that the parser gets in one turn of the event loop: a large body may have come at once. */
+const MOST_IN_A_TURN = 131_072
 
 /**
  * Gives the bytes of a socket to Node's parser in small pieces, and only while more requests may come. Node itself parses
- * everything that it has read, which may be thousands of requests, before it looks whether their answers are taken.
+ * everything that it has read, which may be thousands of requests, before it looks whether their answers are taken; and the
+ * bytes of a large body cost more than a copy.
  *
  * | state   | meaning                                    | left when                        |
  * |---------|--------------------------------------------|----------------------------------|
  * | flowing | bytes go to the parser as they come        | no more requests may come        |
  * | held    | the rest waits here, and nothing more is read | `goOn` is called, and more may come |
+ * | resting | the same                                   | the event loop comes round       |
  */
 export class PacedInput {
   readonly #socket: Socket
@@ -21,6 +25,9 @@ export class PacedInput {
   #rest: Buffer = Buffer.alloc(0)
   /** Grows while pieces bring no request, as those of a large body do. */
   #size = SMALLEST
+  /** Bytes that the parser may get in this turn. */
+  #left = MOST_IN_A_TURN
+  #isRenewing = false
   #isFeeding = false
   #isHeld = false
 
@@ -54,11 +61,11 @@ export class PacedInput {
     if (this.#isFeeding) return
     this.#isFeeding = true
     while (this.#rest.length > 0 && !this.#socket.isPaused() && !this.#socket.destroyed) {
-      if (this.#mayRead()) this.#feedPiece()
-      else {
+      if (!this.#mayRead()) {
         this.#isHeld = true
         this.#socket.pause()
-      }
+      } else if (this.#left > 0) this.#feedPiece()
+      else this.#socket.pause()
     }
     this.#isFeeding = false
   }
@@ -67,6 +74,19 @@ export class PacedInput {
     const piece = this.#rest.subarray(0, this.#size)
     this.#rest = this.#rest.subarray(this.#size)
     this.#size = Math.min(LARGEST, 2 * this.#size)
+    this.#left -= piece.length
+    this.#renewInNextTurn()
     for (const listener of this.#listeners) listener.call(this.#socket, piece)
+  }
+
+  #renewInNextTurn(): void {
+    if (this.#isRenewing) return
+    this.#isRenewing = true
+    setImmediate(() => {
+      this.#isRenewing = false
+      const isResting = this.#left <= 0
+      this.#left = MOST_IN_A_TURN
+      if (isResting && !this.#isHeld) this.#socket.resume()
+    })
   }
 }
