@@ -16,7 +16,10 @@ export class Gcra {
   #from = Number.NEGATIVE_INFINITY
   #id = ''
   #cost = 0
-  /** How far the last start was ahead of its own TAT: the used part of the tolerance. */
+  /**
+   * How far the last start was ahead of its own TAT: the used part of the tolerance. Once its cost is forgotten, how far
+   * it was ahead of the next one's.
+   */
   #excess = 0
   /** The tolerance that `#excess` was measured against. */
   #tolerance = 0
@@ -52,12 +55,15 @@ export class Gcra {
     this.isForgotten = false
   }
 
-  /** Forgets the last start, as if there had been none. */
-  forget(): void {
+  /**
+   * Forgets what the last start cost: a limit that comes later counts from nothing. The TAT under `limit` stays. A start
+   * that was early used its tolerance up, and a bucket that was idle for a moment must not get it again.
+   */
+  forget(limit: Limit): void {
     this.isForgotten ||= this.#cost > 0
-    this.#from = Number.NEGATIVE_INFINITY
+    this.#excess = this.#distance(limit)
+    this.#tolerance = limit.tolerance
     this.#cost = 0
-    this.#excess = 0
   }
 
   /**

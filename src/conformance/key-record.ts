@@ -47,13 +47,13 @@ export class KeyRecord {
     if (older[0] !== undefined) this.warming.replaceLimit(older[0].limit, at)
   }
 
-  /** An idle bucket is deleted once its next departure has passed, so nothing counts from its last start any more. */
+  /** An idle bucket is deleted once its next departure has passed, so no later limit counts from its last start. */
   forgetIfIdle(at: number): void {
     if (this.waiting > 0 || this.frozenUntil > at || this.pausedAt !== undefined) return
     const limit = mostLenient(this.counted, this.limitsAt(at))
-    if (limit !== undefined && this.counted.due(limit) - limit.tolerance > at) return
-    this.spacing.forget()
-    this.counted.forget()
+    if (limit === undefined || this.counted.due(limit) - limit.tolerance > at) return
+    this.spacing.forget(limit)
+    this.counted.forget(limit)
   }
 
   /** A shorter freeze never shortens a longer one. */

@@ -55,6 +55,28 @@ test('earliness adds up: each start does not get the whole tolerance again', () 
   expect(laws(history)).toEqual([['L2', 'z']])
 })
 
+test('an idle moment does not give the tolerance back', () => {
+  const times = Array.from({ length: 40 }, (_, index) => index * 75)
+  const jobs = times.map((at, index) => run(at, `j${index}`, { from: at }))
+  const history = [limit(0, '9, 10/s, tolerance 25ms'), ...jobs.flat()]
+  const early = checkHistory(history).filter(({ law }) => law === 'L2')
+  expect(early[0]).toMatchObject({ id: 'j2' })
+  expect(early[0]?.message).toContain('came 75.000 ms after that of job "j1", expected at least 100.000 ms')
+  // The third of each three.
+  expect(early.length).toBe(13)
+})
+
+test('earliness that an old tolerance allowed is not counted after an idle moment', () => {
+  const history = (at: number) =>
+    inOrder(
+      limit(0, '9, 10/s, tolerance 25ms'),
+      run(0, 'x'),
+      limit(80, '9, 20/s, tolerance 0'),
+      run(at, 'y', { from: 79 }),
+    )
+  expect(laws(history(81))).toEqual([])
+})
+
 test('one start too many is one breach, and the stream around it conforms', () => {
   const history = inOrder(limit(0, '9, 10/s'), run(0, 'w'), run(50, 'x'), run(100, 'y'), run(200, 'z'))
   expect(laws(history)).toEqual([['L2', 'x']])
