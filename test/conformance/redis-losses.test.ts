@@ -44,6 +44,19 @@ describe('after a failover', () => {
     expect(await nextStart(stage, 2, 300)).toBe(181)
   })
 
+  it('a shard that goes back to the moment of its naming knows that it had another server', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    const meta = shardKey(stage.tag, 'meta')
+    expect(await stage.redis.hget(meta, 'run')).toMatch(/^[0-9a-f]{40}$/)
+    const named = await stage.dump()
+    await stage.lineUp('x', 0)
+    await stage.run(0)
+    await failOver(stage, named)
+    await stage.lineUp('y', 0.1)
+    await notice(stage, 0.1)
+    expect(await nextStart(stage, 0.2, 3, 0.1)).toBeCloseTo(1.1)
+  })
+
   it('a bucket waits for as long as the costliest job of the shard keeps the next one away', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.admit('costly', 0, { key: 'other', cost: 5 })

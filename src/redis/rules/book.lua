@@ -21,7 +21,10 @@ local is_known = redis.call('GET', K.book) == ARGV[4]
 if is_known and meta.book == version then return { 'ok', text(now), text(version), mark() } end
 if not is_known and version <= meta.book then return { 'old-book', text(meta.book) } end
 redis.call('SET', K.book, ARGV[4])
-redis.call('HSETNX', K.meta, 'name', ARGV[6])
+if redis.call('HSETNX', K.meta, 'name', ARGV[6]) == 1 then
+  -- With its name a shard gets the server that it is on, or a loss of all that came after would pass for a first start.
+  redis.call('HSET', K.meta, 'run', string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or '')
+end
 redis.call('HSETNX', K.meta, 'shards', ARGV[8])
 redis.call('HSET', K.meta, 'book', version, 'mark', mark())
 if meta.book == 0 and ARGV[7] == '1' then note_loss(meta, now, ANY_COST) end
