@@ -141,6 +141,29 @@ describe('an epoch', () => {
     expect(new Set(fences).size).toBe(3)
     expect(fences[0]).toBeGreaterThan(0)
   })
+
+  test('and a fence are so also where the clock of the server that took over is behind', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    const replica = await stage.dump()
+    await stage.lineUp('x', 100)
+    const [x] = await stage.hand(100)
+    const lost = await stage.gate(x!, 100)
+    expect(await stage.start(x!, 100)).toBe(true)
+    await stage.restore(replica)
+    await stage.redis.hset(shardKey(stage.tag, 'meta'), 'run', 'the former master')
+    await stage.lineUp('y', 50)
+    // A scheduler notices the loss.
+    await stage.claim(50, { lookAhead: -60 * SECOND })
+    const [y] = await stage.hand(52)
+    expect(y).toMatchObject({ id: 'y' })
+    expect(y!.epoch).toBeGreaterThan(x!.epoch)
+    const granted = await stage.gate(y!, 52)
+    const [before = 0, after = 0] = [lost, granted].map((answer) =>
+      answer.kind === 'granted' ? answer.job.fence : undefined,
+    )
+    expect(before).toBeGreaterThan(0)
+    expect(after).toBeGreaterThan(before)
+  })
 })
 
 describe('a lease that has ended', () => {

@@ -6,8 +6,15 @@ local REMEMBERED = 86400000000
 -- More than any limit admits.
 local ANY_COST = 9007199254740992
 
+-- No loss reaches back so far, and no clock of a server that takes over is so far behind.
+local LONGEST_LOSS = 3600000000
+
 -- The last starts may be lost: in each bucket, a job of up to this cost may have started just now.
 local function note_loss(meta, now, cost)
+  -- Stamps that were lost may be ahead of what is left of them, and of this clock.
+  meta.fence = math.max(meta.fence, math.floor(now)) + LONGEST_LOSS
+  meta.epoch = math.max(meta.epoch, math.floor(now)) + LONGEST_LOSS
+  redis.call('HSET', K.meta, 'fence', meta.fence, 'epoch', meta.epoch)
   if math.abs(now - meta.lostAt) < REMEMBERED then cost = math.max(cost, meta.lostCost) end
   meta.lostAt, meta.lostCost = now, cost
   redis.call('HSET', K.meta, 'lostAt', now, 'lostCost', cost)
