@@ -1,8 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { monotonicNow } from '../core/clock.ts'
-import { quote } from '../core/describe.ts'
-import { checkKey, isUnder } from '../core/key.ts'
+import { checkKey } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
 import { Problem } from './problem.ts'
 import { TokenRate, tokenLimitSchema } from './token-rate.ts'
@@ -204,42 +203,6 @@ export class Authenticator {
 
 function tokenIn(authorization: string): string | undefined {
   return /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(authorization)?.[1]
-}
-
-/** Whether it is a token of the operator: it may do everything, with every key. */
-export function hasEveryRight({ scopes, prefixes }: Principal): boolean {
-  return prefixes.length === 0 && scopes.includes('admin')
-}
-
-/** @throws Problem 403 */
-export function assertScope({ scopes }: Principal, scope: Scope): void {
-  if (scopes.includes(scope) || scopes.includes('admin')) return
-  throw new Problem(
-    'forbidden',
-    { detail: `expected a token with the scope ${scope}, got: ${scopes.join(', ')}` },
-    { 'WWW-Authenticate': `Bearer realm="velvet-rope", error="insufficient_scope", scope="${scope}"` },
-  )
-}
-
-/** Whether the key is one of the prefixes or lies below one; whole segments count. */
-export function isWithin(prefixes: readonly string[], key: string): boolean {
-  return prefixes.length === 0 || prefixes.some((prefix) => isUnder(key, prefix))
-}
-
-/** For answers about all keys together. @throws Problem 403 */
-export function assertEveryKey({ prefixes }: Principal, what: string): void {
-  if (prefixes.length === 0) return
-  throw new Problem('forbidden', {
-    detail: `expected a token for every key to read ${what}, got one with prefixes`,
-  })
-}
-
-/** @throws Problem 403, which does not reveal whether the key exists */
-export function assertWithin({ prefixes }: Pick<Principal, 'prefixes'>, key: string, what = 'key'): void {
-  if (isWithin(prefixes, key)) return
-  throw new Problem('forbidden', {
-    detail: `expected a ${what} within ${prefixes.map(quote).join(' or ')}, got: ${quote(key)}`,
-  })
 }
 
 function unauthorized(detail: string, error: string): Problem {

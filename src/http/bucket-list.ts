@@ -1,8 +1,9 @@
 import { quote } from '../core/describe.ts'
 import type { BucketPage, BucketQuery } from '../line/bucket-query.ts'
 import type { Shaper } from '../shaper/shaper.ts'
-import { isWithin, type Principal } from './access.ts'
+import type { Principal } from './access.ts'
 import { Problem } from './problem.ts'
+import { isWithin } from './rights.ts'
 
 /**
  * Lists the live buckets that a principal may see. A principal with prefixes must name one of them or something below;

@@ -1,9 +1,10 @@
 import type { Context } from 'hono'
 import { checkKey } from '../core/key.ts'
-import { type Authenticator, assertScope, assertWithin, OPEN, type Principal } from './access.ts'
+import { type Authenticator, OPEN, type Principal } from './access.ts'
 import type { OverloadGuard } from './overload.ts'
 import { rawPath, splitPattern, splitRest } from './path.ts'
 import { Problem } from './problem.ts'
+import { assertScope, assertWithin } from './rights.ts'
 import type { HttpEnv, Route, RouteContext } from './route.ts'
 import { unitsOf } from './token-rate.ts'
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { quote } from '../core/describe.ts'
-import { isWithin, type Principal } from './access.ts'
+import type { Principal } from './access.ts'
 import { acceptedBody, refusal } from './answers.ts'
 import { readRequest } from './body.ts'
 import { check, MOST_FAULTS } from './body-faults.ts'
@@ -9,6 +9,7 @@ import { jobId, readIdempotencyKey } from './idempotency.ts'
 import { type Fault, invalid, PROBLEMS, Problem, problemOf, reducedCapacity } from './problem.ts'
 import { retryAfterSeconds } from './ratelimit-headers.ts'
 import type { batchSchemas } from './request-schemas.ts'
+import { isWithin } from './rights.ts'
 import type { Call, RouteContext } from './route.ts'
 
 /** Jobs that are started in one tick, and go to the store in one batch; all at once would hold the event loop. */

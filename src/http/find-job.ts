@@ -1,9 +1,9 @@
 import { firstSegment } from '../core/key.ts'
 import type { FindOptions } from '../shaper/options.ts'
-import { assertWithin, isWithin } from './access.ts'
 import { Problem } from './problem.ts'
 import { readQuery } from './query.ts'
 import { jobQuerySchema } from './request-schemas.ts'
+import { assertWithin, isWithin } from './rights.ts'
 import type { Call } from './route.ts'
 
 /**

@@ -3,9 +3,9 @@ import { quote } from '../core/describe.ts'
 import { RuleBookConflictError } from '../core/errors.ts'
 import type { LimitInput } from '../core/limit.ts'
 import type { PreviewedChange } from '../line/preview-change.ts'
-import { isWithin } from './access.ts'
 import { invalid, Problem } from './problem.ts'
 import { readQuery } from './query.ts'
+import { isWithin } from './rights.ts'
 import type { Call, RouteContext } from './route.ts'
 
 /** Query fields that ask for something else than a change of the shared rule book. */

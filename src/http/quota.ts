@@ -1,4 +1,5 @@
-import { hasEveryRight, type Principal } from './access.ts'
+import type { Principal } from './access.ts'
+import { hasEveryRight } from './rights.ts'
 
 /** The share of the places that only tokens of the operator may take: with `admin`, for every key. */
 const RESERVE = 0.1

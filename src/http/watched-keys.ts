@@ -1,8 +1,9 @@
 import { monotonicNow } from '../core/clock.ts'
 import { quote } from '../core/describe.ts'
 import { MOST_WATCHED, WATCHED_FOR } from '../core/line-view.ts'
-import { hasEveryRight, type Principal } from './access.ts'
+import type { Principal } from './access.ts'
 import { tokenQuota } from './problem.ts'
+import { hasEveryRight } from './rights.ts'
 
 /** What all tokens may watch that are not of the operator. */
 const MOST_OF_TENANTS = MOST_WATCHED * 0.9

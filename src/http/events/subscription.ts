@@ -1,9 +1,10 @@
 import { z } from '@hono/zod-openapi'
 import { checkKey } from '../../core/key.ts'
 import { type BucketQuery, bucketQuerySchema } from '../../line/bucket-query.ts'
-import { assertWithin, type Principal } from '../access.ts'
+import type { Principal } from '../access.ts'
 import { invalid } from '../problem.ts'
 import { readQuery } from '../query.ts'
+import { assertWithin } from '../rights.ts'
 
 export const EVENT_TYPES = [
   'verdict',

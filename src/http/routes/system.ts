@@ -1,9 +1,9 @@
 import { setTimeout as passMs } from 'node:timers/promises'
 import { z } from '@hono/zod-openapi'
-import { assertEveryKey } from '../access.ts'
 import { ETAG, jsonContent, NOT_MODIFIED } from '../operation.ts'
 import { answerPage, prefersHtml } from '../page-file.ts'
 import { Problem, reducedCapacity } from '../problem.ts'
+import { assertEveryKey } from '../rights.ts'
 import type { Route, RouteContext } from '../route.ts'
 
 const LONGEST_CHECK_MS = 2_000

@@ -3,6 +3,9 @@ import { OverloadGuard } from '../../../src/http/overload.ts'
 import { eventually } from '../../support/patience.ts'
 import { Api, expectProblem, signal } from './api.ts'
 
+/** Of memory, and of what one token may have. */
+const UNBOUNDED = { maxHeapShare: 1, maxTokenShare: 1, heapReserveMb: 0 }
+
 describe('overload', () => {
   const busy = 'temporary-reduced-capacity'
 
@@ -44,13 +47,7 @@ describe('overload', () => {
   })
 
   test('does not count clients that send slowly', async () => {
-    const guard = new OverloadGuard({
-      maxInFlight: 1,
-      maxLagMs: 1_000,
-      maxHeapShare: 1,
-      maxTokenShare: 1,
-      heapReserveMb: 0,
-    })
+    const guard = new OverloadGuard({ ...UNBOUNDED, maxInFlight: 1, maxLagMs: 1_000 })
     const arrivals: (() => void)[] = []
     const slow = () =>
       guard.run(() =>
@@ -170,13 +167,7 @@ describe('overload', () => {
   })
 
   test('is seen also where the event loop stood still for seconds, and is over when it turns again', async () => {
-    const guard = new OverloadGuard({
-      maxInFlight: 10,
-      maxLagMs: 200,
-      maxHeapShare: 1,
-      maxTokenShare: 1,
-      heapReserveMb: 0,
-    })
+    const guard = new OverloadGuard({ ...UNBOUNDED, maxInFlight: 10, maxLagMs: 200 })
     guard.assertCalm()
     // The measurement has begun when the loop has turned.
     await new Promise((resolve) => setTimeout(resolve, 20))
