@@ -76,6 +76,7 @@ export const SETTING_NAMES: readonly SettingName[] = [
   setting(['http', 'overload', 'maxTokenShare'], 'MAX_TOKEN_SHARE', 'number'),
   setting(['http', 'overload', 'maxHeapShare'], 'MAX_HEAP_SHARE', 'number'),
   setting(['http', 'overload', 'heapReserveMb'], 'HEAP_RESERVE_MB', 'number'),
+  setting(['http', 'overload', 'maxSegmentShare'], 'MAX_SEGMENT_SHARE', 'number'),
   setting(['http', 'maxRules'], 'MAX_RULES', 'number'),
   setting(['http', 'maxStreams'], 'MAX_STREAMS', 'number'),
   setting(['http', 'maxStreamsPerToken'], 'MAX_STREAMS_PER_TOKEN', 'number'),

@@ -33,7 +33,10 @@ export interface ShaperEvents<Result = unknown> {
    * does not count.
    */
   returned: [JobEvent & { readonly retryAt: number }]
-  /** The worker of the job died or stalled for longer than its lease: the job returns to its line. */
+  /**
+   * The worker of the job died or stalled for longer than its lease, or Redis restarted before the job had a slot: the job
+   * returns to its line, and so does what was handed over after it.
+   */
   recovered: [JobEvent & { readonly mayHaveStarted: boolean }]
   /** A job reached its deadline while it waited. */
   expired: [JobEvent]

@@ -76,6 +76,11 @@ export class HandlerShares {
     return isRank(this.#judge(key))
   }
 
+  /** Whether all handlers are taken and the segment of the key has less than its share of them. */
+  lacks(key: string): boolean {
+    return this.free === 0 && (this.#segments.get(firstSegment(key))?.running ?? 0) < this.#segmentShare
+  }
+
   /** Takes a handler for the key; one must be free. */
   take(key: string): void {
     this.#used++

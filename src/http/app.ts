@@ -1,5 +1,6 @@
 import { OpenAPIHono } from '@hono/zod-openapi'
 import { cors } from 'hono/cors'
+import type { HeapReport } from '../core/heap-use.ts'
 import { parseOptions } from '../core/options.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import { Authenticator } from './access.ts'
@@ -21,7 +22,7 @@ import { meterRoutes } from './routes/meters.ts'
 import { pageRoutes } from './routes/page.ts'
 import { sessionRoutes } from './routes/session.ts'
 import { systemRoutes } from './routes/system.ts'
-import { type HttpOptions, httpOptionsSchema } from './settings.ts'
+import { type HttpOptions, httpOptionsSchema, type MeterPort } from './settings.ts'
 import { WalkQuota } from './walk-quota.ts'
 import { WatchedKeys } from './watched-keys.ts'
 
@@ -99,7 +100,7 @@ export function createHttpApp<Data, Result>(
   const settings = parseOptions(httpOptionsSchema, options, 'createHttpApp')
   const feed = new EventFeed(shaper as Shaper, settings)
   const authenticator = new Authenticator(settings.tokens, settings.now)
-  const overload = new OverloadGuard(settings.overload, settings)
+  const overload = new OverloadGuard(settings.overload, heapOf(shaper as Shaper, settings.meter), settings)
   const turns = new LoopTurns()
   const watched = new WatchedKeys(settings.maxWatchedPerToken, settings.now)
   const walks = new WalkQuota()
@@ -121,6 +122,20 @@ export function createHttpApp<Data, Result>(
   const routes = [...ofApi.flatMap((routesOf) => routesOf(api)), ...systemRoutes(api, () => app.describe())]
   addRoutes(app, routes, api)
   return app
+}
+
+/** What the lines and the meter have on the heap. */
+function heapOf({ heap }: Shaper, meter: MeterPort | undefined): HeapReport {
+  if (meter?.heap === undefined) return heap
+  const { heap: levels } = meter
+  return {
+    of: (key) => heap.of(key) + levels.of(key),
+    sum: () => {
+      const [{ bytes, segments }, metered] = [heap.sum(), levels.sum()]
+      // A segment with jobs and meters is counted twice: to find those would take a walk over all.
+      return { bytes: bytes + metered.bytes, segments: segments + metered.segments }
+    },
+  }
 }
 
 const API = [

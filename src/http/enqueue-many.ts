@@ -109,7 +109,7 @@ function answerOf(verdicts: readonly Verdict[]): Response {
   }
   if (has(429)) throw new Problem('none-accepted', { ...body, retryAfterMs: latestMs }, headers)
   // Failures of the service name no key.
-  if (has(503)) throw reducedCapacity('the store is unavailable; retry with the same ids')
+  if (has(503)) throw reducedCapacity('the store is unavailable or out of memory; retry with the same ids')
   if (has(500)) throw new Problem('internal')
   throw new Problem('none-acceptable', body)
 }

@@ -17,8 +17,6 @@ export async function enqueueOne(api: RouteContext, call: Call): Promise<Respons
   const job = await readRequest(api, call, newJobSchema)
   assertSendable(api, job, '#')
   const id = jobId(principal, idempotencyKey, job.id)
-  // Many may have begun to send while there was room for each.
-  api.overload.assertRoom()
   const admission = await submit(api, key, job, id, context.req.header('traceparent'))
   const { cost = 1 } = job
   if (!admission.accepted) throw refusal(admission, ruleOf(api, key), cost)
@@ -37,14 +35,25 @@ export function assertSendable({ settings }: RouteContext, { data, timeoutMs }: 
   throw invalid([{ detail: fault.detail, pointer: [at, 'data', ...fault.path.map(pointerStep)].join('/') }])
 }
 
-/** Enqueues the job. An invalid `traceparent` is ignored, as W3C Trace Context requires. */
-export function submit(
-  { shaper }: RouteContext,
+/**
+ * Enqueues the job where there is room for it, and answers again for one that is known, which takes no more. An invalid
+ * `traceparent` is ignored, as W3C Trace Context requires.
+ *
+ * @throws Problem 503, or 429 where the first segment of the key has no share of the memory left
+ */
+export async function submit(
+  { shaper, overload }: RouteContext,
   key: string,
   { data, ...options }: NewJob,
   id: string | undefined,
   traceparent: string | undefined,
 ): Promise<Admission> {
+  // Here, and not before the body is read: only that may say the id, and many may begin to send while there is room for each.
+  const refusal = overload.shareRefusal(key)
+  if (refusal !== undefined) {
+    const known = id === undefined ? undefined : await shaper.job(id, { key })
+    if (known === undefined) throw refusal
+  }
   const trace = traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {}
   return shaper.enqueue(key, data, { ...options, id, ...trace })
 }

@@ -6,6 +6,7 @@ import type { PreviewedChange } from '../line/preview-change.ts'
 import { invalid, Problem } from './problem.ts'
 import { readQuery } from './query.ts'
 import { isWithin } from './rights.ts'
+import { assertRoomToAct } from './room.ts'
 import type { Call, RouteContext } from './route.ts'
 
 /** Query fields that ask for something else than a change of the shared rule book. */
@@ -46,7 +47,7 @@ export async function setVariant(
   const { dryRun, scope } = readVariant(context.req.url, settingQuerySchema, ifVersion)
   if (dryRun) return preview(api, call, { set: [pattern, limit] }, ifVersion)
   if (scope === undefined) return undefined
-  api.overload.assertRoom()
+  await assertRoomToAct(api, call)
   const { maxRules: atMost } = api.settings
   return context.json(api.shaper.limits.setLocal(pattern, limit, { by: principal.name, atMost }))
 }

@@ -33,6 +33,7 @@ const PROBLEM_HEADERS: Readonly<Partial<Record<ProblemName, Headers>>> = {
   'over-limit': { ...RETRY_AFTER, ...RATE_LIMIT_HEADERS },
   'token-rate': { ...RETRY_AFTER, ...RATE_LIMIT_HEADERS },
   'token-quota': RETRY_AFTER,
+  'memory-share': RETRY_AFTER,
   'none-accepted': RETRY_AFTER,
   'temporary-reduced-capacity': RETRY_AFTER,
 }

@@ -1,8 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import { monotonicNow } from '../core/clock.ts'
+import type { HeapReport } from '../core/heap-use.ts'
+import { firstSegment } from '../core/key.ts'
 import { ANONYMOUS, OPEN, type Principal } from './access.ts'
-import { reducedCapacity, tokenQuota } from './problem.ts'
+import { memoryShare, type Problem, reducedCapacity, tokenQuota } from './problem.ts'
 import { Quota } from './quota.ts'
 
 const RESOLUTION_MS = 10
@@ -12,6 +14,10 @@ const WINDOW = 500_000
 const PERCENTILE = 90
 const NANOSECONDS_PER_MS = 1e6
 const MEBIBYTE = 1_048_576
+/** Until jobs may have ended, or the collector has come round. */
+const RETRY_AFTER_S = 5
+/** Within its part a segment may have so many times what is free. */
+const MOST_OF_FREE = 4
 
 interface Limits {
   readonly maxInFlight: number
@@ -19,6 +25,7 @@ interface Limits {
   readonly maxLagMs: number
   readonly maxHeapShare: number
   readonly heapReserveMb: number
+  readonly maxSegmentShare: number
 }
 
 /** How much of the heap is in use, and how much V8 allows, in bytes. */
@@ -42,9 +49,11 @@ export class OverloadGuard {
   readonly #lagMs: () => number
   readonly #heap: () => HeapReading
   readonly #inFlight: Quota
+  readonly #used: HeapReport
 
-  constructor(limits: Limits, { lagMs = watchLag(), heap = readHeap }: Gauges = {}) {
+  constructor(limits: Limits, used: HeapReport, { lagMs = watchLag(), heap = readHeap }: Gauges = {}) {
     this.#limits = limits
+    this.#used = used
     const { maxInFlight: most, maxTokenShare } = limits
     this.#inFlight = new Quota({ most, perToken: Math.ceil(most * maxTokenShare) })
     this.#lagMs = lagMs
@@ -101,13 +110,51 @@ export class OverloadGuard {
 
   /**
    * For requests that take memory and keep it: whatever adds a job, a bucket, a meter or a rule. Reads, cancels and removals are
-   * not limited. @throws Problem 503
+   * not limited.
+   *
+   * Where the key is known, also the share of its first segment counts: see `shareRefusal`.
+   *
+   * @throws Problem 503, or 429 where only the share of this segment is exhausted
    */
-  assertRoom(): void {
+  assertRoom(key?: string): void {
+    if (key === undefined) {
+      this.#freeBytes()
+      return
+    }
+    const refusal = this.shareRefusal(key)
+    if (refusal !== undefined) throw refusal
+  }
+
+  /**
+   * The refusal of a request for more memory where the first segment of the key has as much as one may have; undefined where it
+   * may have more.
+   *
+   * A segment gets no more while it has more than its share of what it has and what is free: a dynamic threshold (Choudhury and
+   * Hahne, IEEE/ACM Transactions on Networking 6, 1998). So one that takes what it can leaves room, whatever it fills the heap
+   * with. But what one may have shrinks as others take: so each may have the part that n segments could all have beside one more,
+   * and the threshold for that part is far higher. It is still one, since others may have taken more than theirs before.
+   *
+   * @throws Problem 503
+   */
+  shareRefusal(key: string): Problem | undefined {
+    const free = this.#freeBytes()
+    const own = this.#used.of(key)
+    const { maxSegmentShare: share } = this.#limits
+    if (own <= (own + free) * share) return undefined
+    const { bytes, segments } = this.#used.sum()
+    // A share that is set lower than the part holds for one that is alone, so for each of several.
+    if (own <= (bytes + free) * Math.min(share, 1 / (segments + 1)) && own <= MOST_OF_FREE * free)
+      return undefined
+    return memoryShare(firstSegment(key), RETRY_AFTER_S)
+  }
+
+  /** How much of the heap all may still take. @throws Problem 503 where it is nothing */
+  #freeBytes(): number {
     const { maxHeapShare, heapReserveMb } = this.#limits
     const { used, limit } = this.#heap()
-    if (used <= limit * maxHeapShare && limit - used >= heapReserveMb * MEBIBYTE) return
-    throw reducedCapacity('the process is almost out of memory', 5)
+    const free = Math.min(limit * maxHeapShare, limit - heapReserveMb * MEBIBYTE) - used
+    if (free < 0) throw reducedCapacity('the process is almost out of memory', RETRY_AFTER_S)
+    return free
   }
 }
 

@@ -1,3 +1,4 @@
+import { quote } from '../core/describe.ts'
 import type { VelvetRopeError } from '../core/errors.ts'
 import { isVelvetRopeError } from '../core/errors.ts'
 
@@ -32,6 +33,10 @@ export const PROBLEMS = {
   'over-limit': { status: 429, title: 'Over the limit' },
   'token-rate': { status: 429, title: 'The access token exceeds its request rate' },
   'token-quota': { status: 429, title: 'The access token has as much as one token may have at once' },
+  'memory-share': {
+    status: 429,
+    title: 'The first segment of the key has as much of the memory as one may have',
+  },
   'none-accepted': { status: 429, title: 'No job of the batch was accepted' },
   internal: { status: 500, title: 'Internal error' },
   'temporary-reduced-capacity': { status: 503, title: 'Temporarily unavailable' },
@@ -88,6 +93,16 @@ export function reducedCapacity(detail: string, retryAfterS = 1): Problem {
 /** 429 for a token that has all that one token may have at once; others are not affected. */
 export function tokenQuota(detail: string): Problem {
   return new Problem('token-quota', { detail }, { 'Retry-After': '1' })
+}
+
+/** 429 for a first segment of keys that has all of the memory that one may have at the moment. */
+export function memoryShare(segment: string, retryAfterS: number): Problem {
+  const detail = `the first segment ${quote(segment)} has as much of the memory as one may have, until jobs of it end`
+  return new Problem(
+    'memory-share',
+    { detail, retryAfterMs: retryAfterS * 1_000 },
+    { 'Retry-After': String(retryAfterS) },
+  )
 }
 
 /** 422 with all faults. */

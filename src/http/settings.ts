@@ -40,7 +40,7 @@ export const httpOptionsSchema = z.strictObject({
     .union([z.array(accessTokenSchema), callback<() => readonly AccessToken[]>('() => AccessToken[]')])
     .default([]),
   /** The meter behind `/v1/meters`; it is not closed with the app. Default: none, and those routes answer 404. */
-  meter: z.custom<Meter>(isMeter, { error: 'a Meter' }).optional(),
+  meter: z.custom<MeterPort>(isMeter, { error: 'a Meter' }).optional(),
   /**
    * The files of the page from `openDashboard`. The page is the answer at `/` for clients that prefer HTML. Default: none.
    */
@@ -93,6 +93,12 @@ export const httpOptionsSchema = z.strictObject({
        * under way take some. Default: 64.
        */
       heapReserveMb: z.int().min(0).max(1_048_576).default(64),
+      /**
+       * The share that one first segment of keys may have of what is left for it: of what it has and what is free up to those two
+       * bounds. So one that is alone may have this share of all, and one that takes what it can leaves room for another. 1: no
+       * bound for one. Default: 0.5.
+       */
+      maxSegmentShare: z.number().positive().max(1).default(0.5),
     })
     .prefault({}),
   /**
@@ -145,6 +151,9 @@ export type HttpOptions = Omit<z.input<typeof httpOptionsSchema>, 'tokens'> & {
   readonly tokens?: readonly AccessToken[] | (() => readonly AccessToken[])
 }
 export type HttpSettings = Readonly<z.output<typeof httpOptionsSchema>>
+
+/** A meter, or what has its verbs. Without `heap`, its levels do not count in the share of memory. */
+export type MeterPort = Pick<Meter, 'fill' | 'canAccept' | 'level' | 'drain'> & Partial<Pick<Meter, 'heap'>>
 
 function isMeter(value: unknown): boolean {
   const meter = value as Partial<Meter> | null | undefined

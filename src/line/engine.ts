@@ -1,5 +1,6 @@
 import type { Audit } from '../conformance/history.ts'
 import type { JobExplanation } from '../core/explanation-view.ts'
+import type { HeapReport } from '../core/heap-use.ts'
 import type { Admission, BucketView, Durability, JobView, Rejected } from '../core/job.ts'
 import type { Flow, LineView, Recent } from '../core/line-view.ts'
 import type { Handler } from './attempt.ts'
@@ -26,6 +27,8 @@ export interface Engine<Data, Result> {
   readonly views: LineViews
   /** What accepted jobs survive; undefined before it is known. */
   readonly durability: Durability | undefined
+  /** What keys use of the heap of this process: also their ended jobs and rules by hand. */
+  readonly heap: HeapReport
   /** Resolves when the line can be used. */
   ready(): Awaitable<void>
 

@@ -1,11 +1,12 @@
 import { MILLISECOND } from '../core/duration.ts'
 import type { ShaperEvents } from '../core/events.ts'
+import { HeapUse } from '../core/heap-use.ts'
 import { type Rejected, retryAfterMs } from '../core/job.ts'
 import type { LimitInput } from '../core/limit.ts'
 import { EMPTY, fill, fits, forgottenAt, levelAt, type MeterState, ROUNDING, waitFor } from '../core/meter.ts'
 import { formatMeterLimit, parseOwnMeterLimit } from '../core/meter-limit.ts'
 import { parseRule, type Rule, RuleBook } from '../core/rule-book.ts'
-import { assertFew, assertQuick } from '../core/rule-bounds.ts'
+import { assertFew, assertQuick, bytesOfRule } from '../core/rule-bounds.ts'
 import type { LocalRuleView } from '../core/rule-view.ts'
 
 export interface LocalLimitsPorts {
@@ -15,6 +16,8 @@ export interface LocalLimitsPorts {
   readonly isGoverned: (key: string) => boolean
   /** A local limit was set or removed. */
   readonly onChange: (change: ShaperEvents['localLimit'][0]) => void
+  /** Where their use of the heap is counted. Default: one of their own. */
+  readonly use?: HeapUse
 }
 
 interface Level {
@@ -22,6 +25,9 @@ interface Level {
   /** Cost units of requests that the line judges now. */
   held: number
 }
+
+/** Bytes that a level takes of the heap beside its key, measured: docs/decisions/service.md. */
+const LEVEL = 208
 
 const NOTHING: Readonly<Level> = Object.freeze({ state: EMPTY, held: 0 })
 /** How many levels each request checks for removal: more than it adds. */
@@ -41,12 +47,14 @@ export class LocalLimits {
   readonly #ports: LocalLimitsPorts
   /** The longest pattern governs, as in the rule book. Undefined: there is no local limit, and nothing to check. */
   #book: RuleBook | undefined
+  readonly use: HeapUse
   readonly #views = new Map<string, LocalRuleView>()
   readonly #levels = new Map<string, Level>()
   #checking = this.#levels.entries()
 
   constructor(ports: LocalLimitsPorts) {
     this.#ports = ports
+    this.use = ports.use ?? new HeapUse()
   }
 
   /** Whether no local limit is set. */
@@ -65,6 +73,7 @@ export class LocalLimits {
     if (!this.#views.has(pattern)) {
       if (atMost !== undefined) assertFew(this.#views.values(), { pattern, by }, { atMost })
       assertQuick(this.#views.keys(), pattern)
+      this.use.add(pattern, bytesOfRule(pattern))
     }
     const at = this.#ports.now() / MILLISECOND
     this.#book = (this.#book ?? new RuleBook({}, parseOwnMeterLimit)).with(rule)
@@ -85,8 +94,9 @@ export class LocalLimits {
   /** False when there was none. What was metered counts under the limit that governs the key then, if there is one. */
   unset(pattern: string): boolean {
     if (!this.#views.delete(pattern)) return false
+    this.use.releaseOf(pattern, bytesOfRule(pattern))
     this.#book = this.#views.size === 0 ? undefined : this.#book?.without(pattern)
-    if (this.#views.size === 0) this.#levels.clear()
+    if (this.#views.size === 0) for (const key of this.#levels.keys()) this.#remove(key)
     this.#ports.onChange({ pattern, at: this.#ports.now() / MILLISECOND, limit: undefined })
     return true
   }
@@ -124,15 +134,14 @@ export class LocalLimits {
    */
   hold(key: string, units: number): (admitted: number) => void {
     if (this.#book?.find(key) === undefined) return countsNothing
-    const level = this.#levels.get(key) ?? { state: EMPTY, held: 0 }
-    this.#levels.set(key, level)
+    const level = this.#levels.get(key) ?? this.#add(key)
     level.held += units
     return (admitted) => {
       level.held -= units
       const now = this.#ports.now()
       const rule = admitted > 0 ? this.#book?.find(key) : undefined
       if (rule !== undefined) level.state = withMore(level.state, rule, admitted, now)
-      if (isForgettable(level, now) && this.#levels.get(key) === level) this.#levels.delete(key)
+      if (isForgettable(level, now) && this.#levels.get(key) === level) this.#remove(key)
     }
   }
 
@@ -145,8 +154,20 @@ export class LocalLimits {
         return
       }
       const [key, level] = next.value
-      if (isForgettable(level, now)) this.#levels.delete(key)
+      if (isForgettable(level, now)) this.#remove(key)
     }
+  }
+
+  #add(key: string): Level {
+    const level = { state: EMPTY, held: 0 }
+    this.#levels.set(key, level)
+    this.use.add(key, LEVEL + key.length)
+    return level
+  }
+
+  #remove(key: string): void {
+    this.#levels.delete(key)
+    this.use.releaseOf(key, LEVEL + key.length)
   }
 }
 

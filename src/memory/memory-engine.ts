@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { ShaperClosedError } from '../core/errors.ts'
+import type { HeapReport } from '../core/heap-use.ts'
 import type { Admission, Rejected } from '../core/job.ts'
 import { LayeredBook } from '../core/layered-book.ts'
 import { TurnCancelledError } from '../core/turn-errors.ts'
@@ -79,6 +80,10 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
   }
 
   ready(): void {}
+
+  get heap(): HeapReport {
+    return this.#store.use
+  }
 
   enqueue(request: JobRequest): Admission {
     return this.#producer.enqueue(request)

@@ -24,11 +24,13 @@ export class MemoryProducer<Result> {
 
   constructor(ports: ProducerPorts<Result>) {
     const { store, clock, emitter } = ports
+    const { use } = store
     this.#ports = ports
     this.localLimits = new LocalLimits({
       now: () => clock.now(),
       isGoverned: (key) => store.rules.find(key) !== undefined,
       onChange: (change) => emitter.emit('localLimit', change),
+      use,
     })
   }
 

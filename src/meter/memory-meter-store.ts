@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { type Due, DueHeap } from '../core/due-heap.ts'
 import { SECOND } from '../core/duration.ts'
+import { HeapUse, type SegmentUse } from '../core/heap-use.ts'
 import { EMPTY, fill, forgottenAt, type MeterState } from '../core/meter.ts'
 import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
 
@@ -11,10 +12,14 @@ const MOST_AT_ONCE = 1_000
 /** The most deleted with each one added: so they are deleted faster than they are added, even if timers are delayed. */
 const WITH_EACH_ADDED = 2
 
+/** Bytes that a level takes of the heap beside its key, measured: docs/decisions/service.md. */
+const LEVEL = 256
+
 /** A stored level. Its time in the heap may be too early: it is corrected when it comes up. */
 interface Level extends Due, MeterId {
   state: MeterState
   forgottenAt: number
+  readonly use: SegmentUse
 }
 
 /**
@@ -29,6 +34,8 @@ export class MemoryMeterStore implements MeterStore {
    */
   readonly #levels = new Map<string, Map<string, Level>>()
   readonly #byEnd = new DueHeap<Level>()
+  /** What the keys of each first segment use of the heap. */
+  readonly use = new HeapUse()
   #sleepsUntil = Number.POSITIVE_INFINITY
   #stopTimer: (() => void) | undefined
 
@@ -70,9 +77,8 @@ export class MemoryMeterStore implements MeterStore {
 
   async close(): Promise<void> {
     for (const levels of this.#levels.values()) {
-      for (const level of levels.values()) this.#byEnd.remove(level)
+      for (const level of levels.values()) this.#drop(level)
     }
-    this.#levels.clear()
     this.#setTimer(this.#clock.now())
   }
 
@@ -81,7 +87,8 @@ export class MemoryMeterStore implements MeterStore {
   }
 
   #add({ name, key }: MeterId): Level {
-    const level = { handle: -1, name, key, state: EMPTY, forgottenAt: 0 }
+    const use = this.use.add(key, LEVEL + key.length)
+    const level = { handle: -1, name, key, state: EMPTY, forgottenAt: 0, use }
     const levels = this.#levels.get(name)
     if (levels === undefined) this.#levels.set(name, new Map([[key, level]]))
     else levels.set(key, level)
@@ -100,6 +107,7 @@ export class MemoryMeterStore implements MeterStore {
   #drop(level: Level): void {
     const levels = this.#levels.get(level.name)!
     levels.delete(level.key)
+    this.use.release(level.use, LEVEL + level.key.length)
     if (levels.size === 0) this.#levels.delete(level.name)
     this.#byEnd.remove(level)
   }

@@ -3,6 +3,7 @@ import { describe } from '../core/describe.ts'
 import { type FillOutcome, meterFillings } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { InvalidOptionsError, MeterClosedError } from '../core/errors.ts'
+import { type HeapReport, HeapUse } from '../core/heap-use.ts'
 import { checkKey } from '../core/key.ts'
 import {
   EMPTY,
@@ -22,6 +23,8 @@ import { type MeterLimits, type MeterRule, openMeterLimits } from './meter-limit
 import type { Filled, FillRequest, MeterStore } from './meter-store.ts'
 import { type MeterOptions, type MeterSettings, parseMeterOptions } from './options.ts'
 import { RedisMeterStore } from './redis-meter-store.ts'
+
+const NOTHING_HERE: HeapReport = new HeapUse()
 
 /** The level of a bucket at one instant. Units are real numbers. */
 export interface MeterLevel {
@@ -141,6 +144,11 @@ export class Meter {
     this.#assertOpen()
     checkKey(key)
     await this.#store.drain({ name: this.name, key })
+  }
+
+  /** Estimates how many bytes of the heap of this process the levels of the first segment of a key use: 0 where they are stored elsewhere. */
+  get heap(): HeapReport {
+    return this.#store instanceof MemoryMeterStore ? this.#store.use : NOTHING_HERE
   }
 
   /** Closes the meter: every verb throws afterwards. Resolves when all connections are closed; safe to call twice. */

@@ -1,5 +1,6 @@
 import { redisErrors } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
+import type { HeapReport } from '../core/heap-use.ts'
 import type { Admission, Durability, Rejected } from '../core/job.ts'
 import { TurnCancelledError } from '../core/turn-errors.ts'
 import type { Handler } from '../line/attempt.ts'
@@ -102,6 +103,11 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
 
   ready(): Promise<void> {
     return this.#opening.ready()
+  }
+
+  /** The lines are in Redis; the local limits are here. */
+  get heap(): HeapReport {
+    return this.#producer.localLimits.use
   }
 
   enqueue(request: JobRequest): Promise<Admission> {

@@ -2,6 +2,7 @@ import type { Audit } from '../conformance/history.ts'
 import { ShaperClosedError } from '../core/errors.ts'
 import type { ShaperEvents } from '../core/events.ts'
 import type { JobExplanation } from '../core/explanation-view.ts'
+import type { HeapReport } from '../core/heap-use.ts'
 import type { Admission, BucketView, Durability, JobView, TurnRefusal } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import type { Flow, LineView, Recent } from '../core/line-view.ts'
@@ -32,6 +33,8 @@ export class Shaper<Data = unknown, Result = unknown> {
   readonly backend: 'memory' | 'redis'
   /** The live rule book: which limit governs which key. */
   readonly limits: LiveRuleBook
+  /** What keys use of the heap of this process, estimated; on a shared line, their local limits alone. */
+  readonly heap: HeapReport
   readonly #engine: Engine<Data, Result>
   readonly #emitter = new Emitter<Result>()
   readonly #reader: requests.RequestReader
@@ -50,6 +53,7 @@ export class Shaper<Data = unknown, Result = unknown> {
         ? new MemoryEngine(name, settings, this.#emitter)
         : new RedisEngine(name, { ...settings, connection }, this.#emitter)
     this.limits = this.#engine.limits
+    this.heap = this.#engine.heap
   }
 
   /** What accepted jobs survive; undefined on a shared line that has not been reached yet. */

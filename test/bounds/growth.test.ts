@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { startRedis } from '../support/redis-server.ts'
 import { exponentOf } from './exponent.ts'
-import { type Grow, type Growth, measureGrowth, tableOf } from './growth.ts'
+import { type Grow, type Growth, measureGrowth, TRIES, tableOf } from './growth.ts'
 import { growBuckets, growData, growLine, growRules, SHORTEST_LINE } from './subjects.ts'
 import { EntryCounter } from './work.ts'
 
@@ -60,7 +60,7 @@ test.each(DIMENSIONS)(
   { timeout: 0 },
   async (what, { grow, sizes: allSizes, carriers }) => {
     const sizes = allSizes.filter((size) => size <= most)
-    const growths = await measureGrowth(grow, { sizes, tries: isLong ? 7 : 0 })
+    const growths = await measureGrowth(grow, { sizes, tries: isLong ? TRIES : 0 })
     const missing = growths.filter(({ entries }) => entries.length < sizes.length).map(({ verb }) => verb)
     expect(missing, 'scripts that no subject calls').toEqual([])
     if (isLong) console.log(`${what}\n${tableOf(growths)}`)
@@ -85,6 +85,15 @@ test.each([
   ],
   ["redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '+inf')", 'has no limit'],
 ])('a script that %s is found', async (text) => {
+  expect(await growthOfScript(text)).toBeGreaterThan(0.9)
+})
+
+test.each([[0], [-1], [-5]])('a script that reads a set from index %i does not grow', async (from) => {
+  expect(await growthOfScript(`redis.call('ZRANGE', KEYS[1], ${from}, ${from < 0 ? -1 : 4})`)).toBeCloseTo(0)
+})
+
+/** The exponent of what a script does with a set, by the size of the set. */
+async function growthOfScript(text: string): Promise<number> {
   const server = await startRedis()
   const redis = new Redis(server.url)
   const sha = String(await redis.script('LOAD', text))
@@ -101,8 +110,8 @@ test.each([
     const [work] = await counter.during(() => redis.evalsha(sha, 1, 'set'))
     measured.push([size, work!.cost] as const)
   }
-  expect(exponentOf(measured)).toBeGreaterThan(0.9)
-})
+  return exponentOf(measured)
+}
 
 test('an exponent is that of the power by which a cost grows', () => {
   const sizes = [100, 1_000, 10_000, 100_000, 1_000_000]

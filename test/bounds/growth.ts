@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis'
+import type { Script } from '../../src/redis/scripts/script.ts'
 import { allScripts } from '../fuzz/scripts/all-scripts.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { exponentOf, type Measured } from './exponent.ts'
@@ -21,6 +22,15 @@ export interface Growth extends Readonly<Record<Measure, readonly Measured[]>> {
  */
 const LITTLE: Readonly<Record<Measure, number>> = { entries: 400, bytes: 4_096, us: 400 }
 
+/** How often the long run times a subject. */
+export const TRIES = 7
+
+/** How often a subject is called then: once to load its scripts, and once to be counted. */
+export const callsOf = (tries: number) => 2 + tries
+
+/** Of a subject that goes through all buckets, one run tells as much as seven. */
+const MANY_CALLS = 500
+
 type Costs = Readonly<Record<Measure, Map<string, number>>>
 
 export interface GrowthOptions {
@@ -33,30 +43,55 @@ export interface GrowthOptions {
 export async function measureGrowth(grow: Grow, { sizes, tries }: GrowthOptions): Promise<Growth[]> {
   const scripts = allScripts()
   const bySize = new Map<number, Costs>()
-  for (const size of sizes) {
-    const server = await startRedis({ config: LOGS_EACH_CALL })
-    const redis = new Redis(server.url)
-    const grown = await grow(server.url, redis, size)
+  for (const size of sizes) bySize.set(size, await costsAt(size, grow, scripts, tries))
+  return [...scripts.keys()].sort().map((verb) => growthOf(verb, bySize))
+}
+
+type Scripts = ReturnType<typeof allScripts>
+
+async function costsAt(size: number, grow: Grow, scripts: Scripts, tries: number): Promise<Costs> {
+  await using server = await startRedis({ config: LOGS_EACH_CALL })
+  const redis = new Redis(server.url)
+  let grown: Grown | undefined
+  try {
+    grown = await grow(server.url, redis, size)
     const costs: Costs = { entries: new Map(), bytes: new Map(), us: new Map() }
     for (const subject of Object.values(SUBJECTS)) {
+      const act = () => subject(grown!)
       // The first call loads its scripts.
-      await subject(grown)
+      await act()
       const counter = await EntryCounter.open(redis, scripts)
-      const works = await counter.during(() => subject(grown))
+      const works = await counter.during(act).finally(() => counter.close())
       raise(costs.entries, costliest(works))
       raise(costs.bytes, costliest(works.map(({ verb, bytes }) => ({ verb, cost: bytes }))))
-      counter.close()
-      const runs: Map<string, number>[] = []
-      for (let run = 0; run < tries; run++)
-        runs.push(typical(await timesDuring(redis, scripts, () => subject(grown))))
-      raise(costs.us, cheapest(runs))
+      raise(costs.us, cheapest(await runsOf(act, { redis, scripts, tries })))
     }
-    bySize.set(size, costs)
-    await grown.close()
+    return costs
+  } finally {
+    // Before the server: a client that loses it would look for it until the end of the process.
+    await grown?.close()
     redis.disconnect()
-    await server.stop()
   }
-  return [...scripts.keys()].sort().map((verb) => growthOf(verb, bySize))
+}
+
+interface Timing {
+  readonly redis: Redis
+  readonly scripts: ReadonlyMap<string, Pick<Script, 'sha'>>
+  readonly tries: number
+}
+
+/** What is typical of several runs, or of as many as it takes for many calls: in those the system cannot disturb most. */
+export async function runsOf(
+  act: () => Promise<unknown>,
+  { redis, scripts, tries }: Timing,
+): Promise<ReadonlyMap<string, number>[]> {
+  const runs: Map<string, number>[] = []
+  for (let [run, calls] = [0, 0]; run < tries && calls < MANY_CALLS; run++) {
+    const times = await timesDuring(redis, scripts, act)
+    calls += times.length
+    runs.push(typical(times))
+  }
+  return runs
 }
 
 /** A subject may call a script many times. On a busy machine one of many calls is always interrupted: the median counts. */

@@ -31,6 +31,8 @@ export async function growLine(url: string, redis: Redis, length: number): Promi
 export async function growBuckets(url: string, redis: Redis, count: number): Promise<Grown> {
   const lines = await openDeepLines(url, redis, SHORTEST_LINE, SHORTEST_LINE)
   const { verbs } = lines.stage.backend
+  // After a silence the line brings back what is due far ahead, and that is what these buckets are.
+  await lines.stage.recover(lines.clock)
   for (let from = 0; from < count; from += 200) {
     const asked = Array.from({ length: Math.min(200, count - from) }, (_, index) =>
       request(`more${from + index}`, { key: `more/${from + index}` }),

@@ -35,6 +35,9 @@ const RANGES = new Set(['lrange', 'zrange', 'zrevrange'])
 const BY_SCORE = new Set(['zrangebyscore', 'zrevrangebyscore', 'zrangebylex'])
 const SEARCHES = new Set(['lrem', 'lpos'])
 
+/** What goes through a million buckets calls more commands than there is memory for. */
+const MOST_CALLS = 200
+
 /** Watches each command that scripts of one server call. It slows the server: no time is taken meanwhile. */
 export class EntryCounter {
   readonly #redis: Redis
@@ -50,9 +53,15 @@ export class EntryCounter {
     monitor.on('monitor', (_time: string, [name = '', first = '', ...rest]: string[], source: string) => {
       // The call of a script comes before what it calls.
       if (source === 'lua') this.#calls.at(-1)?.commands.push([name, first, ...rest])
-      else if (name.toLowerCase() === 'evalsha') this.#calls.push({ sha: first, commands: [] })
+      else if (name.toLowerCase() === 'evalsha') this.#hearCall(first)
       else this.#hear(first)
     })
+  }
+
+  /** Where a script is called many times, calls between the first and the last are forgotten. */
+  #hearCall(sha: string): void {
+    this.#calls.push({ sha, commands: [] })
+    if (this.#calls.length > MOST_CALLS) this.#calls.splice(MOST_CALLS / 2, 1)
   }
 
   /** @param redis a client of its own */
@@ -128,7 +137,8 @@ async function entriesOf(
 ): Promise<number> {
   const name = given.toLowerCase()
   if (RANGES.has(name)) {
-    const isCounted = Number(from) >= 0 && Number(to) >= 0
+    // From one end: both count from the first entry, or both from the last.
+    const isCounted = Number(from) < 0 === Number(to) < 0
     return 1 + (isCounted ? Math.max(0, Number(to) - Number(from) + 1) : await sizeOf(redis, key))
   }
   if (BY_SCORE.has(name)) {

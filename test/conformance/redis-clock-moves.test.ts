@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { SECOND } from '../../src/core/duration.ts'
+import { HOUR, SECOND } from '../../src/core/duration.ts'
+import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at } from '../support/backend-driver.ts'
 import { uniquePrefix } from '../support/redis-server.ts'
 import { COMPLETED, RedisStage } from './redis-stage.ts'
@@ -54,11 +55,37 @@ describe('a clock that is set back by ten minutes', () => {
     expect(handed.size).toBe(300)
   })
 
+  it.each([
+    ['no worker or scheduler was ever heard', false, -600],
+    ['none was heard for longer than that', true, 600],
+  ] as const)('holds up no job that was admitted before, while %s', async (_, isHeard, seconds) => {
+    const stage = await RedisStage.open('9, 1/s')
+    stage.isSilent = true
+    if (isHeard) await stage.claim(-600)
+    const admittedAt = seconds + 600
+    await stage.lineUp('x', admittedAt)
+    const handed: string[] = []
+    for (let tenth = 0; tenth < 20; tenth++) {
+      for (const { id } of await stage.hand(seconds + tenth / 10)) handed.push(id)
+    }
+    expect(handed).toEqual(['x'])
+  })
+
   it('voids a slot that was granted before', async () => {
     const { stage, first } = await granted('xy')
     await setBackByTenMinutes(stage)
     // The answer was lost, and it asks again.
     expect(await stage.gate(first, -599)).toMatchObject({ kind: 'granted', startAt: at(-599) })
+  })
+
+  it('lets a job behind that slot ask again soon, though no claim has looked at the bucket since', async () => {
+    const stage = await RedisStage.open('9, 10/s')
+    await stage.lineUp('xy', 0)
+    const [x, y] = await stage.hand(0, 250)
+    await stage.gate(x!, 0)
+    stage.isSilent = true
+    const answer = await stage.gate(y!, -600)
+    expect(answer).toMatchObject({ kind: 'wait', until: expect.toSatisfy((until) => until <= at(-599.75)) })
   })
 
   it('before a start is reported, which still counts in the old time, holds the line up for one interval', async () => {
@@ -70,6 +97,17 @@ describe('a clock that is set back by ten minutes', () => {
       if ((await slotAt(stage, -600 + tenth / 10)) !== undefined) starts.push(tenth)
     }
     expect(starts).toEqual([expect.toSatisfy((tenth: number) => tenth >= 8 && tenth <= 16)])
+  })
+
+  it('lets no start wait again and again for a step forward that was noted before', async () => {
+    const { stage } = await running('xyz')
+    await stage.step(3, STEP)
+    stage.isSilent = true
+    await stage.claim(-597)
+    const [y] = await stage.hand(-580, 250)
+    expect(await stage.gate(y!, -580)).toMatchObject({ kind: 'granted', startAt: at(-580) })
+    await stage.start(y!, -580)
+    expect(await slotAt(stage, -570)).toBe(at(-570))
   })
 
   it('makes no retry wait longer than its pause, also where the job was handed over before', async () => {
@@ -87,6 +125,28 @@ describe('a clock that is set back by ten minutes', () => {
       expect(next).toBeDefined()
       expect(await stage.gate(next!, -596.8)).toMatchObject({ kind: 'granted', startAt: at(-596.8) })
     }
+  })
+})
+
+describe('a clock that is set back after a loss', () => {
+  it.each([
+    ['by ten minutes', -600, -599],
+    ['by less than is noticed', 0.02, 1.1],
+  ] as const)('%s: buckets wait for the loss still', async (_, back, expected) => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('xy', 0)
+    const replica = await stage.dump()
+    await stage.run(0)
+    await stage.restore(replica)
+    await stage.redis.hset(shardKey(stage.tag, 'meta'), { run: 'the former master', heardAt: at(0) })
+    await stage.claim(0.1, { lookAhead: -HOUR })
+    stage.isSilent = true
+    const slots: number[] = []
+    for (let tenth = 0; tenth < 20 && slots.length === 0; tenth++) {
+      const slot = await slotAt(stage, back + tenth / 10)
+      if (slot !== undefined) slots.push(slot)
+    }
+    expect(slots).toEqual([at(expected)])
   })
 })
 

@@ -81,11 +81,11 @@ test('every job that comes back is reported once, also when an answer was lost',
   await stage.hand(0)
   await stage.recover(30 - 0.1)
   store.losses = 1
-  await expect(verbs.recover(0, at(31))).rejects.toMatchObject({ code: 'backend-unavailable' })
+  await expect(verbs.recover(0, {}, at(31))).rejects.toMatchObject({ code: 'backend-unavailable' })
   const { nextRecovery, now } = await verbs.claim(0, claim, at(32))
   expect(nextRecovery).toBe(now)
-  expect((await verbs.recover(0, at(32))).map(({ id }) => id).sort()).toEqual([...'wxyz'])
-  expect(await verbs.recover(0, at(32))).toEqual([])
+  expect((await verbs.recover(0, {}, at(32))).jobs.map(({ id }) => id).sort()).toEqual([...'wxyz'])
+  expect(await verbs.recover(0, {}, at(32))).toEqual({ jobs: [], isMore: false })
   await stage.balances()
 })
 

@@ -88,6 +88,67 @@ describe('after a failover', () => {
   })
 })
 
+describe('after a restart of the server', () => {
+  const restart = (stage: RedisStage) => stage.redis.hset(shardKey(stage.tag, 'meta'), 'run', 'another')
+
+  it('what was handed over and has no slot is handed over again at once, in its order', async () => {
+    const stage = await RedisStage.open('9, 100/s')
+    await stage.lineUp('wxyz', 0)
+    const before = await stage.hand(0, 30)
+    expect(before.map(({ id }) => id)).toEqual(['w', 'x', 'y'])
+    await stage.gate(before[0]!, 0)
+    await restart(stage)
+    const { nextRecovery, now } = await stage.claim(1, { lookAhead: -HOUR })
+    expect(nextRecovery).toBeLessThanOrEqual(now)
+    const lost = await stage.recover(1)
+    expect(lost.map(({ id, epoch, crashed }) => [id, epoch, crashed])).toEqual([
+      ['x', before[1]!.epoch, false],
+      ['y', before[2]!.epoch, false],
+    ])
+    expect((await stage.claim(1, { lookAhead: -HOUR })).nextRecovery).toBeGreaterThan(at(1))
+    const again = await stage.hand(1, 30)
+    expect(again.map(({ id }) => id)).toEqual(['x', 'y'])
+    expect(await stage.gate(before[1]!, 1)).toEqual({ kind: 'stale' })
+    expect(await stage.start(before[0]!, 1)).toBe(true)
+    expect(await stage.gate(again[0]!, 1.1)).toMatchObject({ kind: 'granted' })
+    await stage.balances()
+  })
+
+  it('hundreds of them come back in several calls, and what is handed over meanwhile stays', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    const keys = Array.from({ length: 300 }, (_, n) => `k${n}`)
+    for (const key of keys) await stage.admit(key, 0, { key })
+    let handed = 0
+    while (handed < 300) handed += (await stage.hand(0)).length
+    await restart(stage)
+    await stage.admit('new', 1, { key: 'new' })
+    const [young] = await stage.hand(1)
+    const found = new Set<string>()
+    let calls = 0
+    while ((await stage.claim(1, { lookAhead: -HOUR })).nextRecovery <= at(1)) {
+      const lost = await stage.recover(1)
+      expect(lost.length).toBeLessThanOrEqual(150)
+      for (const { id } of lost) found.add(id)
+      calls++
+    }
+    expect(found).toEqual(new Set(keys))
+    expect(calls).toBeGreaterThan(2)
+    expect(await stage.gate(young!, 7)).toMatchObject({ kind: 'granted' })
+    await stage.balances()
+  })
+
+  it('a turn that was handed over has its second chance still', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.admit('~caller~turn', 0)
+    await stage.claim(0)
+    await restart(stage)
+    await stage.claim(1, { lookAhead: -HOUR })
+    expect(await stage.recover(1)).toMatchObject([{ id: '~caller~turn', gone: false }])
+    await stage.claim(1)
+    expect(await stage.recover(7)).toMatchObject([{ gone: false }])
+  })
+})
+
 describe('after a jump of the clock', () => {
   it('a bucket waits for the interval of what it knows, however long', async () => {
     const stage = await RedisStage.open('9, 1/hour')
@@ -152,6 +213,17 @@ describe('a shard that is found empty', () => {
     expect(await nextStart(stage, 1, 10)).toBe(6)
   })
 
+  it('by one that has only just opened it, lets every bucket wait', async () => {
+    const prefix = uniquePrefix()
+    const stage = await RedisStage.open('5, 1/s', { prefix })
+    const late = await RedisStage.open('5, 1/s', { prefix })
+    await stage.restore({})
+    const { admission } = await late.admit('x', 1)
+    expect(admission).toMatchObject({ accepted: true })
+    const meta = shardKey(stage.tag, 'meta')
+    expect(Number(await stage.redis.hget(meta, 'lostAt'))).toBeGreaterThan(0)
+  })
+
   it('by one that opens it for the first time, lets nothing wait', async () => {
     const stage = await RedisStage.open('5, 1/s')
     await stage.lineUp('x', 0)
@@ -173,20 +245,23 @@ describe('a shard that is found empty', () => {
 })
 
 describe('a shard that was emptied and filled again', () => {
-  it.each(['scheduler', 'worker'] as const)(
-    'starts nothing immediately that a %s that knew it hands over',
-    async (who) => {
-      const prefix = uniquePrefix()
-      const old = await RedisStage.open('5, 1/s', { prefix })
-      await old.backend.follow(at(0))
-      await old.restore({})
-      const young = await RedisStage.open('5, 1/s', { prefix })
-      await young.lineUp('x', 1)
-      const [x] = await (who === 'scheduler' ? old : young).hand(1)
-      expect(await (who === 'worker' ? old : young).gate(x!, 1)).toEqual({ kind: 'returned' })
-      expect(await nextStart(young, 2, 10)).toBe(6)
-    },
-  )
+  it.each([
+    ['scheduler', 'knew it'],
+    ['worker', 'knew it'],
+    ['scheduler', 'had just opened it'],
+    ['worker', 'had just opened it'],
+  ] as const)('starts nothing immediately that a %s that %s hands over', async (who, since) => {
+    const prefix = uniquePrefix()
+    if (since === 'had just opened it') await RedisStage.open('5, 1/s', { prefix })
+    const old = await RedisStage.open('5, 1/s', { prefix })
+    if (since === 'knew it') await old.backend.follow(at(0))
+    await old.restore({})
+    const young = await RedisStage.open('5, 1/s', { prefix })
+    await young.lineUp('x', 1)
+    const [x] = await (who === 'scheduler' ? old : young).hand(1)
+    expect(await (who === 'worker' ? old : young).gate(x!, 1)).toEqual({ kind: 'returned' })
+    expect(await nextStart(young, 2, 10)).toBe(6)
+  })
 })
 
 describe('rule books that a failover left', () => {

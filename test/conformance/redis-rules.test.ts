@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { SECOND } from '../../src/core/duration.ts'
 import { NoLimitError, OldRuleBookError } from '../../src/core/errors.ts'
 import { parseLayer } from '../../src/core/layered-book.ts'
@@ -32,6 +32,22 @@ test('a change by one process governs the others from their next verb on', async
   await one.backend.rules.change({ kind: 'unset', pattern: '*' }, at(0))
   await one.backend.rules.change({ kind: 'unset', pattern: 'a' }, at(0))
   await expect(two.admit('z', 0)).rejects.toThrow(NoLimitError)
+})
+
+test('a line is opened though Redis refuses once to give the name of the shard', async () => {
+  const connection = connect(redisAddress())
+  await connection.ready()
+  const { commands } = connection
+  const ask = commands.hget.bind(commands)
+  let refusals = 0
+  vi.spyOn(commands, 'hget').mockImplementation(async (key, field) => {
+    if (field === 'mark' && refusals++ === 0)
+      throw new Error('LOADING Redis is loading the dataset in memory')
+    return ask(key, field)
+  })
+  const stage = await RedisStage.open('9, 1/s', { connection })
+  expect(refusals).toBeGreaterThan(1)
+  expect(stage.backend.rules.nameOf(0)).toMatch(/\w/)
 })
 
 test('a process that only looks fetches the book', async () => {

@@ -104,16 +104,18 @@ export class RedisStage {
 
   async recover(seconds: number) {
     await this.#pass(seconds)
-    return this.backend.verbs.recover(0, at(seconds))
+    return (await this.backend.verbs.recover(0, {}, at(seconds))).jobs
   }
 
   /** This process has seen the clock jump to that time. */
   jump(seconds: number): Promise<void> {
+    this.#heardAt = seconds
     return this.backend.verbs.quarantine(0, at(seconds))
   }
 
   /** It has seen a small step forward, of so many microseconds. */
   step(seconds: number, by: number): Promise<void> {
+    this.#heardAt = seconds
     return this.backend.verbs.quarantine(0, at(seconds), 'step', by)
   }
 

@@ -119,13 +119,14 @@ describe('the turn of a caller whose process is silent', () => {
     await stage.admit('~c~1 ~p~2 x', 0)
     const { of } = await stage.claim(0, { lookAheadMs: 250 })
     for (const id of ['~p~2', 'x']) await stage.jobs.renew(of(id), 60, 1)
-    expect((await stage.recover(HANDED)).map(({ id }) => id)).toEqual(['~c~1'])
+    expect((await stage.recover(HANDED)).map(({ id }) => id)).toEqual(['~c~1', '~p~2', 'x'])
     expect(await stage.jobs.inspect('a', HANDED)).toMatchObject({ waiting: 3, jobs: 3 })
     await stage.jobs.renew(place('~c~1'), 60, HANDED)
     const handedAgain = (await stage.claim(HANDED, { lookAheadMs: 250 })).of('~p~2')
     expect(handedAgain.epoch).toBeGreaterThan(of('~p~2').epoch)
     const again = await stage.recover(2 * HANDED)
     expect(again.map(({ id, gone }) => [id, gone]).sort()).toEqual([
+      ['x', false],
       ['~c~1', true],
       ['~p~2', false],
     ])
@@ -136,7 +137,10 @@ describe('the turn of a caller whose process is silent', () => {
     const stage = await TurnStage.open('99, 10/s', ['c', 'p'])
     await stage.admit('~c~1 ~p~2', 0)
     await stage.claim(0, { lookAheadMs: 250 })
-    expect((await stage.recover(1)).map(({ id, gone }) => [id, gone])).toEqual([['~c~1', false]])
+    expect((await stage.recover(1)).map(({ id, gone }) => [id, gone])).toEqual([
+      ['~c~1', false],
+      ['~p~2', false],
+    ])
     await stage.run(1)
     expect(await stage.jobs.state('~c~1', 1)).toBe('completed')
   })

@@ -2,9 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { HistoryFile, type HistoryRecord } from '../support/campaign/history-file.ts'
+import { checkHistory } from '../../src/testing.ts'
+import { HistoryFile, type HistoryRecord, readRecords } from '../support/campaign/history-file.ts'
+import { hostNow } from '../support/campaign/host-time.ts'
 import { mergeHistories, runningIn, withoutEnd } from '../support/campaign/merge-histories.ts'
-import { accept, end, freeze, giveBack, reject, start } from '../support/history.ts'
+import { noteFault, noteStop } from '../support/campaign/note-fault.ts'
+import { accept, end, freeze, giveBack, limit, reject, start } from '../support/history.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'velvet-rope-merge-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -114,12 +117,30 @@ test('what the store was asked for counts once, and only where no process wrote 
 test('a turn that was lost with its process failed if it had started, and was given up if not', () => {
   const lost = (id: string): HistoryRecord =>
     ({ ...store(end(30, id, 'failed')), lost: true }) as HistoryRecord
-  const path = written(clock(), host(start(20, 'x')), lost('x'), lost('y'))
+  const path = written(clock(), host(start(20, '~x')), lost('~x'), lost('~y'))
   expect(mergeHistories([path]).history).toMatchObject([
     { type: 'start' },
-    { id: 'x', outcome: 'failed' },
-    { id: 'y', outcome: 'cancelled' },
+    { id: '~x', outcome: 'failed' },
+    { id: '~y', outcome: 'cancelled' },
   ])
+})
+
+test('a job that failed without a start is not taken for one that was cancelled', () => {
+  const lost = { ...store(end(30, 'x', 'failed')), lost: true } as HistoryRecord
+  const { history } = mergeHistories([written(clock(), store(accept(1, 'x')), lost)])
+  const breaches = checkHistory([limit(0, '10, 100/s'), ...history])
+  expect(breaches).toMatchObject([{ law: 'L5', message: expect.stringContaining('failed at') }])
+})
+
+test('a retry that the worker could not report shows in the number of the next attempt', () => {
+  const at = (n: number) => ({ ...start(15, 'x'), at: 15_000 + n * 1_000 })
+  const ran = [host(at(0)), { kind: 'settled', at: 16_000, id: 'x', attempt: 1 } as const]
+  const lost = { kind: 'lease-lost', at: 40_000, id: 'x' } as const
+  const other = (attempt: number) => written(clock(), host({ ...at(20), attempt } as Event))
+  const types = (...paths: string[]) => mergeHistories(paths).history.map(({ type }) => type)
+  expect(types(written(clock(), ...ran, lost), other(2))).toEqual(['start', 'return', 'start'])
+  expect(types(written(clock(), ...ran, lost), other(1))).toEqual(['start', 'start'])
+  expect(types(written(clock(), ...ran), other(2))).toEqual(['start', 'start'])
 })
 
 test('where the clock of the store was moved there is no verdict', () => {
@@ -147,8 +168,64 @@ test('jobs in a handler, and jobs without an end, are read from a file that may 
   expect(withoutEnd([path])).toEqual(['w'])
 })
 
+describe('a fault', () => {
+  const fault = (ms: number, of: string): HistoryRecord => {
+    return { kind: 'event', clock: 'host', event: { type: 'fault', at: ms * 1_000, id: 'x' }, of }
+  }
+  const breachesOf = (starts: string[], faults: HistoryRecord[]) => {
+    const producer = written(clock(), store(accept(1, 'x')), store(end(900, 'x')))
+    const { history } = mergeHistories([producer, ...starts, written(...faults)])
+    return checkHistory([limit(0, '10, 100/s'), ...history]).map(({ law }) => law)
+  }
+
+  test('of the process that ran the job excuses one more start', () => {
+    const [one, other] = [written(host(start(10, 'x'))), written(host(start(200, 'x')))]
+    expect(breachesOf([one, other], [fault(50, one)])).toEqual([])
+    expect(breachesOf([one, other], [])).toEqual(['L5'])
+  })
+
+  test('of a process that did not run the job, or only later, excuses none', () => {
+    const [one, other] = [written(host(start(10, 'x'))), written(host(start(200, 'x')))]
+    expect(breachesOf([one, other], [fault(50, other)])).toEqual(['L5'])
+    expect(breachesOf([one, other], [fault(50, 'a third')])).toEqual(['L5'])
+  })
+
+  test('of a process that stood still and then died excuses one start, not two', () => {
+    const worker = written(host(start(10, 'x')))
+    const others = [written(host(start(200, 'x'))), written(host(start(400, 'x')))]
+    expect(breachesOf([worker, ...others], [fault(50, worker), fault(60, worker)])).toEqual(['L5'])
+  })
+
+  test('is noted for a stop that may lose leases, and not for one of a few milliseconds', () => {
+    const noted = (forMs: number, role: 'worker' | 'producer' = 'worker') => {
+      const worker = written(host(start(10, 'x')))
+      const file = written()
+      const plan = { file: worker, limit: '10, 100/s', [role]: {} }
+      noteStop(new HistoryFile(file), plan, hostNow() - forMs * 1_000, 5_000)
+      return readRecords(file).map((record) => (record.kind === 'event' ? record.event.type : record.kind))
+    }
+    expect(noted(5)).toEqual(['stood'])
+    expect(noted(4_000)).toEqual(['fault', 'crash', 'stood'])
+  })
+})
+
+test('a producer that is killed excuses no order of what it got in, and a worker that of what it may have held', () => {
+  const orderAfter = (role: 'worker' | 'producer') => {
+    const victim = written(clock(), store(accept(1, 'x')), store(accept(2, 'y')))
+    const campaign = written()
+    noteFault(new HistoryFile(campaign), { file: victim, limit: '10, 100/s', [role]: {} }, 3_000)
+    const starts = [host(start(20, 'y')), host(start(120, 'x')), store(end(130, 'y')), store(end(130, 'x'))]
+    const { history } = mergeHistories([victim, campaign, written(...starts)])
+    return checkHistory([limit(0, '10, 100/s'), ...history]).map(({ law }) => law)
+  }
+  expect(orderAfter('producer')).toEqual(['L4'])
+  expect(orderAfter('worker')).toEqual([])
+})
+
 describe('a start whose handler found its lease over', () => {
-  const stood = (path: string, ms: number): HistoryRecord => ({ kind: 'stood', path, until: ms * 1_000 })
+  const stood = (path: string, ms: number, losesLeases = true): HistoryRecord => {
+    return { kind: 'stood', path, from: (ms - 4) * 1_000, until: ms * 1_000, losesLeases }
+  }
   const late = (ms: number, id: string): HistoryRecord => ({ kind: 'late', at: ms * 1_000, id })
   const startsIn = (paths: string[]) => merged(paths).filter(([type]) => type === 'start')
 
@@ -162,6 +239,12 @@ describe('a start whose handler found its lease over', () => {
     expect(startsIn([worker])).toHaveLength(1)
     expect(startsIn([worker, written(stood('another', 40))])).toHaveLength(1)
     expect(startsIn([worker, written(stood(worker, 60))])).toHaveLength(1)
+  })
+
+  test('counts where the stop was too short to lose a lease', () => {
+    const worker = written(clock(), host(start(50, 'y')), late(50, 'y'))
+    expect(startsIn([worker, written(stood(worker, 40, false))])).toHaveLength(1)
+    expect(startsIn([worker, written(stood(worker, 40))])).toEqual([])
   })
 
   test('counts where another was started between the stop and it, or where the handler saw no reason to stop', () => {

@@ -18,6 +18,7 @@ those alone.
   --about <subject> with --runs: the same subject in each run, such as 'bad network'
   --plan            with --runs: print what each seed has drawn
   --recovery <n>    measures, so many times each, for how long a fault holds up a start, and nothing else
+  --kind <kind>     with --recovery: that of one fault: worker, scheduler, Redis or caller
   --planted         puts each mended defect into a copy of the checkout, and looks whether it is found
   --only <name>     with --planted: one defect, by its name or number
 `
@@ -34,6 +35,7 @@ const { values, positionals } = parseArgs({
     about: { type: 'string' },
     plan: { type: 'boolean' },
     recovery: { type: 'string' },
+    kind: { type: 'string' },
     planted: { type: 'boolean' },
     only: { type: 'string' },
     minutes: { type: 'string' },
@@ -87,9 +89,8 @@ function runFixed(seed: number): Promise<boolean> {
 /** Runs a program of the campaign, with all that it starts, from a build. */
 async function runBuilt(program: string, args: readonly string[], seed = first): Promise<boolean> {
   const { folder, remove } = compileTests()
-  const what = values.about === undefined ? [] : ['--about', values.about]
   try {
-    return await start([`${folder}/test/support/campaign/${program}`, '--seed', `${seed}`, ...args, ...what])
+    return await start([`${folder}/test/support/campaign/${program}`, '--seed', `${seed}`, ...args])
   } finally {
     remove()
   }
@@ -97,14 +98,16 @@ async function runBuilt(program: string, args: readonly string[], seed = first):
 
 function runSeeded(howMany: number, seed = first): Promise<boolean> {
   const shown = values.plan === true ? ['--plan'] : []
+  const subject = values.about === undefined ? [] : ['--about', values.about]
   const together = `${count('together') ?? 2}`
   const where = ['--source', CLOCK_SHIM, '--together', together]
-  return runBuilt('seeded/main.js', ['--runs', `${howMany}`, ...where, ...shown], seed)
+  return runBuilt('seeded/main.js', ['--runs', `${howMany}`, ...where, ...shown, ...subject], seed)
 }
 
 function measureRecovery(trials: number): Promise<boolean> {
   const together = `${count('together') ?? 5}`
-  return runBuilt('recovery/main.js', ['--trials', `${trials}`, '--together', together])
+  const kind = values.kind === undefined ? [] : ['--kind', values.kind]
+  return runBuilt('recovery/main.js', ['--trials', `${trials}`, '--together', together, ...kind])
 }
 
 // Ctrl-C ends the round, whose processes are in the same group, and then this.

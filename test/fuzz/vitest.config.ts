@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     root: new URL('../..', import.meta.url).pathname,
-    include: ['test/fuzz/**/*.test.ts', 'test/bounds/**/*.test.ts'],
+    include: ['test/fuzz/**/*.test.ts'],
     globalSetup: ['test/support/redis-setup.ts'],
     setupFiles: ['test/support/each-file.ts'],
     isolate: false,

@@ -174,3 +174,17 @@ test('redis: while it is away the error is as ever, and a job that may have been
   await expect(shaper.enqueue('k', 0)).rejects.toMatchObject({ code: 'backend-unavailable' })
   expect(await shaper.enqueue('k', 0)).toMatchObject({ accepted: false, local: true })
 })
+
+test('redis: of the heap of this process its local limits are counted, and not the jobs', async () => {
+  const shaper = open({ '*': '99, 1/h' }, BACKENDS[1]![1]())
+  await fill(shaper, { 'a/1': 3 })
+  expect(shaper.heap.of('a')).toBe(0)
+  shaper.limits.setLocal('a/1', '9, 1/h')
+  const ofRule = shaper.heap.of('a')
+  expect(ofRule).toBeGreaterThan(0)
+  await fill(shaper, { 'a/1': 3 })
+  expect(shaper.heap.of('a')).toBeGreaterThan(ofRule)
+  expect(shaper.heap.sum()).toEqual({ bytes: shaper.heap.of('a'), segments: 1 })
+  shaper.limits.unsetLocal('a/1')
+  expect(shaper.heap.of('a')).toBe(0)
+})

@@ -230,7 +230,11 @@ const TABLE = {
     what: 'jobs whose leases have ended stay with their workers',
     law: 'progress',
     setup: { jobs: ONE, faults: 1, kinds: ['dropped'] },
-    patch: { script: 'recover', from: "'-inf', now - meta.lifted, 'LIMIT'", to: "'-inf', '-inf', 'LIMIT'" },
+    patch: {
+      script: 'recover',
+      from: "'-inf', trusted - meta.lifted, 'LIMIT'",
+      to: "'-inf', '-inf', 'LIMIT'",
+    },
   },
   'limit-forgets-slot': {
     what: 'a changed limit forgets the last slot',

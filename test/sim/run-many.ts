@@ -1,5 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compileTests } from '../support/compile-tests.ts'
 import { Tally } from './report/tally.ts'
 import type { SeedReport } from './run-seeds.ts'
 import type { Order } from './worker.ts'
@@ -22,9 +24,14 @@ const MEMORY = ['--max-semi-space-size=64']
 const SHOW_EVERY = 10_000
 /** Beyond so many failures each is only counted. */
 const MOST_SHRUNK = 20
-const WORKER = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url),
-)
+/** Fewer seeds than that are run before the sources are compiled. */
+const FEW = 100
+
+interface Worker {
+  readonly path: string
+  readonly flags: readonly string[]
+  remove(): void
+}
 
 /** Runs many seeds in several processes, and shows how it goes; returns whether all were good. */
 export async function runMany({
@@ -35,6 +42,7 @@ export async function runMany({
   folder,
   stopsAtFirst,
 }: ManyOptions): Promise<boolean> {
+  const worker = workerFor(seeds)
   const tally = new Tally()
   const until = performance.now() + minutes * 60_000
   let next = from
@@ -47,19 +55,35 @@ export async function runMany({
     const isMany = stopsAtFirst || tally.failures >= MOST_SHRUNK
     return { from: next - count, count, options: isMany ? { shrinks: 0 } : { folder, shrinks: 150 } }
   }
-  await Promise.all(Array.from({ length: processes }, () => serve(nextOrder, tally)))
+  await Promise.all(Array.from({ length: processes }, () => serve(worker, nextOrder, tally)))
+  worker.remove()
   clearInterval(showing)
   console.log(tally.line())
   console.log(tally.report())
   return tally.failures === 0
 }
 
+/**
+ * What the processes run. A loader that compiles sources as they are imported gives each function its name as it is made, and asks
+ * for the places of errors in the sources: both cost each seed something, so that many seeds are run by compiled files.
+ */
+function workerFor(seeds: number): Worker {
+  const here = (name: string) => fileURLToPath(new URL(name, import.meta.url))
+  const isCompiled = !import.meta.url.endsWith('.ts')
+  const flags = [...process.execArgv, ...MEMORY]
+  if (isCompiled || seeds < FEW) {
+    return { path: here(isCompiled ? './worker.js' : './worker.ts'), flags, remove: () => undefined }
+  }
+  const { folder, remove } = compileTests()
+  return { path: join(folder, 'test/sim/worker.js'), flags: MEMORY, remove }
+}
+
 /** Gives a process one order after the other; one that dies fails the seeds of its order. */
-function serve(nextOrder: () => Order | undefined, tally: Tally): Promise<void> {
+function serve({ path, flags }: Worker, nextOrder: () => Order | undefined, tally: Tally): Promise<void> {
   return new Promise((resolve) => {
     let order: Order | undefined
     const begin = (): ChildProcess => {
-      const child = fork(WORKER, { execArgv: [...process.execArgv, ...MEMORY] })
+      const child = fork(path, { execArgv: [...flags] })
       const goOn = () => {
         order = nextOrder()
         if (order === undefined) child.disconnect()

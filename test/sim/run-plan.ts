@@ -5,6 +5,8 @@ import { Scene } from './actors/scene.ts'
 import { becomesEmpty } from './judge/idle.ts'
 import { leftBehind, recountAll } from './judge/inspect.ts'
 import { type Failure, judge } from './judge/judge.ts'
+import { metFaults } from './judge/met.ts'
+import type { Fault } from './plan/fault.ts'
 import { intervalOf, lastOf, type Plan } from './plan/plan.ts'
 import { Network } from './world/network.ts'
 import { Random } from './world/random.ts'
@@ -20,6 +22,12 @@ export interface Outcome {
   readonly events: number
   /** Virtual time; microseconds. */
   readonly lasted: number
+  /** The faults that met a job. */
+  readonly met: readonly Fault[]
+  /** It has faults, and none of them met a job. */
+  readonly isIdle: boolean
+  /** It was cut off before all jobs had ended and all processes were closed: that is a failure, too. */
+  readonly isUndecided: boolean
 }
 
 /** More than any run needs. */
@@ -28,7 +36,11 @@ const MOST_EVENTS = 3_000_000
 const SLACK = 180_000
 
 /** Runs a plan in a world of its own. */
-export async function runPlan(plan: Plan, openStore: (host: StoreHost) => Store): Promise<Outcome> {
+export async function runPlan(
+  plan: Plan,
+  openStore: (host: StoreHost) => Store,
+  { mostEvents = MOST_EVENTS } = {},
+): Promise<Outcome> {
   const random = new Random(plan.seed).fork('world')
   const world = new World(random)
   const server = new SimServer(world, openStore)
@@ -37,6 +49,7 @@ export async function runPlan(plan: Plan, openStore: (host: StoreHost) => Store)
   const fate = world.spawn('fate')
   const failures: Failure[] = []
   let rest: Rest | undefined
+  let isDecided = false
 
   fate.at(0, 0, () => {
     const play = async () => {
@@ -48,6 +61,7 @@ export async function runPlan(plan: Plan, openStore: (host: StoreHost) => Store)
       const closed = await closeAll(scene, rest.oracle)
       fate.at(world.present + 2_000_000, 0, () => {
         failures.push(...leftBehind(scene, closed))
+        isDecided = true
         world.end()
       })
     }
@@ -57,12 +71,16 @@ export async function runPlan(plan: Plan, openStore: (host: StoreHost) => Store)
     })
   })
   try {
-    await world.run(endBy(plan), MOST_EVENTS)
+    await world.run(endBy(plan), mostEvents)
   } catch (error) {
     if (!(error instanceof WorldTimeError)) throw error
     failures.push({ law: rest === undefined ? 'rest' : 'close', at: world.now, message: error.message })
   }
   const judged = judge(scene, rest)
+  if (!isDecided && failures.length + judged.failures.length === 0) {
+    failures.push({ law: 'undecided', at: world.now, message: 'the run ended before all was done' })
+  }
+  const met = metFaults(plan, scene.struck, judged.history)
   return {
     plan,
     failures: [...failures, ...judged.failures],
@@ -70,6 +88,9 @@ export async function runPlan(plan: Plan, openStore: (host: StoreHost) => Store)
     scene,
     events: world.events,
     lasted: world.now,
+    met,
+    isIdle: plan.faults.length > 0 && met.length === 0,
+    isUndecided: !isDecided,
   }
 }
 

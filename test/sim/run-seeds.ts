@@ -15,7 +15,10 @@ export interface SeedReport {
   /** Virtual seconds. */
   readonly seconds: number
   readonly starts: number
+  /** Those that met a job. */
   readonly faults: readonly string[]
+  /** It has faults, and none of them met a job. */
+  readonly isIdle: boolean
   readonly recoveries: readonly (readonly [kind: string, ms: number])[]
   readonly failure?: { readonly laws: readonly string[]; readonly text: string; readonly path?: string }
 }
@@ -35,7 +38,8 @@ export async function runSeed(seed: number, { folder, shrinks }: SeedOptions): P
     events: outcome.events,
     seconds: outcome.lasted / 1e6,
     starts: outcome.history.filter(({ type }) => type === 'start').length,
-    faults: outcome.plan.faults.map(({ kind }) => kind),
+    faults: outcome.met.map(({ kind }) => kind),
+    isIdle: outcome.isIdle,
     recoveries: recoveries(outcome.scene, outcome.history),
   }
   if (outcome.failures.length === 0) return report

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type { Audit } from '../../src/conformance/history.ts'
-import { parseLimit } from '../../src/core/limit.ts'
 import type { JobView } from '../../src/index.ts'
 import { HistoryFile } from '../support/campaign/history-file.ts'
 import { hostNow } from '../support/campaign/host-time.ts'
 import { recordsIn } from '../support/campaign/judge.ts'
-import { runningIn, withoutEnd } from '../support/campaign/merge-histories.ts'
+import { withoutEnd } from '../support/campaign/merge-histories.ts'
+import { noteFault, noteStop } from '../support/campaign/note-fault.ts'
 import { type RedisProcess, startRedis } from '../support/redis-server.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { SoakChild } from './child.ts'
@@ -22,9 +22,6 @@ const LOAD = 0.7
 /** Ended jobs that are kept of each first segment: after the warm-up as many, so that they do not count as growth. */
 export const KEEP_FINISHED = 80
 const LEASE_MS = 5_000
-/** How long before its slot a job may be handed over; microseconds. */
-const FARTHEST_LOOK_AHEAD = 250_000
-const STARTING = 2
 /** Until what a process had sent when it died has reached the store; milliseconds. */
 const ARRIVAL_MS = 1_500
 
@@ -86,7 +83,7 @@ export class SoakFleet {
   /** SIGKILL, and another in its place. */
   async replace(worker: SoakChild): Promise<void> {
     await worker.kill()
-    this.#noteFault(worker, hostNow())
+    noteFault(this.#file, { ...worker.plan, worker })
     this.workers.splice(this.workers.indexOf(worker), 1)
     await sleep(ARRIVAL_MS)
     await this.#noteEnds()
@@ -98,9 +95,7 @@ export class SoakFleet {
     worker.stop()
     const at = hostNow()
     await sleep(forMs)
-    const until = hostNow()
-    if ((until - at) / 1_000 >= (LEASE_MS * 2) / 3) this.#noteFault(worker, at)
-    this.#file.write({ kind: 'stood', path: worker.plan.file, until })
+    noteStop(this.#file, { ...worker.plan, worker }, at, LEASE_MS)
     worker.goOn()
   }
 
@@ -161,14 +156,6 @@ export class SoakFleet {
       const event = { type: 'end', at: job.endedAt * 1_000, id, outcome } as const
       this.#file.write({ kind: 'event', clock: 'store', event, found: true })
     }
-  }
-
-  #noteFault(child: SoakChild, stoodAt: number): void {
-    const { ids, lastAt } = runningIn(child.plan.file)
-    const at = Math.max(stoodAt, lastAt)
-    for (const id of ids) this.#file.write({ kind: 'event', clock: 'host', event: { type: 'fault', at, id } })
-    const handed = Math.ceil(FARTHEST_LOOK_AHEAD / parseLimit(LIMIT).interval) + STARTING
-    this.#file.write({ kind: 'event', clock: 'host', event: { type: 'crash', at, handed } })
   }
 
   /** Ends all processes and Redis; what they wrote stays until `remove`. */

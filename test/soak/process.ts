@@ -53,7 +53,8 @@ async function produce(): Promise<void> {
 /** Asks until there is an answer; without one it asks again under the same id. */
 async function enqueue(key: string, n: number): Promise<void> {
   const options = {
-    id: `${plan.name}-${key.replaceAll('/', '_')}-${n}`,
+    // As long at the end as at the beginning: ids take room in Redis.
+    id: `${plan.name}-${key.replaceAll('/', '_')}-${`${n}`.padStart(6, '0')}`,
     attempts: 2,
     backoff: { type: 'fixed', delayMs: 50 },
   } as const

@@ -14,6 +14,8 @@ const SHORTEST_MINUTES = 20
 /** Of the memory of Redis before; and what its allocator may round; bytes. */
 const MOST_MEMORY = 0.02
 const ROUNDED = 8_192
+/** Keys to name when they take more. */
+const MOST_NAMED = 6
 
 export interface Report {
   /** MiB an hour, by process. */
@@ -53,7 +55,7 @@ export function reportOf(result: SoakResult): Report {
   for (const name of lasting) faults.push(...handlesOf(name, before.processes[name]!, after.processes[name]!))
   const [was, is] = [bytesOfKeys(before), bytesOfKeys(after)]
   if (!(is - was <= was * MOST_MEMORY + ROUNDED))
-    faults.push(`the keys in Redis take ${is} bytes, before: ${was}`)
+    faults.push(`the keys in Redis take ${is} bytes, before: ${was}: ${growthOf(before, after)}`)
   if (left.buckets > 0) faults.push(`${left.buckets} buckets are left`)
   if (left.strays.length > 0) faults.push(`keys without an owner: ${left.strays.join(', ')}`)
   return { heaps, redis, faults }
@@ -69,6 +71,16 @@ function handlesOf(name: string, before: ProcessSample, after: ProcessSample): s
 function bytesOfKeys({ redis }: SoakSample): number {
   if (redis?.byKey === undefined) return Number.NaN
   return Object.values(redis.byKey).reduce((sum, bytes) => sum + bytes, 0)
+}
+
+/** The keys that grew most, by name. */
+function growthOf({ redis: before }: SoakSample, { redis: after }: SoakSample): string {
+  const grown = Object.entries(after?.byKey ?? {}).map(([name, is]) => {
+    const was = before?.byKey?.[name] ?? 0
+    return { by: is - was, text: `${name} ${was} to ${is}` }
+  })
+  const most = grown.sort((a, b) => b.by - a.by).slice(0, MOST_NAMED)
+  return most.map(({ text }) => text).join(', ')
 }
 
 /** What a person reads. */

@@ -4,7 +4,7 @@ import { strayKeys } from '../bounds/key-owners.ts'
 import { dice } from '../support/campaign/dice.ts'
 import { judge } from '../support/campaign/judge.ts'
 import { FAULTS } from './faults.ts'
-import { KEYS, LIMIT, SoakFleet } from './fleet.ts'
+import { KEEP_FINISHED, KEYS, LIMIT, SoakFleet } from './fleet.ts'
 import type { SoakSample } from './plan.ts'
 
 export interface SoakOptions {
@@ -30,8 +30,10 @@ export interface SoakResult {
 
 const FAULT_EACH_S = 30
 const SAMPLE_EACH_S = 5
-/** Load before the first look, and between the last fault and the end; seconds. */
-const WARM_UP_S = 15
+/** Until every line is full once in the warm-up: tables of Redis grow with what they hold, and stay as large. Milliseconds. */
+const FILL_MS = 9_000
+/** Jobs of each key that end in the warm-up: more than are kept, however slow the machine. */
+const WARM_UP_JOBS = KEEP_FINISHED * 1.5
 /** After the last job a bucket is forgotten, and an ended job may be; seconds. */
 const SETTLE_S = 14
 /** Microseconds that news may take while Redis is away or a process is held up. */
@@ -58,7 +60,7 @@ export async function soak({ minutes, seed, say }: SoakOptions): Promise<SoakRes
   }
   try {
     await fleet.producer.order({ do: 'go on' })
-    await sleep(WARM_UP_S * 1_000)
+    await warmUp(fleet)
     const before = await settled()
     await fleet.producer.order({ do: 'go on' })
 
@@ -98,6 +100,12 @@ export async function soak({ minutes, seed, say }: SoakOptions): Promise<SoakRes
     say(`the records: ${fleet.folder}`)
     throw error
   }
+}
+
+/** Fills every line, and resolves when as many jobs have ended as are kept, and more. */
+async function warmUp(fleet: SoakFleet): Promise<void> {
+  for (const key of KEYS) await fleet.operator.order({ do: 'freeze', key, forMs: FILL_MS })
+  while ((await fleet.audit()).ended < KEYS.length * WARM_UP_JOBS) await sleep(200)
 }
 
 async function leftIn({ redis }: SoakFleet): Promise<SoakResult['left']> {

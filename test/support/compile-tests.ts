@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -17,7 +18,8 @@ export function compileTests(): { readonly folder: string; remove(): void } {
   mkdirSync(BUILDS, { recursive: true })
   removeLeftOvers()
   const folder = mkdtempSync(join(BUILDS, 'run-'))
-  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
+  // The checkout may be a copy inside another, whose packages it uses.
+  const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
   const args = [compiler, '-p', join(ROOT, 'test/support/tsconfig.built.json'), '--outDir', folder]
   execFileSync(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] })
   execFileSync(process.execPath, [join(ROOT, 'tools/copy-lua.mjs'), folder])

@@ -20,8 +20,10 @@ export interface DeepLines {
   readonly other: number
   /** Seconds. The lines are filled at 0. */
   clock: number
-  /** Jobs that verbs have made or chosen so far: each takes another. */
+  /** Jobs that verbs have made so far. */
   made: number
+  /** Jobs of the line that verbs have chosen so far: each takes another. */
+  chosen: number
 }
 
 export interface DeepOptions {
@@ -54,7 +56,7 @@ export async function openDeepLines(
   const half = { key: 'b', like: 'b', count: other / 2, now: at(0) }
   await deepen(stage.redis, stage.tag, { ...half, prefix: 'b' })
   await deepen(stage.redis, stage.tag, { ...half, prefix: 'late', deadline: LATE * SECOND })
-  return { stage, length, other, clock: 10, made: 0 }
+  return { stage, length, other, clock: 10, made: 0, chosen: 0 }
 }
 
 type Verb = (lines: DeepLines) => Promise<unknown>
@@ -62,9 +64,24 @@ type Verb = (lines: DeepLines) => Promise<unknown>
 const tick = (lines: DeepLines) => (lines.clock += 0.1)
 const another = (lines: DeepLines) => `new${lines.made++}`
 
-/** Another job each time, about at that part of the line. */
+/** Another job each time, about at that part of the line: a thousand times. */
 const deep = (lines: DeepLines, part: number) =>
-  `a${Math.floor(part * (lines.length - 1_000)) + lines.made++}`
+  `a${Math.floor(part * (lines.length - 1_000)) + lines.chosen++}`
+
+/** A verb that does not find its job does little in a line of any length. */
+function expectFound(id: string, found: unknown): void {
+  if (found === undefined) throw new Error(`expected job ${id} to stand in the line`)
+}
+
+async function cancel(lines: DeepLines, part: number) {
+  const id = deep(lines, part)
+  expectFound(id, await lines.stage.backend.verbs.cancel(id, at(lines.clock)))
+}
+
+async function explain(lines: DeepLines, part: number) {
+  const id = deep(lines, part)
+  expectFound(id, await lines.stage.views.facts(id, at(lines.clock)))
+}
 
 async function look(lines: DeepLines, part: number) {
   const id = deep(lines, part)
@@ -95,11 +112,11 @@ export const DEEP_VERBS: Readonly<Record<string, Verb>> = {
     lines.stage.admit(another(lines), lines.clock, { cost: CAPACITY - lines.length / 2 }),
   'forecast a refusal': (lines) =>
     lines.stage.backend.verbs.forecast('a', CAPACITY - lines.length / 2, at(lines.clock)),
-  'cancel in the middle': (lines) => lines.stage.backend.verbs.cancel(deep(lines, 0.5), at(lines.clock)),
-  'cancel at the end': (lines) => lines.stage.backend.verbs.cancel(deep(lines, 1), at(lines.clock)),
+  'cancel in the middle': (lines) => cancel(lines, 0.5),
+  'cancel at the end': (lines) => cancel(lines, 1),
   'look at a job in the middle': (lines) => look(lines, 0.5),
   'look at a job at the end': (lines) => look(lines, 1),
-  'explain a job at the end': (lines) => lines.stage.views.facts(deep(lines, 1), at(lines.clock)),
+  'explain a job at the end': (lines) => explain(lines, 1),
   'show the first of the line': (lines) => lines.stage.views.line('a', 200, at(lines.clock)),
   'show what happened': (lines) => lines.stage.views.recent('a', at(lines.clock)),
   inspect: (lines) => lines.stage.inspect('a', lines.clock),
@@ -135,8 +152,7 @@ export const DEEP_VERBS: Readonly<Record<string, Verb>> = {
   },
   'refuse a job with a retry in the line': (lines) =>
     lines.stage.admit(another(lines), lines.clock, { cost: CAPACITY - lines.length / 2 }),
-  'explain a job with a retry in the line': (lines) =>
-    lines.stage.views.facts(deep(lines, 1), at(lines.clock)),
+  'explain a job with a retry in the line': (lines) => explain(lines, 1),
   'look at a job with a retry in the line': (lines) => look(lines, 0.5),
   'change the rules': (lines) => {
     const rule = parseRule('*', `${CAPACITY}, ${900 + (lines.made++ % 7)}/s`)

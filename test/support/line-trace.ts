@@ -236,7 +236,7 @@ export class LineTrace {
   }
 
   async recover(): Promise<void> {
-    for (const { id, crashed, failed, gone } of await this.#backend.verbs.recover(0, this.now)) {
+    for (const { id, crashed, failed, gone } of (await this.#backend.verbs.recover(0, {}, this.now)).jobs) {
       if (gone) this.#end(id, 'cancelled')
       if (failed && callerOf(id) !== undefined) this.#noteDeparture(id)
       if (crashed) {

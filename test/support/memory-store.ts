@@ -25,7 +25,10 @@ export function request(part: Partial<JobRequest> = {}): JobRequest {
   }
 }
 
-export function storeWith(limits: string | Record<string, LimitInput>, keepFinished = 1_000): MemoryStore {
+export function storeWith(
+  limits: string | Record<string, LimitInput>,
+  keepFinished: number | Retention = 1_000,
+): MemoryStore {
   return new MemoryStore(
     LayeredBook.of(parseLayer(typeof limits === 'string' ? { '*': limits } : limits)),
     retentionFor(keepFinished),

@@ -21,6 +21,8 @@ export interface Loss {
   readonly arriving?: number
   /** How many replies get lost. */
   readonly times: number
+  /** Called at each of them. */
+  onLost?(): void
 }
 
 interface Pair {
@@ -37,7 +39,7 @@ export class TcpProxy {
   readonly #pairs = new Set<Pair>()
   #target: number
   #weather: Weather = {}
-  #loss: { match: string | undefined; arriving: number; left: number } | undefined
+  #loss: (Loss & { readonly arriving: number; left: number }) | undefined
   #isCut = false
   #lost = 0
 
@@ -72,8 +74,8 @@ export class TcpProxy {
   }
 
   /** The next replies get lost. */
-  lose({ match, arriving = 0, times }: Loss): void {
-    this.#loss = { match, arriving, left: times }
+  lose(loss: Loss): void {
+    this.#loss = { arriving: 0, ...loss, left: loss.times }
   }
 
   /** Leads to another server from now on, as an address that moves with a failover does. */
@@ -136,6 +138,7 @@ export class TcpProxy {
       if (loss !== undefined && loss.left > 0 && (loss.match === undefined || bytes.includes(loss.match))) {
         loss.left -= 1
         this.#lost += 1
+        loss.onLost?.()
         pair.arriving = loss.arriving
       }
       lane.carry(bytes, this.#weather.thereMs ?? 0)

@@ -100,10 +100,12 @@ const ms = (value: number) => `${value.toFixed(1)} ms`
 for (const attack of positionals.length > 0 ? positionals.map(attackNamed) : ATTACKS) {
   const { calm, attacked, ...row } = await measure(attack)
   console.log(`${attack.name}: ${attack.what}`)
-  console.log(`  before    p50 ${ms(calm.p50)}, p99 ${ms(calm.p99)}, 503 ${percent(calm.share503)}`)
+  console.log(
+    `  before    p50 ${ms(calm.p50)}, p99 ${ms(calm.p99)}, 503 ${percent(calm.share503)}, 429 ${percent(calm.share429)}`,
+  )
   console.log(
     `  meanwhile p50 ${ms(attacked.p50)}, p99 ${ms(attacked.p99)}, longest ${ms(attacked.max)}, ` +
-      `503 ${percent(attacked.share503)}, no answer ${percent(attacked.shareFailed)} of ${attacked.requests}`,
+      `503 ${percent(attacked.share503)}, 429 ${percent(attacked.share429)}, no answer ${percent(attacked.shareFailed)} of ${attacked.requests}`,
   )
   console.log(
     `  memory at most ${row.peakMb.toFixed(0)} MB, ${row.hasCrashed ? 'crashed' : 'alive'}, ` +

@@ -12,6 +12,7 @@ export interface Experience {
   readonly max: number
   /** Shares of all requests. */
   readonly share503: number
+  readonly share429: number
   /** No answer at all, or none within ten seconds. */
   readonly shareFailed: number
   readonly requests: number
@@ -57,6 +58,7 @@ export class Victim {
       p99: at(0.99),
       max: at(1),
       share503: shareOf(503),
+      share429: shareOf(429),
       shareFailed: shareOf(0),
       requests: all.length,
     }

@@ -8,6 +8,7 @@ import { jsonContent } from '../operation.ts'
 import { Problem } from '../problem.ts'
 import { readQuery } from '../query.ts'
 import { forecastQuerySchema, freezeSchema } from '../request-schemas.ts'
+import { assertRoomToAct } from '../room.ts'
 import type { Route, RouteContext } from '../route.ts'
 import { forecastSchema } from '../verdict-schemas.ts'
 import { bucketPageSchema, bucketSchema } from '../view-schemas.ts'
@@ -15,7 +16,7 @@ import { bucketPageSchema, bucketSchema } from '../view-schemas.ts'
 const DONE = { 204: { description: 'Done.' } } as const
 
 export function bucketRoutes(api: RouteContext): Route[] {
-  const { shaper, overload, walks } = api
+  const { shaper, walks } = api
   return [
     {
       method: 'get',
@@ -74,10 +75,10 @@ export function bucketRoutes(api: RouteContext): Route[] {
       summary: 'Stop departures for a while; a shorter freeze never shortens a longer one',
       request: { body: { required: true, ...jsonContent(freezeSchema) } },
       answers: DONE,
-      problems: ['no-limit'],
+      problems: ['no-limit', 'memory-share'],
       answer: async (call) => {
-        overload.assertRoom()
         const { context, subject: key } = call
+        await assertRoomToAct(api, call)
         const { forMs } = await readRequest(api, call, freezeSchema)
         await shaper.freeze(key, forMs)
         return context.body(null, 204)
@@ -102,11 +103,12 @@ export function bucketRoutes(api: RouteContext): Route[] {
         scope: 'admin',
         summary: verb === 'pause' ? 'Stop departures until resumed' : 'Continue departures at the rate',
         answers: DONE,
-        problems: ['no-limit'],
-        answer: async ({ context, subject: key }) => {
+        problems: verb === 'pause' ? ['no-limit', 'memory-share'] : ['no-limit'],
+        answer: async (call) => {
+          const { context, subject: key } = call
           checkKey(key)
           // A pause makes a bucket, which stays until it is resumed.
-          if (verb === 'pause') overload.assertRoom()
+          if (verb === 'pause') await assertRoomToAct(api, call)
           await shaper[verb](key)
           return context.body(null, 204)
         },

@@ -46,7 +46,15 @@ export function jobRoutes(api: RouteContext): Route[] {
       request: { body: { required: true, ...jsonContent(newJobSchema) } },
       parameters: [idempotencyKey],
       answers: { 202: { description: 'Accepted.', headers, ...jsonContent(acceptedSchema) } },
-      problems: ['queue-full', 'deadline', 'paused', 'too-costly', 'no-limit', 'idempotency-key-reused'],
+      problems: [
+        'queue-full',
+        'deadline',
+        'paused',
+        'memory-share',
+        'too-costly',
+        'no-limit',
+        'idempotency-key-reused',
+      ],
       answer: (call) => enqueueOne(api, call),
     },
     {

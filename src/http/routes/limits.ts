@@ -9,13 +9,14 @@ import { Problem } from '../problem.ts'
 import { readQuery } from '../query.ts'
 import { newLimitSchema } from '../request-schemas.ts'
 import { isWithin } from '../rights.ts'
+import { assertRoomToAct } from '../room.ts'
 import type { HttpEnv, ParameterObject, Route, RouteContext } from '../route.ts'
 import { localRuleSchema, previewSchema, ruleBookSchema, ruleSchema } from '../view-schemas.ts'
 
 const ETAG = { ETag: textHeader('The version of the rule book, for `If-Match`.') }
 
 export function limitRoutes(api: RouteContext): Route[] {
-  const { shaper, overload, turns } = api
+  const { shaper, turns } = api
   const { limits } = shaper
   const { maxRules: atMost } = api.settings
   return [
@@ -76,7 +77,7 @@ export function limitRoutes(api: RouteContext): Route[] {
           ...jsonContent(z.union([ruleSchema, previewSchema, localRuleSchema])),
         },
       },
-      problems: ['too-many-rules', 'rule-book-changed'],
+      problems: ['too-many-rules', 'memory-share', 'rule-book-changed'],
       answer: async (call) => {
         const { context, principal, subject } = call
         checkKey(subject, 'pattern')
@@ -87,7 +88,7 @@ export function limitRoutes(api: RouteContext): Route[] {
         const variant = await setVariant(api, call, limit, ifVersion)
         if (variant !== undefined) return variant
         // A new limit for a pattern that has one takes no more memory.
-        if (limits.get(subject) === undefined) overload.assertRoom()
+        if (limits.get(subject) === undefined) await assertRoomToAct(api, call)
         return context.json(await limits.set(subject, limit, { by: principal.name, ifVersion, atMost }))
       },
     },

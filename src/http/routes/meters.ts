@@ -1,5 +1,4 @@
 import { isVelvetRopeError } from '../../core/errors.ts'
-import type { Meter } from '../../meter/meter.ts'
 import { refusedFill } from '../answers.ts'
 import { readRequest } from '../body.ts'
 import { jsonResponse } from '../middleware.ts'
@@ -9,6 +8,7 @@ import { readQuery } from '../query.ts'
 import { quotaOfMeter, rateLimitHeaders } from '../ratelimit-headers.ts'
 import { fillSchema, meterQuerySchema } from '../request-schemas.ts'
 import type { Route, RouteContext } from '../route.ts'
+import type { MeterPort } from '../settings.ts'
 import { meterSchema } from '../verdict-schemas.ts'
 
 /** Routes of the leaky bucket as a meter, which counts and refuses but queues nothing. */
@@ -28,11 +28,11 @@ export function meterRoutes(api: RouteContext): Route[] {
           ...jsonContent(meterSchema),
         },
       },
-      problems: ['over-limit', 'never-fits', 'no-limit', 'not-found'],
+      problems: ['over-limit', 'memory-share', 'never-fits', 'no-limit', 'not-found'],
       answer: async (call) => {
         const { context, subject: key } = call
         const meter = meterOf(api)
-        overload.assertRoom()
+        overload.assertRoom(key)
         const { amount } = await readRequest(api, call, fillSchema, { whenAbsent: '{}' })
         const reading = await reach(() => meter.fill(key, amount))
         if (!reading.accepted) throw refusedFill(key, reading, amount)
@@ -72,7 +72,7 @@ export function meterRoutes(api: RouteContext): Route[] {
 }
 
 /** @throws Problem 404 */
-function meterOf({ settings: { meter } }: RouteContext): Meter {
+function meterOf({ settings: { meter } }: RouteContext): MeterPort {
   if (meter !== undefined) return meter
   throw new Problem('not-found', { detail: 'this service has no meter' })
 }

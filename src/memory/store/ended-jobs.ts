@@ -55,10 +55,12 @@ export class EndedJobs {
   readonly #shares = new Map<string, Share>()
   readonly #largest = new DueHeap<Share>()
   readonly #retention: Retention
+  readonly #onForgotten: (job: JobRecord) => void
   #units = 0
 
-  constructor(retention: Retention) {
+  constructor(retention: Retention, onForgotten: (job: JobRecord) => void) {
     this.#retention = retention
+    this.#onForgotten = onForgotten
   }
 
   get(name: string): JobRecord | undefined {
@@ -68,7 +70,10 @@ export class EndedJobs {
   /** Adds a job that ends now. */
   add(job: JobRecord, now: number): void {
     const { jobs, time, most } = this.#retention
-    if (jobs === 0) return
+    if (jobs === 0) {
+      this.#onForgotten(job)
+      return
+    }
     const share = this.#shareOf(job.key)
     share.push(job)
     this.#units += unitsOf(job)
@@ -91,6 +96,7 @@ export class EndedJobs {
   #forgetOldest(share: Share): void {
     const job = share.shift()
     this.#units -= unitsOf(job)
+    this.#onForgotten(job)
     // Its name may be that of a younger one.
     if (this.#byName.get(job.name) === job) this.#byName.delete(job.name)
     if (share.size > 0) this.#largest.set(share, -share.units)

@@ -1,5 +1,6 @@
 import type { Audit } from '../../conformance/history.ts'
 import { IdConflictError } from '../../core/errors.ts'
+import type { HeapUse } from '../../core/heap-use.ts'
 import { type EndState, isEnded } from '../../core/job.ts'
 import { sharesIds, twinName } from '../../core/job-name.ts'
 import type { JobRequest } from '../../line/job.ts'
@@ -13,6 +14,7 @@ import type { MemoryBucket } from './memory-bucket.ts'
 export class JobLedger {
   readonly #live = new LiveJobs()
   readonly #ended: EndedJobs
+  readonly #use: HeapUse
   #admittedCount = 0
   #endedCount = 0
   #startedCount = 0
@@ -20,8 +22,9 @@ export class JobLedger {
   /** Once there was a job that another first segment's id left no name but a longer one. */
   #hasTwins = false
 
-  constructor(retention: Retention) {
-    this.#ended = new EndedJobs(retention)
+  constructor(retention: Retention, use: HeapUse) {
+    this.#use = use
+    this.#ended = new EndedJobs(retention, (job) => use.release(job.bucket.use!, job.bytes + job.bytesOfEnd))
   }
 
   /** Jobs that have not ended. */
@@ -66,7 +69,7 @@ export class JobLedger {
     return this.#live.get(name) ?? this.#ended.get(name)
   }
 
-  /** Adds a job that was admitted. */
+  /** Adds a job that was admitted to a bucket that is kept. */
   add(request: JobRequest, bucket: MemoryBucket, now: number): JobRecord {
     const { id } = request
     const slot = id === undefined ? this.#live.takeSlot() : undefined
@@ -74,6 +77,7 @@ export class JobLedger {
     this.#hasTwins ||= isTwin
     const job = new JobRecord(id ?? idOfSlot(slot!), slot, bucket, request, now, isTwin)
     this.#live.add(job)
+    this.#use.grow(bucket.use!, job.bytes)
     this.#admittedCount++
     return job
   }
@@ -83,7 +87,11 @@ export class JobLedger {
     this.#endedCount++
     this.#live.delete(job)
     // Only its caller needs to know how a turn ended.
-    if (!job.isTurn) this.#ended.add(job, now)
+    if (job.isTurn) this.#use.release(job.bucket.use!, job.bytes)
+    else {
+      this.#use.grow(job.bucket.use!, job.bytesOfEnd)
+      this.#ended.add(job, now)
+    }
   }
 
   /** The job that was admitted under the id of this request; it must be the same. @throws IdConflictError */

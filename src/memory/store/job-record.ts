@@ -15,6 +15,12 @@ export interface Deadline extends Due {
   readonly at: number
 }
 
+/** Bytes of the heap, measured: docs/decisions/service.md. The key is the bucket's. */
+const JOB = 384
+const NAMED = 120
+const DEADLINE = 104
+const ENDED = 40
+
 /** Everything that is kept of one job, from its admission until it is forgotten. Times are microseconds. */
 export class JobRecord implements WorkerJob, WaitingJob, LineEntry, Due {
   readonly id: string
@@ -76,6 +82,17 @@ export class JobRecord implements WorkerJob, WaitingJob, LineEntry, Due {
   /** By which it is found; no other job has it. */
   get name(): string {
     return this.isTwin ? twinName(this.id, this.key) : this.id
+  }
+
+  /** Bytes that it takes of the heap until it is forgotten, about: the same at any time. Text counts one byte for each of its units. */
+  get bytes(): number {
+    const named = this.slot === undefined ? NAMED + this.id.length : 0
+    return JOB + this.data.length + named + (this.deadline === undefined ? 0 : DEADLINE)
+  }
+
+  /** What it takes in addition once it has ended. */
+  get bytesOfEnd(): number {
+    return ENDED + (this.result?.length ?? 0) + (this.error?.length ?? 0)
   }
 
   /** Always 0: lines in memory end with their process, so no start is ever cut off. */

@@ -1,15 +1,23 @@
 import { changeLimit } from '../../core/bucket.ts'
 import { NoLimitError } from '../../core/errors.ts'
+import type { HeapUse } from '../../core/heap-use.ts'
 import type { LayeredBook } from '../../core/layered-book.ts'
+import { bytesOfRule } from '../../core/rule-bounds.ts'
+import { beginningOf, type RuleChange } from '../../core/rule-layers.ts'
 import { MemoryBucket } from './memory-bucket.ts'
+
+/** Bytes that a bucket takes of the heap beside its key and its jobs, with its places in maps, measured: docs/decisions/service.md. */
+const BUCKET = 496
 
 /** The buckets with waiting jobs or with something to remember, by key; and the rules that govern them. */
 export class LiveBuckets {
   #rules: LayeredBook
   readonly #buckets = new Map<string, MemoryBucket>()
+  readonly #use: HeapUse
 
-  constructor(rules: LayeredBook) {
+  constructor(rules: LayeredBook, use: HeapUse) {
     this.#rules = rules
+    this.#use = use
   }
 
   get rules(): LayeredBook {
@@ -50,20 +58,23 @@ export class LiveBuckets {
   keep(bucket: MemoryBucket): void {
     if (bucket.isKept) return
     bucket.isKept = true
+    bucket.use = this.#use.add(bucket.key, bytesOf(bucket))
     this.#buckets.set(bucket.key, bucket)
   }
 
   forget(bucket: MemoryBucket): void {
     this.#buckets.delete(bucket.key)
+    this.#use.release(bucket.use!, bytesOf(bucket))
   }
 
   /**
-   * Applies a rule book to the buckets below `head`, the literal beginning of the patterns that changed, and yields those whose
-   * limit changed. A bucket that no rule governs any more
-   * keeps its limit for waiting jobs; new ones are refused.
+   * Applies a rule book that was changed to the buckets that the change may be about, and yields those whose limit changed. A
+   * bucket that no rule governs any more keeps its limit for waiting jobs; new ones are refused.
    */
-  *applyRules(rules: LayeredBook, head = ''): Generator<MemoryBucket> {
+  *applyRules(rules: LayeredBook, change: RuleChange): Generator<MemoryBucket> {
+    this.#countRule(change, rules.layers.overrides.length - this.#rules.layers.overrides.length)
     this.#rules = rules
+    const head = beginningOf(change)
     for (const bucket of this.#buckets.values()) {
       if (!bucket.key.startsWith(head)) continue
       const rule = rules.find(bucket.key)
@@ -75,7 +86,19 @@ export class LiveBuckets {
     }
   }
 
+  /** Rules that are set by hand are of their first segment; the others are of those who deploy the process. */
+  #countRule(change: RuleChange, more: number): void {
+    if (change.kind === 'load') return
+    const pattern = change.kind === 'set' ? change.rule.pattern : change.pattern
+    if (more > 0) this.#use.add(pattern, bytesOfRule(pattern))
+    if (more < 0) this.#use.releaseOf(pattern, bytesOfRule(pattern))
+  }
+
   [Symbol.iterator](): Iterator<MemoryBucket> {
     return this.#buckets.values()
   }
+}
+
+function bytesOf({ key }: MemoryBucket): number {
+  return BUCKET + key.length
 }

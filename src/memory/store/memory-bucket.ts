@@ -1,5 +1,6 @@
 import { type Bucket, nextSlot, projectionOf } from '../../core/bucket.ts'
 import { type Due, DueHeap } from '../../core/due-heap.ts'
+import type { SegmentUse } from '../../core/heap-use.ts'
 import { type BucketState, bucketState } from '../../core/job.ts'
 import type { Limit } from '../../core/limit.ts'
 import { advance, type Retries, type WaitingJob } from '../../core/projection.ts'
@@ -37,6 +38,8 @@ export class MemoryBucket implements Bucket, Due {
   /** Whether the store keeps it, and whether a rule still governs it. */
   isKept = false
   isGoverned = true
+  /** What its first segment uses of the heap; from when the store keeps it until its last job is forgotten. */
+  use: SegmentUse | undefined = undefined
   readonly #line = new Line<JobRecord>()
   /** Jobs whose attempt failed, by the time when they may be tried again. */
   #retries: DueHeap<JobRecord> | undefined = undefined

@@ -1,10 +1,11 @@
 import { accepted, rejected } from '../../core/admission.ts'
 import * as bucketCore from '../../core/bucket.ts'
 import { IdConflictError } from '../../core/errors.ts'
+import { HeapUse } from '../../core/heap-use.ts'
 import type { Admission, Rejected } from '../../core/job.ts'
 import { twinName } from '../../core/job-name.ts'
 import type { ChangedRules, LayeredBook } from '../../core/layered-book.ts'
-import { beginningOf, type RuleChange } from '../../core/rule-layers.ts'
+import type { RuleChange } from '../../core/rule-layers.ts'
 import * as verdicts from '../../core/verdict.ts'
 import type { Call } from '../../line/attempt.ts'
 import type { JobRequest, Pace } from '../../line/job.ts'
@@ -39,10 +40,12 @@ export class MemoryStore {
   /** Freezes and pauses. */
   readonly holds: BucketHolds
   readonly views: StoreViews
+  /** What the keys of each first segment use of the heap. */
+  readonly use = new HeapUse()
 
   constructor(rules: LayeredBook, retention: Retention) {
-    this.#buckets = new LiveBuckets(rules)
-    this.#jobs = new JobLedger(retention)
+    this.#buckets = new LiveBuckets(rules, this.use)
+    this.#jobs = new JobLedger(retention, this.use)
     this.#transitions = new JobTransitions(this.#jobs, this.#agenda)
     this.holds = new BucketHolds(this.#buckets, this.#agenda)
     this.views = new StoreViews(this.#buckets, this.#jobs, this.#watched)
@@ -67,8 +70,8 @@ export class MemoryStore {
     const verdict = verdicts.admit(bucket, request, now, bucket.line(now), bucket.retries)
     if (!verdict.accepted) return rejectedBy(bucket, verdict, now)
     const position = bucket.ahead(verdict.retriesAhead) + 1
-    const job = this.#jobs.add(request, bucket, now)
     this.#buckets.keep(bucket)
+    const job = this.#jobs.add(request, bucket, now)
     const hadLine = bucket.hasLine
     bucket.join(job)
     if (!hadLine) this.#agenda.arm(bucket, now)
@@ -199,7 +202,7 @@ export class MemoryStore {
     const before = this.rules
     const after = before.changed(change, now)
     if (after === undefined) return { at: now, isChanged: false, before, after: before }
-    for (const bucket of this.#buckets.applyRules(after, beginningOf(change))) this.#agenda.arm(bucket)
+    for (const bucket of this.#buckets.applyRules(after, change)) this.#agenda.arm(bucket)
     return { at: now, isChanged: true, before, after }
   }
 

@@ -1,9 +1,13 @@
+import { systemClock } from '../../core/clock.ts'
+import { SECOND } from '../../core/duration.ts'
 import { BackendUnavailableError } from '../../core/errors.ts'
 import type { Client } from './client-profiles.ts'
 import type { Connection } from './connection.ts'
 
 /** How long to wait for the end of a connection, which never comes where Redis is away. */
 const LONGEST_END_MS = 500
+/** A wait that ends without result so long after its limit was ended by the client: the server still goes on with it. Microseconds. */
+const OVERDUE = SECOND
 
 /** A client for each shard in which a command waits, made when first needed: a client that waits can do nothing else. */
 export class BlockingClients {
@@ -16,9 +20,36 @@ export class BlockingClients {
     this.#connection = connection
   }
 
-  /** Sends a command that waits in Redis. @throws BackendUnavailableError when its client is ended first */
-  wait<Answer>(shard: number, send: (client: Client) => Promise<Answer>): Promise<Answer> {
+  /**
+   * Sends a command that waits in Redis for at most so many microseconds, and answers null then.
+   *
+   * @throws BackendUnavailableError when its client is ended first
+   */
+  async wait<Answer>(
+    shard: number,
+    atMost: number,
+    send: (client: Client) => Promise<Answer>,
+  ): Promise<Answer> {
     const client = this.#of(shard)
+    let until = Number.POSITIVE_INFINITY
+    const answer = await this.#send(client, (ready) => {
+      until = systemClock.now() + atMost
+      return send(ready)
+    })
+    if (answer === null && systemClock.now() >= until + OVERDUE) this.#giveUp(shard, client)
+    return answer
+  }
+
+  /**
+   * Where the clock of Redis was set back, a wait lasts longer by that, the next ones wait behind it, and what it takes is lost. Over
+   * a connection that is dead no wait ends in the server. A new connection helps both.
+   */
+  #giveUp(shard: number, client: Client): void {
+    if (this.#clients.get(shard) === client) this.#clients.delete(shard)
+    this.#disconnect(client)
+  }
+
+  #send<Answer>(client: Client, send: (client: Client) => Promise<Answer>): Promise<Answer> {
     const waiting = this.#waiting.get(client) ?? new Set()
     this.#waiting.set(client, waiting)
     return new Promise((resolve, reject) => {

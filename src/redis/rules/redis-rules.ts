@@ -7,9 +7,10 @@ import type { FullMemory } from '../connection/full-memory.ts'
 import { shardKey } from '../scripts/keys.ts'
 import type { Store } from '../scripts/store.ts'
 import { MOST_TRIES, unsettled } from './agreed.ts'
-import { digestOfBook, parseMark, type ShardMark, writeBook } from './book.ts'
+import { digestOfBook, writeBook } from './book.ts'
 import { OwnLayers, replacedError } from './own-layers.ts'
 import { retimeBuckets } from './retime.ts'
+import { ShardMarks } from './shard-marks.ts'
 import {
   addNewLayers,
   changeBook,
@@ -42,8 +43,7 @@ export class RedisRules {
   readonly #own: OwnLayers
   readonly #memory: Pick<FullMemory, 'assertRoom'>
   readonly #onLost: (shard: number, now: number | undefined) => Promise<void>
-  /** The mark of each shard as it was last read. */
-  readonly #marks: (ShardMark | undefined)[] = []
+  readonly #marks: ShardMarks
   /** A name for a shard that has none yet. */
   readonly #newName = randomBytes(6).toString('base64url')
   #stored: StoredBook | undefined
@@ -63,6 +63,7 @@ export class RedisRules {
     onLost: (shard: number, now: number | undefined) => Promise<void>,
   ) {
     this.#store = store
+    this.#marks = new ShardMarks(store)
     this.#memory = memory
     this.#onLost = onLost
     this.#own = new OwnLayers([layers].flat())
@@ -86,7 +87,14 @@ export class RedisRules {
    */
   async open(now?: number): Promise<ReplacedLayer[]> {
     const at = now ?? (await this.#store.storeTime(0))
-    if (!this.#isStarted) return this.#start(at, now)
+    // Before the book: what is lost after this is noticed as a loss, also before the first `follow`.
+    await this.#marks.learn()
+    const replaced = this.#isStarted ? await this.#reopen(at, now) : await this.#start(at, now)
+    await this.#marks.learn()
+    return replaced
+  }
+
+  async #reopen(at: number, now?: number): Promise<ReplacedLayer[]> {
     await this.#update(
       (stored) =>
         stored === undefined ? firstBook(this.#own.all, at) : addNewLayers(stored, this.#own.kept, at),
@@ -113,7 +121,7 @@ export class RedisRules {
 
   /** The name of the shard as it was last read. */
   nameOf(shard: number): string | undefined {
-    return this.#marks[shard]?.name
+    return this.#marks.get(shard)?.name
   }
 
   async refresh(): Promise<void> {
@@ -179,18 +187,16 @@ export class RedisRules {
   }
 
   async #compare(shard: number): Promise<void> {
-    const known = this.#marks[shard]
-    const found = parseMark(await this.#field(shard, 'mark'))
+    const known = this.#marks.get(shard)
+    const found = await this.#marks.read(shard)
     if (known !== undefined && found !== undefined && found.name !== known.name) {
       await this.#onLost(shard, undefined)
     }
-    if (found !== undefined) this.#marks[shard] = found
+    if (found !== undefined) this.#marks.set(shard, found)
     if (found?.version === this.version && found.digest === this.#digest) return
-    await this.settle(shard, found?.version ?? Number((await this.#field(shard, 'book')) ?? 0), found?.digest)
-  }
-
-  #field(shard: number, field: 'book' | 'mark'): Promise<string | undefined> {
-    return this.#store.field(shardKey(this.#store.tags[shard]!, 'meta'), field)
+    const version =
+      found?.version ?? (await this.#store.field(shardKey(this.#store.tags[shard]!, 'meta'), 'book')) ?? 0
+    await this.settle(shard, Number(version), found?.digest)
   }
 
   /** Applies `next` to the newest book and writes the result to every shard. `next` returns undefined to change nothing; it makes `change`, if one is given. */
@@ -229,10 +235,10 @@ export class RedisRules {
 
   /** Returns undefined if the shard has a newer book. */
   async #write(shard: number, book: StoredBook, now?: number): Promise<number | undefined> {
-    const known = { name: this.#newName, hasSeen: this.#marks[shard] !== undefined }
+    const known = { name: this.#newName, hasSeen: this.#marks.get(shard) !== undefined }
     const written = await writeBook(this.#store, shard, book, known, now)
     if (written === undefined) return undefined
-    this.#marks[shard] = written.mark
+    this.#marks.set(shard, written.mark)
     return written.at
   }
 

@@ -9,6 +9,7 @@ import type { Verbs } from '../verbs/verbs.ts'
 import { Backlog } from './backlog.ts'
 import { LookAhead } from './look-ahead.ts'
 import { Sweeping } from './sweeping.ts'
+import { TrustedTime } from './trusted-time.ts'
 
 /** A job that was claimed but not handed over comes back when this and the look-ahead are over. */
 const LEASE = 2 * SECOND
@@ -54,6 +55,7 @@ export class Pass {
   readonly #lookAhead: LookAhead
   readonly #backlog: Backlog
   readonly #sweeping: Sweeping
+  readonly #time = new TrustedTime()
   #isFollower = false
   #due = Number.NEGATIVE_INFINITY
 
@@ -96,13 +98,15 @@ export class Pass {
     const { name, shard, backend, clock } = this.#ports
     const most = await this.#backlog.room()
     const lookAhead = this.#lookAhead.value
+    const sentAt = clock.now()
     const claim = await backend.claim(shard, { scheduler: name, lookAhead, most, lease: LEASE + lookAhead })
     const claimedAt = clock.now()
+    this.#time.observe({ sentAt, receivedAt: claimedAt, storeTime: claim.now })
     tally.isElected = claim.isElected
     this.#isFollower = !claim.isElected
     if (!claim.isElected) {
       // It was elected when jobs expired or came back, and did not get the answer that names them.
-      if (claim.nextRecovery <= claim.now) tally.recovered += await this.#recover()
+      if (claim.nextRecovery <= claim.now) await this.#recover(tally)
       if (claim.nextExpiry <= claim.now) tally.expired += await this.#expire()
       const left = Math.max(0, claim.leaderUntil - claim.now)
       this.#due = claimedAt + left + JITTER * (this.#ports.random ?? Math.random)()
@@ -111,13 +115,12 @@ export class Pass {
     await this.#hand(claim.jobs)
     if (claim.jobs.length > 0) this.#lookAhead.observe(clock.now() - passStartedAt)
     tally.handed += claim.jobs.length
-    const recovered = claim.nextRecovery <= claim.now ? await this.#recover() : 0
+    const isMoreLost = claim.nextRecovery <= claim.now && (await this.#recover(tally))
     const expired = claim.nextExpiry <= claim.now ? await this.#expire() : 0
-    tally.recovered += recovered
     tally.expired += expired
     this.#due = claimedAt + timeLeft(claim, this.#backlog.isFull)
     // These move the times in the answer of the claim, and what came back may be claimed anew.
-    return recovered > 0 || expired > 0 || (claim.jobs.length >= most && !this.#backlog.isFull)
+    return isMoreLost || expired > 0 || (claim.jobs.length >= most && !this.#backlog.isFull)
   }
 
   async #hand(jobs: Claim['jobs']): Promise<void> {
@@ -134,13 +137,15 @@ export class Pass {
     this.#publishHandoff(jobs.length, 'added')
   }
 
-  async #recover(): Promise<number> {
+  /** Returns whether there may be more to take back at once. */
+  async #recover(tally: Tally): Promise<boolean> {
     const { shard, backend, transport, onRecovered } = this.#ports
-    const jobs = await backend.recover(shard)
+    const { jobs, isMore } = await backend.recover(shard, { until: this.#time.until })
     for (const job of jobs) onRecovered(job)
     // Without this, deliveries that no worker fetches would pile up: each job would be handed over again and again.
     if (jobs.length > 0) await transport.take(shard, jobs)
-    return jobs.length
+    tally.recovered += jobs.length
+    return isMore || jobs.length > 0
   }
 
   async #expire(): Promise<number> {

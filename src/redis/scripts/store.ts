@@ -87,9 +87,10 @@ export class Store {
     return this.#patiently(() => this.#calls.ask((commands) => commands.get(key)))
   }
 
-  /** Reads a field of a hash, once. */
-  field(key: string, field: string): Promise<string | undefined> {
-    return this.#calls.ask((commands) => commands.hget(key, field))
+  /** Reads a field of a hash, once, or with retries. */
+  field(key: string, field: string, { isPatient = false } = {}): Promise<string | undefined> {
+    const read = () => this.#calls.ask((commands) => commands.hget(key, field))
+    return isPatient ? this.#patiently(read) : read()
   }
 
   /** The time of a shard: read from Redis once, then derived from the local clock. */

@@ -39,9 +39,12 @@ export class BucketQueue {
     for (const entry of this.#entries) entry.askAt = 0
   }
 
-  /** Gives all entries back to their line. */
-  giveBack(): void {
-    for (const entry of this.#entries) entry.decide('back')
+  /** Gives all entries back to their line; where that is urgent, another worker may have them at once. */
+  giveBack(isUrgent = false): void {
+    for (const entry of this.#entries) {
+      entry.isUrgent = isUrgent
+      entry.decide('back')
+    }
     this.#onChange?.()
   }
 

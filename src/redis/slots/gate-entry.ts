@@ -20,6 +20,8 @@ export class GateEntry {
   readonly job: Delivery
   /** Do not ask the store before; local time. */
   askAt = 0
+  /** It goes back because another worker may have a handler for it. */
+  isUrgent = false
   /** Resolves when it is not open any more. */
   readonly decided: Promise<void>
   /** Resolves when the job need not be held any more; undefined unless it was started. */

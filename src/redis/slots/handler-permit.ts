@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import { HandlerShares } from '../../core/handler-shares.ts'
+import type { HandlerShares } from '../../core/handler-shares.ts'
 import { type Pool, Semaphore } from '../../core/semaphore.ts'
 
 /** The handlers of one worker, shared between keys as `HandlerShares` says. */
@@ -8,8 +8,8 @@ class Handlers implements Pool<string> {
   readonly #shares: HandlerShares
   readonly #clock: Pick<Clock, 'now'>
 
-  constructor(count: number, clock: Pick<Clock, 'now'>) {
-    this.#shares = new HandlerShares(count)
+  constructor(shares: HandlerShares, clock: Pick<Clock, 'now'>) {
+    this.#shares = shares
     this.#clock = clock
   }
 
@@ -32,8 +32,8 @@ class Handlers implements Pool<string> {
 }
 
 /** A permit for each handler that may run at once; a claim is the key of its job. */
-export function handlerPermits(count: number, clock: Pick<Clock, 'now'>): Semaphore<string> {
-  return new Semaphore(new Handlers(count, clock))
+export function handlerPermits(shares: HandlerShares, clock: Pick<Clock, 'now'>): Semaphore<string> {
+  return new Semaphore(new Handlers(shares, clock))
 }
 
 /** The permit of one job at the gate, held or not. */

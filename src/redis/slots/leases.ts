@@ -82,8 +82,13 @@ export class Leases {
 
   /** Whether the store ignores from now on what this worker reports of the job. */
   isSurelyOver(job: Delivery): boolean {
+    return this.isGivenUp(job) || this.#leases.get(deliveryName(job))!.isLost
+  }
+
+  /** Whether this worker does not wait any longer for what the store has to say of the job. */
+  isGivenUp(job: Delivery): boolean {
     const held = this.#leases.get(deliveryName(job))
-    return held === undefined || held.isLost || held.over + this.#patience <= this.#ports.clock.now()
+    return held === undefined || held.over + this.#patience <= this.#ports.clock.now()
   }
 
   /** Gives up each lease at its end from now on, also while the store is away: a worker that closes does not wait for it. */

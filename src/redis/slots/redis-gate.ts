@@ -1,9 +1,11 @@
 import type { Clock } from '../../core/clock.ts'
 import { MILLISECOND } from '../../core/duration.ts'
+import { HandlerShares } from '../../core/handler-shares.ts'
 import type { Semaphore } from '../../core/semaphore.ts'
 import { type Delivery, deliveryName } from '../transport/transport.ts'
 import { BucketQueue } from './bucket-queue.ts'
 import { GateEntry } from './gate-entry.ts'
+import { HandlerPatience } from './handler-patience.ts'
 import { handlerPermits } from './handler-permit.ts'
 import type { Leases } from './leases.ts'
 import { StartSequence, type StartSequencePorts } from './start-sequence.ts'
@@ -32,6 +34,10 @@ export class RedisGate {
   readonly #ports: RedisGatePorts
   readonly #permits: Semaphore<string>
   readonly #room: WaitingRoom
+  readonly #patience: HandlerPatience
+  /** Resolves when the worker has rested. */
+  #rest: Promise<void> | undefined
+  #endRest: () => void = () => undefined
   readonly #sequence: StartSequence
   readonly #queues = new Map<string, BucketQueue>()
   /** By name, the jobs that have not left the gate. */
@@ -42,9 +48,11 @@ export class RedisGate {
 
   constructor(ports: RedisGatePorts) {
     this.#ports = ports
-    this.#permits = handlerPermits(ports.concurrency, ports.clock)
+    const shares = new HandlerShares(ports.concurrency)
+    this.#permits = handlerPermits(shares, ports.clock)
     this.#room = new WaitingRoom(ports.room)
-    this.#sequence = new StartSequence(ports, this.#permits, this.#room)
+    this.#patience = new HandlerPatience(shares, () => this.#endRest())
+    this.#sequence = new StartSequence(ports, this.#permits, this.#room, this.#patience)
   }
 
   /** Jobs that have not left the gate. */
@@ -72,6 +80,26 @@ export class RedisGate {
     return done
   }
 
+  /** Resolves when the worker may take another delivery: one whose handlers are stuck leaves them to others for a time. */
+  async rested(): Promise<void> {
+    const { clock } = this.#ports
+    while (!this.#isClosed && clock.now() < this.#patience.restUntil) {
+      this.#rest ??= this.#sleep(this.#patience.restUntil)
+      await this.#rest
+    }
+  }
+
+  #sleep(until: number): Promise<void> {
+    return new Promise((resolve) => {
+      const disarm = this.#ports.clock.wake(until, () => this.#endRest(), Number.POSITIVE_INFINITY)
+      this.#endRest = () => {
+        disarm()
+        this.#rest = undefined
+        resolve()
+      }
+    })
+  }
+
   /** If the job has not started, it does not start any more. */
   drop(job: Delivery): void {
     const entry = this.#entries.get(deliveryName(job))
@@ -80,13 +108,16 @@ export class RedisGate {
 
   /** Frees the handler of a job of the key. */
   release(key: string): void {
-    this.#room.ended(key, this.#ports.clock.now())
+    const now = this.#ports.clock.now()
+    this.#room.ended(key, now)
+    this.#patience.moved(now)
     this.#permits.release(key)
   }
 
   /** Takes no more jobs, and gives back those that have not started; a job that cannot be given back returns with its lease. */
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#endRest()
     for (const queue of this.#queues.values()) queue.giveBack()
     await Promise.all([...this.#entries.keys()].map((name) => this.#held.get(name)))
   }
@@ -99,7 +130,7 @@ export class RedisGate {
     if (this.#isClosed) entry.decide('back')
     else this.#queue(entry)
     await entry.decided
-    if (entry.fate === 'back') await this.#giveBack(job)
+    if (entry.fate === 'back') await this.#giveBack(entry)
     this.#entries.delete(name)
     await entry.run
     leases.release(job)
@@ -129,10 +160,10 @@ export class RedisGate {
     this.#queues.delete(key)
   }
 
-  async #giveBack({ shard, id, epoch, key }: Delivery): Promise<void> {
+  async #giveBack({ job: { shard, id, epoch, key }, isUrgent }: GateEntry): Promise<void> {
     const { calls, clock, worker } = this.#ports
-    // Where the worker closes, another is to have the job at once.
-    const delay = this.#isClosed ? 0 : this.#room.awayFor(key, clock.now())
+    // Another worker is to have it at once.
+    const delay = this.#isClosed || isUrgent ? 0 : this.#room.awayFor(key, clock.now())
     try {
       await calls.finish(shard, { id, epoch, outcome: { kind: 'back', worker, delay } })
     } catch {

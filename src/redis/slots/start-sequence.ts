@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { quote } from '../../core/describe.ts'
-import { MILLISECOND, SECOND } from '../../core/duration.ts'
+import { MILLISECOND } from '../../core/duration.ts'
 import { ForeignValueError } from '../../core/errors.ts'
 import { Semaphore, Units } from '../../core/semaphore.ts'
 import { toError } from '../../core/thrown.ts'
@@ -11,6 +11,7 @@ import type { RemovedJob } from '../verbs/handed-job.ts'
 import { MOST_BYTES } from './batch.ts'
 import type { BucketQueue } from './bucket-queue.ts'
 import type { GateEntry, Signal } from './gate-entry.ts'
+import type { HandlerPatience } from './handler-patience.ts'
 import { HandlerPermit } from './handler-permit.ts'
 import { LargeData } from './large-data.ts'
 import type { Leases } from './leases.ts'
@@ -21,8 +22,6 @@ import type { WaitingRoom } from './waiting-room.ts'
 
 /** The longest time for which a permit is held idle: other jobs wait for it. */
 const NEAR = 50 * MILLISECOND
-/** A job that waits longer for a handler goes back into its line: another worker may have one. */
-const PATIENCE = SECOND
 /** A job that has to wait asks again after that at the earliest. */
 const SOONEST = MILLISECOND
 /** Bytes of large data that are held for jobs that have not started. */
@@ -59,15 +58,22 @@ export class StartSequence {
   readonly #ports: StartSequencePorts
   readonly #permits: Semaphore<string>
   readonly #room: WaitingRoom
+  readonly #patience: HandlerPatience
   readonly #held = new Semaphore(new Units(MOST_HELD))
   readonly #underWay = new Semaphore(new Units(MOST_BYTES))
   missedSlots = 0
 
   /** @param room for the buckets that wait for a handler */
-  constructor(ports: StartSequencePorts, permits: Semaphore<string>, room: WaitingRoom) {
+  constructor(
+    ports: StartSequencePorts,
+    permits: Semaphore<string>,
+    room: WaitingRoom,
+    patience: HandlerPatience,
+  ) {
     this.#ports = ports
     this.#permits = permits
     this.#room = room
+    this.#patience = patience
   }
 
   /** Resolves when the job's fate is decided, or when it has to wait for other jobs of its bucket. */
@@ -119,6 +125,8 @@ export class StartSequence {
           return
         } else if (entry.isOpen) {
           failures = 0
+          // A permit that is held for the slot counts as taken, but no handler is stuck.
+          this.#patience.moved(this.#ports.clock.now())
           const window = new StartWindow(this.#ports, store, job, answer, measurement)
           const start = prepare({ ...answer, read: data.read }, job, window)
           await this.#waitForSlot(entry, answer, window, permit)
@@ -127,6 +135,7 @@ export class StartSequence {
           // The handler may settle at once, and its permit be free again.
           permit.handOn()
           const run = start()
+          this.#patience.moved(this.#ports.clock.now())
           if (run !== undefined) {
             entry.start(run)
             queue.askAgain()
@@ -200,23 +209,26 @@ export class StartSequence {
 
   async #waitForHandler(entry: GateEntry, queue: BucketQueue, signal: Signal): Promise<void> {
     const { clock } = this.#ports
-    const { key } = entry.job
-    if (!this.#room.tryEnter(key, clock.now())) {
+    const { job } = entry
+    const since = clock.now()
+    if (!this.#room.tryEnter(job.key, since)) {
       queue.giveBack()
       return
     }
     let isImpatient = false
-    const until = clock.now() + PATIENCE
-    const patience: Signal = (onSignal) => {
-      const onPatienceEnds = () => {
-        isImpatient = true
-        onSignal()
+    const impatience: Signal = (onSignal) => {
+      const look = () => {
+        const until = this.#patience.until(job, since)
+        isImpatient = until <= clock.now()
+        if (isImpatient) onSignal()
+        else disarm = clock.wake(until, look, COARSE)
       }
-      return clock.wake(until, onPatienceEnds, COARSE)
+      let disarm = clock.wake(this.#patience.until(job, since), look, COARSE)
+      return () => disarm()
     }
-    await entry.wait(signal, patience)
-    this.#room.leave(key)
-    if (isImpatient) queue.giveBack()
+    await entry.wait(signal, impatience)
+    this.#room.leave(job.key)
+    if (isImpatient) queue.giveBack(this.#patience.goesBack(job, since, clock.now()))
   }
 }
 

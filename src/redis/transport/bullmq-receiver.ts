@@ -24,6 +24,14 @@ class LockingWorker extends Worker<unknown, void> {
   endRenewals(): Promise<void> {
     return this.lockManager.close()
   }
+
+  /** Where Redis refuses a look for stalled deliveries, BullMQ waits for five seconds by default, which `close` does not end. */
+  protected override checkConnectionError<Result>(
+    look: () => Promise<Result>,
+    delayMs: number = WORKER_SETTINGS.runRetryDelay,
+  ) {
+    return super.checkConnectionError(look, delayMs)
+  }
 }
 
 /** How long `close` waits for deliveries under way, and then for the connections. */

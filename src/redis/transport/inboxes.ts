@@ -35,7 +35,7 @@ export class Inboxes {
   async next(shard: number, caller: string, atMost: number): Promise<HandedTurn[]> {
     try {
       const inbox = inboxKey(this.#tags[shard]!, caller)
-      const came = await this.#clients.wait(shard, (client) =>
+      const came = await this.#clients.wait(shard, atMost, (client) =>
         client.blmpop(atMost / SECOND, 1, inbox, 'LEFT', 'COUNT', MOST),
       )
       return came === null ? [] : came[1].map(parse)

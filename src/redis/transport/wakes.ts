@@ -19,7 +19,8 @@ export class Wakes {
     try {
       // 0 would wait for ever.
       const seconds = Math.max(0.001, atMost / SECOND)
-      await this.#clients.wait(shard, (client) => client.blpop(shardKey(this.#tags[shard]!, marker), seconds))
+      const key = shardKey(this.#tags[shard]!, marker)
+      await this.#clients.wait(shard, atMost, (client) => client.blpop(key, seconds))
     } catch (error) {
       throw asBackendError(error)
     }

@@ -109,7 +109,7 @@ redis.call('DEL', K.wake, K.vacancy)
 -- There may be more to do at once.
 if turns == MOST_PER_CLAIM / 2 or is_rewinding then redis.call('LPUSH', K.wake, '1') end
 local answer = {
-  'ok', text(now), text(next_due), text(first_of('leases') + meta.lifted), text(first_of('deadlines')), text(math.min(first_of('idle') + stepped, next_trim())),
+  'ok', text(now), text(next_due), text(meta.resend ~= '' and now or first_of('leases') + meta.lifted), text(first_of('deadlines')), text(math.min(first_of('idle') + stepped, next_trim())),
   text(meta.book), text(retimed),
 }
 for _, value in ipairs(handed) do answer[#answer + 1] = value end

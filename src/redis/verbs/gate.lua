@@ -23,14 +23,19 @@ local meta = read_meta()
 expect_states(5, 7)
 guard_run(meta, now, ARGV[3])
 
--- When to ask again: after the job before it has started, as far as that is known.
-local function ask_again(bucket)
-  local soon = now + math.max(1000, math.min(50000, bucket.interval / 4))
-  if bucket.granted ~= '' and bucket.grantedSlot > now then return bucket.grantedSlot + 500 end
-  if bucket.granted ~= '' then return soon end
+-- When to ask again: after the job before it has started, as far as that is known. The worker of that job may be dead, so the longer
+-- it could have started, the less often this one asks: for a late start it comes later by a quarter of the delay at most.
+local function ask_again(bucket, state)
   -- Not later: the freeze may be lifted or the limit raised, and then jobs would wait for this one.
-  local far = now + FARTHEST_SLOT
-  return math.min(far, math.max(soon, math.max(bucket.from, bucket.next, bucket.frozen) + 500))
+  local slot, far = bucket.grantedSlot, now + FARTHEST_SLOT
+  -- A slot further ahead was granted before the clock was set back.
+  local is_granted = bucket.granted ~= '' and slot <= far
+  if is_granted and slot > now then return slot + 500 end
+  local turn = is_granted and slot or math.max(bucket.from, bucket.next, bucket.frozen)
+  -- An epoch is the time of the claim; after a loss it is ahead of that for an hour.
+  local waited = now - math.max(turn, bucket.lastStart, state.epoch)
+  local soon = now + math.max(1000, math.min(50000, bucket.interval / 4), waited / 4)
+  return math.min(far, math.max(soon, turn + 500))
 end
 
 local function answer(at)
@@ -51,7 +56,7 @@ local function answer(at)
   if parse_member(redis.call('LINDEX', K.handed .. bucket.n, 0) or '') ~= id then
     -- A worker that asks is alive: its lease is renewed.
     hold_lease(meta, id, now + (is_turn(id) and math.min(lease, NEWS) or lease))
-    return { 'wait', text(ask_again(bucket)) }
+    return { 'wait', text(ask_again(bucket, state)) }
   end
   if job.size > LARGE and not has_data and bucket.paused == 0 and bucket.frozen - now <= FARTHEST_SLOT + lead then
     hold_lease(meta, id, now + lease)

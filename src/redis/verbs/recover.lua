@@ -1,23 +1,28 @@
 #!lua flags=allow-oom
--- handed | granted | running -> back at the head of its line, for jobs whose lease has ended; 75 at most. One that
--- may have started counts a crash, and the third crash fails it. The places of callers whose process is silent are given
--- up; a turn that was handed over comes back once, since its notice may have been lost.
--- uses: shard sweeps loss lease warmth bucket pace job state kept retention ended blocks line head lookup leave grant
+-- handed | granted | running -> back at the head of its line, for jobs whose lease has ended; 75 at most, with those that
+-- were handed over after them, which come back with them. One that may have started counts a crash, and the third crash fails it.
+-- The places of callers whose process is silent are given up; a turn that was handed over comes back once, since its notice may have
+-- been lost. After a restart of the server, what was handed over before and has no slot comes back, too.
+-- MOST_SENT_BACK bounds what comes back in all: the last may bring MOST_HANDED - 1 others with it.
+-- uses: shard sweeps loss lease warmth bucket pace job state kept retention ended blocks line head lookup leave grant resend
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', how many ended jobs to keep, name of the process that asks, number of its sweep
--- Answers  { at, id, epoch that is void, key, cost, attempt, 'waits' | 'crashed' | 'failed' | 'gone', ... }
+-- ARGV     now | '', how many ended jobs to keep, name of the process that asks, number of its sweep, time up to which the caller
+--          trusts the clock: a lease that ended later has not surely ended | ''
+-- Answers  { at, whether leases are left to be looked at because of a restart ('1' | '0'), id, epoch that is void, key, cost, attempt, 'waits' | 'crashed' | 'failed' | 'gone', ... }
 
-local MOST_CRASHES = 3
-
-expect_arguments(4)
+expect_arguments(5)
 local now, keep = read_now(ARGV[1]), read_keep(2)
+local trusted = ARGV[5] == '' and now or math.min(now, number(ARGV[5]))
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'shares', 'aging', 'gone', 'wake')
-local replayed = replayed_sweep(ARGV[3], ARGV[4])
-if replayed then return replayed end
+-- A block of its own: Lua allows a script 200 local variables.
+do
+  local replayed = replayed_sweep(ARGV[3], ARGV[4])
+  if replayed then return replayed end
+end
 local meta = read_meta()
 note_activity(meta, now)
-local answer = { text(now) }
+local answer = { text(now), '0' }
 
 local function recover(bucket, job, state)
   local is_caller = is_turn(state.id)
@@ -30,7 +35,7 @@ local function recover(bucket, job, state)
       state.crashes = state.crashes + 1
       write_state(state)
     end
-    send_back(bucket, meta, state.id, now)
+    send_back_and_report(bucket, meta, state.id, now, answer)
     return 'waits'
   end
   if state.state == 'granted' then
@@ -40,7 +45,7 @@ local function recover(bucket, job, state)
   end
   bucket.running = bucket.running - 1
   state.crashes = state.crashes + 1
-  if state.crashes >= MOST_CRASHES or is_caller then
+  if state.crashes >= 3 or is_caller then
     state.error = 'crashed ' .. state.crashes .. ' times: its worker died or stalled while it ran'
     end_job(meta, state, 'failed', now)
     return 'failed'
@@ -75,20 +80,19 @@ local function give_up(id)
     local epoch = state.epoch
     local fate = recover(bucket, job, state)
     reschedule(bucket, meta)
-    for _, value in ipairs({ id, text(epoch), job.key, text(job.cost), text(state.attempt), fate }) do
-      answer[#answer + 1] = value
-    end
+    if fate ~= 'waits' then report(answer, { id, text(epoch), job.key, text(job.cost), text(state.attempt) }, fate) end
   else
     redis.call('ZREM', K.leases, id)
     pcall(forget_lost, id, job)
   end
 end
 
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', now - meta.lifted, 'LIMIT', 0, MOST_SWEPT)) do
+send_again(meta, now, answer)
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.leases, '-inf', trusted - meta.lifted, 'LIMIT', 0, MOST_SWEPT)) do
   -- Many may come back with each: all that were handed over after it.
   if meta.sentBack >= MOST_SENT_BACK then break end
   -- One that came back with another of this call has a lease again, or needs none.
-  if (lease_end(meta, id) or INF) <= now then give_up(id) end
+  if (lease_end(meta, id) or INF) <= trusted then give_up(id) end
 end
 close_books(meta, keep, now)
 remember_sweep(ARGV[3], ARGV[4], answer)

@@ -25,11 +25,17 @@ export class Sweeps {
     return this.#unanswered.has(`${verb} ${shard}`)
   }
 
-  async run<Reply>(script: Script<Reply>, shard: number, now: number | undefined): Promise<Reply> {
+  /** @param more the last arguments of the script */
+  async run<Reply>(
+    script: Script<Reply>,
+    shard: number,
+    now: number | undefined,
+    ...more: readonly (string | number)[]
+  ): Promise<Reply> {
     const name = `${script.verb} ${shard}`
     const sweep = this.#unanswered.get(name) ?? ++this.#count
     this.#unanswered.set(name, sweep)
-    const values = [now ?? '', this.#keep, `${this.#process}:${script.verb}`, sweep]
+    const values = [now ?? '', this.#keep, `${this.#process}:${script.verb}`, sweep, ...more]
     const reply = await this.#store.run(script, shard, values)
     this.#unanswered.delete(name)
     return reply

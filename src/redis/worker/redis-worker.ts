@@ -177,10 +177,11 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
     }
   }
 
-  /** Resolves when the job is at the gate: its lease keeps it from then on, and the transport may forget it. */
+  /** Resolves when the job is at the gate and another may come: its lease keeps it, and the transport may forget it. */
   async #take(handed: Delivery): Promise<void> {
     await this.#places.take(handed.key)
     void this.#gate.take(handed).finally(() => this.#places.release(handed.key))
+    await this.#gate.rested()
   }
 
   #startPorts(): JobStartPorts<Data, Result> {

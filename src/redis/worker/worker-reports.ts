@@ -53,12 +53,15 @@ export class WorkerReports {
     }
   }
 
-  /** Reports the end. Undefined: the lease was lost before the store had answered. */
+  /**
+   * Reports the end. Undefined: the lease was lost before the store had answered. A report that was not answered may have been
+   * carried out, and is the reason why the lease is over; so it is sent again until the store has said what became of it.
+   */
   async end(outcome: FinishOutcome): Promise<FinishAnswer | undefined> {
     const { calls, leases } = this.#ports
     const { shard, id, epoch } = this.#job
     this.#hasEnded = true
-    for (let failures = 0; !leases.isSurelyOver(this.#job); ) {
+    for (let failures = 0; !(failures > 0 ? leases.isGivenUp(this.#job) : leases.isSurelyOver(this.#job)); ) {
       const report: FinishReport = { id, epoch, outcome }
       try {
         return await calls.finish(

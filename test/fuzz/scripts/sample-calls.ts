@@ -44,7 +44,7 @@ const WAYS: readonly ((shard: BusyShard) => unknown)[] = [
   ({ stage }) => stage.backend.verbs.resume('paused', now),
   ({ stage }) => stage.claim(NOW, { lookAhead: 50_000 }),
   ({ stage }) => stage.backend.verbs.expire(0, at(2_000)),
-  ({ stage }) => stage.backend.verbs.recover(0, at(12)),
+  ({ stage }) => stage.backend.verbs.recover(0, {}, at(12)),
   ({ stage }) => stage.backend.verbs.resign(0, 's1'),
   ({ stage, jobs }) => stage.backend.verbs.fetch(0, [jobs.large, jobs.handed]),
   ({ stage, jobs }) => stage.backend.verbs.gate(0, [{ ...jobs.handed, ...worker }], at(5.3)),

@@ -2,7 +2,7 @@ import { isEnded } from '../store/leave.ts'
 import { returned } from '../store/line.ts'
 import { LINE, RETRY } from '../store/shard.ts'
 import { windowOf } from '../store/verbs/claim.ts'
-import type { Recovered } from '../store/verbs/recover.ts'
+import { isRecoveryDue, type Recovered } from '../store/verbs/recover.ts'
 import { PLACES, type Step, type Transition, VERBS } from './transition.ts'
 import { GATED, SCHEDULERS, type Scheduler, type World } from './world.ts'
 
@@ -138,8 +138,7 @@ const recover: Transition = {
   ways,
   describe,
   take({ world, calls }, way) {
-    const isDue = world.shard.jobs.some(({ lease }) => lease <= 0)
-    if (!mayCall(world, world.schedulers[way]!) || !isDue) return false
+    if (!mayCall(world, world.schedulers[way]!) || !isRecoveryDue(world.shard)) return false
     for (const lost of calls.recover()) {
       credit(world, lost)
       for (const delivery of world.deliveries) {

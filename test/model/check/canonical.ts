@@ -13,7 +13,17 @@ import {
 } from '../actors/world.ts'
 import type { Fields } from '../store/cells.ts'
 import { isEnded } from '../store/leave.ts'
-import { ABSENT, EXPIRED, GRANTED, NO_ONE, RETRYING, RUNNING, type Shard, WAITING } from '../store/shard.ts'
+import {
+  ABSENT,
+  EXPIRED,
+  GRANTED,
+  HANDED,
+  NO_ONE,
+  RETRYING,
+  RUNNING,
+  type Shard,
+  WAITING,
+} from '../store/shard.ts'
 
 /**
  * Gives one form to states that differ only in what no step can tell apart: names of workers and schedulers, the order in which
@@ -79,6 +89,7 @@ export class Canonical {
       if (job.lease < -setup.durations.lease - setup.durations.silence - 2)
         job.lease = -setup.durations.lease - setup.durations.silence - 2
       job.attempt = 0
+      if (state !== HANDED && state !== GRANTED) job.isUnsure = 0
       const isOver = isEnded(job)
       if (job.expiry < 0) job.expiry = 0
       if (job.deadline < this.#oldest) job.deadline = this.#oldest

@@ -113,7 +113,7 @@ export class Mirror implements Names {
         return [call.answer, await verbs.renew(0, jobs, this.#world.setup.durations.lease * TICK, now)]
       }
       case 'recover': {
-        const lost = await verbs.recover(0, now)
+        const { jobs: lost } = await verbs.recover(0, {}, now)
         const fate = ({ crashed, failed }: (typeof lost)[number]) =>
           failed ? 'failed' : crashed ? 'crashed' : 'waits'
         const expected = call.answer.map(({ job, epoch, fate }) => [

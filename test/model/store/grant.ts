@@ -3,9 +3,9 @@ import { forgetGrant } from './leave.ts'
 import { farthestNext, reserveDue, setNext, spacingAfterSlot, spacingAfterStart, unreserve } from './pace.ts'
 import { GRANTED, HANDED, RUNNING, type Shard } from './shard.ts'
 
-function postponeAfter({ bucket }: Shard, since: number, gap: number): void {
+function postponeAfter({ bucket, setup }: Shard, since: number, gap: number): void {
   const until = since + gap
-  if (since <= 0 && until > 0 && until > bucket.next) bucket.next = until
+  if (since <= setup.durations.heardEach && until > 0 && until > bucket.next) bucket.next = until
 }
 
 /** Corrects the bucket after a clock that was moved, or a loss. */

@@ -1,4 +1,5 @@
 // As src/redis/scripts/lib/lease.lua and loss.lua. A lease is kept here as its end, and not as that minus what was added to all.
+import { isHeld } from './leave.ts'
 import { RETRY, type Shard, shiftTimes } from './shard.ts'
 
 /** More than any limit admits. */
@@ -18,8 +19,11 @@ export function noteActivity(shard: Shard, grace?: number): void {
       for (const job of shard.jobs.filter(({ kind }) => kind === RETRY))
         shiftTimes(job, ['readyAt', 'floor'], -gap, shard.ends)
       meta.isRewinding = 1
+      for (const name of ['lostAt', 'quarantine', 'stepAt'] as const) meta[name] = Math.min(meta[name], 0)
     }
   }
+  const isFarDue = bucket.due >= silence && bucket.due < shard.ends.far
+  if (gap > silence && isFarDue) meta.isRewinding = 1
   if (gap < 0 || gap > heardEach) meta.heardAt = 0
 }
 
@@ -33,6 +37,7 @@ export function guardRun(shard: Shard): void {
     return
   }
   if (!isLate && meta.isKnownRun === 0) noteLoss(shard, Math.max(1, meta.costliest))
+  if (meta.isKnownRun === 0) for (const job of shard.jobs) if (isHeld(job)) job.isUnsure = 1
   noteActivity(shard, meta.isKnownRun === 0 ? setup.durations.grace : undefined)
   meta.isKnownRun = 1
 }

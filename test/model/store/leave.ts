@@ -56,12 +56,14 @@ export function firstExpiry({ limit, setup }: Shard, deadline: number): number {
   return deadline + limit.tolerance + setup.durations.moment
 }
 
-/** handed -> waiting | retrying, for the job and all that were handed over after it. */
-export function sendBack(shard: Shard, id: number): void {
+/** handed -> waiting | retrying, for the job and all that were handed over after it; returns them in their order. */
+export function sendBack(shard: Shard, id: number): number[] {
   const { bucket, handed, ends } = shard
+  const sent: number[] = []
   for (;;) {
     const last = handed.at(handed.count - 1)
-    if (last === -1) return
+    if (last === -1) return sent
+    sent.unshift(last)
     const record = shard.jobs[last]!
     handed.remove(last)
     if (bucket.granted === last + 1) {
@@ -71,7 +73,7 @@ export function sendBack(shard: Shard, id: number): void {
     if (record.kind !== BACK) bucket.linesTurn = record.kind === LINE ? 1 : 0
     putBack(shard, last)
     record.lease = ends.far
-    if (last === id) return
+    if (last === id) return sent
   }
 }
 

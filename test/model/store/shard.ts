@@ -96,6 +96,8 @@ const JOB = recordType([
   'isOnGrid',
   /** When its lease ends; `far`: it has none. */
   'lease',
+  /** It was handed over before a restart: where it has no slot, it is to go back to its line. */
+  'isUnsure',
   'deadline',
   /** Its score in `:deadlines`; `far`: it is not in it. */
   'expiry',
@@ -189,7 +191,15 @@ export class Shard {
   forgetJob(job: Job, far = this.ends.far): void {
     const { never } = this.ends
     Object.assign(job, { state: ABSENT, kind: LINE, epoch: 0, worker: NO_ONE, readyAt: never, floor: never })
-    Object.assign(job, { attempt: 0, fence: 0, crashes: 0, slot: never, isOnGrid: 0, lease: far })
+    Object.assign(job, {
+      attempt: 0,
+      fence: 0,
+      crashes: 0,
+      slot: never,
+      isOnGrid: 0,
+      lease: far,
+      isUnsure: 0,
+    })
     Object.assign(job, { deadline: far, expiry: far, endedAt: never })
   }
 

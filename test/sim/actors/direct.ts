@@ -4,7 +4,7 @@ import type { Part } from '../plan/fault.ts'
 import { lastOf } from '../plan/plan.ts'
 import type { SimProcess } from '../world/process.ts'
 import { call } from './call.ts'
-import { plant } from './faults.ts'
+import { exit, plant } from './faults.ts'
 import { operate } from './operate.ts'
 import { Oracle } from './oracle.ts'
 import { produce } from './produce.ts'
@@ -25,6 +25,8 @@ export async function direct(scene: Scene, fate: SimProcess): Promise<Rest> {
   const oracle = new Oracle(scene, fate)
   scene.onKilled = (process) => oracle.searchTurnsOf(process)
   scene.onTurnEnd = (id) => oracle.searchTurn(id)
+  scene.onExit = (process, id) =>
+    exit(scene, fate, process, id, (part) => void (scene.isOver || recast(scene, part)))
   const isOperated = castAll(scene, fate)
   scene.keepSnapshots(fate)
   for (const fault of plan.faults)

@@ -14,6 +14,19 @@ export interface Silence {
   readonly isDeath: boolean
   /** What it ran may be given to others: its lease can have ended meanwhile. */
   readonly cause: 'itself' | 'its link' | 'everything'
+  /** Its connections are broken, or it cannot make new ones. */
+  readonly breaks: boolean
+  /** The server started anew. */
+  readonly isRestart?: boolean
+}
+
+/** A fault of the plan that has struck, and until when it lasts. Microseconds of the world. */
+export interface Struck {
+  readonly fault: Fault
+  /** The process; absent: the server, or all. */
+  readonly process?: string
+  readonly from: number
+  readonly until: number
 }
 
 /** Lets a fault of the plan happen. */
@@ -33,9 +46,13 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
   const note = (text: string) => scene.record.note(undefined, text)
   const victims = (part: Part): SimProcess[] =>
     part === 'all' ? [...scene.cast.values()].filter(({ isAlive }) => isAlive) : found(scene, part)
-  const silence = (process: SimProcess, length: number, cause: Silence['cause']) => {
+  const silence = (process: SimProcess, length: number, cause: Silence['cause'], breaks = false) => {
     const from = now()
-    scene.silences.push({ process: process.name, from, until: from + length, isDeath: false, cause })
+    scene.silences.push({ process: process.name, from, until: from + length, isDeath: false, cause, breaks })
+  }
+  const struck = (length: number, process?: SimProcess) => {
+    const from = now()
+    scene.struck.push({ fault, from, until: from + length * MS, ...(process && { process: process.name }) })
   }
 
   switch (fault.kind) {
@@ -43,10 +60,8 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
       strike(scene, fate, fault, (process) => {
         note(`kills the ${fault.how} of ${process.name}`)
         const from = now()
-        scene.silences.push({ process: process.name, from, until: from, isDeath: true, cause: 'itself' })
-        process.kill()
-        scene.network.bury(process, fault.how)
-        scene.onKilled(process)
+        struck(0, process)
+        die(scene, process, fault.how, from)
         if (fault.back !== undefined) later(from / MS + fault.back, () => recast(fault.part))
       })
       return
@@ -54,6 +69,7 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
     case 'block':
       strike(scene, fate, fault, (process) => {
         note(`${fault.kind === 'stop' ? 'stops' : 'blocks'} ${process.name} for ${span(fault.for)}`)
+        struck(fault.for, process)
         silence(process, fault.for * MS, 'itself')
         if (fault.kind === 'stop') process.stop(fault.for * MS)
         else process.block(fault.for * MS)
@@ -63,6 +79,7 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
       at(fault.at, () => {
         for (const process of found(scene, fault.part)) {
           note(`closes ${process.name}`)
+          struck(fault.drain ?? 0, process)
           scene.close(process, fault.drain)
           later(now() / MS + (fault.drain ?? 0) + fault.back, () => recast(fault.part))
         }
@@ -70,6 +87,7 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
       return
     case 'hold': {
       const hold = (process: SimProcess) => {
+        struck(fault.for, process)
         scene.network.link(process).hold(now() + fault.for * MS, fault.direction)
         silence(process, fault.for * MS, fault.part === 'all' ? 'everything' : 'its link')
       }
@@ -93,6 +111,10 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
       if (fault.part === 'all') {
         at(fault.when.at, () => {
           note('breaks all connections')
+          for (const process of victims('all')) {
+            struck(0, process)
+            silence(process, 0, 'everything', true)
+          }
           for (const connection of scene.network.connections()) connection.reset(now())
         })
         return
@@ -100,6 +122,8 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
       strike(scene, fate, fault, (process) => {
         later(now() / MS + fault.after, () => {
           note(`breaks the connections of ${process.name}`)
+          struck(0, process)
+          silence(process, 0, 'its link', true)
           for (const connection of scene.network.connections(process)) connection.reset(now())
         })
       })
@@ -115,7 +139,8 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
         for (const process of victims(fault.part)) {
           refuse(scene.network.link(process))
           for (const connection of scene.network.connections(process)) connection.reset(now())
-          silence(process, fault.for * MS, fault.part === 'all' ? 'everything' : 'its link')
+          struck(fault.for, process)
+          silence(process, fault.for * MS, fault.part === 'all' ? 'everything' : 'its link', true)
         }
       })
       return
@@ -123,6 +148,7 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
       at(fault.at, () => {
         note(`slows the link of ${fault.part} for ${span(fault.for)}`)
         for (const process of victims(fault.part)) {
+          struck(fault.for, process)
           const { toServer, toClient } = scene.network.link(process)
           const usual = [toServer.delays, toClient.delays] as const
           toServer.delays = fault.there
@@ -136,7 +162,10 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
       return
     case 'wall':
       at(fault.at, () => {
-        for (const process of found(scene, fault.part)) process.stepWallClock(fault.by * MS)
+        for (const process of found(scene, fault.part)) {
+          struck(0, process)
+          process.stepWallClock(fault.by * MS)
+        }
       })
       return
     default:
@@ -144,10 +173,31 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
   }
 }
 
+/** After that a process that ended is started again; milliseconds. */
+const STARTED_AGAIN = 200
+
+/** A handler ends its process at once; another takes its part soon. */
+export function exit(
+  scene: Scene,
+  fate: SimProcess,
+  process: SimProcess,
+  id: string,
+  recast: (part: Part) => void,
+): void {
+  if (!process.isAlive) return
+  const from = scene.world.present
+  const [part] = process.name.split('#')
+  scene.exits.push(id)
+  scene.record.note(undefined, `${id} ends ${process.name}`)
+  scene.healedAt = Math.max(scene.healedAt, from + STARTED_AGAIN * MS)
+  die(scene, process, 'process', from)
+  fate.at(from + STARTED_AGAIN * MS, 0, () => recast(part!))
+}
+
 function plantInServer(
   scene: Scene,
   fate: SimProcess,
-  fault: Extract<Fault, { kind: 'stall' | 'restart' | 'step' | 'flush-scripts' }>,
+  fault: Extract<Fault, { kind: 'stall' | 'refusal' | 'restart' | 'step' | 'flush-scripts' }>,
 ): void {
   const { server, record } = scene
   const now = () => scene.world.present
@@ -160,17 +210,27 @@ function plantInServer(
         until: from + length,
         isDeath: false,
         cause: 'everything',
+        // A client makes a new connection when a replica refuses it.
+        breaks: fault.kind !== 'stall',
+        isRestart: fault.kind === 'restart',
       })
     }
   }
   fate.at(fault.at * MS, 0, () => {
     if (scene.isOver) return
     scene.healedAt = Math.max(scene.healedAt, fault.until * MS)
+    scene.struck.push({ fault, from: now(), until: Math.max(now(), fault.until * MS) })
     switch (fault.kind) {
       case 'stall':
         record.note(undefined, `Redis stands still for ${span(fault.for)}`)
         server.process.stop(fault.for * MS)
         all(fault.for * MS)
+        break
+      case 'refusal':
+        record.note(undefined, `Redis answers ${fault.says} for ${span(fault.for)}`)
+        scene.refuseWrites(fault.says)
+        all(fault.for * MS)
+        fate.at(now() + fault.for * MS, 0, () => scene.refuseWrites(undefined))
         break
       case 'step':
         record.note(undefined, `the clock of Redis is set by ${span(fault.by)}`)
@@ -241,4 +301,18 @@ function found(scene: Scene, part: Part): SimProcess[] {
 
 function span(ms: number): string {
   return ms >= 10_000 || ms <= -10_000 ? `${(ms / 1_000).toFixed(1)} s` : `${ms.toFixed(3)} ms`
+}
+
+function die(scene: Scene, process: SimProcess, how: 'process' | 'machine', at: number): void {
+  scene.silences.push({
+    process: process.name,
+    from: at,
+    until: at,
+    isDeath: true,
+    cause: 'itself',
+    breaks: true,
+  })
+  process.kill()
+  scene.network.bury(process, how)
+  scene.onKilled(process)
 }

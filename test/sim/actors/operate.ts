@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseLimit } from '../../../src/core/limit.ts'
 import type { Shaper } from '../../../src/index.ts'
 import { isLossy } from '../plan/fault.ts'
 import type { Action } from '../plan/plan.ts'
@@ -28,13 +29,16 @@ async function carryOut(
   shaper: Shaper<Payload>,
   process: SimProcess,
   action: Action,
-): Promise<void> {
+): Promise<unknown> {
   // While the answer is not known it may have happened at any time since.
   const surely = async (what: () => Promise<unknown>) => {
     const from = process.read()
     const tries = scene.record.unavailable.length
     await ask(scene, process, what)
-    if (scene.record.unavailable.length > tries) scene.unsure.push({ from, until: process.read() })
+    if (scene.record.unavailable.length === tries) return undefined
+    const doubt = { from, until: process.read() }
+    scene.unsure.push(doubt)
+    return doubt
   }
   switch (action.do) {
     case 'cancel':
@@ -57,7 +61,14 @@ async function carryOut(
       return
     case 'limit': {
       const { capacity, rate, key } = action
-      return surely(() => shaper.limits.set(key, limitOf({ capacity, rate })))
+      const limit = limitOf({ capacity, rate })
+      const doubt = await surely(() => shaper.limits.set(key, limit))
+      // A limit that was set by a call without an answer is no change for the next one, and is not reported.
+      const isReported = scene.record.seen.some(({ event }) => {
+        return event.type === 'limit' && event.key === key && doubt !== undefined && event.at >= doubt.from
+      })
+      if (doubt === undefined || isReported) return
+      return scene.record.add(process, { type: 'limit', at: doubt.from, key, limit: parseLimit(limit) })
     }
   }
 }

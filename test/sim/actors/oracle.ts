@@ -7,6 +7,11 @@ import type { Payload, Scene } from './scene.ts'
 
 /** How often it looks whether all is done; milliseconds. */
 const EVERY = 100
+/**
+ * How often it asks the store whether all jobs have ended, while processes that live have written down that some have not.
+ * Each question costs as much as a tenth of a second of a line; milliseconds.
+ */
+const ASK_EVERY = 1_000
 /** Until what a process had sent when it died has reached the store; milliseconds. */
 const ARRIVAL = 400
 /** Processes that live hear of the last ends first; milliseconds. */
@@ -76,12 +81,27 @@ export class Oracle {
 
   /** Resolves when every accepted job has ended and no caller waits for an answer. */
   async rest(isDone: () => boolean): Promise<Audit> {
+    const { world } = this.#scene
+    let askedAt = Number.NEGATIVE_INFINITY
     for (;;) {
       await sleep(EVERY)
       if (!isDone()) continue
+      // A process that died may have taken the news of an end with it: so the store is asked now and then all the same.
+      if (this.#isWorkKnown() && world.present < askedAt + ASK_EVERY * 1_000) continue
+      askedAt = world.present
       const audit = await this.ask((shaper) => shaper.audit())
       if (audit.ended === audit.admitted && isDone()) return audit
     }
+  }
+
+  /** Whether a job was accepted of which no end has been written down. */
+  #isWorkKnown(): boolean {
+    const open = new Set<string>()
+    for (const { event } of this.#scene.record.seen) {
+      if (event.type === 'answer' && event.accepted) open.add(event.id)
+      if (event.type === 'end') open.delete(event.id)
+    }
+    return open.size > 0
   }
 
   /** A caller died: the store forgets its turns soon. */

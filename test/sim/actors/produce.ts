@@ -50,6 +50,7 @@ async function line(
   const requests = jobs.map(requestOf)
   try {
     const [request] = requests
+    if (jobs.length === 1 && jobs[0]!.givesUp === true) return await askOnce(scene, shaper, process, jobs[0]!)
     const first =
       requests.length === 1
         ? [await ask(scene, process, () => shaper.enqueue(request!.key, request!.data, optionsOf(request!)))]
@@ -58,6 +59,26 @@ async function line(
   } catch (error) {
     if (!(scene.isClosing(process) && isVelvetRopeError(error, 'closed'))) process.onUncaught(error)
   }
+}
+
+/** A producer that got an error does not ask again: what it asked for must not be admitted later. */
+async function askOnce(
+  scene: Scene,
+  shaper: Shaper<Payload>,
+  process: SimProcess,
+  job: JobPlan,
+): Promise<void> {
+  const at = process.read()
+  const request = requestOf(job)
+  try {
+    await shaper.enqueue(job.key, request.data, optionsOf(request))
+  } catch (error) {
+    if (!isVelvetRopeError(error, 'backend-unavailable')) throw error
+    if (!process.isAlive) return
+    scene.record.unavailable.push({ process, at, took: process.read() - at })
+    scene.record.givenUp.push({ id: job.id, at })
+  }
+  if (process.isAlive) scene.answered.add(job.id)
 }
 
 async function settle(

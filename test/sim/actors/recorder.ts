@@ -43,6 +43,17 @@ export class Recorder {
     readonly id: string
     readonly fence: number
   }[] = []
+  /** Jobs that came back when their leases had ended. */
+  readonly recovered: { readonly at: number; readonly id: string; readonly key: string }[] = []
+  /** Requests that failed, and were not made again; `at`: when they were made. */
+  readonly givenUp: { readonly at: number; readonly id: string }[] = []
+  /** Data that handlers were given, and that are not those of their jobs. */
+  readonly strange: {
+    readonly at: number
+    readonly id: string
+    readonly got: string
+    readonly expected: string
+  }[] = []
   readonly errors: { readonly process: SimProcess; readonly at: number; readonly error: Error }[] = []
   /** Calls that were answered with an error that says that the store is away: how long that took. */
   readonly unavailable: { readonly process: SimProcess; readonly at: number; readonly took: number }[] = []
@@ -123,7 +134,10 @@ export class Recorder {
       .on('returned', ({ id, at, retryAt }) => {
         add({ type: 'return', at: time(at), id, reason: 'freeze', readyAt: later(at, retryAt) })
       })
-      .on('recovered', ({ id }) => this.note(process, `recovered ${id}`))
+      .on('recovered', ({ id, key, at }) => {
+        this.note(process, `recovered ${id}`)
+        this.recovered.push({ at: time(at), id, key })
+      })
       .on('cancelled', ({ id, at }) => add({ type: 'end', at: time(at), id, outcome: 'cancelled' }))
       .on('expired', ({ id, at }) => add({ type: 'end', at: time(at), id, outcome: 'expired' }))
       .on('frozen', ({ key, at, until }) => {

@@ -1,17 +1,25 @@
 import { Shaper, type ShaperOptions } from '../../../src/index.ts'
-import type { Fault } from '../plan/fault.ts'
+import type { Fault, Refusal } from '../plan/fault.ts'
 import type { KeyPlan, Plan, TurnPlan } from '../plan/plan.ts'
+import type { SimRedis } from '../store/sim-redis.ts'
 import type { Network } from '../world/network.ts'
 import type { SimProcess } from '../world/process.ts'
 import type { SimServer } from '../world/server.ts'
 import type { World } from '../world/world.ts'
-import type { Silence } from './faults.ts'
+import type { Silence, Struck } from './faults.ts'
 import { Recorder } from './recorder.ts'
+
+/** As Redis 7.0 words them. */
+const REFUSALS = {
+  READONLY: "READONLY You can't write against a read only replica.",
+  NOREPLICAS: 'NOREPLICAS Not enough good replicas to write.',
+} as const
 
 /** What a job carries. */
 export interface Payload {
   readonly id: string
   readonly pad: string
+  readonly odd: readonly unknown[]
 }
 
 /** All that actors share: the world, its store, the plan, and the record of what happens. */
@@ -30,6 +38,7 @@ export class Scene {
   /** Turns for which callers wait. */
   readonly calling = new Map<TurnPlan, SimProcess>()
   readonly silences: Silence[] = []
+  readonly struck: Struck[] = []
   /** When it was not known whether an operation had been carried out. */
   readonly unsure: { readonly from: number; readonly until: number }[] = []
   /** When all faults that have struck so far are over; microseconds. */
@@ -37,11 +46,14 @@ export class Scene {
   /** All is done: nothing goes wrong any more. */
   isOver = false
   readonly closings = new Map<SimProcess, Promise<void>>()
-  /** Processes that were closed before all was done. */
-  readonly leaving = new Set<string>()
+  /** Processes that were closed before all was done, and when. */
+  readonly leaving = new Map<string, number>()
   /** Called when a process was killed, and when a turn has ended. */
   onKilled: (process: SimProcess) => void = () => undefined
   onTurnEnd: (id: string) => void = () => undefined
+  /** Called when a handler ends its process. */
+  onExit: (process: SimProcess, id: string) => void = () => undefined
+  readonly exits: string[] = []
   /** What the server had at a moment to which a fault brings it back. */
   readonly #snapshots = new Map<Fault, unknown>()
 
@@ -70,7 +82,7 @@ export class Scene {
   /** Lets a process end in its own time. */
   close(process: SimProcess, drain?: number): void {
     if (this.closings.has(process)) return
-    if (!this.isOver) this.leaving.add(process.name)
+    if (!this.isOver) this.leaving.set(process.name, this.world.present)
     const closing = new Promise<void>((resolve) => {
       process.at(this.world.present, 0, () => {
         const options = drain === undefined ? {} : { drainMs: drain }
@@ -79,6 +91,11 @@ export class Scene {
       })
     })
     this.closings.set(process, closing)
+  }
+
+  /** How often the job has ended its process. */
+  exitsSoFar(id: string): number {
+    return this.exits.filter((other) => other === id).length
   }
 
   isClosing(process: SimProcess): boolean {
@@ -91,9 +108,21 @@ export class Scene {
     const answer: Buffer[] = []
     connection.onBytes((bytes) => void answer.push(bytes))
     const parts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`)
+    const { server } = this.server.store as SimRedis
+    const { isLoading, refusal } = server
+    // It is not refused, whatever the server answers to others.
+    Object.assign(server, { isLoading: false, refusal: undefined })
     connection.receive(Buffer.from(`*${words.length}\r\n${parts.join('')}`))
+    Object.assign(server, { isLoading, refusal })
     connection.close()
     return Buffer.concat(answer)
+  }
+
+  /** Lets the server refuse from now on; undefined: no more. */
+  refuseWrites(says: Refusal | undefined): void {
+    const { server } = this.server.store as SimRedis
+    server.isLoading = says === 'LOADING'
+    server.refusal = says === 'READONLY' || says === 'NOREPLICAS' ? REFUSALS[says] : undefined
   }
 
   /** Sets the data of the server aside at each moment to which a fault will bring it back. */
@@ -131,7 +160,13 @@ export function limitOf({ capacity, rate, tolerance }: Pick<KeyPlan, 'capacity' 
   }
 }
 
-/** The data of a job: as many bytes as planned, about. */
+/** What encodings change where they are not careful. */
+const AWKWARD = ['é\u0301', '\u0000', '"\\', '\u2028', '😀', '</script>', '\r\n', '%E2', '$-1'] as const
+
+/** The data of a job: its own, awkward, and as many bytes as planned, about. */
 export function payloadOf(id: string, bytes: number): Payload {
-  return { id, pad: 'x'.repeat(bytes) }
+  const own = [...id].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)!) % 999_983, 7)
+  const awkward = AWKWARD[own % AWKWARD.length]!
+  const pad = bytes === 0 ? '' : `${awkward}${id}`.repeat(3) + 'x'.repeat(bytes)
+  return { id, pad, odd: [[], {}, null, own / 7, 2 ** 53 - own, -0.1, awkward, { [awkward]: [] }] }
 }

@@ -19,7 +19,8 @@ export function work(scene: Scene, plan: WorkerPlan, shaper: Shaper<Payload>, pr
       const planned = jobs.get(id)
       if (planned === undefined) throw new Error(`expected a job of the plan, got ${id}`)
       const expected = JSON.stringify(payloadOf(id, planned.bytes))
-      if (JSON.stringify(job.data) !== expected) process.onUncaught(new Error(`job ${id} has other data`))
+      const got = JSON.stringify(job.data)
+      if (got !== expected && process.isAlive) scene.record.strange.push({ at, id, got, expected })
       const settled = (reason: 'retry' | 'freeze') => {
         if (process.isAlive) scene.record.settled.push({ at: process.read(), id, attempt, reason })
       }
@@ -48,6 +49,10 @@ async function handle(
 ): Promise<void> {
   const isFirst = !scene.firstStarts.has(id)
   scene.firstStarts.add(id)
+  if (scene.exitsSoFar(id) < (handler.exits ?? 0)) {
+    scene.onExit(process, id)
+    return
+  }
   if (handler.computes > 0) process.block(handler.computes * 1_000)
   if (handler.takes > 0) await sleep(handler.takes)
   if (handler.hangs && isFirst) await new Promise(() => undefined)

@@ -1,72 +1,161 @@
 import type { HistoryEvent } from '../../../src/testing.ts'
 import type { Silence } from '../actors/faults.ts'
 import type { Seen } from '../actors/recorder.ts'
-import { intervalOf, type Plan } from '../plan/plan.ts'
+import type { Plan } from '../plan/plan.ts'
 
-/** How long before its slot a job may be handed over; milliseconds. */
-const FARTHEST_LOOK_AHEAD = 250
-/** Jobs of a key that may have left the line while a process dies. */
-const STARTING = 2
 /** For so long a silent process keeps its turns; milliseconds. */
-const TURN_LEASE = 5_000
-/** How long a process may take to be connected again and to renew its leases, when nothing is in its way; milliseconds. */
-const RECONNECTS = 3_500
+export const TURN_LEASE = 4_500
 /** Leases from here on survive an outage that is shorter than the one that lifts them; milliseconds. */
 const SAFE_LEASE = 5_000
-/** Silences that are no further apart count as one; microseconds. */
-const APART = 4_000_000
+/** A command that has no answer by then fails, and its connection counts as broken; a little less. Milliseconds. */
+const BREAKS_AFTER = 1_300
+/** The longest pause between two attempts to connect; milliseconds. */
+const LONGEST_PAUSE = 1_000
+/** Beside that pause: a lost packet is sent again after a second, and a connection is made in a few steps; milliseconds. */
+const CONNECTS = 1_500
+/** After a restart of Redis leases last so much longer; milliseconds. */
+export const RESTART_GRACE = 5_000
+/** In an outage for all that is shorter, time passes for leases; of a longer one half a second does. Milliseconds. */
+const SILENCE = 2_000
+const LEAST_PASSING = 500
+/** A slot is granted so long before its job starts, at most; milliseconds. */
+const GRANTED_BEFORE = 400
+/** From the end of a lease until its job has come back, at the latest; beside outages. Milliseconds. */
+const RECOVERED = 10_000
+/** Timers are late, and processes compute; milliseconds. */
+const IMPRECISE = 100
+
+/** A time in which a process could not renew its leases, whatever it did. Microseconds. */
+interface Blindness {
+  readonly from: number
+  /** From then on it can have renewed them. */
+  readonly until: number
+  readonly isDeath: boolean
+  /** Nothing but outages that all processes share. */
+  readonly isForAll: boolean
+  readonly hasBroken: boolean
+  /** By so much leases were extended meanwhile; milliseconds. */
+  readonly lifted: number
+}
 
 /**
- * What the promises except: a process died, or was not heard of for longer than its leases last. What it ran may start once
- * more, and what it held may lose its place.
+ * What the promises except: a process died, or could not be heard for so long that its leases can have ended. Only what it
+ * ran when they can have ended may start once more; a cut that is over before the next renewal is due excuses nothing.
  */
 export function excuses(
   plan: Plan,
   silences: readonly Silence[],
   seen: readonly Seen[],
-  leaving: ReadonlySet<string>,
+  leaving: ReadonlyMap<string, number>,
+  recovered: readonly Recovered[] = [],
 ): HistoryEvent[] {
   const names = new Set(silences.map(({ process }) => process))
   return [...names].flatMap((name) => {
     const lease = leaseOf(plan, name)
     if (lease === undefined) return []
-    const own = joined(silences.filter(({ process }) => process === name)).filter((silence) =>
-      isExcused(silence, lease, leaving.has(name)),
+    const own = blindness(
+      plan,
+      silences.filter(({ process }) => process === name),
+      lease,
     )
     const runs = runsOf(seen.filter(({ by }) => by === name))
-    return own.flatMap((silence) => [...faultsOf(silence, runs), ...crashesOf(plan, silence, lease)])
+    return own.flatMap((blind) => {
+      if (!isExcused(plan, blind, lease, leaving.get(name))) return []
+      return [...faultsOf(plan, blind, runs, lease), ...crashesOf(blind, recovered, seen, lease)]
+    })
   })
 }
 
 /** For how long the process may be silent; undefined: it holds nothing. */
-function leaseOf({ workers, callers }: Plan, name: string): number | undefined {
+export function leaseOf({ workers, callers }: Plan, name: string): number | undefined {
   const [, role, number] = /^(\w+)-(\d+)/.exec(name) ?? []
   if (role === 'worker') return workers[Number(number) - 1]!.lease
   return role === 'caller' && callers > 0 ? TURN_LEASE : undefined
 }
 
-function joined(silences: readonly Silence[]): Silence[] {
-  const result: Silence[] = []
+/** How long the slowest way there and back takes in the run; milliseconds. */
+export function travelOf({ network, faults }: Plan): number {
+  const slow = faults.flatMap((fault) => (fault.kind === 'slow' ? [fault.there, fault.back] : []))
+  const ways = [network.there, network.back, ...slow]
+  return (
+    ways.reduce((sum, { least, jitter, spikes, spike }) => {
+      return sum + least + 8 * jitter + (spikes > 0 ? spike : 0)
+    }, 0) / 1_000
+  )
+}
+
+/** Silences between which the process need not have renewed its leases count as one. */
+function blindness(plan: Plan, silences: readonly Silence[], lease: number): Blindness[] {
+  const result: Blindness[] = []
   for (const silence of silences.toSorted((a, b) => a.from - b.from)) {
     const last = result.at(-1)
-    if (last === undefined || last.isDeath || silence.isDeath || silence.from - last.until > APART) {
-      result.push(silence)
+    const isApart = last === undefined || last.isDeath || silence.from > last.until + (lease / 3) * 1_000
+    if (isApart || silence.isDeath) {
+      result.push(blindOf(plan, silence, lease, false))
       continue
     }
-    const cause = last.cause === silence.cause ? last.cause : 'its link'
-    result[result.length - 1] = { ...last, until: Math.max(last.until, silence.until), cause }
+    const next = blindOf(plan, silence, lease, last.hasBroken)
+    result[result.length - 1] = {
+      from: last.from,
+      until: Math.max(last.until, next.until),
+      isDeath: false,
+      isForAll: last.isForAll && next.isForAll,
+      hasBroken: last.hasBroken || next.hasBroken,
+      lifted: last.lifted + next.lifted,
+    }
   }
   return result
 }
 
-function isExcused({ from, until, isDeath, cause }: Silence, lease: number, isLeaving: boolean): boolean {
+function blindOf(plan: Plan, silence: Silence, lease: number, wasBroken: boolean): Blindness {
+  const { from, until, isDeath, cause, breaks } = silence
   const length = (until - from) / 1_000
-  // Leases are renewed after each third of their length.
-  const left = (lease * 2) / 3
+  const isBroken = breaks || wasBroken || length >= BREAKS_AFTER
+  // A connection that is still whole brings what was held back at once. Over a new one a renewal goes after a tenth of the lease.
+  const reconnects = Math.min(LONGEST_PAUSE, length + 100) + (length > 0 ? CONNECTS : 100) + lease / 10
+  const heard = (isBroken ? reconnects : 0) + travelOf(plan)
+  return {
+    from,
+    until: isDeath ? until : until + heard * 1_000,
+    isDeath,
+    isForAll: cause === 'everything',
+    hasBroken: isBroken,
+    lifted: liftOf(silence),
+  }
+}
+
+/** By how much the store extends all leases after a silence of all; milliseconds. */
+function liftOf({ from, until, cause, isRestart = false }: Silence): number {
+  const length = (until - from) / 1_000
+  if (cause !== 'everything') return 0
+  if (isRestart) return length + RESTART_GRACE
+  return length > SILENCE ? length - LEAST_PASSING : 0
+}
+
+/** From the begin of a silence until the first lease can have ended; milliseconds. Each is renewed after a third of its length. */
+function leastLeft(plan: Plan, lease: number): number {
+  const computing = Math.max(0, ...plan.jobs.map(({ handler }) => handler.computes))
+  return (lease * 2) / 3 - IMPRECISE - travelOf(plan) - 4 * computing
+}
+
+function isExcused(
+  plan: Plan,
+  { from, until, isDeath, isForAll, lifted }: Blindness,
+  lease: number,
+  leftAt: number | undefined,
+): boolean {
   if (isDeath) return true
-  if (cause === 'itself') return length >= left - 300
   // A process that closes while the store is away does not wait for it beyond its leases.
-  return (cause === 'its link' || lease < SAFE_LEASE || isLeaving) && length >= left - RECONNECTS
+  const isLeaving = leftAt !== undefined && leftAt <= until
+  if (isForAll && lease >= SAFE_LEASE && !isLeaving) return false
+  return until - from >= (leastLeft(plan, lease) + (isLeaving ? 0 : lifted)) * 1_000
+}
+
+/** A job that came back when its lease had ended. */
+interface Recovered {
+  readonly at: number
+  readonly id: string
+  readonly key: string
 }
 
 interface Run {
@@ -93,18 +182,52 @@ function runsOf(seen: readonly Seen[]): Run[] {
   return runs
 }
 
-function faultsOf({ from, until, isDeath }: Silence, runs: readonly Run[]): HistoryEvent[] {
-  const over = isDeath ? until : until + RECONNECTS * 1_000
+/** One more start for each job that ran there when its lease can have ended. */
+function faultsOf(plan: Plan, blind: Blindness, runs: readonly Run[], lease: number): HistoryEvent[] {
+  const endOf = (run: Run) => {
+    if (blind.isDeath) return Math.max(blind.from, run.from)
+    const granted = run.from - GRANTED_BEFORE * 1_000
+    return Math.max(
+      run.from,
+      blind.from + leastLeft(plan, lease) * 1_000,
+      granted + lease * 1_000 - travelOf(plan) * 1_000,
+    )
+  }
   return runs
-    .filter((run) => run.from <= over && run.until >= from)
-    .map((run) => ({ type: 'fault', at: Math.max(from, run.from) + 0.001, id: run.id }))
+    .filter((run) => endOf(run) <= Math.min(blind.until, run.until))
+    .map((run) => ({ type: 'fault', at: endOf(run) + 0.001, id: run.id }))
 }
 
-/** What it held changes while it is silent: each time that a lease can have ended counts. */
-function crashesOf({ keys }: Plan, { from, until }: Silence, lease: number): HistoryEvent[] {
-  const shortest = Math.min(...keys.map(intervalOf))
-  const handed = Math.ceil(FARTHEST_LOOK_AHEAD / shortest) + STARTING
-  const crashes: HistoryEvent[] = []
-  for (let at = from; at < until + lease * 500; at += lease * 500) crashes.push({ type: 'crash', at, handed })
-  return crashes
+/**
+ * A job that had its slot, and came back when its lease had ended, may have started. Those that were handed over behind it may go
+ * first: it loses its place, as the first of its line that has not started. All that was promised may change.
+ */
+function crashesOf(
+  { from, until }: Blindness,
+  recovered: readonly Recovered[],
+  seen: readonly Seen[],
+  lease: number,
+): HistoryEvent[] {
+  const latest = until + (lease + RECOVERED) * 1_000
+  const came = recovered.filter(({ at }) => at >= from && at <= latest)
+  return [
+    { type: 'crash', at: from, handed: 0 },
+    ...came.map((job) => ({ type: 'crash', at: job.at - 1, handed: 1 + triedBefore(job, seen) }) as const),
+  ]
+}
+
+/** How many jobs that were admitted before it stood in its line when it came back, and had started before: they are counted, too. */
+function triedBefore({ at, id, key }: Recovered, seen: readonly Seen[]): number {
+  const waits = new Map<string, boolean>()
+  for (const { event } of seen.toSorted((a, b) => a.event.at - b.event.at)) {
+    if (event.at >= at) break
+    if (event.type === 'answer' && event.accepted && event.key === key && !waits.has(event.id)) {
+      // Those behind it do not count.
+      if (event.id === id) waits.set(id, false)
+      else if (!waits.has(id)) waits.set(event.id, false)
+    }
+    if (event.type !== 'start' && event.type !== 'return' && event.type !== 'end') continue
+    if (event.id !== id && waits.has(event.id)) waits.set(event.id, event.type === 'return')
+  }
+  return [...waits.values()].filter(Boolean).length
 }

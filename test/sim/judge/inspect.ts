@@ -28,14 +28,25 @@ function textOf(answer: Buffer): string {
   return answer.subarray(end + 2, end + 2 + Number(head.slice(1))).toString()
 }
 
-/** Keys of the store that remain for good: what the shards and the rule book know of themselves. */
-const LASTING = /^\{vr:sim:\d+\}:(?:meta|book|wake|vacancy|fill|op:.*|rope:.*)$/
+/** Keys of the store that remain for good: what the shards, the rule book and the queues of BullMQ know of themselves. */
+const LASTING =
+  /^\{vr:sim:\d+\}:(?:meta|book|wake|vacancy|fill|op:.*|rope:(?:meta|id|events|marker|stalled-check))$/
+/** What BullMQ holds of deliveries: their records, lists and locks. */
+const OF_DELIVERIES = /^\{vr:sim:\d+\}:rope:/
 
-/** What the store still holds of buckets and jobs (L7). */
-export function leftInStore(scene: Scene): string[] {
+/** What the store still holds of buckets and jobs (L7), and of deliveries. */
+export function leftInStore(scene: Scene): { readonly jobs: string[]; readonly deliveries: string[] } {
   const text = scene.command('KEYS', '*').toString()
-  const names = text.split('\r\n').filter((line) => line !== '' && !/^[*$]\d/.test(line))
-  return names.filter((name) => !LASTING.test(name)).sort()
+  return leftOf(text.split('\r\n').filter((line) => line !== '' && !/^[*$]\d/.test(line)))
+}
+
+/** Those of the keys that must not remain. */
+export function leftOf(names: readonly string[]): { readonly jobs: string[]; readonly deliveries: string[] } {
+  const left = names.filter((name) => !LASTING.test(name)).sort()
+  return {
+    jobs: left.filter((name) => !OF_DELIVERIES.test(name)),
+    deliveries: left.filter((name) => OF_DELIVERIES.test(name)),
+  }
 }
 
 /** Timers that keep no process alive and are cleared when they are next looked at, such as that of the time limits of handlers. */

@@ -1,13 +1,18 @@
 import { parseLimit } from '../../../src/core/limit.ts'
-import { isVelvetRopeError } from '../../../src/index.ts'
 import { type Breach, checkHistory, type HistoryEvent } from '../../../src/testing.ts'
 import type { Rest } from '../actors/direct.ts'
-import type { Seen } from '../actors/recorder.ts'
+import type { Recorder, Seen } from '../actors/recorder.ts'
 import { limitOf, type Scene } from '../actors/scene.ts'
-import { type Fault, isLossy } from '../plan/fault.ts'
-import type { Plan } from '../plan/plan.ts'
-import { excuses } from './excuses.ts'
+import type { Fault } from '../plan/fault.ts'
+import { judgeErrors } from './errors.ts'
+import { excuses, travelOf } from './excuses.ts'
+import { judgeFences } from './fences.ts'
+import { judgeLiveness } from './liveness.ts'
+import { doubtfulFrom, judgeAroundLosses } from './losses.ts'
 import { lostReturns } from './lost-returns.ts'
+import { judgeRefusals } from './refusals.ts'
+import { judgeGivenUp, judgeStrayEnds } from './strays.ts'
+import type { Life } from './troubles.ts'
 
 /** What went wrong, and when. */
 export interface Failure {
@@ -22,12 +27,8 @@ export interface Failure {
 const NEWS = 300
 /** Beside how long it lasts, how long a fault keeps news from processes; milliseconds. */
 const AFTER_FAULT = 4_000
-/** A producer hears within two seconds that the store is away; timers are a little late. */
-const UNAVAILABLE_WITHIN = 2_300_000
-/** Errors that a shaper may report while something is wrong. */
-/** An end was reported to BullMQ twice: the first report was carried out, and its answer lost. */
-const TWICE = /^Missing (?:key|lock) for job /
-const EXPECTED = ['backend-unavailable', 'lease-lost', 'started-late', 'old-rule-book', 'worker-lost']
+/** From the grant of a slot until it must not be used any more, beside the ways of calls; microseconds. */
+const USABLE = 600_000
 
 /** Holds the record of a run against the laws. */
 export function judge(
@@ -42,16 +43,72 @@ export function judge(
   const events = [
     ...told,
     ...lostReturns(told, record.settled),
-    ...excuses(plan, silences, record.seen, leaving),
+    ...excuses(plan, silences, record.seen, leaving, record.recovered),
   ]
   const audit = rest === undefined ? [] : [{ type: 'audit', at: rest.at, ...rest.audit } as const]
   const history = [...limits, ...inOrder(events), ...audit]
-  const lag = lagOf(scene)
-  const breaches = checkHistory(history, { lag, settle: lag, unfinished: rest === undefined }).filter(
-    (breach) => counts(breach, plan),
+  const lagBefore = (at: number) => lagOf(scene, at)
+  const breaches = judgeAroundLosses(history, scene.struck, lagBefore, rest === undefined)
+  const known = { plan, silences, struck: scene.struck, lives: livesOf(scene), unsure: scene.unsure }
+  const failures: Failure[] = [
+    ...[...breaches, ...judgeStandstill(scene, history)].map(({ law, at, message }) => ({
+      law,
+      at,
+      message,
+    })),
+    ...judgeLiveness(known, history, record.seen, doubtfulFrom(scene.struck)),
+    ...judgeRefusals(known, history, record.seen, doubtfulFrom(scene.struck)),
+    ...judgeStrayEnds(record.seen),
+    ...(struckClock(scene) ? [] : judgeGivenUp(record.givenUp, record.seen)),
+    ...judgeFences(record.fences, scene.struck),
+    ...judgeData(record.strange),
+    ...judgeErrors(scene),
+  ]
+  return { failures, history }
+}
+
+/**
+ * A slot is granted at most 0.25 s ahead and may be used for 0.25 s, whatever keeps its worker busy: no start comes later than that
+ * after the begin of a freeze or a pause, except where it is not known when that was.
+ */
+function judgeStandstill({ plan, struck, unsure }: Scene, history: readonly HistoryEvent[]): Breach[] {
+  const lag = USABLE + 4 * travelOf(plan) * 1_000
+  const until = Math.min(
+    doubtfulFrom(struck),
+    ...struck.flatMap((one) => (one.fault.kind === 'step' ? [one.from] : [])),
   )
-  const failures = breaches.map(({ law, at, message }) => ({ law, at, message }))
-  return { failures: [...failures, ...judgeFences(scene), ...judgeErrors(scene)], history }
+  const known = history.filter(({ at }) => at < until)
+  return checkHistory(known, { lag, settle: lag, unfinished: true }).filter(({ law, at, message }) => {
+    const isSure = !unsure.some((doubt) => doubt.from <= at && at <= doubt.until + lag)
+    return law === 'L2' && isSure && /while the key was (?:frozen|paused)/.test(message)
+  })
+}
+
+/** Whether the clock by which requests are refused was set. */
+function struckClock({ struck }: Scene): boolean {
+  return struck.some(({ fault }) => fault.kind === 'step')
+}
+
+/** The data of a job are byte for byte what was given. */
+export function judgeData(strange: Recorder['strange']): Failure[] {
+  return strange.map(({ at, id, got, expected }) => {
+    return {
+      law: 'data',
+      at,
+      message: `job ${id} has other data: ${got.slice(0, 200)}, expected ${expected.slice(0, 200)}`,
+    }
+  })
+}
+
+/** From when until when each process worked. */
+function livesOf({ shapers, silences, leaving }: Scene): Life[] {
+  const deaths = new Map(
+    silences.flatMap(({ process, isDeath, from }) => (isDeath ? [[process, from] as const] : [])),
+  )
+  return [...shapers.keys()].map(({ name, bornAt }) => {
+    const never = Number.POSITIVE_INFINITY
+    return { name, from: bornAt, until: Math.min(deaths.get(name) ?? never, leaving.get(name) ?? never) }
+  })
 }
 
 /** A process estimates when a handler started and ended, by a clock that may have been set: no end is before its start. */
@@ -68,16 +125,33 @@ function afterOwnStarts(seen: readonly Seen[]): Seen[] {
 
 /** What the store was asked for counts only where no process that knew of it wrote it down, however late. */
 function withoutRepetition(seen: readonly Seen[]): HistoryEvent[] {
-  const nameOf = ({ event }: Seen) => ('id' in event ? `${event.type} ${event.id}` : event.type)
+  const nameOf = ({ event }: Seen) => {
+    // A job that was refused may be accepted when its producer asks again.
+    if (event.type === 'answer') return `answer ${event.accepted} ${event.id}`
+    return 'id' in event ? `${event.type} ${event.id}` : event.type
+  }
   const written = new Set(seen.filter(({ by }) => by !== 'fate').map(nameOf))
-  const started = new Set(seen.flatMap(({ event }) => (event.type === 'start' ? [event.id] : [])))
+  const lost = neverStarted(seen)
   return seen
     .filter((one) => one.by !== 'fate' || !written.has(nameOf(one)))
-    .map(({ event, isLost }) => {
-      // A caller that was granted a slot in a process that fell silent, and had not used it, was given up in the line.
-      const isGivenUp = event.type === 'end' && isLost === true && !started.has(event.id)
-      return isGivenUp ? { ...event, outcome: 'cancelled' as const } : event
+    .map(({ event }) => {
+      return event.type === 'end' && lost.has(event) ? { ...event, outcome: 'cancelled' as const } : event
     })
+}
+
+/**
+ * Ends of those that were granted a slot in a process that fell silent, and that had not used it: callers that were given up in the
+ * line, and jobs that waited for a retry and count as crashed once too often.
+ */
+export function neverStarted(seen: readonly Seen[]): ReadonlySet<HistoryEvent> {
+  const ran = new Set<string>()
+  const lost = new Set<HistoryEvent>()
+  for (const { event, isLost } of seen.toSorted((a, b) => a.event.at - b.event.at)) {
+    if (event.type === 'start') ran.add(event.id)
+    if (event.type === 'return') ran.delete(event.id)
+    if (event.type === 'end' && isLost === true && !ran.has(event.id)) lost.add(event)
+  }
+  return lost
 }
 
 /** Causes come before effects: a replayed decision may have been made before anybody wrote it down. */
@@ -98,68 +172,17 @@ function inOrder(events: readonly HistoryEvent[]): HistoryEvent[] {
   return moved.sort((a, b) => a.at - b.at)
 }
 
-/** What cannot be said of a run whose store forgot, or whose clock was set. */
-function counts({ law, message }: Breach, { faults }: Plan): boolean {
-  if (faults.some(isLossy)) return law === 'L2' && !/frozen|paused/.test(message)
-  if (!faults.some(({ kind }) => kind === 'step')) return true
-  return !/while the key was frozen|was asked to retry/.test(message)
-}
-
-/** How long news may take in this run; microseconds. */
-function lagOf({ plan, unsure }: Scene): number {
-  const ways = [plan.network.there, plan.network.back]
-  const travel = ways.reduce((sum, { least, jitter, spikes, spike }) => {
-    return sum + least + 8 * jitter + (spikes > 0 ? spike : 0)
-  }, 0)
-  const trouble = plan.faults.reduce((sum, fault) => sum + troubleOf(fault), 0)
-  const doubt = unsure.reduce((sum, { from, until }) => sum + until - from, 0)
+/** How long news may take in what happens before `until`; microseconds. */
+function lagOf({ plan, struck, unsure }: Scene, until: number): number {
+  const earlier = new Set(struck.filter(({ from }) => from < until).map(({ fault }) => fault))
+  const trouble = [...earlier].reduce((sum, fault) => sum + troubleOf(fault), 0)
+  const doubt = unsure.reduce((sum, doubt) => sum + (doubt.from < until ? doubt.until - doubt.from : 0), 0)
   const computing = Math.max(0, ...plan.jobs.map(({ handler }) => handler.computes))
-  return (NEWS + trouble + 4 * computing) * 1_000 + 6 * travel + doubt
+  return (NEWS + trouble + 4 * computing + 6 * travelOf({ ...plan, faults: [] })) * 1_000 + doubt
 }
 
 function troubleOf(fault: Fault): number {
   if (fault.kind === 'step' || fault.kind === 'wall' || fault.kind === 'flush-scripts') return 0
   const lasts = 'for' in fault ? fault.for : fault.kind === 'restart' ? fault.down : 0
   return lasts + AFTER_FAULT
-}
-
-/** The fence of a key grows with every start, whatever the store has forgotten. */
-function judgeFences({ record }: Scene): Failure[] {
-  const last = new Map<string, { readonly fence: number; readonly id: string }>()
-  const failures: Failure[] = []
-  for (const { at, key, id, fence } of record.fences.toSorted((a, b) => a.at - b.at)) {
-    const before = last.get(key)
-    if (before !== undefined && fence <= before.fence) {
-      const message = `key ${key}: the fence of ${id} is ${fence}, after ${before.fence} of ${before.id}`
-      failures.push({ law: 'fence', at, message })
-    }
-    last.set(key, { fence, id })
-  }
-  return failures
-}
-
-function judgeErrors({ plan, world, record, silences }: Scene): Failure[] {
-  const failures: Failure[] = []
-  for (const process of world.processes) {
-    for (const error of process.uncaught) {
-      const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-      failures.push({ law: 'errors', at: world.now, message: `${process.name}: nothing caught ${text}` })
-    }
-  }
-  const isCalm = plan.faults.length === 0
-  for (const { process, at, error } of record.errors) {
-    const isExpected =
-      !isCalm && (EXPECTED.some((code) => isVelvetRopeError(error, code)) || TWICE.test(error.message))
-    if (!isExpected) failures.push({ law: 'errors', at, message: `${process.name}: ${error.stack}` })
-  }
-  for (const { process, at, took } of record.unavailable) {
-    const isSilent = silences.some(
-      ({ process: name, cause, from, until }) =>
-        name === process.name && cause === 'itself' && from <= at + took && until >= at,
-    )
-    if (isSilent || (took <= UNAVAILABLE_WITHIN && !isCalm)) continue
-    const message = `${process.name}: a call failed after ${took / 1_000} ms because Redis was away`
-    failures.push({ law: 'L8', at, message })
-  }
-  return failures
 }

@@ -7,6 +7,7 @@ const LIB = 'src/redis/scripts/lib'
 export const MENDED: readonly Mutant[] = [
   {
     name: 'leases-end-in-silence',
+    subject: 'outage',
     what: 'leases run out while no worker reaches Redis, and their jobs start twice though no process failed',
     edits: [
       {
@@ -18,6 +19,7 @@ export const MENDED: readonly Mutant[] = [
   },
   {
     name: 'outcomes-dropped',
+    subject: 'long outage',
     what: 'a worker gives up what it has to report when Redis was away for a minute longer than a lease',
     edits: [
       {
@@ -26,10 +28,10 @@ export const MENDED: readonly Mutant[] = [
         replace: 'this.#patience = ports.patience ?? 60_000_000',
       },
     ],
-    seeds: 20_000,
   },
   {
     name: 'no-grace-after-a-restart',
+    subject: 'restart',
     what: 'leases end before workers have found Redis again after its restart',
     edits: [
       {
@@ -38,10 +40,10 @@ export const MENDED: readonly Mutant[] = [
         replace: '  note_activity(meta, now)',
       },
     ],
-    seeds: 12_000,
   },
   {
     name: 'epochs-from-one',
+    subject: 'ids again',
     what: 'a job that gets the id of a forgotten one gets its epochs, too, and a worker of before ends it',
     edits: [
       {
@@ -50,10 +52,10 @@ export const MENDED: readonly Mutant[] = [
         replace: 'state.epoch + 1, until_)',
       },
     ],
-    seeds: 20_000,
   },
   {
     name: 'quarantine-of-a-minute',
+    subject: 'loss at a slow rate',
     what: 'after a failover a bucket waits a minute at most, though its interval is longer',
     edits: [
       {
@@ -62,10 +64,10 @@ export const MENDED: readonly Mutant[] = [
         replace: 'postpone_after(bucket, meta.lostAt, math.min(60000000, gap_after(meta.lostCost)), now) end',
       },
     ],
-    seeds: 20_000,
   },
   {
     name: 'quarantine-of-one-unit',
+    subject: 'loss',
     what: 'after a restart that lost the last starts a bucket waits as if they had cost 1',
     edits: [
       {
@@ -74,10 +76,10 @@ export const MENDED: readonly Mutant[] = [
         replace: "  if meta.run ~= '' then note_loss(meta, now, 1) end",
       },
     ],
-    seeds: 20_000,
   },
   {
     name: 'no-quarantine-after-a-restart',
+    subject: 'loss',
     what: 'after a restart that lost the last starts no bucket waits',
     edits: [
       {
@@ -86,10 +88,10 @@ export const MENDED: readonly Mutant[] = [
         replace: '',
       },
     ],
-    seeds: 12_000,
   },
   {
     name: 'no-quarantine-when-empty',
+    subject: 'loss',
     what: 'no bucket waits after a restart that came back with nothing',
     edits: [
       {
@@ -97,11 +99,16 @@ export const MENDED: readonly Mutant[] = [
         find: "  if known ~= '' and meta.name ~= known then note_loss(meta, now, ANY_COST) end\n",
         replace: '',
       },
+      {
+        file: 'src/redis/rules/book.lua',
+        find: "if meta.book == 0 and ARGV[7] == '1' then note_loss(meta, now, ANY_COST) end\n",
+        replace: '',
+      },
     ],
-    seeds: 20_000,
   },
   {
     name: 'small-steps-unnoticed',
+    subject: 'clock',
     what: 'after a small step of the clock of Redis a new worker is ahead of the old ones',
     edits: [
       {
@@ -110,10 +117,10 @@ export const MENDED: readonly Mutant[] = [
         replace: '',
       },
     ],
-    seeds: 20_000,
   },
   {
     name: 'jumps-unnoticed',
+    subject: 'clock',
     what: 'no bucket waits after a jump of the clock of Redis',
     edits: [
       {
@@ -122,10 +129,10 @@ export const MENDED: readonly Mutant[] = [
         replace: '  if (by > 0 && by <= LONGEST_STEP)',
       },
     ],
-    seeds: 12_000,
   },
   {
     name: 'fence-goes-back',
+    subject: 'loss',
     what: 'a restart that lost the last writes gives out fences that were given out before',
     edits: [
       {
@@ -133,11 +140,16 @@ export const MENDED: readonly Mutant[] = [
         find: '  meta[name] = math.max(meta[name] + 1, math.floor(now))\n',
         replace: '  meta[name] = meta[name] + 1\n',
       },
+      {
+        file: `${LIB}/loss.lua`,
+        find: '  meta.fence = math.max(meta.fence, math.floor(now)) + LONGEST_LOSS\n',
+        replace: '',
+      },
     ],
-    seeds: 12_000,
   },
   {
     name: 'one-way-delay',
+    subject: 'ways',
     what: 'where one way to Redis is slower than the other, starts are early by half of the difference',
     edits: [
       {
@@ -146,10 +158,10 @@ export const MENDED: readonly Mutant[] = [
         replace: '    return 0',
       },
     ],
-    seeds: 12_000,
   },
   {
     name: 'set-back-clock-keeps-leases',
+    subject: 'clock set back',
     what: 'a clock that is set back keeps the leases of dead workers and freezes by as much',
     edits: [
       {
@@ -158,6 +170,5 @@ export const MENDED: readonly Mutant[] = [
         replace: '    local lift = math.max(0, gap) + (grace or 0)\n',
       },
     ],
-    seeds: 20_000,
   },
 ]

@@ -1,10 +1,14 @@
+import type { Subject } from '../plan/subjects.ts'
+
 /** A defect that is put into a copy of the sources. */
 export interface Mutant {
   readonly name: string
   /** What is wrong then. */
   readonly what: string
   readonly edits: readonly Edit[]
-  /** How many seeds it is given. Default: 4,000. */
+  /** The runs that look for it are about this. Absent: about everything. */
+  readonly subject?: Subject
+  /** How many seeds it is given. Default: 100. */
   readonly seeds?: number
 }
 

@@ -3,10 +3,11 @@ import type { Mutant } from './mutant.ts'
 const VERBS = 'src/redis/verbs'
 const LIB = 'src/redis/scripts/lib'
 
-/** Breaches of the protocol, each in one line of a script. */
+/** Breaches of the protocol, each in a line or two of a script or of a worker. */
 export const PROTOCOL: readonly Mutant[] = [
   {
     name: 'early-slot',
+    subject: 'line',
     what: 'the gate lets a job start before its interval is over',
     edits: [
       {
@@ -23,6 +24,7 @@ export const PROTOCOL: readonly Mutant[] = [
   },
   {
     name: 'full-line-admits',
+    subject: 'line',
     what: 'a line admits one unit more than its capacity',
     edits: [
       {
@@ -34,6 +36,7 @@ export const PROTOCOL: readonly Mutant[] = [
   },
   {
     name: 'retry-lost',
+    subject: 'line',
     what: 'a job that failed is not put back into its line',
     edits: [
       {
@@ -45,6 +48,7 @@ export const PROTOCOL: readonly Mutant[] = [
   },
   {
     name: 'no-epoch-check-at-the-gate',
+    subject: 'stale deliveries',
     what: 'the gate lets a delivery of an earlier handover start',
     edits: [
       {
@@ -56,6 +60,7 @@ export const PROTOCOL: readonly Mutant[] = [
   },
   {
     name: 'no-owner-check-at-the-gate',
+    subject: 'stalled deliveries',
     what: 'a job that one worker was granted is granted to another, too',
     edits: [
       {
@@ -72,6 +77,7 @@ export const PROTOCOL: readonly Mutant[] = [
   },
   {
     name: 'no-epoch-check-at-the-finish',
+    subject: 'zombies',
     what: 'a worker that lost its lease ends the job that another one runs',
     edits: [
       {
@@ -83,6 +89,7 @@ export const PROTOCOL: readonly Mutant[] = [
   },
   {
     name: 'recovered-to-the-tail-of-nothing',
+    subject: 'deaths',
     what: 'a job whose worker died is not put back into its line',
     edits: [
       {
@@ -94,6 +101,7 @@ export const PROTOCOL: readonly Mutant[] = [
   },
   {
     name: 'order-not-kept',
+    subject: 'line',
     what: 'the gate grants a job whose predecessor has not come yet',
     edits: [
       {
@@ -105,6 +113,7 @@ export const PROTOCOL: readonly Mutant[] = [
   },
   {
     name: 'cancel-of-a-granted-job',
+    subject: 'operator',
     what: 'a job that was granted a slot can be cancelled, and starts all the same',
     edits: [
       {
@@ -116,6 +125,7 @@ export const PROTOCOL: readonly Mutant[] = [
   },
   {
     name: 'freeze-not-kept',
+    subject: 'operator',
     what: 'a freeze does not hold back the slots of a bucket',
     edits: [
       {
@@ -132,23 +142,63 @@ export const PROTOCOL: readonly Mutant[] = [
   },
   {
     name: 'replay-admits-twice',
+    subject: 'requests',
     what: 'a request whose answer was lost is admitted again',
     edits: [
       {
         file: `${VERBS}/admit.lua`,
-        find: '  local job = first_of[id] or read_job(id)\n',
-        replace: '  local job = first_of[id]\n',
+        find: 'local function known(name) return first_of[name] or read_job(name) end',
+        replace: 'local function known(name) return first_of[name] end',
       },
     ],
   },
   {
     name: 'late-request-admitted',
+    subject: 'requests',
     what: 'a request that comes after its caller got the error that Redis is away is admitted',
     edits: [
       {
         file: `${VERBS}/admit.lua`,
         find: "if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end",
         replace: '',
+      },
+    ],
+  },
+  {
+    name: 'capacity-read-before',
+    subject: 'line',
+    what: 'a call reads how many wait, and then puts each of its jobs into the line by that',
+    edits: [
+      {
+        file: `${LIB}/verdict.lua`,
+        find: '  local excess = bucket.waiting + cost - bucket.capacity\n',
+        replace:
+          '  bucket.readBefore = bucket.readBefore or bucket.waiting\n' +
+          '  local excess = bucket.readBefore + cost - bucket.capacity\n',
+      },
+    ],
+  },
+  {
+    name: 'gate-in-two-steps',
+    subject: 'zombies',
+    what: 'a worker asks for a slot in one step and starts in another, without a look whether the job is still its own',
+    edits: [
+      {
+        file: 'src/redis/slots/start-window.ts',
+        find: 'if (now < from || now > until || now >= leasedUntil) return undefined',
+        replace: 'if (now < from || leasedUntil === until) return undefined',
+      },
+    ],
+  },
+  {
+    name: 'no-late-look',
+    subject: 'operator',
+    what: 'the last look does not see that it is too late for its slot',
+    edits: [
+      {
+        file: 'src/redis/slots/start-window.ts',
+        find: 'if (now < from || now > until || now >= leasedUntil) return undefined',
+        replace: 'if (now < from || until < from || now >= leasedUntil) return undefined',
       },
     ],
   },

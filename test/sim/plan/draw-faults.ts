@@ -15,7 +15,18 @@ export function drawFaults(random: Random, plan: Plan): Fault[] {
   const span = Math.round(Math.min(drainedBy(plan) + 300, 15_000))
   const parts = partsOf(plan)
   const faults = Array.from({ length: count }, () => tamed(drawFault(random, parts, span), plan))
-  return faults.sort((a, b) => a.until - b.until)
+  const refusals = drawRefusals(random.fork('refusals'), faults, span)
+  return [...faults, ...refusals].sort((a, b) => a.until - b.until)
+}
+
+/** What a server says after a failover or a start; drawn beside all else, so that each seed keeps its other faults. */
+function drawRefusals(random: Random, faults: readonly Fault[], span: number): Fault[] {
+  if (!random.chance(0.06)) return []
+  const restart = faults.find((fault) => fault.kind === 'restart')
+  const at = restart === undefined ? random.between(0, span) : restart.until
+  const length = Math.round(random.log(5, 5_000))
+  const says = random.pick(['READONLY', 'NOREPLICAS', 'LOADING'] as const)
+  return [{ kind: 'refusal', at, for: length, says, until: at + length }]
 }
 
 /** A server that forgot everything makes each bucket wait for as long as its capacity takes: not longer than a minute here. */

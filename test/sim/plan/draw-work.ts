@@ -58,6 +58,14 @@ export function drawJobs(random: Random, size: Size, keys: readonly KeyPlan[], p
   return jobs.sort((a, b) => a.at - b.at)
 }
 
+/** In some runs a job ends its process: once or twice, or at each of its starts until it fails. Drawn beside all else. */
+export function drawExits(random: Random, jobs: readonly JobPlan[]): JobPlan[] {
+  if (jobs.length === 0 || !random.chance(0.03)) return [...jobs]
+  const poison = random.pick(jobs)
+  const exits = random.between(1, 3)
+  return jobs.map((job) => (job === poison ? { ...job, handler: { ...job.handler, exits } } : job))
+}
+
 /** The first key is the hot one. */
 function keyOf(random: Random, keys: readonly KeyPlan[]): KeyPlan {
   return random.chance(0.5) ? keys[0]! : random.pick(keys)

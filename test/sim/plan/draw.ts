@@ -1,9 +1,10 @@
 import type { Random } from '../world/random.ts'
 import { Random as RandomOf } from '../world/random.ts'
 import { drawFaults } from './draw-faults.ts'
-import { drawActions, drawJobs, drawTurns } from './draw-work.ts'
+import { drawActions, drawExits, drawJobs, drawTurns } from './draw-work.ts'
 import { intervalOf, type KeyPlan, type Plan, type WorkerPlan } from './plan.ts'
 import { REMEMBERED, scarce } from './scarce.ts'
+import { drawAbout, type Subject } from './subjects.ts'
 
 /**
  * How large a run is. Small ones find most for what they cost: their processes meet more often than they pass, and ten of them
@@ -25,9 +26,10 @@ export interface Size {
   readonly drain: number
 }
 
-/** Draws a run. */
-export function drawPlan(seed: number): Plan {
+/** Draws a run: of everything, or about one subject. */
+export function drawPlan(seed: number, subject?: Subject): Plan {
   const random = new RandomOf(seed).fork('plan')
+  if (subject !== undefined) return drawAbout(subject, random.fork(subject), seed)
   const size = random.weighted(SIZES)
   const shards = random.weighted([
     [88, 1],
@@ -67,9 +69,10 @@ export function drawPlan(seed: number): Plan {
     views: random.chance(0.04),
     faults: [],
   }
+  const exits = drawExits(random.fork('exits'), whole.jobs)
   const faults = drawFaults(random.fork('faults'), whole)
   const plan = { ...whole, faults, clocks: drawClocks(random.fork('clocks')) }
-  return random.chance(0.04) ? scarce(random.fork('scarce'), plan) : plan
+  return random.chance(0.04) ? scarce(random.fork('scarce'), plan) : { ...plan, jobs: exits }
 }
 
 function drawKeys(random: Random, { keys, jobs, drain }: Size): KeyPlan[] {

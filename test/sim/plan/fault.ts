@@ -73,6 +73,8 @@ export type Fault = Timed &
         /** It comes back with all it had, with what it had so long before it went, or with nothing. */
         readonly keeps: Keeps
       }
+    /** The server answers, and refuses: what writes, or, while it loads its data, nearly everything. */
+    | { readonly kind: 'refusal'; readonly at: number; readonly for: number; readonly says: Refusal }
     /** The clock of the server is set. */
     | { readonly kind: 'step'; readonly at: number; readonly by: number }
     /** The wall clock of a process is set. */
@@ -84,6 +86,9 @@ export type Fault = Timed &
 export function isTelling({ kind }: Fault): boolean {
   return kind !== 'stop' && kind !== 'block' && kind !== 'wall' && kind !== 'flush-scripts' && kind !== 'slow'
 }
+
+/** What the server says while it refuses: as a replica, as a master without replicas, or after a start. */
+export type Refusal = 'READONLY' | 'NOREPLICAS' | 'LOADING'
 
 /** What the server has when it starts again. */
 export type Keeps = 'all' | 'nothing' | { readonly butLast: number }

@@ -49,6 +49,8 @@ export interface JobPlan {
   readonly timeout?: number
   /** How often a producer that was refused for want of room comes back. */
   readonly comesBack: number
+  /** Its producer asks once: an error is the end of it. */
+  readonly givesUp?: boolean
   readonly handler: HandlerPlan
 }
 
@@ -60,6 +62,8 @@ export interface HandlerPlan {
   readonly fails: number
   /** Its first start freezes the bucket for so long. */
   readonly freezes?: number
+  /** So many starts end their process at once, as an error that nothing catches does. */
+  readonly exits?: number
   /** Its first start never settles. */
   readonly hangs: boolean
 }

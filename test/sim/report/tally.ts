@@ -6,12 +6,23 @@ export class Tally {
   readonly #faults = new Map<string, number>()
   readonly #recoveries = new Map<string, number[]>()
   #seeds = 0
+  #idle = 0
   #events = 0
   #seconds = 0
   #starts = 0
   failures = 0
 
-  add({ seed, events, seconds, starts, faults, recoveries, failure }: SeedReport): void {
+  add(report: SeedReport): void {
+    if (report.isIdle) this.#idle += 1
+    else this.#count(report)
+    const { seed, failure } = report
+    if (failure === undefined) return
+    this.failures += 1
+    console.log(`seed ${seed} failed (${failure.laws.join(', ')}): ${failure.path ?? ''}\n${failure.text}`)
+  }
+
+  /** An idle run, whose faults met no job, counts for nothing here. */
+  #count({ events, seconds, starts, faults, recoveries }: SeedReport): void {
     this.#seeds += 1
     this.#events += events
     this.#seconds += seconds
@@ -22,9 +33,6 @@ export class Tally {
       if (known === undefined) this.#recoveries.set(kind, [ms])
       else known.push(ms)
     }
-    if (failure === undefined) return
-    this.failures += 1
-    console.log(`seed ${seed} failed (${failure.laws.join(', ')}): ${failure.path ?? ''}\n${failure.text}`)
   }
 
   /** A process died while it ran these seeds. */
@@ -36,8 +44,8 @@ export class Tally {
   line(): string {
     const minutes = (performance.now() - this.#startedAt) / 60_000
     const hours = (this.#seconds / 3_600).toFixed(1)
-    const pace = Math.round(this.#seeds / minutes)
-    return `${this.#seeds} seeds, ${pace} a minute, ${hours} virtual hours, ${this.#starts} starts, ${this.failures} failed`
+    const pace = Math.round((this.#seeds + this.#idle) / minutes)
+    return `${this.#seeds} seeds and ${this.#idle} idle, ${pace} a minute, ${hours} virtual hours, ${this.#starts} starts, ${this.failures} failed`
   }
 
   report(): string {
@@ -47,6 +55,6 @@ export class Tally {
       const at = (share: number) => `${Math.round(sorted[Math.floor((sorted.length - 1) * share)]!)} ms`
       return `  ${kind}: ${sorted.length} times, median ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)}`
     })
-    return [`faults: ${faults.join(', ')}`, ...recoveries].join('\n')
+    return [`faults that met a job: ${faults.join(', ')}`, ...recoveries].join('\n')
   }
 }

@@ -21,7 +21,11 @@ const WHILE_LOADING: ReadonlySet<string> = new Set([
 export function problemOf(
   words: readonly string[],
   known: Command | SessionCommand | undefined,
-  { isFull, isLoading }: { readonly isFull: boolean; readonly isLoading: boolean },
+  {
+    isFull,
+    isLoading,
+    refusal,
+  }: { readonly isFull: boolean; readonly isLoading: boolean; readonly refusal?: string | undefined },
 ): string | undefined {
   const name = words[0]!.toLowerCase()
   if (known === undefined) {
@@ -38,6 +42,7 @@ export function problemOf(
   }
   if ('grows' in known && known.grows && isFull)
     return "OOM command not allowed when used memory > 'maxmemory'."
+  if (refusal !== undefined && 'writes' in known && known.writes) return refusal
   if (isLoading && !WHILE_LOADING.has(name)) return 'LOADING Redis is loading the dataset in memory'
   return undefined
 }

@@ -34,6 +34,8 @@ export interface ScriptServer {
   scriptCommand(name: string): Command | 'refused' | undefined
   /** Whether the memory was full when the script began. */
   readonly isFull: boolean
+  /** The error with which writes are refused; undefined: they are not. */
+  readonly refusal: string | undefined
   readonly protocol: Protocol
   run(command: Command, words: readonly string[]): Reply | Wait
 }
@@ -123,6 +125,7 @@ class Run implements ScriptHost {
     }
     if (command!.writes) {
       if (this.#isReadOnly) refuse('ERR Write commands are not allowed from read-only scripts.')
+      if (this.#server.refusal !== undefined) refuse(this.#server.refusal)
       if (command!.grows && !this.#mayGrow && !this.#hasWritten) {
         refuse("OOM command not allowed when used memory > 'maxmemory'.")
       }
@@ -140,6 +143,8 @@ export function runScript(
   { keys, args, isReadOnly }: { keys: string[]; args: string[]; isReadOnly: boolean },
 ): Reply {
   if (server.isFull && needsMemory(script)) refuse("OOM command not allowed when used memory > 'maxmemory'.")
+  const mayWrite = script.flags !== undefined && !script.flags.has('no-writes')
+  if (server.refusal !== undefined && mayWrite) refuse(server.refusal)
   if (isReadOnly && script.flags !== undefined && !script.flags.has('no-writes')) {
     refuse('ERR Can not execute a script with write flag using *_ro command.')
   }

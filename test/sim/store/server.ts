@@ -33,6 +33,8 @@ export class Server implements KeyspaceHost {
   readonly watchers = new Map<Keyspace, Map<string, Set<() => void>>>()
   /** Refuses all but a few commands, as while it reads its data after a start. */
   isLoading = false
+  /** The error with which it refuses writes, as a replica does, or a master that has lost its replicas. */
+  refusal: string | undefined
   nowMs = 0
   startedMs: number
   runId: string

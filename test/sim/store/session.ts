@@ -1,3 +1,4 @@
+import { COMMANDS } from './commands/all.ts'
 import { type Caller, type Command, Wait } from './commands/command.ts'
 import type { Keyspace } from './keyspace.ts'
 import { problemOf } from './problems.ts'
@@ -11,7 +12,9 @@ import { Transaction } from './transaction.ts'
 
 const NOT_QUEUED: ReadonlySet<string> = new Set(['exec', 'discard', 'multi', 'watch', 'quit'])
 /** Data commands that no script may call. */
-const NOT_IN_SCRIPTS = /^b(?:[lr]|z)/
+const NOT_IN_SCRIPTS: ReadonlySet<Command> = new Set(
+  [...COMMANDS.values()].filter(({ name }) => /^b(?:[lr]|z)/.test(name)),
+)
 const QUEUED = new Status('QUEUED')
 
 /** What a session needs of the store that it belongs to. */
@@ -52,6 +55,10 @@ export class Session implements Caller, ScriptServer {
       () => this.db,
       (words) => this.#runNow(words),
     )
+  }
+
+  get refusal(): string | undefined {
+    return this.server.refusal
   }
 
   get nowMs(): number {
@@ -168,7 +175,11 @@ export class Session implements Caller, ScriptServer {
     const command = findCommand(words[0]!)
     const known = command ?? (Object.hasOwn(SESSION_COMMANDS, name) ? SESSION_COMMANDS[name] : undefined)
     this.isFull = this.server.isFull
-    const problem = problemOf(words, known, { isFull: this.isFull, isLoading: this.server.isLoading })
+    const problem = problemOf(words, known, {
+      isFull: this.isFull,
+      isLoading: this.server.isLoading,
+      refusal: this.server.refusal,
+    })
     if (problem !== undefined) {
       return refuse(this.transaction.spoil(name, problem))
     }
@@ -191,7 +202,7 @@ export class Session implements Caller, ScriptServer {
 
   scriptCommand(name: string): Command | 'refused' | undefined {
     const command = findCommand(name)
-    if (command !== undefined) return NOT_IN_SCRIPTS.test(command.name) ? 'refused' : command
+    if (command !== undefined) return NOT_IN_SCRIPTS.has(command) ? 'refused' : command
     const lower = name.toLowerCase()
     const other = Object.hasOwn(SESSION_COMMANDS, lower) ? SESSION_COMMANDS[lower] : undefined
     if (other === undefined) return undefined

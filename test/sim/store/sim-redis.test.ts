@@ -150,6 +150,22 @@ test('while it loads, it says so', () => {
   expect(client.say(['GET', 'a'])).toEqual(['$-1'])
 })
 
+test.each([
+  "READONLY You can't write against a read only replica.",
+  'NOREPLICAS Not enough good replicas to write.',
+])('while it refuses writes, it says so: %s', (refusal) => {
+  const stage = new Stage()
+  const client = stage.client()
+  client.say(['SET', 'a', '1'])
+  stage.store.server.refusal = refusal
+  expect(client.say(['SET', 'a', '2'], ['GET', 'a'])).toEqual([`-${refusal}`, '$1'])
+  expect(client.say(['EVAL', ADMITS, '1', 'a'], ['EVAL', READS, '1', 'a'])).toEqual([`-${refusal}`, '$1'])
+  const [old] = client.say(['EVAL', 'return redis.call("SET", KEYS[1], "x")', '1', 'a'])
+  expect(old).toMatch(/^-(?:READONLY|NOREPLICAS) .* script: /)
+  stage.store.server.refusal = undefined
+  expect(client.say(['EVAL', ADMITS, '1', 'a'])).toEqual(['+OK'])
+})
+
 test('a client that does not speak the protocol gets an error and is closed', () => {
   const stage = new Stage()
   const connection = stage.store.connect()

@@ -27,19 +27,15 @@ export async function call(
   const random = dice(plan.seed)
   const until = hostNow() + plan.forMs * 1_000
   let calls = 0
+  let departures = 0
 
   const hits = (chance: Chance | undefined) => chance !== undefined && random() < chance.share
   const within = ({ withinMs }: Chance) => 1 + Math.floor(random() * withinMs)
 
-  const barge = (key: string, n: number) => {
-    const event = {
-      type: 'start',
-      at: hostNow(),
-      id: `barged-${plan.seed}-${n}`,
-      key,
-      cost: 1,
-      attempt: 1,
-    } as const
+  /** Right behind a caller that has a turn: alone it may come when the line is idle, and then it breaks no spacing. */
+  const barge = (key: string, at: number) => {
+    const id = `barged-${plan.seed}-${departures}`
+    const event = { type: 'start', at, id, key, cost: 1, attempt: 1 } as const
     file.write({ kind: 'event', clock: 'host', event })
   }
 
@@ -58,7 +54,6 @@ export async function call(
 
   const takeTurn = async (key: string, cost: number) => {
     const n = ++calls
-    if (plan.barges !== undefined && n % plan.barges === 0) barge(key, n)
     const turn = await take(key, cost)
     if (plan.dawdles !== undefined && n % plan.dawdles.every === 0) await sleep(plan.dawdles.ms)
     const at = hostNow()
@@ -66,6 +61,8 @@ export async function call(
     if (departed === undefined)
       throw new Error(`expected a departure of ${key} at ${turn.departedAt}, none was returned`)
     file.write({ kind: 'resumed', at, id: departed.id, isSameTurn: !departed.isOver })
+    // Also with the first one: on a busy machine few depart.
+    if (plan.barges !== undefined && departures++ % plan.barges === 0) barge(key, departed.at)
   }
 
   /** Milliseconds that the caller stays away. */

@@ -13,7 +13,7 @@ import { HistoryFile, type HistoryRecord } from './history-file.ts'
 import { hostNow } from './host-time.ts'
 import { judge, recordsIn, type Verdict } from './judge.ts'
 import { runningIn, withoutEnd } from './merge-histories.ts'
-import { noteFault } from './note-fault.ts'
+import { noteFault, noteStop } from './note-fault.ts'
 import type { CallerPlan, ChildPlan, Fates, ProducerPlan, ShaperPlan, WorkerPlan } from './plans.ts'
 import { noteAdmission } from './record-turns.ts'
 
@@ -95,18 +95,16 @@ export class Campaign {
   async kill(child: CampaignChild): Promise<void> {
     await child.kill()
     this.#lostProcess = true
-    this.#noteFault(child)
+    noteFault(this.#file, child.plan)
     if (child.plan.caller !== undefined) this.#searches.push(this.#searchTurnsOf(child))
   }
 
-  /** SIGSTOP for so long; a fault if that may be longer than what is left of its leases, which are renewed each third. */
+  /** SIGSTOP for so long. */
   async stop(child: CampaignChild, forMs: number): Promise<void> {
     await child.stop()
     const at = hostNow()
     await sleep(forMs)
-    const until = hostNow()
-    if ((until - at) / 1_000 >= (leaseOf(child.plan) * 2) / 3) this.#noteFault(child, at)
-    this.#write({ kind: 'stood', path: child.plan.file, until })
+    noteStop(this.#file, child.plan, at, leaseOf(child.plan))
     child.goOn()
   }
 
@@ -159,7 +157,7 @@ export class Campaign {
   }
 
   audit(): Promise<Audit> {
-    return this.#operator.order({ do: 'audit' })
+    return this.#operator.ask({ do: 'audit' })
   }
 
   /** Ends all processes and holds what they wrote against the laws. @throws Error with the breaches and the path of the history */
@@ -223,15 +221,11 @@ export class Campaign {
     this.#file.write(record)
   }
 
-  #noteFault(child: CampaignChild, stoodAt = hostNow()): void {
-    noteFault(this.#file, child, stoodAt)
-  }
-
   /** Who died after the store had ended a job could not write it down; the store is asked instead. */
   async #missingEnds(): Promise<HistoryEvent[]> {
     const ends: HistoryEvent[] = []
     for (const id of withoutEnd(recordsIn(this.#folder))) {
-      const job = await this.#operator.order<JobView | undefined>({ do: 'job', id })
+      const job = await this.#operator.ask<JobView | undefined>({ do: 'job', id })
       const end = job && endOf(job)
       if (end !== undefined) ends.push(end)
     }
@@ -242,7 +236,7 @@ export class Campaign {
   async #searchTurnsOf({ plan: { file } }: CampaignChild): Promise<void> {
     await sleep(ARRIVAL_MS)
     for (const id of new Set([...withoutEnd([file]), ...runningIn(file).ids])) {
-      const job = await this.#operator.order<JobView | undefined>({ do: 'job', id })
+      const job = await this.#operator.ask<JobView | undefined>({ do: 'job', id })
       if (job === undefined) continue
       noteAdmission(job, this.#file)
       const end = endOf(job)

@@ -1,10 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ChildPlan, Order } from './plans.ts'
+import { BackendUnavailableError } from '../../../src/index.ts'
+import type { ChildPlan, Order, Question } from './plans.ts'
+import type { Crash } from './seeded/plan.ts'
 
 /** How long an order, or the start of a process, may take on a busy machine; milliseconds. */
 const PATIENCE = 300_000
+
+/** Between two tries of a question; milliseconds. */
+const ASK_AGAIN_MS = 100
+
+/** MiB: several times what such a process uses, and soon full when it is to crash. */
+const HEAP = '--max-old-space-size=256'
 
 /** A process of a campaign, as its parent sees it. */
 export class CampaignChild {
@@ -23,7 +31,7 @@ export class CampaignChild {
   constructor(name: string, plan: ChildPlan, program: string) {
     this.name = name
     this.plan = plan
-    const child = spawn(process.execPath, [program, JSON.stringify(plan)], {
+    const child = spawn(process.execPath, [HEAP, program, JSON.stringify(plan)], {
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     this.#process = child
@@ -51,6 +59,16 @@ export class CampaignChild {
   /** The signal that ended it; undefined while it lives, and when it ended by itself. */
   get signal(): string | undefined {
     return this.#fate?.startsWith('SIG') ? this.#fate : undefined
+  }
+
+  /** How it ended; undefined while it lives. */
+  get fate(): string | undefined {
+    return this.#fate
+  }
+
+  /** It died as it was meant to. */
+  get hasDied(): boolean {
+    return this.#isKilled && !this.isAlive
   }
 
   get isAlive(): boolean {
@@ -96,6 +114,24 @@ export class CampaignChild {
     return carriedOut
   }
 
+  /**
+   * The answer to a question, asked again for as long as the store is away. A busy machine lets any single call take too long.
+   *
+   * @throws Error when it was not answered within `withinMs`, or not for another reason
+   */
+  async ask<Answer>(question: Question, withinMs = PATIENCE): Promise<Answer> {
+    const until = AbortSignal.timeout(withinMs)
+    for (;;) {
+      try {
+        return await this.order<Answer>(question)
+      } catch (error) {
+        if (until.aborted || !this.isAlive || !String(error).includes(BackendUnavailableError.name))
+          throw error
+        await sleep(ASK_AGAIN_MS)
+      }
+    }
+  }
+
   /** Resolves when it has ended, however that came. */
   get ended(): Promise<void> {
     return this.#ended
@@ -121,6 +157,16 @@ export class CampaignChild {
     this.#isKilled = true
     this.#process.kill('SIGKILL')
     await this.#ended
+  }
+
+  /** Lets it end by itself. @throws Error when it does not */
+  async crash(how: Crash): Promise<void> {
+    this.#isKilled = true
+    if (how === 'SIGSEGV') this.#process.kill(how)
+    else this.#process.stdin?.write(`${JSON.stringify({ do: 'crash', how } satisfies Order)}\n`)
+    await Promise.race([this.#ended, sleep(PATIENCE, undefined, { ref: false })])
+    if (this.isAlive)
+      throw new Error(`expected ${this.name} to crash by ${how}, it has not in ${PATIENCE} ms`)
   }
 
   /** Resolves when it stands still. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { FreezeError, isVelvetRopeError, type Shaper } from '../../../src/index.ts'
 import type { HistoryFile } from './history-file.ts'
 import { hostNow } from './host-time.ts'
+import { digestOf } from './payload.ts'
 import type { Work, WorkerPlan } from './plans.ts'
 
 /** Works on the jobs of the shaper as planned; the first thing that a handler does is to write down its start. */
@@ -15,9 +16,10 @@ export function consume(shaper: Shaper<Work>, plan: WorkerPlan, file: HistoryFil
   }
   shaper.work(async (job) => {
     const at = hostNow()
-    const { id, key, cost, attempt, data, signal } = job
+    const { id, key, cost, attempt, data, signal, fence } = job
     const event = { type: 'start', at, id, key, cost, attempt } as const
-    file.write({ kind: 'event', clock: 'host', event, admittedAt: job.admittedAt * 1_000 })
+    const carried = { fence, data: digestOf(data), admittedAt: job.admittedAt * 1_000 }
+    file.write({ kind: 'event', clock: 'host', event, ...carried })
     if (isVelvetRopeError(signal.reason, 'lease-lost')) file.write({ kind: 'late', at, id })
     // What follows stands for the request that a handler sends.
     signal.throwIfAborted()

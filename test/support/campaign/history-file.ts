@@ -12,10 +12,15 @@ export type HistoryRecord =
       readonly seenAt?: number
       /** Of a start: when the store admitted the job. */
       readonly admittedAt?: number
+      /** Of a start: its fence, and the digest of its data. */
+      readonly fence?: number
+      readonly data?: string
       /** Of an answer: it was given once before and did not arrive, so the time is unknown. */
       readonly replayed?: boolean
       /** Of an answer or an end: the store was asked for it, since the process that knew may have died. */
       readonly found?: boolean
+      /** Of a fault: the path of the record of the process that failed. */
+      readonly of?: string
       /** Of an end: the process that held the job fell silent, and no other knows whether it had started. */
       readonly lost?: boolean
     }
@@ -23,8 +28,17 @@ export type HistoryRecord =
   | { readonly kind: 'resumed'; readonly at: number; readonly id: string; readonly isSameTurn: boolean }
   /** A handler found its signal aborted in its first statement: the lease of the job was over. By the host's clock. */
   | { readonly kind: 'late'; readonly at: number; readonly id: string }
-  /** The process that wrote `path` was stopped, and went on at `until`; by the host's clock. */
-  | { readonly kind: 'stood'; readonly path: string; readonly until: number }
+  /**
+   * The process that wrote `path` was stopped at `from`, and went on at `until`; by the host's clock. `losesLeases`: that may
+   * be longer than what was left of its leases.
+   */
+  | {
+      readonly kind: 'stood'
+      readonly path: string
+      readonly from: number
+      readonly until: number
+      readonly losesLeases: boolean
+    }
   | ({ readonly kind: 'clock' } & ClockSample)
   /** A call that changes the line was made; by the host's clock. `call` is its number in this process. */
   | { readonly kind: 'asked'; readonly at: number; readonly call: number; readonly asked: readonly Asked[] }
@@ -37,14 +51,27 @@ export type HistoryRecord =
     }
   /** A handler settled; by the host's clock. */
   | { readonly kind: 'settled'; readonly at: number; readonly id: string; readonly attempt: number }
+  /** A worker learned that the lease of a job that it ran was over, before the store had said what became of the job. */
+  | { readonly kind: 'lease-lost'; readonly at: number; readonly id: string }
   /** Something happened to the whole that no law is about, in words; by the host's clock. */
   | { readonly kind: 'note'; readonly at: number; readonly text: string }
   /** The clock of the store moved by so much at `at` on the host's; microseconds. */
   | { readonly kind: 'moved'; readonly at: number; readonly by: number }
-  /** What the store decided between these moments of the host's clock may be lost. */
-  | { readonly kind: 'lost'; readonly from: number; readonly to: number }
+  | ({ readonly kind: 'lost' } & Loss)
+  /** Something was done to the process that wrote `path`, or without one to Redis; by the host's clock. */
+  | { readonly kind: 'disturbed'; readonly path?: string; readonly from: number; readonly until: number }
   /** A call ended with an error that says that the store is away; `isLate`: not before thirty turns of 100 ms. */
   | { readonly kind: 'unavailable'; readonly at: number; readonly tookMs: number; readonly isLate: boolean }
+
+/** The store died at `at`, and lost what it had decided since `from`, or a part of that; at `to` it was back. By the host's clock. */
+export interface Loss {
+  readonly from: number
+  readonly at: number
+  readonly to: number
+}
+
+/** A worker waits so long for a slot: one that was granted before the store died may be used when it is back. Microseconds. */
+export const GRANTED_AHEAD = 300_000
 
 /** One question of a call that changes the line. */
 export interface Asked {
@@ -53,6 +80,8 @@ export interface Asked {
   readonly key: string
   readonly cost: number
   readonly deadlineMs?: number
+  /** The digest of its data. */
+  readonly data?: string
 }
 
 /** What the store's clock said at `at` on the host's, give or take half the round trip. Microseconds. */

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { parseLimit } from '../../../src/core/limit.ts'
 import { type Breach, type CheckOptions, checkHistory, type HistoryEvent } from '../../../src/testing.ts'
 import { type Resumed, resumedIn } from './caller-moments.ts'
+import { lagOf } from './held-up.ts'
+import { readRecords } from './history-file.ts'
 import { type MergedHistory, mergeHistories } from './merge-histories.ts'
 import type { ShaperPlan } from './plans.ts'
 
@@ -30,7 +32,9 @@ export function judge(
     return { type: 'limit', at: 0, key, limit: parseLimit(limits[key] ?? limit) }
   })
   const history = [...first, ...merged.history]
-  const breaches = checkHistory(history, options)
+  const { lag = 0 } = options
+  const files = new Map(paths.map((path) => [path, readRecords(path)]))
+  const breaches = checkHistory(history, { ...options, lag: lag === 0 ? 0 : lagOf(files, lag) })
   if (breaches.length > 0) throw new Error(report(breaches, save(folder, history)))
   const startsOf = (key: string) =>
     history.flatMap((event) => (event.type === 'start' && event.key === key ? [event.at / 1_000] : []))

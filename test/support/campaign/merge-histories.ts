@@ -1,6 +1,8 @@
 import type { HistoryEvent } from '../../../src/testing.ts'
+import { isTurnId } from '../turn-id.ts'
+import { causesIn } from './causes.ts'
 import { type HistoryRecord, readRecords } from './history-file.ts'
-import { type StoreClock, storeClock } from './store-offset.ts'
+import { type Known, type Reading, type StoreClock, storeClock } from './store-offset.ts'
 
 /** What many processes wrote down, as one history on the host's clock. */
 export interface MergedHistory {
@@ -19,12 +21,16 @@ type StartRecord = EventRecord & { event: { type: 'start' } }
  *
  * @throws Error when the clock of the store was moved and no record says so: then nothing can be said of the order
  */
-export function mergeHistories(paths: readonly string[]): MergedHistory {
+export function mergeHistories(paths: readonly string[], reading?: Reading): MergedHistory {
   const files = paths.map(readRecords)
-  const offset = storeClock(files.flat())
-  const stops = files.flat().filter((record) => record.kind === 'stood')
+  const offset = storeClock(files.flat(), reading)
+  const causes = new Map(files.flatMap((file) => [...causesIn(file)]))
+  const stops = files.flat().filter((record) => record.kind === 'stood' && record.losesLeases)
+  const excuses = excusesIn(new Map(files.map((file, index) => [paths[index]!, file])))
   const inTime = files.map((file, index) => withoutLateStarts(file, stopsOf(stops, paths[index]!)))
-  const events = withoutRepetition(inTime.map((file) => file.filter((record) => record.kind === 'event')))
+  const counts = (record: HistoryRecord) =>
+    record.kind === 'event' && (record.event.type !== 'fault' || excuses.has(record))
+  const events = withoutRepetition(inTime.map((file) => file.filter(isEvent).filter(counts)))
   const firstStarts = new Map<string, StartRecord>()
   for (const record of events.flat()) {
     if (!isStart(record)) continue
@@ -34,7 +40,8 @@ export function mergeHistories(paths: readonly string[]): MergedHistory {
   const history = events.flatMap((file) => {
     const startedAt = new Map<string, number>()
     return file.map((record) => {
-      const event = fateOf(onHostClock(record, offset), record.lost === true, firstStarts)
+      const known = { after: causes.get(record), seenAt: record.seenAt }
+      const event = fateOf(onHostClock(record, offset, known), record.lost === true, firstStarts)
       if (event.type === 'start') startedAt.set(event.id, event.at)
       if (event.type === 'return' || event.type === 'end') return notBefore(event, startedAt.get(event.id))
       if (event.type === 'answer' && event.accepted) {
@@ -44,7 +51,7 @@ export function mergeHistories(paths: readonly string[]): MergedHistory {
     })
   })
   return {
-    history: history.sort((a, b) => a.at - b.at),
+    history: [...history, ...unreportedReturns(files)].sort((a, b) => a.at - b.at),
     unavailable: files.flat().filter((record) => record.kind === 'unavailable'),
   }
 }
@@ -72,14 +79,64 @@ export function withoutEnd(paths: readonly string[]): string[] {
   return [...open]
 }
 
-function stopsOf(stops: readonly (HistoryRecord & { kind: 'stood' })[], path: string): number[] {
-  return stops.filter((stop) => stop.path === path).map(({ until }) => until)
+/**
+ * The faults that excuse a start each: a process failed while it ran a job, so that this start of the job may be followed by
+ * another. A process that stood still and then died excuses one, not two; and one that had not started the job excuses none.
+ */
+export function excusesIn(files: ReadonlyMap<string, readonly HistoryRecord[]>): Set<HistoryRecord> {
+  const excuses = new Set<HistoryRecord>()
+  const used = new Set<HistoryRecord>()
+  const faults = [...files.values()].flat().filter(isEvent)
+  for (const fault of faults.toSorted((a, b) => a.event.at - b.event.at)) {
+    const { event, of = '' } = fault
+    if (event.type !== 'fault') continue
+    const interrupted = files
+      .get(of)
+      ?.filter(isEvent)
+      .filter(isStart)
+      .findLast((start) => start.event.id === event.id && start.event.at <= event.at)
+    if (interrupted === undefined || used.has(interrupted)) continue
+    used.add(interrupted)
+    excuses.add(fault)
+  }
+  return excuses
+}
+
+/**
+ * The retries that no process could report: the answer to the report of a failed attempt was lost, and the job was handed over
+ * again before it was repeated, so the worker learned only that the lease was over. That the attempt counted as failed shows in
+ * the next one's number: a job that is taken back without a report keeps it.
+ */
+function unreportedReturns(files: readonly (readonly HistoryRecord[])[]): HistoryEvent[] {
+  const starts = files.flat().filter(isEvent).filter(isStart)
+  return files.flatMap((file) =>
+    file.flatMap((record, index): HistoryEvent[] => {
+      if (record.kind !== 'lease-lost') return []
+      const { id } = record
+      const before = file.slice(0, index)
+      const settled = before.findLast((each) => each.kind === 'settled' && each.id === id)
+      if (settled?.kind !== 'settled') return []
+      const isReported = file.some(
+        (each) =>
+          isEvent(each) &&
+          (each.event.type === 'return' || each.event.type === 'end') &&
+          each.event.id === id,
+      )
+      const next = starts.find(({ event }) => event.id === id && event.at > settled.at)
+      if (isReported || next?.event.attempt !== settled.attempt + 1) return []
+      return [{ type: 'return', at: settled.at, id, reason: 'retry', readyAt: settled.at }]
+    }),
+  )
+}
+
+function stopsOf(stops: readonly HistoryRecord[], path: string): number[] {
+  return stops.flatMap((stop) => (stop.kind === 'stood' && stop.path === path ? [stop.until] : []))
 }
 
 /**
  * Without the starts that no protocol can prevent: a process was stopped between its last look at the clock and the
  * handler's first statement, which is then the first that the process does when it goes on, and its signal is aborted
- * by then. There can be one for each stop.
+ * by then. There can be one for each stop that is long enough to lose a lease.
  */
 function withoutLateStarts(file: readonly HistoryRecord[], stops: readonly number[]): HistoryRecord[] {
   const late = new Set(
@@ -110,23 +167,30 @@ function withoutRepetition(files: readonly EventRecord[][]): EventRecord[][] {
   return files.map((file) => file.filter(isNews))
 }
 
-/** A caller that was granted a slot in a process that fell silent, and had not used it, was given up in the line. */
+/**
+ * A caller that was granted a slot in a process that fell silent, and had not used it, was given up in the line. A job is never
+ * given up like that: one that failed without a start is a breach.
+ */
 function fateOf(
   event: HistoryEvent,
   isLost: boolean,
   firstStarts: ReadonlyMap<string, StartRecord>,
 ): HistoryEvent {
-  if (event.type !== 'end' || !isLost || firstStarts.has(event.id)) return event
+  if (event.type !== 'end' || !isLost || !isTurnId(event.id) || firstStarts.has(event.id)) return event
   return { ...event, outcome: 'cancelled' }
+}
+
+function isEvent(record: HistoryRecord): record is EventRecord {
+  return record.kind === 'event'
 }
 
 function isStart(record: EventRecord): record is StartRecord {
   return record.event.type === 'start'
 }
 
-function onHostClock({ event, clock, seenAt }: EventRecord, offsetAt: StoreClock): HistoryEvent {
+function onHostClock({ event, clock }: EventRecord, offsetAt: StoreClock, known: Known): HistoryEvent {
   if (clock === 'host') return event
-  const offset = offsetAt(event.at, seenAt)
+  const offset = offsetAt(event.at, known)
   const at = event.at + offset
   switch (event.type) {
     case 'answer':
@@ -159,7 +223,7 @@ function beforeStart<Event extends HistoryEvent>(
   if (start === undefined) return event
   const at =
     replayed && start.admittedAt !== undefined
-      ? start.admittedAt + offset(start.admittedAt, start.event.at)
+      ? start.admittedAt + offset(start.admittedAt, { seenAt: start.event.at })
       : event.at
   if (!replayed && at - start.event.at > CLOCKS_APART) return event
   return { ...event, at: Math.min(at, start.event.at - 1) }

@@ -18,6 +18,7 @@ export async function obey(
   })
   for await (const line of createInterface({ input: process.stdin })) {
     const order: Order = JSON.parse(line)
+    if (order.do === 'crash') crash(order.how)
     const reply = await carryOut(shaper, order).then(
       (answer): Reply => ({ answer }),
       (error: unknown): Reply => ({ failure: String(error) }),
@@ -27,6 +28,16 @@ export async function obey(
   }
   // Whoever gave the orders is gone.
   process.exit(1)
+}
+
+/** Ends this process as a defect of its code would. */
+function crash(how: string): void {
+  setImmediate(() => {
+    if (how === 'exception') throw new Error('as planned: an exception that nothing catches')
+    // So large that the collector soon gives up, and on the heap.
+    const kept: unknown[] = []
+    for (;;) kept.push(Array.from({ length: 100_000 }, (_, n) => ({ n })))
+  })
 }
 
 async function carryOut(shaper: Shaper, order: Order): Promise<unknown> {
@@ -41,5 +52,8 @@ async function carryOut(shaper: Shaper, order: Order): Promise<unknown> {
       return shaper.limits.set('*', order.limit)
     case 'close':
       return shaper.close()
+    case 'crash':
+      // No answer: the process ends.
+      return new Promise(() => undefined)
   }
 }

@@ -68,7 +68,7 @@ export interface CallerPlan {
   readonly aborts?: Chance
   /** A share of the callers has a timeout within so many milliseconds. */
   readonly timeouts?: Chance
-  /** Every so many-th caller goes on without a turn: a planted fault. */
+  /** With the first caller that departs, and every so many-th after it, another goes on without a turn: a planted fault. */
   readonly barges?: number
   /** Every so many-th caller is slow to go on, by so many milliseconds: a planted fault. */
   readonly dawdles?: { readonly every: number; readonly ms: number }
@@ -109,12 +109,17 @@ export type ChildPlan = ShaperPlan & {
 /** What a job carries. */
 export interface Work {
   readonly n: number
+  readonly text: string
 }
+
+/** An order that changes nothing. */
+export type Question = { readonly do: 'audit' | 'buckets' } | { readonly do: 'job'; readonly id: string }
 
 /** The orders that a process takes on its standard input, one a line; it answers with a line that begins with `reply`. */
 export type Order =
-  | { readonly do: 'audit' | 'buckets' | 'close' }
-  | { readonly do: 'job'; readonly id: string }
+  | Question
+  | { readonly do: 'close' }
+  | { readonly do: 'crash'; readonly how: 'exception' | 'heap' | 'SIGSEGV' }
   | { readonly do: 'limit'; readonly limit: string }
 
 export interface Reply {

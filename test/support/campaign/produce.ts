@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Admission, isVelvetRopeError, type Shaper } from '../../../src/index.ts'
 import type { Asked, HistoryFile } from './history-file.ts'
 import { hostNow } from './host-time.ts'
-import type { ProducerPlan } from './plans.ts'
+import { digestOf, payloadOf } from './payload.ts'
+import type { ProducerPlan, Work } from './plans.ts'
 
 /** How long a producer waits before it asks a store again that was away; milliseconds. */
 const PATIENCE = 100
@@ -21,10 +22,11 @@ export async function produce(
   file: HistoryFile,
 ): Promise<{ accepted: number; refused: number }> {
   const count = { accepted: 0, refused: 0 }
+  const idOf = (key: string, n: number) => `${plan.name}-${key.replaceAll('/', '_')}-${n}`
   const requestOf = (key: string, n: number) => ({
     key,
-    data: { n },
-    id: `${plan.name}-${key.replaceAll('/', '_')}-${n}`,
+    data: { n, text: payloadOf(idOf(key, n)) },
+    id: idOf(key, n),
     cost: plan.cost ?? 1,
     ...(plan.attempts !== undefined && { attempts: plan.attempts }),
     ...(plan.backoffMs !== undefined && { backoff: plan.backoffMs }),
@@ -55,7 +57,7 @@ export async function produce(
         return answer
       } catch (error) {
         file.write({ kind: 'answered', at: hostNow(), call, answers: 'unknown' })
-        if (!isVelvetRopeError(error, 'backend-unavailable')) throw error
+        if (!isOutage(error)) throw error
         file.write({ kind: 'unavailable', at, tookMs: (hostNow() - at) / 1_000, isLate: turns >= TURNS })
         await sleep(PATIENCE)
       } finally {
@@ -67,7 +69,7 @@ export async function produce(
   const admit = ({ key, data, ...options }: Request) =>
     ask(
       () => shaper.enqueue(key, data, options),
-      [askedFor({ key, ...options })],
+      [askedFor({ key, data, ...options })],
       (admission) => [verdictOf(admission)],
     )
 
@@ -139,16 +141,22 @@ export async function produce(
   return count
 }
 
+/** A replica that is not promoted yet takes no writes; one that has just connected there hears that it does not fit. */
+function isOutage(error: unknown): boolean {
+  return isVelvetRopeError(error, 'backend-unavailable') || isVelvetRopeError(error, 'unfit-redis')
+}
+
 interface Request {
   readonly key: string
-  readonly data: { readonly n: number }
+  readonly data: Work
   readonly id: string
   readonly cost: number
   readonly deadlineMs?: number
 }
 
-function askedFor({ id, key, cost, deadlineMs }: Omit<Request, 'data'>): Asked {
-  return { do: 'admit', id, key, cost, ...(deadlineMs !== undefined && { deadlineMs }) }
+function askedFor({ id, key, cost, data, deadlineMs }: Request): Asked {
+  const asked = { do: 'admit', id, key, cost, data: digestOf(data) } as const
+  return { ...asked, ...(deadlineMs !== undefined && { deadlineMs }) }
 }
 
 function verdictOf(admission: Admission): string {

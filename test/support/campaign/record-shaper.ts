@@ -1,4 +1,4 @@
-import { isVelvetRopeError, type Shaper } from '../../../src/index.ts'
+import { isVelvetRopeError, LeaseLostError, type Shaper } from '../../../src/index.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
 import type { HistoryFile } from './history-file.ts'
 import { hostNow } from './host-time.ts'
@@ -34,5 +34,8 @@ export function recordShaper(shaper: Shaper, file: HistoryFile): void {
     .on('expired', ({ id, at }) => write({ type: 'end', at: at * MS, id, outcome: 'expired' }))
     .on('frozen', ({ key, at, until }) => write({ type: 'freeze', at: at * MS, key, until: until * MS }))
     .on('unfrozen', ({ key, at }) => write({ type: 'unfreeze', at: at * MS, key }))
-    .on('error', (error) => console.error(error))
+    .on('error', (error) => {
+      if (error instanceof LeaseLostError) file.write({ kind: 'lease-lost', at: hostNow(), id: error.id })
+      console.error(error)
+    })
 }

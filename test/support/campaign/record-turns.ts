@@ -7,6 +7,8 @@ const MS = 1_000
 
 interface DepartedTurn {
   readonly id: string
+  /** By the host's clock. */
+  readonly at: number
   /** The turn of the event loop in which it departed is over. */
   isOver: boolean
 }
@@ -36,7 +38,7 @@ export function recordTurns(shaper: Shaper, file: HistoryFile): TurnOf {
       if (!isTurnId(id)) return
       const event = { type: 'start', at: hostNow(), id, key, cost, attempt } as const
       file.write({ kind: 'event', clock: 'host', event })
-      const turn = { id, isOver: false }
+      const turn = { id, at: event.at, isOver: false }
       departed.set(`${at} ${key}`, turn)
       setImmediate(() => {
         turn.isOver = true

@@ -1,16 +1,25 @@
 import type { ClockSample, HistoryRecord } from './history-file.ts'
 
 /**
- * From the store's clock to the host's: what to add to a time of the store. `seenAt`, by the host's clock, is when a process
- * knew of it: where the store's clock was set back, two moments have the same time.
+ * From the store's clock to the host's: what to add to a time of the store. Where the store's clock was set back, two moments
+ * have the same time, and what is known of the moment says which of them it was.
  */
-export type StoreClock = (storeTime: number, seenAt?: number) => number
+export type StoreClock = (storeTime: number, known?: Known) => number
+
+/** What a moment came after, and when a process knew of it; by the host's clock. */
+export interface Known {
+  readonly after?: number | undefined
+  readonly seenAt?: number | undefined
+}
+
+/** Which moment is taken where two are as likely. What a process learns of has mostly just happened. */
+export type Reading = 'latest' | 'earliest'
 
 /** How far a comparison may be off beside half its round trip; microseconds. */
 const NOISE = 1_000
 
 /** @throws Error when the clock of the store was moved and no record says so: then nothing can be said of the order */
-export function storeClock(records: readonly HistoryRecord[]): StoreClock {
+export function storeClock(records: readonly HistoryRecord[], reading: Reading = 'latest'): StoreClock {
   const moves = records.filter((record) => record.kind === 'moved').sort((a, b) => a.at - b.at)
   /** By how much it had been moved in all, from the beginning and after each move. */
   const shifts = [0]
@@ -24,16 +33,19 @@ export function storeClock(records: readonly HistoryRecord[]): StoreClock {
     still.map((sample) => ({ ...sample, store: sample.store - shifts[eraAt(sample.at)]! })),
   )
   if (moves.length === 0) return () => offset
-  return (storeTime, seenAt = Number.POSITIVE_INFINITY) => {
-    let found = offset - shifts[0]!
-    for (const [era, shift] of shifts.entries()) {
+  const { POSITIVE_INFINITY: never } = Number
+  return (storeTime, { after = -never, seenAt = never } = {}) => {
+    const moments = shifts.map((shift, era) => {
       const at = storeTime + offset - shift
-      const from = moves[era - 1]?.at ?? Number.NEGATIVE_INFINITY
-      const to = moves[era]?.at ?? Number.POSITIVE_INFINITY
-      // The latest moment that fits: what a process learns of has mostly just happened.
-      if (at >= from - NOISE && at <= to + NOISE && at <= seenAt + NOISE) found = offset - shift
-    }
-    return found
+      const from = Math.max(after, moves[era - 1]?.at ?? -never)
+      const to = Math.min(seenAt, moves[era]?.at ?? never)
+      // A worker whose calls are slow knows the store's time less well than this, and no end is before its start: what
+      // contradicts least is taken, since the other moment is off by the whole step.
+      return { by: offset - shift, doubt: Math.max(NOISE, from - at, at - to) }
+    })
+    const least = Math.min(...moments.map(({ doubt }) => doubt))
+    const likely = moments.filter(({ doubt }) => doubt === least)
+    return likely.at(reading === 'latest' ? -1 : 0)!.by
   }
 }
 

@@ -8,7 +8,9 @@ const connection = new Connection(parseConnection({ path: '/nowhere/at/all' }), 
 const made = connection.blocking()
 const clients = new BlockingClients({ blocking: () => made } as unknown as Connection)
 while (made.status !== 'reconnecting') await sleep(1)
-const failed = clients.wait(0, (client) => client.blpop('key', 1)).catch((error: Error) => error.message)
+const failed = clients
+  .wait(0, 1_000_000, (client) => client.blpop('key', 1))
+  .catch((error: Error) => error.message)
 clients.stop()
 console.log(await failed)
 // By then what closing a connection takes is over.

@@ -93,7 +93,7 @@ describe('an unknown setting', () => {
     ['work: {leasems: 500}', '1:8: unknown setting "leasems" in work: did you mean leaseMs?'],
     [
       'http:\n  overload:\n    lag: 5',
-      '3:5: unknown setting "lag" in http.overload: known are maxLagMs, maxInFlight, maxTokenShare, maxHeapShare, heapReserveMb',
+      '3:5: unknown setting "lag" in http.overload: known are maxLagMs, maxInFlight, maxTokenShare, maxHeapShare, heapReserveMb, maxSegmentShare',
     ],
     ['forward:\n  alow: [https://a.example]', '2:3: unknown setting "alow" in forward: did you mean allow?'],
     [

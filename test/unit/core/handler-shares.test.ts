@@ -180,3 +180,17 @@ test('a segment that worked in the last minute is counted, though there were as 
   shares.release('a')
   expect(takeAll(shares, 'b/2', 120 * SECOND)).toBe(1)
 })
+
+test('a segment lacks handlers when all are taken and it has less than its share', () => {
+  const shares = new HandlerShares(4)
+  for (let n = 0; n < 3; n++) shares.take(`a/${n}`)
+  shares.mayTake('b', 0)
+  expect(shares.lacks('b')).toBe(false)
+  shares.take('a/3')
+  expect([shares.lacks('b'), shares.lacks('unknown'), shares.lacks('a/9')]).toEqual([true, true, false])
+  for (let n = 0; n < 2; n++) {
+    shares.release(`a/${n}`)
+    shares.take('b')
+  }
+  expect([shares.lacks('b'), shares.lacks('a/9')]).toEqual([false, false])
+})

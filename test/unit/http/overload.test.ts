@@ -4,7 +4,8 @@ import { eventually } from '../../support/patience.ts'
 import { Api, expectProblem, signal } from './api.ts'
 
 /** Of memory, and of what one token may have. */
-const UNBOUNDED = { maxHeapShare: 1, maxTokenShare: 1, heapReserveMb: 0 }
+const UNBOUNDED = { maxHeapShare: 1, maxTokenShare: 1, heapReserveMb: 0, maxSegmentShare: 1 }
+const NOTHING_HELD = { of: () => 0, sum: () => ({ bytes: 0, segments: 0 }) }
 
 describe('overload', () => {
   const busy = 'temporary-reduced-capacity'
@@ -47,7 +48,7 @@ describe('overload', () => {
   })
 
   test('does not count clients that send slowly', async () => {
-    const guard = new OverloadGuard({ ...UNBOUNDED, maxInFlight: 1, maxLagMs: 1_000 })
+    const guard = new OverloadGuard({ ...UNBOUNDED, maxInFlight: 1, maxLagMs: 1_000 }, NOTHING_HELD)
     const arrivals: (() => void)[] = []
     const slow = () =>
       guard.run(() =>
@@ -167,7 +168,7 @@ describe('overload', () => {
   })
 
   test('is seen also where the event loop stood still for seconds, and is over when it turns again', async () => {
-    const guard = new OverloadGuard({ ...UNBOUNDED, maxInFlight: 10, maxLagMs: 200 })
+    const guard = new OverloadGuard({ ...UNBOUNDED, maxInFlight: 10, maxLagMs: 200 }, NOTHING_HELD)
     guard.assertCalm()
     // The measurement has begun when the loop has turned.
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -179,8 +180,8 @@ describe('overload', () => {
   })
 
   test('is seen by the process itself', async () => {
-    const roomy = { maxInFlight: 10, maxLagMs: 20, maxHeapShare: 1, maxTokenShare: 1, heapReserveMb: 0 }
-    const guard = new OverloadGuard(roomy)
+    const roomy = { ...UNBOUNDED, maxInFlight: 10, maxLagMs: 20 }
+    const guard = new OverloadGuard(roomy, NOTHING_HELD)
     expect(() => guard.assertCalm()).not.toThrow()
     const end = performance.now() + 700
     while (performance.now() < end) {
@@ -190,7 +191,7 @@ describe('overload', () => {
     }
     expect(() => guard.assertCalm()).toThrow('overloaded')
     expect(() => guard.assertRoom()).not.toThrow()
-    const narrow = new OverloadGuard({ ...roomy, maxHeapShare: 1e-6 })
+    const narrow = new OverloadGuard({ ...roomy, maxHeapShare: 1e-6 }, NOTHING_HELD)
     expect(() => narrow.assertRoom()).toThrow('almost out of memory')
   })
 

@@ -19,7 +19,9 @@ const OPERATOR = tokenOf('operator', { scopes: ['admin'], prefixes: [] })
 const TOKENS = [tokenOf('a'), tokenOf('b'), tokenOf('c'), tokenOf('chief', { scopes: ['admin'] }), OPERATOR]
 
 function guardOf(maxInFlight: number, maxTokenShare: number): OverloadGuard {
-  return new OverloadGuard({ maxInFlight, maxTokenShare, maxLagMs: 1_000, maxHeapShare: 1, heapReserveMb: 0 })
+  const memory = { maxHeapShare: 1, heapReserveMb: 0, maxSegmentShare: 1 }
+  const tally = { of: () => 0, sum: () => ({ bytes: 0, segments: 0 }) }
+  return new OverloadGuard({ maxInFlight, maxTokenShare, maxLagMs: 1_000, ...memory }, tally)
 }
 
 /** An API on virtual time with these tokens. */

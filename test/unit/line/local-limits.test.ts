@@ -156,3 +156,23 @@ test('only ids that may come again are looked up', async () => {
   await admitUnderLocalLimitsAsync(limits, [requestOf(), requestOf('a'), requestOf('t', true)], line)
   expect(looked).toEqual(['a'])
 })
+
+test('rules and levels count as use of the heap by their first segment, until they are gone', () => {
+  const stage = new Stage('1, 1/s')
+  const { use } = stage.limits
+  const ofRule = use.of('*')
+  expect(ofRule).toBeGreaterThan(0)
+  stage.limits.set('*', '2, 1/s')
+  expect(use.of('*')).toBe(ofRule)
+  for (const key of ['a/1', 'a/2', 'a/2', 'b/1']) stage.take(key)
+  expect(use.of('a')).toBe(2 * use.of('b'))
+  expect(use.of('b')).toBeGreaterThan(0)
+  stage.now += 10 * SECOND
+  for (let n = 0; n < 6; n++) stage.take('c')
+  expect([use.of('a'), use.of('b')]).toEqual([0, 0])
+  // One whose units are not settled is removed with the last limit, too.
+  stage.limits.hold('d', 1)
+  expect(use.of('d')).toBeGreaterThan(0)
+  stage.limits.unset('*')
+  expect([use.sum().bytes, use.sum().segments]).toEqual([0, 0])
+})

@@ -23,7 +23,7 @@ class Ending {
   now = 0
 
   constructor(retention: Partial<Retention>) {
-    this.ended = new EndedJobs({ jobs: 2, time: 0, most: 1_000, ...retention })
+    this.ended = new EndedJobs({ jobs: 2, time: 0, most: 1_000, ...retention }, () => undefined)
   }
 
   end(id: string, key: string, data?: string): void {
@@ -38,7 +38,7 @@ class Ending {
 test('it knows the last ones that ended; the oldest makes room for the newest', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 70 }), (keep, count) => {
-      const ended = new EndedJobs({ jobs: keep, time: 0, most: 10 * keep })
+      const ended = new EndedJobs({ jobs: keep, time: 0, most: 10 * keep }, () => undefined)
       const jobs = Array.from({ length: count }, (_, n) => endedJob(`${n}`, 'a', n))
       for (const [index, job] of jobs.entries()) {
         ended.add(job, index)

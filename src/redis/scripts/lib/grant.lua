@@ -6,7 +6,8 @@ local EVEN = 0.92
 
 local function postpone_after(bucket, since, gap, now)
   local until_ = since + gap
-  if since <= now and until_ > now and until_ > bucket.next then postpone(bucket, until_) end
+  -- A step back that is shorter than calls are noted apart goes unnoticed.
+  if since <= now + HEARD_EACH and until_ > now and until_ > bucket.next then postpone(bucket, until_) end
 end
 
 local function allow_for_steps(bucket, steps, now)

@@ -30,9 +30,17 @@ end
 
 -- Notes a call of a scheduler or worker. Time passes for leases only while there are such calls: after a silence, in which Redis
 -- may have been out of reach, every lease is extended by the length of the silence. Where the clock was set back, leases and
--- freezes are moved back with it. `grace`: an extra extension, for workers that have to reconnect.
+-- freezes are moved back with it, and losses and moves of the clock. `grace`: an extra extension, for workers that have to reconnect.
 local function note_activity(meta, now, grace)
   local gap = now - meta.heardAt
+  -- Since the last such call jobs may have been admitted, and then the clock may have been set back by less than the time since.
+  if gap > SILENCE then
+    for _, name in ipairs({ 'due', 'turns' }) do
+      -- A foreign value is found by what needs the value.
+      local far = redis.pcall('ZCOUNT', K[name], now + SILENCE, '+inf')
+      if type(far) == 'number' and far > 0 then begin_rewind(meta) end
+    end
+  end
   if meta.heardAt ~= 0 and (grace or gap > SILENCE or gap < 0) then
     local lift = gap + (grace or 0)
     if gap > SILENCE and not grace then lift = gap - LEAST_PASSING end
@@ -41,6 +49,12 @@ local function note_activity(meta, now, grace)
     if gap < 0 then
       note_set_back(-gap)
       begin_rewind(meta)
+      -- What was noted before counts as noted now: in the future it would mean nothing, until that time comes again.
+      meta.lostAt, meta.quarantine = math.min(meta.lostAt, now), math.min(meta.quarantine, now)
+      redis.call('HSET', K.meta, 'lostAt', meta.lostAt, 'quarantine', meta.quarantine)
+      local steps = read_steps(meta, now)
+      for _, step in ipairs(steps) do step.at = math.min(step.at, now) end
+      write_steps(meta, steps)
     end
   end
   if gap < 0 or gap > HEARD_EACH then
@@ -49,13 +63,18 @@ local function note_activity(meta, now, grace)
   end
 end
 
--- Notices a restart or failover, which may have lost the latest starts; each may have cost as much as the costliest job so far.
+-- Notices a restart or failover, which may have lost the latest starts; each may have cost as much as the costliest job so far. It
+-- may have lost deliveries, too: what was handed over before, under epochs up to this one, goes back to its line: see recover.lua.
 -- A shard without the name by which the caller knows it has lost everything, whatever was put into it since.
 local function guard_run(meta, now, known)
   if known ~= '' and meta.name ~= known then note_loss(meta, now, ANY_COST) end
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
   if run == meta.run then return note_activity(meta, now) end
   if meta.run ~= '' then note_loss(meta, now, math.max(1, meta.costliest)) end
+  if meta.run ~= '' then
+    meta.resend = string.format('0 %d', meta.epoch)
+    redis.call('HSET', K.meta, 'resend', meta.resend)
+  end
   -- Another server has another order of scanning.
   if meta.rewind ~= '' then begin_rewind(meta) end
   note_activity(meta, now, meta.run ~= '' and RESTART_GRACE)

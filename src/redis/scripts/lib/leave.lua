@@ -45,8 +45,9 @@ end
 local MOST_SENT_BACK = 100
 
 -- handed -> waiting | retrying: for the job, and for all that were handed over after it, which keeps their order. A call leaves what
--- it can to the next one when it has sent MOST_SENT_BACK jobs back.
-local function send_back(bucket, meta, id, now)
+-- it can to the next one when it has sent MOST_SENT_BACK jobs back. `sent`: a list for what it sends back, the last first, each with
+-- the epoch that is void now.
+local function send_back(bucket, meta, id, now, sent)
   local key = K.handed .. bucket.n
   while bucket.inHanded > 0 do
     local member = redis.call('RPOP', key)
@@ -64,6 +65,7 @@ local function send_back(bucket, meta, id, now)
     if state.kind ~= 'back' then bucket.linesTurn = state.kind == 'line' and 1 or 0 end
     put_back(bucket, member, state)
     write_state(state)
+    if sent then sent[#sent + 1] = { last, text(state.epoch), bucket.key, text(cost), text(state.attempt) } end
     -- A turn keeps its place as long as its caller's process renews it.
     if is_turn(last) then hold_lease(meta, last, now + TURN_LEASE)
     else redis.call('ZREM', K.leases, last) end

@@ -45,6 +45,13 @@ local function read_steps(meta, now)
   return steps
 end
 
+local function write_steps(meta, steps)
+  local packed = {}
+  for index, step in ipairs(steps) do packed[index] = struct.pack(STEP_FORMAT, step.at, step.by) end
+  meta.steps = table.concat(packed)
+  redis.call('HSET', K.meta, 'steps', meta.steps)
+end
+
 local function stepped_since(steps, since)
   local sum = 0
   for _, step in ipairs(steps) do
@@ -65,7 +72,6 @@ local function note_step(meta, now, by, reporter)
     note_jump(meta, now)
     steps = {}
   end
-  local packed = {}
-  for index, step in ipairs(steps) do packed[index] = struct.pack(STEP_FORMAT, step.at, step.by) end
-  redis.call('HSET', K.meta, 'steps', table.concat(packed), 'stepTellers', is_reported and meta.stepTellers .. name or name)
+  write_steps(meta, steps)
+  redis.call('HSET', K.meta, 'stepTellers', is_reported and meta.stepTellers .. name or name)
 end

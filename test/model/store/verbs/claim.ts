@@ -55,7 +55,15 @@ function handOver(shard: Shard, stamp: ClaimCall['stamp'], handed: number[]): bo
   record.floor = hasLine(shard) ? ends.never : readyAt
   takeHead(shard, job, kind)
   const epoch = stamp(job)
-  Object.assign(record, { state: HANDED, kind, readyAt, epoch, worker: NO_ONE, slot: ends.never })
+  Object.assign(record, {
+    state: HANDED,
+    kind,
+    readyAt,
+    epoch,
+    worker: NO_ONE,
+    slot: ends.never,
+    isUnsure: 0,
+  })
   record.lease = setup.durations.claimLease
   shard.handed.push(job)
   handed.push(job)

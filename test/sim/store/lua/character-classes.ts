@@ -12,12 +12,19 @@ const CLASSES: Readonly<Record<string, (code: number) => boolean>> = {
   z: (code) => code === 0,
 }
 
-/** Whether a byte is of a class as `%a`, or the byte after a `%` itself. */
-export function inClass(code: number, kind: number): boolean {
+/** Of each byte that may follow a `%`, the bytes that it stands for. */
+const STANDS_FOR = Uint8Array.from({ length: 256 * 256 }, (_, at) => (standsFor(at & 255, at >> 8) ? 1 : 0))
+
+function standsFor(code: number, kind: number): boolean {
   const letter = String.fromCharCode(kind)
   const test = CLASSES[letter.toLowerCase()]
   if (test === undefined || !isWord(kind)) return kind === code
   return isUpper(kind) ? !test(code) : test(code)
+}
+
+/** Whether a byte is of a class as `%a`, or the byte after a `%` itself. */
+export function inClass(code: number, kind: number): boolean {
+  return STANDS_FOR[(kind << 8) | code] === 1
 }
 
 function isLower(code: number): boolean {

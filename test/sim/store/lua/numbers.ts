@@ -109,6 +109,8 @@ const WORD = /^[ \t\n\v\f\r]*([+-]?)(inf(?:inity)?|nan)[ \t\n\v\f\r]*$/i
  * The number that a text stands for as C's `strtod` reads it, up to a zero byte, white space around it allowed; or undefined.
  */
 export function parseNumber(whole: string): number | undefined {
+  const plain = digitsOnly(whole)
+  if (plain >= 0) return plain
   const end = whole.indexOf('\0')
   const text = end === -1 ? whole : whole.slice(0, end)
   if (DECIMAL.test(text)) return Number(text)
@@ -118,6 +120,19 @@ export function parseNumber(whole: string): number | undefined {
   if (word === null) return undefined
   const size = word[2]!.toLowerCase() === 'nan' ? Number.NaN : Number.POSITIVE_INFINITY
   return word[1] === '-' ? -size : size
+}
+
+/** A whole number of at most 15 digits, as most are; -1 for any other text. */
+function digitsOnly(text: string): number {
+  const { length } = text
+  if (length === 0 || length > 15) return -1
+  let value = 0
+  for (let at = 0; at < length; at++) {
+    const digit = text.charCodeAt(at) - 0x30
+    if (!(digit >= 0 && digit <= 9)) return -1
+    value = value * 10 + digit
+  }
+  return value
 }
 
 function hexadecimal([, sign, whole = '', fraction = '', power = '0']: RegExpExecArray): number | undefined {

@@ -1,5 +1,5 @@
-import { inClass } from './character-classes.ts'
 import { fail } from './error.ts'
+import { classEnd, inSet, isSingle } from './pattern-items.ts'
 
 /** The patterns of Lua, matched as its own string library does. */
 
@@ -70,10 +70,10 @@ export class Matcher {
         if (next === 'f') {
           const set = p + 2
           if (pattern[set] !== '[') fail("missing '[' after '%f' in pattern")
-          const end = this.#classEnd(set)
+          const end = classEnd(pattern, set)
           const before = s === 0 ? 0 : text.charCodeAt(s - 1)
           const here = s < text.length ? text.charCodeAt(s) : 0
-          if (this.#inSet(before, set, end - 1) || !this.#inSet(here, set, end - 1)) return -1
+          if (inSet(pattern, before, set, end - 1) || !inSet(pattern, here, set, end - 1)) return -1
           p = end
           continue
         }
@@ -84,7 +84,7 @@ export class Matcher {
           continue
         }
       }
-      const end = this.#classEnd(p)
+      const end = classEnd(pattern, p)
       const suffix = pattern[end]
       if (suffix === '?') {
         if (this.#one(s, p, end)) {
@@ -167,49 +167,7 @@ export class Matcher {
     }
   }
 
-  /** Where the single class that begins there ends. */
-  #classEnd(p: number): number {
-    const { pattern } = this
-    if (pattern[p] === '%') {
-      if (p + 1 >= pattern.length) fail("malformed pattern (ends with '%')")
-      return p + 2
-    }
-    if (pattern[p] !== '[') return p + 1
-    let at = p + 1
-    if (pattern[at] === '^') at++
-    do {
-      if (at >= pattern.length) fail("malformed pattern (missing ']')")
-      if (pattern[at++] === '%' && at < pattern.length) at++
-    } while (pattern[at] !== ']')
-    return at + 1
-  }
-
   #one(s: number, p: number, end: number): boolean {
-    const { text, pattern } = this
-    if (s >= text.length) return false
-    const code = text.charCodeAt(s)
-    const kind = pattern.charCodeAt(p)
-    if (kind === 0x2e) return true
-    if (kind === ESCAPE) return inClass(code, pattern.charCodeAt(p + 1))
-    if (kind === 0x5b) return this.#inSet(code, p, end - 1)
-    return kind === code
-  }
-
-  /** `end`: where its closing bracket stands. */
-  #inSet(code: number, start: number, end: number): boolean {
-    const { pattern } = this
-    let at = start + 1
-    const isInverted = pattern[at] === '^'
-    if (isInverted) at++
-    for (; at < end; at++) {
-      if (pattern[at] === '%') {
-        at++
-        if (inClass(code, pattern.charCodeAt(at))) return !isInverted
-      } else if (pattern[at + 1] === '-' && at + 2 < end) {
-        if (pattern.charCodeAt(at) <= code && code <= pattern.charCodeAt(at + 2)) return !isInverted
-        at += 2
-      } else if (pattern.charCodeAt(at) === code) return !isInverted
-    }
-    return isInverted
+    return s < this.text.length && isSingle(this.pattern, p, end, this.text.charCodeAt(s))
   }
 }

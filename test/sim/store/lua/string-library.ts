@@ -3,6 +3,7 @@ import { fail } from './error.ts'
 import { format } from './format.ts'
 import { numberText } from './numbers.ts'
 import { callee, first, index } from './operators.ts'
+import { regExpOf } from './pattern-regexp.ts'
 import { type Capture, Matcher } from './patterns.ts'
 import { type LuaFunction, LuaTable, type Result, typeName, type Value } from './value.ts'
 
@@ -47,6 +48,9 @@ function lower(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
+/** Without any of these a pattern is the text that it finds. */
+const SPECIAL = /[\^$*+?.([%-]/
+
 function find(isFind: boolean, ...args: Value[]): Result {
   const name = isFind ? 'find' : 'match'
   const text = textArg(args[0], 1, name)
@@ -54,10 +58,24 @@ function find(isFind: boolean, ...args: Value[]): Result {
   const start = absolute(integerOr(args[2], 1, 3, name), text.length) - 1
   const from = Math.min(Math.max(0, start), text.length)
   const isPlain = args[3] !== undefined && args[3] !== false
-  if (isFind && (isPlain || !/[\^$*+?.([%-]/.test(pattern))) {
+  if (isFind && (isPlain || !SPECIAL.test(pattern))) {
     const at = text.indexOf(pattern, from)
     return at === -1 ? [undefined] : [at + 1, at + pattern.length]
   }
+  const regExp = regExpOf(pattern)
+  return regExp === undefined ? search(isFind, text, pattern, from) : searchBy(regExp, isFind, text, from)
+}
+
+function searchBy(regExp: RegExp, isFind: boolean, text: string, from: number): Result {
+  regExp.lastIndex = from
+  const found = regExp.exec(text)
+  if (found === null) return [undefined]
+  const [whole, ...captures] = found
+  if (isFind) return [found.index + 1, found.index + whole.length, ...captures]
+  return captures.length === 0 ? [whole] : captures
+}
+
+function search(isFind: boolean, text: string, pattern: string, from: number): Result {
   const matcher = new Matcher(text, pattern)
   const isAnchored = pattern.startsWith('^')
   for (let at = from; at <= text.length; at++) {

@@ -7,6 +7,9 @@ const PROGRAM = fileURLToPath(new URL('./actor.js', import.meta.url))
 /** What does not happen within this fails the measurement; milliseconds. */
 const PATIENCE = 300_000
 
+/** A process could not fulfil a wish. */
+export class WishFailed extends Error {}
+
 /** A process with some lines, as its parent sees it. */
 export class ActorProcess {
   readonly #process: ChildProcess
@@ -25,12 +28,12 @@ export class ActorProcess {
     })
   }
 
-  /** Resolves when it is fulfilled. */
+  /** Resolves when it is fulfilled. @throws WishFailed when it cannot be */
   async ask(wish: Wish): Promise<void> {
     const number = this.#wishes++
     this.#process.stdin!.write(`${JSON.stringify(wish)}\n`)
     const answer = await this.hears((saying) => 'wish' in saying && saying.wish === number)
-    if (answer.said === 'failed') throw new Error(`${wish.do} ${wish.line}: ${answer.why}`)
+    if (answer.said === 'failed') throw new WishFailed(`${wish.do} ${wish.line}: ${answer.why}`)
   }
 
   /** Resolves with what it says of this kind, at once if it has said it before. @throws Error when it does not */
@@ -61,11 +64,11 @@ export class ActorProcess {
   }
 
   /** Whether it is the elected scheduler of a line, by what it said last. */
-  leads(line: string): boolean {
+  officeIn(line: string): 'leads' | 'follows' | undefined {
     const last = this.#said.findLast(
       (one) => (one.said === 'leads' || one.said === 'follows') && one.line === line,
     )
-    return last?.said === 'leads'
+    return last?.said === 'leads' || last?.said === 'follows' ? last.said : undefined
   }
 
   async kill(): Promise<void> {

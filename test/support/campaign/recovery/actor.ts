@@ -9,10 +9,12 @@ export type Wish =
   | { readonly do: 'work'; readonly line: string; readonly hangs: boolean; readonly scheduler: boolean }
   | { readonly do: 'schedule'; readonly line: string }
   | { readonly do: 'enqueue'; readonly line: string; readonly id: string }
-  /** So many jobs of another key, all together. */
-  | { readonly do: 'burst'; readonly line: string; readonly jobs: number }
+  /** Keys with jobs of these costs, so many of each, all together. */
+  | { readonly do: 'burst'; readonly line: string; readonly costs: readonly number[]; readonly jobs: number }
   | { readonly do: 'freeze'; readonly line: string; readonly forMs: number }
   | { readonly do: 'acquire'; readonly line: string; readonly id: string }
+  /** A line that is done with would take time from the others. */
+  | { readonly do: 'close'; readonly line: string }
 
 /** What this process says. `done`: the wish with this number is fulfilled. Times are of the host's clock. */
 export type Saying =
@@ -65,7 +67,14 @@ async function fulfil(wish: Wish): Promise<void> {
     case 'enqueue':
       return enqueue(shaper, wish.id)
     case 'burst':
-      await shaper.enqueueMany(Array.from({ length: wish.jobs }, () => ({ key: 'busy', data: {} })))
+      await shaper.enqueueMany(
+        wish.costs.flatMap((cost) =>
+          Array.from({ length: wish.jobs }, (_, n) => {
+            const key = `busy-${cost}`
+            return { key, data: {}, id: `${key}-${n}`, cost }
+          }),
+        ),
+      )
       return
     case 'freeze':
       return shaper.freeze(KEY, wish.forMs)
@@ -75,6 +84,10 @@ async function fulfil(wish: Wish): Promise<void> {
         () => say({ said: 'went on', line, id: wish.id, at: hostNow() }),
         () => undefined,
       )
+      return
+    case 'close':
+      shapers.delete(line)
+      return shaper.close()
   }
 }
 

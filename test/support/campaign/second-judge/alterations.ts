@@ -72,7 +72,7 @@ export const ALTERATIONS: Readonly<Record<string, Alteration>> = {
       if (refused.length === 0 || last === undefined) return false
       const { id, key, cost } = refused[pickIndex(refused, draws)]!
       const at = last.at + 10_000_000
-      starts.push({ at, key, id, cost, attempt: 1 })
+      starts.push({ at, process: 'w', key, id, cost, attempt: 1 })
       ends.push({ id, at: at + 100, seenAt: at + 200, outcome: 'completed' })
       return true
     },
@@ -94,7 +94,7 @@ export const ALTERATIONS: Readonly<Record<string, Alteration>> = {
       const call = refused[pickIndex(refused, draws)]!
       calls[calls.indexOf(call)] = { ...call, answer: 'accepted' }
       const at = Math.max(...starts.map((start) => start.at)) + 10_000_000
-      starts.push({ at, key: call.key, id: call.id, cost: call.cost, attempt: 1 })
+      starts.push({ at, process: 'w', key: call.key, id: call.id, cost: call.cost, attempt: 1 })
       ends.push({ id: call.id, at: at + 100, seenAt: at + 200, outcome: 'completed' })
       return true
     },

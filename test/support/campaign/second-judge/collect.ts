@@ -1,5 +1,8 @@
 import { parseLimit } from '../../../../src/core/limit.ts'
+import { heldUp } from '../held-up.ts'
 import { type HistoryRecord, readRecords } from '../history-file.ts'
+import { excusesIn } from '../merge-histories.ts'
+import { heardBy } from './news.ts'
 import type { Bounds, Call, End, Return, Start, Testimony } from './testimony.ts'
 
 type EventRecord = HistoryRecord & { kind: 'event' }
@@ -19,21 +22,33 @@ export function collect(
 ): Testimony {
   const files = paths.map((path) => ({ path, records: readRecords(path) }))
   const all = files.flatMap(({ records }) => records)
-  const stops = all.filter((record) => record.kind === 'stood')
+  const stops = all.filter((record) => record.kind === 'stood' && record.losesLeases)
+  const recordsOf = new Map(files.map(({ path, records }) => [path, records]))
+  const done = all.filter((record) => record.kind === 'disturbed' || record.kind === 'stood')
+  const disturbances = [...done, ...heldUp(recordsOf)]
+  const excuses = excusesIn(recordsOf)
   const events = all.filter((record) => record.kind === 'event')
   return {
     limits: new Map(keys.map((key): [string, Bounds] => [key, parseLimit(limits[key] ?? limit)])),
     calls: files.flatMap(({ records }) => callsIn(records)),
     starts: files.flatMap(({ path, records }) => {
-      const until = stops.filter((stop) => stop.path === path).map((stop) => stop.until)
-      return startsIn(records, until)
+      const until = stops.flatMap((stop) => (stop.kind === 'stood' && stop.path === path ? [stop.until] : []))
+      return startsIn(records, until).map((start) => {
+        return { ...start, process: path, heardBy: heardBy(start.at, path, lag, disturbances) }
+      })
     }),
     returns: events.flatMap(returnOf),
     ends: endsIn(events),
-    faults: events.flatMap(({ event }) => (event.type === 'fault' ? [{ at: event.at, id: event.id }] : [])),
+    faults: events.flatMap((record) => {
+      const { event, of = '' } = record
+      return event.type === 'fault' && excuses.has(record)
+        ? [{ at: event.at, id: event.id, process: of }]
+        : []
+    }),
     crashes: crashesIn(all),
     lag,
-    isLossy: all.some((record) => record.kind === 'lost'),
+    moves: all.flatMap((record) => (record.kind === 'moved' ? [record.at] : [])),
+    losses: all.filter((record) => record.kind === 'lost'),
   }
 }
 
@@ -56,14 +71,16 @@ function callsIn(records: readonly HistoryRecord[]): Call[] {
 
 /**
  * Starts that handlers read. A handler that found its signal aborted in its first statement, as the first thing that its process did
- * after it had stood still, made no call: no protocol can prevent that, and the signal did.
+ * after it had stood still for long enough to lose its lease, made no call: no protocol can prevent that, and the signal did.
  */
-function startsIn(records: readonly HistoryRecord[], stops: readonly number[]): Start[] {
+function startsIn(records: readonly HistoryRecord[], stops: readonly number[]): Omit<Start, 'process'>[] {
   const late = new Set(
     records.flatMap((record) => (record.kind === 'late' ? [`${record.at} ${record.id}`] : [])),
   )
   const starts = records.flatMap((record) =>
-    record.kind === 'event' && record.event.type === 'start' ? [record.event] : [],
+    record.kind === 'event' && record.event.type === 'start'
+      ? [{ ...record.event, fence: record.fence, data: record.data }]
+      : [],
   )
   const excused = new Set(
     stops

@@ -1,17 +1,17 @@
+import type { Loss } from '../history-file.ts'
+import { judgeData } from './carried.ts'
 import type { JobSeen } from './jobs.ts'
+import { mayBeGone, mayHaveForgotten, mayHaveForgottenCall, mayHaveForgottenEnd } from './losses.ts'
 import { type Finding, ms, type Testimony } from './testimony.ts'
 
 /** What became of each job, one by one: no order of events has to be searched for. */
-export function judgeFates(jobs: readonly JobSeen[], { isLossy }: Testimony): Finding[] {
-  return jobs.flatMap((job) => {
-    const judges = isLossy
-      ? [neverAsked]
-      : [neverAsked, refused, lost, neverStarted, endedTwice, afterEnd, tooOften, cancelled]
-    return judges.flatMap((judge) => judge(job) ?? [])
-  })
+export function judgeFates(jobs: readonly JobSeen[], { losses, isUnfinished = false }: Testimony): Finding[] {
+  const always = [neverAsked, refused, neverStarted, endedTwice, afterEnd, tooOften, cancelled, judgeData]
+  const judges = isUnfinished ? always : [...always, lost]
+  return jobs.flatMap((job) => judges.flatMap((judge) => judge(job, losses) ?? []))
 }
 
-type Judge = (job: JobSeen) => Finding | undefined
+type Judge = (job: JobSeen, losses: readonly Loss[]) => Finding | undefined
 
 const found = (kind: Finding['kind'], { id, key }: JobSeen, at: number, what: string): Finding => ({
   kind,
@@ -44,21 +44,21 @@ const refused: Judge = (job) => {
   )
 }
 
-const lost: Judge = (job) => {
+const lost: Judge = (job, losses) => {
   const accepted = job.admits.find(({ answer }) => answer === 'accepted')
-  if (accepted === undefined || job.ends.length > 0) return undefined
+  if (accepted === undefined || job.ends.length > 0 || mayBeGone(job, losses)) return undefined
   return found('lost', job, accepted.to, `was accepted at ${ms(accepted.to)} and has no end`)
 }
 
 const neverStarted: Judge = (job) => {
-  const end = job.ends.find(({ outcome }) => outcome === 'completed')
+  const end = job.ends.find(({ outcome }) => outcome === 'completed' || outcome === 'failed')
   if (end === undefined || job.starts.length > 0) return undefined
-  return found('never started', job, end.seenAt, 'is completed, and no handler started')
+  return found('never started', job, end.seenAt, `ended as ${end.outcome}, and no handler started`)
 }
 
-const endedTwice: Judge = (job) => {
+const endedTwice: Judge = (job, losses) => {
   const [first, second] = job.ends
-  if (first === undefined || second === undefined) return undefined
+  if (first === undefined || second === undefined || mayHaveForgottenEnd(job, losses)) return undefined
   return found(
     'ended twice',
     job,
@@ -67,8 +67,9 @@ const endedTwice: Judge = (job) => {
   )
 }
 
-const afterEnd: Judge = (job) => {
+const afterEnd: Judge = (job, losses) => {
   const [end] = job.ends
+  if (mayHaveForgottenEnd(job, losses)) return undefined
   const after = end && job.starts.find(({ at }) => at > end.seenAt)
   if (after === undefined) return undefined
   return found(
@@ -79,18 +80,32 @@ const afterEnd: Judge = (job) => {
   )
 }
 
-/** Each start needs its reason: the first of an attempt, a fault of the process that ran it, or a freeze that gave it back. */
-const tooOften: Judge = (job) => {
-  const attempts = new Set(job.starts.map(({ attempt }) => attempt))
-  const freezes = job.returns.filter(({ isFreeze }) => isFreeze).length
-  const reasons = attempts.size + job.faults.length + freezes
-  if (job.starts.length <= reasons) return undefined
-  const what = `${job.starts.length} times in ${attempts.size} attempts, with ${job.faults.length} faults and ${freezes} freezes`
-  return found('started too often', job, job.starts.at(-1)!.at, `started ${what}`)
+/**
+ * A start of an attempt that had started before needs a reason of its own: between the two, the process of the first failed, or
+ * a freeze gave the job back. What became of other processes, or of this one before or after, excuses nothing.
+ */
+const tooOften: Judge = (job, losses) => {
+  const returns = job.returns.filter(({ isFreeze }) => isFreeze)
+  for (const [index, start] of job.starts.entries()) {
+    const next = job.starts.slice(index + 1).find(({ attempt }) => attempt === start.attempt)
+    if (next === undefined || mayHaveForgotten(job, start, next, losses)) continue
+    const failed = job.faults.some(
+      ({ at, process }) => process === start.process && at >= start.at && at <= next.at,
+    )
+    const back = failed ? -1 : returns.findIndex(({ seenAt }) => seenAt >= start.at)
+    if (!failed && back < 0) {
+      const what = `again as attempt ${next.attempt} at ${ms(next.at)}, ${ms(next.at - start.at)} after a start that neither failed with its process nor was given back`
+      return found('started too often', job, next.at, `started ${what}`)
+    }
+    if (back >= 0) returns.splice(back, 1)
+  }
+  return undefined
 }
 
-const cancelled: Judge = (job) => {
-  const confirmed = job.cancels.find(({ answer }) => answer === 'true')
+const cancelled: Judge = (job, losses) => {
+  const confirmed = job.cancels.find(
+    (cancel) => cancel.answer === 'true' && !mayHaveForgottenCall(cancel, losses),
+  )
   const [end] = job.ends
   if (confirmed !== undefined) {
     const after = job.starts.find(({ at }) => at > confirmed.to)

@@ -1,4 +1,4 @@
-import type { Call, End, Return, Start, Testimony } from './testimony.ts'
+import type { Call, End, FaultSeen, Return, Start, Testimony } from './testimony.ts'
 
 /** All that was seen of one job. */
 export interface JobSeen {
@@ -10,7 +10,7 @@ export interface JobSeen {
   readonly starts: readonly Start[]
   readonly returns: readonly Return[]
   readonly ends: readonly End[]
-  readonly faults: readonly number[]
+  readonly faults: readonly FaultSeen[]
   /** When it can have come into its line; undefined when it never can have. */
   readonly admission: Admission | undefined
 }
@@ -20,6 +20,8 @@ export interface Admission {
   readonly from: number
   readonly to: number
   readonly place: number
+  /** One call alone can have admitted it, with those that it asked for before and after. */
+  readonly isOfOneCall: boolean
   /** It is known to have been admitted. */
   readonly isCertain: boolean
 }
@@ -50,7 +52,7 @@ export function jobsOf(testimony: Testimony): JobSeen[] {
       starts: started,
       returns: (returns.get(id) ?? []).toSorted((a, b) => a.seenAt - b.seenAt),
       ends: ended,
-      faults: (faults.get(id) ?? []).map(({ at }) => at),
+      faults: (faults.get(id) ?? []).toSorted((a, b) => a.at - b.at),
       admission: admissionOf(admits, started[0]?.at, ended[0]?.seenAt),
     }
   })
@@ -68,7 +70,8 @@ function admissionOf(
   if (first === undefined) return undefined
   const accepted = open.find(({ answer }) => answer === 'accepted')
   const to = Math.min(accepted?.to ?? Number.POSITIVE_INFINITY, startedAt, endedAt)
-  return { from: first.from, to, place: first.place, isCertain: to < Number.POSITIVE_INFINITY }
+  const isOfOneCall = open.length === 1 || first.answer === 'accepted'
+  return { from: first.from, to, place: first.place, isOfOneCall, isCertain: to < Number.POSITIVE_INFINITY }
 }
 
 function groupById<Item extends { readonly id: string }>(items: readonly Item[]): Map<string, Item[]> {

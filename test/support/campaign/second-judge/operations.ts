@@ -35,7 +35,7 @@ const never = Number.POSITIVE_INFINITY
 export function operationsOf(jobs: readonly JobSeen[], testimony: Testimony): Operation[] {
   const arrivals = new Map<string, Operation>()
   const all = jobs.flatMap((job) => operationsOfJob(job, testimony.lag, arrivals))
-  const exposed = exposedIn(jobs, testimony.crashes)
+  const exposed = exposedIn(jobs, testimony)
   const inTurn = jobs
     .filter(({ id, starts, admission }) => starts.length > 0 && admission !== undefined && !exposed.has(id))
     .toSorted((a, b) => a.starts[0]!.at - b.starts[0]!.at)
@@ -74,9 +74,16 @@ function operationsOfJob(job: JobSeen, lag: number, arrivals: Map<string, Operat
   let waits = true
   for (const [index, start] of job.starts.entries()) {
     const next = job.starts[index + 1]?.at ?? never
-    const failed = job.faults.some((at) => at >= start.at && at <= next)
+    const failed = job.faults.some(
+      ({ at, process }) => process === start.process && at >= start.at && at <= next,
+    )
     const gone = Math.min(next, end?.seenAt ?? never)
-    follow(of('depart', start.at, start.at, { softUntil: failed ? gone : start.at + lag, isCounted: waits }))
+    follow(
+      of('depart', start.at, start.at, {
+        softUntil: failed ? gone : (start.heardBy ?? start.at + lag),
+        isCounted: waits,
+      }),
+    )
     const back = returns.findIndex(({ seenAt }) => seenAt >= start.at)
     waits = back >= 0 && (returns[back]!.seenAt <= next || !failed)
     if (waits) follow(of('back', start.at, Math.min(returns.splice(back, 1)[0]!.seenAt, next)))

@@ -48,7 +48,7 @@ export function pretendLine(seed: number, jobs = 30): Pretended {
       if (at > until) break
       line.shift()
       const { id, cost, attempt } = head
-      result.starts.push({ at, key: KEY, id, cost, attempt })
+      result.starts.push({ at, process: 'w', key: KEY, id, cost, attempt })
       next = (slot === next && lateness <= tolerance ? slot : at) + interval * cost
       const done = at + draws.between(100, 2_000)
       if (attempt === 1 && draws.hits(0.1)) {
@@ -88,7 +88,7 @@ export function pretendLine(seed: number, jobs = 30): Pretended {
 
 export function testimonyOf({ limit, calls, starts, returns, ends }: Pretended): Testimony {
   const limits = new Map([[KEY, parseLimit(limit)]])
-  return { limits, calls, starts, returns, ends, faults: [], crashes: [], lag: 0, isLossy: false }
+  return { limits, calls, starts, returns, ends, faults: [], crashes: [], lag: 0, moves: [], losses: [] }
 }
 
 /** The same for the first judge, which knows when the line decided. */

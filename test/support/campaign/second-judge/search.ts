@@ -1,8 +1,5 @@
 import type { Operation } from './operations.ts'
 
-/** States that are looked at before the search gives up. */
-const MOST_STATES = 300_000
-
 export type SearchResult =
   | { readonly verdict: 'fits' }
   | { readonly verdict: 'undecided' }
@@ -30,8 +27,14 @@ interface State {
  * Looks for one order of the operations of a key in which each happens within its interval and finds what it requires: the
  * search of Wing and Gong for linearizability, with Lowe's memory of the states that led nowhere. A key is searched alone, because
  * keys have nothing in common.
+ *
+ * @param mostStates so many states are looked at before it gives up
  */
-export function searchOrder(operations: readonly Operation[], capacity: number): SearchResult {
+export function searchOrder(
+  operations: readonly Operation[],
+  capacity: number,
+  mostStates: number,
+): SearchResult {
   const index = new Map(operations.map((operation, at) => [operation, at]))
   const dead = new Set<string>()
   let farthest: { readonly state: State; readonly count: number } | undefined
@@ -74,11 +77,11 @@ export function searchOrder(operations: readonly Operation[], capacity: number):
     if (farthest === undefined || count > farthest.count) farthest = { state, count }
     const name = `${state.low} ${[...state.done].sort((a, b) => a - b).join()} ${state.freed}`
     if (dead.has(name)) return false
-    if (++states > MOST_STATES) return false
+    if (++states > mostStates) return false
     for (const at of open) {
       const next = apply(state, at)
       if (next !== undefined && visit(next)) return true
-      if (states > MOST_STATES) return false
+      if (states > mostStates) return false
     }
     dead.add(name)
     return false
@@ -124,7 +127,7 @@ export function searchOrder(operations: readonly Operation[], capacity: number):
 
   const first: State = { low: 0, done: new Set(), waiting: 0, freed: 0, departed: [] }
   if (visit(first)) return { verdict: 'fits' }
-  if (states > MOST_STATES || farthest === undefined) return { verdict: 'undecided' }
+  if (states > mostStates || farthest === undefined) return { verdict: 'undecided' }
   const { state } = farthest
   const stuck = candidates(state).map((at) => operations[at]!)
   return { verdict: 'no order', stuck, waiting: state.waiting, soft: softOf(state, stuck[0]?.from ?? 0) }

@@ -1,3 +1,5 @@
+import type { Loss } from '../history-file.ts'
+
 /**
  * What the processes of a run saw, each with the host's clock and nothing else: when a call was made and when it was answered, what
  * a handler read in its first statement, when an end was heard of. All times are microseconds of one clock.
@@ -9,14 +11,18 @@ export interface Testimony {
   readonly starts: readonly Start[]
   readonly returns: readonly Return[]
   readonly ends: readonly End[]
-  /** Jobs that ran in a process that failed: each may start once more. */
-  readonly faults: readonly { readonly at: number; readonly id: string }[]
+  /** Jobs that ran in a process that failed: what that process had started may start once more. */
+  readonly faults: readonly FaultSeen[]
   /** Moments between which a process may have held the first `handed` jobs of each line and not started them. */
   readonly crashes: readonly { readonly at: number; readonly handed: number }[]
-  /** For so long after a start the line may count the job as waiting; microseconds. */
+  /** For so long after a start the line may count the job as waiting, where nothing keeps the news of it; microseconds. */
   readonly lag: number
-  /** What the line decided may be lost: then only the spacing is judged, and that no handler ran a job that was never requested. */
-  readonly isLossy: boolean
+  /** When the clock of the store was moved. */
+  readonly moves: readonly number[]
+  /** When the line forgot what it had decided. */
+  readonly losses: readonly Loss[]
+  /** It ends before the run did: jobs may still wait or run. */
+  readonly isUnfinished?: boolean
 }
 
 export interface Bounds {
@@ -40,14 +46,30 @@ export interface Call {
   readonly place: number
   /** After that long in line the job expires; microseconds. */
   readonly deadline?: number | undefined
+  /** A digest of what the job carries. */
+  readonly data?: string | undefined
+}
+
+export interface FaultSeen {
+  readonly at: number
+  readonly id: string
+  /** The process that failed. */
+  readonly process: string
 }
 
 export interface Start {
   readonly at: number
+  /** The process whose handler read the time. */
+  readonly process: string
   readonly key: string
   readonly id: string
   readonly cost: number
   readonly attempt: number
+  /** When the line must have heard of it; absent: after the `lag`. */
+  readonly heardBy?: number | undefined
+  readonly fence?: number | undefined
+  /** A digest of what the handler got. */
+  readonly data?: string | undefined
 }
 
 /** A job went back into its line after a start; when, only the line knows: before it was heard of. */
@@ -77,6 +99,9 @@ export interface Finding {
     | 'ran though refused'
     | 'started too often'
     | 'cancelled and not'
+    | 'fence not greater'
+    | 'other data'
+    | 'refused in time'
   readonly at: number
   readonly key?: string | undefined
   readonly id?: string | undefined

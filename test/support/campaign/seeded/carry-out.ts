@@ -24,12 +24,28 @@ export async function carryOut(field: Field, fault: Fault): Promise<void> {
       if (fault.role === 'worker' && (fault.replace || !field.hasWorker)) await field.replace(fault.nth)
       return
     }
+    case 'crash':
+      await field.crash(field.player(fault.role, fault.nth), fault.how)
+      if (fault.role === 'worker') await field.replace(fault.nth)
+      return
     case 'stop':
       return field.stop(field.player(fault.role, fault.nth), fault.forMs)
     case 'weather':
     case 'lose replies':
     case 'reset':
       return disturbNetwork(field, fault)
+    default: {
+      const from = hostNow()
+      await disturbRedis(field, fault)
+      field.file.write({ kind: 'disturbed', from, until: hostNow() })
+    }
+  }
+}
+
+type OfProcess = 'kill' | 'crash' | 'stop' | 'weather' | 'lose replies' | 'reset'
+
+async function disturbRedis(field: Field, fault: Exclude<Fault, { do: OfProcess }>): Promise<void> {
+  switch (fault.do) {
     case 'kill redis':
       return killRedis(field, fault.awayMs)
     case 'lose writes':
@@ -40,6 +56,8 @@ export async function carryOut(field: Field, fault: Fault): Promise<void> {
       return flushScripts(field, fault.forMs)
     case 'fill memory':
       return fillMemory(field, fault.forMs)
+    case 'lack replicas':
+      return lackReplicas(field, fault.forMs)
     case 'fail disk':
       return failDisk(field, fault.forMs, fault.error)
     case 'move clock':
@@ -58,10 +76,14 @@ async function disturbNetwork(
   fault: Fault & { do: 'weather' | 'lose replies' | 'reset' },
 ): Promise<void> {
   const { child, network } = field.player(fault.role, fault.nth)
-  if (network === undefined) return
+  if (network === undefined || !child.isAlive) return
+  const from = hostNow()
+  const noteDisturbed = () =>
+    field.file.write({ kind: 'disturbed', path: child.plan.file, from, until: hostNow() })
   if (fault.do === 'reset') {
     field.note(`RST on every connection of ${child.name}`)
     network.reset()
+    noteDisturbed()
     return
   }
   if (fault.do === 'lose replies') {
@@ -70,7 +92,7 @@ async function disturbNetwork(
     field.note(
       `${child.name} loses ${times} replies${script ? ` of ${script}` : ''}, after ${arriving} bytes each`,
     )
-    network.lose({ ...match, arriving, times })
+    network.lose({ ...match, arriving, times, onLost: noteDisturbed })
     return
   }
   field.note(`the network of ${child.name} for ${fault.forMs} ms: ${JSON.stringify(fault.weather)}`)
@@ -78,20 +100,21 @@ async function disturbNetwork(
   await sleep(fault.forMs)
   network.mend()
   field.note(`the network of ${child.name} is as before`)
+  noteDisturbed()
 }
 
 async function killRedis(field: Field, awayMs: number): Promise<void> {
   const { store } = field.plan
-  const from = hostNow()
+  const at = hostNow()
   await field.store.master.kill()
   field.note(`SIGKILL of Redis, which is away for ${awayMs} ms`)
   await sleep(awayMs)
   await field.store.master.restart()
   field.note('Redis is back')
   if (store.kind === 'single' && store.fsync === 'everysec')
-    field.file.write({ kind: 'lost', from: from - HELD_BACK, to: hostNow() })
+    field.file.write({ kind: 'lost', from: at - HELD_BACK, at, to: hostNow() })
   if (store.kind === 'single' && store.fsync === 'none')
-    field.file.write({ kind: 'lost', from: 0, to: hostNow() })
+    field.file.write({ kind: 'lost', from: 0, at, to: hostNow() })
 }
 
 /** As after a loss of power, or a start from an old copy: the file is as long as it was, or not even that. */
@@ -105,13 +128,14 @@ async function loseWrites(
   if (path === undefined) throw new Error('expected Redis to have a file of commands')
   const { size } = statSync(path)
   await sleep(lastMs)
+  const at = hostNow()
   await master.kill()
   truncateSync(path, Math.max(0, size - bytes))
   field.note(`Redis dies and loses the last ${lastMs} ms and ${bytes} bytes; it is away for ${awayMs} ms`)
   await sleep(awayMs)
   await master.restart()
   field.note('Redis is back')
-  field.file.write({ kind: 'lost', from: from - HELD_BACK, to: hostNow() })
+  field.file.write({ kind: 'lost', from: from - HELD_BACK, at, to: hostNow() })
 }
 
 async function stopRedis(field: Field, forMs: number): Promise<void> {
@@ -141,6 +165,16 @@ async function fillMemory(field: Field, forMs: number): Promise<void> {
     await sleep(forMs)
     await client.config('SET', 'maxmemory', '0')
     field.note('no maxmemory any more')
+  })
+}
+
+async function lackReplicas(field: Field, forMs: number): Promise<void> {
+  await field.store.command(async (client) => {
+    field.note(`Redis asks for a replica and has none for ${forMs} ms: it refuses writes`)
+    await client.config('SET', 'min-replicas-to-write', '1')
+    await sleep(forMs)
+    await client.config('SET', 'min-replicas-to-write', '0')
+    field.note('Redis takes writes again')
   })
 }
 
@@ -188,16 +222,23 @@ async function end(process: ChildProcess): Promise<void> {
 async function failOver(field: Field): Promise<void> {
   const { store } = field
   if (field.plan.store.kind !== 'replicated') return
-  const { behindMs, skewMs } = field.plan.store
+  const { behindMs, skewMs, readOnlyMs = 0 } = field.plan.store
   const from = hostNow()
   store.cutReplica()
   field.note(`the replica hears nothing for ${behindMs} ms`)
   await sleep(behindMs)
+  const at = hostNow()
+  await store.loseMaster()
+  if (readOnlyMs > 0) {
+    for (const { network } of field.everyone) network?.retarget(store.live.port!)
+    field.note(`all are led to the replica, which refuses writes for ${readOnlyMs} ms`)
+    await sleep(readOnlyMs)
+  }
   await store.promote()
   // From this moment on the other clock counts: nothing was asked of it before.
   if (skewMs !== 0) field.file.write({ kind: 'moved', at: hostNow(), by: skewMs * 1_000 })
-  field.file.write({ kind: 'lost', from: from - REPLICATION, to: hostNow() })
-  for (const { network } of field.everyone) network?.retarget(store.live.port!)
+  field.file.write({ kind: 'lost', from: from - REPLICATION, at, to: hostNow() })
+  if (readOnlyMs === 0) for (const { network } of field.everyone) network?.retarget(store.live.port!)
   field.note(`failover to the replica, whose clock is ${skewMs} ms ahead`)
 }
 

@@ -2,7 +2,7 @@ import type { Weather } from '../../tcp-proxy.ts'
 import { PRODUCER_POINTS, WORKER_POINTS } from '../code-points.ts'
 import type { Means } from './draw-plan.ts'
 import type { Draws } from './draws.ts'
-import type { Armed, Fault, Role, SeededPlan, StorePlan } from './plan.ts'
+import type { Armed, Crash, Fault, Role, SeededPlan, StorePlan } from './plan.ts'
 
 /** A class of faults: what a run is about. */
 export interface Subject {
@@ -13,6 +13,7 @@ export interface Subject {
   draw(draws: Draws): Pick<SeededPlan, 'store' | 'faults'> & { readonly armed?: readonly Armed[] }
 }
 
+const CRASHES: readonly Crash[] = ['exception', 'heap', 'SIGSEGV']
 const DURABLE: StorePlan = { kind: 'single', fsync: 'always' }
 /** Faults begin when the first jobs have started, and end while there is work; milliseconds. */
 const soon = (draws: Draws) => draws.between(300, 2_500)
@@ -23,6 +24,7 @@ const whom = (draws: Draws): { role: Role; nth: number } =>
 
 export const SUBJECTS: readonly Subject[] = [
   { name: 'killed processes', weight: 3, draw: drawKills },
+  { name: 'crashed processes', weight: 2, draw: drawCrashes },
   { name: 'stopped processes', weight: 2, draw: drawStops },
   { name: 'points of the code', weight: 5, draw: drawPoints },
   { name: 'bad network', weight: 5, draw: drawNetwork },
@@ -35,10 +37,13 @@ export const SUBJECTS: readonly Subject[] = [
   { name: 'Redis stopped', weight: 1, draw: drawRedisStop },
   { name: 'scripts flushed', weight: 1, draw: drawFlush },
   { name: 'memory full', weight: 1, draw: drawMemory },
+  { name: 'Redis loading', weight: 1, draw: drawLoading },
+  { name: 'no replicas', weight: 1, draw: drawNoReplicas },
   { name: 'disk failing', weight: 1, needs: 'hasStrace', draw: drawDisk },
   { name: 'clock moved', weight: 3, needs: 'hasClockShim', draw: drawClock },
   { name: 'failover', weight: 2, draw: drawFailover },
   { name: 'failover to another clock', weight: 1, needs: 'hasClockShim', draw: drawSkewedFailover },
+  { name: 'failover, read-only first', weight: 1, draw: drawReadOnly },
   { name: 'resharding', weight: 2, draw: drawReshard },
 ]
 
@@ -49,6 +54,13 @@ function several(draws: Draws, most: number, one: () => Fault): Fault[] {
 function drawKills(draws: Draws) {
   const faults = several(draws, 2, (): Fault => {
     return { do: 'kill', atMs: soon(draws), ...whom(draws), replace: draws.hits(0.7) }
+  })
+  return { store: DURABLE, faults }
+}
+
+function drawCrashes(draws: Draws) {
+  const faults = several(draws, 2, (): Fault => {
+    return { do: 'crash', atMs: soon(draws), ...whom(draws), how: draws.pick(CRASHES) }
   })
   return { store: DURABLE, faults }
 }
@@ -166,6 +178,18 @@ function drawDisk(draws: Draws) {
   return { store: { kind: 'single', fsync } as const, faults }
 }
 
+/** Its file is read so slowly that clients are answered LOADING. */
+function drawLoading(draws: Draws) {
+  const store = { kind: 'single', fsync: 'always', loadMs: draws.pick([300, 1_000, 2_000]) } as const
+  const awayMs = draws.between(50, 300)
+  return { store, faults: [{ do: 'kill redis', atMs: draws.between(1_200, 2_500), awayMs } as const] }
+}
+
+function drawNoReplicas(draws: Draws) {
+  const faults: Fault[] = [{ do: 'lack replicas', atMs: soon(draws), forMs: draws.between(300, 2_500) }]
+  return { store: DURABLE, faults }
+}
+
 const STEPS_MS = [-86_400_000, -60_000, -3_000, -200, 150, 240, 1_000, 60_000, 86_400_000] as const
 
 function drawClock(draws: Draws) {
@@ -183,6 +207,13 @@ function drawFailover(draws: Draws, skewMs = 0) {
 
 function drawSkewedFailover(draws: Draws) {
   return drawFailover(draws, draws.pick([-30_000, 30_000]))
+}
+
+/** The name leads to the replica before it takes writes. */
+function drawReadOnly(draws: Draws) {
+  const readOnlyMs = draws.pick([200, 1_000, 2_500])
+  const store = { kind: 'replicated', behindMs: draws.pick([0, 1_000]), skewMs: 0, readOnlyMs } as const
+  return { store, faults: [{ do: 'fail over', atMs: draws.between(1_200, 2_500) } as const] }
 }
 
 function drawReshard(draws: Draws) {

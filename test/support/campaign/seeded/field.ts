@@ -8,9 +8,11 @@ import { CampaignChild } from '../child.ts'
 import type { ClockShim } from '../clock-shim.ts'
 import { HistoryFile } from '../history-file.ts'
 import { hostNow } from '../host-time.ts'
-import { noteFault } from '../note-fault.ts'
+import { runningIn } from '../merge-histories.ts'
+import { noteFault, noteStop } from '../note-fault.ts'
 import type { ChildPlan } from '../plans.ts'
-import type { Armed, Role, SeededPlan } from './plan.ts'
+import type { Place } from './leftovers.ts'
+import type { Armed, Crash, Role, SeededPlan } from './plan.ts'
 import { SeededStore } from './store.ts'
 
 const PROGRAM = fileURLToPath(new URL('../process.js', import.meta.url))
@@ -91,9 +93,22 @@ export class Field {
   /** SIGKILL. */
   async kill({ child }: Player): Promise<void> {
     if (!child.isAlive) return
+    const from = hostNow()
     await child.kill()
     this.note(`SIGKILL of ${child.name}`)
-    noteFault(this.file, child)
+    this.file.write({ kind: 'disturbed', path: child.plan.file, from, until: hostNow() })
+    noteFault(this.file, child.plan)
+  }
+
+  /** It ends by itself, in the middle of whatever it does. */
+  async crash({ child }: Player, how: Crash): Promise<void> {
+    if (!child.isAlive) return
+    const from = hostNow()
+    await child.crash(how)
+    this.note(`${child.name} crashed: ${how}, ${child.fate}`)
+    this.file.write({ kind: 'disturbed', path: child.plan.file, from, until: hostNow() })
+    // A heap takes a while to fill, in which leases may end.
+    noteFault(this.file, child.plan, from)
   }
 
   get hasWorker(): boolean {
@@ -118,15 +133,19 @@ export class Field {
     const at = hostNow()
     this.note(`${child.name} stands still for ${forMs} ms`)
     await sleep(forMs)
-    const until = hostNow()
-    const leaseMs = child.plan.worker?.leaseMs
-    if (leaseMs !== undefined && (until - at) / 1_000 >= (leaseMs * 2) / 3) noteFault(this.file, child, at)
-    this.file.write({ kind: 'stood', path: child.plan.file, until })
+    noteStop(this.file, child.plan, at, child.plan.worker?.leaseMs)
     child.goOn()
   }
 
+  /** Where its shards are, for those that look at them from outside. */
+  get place(): Place {
+    const { cluster, live } = this.store
+    const shards = this.plan.store.kind === 'cluster' ? this.plan.store.shards : 1
+    return { servers: cluster?.servers ?? [live], prefix: this.prefix, shards }
+  }
+
   audit(): Promise<Audit> {
-    return this.operator.order({ do: 'audit' })
+    return this.operator.ask({ do: 'audit' })
   }
 
   /** Ends every process; returns what went wrong. */
@@ -159,7 +178,7 @@ export class Field {
     if (armed !== undefined) this.#followed.push(this.#follow(player, nth, armed))
     // One that is killed early, or ends itself at an early point, may never say it.
     await player.child.said('ready').catch((error: unknown) => {
-      if (player.child.signal !== 'SIGKILL') throw error
+      if (!player.child.hasDied) throw error
     })
   }
 
@@ -174,7 +193,9 @@ export class Field {
       if (this.#isClosing || child.signal !== 'SIGKILL') return
       this.#reached += 1
       this.note(`${child.name} died at "${point}"`)
-      noteFault(this.file, child, 0)
+      const { lastAt } = runningIn(child.plan.file)
+      this.file.write({ kind: 'disturbed', path: child.plan.file, from: lastAt, until: hostNow() })
+      noteFault(this.file, child.plan, 0)
       if (role === 'worker') await this.replace(nth)
       return
     }

@@ -1,12 +1,16 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseLimit } from '../../../../src/core/limit.ts'
-import { type Breach, checkHistory, type HistoryEvent } from '../../../../src/testing.ts'
+import type { Breach, HistoryEvent } from '../../../../src/testing.ts'
+import { lagOf } from '../held-up.ts'
 import { type HistoryRecord, readRecords } from '../history-file.ts'
 import { recordsIn } from '../judge.ts'
 import { mergeHistories } from '../merge-histories.ts'
 import { collect } from '../second-judge/collect.ts'
 import { judgeAgain } from '../second-judge/judge-again.ts'
+import { unansweredFrom } from '../second-judge/losses.ts'
+import { isIdle } from './idle.ts'
+import { judgeLosses } from './judge-losses.ts'
 import type { Fault, SeededPlan } from './plan.ts'
 import { timeline } from './timeline.ts'
 
@@ -17,13 +21,27 @@ const NEWS = 3_000_000
 /** An outage keeps news from its victims: the longest stop, and until all have found Redis again. */
 const NEWS_OF_OUTAGE = 12_000_000
 /** What keeps no news from a process that lives. */
-const WITHOUT_OUTAGE: readonly Fault['do'][] = ['kill', 'flush scripts', 'move clock']
-const MOST_TOLD = 10
+const WITHOUT_OUTAGE: readonly Fault['do'][] = ['kill', 'crash', 'flush scripts', 'move clock']
+const MOST_SHOWN = 10
 
-/** Holds the records of a run against the laws. */
-export function judgeRun(plan: SeededPlan, folder: string): { counts: RunCounts; breaches: string[] } {
+export interface RunVerdict {
+  readonly counts: RunCounts
+  readonly breaches: string[]
+  /** What was done met no job: the run shows nothing. */
+  readonly isIdle: boolean
+  /** The clock of Redis was set back, and whether a law was broken depends on times that fit two moments: it shows nothing. */
+  readonly isUndecided: boolean
+}
+
+/**
+ * Holds the records of a run against the laws. That the second judge gave up its search is as bad as a breach.
+ *
+ * @param mostStates states that the second judge looks at for each key, if not as many as it does by itself
+ */
+export function judgeRun(plan: SeededPlan, folder: string, mostStates?: number): RunVerdict {
   const paths = recordsIn(folder)
-  const records = paths.flatMap(readRecords)
+  const files = new Map(paths.map((path) => [path, readRecords(path)]))
+  const records = [...files.values()].flat()
   const limits = plan.keys.map((key): HistoryEvent => {
     return { type: 'limit', at: 0, key, limit: parseLimit(plan.limits[key] ?? plan.limit) }
   })
@@ -33,33 +51,32 @@ export function judgeRun(plan: SeededPlan, folder: string): { counts: RunCounts;
   const losses = records.filter((record) => record.kind === 'lost')
   const moves = records.filter((record) => record.kind === 'moved')
   const isCalm = plan.armed.length === 0 && plan.faults.every((fault) => WITHOUT_OUTAGE.includes(fault.do))
-  const lag = isCalm ? NEWS : NEWS_OF_OUTAGE
-  const breaches = checkHistory(whole, { lag }).filter(
-    (breach) => !isExcused(breach, whole, losses) && !isBeforeNewsOfStep(breach, whole, moves),
-  )
-  const told = breaches.slice(0, MOST_TOLD).map(({ law, message }) => `checker: ${law} ${message}`)
-  if (breaches.length > MOST_TOLD) told.push(`checker: and ${breaches.length - MOST_TOLD} more`)
-  const { findings, undecided } = judgeAgain(collect(paths, plan, lag))
-  told.push(...findings.slice(0, MOST_TOLD).map(({ kind, message }) => `second judge: ${kind}: ${message}`))
+  const lag = Math.max(lagOf(files, NEWS), isCalm ? NEWS : NEWS_OF_OUTAGE)
+  const testimony = collect(paths, plan, NEWS)
+  const breachesOf = (history: readonly HistoryEvent[]) =>
+    judgeLosses(history, losses, { lag, unansweredFrom: unansweredFrom(testimony) }).filter(
+      (breach) => !isBeforeNewsOfStep(breach, history, moves),
+    )
+  const found = breachesOf(whole)
+  // With the other moments that fit as well, no law may be broken: then the times that are known show no breach.
+  const isUndecided =
+    found.length > 0 &&
+    moves.length > 0 &&
+    breachesOf([...limits, ...mergeHistories(paths, 'earliest').history]).length === 0
+  const breaches = isUndecided ? [] : found
+  const lines = breaches.slice(0, MOST_SHOWN).map(({ law, message }) => `checker: ${law} ${message}`)
+  if (breaches.length > MOST_SHOWN) lines.push(`checker: and ${breaches.length - MOST_SHOWN} more`)
+  const { findings, undecided } = judgeAgain(testimony, mostStates)
+  lines.push(...findings.slice(0, MOST_SHOWN).map(({ kind, message }) => `second judge: ${kind}: ${message}`))
+  lines.push(...undecided.map((key) => `second judge: undecided: gave up its search for key "${key}"`))
   const first = breaches[0] ?? findings[0]
-  if (first !== undefined) told.push(`around the first of them:\n${timeline(paths, first)}`)
-  return { counts: { ...countsOf(history, records), undecided: undecided.length }, breaches: told }
-}
-
-/**
- * Where Redis may have forgotten what it decided, as its settings say, it may have forgotten admissions, starts and ends: those
- * jobs may be gone or start again, and their places in the line are free. What no loss excuses is a start too early.
- */
-function isExcused(
-  { law, id, at }: Breach,
-  history: readonly HistoryEvent[],
-  losses: readonly (HistoryRecord & { kind: 'lost' })[],
-): boolean {
-  if (law === 'L2') return false
-  return losses.some(({ from, to }) => {
-    if (id === undefined || law !== 'L5') return at >= from
-    return history.some((event) => 'id' in event && event.id === id && event.at >= from && event.at <= to)
-  })
+  if (first !== undefined) lines.push(`around the first of them:\n${timeline(paths, first)}`)
+  return {
+    counts: countsOf(history, records),
+    breaches: lines,
+    isIdle: isIdle(plan, paths, history),
+    isUndecided,
+  }
 }
 
 /**

@@ -35,6 +35,8 @@ const missing = [
 for (const line of missing) console.log(line)
 
 const red: number[] = []
+let idle = 0
+let undecided = 0
 let next = first
 let isOver = false
 process.once('SIGINT', () => {
@@ -52,11 +54,17 @@ async function runSome(): Promise<void> {
 async function run(seed: number): Promise<void> {
   const plan = drawPlan(seed, means, values.about)
   if (values.plan === true) console.log(JSON.stringify(plan, null, 2))
-  const { counts, durationMs, failure, folder } = await runOne(plan, shim)
+  const { counts, durationMs, isIdle, isUndecided, failure, folder } = await runOne(plan, shim)
   const figures = Object.entries(counts)
     .filter(([, count]) => count > 0)
     .map(([name, count]) => `${name} ${count}`)
-  const verdict = failure === undefined ? 'green' : 'RED'
+  const calm = isIdle ? 'IDLE' : 'green'
+  const verdict = failure !== undefined ? 'RED' : isUndecided ? 'UNDECIDED' : calm
+  if (verdict === 'IDLE') idle += 1
+  if (verdict === 'UNDECIDED') {
+    undecided += 1
+    console.log(`the records of seed ${seed}: ${folder}`)
+  }
   console.log(
     `seed ${seed}  ${verdict}  ${(durationMs / 1_000).toFixed(1)} s  ${plan.subject}: ${figures.join(', ')}`,
   )
@@ -71,8 +79,15 @@ await Promise.all(Array.from({ length: Number(values.together) }, runSome))
 await RedisProcess.stopAll()
 rmSync(scratch, { recursive: true })
 const done = next - first
+if (idle > 0) console.log(`${idle} IDLE: what was done met no job, so these runs count for nothing`)
+if (undecided > 0)
+  console.log(
+    `${undecided} UNDECIDED: a breach or none, by times that fit two moments; these count for nothing`,
+  )
+const counted = done - idle - undecided
 console.log(
-  `${done} seeded ${done === 1 ? 'run' : 'runs'} from seed ${first}: ${red.length} red${red.map((seed) => `\n  npm run test:faults -- --runs 1 --seed ${seed}`).join('')}`,
+  `${counted} seeded ${counted === 1 ? 'run' : 'runs'} from seed ${first}: ${red.length} red${red.map((seed) => `\n  npm run test:faults -- --runs 1 --seed ${seed}`).join('')}`,
 )
 for (const line of missing) console.log(line)
-process.exit(red.length > 0 || isOver ? 1 : 0)
+// Without a run that counts, nothing was shown.
+process.exit(red.length > 0 || isOver || counted === 0 ? 1 : 0)

@@ -3,16 +3,29 @@ import type { PointPlan, ProducerPlan, WorkerPlan } from '../plans.ts'
 
 /** Which Redis a run has, and what it loses when it is killed. */
 export type StorePlan =
-  | { readonly kind: 'single'; readonly fsync: 'always' | 'everysec' | 'none' }
-  /** The replica stands still for `behindMs` before it is promoted, and its clock is off by `skewMs`. */
-  | { readonly kind: 'replicated'; readonly behindMs: number; readonly skewMs: number }
+  /** `loadMs`: each thousand commands of its file take so long to load. */
+  | { readonly kind: 'single'; readonly fsync: 'always' | 'everysec' | 'none'; readonly loadMs?: number }
+  /**
+   * The replica stands still for `behindMs` before it is promoted, and its clock is off by `skewMs`. `readOnlyMs`: so long all
+   * are led to it before it is promoted.
+   */
+  | {
+      readonly kind: 'replicated'
+      readonly behindMs: number
+      readonly skewMs: number
+      readonly readOnlyMs?: number
+    }
   | { readonly kind: 'cluster'; readonly shards: number }
 
 export type Role = 'producer' | 'worker'
 
+/** How a process may end by itself: an exception that nothing catches, a full heap, a fault of memory. */
+export type Crash = 'exception' | 'heap' | 'SIGSEGV'
+
 /** Something that a run does to its processes, its network or its Redis, `atMs` after it began. */
 export type Fault = { readonly atMs: number } & (
   | { readonly do: 'kill'; readonly role: Role; readonly nth: number; readonly replace: boolean }
+  | { readonly do: 'crash'; readonly role: Role; readonly nth: number; readonly how: Crash }
   | { readonly do: 'stop'; readonly role: Role; readonly nth: number; readonly forMs: number }
   | {
       readonly do: 'weather'
@@ -41,6 +54,8 @@ export type Fault = { readonly atMs: number } & (
   | { readonly do: 'stop redis'; readonly forMs: number }
   | { readonly do: 'flush scripts'; readonly forMs: number }
   | { readonly do: 'fill memory'; readonly forMs: number }
+  /** It refuses writes, because too few replicas are connected. */
+  | { readonly do: 'lack replicas'; readonly forMs: number }
   | { readonly do: 'fail disk'; readonly forMs: number; readonly error: 'EIO' | 'ENOSPC' }
   | { readonly do: 'move clock'; readonly byMs: number }
   | { readonly do: 'fail over' }

@@ -12,6 +12,7 @@ import { noteAdmission } from '../record-turns.ts'
 import { carryOut } from './carry-out.ts'
 import { Field } from './field.ts'
 import { judgeRun, type RunCounts } from './judge-run.ts'
+import { leakedDeliveries, recountAll } from './leftovers.ts'
 import type { Fault, SeededPlan } from './plan.ts'
 
 /** How long a run may take to come to rest, many times as long as it should; milliseconds. */
@@ -20,14 +21,40 @@ const REST_MS = 600_000
 export interface RunResult {
   readonly counts: RunCounts
   readonly durationMs: number
+  /** What was done to it met no job, so that it shows nothing. */
+  readonly isIdle: boolean
+  /** Times that fit two moments decide whether a law was broken. */
+  readonly isUndecided?: boolean
   /** What is wrong, as text; undefined when all is well. */
   readonly failure?: string
   /** Where the records of a failed run are. */
   readonly folder?: string
 }
 
-/** One run: starts the processes, disturbs them as planned, waits until they are done, and judges what they wrote down. */
+/** How long a run may take in all; milliseconds. */
+const LONGEST_MS = 2 * REST_MS
+
+/** One run, which is red where it does not end. */
 export async function runOne(plan: SeededPlan, shim: ClockShim | undefined): Promise<RunResult> {
+  const over = new AbortController()
+  const late = sleep(LONGEST_MS, undefined, { signal: over.signal }).then(
+    (): RunResult => ({
+      counts: {},
+      isIdle: false,
+      durationMs: LONGEST_MS,
+      failure: `the run has not ended within ${LONGEST_MS} ms`,
+    }),
+  )
+  try {
+    return await Promise.race([run(plan, shim), late])
+  } finally {
+    late.catch(() => undefined)
+    over.abort()
+  }
+}
+
+/** Starts the processes, disturbs them as planned, waits until they are done, and judges what they wrote down. */
+async function run(plan: SeededPlan, shim: ClockShim | undefined): Promise<RunResult> {
   const folder = mkdtempSync(join(tmpdir(), `velvet-rope-seed-${plan.seed}-`))
   const began = hostNow()
   const took = () => (hostNow() - began) / 1_000
@@ -37,12 +64,13 @@ export async function runOne(plan: SeededPlan, shim: ClockShim | undefined): Pro
     await disturb(field)
     const unrest = await rest(field)
     const judged = await conclude(field, unrest)
-    if (judged.failure === undefined) rmSync(folder, { recursive: true })
+    if (judged.failure === undefined && !judged.isUndecided) rmSync(folder, { recursive: true })
     else return { ...judged, durationMs: took(), folder }
     return { ...judged, durationMs: took() }
   } catch (error) {
     return {
       counts: {},
+      isIdle: false,
       durationMs: took(),
       failure: error instanceof Error ? `${error.stack}` : `${error}`,
       folder,
@@ -71,7 +99,7 @@ async function rest(field: Field): Promise<string | undefined> {
       (error: unknown) => `${error}`,
     )
     // One that was killed does not come to its end.
-    if (why !== undefined && child.signal !== 'SIGKILL') return why
+    if (why !== undefined && !child.hasDied) return why
   }
   for (;;) {
     const audit = await field.audit().catch(() => undefined)
@@ -84,7 +112,7 @@ async function rest(field: Field): Promise<string | undefined> {
 async function conclude(
   field: Field,
   unrest: string | undefined,
-): Promise<Pick<RunResult, 'counts' | 'failure'>> {
+): Promise<Pick<RunResult, 'counts' | 'isIdle' | 'isUndecided' | 'failure'>> {
   const failures =
     unrest === undefined ? [] : [`the run has not come to rest within ${REST_MS} ms: ${unrest}`]
   try {
@@ -97,13 +125,17 @@ async function conclude(
   } catch (error) {
     failures.push(`the line could not be asked: ${error}`)
   }
+  // Workers clean up after those that died: as long as they live, and the line is at rest.
+  if (unrest === undefined) failures.push(...(await leakedDeliveries(field.place)))
   const states = unrest === undefined ? [] : field.everyone.map(({ child }) => child.state)
   const complaints = await field.closeAll()
   failures.push(...complaints.map((complaint) => `a process did not end well: ${complaint}`), ...states)
-  const { breaches, ...judged } = judgeRun(field.plan, field.folder)
+  if (unrest === undefined) failures.push(...(await recountAll(field.place)))
+  const { breaches, isIdle, isUndecided, ...judged } = judgeRun(field.plan, field.folder)
   const counts = { ...judged.counts, ...field.figures }
   failures.push(...breaches)
-  return failures.length === 0 ? { counts } : { counts, failure: failures.join('\n') }
+  const shown = { counts, isIdle, isUndecided }
+  return failures.length === 0 ? shown : { ...shown, failure: failures.join('\n') }
 }
 
 /** A process that died could not write down all that it knew; the store is asked for what no other wrote. */
@@ -119,7 +151,7 @@ async function askForTheRest({ folder, operator, file }: Field): Promise<void> {
   }
   for (const id of asked) {
     if (accepted.has(id) && ended.has(id)) continue
-    const job = await operator.order<JobView | undefined>({ do: 'job', id })
+    const job = await operator.ask<JobView | undefined>({ do: 'job', id })
     if (job === undefined) continue
     noteAdmission(job, file)
     const end = endOf(job)

@@ -39,7 +39,9 @@ export class SeededStore {
     const appends =
       plan.fsync === 'none' ? ({} as const) : ({ appendonly: 'yes', appendfsync: plan.fsync } as const)
     const env = clock === undefined ? {} : { env: clock.env }
-    return new SeededStore(await RedisProcess.start({ port: 'free', ...appends, ...env }), { clock })
+    // Microseconds for each command.
+    const load = plan.loadMs === undefined ? {} : { config: { 'key-load-delay': `${plan.loadMs}` } }
+    return new SeededStore(await RedisProcess.start({ port: 'free', ...appends, ...load, ...env }), { clock })
   }
 
   static async #startReplicated(
@@ -77,10 +79,14 @@ export class SeededStore {
     this.#replica!.link.weather = { isBlackHole: 'back' }
   }
 
-  /** The master dies, and the replica takes its place. */
-  async promote(): Promise<void> {
+  /** The master dies; the replica is there and refuses writes. */
+  async loseMaster(): Promise<void> {
     await this.master.kill()
     this.#isPromoted = true
+  }
+
+  /** The replica takes the place of the master. */
+  async promote(): Promise<void> {
     await this.command((client) => client.call('REPLICAOF', 'NO', 'ONE'))
   }
 

@@ -1,7 +1,8 @@
 import { basename } from 'node:path'
 import type { HistoryEvent } from '../../../../src/testing.ts'
+import { causesIn } from '../causes.ts'
 import { type HistoryRecord, readRecords } from '../history-file.ts'
-import { storeClock } from '../store-offset.ts'
+import { type StoreClock, storeClock } from '../store-offset.ts'
 
 interface Line {
   readonly at: number
@@ -50,26 +51,27 @@ function linesOf(paths: readonly string[]): Line[] {
     for (const record of records)
       if (record.kind === 'event' && 'key' in record.event && 'id' in record.event)
         keys.set(record.event.id, record.event.key)
-  const lines = files.flatMap(([who, records]) =>
-    records.flatMap((record): Line[] => {
+  const lines = files.flatMap(([who, records]) => {
+    const causes = causesIn(records)
+    return records.flatMap((record): Line[] => {
       const told = tell(record)
       if (told === undefined) return []
-      const at = timeOf(record, offset)
+      const at = timeOf(record, offset, causes.get(record))
       const id =
         record.kind === 'event' && 'id' in record.event ? record.event.id : 'id' in record ? record.id : ''
       return [{ at, who, what: told, key: keyOf(record) ?? keys.get(id) }]
-    }),
-  )
+    })
+  })
   return lines.sort((a, b) => a.at - b.at)
 }
 
-function timeOf(record: HistoryRecord, offset: ReturnType<typeof storeClock>): number {
+function timeOf(record: HistoryRecord, offset: StoreClock, after: number | undefined): number {
   if (record.kind === 'event') {
     const { event, clock, seenAt } = record
-    return clock === 'host' ? event.at : event.at + offset(event.at, seenAt)
+    return clock === 'host' ? event.at : event.at + offset(event.at, { after, seenAt })
   }
   if (record.kind === 'lost') return record.to
-  return record.kind === 'stood' ? record.until : record.at
+  return 'until' in record ? record.until : record.at
 }
 
 function keyOf(record: HistoryRecord): string | undefined {
@@ -98,6 +100,7 @@ function tell(record: HistoryRecord): string | undefined {
     case 'unavailable':
       return `gets the error that Redis is unavailable, after ${record.tookMs.toFixed(0)} ms`
     case 'stood':
+    case 'disturbed':
     case 'clock':
     case 'resumed':
       return undefined

@@ -3,7 +3,7 @@ import type { RedisSchedulerOptions } from '../../../../src/redis/scheduler/redi
 import type { Delivery } from '../../../../src/redis/transport/transport.ts'
 import type { Claim, ClaimRequest } from '../../../../src/redis/verbs/claim.ts'
 import type { HandedJob, RemovedJob } from '../../../../src/redis/verbs/handed-job.ts'
-import type { Recovered } from '../../../../src/redis/verbs/recover.ts'
+import type { RecoverRequest, Recovery } from '../../../../src/redis/verbs/recover.ts'
 import type { Verbs } from '../../../../src/redis/verbs/verbs.ts'
 
 interface Waiting {
@@ -27,6 +27,8 @@ export class FakeStore implements Pick<Verbs, 'claim' | 'recover' | 'expire' | '
   keepsLeader = true
   isAway = false
   isDeaf = false
+  /** How far its clock was set forward. */
+  step = 0
   /** Markers that are lost on their way to the waiting schedulers. */
   losesMarkers = false
   sleepers = 0
@@ -87,7 +89,7 @@ export class FakeStore implements Pick<Verbs, 'claim' | 'recover' | 'expire' | '
       isElected,
       leaderUntil: this.leaderUntil,
       jobs,
-      now,
+      now: now + this.step,
       nextClaim: Math.min(...this.waiting.map((job) => job.due)),
       nextRecovery: Math.min(...[...this.leases.values()].map(({ end }) => end)),
       nextExpiry: isElected ? Math.min(...this.deadlines.map((job) => job.at)) : Number.POSITIVE_INFINITY,
@@ -98,14 +100,18 @@ export class FakeStore implements Pick<Verbs, 'claim' | 'recover' | 'expire' | '
     return answer
   }
 
-  async recover(): Promise<Recovered[]> {
-    const now = this.#clock.now()
-    const lost = [...this.leases.values()].filter(({ end }) => end <= now)
-    return lost.map(({ job }) => {
+  async recover(
+    _shard: number,
+    { until = Number.POSITIVE_INFINITY }: RecoverRequest = {},
+  ): Promise<Recovery> {
+    const now = this.#clock.now() + this.step
+    const lost = [...this.leases.values()].filter(({ end }) => end <= Math.min(now, until))
+    const jobs = lost.map(({ job }) => {
       this.leases.delete(job.id)
       this.waiting.unshift({ id: job.id, due: now, epoch: job.epoch })
       return { ...job, key: 'k', cost: 1, attempt: 1, at: now, crashed: false, failed: false, gone: false }
     })
+    return { jobs, isMore: false }
   }
 
   async expire(): Promise<RemovedJob[]> {

@@ -46,6 +46,23 @@ describe('a pass', () => {
     expect([...transport.queued]).toEqual(['lost_e2'])
   })
 
+  test('takes nothing back because the clock of the store was set forward, until its worker could renew', async () => {
+    const one = scheduler()
+    await one.runOnce()
+    await clock.advance(2 * S)
+    await one.runOnce()
+    store.leases.set('renewed', { job: { id: 'renewed', epoch: 1 }, end: clock.now() + 1.2 * S })
+    store.leases.set('dead', { job: { id: 'dead', epoch: 1 }, end: clock.now() + 1.2 * S })
+    store.step = 1.5 * S
+    expect(await one.runOnce()).toMatchObject({ recovered: 0 })
+    await clock.advance(0.6 * S)
+    store.leases.set('renewed', { job: { id: 'renewed', epoch: 1 }, end: clock.now() + 3.5 * S })
+    expect(await one.runOnce()).toMatchObject({ recovered: 0 })
+    await clock.advance(0.7 * S)
+    expect(await one.runOnce()).toMatchObject({ recovered: 1 })
+    expect(events).toEqual(['recovered dead'])
+  })
+
   test('lets expire what waited too long', async () => {
     store.deadlines = [{ id: 'old', key: 'k', cost: 1, attempt: 0, at: clock.now() }]
     expect(await scheduler().runOnce()).toMatchObject({ expired: 1 })
@@ -137,7 +154,7 @@ describe('between passes', () => {
   })
 
   test('a chore that is due and yields nothing does not keep it busy', async () => {
-    store.recover = async () => []
+    store.recover = async () => ({ jobs: [], isMore: false })
     store.leases.set('stuck', { job: { id: 'stuck', epoch: 1 }, end: clock.now() })
     scheduler().start()
     await clock.advance(1 * S)

@@ -26,6 +26,8 @@ interface FakeJob {
   settings: WorkerJob['settings']
   crashes: number
   attempt: number
+  /** To the last report of its end: the same again is answered again. */
+  answer?: FinishAnswer & { readonly kind: string }
 }
 
 interface FakeBucket {
@@ -248,6 +250,14 @@ export class FakeStore
   }
 
   #finish(report: FinishReport): FinishAnswer {
+    const job = this.#mine(report)
+    if (report.outcome.kind !== 'back' && job?.answer?.kind === report.outcome.kind) return job.answer
+    const answer = this.#finishOnce(report)
+    if (job !== undefined && answer.isMine) job.answer = { ...answer, kind: report.outcome.kind }
+    return answer
+  }
+
+  #finishOnce(report: FinishReport): FinishAnswer {
     const { id, outcome, startedAt } = report
     const at = this.now()
     const job = this.#mine(report)

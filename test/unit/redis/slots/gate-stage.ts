@@ -36,6 +36,10 @@ export class StallingClock extends VirtualClock implements Clock {
     return super.wake(at - this.#stalled, callback)
   }
 
+  override sleep(duration: number): Promise<void> {
+    return new Promise((resolve) => void this.wake(this.now() + duration, resolve))
+  }
+
   stall(duration: number): void {
     this.#stalled += duration
   }

@@ -205,6 +205,37 @@ describe('a lease', () => {
     await stage.close()
   })
 
+  test('that is over because of a report whose answer was lost: the report is repeated until the store says what became of it', async () => {
+    const stage: RedisWorkerStage = new RedisWorkerStage(async () => {
+      await stage.clock.sleep(1_000_000)
+      throw new Error('as planned')
+    })
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1, { settings: { ...PATIENT, attempts: 2 } }))
+    await stage.pass(900)
+    stage.store.losesReplies = true
+    await stage.pass(1_950)
+    stage.store.losesReplies = false
+    // The renewal is refused before the report is sent again.
+    await stage.pass(2_500)
+    expect(renewals(stage)).toHaveLength(1)
+    expect([stage.names('failed'), stage.errors.map(({ code }) => code)]).toEqual([
+      ['a1'],
+      ['backend-unavailable'],
+    ])
+    await stage.close()
+  })
+
+  test('that is over for a report that was never answered is given up by a worker that closes', async () => {
+    const { stage } = lasting(1_000)
+    await stage.open()
+    stage.deliver(stage.store.hand('a', 1))
+    await stage.pass(900)
+    stage.store.losesReplies = true
+    await stage.close(LEASE_MS + 2_000)
+    expect(stage.errors.map(({ code }) => code)).toEqual(['backend-unavailable', 'lease-lost'])
+  })
+
   test('that could not be renewed is renewed again soon', async () => {
     const { stage } = lasting(LEASE_MS)
     await stage.open()

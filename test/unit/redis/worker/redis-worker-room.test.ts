@@ -57,3 +57,22 @@ test('a job that finds no handler for a second goes back; where the worker close
   await stage.close(100, { drainMs: 10 })
   expect(away(stage)).toEqual([0, 5, 10, 0])
 })
+
+test('a worker that gave a job back because its handlers are stuck leaves deliveries to others for a time', async () => {
+  const stage = await stageOf().open()
+  stage.deliver(slowJobs(stage, HANDLERS))
+  await stage.pass(600)
+  stage.deliver(stage.store.hand('quick', 1))
+  await stage.pass(10)
+  expect(away(stage)).toEqual([0])
+  stage.forgotten.length = 0
+  stage.deliver(stage.store.hand('other', 1))
+  await stage.pass(100)
+  expect(stage.forgotten).toEqual([])
+  await stage.pass(600)
+  expect(stage.forgotten).toEqual(['other1'])
+  stage.deliver(stage.store.hand('third', 1))
+  stage.deliver(stage.store.hand('fourth', 1))
+  await stage.close(100, { drainMs: 10 })
+  expect(stage.forgotten).toEqual(['other1', 'third1', 'fourth1'])
+})

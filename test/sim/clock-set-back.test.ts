@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { aJob, aPlan, SECOND } from './judge/planted.ts'
+import { openStore } from './open-store.ts'
+import { runPlan } from './run-plan.ts'
+
+// Redis ends waits by the clock that is set: one that was under way lasts a day longer.
+const keys = [{ key: 'k', capacity: 10, rate: { count: 100, per: 1_000 } }]
+const faults = [{ kind: 'step', at: 500, by: -86_400_000, until: 500 }] as const
+
+test('a job whose worker died comes back in time after the clock of Redis was set back', async () => {
+  const poison = { ...aJob('a'), handler: { ...aJob('a').handler, exits: 2 } }
+  const workers = [{ at: 0, concurrency: 100, lease: 5_000, scheduler: false }]
+  const { failures, history } = await runPlan(
+    aPlan({ keys, jobs: [poison], workers, schedulers: 2, faults }),
+    openStore,
+  )
+  expect(failures).toEqual([])
+  expect(history.filter((event) => event.type === 'start')).toHaveLength(3)
+})
+
+test('turns reach their callers in time after the clock of Redis was set back', async () => {
+  const times = [1, 8_000, 8_700, 9_400]
+  const turns = times.map((at) => ({ caller: 1, key: 'k', at, cost: 1, isTry: false }))
+  const { failures, history } = await runPlan(aPlan({ keys, turns, callers: 1, faults }), openStore)
+  expect(failures).toEqual([])
+  const starts = history.flatMap((event) => (event.type === 'start' ? [event.at] : []))
+  const waits = starts.map((at, index) => at - times[index]! * 1_000)
+  expect(waits).toHaveLength(4)
+  expect(Math.max(...waits)).toBeLessThan(0.3 * SECOND)
+})

@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest'
+import { openStore } from './open-store.ts'
+import { drawPlan } from './plan/draw.ts'
+import { runPlan } from './run-plan.ts'
+
+test('a worker leaves nothing behind when it closes soon after Redis refused a look for stalled deliveries', async () => {
+  // Redis refuses writes when BullMQ looks, five seconds after the begin, and three seconds later all is done.
+  const plan = drawPlan(637)
+  expect(plan.faults).toContainEqual(expect.objectContaining({ kind: 'refusal', says: 'NOREPLICAS' }))
+  const { failures } = await runPlan(plan, openStore)
+  expect(failures).toEqual([])
+})

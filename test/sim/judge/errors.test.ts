@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { BackendUnavailableError } from '../../../src/core/errors.ts'
+import { openStore } from '../open-store.ts'
+import { runPlan } from '../run-plan.ts'
+import { judgeErrors } from './errors.ts'
+import { aJob, aPlan, SECOND } from './planted.ts'
+
+/** Ways that always take so long, there and back. */
+function ways(ms: number) {
+  const way = { least: ms * 1_000, jitter: 0.01, spikes: 0, spike: 0 }
+  return { there: way, back: way, splits: 0 }
+}
+
+/** The laws that a run breaks in which nothing goes wrong, a call fails, and the worker reports an error. */
+function broken(oneWayMs: number, calledAt: number, error: Error, took = 1.9): string[] {
+  const process = { name: 'worker-1', bornAt: 0, uncaught: [] }
+  const record = {
+    errors: [{ process, at: (calledAt + 1.9) * SECOND, error }],
+    unavailable: [{ process, at: calledAt * SECOND, took: took * SECOND }],
+  }
+  const world = { now: 60 * SECOND, processes: [process] }
+  const plan = aPlan({ network: ways(oneWayMs) })
+  return judgeErrors({ plan, world, record, silences: [], exits: [] }).map(({ law }) => law)
+}
+
+const away = new BackendUnavailableError('Redis is unavailable: no answer in time')
+
+test('where a shaper takes longer to open than calls wait, calls fail until it is open', async () => {
+  const plan = aPlan({ jobs: [aJob('a')], network: ways(60) })
+  const { failures, scene } = await runPlan(plan, openStore)
+  expect(failures).toEqual([])
+  expect(scene.record.unavailable).toHaveLength(1)
+  expect(broken(60, 0.1, away)).toEqual([])
+})
+
+test('no call fails later, or where a shaper opens in time', () => {
+  expect(broken(60, 6, away)).toEqual(['errors', 'L8'])
+  expect(broken(40, 0.1, away)).toEqual(['errors', 'L8'])
+})
+
+test('a call that waits for the opening fails in time as well, and nothing else goes wrong', () => {
+  expect(broken(60, 0.1, away, 2.5)).toEqual(['L8'])
+  expect(broken(60, 0.1, new Error('no'))).toEqual(['errors'])
+})

@@ -1,0 +1,92 @@
+import { isVelvetRopeError } from '../../../src/index.ts'
+import type { Silence } from '../actors/faults.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { Delays } from '../world/link.ts'
+import type { SimProcess } from '../world/process.ts'
+import type { Failure } from './judge.ts'
+
+/** A producer hears within two seconds that the store is away; timers are a little late. */
+const UNAVAILABLE_WITHIN = 2_300_000
+/** The same, at the least; timers are a little early. */
+const UNAVAILABLE_AFTER = 1_890_000
+/** To connect and to open, a shaper goes there and back so often, the question that waits for it included. */
+const OPENING = 21
+/** An end was reported to BullMQ twice: the first report was carried out, and its answer lost. */
+const TWICE = /^Missing (?:key|lock) for job /
+/** Errors that a shaper may report while something is wrong. */
+const EXPECTED = ['backend-unavailable', 'lease-lost', 'started-late', 'old-rule-book', 'worker-lost']
+
+/** What is known of the errors of a run. */
+export interface Errant {
+  readonly plan: Plan
+  readonly world: {
+    readonly now: number
+    readonly processes: readonly Pick<SimProcess, 'name' | 'uncaught'>[]
+  }
+  readonly record: {
+    readonly errors: readonly { readonly process: Opened; readonly at: number; readonly error: Error }[]
+    readonly unavailable: readonly {
+      readonly process: Opened
+      readonly at: number
+      readonly took: number
+    }[]
+  }
+  readonly silences: readonly Silence[]
+  readonly exits: readonly string[]
+}
+
+type Opened = Pick<SimProcess, 'name' | 'bornAt'>
+
+/**
+ * A run in which nothing goes wrong reports no error, and no call of it fails. Where the ways are so long that a shaper takes
+ * more than two seconds to open, calls that wait for that fail.
+ */
+export function judgeErrors({ plan, world, record, silences, exits }: Errant): Failure[] {
+  const failures: Failure[] = []
+  for (const process of world.processes) {
+    for (const error of process.uncaught) {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+      failures.push({ law: 'errors', at: world.now, message: `${process.name}: nothing caught ${text}` })
+    }
+  }
+  const isCalm = plan.faults.length === 0 && exits.length === 0
+  for (const { process, at, error } of record.errors) {
+    const isOpening =
+      opensLate(plan, process, at - UNAVAILABLE_WITHIN) && isVelvetRopeError(error, 'backend-unavailable')
+    const isExpected =
+      isOpening ||
+      (!isCalm && (EXPECTED.some((code) => isVelvetRopeError(error, code)) || TWICE.test(error.message)))
+    if (!isExpected) failures.push({ law: 'errors', at, message: `${process.name}: ${error.stack}` })
+  }
+  for (const { process, at, took } of record.unavailable) {
+    const mayFail = !isCalm || opensLate(plan, process, at)
+    if (mayFail && took - stoodStill(silences, process.name, at, at + took) <= UNAVAILABLE_WITHIN) continue
+    const message = `${process.name}: a call failed after ${took / 1_000} ms because Redis was away`
+    failures.push({ law: 'L8', at, message })
+  }
+  return failures
+}
+
+/** Whether a process may have been opening at that time, and opening takes longer there than calls wait. */
+function opensLate({ network }: Plan, { bornAt }: Opened, at: number): boolean {
+  const opening = OPENING * (usualWay(network.there) + usualWay(network.back))
+  return opening >= UNAVAILABLE_AFTER && at <= bornAt + opening
+}
+
+/** Of many ways one after the other, how long each takes, well counted; microseconds. */
+function usualWay({ least, jitter, spikes, spike }: Delays): number {
+  return least + 2 * jitter + spikes * spike
+}
+
+/** For how long a process did not turn its event loop, in that time; microseconds. */
+export function stoodStill(silences: readonly Silence[], name: string, from: number, until: number): number {
+  let still = 0
+  let last = from
+  for (const silence of silences.toSorted((a, b) => a.from - b.from)) {
+    if (silence.process !== name || silence.cause !== 'itself') continue
+    const end = Math.min(until, silence.until)
+    still += Math.max(0, end - Math.max(last, silence.from))
+    last = Math.max(last, end)
+  }
+  return still
+}

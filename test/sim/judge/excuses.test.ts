@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest'
+import type { HistoryEvent } from '../../../src/testing.ts'
+import type { Silence } from '../actors/faults.ts'
+import type { Seen } from '../actors/recorder.ts'
+import { excuses } from './excuses.ts'
+import { aPlan, SECOND } from './planted.ts'
+
+const LEASE = 3_000
+
+const plan = aPlan({ workers: [{ at: 0, concurrency: 100, lease: LEASE, scheduler: true }] })
+
+function cut(from: number, until: number, facts: Partial<Silence> = {}): Silence {
+  return {
+    process: 'worker-1',
+    from: from * SECOND,
+    until: until * SECOND,
+    isDeath: false,
+    cause: 'its link',
+    breaks: false,
+    ...facts,
+  }
+}
+
+function ran(id: string, from: number, until?: number, by = 'worker-1'): Seen[] {
+  const start = { type: 'start', at: from * SECOND, id, key: 'k', cost: 1, attempt: 1 } as const
+  if (until === undefined) return [{ by, event: start }]
+  return [
+    { by, event: start },
+    { by, event: { type: 'end', at: until * SECOND, id, outcome: 'completed' } },
+  ]
+}
+
+function excused(silences: readonly Silence[], seen: readonly Seen[], leaving = new Map<string, number>()) {
+  const events: HistoryEvent[] = excuses(plan, silences, seen, leaving)
+  return events.flatMap((event) => (event.type === 'fault' ? [event.id] : []))
+}
+
+test('a short cut excuses no second start, also of a worker with a short lease', () => {
+  expect(excused([cut(5, 5.005)], ran('j', 4.9, 9))).toEqual([])
+  expect(excused([cut(5, 5.005, { breaks: true })], ran('j', 4.9, 9))).toEqual([])
+  expect(excused([cut(5, 6.2)], ran('j', 4.9, 9))).toEqual([])
+})
+
+test('many short cuts far apart excuse no second start', () => {
+  const cuts = Array.from({ length: 8 }, (_, n) => cut(5 + 1.5 * n, 5.005 + 1.5 * n))
+  expect(excused(cuts, ran('j', 4.9, 30))).toEqual([])
+})
+
+test('a cut for longer than a lease excuses what ran until its lease can have ended', () => {
+  const silence = cut(5, 9)
+  expect(excused([silence], ran('j', 4, 20))).toEqual(['j'])
+  expect(excused([silence], ran('j', 4))).toEqual(['j'])
+})
+
+test('a cut excuses no job that ended before its lease could, or that started too late to lose it', () => {
+  expect(excused([cut(5, 9)], ran('j', 4, 6))).toEqual([])
+  expect(excused([cut(5, 9)], ran('j', 14, 20))).toEqual([])
+})
+
+test('a cut excuses no job of another process', () => {
+  expect(excused([cut(5, 9)], ran('j', 4, 20, 'worker-2'))).toEqual([])
+})
+
+test('a death excuses what ran there, and nothing that had ended', () => {
+  const death = cut(5, 5, { isDeath: true, cause: 'itself' })
+  expect(excused([death], [...ran('j', 4), ...ran('ended', 3, 4)])).toEqual(['j'])
+})
+
+test('an outage for all excuses a worker with a long lease only where it was closed before it was over', () => {
+  const safe = aPlan({ workers: [{ at: 0, concurrency: 100, lease: 6_000, scheduler: true }] })
+  const outage = cut(5, 12, { cause: 'everything', breaks: true })
+  const faults = (leaving: ReadonlyMap<string, number>) =>
+    excuses(safe, [outage], ran('j', 4, 30), leaving).filter(({ type }) => type === 'fault')
+  expect(faults(new Map())).toEqual([])
+  expect(faults(new Map([['worker-1', 20 * SECOND]]))).toEqual([])
+  expect(faults(new Map([['worker-1', 6 * SECOND]]))).toHaveLength(1)
+})
+
+function cameBack(id: string, at: number) {
+  return { id, key: 'k', at: at * SECOND }
+}
+
+test('an excuse lets one job lose its place, where one came back in the time of the excuse', () => {
+  const crashes = (at: number) =>
+    excuses(plan, [cut(5, 9)], ran('j', 4, 20), new Map(), [cameBack('j', at)]).filter(
+      (event) => event.type === 'crash' && event.handed > 0,
+    )
+  expect(crashes(8.5)).toMatchObject([{ handed: 1 }])
+  expect(crashes(4)).toEqual([])
+  expect(crashes(60)).toEqual([])
+  const none = excuses(plan, [cut(5, 5.005)], ran('j', 4, 20), new Map(), [cameBack('j', 8.5)])
+  expect(none).toEqual([])
+})
+
+test('jobs before it that wait for a retry do not take the excuse of the one that came back', () => {
+  const accepted = (id: string, at: number): Seen => {
+    const answer = { type: 'answer', at: at * SECOND, id, key: 'k', cost: 1, accepted: true } as const
+    return { by: 'producer-1', event: { ...answer, departsAt: answer.at } }
+  }
+  const tried = (id: string, at: number): Seen[] => [
+    ...ran(id, at),
+    { by: 'worker-1', event: { type: 'return', at: (at + 0.1) * SECOND, id, reason: 'retry', readyAt: 0 } },
+  ]
+  const death = cut(5, 5, { isDeath: true, cause: 'itself' })
+  const line = ['before', 'done', 'waits', 'lost', 'behind'].map((id, place) => accepted(id, place / 10))
+  const seen = [...line, ...tried('before', 2), ...ran('done', 3, 4), ...tried('behind', 4)]
+  const crashes = excuses(plan, [death], seen, new Map(), [cameBack('lost', 8.5)])
+  expect(crashes.filter(({ type }) => type === 'crash')).toMatchObject([{ handed: 0 }, { handed: 2 }])
+})
+
+test('a restart extends the leases, so a short one excuses no worker, also with a short lease', () => {
+  const restart = cut(5, 6, { cause: 'everything', breaks: true, isRestart: true })
+  expect(excused([restart], ran('j', 4.9, 20))).toEqual([])
+  expect(excused([restart], ran('j', 4.9, 20), new Map([['worker-1', 5.5 * SECOND]]))).toEqual(['j'])
+})

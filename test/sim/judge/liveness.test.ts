@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest'
+import type { HistoryEvent } from '../../../src/testing.ts'
+import type { Silence, Struck } from '../actors/faults.ts'
+import type { Seen } from '../actors/recorder.ts'
+import type { Plan } from '../plan/plan.ts'
+import { judgeLiveness } from './liveness.ts'
+import { accepted, aPlan, SECOND } from './planted.ts'
+import type { Life } from './troubles.ts'
+
+const NEVER = Number.POSITIVE_INFINITY
+const TWO_WORKERS = [
+  { at: 0, concurrency: 100, lease: 10_000, scheduler: true },
+  { at: 0, concurrency: 100, lease: 10_000, scheduler: true },
+]
+const LIVES: readonly Life[] = [
+  { name: 'worker-1', from: 0, until: NEVER },
+  { name: 'worker-2', from: 0, until: NEVER },
+]
+
+function started(id: string, at: number, by = 'worker-1', cost = 1): Seen {
+  return { by, event: { type: 'start', at: at * SECOND, id, key: 'k', cost, attempt: 1 } }
+}
+
+function ended(id: string, at: number, by = 'worker-1'): Seen {
+  return { by, event: { type: 'end', at: at * SECOND, id, outcome: 'completed' } }
+}
+
+function of(type: 'pause' | 'resume', at: number): Seen {
+  return { by: 'operator', event: { type, at: at * SECOND, key: 'k' } }
+}
+
+interface Facts {
+  readonly plan?: Partial<Plan>
+  readonly silences?: readonly Silence[]
+  readonly struck?: readonly Struck[]
+  readonly lives?: readonly Life[]
+}
+
+/** Its breaches: by when starts were expected. Seconds. */
+function breaches(
+  seen: readonly Seen[],
+  { plan = {}, silences = [], struck = [], lives = LIVES }: Facts = {},
+): number[] {
+  const known = { plan: aPlan({ workers: TWO_WORKERS, ...plan }), silences, struck, lives, unsure: [] }
+  const history: HistoryEvent[] = seen.map(({ event }) => event)
+  return judgeLiveness(known, history, seen, NEVER).map(({ at }) => at / SECOND)
+}
+
+function silence(process: string, from: number, until: number, facts: Partial<Silence> = {}): Silence {
+  const cause = 'its link'
+  return {
+    process,
+    from: from * SECOND,
+    until: until * SECOND,
+    isDeath: false,
+    cause,
+    breaks: false,
+    ...facts,
+  }
+}
+
+function killed(process: string, at: number): Facts {
+  const lives = LIVES.map((life) => (life.name === process ? { ...life, until: at * SECOND } : life))
+  return { silences: [silence(process, at, at, { isDeath: true, cause: 'itself', breaks: true })], lives }
+}
+
+test('a job that has its slot, and does not start though nothing is wrong, is late', () => {
+  expect(breaches([accepted('a', 10), started('a', 10.1), ended('a', 10.2)])).toEqual([])
+  expect(breaches([accepted('a', 10), started('a', 16), ended('a', 17)])).toHaveLength(1)
+})
+
+test('a job that never starts is late at the end of the history', () => {
+  expect(breaches([accepted('a', 10)])).toEqual([])
+  expect(breaches([accepted('a', 10), accepted('b', 40)])).toHaveLength(1)
+})
+
+test('a job waits for its slot, a freeze and a pause, and no longer', () => {
+  const first = [accepted('a', 10), started('a', 10.1, 'worker-1', 20), accepted('b', 10.2)]
+  expect(breaches([...first, started('b', 30.2)])).toEqual([])
+  expect(breaches([...first, started('b', 40)])).toHaveLength(1)
+  const paused = [accepted('a', 10), of('pause', 10.1), of('resume', 40)]
+  expect(breaches([...paused, started('a', 40.2)])).toEqual([])
+  expect(breaches([...paused, started('a', 50)])).toHaveLength(1)
+})
+
+test('what a killed worker ran starts again within its lease and a few seconds', () => {
+  const history = [accepted('a', 10), started('a', 10.1)]
+  const kill = killed('worker-1', 12)
+  expect(breaches([...history, started('a', 24, 'worker-2')], kill)).toEqual([])
+  expect(breaches([...history, started('a', 33, 'worker-2')], kill)).toHaveLength(1)
+})
+
+test('the bound after a kill follows the lease of the plan', () => {
+  const workers = TWO_WORKERS.map((worker) => ({ ...worker, lease: 1_000 }))
+  const history = [accepted('a', 10), started('a', 10.1)]
+  const facts = { ...killed('worker-1', 12), plan: { workers } }
+  expect(breaches([...history, started('a', 17, 'worker-2')], facts)).toEqual([])
+  expect(breaches([...history, started('a', 24, 'worker-2')], facts)).toHaveLength(1)
+})
+
+test('starts go on soon after another scheduler was killed, and after Redis is back', () => {
+  const scheduler = {
+    ...killed('scheduler-1', 10),
+    lives: [...LIVES, { name: 'scheduler-1', from: 0, until: 10 * SECOND }],
+  }
+  expect(breaches([accepted('a', 10.5), started('a', 14)], scheduler)).toEqual([])
+  expect(breaches([accepted('a', 10.5), started('a', 22)], scheduler)).toHaveLength(1)
+  const stall: Facts = {
+    silences: ['worker-1', 'worker-2'].map((name) => silence(name, 10, 20, { cause: 'everything' })),
+  }
+  expect(breaches([accepted('a', 9.9), started('a', 24)], stall)).toEqual([])
+  expect(breaches([accepted('a', 9.9), started('a', 45)], stall)).toHaveLength(1)
+})
+
+test('the lease of a killed worker lasts longer by a time in which no scheduler was heard', () => {
+  const workers = TWO_WORKERS.map((worker) => ({ ...worker, scheduler: false }))
+  const kill = killed('worker-1', 12)
+  const lives = [...kill.lives!, { name: 'scheduler-1', from: 0, until: NEVER }]
+  const history = [accepted('a', 10), started('a', 10.1), started('a', 31, 'worker-2')]
+  const heard = { plan: { workers }, silences: kill.silences!, lives }
+  expect(breaches(history, heard)).toHaveLength(1)
+  const silences = [...kill.silences!, silence('scheduler-1', 13, 19)]
+  expect(breaches(history, { ...heard, silences })).toEqual([])
+  expect(
+    breaches([...history.slice(0, 2), started('a', 40, 'worker-2')], { ...heard, silences }),
+  ).toHaveLength(1)
+})
+
+test('nothing is expected while no worker lives, and while all handlers are busy', () => {
+  const gone = LIVES.map((life) => ({ ...life, until: 10 * SECOND }))
+  const back = { lives: [...gone, { name: 'worker-1#2', from: 60 * SECOND, until: NEVER }] }
+  expect(breaches([accepted('a', 20), started('a', 61, 'worker-1#2')], back)).toEqual([])
+  expect(breaches([accepted('a', 20), started('a', 90, 'worker-1#2')], back)).toHaveLength(1)
+  const workers = [{ at: 0, concurrency: 1, lease: 10_000, scheduler: true }]
+  const lives = [LIVES[0]!]
+  const long = [accepted('a', 10), started('a', 10.1), accepted('b', 11), ended('a', 40)]
+  expect(breaches([...long, started('b', 40.1)], { plan: { workers }, lives })).toEqual([])
+  expect(breaches([...long, started('b', 60)], { plan: { workers }, lives })).toHaveLength(1)
+})

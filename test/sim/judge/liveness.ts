@@ -1,0 +1,240 @@
+import { parseLimit } from '../../../src/core/limit.ts'
+import type { HistoryEvent } from '../../../src/testing.ts'
+import { isTurnId } from '../../support/turn-id.ts'
+import type { Seen } from '../actors/recorder.ts'
+import { limitOf } from '../actors/scene.ts'
+import type { Plan } from '../plan/plan.ts'
+import { travelOf } from './excuses.ts'
+import type { Failure } from './judge.ts'
+import { type Circumstances, type Trouble, troublesOf } from './troubles.ts'
+
+/** How late a start may be where nothing is wrong, beside the ways that calls travel; microseconds. */
+const USUAL = 1_000_000
+/** From the admission of a job until its start; so many ways, one after the other. */
+const WAYS = 30
+/** A handler that ends makes room for the next job in that time, in a worker whose handlers were all busy; microseconds. */
+const TAKES_NEXT = 2_000_000
+/** After a change of its limit a bucket is due at another time; all schedulers know of it then. Microseconds. */
+const RETIMED = 2_000_000
+
+/** What is known of a key while its history is read. Microseconds. */
+interface Line {
+  /** Jobs that could start, and since when. */
+  readonly ready: Map<string, number>
+  /** When the next slot comes at the latest. */
+  slotAt: number
+  interval: number
+  /** The longest interval since the last start. */
+  slowest: number
+  lastStart: number
+  lastCost: number
+  frozenUntil: number
+  isPaused: boolean
+  goesOnAt: number
+}
+
+/**
+ * Judges by virtual time that jobs start in time: a job that is the first in its line and has its slot starts within a second
+ * where nothing is wrong, and after a fault within the bound of troubles.ts. Jobs with a deadline and turns, which leave
+ * their lines by themselves, are not waited for.
+ */
+export function judgeLiveness(
+  known: Circumstances,
+  history: readonly HistoryEvent[],
+  seen: readonly Seen[],
+  /** Nothing is judged from then on: the store has lost what it knew. Microseconds. */
+  until: number,
+): Failure[] {
+  const { plan } = known
+  const troubles = [...troublesOf(known), ...busy(plan, seen), ...frozenUnheard(plan, seen)].sort(
+    (a, b) => a.from - b.from,
+  )
+  const usual = usualOf(plan)
+  const lines = new Map(plan.keys.map((key) => [key.key, lineOf(key)]))
+  const keyOf = new Map<string, string>()
+  const noted = new Map(seen.map(({ event, by }) => [event, by]))
+  const impatient = new Set(plan.jobs.flatMap(({ id, deadline }) => (deadline === undefined ? [] : [id])))
+  const failures: Failure[] = []
+  const deaths = known.silences.filter(({ isDeath }) => isDeath).toSorted((a, b) => a.from - b.from)
+  const runs = new Map<string, Map<string, string>>()
+
+  const look = (key: string, line: Line, at: number) => {
+    if (line.isPaused || line.ready.size === 0) return
+    const [id, since] = first(line.ready)
+    const from = Math.max(since, line.slotAt, line.frozenUntil, line.goesOnAt)
+    const latest = latestAfter(from, usual(line), troubles)
+    if (Math.min(at, until) <= latest.at) return
+    failures.push({
+      law: 'liveness',
+      at: latest.at,
+      message:
+        `key ${key}: job ${id} could start from ${seconds(from)} on, and had not started at ${seconds(Math.min(at, until))}; ` +
+        `expected by ${seconds(latest.at)} (${latest.why})`,
+    })
+    // One breach is said once.
+    line.goesOnAt = at
+  }
+  const die = (at: number) => {
+    while (deaths[0] !== undefined && deaths[0].from <= at) {
+      const { process, from } = deaths.shift()!
+      for (const [id, key] of runs.get(process) ?? [])
+        if (!impatient.has(id)) lines.get(key)!.ready.set(id, from)
+      runs.delete(process)
+    }
+  }
+
+  let last = 0
+  for (const event of history) {
+    if (event.at >= until) break
+    last = event.at
+    die(event.at)
+    const key = 'key' in event ? event.key : 'id' in event ? keyOf.get(event.id) : undefined
+    const line = key === undefined ? undefined : lines.get(key)
+    if (key === undefined || line === undefined) continue
+    switch (event.type) {
+      case 'answer':
+        if (!event.accepted) break
+        keyOf.set(event.id, key)
+        if (!isTurnId(event.id) && !impatient.has(event.id)) line.ready.set(event.id, event.at)
+        break
+      case 'start': {
+        look(key, line, event.at)
+        line.ready.delete(event.id)
+        line.lastStart = event.at
+        line.lastCost = event.cost
+        line.slowest = line.interval
+        // At most half of the slots go to retries, so one may have to wait for the next.
+        line.slotAt = event.at + line.interval * event.cost
+        for (const own of runs.values()) own.delete(event.id)
+        const by = noted.get(event)
+        if (by === undefined) break
+        const own = runs.get(by) ?? new Map<string, string>()
+        runs.set(by, own.set(event.id, key))
+        break
+      }
+      case 'return':
+      case 'end': {
+        look(key, line, event.at)
+        line.ready.delete(event.id)
+        for (const own of runs.values()) own.delete(event.id)
+        if (event.type === 'end') break
+        if (!impatient.has(event.id)) line.ready.set(event.id, Math.max(event.at, event.readyAt))
+        if (event.reason === 'freeze') line.frozenUntil = Math.max(line.frozenUntil, event.readyAt)
+        break
+      }
+      case 'freeze':
+        look(key, line, event.at)
+        line.frozenUntil = Math.max(line.frozenUntil, event.until)
+        break
+      case 'unfreeze':
+        line.frozenUntil = Math.min(line.frozenUntil, event.at)
+        line.goesOnAt = event.at
+        break
+      case 'pause':
+      case 'resume':
+        look(key, line, event.at)
+        line.isPaused = event.type === 'pause'
+        line.goesOnAt = event.at
+        break
+      case 'limit':
+        look(key, line, event.at)
+        line.interval = event.limit.interval
+        line.slowest = Math.max(line.slowest, line.interval)
+        line.slotAt = line.lastStart + line.slowest * line.lastCost
+        line.goesOnAt = event.at + RETIMED
+        break
+    }
+  }
+  die(last)
+  for (const [key, line] of lines) look(key, line, last)
+  return failures
+}
+
+function lineOf(key: Plan['keys'][number]): Line {
+  const { interval } = parseLimit(limitOf(key))
+  return {
+    ready: new Map(),
+    slotAt: 0,
+    interval,
+    slowest: interval,
+    lastStart: Number.NEGATIVE_INFINITY,
+    lastCost: 0,
+    frozenUntil: 0,
+    isPaused: false,
+    goesOnAt: 0,
+  }
+}
+
+function usualOf(plan: Plan): (line: Line) => number {
+  const costliest = Math.max(1, ...[...plan.jobs, ...plan.turns].map(({ cost }) => cost))
+  const computing = Math.max(0, ...plan.jobs.map(({ handler }) => handler.computes))
+  const travel = travelOf({ ...plan, faults: [] })
+  // A retry takes at most every other slot, and a granted slot that was missed is lost.
+  return ({ slowest }) => USUAL + 2 * slowest * costliest + (WAYS * travel + 20 * computing) * 1_000
+}
+
+/** The latest start of a job that can start from `from` on: each trouble that begins before moves it. */
+function latestAfter(from: number, usual: number, troubles: readonly Trouble[]) {
+  let at = from + usual
+  let why = 'nothing was wrong'
+  for (const { from: begin, until, bound, adds, what } of troubles) {
+    if (begin > at) break
+    if (until + bound + usual <= from) continue
+    const moved = Math.max(adds > 0 ? at + adds : at, until + bound + usual)
+    if (moved === at) continue
+    at = moved
+    why = what
+  }
+  return { at, why }
+}
+
+function first(ready: ReadonlyMap<string, number>): [string, number] {
+  let best: [string, number] | undefined
+  for (const entry of ready) if (best === undefined || entry[1] < best[1]) best = entry
+  return best!
+}
+
+/** When a worker had no handler free. */
+function busy({ workers }: Plan, seen: readonly Seen[]): Trouble[] {
+  const troubles: Trouble[] = []
+  const running = new Map<string, Set<string>>()
+  const fullSince = new Map<string, number>()
+  const close = (by: string, until: number) => {
+    const from = fullSince.get(by)
+    if (from !== undefined) troubles.push({ from, until, bound: TAKES_NEXT, adds: 0, what: `${by} busy` })
+    fullSince.delete(by)
+  }
+  for (const { by, event } of seen.toSorted((a, b) => a.event.at - b.event.at)) {
+    const worker = workers[Number(/^worker-(\d+)/.exec(by)?.[1] ?? 0) - 1]
+    if (worker === undefined) continue
+    const own = running.get(by) ?? new Set()
+    running.set(by, own)
+    if (event.type === 'start') {
+      own.add(event.id)
+      if (own.size >= worker.concurrency && !fullSince.has(by)) fullSince.set(by, event.at)
+    }
+    if ((event.type === 'end' || event.type === 'return') && own.delete(event.id)) {
+      if (own.size < worker.concurrency) close(by, event.at)
+    }
+  }
+  for (const by of [...fullSince.keys()]) close(by, Number.POSITIVE_INFINITY)
+  return troubles
+}
+
+/** A handler that freezes its bucket may die before it has written that down. */
+function frozenUnheard({ jobs }: Plan, seen: readonly Seen[]): Trouble[] {
+  const freezes = new Map(
+    jobs.flatMap(({ id, handler }) => (handler.freezes === undefined ? [] : [[id, handler] as const])),
+  )
+  return seen.flatMap(({ event }) => {
+    if (event.type !== 'start') return []
+    const handler = freezes.get(event.id)
+    if (handler === undefined) return []
+    const until = event.at + (handler.takes + handler.computes + handler.freezes!) * 1_000
+    return [{ from: event.at, until, bound: 1_000_000, adds: 0, what: 'frozen by its handler' }]
+  })
+}
+
+function seconds(at: number): string {
+  return `${(at / 1e6).toFixed(3)} s`
+}

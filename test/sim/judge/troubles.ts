@@ -1,0 +1,163 @@
+import type { Silence, Struck } from '../actors/faults.ts'
+import { intervalOf, type Plan } from '../plan/plan.ts'
+import { leaseOf, RESTART_GRACE } from './excuses.ts'
+
+/** A process of the run that plays a part, from its begin until it was killed or closed; microseconds. */
+export interface Life {
+  readonly name: string
+  readonly from: number
+  readonly until: number
+}
+
+/** Something that may keep jobs from starting. Microseconds. */
+export interface Trouble {
+  readonly from: number
+  readonly until: number
+  /** Starts go on so long after it, at the latest. */
+  readonly bound: number
+  /** Every wait that it meets takes so much longer. */
+  readonly adds: number
+  readonly what: string
+}
+
+/** What the times at which starts go on depend on. */
+export interface Circumstances {
+  readonly plan: Plan
+  readonly silences: readonly Silence[]
+  readonly struck: readonly Struck[]
+  readonly lives: readonly Life[]
+  /** When it was not known whether an operation had been carried out; microseconds. */
+  readonly unsure: readonly { readonly from: number; readonly until: number }[]
+}
+
+const SECOND = 1_000_000
+/** A handover has this lease until a worker takes it up; milliseconds. */
+const HANDOVER_LEASE = 2_000
+/** From the end of a lease until its job is in its line again and starts: leases are looked at every two seconds. Milliseconds. */
+const RECOVERS = 3_500
+/** Starts go on so long after Redis, or the network, is back, by the contract; microseconds. */
+const AFTER_OUTAGE = 5 * SECOND
+/** Starts go on so long after a scheduler was killed, by the contract; microseconds. */
+const AFTER_SCHEDULER = 2 * SECOND
+/** A process that begins works after that; microseconds. */
+const BEGINS = 3 * SECOND
+/** A worker that closes waits so long for what was delivered to it; microseconds. */
+const CLOSES = 5 * SECOND
+
+/** All that kept jobs from starting in a run, by their begins. */
+export function troublesOf(known: Circumstances): Trouble[] {
+  const { plan, silences, struck, lives, unsure } = known
+  const unscheduled = missing(
+    known,
+    'scheduler',
+    lives.filter(({ name }) => isScheduler(plan, name)),
+  )
+  return [
+    ...silences.map((silence) => lengthened(ofSilence(plan, silence), silence, unscheduled)),
+    ...struck.flatMap((one) => ofFault(plan, one)),
+    ...missing(
+      known,
+      'worker',
+      lives.filter(({ name }) => name.startsWith('worker')),
+    ),
+    ...unscheduled,
+    ...unsure.map(({ from, until }) => trouble(from, until, 3 * SECOND, 'an answer is missing')),
+  ].sort((a, b) => a.from - b.from)
+}
+
+/** The leases of a dead worker last longer by a silence: time passes for them only while the store is called. */
+function lengthened(death: Trouble, { isDeath, process }: Silence, unscheduled: readonly Trouble[]): Trouble {
+  if (!isDeath || !process.startsWith('worker')) return death
+  let { bound } = death
+  for (const gap of unscheduled) {
+    const isMet = gap.from >= death.from && gap.from <= death.until + bound
+    if (isMet && gap.until !== Number.POSITIVE_INFINITY) bound += gap.until - gap.from
+  }
+  return { ...death, bound }
+}
+
+function trouble(from: number, until: number, bound: number, what: string, adds = 0): Trouble {
+  return { from, until, bound, what, adds }
+}
+
+/** How long a job waits that a process held which died: its lease, as drawn by the plan, and until it is found. Microseconds. */
+export function recoveryOf(plan: Plan, name: string): number {
+  const lease = Math.max(HANDOVER_LEASE, leaseOf(plan, name) ?? 0)
+  // With leases of up to ten seconds that is within the twenty of the contract; a plan may draw longer ones.
+  return (lease + RECOVERS) * 1_000
+}
+
+function ofSilence(plan: Plan, { process, from, until, isDeath, cause, isRestart }: Silence): Trouble {
+  if (cause === 'everything') {
+    // Leases last longer by the outage, and by that.
+    const grace = isRestart === true ? RESTART_GRACE * 1_000 : 0
+    return trouble(from, until, AFTER_OUTAGE, 'outage', until - from + grace)
+  }
+  if (isDeath) {
+    if (process.startsWith('producer')) return trouble(from, until, 0, 'producer killed')
+    if (process.startsWith('scheduler')) {
+      // What it had claimed and not handed over waits for the end of that lease.
+      const claimed = (HANDOVER_LEASE + RECOVERS) * 1_000
+      return trouble(from, until, Math.max(AFTER_SCHEDULER, claimed), 'scheduler killed')
+    }
+    return trouble(from, until, recoveryOf(plan, process), `${process} killed`)
+  }
+  // Others go on without it when its leases are over.
+  const over = Math.min(until, from + recoveryOf(plan, process))
+  return trouble(from, over, AFTER_OUTAGE, `${process} silent`)
+}
+
+function ofFault(plan: Plan, { fault, from, until }: Struck): Trouble[] {
+  switch (fault.kind) {
+    case 'close':
+      return [trouble(from, until, CLOSES, `${fault.part} closed`)]
+    case 'slow':
+      return [trouble(from, until, AFTER_OUTAGE, 'slow link')]
+    case 'restart':
+      return [trouble(from, until, AFTER_OUTAGE + quarantineOf(plan), 'restart')]
+    case 'step':
+      return [trouble(from, until, AFTER_OUTAGE + quarantineOf(plan), 'clock set')]
+    default:
+      return []
+  }
+}
+
+/** How long a bucket waits after a restart or a step of the clock; microseconds. */
+function quarantineOf({ keys, jobs, turns }: Plan): number {
+  const costliest = Math.max(1, ...[...jobs, ...turns].map(({ cost }) => cost))
+  // A limit may be lowered to a third.
+  return Math.max(...keys.map(intervalOf)) * 3.5 * costliest * 2 * 1_000
+}
+
+function isScheduler({ workers }: Plan, name: string): boolean {
+  const [, role, number] = /^(\w+)-(\d+)/.exec(name) ?? []
+  return role === 'scheduler' || (role === 'worker' && workers[Number(number) - 1]!.scheduler)
+}
+
+/** When no process of a kind could work, because each was away, or not heard of. */
+function missing({ silences }: Circumstances, what: string, lives: readonly Life[]): Trouble[] {
+  const able = lives.flatMap((life) => {
+    const own = silences.filter(({ process, isDeath }) => process === life.name && !isDeath)
+    return without(life, own)
+  })
+  const gaps: Trouble[] = []
+  let until = 0
+  for (const span of able.toSorted((a, b) => a.from - b.from)) {
+    if (span.from > until || until === 0) gaps.push(trouble(until, span.from, AFTER_OUTAGE, `no ${what}`))
+    until = Math.max(until, span.until)
+  }
+  if (until !== Number.POSITIVE_INFINITY) gaps.push(trouble(until, Number.POSITIVE_INFINITY, 0, `no ${what}`))
+  // Each needs a moment before it works.
+  return [...gaps, ...lives.map(({ from }) => trouble(from, from, BEGINS, `a ${what} begins`))]
+}
+
+function without(life: Life, holes: readonly Silence[]): { readonly from: number; readonly until: number }[] {
+  const spans = []
+  let { from } = life
+  for (const hole of holes.toSorted((a, b) => a.from - b.from)) {
+    if (hole.from > from) spans.push({ from, until: Math.min(hole.from, life.until) })
+    from = Math.max(from, hole.until)
+  }
+  if (from < life.until) spans.push({ from, until: life.until })
+  return spans.filter((span) => span.until > span.from)
+}

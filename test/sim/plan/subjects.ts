@@ -1,0 +1,340 @@
+import type { Random } from '../world/random.ts'
+import type { Fault } from './fault.ts'
+import type { Action, JobPlan, KeyPlan, Plan, WorkerPlan } from './plan.ts'
+
+/**
+ * What a run is about: it has the work that its subject needs, and the faults, at the moments at which they matter. A seed of one
+ * subject finds what takes thousands of seeds that are drawn from everything.
+ */
+export const SUBJECTS = {
+  /** Nothing but queues that are full, in batches, with costs and retries. */
+  line: (random) => ({
+    keys: keys(random, 1, [5, 30], [2, 12]),
+    jobs: jobs(random, 20, { batches: true, costs: true, retries: true, span: 600 }),
+  }),
+  /** Workers die in the middle of their jobs. */
+  deaths: (random) => ({
+    jobs: jobs(random, 8, { takes: [200, 1_500] }),
+    faults: [kill(random, 'worker-1', random.between(200, 1_500))],
+  }),
+  /** A worker stands still, or is cut off, for longer than its lease, and comes back. */
+  zombies: (random) => ({
+    keys: keys(random, 1, [2, 8], [20, 40]),
+    workers: workers(random, [1_000, 1_500]),
+    jobs: jobs(random, 14, { takes: [1_500, 4_000], span: 1_500 }),
+    faults: zombie(random),
+  }),
+  /** The operator freezes, pauses and cancels while workers hold slots and stand still for a moment. */
+  operator: (random) => {
+    const own = keys(random, 1, [4, 12], [30, 60])
+    return {
+      keys: own,
+      workers: workers(random, [4_000, 6_000]),
+      jobs: jobs(random, 30, { span: 500 }),
+      actions: actions(random, own[0]!.key, 30),
+      faults: [0, 1, 2].flatMap(() => hesitation(random, 'worker-1')),
+    }
+  },
+  /** A worker stands still with jobs that were handed over to it, and comes back when they are handed over to another. */
+  'stale deliveries': (random) => ({
+    keys: keys(random, 1, [12, 30], [80, 100]),
+    workers: workers(random, [1_000, 1_200]),
+    jobs: jobs(random, 70, { span: 300 }),
+    faults: [300, 2_000].map((at) => stop(random, at + random.between(0, 600), random.between(1_100, 2_000))),
+  }),
+  /** Workers stand still for longer than the locks of BullMQ last, and for less than their leases: deliveries come twice. */
+  'stalled deliveries': (random) => {
+    const at = random.between(150, 600)
+    const three = [...workers(random, [40_000, 50_000]), workers(random, [40_000, 50_000])[0]!]
+    return {
+      keys: keys(random, 1, [10, 20], [40, 60]),
+      workers: three,
+      jobs: jobs(random, 30, { span: 100 }),
+      faults: ['worker-1', 'worker-3'].map((part) =>
+        stop(random, at + random.between(0, 100), random.between(12_000, 28_000), part),
+      ),
+    }
+  },
+  /** Producers are cut off while they ask, and some give up. */
+  requests: (random) => {
+    const at = random.between(300, 1_000)
+    const lasts = random.between(2_500, 6_000)
+    const direction = random.pick(['there', 'back'] as const)
+    return {
+      keys: keys(random, 1, [4, 20], [30, 40]),
+      jobs: jobs(random, 24, { span: 2_500, takes: [0, 50] }).map((job) => ({
+        ...job,
+        givesUp: random.chance(0.5),
+      })),
+      faults: [{ kind: 'hold', part: 'producer-1', when: { at }, for: lasts, direction, until: at + lasts }],
+    }
+  },
+  /** No worker reaches Redis for longer than its leases, and jobs run meanwhile. */
+  outage: (random) => {
+    const lasts = random.between(7_000, 11_000)
+    return {
+      workers: workers(random, [5_000, 6_000]),
+      jobs: jobs(random, 6, { takes: [3_000, 14_000] }),
+      faults: [outage(random, 'all', random.between(400, 1_200), lasts, 'hold')],
+    }
+  },
+  /** Redis is away for more than a minute longer than a lease. */
+  'long outage': (random) => ({
+    workers: workers(random, [5_000, 6_000]),
+    jobs: jobs(random, 6, { takes: [2_000, 12_000] }),
+    faults: [outage(random, 'all', random.between(400, 1_200), random.between(72_000, 95_000), 'hold')],
+  }),
+  /** Redis starts again with all that it had. */
+  restart: (random) => {
+    const at = random.between(500, 2_000)
+    const down = random.between(200, 1_800)
+    return {
+      workers: workers(random, [1_000, 2_500]),
+      jobs: jobs(random, 8, { takes: [2_000, 6_000] }),
+      faults: [{ kind: 'restart', at, down, keeps: 'all', until: at + down }],
+    }
+  },
+  /** Redis starts again without the last writes. */
+  loss: (random) => loss(random, [0.4, 2]),
+  /** As `loss`, with intervals of more than a minute. */
+  'loss at a slow rate': (random) => loss(random, [1 / 100, 1 / 65]),
+  /** The clock of Redis is set while workers come and go. */
+  clock: (random) =>
+    clock(random, random.chance(0.5) ? random.between(128, 250) : random.between(300, 5_000)),
+  /** The clock of Redis is set back, and a worker dies. */
+  'clock set back': (random) => {
+    const at = random.between(800, 2_500)
+    return {
+      jobs: jobs(random, 8, { takes: [1_000, 4_000] }),
+      faults: [
+        kill(random, 'worker-1', at - random.between(0, 600)),
+        { kind: 'step', at, by: -random.between(60_000, 86_400_000), until: at },
+      ],
+    }
+  },
+  /** One way to Redis is slower than the other, and not the same for all workers. */
+  ways: (random) => {
+    const way = (least: number) => ({ least, jitter: 20, spikes: 0, spike: 0 })
+    const there = random.log(10_000, 30_000)
+    const isThere = random.chance(0.5)
+    const own = keys(random, 2, [10, 40], [30, 60]).map((key) => ({ ...key, tolerance: 0 }))
+    return {
+      keys: own,
+      jobs: jobs(random, 40, { span: 1_000, on: own }),
+      actions: actions(random, own[0]!.key, 6).filter((action) => action.do === 'freeze'),
+      network: { there: way(isThere ? there : 100), back: way(isThere ? 100 : there), splits: 0 },
+    }
+  },
+  /** Ids of jobs that were forgotten are used again, and a worker of before comes back. */
+  'ids again': (random) => {
+    const round = 17_000
+    const first = jobs(random, 3, { takes: [600, 1_500] })
+    const again = first.map((job) => ({
+      ...job,
+      at: job.at + round,
+      handler: { ...job.handler, takes: random.between(2_500, 5_000) },
+    }))
+    const at = random.between(250, 700)
+    return {
+      keepFinished: 0,
+      workers: workers(random, [1_000, 1_500]),
+      jobs: [...first, ...again],
+      faults: [
+        {
+          kind: 'stop',
+          part: 'worker-1',
+          when: { at },
+          for: round + random.between(300, 2_500) - at,
+          until: 40_000,
+        },
+      ],
+    }
+  },
+} as const satisfies Record<string, (random: Random) => Partial<Plan>>
+
+export type Subject = keyof typeof SUBJECTS
+
+export function isSubject(name: string): name is Subject {
+  return Object.hasOwn(SUBJECTS, name)
+}
+
+/** Draws a run about one thing. */
+export function drawAbout(subject: Subject, random: Random, seed: number): Plan {
+  const calm = { least: random.log(50, 400), jitter: 30, spikes: 0, spike: 0 }
+  return {
+    seed,
+    shards: 1,
+    keys: keys(random, 1, [4, 20], [4, 40]),
+    jobs: [],
+    turns: [],
+    actions: [],
+    workers: workers(random, [2_000, 4_000]),
+    producers: 1,
+    callers: 0,
+    schedulers: 0,
+    clocks: {},
+    network: { there: calm, back: calm, splits: 0 },
+    keepFinished: 100_000,
+    views: false,
+    faults: [],
+    ...SUBJECTS[subject](random),
+  }
+}
+
+function keys(
+  random: Random,
+  count: number,
+  perSecond: readonly [number, number],
+  capacity: readonly [number, number],
+): KeyPlan[] {
+  return Array.from({ length: count }, (_, n) => ({
+    key: `k${n}`,
+    capacity: random.between(...capacity),
+    rate: { count: 1, per: Math.round(1_000 / random.log(...perSecond)) },
+    ...(random.chance(0.5) && { tolerance: 0 }),
+  }))
+}
+
+/** Two workers with leases of that length, both with a scheduler. */
+function workers(random: Random, lease: readonly [number, number]): WorkerPlan[] {
+  return [0, 1].map(() => ({ at: 0, concurrency: 100, lease: random.between(...lease), scheduler: true }))
+}
+
+interface Work {
+  /** How long handlers take. */
+  readonly takes?: readonly [number, number]
+  /** In which the jobs are enqueued. */
+  readonly span?: number
+  readonly costs?: boolean
+  readonly retries?: boolean
+  readonly batches?: boolean
+  readonly on?: readonly KeyPlan[]
+}
+
+function jobs(random: Random, count: number, work: Work): JobPlan[] {
+  const { takes = [0, 20], span = 100, costs = false, retries = false, batches = false, on } = work
+  const drawn = Array.from({ length: count }, (_, n): JobPlan => {
+    const attempts = retries ? random.between(1, 3) : 1
+    return {
+      id: `j${n}`,
+      key: on === undefined ? 'k0' : random.pick(on).key,
+      producer: 1,
+      at: random.between(0, span),
+      cost: costs ? random.between(1, 3) : 1,
+      bytes: random.between(0, 40),
+      ...(batches && { batch: random.between(1, 3) }),
+      attempts,
+      backoff: random.between(1, 100),
+      comesBack: 0,
+      handler: {
+        takes: random.between(...takes),
+        computes: 0,
+        fails: retries ? random.between(0, attempts) : 0,
+        hangs: false,
+      },
+    }
+  })
+  return drawn.sort((a, b) => a.at - b.at)
+}
+
+function kill(random: Random, part: string, at: number): Fault {
+  const back = random.between(10, 2_000)
+  return { kind: 'kill', part, when: { at }, how: 'process', back, until: at + back }
+}
+
+function zombie(random: Random): Fault[] {
+  const at = random.between(200, 1_500)
+  const lasts = random.between(2_000, 5_000)
+  const when = { at, event: random.between(1, 400) }
+  return [
+    random.chance(0.6)
+      ? { kind: 'stop', part: 'worker-1', when, for: lasts, until: at + 3_000 + lasts }
+      : outage(random, 'worker-1', at, lasts, 'hold'),
+  ]
+}
+
+function stop(random: Random, at: number, lasts: number, part = 'worker-1'): Fault {
+  const when = { at, event: random.between(1, 30) }
+  return { kind: 'stop', part, when, for: lasts, until: at + 3_000 + lasts }
+}
+
+/** A stop between the grant of a slot and the start: shorter than any lease. */
+function hesitation(random: Random, part: string): Fault[] {
+  const at = random.between(200, 3_500)
+  const lasts = random.between(900, 1_500)
+  return [
+    { kind: 'stop', part, when: { at, event: random.between(1, 60) }, for: lasts, until: at + 3_000 + lasts },
+  ]
+}
+
+function outage(
+  random: Random,
+  part: string,
+  at: number,
+  lasts: number,
+  kind = random.pick(['hold', 'refuse'] as const),
+): Fault {
+  const until = at + lasts
+  if (kind === 'refuse') return { kind, part, at, for: lasts, until }
+  return {
+    kind: 'hold',
+    part,
+    when: { at },
+    for: lasts,
+    direction: random.pick(['there', 'both'] as const),
+    until,
+  }
+}
+
+function actions(random: Random, key: string, count: number): Action[] {
+  const drawn = Array.from({ length: count }, (): Action => {
+    const at = random.between(100, 4_500)
+    const what = random.pick(['cancel', 'cancel', 'freeze', 'pause'] as const)
+    if (what === 'cancel') return { do: what, at, id: `j${random.between(0, 29)}` }
+    return { do: what, at, key, for: random.between(300, 1_500) }
+  })
+  return drawn.sort((a, b) => a.at - b.at)
+}
+
+/** A start, and a loss that takes it, but not the admission of the jobs behind it. */
+function loss(random: Random, perSecond: readonly [number, number]): Partial<Plan> {
+  const own = keys(random, 1, perSecond, [20, 40])
+  const interval = own[0]!.rate.per
+  const isSlow = interval > 10_000
+  const cost = isSlow ? 1 : random.between(1, 3)
+  // A start that costs more than those before it, whose costs the store still knows.
+  const isLighter = random.chance(0.5)
+  // Just after a slot that is not the first, so that the naming of the line and the admissions are older than what is lost.
+  const slot = isSlow ? 100 : 15 + (isLighter ? interval : interval * cost * random.between(1, 2))
+  const at = Math.round(slot + random.between(isSlow ? 300 : 20, isSlow ? 600 : 200))
+  const butLast = Math.min(at - (isSlow ? 80 : 200), at - slot + random.between(10, 250))
+  const down = random.between(1, 150)
+  const late = jobs(random, isSlow ? 1 : 3, {}).map((job) => ({
+    ...job,
+    id: `l${job.id}`,
+    at: at + down + random.between(50, 1_500),
+  }))
+  return {
+    keys: own,
+    jobs: [...jobs(random, isSlow ? 2 : 6, { span: 100 }), ...late].map((job, n) => {
+      return { ...job, cost: isLighter && n === 0 ? 1 : cost }
+    }),
+    faults: [
+      { kind: 'restart', at, down, keeps: random.chance(0.25) ? 'nothing' : { butLast }, until: at + down },
+    ],
+  }
+}
+
+function clock(random: Random, step: number): Partial<Plan> {
+  const own = keys(random, 1, [1.5, 4], [20, 40]).map((key) => ({ ...key, tolerance: 0 }))
+  const at = random.between(700, 2_500)
+  const two = workers(random, [4_000, 6_000])
+  // Later than the others take to notice the step.
+  const newcomer = { ...two[0]!, at: at + random.between(300, 900) }
+  return {
+    keys: own,
+    workers: [...two, newcomer],
+    jobs: jobs(random, 18, { span: 100 }),
+    faults: [{ kind: 'step', at, by: random.chance(0.7) ? step : -step, until: at }],
+  }
+}

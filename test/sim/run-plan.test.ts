@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest'
+import { aJob, aPlan } from './judge/planted.ts'
+import { openStore } from './open-store.ts'
+import { runPlan } from './run-plan.ts'
+
+const plan = aPlan({ jobs: [aJob('a')] })
+
+test('a run that is cut off is red', async () => {
+  const { failures, isUndecided } = await runPlan(plan, openStore, { mostEvents: 60 })
+  expect(failures.map(({ law }) => law)).toContain('rest')
+  expect(failures.map(({ message }) => message).join()).toContain('not over after 60 events')
+  expect(isUndecided).toBe(true)
+})
+
+test('the same run is green when it can end', async () => {
+  const { failures, isUndecided } = await runPlan(plan, openStore)
+  expect(failures).toEqual([])
+  expect(isUndecided).toBe(false)
+})
+
+test.each(['READONLY', 'NOREPLICAS', 'LOADING'] as const)(
+  'a server that answers %s refuses, and work goes on after',
+  async (says) => {
+    const faults = [{ kind: 'refusal', at: 400, for: 3_000, says, until: 3_400 }] as const
+    const jobs = [aJob('a'), { ...aJob('b'), at: 500 }]
+    const { failures, scene, history } = await runPlan(aPlan({ jobs, faults }), openStore)
+    expect(failures).toEqual([])
+    expect(scene.record.unavailable.length).toBeGreaterThan(0)
+    const ended = history.flatMap((event) => (event.type === 'end' ? [[event.id, event.outcome]] : []))
+    expect(ended).toContainEqual(['b', 'completed'])
+    const started = history.find((event) => event.type === 'start' && event.id === 'b')!
+    expect(started.at).toBeGreaterThan(3_400_000)
+  },
+)
+
+test.each([
+  [1, 2, 'completed'],
+  [3, 3, 'failed'],
+] as const)(
+  'a job that ends its process %s times starts %s times, and is %s',
+  async (exits, starts, outcome) => {
+    const poison = { ...aJob('a'), handler: { ...aJob('a').handler, exits } }
+    const workers = [{ at: 0, concurrency: 100, lease: 1_000, scheduler: true }]
+    const { failures, history } = await runPlan(aPlan({ jobs: [poison, aJob('b')], workers }), openStore)
+    expect(failures).toEqual([])
+    expect(history.filter((event) => event.type === 'start' && event.id === 'a')).toHaveLength(starts)
+    expect(history).toContainEqual(expect.objectContaining({ type: 'end', id: 'a', outcome }))
+    expect(history).toContainEqual(expect.objectContaining({ type: 'end', id: 'b', outcome: 'completed' }))
+  },
+)
+
+/** Answers of Redis do not arrive for two seconds. */
+function unheard(at: number) {
+  return [
+    { kind: 'hold', part: 'all', when: { at }, for: 1_968, direction: 'back', until: at + 1_968 },
+  ] as const
+}
+
+test('a job that was refused is accepted by a request whose answer is lost', async () => {
+  const keys = [{ key: 'k', capacity: 1, rate: { count: 8, per: 1_000 } }]
+  const jobs = [aJob('a'), { ...aJob('b'), at: 20 }, { ...aJob('c'), at: 30, comesBack: 5 }]
+  const { failures, history } = await runPlan(aPlan({ keys, jobs, faults: unheard(100) }), openStore)
+  expect(failures).toEqual([])
+  const answers = history.flatMap((event) => (event.type === 'answer' ? [[event.id, event.accepted]] : []))
+  expect(answers).toContainEqual(['c', false])
+  expect(answers).toContainEqual(['c', true])
+})
+
+test('a limit that was set by a call whose answer is lost counts from that call on', async () => {
+  const limit = { do: 'limit', at: 200, key: 'k', capacity: 10, rate: { count: 20, per: 1_000 } } as const
+  const plan = aPlan({ jobs: [{ ...aJob('a'), at: 150 }], actions: [limit], faults: unheard(199.5) })
+  const { failures, history } = await runPlan(plan, openStore)
+  expect(failures).toEqual([])
+  const limits = history.filter((event) => event.type === 'limit')
+  expect(limits).toMatchObject([{ at: 0 }, { limit: { interval: 50_000 } }])
+})

@@ -1,0 +1,27 @@
+import type { JobSeen } from './jobs.ts'
+import { type Finding, ms, type Start } from './testimony.ts'
+
+/** Fences of one key: each start has a greater one than all before it, whatever was lost between them. */
+export function judgeFences(key: string, starts: readonly Start[]): Finding[] {
+  const findings: Finding[] = []
+  let greatest: Start | undefined
+  for (const start of starts.toSorted((a, b) => a.at - b.at)) {
+    if (start.fence === undefined) continue
+    if (greatest !== undefined && start.fence <= greatest.fence!) {
+      const message =
+        `key "${key}": "${start.id}" started at ${ms(start.at)} with the fence ${start.fence}, after "${greatest.id}" with ` +
+        `${greatest.fence} at ${ms(greatest.at)}`
+      findings.push({ kind: 'fence not greater', at: start.at, key, id: start.id, message })
+    } else greatest = start
+  }
+  return findings
+}
+
+/** What a handler got is what was asked for, byte for byte. */
+export function judgeData({ id, key, admits, starts }: JobSeen): Finding | undefined {
+  const asked = admits.find(({ data }) => data !== undefined)?.data
+  const other = asked === undefined ? undefined : starts.find(({ data }) => data !== asked)
+  if (other === undefined) return undefined
+  const message = `key "${key}": "${id}" started at ${ms(other.at)} with other data than were asked for`
+  return { kind: 'other data', at: other.at, key, id, message }
+}

@@ -1,0 +1,56 @@
+import { GRANTED_AHEAD } from '../history-file.ts'
+import type { JobSeen } from './jobs.ts'
+import { type Bounds, type Call, type Finding, ms, type Testimony } from './testimony.ts'
+
+/**
+ * Jobs that were refused because they would start after their deadline, or that expired. A refusal is right only where the job
+ * might have been late: if all that can have stood before it departs at the rate and it is still in time, it was refused without
+ * a reason. After the clock of the store was moved, or what it had decided is lost, a line waits for longer, so that nothing is said.
+ */
+export function judgeDeadlines(
+  key: string,
+  jobs: readonly JobSeen[],
+  bounds: Bounds,
+  { losses, moves, lag }: Testimony,
+): Finding[] {
+  const judgedUntil = Math.min(...moves, ...losses.map(({ at }) => at))
+  return jobs.flatMap((job) => {
+    const refusals = job.admits.filter(({ answer, to }) => answer === 'deadline' && to < judgedUntil)
+    const needless = refusals.find((call) => isNeedless(call, jobs, bounds, lag))
+    if (needless !== undefined) {
+      const message =
+        `key "${key}": "${job.id}" was refused for its deadline of ${ms(needless.deadline ?? 0)} at ${ms(needless.to)}, and all ` +
+        'that can have stood before it would have departed in time'
+      return [{ kind: 'refused in time', at: needless.to, key, id: job.id, message } as const]
+    }
+    const [end] = job.ends
+    const { deadline = 0, from = 0 } = job.admits.find((call) => call.deadline !== undefined) ?? {}
+    if (end?.outcome !== 'expired' || end.seenAt >= judgedUntil || end.seenAt >= from + deadline) return []
+    const message = `key "${key}": "${job.id}" had expired by ${ms(end.seenAt)}, before its deadline of ${ms(deadline)} from ${ms(from)} on`
+    return [{ kind: 'refused in time', at: end.seenAt, key, id: job.id, message } as const]
+  })
+}
+
+function isNeedless(
+  { id, from, to, deadline = 0, cost }: Call,
+  jobs: readonly JobSeen[],
+  { interval, tolerance, capacity }: Bounds,
+  lag: number,
+): boolean {
+  const mayStandBefore = (job: JobSeen) => {
+    const { admission, starts, ends } = job
+    if (job.id === id || admission === undefined || admission.from > to) return false
+    const last = starts.at(-1)
+    const gone = last === undefined ? ends[0]?.seenAt : (last.heardBy ?? last.at + lag)
+    return gone === undefined || gone >= from
+  }
+  // The line cannot have counted more than its capacity, but for jobs that wait for a retry.
+  const ahead = jobs.filter(mayStandBefore)
+  const units = ahead.reduce((sum, job) => sum + job.cost, 0)
+  const retried = ahead.filter(({ starts }) => starts.length > 0).reduce((sum, job) => sum + job.cost, 0)
+  const started = jobs.flatMap(({ starts }) => starts).filter(({ at }) => at <= to)
+  const next = Math.max(0, ...started.map((start) => start.at + interval * start.cost))
+  // Where the store was restarted, each bucket waits for one interval more.
+  const wait = Math.max(0, next - from) + interval * (Math.min(units, capacity + retried) + 1)
+  return wait + GRANTED_AHEAD + tolerance + interval * cost <= deadline
+}
