@@ -266,6 +266,18 @@ describe('what no line that keeps the laws can do', () => {
     expect(findings.map((finding) => finding.kind)).toEqual([kind])
   })
 
+  test('a job may expire when its slot is reserved, before its deadline', () => {
+    const expiredAt = (at: number) => {
+      const calls = [calm.calls[0]!, ask(2_000, 'b', 'accepted', { deadline: 500 * MS })]
+      const ends = [calm.ends[0]!, end(at * MS, 'b', 'expired')]
+      return judgeAgain({ ...calm, calls, starts: calm.starts.slice(0, 1), ends }).findings.map(
+        ({ kind }) => kind,
+      )
+    }
+    expect(expiredAt(190)).toEqual(['refused in time'])
+    expect(expiredAt(210)).toEqual([])
+  })
+
   test('what a store forgot may be missing or happen again, and what it had kept may not', () => {
     const found = (change: Partial<Testimony>, from: number) => {
       const losses = [{ from, at: 300 * MS, to: 310 * MS }]

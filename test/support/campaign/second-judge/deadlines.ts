@@ -25,7 +25,9 @@ export function judgeDeadlines(
     }
     const [end] = job.ends
     const { deadline = 0, from = 0 } = job.admits.find((call) => call.deadline !== undefined) ?? {}
-    if (end?.outcome !== 'expired' || end.seenAt >= judgedUntil || end.seenAt >= from + deadline) return []
+    if (end?.outcome !== 'expired' || end.seenAt >= judgedUntil) return []
+    // A job expires when its slot is reserved, if that slot lies behind its deadline.
+    if (end.seenAt + GRANTED_AHEAD >= from + deadline) return []
     const message = `key "${key}": "${job.id}" had expired by ${ms(end.seenAt)}, before its deadline of ${ms(deadline)} from ${ms(from)} on`
     return [{ kind: 'refused in time', at: end.seenAt, key, id: job.id, message } as const]
   })
