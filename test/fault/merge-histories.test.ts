@@ -143,6 +143,28 @@ test('a retry that the worker could not report shows in the number of the next a
   expect(types(written(clock(), ...ran), other(2))).toEqual(['start', 'start'])
 })
 
+test('a retry whose worker died before it knew of the answer is no start too many', () => {
+  const at = (n: number) => ({ ...start(15, 'x'), at: 15_000 + n * 1_000 })
+  const settled = { kind: 'settled', at: 16_000, id: 'x', attempt: 1 } as const
+  const other = (attempt: number) => written(clock(), host({ ...at(20), attempt } as Event))
+  const types = (of: string, attempt: number) => {
+    const death = { ...host({ type: 'fault', at: 17_000, id: 'x' }), of } as HistoryRecord
+    return mergeHistories([of, other(attempt), written(clock(), death)]).history.map(({ type }) => type)
+  }
+  const dead = () => written(clock(), host(at(0)), settled)
+  expect(types(dead(), 2)).toEqual(['start', 'return', 'start'])
+  expect(types(dead(), 1)).toEqual(['start', 'fault', 'start'])
+  expect(types(written(clock(), host(at(0))), 2)).toEqual(['start', 'fault', 'start'])
+})
+
+test('a job that was rejected, and accepted by a call whose process died, was accepted', () => {
+  const refused = { type: 'answer', accepted: false, id: 'x', key: 'k', cost: 1, at: 1_000 } as const
+  const rejection = store({ ...refused, reason: 'full', retryAt: 2_000 })
+  const found = { ...store(accept(3, 'x')), found: true } as HistoryRecord
+  const { history } = mergeHistories([written(clock(), rejection), written(clock(), found)])
+  expect(history.map((event) => event.type === 'answer' && event.accepted)).toEqual([false, true])
+})
+
 test('where the clock of the store was moved there is no verdict', () => {
   expect(() => mergeHistories([written(clock(), clock(50_000))])).toThrow(
     'the clock of the store was moved against the host',

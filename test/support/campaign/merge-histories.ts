@@ -26,7 +26,10 @@ export function mergeHistories(paths: readonly string[], reading?: Reading): Mer
   const offset = storeClock(files.flat(), reading)
   const causes = new Map(files.flatMap((file) => [...causesIn(file)]))
   const stops = files.flat().filter((record) => record.kind === 'stood' && record.losesLeases)
-  const excuses = excusesIn(new Map(files.map((file, index) => [paths[index]!, file])))
+  const byPath = new Map(files.map((file, index) => [paths[index]!, file]))
+  const returns = unreportedReturns(byPath)
+  const excuses = excusesIn(byPath)
+  for (const { learned } of returns) excuses.delete(learned)
   const inTime = files.map((file, index) => withoutLateStarts(file, stopsOf(stops, paths[index]!)))
   const counts = (record: HistoryRecord) =>
     record.kind === 'event' && (record.event.type !== 'fault' || excuses.has(record))
@@ -51,7 +54,7 @@ export function mergeHistories(paths: readonly string[], reading?: Reading): Mer
     })
   })
   return {
-    history: [...history, ...unreportedReturns(files)].sort((a, b) => a.at - b.at),
+    history: [...history, ...returns.map(({ event }) => event)].sort((a, b) => a.at - b.at),
     unavailable: files.flat().filter((record) => record.kind === 'unavailable'),
   }
 }
@@ -102,31 +105,46 @@ export function excusesIn(files: ReadonlyMap<string, readonly HistoryRecord[]>):
   return excuses
 }
 
+interface UnreportedReturn {
+  readonly event: HistoryEvent
+  /** The record that says that the process lost the job: it lost the lease, or it died. */
+  readonly learned: HistoryRecord
+}
+
 /**
- * The retries that no process could report: the answer to the report of a failed attempt was lost, and the job was handed over
- * again before it was repeated, so the worker learned only that the lease was over. That the attempt counted as failed shows in
- * the next one's number: a job that is taken back without a report keeps it.
+ * The retries that no process wrote down. The store got the report of a failed attempt, but its answer was lost, and the job was
+ * handed over again before the report was repeated; or the process died before the answer came. That the attempt counted as
+ * failed shows in the next one's number: a job that is taken back without a report keeps it.
  */
-function unreportedReturns(files: readonly (readonly HistoryRecord[])[]): HistoryEvent[] {
-  const starts = files.flat().filter(isEvent).filter(isStart)
-  return files.flatMap((file) =>
-    file.flatMap((record, index): HistoryEvent[] => {
-      if (record.kind !== 'lease-lost') return []
-      const { id } = record
-      const before = file.slice(0, index)
-      const settled = before.findLast((each) => each.kind === 'settled' && each.id === id)
+function unreportedReturns(files: ReadonlyMap<string, readonly HistoryRecord[]>): UnreportedReturn[] {
+  const all = [...files.values()].flat()
+  const starts = all.filter(isEvent).filter(isStart)
+  return [...files].flatMap(([path, file]) => {
+    const deaths = all.filter(isEvent).flatMap((record) => {
+      return record.event.type === 'fault' && record.of === path
+        ? [{ learned: record, id: record.event.id }]
+        : []
+    })
+    const losses = file.flatMap((record) => {
+      return record.kind === 'lease-lost' ? [{ learned: record, id: record.id }] : []
+    })
+    return [...deaths, ...losses].flatMap(({ learned, id }): UnreportedReturn[] => {
+      const known = file.includes(learned) ? file.indexOf(learned) : file.length
+      const last = file.slice(0, known).findLastIndex((each) => each.kind === 'settled' && each.id === id)
+      const settled = file[last]
       if (settled?.kind !== 'settled') return []
-      const isReported = file.some(
-        (each) =>
-          isEvent(each) &&
-          (each.event.type === 'return' || each.event.type === 'end') &&
-          each.event.id === id,
-      )
+      const isReported = file.slice(last).some((each) => {
+        return (
+          isEvent(each) && (each.event.type === 'return' || each.event.type === 'end') && each.event.id === id
+        )
+      })
       const next = starts.find(({ event }) => event.id === id && event.at > settled.at)
       if (isReported || next?.event.attempt !== settled.attempt + 1) return []
-      return [{ type: 'return', at: settled.at, id, reason: 'retry', readyAt: settled.at }]
-    }),
-  )
+      return [
+        { event: { type: 'return', at: settled.at, id, reason: 'retry', readyAt: settled.at }, learned },
+      ]
+    })
+  })
 }
 
 function stopsOf(stops: readonly HistoryRecord[], path: string): number[] {
@@ -155,7 +173,11 @@ function withoutLateStarts(file: readonly HistoryRecord[], stops: readonly numbe
 
 /** What the store was asked for counts once, and only where no process that knew of it wrote it down. */
 function withoutRepetition(files: readonly EventRecord[][]): EventRecord[][] {
-  const nameOf = ({ event }: EventRecord) => ('id' in event ? `${event.type} ${event.id}` : event.type)
+  const nameOf = ({ event }: EventRecord) => {
+    // A job that was rejected may have been accepted later.
+    if (event.type === 'answer') return `${event.accepted} ${event.id}`
+    return 'id' in event ? `${event.type} ${event.id}` : event.type
+  }
   const written = new Set<string>()
   for (const record of files.flat()) if (record.found !== true) written.add(nameOf(record))
   const isNews = (record: EventRecord) => {
