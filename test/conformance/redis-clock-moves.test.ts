@@ -71,6 +71,20 @@ describe('a clock that is set back by ten minutes', () => {
     expect(handed).toEqual(['x'])
   })
 
+  it('asks no producer to come back in the old time, before a claim has looked at the bucket', async () => {
+    for (const isStarted of [false, true]) {
+      const { stage, first } = await granted('xyz', '3, 1/s')
+      if (isStarted) await stage.start(first, 0)
+      stage.isSilent = true
+      if (isStarted) await stage.admit('w', -600)
+      const { admission } = await stage.admit('v', -600)
+      expect(admission).toMatchObject({
+        reason: 'full',
+        retryAfterMs: expect.toSatisfy((wait) => wait <= 5_000),
+      })
+    }
+  })
+
   it('voids a slot that was granted before', async () => {
     const { stage, first } = await granted('xy')
     await setBackByTenMinutes(stage)

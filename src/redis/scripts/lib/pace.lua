@@ -14,6 +14,16 @@ local function farthest_next(bucket, now)
   return now + 2 * FARTHEST_SLOT + math.max(after_slot, spacing_after_start(bucket))
 end
 
+-- A slot that is further away than any can be is from before the clock was set back. No caller is to wait for it.
+local function forget_old_time(bucket, now)
+  local soon = now + 2 * FARTHEST_SLOT
+  bucket.grantedSlot = math.min(bucket.grantedSlot, soon)
+  if bucket.next <= soon then return end
+  -- After a loss, a bucket waits for the interval of the costliest job.
+  local farthest = math.max(farthest_next(bucket, now), soon + spacing(bucket, 0, bucket.capacity))
+  if bucket.next > farthest then bucket.next, bucket.carry = farthest, 0 end
+end
+
 local function next_slot(bucket, now)
   return math.max(now, bucket.next, bucket.frozen)
 end

@@ -95,6 +95,7 @@ end
 -- Returns departsAt and position; or nil, the reason, and when the same request would be accepted.
 local function judge(bucket, cost, deadline, now)
   if cost > bucket.capacity then return nil, 'too-costly', INF end
+  forget_old_time(bucket, now)
   local departs_at, retries_ahead = departure_behind(bucket, projection_of(bucket, now))
   local late = departs_at - deadline
   local in_time = late > ROUNDING and now + late or now
