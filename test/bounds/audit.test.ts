@@ -9,9 +9,8 @@ async function openBuckets(count: number) {
   const server = await startRedis()
   const redis = new Redis(server.url)
   const { lines, close } = await growBuckets(server.url, redis, count)
-  const counter = await EntryCounter.open(redis, allScripts())
+  const counter = new EntryCounter(redis, allScripts())
   onTestFinished(async () => {
-    counter.close()
     await close()
     redis.disconnect()
   })

@@ -8,6 +8,8 @@ import { EntryCounter } from './work.ts'
 
 /** The logarithm grows less: from a thousand to a million it doubles. */
 const MOST = 0.3
+/** Microseconds: no script takes longer, whatever the size. */
+const LONGEST = 5_000
 
 // `npm run test:bounds` sets it: then the sizes are those of the record, or up to BOUNDS_MOST, and the time of Redis is judged, too.
 const isLong = process.env['BOUNDS'] === 'long'
@@ -18,6 +20,7 @@ interface Dimension {
   readonly sizes: readonly number[]
   /** What the size is of: bytes are counted, too, and these scripts carry them by their nature. */
   readonly carriers?: readonly string[]
+  readonly pageBytes?: number
 }
 
 const DIMENSIONS: readonly (readonly [what: string, Dimension])[] = [
@@ -58,12 +61,12 @@ const DIMENSIONS: readonly (readonly [what: string, Dimension])[] = [
 test.each(DIMENSIONS)(
   'no script does more the more %s there are',
   { timeout: 0 },
-  async (what, { grow, sizes: allSizes, carriers }) => {
+  async (what, { grow, sizes: allSizes, carriers, pageBytes }) => {
     const sizes = allSizes.filter((size) => size <= most)
-    const growths = await measureGrowth(grow, { sizes, tries: isLong ? TRIES : 0 })
+    const growths = await measureGrowth(grow, { sizes, tries: isLong ? TRIES : 0, pageBytes })
+    if (isLong) console.log(`${what}\n${tableOf(growths)}`)
     const missing = growths.filter(({ entries }) => entries.length < sizes.length).map(({ verb }) => verb)
     expect(missing, 'scripts that no subject calls').toEqual([])
-    if (isLong) console.log(`${what}\n${tableOf(growths)}`)
     const isCarrier = ({ verb }: Growth) => carriers?.includes(verb) === true
     const growing = growths.filter(
       (growth) =>
@@ -74,6 +77,8 @@ test.each(DIMENSIONS)(
     expect(growing.filter((growth) => !isCarrier(growth))).toEqual([])
     // What is known to grow is seen to grow.
     expect(growing.map(({ verb }) => verb)).toEqual(carriers?.toSorted() ?? [])
+    const slow = growths.filter(({ us }) => us.some(([, longest]) => longest > LONGEST))
+    expect(slow).toEqual([])
   },
 )
 
@@ -97,9 +102,8 @@ async function growthOfScript(text: string): Promise<number> {
   const server = await startRedis()
   const redis = new Redis(server.url)
   const sha = String(await redis.script('LOAD', text))
-  const counter = await EntryCounter.open(redis, new Map([['planted', { sha }]]))
+  const counter = new EntryCounter(redis, new Map([['planted', { sha }]]))
   onTestFinished(() => {
-    counter.close()
     redis.disconnect()
   })
   const measured = []

@@ -1,10 +1,11 @@
 import { Redis } from 'ioredis'
+import { scriptRuns } from '../../src/core/diagnostics.ts'
 import type { Script } from '../../src/redis/scripts/script.ts'
 import { allScripts } from '../fuzz/scripts/all-scripts.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { exponentOf, type Measured } from './exponent.ts'
 import { type Grown, SUBJECTS } from './subjects.ts'
-import { type Cost, EntryCounter, LOGS_EACH_CALL, timesDuring } from './work.ts'
+import { type Cost, EntryCounter, LOGGED, LOGS_CALLS, timesDuring } from './work.ts'
 
 export type Grow = (url: string, redis: Redis, size: number) => Promise<Grown>
 
@@ -25,8 +26,8 @@ const LITTLE: Readonly<Record<Measure, number>> = { entries: 400, bytes: 4_096, 
 /** How often the long run times a subject. */
 export const TRIES = 7
 
-/** How often a subject is called then: once to load its scripts, and once to be counted. */
-export const callsOf = (tries: number) => 2 + tries
+/** How often a subject is called then: once more, to be counted. */
+export const callsOf = (tries: number) => 1 + tries
 
 /** Of a subject that goes through all buckets, one run tells as much as seven. */
 const MANY_CALLS = 500
@@ -37,34 +38,41 @@ export interface GrowthOptions {
   readonly sizes: readonly number[]
   /** How often each subject is timed; 0: not at all. */
   readonly tries: number
+  /** So many bytes count as little, because what has more of them goes by pages. Default: 4 KiB. */
+  readonly pageBytes?: number
 }
 
 /** Measures every script at every size, each size on a server of its own. */
-export async function measureGrowth(grow: Grow, { sizes, tries }: GrowthOptions): Promise<Growth[]> {
+export async function measureGrowth(
+  grow: Grow,
+  { sizes, tries, pageBytes = LITTLE.bytes }: GrowthOptions,
+): Promise<Growth[]> {
   const scripts = allScripts()
   const bySize = new Map<number, Costs>()
   for (const size of sizes) bySize.set(size, await costsAt(size, grow, scripts, tries))
-  return [...scripts.keys()].sort().map((verb) => growthOf(verb, bySize))
+  return [...scripts.keys()].sort().map((verb) => growthOf(verb, bySize, { ...LITTLE, bytes: pageBytes }))
 }
 
 type Scripts = ReturnType<typeof allScripts>
 
 async function costsAt(size: number, grow: Grow, scripts: Scripts, tries: number): Promise<Costs> {
-  await using server = await startRedis({ config: LOGS_EACH_CALL })
+  await using server = await startRedis({ config: LOGS_CALLS })
   const redis = new Redis(server.url)
   let grown: Grown | undefined
   try {
     grown = await grow(server.url, redis, size)
+    // What is called with its text is not counted.
+    for (const { text } of scripts.values()) await redis.script('LOAD', text)
     const costs: Costs = { entries: new Map(), bytes: new Map(), us: new Map() }
     for (const subject of Object.values(SUBJECTS)) {
       const act = () => subject(grown!)
-      // The first call loads its scripts.
-      await act()
-      const counter = await EntryCounter.open(redis, scripts)
-      const works = await counter.during(act).finally(() => counter.close())
+      const { runs, calls } = await runsOf(act, { redis, scripts, tries })
+      raise(costs.us, cheapest(runs))
+      const works = await new EntryCounter(redis, scripts).during(act, calls)
+      // What is not logged is faster than that.
+      if (tries > 0) raise(costs.us, new Map(works.map(({ verb }) => [verb, LOGGED])))
       raise(costs.entries, costliest(works))
       raise(costs.bytes, costliest(works.map(({ verb, bytes }) => ({ verb, cost: bytes }))))
-      raise(costs.us, cheapest(await runsOf(act, { redis, scripts, tries })))
     }
     return costs
   } finally {
@@ -80,18 +88,28 @@ interface Timing {
   readonly tries: number
 }
 
-/** What is typical of several runs, or of as many as it takes for many calls: in those the system cannot disturb most. */
-export async function runsOf(
-  act: () => Promise<unknown>,
-  { redis, scripts, tries }: Timing,
-): Promise<ReadonlyMap<string, number>[]> {
+interface Runs {
+  /** What is typical of each. */
+  readonly runs: readonly ReadonlyMap<string, number>[]
+  /** How often the last of them called a script; 0 if there was none. */
+  readonly calls: number
+}
+
+/** Several runs, or as many as it takes for many calls: in those the system cannot disturb most. */
+export async function runsOf(act: () => Promise<unknown>, { redis, scripts, tries }: Timing): Promise<Runs> {
   const runs: Map<string, number>[] = []
-  for (let [run, calls] = [0, 0]; run < tries && calls < MANY_CALLS; run++) {
-    const times = await timesDuring(redis, scripts, act)
-    calls += times.length
-    runs.push(typical(times))
+  let calls = 0
+  const see = () => calls++
+  const stopSeeing = scriptRuns.subscribe(see)
+  try {
+    for (let all = 0; runs.length < tries && all < MANY_CALLS; all += calls) {
+      calls = 0
+      runs.push(typical(await timesDuring(redis, scripts, act)))
+    }
+  } finally {
+    stopSeeing()
   }
-  return runs
+  return { runs, calls }
 }
 
 /** A subject may call a script many times. On a busy machine one of many calls is always interrupted: the median counts. */
@@ -125,7 +143,7 @@ function raise(known: Map<string, number>, found: ReadonlyMap<string, number>): 
   for (const [verb, cost] of found) known.set(verb, Math.max(known.get(verb) ?? 0, cost))
 }
 
-function growthOf(verb: string, bySize: ReadonlyMap<number, Costs>): Growth {
+function growthOf(verb: string, bySize: ReadonlyMap<number, Costs>, little: typeof LITTLE): Growth {
   const measured = (name: keyof Costs): Measured[] =>
     [...bySize].flatMap(([size, costs]) => {
       const cost = costs[name].get(verb)
@@ -133,7 +151,7 @@ function growthOf(verb: string, bySize: ReadonlyMap<number, Costs>): Growth {
     })
   const [entries, bytes, us] = [measured('entries'), measured('bytes'), measured('us')]
   const fit = (name: Measure, measured: readonly Measured[]) =>
-    exponentOf(measured.map(([size, cost]) => [size, Math.max(cost, LITTLE[name])] as const))
+    exponentOf(measured.map(([size, cost]) => [size, Math.max(cost, little[name])] as const))
   const exponents = { entries: fit('entries', entries), bytes: fit('bytes', bytes), us: fit('us', us) }
   return { verb, entries, bytes, us, exponents }
 }

@@ -29,11 +29,10 @@ test('looking up, explaining and cancelling a job on Redis take the same work in
     for (const [verb, act] of Object.entries(VERBS)) {
       // The first call loads its script.
       await act(lines, 'a0')
-      const counter = await EntryCounter.open(redis, allScripts())
+      const counter = new EntryCounter(redis, allScripts())
       const works = await counter.during(async () => {
         for (const part of [0.05, 0.5, 0.999]) await act(lines, `a${Math.floor(part * size)}`)
       })
-      counter.close()
       const costs = works.filter((work) => work.verb === verb).map(({ cost }) => cost)
       measured.get(verb)!.push([size, Math.max(...costs)])
     }

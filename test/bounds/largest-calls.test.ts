@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { allScripts } from '../fuzz/scripts/all-scripts.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { LARGEST_CALLS, openStage } from './largest-calls.ts'
-import { type Cost, EntryCounter, LOGS_EACH_CALL, timesDuring } from './work.ts'
+import { type Cost, EntryCounter, LOGS_CALLS, timesDuring } from './work.ts'
 
 /** Commands, and entries that they look at: what takes Redis about four milliseconds on one core of a small machine. */
 const MOST = 2_500
@@ -17,15 +17,14 @@ test.each(Object.entries(LARGEST_CALLS))(
   'no call does too much at once: %s',
   { timeout: 0 },
   async (name, { verb, limits, prepare }) => {
-    const server = await startRedis({ config: LOGS_EACH_CALL })
+    const server = await startRedis({ config: LOGS_CALLS })
     const redis = new Redis(server.url)
     onTestFinished(() => redis.disconnect())
     const scripts = allScripts()
     const stage = await openStage(server.url, redis, limits)
     const act = await prepare(stage)
-    const counter = await EntryCounter.open(redis, scripts)
+    const counter = new EntryCounter(redis, scripts)
     const cost = costliest(await counter.during(act), verb)
-    counter.close()
     await stage.balances()
     expect(cost).toBeGreaterThan(100)
     expect(cost).toBeLessThan(MOST)

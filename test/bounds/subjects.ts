@@ -3,6 +3,7 @@ import { bucketQuerySchema } from '../../src/line/bucket-query.ts'
 import { RedisMeterStore } from '../../src/meter/redis-meter-store.ts'
 import { allScripts } from '../fuzz/scripts/all-scripts.ts'
 import { at, request } from '../support/backend-driver.ts'
+import { widen } from '../support/deep-line.ts'
 import { DEEP_VERBS, type DeepLines, openDeepLines } from '../support/deep-verbs.ts'
 
 /** A line, or a number of buckets, of some size, on a server of the caller's own. */
@@ -33,12 +34,8 @@ export async function growBuckets(url: string, redis: Redis, count: number): Pro
   const { verbs } = lines.stage.backend
   // After a silence the line brings back what is due far ahead, and that is what these buckets are.
   await lines.stage.recover(lines.clock)
-  for (let from = 0; from < count; from += 200) {
-    const asked = Array.from({ length: Math.min(200, count - from) }, (_, index) =>
-      request(`more${from + index}`, { key: `more/${from + index}` }),
-    )
-    await verbs.admitMany(asked, at(DUE))
-  }
+  await verbs.admit(request('more0', { key: 'more/0' }), at(DUE))
+  await widen(redis, lines.stage.tag, { key: 'more/', id: 'more', count, now: at(DUE) })
   return grown(url, lines)
 }
 

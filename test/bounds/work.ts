@@ -1,5 +1,7 @@
 import type { Redis } from 'ioredis'
+import { scriptRuns } from '../../src/core/diagnostics.ts'
 import type { Script } from '../../src/redis/scripts/script.ts'
+import { MonitorTap, readLine } from './monitor-tap.ts'
 
 /** What one call of a script cost: commands with the entries that they looked at, or microseconds. */
 export interface Cost {
@@ -7,7 +9,7 @@ export interface Cost {
   readonly cost: number
 }
 
-/** Bytes: what its commands were given, and what they found in fields of hashes. */
+/** Bytes: what its commands were given, and what they found in fields of hashes and in strings. */
 export interface Work extends Cost {
   readonly bytes: number
 }
@@ -35,72 +37,80 @@ const RANGES = new Set(['lrange', 'zrange', 'zrevrange'])
 const BY_SCORE = new Set(['zrangebyscore', 'zrevrangebyscore', 'zrangebylex'])
 const SEARCHES = new Set(['lrem', 'lpos'])
 
-/** What goes through a million buckets calls more commands than there is memory for. */
-const MOST_CALLS = 200
+/** So many calls at each end count. */
+const MOST_CALLS = 20
+/** To show and to read each command takes longer than to call it: where there are more calls, those in the middle are not shown. */
+const MANY_CALLS = 400
 
 /** Watches each command that scripts of one server call. It slows the server: no time is taken meanwhile. */
 export class EntryCounter {
   readonly #redis: Redis
-  readonly #monitor: Redis
   readonly #name: (sha: string, cost: number) => Cost[]
-  #calls: Call[] = []
-  #hear: (word: string) => void = () => undefined
 
-  private constructor(redis: Redis, monitor: Redis, scripts: Scripts) {
+  /** @param redis a client of the server */
+  constructor(redis: Redis, scripts: Scripts) {
     this.#redis = redis
-    this.#monitor = monitor
     this.#name = namer(scripts)
-    monitor.on('monitor', (_time: string, [name = '', first = '', ...rest]: string[], source: string) => {
-      // The call of a script comes before what it calls.
-      if (source === 'lua') this.#calls.at(-1)?.commands.push([name, first, ...rest])
-      else if (name.toLowerCase() === 'evalsha') this.#hearCall(first)
-      else this.#hear(first)
-    })
   }
 
-  /** Where a script is called many times, calls between the first and the last are forgotten. */
-  #hearCall(sha: string): void {
-    this.#calls.push({ sha, commands: [] })
-    if (this.#calls.length > MOST_CALLS) this.#calls.splice(MOST_CALLS / 2, 1)
-  }
-
-  /** @param redis a client of its own */
-  static async open(redis: Redis, scripts: Scripts): Promise<EntryCounter> {
-    // What a client asks at first would be shown to itself.
-    const settings = { lazyConnect: true, enableReadyCheck: false, disableClientInfo: true }
-    return new EntryCounter(redis, await redis.duplicate(settings).monitor(), scripts)
-  }
-
-  /** The commands of each call of a script while `act` is under way, with the entries that they looked at. */
-  async during(act: () => Promise<unknown>): Promise<Work[]> {
-    this.#calls = []
-    await act()
-    const end = `end ${Math.random()}`
-    const heard = new Promise<void>((resolve) => {
-      this.#hear = (word) => {
-        if (word === end) resolve()
-      }
-    })
-    await this.#redis.echo(end)
-    await heard
+  /**
+   * The commands of each call of a script while `act` is under way, with the entries that they looked at.
+   *
+   * @param expected how many calls there are, if it is known
+   */
+  async during(act: () => Promise<unknown>, expected = 0): Promise<Work[]> {
     const works: Work[] = []
-    for (const { sha, commands } of this.#calls.splice(0)) {
-      let [cost, bytes] = [0, 0]
-      for (const command of commands) {
-        cost += await entriesOf(this.#redis, command)
-        bytes += await bytesOf(this.#redis, command)
-      }
-      works.push(...this.#name(sha, cost).map((named) => ({ ...named, bytes })))
+    for (const { sha, commands } of await this.#callsOf(act, expected)) {
+      // All questions at once: one after the other, most of the time would be their way.
+      const costs = await Promise.all(commands.map((command) => entriesOf(this.#redis, command)))
+      const bytes = await Promise.all(commands.map((command) => bytesOf(this.#redis, command)))
+      works.push(...this.#name(sha, sumOf(costs)).map((named) => ({ ...named, bytes: sumOf(bytes) })))
     }
     return works
   }
 
-  close(): void {
-    this.#monitor.disconnect()
+  async #callsOf(act: () => Promise<unknown>, expected: number): Promise<Call[]> {
+    const tap = new MonitorTap(this.#redis)
+    await tap.open()
+    const isLong = expected > MANY_CALLS
+    let [seen, opening] = [0, undefined as Promise<void> | undefined]
+    const see = () => {
+      seen++
+      if (isLong && seen === 2 * MOST_CALLS) tap.close()
+      if (isLong && seen === expected - 3 * MOST_CALLS) opening = tap.open()
+    }
+    const stopSeeing = scriptRuns.subscribe(see)
+    try {
+      await act()
+      if (isLong && opening === undefined) throw new Error(`expected about ${expected} calls, got: ${seen}`)
+      await opening
+      const end = `end ${Math.random()}`
+      await this.#redis.echo(end)
+      const calls = (await tap.until(end)).map(callsIn)
+      const [first = [], last = first] = calls
+      if (!isLong && first.length <= 2 * MOST_CALLS) return first
+      return [...first.slice(0, MOST_CALLS), ...last.slice(-MOST_CALLS)]
+    } finally {
+      stopSeeing()
+      tap.close()
+    }
   }
 }
 
-/** The microseconds of each call of a script while `act` is under way, as a server with the settings `LOGS_EACH_CALL` logs them. */
+const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
+
+/** The call of a script comes before what it calls. What comes before the first call is of none. */
+function callsIn(lines: readonly string[]): Call[] {
+  const calls: Call[] = []
+  for (const line of lines) {
+    const { isOfScript, words } = readLine(line)
+    if (isOfScript) calls.at(-1)?.commands.push(words)
+    else if (words[0]?.toLowerCase() === 'evalsha') calls.push({ sha: words[1] ?? '', commands: [] })
+  }
+  return calls
+}
+
+/** The microseconds of each call of a script while `act` is under way, as a server with the settings `LOGS_CALLS` logs them. */
 export async function timesDuring(
   redis: Redis,
   scripts: Scripts,
@@ -124,12 +134,20 @@ function namer(scripts: Scripts) {
 }
 
 async function bytesOf(redis: Redis, [name = '', key = '', ...rest]: readonly string[]): Promise<number> {
-  const found = name.toLowerCase() === 'hget' ? await redis.hstrlen(key, rest[0] ?? '') : 0
-  return rest.reduce((bytes, word) => bytes + word.length, found)
+  return sumOf(rest.map((word) => word.length)) + (await bytesFound(redis, name.toLowerCase(), key, rest))
 }
 
+async function bytesFound(redis: Redis, name: string, key: string, rest: readonly string[]): Promise<number> {
+  if (name === 'hget') return redis.hstrlen(key, rest[0] ?? '')
+  if (name === 'get') return redis.strlen(key)
+  if (name === 'getrange') return Math.min(await redis.strlen(key), Number(rest[1]) - Number(rest[0]) + 1)
+  return 0
+}
+
+/** What takes less than these microseconds is not logged: most commands that scripts call, which are logged like scripts. */
+export const LOGGED = 20
 /** The settings of a server on which time is counted. */
-export const LOGS_EACH_CALL = { 'slowlog-log-slower-than': '0', 'slowlog-max-len': '100000' }
+export const LOGS_CALLS = { 'slowlog-log-slower-than': `${LOGGED}`, 'slowlog-max-len': '100000' }
 
 async function entriesOf(
   redis: Redis,

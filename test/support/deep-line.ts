@@ -9,11 +9,10 @@ const PARTS = ['values', 'shard', 'lease', 'warmth', 'bucket', 'pace', 'job', 'b
 /** Jobs of one script, which may take longer here than a verb may. */
 const STEP = 5_000
 
+const script = (text: string) => ['#!lua', shardPrelude(), ...PARTS, text].join('\n')
+
 /** Puts jobs into a line as `admit` does, without asking whether they fit, and without the way there and back for each. */
-const SCRIPT = [
-  '#!lua',
-  shardPrelude(),
-  ...PARTS,
+const DEEPEN = script(
   `local key, prefix, from, count, now, patience = ARGV[1], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
   local meta, bucket, job = read_meta(), read_bucket_and_line(key), read_job(ARGV[2])
   local records, data = {}, data_of(job)
@@ -29,7 +28,28 @@ const SCRIPT = [
   end
   write_bucket(bucket)
   return redis.call('HINCRBY', K.meta, 'admitted', count)`,
-].join('\n')
+)
+
+/** The same for buckets, each with one job: like the first of them, with other numbers behind its key and its job. */
+const WIDEN = script(
+  `local from, count, now = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+  local meta, like, job = read_meta(), read_bucket(ARGV[1] .. '0'), read_job(ARGV[2] .. '0')
+  local numbers, jobs, buckets = meta.numbers, {}, {}
+  for index = from, from + count - 1 do
+    local copy = {}
+    for name, value in pairs(job) do copy[name] = value end
+    copy.id, copy.key, numbers = ARGV[2] .. index, ARGV[1] .. index, numbers + 1
+    buckets[copy.key] = new_bucket(copy.key, numbers, like)
+    join(copy, buckets[copy.key], meta, now)
+    jobs[#jobs + 1] = copy
+    if #jobs == MOST_PER_CALL or index == from + count - 1 then
+      write_new_jobs(jobs, buckets, meta)
+      jobs, buckets = {}, {}
+    end
+  end
+  redis.call('HSET', K.meta, 'numbers', numbers)
+  return redis.call('HINCRBY', K.meta, 'admitted', count)`,
+)
 
 export interface DeepLine {
   readonly key: string
@@ -47,6 +67,21 @@ export async function deepen(redis: Redis, tag: string, line: DeepLine): Promise
   const { key, like, prefix, count, now, deadline = Number.POSITIVE_INFINITY } = line
   const patience = deadline === Number.POSITIVE_INFINITY ? 'inf' : deadline
   for (let from = 0; from < count; from += STEP) {
-    await redis.eval(SCRIPT, 1, tag, key, like, prefix, from, Math.min(STEP, count - from), now, patience)
+    await redis.eval(DEEPEN, 1, tag, key, like, prefix, from, Math.min(STEP, count - from), now, patience)
+  }
+}
+
+export interface ManyBuckets {
+  /** What their keys, and the ids of their jobs, are before the number. The one with number 0 was admitted. */
+  readonly key: string
+  readonly id: string
+  readonly count: number
+  /** When that one was admitted; microseconds. */
+  readonly now: number
+}
+
+export async function widen(redis: Redis, tag: string, { key, id, count, now }: ManyBuckets): Promise<void> {
+  for (let from = 1; from < count; from += STEP) {
+    await redis.eval(WIDEN, 1, tag, key, id, from, Math.min(STEP, count - from), now)
   }
 }
