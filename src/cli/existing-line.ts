@@ -56,16 +56,15 @@ export async function openExistingLine(flags: LineFlags): Promise<Shaper> {
   return shaper.on('error', () => {})
 }
 
-/** A line of an older version does not store its number of shards, but each shard has a copy of the rule book to count. */
+/** A line of an older version does not store its number of shards, but each shard notes the version of its rule book. */
 async function readLine(name: string, url: string, prefix: string) {
   const connection = new Connection(parseConnection(url), () => undefined)
   try {
     await connection.ready()
     const tags = shardTags(prefix, name, MOST_SHARDS)
     const store = new Store(connection, tags, name)
-    const bookOf = (shard: number) => store.text(shardKey(tags[shard]!, 'book'))
-    const text = await bookOf(0)
-    if (text !== undefined) {
+    const bookOf = (shard: number) => store.field(shardKey(tags[shard]!, 'meta'), 'book', { isPatient: true })
+    if ((await bookOf(0)) !== undefined) {
       const stored = await store.field(shardKey(tags[0]!, 'meta'), 'shards')
       let shards = Number(stored ?? 1)
       while (stored === undefined && shards < MOST_SHARDS && (await bookOf(shards)) !== undefined) shards++

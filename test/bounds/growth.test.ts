@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
+import { PAGE } from '../../src/redis/rules/book-pages.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { exponentOf } from './exponent.ts'
 import { type Grow, type Growth, measureGrowth, TRIES, tableOf } from './growth.ts'
@@ -52,8 +53,9 @@ const DIMENSIONS: readonly (readonly [what: string, Dimension])[] = [
     {
       grow: growRules,
       sizes: isLong ? [10, 100, 1_000, 10_000, 50_000] : [10, 10_000],
-      // It writes the whole rule book.
-      carriers: ['book'],
+      carriers: [],
+      // A long rule book is read and written by pages.
+      pageBytes: PAGE,
     },
   ],
 ]

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis'
 import { KEY_TYPES, NUMBERED_KEYS } from '../../src/redis/scripts/keys.ts'
 
 /** Keys of one number or name each, which must end by themselves: nothing else ever removes them. */
-const PASSING: readonly string[] = ['op', 'inbox', 'verdicts', 'starts']
+const PASSING: readonly string[] = ['op', 'draft', 'inbox', 'verdicts', 'starts']
 /** Keys of the shard that must do so, too. */
 const PASSING_SETS: readonly string[] = ['watched', 'vacancy']
 /** The ended jobs of a first segment, with its hash. */

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import { bucketQuerySchema } from '../../src/line/bucket-query.ts'
 import { RedisMeterStore } from '../../src/meter/redis-meter-store.ts'
+import { PAGE, readBook, writeDraft } from '../../src/redis/rules/book-pages.ts'
 import { allScripts } from '../fuzz/scripts/all-scripts.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { widen } from '../support/deep-line.ts'
@@ -80,6 +81,9 @@ const MORE: Readonly<Record<string, Subject>> = {
   tally: ({ lines: { stage } }) => stage.views.tally([[], ['a'], ['more']]),
   flow: ({ lines: { stage } }) => stage.views.flow(at(LATER)),
   'open the line': ({ lines: { stage } }) => stage.backend.open(at(LATER)),
+  'read the rule book': ({ lines: { stage } }) => readBook(stage.backend.store),
+  'write a rule book of several pages': ({ lines: { stage } }) =>
+    writeDraft(stage.backend.store, 0, Buffer.alloc(3 * PAGE, 'x'), at(LATER)),
   time: ({ lines: { stage } }) => stage.backend.store.time(0),
   'are they handed': ({ lines: { stage } }) => stage.backend.verbs.areHanded(0, [{ id: 'a', epoch: 1 }]),
   fetch: ({ lines: { stage } }) => stage.backend.verbs.fetch(0, [{ id: 'a', epoch: 1 }]),

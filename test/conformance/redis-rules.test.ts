@@ -5,10 +5,9 @@ import { parseLayer } from '../../src/core/layered-book.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import { bucketQuerySchema } from '../../src/line/bucket-query.ts'
 import { RedisBackend } from '../../src/redis/redis-backend.ts'
-import { bookScript, digestOfBook } from '../../src/redis/rules/book.ts'
-import { changeBook, formatBook, parseBook } from '../../src/redis/rules/stored-book.ts'
+import { writeBook, writtenBook } from '../../src/redis/rules/book.ts'
+import { changeBook, parseBook } from '../../src/redis/rules/stored-book.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
-import { runScript } from '../../src/redis/scripts/script.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { eventually } from '../support/patience.ts'
 import { connect } from '../support/redis-driver.ts'
@@ -164,17 +163,13 @@ test('a rule that is set is never lost to a process that opens at the same time'
 
 describe('a process that sets a limit and dies before the waiting buckets are held to it', () => {
   /** What the dead one did: it wrote the book into the first shard. */
-  async function writeBook({ redis, backend }: RedisStage, limit: string): Promise<void> {
+  async function writeNext({ redis, backend }: RedisStage, limit: string): Promise<void> {
     const stored = await redis.get(shardKey(backend.store.tags[0]!, 'book'))
     const book = changeBook(parseBook(stored!), { kind: 'set', rule: parseRule('*', limit) }, at(0))!
-    const text = formatBook(book)
-    const values = ['', '', book.version, text, digestOfBook(text), 'shard', '1', backend.store.shards]
-    expect(await runScript(redis, bookScript, backend.store.tags[0]!, values)).toMatchObject([
-      'ok',
-      expect.anything(),
-      book.version,
-      expect.anything(),
-    ])
+    const known = { name: 'shard', hasSeen: true }
+    expect(await writeBook(backend.store, 0, writtenBook(book), known)).toMatchObject({
+      mark: { version: book.version },
+    })
   }
 
   /** Claims, as a scheduler does, until all buckets are held to the limit. */
@@ -200,7 +195,7 @@ describe('a process that sets a limit and dies before the waiting buckets are he
     const other = await RedisStage.open('9, 1/s', { prefix, shards })
     const batch = Array.from({ length: 450 }, (_, n) => request(`j${n}`, { key: `k${n}` }))
     await dead.backend.verbs.admitMany(batch, at(0))
-    await writeBook(dead, '5, 1/m')
+    await writeNext(dead, '5, 1/m')
     await claimsUntil(other, 450, '5, 1/m')
     expect(texts(other)).toEqual(['*: 5'])
   })
@@ -210,10 +205,10 @@ describe('a process that sets a limit and dies before the waiting buckets are he
     const dead = await RedisStage.open('9, 1/s', { prefix })
     const other = await RedisStage.open('9, 1/s', { prefix })
     await dead.lineUp('xy', 0)
-    await writeBook(dead, '5, 1/m')
+    await writeNext(dead, '5, 1/m')
     await other.backend.follow()
     await claimsUntil(other, 1, '5, 1/m')
-    await writeBook(dead, '6, 1/m')
+    await writeNext(dead, '6, 1/m')
     await claimsUntil(await RedisStage.open('9, 1/s', { prefix }), 1, '6, 1/m')
     expect(await other.redis.hmget(shardKey(other.tag, 'meta'), 'book', 'retimed')).toEqual(['3', '3'])
   })

@@ -1,16 +1,36 @@
 import { createHash } from 'node:crypto'
+import { BackendUnavailableError } from '../../core/errors.ts'
 import { formatLimit } from '../../core/limit.ts'
 import type { Rule } from '../../core/rule-book.ts'
 import { list, number, oneOf, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
+import { type KnownBook, PAGE, writeDraft } from './book-pages.ts'
 import { formatBook, type StoredBook } from './stored-book.ts'
 
 const reply = list(
-  oneOf({ ok: { at: number, version: number, mark: text }, 'old-book': { version: number } }),
+  oneOf({ ok: { at: number, version: number, mark: text }, 'old-book': { version: number }, lost: {} }),
 )
-/** Writes the book into a shard; refused if the shard has a newer one. */
+/** Puts a book in force in a shard; refused if the shard has a newer one. */
 export const bookScript = defineScript('book', import.meta.url, reply)
+
+/** A failover may lose what was written of a long book. */
+const MOST_DRAFTS = 3
+
+/** A book and its text. */
+export interface WrittenBook extends KnownBook {
+  readonly json: string
+}
+
+export function writtenBook(book: StoredBook): WrittenBook {
+  const json = formatBook(book)
+  return { ...knownBook(book.version, json), json }
+}
+
+export function knownBook(version: number, json: string): KnownBook {
+  const digest = createHash('sha1').update(json).digest('base64url')
+  return { version, digest, bytes: Buffer.byteLength(json) }
+}
 
 /** The rule book that a shard has, and the name of the shard, which changes when the shard loses its data. */
 export interface ShardMark {
@@ -24,23 +44,28 @@ export interface ShardMark {
  *
  * @param name a name for the shard, used if it has none
  * @param hasSeen whether this process has seen a book in the shard before
+ * @throws BackendUnavailableError
  */
 export async function writeBook(
   store: Store,
   shard: number,
-  book: StoredBook,
+  { version, json, digest, bytes }: WrittenBook,
   { name, hasSeen }: { readonly name: string; readonly hasSeen: boolean },
   now?: number,
 ): Promise<{ readonly at: number; readonly mark: ShardMark | undefined } | undefined> {
-  const json = formatBook(book)
-  const values = [book.version, json, digestOfBook(json), name, hasSeen ? '1' : '0', store.shards]
-  const found = await store.write(bookScript, shard, values, now)
-  return found.kind === 'ok' ? { at: found.at, mark: parseMark(found.mark) } : undefined
-}
-
-/** Distinguishes books of one version: after a failover that lost a change, two may have been written. */
-export function digestOfBook(json: string): string {
-  return createHash('sha1').update(json).digest('base64url')
+  const isLong = bytes > PAGE
+  for (let drafts = 0; drafts < MOST_DRAFTS; drafts++) {
+    const draft = isLong ? await writeDraft(store, shard, Buffer.from(json), now) : ''
+    if (draft === undefined) continue
+    const shared = [digest, name, hasSeen ? '1' : '0', store.shards]
+    const values = [version, isLong ? '' : json, ...shared, draft, bytes]
+    const found = await store.write(bookScript, shard, values, now)
+    if (found.kind === 'old-book') return undefined
+    if (found.kind === 'ok') return { at: found.at, mark: parseMark(found.mark) }
+  }
+  throw new BackendUnavailableError(
+    `Redis is unavailable: it lost parts of the rule book ${MOST_DRAFTS} times`,
+  )
 }
 
 /** Parses a mark as `book.lua` writes it. Returns undefined if there is none, or if it has another form. */

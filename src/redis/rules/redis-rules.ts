@@ -7,7 +7,8 @@ import type { FullMemory } from '../connection/full-memory.ts'
 import { shardKey } from '../scripts/keys.ts'
 import type { Store } from '../scripts/store.ts'
 import { MOST_TRIES, unsettled } from './agreed.ts'
-import { digestOfBook, writeBook } from './book.ts'
+import { knownBook, type WrittenBook, writeBook, writtenBook } from './book.ts'
+import { type KnownBook, readBook } from './book-pages.ts'
 import { OwnLayers, replacedError } from './own-layers.ts'
 import { retimeBuckets } from './retime.ts'
 import { ShardMarks } from './shard-marks.ts'
@@ -15,7 +16,6 @@ import {
   addNewLayers,
   changeBook,
   firstBook,
-  formatBook,
   noteChange,
   parseBook,
   type ReplacedLayer,
@@ -47,7 +47,7 @@ export class RedisRules {
   /** A name for a shard that has none yet. */
   readonly #newName = randomBytes(6).toString('base64url')
   #stored: StoredBook | undefined
-  #digest = ''
+  #known: KnownBook | undefined
   #isStarted = false
   #isSettling = false
   #book: LayeredBook
@@ -124,9 +124,12 @@ export class RedisRules {
     return this.#marks.get(shard)?.name
   }
 
+  /** Fetches the book, unless this process has it. */
   async refresh(): Promise<void> {
-    const text = await this.#store.text(shardKey(this.#store.tags[0]!, 'book'))
-    if (text !== undefined) this.#adopt(parseBook(text), digestOfBook(text))
+    const text = await readBook(this.#store, this.#known)
+    if (text === undefined) return
+    const stored = parseBook(text)
+    this.#adopt(stored, knownBook(stored.version, text))
   }
 
   /**
@@ -159,10 +162,11 @@ export class RedisRules {
    */
   async settle(shard: number, theirs: number, digest?: string): Promise<void> {
     if (theirs >= this.version) await this.refresh()
-    const isDivided = theirs === this.version && digest !== undefined && digest !== this.#digest
+    const isDivided = theirs === this.version && digest !== undefined && digest !== this.#known?.digest
     if (theirs > this.version || isDivided) {
       await this.#update((stored) => stored && { ...stored, version: Math.max(stored.version, theirs) + 1 })
-    } else if (theirs < this.version && this.#stored !== undefined) await this.#write(shard, this.#stored)
+    } else if (theirs < this.version && this.#stored !== undefined)
+      await this.#write(shard, writtenBook(this.#stored))
   }
 
   /**
@@ -193,7 +197,7 @@ export class RedisRules {
       await this.#onLost(shard, undefined)
     }
     if (found !== undefined) this.#marks.set(shard, found)
-    if (found?.version === this.version && found.digest === this.#digest) return
+    if (found?.version === this.version && found.digest === this.#known?.digest) return
     const version =
       found?.version ?? (await this.#store.field(shardKey(this.#store.tags[shard]!, 'meta'), 'book')) ?? 0
     await this.settle(shard, Number(version), found?.digest)
@@ -222,11 +226,12 @@ export class RedisRules {
           ? new LayeredBook(book.layers, book.version)
           : before.following(book.layers, book.version, change)
       written = { at: now ?? (await this.#store.storeTime(0)), isChanged: true, before, after }
-      const at = await this.#write(0, book, now)
+      const text = writtenBook(book)
+      const at = await this.#write(0, text, now)
       if (at === undefined) continue
       // Another process may have changed it meanwhile, and this process may already have the newer book.
-      if (book.version > this.version) this.#adopt(book, digestOfBook(formatBook(book)), after)
-      for (let shard = 1; shard < this.#store.tags.length; shard++) await this.#write(shard, book, now)
+      if (book.version > this.version) this.#adopt(book, text, after)
+      for (let shard = 1; shard < this.#store.tags.length; shard++) await this.#write(shard, text, now)
       for (let shard = 0; shard < this.#store.tags.length; shard++) await this.#retime(shard)
       return { ...written, at }
     }
@@ -234,7 +239,7 @@ export class RedisRules {
   }
 
   /** Returns undefined if the shard has a newer book. */
-  async #write(shard: number, book: StoredBook, now?: number): Promise<number | undefined> {
+  async #write(shard: number, book: WrittenBook, now?: number): Promise<number | undefined> {
     const known = { name: this.#newName, hasSeen: this.#marks.get(shard) !== undefined }
     const written = await writeBook(this.#store, shard, book, known, now)
     if (written === undefined) return undefined
@@ -246,9 +251,9 @@ export class RedisRules {
     return retimeBuckets(this.#store, shard, () => this.#book)
   }
 
-  #adopt(stored: StoredBook, digest: string, book?: LayeredBook): void {
-    if (stored.version === this.version && digest === this.#digest) return
-    this.#digest = digest
+  #adopt(stored: StoredBook, { version, digest, bytes }: KnownBook, book?: LayeredBook): void {
+    if (version === this.version && digest === this.#known?.digest) return
+    this.#known = { version, digest, bytes }
     this.#book = book ?? new LayeredBook(stored.layers, stored.version)
     this.#stored = stored
   }

@@ -35,6 +35,7 @@ import { firstSegment } from '../../core/key.ts'
  * | :starts:HASH        | list   | the same of its starts; HASH is that of the user key                            |
  * | :inbox:CALLER       | list   | turns that were handed over to the process of their caller; expires by itself   |
  * | :kept:HASH          | list   | ended jobs of a first segment, the oldest first: id, time, units, bytes         |
+ * | :draft:ID           | string | pages of a rule book that is being written; expires by itself                   |
  * | :op:ID              | string | the reply to a rare write, for a call that is repeated; expires by itself       |
  *
  * The level of a meter is one string, `<prefix>:<name>:meter:{<hash of the user key>}`: levels are independent of
@@ -73,6 +74,7 @@ export const NUMBERED_KEYS = [
   'retry',
   'back',
   'op',
+  'draft',
   'inbox',
   'verdicts',
   'starts',

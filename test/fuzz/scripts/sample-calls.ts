@@ -102,6 +102,11 @@ const WAYS: readonly ((shard: BusyShard) => unknown)[] = [
   ({ stage }) => stage.backend.verbs.quarantine(0, now, 'loss'),
   ({ stage }) => stage.backend.rules.change({ kind: 'set', rule: parseRule('a', '7, 2/s') }, now),
   ({ stage }) => stage.backend.open(now),
+  // As long as a book of two pages.
+  async ({ stage: { backend } }) => {
+    const rules = Array.from({ length: 1_000 }, (_, n) => parseRule(`many/${n}`, '7, 2/s'))
+    await backend.rules.change({ kind: 'load', origin: 'file', rules }, now)
+  },
   ({ stage }) => stage.backend.store.time(0),
   ({ stage }) => stage.views.job('waits', now),
   ({ stage }) => stage.views.inspect('a', now),
