@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { expect } from 'vitest'
 import { allScripts } from '../fuzz/scripts/all-scripts.ts'
@@ -28,10 +29,10 @@ watchClients()
 function watchClients(): void {
   const send = Redis.prototype.sendCommand
   Redis.prototype.sendCommand = function (command, stream) {
-    if (command.name === 'evalsha') {
-      const sha = String(command.args[0])
+    if (command.name === 'evalsha' || command.name === 'eval') {
+      const script = String(command.args[0])
       command.promise.then(
-        (reply: unknown) => note(sha, sizeOf(reply)),
+        (reply: unknown) => note(script, sizeOf(reply), command.name === 'eval'),
         () => undefined,
       )
     } else if (WRITES.has(command.name)) noteWrite(String(command.args[0]))
@@ -45,9 +46,12 @@ function noteWrite(key: string): void {
   if (tag !== undefined && !rest.startsWith(':rope')) spoiled.add(tag)
 }
 
-function note(sha: string, bytes: number): void {
-  if (bytes > MOST_BYTES) largest.push({ sha, bytes })
+/** @param isText whether the call carried the text of its script, as the first one on a server does */
+function note(script: string, bytes: number, isText: boolean): void {
+  if (bytes > MOST_BYTES) largest.push({ sha: isText ? shaOf(script) : script, bytes })
 }
+
+const shaOf = (text: string) => createHash('sha1').update(text).digest('hex')
 
 /** Bytes of a reply, about: numbers count as eight. */
 function sizeOf(reply: unknown): number {
