@@ -1,6 +1,5 @@
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import { PAGE } from '../../src/redis/rules/book-pages.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { exponentOf } from './exponent.ts'
 import { type Grow, type Growth, measureGrowth, TRIES, tableOf } from './growth.ts'
@@ -55,7 +54,7 @@ const DIMENSIONS: readonly (readonly [what: string, Dimension])[] = [
       sizes: isLong ? [10, 100, 1_000, 10_000, 50_000] : [10, 10_000],
       carriers: [],
       // A long rule book is read and written by pages.
-      pageBytes: PAGE,
+      pageBytes: 65_536,
     },
   ],
 ]
