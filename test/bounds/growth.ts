@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis'
-import { scriptRuns } from '../../src/core/diagnostics.ts'
 import type { Script } from '../../src/redis/scripts/script.ts'
 import { allScripts } from '../fuzz/scripts/all-scripts.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { exponentOf, type Measured } from './exponent.ts'
+import { inShortPasses } from './short-passes.ts'
 import { type Grown, SUBJECTS } from './subjects.ts'
 import { type Cost, EntryCounter, LOGGED, LOGS_CALLS, timesDuring } from './work.ts'
 
@@ -65,10 +65,9 @@ async function costsAt(size: number, grow: Grow, scripts: Scripts, tries: number
     for (const { text } of scripts.values()) await redis.script('LOAD', text)
     const costs: Costs = { entries: new Map(), bytes: new Map(), us: new Map() }
     for (const subject of Object.values(SUBJECTS)) {
-      const act = () => subject(grown!)
-      const { runs, calls } = await runsOf(act, { redis, scripts, tries })
-      raise(costs.us, cheapest(runs))
-      const works = await new EntryCounter(redis, scripts).during(act, calls)
+      const act = () => inShortPasses(size, () => subject(grown!))
+      raise(costs.us, cheapest(await runsOf(act, { redis, scripts, tries })))
+      const works = await new EntryCounter(redis, scripts).during(act)
       // What is not logged is faster than that.
       if (tries > 0) raise(costs.us, new Map(works.map(({ verb }) => [verb, LOGGED])))
       raise(costs.entries, costliest(works))
@@ -88,28 +87,18 @@ interface Timing {
   readonly tries: number
 }
 
-interface Runs {
-  /** What is typical of each. */
-  readonly runs: readonly ReadonlyMap<string, number>[]
-  /** How often the last of them called a script; 0 if there was none. */
-  readonly calls: number
-}
-
-/** Several runs, or as many as it takes for many calls: in those the system cannot disturb most. */
-export async function runsOf(act: () => Promise<unknown>, { redis, scripts, tries }: Timing): Promise<Runs> {
+/** What is typical of several runs, or of as many as it takes for many calls: in those the system cannot disturb most. */
+export async function runsOf(
+  act: () => Promise<unknown>,
+  { redis, scripts, tries }: Timing,
+): Promise<ReadonlyMap<string, number>[]> {
   const runs: Map<string, number>[] = []
-  let calls = 0
-  const see = () => calls++
-  const stopSeeing = scriptRuns.subscribe(see)
-  try {
-    for (let all = 0; runs.length < tries && all < MANY_CALLS; all += calls) {
-      calls = 0
-      runs.push(typical(await timesDuring(redis, scripts, act)))
-    }
-  } finally {
-    stopSeeing()
+  for (let [run, calls] = [0, 0]; run < tries && calls < MANY_CALLS; run++) {
+    const times = await timesDuring(redis, scripts, act)
+    calls += times.length
+    runs.push(typical(times))
   }
-  return { runs, calls }
+  return runs
 }
 
 /** A subject may call a script many times. On a busy machine one of many calls is always interrupted: the median counts. */

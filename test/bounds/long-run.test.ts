@@ -3,7 +3,6 @@ import { dirname, join } from 'node:path'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { bucketQuerySchema } from '../../src/line/bucket-query.ts'
-import { ScriptCalls } from '../../src/redis/scripts/script-calls.ts'
 import { RedisStage } from '../conformance/redis-stage.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { widen } from '../support/deep-line.ts'
@@ -13,9 +12,10 @@ import { recount } from '../support/recount.ts'
 import { connect } from '../support/redis-driver.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { callsOf, measureGrowth, runsOf, TRIES } from './growth.ts'
+import { inShortPasses } from './short-passes.ts'
 import { SHORTEST_LINE } from './subjects.ts'
 import config from './vitest.config.ts'
-import { EntryCounter, LOGS_CALLS } from './work.ts'
+import { LOGS_CALLS } from './work.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -65,38 +65,40 @@ test('a size that cannot be measured leaves no client behind', async () => {
   await eventually(() => expect(client!.status).toBe('end'))
 })
 
-/** A script that calls 200 commands and as many as its argument says, which is done 600 times: from 201 to 800 commands. */
-async function manyCalls() {
+test('a subject that calls scripts 500 times is timed no more', async () => {
   const server = await startRedis({ config: LOGS_CALLS })
   const redis = new Redis(server.url)
   onTestFinished(() => redis.disconnect())
-  const text = "#!lua\nfor n = 1, 200 + ARGV[1] do redis.call('GET', KEYS[1]) end"
-  const sha = String(await redis.script('LOAD', text))
-  const script = { verb: 'planted', sha, text, isOfShard: false, isBinary: false, parse: () => undefined }
-  const connection = connect(server.url)
-  await connection.ready()
-  const calls = new ScriptCalls(connection, 'test')
+  const sha = String(await redis.script('LOAD', "for n = 1, 200 do redis.call('GET', KEYS[1]) end"))
   const act = async () => {
-    for (let n = 1; n <= 600; n++) await calls.run(script, 'some', [n])
+    for (let n = 0; n < 300; n++) await redis.evalsha(sha, 1, 'some')
   }
-  return { redis, scripts: new Map([['planted', { sha }]]), act }
-}
-
-const twenty = (from: number) => Array.from({ length: 20 }, (_, index) => from + index)
-
-test.each([
-  ['all are shown', 0],
-  ['those in the middle are not shown', 600],
-])('of many calls the first twenty and the last twenty are counted: %s', async (_, expected) => {
-  const { redis, scripts, act } = await manyCalls()
-  const works = await new EntryCounter(redis, scripts).during(act, expected)
-  expect(works.map(({ cost }) => cost)).toEqual([...twenty(201), ...twenty(781)])
+  const runs = await runsOf(act, { redis, scripts: new Map([['planted', { sha }]]), tries: 7 })
+  expect(runs.map((run) => [...run.keys()])).toEqual([['planted'], ['planted']])
 })
 
-test('a subject that calls scripts 500 times is timed no more', async () => {
-  const { redis, scripts, act } = await manyCalls()
-  const { runs, calls } = await runsOf(act, { redis, scripts, tries: 7 })
-  expect([runs.map((run) => [...run.keys()]), calls]).toEqual([[['planted']], 600])
+test('of a long pass over all buckets the pages at both ends are read, and of a short one all', async () => {
+  const server = await startRedis()
+  const redis = new Redis(server.url)
+  onTestFinished(() => redis.disconnect())
+  const stage = await RedisStage.open('9, 1/s', { client: redis, connection: connect(server.url) })
+  await stage.backend.verbs.admit(request('j0', { key: 'k/0' }), at(0))
+  await widen(stage.redis, stage.tag, { key: 'k/', id: 'j', count: 20_000, now: at(0) })
+  const seen = (buckets: number) =>
+    inShortPasses(buckets, async () => {
+      const [inTally] = await stage.views.tally([[]])
+      const { waiting } = await stage.views.audit()
+      let inSurvey = 0
+      for await (const page of stage.views.survey()) inSurvey += page.length
+      const query = bucketQuerySchema.parse({ sort: 'key' })
+      const { total } = await stage.views.buckets(query, at(1))
+      return [inTally!.buckets, waiting, inSurvey, total]
+    })
+  for (const count of await seen(20_000)) {
+    expect(count).toBeGreaterThan(6_000)
+    expect(count).toBeLessThan(13_000)
+  }
+  expect(await seen(1_000)).toEqual([20_000, 20_000, 20_000, 20_000])
 })
 
 test('buckets that are added in bulk are those that would have been admitted', async () => {

@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis'
-import { scriptRuns } from '../../src/core/diagnostics.ts'
 import type { Script } from '../../src/redis/scripts/script.ts'
-import { MonitorTap, readLine } from './monitor-tap.ts'
+import { linesDuring, readLine } from './monitor.ts'
 
 /** What one call of a script cost: commands with the entries that they looked at, or microseconds. */
 export interface Cost {
@@ -37,11 +36,6 @@ const RANGES = new Set(['lrange', 'zrange', 'zrevrange'])
 const BY_SCORE = new Set(['zrangebyscore', 'zrevrangebyscore', 'zrangebylex'])
 const SEARCHES = new Set(['lrem', 'lpos'])
 
-/** So many calls at each end count. */
-const MOST_CALLS = 20
-/** To show and to read each command takes longer than to call it: where there are more calls, those in the middle are not shown. */
-const MANY_CALLS = 400
-
 /** Watches each command that scripts of one server call. It slows the server: no time is taken meanwhile. */
 export class EntryCounter {
   readonly #redis: Redis
@@ -53,14 +47,10 @@ export class EntryCounter {
     this.#name = namer(scripts)
   }
 
-  /**
-   * The commands of each call of a script while `act` is under way, with the entries that they looked at.
-   *
-   * @param expected how many calls there are, if it is known
-   */
-  async during(act: () => Promise<unknown>, expected = 0): Promise<Work[]> {
+  /** The commands of each call of a script while `act` is under way, with the entries that they looked at. */
+  async during(act: () => Promise<unknown>): Promise<Work[]> {
     const works: Work[] = []
-    for (const { sha, commands } of await this.#callsOf(act, expected)) {
+    for (const { sha, commands } of callsIn(await linesDuring(this.#redis, act))) {
       // All questions at once: one after the other, most of the time would be their way.
       const costs = await Promise.all(commands.map((command) => entriesOf(this.#redis, command)))
       const bytes = await Promise.all(commands.map((command) => bytesOf(this.#redis, command)))
@@ -68,38 +58,11 @@ export class EntryCounter {
     }
     return works
   }
-
-  async #callsOf(act: () => Promise<unknown>, expected: number): Promise<Call[]> {
-    const tap = new MonitorTap(this.#redis)
-    await tap.open()
-    const isLong = expected > MANY_CALLS
-    let [seen, opening] = [0, undefined as Promise<void> | undefined]
-    const see = () => {
-      seen++
-      if (isLong && seen === 2 * MOST_CALLS) tap.close()
-      if (isLong && seen === expected - 3 * MOST_CALLS) opening = tap.open()
-    }
-    const stopSeeing = scriptRuns.subscribe(see)
-    try {
-      await act()
-      if (isLong && opening === undefined) throw new Error(`expected about ${expected} calls, got: ${seen}`)
-      await opening
-      const end = `end ${Math.random()}`
-      await this.#redis.echo(end)
-      const calls = (await tap.until(end)).map(callsIn)
-      const [first = [], last = first] = calls
-      if (!isLong && first.length <= 2 * MOST_CALLS) return first
-      return [...first.slice(0, MOST_CALLS), ...last.slice(-MOST_CALLS)]
-    } finally {
-      stopSeeing()
-      tap.close()
-    }
-  }
 }
 
 const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
 
-/** The call of a script comes before what it calls. What comes before the first call is of none. */
+/** The call of a script comes before what it calls. */
 function callsIn(lines: readonly string[]): Call[] {
   const calls: Call[] = []
   for (const line of lines) {
