@@ -2,6 +2,7 @@ import { systemClock } from '../../core/clock.ts'
 import { SECOND } from '../../core/duration.ts'
 import { BackendUnavailableError } from '../../core/errors.ts'
 import type { Client } from './client-profiles.ts'
+import { ClientWaits } from './client-waits.ts'
 import type { Connection } from './connection.ts'
 
 /** How long to wait for the end of a connection, which never comes where Redis is away. */
@@ -13,8 +14,7 @@ const OVERDUE = SECOND
 export class BlockingClients {
   readonly #connection: Connection
   readonly #clients = new Map<number, Client>()
-  /** Functions that fail the waiting commands. ioredis forgets commands of a client that is ended without a connection. */
-  readonly #waiting = new Map<Client, Set<() => void>>()
+  readonly #waiting = new Map<Client, ClientWaits>()
 
   constructor(connection: Connection) {
     this.#connection = connection
@@ -50,16 +50,10 @@ export class BlockingClients {
   }
 
   #send<Answer>(client: Client, send: (client: Client) => Promise<Answer>): Promise<Answer> {
-    const waiting = this.#waiting.get(client) ?? new Set()
-    this.#waiting.set(client, waiting)
-    return new Promise((resolve, reject) => {
-      const fail = () =>
-        reject(new BackendUnavailableError('Redis is unavailable: the connection was closed'))
-      waiting.add(fail)
-      // ioredis would queue the command meanwhile and, where the client is ended then, keep it, with a timer of a minute.
-      const sent = client.status === 'ready' ? send(client) : becomesReady(client).then(() => send(client))
-      sent.then(resolve, reject).finally(() => waiting.delete(fail))
-    })
+    const waits = this.#waiting.get(client) ?? new ClientWaits()
+    this.#waiting.set(client, waits)
+    // ioredis would queue the command meanwhile and, where the client is ended then, keep it, with a timer of a minute.
+    return waits.add(client.status === 'ready' ? send(client) : becomesReady(client).then(() => send(client)))
   }
 
   #of(shard: number): Client {
@@ -94,7 +88,8 @@ export class BlockingClients {
 
   #disconnect(client: Client): void {
     client.disconnect()
-    for (const fail of this.#waiting.get(client) ?? []) fail()
+    const error = new BackendUnavailableError('Redis is unavailable: the connection was closed')
+    this.#waiting.get(client)?.fail(error)
     this.#waiting.delete(client)
   }
 }

@@ -1,7 +1,8 @@
-import { type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq'
+import { ConnectionClosedError, type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq'
 import type { Cluster, Redis } from 'ioredis'
 import { toError } from '../../core/thrown.ts'
 import { settlesWithin } from '../../core/within.ts'
+import { ClientWaits } from '../connection/client-waits.ts'
 import { OutageReports } from '../connection/outage-reports.ts'
 import { QUEUE, WORKER_SETTINGS } from './bullmq-settings.ts'
 import { readRecord } from './delivery-record.ts'
@@ -51,6 +52,7 @@ export class BullMqReceiver implements Receiver {
   readonly #workers: LockingWorker[]
   /** Each worker of BullMQ waits for something to fetch on a copy of the client. */
   readonly #copies: (Redis | Cluster)[] = []
+  readonly #waits = new ClientWaits()
   /** Shards that had something to fetch at the last look, and from which nothing has come since. */
   readonly #neglected = new Set<number>()
   readonly #looks: NodeJS.Timeout
@@ -75,7 +77,8 @@ export class BullMqReceiver implements Receiver {
     const keepingCopies = (...options: never[]) => {
       const copy = duplicate(...options)
       this.#copies.push(copy)
-      return copy
+      const wait = copy.bzpopmin.bind(copy) as (...what: never[]) => Promise<unknown>
+      return Object.assign(copy, { bzpopmin: (...what: never[]) => this.#waits.add(wait(...what)) })
     }
     Object.assign(client, { duplicate: keepingCopies })
     this.#workers = tags.map((_, shard) => this.#openWorker(shard))
@@ -126,6 +129,8 @@ export class BullMqReceiver implements Receiver {
     if (isClosed) await this.#wakeOthers()
     else for (const worker of this.#workers) void worker.endRenewals()
     for (const copy of this.#copies) endForGood(copy)
+    // Else the timer with which BullMQ watches a wait would keep the process alive, for eleven seconds.
+    this.#waits.fail(new ConnectionClosedError())
     this.#client.disconnect()
   }
 
