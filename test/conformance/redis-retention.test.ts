@@ -58,4 +58,32 @@ describe('forgetting ended jobs', () => {
     expect(await left(stage)).toBe(35)
     expect((await stage.claim(LATER + 1)).jobs).toEqual([])
   })
+
+  test('keeps what ended before the clock was set back no longer than what ends after it', async () => {
+    const stage = await ended(15)
+    await stage.claim(0)
+    stage.isSilent = true
+    await stage.claim(-600)
+    expect(await left(stage)).toBe(45)
+    // Twenty seconds after the end, of which none had passed when the clock was set back.
+    for (let second = 5; second <= 15; second += 5) await stage.claim(-600 + second)
+    expect(await left(stage)).toBe(45)
+    await stage.claim(-579)
+    expect(await left(stage)).toBe(30)
+  })
+
+  test('keeps what ended after the clock was set back for as long as ever', async () => {
+    const stage = await ended(1)
+    await stage.claim(0)
+    stage.isSilent = true
+    await stage.claim(-600)
+    for (let n = 0; n < 15; n++) {
+      await stage.admit(`late-${n}`, -600, { key: 'd' })
+      await stage.backend.verbs.cancel(`late-${n}`, at(-600))
+    }
+    await stage.claim(-581)
+    expect(await left(stage)).toBe(18)
+    await stage.claim(-579)
+    expect(await left(stage)).toBe(13)
+  })
 })

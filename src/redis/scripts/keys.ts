@@ -18,10 +18,10 @@ import { firstSegment } from '../../core/key.ts'
  * | :fill               | zset   | user key -> how full the bucket is; every live bucket, to find the fullest      |
  * | :deadlines          | zset   | id -> when a waiting job expires                                                |
  * | :leases             | zset   | id -> when a job counts as lost, minus what all leases were extended by          |
- * | :ended              | zset   | id -> when the job ended                                                        |
+ * | :ended              | zset   | id -> when the job ended, with all that the clock was set back by before        |
  * | :shares             | zset   | first segment -> units that its ended jobs take                                 |
- * | :aging              | zset   | first segment -> when the oldest of its ended jobs may be forgotten             |
- * | :gone               | zset   | id -> when the turn ended                                                       |
+ * | :aging              | zset   | first segment -> the same of the moment when its oldest ended job may go        |
+ * | :gone               | zset   | the same of turns                                                               |
  * | :book               | string | the rule book as JSON                                                           |
  * | :wake               | list   | one marker, for schedulers that sleep                                           |
  * | :vacancy            | list   | one marker, for schedulers that are not elected; expires by itself              |

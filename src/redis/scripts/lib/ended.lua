@@ -18,7 +18,7 @@ local function end_job(meta, state, how, now)
   redis.call('ZREM', K.deadlines, state.id)
   redis.call('ZREM', K.leases, state.id)
   if is_turn(state.id) then meta.turnsEnded = true else meta.toRemember[#meta.toRemember + 1] = state end
-  redis.call('ZADD', is_turn(state.id) and K.gone or K.ended, now, state.id)
+  redis.call('ZADD', is_turn(state.id) and K.gone or K.ended, now + set_back(), state.id)
   meta.newlyEnded = meta.newlyEnded + 1
 end
 

@@ -1,5 +1,5 @@
--- The lists of ended jobs that are remembered, one for each first segment of keys: each entry has an id, when the job ended, its units
--- and bytes.
+-- The lists of ended jobs that are remembered, one for each first segment of keys: each entry has an id, when the job ended (with
+-- `set_back`), its units and bytes.
 
 -- One local variable for the scripts, which have few left.
 local kept = {}
@@ -36,7 +36,7 @@ do
     local has_data = redis.call('TYPE', K.data).ok == 'hash'
     local bytes = (has_data and redis.call('HSTRLEN', K.data, id) or 0) + (result and #result or 0)
     local units, segment = 1 + math.floor(bytes / UNIT), string.match(key, '^[^/]*')
-    local length = redis.pcall('RPUSH', list_of(segment), string.format('%s %d %d %d', id, now, units, bytes))
+    local length = redis.pcall('RPUSH', list_of(segment), string.format('%s %d %d %d', id, now + set_back(), units, bytes))
     if type(length) ~= 'number' then return end
     redis.pcall('ZINCRBY', K.shares, units, segment)
     meta.kept = meta.kept + units

@@ -47,23 +47,24 @@ do
     end
   end
 
+  -- By a clock that is never set back: what ended before such a step would stay for longer by the step.
   function forget_ended(meta, keep, now)
-    local before, room = meta.kept, { jobs = MOST_PER_CALL, bytes = MOST_FREED }
-    forget_aged(meta, keep, now, room)
-    forget_surplus(meta, keep, now, room)
+    local before, room, age = meta.kept, { jobs = MOST_PER_CALL, bytes = MOST_FREED }, now + set_back()
+    forget_aged(meta, keep, age, room)
+    forget_surplus(meta, keep, age, room)
     if meta.kept ~= meta.keptBefore or before ~= meta.kept then redis.call('HSET', K.meta, 'kept', meta.kept) end
     meta.keptBefore = meta.kept
   end
 
   -- No ended turn is kept, because nothing asks for it.
   function trim_gone(now)
-    kept.forget(K.gone, redis.call('ZRANGEBYSCORE', K.gone, '-inf', now - REPLAY_WINDOW, 'LIMIT', 0, MOST_PER_CALL))
+    kept.forget(K.gone, redis.call('ZRANGEBYSCORE', K.gone, '-inf', now + set_back() - REPLAY_WINDOW, 'LIMIT', 0, MOST_PER_CALL))
   end
 
   -- When there is something to forget, if no job ends meanwhile.
   function next_trim()
     local aging = redis.call('ZRANGE', K.aging, 0, 0, 'WITHSCORES')[2]
     local gone = redis.call('ZRANGE', K.gone, 0, 0, 'WITHSCORES')[2]
-    return math.min(aging and tonumber(aging) or INF, gone and tonumber(gone) + REPLAY_WINDOW or INF)
+    return math.min(aging and tonumber(aging) or INF, gone and tonumber(gone) + REPLAY_WINDOW or INF) - set_back()
   end
 end

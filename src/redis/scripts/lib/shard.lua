@@ -44,12 +44,25 @@ local function expect_whole(meta)
   if meta.admitted > meta.ended and redis.call('EXISTS', K.buckets, K.jobs) < 2 then partial('buckets, jobs') end
 end
 
+-- Ends of freezes, times of retries and when jobs ended are kept with all added that the clock was set back by before: so one number
+-- moves all of them at once. Read apart only where the numbers of the shard are not.
+local set_back_by
+local function set_back()
+  if not set_back_by then set_back_by = counter(redis.call('HGET', K.meta, 'setBack')) end
+  return set_back_by
+end
+
+local function note_set_back(by)
+  set_back_by = set_back() + by
+  redis.call('HSET', K.meta, 'setBack', set_back_by)
+end
+
 -- The numbers of the shard; a missing field was not needed yet. Where all of them are missing, no bucket may exist; and where
 -- `expect` found no buckets or jobs, no job may be alive.
 local function read_meta()
   local values = redis.call('HMGET', K.meta, 'run', 'quarantine', 'book', 'wakeDue', 'numbers', 'fence', 'admitted', 'ended',
     'wakeTurns', 'watchedUntil', 'epoch', 'granted', 'heardAt', 'lifted', 'rejected', 'costliest', 'lostAt', 'lostCost',
-    'shards', 'steps', 'stepTellers', 'rewind', 'name', 'kept', 'resend')
+    'shards', 'steps', 'stepTellers', 'rewind', 'name', 'kept', 'resend', 'setBack')
   local meta = {
     run = values[1] or '', quarantine = counter(values[2]), book = counter(values[3]), wakeDue = counter(values[4]),
     numbers = whole_counter(values[5]), fence = counter(values[6]), admitted = counter(values[7]), ended = whole_counter(values[8]),
@@ -60,23 +73,10 @@ local function read_meta()
     kept = whole_counter(values[24]), resend = values[25] or '',
     newlyEnded = 0, turnsEnded = false, toRemember = {}, sentBack = 0,
   }
-  meta.keptBefore = meta.kept
+  meta.keptBefore, set_back_by = meta.kept, counter(values[26])
   if meta.numbers == 0 and redis.call('EXISTS', K.buckets, K.jobs) > 0 then partial('meta') end
   if meta.admitted > meta.ended and (is_missing.buckets or is_missing.jobs) then partial('buckets, jobs') end
   return meta
-end
-
--- The end of a freeze, and the times of retries, are kept with all added that the clock was set back by before: so one number
--- moves all of them at once. Read only where there is one.
-local set_back_by
-local function set_back()
-  if not set_back_by then set_back_by = counter(redis.call('HGET', K.meta, 'setBack')) end
-  return set_back_by
-end
-
-local function note_set_back(by)
-  set_back_by = set_back() + by
-  redis.call('HSET', K.meta, 'setBack', set_back_by)
 end
 
 -- The answer for a caller whose rule book or number of shards is out of date, or nil. A line has a number of shards from its
