@@ -1,8 +1,27 @@
 import type { Random } from '../world/random.ts'
+import { busySpans, momentIn } from './busy.ts'
 import { type Fault, type Keeps, strikesBy, type When } from './fault.ts'
-import { drainedBy, intervalOf, type Plan } from './plan.ts'
+import { intervalOf, type Plan } from './plan.ts'
 
-/** Draws what goes wrong: nothing in a fifth of the runs, and rarely more than four things. */
+/** Draws a moment at which work is under way, and when that work is over; milliseconds. */
+type DrawMoment = (random: Random) => { readonly at: number; readonly until: number }
+
+/** What faults are drawn for. */
+interface Stage {
+  /** The parts that are played at a time. */
+  readonly partsAt: (ms: number) => readonly string[]
+  readonly moment: DrawMoment
+  /** A fault strikes at this event of a process at the latest: further ones come when the work is over. */
+  readonly mostEvents: number
+}
+
+/** Events of a worker for each job, about, and those without any job. */
+const EVENTS_OF_A_JOB = 15
+const EVENTS_BESIDES = 60
+
+/**
+ * Draws what goes wrong, while work is under way: nothing in a fifth of the runs, and rarely more than four things.
+ */
 export function drawFaults(random: Random, plan: Plan): Fault[] {
   const count = random.weighted([
     [20, 0],
@@ -12,18 +31,24 @@ export function drawFaults(random: Random, plan: Plan): Fault[] {
     [8, 4],
     [5, 8],
   ])
-  const span = Math.round(Math.min(drainedBy(plan) + 300, 15_000))
-  const parts = partsOf(plan)
-  const faults = Array.from({ length: count }, () => tamed(drawFault(random, parts, span), plan))
-  const refusals = drawRefusals(random.fork('refusals'), faults, span)
+  const spans = busySpans(plan)
+  const moment: DrawMoment = (own) => momentIn(own, spans)
+  const mostEvents = EVENTS_BESIDES + EVENTS_OF_A_JOB * (plan.jobs.length + plan.turns.length)
+  const stage = {
+    partsAt: (ms: number) => partsAt(plan, ms),
+    moment,
+    mostEvents: Math.min(3_000, mostEvents),
+  }
+  const faults = Array.from({ length: count }, () => tamed(drawFault(random, stage), plan))
+  const refusals = drawRefusals(random.fork('refusals'), faults, moment)
   return [...faults, ...refusals].sort((a, b) => a.until - b.until)
 }
 
 /** What a server says after a failover or a start; drawn beside all else, so that each seed keeps its other faults. */
-function drawRefusals(random: Random, faults: readonly Fault[], span: number): Fault[] {
+function drawRefusals(random: Random, faults: readonly Fault[], moment: DrawMoment): Fault[] {
   if (!random.chance(0.06)) return []
   const restart = faults.find((fault) => fault.kind === 'restart')
-  const at = restart === undefined ? random.between(0, span) : restart.until
+  const at = restart === undefined ? moment(random).at : restart.until
   const length = Math.round(random.log(5, 5_000))
   const says = random.pick(['READONLY', 'NOREPLICAS', 'LOADING'] as const)
   return [{ kind: 'refusal', at, for: length, says, until: at + length }]
@@ -36,22 +61,24 @@ function tamed(fault: Fault, { keys }: Plan): Fault {
   return longest > 60_000 ? { ...fault, keeps: 'all' } : fault
 }
 
-function partsOf({ workers, producers, callers, schedulers }: Plan): string[] {
+function partsAt({ workers, producers, callers, schedulers }: Plan, ms: number): string[] {
   const named = (role: string, length: number) => Array.from({ length }, (_, n) => `${role}-${n + 1}`)
+  const begun = workers.flatMap(({ at }, n) => (at <= ms ? [`worker-${n + 1}`] : []))
   return [
     // Workers most often: they do the most.
-    ...named('worker', workers.length),
-    ...named('worker', workers.length),
+    ...begun,
+    ...begun,
     ...named('producer', producers),
     ...named('caller', callers),
     ...named('scheduler', schedulers),
   ]
 }
 
-function drawFault(random: Random, parts: readonly string[], span: number): Fault {
-  const part = random.pick(parts)
+function drawFault(random: Random, { partsAt, moment, mostEvents }: Stage): Fault {
+  const { at, until } = moment(random)
+  const part = random.pick(partsAt(at))
   const partOrAll = random.chance(0.35) ? 'all' : part
-  const at = random.between(0, span)
+  const drawWhen = () => drawnWhen(random, { at, until, mostEvents })
   const outage = () =>
     Math.round(
       random.weighted([
@@ -62,13 +89,13 @@ function drawFault(random: Random, parts: readonly string[], span: number): Faul
     )
   switch (random.weighted(KINDS)) {
     case 'kill': {
-      const when = drawWhen(random, at)
+      const when = drawWhen()
       const back = random.log(1, 3_000)
       const how = random.chance(0.75) ? 'process' : 'machine'
       return { kind: 'kill', part, when, how, back, until: strikesBy(when) + back }
     }
     case 'stop': {
-      const when = drawWhen(random, at)
+      const when = drawWhen()
       const length = random.weighted([
         [68, random.log(1, 1_000)],
         [30, random.log(1_000, 12_000)],
@@ -85,11 +112,11 @@ function drawFault(random: Random, parts: readonly string[], span: number): Faul
     case 'hold': {
       const length = outage()
       const direction = random.pick(['there', 'back', 'both', 'both'] as const)
-      const when = partOrAll === 'all' ? { at } : drawWhen(random, at)
+      const when = partOrAll === 'all' ? { at } : drawWhen()
       return { kind: 'hold', part: partOrAll, when, for: length, direction, until: strikesBy(when) + length }
     }
     case 'reset': {
-      const when = drawWhen(random, at)
+      const when = drawWhen()
       return {
         kind: 'reset',
         part: partOrAll === 'all' && when.at === at ? 'all' : part,
@@ -155,9 +182,14 @@ const KINDS = [
   [3, 'flush-scripts'],
 ] as const
 
-function drawWhen(random: Random, at: number): When {
+/** At a time, or at the n-th event or write from then on, if that comes while the work lasts. */
+function drawnWhen(
+  random: Random,
+  { at, until, mostEvents }: { readonly at: number; readonly until: number; readonly mostEvents: number },
+): When {
   const drawn = random.next()
   if (drawn < 0.4) return { at }
-  const count = Math.round(random.log(1, 3_000))
-  return drawn < 0.7 ? { at, event: count } : { at, write: Math.max(1, Math.round(count / 5)) }
+  const count = Math.round(random.log(1, mostEvents))
+  const by = at + (0.3 + 0.6 * random.next()) * (until - at)
+  return drawn < 0.7 ? { at, by, event: count } : { at, by, write: Math.max(1, Math.round(count / 5)) }
 }

@@ -1,5 +1,6 @@
 import type { Random } from '../world/random.ts'
 import { Random as RandomOf } from '../world/random.ts'
+import { busySpans, momentIn } from './busy.ts'
 import { drawFaults } from './draw-faults.ts'
 import { drawActions, drawExits, drawJobs, drawTurns } from './draw-work.ts'
 import { intervalOf, type KeyPlan, type Plan, type WorkerPlan } from './plan.ts'
@@ -52,6 +53,7 @@ export function drawPlan(seed: number, subject?: Subject): Plan {
   const schedulers = hasScheduler ? (random.chance(0.1) ? 1 : 0) : random.between(1, 2)
   const jobs = drawJobs(random.fork('jobs'), size, keys, producers)
   const turns = drawTurns(random.fork('turns'), size, keys, callers)
+  const network = drawNetwork(random)
   const whole = {
     seed,
     shards,
@@ -59,12 +61,12 @@ export function drawPlan(seed: number, subject?: Subject): Plan {
     jobs,
     turns,
     actions: drawActions(random.fork('actions'), keys, jobs),
-    workers,
+    workers: inTime(random.fork('arrivals'), workers, { keys, jobs, turns, network }),
     producers,
     callers,
     schedulers,
     clocks: {},
-    network: drawNetwork(random),
+    network,
     keepFinished: REMEMBERED,
     views: random.chance(0.04),
     faults: [],
@@ -134,6 +136,19 @@ function drawWorkers(random: Random): WorkerPlan[] {
     ]),
     scheduler: random.chance(0.85),
   }))
+}
+
+/** Workers begin while work is under way: one that comes later finds none, and costs as much as those that do. */
+function inTime(
+  random: Random,
+  workers: readonly WorkerPlan[],
+  work: Pick<Plan, 'keys' | 'jobs' | 'turns' | 'network'>,
+): WorkerPlan[] {
+  const spans = busySpans(work)
+  return workers.map((worker) => {
+    const { at } = momentIn(random, spans)
+    return { ...worker, at: Math.min(worker.at, Math.floor(at)) }
+  })
 }
 
 function drawNetwork(random: Random): Plan['network'] {

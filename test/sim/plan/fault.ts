@@ -6,6 +6,8 @@ import type { Delays } from '../world/link.ts'
  */
 export interface When {
   readonly at: number
+  /** The latest time, where it is to strike at an event or a write; absent: after a while. */
+  readonly by?: number
   readonly event?: number
   readonly write?: number
 }
@@ -17,8 +19,8 @@ export type Part = string
 const PATIENCE = 3_000
 
 /** It has struck by then; milliseconds. */
-export function strikesBy({ at, event, write }: When): number {
-  return event === undefined && write === undefined ? at : at + PATIENCE
+export function strikesBy({ at, by, event, write }: When): number {
+  return event === undefined && write === undefined ? at : (by ?? at + PATIENCE)
 }
 
 interface Timed {

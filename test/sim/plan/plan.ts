@@ -112,14 +112,3 @@ export function lastOf({ jobs, turns, actions, workers }: Plan): number {
   const held = actions.map((action) => action.at + ('for' in action ? action.for : 0))
   return Math.max(0, ...times, ...held)
 }
-
-/** When the work of each key is done at its rate, about, if nothing goes wrong. */
-export function drainedBy(plan: Plan): number {
-  const ends = plan.keys.map((key) => {
-    const own = [...plan.jobs, ...plan.turns].filter((job) => job.key === key.key)
-    const units = own.reduce((sum, { cost }) => sum + (cost > key.capacity ? 0 : cost), 0)
-    return (own[0]?.at ?? 0) + Math.min(units, 3 * key.capacity) * intervalOf(key)
-  })
-  const handlers = plan.jobs.map(({ at, handler }) => at + handler.takes)
-  return Math.max(lastOf(plan), ...ends, ...handlers)
-}
