@@ -104,6 +104,14 @@ const jobSchema = z.strictObject({
   hasDeadline: z.boolean(),
 })
 
+/** Made once: a schema that is new is compiled again when it first parses, which takes longer than the page. */
+const bucketsSchema = pageOf(bucketSchema)
+const jobsSchema = pageOf(jobSchema)
+
+function pageOf<Item extends z.ZodType>(item: Item) {
+  return z.strictObject({ cursor: z.string(), found: listOf(item) })
+}
+
 type Bucket = z.output<typeof bucketSchema>
 type Job = z.output<typeof jobSchema>
 type Shard = z.output<typeof setsSchema> & {
@@ -119,17 +127,16 @@ const units = (members: readonly string[]) =>
 async function readShard(redis: Redis, tag: string): Promise<Shard> {
   const ask = async (...words: string[]): Promise<unknown> =>
     JSON.parse(String(await redis.eval(SCRIPT, 1, tag, ...words)))
-  const pages = async <Item extends z.ZodType>(
+  const pages = async <Item>(
     part: string,
-    item: Item,
-    nameOf: (item: z.output<Item>) => string,
+    schema: z.ZodType<{ readonly cursor: string; readonly found: readonly Item[] }>,
+    nameOf: (item: Item) => string,
   ) => {
-    const pageSchema = z.strictObject({ cursor: z.string(), found: listOf(item) })
     // While Redis enlarges a hash, it may name an entry twice.
-    const found = new Map<string, z.output<Item>>()
+    const found = new Map<string, Item>()
     let cursor = '0'
     do {
-      const page = pageSchema.parse(await ask(part, cursor))
+      const page = schema.parse(await ask(part, cursor))
       for (const one of page.found) found.set(nameOf(one), one)
       cursor = page.cursor
     } while (cursor !== '0')
@@ -137,8 +144,8 @@ async function readShard(redis: Redis, tag: string): Promise<Shard> {
   }
   return {
     ...setsSchema.parse(await ask('sets')),
-    buckets: await pages('buckets', bucketSchema, ({ key }) => key),
-    jobs: await pages('jobs', jobSchema, ({ id }) => id),
+    buckets: await pages('buckets', bucketsSchema, ({ key }) => key),
+    jobs: await pages('jobs', jobsSchema, ({ id }) => id),
   }
 }
 
