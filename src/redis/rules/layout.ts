@@ -1,5 +1,4 @@
 import { ShardCountError } from '../../core/errors.ts'
-import { shardKey } from '../scripts/keys.ts'
 import { list, number, oneOf } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -39,9 +38,13 @@ export class Layout {
     }
   }
 
-  /** Returns an error, once, if the number of shards has changed since the line was opened. */
-  async follow(): Promise<ShardCountError[]> {
-    const shards = Number((await this.#store.field(shardKey(this.#store.tags[0]!, 'meta'), 'shards')) ?? 0)
+  /**
+   * Returns an error, once, if the number of shards has changed since the line was opened.
+   *
+   * @param stored the number as the first shard has it
+   */
+  follow(stored: string | undefined): ShardCountError[] {
+    const shards = Number(stored ?? 0)
     const isOther = shards !== 0 && shards !== this.shards
     const isNew = isOther && !this.#isReported
     this.#isReported = isOther

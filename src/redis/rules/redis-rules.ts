@@ -7,7 +7,7 @@ import type { FullMemory } from '../connection/full-memory.ts'
 import { shardKey } from '../scripts/keys.ts'
 import type { Store } from '../scripts/store.ts'
 import { MOST_TRIES, unsettled } from './agreed.ts'
-import { knownBook, type WrittenBook, writeBook, writtenBook } from './book.ts'
+import { knownBook, parseMark, type ShardMark, type WrittenBook, writeBook, writtenBook } from './book.ts'
 import { type KnownBook, readBook } from './book-pages.ts'
 import { OwnLayers, replacedError } from './own-layers.ts'
 import { retimeBuckets } from './retime.ts'
@@ -136,9 +136,14 @@ export class RedisRules {
    * Compares the book of every shard with that of this process, and updates the older one. They differ after a change by
    * another process, after a failover that lost a change, or when a process died before it had written all shards. Returns an
    * error for each layer of this process that was replaced, once.
+   *
+   * @param first the mark of the first shard, as it was just read
    */
-  async follow(now = monotonicNow()): Promise<OldRuleBookError[]> {
-    for (let shard = 0; shard < this.#store.tags.length; shard++) await this.#compare(shard)
+  async follow(first: string | undefined, now = monotonicNow()): Promise<OldRuleBookError[]> {
+    await this.#compare(0, parseMark(first))
+    for (let shard = 1; shard < this.#store.tags.length; shard++) {
+      await this.#compare(shard, await this.#marks.read(shard))
+    }
     const stored = this.#stored
     if (stored === undefined) return []
     return this.#own.replaced(stored, now).map((layer) => replacedError(stored, layer))
@@ -190,9 +195,8 @@ export class RedisRules {
     await this.#retime(shard)
   }
 
-  async #compare(shard: number): Promise<void> {
+  async #compare(shard: number, found: ShardMark | undefined): Promise<void> {
     const known = this.#marks.get(shard)
-    const found = await this.#marks.read(shard)
     if (known !== undefined && found !== undefined && found.name !== known.name) {
       await this.#onLost(shard, undefined)
     }

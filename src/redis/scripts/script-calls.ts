@@ -39,9 +39,9 @@ export class ScriptCalls {
   }
 
   /** Runs a command that is not a script. */
-  async ask(command: (commands: Client) => Promise<string | null>): Promise<string | undefined> {
+  async ask<Answer>(command: (commands: Client) => Promise<Answer>): Promise<Answer> {
     try {
-      return (await commandWithin(command(this.#connection.commands))) ?? undefined
+      return await commandWithin(command(this.#connection.commands))
     } catch (thrown) {
       const error = asBackendError(thrown)
       this.#publishError(error)

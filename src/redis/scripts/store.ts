@@ -84,13 +84,19 @@ export class Store {
   }
 
   async text(key: string): Promise<string | undefined> {
-    return this.#patiently(() => this.#calls.ask((commands) => commands.get(key)))
+    return (await this.#patiently(() => this.#calls.ask((commands) => commands.get(key)))) ?? undefined
   }
 
   /** Reads a field of a hash, once, or with retries. */
-  field(key: string, field: string, { isPatient = false } = {}): Promise<string | undefined> {
+  async field(key: string, field: string, { isPatient = false } = {}): Promise<string | undefined> {
     const read = () => this.#calls.ask((commands) => commands.hget(key, field))
-    return isPatient ? this.#patiently(read) : read()
+    return (await (isPatient ? this.#patiently(read) : read())) ?? undefined
+  }
+
+  /** Reads fields of a hash in one step, once. */
+  async fields(key: string, ...fields: readonly string[]): Promise<(string | undefined)[]> {
+    const values = await this.#calls.ask((commands) => commands.hmget(key, ...fields))
+    return values.map((value) => value ?? undefined)
   }
 
   /** The time of a shard: read from Redis once, then derived from the local clock. */
