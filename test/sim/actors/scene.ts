@@ -1,4 +1,5 @@
 import { Shaper, type ShaperOptions } from '../../../src/index.ts'
+import { knownScripts } from '../known-scripts.ts'
 import type { Fault, Refusal } from '../plan/fault.ts'
 import type { KeyPlan, Plan, TurnPlan } from '../plan/plan.ts'
 import type { SimRedis } from '../store/sim-redis.ts'
@@ -63,6 +64,7 @@ export class Scene {
     this.network = network
     this.plan = plan
     this.record = new Recorder(world, server, (id) => this.onTurnEnd(id))
+    if (plan.hasScripts === true) (server.store as SimRedis).server.scripts.remember(knownScripts())
   }
 
   /** Starts a process that plays a part, now. */

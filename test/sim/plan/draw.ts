@@ -68,6 +68,7 @@ export function drawPlan(seed: number, subject?: Subject): Plan {
     clocks: {},
     network,
     keepFinished: REMEMBERED,
+    hasScripts: random.fork('scripts').chance(0.85),
     views: random.chance(0.04),
     faults: [],
   }

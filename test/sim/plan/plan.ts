@@ -20,6 +20,8 @@ export interface Plan {
   readonly network: { readonly there: Delays; readonly back: Delays; readonly splits: number }
   /** How many ended jobs the store remembers. */
   readonly keepFinished: number
+  /** The server has all scripts, as one that is in use; absent: each is sent to it, and then called. */
+  readonly hasScripts?: boolean
   /** Views that change nothing are asked for again and again. */
   readonly views: boolean
   readonly faults: readonly Fault[]

@@ -41,7 +41,8 @@ export interface ScriptServer {
 }
 
 export class Scripts {
-  readonly #known = new Map<string, Script>()
+  /** By their hashes; those that were not called yet as texts. */
+  readonly #known = new Map<string, Script | string>()
 
   /** @throws CommandError when it is no Lua */
   load(source: string): Script {
@@ -50,8 +51,14 @@ export class Scripts {
     return script
   }
 
+  /** Has scripts from before, which are translated when they are first called. */
+  remember(texts: ReadonlyMap<string, string>): void {
+    for (const [sha, text] of texts) this.#known.set(sha, text)
+  }
+
   find(sha: string): Script | undefined {
-    return this.#known.get(sha.toLowerCase())
+    const known = this.#known.get(sha.toLowerCase())
+    return typeof known === 'string' ? this.load(known) : known
   }
 
   clear(): void {
