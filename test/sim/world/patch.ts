@@ -1,5 +1,6 @@
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { promisify } from 'node:util'
+import { patchCommands } from './patch-commands.ts'
 import { patchHash } from './patch-hash.ts'
 import { patchRandom } from './patch-random.ts'
 import { SimImmediate, SimTimeout, timers } from './timers.ts'
@@ -177,3 +178,4 @@ AbortSignal.timeout = (ms: number) => {
 patchRandom()
 patchHash()
 syncBuiltinESMExports()
+patchCommands()
