@@ -10,6 +10,8 @@ import { Waiting } from './waiting.ts'
 export interface Host {
   /** Microseconds since 1970. */
   nowUs(): number
+  /** Lets the moment pass that a command takes. */
+  readonly spend?: () => void
   /** Calls `run` at that time; what it returns calls that off. */
   wake(atUs: number, run: () => void): () => void
   /** From 0 up to, and without, 1. */
@@ -57,6 +59,7 @@ export class Server implements KeyspaceHost {
 
   /** The time stands still while a command runs. */
   begin(): void {
+    this.host.spend?.()
     this.nowMs = Math.floor(this.host.nowUs() / 1_000)
     if (++this.commands % SWEEP_EVERY === 0) for (const database of this.databases) database.expireAll()
   }

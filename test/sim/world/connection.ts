@@ -10,19 +10,24 @@ export interface Endpoint {
   onEnd(why: 'closed' | 'reset'): void
 }
 
+/** What is under way. Pieces of one write stay apart. */
+interface Segment {
+  readonly writes: Buffer[]
+  readonly isPiece: boolean
+}
+
 /**
  * One direction of a connection: bytes arrive in the order in which they were sent, each segment after the delay of the
- * way, and not while the way is held.
+ * way, and not while the way is held. What has caught up with what was sent before it arrives together with it: nothing could
+ * come between the two.
  */
 export class Stream {
   readonly #way: Way
   readonly #splits: number
   readonly #to: Endpoint
-  readonly #underWay: (Buffer | 'closed')[] = []
+  readonly #underWay: (Segment | 'closed')[] = []
   #lastAt = 0
   #isBroken = false
-  /** Bytes that arrived so far. */
-  arrived = 0
 
   constructor(way: Way, splits: number, to: Endpoint) {
     this.#way = way
@@ -31,12 +36,21 @@ export class Stream {
   }
 
   send(from: number, bytes: Buffer): void {
-    for (const segment of this.#way.segments(bytes, this.#splits)) this.#put(from, segment)
+    if (this.#isBroken) return
+    const segments = this.#way.segments(bytes, this.#splits)
+    const isPiece = segments.length > 1
+    for (const segment of segments) {
+      const at = this.#arrivalOf(from)
+      const last = this.#underWay.at(-1)
+      const isApart = isPiece || last === undefined || last === 'closed' || last.isPiece
+      if (isApart || at > this.#lastAt) this.#put({ writes: [segment], isPiece }, at)
+      else last.writes.push(segment)
+    }
   }
 
   /** After all that was sent before. */
   close(from: number): void {
-    this.#put(from, 'closed')
+    if (!this.#isBroken) this.#put('closed', this.#arrivalOf(from))
   }
 
   /** Nothing arrives any more. */
@@ -45,14 +59,16 @@ export class Stream {
     this.#underWay.length = 0
   }
 
-  #put(from: number, what: Buffer | 'closed'): void {
-    if (this.#isBroken) return
+  #put(what: Segment | 'closed', at: number): void {
     this.#underWay.push(what)
-    this.#plan(from)
+    this.#plan(at)
   }
 
-  #plan(from: number): void {
-    const at = Math.max(from, this.#way.heldUntil) + this.#way.delay()
+  #arrivalOf(from: number): number {
+    return Math.max(from, this.#way.heldUntil) + this.#way.delay()
+  }
+
+  #plan(at: number): void {
     this.#lastAt = Math.max(at, this.#lastAt + 0.001)
     this.#to.process.at(this.#lastAt, PHASES.io, () => this.#arrive())
   }
@@ -61,16 +77,12 @@ export class Stream {
     const { now } = this.#to.process.world
     if (this.#isBroken || this.#underWay.length === 0) return
     if (this.#way.heldUntil > now) {
-      this.#plan(this.#way.heldUntil)
+      this.#plan(this.#arrivalOf(now))
       return
     }
     const next = this.#underWay.shift()!
-    if (next === 'closed') {
-      this.#to.onEnd('closed')
-    } else {
-      this.arrived += next.length
-      this.#to.onBytes(next)
-    }
+    if (next === 'closed') this.#to.onEnd('closed')
+    else this.#to.onBytes(next.writes.length === 1 ? next.writes[0]! : Buffer.concat(next.writes))
   }
 }
 

@@ -87,6 +87,13 @@ export class SimProcess {
     return this.inner
   }
 
+  /** Works for as long as an event takes, in the middle of one. */
+  spend(): void {
+    const took = 1 + this.#costs.next() * COST
+    this.inner += took
+    this.used += took
+  }
+
   /** Milliseconds since the epoch. */
   wallMs(): number {
     const { offset, drift } = this.#clocks

@@ -7,6 +7,8 @@ import { PHASES, type World, type WorldEvent } from './world.ts'
 export interface StoreHost {
   /** Microseconds since the epoch; it may be set, and so go back. */
   nowUs(): number
+  /** Lets the moment pass that a command takes: of two that arrive together, one is later. */
+  readonly spend: () => void
   /** Calls `run` once when the clock says `atUs` or more; returns a function that cancels it. */
   wake(atUs: number, run: () => void): () => void
   random(): number
@@ -47,6 +49,7 @@ export class SimServer<Snapshot> implements Server {
     this.#settings.push({ from: 0, offset: EPOCH })
     this.store = open({
       nowUs: () => Math.floor(this.timeAt(this.process.read())),
+      spend: () => this.process.spend(),
       wake: (atUs, run) => this.#wake(atUs, run),
       random: () => this.process.random.next(),
     })
