@@ -135,18 +135,16 @@ export class Oracle {
   /** Jobs of which no process has written down that they were accepted, or how they ended. */
   #unknown(): ReadonlySet<string> {
     const open = new Set<string>()
-    const { seen } = this.#scene.record
+    const { plan, record, refused } = this.#scene
+    const { seen } = record
     for (const { event } of seen) {
       if (event.type === 'answer' && event.accepted) open.add(event.id)
-      if ('id' in event && event.type !== 'answer' && !this.#scene.record.isAnswered(event.id))
-        open.add(event.id)
+      if ('id' in event && event.type !== 'answer' && !record.isAnswered(event.id)) open.add(event.id)
     }
     for (const { event } of seen) {
-      if (event.type === 'end' && this.#scene.record.isAnswered(event.id)) open.delete(event.id)
+      if (event.type === 'end' && record.isAnswered(event.id)) open.delete(event.id)
     }
-    for (const { id } of this.#scene.plan.jobs) {
-      if (!this.#scene.record.isAnswered(id)) open.add(id)
-    }
+    for (const { id } of plan.jobs) if (!record.isAnswered(id) && !refused.has(id)) open.add(id)
     return open
   }
 

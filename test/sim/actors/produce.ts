@@ -95,7 +95,9 @@ async function settle(
     admission = await ask(scene, process, () => shaper.enqueue(job.key, request.data, optionsOf(request)))
   }
   // Of an answer that was lost on its way and given again the store knows the time: the record is completed by it.
-  if (process.isAlive) scene.answered.add(job.id)
+  if (!process.isAlive) return
+  scene.answered.add(job.id)
+  if (!admission.accepted) scene.refused.add(job.id)
 }
 
 function requestOf({ id, key, cost, bytes, deadline, attempts, backoff, timeout }: JobPlan) {

@@ -36,6 +36,8 @@ export class Scene {
   readonly firstStarts = new Set<string>()
   /** Jobs that were accepted, or refused for good, as far as their producers know. */
   readonly answered = new Set<string>()
+  /** Jobs that were refused by the last answer that their producers got: the store has none of them. */
+  readonly refused = new Set<string>()
   /** Turns for which callers wait. */
   readonly calling = new Map<TurnPlan, SimProcess>()
   readonly silences: Silence[] = []
