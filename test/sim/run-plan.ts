@@ -6,6 +6,7 @@ import { becomesEmpty } from './judge/idle.ts'
 import { leftBehind, recountAll } from './judge/inspect.ts'
 import { type Failure, judge } from './judge/judge.ts'
 import { metFaults } from './judge/met.ts'
+import { busySpans, momentIn } from './plan/busy.ts'
 import type { Fault } from './plan/fault.ts'
 import { intervalOf, lastOf, type Plan } from './plan/plan.ts'
 import { Network } from './world/network.ts'
@@ -94,10 +95,10 @@ export async function runPlan(
   }
 }
 
-/** Two moments at which the books of the store are looked at, in the middle of everything. */
+/** Two moments at which the books of the store are looked at: in the middle of the work, and while it may be late. */
 function recountTimes(random: Random, plan: Plan): number[] {
   const own = random.fork('recounts')
-  return [1, 2].map(() => own.next() * (lastOf(plan) + 2_000) * 1_000)
+  return [momentIn(own, busySpans(plan)).at * 1_000, own.next() * (lastOf(plan) + 2_000) * 1_000]
 }
 
 /** All work is done long before; microseconds. */

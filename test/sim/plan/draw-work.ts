@@ -1,4 +1,5 @@
 import type { Random } from '../world/random.ts'
+import { momentIn, type Span } from './busy.ts'
 import type { Size } from './draw.ts'
 import { type Action, intervalOf, type JobPlan, type KeyPlan, type TurnPlan } from './plan.ts'
 
@@ -90,23 +91,27 @@ export function drawTurns(random: Random, size: Size, keys: readonly KeyPlan[], 
   return turns.sort((a, b) => a.at - b.at)
 }
 
-/** What the operator does: mostly nothing. */
-export function drawActions(random: Random, keys: readonly KeyPlan[], jobs: readonly JobPlan[]): Action[] {
+/** What the operator does: mostly nothing, and else while work is under way. */
+export function drawActions(
+  random: Random,
+  keys: readonly KeyPlan[],
+  jobs: readonly JobPlan[],
+  spans: readonly Span[],
+): Action[] {
   if (random.chance(0.6)) return []
-  const last = jobs.at(-1)?.at ?? 0
   const count = random.between(1, 5)
-  const actions = Array.from({ length: count }, () => drawAction(random, last + 1_000, keys, jobs))
+  const actions = Array.from({ length: count }, () => drawAction(random, keys, jobs, spans))
   return actions.sort((a, b) => a.at - b.at)
 }
 
 function drawAction(
   random: Random,
-  latest: number,
   keys: readonly KeyPlan[],
   jobs: readonly JobPlan[],
+  spans: readonly Span[],
 ): Action {
   const { key, capacity, rate } = random.pick(keys)
-  const at = random.between(0, latest)
+  const at = Math.floor(momentIn(random, spans).at)
   switch (random.pick(['cancel', 'cancel', 'freeze', 'unfreeze', 'pause', 'limit'] as const)) {
     case 'cancel':
       return { do: 'cancel', at, id: jobs.length === 0 ? 'none' : random.pick(jobs).id }

@@ -1,6 +1,6 @@
 import type { Random } from '../world/random.ts'
 import { Random as RandomOf } from '../world/random.ts'
-import { busySpans, momentIn } from './busy.ts'
+import { busySpans, momentIn, type Span } from './busy.ts'
 import { drawFaults } from './draw-faults.ts'
 import { drawActions, drawExits, drawJobs, drawTurns } from './draw-work.ts'
 import { intervalOf, type KeyPlan, type Plan, type WorkerPlan } from './plan.ts'
@@ -54,14 +54,15 @@ export function drawPlan(seed: number, subject?: Subject): Plan {
   const jobs = drawJobs(random.fork('jobs'), size, keys, producers)
   const turns = drawTurns(random.fork('turns'), size, keys, callers)
   const network = drawNetwork(random)
+  const spans = busySpans({ keys, jobs, turns, network })
   const whole = {
     seed,
     shards,
     keys,
     jobs,
     turns,
-    actions: drawActions(random.fork('actions'), keys, jobs),
-    workers: inTime(random.fork('arrivals'), workers, { keys, jobs, turns, network }),
+    actions: drawActions(random.fork('actions'), keys, jobs, spans),
+    workers: inTime(random.fork('arrivals'), workers, spans),
     producers,
     callers,
     schedulers,
@@ -140,12 +141,7 @@ function drawWorkers(random: Random): WorkerPlan[] {
 }
 
 /** Workers begin while work is under way: one that comes later finds none, and costs as much as those that do. */
-function inTime(
-  random: Random,
-  workers: readonly WorkerPlan[],
-  work: Pick<Plan, 'keys' | 'jobs' | 'turns' | 'network'>,
-): WorkerPlan[] {
-  const spans = busySpans(work)
+function inTime(random: Random, workers: readonly WorkerPlan[], spans: readonly Span[]): WorkerPlan[] {
   return workers.map((worker) => {
     const { at } = momentIn(random, spans)
     return { ...worker, at: Math.min(worker.at, Math.floor(at)) }
