@@ -167,7 +167,8 @@ function drawNetwork(random: Random): Plan['network'] {
     splits: random.weighted([
       [60, 0],
       [30, 0.05],
-      [10, 0.7],
+      // Each piece costs as much as a write: with more of them a run would take as long as three others.
+      [10, 0.25],
     ]),
   }
 }

@@ -32,7 +32,7 @@ export class Way {
   /** Cuts bytes into segments that travel by themselves. */
   segments(bytes: Buffer, share: number): readonly Buffer[] {
     if (bytes.length < 2 || !this.#random.chance(share)) return [bytes]
-    const count = this.#random.between(2, Math.min(8, bytes.length))
+    const count = this.#random.between(2, Math.min(4, bytes.length))
     const cuts = new Set<number>()
     while (cuts.size < count - 1) cuts.add(this.#random.between(1, bytes.length - 1))
     const sorted = [0, ...[...cuts].sort((a, b) => a - b), bytes.length]
