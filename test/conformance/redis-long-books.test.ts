@@ -93,7 +93,7 @@ test('a process that has the newest book changes it without reading it', async (
   const stage = await RedisStage.open(LONG, { connection })
   largest.all = 0
   await stage.backend.rules.change(set('a'), at(0))
-  await stage.backend.rules.follow()
+  await stage.backend.follow()
   expect(largest.all).toBeLessThan(2_000)
   expect(stage.backend.rules.version).toBe(2)
 })
@@ -157,7 +157,7 @@ describe('a long book that is being written', () => {
       await rules.change({ ...load, origin: before === 'draft' ? 'file' : 'code' }, at(0))
       expect(losses).toBeGreaterThan(0)
       expect(store.verbs.filter((verb) => verb === 'draft').length).toBeGreaterThan(4)
-      await stage.backend.rules.follow()
+      await stage.backend.follow()
       expect(stage.backend.rules.book.list()).toEqual(rules.book.list())
     }
     expect(stage.backend.rules.book.list().length).toBe(RULES)
@@ -189,7 +189,7 @@ describe('a long book that is being written', () => {
     // The second reply is that of the first call.
     expect(spied.mock.results).toHaveLength(store.verbs.length / 2)
     for (const { value } of spied.mock.results) expect((await value).kind).toBe('ok')
-    await stage.backend.rules.follow()
+    await stage.backend.follow()
     expect(stage.backend.rules.book.list()).toEqual(rules.book.list())
   })
 

@@ -1,57 +1,61 @@
 -- The record of a job: its request, and the verdict. It never changes.
 
--- Texts are last; only the data may hold a zero byte. A job with a trace has another magic number, and its trace before the
--- data; most jobs have none.
-local JOB_FORMAT = '<HI4ddI4dI4ss'
-local JOB_MAGIC = 0x5622
-local TRACED_MAGIC = 0x5624
-
 -- Data of more bytes are kept in a hash of their own, so that a verb which reads a job does not copy them. Such a job has a third
 -- magic number, and its trace and the size of its data at the end.
 local LARGE = 4096
-local LARGE_MAGIC, LARGE_FORMAT = 0x5626, '<sI4'
+-- Lua allows a script 200 local variables: what only these functions use is theirs.
+local read_job, data_of, read_admission, record_of_job
+do
+  -- Texts are last; only the data may hold a zero byte. A job with a trace has another magic number, and its trace before the
+  -- data; most jobs have none.
+  local JOB_FORMAT = '<HI4ddI4dI4ss'
+  local JOB_MAGIC = 0x5622
+  local TRACED_MAGIC = 0x5624
 
-local function read_job(id)
-  local raw = redis.call('HGET', K.jobs, id)
-  if not raw then return nil end
-  local ok, magic, cost, admitted_at, deadline, position, departs_at, block, key, settings, rest = pcall(struct.unpack, JOB_FORMAT, raw)
-  local traceparent, size, data = '', nil, nil
-  if ok and magic == TRACED_MAGIC then
-    ok, traceparent, rest = pcall(struct.unpack, 's', raw, rest)
-  elseif ok and magic == LARGE_MAGIC then
-    ok, traceparent, size, rest = pcall(struct.unpack, LARGE_FORMAT, raw, rest)
-  elseif magic ~= JOB_MAGIC then
-    ok = false
+  local LARGE_MAGIC, LARGE_FORMAT = 0x5626, '<sI4'
+
+  function read_job(id)
+    local raw = redis.call('HGET', K.jobs, id)
+    if not raw then return nil end
+    local ok, magic, cost, admitted_at, deadline, position, departs_at, block, key, settings, rest = pcall(struct.unpack, JOB_FORMAT, raw)
+    local traceparent, size, data = '', nil, nil
+    if ok and magic == TRACED_MAGIC then
+      ok, traceparent, rest = pcall(struct.unpack, 's', raw, rest)
+    elseif ok and magic == LARGE_MAGIC then
+      ok, traceparent, size, rest = pcall(struct.unpack, LARGE_FORMAT, raw, rest)
+    elseif magic ~= JOB_MAGIC then
+      ok = false
+    end
+    if not ok then foreign('jobs') end
+    if not size then data, size = string.sub(raw, rest), #raw - rest + 1 end
+    return {
+      id = id, cost = cost, admittedAt = admitted_at, deadline = deadline, position = position, departsAt = departs_at,
+      block = block, key = key, settings = settings, traceparent = traceparent, data = data, size = size,
+    }
   end
-  if not ok then foreign('jobs') end
-  if not size then data, size = string.sub(raw, rest), #raw - rest + 1 end
-  return {
-    id = id, cost = cost, admittedAt = admitted_at, deadline = deadline, position = position, departsAt = departs_at,
-    block = block, key = key, settings = settings, traceparent = traceparent, data = data, size = size,
-  }
-end
 
-local function data_of(job)
-  return job.data or redis.call('HGET', K.data, job.id) or foreign('data')
-end
+  function data_of(job)
+    return job.data or redis.call('HGET', K.data, job.id) or foreign('data')
+  end
 
--- Only the time at which the job was admitted: the data are not read for it.
-local function read_admission(id)
-  local raw = redis.call('HGET', K.jobs, id)
-  if not raw then return nil end
-  local ok, magic, _, admitted_at = pcall(struct.unpack, '<HI4d', raw)
-  if not ok or magic ~= JOB_MAGIC and magic ~= TRACED_MAGIC and magic ~= LARGE_MAGIC then foreign('jobs') end
-  return admitted_at
-end
+  -- Only the time at which the job was admitted: the data are not read for it.
+  function read_admission(id)
+    local raw = redis.call('HGET', K.jobs, id)
+    if not raw then return nil end
+    local ok, magic, _, admitted_at = pcall(struct.unpack, '<HI4d', raw)
+    if not ok or magic ~= JOB_MAGIC and magic ~= TRACED_MAGIC and magic ~= LARGE_MAGIC then foreign('jobs') end
+    return admitted_at
+  end
 
-local function record_of_job(job)
-  local trace, is_large = job.traceparent, job.size > LARGE
-  local magic = is_large and LARGE_MAGIC or trace == '' and JOB_MAGIC or TRACED_MAGIC
-  local record = struct.pack(JOB_FORMAT, magic, job.cost, job.admittedAt, job.deadline, job.position, job.departsAt, job.block,
-    job.key, job.settings)
-  if is_large then return record .. struct.pack(LARGE_FORMAT, trace, job.size) end
-  if trace ~= '' then record = record .. struct.pack('s', trace) end
-  return record .. job.data
+  function record_of_job(job)
+    local trace, is_large = job.traceparent, job.size > LARGE
+    local magic = is_large and LARGE_MAGIC or trace == '' and JOB_MAGIC or TRACED_MAGIC
+    local record = struct.pack(JOB_FORMAT, magic, job.cost, job.admittedAt, job.deadline, job.position, job.departsAt, job.block,
+      job.key, job.settings)
+    if is_large then return record .. struct.pack(LARGE_FORMAT, trace, job.size) end
+    if trace ~= '' then record = record .. struct.pack('s', trace) end
+    return record .. job.data
+  end
 end
 
 local function member_of(job)
