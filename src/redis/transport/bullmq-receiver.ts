@@ -35,6 +35,13 @@ class LockingWorker extends Worker<unknown, void> {
   }
 }
 
+/** A worker of BullMQ, and the copies of the client on which it waits for something to fetch. */
+interface Fetcher {
+  readonly worker: LockingWorker
+  readonly copies: readonly (Redis | Cluster)[]
+  readonly waits: ClientWaits
+}
+
 /** How long `close` waits for deliveries under way, and then for the connections. */
 export interface Grace {
   readonly deliveriesMs: number
@@ -47,12 +54,11 @@ export interface Grace {
  */
 export class BullMqReceiver implements Receiver {
   readonly #client: Redis | Cluster
+  readonly #duplicate: (...options: never[]) => Redis | Cluster
   readonly #tags: readonly string[]
   readonly #outages: OutageReports
-  readonly #workers: LockingWorker[]
-  /** Each worker of BullMQ waits for something to fetch on a copy of the client. */
-  readonly #copies: (Redis | Cluster)[] = []
-  readonly #waits = new ClientWaits()
+  /** One of each shard. */
+  readonly #fetchers: Fetcher[]
   /** Shards that had something to fetch at the last look, and from which nothing has come since. */
   readonly #neglected = new Set<number>()
   readonly #looks: NodeJS.Timeout
@@ -73,23 +79,27 @@ export class BullMqReceiver implements Receiver {
     this.#outages = new OutageReports(options.onError)
     client.on('error', this.#outages.report)
     client.on('ready', this.#outages.over)
-    const duplicate: (...options: never[]) => Redis | Cluster = client.duplicate.bind(client)
-    const keepingCopies = (...options: never[]) => {
-      const copy = duplicate(...options)
-      this.#copies.push(copy)
-      const wait = copy.bzpopmin.bind(copy) as (...what: never[]) => Promise<unknown>
-      return Object.assign(copy, { bzpopmin: (...what: never[]) => this.#waits.add(wait(...what)) })
-    }
-    Object.assign(client, { duplicate: keepingCopies })
-    this.#workers = tags.map((_, shard) => this.#openWorker(shard))
+    this.#duplicate = client.duplicate.bind(client)
+    this.#fetchers = tags.map((_, shard) => this.#open(shard))
     this.#looks = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
   }
 
-  #openWorker(shard: number): LockingWorker {
+  #open(shard: number): Fetcher {
     const connection = this.#client
+    const copies: (Redis | Cluster)[] = []
+    const waits = new ClientWaits()
+    // BullMQ copies it in the constructor of the worker.
+    const duplicate = (...options: never[]) => {
+      const copy = this.#duplicate(...options)
+      copies.push(copy)
+      const wait = copy.bzpopmin.bind(copy) as (...what: never[]) => Promise<unknown>
+      return Object.assign(copy, { bzpopmin: (...what: never[]) => waits.add(wait(...what)) })
+    }
+    Object.assign(connection, { duplicate })
     const settings = { ...WORKER_SETTINGS, connection, prefix: this.#tags[shard]!, concurrency: FETCHERS }
     const process = (job: Job<unknown, void>, token: string | undefined) => this.#process(shard, job, token)
-    return new LockingWorker(QUEUE, process, settings).on('error', this.#outages.report)
+    const worker = new LockingWorker(QUEUE, process, settings).on('error', this.#outages.report)
+    return { worker, copies, waits }
   }
 
   async #look(): Promise<void> {
@@ -104,15 +114,16 @@ export class BullMqReceiver implements Receiver {
 
   #replace(shard: number): void {
     this.#neglected.delete(shard)
-    const stuck = this.#workers[shard]!
-    this.#workers[shard] = this.#openWorker(shard)
-    stuck.close(true).catch(this.#outages.report)
+    const stuck = this.#fetchers[shard]!
+    this.#fetchers[shard] = this.#open(shard)
+    stuck.worker.close(true).catch(this.#outages.report)
+    endForGood(stuck)
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true
     clearInterval(this.#looks)
-    await Promise.all(this.#workers.map((worker) => worker.pause(true)))
+    await Promise.all(this.#fetchers.map(({ worker }) => worker.pause(true)))
   }
 
   close(): Promise<void> {
@@ -124,13 +135,11 @@ export class BullMqReceiver implements Receiver {
     await this.stop()
     const isIdle = await settlesWithin(this.#grace.deliveriesMs, Promise.allSettled(this.#underWay))
     // A close of BullMQ's that waits cannot be cut short by another that does not.
-    const closing = Promise.allSettled(this.#workers.map((worker) => worker.close(!isIdle)))
+    const closing = Promise.allSettled(this.#fetchers.map(({ worker }) => worker.close(!isIdle)))
     const isClosed = await settlesWithin(this.#grace.connectionsMs, closing)
     if (isClosed) await this.#wakeOthers()
-    else for (const worker of this.#workers) void worker.endRenewals()
-    for (const copy of this.#copies) endForGood(copy)
-    // Else the timer with which BullMQ watches a wait would keep the process alive, for eleven seconds.
-    this.#waits.fail(new ConnectionClosedError())
+    else for (const { worker } of this.#fetchers) void worker.endRenewals()
+    for (const fetcher of this.#fetchers) endForGood(fetcher)
     this.#client.disconnect()
   }
 
@@ -185,10 +194,14 @@ export class BullMqReceiver implements Receiver {
 }
 
 /**
- * Ends a copy, also where it waits for an answer of a Redis that is away. A worker that lost its connection while it waited connects
- * again even after it was closed.
+ * Ends the copies, also where one waits for an answer of a Redis that is away. A worker that lost its connection while it waited
+ * connects again even after it was closed.
  */
-function endForGood(copy: Redis | Cluster): void {
-  copy.on('connecting', () => copy.disconnect())
-  if (copy.status !== 'end') copy.disconnect()
+function endForGood({ copies, waits }: Fetcher): void {
+  for (const copy of copies) {
+    copy.on('connecting', () => copy.disconnect())
+    if (copy.status !== 'end') copy.disconnect()
+  }
+  // Else the timer with which BullMQ watches a wait would keep the process alive, for eleven seconds.
+  waits.fail(new ConnectionClosedError())
 }
