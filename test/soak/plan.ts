@@ -20,8 +20,10 @@ export type SoakOrder =
 
 /** What a process says of itself. Bytes; handles are what keeps its event loop alive. */
 export interface ProcessSample {
-  /** After a collection. */
+  /** After a collection, without `code`. */
   readonly heap: number
+  /** What V8 compiled, as bytecode and as machine code: each path that is taken for the first time, or often, adds to it. */
+  readonly code: number
   readonly rss: number
   readonly handles: number
   /** The 99th percentile of how late its event loop was since the sample before; milliseconds. */

@@ -91,7 +91,7 @@ export function render(result: SoakResult, { heaps, redis, faults }: Report): st
   const rows = Object.entries(heaps).map(([name, slope]) => {
     const [was, is] = [before.processes[name], after.processes[name]]
     const lag = Math.max(...samples.map(({ processes }) => processes[name]?.lagMs ?? 0))
-    return `  ${name}: heap ${inMiB(was?.heap)} -> ${inMiB(is?.heap)} MiB, ${slopes(slope)}; RSS ${inMiB(was?.rss)} -> ${inMiB(is?.rss)}; handles ${was?.handles} -> ${is?.handles}; worst lag ${lag.toFixed(0)} ms`
+    return `  ${name}: heap ${inMiB(was?.heap)} -> ${inMiB(is?.heap)} MiB, ${slopes(slope)}; code ${inMiB(was?.code)} -> ${inMiB(is?.code)}; RSS ${inMiB(was?.rss)} -> ${inMiB(is?.rss)}; handles ${was?.handles} -> ${is?.handles}; worst lag ${lag.toFixed(0)} ms`
   })
   return [
     `soak of ${minutes} minutes, seed ${seed}: ${admitted} jobs admitted, ${starts} starts, ${result.faults.length} faults`,

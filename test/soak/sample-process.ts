@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { setFlagsFromString } from 'node:v8'
+import { getHeapCodeStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { ProcessSample } from './plan.ts'
 
@@ -14,7 +14,10 @@ export function sampleProcess(): ProcessSample {
   const { heapUsed, rss } = process.memoryUsage()
   const lagMs = delay.percentile(99) / 1e6
   delay.reset()
-  return { heap: heapUsed, rss, handles: process.getActiveResourcesInfo().filter(isLasting).length, lagMs }
+  const compiled = getHeapCodeStatistics()
+  const code = compiled.code_and_metadata_size + compiled.bytecode_and_metadata_size
+  const handles = process.getActiveResourcesInfo().filter(isLasting).length
+  return { heap: heapUsed - code, code, rss, handles, lagMs }
 }
 
 /** Timers and requests come and go with the jobs that are under way. */
