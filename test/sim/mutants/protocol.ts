@@ -60,7 +60,7 @@ export const PROTOCOL: readonly Mutant[] = [
   },
   {
     name: 'no-owner-check-at-the-gate',
-    subject: 'stalled deliveries',
+    subject: 'slots of others',
     what: 'a job that one worker was granted is granted to another, too',
     edits: [
       {
@@ -71,7 +71,7 @@ export const PROTOCOL: readonly Mutant[] = [
       {
         file: `${VERBS}/gate.lua`,
         find: 'if state.epoch ~= epoch or not is_mine then',
-        replace: 'if not is_mine then',
+        replace: "if (state.epoch ~= epoch and state.state ~= 'granted') or not is_mine then",
       },
     ],
   },

@@ -42,16 +42,20 @@ export const SUBJECTS = {
     jobs: jobs(random, 70, { span: 300 }),
     faults: [300, 2_000].map((at) => stop(random, at + random.between(0, 600), random.between(1_100, 2_000))),
   }),
-  /** Workers stand still for longer than the locks of BullMQ last, and for less than their leases: deliveries come twice. */
-  'stalled deliveries': (random) => {
-    const at = random.between(150, 600)
-    const three = [...workers(random, [40_000, 50_000]), workers(random, [40_000, 50_000])[0]!]
+  /**
+   * A worker stands still with deliveries on their way to it, for little more than the two seconds after which they are handed over
+   * again. It asks for jobs for which another has the slot, because there are many lines, so slow that each job holds its slot for long.
+   */
+  'slots of others': (random) => {
+    const own = keys(random, 10, [2.5, 4], [20, 30])
+    const way = { least: random.log(10_000, 30_000), jitter: 2_000, spikes: 0, spike: 0 }
     return {
-      keys: keys(random, 1, [10, 20], [40, 60]),
-      workers: three,
-      jobs: jobs(random, 30, { span: 100 }),
-      faults: ['worker-1', 'worker-3'].map((part) =>
-        stop(random, at + random.between(0, 100), random.between(12_000, 28_000), part),
+      keys: own,
+      workers: workers(random, [1_000, 1_200]),
+      jobs: jobs(random, 120, { span: 300, on: own }),
+      network: { there: way, back: way, splits: 0 },
+      faults: [300, 2_600].map((at) =>
+        stop(random, at + random.between(0, 600), random.between(2_000, 2_500)),
       ),
     }
   },
