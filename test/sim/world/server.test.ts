@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { openStore } from '../open-store.ts'
 import { EPOCH } from './process.ts'
 import { Random } from './random.ts'
 import { SimServer } from './server.ts'
@@ -34,4 +35,16 @@ test('an estimate that is ahead of a clock that was set back means now', () => {
 test('an estimate of a process that does not know yet that the clock was set forward means its own time', () => {
   const server = serverWith([[10 * SECOND, 3_600 * SECOND]])
   expect(server.worldTime(EPOCH + 10.2 * SECOND, 10.5 * SECOND)).toBe(10.2 * SECOND)
+})
+
+test('of commands that arrive together each is later than the one before it', () => {
+  const server = new SimServer(new World(new Random(1)), openStore)
+  const answers: string[] = []
+  const connection = server.store.connect()
+  connection.onBytes((bytes) => answers.push(bytes.toString()))
+  connection.receive(Buffer.from('TIME\r\n'.repeat(50)))
+  const times = [...answers.join('').matchAll(/\$(\d+)\r\n(\d+)\r\n\$\d+\r\n(\d+)\r\n/g)]
+  const microseconds = times.map(([, , seconds, rest]) => Number(seconds) * SECOND + Number(rest))
+  expect(microseconds).toHaveLength(50)
+  expect(new Set(microseconds).size).toBe(50)
 })
