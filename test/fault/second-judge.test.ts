@@ -305,6 +305,15 @@ describe('what no line that keeps the laws can do', () => {
     ).toMatchObject([{ kind: 'started too often' }])
   })
 
+  test('a job that is asked for again after a loss may have been refused before', () => {
+    const losses = [{ from: 0, at: 4 * MS, to: 50 * MS }]
+    // The line holds two. The answer to the first call for "c" came after the store had died.
+    const calls = [...calm.calls, { ...ask(3 * MS, 'c', 'full'), to: 5 * MS }, ask(60 * MS, 'c')]
+    const ends = [end(20 * MS, 'a'), end(120 * MS, 'b'), end(70 * MS, 'c', 'cancelled')]
+    const cancelled = { ...ask(65 * MS, 'c', 'true'), do: 'cancel' as const }
+    expect(judgeAgain({ ...calm, calls: [...calls, cancelled], ends, losses }).findings).toEqual([])
+  })
+
   test('a job whose cancellation was forgotten may start after those behind it, and no other may', () => {
     const calls = [ask(1 * MS, 'a'), ask(2 * MS, 'b')]
     const starts = [start(210 * MS, 'b'), start(900 * MS, 'a')]

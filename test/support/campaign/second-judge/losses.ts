@@ -69,11 +69,13 @@ export function beforeLosses(testimony: Testimony): Testimony {
   // What came of a start before is heard of later, and before the next start.
   const isOfBefore = ({ id, seenAt }: { readonly id: string; readonly seenAt: number }) =>
     seenAt < died || seenAt < (started.get(id) ?? Number.POSITIVE_INFINITY)
+  // A job that was asked for again may be a new one, and its end that of the new one.
+  const isAskedAgain = new Set(testimony.calls.filter(({ from }) => from >= died).map(({ id }) => id))
   const ended = new Set<string>()
   const isFirstOrBefore = ({ id, seenAt }: { readonly id: string; readonly seenAt: number }) => {
     const isNews = !ended.has(id)
     ended.add(id)
-    return seenAt < died || isNews
+    return seenAt < died || (isNews && !isAskedAgain.has(id))
   }
   return {
     ...testimony,
