@@ -15,6 +15,7 @@
 
 import type { Limit } from './limit.ts'
 import type { Projection } from './projection.ts'
+import { createUsage, type Usage } from './usage.ts'
 import { cooledBy, spacing, warmedBy } from './warmth.ts'
 
 export interface Bucket {
@@ -41,6 +42,8 @@ export interface Bucket {
   lastStart: number
   startedCost: number
   startedWarmth: number
+  /** What the quotas of the limit count; undefined where it has none. */
+  usage: Usage | undefined
 }
 
 /** Microseconds: two steps of a double at the present epoch. */
@@ -60,6 +63,7 @@ export function createBucket(limit: Limit): Bucket {
     lastStart: Number.NEGATIVE_INFINITY,
     startedCost: 0,
     startedWarmth: 0,
+    usage: limit.quotas.length === 0 ? undefined : createUsage(limit),
   }
 }
 

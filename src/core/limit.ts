@@ -2,6 +2,7 @@ import { describe, quote } from './describe.ts'
 import { formatDuration, MILLISECOND, parseDuration } from './duration.ts'
 import { InvalidLimitError } from './errors.ts'
 import { nearest } from './options.ts'
+import type { Quota } from './quota.ts'
 import { formatRate, intervalOf, parseRate, type Rate, type RateInput } from './rate.ts'
 import { toError } from './thrown.ts'
 
@@ -24,6 +25,18 @@ export interface Limit {
   readonly coldInterval: number
   /** The rate at the beginning of the warm-up, if the limit states it. */
   readonly coldRate?: Rate
+  /** What may start in a window, whatever its spacing; none for most limits. */
+  readonly quotas: readonly Quota[]
+  /** How many attempts may run at once; Infinity: as many as there are handlers. */
+  readonly concurrency: number
+}
+
+/** One object for all limits without quotas. */
+const NO_QUOTAS: readonly Quota[] = Object.freeze([])
+
+/** Whether the limit has more than a pace: quotas, or a bound on what runs at once. */
+export function hasParts({ quotas, concurrency }: Limit): boolean {
+  return quotas.length > 0 || concurrency < Number.POSITIVE_INFINITY
 }
 
 /**
@@ -160,7 +173,14 @@ function makeLimit(input: Exclude<LimitInput, string>, hasTimer: boolean): Limit
         `got: ${formatDuration(tolerance)}`,
     )
   }
-  const even = { capacity, rate, interval, tolerance: tolerance ?? defaultTolerance(interval) }
+  const even = {
+    capacity,
+    rate,
+    interval,
+    tolerance: tolerance ?? defaultTolerance(interval),
+    quotas: NO_QUOTAS,
+    concurrency: Number.POSITIVE_INFINITY,
+  }
   return Object.freeze({ ...even, ...readWarmUp(input, rate) })
 }
 

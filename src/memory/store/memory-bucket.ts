@@ -5,6 +5,7 @@ import { type BucketState, bucketState } from '../../core/job.ts'
 import type { Limit } from '../../core/limit.ts'
 import { advance, type Retries, type WaitingJob } from '../../core/projection.ts'
 import type { Rule } from '../../core/rule-book.ts'
+import { createUsage, type Usage } from '../../core/usage.ts'
 import type { JobRecord } from './job-record.ts'
 import type { Standing } from './jobs-ahead.ts'
 import { Line } from './line.ts'
@@ -29,6 +30,7 @@ export class MemoryBucket implements Bucket, Due {
   lastStart = Number.NEGATIVE_INFINITY
   startedCost = 0
   startedWarmth = 0
+  usage: Usage | undefined
   running = 0
   /** The caller of the turn that departed last has not continued yet: until then no other job departs. */
   isDeparting = false
@@ -55,6 +57,7 @@ export class MemoryBucket implements Bucket, Due {
     this.key = key
     this.pattern = rule.pattern
     this.limit = rule.limit
+    this.usage = rule.limit.quotas.length === 0 ? undefined : createUsage(rule.limit)
   }
 
   /** Jobs that wait, in the line or to be tried again. */

@@ -1,0 +1,168 @@
+/**
+ * A quota: at most `amount` may start within a window, however it is spaced. It keeps law L10: the cost of what started in
+ * the window, with the start that is asked for, is at most the amount.
+ *
+ * A rolling window is counted in sub-windows of a sixtieth of its length. A sub-window counts until its last moment has left
+ * the window, so the law is exact, and at most a sixtieth of the window is lost. A calendar period is counted whole. The
+ * clock of the other side may differ, so a start within a second of a boundary counts in both periods.
+ *
+ * Everything here is pure but for the given use: `now` and `at` are arguments, times are microseconds.
+ */
+
+import { type CalendarWindow, endOfPeriod } from './calendar.ts'
+import { SECOND } from './duration.ts'
+
+export interface Quota {
+  /** Units that may start in one window; a whole number above 0. */
+  readonly amount: number
+  /** What is counted, such as `tokens`; undefined: cost units. */
+  readonly unit: string | undefined
+  /** What a job counts that does not say; undefined for cost units, which every job has. */
+  readonly each: number | undefined
+  readonly window: RollingWindow | CalendarWindow
+}
+
+export interface RollingWindow {
+  /** Microseconds. */
+  readonly length: number
+}
+
+/**
+ * What started in the window of a quota. Starts of one sub-window, or of one period, make one entry: `ends` says when it stops to
+ * count, in ascending order, and `used` how much it counts.
+ */
+export interface QuotaUse {
+  readonly ends: number[]
+  readonly used: number[]
+}
+
+/** The parts of a rolling window. */
+const SUB_WINDOWS = 60
+/** By how much the clock of the other side may differ at the boundary of a period. */
+const BOUNDARY = SECOND
+/** A slot may be reserved so far ahead; an entry that is later is from before the clock was set back. */
+const FARTHEST_AHEAD = 250_000
+
+export function isRolling(window: Quota['window']): window is RollingWindow {
+  return 'length' in window
+}
+
+export function createUse(): QuotaUse {
+  return { ends: [], used: [] }
+}
+
+export function copyUse({ ends, used }: QuotaUse): QuotaUse {
+  return { ends: [...ends], used: [...used] }
+}
+
+/** What counts at `now`. Of two periods near their boundary, the one of which more is used. */
+export function usedAt(quota: Quota, use: QuotaUse, now: number): number {
+  const live = use.used.filter((_, index) => use.ends[index]! > now)
+  return isRolling(quota.window)
+    ? live.reduce((sum, used) => sum + used, 0)
+    : Math.max(0, ...entriesAt(quota, now).map((end) => use.used[use.ends.indexOf(end)] ?? 0))
+}
+
+/**
+ * Returns the earliest time from `from` on at which the quota has room for `charge`. One above the whole quota has room when
+ * nothing else counts.
+ */
+export function roomAt(quota: Quota, use: QuotaUse, charge: number, from: number): number {
+  return isRolling(quota.window)
+    ? roomInWindow(quota, use, charge, from)
+    : roomInPeriod(quota, use, charge, from)
+}
+
+/** Counts `charge` units as started at `at`; a negative charge takes that back, and what has stopped to count stays so. */
+export function charge({ window }: Pick<Quota, 'window'>, use: QuotaUse, units: number, at: number): void {
+  for (const end of entriesAt({ window }, at)) add(use, end, units)
+}
+
+/** Forgets what counts no more, and lets nothing count for longer than a start that is reserved now. */
+export function tidy(quota: Quota, { ends, used }: QuotaUse, now: number): void {
+  const gone = ends.findIndex((end) => end > now)
+  if (gone !== 0) {
+    ends.splice(0, gone < 0 ? ends.length : gone)
+    used.splice(0, gone < 0 ? used.length : gone)
+  }
+  if (ends.length === 0) return
+  const last = entriesAt(quota, now + FARTHEST_AHEAD).at(-1)!
+  let excess = 0
+  while (ends.length > 0 && ends.at(-1)! > last) {
+    ends.pop()
+    excess += used.pop()!
+  }
+  if (excess > 0) add({ ends, used }, last, excess)
+}
+
+/**
+ * Counts under `after` what was counted under `before`, for a limit that changed at `now`. What is not known exactly counts for
+ * longer, never for shorter.
+ */
+export function carryOver(before: Quota, use: QuotaUse, after: Quota, now: number): QuotaUse {
+  const carried = createUse()
+  for (const [index, end] of use.ends.entries()) {
+    if (end <= now) continue
+    // No start of the entry was later.
+    const latest = end - (isRolling(before.window) ? before.window.length : BOUNDARY)
+    add(carried, entriesAt(after, Math.min(latest, now + FARTHEST_AHEAD)).at(-1)!, use.used[index]!)
+  }
+  return carried
+}
+
+/** When the last entry stops to count. */
+export function forgettableAt({ ends }: QuotaUse): number {
+  return ends.at(-1) ?? Number.NEGATIVE_INFINITY
+}
+
+/** Returns when the entries end in which a start at `at` counts. */
+export function entriesAt({ window }: Pick<Quota, 'window'>, at: number): number[] {
+  if (isRolling(window)) {
+    const part = Math.ceil(window.length / SUB_WINDOWS)
+    return [(Math.floor(at / part) + 1) * part + window.length]
+  }
+  const first = endOfPeriod(window, at - BOUNDARY) + BOUNDARY
+  const last = endOfPeriod(window, at + BOUNDARY) + BOUNDARY
+  return first === last ? [first] : [first, last]
+}
+
+function roomInWindow({ amount }: Quota, { ends, used }: QuotaUse, units: number, from: number): number {
+  let total = units
+  for (const [index, end] of ends.entries()) {
+    if (end > from) total += used[index]!
+  }
+  let at = from
+  for (let index = 0; total > amount && index < ends.length; index++) {
+    if (ends[index]! <= from) continue
+    at = ends[index]!
+    total -= used[index]!
+  }
+  return at
+}
+
+function roomInPeriod(quota: Quota, { ends, used }: QuotaUse, units: number, from: number): number {
+  for (let at = from; ; ) {
+    const full = entriesAt(quota, at).find((end) => {
+      const counted = used[ends.indexOf(end)] ?? 0
+      return counted > 0 && counted + units > quota.amount
+    })
+    if (full === undefined) return at
+    at = full
+  }
+}
+
+function add({ ends, used }: QuotaUse, end: number, units: number): void {
+  let index = ends.length
+  while (index > 0 && ends[index - 1]! > end) index--
+  if (index > 0 && ends[index - 1] === end) {
+    const sum = used[index - 1]! + units
+    if (sum > 0) used[index - 1] = sum
+    else {
+      ends.splice(index - 1, 1)
+      used.splice(index - 1, 1)
+    }
+  } else if (units > 0) {
+    ends.splice(index, 0, end)
+    used.splice(index, 0, units)
+  }
+}
