@@ -1,8 +1,10 @@
 import { describe, quote } from './describe.ts'
 import { formatDuration, MILLISECOND, parseDuration } from './duration.ts'
 import { InvalidLimitError } from './errors.ts'
+import { parseLimitText } from './limit-text.ts'
 import { nearest } from './options.ts'
 import type { Quota } from './quota.ts'
+import { checkQuotas, formatQuota, parseQuota, type QuotaInput, unitIn } from './quota-input.ts'
 import { formatRate, intervalOf, parseRate, type Rate, type RateInput } from './rate.ts'
 import { toError } from './thrown.ts'
 
@@ -40,8 +42,8 @@ export function hasParts({ quotas, concurrency }: Limit): boolean {
 }
 
 /**
- * A limit as text, `'<capacity>, <rate>'`, optionally followed by `', tolerance <duration>'` and `', warm-up
- * <duration>'` or `', warm-up <duration> from <rate>'`; or as an object with the same parts.
+ * A limit as text, `'<capacity>, <rate>'`, optionally followed by `', tolerance <duration>'`, `', warm-up <duration>'` or
+ * `', warm-up <duration> from <rate>'`, quotas such as `', 2000/day'`, and `', 50 at once'`; or as an object with the same parts.
  */
 export type LimitInput =
   | string
@@ -59,6 +61,10 @@ export type LimitInput =
       readonly warmUp?: string
       /** The rate at the beginning of the warm-up. Default: a third of `rate`. */
       readonly coldRate?: RateInput
+      /** What may start in a window, whatever its spacing; at most 8. Default: none. */
+      readonly quotas?: readonly QuotaInput[]
+      /** How many attempts may run at once. Default: as many as there are handlers. */
+      readonly concurrency?: number
     }
 
 export const LARGEST_CAPACITY = 1e9
@@ -66,13 +72,14 @@ const DEFAULT_TOLERANCE = 5 * MILLISECOND
 const LONGEST_TOLERANCE_BELOW_ONE_MS = 10 * MILLISECOND
 /** The interval of a cold bucket as a multiple of the normal one, by default; Guava uses the same. */
 const COLD_FACTOR = 3
-const FIELDS = ['capacity', 'rate', 'tolerance', 'warmUp', 'coldRate']
-const WORDS = ['tolerance', 'warm-up']
+const MOST_QUOTAS = 8
+const MOST_AT_ONCE = 1e6
+const FIELDS = ['capacity', 'rate', 'tolerance', 'warmUp', 'coldRate', 'quotas', 'concurrency']
 const NOTHING = /^0+(?:\.0+)?\s*(?:ms|s)?$/
 
 /**
- * Parses `'20, 1/s'`, `'500, 5000/s, tolerance 2ms'`, `'100, 10/s, warm-up 30s from 2/s'` or `{ capacity, rate,
- * tolerance?, warmUp?, coldRate? }`.
+ * Parses `'20, 1/s'`, `'500, 5000/s, tolerance 2ms'`, `'100, 10/s, warm-up 30s from 2/s'`, `'100, 3/s, 2000/day, 50 at once'` or
+ * `{ capacity, rate, tolerance?, warmUp?, coldRate?, quotas?, concurrency? }`.
  *
  * @throws InvalidLimitError if a part is missing, unknown or out of range, or if the interval is under 1 ms without a
  * tolerance: timers cannot space such starts, so the limit must say how far they may bunch up
@@ -81,13 +88,21 @@ export function parseLimit(input: LimitInput): Limit {
   return readLimit(input, true)
 }
 
-/** The same for a meter, which starts nothing: a short interval needs no tolerance. @throws InvalidLimitError */
+/**
+ * The same for a meter, which starts nothing: a short interval needs no tolerance, and there is nothing to count beside its rate.
+ *
+ * @throws InvalidLimitError
+ */
 export function parseMeterLimit(input: LimitInput): Limit {
-  return readLimit(input, false)
+  const limit = readLimit(input, false)
+  if (!hasParts(limit)) return limit
+  throw new InvalidLimitError(
+    `expected the limit of a meter to be a capacity and a rate, got: ${quote(formatLimit(limit))}`,
+  )
 }
 
 function readLimit(input: LimitInput, hasTimer: boolean): Limit {
-  if (typeof input === 'string') return parseLimitText(input, hasTimer)
+  if (typeof input === 'string') return makeLimit(parseLimitText(input), hasTimer)
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw new InvalidLimitError(
       `expected a limit such as '100, 10/s' or { capacity: 100, rate: '10/s' }, got: ${describe(input)}`,
@@ -115,7 +130,16 @@ export function formatLimit(limit: Limit): string {
   return text
 }
 
-function textOf({ capacity, rate, interval, tolerance, warmUp, coldRate }: Limit): string {
+function textOf({
+  capacity,
+  rate,
+  interval,
+  tolerance,
+  warmUp,
+  coldRate,
+  quotas,
+  concurrency,
+}: Limit): string {
   const isDefault = interval >= MILLISECOND && tolerance === defaultTolerance(interval)
   const parts = [`${capacity}`, formatRate(rate)]
   if (!isDefault) parts.push(`tolerance ${tolerance === 0 ? 0 : formatDuration(tolerance)}`)
@@ -123,37 +147,9 @@ function textOf({ capacity, rate, interval, tolerance, warmUp, coldRate }: Limit
     const from = coldRate === undefined ? '' : ` from ${formatRate(coldRate)}`
     parts.push(`warm-up ${formatDuration(warmUp)}${from}`)
   }
+  parts.push(...quotas.map(formatQuota))
+  if (concurrency < Number.POSITIVE_INFINITY) parts.push(`${concurrency} at once`)
   return parts.join(', ')
-}
-
-function parseLimitText(text: string, hasTimer: boolean): Limit {
-  const [capacity = '', rate, ...rest] = text.split(',').map((part) => part.trim())
-  if (rate === undefined || rest.length > WORDS.length) {
-    throw new InvalidLimitError(`expected '<capacity>, <rate>' such as '100, 10/s', got: ${quote(text)}`)
-  }
-  if (!/^\d[\d_]*$/.test(capacity)) {
-    throw new InvalidLimitError(
-      `expected the capacity to be a whole number above 0, got: ${quote(capacity)} in ${quote(text)}`,
-    )
-  }
-  return makeLimit(
-    { capacity: Number(capacity.replaceAll('_', '')), rate, ...parseFurther(rest, text) },
-    hasTimer,
-  )
-}
-
-/** Parses the parts after the rate, in any order. */
-function parseFurther(parts: readonly string[], text: string): Partial<Exclude<LimitInput, string>> {
-  const given = new Map<string, string>()
-  for (const part of parts) {
-    const [, word = '', value = ''] = /^(\S*)\s*(.*)$/s.exec(part)!
-    const known = word.toLowerCase()
-    if (!WORDS.includes(known) || value === '') throw unknownPart(part, known, text)
-    if (given.has(known)) throw new InvalidLimitError(`expected one ${known}, got: two in ${quote(text)}`)
-    given.set(known, value)
-  }
-  const [warmUp, coldRate] = given.get('warm-up')?.split(/\s+from\s+/i) ?? []
-  return { tolerance: given.get('tolerance'), warmUp, coldRate }
 }
 
 function makeLimit(input: Exclude<LimitInput, string>, hasTimer: boolean): Limit {
@@ -163,7 +159,7 @@ function makeLimit(input: Exclude<LimitInput, string>, hasTimer: boolean): Limit
       `expected the capacity to be a whole number from 1 to ${LARGEST_CAPACITY}, got: ${describe(capacity)}`,
     )
   }
-  const rate = parseRate(input.rate)
+  const rate = readPace(input.rate)
   const interval = intervalOf(rate)
   const tolerance = input.tolerance === undefined ? undefined : readTolerance(input.tolerance)
   if (hasTimer && interval < MILLISECOND) checkShortInterval(rate, tolerance)
@@ -178,10 +174,42 @@ function makeLimit(input: Exclude<LimitInput, string>, hasTimer: boolean): Limit
     rate,
     interval,
     tolerance: tolerance ?? defaultTolerance(interval),
-    quotas: NO_QUOTAS,
-    concurrency: Number.POSITIVE_INFINITY,
+    quotas: readQuotas(input.quotas),
+    concurrency: readConcurrency(input.concurrency),
   }
   return Object.freeze({ ...even, ...readWarmUp(input, rate) })
+}
+
+/** Parses the rate of departures, which counts cost units and nothing else. */
+function readPace(input: RateInput): Rate {
+  const unit = typeof input === 'string' ? unitIn(input) : undefined
+  if (unit === undefined) return parseRate(input)
+  throw new InvalidLimitError(
+    `expected the rate to count jobs, such as '10/s', got: ${quote(`${input}`)}: make ${unit} a quota after it, such as ` +
+      `'90000 ${unit}/minute 1200 each'`,
+  )
+}
+
+function readQuotas(input: unknown): readonly Quota[] {
+  if (input === undefined) return NO_QUOTAS
+  if (!Array.isArray(input) || input.length > MOST_QUOTAS) {
+    throw new InvalidLimitError(
+      `expected quotas to be a list of at most ${MOST_QUOTAS}, got: ${describe(input)}`,
+    )
+  }
+  if (input.length === 0) return NO_QUOTAS
+  const quotas = input.map(parseQuota)
+  checkQuotas(quotas)
+  return Object.freeze(quotas)
+}
+
+function readConcurrency(input: unknown): number {
+  if (input === undefined) return Number.POSITIVE_INFINITY
+  if (Number.isInteger(input) && (input as number) >= 1 && (input as number) <= MOST_AT_ONCE)
+    return input as number
+  throw new InvalidLimitError(
+    `expected the number that may run at once to be a whole number from 1 to ${MOST_AT_ONCE}, got: ${describe(input)}`,
+  )
 }
 
 /** Parses a tolerance, the only duration that may be 0: then starts keep the whole interval. */
@@ -223,7 +251,8 @@ function checkShortInterval(rate: Rate, tolerance: number | undefined): void {
   if (tolerance === undefined) {
     throw new InvalidLimitError(
       `the rate ${formatRate(rate)} has an interval under 1 ms, which timers cannot keep: ` +
-        "say how far starts may bunch up, such as tolerance '2ms', or lower the rate",
+        "say how far starts may bunch up, such as tolerance '2ms', or lower the rate; what counts in thousands a second, such as " +
+        "tokens, is a quota beside the rate: '90000 tokens/minute 1200 each'",
     )
   }
   if (tolerance > LONGEST_TOLERANCE_BELOW_ONE_MS) {
@@ -235,14 +264,6 @@ function checkShortInterval(rate: Rate, tolerance: number | undefined): void {
 
 function defaultTolerance(interval: number): number {
   return Math.min(DEFAULT_TOLERANCE, interval / 4)
-}
-
-function unknownPart(part: string, word: string, text: string): InvalidLimitError {
-  const near = WORDS.includes(word) ? undefined : nearest(word, WORDS)
-  const hint = near === undefined ? '' : `: did you mean ${near}?`
-  return new InvalidLimitError(
-    `expected 'tolerance <duration>' or 'warm-up <duration>' after the rate, got: ${quote(part)} in ${quote(text)}${hint}`,
-  )
 }
 
 function unknownField(field: string): InvalidLimitError {

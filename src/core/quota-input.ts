@@ -1,0 +1,207 @@
+import { type CalendarWindow, isZone, PERIODS, type Period } from './calendar.ts'
+import { describe, quote } from './describe.ts'
+import { DAY, formatDuration, HOUR, MINUTE, parseDuration, SECOND } from './duration.ts'
+import { InvalidLimitError } from './errors.ts'
+import { nearest } from './options.ts'
+import { isRolling, type Quota, type RollingWindow } from './quota.ts'
+
+/**
+ * A quota as text, `'2000/day'`, `'90000 tokens/minute 1200 each'` or `'10000 per day in America/Los_Angeles'`; or as an object with
+ * the same parts.
+ */
+export type QuotaInput =
+  | string
+  | {
+      /** Units that may start in one window; a whole number above 0. */
+      readonly amount: number
+      /** The window: a duration, which rolls; with `in`, `'hour'`, `'day'` or `'week'`. */
+      readonly per: string
+      /** What is counted, such as `'tokens'`. Default: cost units. */
+      readonly unit?: string
+      /** What a job counts that does not name the unit. Required with one. */
+      readonly each?: number
+      /** A time zone of the IANA database: the quota is of its calendar. Default: the window rolls. */
+      readonly in?: string
+    }
+
+type QuotaParts = Exclude<QuotaInput, string>
+
+export const LARGEST_AMOUNT = 1e12
+/** As much as one job may count of a unit. */
+export const LARGEST_COST = 1e9
+const LONGEST_WINDOW = 31 * DAY
+const FIELDS = ['amount', 'per', 'unit', 'each', 'in']
+const TEXT = /^(\d[\d_]*)\s*([a-z][\w-]*)?\s*(?:\/|\bper\b)\s*(.+)$/i
+const WINDOW = /^(.+?)(?:\s+in\s+(\S+))?(?:\s+(\d[\d_]*)\s+each)?$/i
+const UNIT = /^[a-z][\w-]{0,31}$/i
+/** Words of the syntax, which would make a limit ambiguous; `r` is for rates. */
+const RESERVED = [
+  'r',
+  'per',
+  'in',
+  'at',
+  'once',
+  'each',
+  'every',
+  'from',
+  'cost',
+  'costs',
+  'tolerance',
+  'warm-up',
+]
+const EXAMPLES = "'2000/day', '90000 tokens/minute 1200 each' or '10000 per day in America/Los_Angeles'"
+
+/** Checks the name of a unit. @throws InvalidLimitError */
+export function checkUnit(unit: unknown): string {
+  if (typeof unit === 'string' && UNIT.test(unit) && !RESERVED.includes(unit.toLowerCase())) return unit
+  throw new InvalidLimitError(
+    'expected a unit to be a name of 1 to 32 letters, digits, _ and - that begins with a letter and is no word of the syntax, ' +
+      `got: ${describe(unit)}`,
+  )
+}
+
+/** Whether a part of a limit is meant as a quota. */
+export function isQuotaText(part: string): boolean {
+  return TEXT.test(part)
+}
+
+/** The unit that a text like `90000 tokens/s` names, if it names one. */
+export function unitIn(text: string): string | undefined {
+  const unit = TEXT.exec(text.trim())?.[2]
+  return unit === undefined || RESERVED.includes(unit.toLowerCase()) ? undefined : unit
+}
+
+/** @throws InvalidLimitError */
+export function parseQuota(input: QuotaInput): Quota {
+  if (typeof input === 'string') return parseQuotaText(input.trim())
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw new InvalidLimitError(
+      `expected a quota such as { amount: 2000, per: 'day' } or ${EXAMPLES}, got: ${describe(input)}`,
+    )
+  }
+  for (const field of Object.keys(input)) {
+    if (FIELDS.includes(field)) continue
+    const suggestion = nearest(field, FIELDS)
+    const hint = suggestion === undefined ? `known are ${FIELDS.join(', ')}` : `did you mean ${suggestion}?`
+    throw new InvalidLimitError(`unknown field ${quote(field)} in a quota: ${hint}`)
+  }
+  return makeQuota(input)
+}
+
+/** Formats a quota so that `parseQuota` returns the same one. */
+export function formatQuota({ amount, unit, each, window }: Quota): string {
+  const counted = unit === undefined ? `${amount}` : `${amount} ${unit}`
+  const used = each === undefined ? '' : ` ${each} each`
+  if (!isRolling(window)) return `${counted} per ${window.period} in ${window.zone}${used}`
+  const name = NAMES.get(window.length)
+  return name === undefined
+    ? `${counted} per ${formatDuration(window.length)}${used}`
+    : `${counted}/${name}${used}`
+}
+
+/** Refuses quotas of which one says nothing beside another. @throws InvalidLimitError */
+export function checkQuotas(quotas: readonly Quota[]): void {
+  const known = new Set<string>()
+  for (const quota of quotas) {
+    const { window, unit } = quota
+    const per = isRolling(window) ? formatDuration(window.length) : `${window.period} in ${window.zone}`
+    const name = `${unit ?? ''} per ${per}`
+    if (known.has(name)) {
+      throw new InvalidLimitError(
+        `expected one quota of a unit for each window, got: two like ${quote(formatQuota(quota))}`,
+      )
+    }
+    known.add(name)
+  }
+  for (const { unit, each } of quotas) {
+    const other = quotas.find((quota) => quota.unit === unit && quota.each !== each)
+    if (other === undefined) continue
+    throw new InvalidLimitError(
+      `expected the quotas of ${unit} to say the same for each job, got: ${each} and ${other.each}`,
+    )
+  }
+}
+
+const NAMES: ReadonlyMap<number, string> = new Map([
+  [SECOND, 'second'],
+  [MINUTE, 'minute'],
+  [HOUR, 'hour'],
+  [DAY, 'day'],
+])
+
+function parseQuotaText(text: string): Quota {
+  const [, amount = '', unit, rest = ''] = TEXT.exec(text) ?? []
+  const [, per = '', zone, each] = WINDOW.exec(rest) ?? []
+  if (per === '') throw new InvalidLimitError(`expected a quota such as ${EXAMPLES}, got: ${quote(text)}`)
+  return makeQuota({
+    amount: whole(amount),
+    per,
+    ...(unit !== undefined && { unit }),
+    ...(each !== undefined && { each: whole(each) }),
+    ...(zone !== undefined && { in: zone }),
+  })
+}
+
+function makeQuota({ amount, per, unit, each, in: zone }: QuotaParts): Quota {
+  if (!(Number.isInteger(amount) && amount >= 1 && amount <= LARGEST_AMOUNT)) {
+    throw new InvalidLimitError(
+      `expected the amount of a quota to be a whole number from 1 to ${LARGEST_AMOUNT}, got: ${describe(amount)}`,
+    )
+  }
+  if (unit !== undefined) checkUnit(unit)
+  if (unit === undefined && each !== undefined) {
+    throw new InvalidLimitError(
+      `expected \`each\` only with a unit, since a job has a cost, got: ${describe(each)}`,
+    )
+  }
+  if (unit !== undefined && each === undefined) {
+    throw new InvalidLimitError(
+      `expected the quota of ${unit} to say how many a job counts that does not name them, such as ` +
+        `'${amount} ${unit}/minute 100 each', got: none`,
+    )
+  }
+  if (
+    each !== undefined &&
+    !(Number.isInteger(each) && each >= 1 && each <= Math.min(amount, LARGEST_COST))
+  ) {
+    throw new InvalidLimitError(
+      `expected \`each\` to be a whole number from 1 to the amount of the quota (${amount}), got: ${describe(each)}`,
+    )
+  }
+  return Object.freeze({ amount, unit, each, window: Object.freeze(readWindow(per, zone)) })
+}
+
+function readWindow(per: unknown, zone: unknown): RollingWindow | CalendarWindow {
+  if (typeof per !== 'string') {
+    throw new InvalidLimitError(
+      `expected \`per\` of a quota to be a duration such as 'day', got: ${describe(per)}`,
+    )
+  }
+  if (zone !== undefined) return readCalendar(per, zone)
+  const length = parseDuration(per)
+  if (length >= SECOND && length <= LONGEST_WINDOW) return { length }
+  throw new InvalidLimitError(
+    `expected the window of a quota to be from 1 second to 31 days, got: ${quote(per)}`,
+  )
+}
+
+function readCalendar(per: string, zone: unknown): CalendarWindow {
+  const period = per.trim().toLowerCase()
+  if (!isPeriod(period)) {
+    throw new InvalidLimitError(
+      `expected a quota in a time zone to be per hour, day or week, got: ${quote(per)}`,
+    )
+  }
+  if (typeof zone === 'string' && isZone(zone)) return { period, zone }
+  throw new InvalidLimitError(
+    `expected a time zone such as America/Los_Angeles or UTC, got: ${describe(zone)}`,
+  )
+}
+
+function isPeriod(text: string): text is Period {
+  return PERIODS.some((period) => period === text)
+}
+
+function whole(text: string): number {
+  return Number(text.replaceAll('_', ''))
+}
