@@ -41,19 +41,48 @@ export function endOfPeriod(window: CalendarWindow, at: number): number {
   return interval.until
 }
 
-/** Returns the period in which `at` lies. An hour or a day is as long as the clock of the zone makes it. */
+/**
+ * Returns the period in which `at` lies. It is as long as the clock of the zone makes it. Where the clock is set back, an hour that
+ * it shows twice is one period: the other side may count both by the same name.
+ */
 export function periodAround({ period, zone }: CalendarWindow, at: number): Interval {
   const moment = Temporal.Instant.fromEpochMilliseconds(Math.floor(at / MILLISECOND)).toZonedDateTimeISO(zone)
-  if (period === 'hour') {
-    const from = moment.round({ smallestUnit: 'hour', roundingMode: 'floor' })
-    return between(from, from.add({ hours: 1 }).round({ smallestUnit: 'hour', roundingMode: 'floor' }))
-  }
+  if (period === 'hour') return { from: startOfHour(moment), until: endOfHour(moment) }
   const date = moment.toPlainDate()
   const first = period === 'day' ? date : date.subtract({ days: date.dayOfWeek - 1 })
   const next = first.add(period === 'day' ? { days: 1 } : { days: 7 })
-  return between(first.toZonedDateTime(zone), next.toZonedDateTime(zone))
+  return { from: microseconds(first.toZonedDateTime(zone)), until: microseconds(next.toZonedDateTime(zone)) }
 }
 
-function between(from: Temporal.ZonedDateTime, until: Temporal.ZonedDateTime): Interval {
-  return { from: from.epochMilliseconds * MILLISECOND, until: until.epochMilliseconds * MILLISECOND }
+/** The first moment from which on the clock shows that hour without a break. */
+function startOfHour(moment: Temporal.ZonedDateTime): number {
+  for (let first = moment; ; ) {
+    const { minute, second, millisecond } = first
+    const full = first.subtract({ minutes: minute, seconds: second, milliseconds: millisecond })
+    // The clock was set forward into the middle of the hour.
+    first = isSameHour(full, moment) ? full : full.getTimeZoneTransition('next')!
+    const before = first.subtract({ milliseconds: 1 })
+    if (!isSameHour(before, moment)) return microseconds(first)
+    first = before
+  }
+}
+
+function endOfHour(moment: Temporal.ZonedDateTime): number {
+  for (let last = moment; ; ) {
+    const { minute, second, millisecond } = last
+    const full = last
+      .subtract({ minutes: minute, seconds: second, milliseconds: millisecond })
+      .add({ hours: 1 })
+    const change = last.getTimeZoneTransition('next')
+    last = change !== null && change.epochMilliseconds < full.epochMilliseconds ? change : full
+    if (!isSameHour(last, moment)) return microseconds(last)
+  }
+}
+
+function isSameHour(a: Temporal.ZonedDateTime, b: Temporal.ZonedDateTime): boolean {
+  return a.hour === b.hour && a.toPlainDate().equals(b.toPlainDate())
+}
+
+function microseconds({ epochMilliseconds }: Temporal.ZonedDateTime): number {
+  return epochMilliseconds * MILLISECOND
 }
