@@ -24,13 +24,13 @@ test.each<[LimitInput, number, number, number]>([
 test.each([
   ['20', "expected '<capacity>, <rate>' such as '100, 10/s', got: \"20\""],
   ['', "expected '<capacity>, <rate>'"],
-  ['20, 1/s, tolerance 1ms, warm-up 1s, more', "expected '<capacity>, <rate>'"],
+  ['20, 1/s, tolerance 1ms, warm-up 1s, more', 'after the rate, got: "more"'],
   ['20, 1/s, tolerance 1ms, more', 'after the rate, got: "more" in "20, 1/s, tolerance 1ms, more"'],
   ['20, 1/s, warmup 3s', 'got: "warmup 3s" in "20, 1/s, warmup 3s": did you mean warm-up?'],
   ['20, 1/s, tolerence 3ms', 'did you mean tolerance?'],
   [
     '20, 1/s, warm-up',
-    "expected 'tolerance <duration>' or 'warm-up <duration>' after the rate, got: \"warm-up\"",
+    "expected 'tolerance <duration>', 'warm-up <duration>', a quota such as '2000/day', or '50 at once' after the rate, got: \"warm-up\"",
   ],
   ['20, 1/s, warm-up 1s, warm-up 2s', 'expected one warm-up, got: two in "20, 1/s, warm-up 1s, warm-up 2s"'],
   ['20, 1/s, warm-up soon', 'expected a duration such as'],

@@ -1,0 +1,83 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { endOfPeriod, isZone, PERIODS, periodAround } from '../../../src/core/calendar.ts'
+import { HOUR } from '../../../src/core/duration.ts'
+
+const at = (text: string) => Date.parse(text) * 1_000
+const hours = (zone: string, period: (typeof PERIODS)[number], text: string) => {
+  const { from, until } = periodAround({ period, zone }, at(text))
+  return [new Date(from / 1_000).toISOString().slice(0, 16), (until - from) / HOUR]
+}
+
+describe('where the clock of a zone changes', () => {
+  test.each([
+    ['Europe/Berlin', 'day', '2026-10-25T10:00Z', '2026-10-24T22:00', 25],
+    ['Europe/Berlin', 'day', '2026-03-29T10:00Z', '2026-03-28T23:00', 23],
+    ['Europe/Berlin', 'week', '2026-10-25T10:00Z', '2026-10-18T22:00', 169],
+    ['Europe/Berlin', 'week', '2026-03-29T10:00Z', '2026-03-22T23:00', 167],
+    ['Europe/Berlin', 'hour', '2026-03-29T00:59Z', '2026-03-29T00:00', 1],
+    ['America/Los_Angeles', 'day', '2026-11-01T20:00Z', '2026-11-01T07:00', 25],
+    ['America/Los_Angeles', 'day', '2026-03-08T20:00Z', '2026-03-08T08:00', 23],
+    ['Australia/Lord_Howe', 'day', '2026-04-05T00:00Z', '2026-04-04T13:00', 24.5],
+    ['Australia/Lord_Howe', 'day', '2026-10-04T00:00Z', '2026-10-03T13:30', 23.5],
+    ['America/Sao_Paulo', 'day', '2018-11-04T12:00Z', '2018-11-04T03:00', 23],
+    ['Asia/Kathmandu', 'hour', '2026-01-01T00:20Z', '2026-01-01T00:15', 1],
+    // It shows half an hour twice, or leaves it out.
+    ['Australia/Lord_Howe', 'hour', '2026-04-04T15:10Z', '2026-04-04T14:00', 1.5],
+    ['Australia/Lord_Howe', 'hour', '2026-04-04T14:10Z', '2026-04-04T14:00', 1.5],
+    ['Australia/Lord_Howe', 'hour', '2026-10-03T15:45Z', '2026-10-03T15:30', 0.5],
+    ['Europe/Berlin', 'hour', '2026-10-25T00:10Z', '2026-10-25T00:00', 2],
+    ['Europe/Berlin', 'hour', '2026-10-25T01:50Z', '2026-10-25T00:00', 2],
+  ] as const)('in %s the %s of %s begins at %s and has %d hours', (zone, period, text, from, length) => {
+    expect(hours(zone, period, text)).toEqual([from, length])
+  })
+})
+
+test('periods follow each other without a gap', () => {
+  const zone = fc.constantFrom(
+    'UTC',
+    'Europe/Berlin',
+    'America/Los_Angeles',
+    'Australia/Lord_Howe',
+    'America/Sao_Paulo',
+    'Asia/Beirut',
+    'Pacific/Apia',
+    'Asia/Kathmandu',
+    'America/Toronto',
+  )
+  const moment = fc.oneof(
+    fc.integer({ min: 0, max: 1.8e9 }),
+    // Around changes of clocks.
+    fc
+      .tuple(
+        fc.constantFrom(1775311200, 1791039600, 1792890000, 1774746000, 1541300400),
+        fc.integer({ min: -9_000, max: 9_000 }),
+      )
+      .map(([change, by]) => change + by),
+  )
+  fc.assert(
+    fc.property(zone, fc.constantFrom(...PERIODS), moment, (name, period, seconds) => {
+      const window = { zone: name, period }
+      const now = seconds * 1e6 + 999_999
+      const { from, until } = periodAround(window, now)
+      expect(from <= now && now < until).toBe(true)
+      expect(periodAround(window, from)).toEqual({ from, until })
+      expect(periodAround(window, until - 1)).toEqual({ from, until })
+      expect(periodAround(window, until).from).toBe(until)
+      expect(periodAround(window, from - 1).until).toBe(from)
+    }),
+  )
+})
+
+test('the end of a period is the same however often and in which order it is asked for', () => {
+  const window = { zone: 'UTC', period: 'hour' } as const
+  const asked = [0, 5, 1, 6, 2, 7, 0, 3, 9, 0].map((hour) => endOfPeriod(window, hour * HOUR + 5))
+  expect(asked).toEqual([0, 5, 1, 6, 2, 7, 0, 3, 9, 0].map((hour) => (hour + 1) * HOUR))
+})
+
+test.each([
+  ['Europe/Berlin', true],
+  ['UTC', true],
+  ['Mars/Base', false],
+  ['', false],
+])('%j is a zone: %s', (name, is) => expect(isZone(name)).toBe(is))
