@@ -5,6 +5,7 @@ import type { KeyRecord } from './key-record.ts'
 import { instant, type OpenCheck, type Report } from './law.ts'
 import type { Ledger } from './ledger.ts'
 import { unitsOf } from './news.ts'
+import { unitsIn } from './quota-book.ts'
 
 /**
  * L1, the verdicts: never more than `capacity` cost units wait, and no job is rejected as full while there is room.
@@ -57,6 +58,7 @@ function judgeRefusal(
 ): void {
   if (event.reason !== 'full' && event.reason !== 'too-costly') return
   if (capacity === Number.POSITIVE_INFINITY) return
+  if (event.reason === 'too-costly' && exceedsQuota(event, key)) return
   const waiting = event.reason === 'full' ? mostWaiting(event, key) : 0
   if (waiting + event.cost > capacity) return
   report(
@@ -66,6 +68,13 @@ function judgeRefusal(
         `${instant(event.at)} while ${key.waiting} cost units waited, expected room for ${capacity}`,
     ),
   )
+}
+
+/** Whether it counts more than the whole amount of a quota in force: it would never start. */
+function exceedsQuota(event: AnswerEvent, key: KeyRecord): boolean {
+  return key
+    .limitsAt(event.at)
+    .some((limit) => limit.quotas.some((quota) => unitsIn(quota, event) > quota.amount))
 }
 
 function mostWaiting({ at }: AnswerEvent, key: KeyRecord): number {

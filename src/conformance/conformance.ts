@@ -1,6 +1,6 @@
 /**
  * Checks a recorded history against the laws: L1 (bound), L2 (spacing), L3 (rate), L4 (order), L5 (nothing lost,
- * nothing twice) and L9 (conservation), and reports every breach with its numbers. It knows nothing of the algorithm
+ * nothing twice), L9 (conservation), L10 (quotas) and L11 (attempts at once), and reports every breach with its numbers. It knows nothing of the algorithm
  * that it checks: it shares the terms of the limit with it, but no code that computes.
  *
  * One pass: a ledger follows the events, and each law sees every event first. The history must be in chronological
@@ -8,6 +8,7 @@
  */
 
 import { bound } from './bound.ts'
+import { concurrency } from './concurrency.ts'
 import { conservation } from './conservation.ts'
 import type { Breach, CheckOptions, HistoryEvent } from './history.ts'
 import type { OpenCheck } from './law.ts'
@@ -15,10 +16,21 @@ import { Ledger } from './ledger.ts'
 import { loss } from './loss.ts'
 import { order } from './order.ts'
 import { promise } from './promise.ts'
+import { quota } from './quota.ts'
 import { rate } from './rate.ts'
 import { spacing } from './spacing.ts'
 
-const LAWS: readonly OpenCheck[] = [bound, promise, spacing, rate, order, loss, conservation]
+const LAWS: readonly OpenCheck[] = [
+  bound,
+  promise,
+  spacing,
+  rate,
+  order,
+  loss,
+  conservation,
+  quota,
+  concurrency,
+]
 
 /** Returns every breach of a law in `history`, by time; an empty list if it conforms. */
 export function checkHistory(history: readonly HistoryEvent[], options: CheckOptions = {}): Breach[] {

@@ -1,4 +1,5 @@
 import type { Limit } from '../core/limit.ts'
+import type { Costs } from '../core/usage.ts'
 import type { RejectReason } from '../core/verdict.ts'
 
 /**
@@ -10,8 +11,10 @@ export type HistoryEvent =
   | LimitEvent
   | AnswerEvent
   | StartEvent
+  | SettleEvent
   | ReturnEvent
   | EndEvent
+  | ReleaseEvent
   | FreezeEvent
   | UnfreezeEvent
   | PauseEvent
@@ -27,13 +30,18 @@ export interface LimitEvent {
   readonly limit: Limit
 }
 
-/** The verdict that a producer received. `seq` numbers the admissions of a bucket, because `at` may be equal. */
+/**
+ * The verdict that a producer received. `seq` numbers the admissions of a bucket, because `at` may be equal. `costs`: what the job
+ * counts in quotas with a unit, before it is settled. `isEstimate`: the time in it is not exact.
+ */
 export type AnswerEvent = {
   readonly type: 'answer'
   readonly at: number
   readonly id: string
   readonly key: string
   readonly cost: number
+  readonly costs?: Costs
+  readonly isEstimate?: boolean
 } & (
   | { readonly accepted: true; readonly seq?: number; readonly departsAt: number }
   | { readonly accepted: false; readonly reason: RejectReason; readonly retryAt: number }
@@ -43,7 +51,8 @@ export type AnswerEvent = {
  * A handler started. `at`: the start as its line counts it. `attempt`: the first is 1; a job returned by a freeze
  * starts the same attempt again. `readAt`: the time that the handler read from a clock as its first statement; it may
  * be another clock than that of `at`, but must be the same for all starts of a key. If present, the spacing of starts
- * is judged by it.
+ * and rolling quotas are judged by it. `costs`: if absent, those of the answer. `fence`: the one that the handler got. `isHeld`:
+ * a turn, which holds its place until it is released, also after its end.
  */
 export interface StartEvent {
   readonly type: 'start'
@@ -53,6 +62,32 @@ export interface StartEvent {
   readonly cost: number
   readonly attempt: number
   readonly readAt?: number
+  readonly costs?: Costs
+  readonly fence?: number
+  readonly isHeld?: boolean
+}
+
+/**
+ * What an attempt really used was accepted: from now on its start counts these amounts. `at`: when it was said, before the store
+ * can know of it. `fence`: that of the attempt; without one, the last start of the job is meant. A settling that was refused is no
+ * event.
+ */
+export interface SettleEvent {
+  readonly type: 'settle'
+  readonly at: number
+  readonly id: string
+  readonly key: string
+  /** By unit; whole numbers from 0. */
+  readonly amounts: Costs
+  readonly fence?: number
+}
+
+/** A turn gave its place back, or held it for as long as it may. */
+export interface ReleaseEvent {
+  readonly type: 'release'
+  readonly at: number
+  readonly id: string
+  readonly key: string
 }
 
 /** A handler ended but its job did not: it waits again and may depart from `readyAt` on. */
@@ -94,11 +129,16 @@ export interface PauseEvent {
   readonly key: string
 }
 
-/** A worker crashed, or stalled for longer than its lease, while it ran the job `id`: one more start is allowed. */
+/**
+ * A worker crashed, or stalled for longer than its lease, while it ran the job `id`: one more start is allowed. The job holds its
+ * place among those that run at once until `leaseUntil`, the earliest time at which its lease can have ended; without that time
+ * the lease has ended, or may have.
+ */
 export interface FaultEvent {
   readonly type: 'fault'
   readonly at: number
   readonly id: string
+  readonly leaseUntil?: number
 }
 
 /**
@@ -127,7 +167,7 @@ export interface Audit {
   readonly ended: number
 }
 
-export type Law = 'L1' | 'L2' | 'L3' | 'L4' | 'L5' | 'L9'
+export type Law = 'L1' | 'L2' | 'L3' | 'L4' | 'L5' | 'L9' | 'L10' | 'L11'
 
 /** One breach of one law, with the numbers that show it. */
 export interface Breach {

@@ -1,4 +1,6 @@
+import type { Costs } from '../core/usage.ts'
 import type { AnswerEvent, StartEvent } from './history.ts'
+import type { Charge } from './quota-count.ts'
 
 /**
  * The states of a job, as an observer can tell them.
@@ -16,6 +18,7 @@ export interface JobRecord {
   readonly id: string
   readonly key: string
   readonly cost: number
+  readonly costs: Costs | undefined
   /** False for a job that was rejected, and for one that started and was never accepted. */
   readonly accepted: boolean
   readonly answeredAt: number
@@ -32,6 +35,16 @@ export interface JobRecord {
   firstStart: { readonly at: number; readonly place: number } | undefined
   /** A fault or a crash hit it before its first start. */
   hitInLine: boolean
+  /** Its last start, what that counts in quotas, and until when it may be settled: Infinity while it runs. */
+  lastStart: LastStart | undefined
+}
+
+export interface LastStart {
+  readonly fence: number | undefined
+  readonly isHeld: boolean
+  readonly charge: Charge
+  isSettled: boolean
+  settleUntil: number
 }
 
 /** Whether it has neither been rejected nor ended. */
@@ -51,7 +64,7 @@ export function isRunning(job: JobRecord): boolean {
 
 /** Creates the record of a job at its first event. */
 export function createJob(
-  { id, key, cost, at }: AnswerEvent | StartEvent,
+  { id, key, cost, costs, at }: AnswerEvent | StartEvent,
   accepted: boolean,
   seq: number | undefined,
 ): JobRecord {
@@ -59,6 +72,7 @@ export function createJob(
     id,
     key,
     cost,
+    costs,
     accepted,
     answeredAt: at,
     seq,
@@ -69,5 +83,6 @@ export function createJob(
     readySince: at,
     firstStart: undefined,
     hitInLine: false,
+    lastStart: undefined,
   }
 }

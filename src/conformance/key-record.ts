@@ -2,6 +2,8 @@ import type { Limit } from '../core/limit.ts'
 import { Gcra, mostLenient } from './gcra.ts'
 import type { FreezeEvent } from './history.ts'
 import { News } from './news.ts'
+import { Places } from './places.ts'
+import { QuotaBook } from './quota-book.ts'
 import { Warming } from './warming.ts'
 
 /** What the history says about a key so far. */
@@ -21,6 +23,8 @@ export class KeyRecord {
   readonly counted = new Gcra()
   readonly warming: Warming
   readonly news: News
+  readonly quotas: QuotaBook
+  readonly places = new Places()
   readonly #lag: number
   #limits: { readonly limit: Limit; readonly until: number }[] = []
   /** Freezes that not every process may know of. */
@@ -33,6 +37,7 @@ export class KeyRecord {
     this.#lag = lag
     this.warming = new Warming(isMidway)
     this.news = new News(lag)
+    this.quotas = new QuotaBook({ late: 'greater', lag, share: 0, extra: 0 })
   }
 
   /** The limits that may apply to a verdict or a start at `at`, the newest first; none before the first was set. */
@@ -42,6 +47,7 @@ export class KeyRecord {
   }
 
   replaceLimit(limit: Limit, at: number, settle: number): void {
+    this.quotas.replaceLimit(limit, this.limitsAt(at), at + settle)
     const older = this.#limits.map((known) => ({ ...known, until: Math.min(known.until, at + settle) }))
     this.#limits = [{ limit, until: Number.POSITIVE_INFINITY }, ...older]
     if (older[0] !== undefined) this.warming.replaceLimit(older[0].limit, at)

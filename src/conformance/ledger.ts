@@ -1,6 +1,17 @@
-import type { AnswerEvent, CrashEvent, EndEvent, HistoryEvent, ReturnEvent, StartEvent } from './history.ts'
+import type {
+  AnswerEvent,
+  CrashEvent,
+  EndEvent,
+  FaultEvent,
+  HistoryEvent,
+  ReleaseEvent,
+  ReturnEvent,
+  SettleEvent,
+  StartEvent,
+} from './history.ts'
 import { createJob, inLine, isLive, isRunning, type JobRecord, type JobState } from './job-record.ts'
 import { KeyRecord } from './key-record.ts'
+import { whyUnsettleable } from './settling.ts'
 
 /** Follows a history, event by event, so that each law can be judged by what was known at that moment. */
 export class Ledger {
@@ -59,14 +70,20 @@ export class Ledger {
       case 'start':
         this.#start(event)
         break
+      case 'settle':
+        this.#settleStart(event)
+        break
       case 'return':
         this.#return(event)
         break
       case 'end':
         this.#end(event)
         break
+      case 'release':
+        this.#release(event)
+        break
       case 'fault':
-        this.#fault(event.id)
+        this.#fault(event)
         break
       case 'crash':
         this.#crash(event)
@@ -113,6 +130,11 @@ export class Ledger {
       this.#jobs.set(job.id, job)
     }
     if (job.state === 'ended') return
+    const charge = { at: event.at, readAt: event.readAt ?? event.at, parts: [] }
+    const { fence, isHeld = false } = event
+    key.quotas.start(event.costs === undefined ? job : event, charge, limits)
+    key.places.take(event.id)
+    job.lastStart = { fence, isHeld, charge, isSettled: false, settleUntil: Number.POSITIVE_INFINITY }
     job.firstStart ??= { at: event.at, place: this.#events }
     job.attempt = event.attempt
     job.starts += 1
@@ -120,9 +142,17 @@ export class Ledger {
     this.#move(job, 'running')
   }
 
+  #settleStart(event: SettleEvent): void {
+    const job = this.#jobs.get(event.id)
+    if (job?.lastStart === undefined || whyUnsettleable(event, job) !== undefined) return
+    job.lastStart.isSettled = true
+    this.key(job.key).quotas.settle(job.lastStart.charge, event.amounts, event.at)
+  }
+
   #return(event: ReturnEvent): void {
     const job = this.#jobs.get(event.id)
     if (job === undefined || !isRunning(job)) return
+    this.#leavePlace(job, event.at)
     if (event.reason === 'retry') {
       job.attempt += 1
       job.starts = 0
@@ -140,13 +170,28 @@ export class Ledger {
     if (job === undefined || job.state === 'rejected') return
     // The store itself ends jobs that wait, so it knows at once.
     if (isRunning(job)) this.#addNews(job, event.at)
+    if (job.lastStart?.isHeld !== true) this.#leavePlace(job, event.at)
     this.#move(job, 'ended')
   }
 
-  #fault(id: string): void {
+  #release(event: ReleaseEvent): void {
+    const job = this.#jobs.get(event.id)
+    if (job !== undefined) this.#leavePlace(job, event.at)
+  }
+
+  #leavePlace(job: JobRecord, at: number): void {
+    this.key(job.key).places.free(job.id)
+    if (job.lastStart !== undefined)
+      job.lastStart.settleUntil = Math.min(job.lastStart.settleUntil, at + this.#lag)
+  }
+
+  #fault({ id, leaseUntil }: FaultEvent): void {
     const job = this.#jobs.get(id)
-    if (job === undefined || !isLive(job)) return
-    this.key(job.key).warming.doubt()
+    if (job === undefined) return
+    const { places, warming } = this.key(job.key)
+    places.interrupt(id, isLive(job), leaseUntil)
+    if (!isLive(job)) return
+    warming.doubt()
     job.startsAllowed += 1
     if (job.state === 'waiting') this.#hitInLine(job)
     job.readySince = Number.POSITIVE_INFINITY

@@ -1,5 +1,6 @@
 import { quote } from '../core/describe.ts'
 import { MILLISECOND } from '../core/duration.ts'
+import { hasParts } from '../core/limit.ts'
 import { ROUNDING } from './gcra.ts'
 import type { AnswerEvent, HistoryEvent, StartEvent } from './history.ts'
 import { inLine } from './job-record.ts'
@@ -16,6 +17,8 @@ interface Pending {
   readonly origin: number
   /** How much earlier it was due for a store that did not know of a freeze, or of late starts. */
   readonly sooner: number
+  /** Something else than the pace may make room later. */
+  readonly mayBeLater: boolean
 }
 
 interface Promises {
@@ -35,8 +38,11 @@ interface Promises {
  * unjudged; so does a job that waits for a retry, since an observer does not know its place. The grid of slots may be
  * up to the tolerance ahead of the starts, and so may the promise, which is given in whole milliseconds. If the job
  * that makes room is due already and still waits, no handler is free, and it is unknown when one will be: that promise
- * is an estimate and is not judged. Neither are promises of a bucket that warms up, or made while a job hit by a fault
+ * is an estimate and is not judged. Neither are promises that say they are estimates, or of a bucket that warms up, or made while a job hit by a fault
  * or a crash is in the line.
+ *
+ * Under a quota or a bound on what runs at once the promise may be later than the pace alone allows, and is only judged for being
+ * too early: when there is room depends on what started and ran before.
  *
  * The promise may be later by `lag`, because its process may not know of the starts within it. It may be earlier within
  * the `lag` of a freeze: a slot that was reserved before either departs and makes room, or is given back, and an
@@ -71,7 +77,12 @@ class PromiseCheck implements LawCheck {
     // A bucket that warms up uses longer intervals.
     const isWarm = limit !== undefined && key.warming.isWarm(limit, refusal.at)
     const isClear =
-      isSure && isWarm && key.pausedAt === undefined && settling.length === 0 && !key.counted.isForgotten
+      refusal.isEstimate !== true &&
+      isSure &&
+      isWarm &&
+      key.pausedAt === undefined &&
+      settling.length === 0 &&
+      !key.counted.isForgotten
     if (refusal.reason !== 'full' || limit === undefined || !isClear) return
     // There is room that the store does not know of; how long that takes cannot be promised.
     if (key.waiting + refusal.cost <= limit.capacity) return
@@ -83,7 +94,7 @@ class PromiseCheck implements LawCheck {
     const free = Math.max(refusal.at, key.counted.due(limit))
     const due = Math.max(free, key.frozenUntil)
     const sooner = due - Math.max(free, key.knownFreezeAt(refusal.at)) + key.unknownLateness(refusal.at)
-    const pending = { refusal, origin: due - promises.elapsed, sooner }
+    const pending = { refusal, origin: due - promises.elapsed, sooner, mayBeLater: hasParts(limit) }
     const same = promises.byCost.get(refusal.cost)
     if (same === undefined) promises.byCost.set(refusal.cost, [pending])
     else same.push(pending)
@@ -107,10 +118,11 @@ class PromiseCheck implements LawCheck {
     else promises.elapsed += limit.interval * job.cost
   }
 
-  #judge({ refusal, sooner }: Pending, expected: number, allowed: number): void {
+  #judge({ refusal, sooner, mayBeLater }: Pending, expected: number, allowed: number): void {
     const late = refusal.retryAt - expected
     const isGuess = expected - allowed <= refusal.at
-    if (isGuess || (late >= -allowed - sooner && late <= allowed + this.#lag + MILLISECOND)) return
+    if (isGuess || (late >= -allowed - sooner && (mayBeLater || late <= allowed + this.#lag + MILLISECOND)))
+      return
     const wrong = late > 0 ? 'later than needed' : 'earlier than there is room'
     this.#report({
       law: 'L1',

@@ -1,5 +1,6 @@
 import { quote } from '../core/describe.ts'
 import { ROUNDING } from './gcra.ts'
+import { HeldBack } from './held-back.ts'
 import type { CheckOptions, HistoryEvent, StartEvent } from './history.ts'
 import { isRunning } from './job-record.ts'
 import { instant, type LawCheck, type OpenCheck, type Report } from './law.ts'
@@ -19,7 +20,8 @@ interface Stretch {
 /**
  * L3: while a key has work and a handler is free, departures keep the configured rate. A stretch continues as long as
  * the next job to start was waiting when its slot came, a handler was free from then on, and nothing interrupted the
- * key (a freeze, its end, a pause, a change of limit, a crash). It takes up to `lag` until other processes know of a
+ * key (a freeze, its end, a pause, a change of limit, a crash), and neither a quota nor a bound on what runs at once may have kept it
+ * back. A quota is counted in parts of its window, so a start may count for a sixtieth of that longer. It takes up to `lag` until other processes know of a
  * waiting job or a free handler. Each stretch of at least `shortestStretch` departures must reach `minUtilisation`.
  */
 export const rate: OpenCheck = (ledger, options, report) => {
@@ -34,6 +36,7 @@ class RateCheck implements LawCheck {
   readonly #concurrency: number
   readonly #lag: number
   readonly #report: Report
+  readonly #heldBack: HeldBack
   readonly #stretches = new Map<string, Stretch>()
   /** The last time at which every handler was busy. */
   #takenUntil = Number.NEGATIVE_INFINITY
@@ -45,6 +48,7 @@ class RateCheck implements LawCheck {
     this.#concurrency = options.concurrency ?? Number.POSITIVE_INFINITY
     this.#lag = options.lag ?? 0
     this.#report = report
+    this.#heldBack = new HeldBack(ledger, options)
   }
 
   see(event: HistoryEvent): void {
@@ -67,6 +71,7 @@ class RateCheck implements LawCheck {
         this.#start(event)
         break
     }
+    this.#heldBack.see(event)
   }
 
   finish(): void {
@@ -80,7 +85,8 @@ class RateCheck implements LawCheck {
     // The last start may not have known of a freeze: until that is over, no other may follow.
     if (stretch !== undefined && limit !== undefined && key.frozenUntil <= stretch.lastAt) {
       const due = key.warming.due(limit)
-      if (this.#couldStartAt(stretch.lastAt + due, event.id)) {
+      const slot = stretch.lastAt + due
+      if (this.#couldStartAt(slot, event.id) && !this.#heldBack.mayHave(event, slot)) {
         stretch.departures += 1
         stretch.due += due
         stretch.lastAt = event.at

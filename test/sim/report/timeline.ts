@@ -61,6 +61,10 @@ function textOf(event: HistoryEvent): string {
         : `refused ${event.id} of ${event.key}, cost ${event.cost}: ${event.reason}, again at ${seconds(event.retryAt)}`
     case 'start':
       return `STARTS ${event.id} of ${event.key}, attempt ${event.attempt}, cost ${event.cost}`
+    case 'settle':
+      return `${event.id} settles ${JSON.stringify(event.amounts)}`
+    case 'release':
+      return `${event.id} gives its place back`
     case 'return':
       return `${event.id} goes back (${event.reason}), ready at ${seconds(event.readyAt)}`
     case 'end':

@@ -211,12 +211,11 @@ function isStart(record: EventRecord): record is StartRecord {
 }
 
 function onHostClock({ event, clock }: EventRecord, offsetAt: StoreClock, known: Known): HistoryEvent {
-  if (clock === 'host') return event
+  if (clock === 'host') return withInfinity(event)
   const offset = offsetAt(event.at, known)
   const at = event.at + offset
   switch (event.type) {
     case 'answer':
-      // JSON has no infinity.
       return event.accepted
         ? { ...event, at, departsAt: event.departsAt + offset }
         : { ...event, at, retryAt: (event.retryAt ?? Number.POSITIVE_INFINITY) + offset }
@@ -225,8 +224,15 @@ function onHostClock({ event, clock }: EventRecord, offsetAt: StoreClock, known:
     case 'freeze':
       return { ...event, at, until: event.until + offset }
     default:
-      return { ...event, at }
+      return withInfinity({ ...event, at })
   }
+}
+
+/** JSON has no infinity: a limit that bounds nothing at once was written with null. */
+function withInfinity(event: HistoryEvent): HistoryEvent {
+  if (event.type !== 'limit') return event
+  const { concurrency } = event.limit
+  return { ...event, limit: { ...event.limit, concurrency: concurrency ?? Number.POSITIVE_INFINITY } }
 }
 
 /** The comparison of the clocks errs by no more, which must not turn cause and effect around; microseconds. */
