@@ -16,9 +16,10 @@ export function verifyCommand(): Command {
   return new Command('verify')
     .summary('check a departures file against the laws; exit 1 with each breach and its numbers')
     .description(
-      'Checks a departures file against the laws: bound (L1), spacing (L2), rate (L3), order (L4), nothing lost (L5).\n\n' +
+      'Checks a departures file against the laws: bound (L1), spacing (L2), rate (L3), order (L4), nothing lost (L5),\n' +
+        'and quotas (L10), where the limits have some.\n\n' +
         'Reads the format of simulate --out. For a file with only the columns key and departs_s (and cost), it checks\n' +
-        'only the spacing.',
+        'only the spacing and the quotas.',
     )
     .argument('<file>', 'CSV; - for standard input')
     .option('-l, --limit <limit>', "capacity and rate of every key, such as '20, 1/s'")
@@ -37,8 +38,9 @@ async function verify(file: string, flags: Flags): Promise<void> {
   }
   for (const breach of verification.breaches) print(`${paint('red', breach.law)}  ${breach.message}`)
   print(conclude(verification))
-  if (verification.judged.length === 1) {
-    note('only the spacing was checked: the file has no columns offset_s and verdict')
+  if (!verification.judged.includes('L1')) {
+    const what = verification.judged.includes('L10') ? 'the spacing and the quotas were' : 'the spacing was'
+    note(`only ${what} checked: the file has no columns offset_s and verdict`)
   }
 }
 

@@ -16,21 +16,28 @@ export interface Verification {
 }
 
 /**
- * Checks a departures file against the laws, key by key. Without arrivals and verdicts only the spacing of departures
- * can be checked.
+ * Checks a departures file against the laws, key by key. Without arrivals and verdicts only the spacing of departures and quotas
+ * can be checked. In a quota with a unit each job counts what the rule says: the file names no units.
  *
  * @throws NoLimitError if no limit applies to a key of the file
  */
 export function verifyDepartures(rows: readonly DepartureRow[], limits: RuleBook): Verification {
   const hasArrivals = rows.some(({ at }) => at !== undefined)
-  const judged: readonly Law[] = hasArrivals ? ['L1', 'L2', 'L3', 'L4', 'L5'] : ['L2']
+  const judged: Law[] = hasArrivals ? ['L1', 'L2', 'L3', 'L4', 'L5'] : ['L2']
   // In virtual time a handler is always free, so two departures are enough to measure the rate.
   const options = hasArrivals ? { minUtilisation: LEAST_UTILISATION, shortestStretch: 2 } : { midway: true }
   const byKey = groupByKey(rows, hasArrivals)
+  if ([...byKey.keys()].some((key) => limits.resolve(key).limit.quotas.length > 0)) judged.push('L10')
   const breaches: Breach[] = []
   for (const [key, ofKey] of byKey) {
-    const history = rebuildHistory(key, limits.resolve(key).limit, ofKey)
-    for (const breach of checkHistory(history, options)) {
+    const { limit } = limits.resolve(key)
+    const history = rebuildHistory(key, limit, ofKey)
+    // The file does not say when handlers ended, so neither when a place was free for the next one.
+    const isBound = limit.concurrency < Number.POSITIVE_INFINITY
+    for (const breach of checkHistory(
+      history,
+      isBound ? { ...options, minUtilisation: undefined } : options,
+    )) {
       if (judged.includes(breach.law)) breaches.push(breach)
     }
   }

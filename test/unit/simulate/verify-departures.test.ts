@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidInputError } from '../../../src/core/errors.ts'
+import { type Limit, parseLimit } from '../../../src/core/limit.ts'
 import { RuleBook } from '../../../src/core/rule-book.ts'
 import { DEPARTURES_HEADER, formatDeparture } from '../../../src/simulate/departures-csv.ts'
 import { generateArrivals } from '../../../src/simulate/generate-arrivals.ts'
 import { readDepartures } from '../../../src/simulate/read-departures.ts'
 import { Simulation } from '../../../src/simulate/simulation.ts'
 import { verifyDepartures } from '../../../src/simulate/verify-departures.ts'
+import { quota } from '../../support/history.ts'
 
 async function verify(text: string, limit: string) {
   async function* chunks() {
@@ -123,6 +125,29 @@ describe('verify', () => {
 
   it('L5: a job departed before it was accepted', async () => {
     expect(await lawsBroken(4, '5.000000,a,1,accepted,1,4.000000,0.000000,')).toContain('L5')
+  })
+
+  it('L10: a quota had no room for a departure', async () => {
+    const judge = async (text: string, parts: Partial<Limit>) => {
+      const rows = await readDepartures('out.csv', [new TextEncoder().encode(text)] as never)
+      const limit = { ...parseLimit('2, 1/s'), ...parts }
+      return verifyDepartures(rows, { resolve: () => ({ limit }) } as never)
+    }
+    const text = [HEADER, ...SOUND].join('\n')
+    const minute = (amount: number) => ({ quotas: [quota(amount, 60_000)] })
+    expect(await judge(text, minute(4))).toMatchObject({
+      judged: ['L1', 'L2', 'L3', 'L4', 'L5', 'L10'],
+      breaches: [],
+    })
+    const { breaches } = await judge(text, minute(3))
+    expect(breaches.map(({ law, id }) => [law, id])).toEqual([['L10', 'line 6']])
+    const alone = await judge('key,departs_s\na,0\na,1\na,2\n', minute(2))
+    expect(alone.judged).toEqual(['L2', 'L10'])
+    expect(alone.breaches.map(({ law }) => law)).toEqual(['L10'])
+    // A file says nothing of when handlers end, so a bound on them requires nothing.
+    const slow = [HEADER, ...SOUND.slice(0, 2), '0.000000,a,1,accepted,2,8.000000,8.000000,'].join('\n')
+    expect((await judge(slow, { concurrency: 1 })).breaches.map(({ law }) => law)).not.toContain('L3')
+    expect((await judge(slow, {})).breaches.map(({ law }) => law)).toContain('L3')
   })
 
   it('checks only the spacing of departures alone, in any order of the rows', async () => {
