@@ -71,9 +71,11 @@ export class QuotaBook {
     if (this.#parts.size === 0) return
     this.#keep(limits)
     const counts = new Map<QuotaCount, number>()
-    for (const { quota, count } of [...this.#parts.values()].flat()) {
-      const units = unitsIn(quota, job)
-      counts.set(count, Math.min(units, counts.get(count) ?? units))
+    for (const parts of this.#parts.values()) {
+      for (const { quota, count } of parts) {
+        const units = unitsIn(quota, job)
+        counts.set(count, Math.min(units, counts.get(count) ?? units))
+      }
     }
     for (const [count, units] of counts) count.add(charge, units)
   }

@@ -66,10 +66,7 @@ export class QuotaCount {
    * later starts, or in one of its periods.
    */
   used(readAt: number, at: number): number {
-    while (this.#changes.length > 0 && this.#changes[0]!.from <= at) {
-      const { counted, units } = this.#changes.shift()!
-      replace(counted, units)
-    }
+    this.#settleUntil(at)
     const { window } = this.quota
     if (!('length' in window)) return Math.max(...this.#periodsOf(window, at).map(({ sum }) => sum))
     const reach = window.length * (1 + this.#view.share) + this.#view.extra
@@ -101,7 +98,7 @@ export class QuotaCount {
   settle(counted: Counted, units: number, at: number): void {
     const { late, lag } = this.#view
     const isLate = late === 'greater' ? units > counted.units : units < counted.units
-    if (isLate && lag > 0) this.#changes.push({ from: at + lag, counted, units })
+    if (isLate) this.#changes.push({ from: at + lag, counted, units })
     else replace(counted, units)
   }
 
@@ -110,8 +107,20 @@ export class QuotaCount {
     const { window } = this.quota
     const since = 'length' in window ? at - window.length : periodAround(window, at).from - BOUNDARY
     const count = new QuotaCount(quota, this.#view, Math.max(this.#knownFrom, since + ROUNDING))
+    this.#settleUntil(at)
     for (const { charge, units } of this.#starts) count.add(charge, units)
+    for (const { from, counted, units } of this.#changes) {
+      const copy = counted.charge.parts.find((part) => part.count === count)
+      if (copy !== undefined) count.#changes.push({ from, counted: copy, units })
+    }
     return count
+  }
+
+  #settleUntil(at: number): void {
+    while (this.#changes.length > 0 && this.#changes[0]!.from <= at) {
+      const { counted, units } = this.#changes.shift()!
+      replace(counted, units)
+    }
   }
 
   /** Adds to the sums in which a start counts. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { checkHistory } from '../../../src/conformance/conformance.ts'
-import { accept, end, fault, giveBack, limit, reject, start } from '../../support/history.ts'
+import { accept, end, fault, giveBack, limit, quota, reject, start } from '../../support/history.ts'
 
 const open = { unfinished: true }
 
@@ -122,4 +122,15 @@ test('while a change of limit settles, either capacity may decide', () => {
   expect(checkHistory([...lowered, accept(15, 'y')], settling)).toHaveLength(1)
   expect(checkHistory([...raised, reject(14, 'y', { retryAt: 100 })], settling)).toEqual([])
   expect(checkHistory([...raised, reject(15, 'y', { retryAt: 100 })], settling)).toHaveLength(1)
+})
+
+test('a job above a whole quota is too costly', () => {
+  const rule = limit(0, '9, 10/s', 'a', { quotas: [quota(3, 1_000), quota(100, 1_000, 'tokens', 10)] })
+  const refuse = (more: object) => [
+    rule,
+    reject(1, 'y', { reason: 'too-costly', retryAt: Infinity, ...more }),
+  ]
+  expect(checkHistory(refuse({ cost: 4 }))).toEqual([])
+  expect(checkHistory(refuse({ costs: { tokens: 101 } }))).toEqual([])
+  expect(checkHistory(refuse({ cost: 3, costs: { tokens: 100 } })).map(({ law }) => law)).toEqual(['L1'])
 })

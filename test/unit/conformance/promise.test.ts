@@ -10,6 +10,7 @@ import {
   giveBack,
   limit,
   pause,
+  quota,
   reject,
   resume,
   start,
@@ -195,4 +196,23 @@ test('a start that frees no room discards the promise', () => {
 test('a start of a job that was rejected does not change the line', () => {
   const history = [...refused(5_000), end(200, 'unknown', 'cancelled'), start(500, 'p')]
   expect(checkHistory(history, open).map(({ law }) => law)).toEqual(['L1', 'L5'])
+})
+
+test('an estimate is not judged', () => {
+  const guess = (retryAt: number) =>
+    refused(retryAt).map((event) =>
+      event.type === 'answer' && !event.accepted ? { ...event, isEstimate: true } : event,
+    )
+  expect(checkHistory([...guess(100), start(500, 'p')], open)).toEqual([])
+  expect(checkHistory([...guess(900), start(500, 'p')], open)).toEqual([])
+})
+
+test('under a quota, or a bound on what runs at once, a promise may be later than the pace, and not earlier', () => {
+  for (const parts of [{ quotas: [quota(9, 9_000)] }, { concurrency: 4 }]) {
+    const under = (retryAt: number) => refused(retryAt).with(0, limit(0, '3, 2/s', 'a', parts))
+    expect(checkHistory([...under(900), start(500, 'p')], open)).toEqual([])
+    expect(checkHistory([...under(490), start(500, 'p')], open).map(({ law, id }) => [law, id])).toEqual([
+      ['L1', 'y'],
+    ])
+  }
 })

@@ -331,6 +331,26 @@ describe('a changed limit', () => {
     expect(broken(changed(101))).toEqual(['y'])
   })
 
+  test('takes over what was settled just before it and is not known yet', () => {
+    const tokens = (amount: number, length: number) => quota(amount, length, 'tokens', 400)
+    const changed = (z: number) => [
+      ruled(0, tokens(1_000, 1_000)),
+      ...[accept(0, 'x'), start(0, 'x'), settle(5, 'x', { tokens: 900 })],
+      ruled(10, tokens(1_000, 3_000)),
+      ...[accept(0, 'z'), start(z, 'z')],
+    ]
+    expect(broken(changed(11))).toEqual(['z'])
+    expect(broken(changed(54), { lag: 50_000 })).toEqual([])
+    expect(broken(changed(55), { lag: 50_000 })).toEqual(['z'])
+  })
+
+  test('that drops all quotas may be unknown for a while', () => {
+    const dropped = [ruled(0, quota(1, 1_000)), ...run(0, 'x'), ruled(100), ...run(110, 'y')]
+    expect(broken([...dropped, ruled(120, quota(1, 1_000)), ...run(200, 'z')], { settle: 50_000 })).toEqual(
+      [],
+    )
+  })
+
   test('settles: the former one may be in force for a while, and a new quota does not know what started then', () => {
     const settling = (y: number, z: number) => [
       ruled(0),

@@ -9,8 +9,10 @@ import {
   inOrder,
   limit,
   pause,
+  quota,
   resume,
   run,
+  settle,
   start,
 } from '../../support/history.ts'
 
@@ -129,4 +131,57 @@ test('a start before the first limit, or of an unknown job, is no part of a stre
   expect(checkHistory(inOrder(unlimited), busy).filter(({ law }) => law === 'L3')).toEqual([])
   const strangers = Array.from({ length: 25 }, (_, n) => start(n * 125, `s${n}`))
   expect(checkHistory([rule, ...strangers], busy).filter(({ law }) => law === 'L3')).toEqual([])
+})
+
+/** Jobs that all wait from 0 on, each of which runs for 250 ms. */
+function slow(
+  count: number,
+  at: (n: number) => number,
+  ...leave: ((at: number, id: string) => HistoryEvent)[]
+) {
+  return Array.from({ length: count }, (_, n) => {
+    const id = `s${n}`
+    return [accept(0, id), start(at(n), id), ...leave.map((event) => event(at(n) + 250, id))]
+  }).flat()
+}
+
+/** The breaches of the rate alone, under these parts of a limit. */
+const under = (parts: Parameters<typeof limit>[3], ...events: HistoryEvent[][]) =>
+  checkHistory(inOrder(limit(0, '99, 10/s', 'a', parts), ...events), { ...busy, unfinished: true })
+
+test('nothing is required while a quota may have no room', () => {
+  // Two in each second: the third may come when the part of the window in which the first started has passed.
+  const inPairs = (second: number) => stream(40, (n) => Math.floor(n / 2) * second + (n % 2) * 100)
+  const two = { quotas: [quota(2, 1_000)] }
+  expect(under(two, inPairs(1_000))).toEqual([])
+  expect(under(two, inPairs(1_017))).toEqual([])
+  expect(under({}, inPairs(1_017)).map(({ law }) => law)).toEqual(['L3'])
+  expect(under({ quotas: [quota(200, 1_000)] }, inPairs(1_017)).map(({ law }) => law)).toEqual(['L3'])
+})
+
+test('a quota requires the rate again once a settling has made room', () => {
+  const tokens = { quotas: [quota(130, 1_000, 'tokens', 70)] }
+  const settled = (n: number, at: number) => settle(at, `a${n}`, { tokens: 1 })
+  const jobs = stream(30, (n) => n * 125)
+  const within = (ms: number) =>
+    inOrder(
+      jobs.filter(({ type }) => type !== 'end'),
+      Array.from({ length: 30 }, (_, n) => settled(n, n * 125 + ms)),
+    )
+  expect(under(tokens, within(1)).map(({ law }) => law)).toEqual(['L3'])
+  expect(under(tokens, within(124))).toEqual([])
+})
+
+test('nothing is required while every place is taken', () => {
+  const one = slow(30, (n) => n * 255, end)
+  expect(under({ concurrency: 1 }, one)).toEqual([])
+  expect(under({ concurrency: 2 }, one).map(({ law }) => law)).toEqual(['L3'])
+  expect(under({}, one).map(({ law }) => law)).toEqual(['L3'])
+})
+
+test('nothing is required while a lease of a crashed attempt may hold a place', () => {
+  const crashed = [accept(0, 'x'), start(0, 'x'), fault(1, 'x')]
+  const others = stream(30, (n) => 500 + n * 125)
+  expect(under({ concurrency: 1 }, crashed, others)).toEqual([])
+  expect(under({ concurrency: 2 }, crashed, others).map(({ law }) => law)).toEqual(['L3'])
 })
