@@ -40,11 +40,17 @@ export interface QuotaUse {
 const SUB_WINDOWS = 60
 /** By how much the clock of the other side may differ at the boundary of a period. */
 const BOUNDARY = SECOND
+const LENGTHS = { hour: 3_600 * SECOND, day: 86_400 * SECOND, week: 604_800 * SECOND } as const
 /** A slot may be reserved so far ahead; an entry that is later is from before the clock was set back. */
 const FARTHEST_AHEAD = 250_000
 
 export function isRolling(window: Quota['window']): window is RollingWindow {
   return 'length' in window
+}
+
+/** How far the window looks back, in microseconds; of a calendar about so far. */
+export function lengthOf(window: Quota['window']): number {
+  return isRolling(window) ? window.length : LENGTHS[window.period]
 }
 
 export function createUse(): QuotaUse {
@@ -105,7 +111,10 @@ export function carryOver(before: Quota, use: QuotaUse, after: Quota, now: numbe
     if (end <= now) continue
     // No start of the entry was later.
     const latest = end - (isRolling(before.window) ? before.window.length : BOUNDARY)
-    add(carried, entriesAt(after, Math.min(latest, now + FARTHEST_AHEAD)).at(-1)!, use.used[index]!)
+    // Near a boundary it may be of either period.
+    for (const last of entriesAt(after, Math.min(latest, now + FARTHEST_AHEAD))) {
+      add(carried, last, use.used[index]!)
+    }
   }
   return carried
 }

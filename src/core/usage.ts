@@ -91,13 +91,16 @@ export function tidy(limit: Limit, usage: Usage, now: number): void {
   for (const [index, quota] of limit.quotas.entries()) quotas.tidy(quota, usage[index]!, now)
 }
 
-/** Returns the usage under a limit that changed at `now`. A quota goes on from one of the same unit. */
+/** Returns the usage under a limit that changed at `now`. A quota goes on from the one of its unit that looks back farthest. */
 export function changeUsage(before: Limit, usage: Usage, after: Limit, now: number): Usage {
   return after.quotas.map((quota) => {
     const same = before.quotas
       .map((known, index) => ({ known, index }))
       .filter(({ known }) => known.unit === quota.unit)
-    const source = same.find(({ known }) => isSameWindow(known, quota)) ?? same.at(-1)
+    const [longest] = same.toSorted(
+      (a, b) => quotas.lengthOf(b.known.window) - quotas.lengthOf(a.known.window),
+    )
+    const source = same.find(({ known }) => isSameWindow(known, quota)) ?? longest
     if (source === undefined) return quotas.createUse()
     const use = usage[source.index]!
     if (isSameWindow(source.known, quota)) return quotas.copyUse(use)
