@@ -192,14 +192,15 @@ describe('the source', () => {
     expect(circles).toEqual([])
   })
 
-  test('core imports zod and itself, and no module of Node but diagnostics_channel', () => {
+  test('core imports zod and itself; one file has the calendar, and one a module of Node', () => {
+    const stranger = new Map([
+      ['src/core/diagnostics.ts', 'node:diagnostics_channel'],
+      ['src/core/calendar.ts', 'temporal-polyfill'],
+    ])
     const isFriend = (name: string) => name === 'zod' || name.startsWith('src/core/')
     const strangers = breaches(({ path, imports }) =>
       layerOf(path) === 'core'
-        ? imports.filter(
-            (name) =>
-              !isFriend(name) && !(name === 'node:diagnostics_channel' && path === 'src/core/diagnostics.ts'),
-          )
+        ? imports.filter((name) => !isFriend(name) && name !== stranger.get(path))
         : [],
     )
     expect(strangers).toEqual([])

@@ -62,11 +62,10 @@ export function copyUse({ ends, used }: QuotaUse): QuotaUse {
 }
 
 /** What counts at `now`. Of two periods near their boundary, the one of which more is used. */
-export function usedAt(quota: Quota, use: QuotaUse, now: number): number {
-  const live = use.used.filter((_, index) => use.ends[index]! > now)
-  return isRolling(quota.window)
-    ? live.reduce((sum, used) => sum + used, 0)
-    : Math.max(0, ...entriesAt(quota, now).map((end) => use.used[use.ends.indexOf(end)] ?? 0))
+export function usedAt(quota: Quota, { ends, used }: QuotaUse, now: number): number {
+  const parts = isRolling(quota.window) ? ends.filter((end) => end > now) : entriesAt(quota, now)
+  const amounts = parts.map((end) => used[ends.indexOf(end)] ?? 0)
+  return isRolling(quota.window) ? amounts.reduce((sum, units) => sum + units, 0) : Math.max(...amounts)
 }
 
 /**

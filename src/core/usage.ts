@@ -123,6 +123,8 @@ export class Walk {
   readonly #usage: Usage
   /** When the last job departed. */
   #last: number
+  /** A job counts more than a whole quota, which was lowered: it departs alone, and takes no more windows than another. */
+  #hasOversized = false
 
   constructor(limit: Limit, from: Projection, usage: Usage) {
     this.#limit = limit
@@ -135,6 +137,7 @@ export class Walk {
   depart(job: CountedJob): number {
     const { slot } = this.#projection
     const charges = chargesOf(this.#limit, job)
+    this.#hasOversized ||= this.#limit.quotas.some(({ amount }, index) => charges[index]! > amount)
     this.#last = roomAt(this.#limit, this.#usage, charges, Math.max(slot, job.readyAt ?? slot))
     charge(this.#limit, this.#usage, charges, this.#last)
     advance(this.#projection, this.#limit, { cost: job.cost, readyAt: this.#last })
@@ -145,6 +148,7 @@ export class Walk {
   behind(units: number): number {
     const { slot, warmth } = this.#projection
     const byPace = slot + spacing(this.#limit, warmth, units)
+    if (this.#hasOversized) return byPace
     return this.#limit.quotas.reduce((latest, { amount, unit, window }) => {
       if (unit !== undefined || !quotas.isRolling(window)) return latest
       return Math.max(latest, this.#last + (Math.ceil(units / amount) - 1) * window.length)

@@ -1,0 +1,198 @@
+import { describe, expect, test } from 'vitest'
+import { createBucket, freeze, reserve } from '../../../src/core/bucket.ts'
+import { MINUTE, SECOND } from '../../../src/core/duration.ts'
+import { parseLimit } from '../../../src/core/limit.ts'
+import type { Retries } from '../../../src/core/projection.ts'
+import {
+  bindingQuota,
+  type CountedJob,
+  changeUsage,
+  charge,
+  chargesOf,
+  createUsage,
+  exceededBy,
+  forgettableAt,
+  giveBack,
+  roomAt,
+  settle,
+  tidy,
+} from '../../../src/core/usage.ts'
+import { judge } from '../../../src/core/verdict.ts'
+
+const limit = parseLimit('5, 1/s, 4/minute, 100 tokens/minute 10 each, 300 tokens/hour 10 each')
+const NEVER = Number.POSITIVE_INFINITY
+const one = { cost: 1, deadline: NEVER }
+
+describe('what a start is charged', () => {
+  test('is its cost, what it names, and by default what the rule says', () => {
+    expect(chargesOf(limit, { cost: 2 })).toEqual([2, 10, 10])
+    expect(chargesOf(limit, { cost: 1, costs: { tokens: 70, other: 5 } })).toEqual([1, 70, 70])
+  })
+
+  test('waits until every quota has room, and can be taken back', () => {
+    const usage = createUsage(limit)
+    const charges = chargesOf(limit, { cost: 1, costs: { tokens: 60 } })
+    charge(limit, usage, charges, 0)
+    expect(roomAt(limit, usage, charges, 5)).toBe(61 * SECOND)
+    expect(roomAt(limit, usage, [1, 40, 40], 5)).toBe(5)
+    expect(bindingQuota(limit, usage, charges, 5)).toBe(limit.quotas[1])
+    expect(bindingQuota(limit, usage, [1, 40, 40], 5)).toBeUndefined()
+    giveBack(limit, usage, charges, 0)
+    expect(roomAt(limit, usage, charges, 5)).toBe(5)
+    expect(forgettableAt(usage)).toBe(Number.NEGATIVE_INFINITY)
+  })
+
+  test('is corrected in the quotas of the unit alone when it is settled', () => {
+    const usage = createUsage(limit)
+    charge(limit, usage, [1, 60, 60], 0)
+    settle(limit, usage, 'tokens', 60, 95, 0)
+    expect(usage.map(({ used }) => used)).toEqual([[1], [95], [95]])
+    settle(limit, usage, 'tokens', 95, 0, 0)
+    expect(usage.map(({ used }) => used)).toEqual([[1], [], []])
+    tidy(limit, usage, 2 * MINUTE)
+    expect(usage.map(({ used }) => used)).toEqual([[], [], []])
+  })
+
+  test('a later time may lie in a day that is full', () => {
+    const both = parseLimit('5, 1/s, 2 per day in UTC, 1 per 2 hours')
+    const usage = createUsage(both)
+    const midnight = Date.parse('2026-01-02') * 1_000
+    charge(both, usage, [0, 1], midnight - 90 * MINUTE)
+    charge(both, usage, [2, 0], midnight + 5 * SECOND)
+    expect(roomAt(both, usage, [1, 1], midnight - 60 * MINUTE)).toBe(midnight + 24 * 60 * MINUTE + SECOND)
+  })
+})
+
+test('the quota that a job alone exceeds is named', () => {
+  expect(exceededBy(limit, { cost: 1, costs: { tokens: 101 } })).toBe(limit.quotas[1])
+  expect(exceededBy(limit, { cost: 5 })).toBe(limit.quotas[0])
+  expect(exceededBy(limit, { cost: 4, costs: { tokens: 100 } })).toBeUndefined()
+})
+
+test('a changed limit keeps what the same quotas counted, and new ones of a unit begin with what is known', () => {
+  const usage = createUsage(limit)
+  charge(limit, usage, [1, 60, 60], 0)
+  const after = parseLimit('5, 1/s, 100 tokens/minute 10 each, 900 tokens/day 10 each, 10 gb/hour 1 each')
+  const changed = changeUsage(limit, usage, after, SECOND)
+  expect(changed.map(({ used }) => used)).toEqual([[60], [60], []])
+  expect(changed[0]).not.toBe(usage[1])
+  const zoned = (zone: string) => parseLimit(`5, 1/s, 9 per day in ${zone}`)
+  const days = createUsage(zoned('UTC'))
+  charge(zoned('UTC'), days, [1], Date.parse('2026-01-02T12:00Z') * 1_000)
+  const now = Date.parse('2026-01-02T13:00Z') * 1_000
+  expect(changeUsage(zoned('UTC'), days, zoned('UTC'), now)).toEqual(days)
+  expect(changeUsage(zoned('UTC'), days, zoned('Asia/Kathmandu'), now)).not.toEqual(days)
+  expect(changeUsage(zoned('UTC'), days, parseLimit('5, 1/s, 9/hour'), now)[0]!.used).toEqual([1])
+  expect(
+    changeUsage(parseLimit('5, 1/s, 9/hour'), createUsage(parseLimit('5, 1/s, 9/hour')), zoned('UTC'), now),
+  ).toEqual(createUsage(zoned('UTC')))
+})
+
+describe('a verdict under a limit of several parts', () => {
+  const bucketOf = (text: string, waiting = 0) => {
+    const bucket = createBucket(parseLimit(text))
+    bucket.waiting = waiting
+    return bucket
+  }
+  const line = (length: number, job: CountedJob = { cost: 1 }) => Array.from({ length }, () => job)
+
+  test('promises the slot that pace and quotas allow behind the jobs that wait', () => {
+    const bucket = bucketOf('9, 1/s, 3/minute', 2)
+    reserve(bucket, 1, 0)
+    charge(bucket.limit, bucket.usage!, [1], 0)
+    expect(judge(bucket, one, 0, line(2))).toEqual({
+      accepted: true,
+      departsAt: 61 * SECOND,
+      retriesAhead: 0,
+    })
+    expect(judge(bucket, one, 0, line(1))).toMatchObject({ departsAt: 3 * SECOND, isEstimate: true })
+  })
+
+  test('counts a retry when it is ready, and says that the time is an estimate', () => {
+    const bucket = bucketOf('9, 1/s, 9/minute', 2)
+    const jobs = [{ cost: 1 }, { cost: 1, readyAt: 30 * SECOND }]
+    const retries: Retries = {
+      size: 1,
+      units: 1,
+      gaps: 2,
+      latest: () => 30 * SECOND,
+      [Symbol.iterator]: () => [{ cost: 1, readyAt: 30 * SECOND }].values(),
+    }
+    expect(judge(bucket, one, 0, jobs, retries)).toEqual({
+      accepted: true,
+      departsAt: 31 * SECOND,
+      retriesAhead: 1,
+      isEstimate: true,
+    })
+  })
+
+  test('of a full line names the time at which enough has departed', () => {
+    const bucket = bucketOf('3, 1/s, 2/minute', 3)
+    const full = { accepted: false, reason: 'full' }
+    expect(judge(bucket, one, 0, line(3))).toEqual({ ...full, retryAt: SECOND })
+    expect(judge(bucket, { cost: 3, deadline: NEVER }, 0, [])).toMatchObject({ reason: 'too-costly' })
+    const free = bucketOf('3, 1/s, 9/minute', 3)
+    expect(judge(free, { cost: 3, deadline: NEVER }, 0, line(3))).toEqual({ ...full, retryAt: 2 * SECOND })
+    freeze(bucket, 10 * SECOND)
+    expect(judge(bucket, one, 0, line(3))).toEqual({ ...full, retryAt: 10 * SECOND })
+  })
+
+  test('refuses what is certainly late, and what exceeds a quota', () => {
+    const bucket = bucketOf('9, 1/s, 2/minute', 2)
+    const by = (deadline: number) => judge(bucket, { cost: 1, deadline }, 0, line(2))
+    expect(by(60 * SECOND)).toEqual({ accepted: false, reason: 'deadline', retryAt: SECOND })
+    expect(by(61 * SECOND)).toMatchObject({ accepted: true, departsAt: 61 * SECOND })
+    expect(judge(bucket, { cost: 3, deadline: NEVER }, 0, line(2))).toEqual({
+      accepted: false,
+      reason: 'too-costly',
+      retryAt: NEVER,
+      exceeded: bucket.limit.quotas[0],
+    })
+  })
+
+  test('of a long line is an estimate that is never too late', () => {
+    const quotas = bucketOf('2000, 1/s, 100/hour', 1_000)
+    const verdict = judge(quotas, one, 0, line(1_000))
+    // 200 jobs are followed: 100 at once, and 100 an hour later. Of the 800 behind them the last go seven hours after that.
+    expect(verdict).toMatchObject({ accepted: true, isEstimate: true })
+    const exact = 10 * 3_660 * SECOND
+    expect(verdict.accepted && verdict.departsAt <= exact && verdict.departsAt > 7 * 3_600 * SECOND).toBe(
+      true,
+    )
+    const full = bucketOf('1000, 1/s, 100 per day in UTC', 1_000)
+    expect(judge(full, { cost: 100, deadline: NEVER }, 0, line(1_000))).toMatchObject({ reason: 'full' })
+    const many = bucketOf('1000, 1/s, 900 tokens/hour 1 each', 1_000)
+    expect(judge(many, { cost: 300, deadline: NEVER }, 0, line(1_000))).toMatchObject({
+      reason: 'full',
+      retryAt: 299 * SECOND,
+      isEstimate: true,
+    })
+  })
+
+  test('of jobs above a quota that was lowered is not too late', () => {
+    const bucket = bucketOf('2000, 1/s, 2/minute', 1_000)
+    const verdict = judge(bucket, one, 0, line(250, { cost: 4 }))
+    // They depart alone, one in each window; of those beyond the first 200 only the pace is certain.
+    expect(verdict).toMatchObject({ departsAt: (199 * 61 + 4 + 200) * SECOND, isEstimate: true })
+  })
+
+  test('is an estimate where only so many may run at once', () => {
+    expect(judge(bucketOf('9, 1/s, 5 at once'), one, 0, [])).toEqual({
+      accepted: true,
+      departsAt: 0,
+      retriesAhead: 0,
+      isEstimate: true,
+    })
+  })
+
+  test('of a paused bucket promises no deadline', () => {
+    const bucket = bucketOf('1, 1/s, 2/minute', 1)
+    bucket.paused = true
+    expect(judge(bucket, one, 0, line(1))).toMatchObject({ reason: 'paused' })
+    bucket.waiting = 0
+    expect(judge(bucket, { cost: 1, deadline: 9 * SECOND }, 0, [])).toMatchObject({
+      reason: 'paused',
+      retryAt: SECOND,
+    })
+  })
+})
