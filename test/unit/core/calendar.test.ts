@@ -26,6 +26,7 @@ describe('where the clock of a zone changes', () => {
     ['Australia/Lord_Howe', 'hour', '2026-04-04T15:10Z', '2026-04-04T14:00', 1.5],
     ['Australia/Lord_Howe', 'hour', '2026-04-04T14:10Z', '2026-04-04T14:00', 1.5],
     ['Australia/Lord_Howe', 'hour', '2026-10-03T15:45Z', '2026-10-03T15:30', 0.5],
+    ['America/Toronto', 'hour', '1919-03-31T04:10Z', '1919-03-31T04:00', 0.5],
     ['Europe/Berlin', 'hour', '2026-10-25T00:10Z', '2026-10-25T00:00', 2],
     ['Europe/Berlin', 'hour', '2026-10-25T01:50Z', '2026-10-25T00:00', 2],
   ] as const)('in %s the %s of %s begins at %s and has %d hours', (zone, period, text, from, length) => {
