@@ -19,6 +19,7 @@ export {
   ShardCountError,
   TooManyRulesError,
   UnfitRedisError,
+  UnknownUnitError,
   VelvetRopeError,
 } from './core/errors.ts'
 export type { JobEvent, ShaperEvents } from './core/events.ts'
@@ -63,6 +64,7 @@ export type {
 } from './core/rule-view.ts'
 export { NotAnErrorError } from './core/thrown.ts'
 export { TurnCancelledError, TurnRefusedError, TurnTimeoutError } from './core/turn-errors.ts'
+export type { Costs } from './core/usage.ts'
 export type { Handler } from './line/attempt.ts'
 export type { BucketPage, BucketQueryInput as BucketQuery } from './line/bucket-query.ts'
 export type { ShapedWorker } from './line/engine.ts'
@@ -75,15 +77,16 @@ export type {
   ResetOptions,
 } from './line/limits.ts'
 export type { WorkOptions } from './line/options.ts'
-export type { Turn } from './line/pending-turns.ts'
 export type { PreviewedChange } from './line/preview-change.ts'
 export type { ShapedJob } from './line/shaped-job.ts'
+export type { Turn } from './line/turn.ts'
 export type {
   AcquireOptions,
   CloseOptions,
   EnqueueOptions,
   EnqueueRequest,
   FindOptions,
+  ForecastOptions,
   LineOptions,
   ShaperOptions,
   TryAcquireOptions,

@@ -8,6 +8,7 @@ interface CountedPlace {
   readonly departsAt: number
   readonly waiting: number
   readonly capacity: number
+  readonly isEstimate?: true
 }
 
 /** `retryAt` is in microseconds, `waiting` in cost units. */
@@ -15,17 +16,27 @@ interface CountedRefusal {
   readonly retryAt: number
   readonly waiting: number
   readonly capacity: number
+  readonly isEstimate?: true
+  /** The quota that the job alone exceeds, as text. */
+  readonly quota?: string
 }
 
 /** The answer to an accepted request, at `now` in microseconds. */
 export function accepted(id: string, key: string, place: CountedPlace, now: number): Accepted {
-  const { position, departsAt, waiting, capacity } = place
+  const { position, departsAt, waiting, capacity, isEstimate } = place
   const waitMs = (departsAt - now) / MILLISECOND
-  return { accepted: true, id, key, position, departsAt: departsAt / MILLISECOND, waitMs, waiting, capacity }
+  const known = { id, key, position, departsAt: departsAt / MILLISECOND, waitMs, waiting, capacity }
+  return { accepted: true, ...known, ...(isEstimate && { isEstimate }) }
 }
 
 /** The answer to a rejected request, at `now` in microseconds. */
 export function rejected(key: string, reason: RejectReason, refusal: CountedRefusal, now: number): Rejected {
-  const { retryAt, waiting, capacity } = refusal
-  return { accepted: false, reason, key, retryAfterMs: retryAfterMs(retryAt - now), waiting, capacity }
+  const { retryAt, waiting, capacity, isEstimate, quota } = refusal
+  const known = { reason, key, retryAfterMs: retryAfterMs(retryAt - now), waiting, capacity }
+  return {
+    accepted: false,
+    ...known,
+    ...(isEstimate && { isEstimate }),
+    ...(quota !== undefined && { quota }),
+  }
 }

@@ -15,7 +15,7 @@
 
 import type { Limit } from './limit.ts'
 import type { Projection } from './projection.ts'
-import { createUsage, type Usage } from './usage.ts'
+import * as usages from './usage.ts'
 import { cooledBy, spacing, warmedBy } from './warmth.ts'
 
 export interface Bucket {
@@ -43,7 +43,7 @@ export interface Bucket {
   startedCost: number
   startedWarmth: number
   /** What the quotas of the limit count; undefined where it has none. */
-  usage: Usage | undefined
+  usage: usages.Usage | undefined
 }
 
 /** Microseconds: two steps of a double at the present epoch. */
@@ -63,7 +63,7 @@ export function createBucket(limit: Limit): Bucket {
     lastStart: Number.NEGATIVE_INFINITY,
     startedCost: 0,
     startedWarmth: 0,
-    usage: limit.quotas.length === 0 ? undefined : createUsage(limit),
+    usage: limit.quotas.length === 0 ? undefined : usages.createUsage(limit),
   }
 }
 
@@ -168,10 +168,12 @@ export function unfreeze(bucket: Bucket): void {
 /**
  * Applies a new limit, counted from the last slot. If the last start was later than its slot by more than the new
  * tolerance, it counts from that start. A lower capacity drops no job. Time already spent warming up counts for the new
- * warm-up, up to its length.
+ * warm-up, up to its length, and what quotas counted counts for the new ones of the same unit.
  */
-export function changeLimit(bucket: Bucket, limit: Limit): void {
+export function changeLimit(bucket: Bucket, limit: Limit, now: number): void {
   const before = spacing(bucket.limit, bucket.lastWarmth, bucket.lastCost)
+  const { usage = [] } = bucket
+  bucket.usage = limit.quotas.length === 0 ? undefined : usages.changeUsage(bucket.limit, usage, limit, now)
   bucket.limit = limit
   bucket.lastWarmth = Math.min(bucket.lastWarmth, limit.warmUp)
   bucket.startedWarmth = Math.min(bucket.startedWarmth, limit.warmUp)
@@ -193,8 +195,9 @@ function earliestAfterStart(bucket: Bucket): number {
 }
 
 /** Returns the time from which an empty bucket equals a new one: a cold bucket is like a new one. */
-export function forgettableAt({ next, warmth, frozenUntil }: Bucket): number {
-  return Math.max(next + warmth, frozenUntil)
+export function forgettableAt({ next, warmth, frozenUntil, usage }: Bucket): number {
+  const at = Math.max(next + warmth, frozenUntil)
+  return usage === undefined ? at : Math.max(at, usages.forgettableAt(usage))
 }
 
 /** Whether no job waits and the bucket equals a new one, so that it may be deleted. */

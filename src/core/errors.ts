@@ -81,6 +81,22 @@ export class IdConflictError extends VelvetRopeError {
   }
 }
 
+/** A start was settled in a unit that no quota of its limit counts. Nothing was changed. */
+export class UnknownUnitError extends VelvetRopeError {
+  readonly key: string
+  readonly unit: string
+  /** The units of the limit. */
+  readonly units: readonly string[]
+
+  constructor(key: string, unit: string, units: readonly string[]) {
+    const known = units.length === 0 ? 'it has none' : `known are ${units.join(', ')}`
+    super('unknown-unit', `no quota of the limit of the key ${quote(key)} counts ${quote(unit)}: ${known}`)
+    this.key = key
+    this.unit = unit
+    this.units = units
+  }
+}
+
 /**
  * The store cannot be reached. Nothing was accepted, unless the reply to an accepted request was lost: retry it with
  * the same id.
@@ -210,6 +226,7 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
   'InvalidOptionsError',
   'NoLimitError',
   'IdConflictError',
+  'UnknownUnitError',
   'TurnRefusedError',
   'TurnTimeoutError',
   'TurnCancelledError',

@@ -40,6 +40,8 @@ export interface ShaperEvents<Result = unknown> {
   recovered: [JobEvent & { readonly mayHaveStarted: boolean }]
   /** A job reached its deadline while it waited. */
   expired: [JobEvent]
+  /** A turn held its place for as long as it may (`holdMs`), and lost it. Its caller may still work. */
+  holdExpired: [JobEvent]
   /** A waiting job was cancelled, or was still waiting when its shaper closed. */
   cancelled: [JobEvent]
   /**
@@ -94,6 +96,7 @@ const NAMES: Readonly<Record<keyof ShaperEvents, true>> = {
   returned: true,
   recovered: true,
   expired: true,
+  holdExpired: true,
   cancelled: true,
   frozen: true,
   unfrozen: true,

@@ -1,5 +1,6 @@
 import type { Backoff } from './backoff.ts'
 import { MILLISECOND } from './duration.ts'
+import type { Costs } from './usage.ts'
 import type { RejectReason } from './verdict.ts'
 
 /**
@@ -84,6 +85,8 @@ export interface Accepted {
    */
   readonly waiting: number
   readonly capacity: number
+  /** The times are estimates: the line is longer than a verdict looks at, or free places decide about them. */
+  readonly isEstimate?: true
   /** The id was used before: this is the result of that time, and nothing was admitted now. */
   readonly replayed?: true
 }
@@ -92,7 +95,8 @@ export interface Rejected {
   readonly accepted: false
   /**
    * `full`: no room in the line. `deadline`: the job would depart too late. `paused`: the bucket is paused, and is full
-   * or cannot promise a deadline. `too-costly`: the cost exceeds the capacity, so the job can never fit.
+   * or cannot promise a deadline. `too-costly`: the cost exceeds the capacity, or what the job counts a whole quota, so
+   * the job can never fit.
    */
   readonly reason: RejectReason
   readonly key: string
@@ -105,6 +109,10 @@ export interface Rejected {
   /** Cost units that wait, including those of retries, and the maximum. */
   readonly waiting: number
   readonly capacity: number
+  /** The time is an estimate, never too early: the line is longer than a verdict looks at, or free places decide about it. */
+  readonly isEstimate?: true
+  /** The quota that the job alone exceeds, as text such as `90000 tokens/minute`; only if it is too costly for one. */
+  readonly quota?: string
   /**
    * A local limit (`limits.setLocal`) rejected it, and the line was not asked: `waiting` and `capacity` are those of
    * the local limit, `waiting` rounded up. Once the local limit has room, the line decides.
@@ -146,6 +154,8 @@ export interface JobView {
   readonly key: string
   readonly state: JobState
   readonly cost: number
+  /** What it counts in named units; absent where it names none. */
+  readonly costs?: Costs
   readonly data: unknown
   /** Attempts used so far, including a running one. */
   readonly attempt: number

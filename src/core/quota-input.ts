@@ -51,9 +51,14 @@ const RESERVED = [
 ]
 const EXAMPLES = "'2000/day', '90000 tokens/minute 1200 each' or '10000 per day in America/Los_Angeles'"
 
+/** Whether a unit may have this name. */
+export function isUnit(unit: unknown): unit is string {
+  return typeof unit === 'string' && UNIT.test(unit) && !RESERVED.includes(unit.toLowerCase())
+}
+
 /** Checks the name of a unit. @throws InvalidLimitError */
 export function checkUnit(unit: unknown): string {
-  if (typeof unit === 'string' && UNIT.test(unit) && !RESERVED.includes(unit.toLowerCase())) return unit
+  if (isUnit(unit)) return unit
   throw new InvalidLimitError(
     'expected a unit to be a name of 1 to 32 letters, digits, _ and - that begins with a letter and is no word of the syntax, ' +
       `got: ${describe(unit)}`,
@@ -97,6 +102,11 @@ export function formatQuota({ amount, unit, each, window }: Quota): string {
   return name === undefined
     ? `${counted} per ${formatDuration(window.length)}${used}`
     : `${counted}/${name}${used}`
+}
+
+/** Formats what a quota allows, without what a job counts that does not say: `90000 tokens/minute`. */
+export function nameOfQuota(quota: Quota): string {
+  return formatQuota({ ...quota, each: undefined })
 }
 
 /** Refuses quotas of which one says nothing beside another. @throws InvalidLimitError */

@@ -3,6 +3,7 @@ import type { JobExplanation } from '../core/explanation-view.ts'
 import type { HeapReport } from '../core/heap-use.ts'
 import type { Admission, BucketView, Durability, JobView, Rejected } from '../core/job.ts'
 import type { Flow, LineView, Recent } from '../core/line-view.ts'
+import type { Costs } from '../core/usage.ts'
 import type { Handler } from './attempt.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from './bucket-query.ts'
@@ -10,7 +11,7 @@ import type { JobRequest } from './job.ts'
 import type { LiveRuleBook } from './limits.ts'
 import type { WorkSettings } from './options.ts'
 import type { FreezeRequest } from './outcome.ts'
-import type { Turn } from './pending-turns.ts'
+import type { Turn } from './turn.ts'
 
 /**
  * The contract of a line: one kind of line with its clock, schedulers and workers, behind a shaper. It emits what its verbs
@@ -36,10 +37,10 @@ export interface Engine<Data, Result> {
   /** Returns the verdicts in the order of the requests. */
   enqueueMany(requests: readonly JobRequest[]): Awaitable<Admission[]>
   /** Returns what `enqueue` would return; changes nothing. */
-  forecast(key: string, cost: number): Awaitable<Admission>
+  forecast(key: string, cost: number, costs?: Costs): Awaitable<Admission>
   /**
    * Admits a caller to the line and resolves when its turn departs, or returns the refusal; `deadline` 0: now or never. An
-   * aborted signal gives the place back. @throws TurnTimeoutError, TurnCancelledError, the reason of the signal
+   * aborted signal gives the place back. What holds a place of the limit holds it until it is released. @throws TurnTimeoutError, TurnCancelledError, the reason of the signal
    */
   turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected>
   /** Returns false when the job is unknown or has departed. `key`: see `job`. */

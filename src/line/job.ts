@@ -1,4 +1,5 @@
 import type { JobSettings } from '../core/job.ts'
+import type { Costs } from '../core/usage.ts'
 
 /**
  * A request whose parts were checked; `data` is JSON text. `deadline` is in microseconds: a duration in the verbs of an
@@ -9,12 +10,16 @@ export interface JobRequest {
   readonly key: string
   readonly data: string
   readonly cost: number
+  /** What it counts in named units, sorted by name; undefined where it names none. */
+  readonly costs?: Costs | undefined
   readonly deadline: number
   readonly settings: JobSettings
   /** The requesting span in W3C Trace Context; two requests are the same whatever it is. */
   readonly traceparent?: string | undefined
   /** A caller waits for this turn and needs no handler: there is nothing to do but to depart. */
   readonly isTurn?: true
+  /** How long a turn may hold its place once it has departed, in microseconds. */
+  readonly holdFor?: number | undefined
 }
 
 /** A job as a worker gets it. Times are microseconds. */
@@ -23,6 +28,8 @@ export interface WorkerJob {
   readonly key: string
   readonly data: string
   readonly cost: number
+  /** As in its request. */
+  readonly costs?: Costs | undefined
   readonly settings: JobSettings
   /** 1 while the first attempt runs; 0 before. */
   readonly attempt: number

@@ -2,20 +2,11 @@ import { MILLISECOND } from '../core/duration.ts'
 import { isVelvetRopeError } from '../core/errors.ts'
 import { type Admission, type Rejected, retryAfterMs } from '../core/job.ts'
 import { TurnTimeoutError } from '../core/turn-errors.ts'
+import type { Costs } from '../core/usage.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { JobRequest } from './job.ts'
-
-/** A turn that has departed. */
-export interface Turn {
-  readonly accepted: true
-  readonly key: string
-  readonly cost: number
-  /** Milliseconds since the epoch, by the clock of the line. */
-  readonly departedAt: number
-  readonly waitedMs: number
-  /** Grows with every departure of the key: a receiver may refuse one smaller than it has seen of that key. */
-  readonly fence: number
-}
+import type { ShapedJob } from './shaped-job.ts'
+import { DepartedTurn, type Turn, type TurnPorts } from './turn.ts'
 
 interface PlaceOptions {
   readonly signal: AbortSignal | undefined
@@ -24,8 +15,6 @@ interface PlaceOptions {
 }
 
 type NamedRequest = Pick<JobRequest, 'key' | 'deadline'> & { readonly id: string }
-
-type Departed = Omit<Turn, 'accepted'> & { readonly id: string }
 
 interface PendingTurn {
   readonly request: NamedRequest
@@ -75,9 +64,9 @@ export class PendingTurns {
     return this.#turns.has(id)
   }
 
-  /** Resolves the turn. */
-  depart({ id, key, cost, departedAt, waitedMs, fence }: Departed): void {
-    this.#turns.get(id)?.resolve({ accepted: true, key, cost, departedAt, waitedMs, fence })
+  /** Resolves the turn. `ports`: where its limit has something to settle or to release. */
+  depart(job: ShapedJob<unknown>, ports?: TurnPorts): void {
+    this.#turns.get(job.id)?.resolve(new DepartedTurn(job, ports))
   }
 
   /** Rejects the turn, because its timeout came first. */
@@ -141,14 +130,15 @@ class SharedSignals {
  * @throws `error`, when it is any other error
  */
 export async function refuseLateTurn(
-  { key, cost }: JobRequest,
+  { key, cost, costs }: JobRequest,
   error: unknown,
-  forecast: (key: string, cost: number) => Awaitable<Admission>,
+  forecast: (key: string, cost: number, costs?: Costs) => Awaitable<Admission>,
 ): Promise<Rejected> {
   if (!isVelvetRopeError(error, 'turn-timeout')) throw error
-  const now = await forecast(key, cost)
+  const now = await forecast(key, cost, costs)
   if (!now.accepted) return now
-  const { waitMs, waiting, capacity } = now
+  const { waitMs, waiting, capacity, isEstimate } = now
   const wait = retryAfterMs(waitMs * MILLISECOND)
-  return { accepted: false, reason: 'deadline', key, retryAfterMs: wait, waiting: waiting - cost, capacity }
+  const known = { reason: 'deadline', key, retryAfterMs: wait, waiting: waiting - cost, capacity } as const
+  return { accepted: false, ...known, ...(isEstimate && { isEstimate }) }
 }

@@ -1,5 +1,8 @@
 import { MILLISECOND } from '../core/duration.ts'
+import { UnknownUnitError } from '../core/errors.ts'
+import type { Costs } from '../core/usage.ts'
 import type { WorkerJob } from './job.ts'
+import { readAmounts, type Settle } from './settle.ts'
 
 /** What a handler is given. Times are milliseconds, `admittedAt` and `departedAt` since the epoch. */
 export class ShapedJob<Data = unknown> {
@@ -7,6 +10,8 @@ export class ShapedJob<Data = unknown> {
   readonly key: string
   readonly data: Data
   readonly cost: number
+  /** What its `enqueue` said that it counts in named units; undefined where it named none. */
+  readonly costs?: Costs
   /** 1 is the first. */
   readonly attempt: number
   /**
@@ -27,6 +32,7 @@ export class ShapedJob<Data = unknown> {
   readonly traceparent?: string
   #abort: AbortController | undefined
   #reasonToStop: (() => Error | undefined) | undefined
+  #settle: Settle | undefined
 
   /** @internal */
   constructor(job: WorkerJob, data: Data, startsAt: number) {
@@ -34,6 +40,7 @@ export class ShapedJob<Data = unknown> {
     this.key = job.key
     this.data = data
     this.cost = job.cost
+    if (job.costs !== undefined) this.costs = job.costs
     this.attempt = job.attempt
     this.fence = job.fence
     this.crashes = job.crashes
@@ -55,6 +62,24 @@ export class ShapedJob<Data = unknown> {
       if (reason !== undefined) this.#abort.abort(reason)
     }
     return this.#abort.signal
+  }
+
+  /**
+   * Says what this attempt really counts, such as `{ tokens: 812 }`: whole numbers from 0 on. What it was charged beyond that is
+   * free at once; what it was charged less makes later jobs wait longer. Resolves to true the first time, and to false later and
+   * once the attempt has ended. An attempt that is never settled counts its estimate.
+   *
+   * @throws (rejects) UnknownUnitError for a unit that the limit does not count, InvalidOptionsError
+   */
+  async settle(amounts: Costs): Promise<boolean> {
+    const read = readAmounts(amounts)
+    if (this.#settle === undefined) throw new UnknownUnitError(this.key, Object.keys(read)[0]!, [])
+    return this.#settle(read)
+  }
+
+  /** To be called where the limit has more than a pace; without it no unit is known. @internal */
+  settleBy(settle: Settle): void {
+    this.#settle = settle
   }
 
   /** A signal that is first asked for until `unwatch` is aborted when there is a reason. @internal */

@@ -5,6 +5,7 @@ import type { HeapReport } from '../core/heap-use.ts'
 import type { Admission, Rejected } from '../core/job.ts'
 import { LayeredBook } from '../core/layered-book.ts'
 import { TurnCancelledError } from '../core/turn-errors.ts'
+import type { Costs } from '../core/usage.ts'
 import type { Handler } from '../line/attempt.ts'
 import { emitRules, jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
@@ -13,7 +14,8 @@ import type { JobRequest } from '../line/job.ts'
 import { LiveRuleBook, type RuleStore } from '../line/limits.ts'
 import { givenLayers, type LineSettings, retentionOf, type WorkSettings } from '../line/options.ts'
 import type { FreezeRequest } from '../line/outcome.ts'
-import { PendingTurns, refuseLateTurn, type Turn } from '../line/pending-turns.ts'
+import { PendingTurns, refuseLateTurn } from '../line/pending-turns.ts'
+import type { Turn } from '../line/turn.ts'
 import { Lifetime } from './lifetime.ts'
 import { MemoryGate } from './memory-gate.ts'
 import { MemoryHandoff } from './memory-handoff.ts'
@@ -61,11 +63,14 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
       if (job.isTurn) this.#turns.expire(job.id)
       onChange()
     }
+    const onHoldExpired = (turn: JobRecord, now: number) => {
+      emitter.emit('holdExpired', jobEvent(turn, now))
+    }
     const onCancelled = (job: JobRecord, now: number) => {
       emitter.emit('cancelled', jobEvent(job, now))
       if (job.isTurn) this.#turns.refuse(job.id, new ShaperClosedError(name))
     }
-    const scheduler = new MemoryScheduler(store, handoff, clock, { name, onExpired })
+    const scheduler = new MemoryScheduler(store, handoff, clock, { name, onExpired, onHoldExpired })
     this.#name = name
     this.#clock = clock
     this.#emitter = emitter
@@ -93,8 +98,8 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     return this.#producer.enqueueMany(requests)
   }
 
-  forecast(key: string, cost: number): Admission {
-    return this.#producer.forecast(key, cost)
+  forecast(key: string, cost: number, costs?: Costs): Admission {
+    return this.#producer.forecast(key, cost, costs)
   }
 
   async turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected> {
@@ -109,7 +114,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
       // Now or never: do not wait for a timer.
       while (this.#turns.has(id) && this.#scheduler.runOnce().handed > 0);
       return turn.catch((error: unknown) =>
-        refuseLateTurn(request, error, (key, cost) => this.forecast(key, cost)),
+        refuseLateTurn(request, error, (...asked) => this.forecast(...asked)),
       )
     } finally {
       this.#emitter.release()

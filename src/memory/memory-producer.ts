@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import type { Admission } from '../core/job.ts'
+import type { Costs } from '../core/usage.ts'
 import { emitAdmission } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
 import type { JobRequest } from '../line/job.ts'
@@ -44,13 +45,13 @@ export class MemoryProducer<Result> {
     return this.#underLocalLimits(requests, (some) => this.#enqueueMany(some))
   }
 
-  forecast(key: string, cost: number): Admission {
+  forecast(key: string, cost: number, costs?: Costs): Admission {
     const { store, clock } = this.#ports
     const refusal = this.localLimits.refusal(key, cost)
     if (refusal !== undefined) return refusal
     const now = clock.now()
-    const admission = store.forecast(key, cost, now)
-    return this.#madeRoom(admission, now) ? store.forecast(key, cost, clock.now()) : admission
+    const admission = store.forecast(key, cost, now, costs)
+    return this.#madeRoom(admission, now) ? store.forecast(key, cost, clock.now(), costs) : admission
   }
 
   #underLocalLimits(

@@ -16,6 +16,8 @@ export interface SchedulerPorts {
   /** The shaper's name. */
   readonly name: string
   onExpired(job: JobRecord, now: number): void
+  /** A turn has held its place for too long, and lost it. */
+  onHoldExpired(turn: JobRecord, now: number): void
 }
 
 /** A pass ends after so many departures, so that timers, I/O and the promises of handlers get their turn. */
@@ -117,6 +119,7 @@ export class MemoryScheduler {
   #expire(now: number): number {
     const expired = this.#store.expire(now)
     for (const job of expired) this.#ports.onExpired(job, now)
+    for (const turn of this.#store.releaseOverdue(now)) this.#ports.onHoldExpired(turn, now)
     return expired.length
   }
 }

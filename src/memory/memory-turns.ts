@@ -1,10 +1,12 @@
 import type { Clock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
+import { hasParts } from '../core/limit.ts'
 import { jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
 import type { PendingTurns } from '../line/pending-turns.ts'
 import { ShapedJob } from '../line/shaped-job.ts'
 import { StartWatch } from '../line/start-watch.ts'
+import type { TurnPorts as HeldTurn } from '../line/turn.ts'
 import type { GatedStart, MemoryGate } from './memory-gate.ts'
 import type { Receiver } from './memory-handoff.ts'
 import type { JobRecord } from './store/job-record.ts'
@@ -20,7 +22,7 @@ export interface TurnPorts<Result> {
   onChange(): void
 }
 
-/** Lets the callers of this process depart when their turns come. A turn ends when it departs. */
+/** Lets the callers of this process depart when their turns come. A turn ends when it departs, and may hold its place for longer. */
 export class MemoryTurns<Result> implements Pick<Receiver, 'receive'> {
   readonly #ports: TurnPorts<Result>
   readonly #watch = new StartWatch()
@@ -32,14 +34,31 @@ export class MemoryTurns<Result> implements Pick<Receiver, 'receive'> {
   receive(job: JobRecord): void {
     const { store, gate, clock, emitter, pending } = this.#ports
     const start = gate.pass(job)
+    store.hold(job, start.at)
     store.finish(job, { kind: 'completed', result: undefined }, start.at)
-    pending.depart(new ShapedJob(job, undefined, start.at))
+    const ports = hasParts(job.bucket.limit) ? this.#portsOf(job) : undefined
+    pending.depart(new ShapedJob(job, undefined, start.at), ports)
     emitTurn(emitter, job, start.at)
     // The caller is a promise reaction, and runs when this code has: after the next tick all reactions have run.
     queueMicrotask(() => {
       const emittedAt = clock.now()
       process.nextTick(() => this.#departed(job, start, emittedAt))
     })
+  }
+
+  #portsOf(job: JobRecord): HeldTurn {
+    const { store, clock, onChange } = this.#ports
+    return {
+      settle: (amounts) => {
+        const isFirst = store.settle(job, amounts, clock.now())
+        onChange()
+        return isFirst
+      },
+      release: () => {
+        store.release(job, clock.now())
+        onChange()
+      },
+    }
   }
 
   /** @param emittedAt when the listeners, which run before the caller, were done: the time they took is lateness */

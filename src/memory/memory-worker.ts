@@ -1,6 +1,8 @@
 import type { Clock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { ShaperClosedError } from '../core/errors.ts'
+import { hasParts } from '../core/limit.ts'
+import type { Costs } from '../core/usage.ts'
 import { Attempt, type Handler, type Settled } from '../line/attempt.ts'
 import { emitEnd, jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
@@ -77,7 +79,9 @@ export class MemoryWorker<Data, Result> implements ShapedWorker, Receiver {
     emitter.hold()
     try {
       const start = gate.pass(job)
-      const attempt = new Attempt(new ShapedJob(job, data, start.at), job, this.#onSettled)
+      const shaped = new ShapedJob(job, data, start.at)
+      if (hasParts(job.bucket.limit)) shaped.settleBy((amounts) => this.#settle(job, amounts))
+      const attempt = new Attempt(shaped, job, this.#onSettled)
       this.#attempts.add(attempt)
       // Queued before the events that the handler causes; its time is known after the call.
       const departed = emitter.hears('departed') ? departedEvent(job, start.at) : undefined
@@ -90,6 +94,13 @@ export class MemoryWorker<Data, Result> implements ShapedWorker, Receiver {
     } finally {
       emitter.release()
     }
+  }
+
+  #settle(job: JobRecord, amounts: Costs): boolean {
+    const { store, clock, onChange } = this.#ports
+    const isFirst = store.settle(job, amounts, clock.now())
+    onChange()
+    return isFirst
   }
 
   async close(): Promise<void> {

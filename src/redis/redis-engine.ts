@@ -1,8 +1,10 @@
 import { redisErrors } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
+import { InvalidLimitError } from '../core/errors.ts'
 import type { HeapReport } from '../core/heap-use.ts'
 import type { Admission, Durability, Rejected } from '../core/job.ts'
 import { TurnCancelledError } from '../core/turn-errors.ts'
+import type { Costs } from '../core/usage.ts'
 import type { Handler } from '../line/attempt.ts'
 import { jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
@@ -11,7 +13,8 @@ import type { JobRequest } from '../line/job.ts'
 import { LiveRuleBook, ruleOf } from '../line/limits.ts'
 import { givenLayers, type LineSettings, retentionOf, type WorkSettings } from '../line/options.ts'
 import type { FreezeRequest } from '../line/outcome.ts'
-import { refuseLateTurn, type Turn } from '../line/pending-turns.ts'
+import { refuseLateTurn } from '../line/pending-turns.ts'
+import type { Turn } from '../line/turn.ts'
 import { Connection } from './connection/connection.ts'
 import { parseConnection } from './connection/connection-input.ts'
 import { redisErrorKind } from './connection/redis-errors.ts'
@@ -22,6 +25,7 @@ import { REPORT_MS, RedisProducer } from './redis-producer.ts'
 import { RedisRuntime } from './redis-runtime.ts'
 import type { RedisTurns } from './redis-turns.ts'
 import { RedisRuleStore } from './rules/redis-rule-store.ts'
+import { assertRolling } from './rules/rolling-only.ts'
 import { RuleWatch } from './rules/rule-watch.ts'
 import type { ReplacedLayer } from './rules/stored-book.ts'
 import type { NamedRequest } from './verbs/admit.ts'
@@ -46,6 +50,7 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   constructor(name: string, settings: LineSettings & RedisSettings, emitter: Emitter<Result>) {
     const { prefix, shards, jobDefaults, lookAheadMs } = settings
     const rules = givenLayers(settings)
+    for (const layer of rules) assertRolling(layer.rules)
     const onError = (error: Error) => {
       if (this.#closing === undefined) emitter.fail(error)
     }
@@ -118,12 +123,13 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     return this.#opening.ask(() => this.#producer.enqueueMany(requests))
   }
 
-  forecast(key: string, cost: number): Promise<Admission> {
-    return this.#opening.ask(() => this.#producer.forecast(key, cost))
+  forecast(key: string, cost: number, costs?: Costs): Promise<Admission> {
+    return this.#opening.ask(() => this.#producer.forecast(key, cost, costs))
   }
 
   async turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected> {
     signal?.throwIfAborted()
+    this.#assertNoPlaces(request.key)
     const turns = this.#runtime.turns()
     const named = turns.named(request)
     const turn = turns.expect(named, signal)
@@ -139,7 +145,16 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     const outcome = Promise.race([turn, refusal])
     if (request.deadline > 0) return outcome
     return outcome.catch((error: unknown) =>
-      refuseLateTurn(named, error, (key, cost) => this.forecast(key, cost)),
+      refuseLateTurn(named, error, (...asked) => this.forecast(...asked)),
+    )
+  }
+
+  /** A turn would have to hold its place until it is released, which a shared line cannot do yet. */
+  #assertNoPlaces(key: string): void {
+    const limit = this.#backend.rules.book.find(key)?.limit
+    if (limit === undefined || limit.concurrency === Number.POSITIVE_INFINITY) return
+    throw new InvalidLimitError(
+      `the limit of ${key} says how many may run at once: on Redis this works for jobs with handlers only so far, not for turns`,
     )
   }
 

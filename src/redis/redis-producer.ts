@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../core/clock.ts'
 import type { Admission } from '../core/job.ts'
+import type { Costs } from '../core/usage.ts'
 import { emitAdmission } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
 import type { JobRequest } from '../line/job.ts'
@@ -45,9 +46,9 @@ export class RedisProducer<Result> {
     return this.#underLocalLimits(requests, (some) => this.#enqueueMany(some))
   }
 
-  async forecast(key: string, cost: number): Promise<Admission> {
+  async forecast(key: string, cost: number, costs?: Costs): Promise<Admission> {
     const refusal = this.localLimits.refusal(key, cost)
-    return refusal ?? withReportTime(await this.#ports.backend.verbs.forecast(key, cost))
+    return refusal ?? withReportTime(await this.#ports.backend.verbs.forecast(key, cost, undefined, costs))
   }
 
   #underLocalLimits(

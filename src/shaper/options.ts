@@ -15,6 +15,7 @@ import {
   type WorkSettings,
   workOptionsSchema,
 } from '../line/options.ts'
+import { costsSchema } from '../line/settle.ts'
 import { redisOptionsSchema } from '../redis/options.ts'
 
 /** Options of `new Shaper(name, options)`. */
@@ -69,6 +70,11 @@ export const enqueueOptionsSchema = z.strictObject({
     .optional(),
   /** Units of the capacity that the job takes, and intervals until the next departure. Default: 1. */
   cost: z.int().min(1).max(1_000_000_000).optional(),
+  /**
+   * What the job counts in quotas of other units, such as `{ tokens: 1200 }`: up to 8 units, whole numbers from 1 to
+   * 1,000,000,000. In a unit that it does not name it counts what the rule says; a unit that no quota has is ignored. Default: none.
+   */
+  costs: costsSchema.optional(),
   /** Rejects the job if it cannot depart within this time, in milliseconds, and expires it if it has not. Default: none. */
   deadlineMs: milliseconds.optional(),
   attempts: attempts.optional(),
@@ -102,6 +108,13 @@ const cost = z.int().min(1).max(1_000_000_000).default(1)
 export const acquireOptionsSchema = z.strictObject({
   /** Units of the capacity that the turn takes while it waits, and intervals until the next departure. Default: 1. */
   cost,
+  /** As in `enqueue`. Default: none. */
+  costs: costsSchema.optional(),
+  /**
+   * How long the turn may hold its place, in milliseconds, where the limit says how many may be at once; then it loses it, with
+   * the event `holdExpired`. Default: ten minutes.
+   */
+  holdMs: milliseconds.default(600_000),
   /**
    * Refused at once if the turn cannot come within this time, in milliseconds. On a shared line the round trip takes some
    * of it: below 50, even a free turn may come too late. Default: no limit.
@@ -112,7 +125,7 @@ export const acquireOptionsSchema = z.strictObject({
 })
 
 /** Options of `tryAcquire`, which on a shared line takes some milliseconds, and 200 at most. */
-export const tryAcquireOptionsSchema = acquireOptionsSchema.pick({ cost: true })
+export const tryAcquireOptionsSchema = acquireOptionsSchema.pick({ cost: true, costs: true, holdMs: true })
 
 /** Options of `job`, `cancel` and `explain`. */
 export const findOptionsSchema = z.strictObject({
@@ -122,6 +135,9 @@ export const findOptionsSchema = z.strictObject({
    */
   key: z.string().optional(),
 })
+
+/** What a forecast is asked for. */
+export const forecastOptionsSchema = enqueueOptionsSchema.pick({ cost: true, costs: true })
 
 /** Options of `line`. */
 export const peekOptionsSchema = z.strictObject({
@@ -168,6 +184,7 @@ export type EnqueueOptions = z.input<typeof enqueueOptionsSchema>
 export type AcquireOptions = z.input<typeof acquireOptionsSchema>
 export type TryAcquireOptions = z.input<typeof tryAcquireOptionsSchema>
 export type FreezeOptions = z.input<typeof freezeOptionsSchema>
+export type ForecastOptions = z.input<typeof forecastOptionsSchema>
 export type FindOptions = z.input<typeof findOptionsSchema>
 export type LineOptions = z.input<typeof peekOptionsSchema>
 export type CloseOptions = z.input<typeof closeOptionsSchema>

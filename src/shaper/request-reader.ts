@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { encodeData } from '../core/data.ts'
 import { describe } from '../core/describe.ts'
 import { MILLISECOND } from '../core/duration.ts'
@@ -17,8 +18,10 @@ import {
   enqueueOptionsSchema,
   enqueueRequestSchema,
   type FindOptions,
+  type ForecastOptions,
   type FreezeOptions,
   findOptionsSchema,
+  forecastOptionsSchema,
   freezeOptionsSchema,
   type LineOptions,
   peekOptionsSchema,
@@ -55,9 +58,11 @@ export class RequestReader {
     const text = encodeData(data)
     this.#checkSize(text)
     const options = input === undefined ? NO_OPTIONS : parseOptions(enqueueOptionsSchema, input, 'enqueue')
-    const { id, cost = 1, deadlineMs = Number.POSITIVE_INFINITY, traceparent } = options
+    const { id, cost = 1, costs, deadlineMs = Number.POSITIVE_INFINITY, traceparent } = options
     const deadline = deadlineMs * MILLISECOND
-    return { id, key, data: text, cost, deadline, settings: this.#settings(options), traceparent }
+    const settings = this.#settings(options)
+    const request = { id, key, data: text, cost, deadline, settings, traceparent }
+    return costs === undefined ? request : { ...request, costs }
   }
 
   /** The same for `enqueueMany`; the error message names the index of the invalid request. */
@@ -98,22 +103,24 @@ export class RequestReader {
 export function readTurn(key: string, input: AcquireOptions) {
   const {
     signal,
-    cost,
     timeoutMs = Number.POSITIVE_INFINITY,
+    ...turn
   } = parseOptions(acquireOptionsSchema, input, 'acquire')
-  return { request: turnRequest(key, cost, timeoutMs), signal }
+  return { request: turnRequest(key, turn, timeoutMs), signal }
 }
 
 /** Reads the arguments of `tryAcquire`. @throws InvalidKeyError or InvalidOptionsError */
 export function readImmediateTurn(key: string, input: TryAcquireOptions): JobRequest {
-  const { cost } = parseOptions(tryAcquireOptionsSchema, input, 'tryAcquire')
-  return turnRequest(key, cost, 0)
+  return turnRequest(key, parseOptions(tryAcquireOptionsSchema, input, 'tryAcquire'), 0)
 }
 
-function turnRequest(key: string, cost: number, timeoutMs: number): JobRequest {
+type TurnParts = Pick<z.output<typeof acquireOptionsSchema>, 'cost' | 'costs' | 'holdMs'>
+
+function turnRequest(key: string, { cost, costs, holdMs }: TurnParts, timeoutMs: number): JobRequest {
   checkKey(key)
   const deadline = timeoutMs * MILLISECOND
-  return { id: undefined, key, data: 'null', cost, deadline, settings: TURN_SETTINGS, isTurn: true }
+  const turn = { id: undefined, key, data: 'null', cost, deadline, settings: TURN_SETTINGS } as const
+  return { ...turn, isTurn: true, holdFor: holdMs * MILLISECOND, ...(costs && { costs }) }
 }
 
 /** What `tryAcquire` returns for a refusal. The line refuses for a deadline that is over; the caller named none. */
@@ -121,10 +128,12 @@ export function refusalOfTurn({ reason, ...refusal }: Rejected): TurnRefusal {
   return { ...refusal, reason: reason === 'deadline' ? 'not-now' : reason }
 }
 
-/** @throws InvalidKeyError or InvalidOptionsError */
-export function checkForecast(key: string, cost: number): void {
+/** Reads the arguments of `forecast`. @throws InvalidKeyError or InvalidOptionsError */
+export function readForecast(key: string, asked: number | ForecastOptions) {
   checkKey(key)
-  parseOptions(enqueueOptionsSchema, { cost }, 'forecast')
+  const input = typeof asked === 'object' && asked !== null ? asked : { cost: asked }
+  const { cost = 1, costs } = parseOptions(forecastOptionsSchema, input, 'forecast')
+  return { cost, costs }
 }
 
 /** Reads the arguments of `freeze`. @throws InvalidKeyError or InvalidOptionsError */

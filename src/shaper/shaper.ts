@@ -13,7 +13,7 @@ import { Emitter, type Listener } from '../line/emitter.ts'
 import type { Engine, ShapedWorker } from '../line/engine.ts'
 import type { LiveRuleBook } from '../line/limits.ts'
 import type { WorkOptions } from '../line/options.ts'
-import type { Turn } from '../line/pending-turns.ts'
+import type { Turn } from '../line/turn.ts'
 import { MemoryEngine } from '../memory/memory-engine.ts'
 import { RedisEngine } from '../redis/redis-engine.ts'
 import * as options from './options.ts'
@@ -82,11 +82,11 @@ export class Shaper<Data = unknown, Result = unknown> {
     return this.#engine.enqueueMany(this.#reader.readMany(input))
   }
 
-  /** Returns what `enqueue` would answer now, and changes nothing. An accepted forecast has an empty id. */
-  async forecast(key: string, cost = 1): Promise<Admission> {
+  /** Returns what `enqueue` would answer now, and changes nothing: `asked` is the cost, or `{ cost, costs }`. An accepted forecast has an empty id. */
+  async forecast(key: string, asked: number | options.ForecastOptions = 1): Promise<Admission> {
     this.#assertOpen()
-    requests.checkForecast(key, cost)
-    return this.#engine.forecast(key, cost)
+    const { cost, costs } = requests.readForecast(key, asked)
+    return this.#engine.forecast(key, cost, costs)
   }
 
   /**

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { describe } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 import { parseOptions } from '../core/options.ts'
+import type { Turn } from '../line/turn.ts'
 import { type AcquireOptions, acquireOptionsSchema } from './options.ts'
 
 /** Options of `wrap`: those of `acquire`, and the key of the turn; key and cost may be functions of the arguments. */
@@ -20,14 +21,15 @@ const wrapOptionsSchema = acquireOptionsSchema.extend({
 })
 
 /**
- * Returns a function that waits for its turn and then calls `fn` with the same `this` and arguments.
+ * Returns a function that waits for its turn and then calls `fn` with the same `this` and arguments; the turn holds its
+ * place until what `fn` returns has settled.
  *
  * @throws InvalidOptionsError
  */
 export function wrap<This, Args extends unknown[], Value>(
   fn: (this: This, ...args: Args) => Value,
   input: WrapOptions<Args>,
-  acquire: (key: string, options: AcquireOptions) => Promise<unknown>,
+  acquire: (key: string, options: AcquireOptions) => Promise<Pick<Turn, 'release'>>,
 ): (this: This, ...args: Args) => Promise<Awaited<Value>> {
   if (typeof fn !== 'function') {
     throw new InvalidOptionsError(`wrap: expected a function to wrap, got: ${describe(fn)}`)
@@ -38,7 +40,11 @@ export function wrap<This, Args extends unknown[], Value>(
   return async function (this: This, ...args: Args): Promise<Awaited<Value>> {
     const named = typeof key === 'function' ? key(...args) : key
     const units = typeof cost === 'function' ? cost(...args) : cost
-    await acquire(named, units === undefined ? options : { ...options, cost: units })
-    return await fn.apply(this, args)
+    const turn = await acquire(named, units === undefined ? options : { ...options, cost: units })
+    try {
+      return await fn.apply(this, args)
+    } finally {
+      await turn.release()
+    }
   }
 }

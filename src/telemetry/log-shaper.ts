@@ -56,6 +56,7 @@ function listenersFor(log: Log, now: () => number): Listeners {
   const failed = bounded('warn', 'attempt failed')
   const recovered = bounded('warn', 'recovered from a lost worker')
   const expired = bounded('info', 'expired')
+  const holdExpired = bounded('warn', 'turn held its place for too long, and lost it')
   const frozen = bounded('info', 'frozen')
   const cutFreeze = bounded('warn', 'frozen for less than requested')
   const unfrozen = bounded('info', 'unfrozen')
@@ -83,6 +84,7 @@ function listenersFor(log: Log, now: () => number): Listeners {
     },
     recovered: ({ id, key, attempt, mayHaveStarted }) => recovered({ id, key, attempt, mayHaveStarted }),
     expired: ({ id, key }) => expired({ id, key }),
+    holdExpired: ({ id, key }) => holdExpired({ id, key }),
     cancelled: ({ id, key }) => log.debug('cancelled', { id, key }),
     frozen: ({ key, at, until, askedMs }) => {
       const forMs = Math.round(until - at)

@@ -8,6 +8,7 @@ const REDIS = new URL('../../src/redis/', import.meta.url)
 /** Scripts that change something and are no transition, and why. */
 const NOT_MODELLED: Readonly<Record<string, string>> = {
   'rules/layout.lua': 'agrees on the number of shards before the line is used; the model has one shard',
+  'verbs/settle.lua': 'changes what quotas count; the limit of the model has only a pace',
   'views/recent.lua':
     'prolongs the time for which events of a bucket are kept, on which no start or end depends',
   'views/reindex.lua': 'writes an index that only lists of buckets read',
@@ -36,7 +37,8 @@ test('each verb of the list has its script in verbs/', () => {
     .map((name) => `verbs/${name}.lua`)
   const writing = scriptsThatWrite()
   const known: readonly string[] = Object.values(VERBS)
-  expect(scripts.filter((name) => writing.includes(name) && !known.includes(name))).toEqual([])
+  const unnamed = scripts.filter((name) => writing.includes(name) && !known.includes(name))
+  expect(unnamed.filter((name) => NOT_MODELLED[name] === undefined)).toEqual([])
 })
 
 test('what transitions and exceptions name is there', () => {

@@ -100,7 +100,7 @@ export class CoreDriver {
   }
 
   setLimit(text: string): void {
-    changeLimit(this.#bucket, parseLimit(text))
+    changeLimit(this.#bucket, parseLimit(text), 0)
     this.#arm()
   }
 

@@ -5,9 +5,9 @@ import { shardPrelude } from '../../src/redis/scripts/prelude.ts'
 import { isTurnId } from './turn-id.ts'
 
 const LIB = new URL('../../src/redis/scripts/lib/', import.meta.url)
-const PARTS = ['values', 'shard', 'warmth', 'bucket', 'pace', 'job', 'state', 'blocks', 'line'].map((part) =>
-  readFileSync(new URL(`${part}.lua`, LIB), 'utf8'),
-)
+const PARTS = 'values shard job warmth quota calendar usage charge bucket pace state blocks next line'
+  .split(' ')
+  .map((part) => readFileSync(new URL(`${part}.lua`, LIB), 'utf8'))
 
 /**
  * Tells what a shard holds: its sets, or a page of its buckets with their lists, or of its jobs with their states. The pages are
@@ -19,7 +19,7 @@ const SCRIPT = [
   ...PARTS,
   `local part, cursor = ARGV[1], ARGV[2]
   local function sets()
-    local recounted = { kept = {}, units = { tonumber(redis.call('HGET', K.meta, 'kept') or 0), 0, 0 } }
+    local recounted = { quotas = redis.call('HKEYS', K.quotas), kept = {}, units = { tonumber(redis.call('HGET', K.meta, 'kept') or 0), 0, 0 } }
     for _, name in ipairs({ 'due', 'turns', 'idle', 'leases', 'deadlines', 'ended', 'gone', 'fill' }) do recounted[name] = redis.call('ZRANGE', K[name], 0, -1) end
     local shares = redis.call('ZRANGE', K.shares, 0, -1, 'WITHSCORES')
     for at = 1, #shares, 2 do
@@ -45,7 +45,8 @@ const SCRIPT = [
     return {
       key = key, waiting = b.waiting, handed = b.handed, returned = b.returned, running = b.running,
       granted = b.granted, grantedCost = b.grantedCost, paused = b.paused == 1, counts = { b.inLine, b.inHanded, b.inRetry, b.inBack },
-      turns = b.turns, isDue = due_of(b) < INF,
+      turns = b.turns, isDue = due_of(b) < INF, hasQuotas = usage.of(b) ~= nil and #usage.of(b).quotas > 0,
+      hasStarted = b.lastStart > -INF or b.granted ~= '',
       isAsFull = tonumber(redis.call('ZSCORE', K.fill, key) or -1) == b.waiting / b.capacity,
       lists = {
         line = line_of(b), handed = redis.call('LRANGE', K.handed .. b.n, 0, -1),
@@ -80,6 +81,7 @@ const setsSchema = z.strictObject({
   units: z.tuple([number, number, number]),
   gone: names,
   fill: names,
+  quotas: names,
 })
 const bucketSchema = z.strictObject({
   key: z.string(),
@@ -93,6 +95,8 @@ const bucketSchema = z.strictObject({
   counts: z.tuple([number, number, number, number]),
   turns: number,
   isDue: z.boolean(),
+  hasQuotas: z.boolean(),
+  hasStarted: z.boolean(),
   isAsFull: z.boolean(),
   lists: z.strictObject({ line: names, handed: names, retry: names, back: names }),
 })
@@ -155,13 +159,17 @@ export async function recount(redis: Redis, tag: string): Promise<string[]> {
   const faults = shard.buckets.flatMap((bucket) => ofBucket(bucket, shard))
   const strangers = shard.fill.filter((key) => shard.buckets.every((bucket) => bucket.key !== key))
   faults.push(...strangers.map((key) => `${key}: among the full, and no bucket`))
+  const usages = shard.quotas.filter((key) =>
+    shard.buckets.every((bucket) => bucket.key !== key || !bucket.hasQuotas),
+  )
+  faults.push(...usages.map((key) => `${key}: has a usage, and no quotas`))
   const [ended, kept] = [[...shard.ended].sort(), [...shard.kept].sort()].map(String)
   if (ended !== kept) faults.push(`ended jobs: ${ended}, among those of segments: ${kept}`)
   if (new Set(shard.units).size > 1) faults.push(`units of ended jobs, counted thrice: ${shard.units}`)
   return [...faults, ...shard.jobs.flatMap((job) => ofJob(job, shard))]
 }
 
-function ofBucket(bucket: Bucket, { jobs, due, turns, idle }: Shard): string[] {
+function ofBucket(bucket: Bucket, { jobs, due, turns, idle, quotas }: Shard): string[] {
   const { key, lists, granted } = bucket
   const { line, handed, retry, back } = lists
   const own = jobs.filter((job) => job.key === key)
@@ -185,6 +193,7 @@ function ofBucket(bucket: Bucket, { jobs, due, turns, idle }: Shard): string[] {
     ['among those due, or full', bucket.isDue, isPlaced || (bucket.isDue && handed.length > 0)],
     ['in the set of both', due.includes(key) && turns.includes(key), false],
     ['among turns', turns.includes(key), isPlaced && isTurnId(line[0] ?? '') && !mayBeHeldUp],
+    ['has its usage', quotas.includes(key) || !bucket.hasQuotas || !bucket.hasStarted, true],
     ['idle', isEmpty && !bucket.paused, idle.includes(key)],
   ] as const
   return checks.flatMap(([what, has, counted]) =>

@@ -1,5 +1,6 @@
 import { forgettableAt } from '../../core/bucket.ts'
 import { DueHeap } from '../../core/due-heap.ts'
+import { hasParts } from '../../core/limit.ts'
 import { Departures, type HandlerPool } from './departures.ts'
 import type { Deadline, JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
@@ -13,7 +14,7 @@ const MOST_PUT_ASIDE = 1_000
  * - departures, which has several: its head may depart once a handler is free for it
  * - turns: its head is a turn, which needs no handler
  * - forgettable: it is empty, and is forgotten when its `next` has passed and it is cold
- * - none: it is paused with jobs in it, or a handler runs and no job waits
+ * - none: it is paused with jobs in it, or has no free place, or a handler runs and no job waits
  */
 export class Agenda {
   readonly #departures = new Departures()
@@ -44,12 +45,24 @@ export class Agenda {
     const due = bucket.nextDeparture(from)
     if (bucket.isDeparting) this.#place(bucket, undefined)
     else if (due !== Number.POSITIVE_INFINITY) this.#place(bucket, this.#heapOf(bucket, due), due)
-    else if (bucket.jobs > 0 || bucket.running > 0 || bucket.paused) this.#place(bucket, undefined)
+    else if (bucket.jobs > 0 || bucket.placesTaken > 0 || bucket.paused) this.#place(bucket, undefined)
     else this.#place(bucket, this.#forgettable, Math.max(from, forgettableAt(bucket)))
+  }
+
+  /** The limit of the bucket has more than a pace, and another head, room or place may change when it departs. */
+  rearm(bucket: MemoryBucket, now: number): void {
+    const { heap } = bucket
+    const due =
+      heap === undefined || heap === this.#forgettable ? Number.NEGATIVE_INFINITY : heap.dueOf(bucket)
+    this.arm(bucket, Math.min(due, now))
   }
 
   /** Another job may be next in the bucket, which departs with the same slot. */
   sort(bucket: MemoryBucket, now: number): void {
+    if (hasParts(bucket.limit)) {
+      this.rearm(bucket, now)
+      return
+    }
     const { heap } = bucket
     if (heap === undefined || heap === this.#forgettable) return
     const due = heap.dueOf(bucket)
@@ -67,6 +80,11 @@ export class Agenda {
       const heap = this.#firstDue(now, mayAsk)
       if (heap.earliest > now) return undefined
       const bucket = heap.peek()!
+      // Another head than the one that was waited for, or another period of a calendar, may have less room.
+      if (bucket.usage !== undefined && bucket.nextDeparture(now) > now) {
+        this.arm(bucket, now)
+        continue
+      }
       if (bucket.isTurnNext(now)) return bucket
       if (mayAsk) {
         const answer = pool?.ask(bucket.key, now) ?? 0

@@ -3,6 +3,7 @@ import { IdConflictError } from '../../core/errors.ts'
 import type { HeapUse } from '../../core/heap-use.ts'
 import { type EndState, isEnded } from '../../core/job.ts'
 import { sharesIds, twinName } from '../../core/job-name.ts'
+import type { Costs } from '../../core/usage.ts'
 import type { JobRequest } from '../../line/job.ts'
 import type { Retention } from '../../line/options.ts'
 import { EndedJobs } from './ended-jobs.ts'
@@ -111,9 +112,14 @@ export class JobLedger {
   }
 }
 
-type Asked = Pick<JobRequest, 'key' | 'cost' | 'data'>
+type Asked = Pick<JobRequest, 'key' | 'cost' | 'costs' | 'data'>
 
 /** Whether two requests under one id ask for one job. */
 export function isSameRequest(a: Asked, b: Asked): boolean {
-  return a.key === b.key && a.cost === b.cost && a.data === b.data
+  return a.key === b.key && a.cost === b.cost && a.data === b.data && isSame(a.costs, b.costs)
+}
+
+/** Costs are in one order: equal ones are equal as text. */
+function isSame(a: Costs | undefined, b: Costs | undefined): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b)
 }

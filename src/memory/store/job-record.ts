@@ -3,11 +3,22 @@ import { MILLISECOND } from '../../core/duration.ts'
 import type { Accepted, EndState, JobSettings, JobState, JobView } from '../../core/job.ts'
 import { mayBecome } from '../../core/job.ts'
 import { twinName } from '../../core/job-name.ts'
+import { hasParts, type Limit } from '../../core/limit.ts'
 import type { WaitingJob } from '../../core/projection.ts'
+import type { Costs } from '../../core/usage.ts'
 import type { JobRequest, WorkerJob } from '../../line/job.ts'
 import { positionOf } from './jobs-ahead.ts'
 import type { LineEntry } from './line.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
+
+/** What a start was charged in each quota of a limit, and the time at which it counts. */
+export interface Charge {
+  limit: Limit
+  charges: number[]
+  at: number
+  /** It was settled, or the attempt has ended. */
+  isOver: boolean
+}
 
 /** A deadline in the agenda; made only for jobs that have one. */
 export interface Deadline extends Due {
@@ -20,6 +31,8 @@ const JOB = 384
 const NAMED = 120
 const DEADLINE = 104
 const ENDED = 40
+const COSTS = 56
+const NAMED_COST = 40
 
 /** Everything that is kept of one job, from its admission until it is forgotten. Times are microseconds. */
 export class JobRecord implements WorkerJob, WaitingJob, LineEntry, Due {
@@ -34,6 +47,10 @@ export class JobRecord implements WorkerJob, WaitingJob, LineEntry, Due {
   /** The answer to the producer that named the job, for when the same id comes again. */
   answer: Accepted | undefined = undefined
   readonly deadline: Deadline | undefined
+  /** What it was charged when it started last; absent without quotas. */
+  declare charge?: Charge | undefined
+  declare readonly costs?: Costs
+  declare readonly holdFor?: number
   /** A job without them has no fields for them: most have none, and in a million jobs they would take room. */
   declare readonly traceparent?: string
   declare readonly isTurn?: true
@@ -67,7 +84,9 @@ export class JobRecord implements WorkerJob, WaitingJob, LineEntry, Due {
     this.cost = request.cost
     this.settings = request.settings
     this.admittedAt = now
-    const { deadline, traceparent, isTurn } = request
+    const { deadline, traceparent, isTurn, costs, holdFor } = request
+    if (costs !== undefined) this.costs = costs
+    if (holdFor !== undefined && hasParts(bucket.limit)) this.holdFor = holdFor
     if (traceparent !== undefined) this.traceparent = traceparent
     if (isTurn) this.isTurn = true
     if (isTwin) this.isTwin = true
@@ -87,7 +106,8 @@ export class JobRecord implements WorkerJob, WaitingJob, LineEntry, Due {
   /** Bytes that it takes of the heap until it is forgotten, about: the same at any time. Text counts one byte for each of its units. */
   get bytes(): number {
     const named = this.slot === undefined ? NAMED + this.id.length : 0
-    return JOB + this.data.length + named + (this.deadline === undefined ? 0 : DEADLINE)
+    const costs = this.costs === undefined ? 0 : bytesOfCosts(this.costs)
+    return JOB + this.data.length + named + (this.deadline === undefined ? 0 : DEADLINE) + costs
   }
 
   /** What it takes in addition once it has ended. */
@@ -123,6 +143,7 @@ export class JobRecord implements WorkerJob, WaitingJob, LineEntry, Due {
       key: this.key,
       state: this.#state,
       cost: this.cost,
+      ...(this.costs && { costs: this.costs }),
       data: JSON.parse(this.data),
       attempt: this.attempt,
       attempts: this.settings.attempts,
@@ -135,4 +156,8 @@ export class JobRecord implements WorkerJob, WaitingJob, LineEntry, Due {
       ...(this.error !== undefined && { error: this.error }),
     }
   }
+}
+
+function bytesOfCosts(costs: Costs): number {
+  return Object.keys(costs).reduce((sum, unit) => sum + NAMED_COST + unit.length, COSTS)
 }

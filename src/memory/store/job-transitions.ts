@@ -1,5 +1,6 @@
 import * as bucketCore from '../../core/bucket.ts'
 import type { EndState } from '../../core/job.ts'
+import { hasParts } from '../../core/limit.ts'
 import type { Agenda } from './agenda.ts'
 import type { JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
@@ -25,6 +26,8 @@ export class JobTransitions {
     const { bucket } = job
     const { hasLine } = bucket
     bucket.running--
+    // The caller of a turn works on.
+    if (job.charge !== undefined && !job.isTurn) job.charge = undefined
     if (outcome.kind === 'completed') {
       job.result = outcome.result
       this.#end(job, 'completed', now)
@@ -45,6 +48,7 @@ export class JobTransitions {
       this.#agenda.watch(job)
     }
     if (!hasLine) this.#agenda.arm(bucket)
+    else if (hasParts(bucket.limit)) this.#agenda.rearm(bucket, now)
   }
 
   endWaiting(job: JobRecord, state: 'cancelled' | 'expired', now: number): void {

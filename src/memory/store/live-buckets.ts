@@ -8,6 +8,8 @@ import { MemoryBucket } from './memory-bucket.ts'
 
 /** Bytes that a bucket takes of the heap beside its key and its jobs, with its places in maps, measured: docs/decisions/service.md. */
 const BUCKET = 496
+/** And what it counts in each quota, when all of its sub-windows count. */
+const QUOTA = 1_200
 
 /** The buckets with waiting jobs or with something to remember, by key; and the rules that govern them. */
 export class LiveBuckets {
@@ -63,6 +65,7 @@ export class LiveBuckets {
   }
 
   forget(bucket: MemoryBucket): void {
+    bucket.isKept = false
     this.#buckets.delete(bucket.key)
     this.#use.release(bucket.use!, bytesOf(bucket))
   }
@@ -71,7 +74,7 @@ export class LiveBuckets {
    * Applies a rule book that was changed to the buckets that the change may be about, and yields those whose limit changed. A
    * bucket that no rule governs any more keeps its limit for waiting jobs; new ones are refused.
    */
-  *applyRules(rules: LayeredBook, change: RuleChange): Generator<MemoryBucket> {
+  *applyRules(rules: LayeredBook, change: RuleChange, now: number): Generator<MemoryBucket> {
     this.#countRule(change, rules.layers.overrides.length - this.#rules.layers.overrides.length)
     this.#rules = rules
     const head = beginningOf(change)
@@ -81,7 +84,9 @@ export class LiveBuckets {
       bucket.isGoverned = rule !== undefined
       if (rule === undefined || (rule.limit === bucket.limit && rule.pattern === bucket.pattern)) continue
       bucket.pattern = rule.pattern
-      changeLimit(bucket, rule.limit)
+      const before = bytesOf(bucket)
+      changeLimit(bucket, rule.limit, now)
+      this.#use.grow(bucket.use!, bytesOf(bucket) - before)
       yield bucket
     }
   }
@@ -99,6 +104,6 @@ export class LiveBuckets {
   }
 }
 
-function bytesOf({ key }: MemoryBucket): number {
-  return BUCKET + key.length
+function bytesOf({ key, limit }: MemoryBucket): number {
+  return BUCKET + key.length + limit.quotas.length * QUOTA
 }

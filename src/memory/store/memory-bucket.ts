@@ -5,7 +5,7 @@ import { type BucketState, bucketState } from '../../core/job.ts'
 import type { Limit } from '../../core/limit.ts'
 import { advance, type Retries, type WaitingJob } from '../../core/projection.ts'
 import type { Rule } from '../../core/rule-book.ts'
-import { createUsage, type Usage } from '../../core/usage.ts'
+import { chargesOf, createUsage, roomAt, type Usage } from '../../core/usage.ts'
 import type { JobRecord } from './job-record.ts'
 import type { Standing } from './jobs-ahead.ts'
 import { Line } from './line.ts'
@@ -32,6 +32,8 @@ export class MemoryBucket implements Bucket, Due {
   startedWarmth = 0
   usage: Usage | undefined
   running = 0
+  /** Turns that hold a place. A bucket without them has no field for them. */
+  declare held?: number
   /** The caller of the turn that departed last has not continued yet: until then no other job departs. */
   isDeparting = false
   /** The heap of the agenda that it is in, and its handle there. */
@@ -102,7 +104,31 @@ export class MemoryBucket implements Bucket, Due {
   nextDeparture(from: number): number {
     if (this.jobs === 0 || this.paused) return Number.POSITIVE_INFINITY
     const slot = nextSlot(this, from)
-    return this.hasLine ? slot : Math.max(slot, this.#retries!.earliest)
+    const at = this.hasLine ? slot : Math.max(slot, this.#retries!.earliest)
+    return this.usage === undefined && this.limit.concurrency === Number.POSITIVE_INFINITY
+      ? at
+      : this.#allowedFrom(at, this.usage)
+  }
+
+  /** How many of the places of the limit are taken. */
+  get placesTaken(): number {
+    return this.running + (this.held ?? 0)
+  }
+
+  /** When every part of the limit allows the departure of the head that the bucket has then; Infinity without a free place. */
+  #allowedFrom(from: number, usage: Usage | undefined): number {
+    if (this.placesTaken >= this.limit.concurrency) return Number.POSITIVE_INFINITY
+    if (usage === undefined) return from
+    for (let at = from; ; ) {
+      // A retry that is ready meanwhile is the head.
+      const later = roomAt(this.limit, usage, chargesOf(this.limit, this.#headAt(at)), at)
+      if (later === at) return at
+      at = later
+    }
+  }
+
+  #headAt(at: number): JobRecord {
+    return this.#givenBack?.peek() ?? this.#readyRetry(at) ?? this.#line.first()!
   }
 
   /** Whether the job that would depart at `at` is a turn, which needs no handler. */

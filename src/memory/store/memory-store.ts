@@ -2,17 +2,22 @@ import { accepted, rejected } from '../../core/admission.ts'
 import * as bucketCore from '../../core/bucket.ts'
 import { IdConflictError } from '../../core/errors.ts'
 import { HeapUse } from '../../core/heap-use.ts'
-import type { Admission, Rejected } from '../../core/job.ts'
+import type { Admission } from '../../core/job.ts'
 import { twinName } from '../../core/job-name.ts'
 import type { ChangedRules, LayeredBook } from '../../core/layered-book.ts'
+import { nameOfQuota } from '../../core/quota-input.ts'
 import type { RuleChange } from '../../core/rule-layers.ts'
+import type { Costs } from '../../core/usage.ts'
 import * as verdicts from '../../core/verdict.ts'
 import type { Call } from '../../line/attempt.ts'
 import type { JobRequest, Pace } from '../../line/job.ts'
 import type { Retention } from '../../line/options.ts'
+import { checkUnits } from '../../line/settle.ts'
 import { Agenda } from './agenda.ts'
 import { BucketHolds } from './bucket-holds.ts'
+import { chargeStart, moveCharge, settleCharge } from './charges.ts'
 import type { HandlerPool } from './departures.ts'
+import { HeldTurns, holdOf } from './held-turns.ts'
 import { isSameRequest, JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
 import { JobTransitions, type Outcome } from './job-transitions.ts'
@@ -37,6 +42,7 @@ export class MemoryStore {
   readonly #agenda = new Agenda()
   readonly #transitions: JobTransitions
   readonly #watched = new WatchedBuckets()
+  readonly #held = new HeldTurns()
   /** Freezes and pauses. */
   readonly holds: BucketHolds
   readonly views: StoreViews
@@ -77,7 +83,14 @@ export class MemoryStore {
     if (!hadLine) this.#agenda.arm(bucket, now)
     this.#agenda.watch(job)
     const { waiting, limit } = bucket
-    const place = { position, departsAt: verdict.departsAt, waiting, capacity: limit.capacity }
+    const { departsAt, isEstimate } = verdict
+    const place = {
+      position,
+      departsAt,
+      waiting,
+      capacity: limit.capacity,
+      ...(isEstimate && { isEstimate }),
+    }
     const admission = accepted(job.id, job.key, place, now)
     if (request.id !== undefined) job.answer = admission
     return admission
@@ -98,16 +111,21 @@ export class MemoryStore {
   }
 
   /** The verdict that `admit` would give; changes nothing. */
-  forecast(key: string, cost: number, now: number): Admission {
+  forecast(key: string, cost: number, now: number, costs?: Costs): Admission {
     const bucket = this.#buckets.findOpen(key)
-    const request = { cost, deadline: Number.POSITIVE_INFINITY }
+    const request = { cost, costs, deadline: Number.POSITIVE_INFINITY }
     const verdict = verdicts.judge(bucket, request, now, bucket.line(now), bucket.retries)
     if (!verdict.accepted) return rejectedBy(bucket, verdict, now)
-    const { departsAt, retriesAhead } = verdict
+    const { departsAt, retriesAhead, isEstimate } = verdict
     const position = bucket.ahead(retriesAhead) + 1
     const waiting = bucket.waiting + cost
     const { capacity } = bucket.limit
-    return accepted('', key, { position, departsAt, waiting, capacity }, now)
+    return accepted(
+      '',
+      key,
+      { position, departsAt, waiting, capacity, ...(isEstimate && { isEstimate }) },
+      now,
+    )
   }
 
   /** Counts a verdict that was returned to a caller. */
@@ -159,6 +177,7 @@ export class MemoryStore {
     this.#watched.noteStart(job, now)
     const slot = bucketCore.reserveDue(bucket, cost, this.#agenda.slotOf(bucket), now)
     bucketCore.depart(bucket, cost, now)
+    chargeStart(job, now)
     job.attempt++
     job.fence = this.#jobs.countStart()
     job.departedAt = now
@@ -180,6 +199,7 @@ export class MemoryStore {
     // One that was not on the grid was reserved for the time at which the gate was passed.
     const isOnGrid = slot < bucket.lastStart
     const isMoved = bucketCore.startedBy(bucket, slot, isOnGrid, startedBy)
+    moveCharge(job, startedBy)
     if (isMoved || bucket.isDeparting) {
       bucket.isDeparting = false
       this.#agenda.arm(bucket)
@@ -192,6 +212,37 @@ export class MemoryStore {
     this.#transitions.finish(job, outcome, now)
   }
 
+  /** Lets a turn that departs now hold its place, where the limit counts places. Call it before `finish`. */
+  hold(turn: JobRecord, now: number): void {
+    if (turn.bucket.limit.concurrency < Number.POSITIVE_INFINITY) this.#held.hold(turn, now)
+  }
+
+  /** Gives back the place of a turn, which is settled no more. */
+  release(turn: JobRecord, now: number): void {
+    if (turn.charge !== undefined) turn.charge.isOver = true
+    if (this.#held.release(turn)) this.#agenda.rearm(turn.bucket, now)
+  }
+
+  /** Takes their places from the turns that have held them for too long, and returns those. */
+  releaseOverdue(now: number): JobRecord[] {
+    const overdue: JobRecord[] = []
+    for (let turn = this.#held.overdue(now); turn !== undefined; turn = this.#held.overdue(now)) {
+      this.release(turn, now)
+      overdue.push(turn)
+    }
+    return overdue
+  }
+
+  /** Counts what a start really used. Returns false after the first time, and once it is over. @throws UnknownUnitError */
+  settle(job: JobRecord, amounts: Costs, now: number): boolean {
+    const { bucket, isTurn, departedAt = now } = job
+    checkUnits(bucket.key, bucket.limit, amounts)
+    const isLate = isTurn && now - departedAt >= holdOf(job)
+    if (isLate || !bucket.isKept || !settleCharge(job, amounts)) return false
+    this.#agenda.rearm(bucket, now)
+    return true
+  }
+
   /** The rule book in force. */
   get rules(): LayeredBook {
     return this.#buckets.rules
@@ -202,7 +253,7 @@ export class MemoryStore {
     const before = this.rules
     const after = before.changed(change, now)
     if (after === undefined) return { at: now, isChanged: false, before, after: before }
-    for (const bucket of this.#buckets.applyRules(after, change)) this.#agenda.arm(bucket)
+    for (const bucket of this.#buckets.applyRules(after, change, now)) this.#agenda.arm(bucket)
     return { at: now, isChanged: true, before, after }
   }
 
@@ -233,9 +284,9 @@ export class MemoryStore {
     return this.#agenda.nextTolerance(hasRoom)
   }
 
-  /** When the next deadline passes or the next bucket may be forgotten; Infinity when there is none. */
+  /** When the next deadline passes, the next turn loses its place or the next bucket may be forgotten; Infinity when there is none. */
   nextChore(): number {
-    return this.#agenda.nextChore
+    return Math.min(this.#agenda.nextChore, this.#held.earliest)
   }
 
   /** Every job that waits. */
@@ -244,7 +295,9 @@ export class MemoryStore {
   }
 }
 
-function rejectedBy(bucket: MemoryBucket, { reason, retryAt }: Refused, now: number): Rejected {
+function rejectedBy(bucket: MemoryBucket, { reason, retryAt, isEstimate, exceeded }: Refused, now: number) {
   const { key, waiting, limit } = bucket
-  return rejected(key, reason, { retryAt, waiting, capacity: limit.capacity }, now)
+  const estimate = isEstimate && { isEstimate }
+  const quota = exceeded && { quota: nameOfQuota(exceeded) }
+  return rejected(key, reason, { retryAt, waiting, capacity: limit.capacity, ...estimate, ...quota }, now)
 }

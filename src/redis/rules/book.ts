@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { BackendUnavailableError } from '../../core/errors.ts'
-import { formatLimit } from '../../core/limit.ts'
+import type { LayeredBook } from '../../core/layered-book.ts'
+import { formatLimit, hasParts, type Limit } from '../../core/limit.ts'
+import { nameOfQuota } from '../../core/quota-input.ts'
 import type { Rule } from '../../core/rule-book.ts'
 import { list, number, oneOf, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
@@ -81,5 +83,30 @@ export function ruleValues(rule: Rule | undefined): (string | number)[] {
   if (rule === undefined) return ['', 0, 0, 0, 0, 0, '']
   const { pattern, limit } = rule
   const { capacity, interval, tolerance, warmUp, coldInterval } = limit
-  return [pattern, capacity, interval, tolerance, warmUp, coldInterval, formatLimit(limit)]
+  return [pattern, capacity, interval, tolerance, warmUp, coldInterval, limitValue(limit)]
+}
+
+const VALUES = new WeakMap<Limit, string>()
+
+/** The text of a limit and, behind a line break, its further parts as the scripts read them. */
+export function limitValue(limit: Limit): string {
+  if (!hasParts(limit)) return formatLimit(limit)
+  const known = VALUES.get(limit)
+  if (known !== undefined) return known
+  const { quotas, concurrency } = limit
+  const parts = quotas.map(({ window, ...quota }) => ({ ...quota, ...window }))
+  const places = Number.isFinite(concurrency) ? { places: concurrency } : {}
+  const value = `${formatLimit(limit)}\n${JSON.stringify({ quotas: parts, ...places })}`
+  VALUES.set(limit, value)
+  return value
+}
+
+/** The text of the quota of this number, from 1 on, of the limit of a key. The rule may have changed since the script answered. */
+export function quotaText(
+  { book }: { readonly book: Pick<LayeredBook, 'find'> },
+  key: string,
+  number: number,
+): string {
+  const quota = book.find(key)?.limit.quotas[number - 1]
+  return quota === undefined ? '' : nameOfQuota(quota)
 }

@@ -236,7 +236,7 @@ export class RedisRules {
       // Another process may have changed it meanwhile, and this process may already have the newer book.
       if (book.version > this.version) this.#adopt(book, text, after)
       for (let shard = 1; shard < this.#store.tags.length; shard++) await this.#write(shard, text, now)
-      for (let shard = 0; shard < this.#store.tags.length; shard++) await this.#retime(shard)
+      for (let shard = 0; shard < this.#store.tags.length; shard++) await this.#retime(shard, now)
       return { ...written, at }
     }
     throw unsettled()
@@ -251,8 +251,8 @@ export class RedisRules {
     return written.at
   }
 
-  #retime(shard: number): Promise<void> {
-    return retimeBuckets(this.#store, shard, () => this.#book)
+  #retime(shard: number, now?: number): Promise<void> {
+    return retimeBuckets(this.#store, shard, () => this.#book, now)
   }
 
   #adopt(stored: StoredBook, { version, digest, bytes }: KnownBook, book?: LayeredBook): void {

@@ -1,27 +1,27 @@
 #!lua flags=allow-oom
 -- Applies the rules in force to buckets; departures of waiting jobs are computed again.
--- uses: shard warmth bucket pace blocks line
+-- uses: shard job warmth quota calendar usage charge bucket pace blocks next line
 --
 -- KEYS[1]  the shard's tag
--- ARGV     version of the caller's rule book, whether these are the last ('1' | '0'), number of buckets (0 to 100), then
+-- ARGV     now | '', version of the caller's rule book, whether these are the last ('1' | '0'), number of buckets (0 to 100), then
 --          for each: key, pattern, capacity, interval, tolerance, warm-up, cold interval, limit
 -- Answers  { 'old-book', version } | { 'ok', buckets whose limit changed }
 
-local buckets = count(3, 8)
-expect_numbers(4, 8, buckets, 2, 3, 4, 5, 6)
+local now, buckets = read_now(ARGV[1]), count(4, 8)
+expect_numbers(5, 8, buckets, 2, 3, 4, 5, 6)
 expect('meta', 'buckets', 'due', 'turns', 'idle', 'wake')
 local meta = read_meta()
-local book = number(ARGV[1])
+local book = number(ARGV[2])
 if book ~= meta.book then return { 'old-book', text(meta.book) } end
 local changed = 0
 for index = 1, buckets do
-  local at = 4 + (index - 1) * 8
+  local at = 5 + (index - 1) * 8
   -- A bucket that cannot be read must not hold up the others; a verb that names it raises the error.
   local is_readable, bucket = pcall(read_bucket_and_line, ARGV[at])
   if is_readable and bucket and bucket.book < book then
     -- Writing the bucket also adds it to the set `fill`, which an older version did not keep.
     bucket.fill = false
-    if change_limit(bucket, read_rule(at + 1, book)) then
+    if change_limit(bucket, read_rule(at + 1, book), now) then
       changed = changed + 1
       reschedule_from(bucket, meta, bucket.inHanded > 0 and bucket.from or -INF)
     else
@@ -29,5 +29,5 @@ for index = 1, buckets do
     end
   end
 end
-if ARGV[2] == '1' then redis.call('HSET', K.meta, 'retimed', book) end
+if ARGV[3] == '1' then redis.call('HSET', K.meta, 'retimed', book) end
 return { 'ok', text(changed) }

@@ -1,7 +1,7 @@
 #!lua
 -- Admits jobs to their lines, or rejects them: judges all of them, or none; where many jobs in lines must be looked at for it, only
 -- the first of them. Without `allow-oom`: a full memory rejects the call.
--- uses: shard loss lease warmth bucket pace job name blocks line order verdict notes join
+-- uses: shard loss lease job warmth quota calendar usage charge bucket pace name blocks next line order follow verdict notes join
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', version of the caller's rule book, its number of shards, number of kinds, then for each kind of job: cost,
@@ -9,7 +9,8 @@
 --          empty pattern: no rule); then for each job (1 to MOST_PER_CALL): id, key, number of its kind, traceparent | '', data
 -- Answers  { 'old-book', version } | { 'shards', number } | { 'late' } | { 'conflict', id } | { 'no-limit', key }: nothing was changed
 --          { 'ok', now, then for each job, or for the first of them, 'yes', departsAt, waiting, capacity, position; or
---            'again', departsAt, waiting, capacity, position, admittedAt; or reason, retryAt, waiting, capacity }
+--            'again', departsAt, waiting, capacity, position, admittedAt; or reason, retryAt, waiting, capacity; a time
+--            that is an estimate has '~' behind the word before it; or 'above', number of the quota that the job alone exceeds, waiting, capacity }
 
 expect_arguments(5)
 local now = read_now(ARGV[1])
@@ -44,7 +45,8 @@ for at_job = at, #ARGV, 5 do
   if not kind then refuse_arguments() end
   local job, name = find_job(id, key, known)
   if job then
-    if job.key ~= key or job.cost ~= kind.cost or job.size ~= #data or data_of(job) ~= data then return { 'conflict', id } end
+    local has_costs = usage.costs_text(job.settings) == usage.costs_text(kind.settings)
+    if job.key ~= key or job.cost ~= kind.cost or not has_costs or job.size ~= #data or data_of(job) ~= data then return { 'conflict', id } end
     -- Only to answer how many jobs wait. A new job of the same bucket reads it with its lists.
     if others[key] == nil and not buckets[key] then others[key] = read_bucket(key) or false end
   else
@@ -61,7 +63,7 @@ for at_job = at, #ARGV, 5 do
       if bucket then
         -- Where each job costs 1 and none waits for a retry, a verdict reads no list.
         local is_plain = are_plain and bucket.waiting == bucket.inLine + bucket.inHanded and retrying(bucket) == 0
-        if is_plain then read_list(bucket, 'line') else read_line(bucket) end
+        if is_plain and not usage.of(bucket) and not string.find(kind.rule.limit, '\n', 1, true) then read_list(bucket, 'line') else read_line(bucket) end
       else
         if numbers == meta.numbers then expect_whole(meta) end
         numbers = numbers + 1
@@ -84,11 +86,13 @@ for index, job in ipairs(jobs) do
   local bucket, rule = buckets[job.key] or others[job.key], kind_of[index].rule
   local said, at_time, position = 'again', job.departsAt, job.position
   if not position then
-    if bucket.book < book and change_limit(bucket, rule) then bucket.from, bucket.isMoved = -INF, true end
-    local departs_at, place, retry_at = judge(bucket, job.cost, job.deadline, now)
+    if bucket.book < book and change_limit(bucket, rule, now) then bucket.from, bucket.isMoved = -INF, true end
+    local departs_at, place, retry_at, is_estimate, exceeded, looked = judge(bucket, job.cost, job.settings, job.deadline, now)
+    looked_at = looked_at + (looked or 0)
     if departs_at then
       job.position, job.departsAt = place, departs_at
       join(job, bucket, meta, now)
+      usage.join(bucket, job.cost, job.settings)
       new_jobs[#new_jobs + 1] = job
       meta.costliest = math.max(meta.costliest, job.cost)
       said, at_time, position = 'yes', departs_at, place
@@ -96,6 +100,7 @@ for index, job in ipairs(jobs) do
       said, at_time, rejected = place, retry_at, rejected + 1
     end
     if now < meta.watchedUntil then note(meta, 'verdicts', job.key, now, VERDICT_FORMAT, bucket.waiting, said, job.id) end
+    if exceeded then said, at_time = 'above', exceeded elseif is_estimate then said = said .. '~' end
   end
   local limit = rule and (not bucket or bucket.book < book) and rule or bucket
   answers[n + 1], answers[n + 2] = said, text(at_time)

@@ -6,23 +6,28 @@ import { Semaphore, Units } from '../../core/semaphore.ts'
 import type { JobRequest } from '../../line/job.ts'
 import type { FullMemory } from '../connection/full-memory.ts'
 import { agreed } from '../rules/agreed.ts'
-import { ruleValues } from '../rules/book.ts'
+import { quotaText, ruleValues } from '../rules/book.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
 import { MOST_PER_CALL } from '../scripts/prelude.ts'
 import { type Answer, list, number, oneOf, rest, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
-import { encodeSettings } from './settings-text.ts'
+import { costsText, encodeSettings } from './settings-text.ts'
 
 const place = { departsAt: number, waiting: number, capacity: number, position: number }
 const refused = { retryAt: number, waiting: number, capacity: number }
 const verdictReply = oneOf({
   yes: place,
+  'yes~': place,
   again: { ...place, admittedAt: number },
   full: refused,
+  'full~': refused,
   deadline: refused,
+  'deadline~': refused,
   paused: refused,
+  'paused~': refused,
   'too-costly': refused,
+  above: { quota: number, waiting: number, capacity: number },
 })
 const reply = list(
   oneOf({
@@ -66,7 +71,7 @@ export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
     if (found.kind === 'conflict') throw new IdConflictError(found.id)
     if (found.kind === 'no-limit') throw new NoLimitError(found.key)
     if (found.kind === 'shards') throw new ShardCountError(found.shards, store.shards)
-    return found.verdicts.map((verdict, index) => admissionOf(requests[index]!, verdict, found.at))
+    return found.verdicts.map((verdict, index) => admissionOf(requests[index]!, verdict, found.at, rules))
   }
   return async (
     shard: number,
@@ -124,29 +129,55 @@ function values(requests: readonly NamedRequest[], rules: RedisRules, shards: nu
 }
 
 function isAlike(a: NamedRequest, b: NamedRequest): boolean {
-  return a.settings === b.settings && a.cost === b.cost && a.deadline === b.deadline
+  return (
+    a.settings === b.settings &&
+    a.cost === b.cost &&
+    a.deadline === b.deadline &&
+    costsText(a.costs) === costsText(b.costs)
+  )
 }
 
-function kindValues({ first: { cost, deadline, settings }, rule }: Kind): (string | number)[] {
+function kindValues({ first: { cost, costs, deadline, settings }, rule }: Kind): (string | number)[] {
   const until = deadline === Number.POSITIVE_INFINITY ? 'inf' : deadline
-  return [cost, until, encodeSettings(settings), ...ruleValues(rule)]
+  return [cost, until, encodeSettings(settings, costs), ...ruleValues(rule)]
 }
 
 function admissionOf(
   { id, key }: NamedRequest,
   verdict: Answer<typeof verdictReply>,
   now: number,
+  rules: RedisRules,
 ): TimedAdmission {
   switch (verdict.kind) {
     case 'yes':
-      return { admission: accepted(id, key, verdict, now), at: now }
+    case 'yes~': {
+      const estimate = verdict.kind === 'yes~' && { isEstimate: true as const }
+      return { admission: accepted(id, key, { ...verdict, ...estimate }, now), at: now }
+    }
     case 'again': {
       const at = verdict.admittedAt
       return { admission: { ...accepted(id, key, verdict, at), replayed: true }, at }
     }
-    default:
-      return { admission: rejected(key, verdict.kind, verdict, now), at: now }
+    case 'above':
+      return {
+        admission: rejected(
+          key,
+          'too-costly',
+          { ...verdict, retryAt: Infinity, quota: quotaText(rules, key, verdict.quota) },
+          now,
+        ),
+        at: now,
+      }
+    default: {
+      const [reason, isEstimate] = estimated(verdict.kind)
+      return { admission: rejected(key, reason, { ...verdict, ...isEstimate }, now), at: now }
+    }
   }
+}
+
+/** The word before the mark of an estimate. */
+function estimated<Word extends string>(said: Word | `${Word}~`): [Word, { isEstimate: true } | undefined] {
+  return said.endsWith('~') ? [said.slice(0, -1) as Word, { isEstimate: true }] : [said as Word, undefined]
 }
 
 /**

@@ -2,7 +2,7 @@
 -- waiting | retrying -> handed, for the heads whose slots come within the look-ahead, one of each bucket in turn. At most W
 -- jobs of a bucket are handed over and have not started, so a backlog waits in its line. Elects the one scheduler that may do so. Turns go to
 -- the processes of their callers, at once and whether or not there is room for jobs: MOST_PER_CLAIM / 2 in one call.
--- uses: shard loss lease warmth bucket pace job state kept retention ended blocks line head handover rounds rewind
+-- uses: shard loss lease job warmth quota calendar usage charge bucket pace state kept retention ended blocks next line head handover rounds rewind
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', scheduler, look-ahead, most (from 1 on), lease, how many ended jobs to keep, name by which the caller knows the shard | ''
@@ -55,6 +55,7 @@ local function hand_over(bucket)
     skip_unreadable(bucket.key, now)
     return false
   end
+  if usage.is_put_off(bucket, meta, member, due, now + look_ahead) then return false end
   local id = parse_member(member)
   local caller = caller_of(id)
   local is_held_up = not caller and #handed >= 3 * most
@@ -91,7 +92,7 @@ in_rounds(due_buckets('due', now, look_ahead, most), hand_over)
 
 -- A bucket is remembered until it could be forgotten without the steps of the clock.
 local stepped = stepped_since(read_steps(meta, now), -INF)
-forget_idle(now - stepped, math.min(MOST_PER_CLAIM, #handed / 3 + turns))
+forget_idle(meta, now - stepped, math.min(MOST_PER_CLAIM, #handed / 3 + turns))
 forget_ended(meta, keep, now)
 trim_gone(now)
 

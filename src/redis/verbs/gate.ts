@@ -5,7 +5,7 @@ import { type Answer, list, number, oneOf, rest, row, text } from '../scripts/re
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
 import type { HandedJob, RemovedJob } from './handed-job.ts'
-import { decodeSettings } from './settings-text.ts'
+import { decodeCosts, decodeSettings } from './settings-text.ts'
 
 const answerReply = oneOf({
   granted: {
@@ -112,7 +112,9 @@ function gateAnswer(name: string, answer: Answer<typeof answerReply>, at: number
     const { slot, due, startAt, latest, tolerance, pattern, lastStart, spacing, settings } = answer
     const { key, cost, data, admittedAt, attempt, fence, crashes, frozenUntil } = answer
     const traceparent = answer.traceparent === '' ? undefined : answer.traceparent
-    const known = { id, key, data, cost, settings: decodeSettings(settings), traceparent }
+    const costs = decodeCosts(settings)
+    const named = costs && { costs }
+    const known = { id, key, data, cost, ...named, settings: decodeSettings(settings), traceparent }
     const job = { ...known, attempt, fence, crashes, admittedAt }
     return {
       kind: 'granted',

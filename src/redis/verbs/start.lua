@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- granted -> running: the handler was called. Only now do its cost units stop waiting.
--- uses: shard loss lease warmth bucket pace job state blocks line lookup grant notes
+-- uses: shard loss lease job warmth quota calendar usage charge bucket pace state blocks next line lookup grant notes
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', number of reports, then for each: id, epoch, started at

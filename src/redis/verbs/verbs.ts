@@ -16,6 +16,7 @@ import { quarantineVerb } from './quarantine.ts'
 import { recoverVerb } from './recover.ts'
 import { renewVerb } from './renew.ts'
 import { resignVerb } from './resign.ts'
+import { settleVerb } from './settle.ts'
 import { startVerb } from './start.ts'
 import { Sweeps } from './sweeps.ts'
 
@@ -56,6 +57,7 @@ export function openVerbs({ store, rules, memory, keep }: VerbsContext) {
     start: startVerb(store),
     finish: finishVerb(store, keep),
     renew: renewVerb(store),
+    settle: settleVerb(store),
     areHanded: handedVerb(store),
 
     quarantine: quarantineVerb(store),

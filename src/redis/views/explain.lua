@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- What a job waits for: the jobs before it, and what its bucket and its line wait for.
--- uses: shard warmth bucket pace job name state blocks line order ahead
+-- uses: shard job warmth quota calendar usage charge bucket pace name state blocks next line order ahead
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', id, a key whose first segment the job belongs to | ''
@@ -83,7 +83,7 @@ if not is_granted then walk() end
 pass_by(not is_granted and ready_at)
 local due = due_of_head()
 local wait = {
-  text(jobs + 1), text(is_granted and math.max(now, state.slot) or projection.slot), text(jobs), text(cost), bucket.limit,
+  text(jobs + 1), text(is_granted and math.max(now, state.slot) or projection.slot), text(jobs), text(cost), usage.limit_text(bucket),
   text(bucket.next), text(bucket.frozen), text(bucket.paused), text(ready_at or -INF), needs_handler and '1' or '0',
   is_turn(head_id) and '1' or '0', text(due), is_handed and state.worker or '', text(is_granted and state.slot or 0),
   text(counter(redis.call('HGET', K.meta, 'claimedAt'))), text(now - due > LATE and running_elsewhere() or 0),

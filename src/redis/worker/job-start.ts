@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import { LeaseLostError, type StartedLateError } from '../../core/handler-errors.ts'
+import type { Costs } from '../../core/usage.ts'
 import { Attempt, type Handler, type Settled } from '../../line/attempt.ts'
 import { jobEvent } from '../../line/emit.ts'
 import type { Emitter } from '../../line/emitter.ts'
@@ -12,6 +13,7 @@ import type { Leases } from '../slots/leases.ts'
 import type { ShardCalls } from '../slots/shard-calls.ts'
 import type { Grant, StartWindow } from '../slots/start-window.ts'
 import type { Delivery } from '../transport/transport.ts'
+import type { Verbs } from '../verbs/verbs.ts'
 import type { LateStarts } from './late-starts.ts'
 import { WorkerReports } from './worker-reports.ts'
 
@@ -42,6 +44,7 @@ export interface JobStartPorts<Data, Result> {
   /** The processor time that this process has used; microseconds. */
   readonly processorTime: () => number
   readonly startsAtEnd: boolean
+  readonly settle: Verbs['settle']
   /** The attempt counts as one that runs. */
   onEnter(attempt: TimedAttempt<Data, Result>, handed: Delivery): void
   /** Its handler was called. */
@@ -95,6 +98,7 @@ export class JobStart<Data, Result> {
       this.#wasInTime = reason === undefined
       return reason
     })
+    shaped.settleBy((amounts) => this.#settleUnits(amounts))
     this.#attempt = new TimedAttempt(shaped, job, (_, settled) => this.#settle(settled))
   }
 
@@ -124,6 +128,14 @@ export class JobStart<Data, Result> {
     this.#attempt.start(handler)
     this.#lookAgain()
     return true
+  }
+
+  /** Its start may not be reported yet, so it travels with this. */
+  async #settleUnits(amounts: Costs): Promise<boolean> {
+    const { id, key, fence } = this.job
+    // A handler may settle while it is being called: then its start is timed first.
+    await Promise.resolve()
+    return this.#ports.settle({ id, key, fence, startedAt: this.#departedAt, amounts })
   }
 
   /** Times the start: the process may have been held up between the last look and the handler's first statement. */

@@ -53,7 +53,7 @@ export interface RedisWorkerPorts<Result> extends WorkerSettings {
   readonly name: string
   /** Names this worker among all that share the lines. */
   readonly worker: string
-  readonly backend: Pick<Verbs, 'fetch' | 'gate' | 'start' | 'finish' | 'renew'>
+  readonly backend: Pick<Verbs, 'fetch' | 'gate' | 'start' | 'finish' | 'renew' | 'settle'>
   readonly clock: Clock
   /** The clock of the store that keeps the shard; its owner starts and stops it. */
   readonly storeClock: (shard: number) => RedisClock
@@ -197,6 +197,7 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
       leases: this.#leases,
       watch: new StartWatch(),
       lateStarts: new LateStarts(),
+      settle: (request) => this.#ports.backend.settle(request),
       onEnter: (attempt, handed) => {
         this.#attempts.enter(attempt)
         this.#attemptOf.set(deliveryName(handed), attempt)

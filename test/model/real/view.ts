@@ -8,12 +8,17 @@ const PARTS = [
   'shard',
   'loss',
   'lease',
+  'job',
   'warmth',
+  'quota',
+  'calendar',
+  'usage',
+  'charge',
   'bucket',
   'pace',
-  'job',
   'state',
   'blocks',
+  'next',
   'line',
 ]
 

@@ -65,7 +65,7 @@ test('starts conform to GCRA with any waits, lateness, costs, freezes and change
         history.push({ type: 'freeze', at: now, key: 'a', until: now + freezeFor })
       }
       if (limit !== null) {
-        changeLimit(bucket, limit)
+        changeLimit(bucket, limit, 0)
         history.push({ type: 'limit', at: now, key: 'a', limit })
       }
       const start = startOne(bucket, cost, now, late)
@@ -84,7 +84,7 @@ test.each([10, 0.1])('a limit that becomes %d times as fast under load breaks no
   const history: HistoryEvent[] = [{ type: 'limit', at: 0, key: 'a', limit: slow }]
   for (let n = 0; n < 10; n++) history.push(startOne(bucket, 1, 0, 0))
   const changedAt = history.at(-1)!.at + 1
-  changeLimit(bucket, next)
+  changeLimit(bucket, next, 0)
   history.push({ type: 'limit', at: changedAt, key: 'a', limit: next })
   for (let n = 0; n < 10; n++) history.push(startOne(bucket, 1, changedAt, 0))
   expect(spacingBreaches(history)).toEqual([])

@@ -94,7 +94,7 @@ test('starts conform to GCRA with the normal interval through warm-ups, cooling,
         history.push({ type: 'freeze', at: now, key: 'a', until: now + freezeFor })
       }
       if (limit !== null) {
-        changeLimit(bucket, limit)
+        changeLimit(bucket, limit, 0)
         history.push({ type: 'limit', at: now, key: 'a', limit })
       }
       const due = nextSlot(bucket, now)
@@ -218,14 +218,14 @@ test('a bucket is deleted when it is cold, because it then equals a new one', ()
 test('a new limit spaces from the last start, and keeps the time spent warming up', () => {
   const bucket = createBucket(parseLimit('50, 10/s, warm-up 3s'))
   const last = run(bucket, 40, 0).at(-1)!
-  changeLimit(bucket, parseLimit('50, 10/s, warm-up 6s'))
+  changeLimit(bucket, parseLimit('50, 10/s, warm-up 6s'), 0)
   // Three of six seconds: half way from 300 ms to 100 ms.
   expect(bucket.next - last).toBe(200 * MS)
-  changeLimit(bucket, parseLimit('50, 10/s, warm-up 1s'))
+  changeLimit(bucket, parseLimit('50, 10/s, warm-up 1s'), 0)
   expect([bucket.next - last, bucket.warmth]).toEqual([100 * MS, SECOND])
-  changeLimit(bucket, parseLimit('50, 10/s'))
+  changeLimit(bucket, parseLimit('50, 10/s'), 0)
   expect([bucket.next - last, bucket.warmth]).toEqual([100 * MS, 0])
-  changeLimit(bucket, parseLimit('50, 10/s, warm-up 1s'))
+  changeLimit(bucket, parseLimit('50, 10/s, warm-up 1s'), 0)
   expect(bucket.next - last).toBe(300 * MS)
 })
 
@@ -239,7 +239,7 @@ test('a change of limit in the middle of a warm-up causes no burst', () => {
       const bucket = createBucket(first)
       run(bucket, before, EPOCH)
       const last = startAt(bucket, units, EPOCH)
-      changeLimit(bucket, next)
+      changeLimit(bucket, next, 0)
       expect(bucket.next - last).toBeGreaterThanOrEqual(next.interval * units - next.tolerance - ROUNDING)
       expect(bucket.next - last).toBeLessThanOrEqual(next.coldInterval * units + ROUNDING)
       const gaps = gapsOf([...run(bucket, 20, EPOCH)])

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type AnyFetch, type FetchOptions, shapedFetch } from '../../../src/fetch.ts'
+import { DepartedTurn } from '../../../src/line/turn.ts'
 import { Stage } from '../../support/stage.ts'
 
 interface Sent {
@@ -238,7 +239,7 @@ describe('a response that asks to retry later', () => {
   it('is returned even if the key could not be frozen', async () => {
     const turns = {
       acquire: async () =>
-        ({ accepted: true, key: 'k', cost: 1, departedAt: 0, waitedMs: 0, fence: 1 }) as const,
+        new DepartedTurn({ key: 'k', cost: 1, departedAt: 0, waitedMs: 0, fence: 1 }, undefined),
       freeze: async () => Promise.reject(new Error('away')),
     }
     const fetch = shapedFetch(turns, { fetch: async (_: string) => new Response('later', { status: 429 }) })

@@ -138,7 +138,7 @@ describe('data', () => {
 
 describe('an option', () => {
   test.each<[object | null | string, RegExp]>([
-    [{ costs: 1 }, /unknown option "costs": did you mean cost\?/],
+    [{ costz: 1 }, /unknown option "costz": did you mean cost\?/],
     [{ deadline: 1 }, /did you mean deadlineMs\?/],
     [{ wholly: 1 }, /known are id, cost/],
     [JSON.parse('{"__proto__": {"cost": 2}}'), /__proto__/],
@@ -202,7 +202,7 @@ describe('an option', () => {
     [{ key: 'k', data: 0 }, /array of requests, got: an object/],
     [[null], /\[0\].*null/],
     [[{ key: 'k', data: 0 }, 7], /\[1\].*7/],
-    [[{ key: 'k', data: 0, costs: 3 }], /\[0\].*mean cost\?/],
+    [[{ key: 'k', data: 0, costz: 3 }], /\[0\].*mean cost\?/],
   ])('a batch is refused: %j', async (requests, message) => {
     const stage = await busy()
     await stage.refuses(

@@ -125,7 +125,7 @@ describe('wrap', () => {
   it.each([
     [5, { key: 'k' }, 'wrap: expected a function to wrap, got: 5'],
     [() => 1, {}, 'wrap: expected key to be a key or a function that returns one, got: undefined'],
-    [() => 1, { key: 'k', costs: 2 }, 'wrap: unknown option "costs": did you mean cost?'],
+    [() => 1, { key: 'k', costz: 2 }, 'wrap: unknown option "costz": did you mean cost?'],
     [() => 1, { key: 'k', cost: 1.5 }, 'wrap: expected cost to be'],
   ])('refuses %o with %o', (fn, options, message) => {
     const { shaper } = open()

@@ -51,6 +51,7 @@ end
 -- `b.fill` is what the set `:fill` holds. A foreign value under the name of the set must not stop the line.
 local function write_bucket(b)
   redis.call('HSET', K.buckets, b.key, record_of(b))
+  usage.write(b)
   local fill = b.waiting / b.capacity
   if fill == b.fill then return end
   redis.pcall('ZADD', K.fill, fill, b.key)
@@ -62,6 +63,7 @@ local function write_buckets(buckets)
   local records, fills, n = {}, {}, 0
   for index, b in ipairs(buckets) do
     records[index * 2 - 1], records[index * 2] = b.key, record_of(b)
+    usage.write(b)
     local fill = b.waiting / b.capacity
     if fill ~= b.fill then
       fills[n + 1], fills[n + 2], n = fill, b.key, n + 2
@@ -84,7 +86,7 @@ local function new_bucket(key, n, rule)
   }
 end
 
--- The rule in force, as the caller passes it: seven arguments from `at` on.
+-- The rule in force, as the caller passes it: seven arguments from `at` on. The limit has its further parts behind it: see usage.lua.
 local function read_rule(at, book)
   return {
     pattern = ARGV[at], capacity = number(ARGV[at + 1]), interval = number(ARGV[at + 2]),

@@ -24,10 +24,11 @@ end
 
 -- Forgets empty buckets whose state no longer affects a departure: fewer in a call that hands over `handed` jobs, each of which
 -- takes as long as ten of them.
-local function forget_idle(now, handed)
+local function forget_idle(meta, now, handed)
   local idle = redis.call('ZRANGEBYSCORE', K.idle, '-inf', now, 'LIMIT', 0, MOST_IDLE_FORGOTTEN - 9 * handed)
   if #idle == 0 then return end
   redis.call('HDEL', K.buckets, unpack(idle))
+  if meta.hasQuotas then redis.call('HDEL', K.quotas, unpack(idle)) end
   redis.call('ZREM', K.idle, unpack(idle))
   redis.pcall('ZREM', K.fill, unpack(idle))
 end

@@ -30,7 +30,11 @@ local function allow_for_clock(bucket, meta, now)
   -- A bucket without a last start may have been forgotten before the clock jumped.
   if meta.quarantine ~= 0 then postpone_after(bucket, meta.quarantine, gap_after(bucket.lastStart == -INF and meta.costliest or 1), now) end
   allow_for_steps(bucket, read_steps(meta, now), now)
-  if meta.lostAt ~= 0 then postpone_after(bucket, meta.lostAt, gap_after(meta.lostCost), now) end
+  if meta.lostAt ~= 0 then
+    postpone_after(bucket, meta.lostAt, gap_after(meta.lostCost), now)
+    usage.allow_for_loss(bucket, meta, now)
+  end
+  usage.clamp(bucket, now)
 end
 
 -- Reserves a slot. Returns it, the time from which the handler may start, and the slot of the grid that the job may have missed;
@@ -39,6 +43,11 @@ local function grant(bucket, meta, job, state, worker, now, lead)
   allow_for_clock(bucket, meta, now)
   local due = math.max(bucket.from, bucket.next, bucket.frozen, state.floor)
   local earliest = math.max(now + lead, state.readyAt)
+  local parts = usage.of(bucket)
+  if parts then
+    if usage.is_full(bucket, bucket.running) then return nil end
+    earliest, due = usage.due_at(bucket, usage.charges(parts, job.cost, job.settings), due, earliest)
+  end
   local had_slot = due <= math.max(bucket.next, bucket.frozen)
   local before = { bucket.next, bucket.carry, bucket.lastCost, bucket.warmth, bucket.lastWarmth }
   local slot, on_grid = reserve_due(bucket, job.cost, due, earliest)
@@ -50,7 +59,8 @@ local function grant(bucket, meta, job, state, worker, now, lead)
   bucket.from = -INF
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = job.id, slot, job.cost
   bucket.handed = bucket.handed - job.cost
-  state.state, state.slot, state.onGrid, state.worker = 'granted', slot, on_grid, worker
+  usage.charge_slot(bucket, 1, now)
+  state.state, state.slot, state.onGrid, state.isSettled, state.worker = 'granted', slot, on_grid, false, worker
   return slot, start_at, had_slot and due or slot
 end
 
@@ -86,6 +96,7 @@ local function start(bucket, state, at)
     -- The bucket was frozen after the slot was granted.
     if was_chilled then bucket.warmth = 0 end
   end
+  usage.move_to(bucket, at)
   redis.call('LREM', K.handed .. bucket.n, 1, member_of(state))
   bucket.inHanded = bucket.inHanded - 1
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0

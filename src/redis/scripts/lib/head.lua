@@ -1,16 +1,4 @@
--- The head of a bucket's line: which job is next, and how it is taken out and put back.
-
--- The job that departs at `at`, its kind, and when a retry was ready. Jobs that were given back come first; then retries, which
--- get at most half of the slots while other jobs wait.
-local function peek_head(bucket, at)
-  if bucket.inBack > 0 then return redis.call('ZRANGE', K.back .. bucket.n, 0, 0)[1], 'back', -INF end
-  if bucket.inRetry > 0 and (bucket.linesTurn == 0 or bucket.inLine == 0) then
-    local retry = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
-    local ready_at = retry[1] and tonumber(retry[2]) - set_back()
-    if ready_at and ready_at <= at then return retry[1], 'retry', ready_at end
-  end
-  return first_member(bucket), 'line', -INF
-end
+-- The head of a bucket's line: how it is taken out and put back.
 
 -- Takes out the job that `peek_head` returned.
 local function take_head(bucket, member, kind)

@@ -19,6 +19,7 @@ end
 local function read_line(bucket)
   read_blocks(bucket)
   for name in pairs(COUNTS) do read_count(bucket, name) end
+  usage.of(bucket)
   return bucket
 end
 
@@ -27,6 +28,7 @@ local function read_list(bucket, name)
   if name == 'handed' then read_count(bucket, 'handed') end
   if name == 'line' or bucket.turns > 0 then read_blocks(bucket) end
   if bucket.inRetry > 0 then read_count(bucket, 'retry') end
+  usage.of(bucket)
   return bucket
 end
 
@@ -50,9 +52,11 @@ local function due_of(bucket)
   if bucket.paused == 1 or bucket.inLine + retrying(bucket) == 0 then return INF end
   local projection = projection_of(bucket, bucket.from)
   local slot = projection.slot + spacing(bucket, projection.warmth, bucket.handed)
-  if has_line(bucket) then return slot end
-  local earliest = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
-  return math.max(slot, tonumber(earliest[2]) - set_back())
+  if not has_line(bucket) then
+    local earliest = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
+    slot = math.max(slot, tonumber(earliest[2]) - set_back())
+  end
+  return usage.of(bucket) and due_by_parts(bucket, peek_head(bucket, slot), slot) or slot
 end
 
 -- Buckets with a turn at the head of the line are kept in a set of their own, because turns are handed over without workers.
@@ -79,7 +83,7 @@ local function schedule(bucket, meta, dues)
   local due = due_of(bucket)
   local was_idle, jobs = bucket.isIdle, bucket.inLine + retrying(bucket) + bucket.inHanded + bucket.running
   bucket.isIdle = jobs == 0 and bucket.paused == 0
-  if bucket.isIdle then redis.call('ZADD', K.idle, forgettable_at(bucket), bucket.key)
+  if bucket.isIdle then redis.call('ZADD', K.idle, math.max(forgettable_at(bucket), usage.forgettable_at(bucket)), bucket.key)
   elseif was_idle then redis.call('ZREM', K.idle, bucket.key) end
   if due < INF then wake_for(meta, due, schedule_due(bucket, due, dues)) else unschedule_due(bucket) end
 end

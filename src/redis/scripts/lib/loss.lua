@@ -26,12 +26,6 @@ local function note_jump(meta, now)
   redis.call('HSET', K.meta, 'quarantine', now)
 end
 
--- All processes report the same step within this time, each of them once.
-local SAME_STEP = 10000000
-local MOST_REPORTERS = 4000
-
--- So many steps are remembered one by one; one more counts as a jump.
-local MOST_STEPS = 16
 local STEP_FORMAT, STEP_BYTES = '<dd', 16
 
 -- When the clock was set forward, and by how much: `at` and `by`, the latest last, without those of long ago.
@@ -63,6 +57,10 @@ end
 -- The clock was set forward by up to `by`: earlier starts are more recent than they look, by that much. Two reports of one
 -- process are two steps; reports of several processes within SAME_STEP are one.
 local function note_step(meta, now, by, reporter)
+  -- All processes report the same step within this time, each of them once.
+  local SAME_STEP, MOST_REPORTERS = 10000000, 4000
+  -- So many steps are remembered one by one; one more counts as a jump.
+  local MOST_STEPS = 16
   local steps, name = read_steps(meta, now), ' ' .. reporter .. ' '
   local last = steps[#steps]
   local is_reported = last and math.abs(now - last.at) < SAME_STEP and #meta.stepTellers < MOST_REPORTERS

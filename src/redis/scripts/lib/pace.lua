@@ -67,6 +67,7 @@ end
 -- Gives back the last slot. It is always the last that is given back: no other is granted before a granted job has started. The
 -- limit may have been lowered since it was granted.
 local function unreserve(bucket)
+  usage.charge_slot(bucket, -1)
   bucket.next = math.max(bucket.grantedSlot, bucket.lastStart - bucket.tolerance + spacing_after_start(bucket))
   bucket.carry = 0
   bucket.lastCost = 0
@@ -93,11 +94,12 @@ local function freeze(bucket, until_)
 end
 
 -- The next departure is counted from the last slot, or from the last start where that was later than the new tolerance allows.
-local function change_limit(bucket, rule)
+local function change_limit(bucket, rule, now)
   bucket.book = rule.book
   if bucket.pattern == rule.pattern and bucket.limit == rule.limit then return false end
   local before = spacing(bucket, bucket.lastWarmth, bucket.lastCost)
-  bucket.pattern, bucket.limit = rule.pattern, rule.limit
+  bucket.pattern = rule.pattern
+  usage.change_limit(bucket, rule.limit, now)
   bucket.capacity, bucket.interval, bucket.tolerance = rule.capacity, rule.interval, rule.tolerance
   bucket.warmUp, bucket.coldInterval = rule.warmUp, rule.coldInterval
   bucket.lastWarmth = math.min(bucket.lastWarmth, rule.warmUp)

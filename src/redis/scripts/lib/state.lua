@@ -31,7 +31,7 @@ do
     local raw = redis.call('HGET', K.states, id)
     if not raw then expect_state(id) end
     local s = { id = id, key = '', cost = 0, state = 'waiting', epoch = 0, kind = 'line', readyAt = -INF, floor = -INF, attempt = 0,
-      fence = 0, crashes = 0, slot = 0, onGrid = false, departedAt = -1, endedAt = -1, worker = '', result = false,
+      fence = 0, crashes = 0, slot = 0, onGrid = false, isSettled = false, departedAt = -1, endedAt = -1, worker = '', result = false,
       error = false }
     if not raw then return s end
     local ok, magic, state, epoch, cost, kind, ready_at, floor, attempt, fence, crashes, slot, on_grid, departed_at, ended_at,
@@ -39,7 +39,9 @@ do
     if not ok or magic ~= STATE_MAGIC or stop ~= #raw + 1 or not STATES[state] or not KINDS[kind] then foreign('states') end
     if kind == KIND_NUMBERS.retry then ready_at, floor = ready_at - set_back(), floor - set_back() end
     s.state, s.epoch, s.kind, s.readyAt, s.floor = STATES[state], epoch, KINDS[kind], ready_at, floor
-    s.attempt, s.fence, s.crashes, s.slot, s.onGrid = attempt, fence, crashes, slot, on_grid == 1
+    s.attempt, s.fence, s.crashes, s.slot = attempt, fence, crashes, slot
+    -- Two bits: whether its slot is on the grid, and whether the attempt was settled.
+    s.onGrid, s.isSettled = on_grid % 2 == 1, on_grid >= 2
     s.departedAt, s.endedAt, s.worker, s.key, s.cost = departed_at, ended_at, worker, key, cost
     if has_result == 1 then s.result = result end
     if has_error == 1 then s.error = error_ end
@@ -51,7 +53,7 @@ do
     local ready_at, floor = s.readyAt, s.floor
     if s.kind == 'retry' then ready_at, floor = ready_at + set_back(), floor + set_back() end
     redis.call('HSET', K.states, s.id, struct.pack(STATE_FORMAT, STATE_MAGIC, STATE_NUMBERS[s.state], s.epoch, s.cost,
-      KIND_NUMBERS[s.kind], ready_at, floor, s.attempt, s.fence, s.crashes, s.slot, s.onGrid and 1 or 0, s.departedAt,
+      KIND_NUMBERS[s.kind], ready_at, floor, s.attempt, s.fence, s.crashes, s.slot, (s.onGrid and 1 or 0) + (s.isSettled and 2 or 0), s.departedAt,
       s.endedAt, s.worker, s.key, s.result and 1 or 0, #result, result, s.error and 1 or 0, #error_, error_))
   end
 end

@@ -38,7 +38,7 @@ local function view_of(bucket, now)
   read_line(bucket)
   local first, last, reads = admissions(bucket)
   return {
-    bucket.key, bucket.pattern, bucket.limit, text(bucket.capacity), text(bucket.waiting),
+    bucket.key, bucket.pattern, usage.limit_text(bucket), text(bucket.capacity), text(bucket.waiting),
     text(bucket.inLine + bucket.inHanded), text(retrying(bucket)), text(bucket.running),
     text(next_departure(bucket, now)), text(bucket.frozen), text(bucket.paused), text(bucket.lastStart), text(first),
     text(last),

@@ -7,6 +7,7 @@ import type { FetchAnswer } from '../../../../src/redis/verbs/fetch.ts'
 import type { FinishAnswer, FinishReport } from '../../../../src/redis/verbs/finish.ts'
 import type { GateAnswer, GateReply, GateRequest } from '../../../../src/redis/verbs/gate.ts'
 import type { HandedJob } from '../../../../src/redis/verbs/handed-job.ts'
+import type { SettleRequest } from '../../../../src/redis/verbs/settle.ts'
 import type { StartReport } from '../../../../src/redis/verbs/start.ts'
 import type { Verbs } from '../../../../src/redis/verbs/verbs.ts'
 
@@ -41,7 +42,7 @@ interface FakeBucket {
 
 /** The verbs of a worker over lines in memory, with round trips, outages, lost replies and a clock that can be moved. */
 export class FakeStore
-  implements Pick<Verbs, 'fetch' | 'gate' | 'start' | 'finish' | 'renew'>, Pick<Store, 'time'>
+  implements Pick<Verbs, 'fetch' | 'gate' | 'start' | 'finish' | 'renew' | 'settle'>, Pick<Store, 'time'>
 {
   readonly clock: VirtualClock
   readonly jobs = new Map<string, FakeJob>()
@@ -51,6 +52,7 @@ export class FakeStore
   readonly started: [id: string, at: number][] = []
   /** Jobs that were expired by the gate. */
   readonly expiring = new Set<string>()
+  readonly settled: SettleRequest[] = []
   /** Ahead of the process's clock by so much, and faster by that share. */
   offset = 0
   drift = 0
@@ -68,6 +70,11 @@ export class FakeStore
 
   constructor(clock: VirtualClock) {
     this.clock = clock
+  }
+
+  async settle(request: SettleRequest): Promise<boolean> {
+    this.settled.push(request)
+    return true
   }
 
   now(): number {

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { describe } from '../core/describe.ts'
+import { InvalidOptionsError, UnknownUnitError } from '../core/errors.ts'
+import type { Limit } from '../core/limit.ts'
+import { parseOptions } from '../core/options.ts'
+import { isUnit, LARGEST_COST } from '../core/quota-input.ts'
+import type { Costs } from '../core/usage.ts'
+import type { Awaitable } from './awaitable.ts'
+
+/** Counts what a start really used. Returns false after the first time, and once the start has ended. @throws UnknownUnitError */
+export type Settle = (amounts: Costs) => Awaitable<boolean>
+
+const MOST_UNITS = 8
+
+/** What a job counts in named units: up to 8 of them, whole numbers from `least` on. */
+function unitsFrom(least: number) {
+  return z
+    .record(z.string().refine(isUnit, 'a name of a unit, as in limits'), z.int().min(least).max(LARGEST_COST))
+    .refine((costs) => Object.keys(costs).length <= MOST_UNITS, `of at most ${MOST_UNITS} units`)
+}
+
+/** Costs of a request, such as `{ tokens: 1200 }`. */
+export const costsSchema = unitsFrom(1).transform(sorted)
+
+const amountsSchema = z.strictObject({ amounts: unitsFrom(0) })
+
+/** Reads the argument of `settle`. @throws InvalidOptionsError */
+export function readAmounts(input: unknown): Costs {
+  const { amounts } = parseOptions(amountsSchema, { amounts: input }, 'settle')
+  if (Object.keys(amounts).length > 0) return amounts
+  throw new InvalidOptionsError(`settle: expected an amount for a unit at least, got: ${describe(input)}`)
+}
+
+/** @throws UnknownUnitError where no quota of the limit counts one of the units */
+export function checkUnits(key: string, { quotas }: Limit, amounts: Costs): void {
+  const units = [...new Set(quotas.flatMap(({ unit }) => unit ?? []))]
+  const unknown = Object.keys(amounts).find((unit) => !units.includes(unit))
+  if (unknown !== undefined) throw new UnknownUnitError(key, unknown, units)
+}
+
+/** In one order, so that equal costs are equal as text; undefined for none. */
+function sorted(costs: Costs): Costs | undefined {
+  const entries = Object.entries(costs)
+  if (entries.length === 0) return undefined
+  return Object.freeze(Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1))))
+}

@@ -1,0 +1,71 @@
+import { UnknownUnitError } from '../core/errors.ts'
+import type { Costs } from '../core/usage.ts'
+import type { Awaitable } from './awaitable.ts'
+import { readAmounts, type Settle } from './settle.ts'
+
+/** What a line does for a turn that has departed. */
+export interface TurnPorts {
+  readonly settle: Settle
+  /** Gives its place back. Safe to call twice. */
+  release(): Awaitable<void>
+}
+
+/**
+ * A turn that has departed. Where the limit says how many may be at once, it holds one of their places until it is released:
+ * `await using turn = await shaper.acquire(key)`.
+ */
+export interface Turn extends Departure, AsyncDisposable {
+  readonly accepted: true
+  /**
+   * Says what this turn really counts, as `job.settle` does: until it is released, or its `holdMs` are over.
+   *
+   * @throws (rejects) UnknownUnitError for a unit that the limit does not count, InvalidOptionsError
+   */
+  settle(amounts: Costs): Promise<boolean>
+  /** Gives its place back, so that another may depart. Does nothing where it holds none; safe to call twice. */
+  release(): Promise<void>
+}
+
+interface Departure {
+  readonly key: string
+  readonly cost: number
+  /** Milliseconds since the epoch, by the clock of the line. */
+  readonly departedAt: number
+  readonly waitedMs: number
+  /** Grows with every departure of the key: a receiver may refuse one smaller than it has seen of that key. */
+  readonly fence: number
+}
+
+export class DepartedTurn implements Turn {
+  readonly accepted = true
+  readonly key: string
+  readonly cost: number
+  readonly departedAt: number
+  readonly waitedMs: number
+  readonly fence: number
+  readonly #ports: TurnPorts | undefined
+
+  /** @param ports absent where the limit has nothing to settle or to release */
+  constructor({ key, cost, departedAt, waitedMs, fence }: Departure, ports: TurnPorts | undefined) {
+    this.key = key
+    this.cost = cost
+    this.departedAt = departedAt
+    this.waitedMs = waitedMs
+    this.fence = fence
+    this.#ports = ports
+  }
+
+  async settle(amounts: Costs): Promise<boolean> {
+    const read = readAmounts(amounts)
+    if (this.#ports === undefined) throw new UnknownUnitError(this.key, Object.keys(read)[0]!, [])
+    return this.#ports.settle(read)
+  }
+
+  async release(): Promise<void> {
+    await this.#ports?.release()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release()
+  }
+}

@@ -1,0 +1,111 @@
+-- What a slot, a start and a loss count in the quotas of a bucket, and whether there is a place for one more attempt.
+
+-- The named costs of a job, which stand behind its settings, as JSON; nil where it names none.
+function usage.costs_text(settings)
+  return string.match(settings or '', '^%S+ (.*)$')
+end
+
+-- What a job counts in each quota.
+function usage.charges(parts, cost, settings)
+  local costs = parts.hasUnits and usage.costs_text(settings)
+  local charges, named = {}, costs and cjson.decode(costs) or {}
+  for index, part in ipairs(parts.quotas) do charges[index] = part.unit and (named[part.unit] or part.each) or cost end
+  return charges
+end
+
+function usage.charges_of(parts, id, cost)
+  local job = parts.hasUnits and read_job(id)
+  return usage.charges(parts, cost, job and job.settings)
+end
+
+function usage.room_at(parts, use, charges, from)
+  local at, later = nil, from
+  while later ~= at do
+    at = later
+    for index, part in ipairs(parts.quotas) do later = quota.room_at(part, use[index], charges[index], later) end
+  end
+  return at
+end
+
+function usage.charge(bucket, charges, at, sign)
+  for index, part in ipairs(bucket.parts.quotas) do quota.charge(part, bucket.use[index], (sign or 1) * charges[index], at) end
+  bucket.isUseChanged = true
+end
+
+-- Lets nothing count for longer than a start that is reserved now: the clock may have been set back.
+function usage.clamp(bucket, now)
+  local parts, use = usage.of(bucket)
+  for index, part in ipairs(parts and parts.quotas or {}) do quota.clamp(part, use[index], now) end
+end
+
+-- The time from which the granted job may start, and when it was due: by a quota it may have been due later than by the pace.
+function usage.due_at(bucket, charges, due, earliest)
+  local parts, use = usage.of(bucket)
+  due = usage.room_at(parts, use, charges, due)
+  return usage.room_at(parts, use, charges, math.max(due, earliest)), due
+end
+
+-- A server that takes over may lack the starts of so long.
+usage.LOST = 2000000
+
+-- Counts the slot that the bucket has granted, or, with -1, takes that back.
+function usage.charge_slot(bucket, sign, now)
+  local parts, use = usage.of(bucket)
+  for index = 1, now and parts and #parts.quotas or 0 do quota.drop(use[index], now) end
+  if parts then usage.charge(bucket, usage.charges_of(parts, bucket.granted, bucket.grantedCost), bucket.grantedSlot, sign) end
+end
+
+-- The granted job starts at `at`.
+function usage.move_to(bucket, at)
+  local parts = usage.of(bucket)
+  if not parts then return end
+  local charges = usage.charges_of(parts, bucket.granted, bucket.grantedCost)
+  usage.charge(bucket, charges, bucket.grantedSlot, -1)
+  usage.charge(bucket, charges, at)
+end
+
+-- After a loss, as many starts count as the pace allows in the time that may be lost.
+function usage.allow_for_loss(bucket, meta, now)
+  local parts, use = usage.of(bucket)
+  if not parts or use.lostAt == meta.lostAt then return end
+  use.lostAt = meta.lostAt
+  local starts, charges = math.ceil(usage.LOST / bucket.interval), {}
+  for index, part in ipairs(parts.quotas) do charges[index] = starts * (part.each or 1) end
+  usage.charge(bucket, charges, math.min(meta.lostAt, now))
+end
+
+-- Whether every place is taken, by what runs or was handed over; `taken`: by so many.
+function usage.is_full(bucket, taken)
+  local parts = usage.of(bucket)
+  return parts ~= nil and parts.places ~= nil and taken >= parts.places
+end
+
+-- When nothing counts any more.
+function usage.forgettable_at(bucket)
+  local parts, use = usage.of(bucket)
+  local last = -INF
+  for index in ipairs(parts and parts.quotas or {}) do last = math.max(last, use[index].ends[#use[index].ends] or -INF) end
+  return last
+end
+
+-- The answer where one of the amounts, by unit, is of a unit that no quota counts; or nil.
+function usage.unknown_unit(bucket, amounts)
+  local parts, known, units = usage.of(bucket), {}, {}
+  for _, part in ipairs(parts and parts.quotas or {}) do
+    if part.unit and not known[part.unit] then known[part.unit], units[#units + 1] = true, part.unit end
+  end
+  for unit in pairs(amounts) do
+    if not known[unit] then return { 'unit', unit, bucket.key, unpack(units) } end
+  end
+end
+
+-- Counts the amounts instead of the estimates, for the start of the job.
+function usage.settle(bucket, state, amounts, now)
+  local parts, use = usage.of(bucket)
+  local charges = parts and usage.charges_of(parts, state.id, state.cost)
+  for index, part in ipairs(parts and parts.quotas or {}) do
+    local amount = part.unit and amounts[part.unit]
+    if amount then quota.charge(part, use[index], amount - charges[index], math.min(state.departedAt, now)) end
+  end
+  bucket.isUseChanged, state.isSettled = parts ~= nil, true
+end

@@ -1,0 +1,97 @@
+-- The verdict under a limit with further parts: `judgeParts` of src/core/verdict.ts. It follows the jobs ahead one by one.
+
+do
+  local FARTHEST_STEP = 200
+
+  -- When a job departs behind those so far.
+  local function depart_at(walk, bucket, charges, ready_at)
+    return usage.room_at(bucket.parts, walk.use, charges, math.max(walk.projection.slot, ready_at or walk.projection.slot))
+  end
+
+  local function depart(walk, bucket, cost, charges, ready_at)
+    local at = depart_at(walk, bucket, charges, ready_at)
+    for index, part in ipairs(bucket.parts.quotas) do
+      quota.charge(part, walk.use[index], charges[index], at)
+      -- No job behind it departs before.
+      quota.drop(walk.use[index], at)
+    end
+    advance(walk.projection, bucket, cost, at)
+    walk.last, walk.steps = at, walk.steps + 1
+    walk.times[walk.steps], walk.costs[walk.steps] = at, cost
+  end
+
+  -- A time before which no job departs that stands behind those so far and `units` more.
+  local function behind(walk, bucket, units)
+    local latest = walk.projection.slot + spacing(bucket, walk.projection.warmth, units)
+    for _, part in ipairs(bucket.parts.quotas) do
+      if not part.unit and part.length then latest = math.max(latest, walk.last + (math.ceil(units / part.amount) - 1) * part.length) end
+    end
+    return latest
+  end
+
+  -- Follows the line from now on. It is kept with the bucket, so that a call that judges many requests follows it once.
+  local function walk_of(bucket, now)
+    if bucket.walk then return bucket.walk end
+    local parts, use = usage.of(bucket)
+    local walk = { projection = projection_of(bucket, now), use = {}, times = {}, costs = {}, steps = 0 }
+    for index in ipairs(parts.quotas) do
+      walk.use[index] = { ends = { unpack(use[index].ends) }, used = { unpack(use[index].used) } }
+      quota.drop(walk.use[index], walk.projection.slot)
+    end
+    walk.last, walk.unread = walk.projection.slot, bucket.waiting - bucket.grantedCost
+    local next_one = departures(bucket, now)
+    while walk.steps < FARTHEST_STEP do
+      local entry = next_one()
+      if not entry then break end
+      depart(walk, bucket, entry.cost, usage.charges_of(parts, entry.id, entry.cost), entry.readyAt)
+      walk.unread = walk.unread - entry.cost
+    end
+    bucket.walk = walk
+    return walk
+  end
+
+  -- When `missing` units will have departed.
+  local function room_after(walk, bucket, missing, now)
+    local function soon(at) return at > now and at or now + bucket.interval end
+    missing = missing - bucket.grantedCost
+    if missing <= 0 then return soon(bucket.grantedSlot) end
+    for step = 1, walk.steps do
+      missing = missing - walk.costs[step]
+      if missing <= 0 then return soon(walk.times[step]) end
+    end
+    return behind(walk, bucket, missing - 1)
+  end
+
+  -- As `judge` of verdict.lua; and whether the times are estimates, and the number of the quota that the job alone exceeds. Returns
+  -- how many jobs were looked at last.
+  function usage.judge(bucket, cost, settings, deadline, now)
+    local parts = usage.of(bucket)
+    local charges = usage.charges(parts, cost, settings)
+    for index, part in ipairs(parts.quotas) do
+      if charges[index] > part.amount then return nil, 'too-costly', INF, false, index, 0 end
+    end
+    local looked = bucket.walk and 0 or FARTHEST_STEP
+    local walk = walk_of(bucket, now)
+    looked = math.min(looked, walk.steps)
+    local missing = bucket.waiting + cost - bucket.capacity
+    local room = missing > 0 and room_after(walk, bucket, missing, now) or now
+    local departs_at = walk.unread > 0 and behind(walk, bucket, walk.unread) or depart_at(walk, bucket, charges)
+    local is_estimate = walk.unread > 0 or bucket.inRetry > 0 or parts.places ~= nil
+    local late = departs_at - deadline
+    local in_time = late > ROUNDING and now + late or now
+    if in_time > room then return nil, 'deadline', in_time, is_estimate, nil, looked end
+    if room > now then return nil, bucket.paused == 1 and 'paused' or 'full', room, is_estimate, nil, looked end
+    if bucket.paused == 1 and deadline ~= INF then return nil, 'paused', now + bucket.interval, false, nil, looked end
+    local retries_ahead = math.min(bucket.inRetry, bucket.inLine + 1 - bucket.linesTurn)
+    return departs_at, bucket.inLine + bucket.inHanded + bucket.inBack + retries_ahead + 1, nil, is_estimate, nil, looked
+  end
+
+  -- The job that was judged last joins the line.
+  function usage.join(bucket, cost, settings)
+    local walk = bucket.walk
+    if not walk then return end
+    if bucket.inRetry > 0 then bucket.walk = nil
+    elseif walk.steps == FARTHEST_STEP then walk.unread = walk.unread + cost
+    else depart(walk, bucket, cost, usage.charges(bucket.parts, cost, settings)) end
+  end
+end

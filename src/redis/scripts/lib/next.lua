@@ -1,0 +1,33 @@
+-- Which job of a bucket is next, and when the further parts of its limit allow it to depart.
+
+-- The job that departs at `at`, its kind, and when a retry was ready. Jobs that were given back come first; then retries, which
+-- get at most half of the slots while other jobs wait.
+local function peek_head(bucket, at)
+  if bucket.inBack > 0 then return redis.call('ZRANGE', K.back .. bucket.n, 0, 0)[1], 'back', -INF end
+  if bucket.inRetry > 0 and (bucket.linesTurn == 0 or bucket.inLine == 0) then
+    local retry = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
+    local ready_at = retry[1] and tonumber(retry[2]) - set_back()
+    if ready_at and ready_at <= at then return retry[1], 'retry', ready_at end
+  end
+  return first_member(bucket), 'line', -INF
+end
+
+-- What was handed over and has no slot counts as charged: it departs before. Infinity: when a place is free.
+local function due_by_parts(bucket, member, slot)
+  local parts, use = usage.of(bucket)
+  if not parts or not member then return slot end
+  if usage.is_full(bucket, bucket.running + bucket.inHanded) then return INF end
+  local charges = usage.charges_of(parts, parse_member(member))
+  local function count(others)
+    for index, units in ipairs(others) do charges[index] = charges[index] + units end
+  end
+  if not parts.hasUnits then
+    for index in ipairs(charges) do charges[index] = charges[index] + bucket.handed end
+  elseif bucket.handed > 0 then
+    for _, handed in ipairs(redis.call('LRANGE', K.handed .. bucket.n, 0, -1)) do
+      local id, cost = parse_member(handed)
+      if id ~= bucket.granted then count(usage.charges_of(parts, id, cost)) end
+    end
+  end
+  return usage.room_at(parts, use, charges, slot)
+end

@@ -1,0 +1,119 @@
+-- What counts in one quota: src/core/quota.ts, operation by operation, so that both give the same.
+
+-- One local variable for the scripts, which have few left.
+local quota = {}
+do
+  local SUB_WINDOWS = 60
+  local BOUNDARY = 1000000
+  -- As FARTHEST_SLOT.
+  local FARTHEST_AHEAD = 250000
+
+  -- When the entries end in which a start at `at` counts: one, or two near the boundary of a period.
+  function quota.ends_at(part, at)
+    local length = part.length
+    if length then
+      local size = math.ceil(length / SUB_WINDOWS)
+      return (math.floor(at / size) + 1) * size + length
+    end
+    local first, last = quota.end_of(part, at - BOUNDARY) + BOUNDARY, quota.end_of(part, at + BOUNDARY) + BOUNDARY
+    if first ~= last then return first, last end
+    return first
+  end
+
+  local function add(use, end_, units)
+    local ends, used = use.ends, use.used
+    local index = #ends
+    while index > 0 and ends[index] > end_ do index = index - 1 end
+    if index > 0 and ends[index] == end_ then
+      local sum = used[index] + units
+      if sum > 0 then used[index] = sum
+      else
+        table.remove(ends, index)
+        table.remove(used, index)
+      end
+    elseif units > 0 then
+      table.insert(ends, index + 1, end_)
+      table.insert(used, index + 1, units)
+    end
+  end
+
+  function quota.charge(part, use, units, at)
+    local first, last = quota.ends_at(part, at)
+    add(use, first, units)
+    if last then add(use, last, units) end
+  end
+
+  -- Forgets what counts no more.
+  function quota.drop(use, now)
+    while use.ends[1] and use.ends[1] <= now do
+      table.remove(use.ends, 1)
+      table.remove(use.used, 1)
+    end
+  end
+
+  -- Lets nothing count for longer than a start that is reserved now.
+  function quota.clamp(part, use, now)
+    local ends, used = use.ends, use.used
+    if #ends == 0 then return end
+    local first, second = quota.ends_at(part, now + FARTHEST_AHEAD)
+    local last, excess = second or first, 0
+    while #ends > 0 and ends[#ends] > last do
+      excess = excess + table.remove(used)
+      table.remove(ends)
+    end
+    if excess > 0 then add(use, last, excess) end
+  end
+
+  function quota.carry_over(before, use, after, now)
+    local carried = { ends = {}, used = {} }
+    for index, end_ in ipairs(use.ends) do
+      if end_ > now then
+        local latest = end_ - (before.length or BOUNDARY)
+        local first, last = quota.ends_at(after, math.min(latest, now + FARTHEST_AHEAD))
+        add(carried, first, use.used[index])
+        if last then add(carried, last, use.used[index]) end
+      end
+    end
+    return carried
+  end
+
+  local function room_in_window(part, use, units, from)
+    local ends, used, total = use.ends, use.used, units
+    for index = #ends, 1, -1 do
+      if ends[index] <= from then break end
+      total = total + used[index]
+    end
+    local at = from
+    for index = 1, #ends do
+      if total <= part.amount then break end
+      if ends[index] > from then at, total = ends[index], total - used[index] end
+    end
+    return at
+  end
+
+  local function used_until(use, end_)
+    for index = #use.ends, 1, -1 do
+      if use.ends[index] == end_ then return use.used[index] end
+    end
+    return 0
+  end
+
+  local function room_in_period(part, use, units, from)
+    local function is_full(end_)
+      local counted = end_ and used_until(use, end_) or 0
+      return counted > 0 and counted + units > part.amount
+    end
+    local at = from
+    while true do
+      local first, last = quota.ends_at(part, at)
+      if is_full(first) then at = first
+      elseif is_full(last) then at = last
+      else return at end
+    end
+  end
+
+  function quota.room_at(part, use, units, from)
+    if part.length then return room_in_window(part, use, units, from) end
+    return room_in_period(part, use, units, from)
+  end
+end

@@ -1,0 +1,319 @@
+import { describe, expect, it } from 'vitest'
+import { type AcquireOptions, InvalidOptionsError, UnknownUnitError } from '../../../src/index.ts'
+import { Stage } from '../../support/stage.ts'
+
+const LLM = '500, 500/minute, 90000 tokens/minute 1200 each'
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+
+/** Enqueues jobs of one key with these costs in tokens, named 1, 2 and so on. */
+function ask(stage: Stage, tokens: readonly number[]) {
+  return stage.shaper.enqueueMany(
+    tokens.map((units, index) => ({ key: 'a', data: 0, id: `${index + 1}`, costs: { tokens: units } })),
+  )
+}
+
+async function turnOf(stage: Stage, options: AcquireOptions = {}) {
+  const turn = stage.shaper.acquire('a', options)
+  await stage.pass(0)
+  return turn
+}
+
+describe('a quota', () => {
+  it('is asked and charged in one step: five calls do not use 663 of 100 tokens', async () => {
+    const stage = new Stage('20, 100/s, 100 tokens/minute 10 each')
+    stage.shaper.work(() => stage.sleep(500))
+    await ask(stage, [60, 60, 60, 60, 60])
+    await stage.pass(5 * MINUTE)
+    const starts = stage.starts.map(([, ms]) => ms)
+    expect(starts.length).toBe(5)
+    for (const [index, ms] of starts.slice(1).entries()) {
+      expect(ms - starts[index]!).toBeGreaterThan(MINUTE)
+      expect(ms - starts[index]!).toBeLessThanOrEqual((MINUTE * 61) / 60 + 20)
+    }
+    await stage.conforms()
+  })
+
+  it('refuses a call larger than all of it at once, and names it', async () => {
+    const stage = new Stage(LLM)
+    const [refused] = await ask(stage, [90_001])
+    expect(refused).toMatchObject({ accepted: false, reason: 'too-costly', quota: '90000 tokens/minute' })
+    expect(refused).toMatchObject({ retryAfterMs: Number.POSITIVE_INFINITY })
+    expect(await stage.shaper.forecast('a', { costs: { tokens: 90_001 } })).toMatchObject({
+      quota: '90000 tokens/minute',
+    })
+    expect((await ask(stage, [90_000]))[0]).toMatchObject({ accepted: true })
+  })
+
+  it('counts what the rule says for a job that names nothing: no estimate is no free pass', async () => {
+    const stage = new Stage('20, 100/s, 100 tokens/minute 40 each')
+    stage.shaper.work(() => 0)
+    await stage.fill('a', 3)
+    await stage.pass(MINUTE - 2)
+    expect(stage.starts.map(([id]) => id)).toEqual(['a1', 'a2'])
+    await stage.pass(MINUTE)
+    expect(stage.starts.length).toBe(3)
+  })
+
+  it('counts each unit in its own windows: tokens do not take room from requests', async () => {
+    const stage = new Stage('50, 10/s, 10/minute, 1000 tokens/second 1 each')
+    stage.shaper.work(() => 0)
+    await ask(stage, Array(11).fill(1_000))
+    await stage.pass(50 * SECOND)
+    // A call a second by tokens, ten a minute by calls.
+    expect(stage.starts.length).toBe(10)
+    await stage.pass(20 * SECOND)
+    expect(stage.starts.length).toBe(11)
+  })
+
+  it('is asked for the head of the line, which smaller jobs do not overtake', async () => {
+    const stage = new Stage('20, 10/s, 100 tokens/minute 1 each')
+    stage.shaper.work(() => 0)
+    await ask(stage, [60, 60, 1])
+    await stage.pass(2 * MINUTE)
+    expect(stage.starts.map(([id]) => id)).toEqual(['1', '2', '3'])
+    expect(stage.starts[1]![1]).toBeGreaterThan(MINUTE)
+  })
+
+  it('says when a job departs, and it does', async () => {
+    const stage = new Stage('20, 10/s, 100 tokens/minute 1 each')
+    stage.shaper.work(() => 0)
+    const promised = await ask(stage, [60, 60, 30, 90])
+    await stage.pass(5 * MINUTE)
+    expect(stage.starts.map(([, ms]) => ms)).toEqual(
+      promised.map((answer) => answer.accepted && answer.departsAt),
+    )
+    expect(promised.some((answer) => 'isEstimate' in answer)).toBe(false)
+  })
+
+  it('is paid again by a retry', async () => {
+    const stage = new Stage('20, 10/s, 100 tokens/minute 1 each', {
+      jobDefaults: { attempts: 2, backoff: 1_000 },
+    })
+    stage.shaper.work(() => Promise.reject(new Error('no')))
+    await ask(stage, [60])
+    await stage.pass(3 * MINUTE)
+    expect(stage.starts.length).toBe(2)
+    expect(stage.starts[1]![1] - stage.starts[0]![1]).toBeGreaterThan(MINUTE)
+  })
+
+  it('remembers what was used after its line is empty, and then forgets the bucket', async () => {
+    const stage = new Stage('20, 10/s, 100 tokens/minute 1 each')
+    stage.shaper.work(() => 0)
+    const before = stage.shaper.heap.sum()
+    await ask(stage, [100])
+    await stage.pass(30 * SECOND)
+    expect(await stage.shaper.inspect('a')).toBeDefined()
+    await stage.pass(35 * SECOND)
+    expect(await stage.shaper.inspect('a')).toBeUndefined()
+    expect(before.bytes).toBe(0)
+  })
+
+  it('goes on counting under a changed limit', async () => {
+    const stage = new Stage('20, 10/s, 100 tokens/minute 1 each')
+    stage.shaper.work(() => 0)
+    await ask(stage, [100])
+    await stage.pass(SECOND)
+    await stage.shaper.limits.set('*', '20, 10/s, 120 tokens/minute 1 each')
+    await stage.shaper.enqueue('a', 0, { id: 'small', costs: { tokens: 20 } })
+    await stage.shaper.enqueue('a', 0, { id: 'large', costs: { tokens: 21 } })
+    await stage.pass(SECOND)
+    expect(stage.starts.map(([id]) => id)).toEqual(['1', 'small'])
+    await stage.shaper.limits.set('*', '20, 10/s')
+    await stage.pass(SECOND)
+    expect(stage.starts.map(([id]) => id)).toEqual(['1', 'small', 'large'])
+  })
+})
+
+describe('costs', () => {
+  it.each([
+    [{ tokens: 0 }],
+    [{ tokens: 1.5 }],
+    [{ tokens: 1e9 + 1 }],
+    [{ 'to kens': 1 }],
+    [Object.fromEntries('abcdefghi'.split('').map((unit) => [unit, 1]))],
+    [3],
+  ])('are refused: %j', async (costs) => {
+    const stage = new Stage(LLM)
+    const asked = { costs } as { costs: Record<string, number> }
+    await expect(stage.shaper.enqueue('a', 0, asked)).rejects.toThrow(InvalidOptionsError)
+    await expect(stage.shaper.enqueue('a', 0, asked)).rejects.toThrow(/costs/)
+  })
+
+  it('are part of what makes a repeated id the same request, in any order', async () => {
+    const stage = new Stage(LLM)
+    await stage.shaper.enqueue('a', 0, { id: 'x', costs: { tokens: 5, images: 2 } })
+    const again = await stage.shaper.enqueue('a', 0, { id: 'x', costs: { images: 2, tokens: 5 } })
+    expect(again).toMatchObject({ replayed: true })
+    await expect(stage.shaper.enqueue('a', 0, { id: 'x', costs: { tokens: 6, images: 2 } })).rejects.toThrow()
+    await expect(stage.shaper.enqueue('a', 0, { id: 'x' })).rejects.toThrow()
+    expect(await stage.shaper.job('x')).toMatchObject({ costs: { images: 2, tokens: 5 } })
+  })
+})
+
+describe('settling', () => {
+  it('frees at once what was not used, once for each attempt', async () => {
+    const stage = new Stage('20, 10/s, 100 tokens/minute 1 each')
+    const answers: boolean[] = []
+    stage.shaper.work(async (job) => {
+      await stage.sleep(SECOND)
+      answers.push(await job.settle({ tokens: 10 }), await job.settle({ tokens: 0 }))
+      setImmediate(async () => answers.push(await job.settle({ tokens: 0 })))
+    })
+    await ask(stage, [100, 90, 1])
+    await stage.pass(5 * SECOND)
+    expect(stage.starts).toEqual([
+      ['1', 0],
+      ['2', SECOND],
+      ['3', 2 * SECOND],
+    ])
+    await stage.pass(0)
+    expect(answers).toEqual([true, false, false, true, false, false, true, false, false])
+  })
+
+  it('makes later jobs wait longer after a start that used more', async () => {
+    const stage = new Stage('20, 10/s, 100 tokens/minute 1 each')
+    stage.shaper.work((job) => job.settle({ tokens: 500 }))
+    await ask(stage, [10, 10])
+    await stage.pass(MINUTE)
+    expect(stage.starts.length).toBe(1)
+    await stage.pass(5 * SECOND)
+    expect(stage.starts.length).toBe(2)
+  })
+
+  it('refuses a unit that the limit does not count, and says which there are', async () => {
+    const stage = new Stage({ '*': LLM, plain: '5, 1/s' })
+    const errors: unknown[] = []
+    stage.shaper.work((job) => job.settle({ token: 1 }).catch((error: unknown) => void errors.push(error)))
+    await stage.shaper.enqueue('a', 0)
+    await stage.shaper.enqueue('plain', 0)
+    await stage.pass(SECOND)
+    expect(errors).toEqual([expect.any(UnknownUnitError), expect.any(UnknownUnitError)])
+    expect(errors).toMatchObject([{ units: ['tokens'] }, { units: [] }])
+  })
+})
+
+describe('places', () => {
+  it('bound how many run at once, and a freed one is taken at once', async () => {
+    const stage = new Stage('20, 10/s, 2 at once')
+    let running = 0
+    let most = 0
+    stage.shaper.work(async () => {
+      most = Math.max(most, ++running)
+      await stage.sleep(SECOND)
+      running--
+    })
+    await stage.fill('a', 4)
+    await stage.pass(5 * SECOND)
+    expect(most).toBe(2)
+    expect(stage.starts.map(([, ms]) => ms)).toEqual([0, 100, 1_000, 1_100])
+    await stage.conforms()
+  })
+
+  it('are not held while a job waits for the rate', async () => {
+    const stage = new Stage('20, 1/s, 1 at once')
+    stage.shaper.work(() => stage.sleep(100))
+    await stage.fill('a', 2)
+    await stage.pass(500)
+    expect(await stage.shaper.inspect('a')).toMatchObject({ running: 0, jobs: 1 })
+    await stage.pass(SECOND)
+    expect(stage.starts.length).toBe(2)
+  })
+
+  it('come back from attempts that fail, freeze or time out', async () => {
+    const stage = new Stage('20, 10/s, 1 at once', { jobDefaults: { timeoutMs: 200 } })
+    stage.shaper.work((job) => {
+      if (job.id === 'a1') throw new Error('no')
+      if (job.id === 'a2') return new Promise(() => undefined)
+      return 0
+    })
+    await stage.fill('a', 3)
+    await stage.pass(SECOND)
+    expect(stage.starts.map(([id]) => id)).toEqual(['a1', 'a2', 'a3'])
+  })
+
+  it('beyond a lowered number are not revoked', async () => {
+    const stage = new Stage('20, 10/s, 3 at once')
+    stage.shaper.work(() => stage.sleep(SECOND))
+    await stage.fill('a', 6)
+    await stage.pass(300)
+    await stage.shaper.limits.set('*', '20, 10/s, 1 at once')
+    await stage.pass(10 * SECOND)
+    expect(stage.starts.map(([, ms]) => ms)).toEqual([0, 100, 200, 1_200, 2_200, 3_200])
+  })
+
+  it('are held by a turn until it is released', async () => {
+    const stage = new Stage('20, 10/s, 1 at once')
+    const first = await turnOf(stage)
+    let second: number | undefined
+    const next = stage.shaper.acquire('a').then(async (turn) => {
+      second = stage.now
+      await turn.release()
+    })
+    await stage.pass(5 * SECOND)
+    expect(second).toBeUndefined()
+    await first.release()
+    await first.release()
+    await stage.pass(1)
+    await next
+    expect(second).toBe(5 * SECOND)
+    await stage.pass(SECOND)
+    expect(await stage.shaper.inspect('a')).toBeUndefined()
+  })
+
+  it('are lost by a turn that is not released in time, and that is an event', async () => {
+    const stage = new Stage('20, 10/s, 1 at once')
+    const expired: unknown[] = []
+    stage.shaper.on('holdExpired', ({ key, at }) => void expired.push([key, at]))
+    const turn = await turnOf(stage, { holdMs: 3 * SECOND })
+    let second: number | undefined
+    void stage.shaper.acquire('a', { holdMs: SECOND }).then(() => {
+      second = stage.now
+    })
+    await stage.pass(3 * SECOND + 1)
+    expect(second).toBe(3 * SECOND)
+    expect(expired).toEqual([['a', 3 * SECOND]])
+    await turn.release()
+    expect(await stage.shaper.inspect('a')).toBeDefined()
+  })
+
+  it('are given back by `await using`, and by what `wrap` calls', async () => {
+    const stage = new Stage('20, 10/s, 1 at once')
+    const wrapped = stage.shaper.wrap(() => stage.sleep(SECOND), { key: 'a' })
+    const calls = [wrapped(), wrapped()]
+    await stage.pass(3 * SECOND)
+    await Promise.all(calls)
+    expect(stage.starts.map(([, ms]) => ms)).toEqual([0, SECOND])
+    const turn = await turnOf(stage)
+    await turn[Symbol.asyncDispose]()
+    await stage.pass(SECOND)
+    expect(await stage.shaper.inspect('a')).toBeUndefined()
+  })
+
+  it('make times estimates', async () => {
+    const stage = new Stage('20, 10/s, 1 at once')
+    expect(await stage.shaper.forecast('a')).toMatchObject({ isEstimate: true })
+    expect((await stage.fill('a', 1))[0]).toMatchObject({ isEstimate: true })
+  })
+})
+
+describe('a turn', () => {
+  it('is settled until it is released', async () => {
+    const stage = new Stage('20, 10/s, 100 tokens/minute 1 each')
+    const first = await turnOf(stage, { costs: { tokens: 100 } })
+    expect(await first.settle({ tokens: 50 })).toBe(true)
+    expect(await first.settle({ tokens: 0 })).toBe(false)
+    const second = stage.shaper.acquire('a', { costs: { tokens: 50 } })
+    await stage.pass(SECOND)
+    const turn = await second
+    await turn.release()
+    expect(await turn.settle({ tokens: 0 })).toBe(false)
+  })
+
+  it('without further parts of a limit is released without harm', async () => {
+    const stage = new Stage('20, 10/s')
+    const turn = await turnOf(stage)
+    await turn.release()
+    await expect(turn.settle({ tokens: 1 })).rejects.toThrow(UnknownUnitError)
+  })
+})
