@@ -119,7 +119,7 @@ export class MemoryScheduler {
   #expire(now: number): number {
     const expired = this.#store.expire(now)
     for (const job of expired) this.#ports.onExpired(job, now)
-    for (const turn of this.#store.releaseOverdue(now)) this.#ports.onHoldExpired(turn, now)
+    for (const turn of this.#store.held.releaseOverdue(now)) this.#ports.onHoldExpired(turn, now)
     return expired.length
   }
 }

@@ -34,7 +34,7 @@ export class MemoryTurns<Result> implements Pick<Receiver, 'receive'> {
   receive(job: JobRecord): void {
     const { store, gate, clock, emitter, pending } = this.#ports
     const start = gate.pass(job)
-    store.hold(job, start.at)
+    store.held.hold(job, start.at)
     store.finish(job, { kind: 'completed', result: undefined }, start.at)
     const ports = hasParts(job.bucket.limit) ? this.#portsOf(job) : undefined
     pending.depart(new ShapedJob(job, undefined, start.at), ports)
@@ -55,7 +55,7 @@ export class MemoryTurns<Result> implements Pick<Receiver, 'receive'> {
         return isFirst
       },
       release: () => {
-        store.release(job, clock.now())
+        store.held.release(job, clock.now())
         onChange()
       },
     }

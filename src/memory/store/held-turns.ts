@@ -1,5 +1,6 @@
 import { DueHeap } from '../../core/due-heap.ts'
 import { MINUTE } from '../../core/duration.ts'
+import type { Agenda } from './agenda.ts'
 import type { JobRecord } from './job-record.ts'
 
 /** For a turn that was admitted under a limit without places. */
@@ -13,28 +14,42 @@ export function holdOf({ holdFor = DEFAULT_HOLD }: JobRecord): number {
 /** The turns that have departed and hold a place of their bucket, by the time at which they lose it. */
 export class HeldTurns {
   readonly #turns = new DueHeap<JobRecord>()
+  readonly #agenda: Agenda
+
+  constructor(agenda: Agenda) {
+    this.#agenda = agenda
+  }
 
   /** When the next turn loses its place. */
   get earliest(): number {
     return this.#turns.earliest
   }
 
+  /** Lets a turn that departs now hold its place, where the limit counts places. Call it before the turn ends. */
   hold(turn: JobRecord, now: number): void {
     const { bucket } = turn
+    if (bucket.limit.concurrency === Number.POSITIVE_INFINITY) return
     bucket.held = (bucket.held ?? 0) + 1
     this.#turns.set(turn, now + holdOf(turn))
   }
 
-  /** Returns false when it holds no place. */
-  release(turn: JobRecord): boolean {
-    if (turn.handle === -1) return false
+  /** Gives back the place of a turn, if it holds one; it is settled no more. */
+  release(turn: JobRecord, now: number): void {
+    if (turn.charge !== undefined) turn.charge.isOver = true
+    if (turn.handle === -1) return
     this.#turns.remove(turn)
     turn.bucket.held!--
-    return true
+    this.#agenda.rearm(turn.bucket, now)
   }
 
-  /** A turn that has held its place for too long. */
-  overdue(now: number): JobRecord | undefined {
-    return this.#turns.earliest <= now ? this.#turns.peek() : undefined
+  /** Takes their places from the turns that have held them for too long, and returns those. */
+  releaseOverdue(now: number): JobRecord[] {
+    const overdue: JobRecord[] = []
+    while (this.#turns.earliest <= now) {
+      const turn = this.#turns.peek()!
+      this.release(turn, now)
+      overdue.push(turn)
+    }
+    return overdue
   }
 }

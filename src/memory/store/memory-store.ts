@@ -42,7 +42,8 @@ export class MemoryStore {
   readonly #agenda = new Agenda()
   readonly #transitions: JobTransitions
   readonly #watched = new WatchedBuckets()
-  readonly #held = new HeldTurns()
+  /** Places that turns hold. */
+  readonly held: HeldTurns
   /** Freezes and pauses. */
   readonly holds: BucketHolds
   readonly views: StoreViews
@@ -53,6 +54,7 @@ export class MemoryStore {
     this.#buckets = new LiveBuckets(rules, this.use)
     this.#jobs = new JobLedger(retention, this.use)
     this.#transitions = new JobTransitions(this.#jobs, this.#agenda)
+    this.held = new HeldTurns(this.#agenda)
     this.holds = new BucketHolds(this.#buckets, this.#agenda)
     this.views = new StoreViews(this.#buckets, this.#jobs, this.#watched)
   }
@@ -212,27 +214,6 @@ export class MemoryStore {
     this.#transitions.finish(job, outcome, now)
   }
 
-  /** Lets a turn that departs now hold its place, where the limit counts places. Call it before `finish`. */
-  hold(turn: JobRecord, now: number): void {
-    if (turn.bucket.limit.concurrency < Number.POSITIVE_INFINITY) this.#held.hold(turn, now)
-  }
-
-  /** Gives back the place of a turn, which is settled no more. */
-  release(turn: JobRecord, now: number): void {
-    if (turn.charge !== undefined) turn.charge.isOver = true
-    if (this.#held.release(turn)) this.#agenda.rearm(turn.bucket, now)
-  }
-
-  /** Takes their places from the turns that have held them for too long, and returns those. */
-  releaseOverdue(now: number): JobRecord[] {
-    const overdue: JobRecord[] = []
-    for (let turn = this.#held.overdue(now); turn !== undefined; turn = this.#held.overdue(now)) {
-      this.release(turn, now)
-      overdue.push(turn)
-    }
-    return overdue
-  }
-
   /** Counts what a start really used. Returns false after the first time, and once it is over. @throws UnknownUnitError */
   settle(job: JobRecord, amounts: Costs, now: number): boolean {
     const { bucket, isTurn, departedAt = now } = job
@@ -286,7 +267,7 @@ export class MemoryStore {
 
   /** When the next deadline passes, the next turn loses its place or the next bucket may be forgotten; Infinity when there is none. */
   nextChore(): number {
-    return Math.min(this.#agenda.nextChore, this.#held.earliest)
+    return Math.min(this.#agenda.nextChore, this.held.earliest)
   }
 
   /** Every job that waits. */

@@ -27,6 +27,12 @@ const each: [known.VelvetRopeError, string, string, string][] = [
     'id-conflict',
     'the id "i" is already used by a job with a different',
   ],
+  [
+    new errors.UnknownUnitError('k', 'u', ['t']),
+    'UnknownUnitError',
+    'unknown-unit',
+    'no quota of the limit of the key "k" counts "u": known are t',
+  ],
   [new errors.BackendUnavailableError('m'), 'BackendUnavailableError', 'backend-unavailable', 'm'],
   [new errors.UnfitRedisError('m'), 'UnfitRedisError', 'unfit-redis', 'm'],
   [
