@@ -4,6 +4,7 @@ import { toError } from '../core/thrown.ts'
 import { Freezes } from '../forward/freezes.ts'
 import type { ReadHeader } from '../forward/rate-limit-fields.ts'
 import { readStayAway } from '../forward/retry-after.ts'
+import type { Turn } from '../line/turn.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import type { TurnSettings } from './options.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
@@ -44,9 +45,9 @@ export class RequestTurns {
     }
   }
 
-  /** Resolves when the turn has come; rejects as `acquire` does. */
-  async wait({ key, cost }: RequestTurn, signal: AbortSignal | undefined): Promise<void> {
-    await this.#shaper.acquire(key, { cost, timeoutMs: this.#settings.timeoutMs, signal })
+  /** Resolves when the turn has come, which holds its place until it is released; rejects as `acquire` does. */
+  async wait({ key, cost }: RequestTurn, signal: AbortSignal | undefined): Promise<Turn> {
+    return this.#shaper.acquire(key, { cost, timeoutMs: this.#settings.timeoutMs, signal })
   }
 
   /** Freezes the key if the response asks for it; returns whether it does. */

@@ -1,4 +1,5 @@
 import { parseOptions } from '../core/options.ts'
+import type { Turn } from '../line/turn.ts'
 import { type FetchOptions, fetchOptionsSchema } from './options.ts'
 import { checkInput, type FetchInit, type FetchInput, isRequest, readFetch } from './outgoing-request.ts'
 import { type RequestTurn, RequestTurns, type TurnGiver } from './request-turns.ts'
@@ -45,15 +46,15 @@ export function shapedFetch<Fetch extends AnyFetch = typeof fetch>(
     // Without a host no API is called. The key from a function is checked like any other.
     if (turn.key === '' && settings.key === undefined) return send(input as never, init as never)
     const signal = signalOf(input, init)
-    await turns.wait(turn, signal)
+    let departed: Turn | undefined = await turns.wait(turn, signal)
     let sent = input
     for (let left = attempts - 1; ; left--) {
       const spare = left > 0 ? spareOf(sent, init) : undefined
-      const answer = await send(sent as never, init as never)
+      const answer: Answer = await answerIn(departed, () => send(sent as never, init as never))
       const isFrozen = await turns.observe(turn.key, answer.status, (name) => answer.headers.get(name))
       // The response is kept meanwhile: without another turn it is returned.
-      const isAgain = isFrozen && spare !== undefined && (await hasTurn(turn, signal, answer))
-      if (!isAgain) {
+      departed = isFrozen && spare !== undefined ? await nextTurn(turn, signal, answer) : undefined
+      if (departed === undefined || spare === undefined) {
         if (spare !== sent) discard(spare)
         return answer
       }
@@ -62,21 +63,29 @@ export function shapedFetch<Fetch extends AnyFetch = typeof fetch>(
     }
   }
 
-  const hasTurn = async (
+  const nextTurn = async (
     turn: RequestTurn,
     signal: AbortSignal | undefined,
     answer: Answer,
-  ): Promise<boolean> => {
+  ): Promise<Turn | undefined> => {
     try {
-      await turns.wait(turn, signal)
-      return true
+      return await turns.wait(turn, signal)
     } catch (error) {
-      if (!signal?.aborted) return false
+      if (!signal?.aborted) return undefined
       discard(answer)
       throw error
     }
   }
   return shaped as AnyFetch as Fetch
+}
+
+/** The turn holds its place until the response begins. */
+async function answerIn<Sent>(turn: Turn, send: () => Promise<Sent>): Promise<Sent> {
+  try {
+    return await send()
+  } finally {
+    await turn.release()
+  }
 }
 
 /** A signal of another implementation cannot be observed here; fetch checks it. */

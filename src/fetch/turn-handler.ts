@@ -1,10 +1,12 @@
 import type { Dispatcher } from 'undici'
+import type { Turn } from '../line/turn.ts'
 import type { RequestTurns } from './request-turns.ts'
 import type { TurnController } from './turn-controller.ts'
 
 interface Departed {
   readonly turns: RequestTurns
-  readonly key: string
+  /** Holds its place until the response has ended. */
+  readonly departed: Turn
   readonly controller: TurnController
   readonly handler: Dispatcher.DispatchHandler
 }
@@ -16,13 +18,13 @@ type Args<Name extends keyof Dispatcher.DispatchHandler> = Parameters<
 /** Passes on the events of a request whose turn has come, and observes its response for freezes. */
 export class TurnHandler implements Dispatcher.DispatchHandler {
   readonly #turns: RequestTurns
-  readonly #key: string
+  readonly #departed: Turn
   readonly #controller: TurnController
   readonly #handler: Dispatcher.DispatchHandler
 
-  constructor({ turns, key, controller, handler }: Departed) {
+  constructor({ turns, departed, controller, handler }: Departed) {
     this.#turns = turns
-    this.#key = key
+    this.#departed = departed
     this.#controller = controller
     this.#handler = handler
   }
@@ -38,7 +40,7 @@ export class TurnHandler implements Dispatcher.DispatchHandler {
 
   onResponseStart(...[, status, headers, message]: Args<'onResponseStart'>): void {
     // Not waited for: the next request in turn finds the key frozen.
-    if (status >= 200) void this.#turns.observe(this.#key, status, (name) => textOf(headers[name]))
+    if (status >= 200) void this.#turns.observe(this.#departed.key, status, (name) => textOf(headers[name]))
     this.#handler.onResponseStart?.(this.#controller, status, headers, message)
   }
 
@@ -47,10 +49,12 @@ export class TurnHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(...[, trailers]: Args<'onResponseEnd'>): void {
+    void this.#departed.release()
     this.#handler.onResponseEnd?.(this.#controller, trailers)
   }
 
   onResponseError(...[, error]: Args<'onResponseError'>): void {
+    void this.#departed.release()
     this.#handler.onResponseError?.(this.#controller, error)
   }
 }

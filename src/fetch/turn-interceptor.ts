@@ -42,10 +42,15 @@ async function dispatchInTurn(
     // The caller can abort only through a controller, so it gets one now that connects later.
     handler.onRequestStart?.(controller, {})
     const turn = turns.turnOf(() => readDispatch(request))
-    await turns.wait(turn, controller.signal)
-    controller.signal.throwIfAborted()
-    watch.end()
-    dispatch(request, new TurnHandler({ turns, key: turn.key, controller, handler }))
+    const departed = await turns.wait(turn, controller.signal)
+    try {
+      controller.signal.throwIfAborted()
+      watch.end()
+      dispatch(request, new TurnHandler({ turns, departed, controller, handler }))
+    } catch (error) {
+      void departed.release()
+      throw error
+    }
   } catch (error) {
     handler.onResponseError?.(controller, error as Error)
   } finally {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { shapedFetch } from '../../../src/fetch.ts'
 import { type AcquireOptions, InvalidOptionsError, UnknownUnitError } from '../../../src/index.ts'
 import { Stage } from '../../support/stage.ts'
 
@@ -288,6 +289,19 @@ describe('places', () => {
     await turn[Symbol.asyncDispose]()
     await stage.pass(SECOND)
     expect(await stage.shaper.inspect('a')).toBeUndefined()
+  })
+
+  it('are given back by a shaped fetch when its response begins', async () => {
+    const stage = new Stage('20, 10/s, 1 at once')
+    const send = async (_: string) => {
+      await stage.sleep(SECOND)
+      return new Response('yes')
+    }
+    const fetch = shapedFetch(stage.shaper, { key: 'a', fetch: send })
+    const calls = [fetch('http://a.example/'), fetch('http://a.example/')]
+    await stage.pass(3 * SECOND)
+    await Promise.all(calls)
+    expect(stage.starts.map(([, ms]) => ms)).toEqual([0, SECOND])
   })
 
   it('make times estimates', async () => {
