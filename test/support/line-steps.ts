@@ -11,6 +11,9 @@ const LIMITS = [
   '9, 10/s, warm-up 2s',
   '20, 40/s, warm-up 900ms from 8/s',
   '9, 10/s, tolerance 0',
+  '9, 10/s, 6/second',
+  '20, 40/s, 7 per 2 seconds, 3 at once',
+  '9, 10/s, 50 tokens/second 10 each, 1 at once',
 ]
 
 const key = fc.constantFrom('a', 'a', 'a', 'b')

@@ -80,6 +80,7 @@ export class PartsModel {
   changeLimit(limit: Limit, now: number): void {
     const { bucket } = this
     changeLimit(bucket, limit, now)
+    bucket.usage ??= usages.createUsage(limit)
     this.#from = Number.NEGATIVE_INFINITY
   }
 }

@@ -74,13 +74,11 @@ test('a day is as long as daylight saving makes it', () => {
   expect(starts(1, by('day', zone), autumn + SECOND, autumn + 25 * HOUR + SECOND)).toEqual([])
 })
 
-test('an hour that the clock shows twice is two hours', () => {
+test('an hour that the clock shows twice is one of two hours', () => {
   const zone = 'America/Los_Angeles'
   const first = ms('2026-11-01T08:00:00Z')
-  expect(
-    starts(1, by('hour', zone), first + SECOND, first + HOUR + SECOND, first + 2 * HOUR + SECOND),
-  ).toEqual([])
-  expect(starts(1, by('hour', zone), first + SECOND, first + HOUR - SECOND)).toEqual(['j1'])
+  expect(starts(1, by('hour', zone), first + SECOND, first + 2 * HOUR + SECOND)).toEqual([])
+  expect(starts(1, by('hour', zone), first + SECOND, first + HOUR + SECOND)).toEqual(['j1'])
 })
 
 test('a week begins on Monday', () => {

@@ -29,13 +29,16 @@ end
 
 function usage.charge(bucket, charges, at, sign)
   for index, part in ipairs(bucket.parts.quotas) do quota.charge(part, bucket.use[index], (sign or 1) * charges[index], at) end
-  bucket.isUseChanged = true
+  bucket.isUseChanged = bucket.isUseChanged or #bucket.parts.quotas > 0
 end
 
 -- Lets nothing count for longer than a start that is reserved now: the clock may have been set back.
 function usage.clamp(bucket, now)
   local parts, use = usage.of(bucket)
-  for index, part in ipairs(parts and parts.quotas or {}) do quota.clamp(part, use[index], now) end
+  for index, part in ipairs(parts and parts.quotas or {}) do
+    quota.clamp(part, use[index], now)
+    bucket.isUseChanged = true
+  end
 end
 
 -- The time from which the granted job may start, and when it was due: by a quota it may have been due later than by the pace.
@@ -105,7 +108,13 @@ function usage.settle(bucket, state, amounts, now)
   local charges = parts and usage.charges_of(parts, state.id, state.cost)
   for index, part in ipairs(parts and parts.quotas or {}) do
     local amount = part.unit and amounts[part.unit]
-    if amount then quota.charge(part, use[index], amount - charges[index], math.min(state.departedAt, now)) end
+    local more = amount and amount - charges[index]
+    -- Before the last change it may have been charged less than it would be now: nothing is taken back.
+    if more and state.departedAt <= use.changedAt then more = math.max(0, more) end
+    if more then
+      quota.charge(part, use[index], more, math.min(state.departedAt, now))
+      bucket.isUseChanged = true
+    end
   end
-  bucket.isUseChanged, state.isSettled = parts ~= nil, true
+  state.isSettled = true
 end

@@ -8,7 +8,6 @@ local function bring_back(bucket, meta, now)
   local farthest = farthest_next(bucket, now)
   if bucket.next > farthest then bucket.next, bucket.carry = farthest, 0 end
   usage.clamp(bucket, now)
-  bucket.isUseChanged = usage.of(bucket) ~= nil
   reschedule(bucket, meta)
 end
 

@@ -4,7 +4,7 @@
 -- One local variable for the scripts, which have few left.
 local usage = {}
 do
-  local MAGIC, HEAD = 0x5627, '<HBd'
+  local MAGIC, HEAD = 0x5627, '<HBdd'
   -- How far a calendar looks back, about.
   local LENGTHS = { hour = 3600000000, day = 86400000000, week = 604800000000 }
   local function read_parts(limit)
@@ -15,8 +15,8 @@ do
     return parts
   end
 
-  local function new_use(parts, lost_at)
-    local use = { lostAt = lost_at }
+  local function new_use(parts, lost_at, changed_at)
+    local use = { lostAt = lost_at, changedAt = changed_at }
     for index = 1, #parts.quotas do use[index] = { ends = {}, used = {} } end
     return use
   end
@@ -26,11 +26,11 @@ do
     if not raw then
       -- It is written with the first slot.
       if #parts.quotas > 0 and (bucket.granted ~= '' or bucket.lastStart > -INF) then partial('quotas') end
-      return new_use(parts, 0)
+      return new_use(parts, 0, 0)
     end
-    local ok, magic, count, lost_at, at = pcall(struct.unpack, HEAD, raw)
+    local ok, magic, count, lost_at, changed_at, at = pcall(struct.unpack, HEAD, raw)
     if not ok or magic ~= MAGIC or count ~= #parts.quotas then foreign('quotas') end
-    local use = new_use(parts, lost_at)
+    local use = new_use(parts, lost_at, changed_at)
     for index = 1, count do
       local is_whole, size, from = pcall(struct.unpack, '<I2', raw, at)
       if not is_whole or #raw + 1 < from + size * 16 then foreign('quotas') end
@@ -62,7 +62,7 @@ do
       redis.call('HDEL', K.quotas, bucket.key)
       return
     end
-    local packed = { struct.pack(HEAD, MAGIC, #bucket.parts.quotas, bucket.use.lostAt) }
+    local packed = { struct.pack(HEAD, MAGIC, #bucket.parts.quotas, bucket.use.lostAt, bucket.use.changedAt) }
     for index, one in ipairs(bucket.use) do
       packed[index * 3 - 1] = struct.pack('<I2', #one.ends)
       packed[index * 3] = #one.ends > 0 and struct.pack('<' .. string.rep('d', #one.ends), unpack(one.ends)) or ''
@@ -90,23 +90,27 @@ do
 
   -- The usage under a limit that changed at `now`.
   local function changed_use(before, use, after, now)
-    local changed = new_use(after, use.lostAt)
+    local changed = new_use(after, use.lostAt, use.changedAt)
     for index, part in ipairs(after.quotas) do
       local source = source_of(before, part)
+      -- What ran before was charged something else.
+      if not source or before.quotas[source].each ~= part.each then changed.changedAt = now end
       if source and is_same_window(before.quotas[source], part) then changed[index] = use[source]
       elseif source then changed[index] = quota.carry_over(before.quotas[source], use[source], part, now) end
     end
     return changed
   end
 
-  -- Changes the bucket's limit.
+  -- Changes the bucket's limit. A slot that it has granted counts under the new one.
   function usage.change_limit(bucket, limit, now)
     local before, use = usage.of(bucket)
+    if before and bucket.granted ~= '' then usage.charge_slot(bucket, -1) end
     bucket.limit = limit
     bucket.parts, bucket.partsOf = read_parts(limit), limit
     if not before and not bucket.parts then return end
     local none = { quotas = {} }
-    bucket.use = changed_use(before or none, use or new_use(none, 0), bucket.parts or none, now)
+    bucket.use = changed_use(before or none, use or new_use(none, 0, 0), bucket.parts or none, now)
     bucket.isUseChanged = #(before or none).quotas > 0 or #(bucket.parts or none).quotas > 0
+    if bucket.parts and bucket.granted ~= '' then usage.charge_slot(bucket, 1) end
   end
 end
