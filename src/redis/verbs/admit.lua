@@ -84,13 +84,13 @@ local answers, n = { 'ok', text(now) }, 2
 for index, job in ipairs(jobs) do
   if looked_at >= MOST_LOOKED_AT then break end
   local bucket, rule = buckets[job.key] or others[job.key], kind_of[index].rule
-  local said, at_time, position = 'again', job.departsAt, job.position
+  local said, at_time, position = usage.is_marked(job.settings) and 'again~' or 'again', job.departsAt, job.position
   if not position then
     if bucket.book < book and change_limit(bucket, rule, now) then bucket.from, bucket.isMoved = -INF, true end
     local departs_at, place, retry_at, is_estimate, exceeded, looked = judge(bucket, job.cost, job.settings, job.deadline, now)
     looked_at = looked_at + (looked or 0)
     if departs_at then
-      job.position, job.departsAt = place, departs_at
+      job.position, job.departsAt, job.settings = place, departs_at, usage.marked(job.settings, is_estimate)
       join(job, bucket, meta, now)
       usage.join(bucket, job.cost, job.settings)
       new_jobs[#new_jobs + 1] = job
@@ -107,7 +107,7 @@ for index, job in ipairs(jobs) do
   answers[n + 3], answers[n + 4] = bucket and text(bucket.waiting) or 0, limit and text(limit.capacity) or 0
   n = n + 4
   if position then answers[n + 1], n = text(position), n + 1 end
-  if said == 'again' then answers[n + 1], n = text(job.admittedAt), n + 1 end
+  if said == 'again' or said == 'again~' then answers[n + 1], n = text(job.admittedAt), n + 1 end
 end
 if #new_jobs > 0 then
   write_new_jobs(new_jobs, buckets, meta)

@@ -20,6 +20,7 @@ const verdictReply = oneOf({
   yes: place,
   'yes~': place,
   again: { ...place, admittedAt: number },
+  'again~': { ...place, admittedAt: number },
   full: refused,
   'full~': refused,
   deadline: refused,
@@ -154,9 +155,11 @@ function admissionOf(
       const estimate = verdict.kind === 'yes~' && { isEstimate: true as const }
       return { admission: accepted(id, key, { ...verdict, ...estimate }, now), at: now }
     }
-    case 'again': {
+    case 'again':
+    case 'again~': {
       const at = verdict.admittedAt
-      return { admission: { ...accepted(id, key, verdict, at), replayed: true }, at }
+      const estimate = verdict.kind === 'again~' && { isEstimate: true as const }
+      return { admission: { ...accepted(id, key, { ...verdict, ...estimate }, at), replayed: true }, at }
     }
     case 'above':
       return {

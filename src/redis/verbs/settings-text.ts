@@ -27,7 +27,7 @@ export function decodeCosts(text: string): Costs | undefined {
 
 /** @throws ForeignValueError when the text is of a version that this one does not know */
 export function decodeSettings(text: string): JobSettings {
-  const [settings] = text.split(' ', 1)
+  const [settings] = text.split(/[~ ]/, 1)
   const [attempts, type, delayMs, maxDelayMs, jitter, timeoutMs, ...rest] = settings!.split(',')
   const numbers = [attempts, delayMs, maxDelayMs, jitter, timeoutMs].map(Number)
   if (!numbers.every(Number.isFinite) || (type !== 'x' && type !== 'f') || rest.length > 0) {

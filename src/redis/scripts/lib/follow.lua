@@ -86,6 +86,15 @@ do
     return departs_at, bucket.inLine + bucket.inHanded + bucket.inBack + retries_ahead + 1, nil, is_estimate, nil, looked
   end
 
+  -- Behind the settings of a job whose time is an estimate stands a mark, for when its request comes again.
+  function usage.marked(settings, is_estimate)
+    return is_estimate and string.gsub(settings, '^%S+', '%0~', 1) or settings
+  end
+
+  function usage.is_marked(settings)
+    return string.find(settings, '^%S*~') ~= nil
+  end
+
   -- The job that was judged last joins the line.
   function usage.join(bucket, cost, settings)
     local walk = bucket.walk
