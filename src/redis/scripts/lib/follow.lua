@@ -70,9 +70,10 @@ do
     for index, part in ipairs(parts.quotas) do
       if charges[index] > part.amount then return nil, 'too-costly', INF, false, index, 0 end
     end
-    local looked = bucket.walk and 0 or FARTHEST_STEP
+    local looked = bucket.walk and 0 or INF
     local walk = walk_of(bucket, now)
-    looked = math.min(looked, walk.steps)
+    -- A step takes longer than to look at an entry: one long line is enough for a call.
+    looked = math.min(looked, math.ceil(1.25 * walk.steps))
     local missing = bucket.waiting + cost - bucket.capacity
     local room = missing > 0 and room_after(walk, bucket, missing, now) or now
     local departs_at = walk.unread > 0 and behind(walk, bucket, walk.unread) or depart_at(walk, bucket, charges)

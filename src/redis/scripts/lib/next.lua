@@ -31,3 +31,12 @@ local function due_by_parts(bucket, member, slot)
   end
   return usage.room_at(parts, use, charges, slot)
 end
+
+-- The same for the job that departs first, which may be handed over already.
+function usage.first_at(bucket, slot)
+  local parts, use = usage.of(bucket)
+  if usage.is_full(bucket, bucket.running) then return INF end
+  local member = bucket.inHanded > 0 and redis.call('LINDEX', K.handed .. bucket.n, 0) or peek_head(bucket, slot)
+  if not member then return slot end
+  return usage.room_at(parts, use, usage.charges_of(parts, parse_member(member)), slot)
+end

@@ -30,8 +30,10 @@ local function next_departure(bucket, now)
   if bucket.granted ~= '' then return bucket.grantedSlot end
   if bucket.paused == 1 or bucket.inLine + retrying(bucket) + bucket.inHanded == 0 then return INF end
   local slot = next_slot(bucket, now)
-  if has_line(bucket) or bucket.inHanded > 0 then return slot end
-  return math.max(slot, tonumber(redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')[2]) - set_back())
+  if not has_line(bucket) and bucket.inHanded == 0 then
+    slot = math.max(slot, tonumber(redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')[2]) - set_back())
+  end
+  return usage.of(bucket) and usage.first_at(bucket, slot) or slot
 end
 
 local function view_of(bucket, now)
