@@ -10,6 +10,8 @@ export interface JobExplanation {
   readonly position?: number
   /** The expected departure; absent if unknown: the bucket is paused, or no handler is free. */
   readonly departsAt?: number
+  /** It may depart later than `departsAt`, not earlier: the line is longer than is looked at, or free places decide about it. */
+  readonly isEstimate?: true
   /** What the job waits for, the longest first; empty if nothing. */
   readonly holds: readonly Hold[]
   /**
@@ -28,6 +30,8 @@ export interface JobExplanation {
 /**
  * - line: other jobs depart before it
  * - slot: it waits for its slot, one spacing after the previous departure
+ * - quota: a quota of the limit holds it, or holds a job before it
+ * - place: as many attempts run as the limit allows at once
  * - frozen, paused: its bucket is
  * - backoff: its last attempt failed, and the next may not begin yet
  * - handed: it was released from the line and is on the way to a worker, or waits there
@@ -38,6 +42,8 @@ export interface JobExplanation {
 export const HOLD_REASONS = [
   'line',
   'slot',
+  'quota',
+  'place',
   'frozen',
   'paused',
   'no-worker',

@@ -50,14 +50,31 @@ export function roomAt(limit: Limit, usage: Usage, charges: readonly number[], f
   }
 }
 
-/** Returns the quota for which a start waits at `at`, if it waits for one. */
-export function bindingQuota(
+/** A quota for which a start waits. */
+export interface QuotaHold {
+  /** Its place among the quotas of the limit, from 0 on. */
+  readonly index: number
+  /** When it has room, and how many units come free then. */
+  readonly until: number
+  readonly units: number
+}
+
+/** Returns the quota for which a start waits from `from` on, if it waits for one; of several, the one that has room last. */
+export function holdOf(
   limit: Limit,
   usage: Usage,
   charges: readonly number[],
-  at: number,
-): quotas.Quota | undefined {
-  return limit.quotas.find((quota, index) => quotas.roomAt(quota, usage[index]!, charges[index]!, at) > at)
+  from: number,
+): QuotaHold | undefined {
+  const until = roomAt(limit, usage, charges, from)
+  // Entries end at whole microseconds.
+  const before = Math.max(from, until - 1)
+  const index = limit.quotas.findIndex(
+    (quota, at) => quotas.roomAt(quota, usage[at]!, charges[at]!, before) > before,
+  )
+  if (index === -1) return undefined
+  const { ends, used } = usage[index]!
+  return { index, until, units: used[ends.indexOf(until)]! }
 }
 
 /** Counts a start at `at` in every quota. */
@@ -133,12 +150,16 @@ export class Walk {
     this.#last = from.slot
   }
 
+  /** Returns the quota for which the next job waits, if it waits for one. */
+  holdOf(job: CountedJob): QuotaHold | undefined {
+    return holdOf(this.#limit, this.#usage, chargesOf(this.#limit, job), this.#slotOf(job))
+  }
+
   /** Returns when the next job departs, and counts it. */
   depart(job: CountedJob): number {
-    const { slot } = this.#projection
     const charges = chargesOf(this.#limit, job)
     this.#hasOversized ||= this.#limit.quotas.some(({ amount }, index) => charges[index]! > amount)
-    this.#last = roomAt(this.#limit, this.#usage, charges, Math.max(slot, job.readyAt ?? slot))
+    this.#last = roomAt(this.#limit, this.#usage, charges, this.#slotOf(job))
     charge(this.#limit, this.#usage, charges, this.#last)
     advance(this.#projection, this.#limit, { cost: job.cost, readyAt: this.#last })
     return this.#last
@@ -153,6 +174,11 @@ export class Walk {
       if (unit !== undefined || !quotas.isRolling(window)) return latest
       return Math.max(latest, this.#last + (Math.ceil(units / amount) - 1) * window.length)
     }, byPace)
+  }
+
+  #slotOf({ readyAt }: CountedJob): number {
+    const { slot } = this.#projection
+    return Math.max(slot, readyAt ?? slot)
   }
 }
 

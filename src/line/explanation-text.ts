@@ -1,7 +1,9 @@
 import { quote } from '../core/describe.ts'
 import { DAY, HOUR, MILLISECOND, MINUTE, SECOND } from '../core/duration.ts'
 import { parseLimit } from '../core/limit.ts'
+import { nameOfQuota } from '../core/quota-input.ts'
 import { formatRate } from '../core/rate.ts'
+import type { QuotaHold } from '../core/usage.ts'
 import type { JobFacts, WaitFacts } from './job-facts.ts'
 
 const ORDINALS = [
@@ -68,7 +70,7 @@ function conditionOf(
 
 function prognosisOf(facts: JobFacts, wait: WaitFacts, hasTimes: boolean): string {
   const { now, attempt } = facts
-  const { departsAt, limit, ahead, readyAt, paused, handed } = wait
+  const { departsAt, limit, ahead, readyAt, paused, handed, parts } = wait
   const isGranted = handed?.slot !== undefined
   const obstacle = isGranted ? undefined : obstacleOf(facts, wait)
   const behind = ahead.jobs === 0 ? '' : `, behind ${counted(ahead.jobs, 'job')}${unitsOf(ahead)}`
@@ -76,18 +78,41 @@ function prognosisOf(facts: JobFacts, wait: WaitFacts, hasTimes: boolean): strin
     return `does not depart until it is resumed${behind}${obstacle === undefined ? '' : `; and ${obstacle}`}`
   }
   const rate = formatRate(parseLimit(limit).rate)
-  const comes = hasTimes ? `in ${spokenDuration(departsAt - now)} ` : ''
+  const comes = hasTimes
+    ? `in ${spokenDuration(departsAt - now)} ${parts?.isEstimate ? 'or later ' : ''}`
+    : ''
   const when = departsAt > now ? `${comes}at ${rate}` : 'now'
-  if (obstacle !== undefined) return `could depart ${when}${behind}, but ${obstacle}`
+  const quota = parts?.quota && `; ${quotaText(limit, parts.quota, hasTimes ? now : undefined)}`
+  if (obstacle !== undefined) return `could depart ${when}${behind}, but ${obstacle}${quota ?? ''}`
   const isBackoff = readyAt !== undefined && readyAt > now && readyAt >= departsAt
-  return `departs ${when}${isBackoff ? `, when it has backed off after attempt ${attempt}` : ''}${behind}`
+  return `departs ${when}${isBackoff ? `, when it has backed off after attempt ${attempt}` : ''}${behind}${quota ?? ''}`
+}
+
+/** Without `now` the time is left out. */
+export function quotaText(limit: string, { index, units, until }: QuotaHold, now?: number): string {
+  const quota = parseLimit(limit).quotas[index]!
+  const held = `waits for the quota of ${nameOfQuota(quota)}`
+  if (now === undefined) return held
+  const what = `${units.toLocaleString('en')}${quota.unit === undefined ? '' : ` ${quota.unit}`}`
+  return `${held}: ${what} ${units === 1 ? 'comes' : 'come'} free at ${clockTime(until, now)}`
+}
+
+export function placesText(limit: string): string {
+  return `waits for one of ${counted(parseLimit(limit).concurrency, 'place')}`
+}
+
+/** `16:20:05 UTC`, with the date if it is another day. Rounded up: nothing comes free earlier. */
+function clockTime(at: number, now: number): string {
+  const [date = '', time = ''] = new Date(Math.ceil(at / SECOND) * 1_000).toISOString().split(/[T.]/)
+  const isToday = new Date(now / MILLISECOND).toISOString().startsWith(date)
+  return `${isToday ? '' : `${date} `}${time} UTC`
 }
 
 /** Why no worker takes a job that is due. */
-function obstacleOf({ now }: JobFacts, { stall, head }: WaitFacts): string | undefined {
+function obstacleOf({ now }: JobFacts, { stall, head, parts, limit }: WaitFacts): string | undefined {
   switch (stall?.kind) {
     case undefined:
-      return undefined
+      return parts?.isFull ? placesText(limit) : undefined
     case 'no-worker':
       return 'no worker takes jobs'
     case 'busy':

@@ -1,7 +1,7 @@
 import { MILLISECOND } from '../core/duration.ts'
 import type { Hold, HoldReason, JobExplanation } from '../core/explanation-view.ts'
 import type { RuleView } from '../core/rule-view.ts'
-import { counted, spokenDuration, summaryOf } from './explanation-text.ts'
+import { counted, placesText, quotaText, spokenDuration, summaryOf } from './explanation-text.ts'
 import type { JobFacts, Stall, WaitFacts } from './job-facts.ts'
 
 /** Holds without a known end. */
@@ -19,6 +19,7 @@ export function explain(facts: JobFacts, rule: RuleView | undefined): JobExplana
     state,
     ...(wait && { position: wait.position }),
     ...(wait && !isEndless && { departsAt: wait.departsAt / MILLISECOND }),
+    ...(wait?.parts?.isEstimate && !isEndless && { isEstimate: true as const }),
     holds,
     ahead: wait?.ahead ?? NO_JOBS,
     ...(rule && { rule }),
@@ -29,7 +30,7 @@ export function explain(facts: JobFacts, rule: RuleView | undefined): JobExplana
 
 function holdsOf(facts: JobFacts, wait: WaitFacts, isGoverned: boolean): Hold[] {
   const { now } = facts
-  const { ahead, departsAt, next, frozenUntil, paused, readyAt, handed, stall } = wait
+  const { ahead, departsAt, next, frozenUntil, paused, readyAt, handed, stall, parts } = wait
   const holds: Hold[] = []
   const hold = (reason: HoldReason, detail: string, until = Number.POSITIVE_INFINITY) => {
     const isKnown = Number.isFinite(until)
@@ -41,7 +42,9 @@ function holdsOf(facts: JobFacts, wait: WaitFacts, isGoverned: boolean): Hold[] 
     if (stall !== undefined) hold(...stallHold(stall, wait, now))
     hold('frozen', 'the bucket is frozen', frozenUntil)
     if (readyAt !== undefined) hold('backoff', `it backs off after attempt ${facts.attempt}`, readyAt)
-    const isOpen = paused || stall !== undefined
+    if (parts?.isFull) hold('place', placesText(wait.limit))
+    if (parts?.quota !== undefined) hold('quota', quotaText(wait.limit, parts.quota, now), parts.quota.until)
+    const isOpen = paused || stall !== undefined || parts?.isFull === true
     if (ahead.jobs > 0) hold('line', lineDetail(ahead), isOpen ? undefined : departsAt)
     else hold('slot', 'the previous departure keeps the next one away', next)
   }
@@ -97,5 +100,5 @@ function handedDetail({ ahead, handed }: WaitFacts): string {
 function lastsFor({ reason, until }: Hold): number {
   return ENDLESS.includes(reason)
     ? Number.MAX_VALUE
-    : (until ?? (reason === 'line' ? Number.MAX_SAFE_INTEGER : 0))
+    : (until ?? (reason === 'line' || reason === 'place' ? Number.MAX_SAFE_INTEGER : 0))
 }

@@ -1,4 +1,5 @@
 import type { JobState } from '../core/job.ts'
+import type { QuotaHold } from '../core/usage.ts'
 
 /** What a store knows of a job, and of everything that must happen before it starts. Times are microseconds. */
 export interface JobFacts {
@@ -25,6 +26,8 @@ export interface WaitFacts {
   readonly ahead: Ahead
   /** If no start is late and the bucket is not paused; not before now. */
   readonly departsAt: number
+  /** What the further parts of the limit have to do with it; absent where it has none, or the job has its slot. */
+  readonly parts?: PartsFacts | undefined
   /** The limit that the bucket is held to, as text. */
   readonly limit: string
   /** The earliest time of the next departure. */
@@ -40,6 +43,16 @@ export interface WaitFacts {
   readonly handed?: { readonly worker?: string | undefined; readonly slot?: number | undefined } | undefined
   /** What holds the head of the line although its slot has come. */
   readonly stall?: Stall | undefined
+}
+
+/** What quotas and places have to do with a job that waits. */
+export interface PartsFacts {
+  /** `departsAt` may be too early. */
+  readonly isEstimate: boolean
+  /** The last quota that holds the job or one ahead of it. */
+  readonly quota?: QuotaHold | undefined
+  /** No place is free. */
+  readonly isFull: boolean
 }
 
 /** The jobs ahead: how many, what they cost, and the ids of the first, in order. */

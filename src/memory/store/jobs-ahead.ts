@@ -1,8 +1,10 @@
 import { projectionOf } from '../../core/bucket.ts'
+import { hasParts } from '../../core/limit.ts'
 import { advance, type Projection } from '../../core/projection.ts'
-import { MOST_NAMED, MOST_READ } from '../../line/job-facts.ts'
+import { MOST_NAMED, MOST_READ, type PartsFacts } from '../../line/job-facts.ts'
 import type { JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
+import { departureByParts } from './parts-ahead.ts'
 
 interface Several {
   readonly jobs: number
@@ -27,6 +29,7 @@ export interface JobsAhead {
   /** The first of all; undefined: none waits. */
   readonly head: JobRecord | undefined
   readonly departsAt: number
+  readonly parts?: PartsFacts
 }
 
 /** 1: departs next. */
@@ -39,8 +42,10 @@ export function positionOf(job: JobRecord, now: number): number {
 export function aheadOf(job: JobRecord, now: number): JobsAhead {
   const { bucket } = job
   const passage = new Passage(bucket, now)
+  const isFollowed = hasParts(bucket.limit)
+  const passed: JobRecord[] = []
   // Where no job came back, the order is that of the line, and the first are looked at only for their ids.
-  const most = bucket.retrying === 0 ? MOST_NAMED : MOST_READ
+  const most = bucket.retrying === 0 && !isFollowed ? MOST_NAMED : MOST_READ
   let head: JobRecord | undefined
   for (const other of bucket.inOrder(now)) {
     head ??= other
@@ -50,6 +55,7 @@ export function aheadOf(job: JobRecord, now: number): JobsAhead {
     }
     if (other === job) break
     passage.pass(other)
+    if (isFollowed) passed.push(other)
   }
   return {
     head,
@@ -57,7 +63,9 @@ export function aheadOf(job: JobRecord, now: number): JobsAhead {
     cost: passage.cost,
     ids: passage.ids,
     needsHandler: job.isTurn !== true || passage.needsHandler,
-    departsAt: passage.departureOf(job),
+    ...(isFollowed
+      ? departureByParts(job, passed, passage.cost, now)
+      : { departsAt: passage.departureOf(job) }),
   }
 }
 

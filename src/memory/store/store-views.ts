@@ -107,11 +107,12 @@ function lineJobOf({ id, cost, state, admittedAt, readyAt, isTurn }: JobRecord):
 
 function waitFacts(job: JobRecord, now: number): WaitFacts {
   const { bucket } = job
-  const { jobs, cost, ids, needsHandler, head, departsAt } = aheadOf(job, now)
+  const { jobs, cost, ids, needsHandler, head, departsAt, parts } = aheadOf(job, now)
   return {
     position: jobs + 1,
     ahead: { jobs, cost, ids },
     departsAt,
+    parts,
     limit: formatLimit(bucket.limit),
     next: bucket.next,
     frozenUntil: bucket.frozenUntil,

@@ -1,15 +1,17 @@
 #!lua flags=no-writes
 -- What a job waits for: the jobs before it, and what its bucket and its line wait for.
--- uses: shard job warmth quota calendar usage charge bucket pace name state blocks next line order ahead
+-- uses: shard job warmth quota calendar usage charge bucket pace name state blocks next line order ahead passage held
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', id, a key whose first segment the job belongs to | ''
 -- Answers  { } when it is unknown
---          | { job } when it has started or ended | { job, wait, ids of the first jobs before it }, where
+--          | { job } when it has started or ended | { job, wait, { ids of the first jobs before it }, parts }, where
 --            job is { now, key, state, attempt, admittedAt, departedAt, endedAt, has error, error }, and
 --            wait is { position, departsAt, jobs before it, their cost, limit, next, frozen, paused, readyAt | '-inf', whether
 --            it or a job before it needs a handler, whether the head is a turn, since when the head may depart (inf: it has its
---            slot, or may not depart), worker | '', slot ('0': none), last claim, running jobs (counted when the head is late) }
+--            slot, or may not depart), worker | '', slot ('0': none), last claim, running jobs (counted when the head is late) }, and
+--            parts, where the limit has further ones and the job no slot, is { whether departsAt is an estimate, whether no place is
+--            free, of the last quota that holds it or a job before it: place from 0 on, when it has room, units that come free then }
 
 -- The latest leases are read, because running workers renew theirs.
 local MOST_LEASES = 20
@@ -32,6 +34,8 @@ local head_id = redis.call('LINDEX', K.handed .. bucket.n, 0) or order[1] and or
 
 local ids, jobs, cost, needs_handler = {}, 0, 0, not is_turn(job.id)
 local projection, together = projection_of(bucket, now), 0
+-- How many of `order` depart before it, and the units of those that were not looked at.
+local passed, unread = 0, 0
 
 -- Units that follow each other without a pause are counted at once, so that nothing is rounded between them.
 local function pass_by(ready_at)
@@ -53,12 +57,14 @@ local function walk()
   for index, entry in ipairs(order) do
     if entry.id == job.id then
       for before = 1, index - 1 do pass(order[before]) end
+      passed = index - 1
       return
     end
   end
   local beyond, beyond_cost = unread_before(bucket, job, state, order, now)
   for _, entry in ipairs(order) do pass(entry) end
   jobs, cost, together = jobs + beyond, cost + beyond_cost, together + beyond_cost
+  passed, unread = #order, beyond_cost
 end
 
 local function due_of_head()
@@ -81,11 +87,20 @@ local is_handed = is_granted or state.state == 'handed'
 local ready_at = state.kind == 'retry' and state.readyAt or nil
 if not is_granted then walk() end
 pass_by(not is_granted and ready_at)
+local departs_at, parts = projection.slot, nil
+if is_granted then departs_at = math.max(now, state.slot)
+elseif usage.of(bucket) then
+  local is_estimate, hold
+  departs_at, is_estimate, hold = usage.held(bucket, job, ready_at, order, passed, unread, now)
+  local is_full = usage.is_full(bucket, bucket.running + (is_handed and 0 or bucket.inHanded))
+  parts = { is_estimate and '1' or '0', is_full and '1' or '0' }
+  for index, value in ipairs(hold or {}) do parts[index + 2] = text(value) end
+end
 local due = due_of_head()
 local wait = {
-  text(jobs + 1), text(is_granted and math.max(now, state.slot) or projection.slot), text(jobs), text(cost), usage.limit_text(bucket),
+  text(jobs + 1), text(departs_at), text(jobs), text(cost), usage.limit_text(bucket),
   text(bucket.next), text(bucket.frozen), text(bucket.paused), text(ready_at or -INF), needs_handler and '1' or '0',
   is_turn(head_id) and '1' or '0', text(due), is_handed and state.worker or '', text(is_granted and state.slot or 0),
   text(counter(redis.call('HGET', K.meta, 'claimedAt'))), text(now - due > LATE and running_elsewhere() or 0),
 }
-return { about, wait, ids }
+return { about, wait, ids, parts }

@@ -39,10 +39,23 @@ const waitRow = row({
   running: number,
 })
 
+const partsRow = row({
+  isEstimate: flag,
+  isFull: flag,
+  quota: optional(row({ index: number, until: number, units: number })),
+})
+
 const explainScript = defineScript(
   'explain',
   import.meta.url,
-  list(row({ job: optional(list(jobRow)), wait: optional(list(waitRow)), ids: optional(list(rest(text))) })),
+  list(
+    row({
+      job: optional(list(jobRow)),
+      wait: optional(list(waitRow)),
+      ids: optional(list(rest(text))),
+      parts: optional(list(partsRow)),
+    }),
+  ),
 )
 
 type Job = Answer<typeof jobRow>
@@ -54,8 +67,10 @@ const SILENT = 3 * SECOND
 /** What Redis knows of a job. Without a key that shows the shard, all shards are asked. */
 export function readFacts(store: Store, id: string, now?: number, key = ''): Promise<JobFacts | undefined> {
   const ask = async (shard: number) => {
-    const { job, wait, ids = [] } = await store.read(explainScript, shard, [id, key], now)
-    return job && { ...jobFacts(id, job), wait: wait && waitFacts(job, wait, ids.map(idOfName)) }
+    const { job, wait, ids = [], parts } = await store.read(explainScript, shard, [id, key], now)
+    return (
+      job && { ...jobFacts(id, job), wait: wait && { ...waitFacts(job, wait, ids.map(idOfName)), parts } }
+    )
   }
   return key === '' ? store.firstFound(ask) : ask(store.shardOf(key))
 }

@@ -4,7 +4,6 @@ import { MINUTE, SECOND } from '../../../src/core/duration.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
 import type { Retries } from '../../../src/core/projection.ts'
 import {
-  bindingQuota,
   type CountedJob,
   changeUsage,
   charge,
@@ -13,6 +12,7 @@ import {
   exceededBy,
   forgettableAt,
   giveBack,
+  holdOf,
   roomAt,
   settle,
   tidy,
@@ -35,8 +35,9 @@ describe('what a start is charged', () => {
     charge(limit, usage, charges, 0)
     expect(roomAt(limit, usage, charges, 5)).toBe(61 * SECOND)
     expect(roomAt(limit, usage, [1, 40, 40], 5)).toBe(5)
-    expect(bindingQuota(limit, usage, charges, 5)).toBe(limit.quotas[1])
-    expect(bindingQuota(limit, usage, [1, 40, 40], 5)).toBeUndefined()
+    expect(holdOf(limit, usage, charges, 5)).toEqual({ index: 1, until: 61 * SECOND, units: 60 })
+    expect(holdOf(limit, usage, charges, 61 * SECOND - 0.5)).toMatchObject({ index: 1 })
+    expect(holdOf(limit, usage, [1, 40, 40], 5)).toBeUndefined()
     giveBack(limit, usage, charges, 0)
     expect(roomAt(limit, usage, charges, 5)).toBe(5)
     expect(forgettableAt(usage)).toBe(Number.NEGATIVE_INFINITY)

@@ -26,9 +26,10 @@ local function jobs_without_slot(bucket)
   return bucket.inLine + bucket.inHanded + retrying(bucket) - (bucket.granted ~= '' and 1 or 0)
 end
 
--- The first jobs of the order of departure. Where no job came back and each costs 1, sums say all of the others.
+-- The first jobs of the order of departure. Where no job came back, each costs 1 and the limit is a pace alone, sums say all of the
+-- others.
 local function first_in_order(bucket, now)
-  local is_plain = retrying(bucket) == 0 and bucket.turns == 0 and bucket.waiting - bucket.grantedCost == jobs_without_slot(bucket)
+  local is_plain = not usage.of(bucket) and retrying(bucket) == 0 and bucket.turns == 0 and bucket.waiting - bucket.grantedCost == jobs_without_slot(bucket)
   return in_order(bucket, now, is_plain and math.max(MOST_NAMED, bucket.inHanded) or MOST_READ)
 end
 

@@ -1,49 +1,16 @@
 -- The verdict under a limit with further parts: `judgeParts` of src/core/verdict.ts. It follows the jobs ahead one by one.
 
 do
-  local FARTHEST_STEP = 200
-
-  -- When a job departs behind those so far.
-  local function depart_at(walk, bucket, charges, ready_at)
-    return usage.room_at(bucket.parts, walk.use, charges, math.max(walk.projection.slot, ready_at or walk.projection.slot))
-  end
-
-  local function depart(walk, bucket, cost, charges, ready_at)
-    local at = depart_at(walk, bucket, charges, ready_at)
-    for index, part in ipairs(bucket.parts.quotas) do
-      quota.charge(part, walk.use[index], charges[index], at)
-      -- No job behind it departs before.
-      quota.drop(walk.use[index], at)
-    end
-    advance(walk.projection, bucket, cost, at)
-    walk.last, walk.steps = at, walk.steps + 1
-    walk.times[walk.steps], walk.costs[walk.steps] = at, cost
-  end
-
-  -- A time before which no job departs that stands behind those so far and `units` more.
-  local function behind(walk, bucket, units)
-    local latest = walk.projection.slot + spacing(bucket, walk.projection.warmth, units)
-    for _, part in ipairs(bucket.parts.quotas) do
-      if not part.unit and part.length then latest = math.max(latest, walk.last + (math.ceil(units / part.amount) - 1) * part.length) end
-    end
-    return latest
-  end
-
   -- Follows the line from now on. It is kept with the bucket, so that a call that judges many requests follows it once.
   local function walk_of(bucket, now)
     if bucket.walk then return bucket.walk end
-    local parts, use = usage.of(bucket)
-    local walk = { projection = projection_of(bucket, now), use = {}, times = {}, costs = {}, steps = 0 }
-    for index in ipairs(parts.quotas) do
-      walk.use[index] = { ends = { unpack(use[index].ends) }, used = { unpack(use[index].used) } }
-      quota.drop(walk.use[index], walk.projection.slot)
-    end
-    walk.last, walk.unread = walk.projection.slot, bucket.waiting - bucket.grantedCost
+    local parts, walk = usage.of(bucket), usage.walk_from(bucket, now)
+    walk.unread = bucket.waiting - bucket.grantedCost
     local next_one = departures(bucket, now)
-    while walk.steps < FARTHEST_STEP do
+    while walk.steps < usage.FARTHEST_STEP do
       local entry = next_one()
       if not entry then break end
-      depart(walk, bucket, entry.cost, usage.charges_of(parts, entry.id, entry.cost), entry.readyAt)
+      usage.depart(walk, bucket, entry.cost, usage.charges_of(parts, entry.id, entry.cost), entry.readyAt)
       walk.unread = walk.unread - entry.cost
     end
     bucket.walk = walk
@@ -59,7 +26,7 @@ do
       missing = missing - walk.costs[step]
       if missing <= 0 then return soon(walk.times[step]) end
     end
-    return behind(walk, bucket, missing - 1)
+    return usage.behind(walk, bucket, missing - 1)
   end
 
   -- As `judge` of verdict.lua; and whether the times are estimates, and the number of the quota that the job alone exceeds. Returns
@@ -76,7 +43,7 @@ do
     looked = math.min(looked, math.ceil(1.25 * walk.steps))
     local missing = bucket.waiting + cost - bucket.capacity
     local room = missing > 0 and room_after(walk, bucket, missing, now) or now
-    local departs_at = walk.unread > 0 and behind(walk, bucket, walk.unread) or depart_at(walk, bucket, charges)
+    local departs_at = walk.unread > 0 and usage.behind(walk, bucket, walk.unread) or usage.depart_at(walk, bucket, charges)
     local is_estimate = walk.unread > 0 or bucket.inRetry > 0 or parts.places ~= nil
     local late = departs_at - deadline
     local in_time = late > ROUNDING and now + late or now
@@ -101,7 +68,7 @@ do
     local walk = bucket.walk
     if not walk then return end
     if bucket.inRetry > 0 then bucket.walk = nil
-    elseif walk.steps == FARTHEST_STEP then walk.unread = walk.unread + cost
-    else depart(walk, bucket, cost, usage.charges(bucket.parts, cost, settings)) end
+    elseif walk.steps == usage.FARTHEST_STEP then walk.unread = walk.unread + cost
+    else usage.depart(walk, bucket, cost, usage.charges(bucket.parts, cost, settings)) end
   end
 end

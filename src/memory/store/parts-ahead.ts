@@ -1,0 +1,34 @@
+import { projectionOf } from '../../core/bucket.ts'
+import { type QuotaHold, Walk } from '../../core/usage.ts'
+import type { PartsFacts } from '../../line/job-facts.ts'
+import type { JobRecord } from './job-record.ts'
+
+/**
+ * When a job departs under a limit with more than a pace, and what of it holds the job.
+ *
+ * @param passed the first jobs ahead of it, in order
+ * @param ahead cost units of all jobs ahead of it
+ */
+export function departureByParts(
+  job: JobRecord,
+  passed: readonly JobRecord[],
+  ahead: number,
+  now: number,
+): { readonly departsAt: number; readonly parts: PartsFacts } {
+  const { bucket } = job
+  const { limit, usage = [] } = bucket
+  const walk = new Walk(limit, projectionOf(bucket, now), usage)
+  let quota: QuotaHold | undefined
+  let unseen = ahead
+  for (const other of passed) {
+    quota = walk.holdOf(other) ?? quota
+    walk.depart(other)
+    unseen -= other.cost
+  }
+  if (unseen === 0) quota = walk.holdOf(job) ?? quota
+  const isEstimate = unseen > 0 || bucket.retrying > 0 || limit.concurrency < Number.POSITIVE_INFINITY
+  return {
+    departsAt: unseen === 0 ? walk.depart(job) : walk.behind(unseen),
+    parts: { isEstimate, quota, isFull: bucket.placesTaken >= limit.concurrency },
+  }
+}

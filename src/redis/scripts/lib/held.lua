@@ -1,0 +1,40 @@
+-- What the further parts of a limit have to do with a job that waits: src/memory/store/parts-ahead.ts.
+
+do
+  -- The place of the quota for which the next job of the walk waits, when it has room, and how many units come free then.
+  local function hold_of(walk, bucket, charges, ready_at)
+    local from = math.max(walk.projection.slot, ready_at or walk.projection.slot)
+    local until_ = usage.depart_at(walk, bucket, charges, ready_at)
+    local before = math.max(from, until_ - 1)
+    for index, part in ipairs(bucket.parts.quotas) do
+      local use = walk.use[index]
+      if quota.room_at(part, use, charges[index], before) > before then
+        for entry, end_ in ipairs(use.ends) do
+          if end_ == until_ then return { index - 1, until_, use.used[entry] } end
+        end
+      end
+    end
+  end
+
+  -- When the job departs behind the first `count` jobs of `order` and `unread` units more; and whether that is an estimate, whether
+  -- no place is free, and the last quota that holds one of them.
+  function usage.held(bucket, job, ready_at, order, count, unread, now)
+    local parts = usage.of(bucket)
+    local walk, hold = usage.walk_from(bucket, now), nil
+    for index = 1, count do
+      local entry = order[index]
+      local charges = usage.charges_of(parts, entry.id, entry.cost)
+      hold = hold_of(walk, bucket, charges, entry.readyAt) or hold
+      usage.depart(walk, bucket, entry.cost, charges, entry.readyAt)
+    end
+    local is_estimate = unread > 0 or retrying(bucket) > 0 or parts.places ~= nil
+    local departs_at
+    if unread > 0 then departs_at = usage.behind(walk, bucket, unread)
+    else
+      local charges = usage.charges(parts, job.cost, job.settings)
+      hold = hold_of(walk, bucket, charges, ready_at) or hold
+      departs_at = usage.depart_at(walk, bucket, charges, ready_at)
+    end
+    return departs_at, is_estimate, hold
+  end
+end

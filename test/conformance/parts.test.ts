@@ -1,0 +1,125 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { SECOND } from '../../src/core/duration.ts'
+import { explain } from '../../src/line/explanation.ts'
+import type { AuditedDriver } from '../support/audited-driver.ts'
+import { at, COMPLETED, failAndRetry, msAt, request } from '../support/backend-driver.ts'
+import { DRIVERS, openFor } from './drivers.ts'
+
+/** As an engine that counts free handlers would return it. */
+async function explained(driver: AuditedDriver, id: string, seconds: number) {
+  const facts = (await driver.facts(id, at(seconds)))!
+  const { wait } = facts
+  return explain({ ...facts, wait: wait && { ...wait, stall: undefined } }, undefined)
+}
+
+const clock = (seconds: number) => `${new Date(msAt(seconds)).toISOString().slice(11, 19)} UTC`
+
+describe.each(DRIVERS)('%s: under a limit of several parts', (_, open) => {
+  test('a job waits for the quota that has no room, and those behind it wait for it too', async () => {
+    const driver = await openFor(open, '9, 10/s, 3/minute, tolerance 0')
+    await driver.lineUp('abcdef', at(0))
+    for (const seconds of [0, 0.1, 0.2]) await driver.startNext(at(seconds))
+    const room = (await driver.inspect('a', at(0.2)))!.nextDepartureAt! / 1_000 - msAt(0) / 1_000
+    expect(room).toBeGreaterThan(60)
+    expect(room).toBeLessThanOrEqual(61)
+    const detail = `waits for the quota of 3/minute: 3 come free at ${clock(room)}`
+    const d = await explained(driver, 'd', 1)
+    expect(d).toMatchObject({
+      position: 1,
+      departsAt: msAt(room),
+      holds: [{ reason: 'quota', until: msAt(room), detail }, { reason: 'no-rule' }],
+    })
+    expect(d.summary).toContain(`First in line of a: departs in 60 s at 10/s; ${detail}`)
+    expect(d.summaryWithoutTimes).toContain(
+      'First in line of a: departs at 10/s; waits for the quota of 3/minute; no rule',
+    )
+    expect(d).not.toHaveProperty('isEstimate')
+    expect(await explained(driver, 'f', 1)).toMatchObject({
+      departsAt: msAt(room + 0.2),
+      holds: [
+        { reason: 'line', until: msAt(room + 0.2) },
+        { reason: 'quota', until: msAt(room), detail },
+        { reason: 'no-rule' },
+      ],
+    })
+  })
+
+  test('a quota counts in its own unit', async () => {
+    const driver = await openFor(open, '9, 10/s, 9/minute, 1000 tokens/minute 300 each, tolerance 0')
+    await driver.admit(request('a', { costs: { tokens: 900 } }), at(0))
+    await driver.lineUp('b', at(0))
+    await driver.startNext(at(0))
+    const [hold] = (await explained(driver, 'b', 0)).holds
+    expect(hold!.detail).toMatch(/^waits for the quota of 1000 tokens\/minute: 900 tokens come free at /)
+  })
+
+  test('a job waits for one of the places, and its time is an estimate', async () => {
+    const driver = await openFor(open, '9, 10/s, 2 at once, tolerance 0')
+    await driver.lineUp('abcd', at(0))
+    expect(await explained(driver, 'c', 0)).toMatchObject({ departsAt: msAt(0.2), isEstimate: true })
+    for (const seconds of [0, 0.1]) await driver.startNext(at(seconds))
+    const d = await explained(driver, 'd', 1)
+    expect(d.holds.map(({ reason, detail }) => [reason, detail])).toEqual([
+      ['place', 'waits for one of 2 places'],
+      ['line', '1 job departs before it'],
+      ['no-rule', expect.anything()],
+    ])
+    expect(d).toMatchObject({ departsAt: msAt(1.1), isEstimate: true })
+    expect(d.summary).toContain(
+      'could depart in 0.1 s or later at 10/s, behind 1 job, but waits for one of 2 places',
+    )
+    await driver.finish('a', COMPLETED, at(2))
+    expect((await explained(driver, 'c', 2)).holds.map(({ reason }) => reason)).toEqual(['no-rule'])
+  })
+
+  test('behind more jobs than are followed the time is an estimate and not too late', async () => {
+    const driver = await openFor(open, '999, 10/s, 100/minute')
+    const requests = Array.from({ length: 402 }, (_, n) => request(`j${n}`))
+    await driver.admitMany(requests, at(0))
+    const near = await explained(driver, 'j200', 0)
+    expect(near).not.toHaveProperty('isEstimate')
+    expect(near.departsAt).toBeGreaterThan(msAt(120))
+    const far = await explained(driver, 'j401', 0)
+    expect(far).toMatchObject({ position: 402, isEstimate: true })
+    expect(far.departsAt).toBeGreaterThan(msAt(60))
+    expect(far.departsAt).toBeLessThan(msAt(245))
+  })
+
+  test('a retry makes times estimates', async () => {
+    const driver = await openFor(open, '9, 10/s, 3/minute')
+    await driver.lineUp('ab', at(0))
+    await driver.startNext(at(0))
+    await driver.finish('a', failAndRetry(at(5)), at(0))
+    expect(await explained(driver, 'b', 0)).toMatchObject({ isEstimate: true })
+    expect(await explained(driver, 'a', 0)).toMatchObject({ isEstimate: true, departsAt: msAt(5) })
+  })
+
+  test('jobs depart when it was said', async () => {
+    const limits = fc.constantFrom(
+      '99, 10/s, 5 per 3 seconds',
+      '99, 10/s, 4/second, 9 per 10 seconds, tolerance 0',
+      '99, 5/s, 6/minute, 20 tokens per 5 seconds 4 each',
+    )
+    const job = fc.record({
+      cost: fc.integer({ min: 1, max: 3 }),
+      tokens: fc.option(fc.integer({ min: 1, max: 9 })),
+    })
+    await fc.assert(
+      fc.asyncProperty(limits, fc.array(job, { minLength: 2, maxLength: 14 }), async (limit, jobs) => {
+        const driver = await openFor(open, limit)
+        for (const [n, { cost, tokens }] of jobs.entries()) {
+          const costs = tokens === null ? {} : { costs: { tokens } }
+          await driver.admit(request(`j${n}`, { cost, ...costs }), at(0))
+        }
+        const facts = await Promise.all(jobs.map((_, n) => driver.facts(`j${n}`, at(0))))
+        const said = facts.map((fact) => [fact!.id, (fact!.wait!.departsAt - at(0)) / SECOND] as const)
+        const happened = await driver.runUntil(at(10_000))
+        expect(happened.map(([id]) => id)).toEqual(said.map(([id]) => id))
+        for (const [index, [id, seconds]] of said.entries())
+          expect(Math.abs(happened[index]![1] - seconds), id).toBeLessThan(0.000_02)
+      }),
+      { numRuns: 12 },
+    )
+  })
+})
