@@ -67,6 +67,11 @@ async function readSome(chunks: AsyncIterable<Buffer>, most: number, secrets: Se
   return { bytes: bytes.subarray(0, most), truncated: size > most }
 }
 
+/** What is kept of it where only so many bytes may be. */
+export function cutTo({ bytes, truncated }: KeptBody, most: number): KeptBody {
+  return { bytes: bytes.subarray(0, most), truncated: truncated || bytes.length > most }
+}
+
 /** Returns the bytes as text if they are UTF-8, except for a character cut off at the end. */
 export function writeBody({
   bytes,

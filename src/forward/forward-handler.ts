@@ -7,7 +7,7 @@ import { firstSegment } from '../core/key.ts'
 import { toError } from '../core/thrown.ts'
 import type { ShapedJob } from '../line/shaped-job.ts'
 import { type AnswerHeaders, type ForwardResult, headerOf, keptHeaders, nameOfRefusal } from './answer.ts'
-import { readBody, writeBody } from './answer-body.ts'
+import { cutTo, readBody, writeBody } from './answer-body.ts'
 import { DeadlineError, withinDeadline } from './deadline.ts'
 import { type CheckedRequest, readForwardRequest } from './forward-request.ts'
 import { Freezes } from './freezes.ts'
@@ -16,6 +16,7 @@ import { alike, keyHeader } from './headers.ts'
 import { type ForwardPlan, readPlan } from './plan.ts'
 import { readStayAway } from './retry-after.ts'
 import type { ForwardSettings } from './settings.ts'
+import { READ_FOR_AMOUNTS, settleBy } from './settling.ts'
 import { signatureHeaders } from './signature.ts'
 import { UnderWay } from './under-way.ts'
 import { RequestFailedError, type StatusClass, statusClassOf, verdictOf } from './verdict.ts'
@@ -31,10 +32,12 @@ export interface ForwardPorts {
   readonly maxFreezeMs?: number
   /** Called once per request that was sent, when its response begins or fails to arrive. */
   readonly onResponse?: (statusClass: StatusClass) => void
+  /** Called the first time that answers of an origin leave the estimate in a unit, with the reason. */
+  readonly onUnsettled?: (origin: string, unit: string, reason: string) => void
 }
 
 /** The part of a job that the forwarder needs. */
-export type ForwardJob = Pick<ShapedJob, 'id' | 'key' | 'data' | 'attempt' | 'signal'>
+export type ForwardJob = Pick<ShapedJob, 'id' | 'key' | 'data' | 'attempt' | 'signal' | 'settle'>
 
 /** A handler for `shaper.work`. */
 export interface ForwardHandler {
@@ -65,11 +68,22 @@ export function createForwardHandler(settings: ForwardSettings, ports: ForwardPo
     now = wallClockMs,
     maxFreezeMs = LONGEST_FREEZE_MS,
     onResponse,
+    onUnsettled,
   } = ports
   const plan = readPlan(settings, env)
   const freezes = new Freezes(plan.freezeMs, maxFreezeMs)
   const agent = new Agent({ connect: guardedConnect(resolve, plan.privateHosts), pipelining: 1 })
   const underWay = new UnderWay()
+  const maySettle = Object.keys(plan.settle).length > 0
+  const unsettled = new Set<string>()
+
+  const reportUnsettled = (origin: string, unit: string, reason: string) => {
+    // Origins are those of `allow`, so that there are few. An API that does not say it never does.
+    const name = `${unit} ${origin}`
+    if (unsettled.has(name)) return
+    unsettled.add(name)
+    onUnsettled?.(origin, unit, reason)
+  }
 
   const forward = async (job: ForwardJob): Promise<ForwardResult> => {
     job.signal.throwIfAborted()
@@ -83,25 +97,36 @@ export function createForwardHandler(settings: ForwardSettings, ports: ForwardPo
     }
     let refusal: FinalError | undefined
     try {
-      return await withinDeadline(request.timeoutMs ?? plan.timeoutMs, job.signal, async (signal) => {
-        const answer = await send(request, job, signal)
-        const { statusCode: status, headers, body } = answer
-        report(status)
-        const verdict = verdictOf(status)
-        if (verdict === 'done') return await keep(answer, job.key, request.origin)
-        if (verdict === 'never') {
-          const reason = status < 400 ? 'redirects are not followed' : 'not tried again'
-          const refuse = (name = '') => new FinalError(`${where} answered ${status}${name}, ${reason}`)
-          // Known already, however the body arrives.
-          refusal = refuse()
-          const { bytes } = await readBody(body, codingOf(headers), WORTH_READING, plan.secrets)
-          throw refuse(nameOfRefusal(headers, bytes, plan.secrets))
-        }
-        void body.dump({ limit: WORTH_READING, signal: AbortSignal.timeout(1_000) }).catch(() => undefined)
-        if (verdict === 'again') throw new RequestFailedError(`${where} answered ${status}`, { status })
-        const asked = readStayAway((name) => headerOf(headers, name), now())
-        throw new FreezeError({ forMs: freezes.next(job.key, asked, now()) })
-      })
+      const { result, read } = await withinDeadline(
+        request.timeoutMs ?? plan.timeoutMs,
+        job.signal,
+        async (signal) => {
+          const answer = await send(request, job, signal)
+          const { statusCode: status, headers, body } = answer
+          report(status)
+          const verdict = verdictOf(status)
+          if (verdict === 'done') return await keep(answer, job.key, request.origin)
+          if (verdict === 'never') {
+            const reason = status < 400 ? 'redirects are not followed' : 'not tried again'
+            const refuse = (name = '') => new FinalError(`${where} answered ${status}${name}, ${reason}`)
+            // Known already, however the body arrives.
+            refusal = refuse()
+            const { bytes } = await readBody(body, codingOf(headers), WORTH_READING, plan.secrets)
+            throw refuse(nameOfRefusal(headers, bytes, plan.secrets))
+          }
+          void body.dump({ limit: WORTH_READING, signal: AbortSignal.timeout(1_000) }).catch(() => undefined)
+          if (verdict === 'again') throw new RequestFailedError(`${where} answered ${status}`, { status })
+          const asked = readStayAway((name) => headerOf(headers, name), now())
+          throw new FreezeError({ forMs: freezes.next(job.key, asked, now()) })
+        },
+      )
+      // The answer is there: the deadline of the request is over.
+      if (read !== undefined) {
+        await settleBy(plan.settle, read, job, (unit, reason) =>
+          reportUnsettled(request.origin, unit, reason),
+        )
+      }
+      return result
     } catch (thrown) {
       const isStopped = thrown === job.signal.reason
       if (isVelvetRopeError(thrown) && !isStopped) throw thrown
@@ -130,13 +155,20 @@ export function createForwardHandler(settings: ForwardSettings, ports: ForwardPo
     { statusCode: status, headers, body }: Dispatcher.ResponseData,
     key: string,
     origin: string,
-  ): Promise<ForwardResult> => {
+  ) => {
     const isPart = status === 206 || headers['content-range'] !== undefined
     // A secret that is spread over several parts could not be found in any.
     const most = isPart && plan.secretOrigins.has(origin) ? 0 : plan.maxResponseBytes
-    const read = await readBody(body, codingOf(headers), most, plan.secrets)
+    const isRead = maySettle && !isPart
+    const enough = isRead ? Math.max(most, READ_FOR_AMOUNTS) : most
+    const read = await readBody(body, codingOf(headers), enough, plan.secrets)
     freezes.succeeded(key)
-    return { status, headers: keptHeaders(headers, plan.secrets), ...writeBody(read) }
+    const result: ForwardResult = {
+      status,
+      headers: keptHeaders(headers, plan.secrets),
+      ...writeBody(cutTo(read, most)),
+    }
+    return { result, read: isRead ? read : undefined }
   }
 
   const close = async () => {

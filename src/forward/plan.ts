@@ -6,6 +6,7 @@ import { isSecretHeader, readHeaders } from './headers.ts'
 import { PrivateHosts, readOrigin } from './origins.ts'
 import { hasReference, Secrets } from './secrets.ts'
 import { type ForwardSettings, forwardSettingsSchema } from './settings.ts'
+import type { SettleRules } from './settling.ts'
 import { signingKey } from './signature.ts'
 
 const MOST_SHOWN = 3
@@ -29,6 +30,7 @@ export interface ForwardPlan extends ForwardReach {
   readonly timeoutMs: number
   readonly maxResponseBytes: number
   readonly freezeMs: number
+  readonly settle: SettleRules
 }
 
 /**
@@ -36,13 +38,14 @@ export interface ForwardPlan extends ForwardReach {
  */
 export function readPlan(input: ForwardSettings, env: Readonly<NodeJS.ProcessEnv>): ForwardPlan {
   const settings = parseOptions(forwardSettingsSchema, input, 'forward')
-  const { timeoutMs, maxResponseBytes, freezeMs, signing } = settings
+  const { timeoutMs, maxResponseBytes, freezeMs, signing, settle } = settings
   const reach = reachOf(settings)
   const secrets = new Secrets(env)
   return {
     timeoutMs,
     maxResponseBytes,
     freezeMs,
+    settle,
     ...reach,
     headers: readOriginHeaders(settings.headers, reach.allowed, secrets),
     signingKey: signing === undefined ? undefined : readSigningKey(signing.secret, secrets),

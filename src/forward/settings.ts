@@ -1,9 +1,14 @@
 import { z } from 'zod'
+import { isUnit } from '../core/quota-input.ts'
+import { MOST_UNITS } from '../line/settle.ts'
 
 /** The longest time limit of a request: ten minutes, the default of a handler. */
 export const LONGEST_TIMEOUT_MS = 600_000
 
 const DAY_MS = 86_400_000
+
+/** Up to 8 names of fields. */
+const PATH = /^(?=.{1,200}$)[\w-]+(?:\.[\w-]+){0,7}$/
 
 /** Where jobs may be forwarded, and what is added. `${NAME}` stands for an environment variable. */
 export const forwardSettingsSchema = z.strictObject({
@@ -42,6 +47,17 @@ export const forwardSettingsSchema = z.strictObject({
   maxResponseBytes: z.int().min(0).max(16_777_216).default(65_536),
   /** The first freeze of a key without Retry-After, in milliseconds; it doubles up to one minute. Default: 1,000. */
   freezeMs: z.int().min(1).max(DAY_MS).default(1_000),
+  /**
+   * What a call really counted, by unit: where the JSON of its answer says so, such as `{ tokens: 'usage.total_tokens' }`. An answer
+   * that does not say it, or is longer than 1 MiB, leaves the estimate. Default: estimates stand.
+   */
+  settle: z
+    .record(
+      z.string().refine(isUnit, 'a name of a unit, as in limits'),
+      z.string().regex(PATH, 'names of fields with . between them, such as usage.total_tokens'),
+    )
+    .refine((rules) => Object.keys(rules).length <= MOST_UNITS, `of at most ${MOST_UNITS} units`)
+    .default({}),
 })
 
 export type ForwardSettings = z.input<typeof forwardSettingsSchema>

@@ -43,7 +43,7 @@ export async function runService({ sources, api, work, drain = false }: RunOptio
   let onHangup: () => void = () => undefined
   process.on('SIGHUP', () => onHangup())
   const isWorking = work !== undefined || config.redis === undefined
-  const handlerFor = isWorking ? handlerFactory(work, sources) : undefined
+  const handlerFor = isWorking ? handlerFactory(work, sources, log) : undefined
   const service = await Service.start({ config, routes, handlerFor, log })
   warnOfGaps(config, service, work, log)
   const watch = follow(sources, config, service, log)
@@ -84,12 +84,16 @@ function follow(sources: ConfigSources, current: Config, service: Service, log: 
   })
 }
 
-function handlerFactory(work: RunOptions['work'], { env }: ConfigSources): HandlerFor {
+function handlerFactory(work: RunOptions['work'], { env }: ConfigSources, log: Log): HandlerFor {
   if (typeof work === 'function') return () => work
   return (config, { forwardResponse: onResponse }) => {
     assertForwardable(config, env)
     const { maxFreezeMs } = config.work
-    return config.forward && createForwardHandler(config.forward, { env, maxFreezeMs, onResponse })
+    const onUnsettled = (origin: string, unit: string, reason: string) =>
+      log.warn('answers leave the estimate: said once for each origin and unit', { origin, unit, reason })
+    return (
+      config.forward && createForwardHandler(config.forward, { env, maxFreezeMs, onResponse, onUnsettled })
+    )
   }
 }
 

@@ -53,7 +53,8 @@ export function forwarder(settings: ForwardSettings, ports: ForwardPorts = {}) {
 }
 
 export function jobOf(data: unknown, more: Partial<ForwardJob> = {}): ForwardJob {
-  return { id: 'job-1', key: 'api/acme', attempt: 1, data, signal: new AbortController().signal, ...more }
+  const job = { id: 'job-1', key: 'api/acme', attempt: 1, data, signal: new AbortController().signal }
+  return { ...job, settle: async () => false, ...more }
 }
 
 /** What a promise was rejected with. */
