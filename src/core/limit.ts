@@ -72,8 +72,8 @@ const DEFAULT_TOLERANCE = 5 * MILLISECOND
 const LONGEST_TOLERANCE_BELOW_ONE_MS = 10 * MILLISECOND
 /** The interval of a cold bucket as a multiple of the normal one, by default; Guava uses the same. */
 const COLD_FACTOR = 3
-const MOST_QUOTAS = 8
-const MOST_AT_ONCE = 1e6
+export const MOST_QUOTAS = 8
+export const MOST_AT_ONCE = 1e6
 const FIELDS = ['capacity', 'rate', 'tolerance', 'warmUp', 'coldRate', 'quotas', 'concurrency']
 const NOTHING = /^0+(?:\.0+)?\s*(?:ms|s)?$/
 

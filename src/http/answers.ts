@@ -21,8 +21,14 @@ const REFUSALS = {
 } as const satisfies Record<Rejected['reason'], ProblemName>
 
 /** The body for an accepted job. Times are rounded up, so that no promised time is early. */
-export function acceptedBody({ id, key, position, waiting, capacity, departsAt, waitMs }: Accepted) {
-  return { id, key, position, waiting, capacity, departsAt: Math.ceil(departsAt), waitMs: Math.ceil(waitMs) }
+export function acceptedBody(admission: Accepted) {
+  const { id, key, position, waiting, capacity, departsAt, waitMs, isEstimate } = admission
+  const times = {
+    departsAt: Math.ceil(departsAt),
+    waitMs: Math.ceil(waitMs),
+    ...(isEstimate && { isEstimate }),
+  }
+  return { id, key, position, waiting, capacity, ...times }
 }
 
 /** 202 with the location of the job and the room that is left. */
@@ -42,7 +48,7 @@ export function acceptedResponse(
 
 /** The problem for a refused job: 429 with the time to retry after, or 422 where a retry cannot succeed. */
 export function refusal(rejected: Rejected, rule: RuleView | undefined, cost: number): Problem {
-  const { reason, key, retryAfterMs, waiting, capacity, local } = rejected
+  const { reason, key, retryAfterMs, waiting, capacity, isEstimate, quota, local } = rejected
   const mayReturn = Number.isFinite(retryAfterMs)
   // A local limit is not the policy that applies to the key in every process.
   const violated = local ? undefined : rule
@@ -52,6 +58,8 @@ export function refusal(rejected: Rejected, rule: RuleView | undefined, cost: nu
     ...(mayReturn && { retryAfterMs }),
     waiting,
     capacity,
+    ...(isEstimate && { isEstimate }),
+    ...(quota !== undefined && { quota }),
     ...(local && { local }),
     ...(violated && { 'violated-policies': [policyName(violated.pattern)] }),
   }
@@ -64,7 +72,7 @@ export function refusal(rejected: Rejected, rule: RuleView | undefined, cost: nu
   return new Problem(REFUSALS[reason], details, headers)
 }
 
-function detailOf({ reason, retryAfterMs, waiting, capacity, local }: Rejected, cost: number): string {
+function detailOf({ reason, retryAfterMs, waiting, capacity, quota, local }: Rejected, cost: number): string {
   if (local) {
     return reason === 'too-costly'
       ? `the job costs ${cost} units, and the local limit of this process holds ${capacity}`
@@ -79,7 +87,9 @@ function detailOf({ reason, retryAfterMs, waiting, capacity, local }: Rejected, 
     case 'paused':
       return `the bucket is paused, and is full or cannot promise a deadline (${waiting} of ${capacity} cost units are waiting)`
     case 'too-costly':
-      return `the job costs ${cost} units, and the line holds ${capacity}`
+      return quota === undefined
+        ? `the job costs ${cost} units, and the line holds ${capacity}`
+        : `the job alone counts more than the whole quota of ${quota}`
   }
 }
 

@@ -11,7 +11,10 @@ export function textHeader(description: string) {
 
 /** The two headers of a verdict (draft-ietf-httpapi-ratelimit-headers-10). */
 export const RATE_LIMIT_HEADERS = {
-  'RateLimit-Policy': textHeader('Pattern, capacity, and the seconds in which a full bucket drains.'),
+  'RateLimit-Policy': textHeader(
+    'Pattern, capacity, and the seconds in which a full bucket drains; then each quota of the limit, its seconds and its unit (`qu`), ' +
+      'and how many may run at once.',
+  ),
   RateLimit: textHeader('Pattern, free units, and the seconds until the next one is free.'),
 }
 const REQUEST_ID = {

@@ -23,7 +23,7 @@ export const PROBLEMS = {
   invalid: { status: 422, title: 'Invalid request' },
   'no-limit': { status: 422, title: 'No limit governs the key' },
   'never-fits': { status: 422, title: 'The amount exceeds the capacity' },
-  'too-costly': { status: 422, title: 'The cost of the job exceeds the capacity' },
+  'too-costly': { status: 422, title: 'The cost of the job exceeds the capacity or a quota' },
   'idempotency-key-reused': { status: 422, title: 'The id belongs to another job' },
   'none-acceptable': { status: 422, title: 'No job of the batch can be accepted' },
   'headers-too-large': { status: 431, title: 'The request headers are too large' },

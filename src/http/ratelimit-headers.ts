@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { MILLISECOND } from '../core/duration.ts'
 import type { Accepted, Rejected } from '../core/job.ts'
 import { type Limit, parseLimit } from '../core/limit.ts'
+import { lengthOf } from '../core/quota.ts'
+import { nameOfQuota } from '../core/quota-input.ts'
 import type { RuleView } from '../core/rule-view.ts'
 import { spacing } from '../core/warmth.ts'
 import type { MeterReading } from '../meter/meter.ts'
@@ -23,19 +25,52 @@ export interface Quota {
   readonly free: number
   /** The time until the next unit fits; after a refusal, until the same request fits. */
   readonly waitMs: number
+  /** The further parts of the limit. */
+  readonly parts?: readonly Part[]
 }
+
+/** A quota of a limit, or what may run at once, as a policy of its own. */
+interface Part {
+  /** Beside the pattern. */
+  readonly name: string
+  readonly amount: number
+  /** Absent where nothing is counted by time. */
+  readonly windowMs?: number
+  /** Absent: cost units. */
+  readonly unit?: string | undefined
+}
+
+/** The unit of what runs at once, by the draft. */
+const AT_ONCE = 'concurrent-requests'
 
 /**
  * `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10): the governing pattern; `q` how many
  * units it holds, `w` the seconds in which all of them leak; `r` the units that are free, `t` the seconds until the next
- * one is. After a refusal `t` is the time after which the same request fits.
+ * one is. After a refusal `t` is the time after which the same request fits. Each quota of a limit, and what may run at once, is a
+ * further policy, with its unit as `qu`; a verdict does not say how much of them is left, so `RateLimit` is about the line.
  */
-export function rateLimitHeaders({ pattern, capacity, intervalMs, free, waitMs }: Quota) {
-  const name = fieldString(pattern)
+export function rateLimitHeaders({ pattern, capacity, intervalMs, free, waitMs, parts = [] }: Quota) {
+  const name = fieldString(policyName(pattern))
+  const line = `${name};q=${integer(capacity)};w=${seconds(capacity * intervalMs)}`
   return {
-    'ratelimit-policy': `${name};q=${integer(capacity)};w=${seconds(capacity * intervalMs)}`,
+    'ratelimit-policy': [line, ...parts.map((part) => policyOf(pattern, part))].join(', '),
     ratelimit: `${name};r=${integer(free)};t=${seconds(waitMs)}`,
   }
+}
+
+function policyOf(pattern: string, { name, amount, windowMs, unit }: Part): string {
+  const window = windowMs === undefined ? '' : `;w=${seconds(windowMs)}`
+  const counted = unit === undefined ? '' : `;qu=${fieldString(unit)}`
+  return `${fieldString(`${policyName(pattern)} ${name}`)};q=${integer(amount)}${window}${counted}`
+}
+
+function partsOf({ quotas, concurrency }: Limit): Part[] {
+  const parts = quotas.map((quota): Part => {
+    const { amount, unit, window } = quota
+    return { name: nameOfQuota(quota), amount, unit, windowMs: lengthOf(window) / MILLISECOND }
+  })
+  if (concurrency === Number.POSITIVE_INFINITY) return parts
+  return [...parts, { name: `${concurrency} at once`, amount: concurrency, unit: AT_ONCE }]
 }
 
 /** The quota of a line, whose units become free with departures. */
@@ -52,6 +87,7 @@ export function quotaOfLine(
     intervalMs: interval / MILLISECOND,
     free: Math.max(0, admission.capacity - admission.waiting),
     waitMs: admission.accepted ? headWaitMs(admission, cost, governing) : admission.retryAfterMs,
+    parts: partsOf(governing),
   }
 }
 
@@ -94,8 +130,8 @@ function headWaitMs({ waitMs, waiting }: Accepted, cost: number, limit: Limit): 
 }
 
 /** Writes a String of a structured field (RFC 9651). */
-function fieldString(pattern: string): string {
-  return `"${policyName(pattern).replace(/["\\]/g, '\\$&')}"`
+function fieldString(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`
 }
 
 /** Whole seconds, rounded up; 3 x 333.3 ms are one. */

@@ -1,7 +1,11 @@
 import { z } from '@hono/zod-openapi'
 import { checkKey, LONGEST_KEY } from '../core/key.ts'
-import { LARGEST_CAPACITY } from '../core/limit.ts'
+import { LARGEST_CAPACITY, MOST_AT_ONCE, MOST_QUOTAS } from '../core/limit.ts'
+import { LARGEST_AMOUNT, LARGEST_COST } from '../core/quota-input.ts'
 import { LARGEST_COUNT, SMALLEST_COUNT } from '../core/rate.ts'
+import { toError } from '../core/thrown.ts'
+import { parseCostsText } from '../line/costs-text.ts'
+import { MOST_UNITS } from '../line/settle.ts'
 import { enqueueOptionsSchema } from '../shaper/options.ts'
 
 /** Any JSON, including null; but the field must be there. */
@@ -26,8 +30,15 @@ const keyField = z
   })
 
 // The trace context comes in its own header.
-const { id, cost, deadlineMs, attempts, backoff, timeoutMs } = enqueueOptionsSchema.shape
-const jobFields = { data, id, cost, deadlineMs, attempts, backoff, timeoutMs }
+const { id, cost, costs: anyCosts, deadlineMs, attempts, backoff, timeoutMs } = enqueueOptionsSchema.shape
+const costs = anyCosts.openapi({
+  type: 'object',
+  additionalProperties: { type: 'integer', minimum: 1, maximum: LARGEST_COST },
+  maxProperties: MOST_UNITS,
+  description: 'What the job counts in quotas of other units.',
+  example: { tokens: 1_200 },
+})
+const jobFields = { data, id, cost, costs, deadlineMs, attempts, backoff, timeoutMs }
 
 /** Body of `POST /v1/buckets/{key}/jobs`. */
 export const newJobSchema = z.strictObject(jobFields).openapi('NewJob')
@@ -53,6 +64,20 @@ const rateField = z.union(
   { error: "expected the rate to be a text such as '10/s', or { count, per }" },
 )
 
+const quotaField = z.union(
+  [
+    z.string().max(200),
+    z.strictObject({
+      amount: z.number().openapi({ type: 'integer', minimum: 1, maximum: LARGEST_AMOUNT }),
+      per: z.string().max(200),
+      unit: z.string().max(200).optional(),
+      each: z.number().optional().openapi({ type: 'integer', minimum: 1, maximum: LARGEST_COST }),
+      in: z.string().max(200).optional(),
+    }),
+  ],
+  { error: "expected a quota to be a text such as '2000/day', or { amount, per }" },
+)
+
 /** Body of `PUT /v1/limits/{pattern}`. */
 export const newLimitSchema = z
   .strictObject({
@@ -69,6 +94,8 @@ export const newLimitSchema = z
             .optional(),
           warmUp: z.string().max(200).optional(),
           coldRate: rateField.optional(),
+          quotas: z.array(quotaField).max(MOST_QUOTAS).optional(),
+          concurrency: z.number().optional().openapi({ type: 'integer', minimum: 1, maximum: MOST_AT_ONCE }),
         }),
       ],
       { error: "expected limit to be a text such as '100, 10/s', or { capacity, rate }" },
@@ -99,4 +126,22 @@ export const jobQuerySchema = z.strictObject({
       'token is for more than one of them.',
   }),
 })
-export const forecastQuerySchema = z.strictObject({ cost: z.int().min(1).max(1_000_000_000).default(1) })
+export const forecastQuerySchema = z.strictObject({
+  cost: z.int().min(1).max(1_000_000_000).default(1),
+  costs: z
+    .string()
+    .transform((text, context) => {
+      try {
+        return parseCostsText(text)
+      } catch (error) {
+        context.addIssue({ code: 'custom', message: toError(error).message })
+        return z.NEVER
+      }
+    })
+    .optional()
+    .openapi({
+      type: 'string',
+      description: 'What the job would count in other units.',
+      example: 'tokens=1200',
+    }),
+})

@@ -2,6 +2,15 @@ import { z } from '@hono/zod-openapi'
 import type { Accepted } from '../core/job.ts'
 import { REJECT_REASONS } from '../core/verdict.ts'
 
+const isEstimate = z
+  .literal(true)
+  .optional()
+  .openapi({ description: 'The times are estimates: quotas or free places may make them later.' })
+const quota = z.string().optional().openapi({
+  description: 'The quota that the job alone exceeds.',
+  example: '90000 tokens/minute',
+})
+
 const acceptedFields = {
   key: z.string(),
   position: z.number().openapi({ description: '1 departs next.' }),
@@ -9,6 +18,7 @@ const acceptedFields = {
   capacity: z.number(),
   departsAt: z.number().openapi({ description: 'Milliseconds since the epoch.' }),
   waitMs: z.number(),
+  isEstimate,
 }
 
 export const acceptedSchema = z
@@ -40,6 +50,8 @@ export const problemSchema = z
     retryAfterMs: z.number().optional(),
     waiting: z.number().optional(),
     capacity: z.number().optional(),
+    isEstimate,
+    quota,
     local: local.openapi({
       description: 'A limit of this process alone refused the job; the numbers are those of that limit.',
     }),
@@ -61,6 +73,8 @@ export const refusedVerdictSchema = z
     retryAfterMs: z.number().optional(),
     waiting: z.number().optional(),
     capacity: z.number().optional(),
+    isEstimate,
+    quota,
     local,
     'violated-policies': violatedPolicies,
     errors: faults,
@@ -86,6 +100,8 @@ export const forecastSchema = z
       retryAfterMs: z.number().optional().openapi({ description: 'Absent where waiting does not help.' }),
       waiting: z.number(),
       capacity: z.number(),
+      isEstimate,
+      quota,
       local,
     }),
   ])

@@ -22,6 +22,10 @@ export const jobSchema = z
     key: z.string(),
     state: z.enum(JOB_STATES),
     cost: z.number(),
+    costs: z
+      .record(z.string(), z.number())
+      .optional()
+      .openapi({ description: 'What it counts in quotas of other units, where it says so.' }),
     data: z.unknown().optional().openapi({ description: 'Only for tokens with the scope admin.' }),
     attempt: z.number(),
     attempts: z.number(),

@@ -10,7 +10,7 @@ import type { Awaitable } from './awaitable.ts'
 /** Counts what a start really used. Returns false after the first time, and once the start has ended. @throws UnknownUnitError */
 export type Settle = (amounts: Costs) => Awaitable<boolean>
 
-const MOST_UNITS = 8
+export const MOST_UNITS = 8
 
 /** What a job counts in named units: up to 8 of them, whole numbers from `least` on. */
 function unitsFrom(least: number) {

@@ -67,6 +67,8 @@ const verdictsReply = z.looseObject({
         retryAfterMs: z.number().nullish(),
         waiting: count,
         capacity: count,
+        isEstimate: z.literal(true).optional(),
+        quota: z.string().optional(),
         local: z.literal(true).optional(),
       }),
     ]),
@@ -104,7 +106,7 @@ function isAccepted(verdict: Verdict): verdict is AcceptedVerdict {
 
 /** A refusal by a limit is a value; any other problem of a job is an error. */
 function readRefused(verdict: RefusedVerdict, key: string): Admission | ApiProblemError {
-  const { status, type, retryAfterMs, waiting, capacity, local } = verdict
+  const { status, type, retryAfterMs, waiting, capacity, isEstimate, quota, local } = verdict
   const reason = REASONS.get(problemName(type))
   if (reason === undefined) return readProblem({ status, body: verdict, hasToken: true })
   return {
@@ -114,6 +116,8 @@ function readRefused(verdict: RefusedVerdict, key: string): Admission | ApiProbl
     retryAfterMs: retryAfterMs ?? Number.POSITIVE_INFINITY,
     waiting,
     capacity,
+    ...(isEstimate && { isEstimate }),
+    ...(quota !== undefined && { quota }),
     ...(local && { local }),
   }
 }

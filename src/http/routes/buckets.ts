@@ -60,8 +60,8 @@ export function bucketRoutes(api: RouteContext): Route[] {
       answers: { 200: { description: 'The verdict.', ...jsonContent(forecastSchema) } },
       problems: ['no-limit'],
       answer: async ({ context, subject: key }) => {
-        const { cost } = readQuery(context.req.url, forecastQuerySchema, ['cost'])
-        const forecast = await shaper.forecast(key, cost)
+        const asked = readQuery(context.req.url, forecastQuerySchema, ['cost'])
+        const forecast = await shaper.forecast(key, asked)
         if (!forecast.accepted) return context.json(jsonRefusal(forecast))
         // No job was admitted, so there is no id.
         const { id, ...accepted } = forecast

@@ -103,7 +103,7 @@ test('every parameter and every body is described', async () => {
       ['post /v1/buckets/{key}/jobs', ['header:Idempotency-Key', 'path:key'], json],
       ['post /v1/jobs', ['header:Idempotency-Key'], json],
       ['get /v1/buckets', bucketQuery, []],
-      ['get /v1/buckets/{key}/forecast', ['path:key', 'query:cost'], []],
+      ['get /v1/buckets/{key}/forecast', ['path:key', 'query:cost', 'query:costs'], []],
       ['get /v1/jobs/{id}', ['path:id', 'query:key'], []],
       ['get /v1/jobs/{id}/explanation', ['path:id', 'query:key'], []],
       ['get /v1/buckets/{key}/line', ['path:key', 'query:limit'], []],

@@ -1,0 +1,126 @@
+import { parseList } from 'structured-headers'
+import { expect, test } from 'vitest'
+import { acceptedSchema, forecastSchema, verdictsSchema } from '../../../src/http/verdict-schemas.ts'
+import { jobSchema } from '../../../src/http/view-schemas.ts'
+import { Api, expectProblem } from './api.ts'
+
+const OPENAI = '100, 10/s, 1000 tokens/minute 400 each'
+
+test('a job counts its costs in the quotas of their unit, and its view has them', async () => {
+  const api = new Api({ '*': OPENAI })
+  const first = await api.enqueue('k', { data: 1, id: 'j1', costs: { tokens: 900 } })
+  expect(acceptedSchema.parse(first.body)).toMatchObject({ waitMs: 0 })
+  const second = await api.enqueue('k', { data: 1, costs: { tokens: 200 } })
+  // The 900 count for a minute and at most a sub-window of it.
+  expect(Number(second.body['waitMs'])).toBeGreaterThanOrEqual(60_000)
+  expect(second.body['waitMs']).toBeLessThanOrEqual(61_000)
+  expect(jobSchema.parse((await api.get('/v1/jobs/j1')).body)).toMatchObject({ costs: { tokens: 900 } })
+  const plain = await api.enqueue('k', { data: 1, id: 'j3' })
+  expect(plain.status).toBe(202)
+  expect((await api.get('/v1/jobs/j3')).body).not.toHaveProperty('costs')
+})
+
+test('many jobs have costs each, and a verdict names the quota that one exceeds alone', async () => {
+  const api = new Api({ '*': OPENAI })
+  const jobs = [100, 950, 1_001].map((tokens) => ({ key: 'k', data: 1, costs: { tokens } }))
+  const { status, body } = await api.post('/v1/jobs', { jobs })
+  expect(status).toBe(200)
+  const [one, two, three] = verdictsSchema.parse(body).verdicts
+  expect(one).toMatchObject({ status: 202, waitMs: 0 })
+  expect(Number(two && 'waitMs' in two && two.waitMs)).toBeGreaterThanOrEqual(60_000)
+  expect(three).toMatchObject({
+    status: 422,
+    type: 'urn:velvet-rope:problem:too-costly',
+    quota: '1000 tokens/minute',
+    detail: 'the job alone counts more than the whole quota of 1000 tokens/minute',
+  })
+})
+
+test('a job that exceeds a quota alone is refused with that quota, and with no time to retry', async () => {
+  const api = new Api({ '*': OPENAI })
+  const answer = await api.enqueue('k', { data: 1, costs: { tokens: 1_001 } })
+  expectProblem(answer, 422, 'too-costly')
+  expect(answer.body).toMatchObject({ quota: '1000 tokens/minute' })
+  expect(answer.body).not.toHaveProperty('retryAfterMs')
+})
+
+test('a time that free places decide about is an estimate', async () => {
+  const api = new Api({ '*': '2, 10/s, 1 at once' })
+  const accepted = await api.enqueue('k')
+  expect(acceptedSchema.parse(accepted.body)).toMatchObject({ isEstimate: true })
+  await api.enqueue('k')
+  const refused = await api.enqueue('k')
+  expectProblem(refused, 429, 'queue-full')
+  expect(refused.body).toMatchObject({ isEstimate: true })
+  const { body } = await api.get('/v1/buckets/k/forecast')
+  expect(forecastSchema.parse(body)).toMatchObject({ accepted: false, isEstimate: true })
+  const certain = new Api({ '*': '2, 10/s' })
+  expect((await certain.enqueue('k')).body).not.toHaveProperty('isEstimate')
+})
+
+test('a forecast takes costs as text', async () => {
+  const api = new Api({ '*': OPENAI })
+  await api.enqueue('k', { data: 1, costs: { tokens: 900 } })
+  const forecast = async (query: string) =>
+    forecastSchema.parse((await api.get(`/v1/buckets/k/forecast?${query}`)).body)
+  expect(await forecast('costs=tokens=100')).toMatchObject({ accepted: true, waitMs: 100 })
+  expect(await forecast('costs=tokens%3D101,images=2')).toMatchObject({ accepted: true, waitMs: 61_000 })
+  expect(await forecast('costs=tokens=1001')).toMatchObject({ accepted: false, quota: '1000 tokens/minute' })
+})
+
+test.each(['tokens', 'tokens=', 'tokens=1.5', 'tokens=0', 'tokens=1,tokens=2', 'per=1', ''])(
+  'a forecast refuses the costs %j',
+  async (costs) => {
+    const answer = await new Api({ '*': OPENAI }).get(`/v1/buckets/k/forecast?costs=${costs}`)
+    expectProblem(answer, 422, 'invalid')
+  },
+)
+
+test.each([{ tokens: 0 }, { tokens: 1.5 }, { tokens: '7' }, { per: 1 }, [1], 7, { 'to kens': 1 }])(
+  'a job with the costs %j is refused, and the answer says where',
+  async (costs) => {
+    const answer = await new Api({ '*': OPENAI }).enqueue('k', { data: 1, costs })
+    expectProblem(answer, 422, 'invalid')
+    expect(answer.body.errors?.[0]?.pointer).toMatch(/^#\/costs/)
+  },
+)
+
+test('a limit is set as an object with quotas and a bound on what runs at once', async () => {
+  const api = new Api()
+  const limit = {
+    capacity: 20,
+    rate: '5/s',
+    quotas: ['2000/day', { amount: 90_000, per: 'minute', unit: 'tokens', each: 1_200 }],
+    concurrency: 50,
+  }
+  const answer = await api.call('PUT', '/v1/limits/k', { body: { limit } })
+  expect(answer.body).toMatchObject({
+    limit: '20, 5/s, 2000/day, 90000 tokens/minute 1200 each, 50 at once',
+  })
+  const wrong = { ...limit, quotas: [{ amount: 90_000, per: 'minute', unit: 'tokens' }] }
+  const refused = await api.call('PUT', '/v1/limits/k', { body: { limit: wrong } })
+  expectProblem(refused, 422, 'invalid')
+  expect(refused.body['detail']).toContain('how many a job counts that does not name them')
+  const unknown = { ...limit, quotas: [{ amount: 1, per: 'day', units: 'tokens' }] }
+  const misspelt = await api.call('PUT', '/v1/limits/k', { body: { limit: unknown } })
+  expect(misspelt.body.errors?.[0]).toMatchObject({ pointer: '#/limit/quotas/0/units' })
+})
+
+test('RateLimit-Policy has each part of the limit, with its seconds and its unit', async () => {
+  const api = new Api({
+    'o"ai': '100, 10/s, 2000/day, 90000 tokens/minute 400 each, 50 per week in Europe/Berlin, 7 at once',
+  })
+  const { headers } = await api.enqueue('o"ai')
+  const policies = parseList(headers.get('ratelimit-policy')!).map(([name, parameters]) => [
+    name,
+    Object.fromEntries(parameters),
+  ])
+  expect(policies).toEqual([
+    ['o"ai', { q: 100, w: 10 }],
+    ['o"ai 2000/day', { q: 2_000, w: 86_400 }],
+    ['o"ai 90000 tokens/minute', { q: 90_000, w: 60, qu: 'tokens' }],
+    ['o"ai 50 per week in Europe/Berlin', { q: 50, w: 604_800 }],
+    ['o"ai 7 at once', { q: 7, qu: 'concurrent-requests' }],
+  ])
+  expect(headers.get('ratelimit')).toBe('"o\\"ai";r=99;t=0')
+})
