@@ -1,6 +1,7 @@
 import type { Accepted, Durability, Rejected } from './job.ts'
 import type { Limit } from './limit.ts'
 import type { BaseOrigin } from './rule-view.ts'
+import type { Costs } from './usage.ts'
 
 /** The job that an event is about. Times are milliseconds since the epoch. */
 export interface JobEvent {
@@ -15,15 +16,26 @@ export interface JobEvent {
 /** The events of a shaper and the arguments of their listeners. */
 export interface ShaperEvents<Result = unknown> {
   /** A job was accepted. */
-  admitted: [Accepted & { readonly at: number; readonly cost: number }]
+  admitted: [Accepted & { readonly at: number; readonly cost: number; readonly costs?: Costs }]
   /** A job was rejected; `retryAfterMs` says when to try again. */
-  rejected: [Rejected & { readonly at: number; readonly cost: number; readonly id?: string }]
+  rejected: [
+    Rejected & { readonly at: number; readonly cost: number; readonly costs?: Costs; readonly id?: string },
+  ]
   /**
    * A handler has started, or the caller of a turn continues in the same tick. For a handler `at` is the latest time at
    * which it can have begun; the next departure is spaced from it. For a turn `at` is `job.departedAt`, read from the
-   * clock just before.
+   * clock just before. `isHeld`: a turn that holds a place of its limit, also after it has completed.
    */
-  departed: [JobEvent & { readonly waitedMs: number }]
+  departed: [
+    JobEvent & {
+      readonly waitedMs: number
+      readonly costs?: Costs
+      readonly fence: number
+      readonly isHeld?: true
+    },
+  ]
+  /** A start was settled: it counts these amounts from now on. `fence`: that of the start. */
+  settled: [JobEvent & { readonly amounts: Costs; readonly fence: number }]
   /** A handler resolved, or a turn was granted, which has no result (undefined). */
   completed: [JobEvent & { readonly result: Result }]
   /** An attempt failed. With `retryAt` the job waits for a retry; without it the job has ended. */
@@ -40,6 +52,8 @@ export interface ShaperEvents<Result = unknown> {
   recovered: [JobEvent & { readonly mayHaveStarted: boolean }]
   /** A job reached its deadline while it waited. */
   expired: [JobEvent]
+  /** A turn gave its place back. */
+  released: [JobEvent]
   /** A turn held its place for as long as it may (`holdMs`), and lost it. Its caller may still work. */
   holdExpired: [JobEvent]
   /** A waiting job was cancelled, or was still waiting when its shaper closed. */
@@ -91,11 +105,13 @@ const NAMES: Readonly<Record<keyof ShaperEvents, true>> = {
   admitted: true,
   rejected: true,
   departed: true,
+  settled: true,
   completed: true,
   failed: true,
   returned: true,
   recovered: true,
   expired: true,
+  released: true,
   holdExpired: true,
   cancelled: true,
   frozen: true,

@@ -1,10 +1,11 @@
 import { MILLISECOND } from '../core/duration.ts'
-import type { JobEvent } from '../core/events.ts'
+import type { JobEvent, ShaperEvents } from '../core/events.ts'
 import type { Admission } from '../core/job.ts'
 import { type ChangedRules, differenceOf } from '../core/layered-book.ts'
+import type { Costs } from '../core/usage.ts'
 import type { Settled } from './attempt.ts'
 import type { Emitter } from './emitter.ts'
-import type { JobRequest } from './job.ts'
+import type { JobRequest, WorkerJob } from './job.ts'
 import type { HandlerOutcome } from './outcome.ts'
 
 /** The part that all events of a job share; `now` is in microseconds. */
@@ -12,20 +13,43 @@ export function jobEvent({ id, key, cost, attempt }: Omit<JobEvent, 'at'>, now: 
   return { id, key, cost, attempt, at: now / MILLISECOND }
 }
 
+/** When a start that was admitted at `admittedAt` happened, as its event says; microseconds. */
+export function departureTimes({ admittedAt }: Pick<WorkerJob, 'admittedAt'>, startedAt: number) {
+  return { at: startedAt / MILLISECOND, waitedMs: (startedAt - admittedAt) / MILLISECOND }
+}
+
+/** A `departed` event; `startedAt` in microseconds. */
+export function departedEvent(job: WorkerJob, startedAt: number): ShaperEvents['departed'][0] {
+  const { costs, fence } = job
+  const named = costs && { costs }
+  return { ...jobEvent(job, startedAt), ...departureTimes(job, startedAt), fence, ...named }
+}
+
+/** Emits that the start of a job was settled; `now` is in microseconds. */
+export function emitSettled<Result>(
+  emitter: Emitter<Result>,
+  job: WorkerJob,
+  amounts: Costs,
+  now: number,
+): void {
+  emitter.emit('settled', { ...jobEvent(job, now), amounts, fence: job.fence })
+}
+
 /** Emits a verdict as `admitted` or `rejected`, unless it was given before. `now` is in microseconds. */
 export function emitAdmission<Result>(
   emitter: Emitter<Result>,
-  { id, cost }: JobRequest,
+  { id, cost, costs }: JobRequest,
   admission: Admission,
   now: number,
 ): void {
   const at = now / MILLISECOND
+  const named = costs && { costs }
   if (!admission.accepted) {
     if (emitter.hears('rejected')) {
-      emitter.emit('rejected', { ...admission, cost, at, ...(id !== undefined && { id }) })
+      emitter.emit('rejected', { ...admission, cost, ...named, at, ...(id !== undefined && { id }) })
     }
   } else if (!admission.replayed && emitter.hears('admitted')) {
-    emitter.emit('admitted', { ...admission, cost, at })
+    emitter.emit('admitted', { ...admission, cost, ...named, at })
   }
 }
 

@@ -1,7 +1,6 @@
 import type { Clock } from '../core/clock.ts'
-import { MILLISECOND } from '../core/duration.ts'
 import { hasParts } from '../core/limit.ts'
-import { jobEvent } from '../line/emit.ts'
+import { departedEvent, emitSettled, jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
 import type { PendingTurns } from '../line/pending-turns.ts'
 import { ShapedJob } from '../line/shaped-job.ts'
@@ -34,11 +33,11 @@ export class MemoryTurns<Result> implements Pick<Receiver, 'receive'> {
   receive(job: JobRecord): void {
     const { store, gate, clock, emitter, pending } = this.#ports
     const start = gate.pass(job)
-    store.held.hold(job, start.at)
+    const isHeld = store.held.hold(job, start.at)
     store.finish(job, { kind: 'completed', result: undefined }, start.at)
     const ports = hasParts(job.bucket.limit) ? this.#portsOf(job) : undefined
     pending.depart(new ShapedJob(job, undefined, start.at), ports)
-    emitTurn(emitter, job, start.at)
+    emitTurn(emitter, job, isHeld, start.at)
     // The caller is a promise reaction, and runs when this code has: after the next tick all reactions have run.
     queueMicrotask(() => {
       const emittedAt = clock.now()
@@ -47,15 +46,18 @@ export class MemoryTurns<Result> implements Pick<Receiver, 'receive'> {
   }
 
   #portsOf(job: JobRecord): HeldTurn {
-    const { store, clock, onChange } = this.#ports
+    const { store, clock, emitter, onChange } = this.#ports
     return {
       settle: (amounts) => {
-        const isFirst = store.settle(job, amounts, clock.now())
+        const now = clock.now()
+        const isFirst = store.settle(job, amounts, now)
+        if (isFirst) emitSettled(emitter, job, amounts, now)
         onChange()
         return isFirst
       },
       release: () => {
-        store.held.release(job, clock.now())
+        const now = clock.now()
+        if (store.held.release(job, now)) emitter.emit('released', jobEvent(job, now))
         onChange()
       },
     }
@@ -73,10 +75,9 @@ export class MemoryTurns<Result> implements Pick<Receiver, 'receive'> {
 }
 
 /** Emits a turn, which departs and ends at one moment; microseconds. */
-function emitTurn<Result>(emitter: Emitter<Result>, job: JobRecord, at: number): void {
-  const event = jobEvent(job, at)
+function emitTurn<Result>(emitter: Emitter<Result>, job: JobRecord, isHeld: boolean, at: number): void {
   emitter.hold()
-  emitter.emit('departed', { ...event, waitedMs: event.at - job.admittedAt / MILLISECOND })
-  emitter.emit('completed', { ...event, result: undefined as Result })
+  emitter.emit('departed', { ...departedEvent(job, at), ...(isHeld && { isHeld }) })
+  emitter.emit('completed', { ...jobEvent(job, at), result: undefined as Result })
   emitter.release()
 }

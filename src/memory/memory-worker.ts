@@ -1,10 +1,9 @@
 import type { Clock } from '../core/clock.ts'
-import { MILLISECOND } from '../core/duration.ts'
 import { ShaperClosedError } from '../core/errors.ts'
 import { hasParts } from '../core/limit.ts'
 import type { Costs } from '../core/usage.ts'
 import { Attempt, type Handler, type Settled } from '../line/attempt.ts'
-import { emitEnd, jobEvent } from '../line/emit.ts'
+import { departedEvent, departureTimes, emitEnd, emitSettled, jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
 import type { ShapedWorker } from '../line/engine.ts'
 import { type HandlerOutcome, outcomeOf } from '../line/outcome.ts'
@@ -89,7 +88,7 @@ export class MemoryWorker<Data, Result> implements ShapedWorker, Receiver {
       const { calledAt, returnedAt } = attempt.call(this.#handler, clock)
       const delay = this.#watch.possibleDelay(job.key, returnedAt - calledAt)
       const startedBy = gate.started(job, start, { calledAt, returnedAt, delay })
-      if (departed !== undefined) Object.assign(departed, departedEvent(job, startedBy))
+      if (departed !== undefined) Object.assign(departed, departureTimes(job, startedBy))
       attempt.follow()
     } finally {
       emitter.release()
@@ -97,8 +96,10 @@ export class MemoryWorker<Data, Result> implements ShapedWorker, Receiver {
   }
 
   #settle(job: JobRecord, amounts: Costs): boolean {
-    const { store, clock, onChange } = this.#ports
-    const isFirst = store.settle(job, amounts, clock.now())
+    const { store, clock, emitter, onChange } = this.#ports
+    const now = clock.now()
+    const isFirst = store.settle(job, amounts, now)
+    if (isFirst) emitSettled(emitter, job, amounts, now)
     onChange()
     return isFirst
   }
@@ -153,9 +154,4 @@ export class MemoryWorker<Data, Result> implements ShapedWorker, Receiver {
         return outcome
     }
   }
-}
-
-/** @param at microseconds */
-function departedEvent(job: JobRecord, at: number) {
-  return { ...jobEvent(job, at), waitedMs: (at - job.admittedAt) / MILLISECOND }
 }

@@ -74,6 +74,7 @@ function listenersFor(log: Log, now: () => number): Listeners {
       log.debug('rejected', jsonRefusal(refusal))
     },
     departed: ({ id, key, attempt, waitedMs }) => log.debug('departed', { id, key, attempt, waitedMs }),
+    settled: ({ id, key, attempt, amounts }) => log.debug('settled', { id, key, attempt, amounts }),
     completed: ({ id, key, attempt }) => log.debug('completed', { id, key, attempt }),
     failed: ({ id, key, attempt, at, error, retryAt }) => {
       const rest = retryAt === undefined ? { isLast: true } : { retryAfterMs: Math.round(retryAt - at) }
@@ -84,6 +85,7 @@ function listenersFor(log: Log, now: () => number): Listeners {
     },
     recovered: ({ id, key, attempt, mayHaveStarted }) => recovered({ id, key, attempt, mayHaveStarted }),
     expired: ({ id, key }) => expired({ id, key }),
+    released: ({ id, key }) => log.debug('turn gave its place back', { id, key }),
     holdExpired: ({ id, key }) => holdExpired({ id, key }),
     cancelled: ({ id, key }) => log.debug('cancelled', { id, key }),
     frozen: ({ key, at, until, askedMs }) => {

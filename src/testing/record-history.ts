@@ -5,6 +5,7 @@ import { isVelvetRopeError } from '../core/errors.ts'
 import type { JobEvent } from '../core/events.ts'
 import { firstSegment } from '../core/key.ts'
 import { parseLimit } from '../core/limit.ts'
+import type { Costs } from '../core/usage.ts'
 import type { Handler } from '../line/attempt.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 
@@ -20,6 +21,8 @@ export interface Recording<Data = unknown, Result = unknown> {
   /** Adds an audit, a count of the jobs by state, for L9. */
   audit(): Promise<void>
 }
+
+type Named = Pick<JobEvent, 'id' | 'key' | 'cost'> & { readonly costs?: Costs | undefined }
 
 /**
  * Records what a shaper does from now on as a history for `checkHistory`. Call it before the first job.
@@ -55,8 +58,12 @@ export function recordHistory<Data, Result>(
     at = atMs * MILLISECOND
     if (!limits.has(key)) noteLimit(key)
   }
-  const named = (job: { readonly id: string; readonly key: string; readonly cost: number }) => {
-    return { at, id: nameOf(job), key: job.key, cost: job.cost }
+  const named = ({ cost, costs, ...job }: Named) => {
+    return { at, id: nameOf(job), key: job.key, cost, ...(costs && { costs }) }
+  }
+  const release = (turn: JobEvent) => {
+    see(turn.key, turn.at)
+    history.push({ type: 'release', at, id: nameOf(turn), key: turn.key })
   }
   const end = (outcome: EndEvent['outcome']) => (job: JobEvent) => {
     see(job.key, job.at)
@@ -70,14 +77,17 @@ export function recordHistory<Data, Result>(
   shaper
     .on('admitted', (job) => {
       see(job.key, job.at)
-      history.push({ type: 'answer', ...named(job), accepted: true, departsAt: job.departsAt * MILLISECOND })
+      const { departsAt, isEstimate } = job
+      const said = { departsAt: departsAt * MILLISECOND, ...(isEstimate && { isEstimate }) }
+      history.push({ type: 'answer', ...named(job), accepted: true, ...said })
     })
-    .on('rejected', ({ id = '', key, cost, reason, retryAfterMs, at: atMs, local }) => {
+    .on('rejected', ({ id = '', key, cost, costs, reason, retryAfterMs, isEstimate, at: atMs, local }) => {
       see(key, atMs)
       // A local limit rejected it, not the line.
       if (local) return
       const retryAt = at + retryAfterMs * MILLISECOND
-      history.push({ type: 'answer', ...named({ id, key, cost }), accepted: false, reason, retryAt })
+      const said = { reason, retryAt, ...(isEstimate && { isEstimate }) }
+      history.push({ type: 'answer', ...named({ id, key, cost, costs }), accepted: false, ...said })
     })
     .on('departed', (job) => {
       see(job.key, job.at)
@@ -85,8 +95,15 @@ export function recordHistory<Data, Result>(
       const readAt = readings.get(subject.id)
       readings.delete(subject.id)
       const read = readAt === undefined ? {} : { readAt }
-      history.push({ type: 'start', ...subject, attempt: job.attempt, ...read })
+      const { attempt, fence, isHeld } = job
+      history.push({ type: 'start', ...subject, attempt, fence, ...read, ...(isHeld && { isHeld }) })
     })
+    .on('settled', ({ amounts, fence, ...job }) => {
+      see(job.key, job.at)
+      history.push({ type: 'settle', at, id: nameOf(job), key: job.key, amounts, fence })
+    })
+    .on('released', release)
+    .on('holdExpired', release)
     .on('failed', (job) => {
       if (job.retryAt === undefined) end('failed')(job)
       else returned(job, 'retry', job.retryAt)

@@ -25,21 +25,23 @@ export class HeldTurns {
     return this.#turns.earliest
   }
 
-  /** Lets a turn that departs now hold its place, where the limit counts places. Call it before the turn ends. */
-  hold(turn: JobRecord, now: number): void {
+  /** Lets a turn that departs now hold its place, where the limit counts places; returns whether it does. Call it before the turn ends. */
+  hold(turn: JobRecord, now: number): boolean {
     const { bucket } = turn
-    if (bucket.limit.concurrency === Number.POSITIVE_INFINITY) return
+    if (bucket.limit.concurrency === Number.POSITIVE_INFINITY) return false
     bucket.held = (bucket.held ?? 0) + 1
     this.#turns.set(turn, now + holdOf(turn))
+    return true
   }
 
-  /** Gives back the place of a turn, if it holds one; it is settled no more. */
-  release(turn: JobRecord, now: number): void {
+  /** Gives back the place of a turn, which is settled no more. Returns false where it holds none. */
+  release(turn: JobRecord, now: number): boolean {
     if (turn.charge !== undefined) turn.charge.isOver = true
-    if (turn.handle === -1) return
+    if (turn.handle === -1) return false
     this.#turns.remove(turn)
     turn.bucket.held!--
     this.#agenda.rearm(turn.bucket, now)
+    return true
   }
 
   /** Takes their places from the turns that have held them for too long, and returns those. */

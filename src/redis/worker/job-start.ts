@@ -1,9 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
-import { MILLISECOND } from '../../core/duration.ts'
 import { LeaseLostError, type StartedLateError } from '../../core/handler-errors.ts'
 import type { Costs } from '../../core/usage.ts'
 import { Attempt, type Handler, type Settled } from '../../line/attempt.ts'
-import { jobEvent } from '../../line/emit.ts'
+import { departedEvent, emitSettled } from '../../line/emit.ts'
 import type { Emitter } from '../../line/emitter.ts'
 import type { WorkerJob } from '../../line/job.ts'
 import { publishDeparture, publishHandlerEnd, publishLateStart } from '../../line/publish.ts'
@@ -135,7 +134,11 @@ export class JobStart<Data, Result> {
     const { id, key, fence } = this.job
     // A handler may settle while it is being called: then its start is timed first.
     await Promise.resolve()
-    return this.#ports.settle({ id, key, fence, startedAt: this.#departedAt, amounts })
+    const { settle, emitter, clock } = this.#ports
+    const at = this.#startsAt + clock.now() - this.#window.lookedAt
+    const isFirst = await settle({ id, key, fence, startedAt: this.#departedAt, amounts })
+    if (isFirst) emitSettled(emitter, this.job, amounts, at)
+    return isFirst
   }
 
   /** Times the start: the process may have been held up between the last look and the handler's first statement. */
@@ -152,10 +155,7 @@ export class JobStart<Data, Result> {
     publishDeparture(shaper, this.job, this.#grant.pace, this.#grant.slot, startedAt)
     const isLate = startedAt - this.#grant.due > this.#grant.tolerance
     if (isLate || reason !== undefined) publishLateStart(shaper, this.job)
-    if (emitter.hears('departed')) {
-      const waitedMs = (startedAt - this.job.admittedAt) / MILLISECOND
-      emitter.emit('departed', { ...jobEvent(this.job, startedAt), waitedMs })
-    }
+    if (emitter.hears('departed')) emitter.emit('departed', departedEvent(this.job, startedAt))
     if (startsAtEnd) this.#emittedAt = clock.now()
     if (reason !== undefined) this.#stop(reason)
     if (!startsAtEnd) void this.reports.start(startedAt)

@@ -60,7 +60,7 @@ describe('events', () => {
           retryAfterMs: expect.any(Number),
         }),
       ],
-      ['departure', { ...job, attempt: 1, at: 0, waitedMs: 0 }],
+      ['departure', { ...job, attempt: 1, at: 0, waitedMs: 0, fence: 1 }],
       ['outcome', { outcome: 'completed', ...job, attempt: 1, at: 0 }],
     ])
     const ids = events.map((event) => event?.id?.split('-') ?? [])

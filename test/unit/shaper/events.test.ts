@@ -42,9 +42,9 @@ describe('events', () => {
         'admitted',
         { accepted: true, ...job, position: 1, departsAt: 100, waitMs: 0, waiting: 2, capacity: 5, at: 100 },
       ],
-      ['departed', { ...job, attempt: 1, at: 100, waitedMs: 0 }],
+      ['departed', { ...job, attempt: 1, at: 100, waitedMs: 0, fence: 1 }],
       ['failed', { ...job, attempt: 1, at: 100, error: new Error('as planned'), retryAt: 800 }],
-      ['departed', { ...job, attempt: 2, at: 1_100, waitedMs: 1_000 }],
+      ['departed', { ...job, attempt: 2, at: 1_100, waitedMs: 1_000, fence: 2 }],
       ['completed', { ...job, attempt: 2, at: 1_100, result: 'done' }],
     ])
   })
@@ -93,7 +93,7 @@ describe('events', () => {
     await stage.shaper.cancel('k1')
     const job = { id: 'k1', key: 'k', cost: 1 }
     expect(heard).toEqual([
-      ['departed', { ...job, attempt: 1, at: 0, waitedMs: 0 }],
+      ['departed', { ...job, attempt: 1, at: 0, waitedMs: 0, fence: 1 }],
       ['frozen', { key: 'k', at: 0, until: 1_000 }],
       ['returned', { ...job, attempt: 1, at: 0, retryAt: 1_000 }],
       ['frozen', { key: 'k', at: 10, until: 4_010 }],

@@ -1,0 +1,217 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type Limit, parseLimit, Shaper } from '../../src/index.ts'
+import { checkHistory, recordHistory, VirtualClock } from '../../src/testing.ts'
+
+const MS = 1_000
+const LIMITS = [
+  '20, 20/s, 7 per 5 seconds',
+  '20, 10/s, 100 tokens/second 20 each',
+  '30, 50/s, 10/second, 40 per 7 seconds, 300 tokens per 3 seconds 30 each',
+  '20, 20/s, 2 at once',
+  '20, 20/s, 1 at once, 12 per 4 seconds, 150 tokens per 2 seconds 25 each',
+  '20, 20/s, tolerance 0, 90 tokens/second 10 each',
+  '10, 5/s',
+]
+/** No job is above a whole quota of any of the limits, so all depart in the end. */
+const MOST_TOKENS = 60
+
+const limit = fc.constantFrom(...LIMITS)
+const tokens = fc.integer({ min: 1, max: MOST_TOKENS })
+const step = fc.record({
+  afterMs: fc.integer({ min: 0, max: 900 }),
+  action: fc.oneof(
+    {
+      weight: 12,
+      arbitrary: fc.record({
+        do: fc.constant('enqueue' as const),
+        cost: fc.integer({ min: 1, max: 3 }),
+        tokens: fc.option(tokens, { nil: undefined }),
+        deadlineMs: fc.option(fc.integer({ min: 1, max: 4_000 }), { nil: undefined, freq: 4 }),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant('freeze' as const), forMs: fc.integer({ min: 1, max: 900 }) }),
+    },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('limit' as const), limit }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constant('turn' as const),
+        tokens,
+        holdsMs: fc.integer({ min: 0, max: 900 }),
+      }),
+    },
+  ),
+})
+const fate = fc.record({
+  takesMs: fc.integer({ min: 0, max: 700 }),
+  settles: fc.option(fc.integer({ min: 0, max: 90 }), { nil: undefined }),
+  fails: fc.boolean(),
+})
+const scenario = fc.record({
+  first: limit,
+  fates: fc.array(fate, { minLength: 1, maxLength: 6 }),
+  steps: fc.array(step, { minLength: 1, maxLength: 40, size: 'max' }),
+})
+
+/** A start as the oracle counts it: tokens as settled, from the time of the settlement on. */
+interface Start {
+  readonly at: number
+  readonly cost: number
+  readonly named: number | undefined
+  settled: number | undefined
+}
+
+/** Judges each start by all before it, with nothing of the code under test but the reading of limits. */
+class Oracle {
+  readonly breaches: string[] = []
+  readonly #starts: Start[] = []
+  #limit: Limit
+  /** Quotas of a replaced limit count what they knew only. */
+  #since = 0
+  #running = 0
+  #left = 0
+
+  constructor(text: string) {
+    this.#limit = parseLimit(text)
+  }
+
+  change(text: string, at: number): void {
+    this.#limit = parseLimit(text)
+    this.#since = at
+    this.#left = this.#running
+  }
+
+  start(at: number, cost: number, named: number | undefined): Start {
+    const start: Start = { at, cost, named, settled: undefined }
+    for (const { amount, unit, each, window } of this.#limit.quotas) {
+      if (!('length' in window)) continue
+      const count = (one: Start) => (unit === undefined ? one.cost : (one.settled ?? one.named ?? each!))
+      const before = this.#starts.filter((one) => one.at > at - window.length && one.at >= this.#since)
+      const used = before.reduce((sum, one) => sum + count(one), 0)
+      if (used > 0 && used + count(start) > amount) {
+        this.breaches.push(`${at}: ${used} + ${count(start)} of ${amount} ${unit ?? 'units'}`)
+      }
+    }
+    this.#running++
+    const places = Math.max(this.#limit.concurrency, this.#left)
+    if (this.#running > places) this.breaches.push(`${at}: ${this.#running} of ${places} run`)
+    this.#starts.push(start)
+    return start
+  }
+
+  end(): void {
+    this.#running--
+    this.#left = Math.min(this.#left, this.#running)
+  }
+}
+
+test('whatever comes, settles, fails or changes, no quota is exceeded and no place is taken twice', async () => {
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ first, fates, steps }) => {
+      const clock = new VirtualClock()
+      const shaper = new Shaper<number | null>('sets', {
+        limits: { '*': first },
+        clock,
+        jobDefaults: { attempts: 2, backoff: 300 },
+      })
+      const recording = recordHistory(shaper, clock)
+      const oracle = new Oracle(first)
+      let calls = 0
+      shaper.work(
+        recording.timed(async (job) => {
+          const { takesMs, settles, fails } = fates[calls++ % fates.length]!
+          const start = oracle.start(clock.now(), job.cost, job.data ?? undefined)
+          try {
+            await clock.sleep(takesMs * MS)
+            const units = shaper.limits.resolve('k').limit.includes('tokens')
+            if (
+              settles !== undefined &&
+              units &&
+              (await job.settle({ tokens: settles }).catch(() => false))
+            ) {
+              start.settled = settles
+            }
+            if (fails) throw new Error('no')
+          } finally {
+            oracle.end()
+          }
+        }),
+      )
+      for (const { afterMs, action } of steps) {
+        await clock.advance(afterMs * MS)
+        if (action.do === 'freeze') await shaper.freeze('k', action.forMs)
+        else if (action.do === 'limit') {
+          await shaper.limits.set('*', action.limit)
+          oracle.change(action.limit, clock.now())
+        } else if (action.do === 'turn') {
+          void shaper
+            .acquire('k', { costs: { tokens: action.tokens } })
+            .then(async (turn) => {
+              oracle.start(clock.now(), 1, action.tokens)
+              await clock.sleep(action.holdsMs * MS)
+              oracle.end()
+              await turn.release()
+            })
+            .catch(() => undefined)
+        } else {
+          const { cost, tokens: named, deadlineMs } = action
+          await shaper.enqueue('k', named ?? null, {
+            cost,
+            ...(named !== undefined && { costs: { tokens: named } }),
+            ...(deadlineMs !== undefined && { deadlineMs }),
+          })
+        }
+      }
+      await clock.advance(600_000 * MS)
+      expect(oracle.breaches).toEqual([])
+      expect((await shaper.audit()).waiting + (await shaper.audit()).retrying).toBe(0)
+      await recording.audit()
+      expect(checkHistory(recording.history)).toEqual([])
+      await shaper.close()
+    }),
+    { numRuns: 150 },
+  )
+})
+
+const asked = fc.record({
+  afterMs: fc.integer({ min: 0, max: 300 }),
+  cost: fc.integer({ min: 1, max: 3 }),
+  tokens: fc.option(tokens, { nil: undefined }),
+})
+
+test('an exact time comes true when nothing comes between, and after it a refused request is accepted', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      limit,
+      fc.array(asked, { minLength: 1, maxLength: 60, size: 'max' }),
+      async (text, line) => {
+        const clock = new VirtualClock()
+        const shaper = new Shaper('exact', { limits: { '*': text }, clock })
+        const departed = new Map<string, number>()
+        shaper.on('departed', ({ id, at }) => void departed.set(id, at))
+        shaper.work(() => 0)
+        const promised = new Map<string, number>()
+        for (const { afterMs, cost, tokens: named } of line) {
+          await clock.advance(afterMs * MS)
+          const options = { cost, ...(named !== undefined && { costs: { tokens: named } }) }
+          const answer = await shaper.enqueue('k', 0, options)
+          if (answer.accepted) {
+            if (!answer.isEstimate) promised.set(answer.id, answer.departsAt)
+            continue
+          }
+          expect(answer.reason).toBe('full')
+          if (answer.isEstimate) continue
+          await clock.advance(answer.retryAfterMs * MS)
+          expect(await shaper.enqueue('k', 0, options)).toMatchObject({ accepted: true })
+        }
+        await clock.advance(600_000 * MS)
+        for (const [id, at] of promised) expect(departed.get(id)).toBeCloseTo(at, 2)
+        await shaper.close()
+      },
+    ),
+    { numRuns: 150 },
+  )
+})
