@@ -1,5 +1,8 @@
 import { InvalidArgumentError } from 'commander'
 import { quote } from '../core/describe.ts'
+import { toError } from '../core/thrown.ts'
+import type { Costs } from '../core/usage.ts'
+import { parseCostsText } from '../line/costs-text.ts'
 
 /** Reads a flag as a whole number from `least` to `most`. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
@@ -30,6 +33,15 @@ export function percentage(text: string): number {
 export function offset(text: string): number {
   if (/^\d*\.?\d+$/.test(text)) return Number(text)
   throw new InvalidArgumentError(`Expected a number of seconds, 0 or more, got: ${quote(text)}.`)
+}
+
+/** Reads a flag as costs in named units. */
+export function costsFlag(text: string): Costs {
+  try {
+    return parseCostsText(text)
+  } catch (error) {
+    throw new InvalidArgumentError(`${toError(error).message}.`)
+  }
 }
 
 /** Formats a count: `12,345`. */

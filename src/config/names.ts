@@ -65,6 +65,7 @@ export const SETTING_NAMES: readonly SettingName[] = [
   setting(['forward', 'maxTimeoutMs'], 'MAX_TIMEOUT_MS', 'number'),
   setting(['forward', 'maxResponseBytes'], 'MAX_RESPONSE_BYTES', 'number'),
   setting(['forward', 'freezeMs'], 'FREEZE_MS', 'number'),
+  setting(['forward', 'settle'], 'SETTLE', 'json'),
   setting(['tokens'], 'TOKENS', 'json'),
   setting(['http', 'bodyLimitBytes'], 'BODY_LIMIT_BYTES', 'number'),
   setting(['http', 'batchLimitBytes'], 'BATCH_LIMIT_BYTES', 'number'),

@@ -5,7 +5,7 @@ import { LARGEST_AMOUNT, LARGEST_COST } from '../core/quota-input.ts'
 import { LARGEST_COUNT, SMALLEST_COUNT } from '../core/rate.ts'
 import { toError } from '../core/thrown.ts'
 import { parseCostsText } from '../line/costs-text.ts'
-import { MOST_UNITS } from '../line/settle.ts'
+import { costsSchema, MOST_UNITS } from '../line/settle.ts'
 import { enqueueOptionsSchema } from '../shaper/options.ts'
 
 /** Any JSON, including null; but the field must be there. */
@@ -30,8 +30,9 @@ const keyField = z
   })
 
 // The trace context comes in its own header.
-const { id, cost, costs: anyCosts, deadlineMs, attempts, backoff, timeoutMs } = enqueueOptionsSchema.shape
-const costs = anyCosts.openapi({
+const { id, cost, deadlineMs, attempts, backoff, timeoutMs } = enqueueOptionsSchema.shape
+// A schema of another file may have been made before schemas could be described.
+const costs = z.optional(costsSchema).openapi({
   type: 'object',
   additionalProperties: { type: 'integer', minimum: 1, maximum: LARGEST_COST },
   maxProperties: MOST_UNITS,

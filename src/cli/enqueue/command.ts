@@ -4,6 +4,7 @@ import { monotonicNow } from '../../core/clock.ts'
 import { quote } from '../../core/describe.ts'
 import { InvalidInputError, InvalidOptionsError, isVelvetRopeError } from '../../core/errors.ts'
 import { type Admission, jsonRefusal } from '../../core/job.ts'
+import type { Costs } from '../../core/usage.ts'
 import type { EnqueueOptions, ShaperOptions } from '../../shaper/options.ts'
 import { Shaper } from '../../shaper/shaper.ts'
 import { MOST_JOBS } from '../api/client.ts'
@@ -18,7 +19,7 @@ import {
   openService,
   readShaperOptions,
 } from '../line-flags.ts'
-import { formatCount, formatSeconds, wholeNumber } from '../numbers.ts'
+import { costsFlag, formatCount, formatSeconds, wholeNumber } from '../numbers.ts'
 import { awaitAnswer, Progress } from '../progress.ts'
 import { note, paint, print } from '../terminal.ts'
 import { readJobLines } from './job-lines.ts'
@@ -28,6 +29,7 @@ import { EnqueueTally } from './tally.ts'
 interface Flags extends LineFlags {
   readonly id?: string
   readonly cost?: number
+  readonly costOf?: Costs
   readonly deadline?: number
   readonly attempts?: number
   readonly wait?: true
@@ -60,7 +62,7 @@ export function enqueueCommand(open: OpenShaper = (name, options) => new Shaper(
     .summary('enqueue a job, or JSON lines from standard input; exit 3 when rejected')
     .description(
       'Enqueues one job, or without <key> one for each JSON line of standard input, and prints the verdict. ' +
-        '--cost, --deadline and --attempts are the defaults for such lines. The jobs go to a ' +
+        '--cost, --cost-of, --deadline and --attempts are the defaults for such lines. The jobs go to a ' +
         'service (--url), or to Redis (--redis, --name, and the limits).\n\n' +
         'An invalid line ends the command with exit 2; neither it nor the lines after it are enqueued. ' +
         'Exits with 0 when all jobs were accepted, 3 when a job was rejected, 1 when there is no answer. ' +
@@ -71,6 +73,11 @@ export function enqueueCommand(open: OpenShaper = (name, options) => new Shaper(
   return addLimitOptions(addLineOptions(command))
     .option('--id <id>', 'the id of the job; enqueueing it again repeats the first answer')
     .option('--cost <n>', 'the cost of the job in units of capacity and intervals', wholeNumber(1, 1e9))
+    .option(
+      '--cost-of <unit=n,...>',
+      'what the job counts in quotas of other units, such as tokens=1200',
+      costsFlag,
+    )
     .option('--deadline <ms>', 'reject the job if it cannot depart within this time', wholeNumber(1, YEAR_MS))
     .option('--attempts <n>', 'how often its handler may be started', wholeNumber(1, 1_000))
     .option('--wait', 'while the line is full, retry after the given time until all jobs are accepted')
@@ -208,20 +215,23 @@ function jsonOf(admission: Admission): string {
   return JSON.stringify(admission.accepted ? admission : jsonRefusal(admission))
 }
 
-function optionsOf({ cost, deadline, attempts }: Flags): EnqueueOptions {
-  return { cost, deadlineMs: deadline, attempts }
+function optionsOf({ cost, costOf, deadline, attempts }: Flags): EnqueueOptions {
+  return { cost, costs: costOf, deadlineMs: deadline, attempts }
 }
 
 function describeVerdict(admission: Admission): string {
   if (admission.accepted) {
-    const { id, position, waitMs, replayed } = admission
-    const when = waitMs <= 0 ? 'departs now' : `departs in ${formatSeconds(waitMs / 1_000)}`
+    const { id, position, waitMs, isEstimate, replayed } = admission
+    const about = isEstimate ? 'about ' : ''
+    const when = waitMs <= 0 ? 'departs now' : `departs in ${about}${formatSeconds(waitMs / 1_000)}`
     return `${paint('green', 'accepted')}  ${id}: position ${position}, ${when}${replayed ? ' (repeated answer)' : ''}`
   }
-  const { reason, retryAfterMs, waiting, capacity, local } = admission
+  const { reason, retryAfterMs, waiting, capacity, quota, local } = admission
   const again = Number.isFinite(retryAfterMs)
     ? `retry in ${formatSeconds(retryAfterMs / 1_000)}`
-    : 'the cost exceeds the capacity'
+    : quota === undefined
+      ? 'the cost exceeds the capacity'
+      : `the job alone exceeds the quota of ${quota}`
   const of = `${formatCount(waiting)} of ${formatCount(capacity)}`
   const taken = local ? `${of} of the service's local limit are taken` : `${of} waiting`
   return `${paint('red', 'rejected')}  ${reason}: ${taken}; ${again}`

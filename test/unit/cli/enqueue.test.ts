@@ -73,6 +73,38 @@ describe('enqueue of one job', () => {
   })
 })
 
+describe('costs in other units', () => {
+  const LIMIT = '20, 1/s, 1000 tokens/minute 400 each, 50 images/day 1 each'
+
+  it('are given by a flag, for one job or as the default of lines', async () => {
+    await enqueue(LIMIT, ['a', '1', '--id', 'one', '--cost-of', 'tokens=900,images=2'])
+    expect(await shaper?.job('one')).toMatchObject({ costs: { images: 2, tokens: 900 } })
+    const lines = job('a', ',"id":"plain"') + job('a', ',"id":"own","costs":{"tokens":7}')
+    await enqueue(LIMIT, ['--cost-of', 'tokens=1'], lines)
+    expect((await shaper?.job('plain'))?.costs).toEqual({ tokens: 1 })
+    expect((await shaper?.job('own'))?.costs).toEqual({ tokens: 7 })
+  })
+
+  it('name the quota that a job alone exceeds', async () => {
+    expect(await enqueue(LIMIT, ['a', '1', '--cost-of', 'tokens=1001'])).toMatchObject({
+      code: 3,
+      stdout:
+        'rejected  too-costly: 0 of 20 waiting; the job alone exceeds the quota of 1000 tokens/minute\n',
+    })
+  })
+
+  it('are refused in another form', async () => {
+    const { stderr } = await run('enqueue', 'a', '1', '--cost-of', 'tokens')
+    expect(stderr).toContain('expected costs such as tokens=1200,images=2, got: "tokens"')
+  })
+
+  it('say of a time that free places decide about that it is an estimate', async () => {
+    const arrange = (opened: Shaper) => void opened.enqueue('a', 1)
+    const { stdout } = await enqueue('20, 1/s, 1 at once', ['a', '1'], '', arrange)
+    expect(stdout).toMatch(/departs in about [\d.]+ s\n$/)
+  })
+})
+
 describe('enqueue of JSON lines', () => {
   it('sums up, and exits with 3 when a job was rejected', async () => {
     const ran = await enqueue('2, 1/s', [], job('a').repeat(3) + job('b', ',"cost":5'))
