@@ -4,7 +4,7 @@ import { STORED_STATES } from '../scripts/prelude.ts'
 import { type Answer, flag, list, number, optional, row, text, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
-import { decodeSettings } from '../verbs/settings-text.ts'
+import { decodeCosts, decodeSettings } from '../verbs/settings-text.ts'
 
 /** Times are microseconds; -1 for one that has not come, and a position of 0 for a job that does not wait. */
 const jobRow = row({
@@ -38,6 +38,7 @@ export function readJob(store: Store, id: string, now?: number, key = ''): Promi
 
 function jobView(id: string, job: Answer<typeof jobRow>): JobView {
   const { key, state, cost, data, attempt, admittedAt, deadline, departedAt, endedAt, position } = job
+  const costs = decodeCosts(job.settings)
   return {
     id,
     key,
@@ -46,6 +47,7 @@ function jobView(id: string, job: Answer<typeof jobRow>): JobView {
     data: JSON.parse(data),
     attempt,
     attempts: decodeSettings(job.settings).attempts,
+    ...(costs && { costs }),
     admittedAt: admittedAt / MILLISECOND,
     ...(position > 0 && { position }),
     ...(Number.isFinite(deadline) && { deadlineAt: deadline / MILLISECOND }),
