@@ -22,10 +22,11 @@ export function moveCharge({ bucket, charge }: JobRecord, at: number): void {
   charge.at = at
 }
 
-/** Counts what a start really used, instead of its estimate. Returns false after the first time, and once it is over. */
-export function settleCharge({ bucket, charge }: JobRecord, amounts: usages.Costs): boolean {
-  const { limit, usage } = bucket
-  if (charge === undefined || charge.isOver || usage === undefined) return false
+/** Counts what a start really used, instead of its estimate. Call it once for each start. */
+export function settleCharge(job: JobRecord, amounts: usages.Costs): boolean {
+  const { limit, usage } = job.bucket
+  const charge = job.charge ?? uncharged(job, limit)
+  if (charge === undefined || usage === undefined) return false
   bringUp(charge, limit)
   charge.isOver = true
   for (const [unit, actual] of Object.entries(amounts)) {
@@ -34,6 +35,13 @@ export function settleCharge({ bucket, charge }: JobRecord, amounts: usages.Cost
     charge.charges = charge.charges.map((units, at) => (limit.quotas[at]!.unit === unit ? actual : units))
   }
   return true
+}
+
+/** The charge of an attempt that started before its limit had quotas. A turn would not be known as released. */
+function uncharged(job: JobRecord, limit: Limit): Charge | undefined {
+  if (job.isTurn || job.departedAt === undefined) return undefined
+  job.charge = { limit, charges: limit.quotas.map(() => 0), at: job.departedAt, isOver: false }
+  return job.charge
 }
 
 /** The charge under a limit that has changed since: all quotas of a unit count the same, and a new unit has counted nothing. */

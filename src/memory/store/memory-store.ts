@@ -216,10 +216,11 @@ export class MemoryStore {
 
   /** Counts what a start really used. Returns false after the first time, and once it is over. @throws UnknownUnitError */
   settle(job: JobRecord, amounts: Costs, now: number): boolean {
-    const { bucket, isTurn, departedAt = now } = job
+    const { bucket, isTurn, departedAt = now, state, charge } = job
+    const isLate = isTurn ? now - departedAt >= holdOf(job) : state !== 'running'
+    if (isLate || charge?.isOver || !bucket.isKept) return false
     checkUnits(bucket.key, bucket.limit, amounts)
-    const isLate = isTurn && now - departedAt >= holdOf(job)
-    if (isLate || !bucket.isKept || !settleCharge(job, amounts)) return false
+    if (!settleCharge(job, amounts)) return false
     this.#agenda.rearm(bucket, now)
     return true
   }

@@ -194,6 +194,62 @@ describe('settling', () => {
   })
 })
 
+describe('a settlement', () => {
+  /** Starts a job under the first limit, changes to the second, and settles. */
+  async function settledUnder(first: string, second: string, ...amounts: Record<string, number>[]) {
+    const stage = new Stage(first)
+    const answers: unknown[] = []
+    const codeOf = ({ code }: { code: unknown }) => code
+    stage.shaper.work(async (job) => {
+      await stage.shaper.limits.set('*', second)
+      for (const units of amounts) answers.push(await job.settle(units).catch(codeOf))
+      setImmediate(async () => answers.push(await job.settle({ points: 1 }).catch(codeOf)))
+    })
+    await stage.shaper.enqueue('a', 0)
+    await stage.pass(SECOND)
+    await new Promise((resolve) => setImmediate(resolve))
+    await stage.pass(0)
+    await stage.conforms()
+    return answers
+  }
+  const TOKENS = '20, 10/s, 100 tokens/minute 1 each'
+
+  it('after the end is false, whatever it names', async () => {
+    expect(await settledUnder(TOKENS, TOKENS, { tokens: 3 }, { points: 3 })).toEqual([true, false, false])
+  })
+
+  it('of an unknown unit takes nothing away from the next', async () => {
+    expect(await settledUnder(TOKENS, TOKENS, { points: 3 }, { tokens: 3 })).toEqual([
+      'unknown-unit',
+      true,
+      false,
+    ])
+  })
+
+  it('counts also where the quota came while the job ran, and is refused where it went', async () => {
+    expect(await settledUnder('20, 10/s, 2 at once', TOKENS, { tokens: 3 }, { tokens: 4 })).toEqual([
+      true,
+      false,
+      false,
+    ])
+    expect(await settledUnder(TOKENS, '20, 10/s', { tokens: 3 })).toEqual(['unknown-unit', false])
+  })
+
+  it('is recorded with its fence and its amounts', async () => {
+    const stage = new Stage(TOKENS)
+    const events: unknown[] = []
+    stage.shaper.on('settled', ({ id, fence, amounts }) => void events.push([id, fence, amounts]))
+    stage.shaper.on('departed', ({ costs, fence }) => void events.push([costs, fence]))
+    stage.shaper.work((job) => job.settle({ tokens: 9 }))
+    await ask(stage, [7])
+    await stage.pass(SECOND)
+    expect(events).toEqual([
+      [{ tokens: 7 }, 1],
+      ['1', 1, { tokens: 9 }],
+    ])
+  })
+})
+
 describe('places', () => {
   it('bound how many run at once, and a freed one is taken at once', async () => {
     const stage = new Stage('20, 10/s, 2 at once')
@@ -253,8 +309,11 @@ describe('places', () => {
     })
     await stage.pass(5 * SECOND)
     expect(second).toBeUndefined()
+    const released: unknown[] = []
+    stage.shaper.on('released', ({ key, at }) => void released.push([key, at]))
     await first.release()
     await first.release()
+    expect(released).toEqual([['a', 5 * SECOND]])
     await stage.pass(1)
     await next
     expect(second).toBe(5 * SECOND)
@@ -308,6 +367,10 @@ describe('places', () => {
     const stage = new Stage('20, 10/s, 1 at once')
     expect(await stage.shaper.forecast('a')).toMatchObject({ isEstimate: true })
     expect((await stage.fill('a', 1))[0]).toMatchObject({ isEstimate: true })
+    expect((await new Stage('1, 10/s, 1 at once').fill('a', 3))[2]).toMatchObject({
+      accepted: false,
+      isEstimate: true,
+    })
   })
 })
 
