@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { SECOND } from '../../src/core/duration.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
 import type { RuleChange } from '../../src/core/rule-layers.ts'
+import type { Costs } from '../../src/core/usage.ts'
 import type { BucketQueryInput } from '../../src/line/bucket-query.ts'
 import type { JobRequest } from '../../src/line/job.ts'
 import { at, COMPLETED, type Driver, type Ending, type Request, request } from './backend-driver.ts'
@@ -69,6 +70,10 @@ export class AuditedDriver implements Driver {
 
   startNext(now: number) {
     return this.#audited(this.#driver.startNext(now), now)
+  }
+
+  settle(id: string, amounts: Costs, now: number) {
+    return this.#audited(this.#driver.settle(id, amounts, now), now)
   }
 
   finish(id: string, ending: Ending, now: number) {

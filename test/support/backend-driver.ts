@@ -5,6 +5,7 @@ import type { RuleDifference } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
 import type { Flow, LineView, Recent } from '../../src/core/line-view.ts'
 import type { LayeredRule, RuleChange, RuleLayers } from '../../src/core/rule-layers.ts'
+import type { Costs } from '../../src/core/usage.ts'
 import type { BucketPage, BucketQueryInput } from '../../src/line/bucket-query.ts'
 import type { JobRequest, WorkerJob } from '../../src/line/job.ts'
 import type { JobFacts } from '../../src/line/job-facts.ts'
@@ -26,6 +27,8 @@ export interface Driver {
   forget(now: number): Promise<void>
   /** Starts the head that is due, if one is. */
   startNext(now: number): Promise<Started | undefined>
+  /** Says what the attempt that runs, or that ran last, really counts; answers whether that is taken. */
+  settle(id: string, amounts: Costs, now: number): Promise<boolean>
   /** Ends the attempt that runs. */
   finish(id: string, ending: Ending, now: number): Promise<void>
   /** Answers the end of the longest freeze. */

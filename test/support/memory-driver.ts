@@ -3,6 +3,7 @@ import { differenceOf, LayeredBook, parseLayer } from '../../src/core/layered-bo
 import type { LimitInput } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import type { RuleChange } from '../../src/core/rule-layers.ts'
+import type { Costs } from '../../src/core/usage.ts'
 import { type BucketQueryInput, bucketQuerySchema } from '../../src/line/bucket-query.ts'
 import type { Retention } from '../../src/line/options.ts'
 import type { JobRecord } from '../../src/memory/store/job-record.ts'
@@ -22,6 +23,7 @@ export async function memoryDriver(
 class MemoryDriver implements Driver {
   readonly #store: MemoryStore
   readonly #running = new Map<string, JobRecord>()
+  readonly #started = new Map<string, JobRecord>()
 
   constructor(store: MemoryStore) {
     this.#store = store
@@ -64,8 +66,15 @@ class MemoryDriver implements Driver {
     const slot = this.#store.gate(job, now)
     this.#store.began(job, slot, { calledAt: now, returnedAt: now, delay: 0 })
     this.#running.set(job.id, job)
-    const { id, key, data, cost, settings, traceparent, attempt, fence, crashes, admittedAt } = job
-    return { id, key, data, cost, settings, traceparent, attempt, fence, crashes, admittedAt, slot }
+    this.#started.set(job.id, job)
+    const { id, key, data, cost, costs, settings, traceparent, attempt, fence, crashes, admittedAt } = job
+    const named = costs && { costs }
+    return { id, key, data, cost, ...named, settings, traceparent, attempt, fence, crashes, admittedAt, slot }
+  }
+
+  async settle(id: string, amounts: Costs, now: number) {
+    const job = this.#started.get(id)
+    return job !== undefined && this.#store.settle(job, amounts, now)
   }
 
   async finish(id: string, ending: Ending, now: number) {

@@ -5,6 +5,7 @@ import type { LimitInput } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import type { RuleChange } from '../../src/core/rule-layers.ts'
 import type { BaseOrigin } from '../../src/core/rule-view.ts'
+import type { Costs } from '../../src/core/usage.ts'
 import { type BucketQueryInput, bucketQuerySchema } from '../../src/line/bucket-query.ts'
 import { type Retention, retentionOf } from '../../src/line/options.ts'
 import { Connection } from '../../src/redis/connection/connection.ts'
@@ -112,6 +113,7 @@ class RedisDriver implements Driver {
   readonly #views: RedisViews
   readonly #prefix: string
   readonly #running = new Map<string, HandedJob>()
+  readonly #started = new Map<string, Started>()
   readonly #handed: HandedJob[] = []
 
   constructor(backend: RedisBackend, prefix: string) {
@@ -168,6 +170,7 @@ class RedisDriver implements Driver {
     if (handed === undefined) return undefined
     const started = await startHanded(this.#backend.verbs, handed, now)
     this.#running.set(started.id, handed)
+    this.#started.set(started.id, started)
     return started
   }
 
@@ -175,6 +178,13 @@ class RedisDriver implements Driver {
   async #turns(): Promise<HandedJob[]> {
     const isThere = await lookAt().exists(inboxKey(this.#backend.store.tags[0]!, TURN_CALLER))
     return isThere === 1 ? this.#backend.inboxes.next(0, TURN_CALLER, MILLISECOND) : []
+  }
+
+  async settle(id: string, amounts: Costs, now: number) {
+    const started = this.#started.get(id)
+    if (started === undefined) return false
+    const { key, fence } = started
+    return this.#backend.verbs.settle({ id, key, fence, amounts }, now)
   }
 
   async finish(id: string, ending: Ending, now: number) {
@@ -300,12 +310,14 @@ export async function startHanded(verbs: Verbs, handed: HandedJob, now: number, 
   if (answer?.kind !== 'granted') throw new Error(`expected ${handed.id} to be granted, got: ${answer?.kind}`)
   const [isMine] = await verbs.start(shard, [{ ...handed, startedAt: now }], now)
   if (!isMine) throw new Error(`${handed.id} was lost before its start`)
-  const { id, key, data, cost, settings, traceparent, attempt, fence, crashes, admittedAt } = answer.job
+  const { id, key, data, cost, costs, settings, traceparent, attempt, fence, crashes, admittedAt } =
+    answer.job
   return {
     id,
     key,
     data: fetched ?? data,
     cost,
+    ...(costs && { costs }),
     settings,
     traceparent,
     attempt,
