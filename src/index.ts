@@ -40,6 +40,7 @@ export type {
   Durability,
   JobState,
   JobView,
+  QuotaView,
   Rejected,
   TurnRefusal,
 } from './core/job.ts'

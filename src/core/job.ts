@@ -175,6 +175,17 @@ export interface JobView {
   readonly error?: string
 }
 
+/** What a quota of a limit counts now. */
+export interface QuotaView {
+  /** As text, such as `2000/day` or `90000 tokens/minute`. */
+  readonly quota: string
+  /** Units that started in its window, settled or estimated; may exceed `amount` after a settlement or a change of the limit. */
+  readonly used: number
+  readonly amount: number
+  /** When there is room for a job that costs 1, or in a named unit what each job counts; absent: now. */
+  readonly roomAt?: number
+}
+
 /** A live bucket. Times are milliseconds since the epoch. */
 export interface BucketView {
   readonly key: string
@@ -202,6 +213,10 @@ export interface BucketView {
   readonly waitingSince?: number
   readonly frozenUntil?: number
   readonly paused: boolean
+  /** What the quotas of its limit count; absent where it has none. */
+  readonly quotas?: readonly QuotaView[]
+  /** How many of the places of its limit are taken; absent where it does not bound what runs at once. */
+  readonly places?: { readonly taken: number; readonly of: number }
   /** When a job was last admitted or departed; absent if none was. */
   readonly lastUsedAt?: number
   /** What it takes for its jobs to be lost. */

@@ -56,6 +56,23 @@ export const bucketSchema = z
     waitingSince: time.optional(),
     frozenUntil: time.optional(),
     paused: z.boolean(),
+    quotas: z
+      .array(
+        z.strictObject({
+          quota: z.string().openapi({ example: '2000/day' }),
+          used: z.number(),
+          amount: z.number(),
+          roomAt: time.optional(),
+        }),
+      )
+      .optional()
+      .openapi({
+        description: 'What the quotas of the limit count; `roomAt` is when another job has room, if not now.',
+      }),
+    places: z
+      .strictObject({ taken: z.number(), of: z.number() })
+      .optional()
+      .openapi({ description: 'How many may run at once, and do; only where the limit says so.' }),
     lastUsedAt: time.optional(),
     durability: z.enum(DURABILITIES),
   })

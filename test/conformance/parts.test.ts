@@ -13,6 +13,12 @@ async function explained(driver: AuditedDriver, id: string, seconds: number) {
   return explain({ ...facts, wait: wait && { ...wait, stall: undefined } }, undefined)
 }
 
+/** When a start stops to count in a rolling window of so many seconds; in milliseconds. */
+function entryEnd(start: number, length: number): number {
+  const part = (length / 60) * 1_000
+  return (Math.floor(msAt(start) / part) + 1) * part + length * 1_000
+}
+
 const clock = (seconds: number) => `${new Date(msAt(seconds)).toISOString().slice(11, 19)} UTC`
 
 describe.each(DRIVERS)('%s: under a limit of several parts', (_, open) => {
@@ -93,6 +99,44 @@ describe.each(DRIVERS)('%s: under a limit of several parts', (_, open) => {
     await driver.finish('a', failAndRetry(at(5)), at(0))
     expect(await explained(driver, 'b', 0)).toMatchObject({ isEstimate: true })
     expect(await explained(driver, 'a', 0)).toMatchObject({ isEstimate: true, departsAt: msAt(5) })
+  })
+
+  test('the view of a bucket shows what its quotas and places count', async () => {
+    const driver = await openFor(
+      open,
+      '99, 10/s, 3/minute, 1000 tokens/hour 300 each, 2 at once, tolerance 0',
+    )
+    const partsAt = async (seconds: number) => {
+      const view = (await driver.inspect('a', at(seconds)))!
+      expect((await driver.list({}, at(seconds))).buckets).toEqual([view])
+      return [view.quotas, view.places, view.nextDepartureAt]
+    }
+    await driver.admit(request('a', { cost: 2, costs: { tokens: 500 } }), at(0))
+    await driver.lineUp('bcd', at(0))
+    const minute = { quota: '3/minute', amount: 3 }
+    const hour = { quota: '1000 tokens/hour', amount: 1000 }
+    const none = [
+      { ...minute, used: 0 },
+      { ...hour, used: 0 },
+    ]
+    expect(await partsAt(0)).toEqual([none, { taken: 0, of: 2 }, msAt(0)])
+    await driver.startNext(at(0))
+    const one = [
+      { ...minute, used: 2 },
+      { ...hour, used: 500 },
+    ]
+    expect(await partsAt(0)).toEqual([one, { taken: 1, of: 2 }, msAt(0.2)])
+    await driver.startNext(at(0.2))
+    const [end, later] = [entryEnd(0.2, 60), entryEnd(0, 3_600)]
+    const two = [
+      { ...minute, used: 3, roomAt: end },
+      { ...hour, used: 800, roomAt: later },
+    ]
+    expect(await partsAt(1)).toEqual([two, { taken: 2, of: 2 }, undefined])
+    await driver.finish('a', COMPLETED, at(1))
+    expect(await partsAt(1)).toEqual([two, { taken: 1, of: 2 }, later])
+    await driver.setRule('*', '99, 10/s', at(2))
+    expect(await partsAt(2)).toEqual([undefined, undefined, expect.any(Number)])
   })
 
   test('jobs depart when it was said', async () => {

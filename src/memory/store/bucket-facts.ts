@@ -1,7 +1,9 @@
 import { MILLISECOND } from '../../core/duration.ts'
 import type { BucketState, BucketView } from '../../core/job.ts'
-import { formatLimit } from '../../core/limit.ts'
+import { formatLimit, hasParts } from '../../core/limit.ts'
+import { roomAt, usedAt } from '../../core/quota.ts'
 import type { BucketFacts } from '../../line/bucket-order.ts'
+import { partsView } from '../../line/parts-view.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
 /**
@@ -94,9 +96,18 @@ export function viewOf(bucket: MemoryBucket, now: number): BucketView {
     ...(waitingSince !== undefined && { waitingSince }),
     ...(bucket.frozenUntil > now && { frozenUntil: bucket.frozenUntil / MILLISECOND }),
     paused: bucket.paused,
+    ...(hasParts(bucket.limit) && partsOf(bucket, now)),
     ...(lastUsedAt !== undefined && { lastUsedAt }),
     durability: 'memory',
   }
+}
+
+function partsOf({ limit, usage = [], placesTaken }: MemoryBucket, now: number) {
+  const counts = limit.quotas.map((quota, index) => {
+    const use = usage[index]!
+    return { used: usedAt(quota, use, now), roomAt: roomAt(quota, use, quota.each ?? 1, now) }
+  })
+  return partsView(limit, counts, placesTaken, now)
 }
 
 /** In milliseconds; undefined for a time that is none. */

@@ -1,5 +1,7 @@
 import { MILLISECOND } from '../../core/duration.ts'
 import { type BucketView, bucketState, type Durability } from '../../core/job.ts'
+import { parseLimit } from '../../core/limit.ts'
+import { partsView } from '../../line/parts-view.ts'
 import { type Answer, flag, list, number, optional, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -20,6 +22,8 @@ const bucketRow = row({
   lastStart: number,
   firstAdmission: number,
   lastAdmission: number,
+  /** Where the limit has more than a pace: the places that are taken, and what its quotas count. */
+  parts: optional(list(row({ taken: number, quotas: rest(row({ used: number, roomAt: number })) }))),
 })
 
 const inspectScript = defineScript(
@@ -85,7 +89,7 @@ export class BucketViews {
 
   #view(bucket: Answer<typeof bucketRow>, now: number): BucketView {
     const { key, pattern, limit, capacity, waiting, jobs, retrying, running, isPaused } = bucket
-    const { nextDeparture, frozenUntil, firstAdmission } = bucket
+    const { nextDeparture, frozenUntil, firstAdmission, parts } = bucket
     const isFrozen = frozenUntil > now
     const lastUse = Math.max(bucket.lastStart, bucket.lastAdmission)
     return {
@@ -104,6 +108,7 @@ export class BucketViews {
       ...(Number.isFinite(firstAdmission) && { waitingSince: firstAdmission / MILLISECOND }),
       ...(isFrozen && { frozenUntil: frozenUntil / MILLISECOND }),
       paused: isPaused,
+      ...(parts && partsView(parseLimit(limit), parts.quotas, parts.taken, now)),
       ...(Number.isFinite(lastUse) && { lastUsedAt: lastUse / MILLISECOND }),
       durability: this.#durability(),
     }
