@@ -16,6 +16,7 @@ import {
   roomAt,
   settle,
   tidy,
+  Walk,
 } from '../../../src/core/usage.ts'
 import { judge } from '../../../src/core/verdict.ts'
 
@@ -196,4 +197,18 @@ describe('a verdict under a limit of several parts', () => {
       retryAt: SECOND,
     })
   })
+})
+
+test('a walk says for which quota its next job waits, which may be one of two', () => {
+  const both = parseLimit('9, 1/s, 2 per 10 seconds, 3/minute, tolerance 0')
+  const walk = new Walk(both, { slot: 0, warmth: 0 }, createUsage(both))
+  const holds = [{ cost: 1 }, { cost: 1 }, { cost: 1, readyAt: 4 * SECOND }, { cost: 1 }].map((job) => {
+    const hold = walk.holdOf(job)
+    expect(walk.depart(job)).toBeGreaterThanOrEqual(hold?.until ?? 0)
+    return hold
+  })
+  expect(holds.slice(0, 2)).toEqual([undefined, undefined])
+  // The two before it started in different sixtieths of the ten seconds.
+  expect(holds[2]).toEqual({ index: 0, units: 1, until: Math.ceil((10 * SECOND) / 60) + 10 * SECOND })
+  expect(holds[3]).toMatchObject({ index: 1, until: 61 * SECOND })
 })
