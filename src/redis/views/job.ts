@@ -44,6 +44,7 @@ function jobView(id: string, job: Answer<typeof jobRow>): JobView {
     key,
     state: state === 'granted' ? 'handed' : state,
     cost,
+    ...(costs && { costs }),
     data: JSON.parse(data),
     attempt,
     attempts: decodeSettings(job.settings).attempts,
