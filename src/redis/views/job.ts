@@ -48,7 +48,6 @@ function jobView(id: string, job: Answer<typeof jobRow>): JobView {
     data: JSON.parse(data),
     attempt,
     attempts: decodeSettings(job.settings).attempts,
-    ...(costs && { costs }),
     admittedAt: admittedAt / MILLISECOND,
     ...(position > 0 && { position }),
     ...(Number.isFinite(deadline) && { deadlineAt: deadline / MILLISECOND }),
