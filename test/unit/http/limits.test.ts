@@ -80,7 +80,8 @@ describe('the rule book', () => {
       [
         {
           pointer: '#/limit/brand',
-          detail: 'unknown field "brand": known are capacity, rate, tolerance, warmUp, coldRate',
+          detail:
+            'unknown field "brand": known are capacity, rate, tolerance, warmUp, coldRate, quotas, concurrency',
         },
       ],
     ],
