@@ -11,7 +11,7 @@ import { isTurnId } from '../support/turn-id.ts'
 import { COMPLETED, RedisStage } from './redis-stage.ts'
 
 /** For so long a place is kept for a process that says nothing; seconds. */
-export const PLACE = 4.5
+export const PLACE = 3.9
 export const RETRY: FinishOutcome = { kind: 'retry', error: 'as planned', delay: 0 }
 
 /** Turns and jobs on one line, which are named together; `~c~1` is a turn of the caller `c`. Times are seconds. */

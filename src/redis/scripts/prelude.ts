@@ -12,7 +12,7 @@ export const MOST_PER_CALL = 200
 /** The most jobs and turns that one claim hands over, half of them turns: to hand one over takes long. */
 export const MOST_PER_CLAIM = MOST_PER_CALL / 2
 /** How long a silent process keeps the places of its callers, and the turns that were handed to it. */
-export const TURN_LEASE = 4.5 * SECOND
+export const TURN_LEASE = 3.9 * SECOND
 /** How long a turn that must depart at once may take to reach its caller. */
 export const TRAVEL = 100 * MILLISECOND
 /** The head of a line that has been due for longer was not taken. */

@@ -4,7 +4,7 @@ import type { Seen } from '../actors/recorder.ts'
 import type { Plan } from '../plan/plan.ts'
 
 /** For so long a silent process keeps its turns; milliseconds. */
-export const TURN_LEASE = 4_500
+export const TURN_LEASE = 3_900
 /** Leases from here on survive an outage that is shorter than the one that lifts them; milliseconds. */
 const SAFE_LEASE = 5_000
 /** A command that has no answer by then fails, and its connection counts as broken; a little less. Milliseconds. */

@@ -18,7 +18,7 @@ import type { CallerPlan, ChildPlan, Fates, ProducerPlan, ShaperPlan, WorkerPlan
 import { noteAdmission } from './record-turns.ts'
 
 /** For so long a silent process keeps its turns; milliseconds. */
-const TURN_LEASE_MS = 4_500
+const TURN_LEASE_MS = 3_900
 /** How long a campaign may take to come to rest, at the least twice as long as it should; milliseconds. */
 const REST_MS = 180_000
 /** Until what a process had sent when it died has reached the store; milliseconds. */

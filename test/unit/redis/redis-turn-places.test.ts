@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { expectOver, RedisTurnsStage } from './redis-turns-stage.ts'
 
 /** A place is leased for that long, and renewed after a third of it. */
-const PLACE_MS = 4_500
+const PLACE_MS = 3_900
 const RENEWED_MS = PLACE_MS / 3
 
 describe('a place', () => {

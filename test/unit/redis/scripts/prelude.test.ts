@@ -64,7 +64,7 @@ describe('no constant is written twice', () => {
       luaConstants({ file: 'a.lua', text: 'local A, B = 1, 2\nif A then\n  local C = 3\nend' }).map(shown),
     ).toEqual(['a.lua: A = 1', 'a.lua: B = 2'])
     expect(scripts.map(({ name }) => name)).toContain('REPLAY_WINDOW')
-    expect(shared.map(shown)).toContain('the prelude: TURN_LEASE = 4500000')
+    expect(shared.map(shown)).toContain('the prelude: TURN_LEASE = 3900000')
     expect(shared.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['K', 'TYPES', 'STATES', 'ROUNDING']),
     )
@@ -79,7 +79,7 @@ describe('no constant is written twice', () => {
 
   test('nor in a script and in TypeScript', () => {
     const code = read('.ts').flatMap(codeConstants)
-    expect(code.map(shown)).toContain('redis/scripts/prelude.ts: TURN_LEASE = 4500000')
+    expect(code.map(shown)).toContain('redis/scripts/prelude.ts: TURN_LEASE = 3900000')
     expect(scripts.filter((constant) => code.some(isSame(constant))).map(shown)).toEqual([])
   })
 
