@@ -1,12 +1,19 @@
 import { describe, quote } from './describe.ts'
-import { formatDuration, MILLISECOND, parseDuration } from './duration.ts'
+import { formatDuration, MILLISECOND } from './duration.ts'
 import { InvalidLimitError } from './errors.ts'
+import {
+  checkShortInterval,
+  readConcurrency,
+  readPace,
+  readQuotas,
+  readTolerance,
+  readWarmUp,
+} from './limit-parts.ts'
 import { parseLimitText } from './limit-text.ts'
 import { nearest } from './options.ts'
 import type { Quota } from './quota.ts'
-import { checkQuotas, formatQuota, parseQuota, type QuotaInput, unitIn } from './quota-input.ts'
-import { formatRate, intervalOf, parseRate, type Rate, type RateInput } from './rate.ts'
-import { toError } from './thrown.ts'
+import { formatQuota, type QuotaInput } from './quota-input.ts'
+import { formatRate, intervalOf, type Rate, type RateInput } from './rate.ts'
 
 /** What a bucket may hold and how fast it leaks. */
 export interface Limit {
@@ -32,9 +39,6 @@ export interface Limit {
   /** How many attempts may run at once; Infinity: as many as there are handlers. */
   readonly concurrency: number
 }
-
-/** One object for all limits without quotas. */
-const NO_QUOTAS: readonly Quota[] = Object.freeze([])
 
 /** Whether the limit has more than a pace: quotas, or a bound on what runs at once. */
 export function hasParts({ quotas, concurrency }: Limit): boolean {
@@ -69,13 +73,7 @@ export type LimitInput =
 
 export const LARGEST_CAPACITY = 1e9
 const DEFAULT_TOLERANCE = 5 * MILLISECOND
-const LONGEST_TOLERANCE_BELOW_ONE_MS = 10 * MILLISECOND
-/** The interval of a cold bucket as a multiple of the normal one, by default; Guava uses the same. */
-const COLD_FACTOR = 3
-export const MOST_QUOTAS = 8
-export const MOST_AT_ONCE = 1e6
 const FIELDS = ['capacity', 'rate', 'tolerance', 'warmUp', 'coldRate', 'quotas', 'concurrency']
-const NOTHING = /^0+(?:\.0+)?\s*(?:ms|s)?$/
 
 /**
  * Parses `'20, 1/s'`, `'500, 5000/s, tolerance 2ms'`, `'100, 10/s, warm-up 30s from 2/s'`, `'100, 3/s, 2000/day, 50 at once'` or
@@ -178,88 +176,6 @@ function makeLimit(input: Exclude<LimitInput, string>, hasTimer: boolean): Limit
     concurrency: readConcurrency(input.concurrency),
   }
   return Object.freeze({ ...even, ...readWarmUp(input, rate) })
-}
-
-/** Parses the rate of departures, which counts cost units and nothing else. */
-function readPace(input: RateInput): Rate {
-  const unit = typeof input === 'string' ? unitIn(input) : undefined
-  if (unit === undefined) return parseRate(input)
-  throw new InvalidLimitError(
-    `expected the rate to count jobs, such as '10/s', got: ${quote(`${input}`)}: make ${unit} a quota after it, such as ` +
-      `'90000 ${unit}/minute 1200 each'`,
-  )
-}
-
-function readQuotas(input: unknown): readonly Quota[] {
-  if (input === undefined) return NO_QUOTAS
-  if (!Array.isArray(input) || input.length > MOST_QUOTAS) {
-    throw new InvalidLimitError(
-      `expected quotas to be a list of at most ${MOST_QUOTAS}, got: ${describe(input)}`,
-    )
-  }
-  if (input.length === 0) return NO_QUOTAS
-  const quotas = input.map(parseQuota)
-  checkQuotas(quotas)
-  return Object.freeze(quotas)
-}
-
-function readConcurrency(input: unknown): number {
-  if (input === undefined) return Number.POSITIVE_INFINITY
-  if (Number.isInteger(input) && (input as number) >= 1 && (input as number) <= MOST_AT_ONCE)
-    return input as number
-  throw new InvalidLimitError(
-    `expected the number that may run at once to be a whole number from 1 to ${MOST_AT_ONCE}, got: ${describe(input)}`,
-  )
-}
-
-/** Parses a tolerance, the only duration that may be 0: then starts keep the whole interval. */
-function readTolerance(input: unknown): number {
-  if (input === 0 || (typeof input === 'string' && NOTHING.test(input.trim()))) return 0
-  const expected = "expected the tolerance to be a duration such as '2ms', or 0 for strict spacing"
-  if (typeof input !== 'string') throw new InvalidLimitError(`${expected}, got: ${describe(input)}`)
-  try {
-    return parseDuration(input)
-  } catch (error) {
-    throw new InvalidLimitError(`${expected}, got: ${quote(input)}: ${toError(error).message}`)
-  }
-}
-
-function readWarmUp(
-  { warmUp, coldRate: given }: Exclude<LimitInput, string>,
-  rate: Rate,
-): Pick<Limit, 'warmUp' | 'coldInterval' | 'coldRate'> {
-  const interval = intervalOf(rate)
-  if (warmUp === undefined && given === undefined) return { warmUp: 0, coldInterval: interval }
-  if (warmUp === undefined) {
-    throw new InvalidLimitError(
-      `expected a warmUp beside coldRate, such as '30s', got: ${describe(given)} alone`,
-    )
-  }
-  const long = parseDuration(warmUp)
-  if (given === undefined) return { warmUp: long, coldInterval: COLD_FACTOR * interval }
-  const coldRate = parseRate(given)
-  const coldInterval = intervalOf(coldRate)
-  if (coldInterval <= interval) {
-    throw new InvalidLimitError(
-      `expected the cold rate to be slower than the rate (${formatRate(rate)}), got: ${formatRate(coldRate)}`,
-    )
-  }
-  return { warmUp: long, coldInterval, coldRate }
-}
-
-function checkShortInterval(rate: Rate, tolerance: number | undefined): void {
-  if (tolerance === undefined) {
-    throw new InvalidLimitError(
-      `the rate ${formatRate(rate)} has an interval under 1 ms, which timers cannot keep: ` +
-        "say how far starts may bunch up, such as tolerance '2ms', or lower the rate; what counts in thousands a second, such as " +
-        "tokens, is a quota beside the rate: '90000 tokens/minute 1200 each'",
-    )
-  }
-  if (tolerance > LONGEST_TOLERANCE_BELOW_ONE_MS) {
-    throw new InvalidLimitError(
-      `expected the tolerance to be at most 10ms, got: ${formatDuration(tolerance)}`,
-    )
-  }
 }
 
 function defaultTolerance(interval: number): number {

@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import { checkKey, LONGEST_KEY } from '../core/key.ts'
-import { LARGEST_CAPACITY, MOST_AT_ONCE, MOST_QUOTAS } from '../core/limit.ts'
+import { LARGEST_CAPACITY } from '../core/limit.ts'
+import { MOST_AT_ONCE, MOST_QUOTAS } from '../core/limit-parts.ts'
 import { LARGEST_AMOUNT, LARGEST_COST } from '../core/quota-input.ts'
 import { LARGEST_COUNT, SMALLEST_COUNT } from '../core/rate.ts'
 import { toError } from '../core/thrown.ts'

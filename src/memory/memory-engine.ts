@@ -53,7 +53,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
       LayeredBook.of(givenLayers(settings), { at: clock.now(), version: 1 }),
       retentionOf(jobDefaults),
     )
-    const gate = new MemoryGate(name, store, clock)
+    const gate = new MemoryGate(name, store.starts, clock)
     const workers = this.#workers
     const onChange = () => this.#changed()
     const ports = { store, gate, clock, emitter, onChange }

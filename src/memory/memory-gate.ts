@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Call } from '../line/attempt.ts'
 import { areStartsWatched, publishDeparture, publishLateStart } from '../line/publish.ts'
 import type { JobRecord } from './store/job-record.ts'
-import type { MemoryStore } from './store/memory-store.ts'
+import type { Starts } from './store/starts.ts'
 
 /** A start that the gate let through. Times are microseconds. */
 export interface GatedStart {
@@ -10,7 +10,7 @@ export interface GatedStart {
   /** When the gate was passed, shortly before the call of the handler. */
   readonly at: number
   /** What the start is measured against; known only while the diagnostics of starts have a subscriber. */
-  readonly pace: ReturnType<MemoryStore['pace']> | undefined
+  readonly pace: ReturnType<Starts['pace']> | undefined
 }
 
 /**
@@ -21,20 +21,20 @@ export interface GatedStart {
  */
 export class MemoryGate {
   readonly #name: string
-  readonly #store: MemoryStore
+  readonly #starts: Starts
   readonly #clock: Clock
 
   /** @param name the shaper's name, for diagnostics */
-  constructor(name: string, store: MemoryStore, clock: Clock) {
+  constructor(name: string, starts: Starts, clock: Clock) {
     this.#name = name
-    this.#store = store
+    this.#starts = starts
     this.#clock = clock
   }
 
   pass(job: JobRecord): GatedStart {
-    const pace = areStartsWatched() ? this.#store.pace(job) : undefined
+    const pace = areStartsWatched() ? this.#starts.pace(job) : undefined
     const at = this.#clock.now()
-    return { slot: this.#store.gate(job, at), at, pace }
+    return { slot: this.#starts.gate(job, at), at, pace }
   }
 
   /**
@@ -42,7 +42,7 @@ export class MemoryGate {
    * time.
    */
   started(job: JobRecord, { slot, pace }: GatedStart, call: Call): number {
-    const startedBy = this.#store.began(job, slot, call)
+    const startedBy = this.#starts.began(job, slot, call)
     if (pace !== undefined) {
       publishDeparture(this.#name, job, pace, pace.due, startedBy)
       if (startedBy - pace.due > pace.tolerance) publishLateStart(this.#name, job)

@@ -50,7 +50,7 @@ export class MemoryTurns<Result> implements Pick<Receiver, 'receive'> {
     return {
       settle: (amounts) => {
         const now = clock.now()
-        const isFirst = store.settle(job, amounts, now)
+        const isFirst = store.starts.settle(job, amounts, now)
         if (isFirst) emitSettled(emitter, job, amounts, now)
         onChange()
         return isFirst

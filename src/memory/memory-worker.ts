@@ -98,7 +98,7 @@ export class MemoryWorker<Data, Result> implements ShapedWorker, Receiver {
   #settle(job: JobRecord, amounts: Costs): boolean {
     const { store, clock, emitter, onChange } = this.#ports
     const now = clock.now()
-    const isFirst = store.settle(job, amounts, now)
+    const isFirst = store.starts.settle(job, amounts, now)
     if (isFirst) emitSettled(emitter, job, amounts, now)
     onChange()
     return isFirst

@@ -63,8 +63,8 @@ class MemoryDriver implements Driver {
   async startNext(now: number): Promise<Started | undefined> {
     const job = this.#store.claim(now)
     if (job === undefined) return undefined
-    const slot = this.#store.gate(job, now)
-    this.#store.began(job, slot, { calledAt: now, returnedAt: now, delay: 0 })
+    const slot = this.#store.starts.gate(job, now)
+    this.#store.starts.began(job, slot, { calledAt: now, returnedAt: now, delay: 0 })
     this.#running.set(job.id, job)
     this.#started.set(job.id, job)
     const { id, key, data, cost, costs, settings, traceparent, attempt, fence, crashes, admittedAt } = job
@@ -74,7 +74,7 @@ class MemoryDriver implements Driver {
 
   async settle(id: string, amounts: Costs, now: number) {
     const job = this.#started.get(id)
-    return job !== undefined && this.#store.settle(job, amounts, now)
+    return job !== undefined && this.#store.starts.settle(job, amounts, now)
   }
 
   async finish(id: string, ending: Ending, now: number) {

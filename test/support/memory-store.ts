@@ -43,7 +43,7 @@ export function retentionFor(keep: number | Retention): Retention {
 /** Takes the next job through the gate, as a scheduler with a free handler does, and leaves it running. */
 export function start(store: MemoryStore, now: number): JobRecord | undefined {
   const job = store.claim(now)
-  if (job !== undefined) store.gate(job, now)
+  if (job !== undefined) store.starts.gate(job, now)
   return job
 }
 

@@ -1,5 +1,4 @@
 import { accepted, rejected } from '../../core/admission.ts'
-import * as bucketCore from '../../core/bucket.ts'
 import { IdConflictError } from '../../core/errors.ts'
 import { HeapUse } from '../../core/heap-use.ts'
 import type { Admission } from '../../core/job.ts'
@@ -9,20 +8,18 @@ import { nameOfQuota } from '../../core/quota-input.ts'
 import type { RuleChange } from '../../core/rule-layers.ts'
 import type { Costs } from '../../core/usage.ts'
 import * as verdicts from '../../core/verdict.ts'
-import type { Call } from '../../line/attempt.ts'
-import type { JobRequest, Pace } from '../../line/job.ts'
+import type { JobRequest } from '../../line/job.ts'
 import type { Retention } from '../../line/options.ts'
-import { checkUnits } from '../../line/settle.ts'
 import { Agenda } from './agenda.ts'
 import { BucketHolds } from './bucket-holds.ts'
-import { chargeStart, moveCharge, settleCharge } from './charges.ts'
 import type { HandlerPool } from './departures.ts'
-import { HeldTurns, holdOf } from './held-turns.ts'
+import { HeldTurns } from './held-turns.ts'
 import { isSameRequest, JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
 import { JobTransitions, type Outcome } from './job-transitions.ts'
 import { LiveBuckets } from './live-buckets.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
+import { Starts } from './starts.ts'
 import { StoreViews } from './store-views.ts'
 import { WatchedBuckets } from './watched-buckets.ts'
 
@@ -42,6 +39,8 @@ export class MemoryStore {
   readonly #agenda = new Agenda()
   readonly #transitions: JobTransitions
   readonly #watched = new WatchedBuckets()
+  /** Departures of claimed jobs, and what they count. */
+  readonly starts: Starts
   /** Places that turns hold. */
   readonly held: HeldTurns
   /** Freezes and pauses. */
@@ -54,6 +53,7 @@ export class MemoryStore {
     this.#buckets = new LiveBuckets(rules, this.use)
     this.#jobs = new JobLedger(retention, this.use)
     this.#transitions = new JobTransitions(this.#jobs, this.#agenda)
+    this.starts = new Starts(this.#jobs, this.#agenda, this.#watched)
     this.held = new HeldTurns(this.#agenda)
     this.holds = new BucketHolds(this.#buckets, this.#agenda)
     this.views = new StoreViews(this.#buckets, this.#jobs, this.#watched)
@@ -172,57 +172,9 @@ export class MemoryStore {
     return job
   }
 
-  /** handed -> running: reserves the slot for a handler that starts at `now`, and returns it. */
-  gate(job: JobRecord, now: number): number {
-    const { bucket, cost } = job
-    job.become('running')
-    this.#watched.noteStart(job, now)
-    const slot = bucketCore.reserveDue(bucket, cost, this.#agenda.slotOf(bucket), now)
-    bucketCore.depart(bucket, cost, now)
-    chargeStart(job, now)
-    job.attempt++
-    job.fence = this.#jobs.countStart()
-    job.departedAt = now
-    bucket.running++
-    if (job.isTurn) bucket.isDeparting = true
-    this.#agenda.arm(bucket)
-    return slot
-  }
-
-  /**
-   * Counts the next departure from the latest time at which the handler of the job, whose slot `gate` returned, can have
-   * begun, and returns that time. Call it before anything else of the bucket departs.
-   */
-  began(job: JobRecord, slot: number, { calledAt, returnedAt, delay }: Call): number {
-    const { bucket } = job
-    job.departedAt = calledAt
-    // Where nothing is tolerated, a guess is not good enough.
-    const startedBy = bucket.limit.tolerance > 0 ? calledAt + delay : returnedAt
-    // One that was not on the grid was reserved for the time at which the gate was passed.
-    const isOnGrid = slot < bucket.lastStart
-    const isMoved = bucketCore.startedBy(bucket, slot, isOnGrid, startedBy)
-    moveCharge(job, startedBy)
-    if (isMoved || bucket.isDeparting) {
-      bucket.isDeparting = false
-      this.#agenda.arm(bucket)
-    }
-    return startedBy
-  }
-
   /** running -> completed | failed | retrying. */
   finish(job: JobRecord, outcome: Outcome, now: number): void {
     this.#transitions.finish(job, outcome, now)
-  }
-
-  /** Counts what a start really used. Returns false after the first time, and once it is over. @throws UnknownUnitError */
-  settle(job: JobRecord, amounts: Costs, now: number): boolean {
-    const { bucket, isTurn, departedAt = now, state, charge } = job
-    const isLate = isTurn ? now - departedAt >= holdOf(job) : state !== 'running'
-    if (isLate || charge?.isOver || !bucket.isKept) return false
-    checkUnits(bucket.key, bucket.limit, amounts)
-    if (!settleCharge(job, amounts)) return false
-    this.#agenda.rearm(bucket, now)
-    return true
   }
 
   /** The rule book in force. */
@@ -237,13 +189,6 @@ export class MemoryStore {
     if (after === undefined) return { at: now, isChanged: false, before, after: before }
     for (const bucket of this.#buckets.applyRules(after, change, now)) this.#agenda.arm(bucket)
     return { at: now, isChanged: true, before, after }
-  }
-
-  /** How the job that was claimed departs from its bucket. Call it before `gate`, which changes all of it. */
-  pace({ bucket }: JobRecord): Pace & { readonly due: number; readonly tolerance: number } {
-    const { pattern, lastStart, limit } = bucket
-    const spacing = bucketCore.spacingAfterStart(bucket)
-    return { pattern, lastStart, spacing, due: this.#agenda.slotOf(bucket), tolerance: limit.tolerance }
   }
 
   /** Forgets buckets that are empty and whose `next` has passed, a bounded number at a time; returns how many. */

@@ -110,7 +110,7 @@ describe('claim, gate and finish', () => {
     expect(store.claim(NOW - 1)).toBeUndefined()
     const job = store.claim(NOW)!
     expect([job.id, store.views.audit().handed]).toEqual(['x', 1])
-    expect(store.gate(job, NOW)).toBe(NOW)
+    expect(store.starts.gate(job, NOW)).toBe(NOW)
     expect(store.views.job('x', NOW)).toMatchObject({ state: 'running', attempt: 1, departedAt: NOW / 1_000 })
     expect(store.views.inspect('a', NOW)).toMatchObject({ waiting: 0, running: 1 })
     store.finish(job, { kind: 'completed', result: '{"n":1}' }, NOW + 7)
@@ -150,10 +150,10 @@ describe('claim, gate and finish', () => {
     admitted(store, 'wxyz')
     start(store, NOW)
     const late = NOW + SECOND + 5_000
-    expect(store.gate(store.claim(late)!, late)).toBe(NOW + SECOND)
+    expect(store.starts.gate(store.claim(late)!, late)).toBe(NOW + SECOND)
     expect(store.nextDeparture()).toBe(NOW + 2 * SECOND)
     const later = NOW + 2 * SECOND + 5_001
-    expect(store.gate(store.claim(later)!, later)).toBe(later)
+    expect(store.starts.gate(store.claim(later)!, later)).toBe(later)
     expect(store.nextDeparture()).toBe(later + SECOND)
   })
 
