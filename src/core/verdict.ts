@@ -18,13 +18,13 @@ export type Verdict =
       readonly departsAt: number
       readonly retriesAhead: number
       /** The time may be later: the line is longer than a verdict looks at, or handlers decide about it. Never earlier. */
-      readonly isEstimate?: true
+      readonly isEstimate?: true | undefined
     }
   | {
       readonly accepted: false
       readonly reason: RejectReason
       readonly retryAt: number
-      readonly isEstimate?: true
+      readonly isEstimate?: true | undefined
       /** The quota that the job alone exceeds, if it is not the capacity. */
       readonly exceeded?: Quota
     }
@@ -68,23 +68,22 @@ interface Outlook {
   readonly departsAt: number
   readonly retriesAhead: number
   readonly room: number
-  readonly isEstimate?: true
+  readonly isEstimate?: true | undefined
 }
 
 function decide(bucket: Bucket, { deadline }: AdmitRequest, now: number, outlook: Outlook): Verdict {
   const { departsAt, retriesAhead, room, isEstimate } = outlook
-  const estimate = isEstimate && { isEstimate }
   // The end of the line keeps its time while the line moves towards it: later, the same deadline reaches as far.
   const late = departsAt - deadline
   const inTime = late > ROUNDING ? now + late : now
-  if (inTime > room) return { accepted: false, reason: 'deadline', retryAt: inTime, ...estimate }
+  if (inTime > room) return { accepted: false, reason: 'deadline', retryAt: inTime, isEstimate }
   if (room > now)
-    return { accepted: false, reason: bucket.paused ? 'paused' : 'full', retryAt: room, ...estimate }
+    return { accepted: false, reason: bucket.paused ? 'paused' : 'full', retryAt: room, isEstimate }
   // It is unknown when a paused bucket departs again, so a deadline cannot be promised.
   if (bucket.paused && deadline !== Number.POSITIVE_INFINITY) {
     return { accepted: false, reason: 'paused', retryAt: now + bucket.limit.interval }
   }
-  return { accepted: true, departsAt, retriesAhead, ...estimate }
+  return { accepted: true, departsAt, retriesAhead, isEstimate }
 }
 
 /** The same under a limit with more than a pace: the jobs ahead are followed one by one. */
@@ -117,9 +116,10 @@ function judgeParts(
   }
   if (missing > 0) room = walk.behind(missing - 1)
   const departsAt = unread > 0 ? walk.behind(unread) : walk.depart(request)
-  const isEstimate = unread > 0 || retries !== undefined || limit.concurrency < Number.POSITIVE_INFINITY
+  const isCertain = unread === 0 && retries === undefined && limit.concurrency === Number.POSITIVE_INFINITY
+  const isEstimate = isCertain ? undefined : true
   const retriesAhead = Math.min(retries?.gaps ?? 0, retries?.size ?? 0)
-  return decide(bucket, request, now, { departsAt, retriesAhead, room, ...(isEstimate && { isEstimate }) })
+  return decide(bucket, request, now, { departsAt, retriesAhead, room, isEstimate })
 }
 
 /** Judges a new job and, if it is accepted, counts it in. */

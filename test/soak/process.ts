@@ -35,6 +35,7 @@ async function work(): Promise<void> {
       if (isVelvetRopeError(signal.reason, 'lease-lost')) file.write({ kind: 'late', at, id })
       signal.throwIfAborted()
       await sleep(TAKES_MS)
+      file.write({ kind: 'settled', at: hostNow(), id, attempt })
       if (data % FAILS_EVERY === 0 && attempt === 1) throw new Error('as planned')
     },
     { concurrency: 30, leaseMs: 5_000 },

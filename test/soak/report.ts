@@ -44,7 +44,7 @@ export function reportOf(result: SoakResult): Report {
     lasting.map((name) => [name, slope(({ processes }) => processes[name]?.heap)]),
   )
   const redis = slope((sample) => sample.redis?.usedMemory)
-  const faults: string[] = []
+  const faults: string[] = result.breaches === undefined ? [] : [result.breaches]
   for (const [name, { perUnit, noise }] of Object.entries(heaps)) {
     if (minutes < SHORTEST_MINUTES) continue
     if (perUnit - noise > MOST_HEAP)

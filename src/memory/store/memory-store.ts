@@ -86,13 +86,7 @@ export class MemoryStore {
     this.#agenda.watch(job)
     const { waiting, limit } = bucket
     const { departsAt, isEstimate } = verdict
-    const place = {
-      position,
-      departsAt,
-      waiting,
-      capacity: limit.capacity,
-      ...(isEstimate && { isEstimate }),
-    }
+    const place = { position, departsAt, waiting, capacity: limit.capacity, isEstimate }
     const admission = accepted(job.id, job.key, place, now)
     if (request.id !== undefined) job.answer = admission
     return admission
@@ -122,12 +116,7 @@ export class MemoryStore {
     const position = bucket.ahead(retriesAhead) + 1
     const waiting = bucket.waiting + cost
     const { capacity } = bucket.limit
-    return accepted(
-      '',
-      key,
-      { position, departsAt, waiting, capacity, ...(isEstimate && { isEstimate }) },
-      now,
-    )
+    return accepted('', key, { position, departsAt, waiting, capacity, isEstimate }, now)
   }
 
   /** Counts a verdict that was returned to a caller. */
@@ -224,7 +213,6 @@ export class MemoryStore {
 
 function rejectedBy(bucket: MemoryBucket, { reason, retryAt, isEstimate, exceeded }: Refused, now: number) {
   const { key, waiting, limit } = bucket
-  const estimate = isEstimate && { isEstimate }
   const quota = exceeded && { quota: nameOfQuota(exceeded) }
-  return rejected(key, reason, { retryAt, waiting, capacity: limit.capacity, ...estimate, ...quota }, now)
+  return rejected(key, reason, { retryAt, waiting, capacity: limit.capacity, isEstimate, ...quota }, now)
 }
