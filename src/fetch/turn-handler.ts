@@ -35,6 +35,8 @@ export class TurnHandler implements Dispatcher.DispatchHandler {
   }
 
   onRequestUpgrade(...[, ...rest]: Args<'onRequestUpgrade'>): void {
+    // No response will end: what follows is no request.
+    void this.#departed.release()
     this.#handler.onRequestUpgrade?.(this.#controller, ...rest)
   }
 

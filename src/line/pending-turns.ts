@@ -14,7 +14,7 @@ interface PlaceOptions {
   readonly onLeave: () => void
 }
 
-type NamedRequest = Pick<JobRequest, 'key' | 'deadline'> & { readonly id: string }
+type NamedRequest = Pick<JobRequest, 'key' | 'deadline' | 'holdFor'> & { readonly id: string }
 
 interface PendingTurn {
   readonly request: NamedRequest
@@ -62,6 +62,11 @@ export class PendingTurns {
 
   has(id: string): boolean {
     return this.#turns.has(id)
+  }
+
+  /** For how long the turn may hold its place, where its request says so; microseconds. */
+  holdOf(id: string): number | undefined {
+    return this.#turns.get(id)?.request.holdFor
   }
 
   /** Resolves the turn. `ports`: where its limit has something to settle or to release. */

@@ -33,6 +33,8 @@ export class ShapedJob<Data = unknown> {
   #abort: AbortController | undefined
   #reasonToStop: (() => Error | undefined) | undefined
   #settle: Settle | undefined
+  /** Of a turn whose limit has more than a pace: whether it holds a place. @internal */
+  declare readonly holdsPlace?: boolean
 
   /** @internal */
   constructor(job: WorkerJob, data: Data, startsAt: number) {

@@ -6,8 +6,8 @@ import { readAmounts, type Settle } from './settle.ts'
 /** What a line does for a turn that has departed. */
 export interface TurnPorts {
   readonly settle: Settle
-  /** Gives its place back. Safe to call twice. */
-  release(): Awaitable<void>
+  /** Gives its place back; returns whether it held one until now. Never rejects. */
+  release(): Awaitable<boolean>
 }
 
 /**
@@ -22,8 +22,11 @@ export interface Turn extends Departure, AsyncDisposable {
    * @throws (rejects) UnknownUnitError for a unit that the limit does not count, InvalidOptionsError
    */
   settle(amounts: Costs): Promise<boolean>
-  /** Gives its place back, so that another may depart. Does nothing where it holds none; safe to call twice. */
-  release(): Promise<void>
+  /**
+   * Gives its place back, so that another may depart; safe to call twice. Resolves to whether it held one until now: false where
+   * its limit has no places, and where its `holdMs` or, on Redis, its lease was over.
+   */
+  release(): Promise<boolean>
 }
 
 interface Departure {
@@ -61,11 +64,11 @@ export class DepartedTurn implements Turn {
     return this.#ports.settle(read)
   }
 
-  async release(): Promise<void> {
-    await this.#ports?.release()
+  async release(): Promise<boolean> {
+    return (await this.#ports?.release()) ?? false
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.release()
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release()
   }
 }

@@ -57,8 +57,10 @@ export class MemoryTurns<Result> implements Pick<Receiver, 'receive'> {
       },
       release: () => {
         const now = clock.now()
-        if (store.held.release(job, now)) emitter.emit('released', jobEvent(job, now))
+        const isHeld = store.held.release(job, now)
+        if (isHeld) emitter.emit('released', jobEvent(job, now))
         onChange()
+        return isHeld
       },
     }
   }

@@ -1,6 +1,5 @@
 import { redisErrors } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import { InvalidLimitError } from '../core/errors.ts'
 import type { HeapReport } from '../core/heap-use.ts'
 import type { Admission, Durability, Rejected } from '../core/job.ts'
 import { TurnCancelledError } from '../core/turn-errors.ts'
@@ -129,7 +128,6 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
 
   async turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected> {
     signal?.throwIfAborted()
-    this.#assertNoPlaces(request.key)
     const turns = this.#runtime.turns()
     const named = turns.named(request)
     const turn = turns.expect(named, signal)
@@ -146,15 +144,6 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     if (request.deadline > 0) return outcome
     return outcome.catch((error: unknown) =>
       refuseLateTurn(named, error, (...asked) => this.forecast(...asked)),
-    )
-  }
-
-  /** A turn would have to hold its place until it is released, which a shared line cannot do yet. */
-  #assertNoPlaces(key: string): void {
-    const limit = this.#backend.rules.book.find(key)?.limit
-    if (limit === undefined || limit.concurrency === Number.POSITIVE_INFINITY) return
-    throw new InvalidLimitError(
-      `the limit of ${key} says how many may run at once: on Redis this works for jobs with handlers only so far, not for turns`,
     )
   }
 

@@ -9,6 +9,7 @@ import type { JobRequest } from '../line/job.ts'
 import { PendingTurns } from '../line/pending-turns.ts'
 import type { ShapedJob } from '../line/shaped-job.ts'
 import type { Turn } from '../line/turn.ts'
+import { HeldPlaces } from './held-places.ts'
 import { TURN_LEASE } from './scripts/prelude.ts'
 import type { Store } from './scripts/store.ts'
 import { Leases } from './slots/leases.ts'
@@ -19,6 +20,7 @@ import { COARSE, TurnTimeouts } from './turn-timeouts.ts'
 import type { NamedRequest } from './verbs/admit.ts'
 import type { RemovedJob } from './verbs/handed-job.ts'
 import type { Verbs } from './verbs/verbs.ts'
+import type { PlaceEnd } from './worker/place-end.ts'
 import type { RedisWorker, WorkerSettings } from './worker/redis-worker.ts'
 import { reportsSent } from './worker/worker-reports.ts'
 
@@ -43,7 +45,7 @@ export interface RedisTurnPorts {
   readonly clock: Clock
   /** Opens the worker that takes turns through the gate. */
   readonly openWorker: (
-    handler: Handler<unknown, void>,
+    handler: Handler<unknown, PlaceEnd | undefined>,
     settings: WorkerSettings,
   ) => Pick<RedisWorker<unknown, unknown>, 'drop'>
   readonly onCancelled: (job: RemovedJob) => void
@@ -66,6 +68,7 @@ export class RedisTurns {
   /** By id, the turns that were handed over and have not come. */
   readonly #handed = new Map<string, Delivery>()
   readonly #timeouts: TurnTimeouts
+  readonly #places: HeldPlaces
   #onEmpty: (() => void) | undefined
   #reported: Promise<void> | undefined
 
@@ -73,6 +76,7 @@ export class RedisTurns {
     this.#ports = ports
     const { backend, clock } = ports
     this.#timeouts = new TurnTimeouts(clock, (id) => this.#expire(id))
+    this.#places = new HeldPlaces(clock, () => this.#noteEmpty())
     this.#leases = new Leases({
       backend: backend.verbs,
       clock,
@@ -117,7 +121,7 @@ export class RedisTurns {
       this.#timeouts.cancel(id)
       this.#leases.release(this.#placeOf(request))
       this.#handed.delete(id)
-      if (this.#pending.size === 0) this.#onEmpty?.()
+      this.#noteEmpty()
     })
   }
 
@@ -177,16 +181,29 @@ export class RedisTurns {
     return isExpected
   }
 
-  /** The handler of turns: resolves the caller's promise. It ends when the caller has gone on, in this very tick. */
-  readonly depart = (job: ShapedJob<unknown>): Promise<void> => {
-    this.#asked.delete(job.id)
-    this.#pending.depart(job)
+  /**
+   * The handler of turns: resolves the caller's promise. It ends when the caller has gone on, in this very tick; where the turn
+   * holds a place of its limit, when it gives that back.
+   */
+  readonly depart = (job: ShapedJob<unknown>): Promise<PlaceEnd | undefined> => {
+    const { id, holdsPlace } = job
+    this.#asked.delete(id)
+    const isExpected = this.#pending.has(id)
+    const place = holdsPlace === undefined ? undefined : this.#places.depart(job, this.#pending.holdOf(id))
+    this.#pending.depart(job, place)
+    this.#noteReport()
+    if (place === undefined || !holdsPlace)
+      return new Promise((resolve) => process.nextTick(() => resolve(undefined)))
+    if (!isExpected) void place.release()
+    return place.end
+  }
+
+  #noteReport(): void {
     const reported = reportsSent()
     this.#reported = reported
     void reported.then(() => {
       if (this.#reported === reported) this.#reported = undefined
     })
-    return new Promise((resolve) => process.nextTick(resolve))
   }
 
   /** Fails a caller whose deadline has passed, as the line said. */
@@ -194,10 +211,13 @@ export class RedisTurns {
     this.#pending.expire(id)
   }
 
-  /** Lets turns come for `drainMs`, then fails the callers that still wait with ShaperClosedError. */
+  /**
+   * Lets turns come and be released for `drainMs`; then fails the callers that still wait with ShaperClosedError, and gives back
+   * the places that others hold.
+   */
   async close(drainMs = 0): Promise<void> {
     const { clock, name } = this.#ports
-    if (drainMs > 0 && this.#pending.size > 0) {
+    if (drainMs > 0 && this.#pending.size + this.#places.size > 0) {
       await new Promise<void>((resolve) => {
         const disarm = clock.wake(clock.now() + drainMs * MILLISECOND, resolve, COARSE)
         this.#onEmpty = () => {
@@ -207,7 +227,12 @@ export class RedisTurns {
       })
     }
     const ids = this.#pending.refuseAll(new ShaperClosedError(name))
+    this.#places.releaseAll()
     await Promise.all(ids.map((id) => this.leave(id)))
+  }
+
+  #noteEmpty(): void {
+    if (this.#pending.size + this.#places.size === 0) this.#onEmpty?.()
   }
 
   #receive(options: ReceiveOptions): Receiver {

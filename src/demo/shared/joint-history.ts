@@ -16,9 +16,11 @@ export function joinHistories(histories: readonly (readonly HistoryEvent[])[]): 
   const acceptedAt = new Map<string, number>()
   for (const event of unsorted)
     if (event.type === 'answer' && event.accepted) acceptedAt.set(event.id, event.at)
+  const freedBefore = placesFreed(unsorted)
   const place = (event: HistoryEvent) => {
     if (event.type !== 'start') return event.at
-    return Math.max(event.at - HEARD_BEFORE, acceptedAt.get(event.id) ?? Number.NEGATIVE_INFINITY)
+    const { id, key, at } = event
+    return Math.max(at - HEARD_BEFORE, acceptedAt.get(id) ?? Number.NEGATIVE_INFINITY, freedBefore(key, at))
   }
   const events = unsorted.sort((a, b) => place(a) - place(b) || rank(a) - rank(b))
   const end = events.reduce((latest, { at }) => Math.max(latest, at), 0)
@@ -31,6 +33,40 @@ export function joinHistories(histories: readonly (readonly HistoryEvent[])[]): 
   })
   const audits = events.filter((event) => event.type === 'audit').map((event) => ({ ...event, at: end }))
   return [...past, ...audits]
+}
+
+/**
+ * Returns a function that says when a place of a key was freed last before a start; -Infinity where its limits have no places. The
+ * start may have taken that very place, however inexact its time is.
+ */
+function placesFreed(events: readonly HistoryEvent[]): (key: string, startedAt: number) => number {
+  const freed = new Map<string, number[]>()
+  for (const event of events) {
+    if (event.type === 'limit' && Number.isFinite(event.limit.concurrency)) freed.set(event.key, [])
+  }
+  const keyOf = new Map<string, string>()
+  const held = new Set<string>()
+  for (const event of events) {
+    if (event.type !== 'start') continue
+    keyOf.set(event.id, event.key)
+    if (event.isHeld) held.add(event.id)
+  }
+  for (const event of events) {
+    if (event.type !== 'end' && event.type !== 'return' && event.type !== 'release') continue
+    if (event.type === 'end' && held.has(event.id)) continue
+    freed.get(keyOf.get(event.id) ?? '')?.push(event.at)
+  }
+  for (const times of freed.values()) times.sort((a, b) => a - b)
+  return (key, startedAt) => {
+    const times = freed.get(key) ?? []
+    let [low, high] = [0, times.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (times[middle]! < startedAt) low = middle + 1
+      else high = middle
+    }
+    return times[low - 1] ?? Number.NEGATIVE_INFINITY
+  }
 }
 
 function rank({ type }: HistoryEvent): number {

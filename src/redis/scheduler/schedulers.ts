@@ -85,8 +85,8 @@ export class Schedulers<Result> {
     const { emitter } = this.#ports
     const id = idOfName(job.id)
     const event = jobEvent({ ...job, id }, job.at)
-    if (job.gone) {
-      emitter.emit('cancelled', event)
+    if (job.gone || job.lapsed) {
+      emitter.emit(job.gone ? 'cancelled' : 'holdExpired', event)
       return
     }
     emitter.emit('recovered', { ...event, mayHaveStarted: job.crashed })

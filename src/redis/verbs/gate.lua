@@ -9,7 +9,7 @@
 -- Answers  { now, version of the rule book, answer, ... }, where an answer is
 --          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence,
 --            traceparent | '', pattern, start before, how far it keeps this one away, crashes,
---            the slot that it would have had in time, except when a missed slot is moved, end of the bucket's freeze | 0 }
+--            the slot that it would have had in time, except when a missed slot is moved, end of the bucket's freeze | 0; of a turn, if its limit has parts: whether it holds a place ('1' | '0') }
 --          | { 'data', their size: they are fetched before a slot is reserved } | { 'wait', until } | { 'returned' } | { 'expired', key, cost, attempt } | { 'stale' } | { 'foreign' }
 
 local now = read_now(ARGV[1])
@@ -97,6 +97,8 @@ local function answer(at)
     write_bucket(bucket)
   end
   hold_lease(meta, id, is_turn(id) and math.min(now + lease, start_at + NEWS) or now + lease)
+  local parts = is_turn(id) and usage.of(bucket)
+  local turn_parts = parts and (parts.places and '1' or '0') or nil
   return {
     -- A worker that is later than `latest` asks again: the bucket may have been frozen meanwhile.
     'granted', text(slot), text(start_at), text(start_at + FARTHEST_SLOT), text(bucket.tolerance), job.key,
@@ -104,7 +106,7 @@ local function answer(at)
     job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)),
     -- Of a turn, `crashes` counts lost handovers, not handlers that were cut off.
     text(is_turn(id) and 0 or state.crashes), text(is_first and due or slot),
-    text(bucket.frozen > now and bucket.frozen or 0),
+    text(bucket.frozen > now and bucket.frozen or 0), turn_parts,
   }
 end
 

@@ -1,7 +1,7 @@
 import type { Pace, WorkerJob } from '../../line/job.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
 import { idOfName } from '../scripts/job-id.ts'
-import { type Answer, list, number, oneOf, rest, row, text } from '../scripts/reply.ts'
+import { type Answer, flag, list, number, oneOf, optional, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
 import type { HandedJob, RemovedJob } from './handed-job.ts'
@@ -27,6 +27,7 @@ const answerReply = oneOf({
     crashes: number,
     due: number,
     frozenUntil: number,
+    holdsPlace: optional(flag),
   },
   data: { bytes: number },
   wait: { until: number },
@@ -71,6 +72,8 @@ export type GateAnswer =
       readonly tolerance: number
       /** The bucket is frozen until then: no tolerance makes a start before it good. Absent: it is not frozen. */
       readonly frozenUntil: number | undefined
+      /** Of a turn whose limit has more than a pace: whether it holds a place of it from its start on. */
+      readonly holdsPlace?: boolean
       readonly pace: Pace
       readonly job: WorkerJob
     }
@@ -110,7 +113,7 @@ function gateAnswer(name: string, answer: Answer<typeof answerReply>, at: number
   const id = idOfName(name)
   if (answer.kind === 'granted') {
     const { slot, due, startAt, latest, tolerance, pattern, lastStart, spacing, settings } = answer
-    const { key, cost, data, admittedAt, attempt, fence, crashes, frozenUntil } = answer
+    const { key, cost, data, admittedAt, attempt, fence, crashes, frozenUntil, holdsPlace } = answer
     const traceparent = answer.traceparent === '' ? undefined : answer.traceparent
     const costs = decodeCosts(settings)
     const named = costs && { costs }
@@ -124,6 +127,7 @@ function gateAnswer(name: string, answer: Answer<typeof answerReply>, at: number
       latest,
       tolerance,
       frozenUntil: frozenUntil === 0 ? undefined : frozenUntil,
+      ...(holdsPlace !== undefined && { holdsPlace }),
       pace: { pattern, lastStart, spacing },
       job,
     }

@@ -2,14 +2,14 @@
 -- handed | granted | running -> back at the head of its line, for jobs whose lease has ended; 75 at most, with those that
 -- were handed over after them, which come back with them. One that may have started counts a crash, and the third crash fails it.
 -- The places of callers whose process is silent are given up; a turn that was handed over comes back once, since its notice may have
--- been lost. After a restart of the server, what was handed over before and has no slot comes back, too.
+-- been lost; one that held a place of its limit loses it. After a restart of the server, what was handed over before and has no slot comes back, too.
 -- MOST_SENT_BACK bounds what comes back in all: the last may bring MOST_HANDED - 1 others with it.
 -- uses: shard sweeps loss lease job warmth quota calendar usage charge bucket pace state kept retention ended blocks next line head lookup leave grant resend
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, name of the process that asks, number of its sweep, time up to which the caller
 --          trusts the clock: a lease that ended later has not surely ended | ''
--- Answers  { at, whether leases are left to be looked at because of a restart ('1' | '0'), id, epoch that is void, key, cost, attempt, 'waits' | 'crashed' | 'failed' | 'gone', ... }
+-- Answers  { at, whether leases are left to be looked at because of a restart ('1' | '0'), id, epoch that is void, key, cost, attempt, 'waits' | 'crashed' | 'failed' | 'gone' | 'lapsed', ... }
 
 expect_arguments(5)
 local now, keep = read_now(ARGV[1]), read_keep(2)
@@ -37,6 +37,12 @@ local function recover(bucket, job, state)
     end
     send_back_and_report(bucket, meta, state.id, now, answer)
     return 'waits'
+  end
+  if is_caller and state.state == 'running' then
+    bucket.running = bucket.running - 1
+    state.error = 'its place was lost: the process of its caller died or stalled'
+    end_job(meta, state, 'failed', now)
+    return 'lapsed'
   end
   if state.state == 'granted' then
     -- Whether a handler runs with that slot is unknown: it counts as one that starts now.

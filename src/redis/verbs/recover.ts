@@ -9,7 +9,7 @@ const job = row({
   key: text,
   cost: number,
   attempt: number,
-  fate: word('waits', 'crashed', 'failed', 'gone'),
+  fate: word('waits', 'crashed', 'failed', 'gone', 'lapsed'),
 })
 const script = defineScript(
   'recover',
@@ -28,6 +28,8 @@ export interface Recovered extends HandedJob {
   readonly failed: boolean
   /** A turn whose caller is not there any more; it was cancelled. */
   readonly gone: boolean
+  /** A turn that held a place, which another may have now. */
+  readonly lapsed: boolean
 }
 
 export interface Recovery {
@@ -54,6 +56,7 @@ export function recoverVerb(sweeps: Sweeps) {
       crashed: fate === 'crashed' || fate === 'failed',
       failed: fate === 'failed',
       gone: fate === 'gone',
+      lapsed: fate === 'lapsed',
     }))
     return { jobs: recovered, isMore }
   }

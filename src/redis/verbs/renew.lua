@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Moves the end of leases of jobs that the caller still holds. With epoch 0: of the places of turns, from admission on;
--- one that was handed over has a lease of its own.
+-- one that was handed over has a lease of its own, which is short until it has started.
 -- uses: shard loss lease state
 --
 -- KEYS[1]  the shard's tag
@@ -23,7 +23,8 @@ for index = 1, jobs do
   if not is_known then state = {} end
   local is_held = state.epoch == epoch and HELD[state.state] == true
   local is_place = epoch == 0 and is_turn(id) and redis.call('HEXISTS', K.jobs, id) == 1
-  local time = is_held and is_turn(id) and math.min(lease, NEWS) or lease
+  local is_news = is_held and is_turn(id) and state.state ~= 'running'
+  local time = is_news and math.min(lease, NEWS) or lease
   if is_held or is_place and WAITS[state.state] then hold_lease(meta, id, now + time) end
   is_held = is_held or is_place and state.endedAt == -1
   answers[index] = is_held and '1' or '0'

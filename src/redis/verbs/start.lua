@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- granted -> running: the handler was called. Only now do its cost units stop waiting.
+-- granted -> running: the handler was called. Only now do its cost units stop waiting. A turn runs while it holds its place: from
+-- now on its lease is one of a caller at work, not of one that news has to reach.
 -- uses: shard loss lease job warmth quota calendar usage charge bucket pace state blocks next line lookup grant notes
 --
 -- KEYS[1]  the shard's tag
@@ -29,6 +30,7 @@ for index = 1, reports do
     start(bucket, state, started_at)
     write_state(state)
     redis.call('ZREM', K.deadlines, id)
+    if is_turn(id) then hold_lease(meta, id, now + TURN_LEASE) end
     reschedule(bucket, meta)
   end
   answers[index] = is_mine and '1' or '0'

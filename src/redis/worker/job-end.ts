@@ -7,6 +7,7 @@ import { outcomeOf } from '../../line/outcome.ts'
 import type { Leases } from '../slots/leases.ts'
 import type { JobStart } from './job-start.ts'
 import { isGoingBack } from './late-starts.ts'
+import { reportPlaceEnd } from './place-end.ts'
 
 /** That a process goes down, or stood still, is no fault of the job: it starts again, and no attempt is lost. */
 const GIVEN_BACK = { kind: 'freeze', duration: 0, askedMs: undefined } as const
@@ -20,10 +21,12 @@ export interface JobEndPorts<Result> {
 
 /** Reports how the handler of a job has settled, and emits what the store made of it. */
 export async function reportEnd<Data, Result>(
-  { job, handed, reports, departedAt, late }: JobStart<Data, Result>,
+  start: JobStart<Data, Result>,
   settled: Settled<Result>,
   { emitter, maxFreezeMs, leases }: JobEndPorts<Result>,
 ): Promise<void> {
+  if (start.holdsPlace) return reportPlaceEnd(start, settled, emitter)
+  const { job, handed, reports, departedAt, late } = start
   if (!settled.ok && settled.error instanceof LeaseLostError && !leases.isHeld(handed)) {
     emitter.fail(settled.error)
     return

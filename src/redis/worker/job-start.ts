@@ -1,8 +1,9 @@
 import type { Clock } from '../../core/clock.ts'
+import { UnknownUnitError } from '../../core/errors.ts'
 import { LeaseLostError, type StartedLateError } from '../../core/handler-errors.ts'
 import type { Costs } from '../../core/usage.ts'
 import { Attempt, type Handler, type Settled } from '../../line/attempt.ts'
-import { departedEvent, emitSettled } from '../../line/emit.ts'
+import { departedEvent, emitSettled, jobEvent } from '../../line/emit.ts'
 import type { Emitter } from '../../line/emitter.ts'
 import type { WorkerJob } from '../../line/job.ts'
 import { publishDeparture, publishHandlerEnd, publishLateStart } from '../../line/publish.ts'
@@ -12,6 +13,7 @@ import type { Leases } from '../slots/leases.ts'
 import type { ShardCalls } from '../slots/shard-calls.ts'
 import type { Grant, StartWindow } from '../slots/start-window.ts'
 import type { Delivery } from '../transport/transport.ts'
+import type { SettleRequest } from '../verbs/settle.ts'
 import type { Verbs } from '../verbs/verbs.ts'
 import type { LateStarts } from './late-starts.ts'
 import { WorkerReports } from './worker-reports.ts'
@@ -79,6 +81,9 @@ export class JobStart<Data, Result> {
   /** The handler asked for its signal in time: what comes after that does not make the start late. */
   #wasInTime = false
   #isSettled = false
+  /** When a turn started, as the store counts it; NaN: its caller has not gone on yet. */
+  #countedAt = Number.NaN
+  #wasUnitsSettled = false
 
   constructor(grant: Grant, handed: Delivery, window: StartWindow, ports: JobStartPorts<Data, Result>) {
     const { job } = grant
@@ -97,13 +102,19 @@ export class JobStart<Data, Result> {
       this.#wasInTime = reason === undefined
       return reason
     })
-    shaped.settleBy((amounts) => this.#settleUnits(amounts))
+    shaped.settleBy((amounts) => (ports.startsAtEnd ? this.#settleTurn(amounts) : this.#settleUnits(amounts)))
+    if (grant.holdsPlace !== undefined) Object.assign(shaped, { holdsPlace: grant.holdsPlace })
     this.#attempt = new TimedAttempt(shaped, job, (_, settled) => this.#settle(settled))
   }
 
   /** The time of the `departed` event: the store's clock as this process knows it; microseconds. */
   get departedAt(): number {
     return this.#departedAt
+  }
+
+  /** It is a turn that runs until it gives its place back. */
+  get holdsPlace(): boolean {
+    return this.#grant.holdsPlace === true
   }
 
   /** Why the signal was aborted, where the start was too late for its slot. */
@@ -131,34 +142,86 @@ export class JobStart<Data, Result> {
 
   /** Its start may not be reported yet, so it travels with this. */
   async #settleUnits(amounts: Costs): Promise<boolean> {
-    const { id, key, fence } = this.job
     // A handler may settle while it is being called: then its start is timed first.
     await Promise.resolve()
+    return this.#settleAs(amounts, { startedAt: this.#departedAt })
+  }
+
+  /** A turn that holds no place has ended when it is settled, and the store may have forgotten it: it settles once here. */
+  async #settleTurn(amounts: Costs): Promise<boolean> {
+    if (this.holdsPlace) {
+      await goneOn()
+      return this.#settleAs(amounts, { startedAt: this.#countedAt })
+    }
+    await this.run
+    if (this.#wasUnitsSettled) return false
+    this.#wasUnitsSettled = true
+    try {
+      return await this.#settleAs(amounts, { startedAt: this.#countedAt, ended: this.job })
+    } catch (error) {
+      if (error instanceof UnknownUnitError) this.#wasUnitsSettled = false
+      throw error
+    }
+  }
+
+  async #settleAs(amounts: Costs, how: Pick<SettleRequest, 'startedAt' | 'ended'>): Promise<boolean> {
+    const { id, key, fence } = this.job
     const { settle, emitter, clock } = this.#ports
     const at = this.#startsAt + clock.now() - this.#window.lookedAt
-    const isFirst = await settle({ id, key, fence, startedAt: this.#departedAt, amounts })
+    const isFirst = await settle({ id, key, fence, amounts, ...how })
     if (isFirst) emitSettled(emitter, this.job, amounts, at)
     return isFirst
   }
 
   /** Times the start: the process may have been held up between the last look and the handler's first statement. */
   #lookAgain(): void {
-    const { shaper, clock, emitter, startsAtEnd, onCalled } = this.#ports
+    const { shaper, clock, startsAtEnd, onCalled } = this.#ports
     const now = clock.now()
     const reason = this.#reasonToStop(now)
     const { job } = this.#attempt
     job.unwatch()
-    this.#attempt.begin(this.#window.lookedAt)
-    onCalled(this.#attempt)
+    // It has no time limit but that of its place.
+    if (!this.holdsPlace) {
+      this.#attempt.begin(this.#window.lookedAt)
+      onCalled(this.#attempt)
+    }
     const startedAt = startsAtEnd ? this.#startsAt : this.#startedBy(now)
     this.#departedAt = startedAt
     publishDeparture(shaper, this.job, this.#grant.pace, this.#grant.slot, startedAt)
     const isLate = startedAt - this.#grant.due > this.#grant.tolerance
     if (isLate || reason !== undefined) publishLateStart(shaper, this.job)
-    if (emitter.hears('departed')) emitter.emit('departed', departedEvent(this.job, startedAt))
+    this.#emitDeparture(startedAt)
     if (startsAtEnd) this.#emittedAt = clock.now()
     if (reason !== undefined) this.#stop(reason)
     if (!startsAtEnd) void this.reports.start(startedAt)
+    else if (this.holdsPlace) void goneOn().then(() => this.#startTurn())
+  }
+
+  /** A turn ends with its departure, also where it holds its place for longer. */
+  #emitDeparture(startedAt: number): void {
+    const { emitter } = this.#ports
+    if (!this.holdsPlace) {
+      if (emitter.hears('departed')) emitter.emit('departed', departedEvent(this.job, startedAt))
+      return
+    }
+    emitter.hold()
+    emitter.emit('departed', { ...departedEvent(this.job, startedAt), isHeld: true })
+    emitter.emit('completed', { ...jobEvent(this.job, startedAt), result: undefined as Result })
+    emitter.release()
+  }
+
+  /** Reports the start of a turn that runs on, unless it has given its place back already. */
+  #startTurn(): void {
+    if (this.#isSettled) return
+    this.#countTurn()
+    void this.reports.start(this.#countedAt)
+  }
+
+  /** Times the start of a turn, once: its caller has gone on. */
+  #countTurn(): void {
+    if (!Number.isNaN(this.#countedAt)) return
+    this.#countedAt = this.#startedBy(this.#ports.clock.now())
+    this.reports.noteStart(this.#countedAt)
   }
 
   /** The latest time of the start, by the store's clock; to be called once for each start. */
@@ -194,12 +257,17 @@ export class JobStart<Data, Result> {
     onSettled(this.handed)
     // The handler has returned also where it settles at once; the report of the end carries the start.
     const now = clock.now()
-    if (startsAtEnd) this.reports.noteStart(this.#startedBy(now))
+    if (startsAtEnd) this.#countTurn()
     queueMicrotask(() => {
-      publishHandlerEnd(shaper, this.#attempt, settled, now)
+      if (!this.holdsPlace) publishHandlerEnd(shaper, this.#attempt, settled, now)
       void end(this, settled).then(this.#resolve)
     })
   }
+}
+
+/** Resolves when all that goes on after a promise of this tick has gone on. */
+function goneOn(): Promise<void> {
+  return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)))
 }
 
 function dataOf<Data>({ read, job }: Grant): Data {

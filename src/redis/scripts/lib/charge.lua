@@ -102,15 +102,15 @@ function usage.unknown_unit(bucket, amounts)
   end
 end
 
--- Counts the amounts instead of the estimates, for the start of the job.
-function usage.settle(bucket, state, amounts, now)
+-- Counts the amounts instead of the estimates, for the start of the job. `state.costs`: of one whose record may be gone.
+function usage.settle(bucket, state, amounts, now, lost_at)
   local parts, use = usage.of(bucket)
-  local charges = parts and usage.charges_of(parts, state.id, state.cost)
+  local charges = parts and (state.costs and usage.charges(parts, state.cost, '-' .. state.costs) or usage.charges_of(parts, state.id, state.cost))
   for index, part in ipairs(parts and parts.quotas or {}) do
     local amount = part.unit and amounts[part.unit]
     local more = amount and amount - charges[index]
-    -- Before the last change it may have been charged less than it would be now: nothing is taken back.
-    if more and state.departedAt <= use.changedAt then more = math.max(0, more) end
+    -- Before the last change, or a loss, it may have been charged less than it would be now: nothing is taken back.
+    if more and state.departedAt <= math.max(use.changedAt, state.costs and lost_at or 0) then more = math.max(0, more) end
     if more then
       quota.charge(part, use[index], more, math.min(state.departedAt, now))
       bucket.isUseChanged = true

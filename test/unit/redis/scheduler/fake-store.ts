@@ -109,7 +109,17 @@ export class FakeStore implements Pick<Verbs, 'claim' | 'recover' | 'expire' | '
     const jobs = lost.map(({ job }) => {
       this.leases.delete(job.id)
       this.waiting.unshift({ id: job.id, due: now, epoch: job.epoch })
-      return { ...job, key: 'k', cost: 1, attempt: 1, at: now, crashed: false, failed: false, gone: false }
+      return {
+        ...job,
+        key: 'k',
+        cost: 1,
+        attempt: 1,
+        at: now,
+        crashed: false,
+        failed: false,
+        gone: false,
+        lapsed: false,
+      }
     })
     return { jobs, isMore: false }
   }
