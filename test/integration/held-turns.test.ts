@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { shapedFetch } from '../../src/fetch.ts'
-import type { Shaper } from '../../src/index.ts'
+import { Shaper } from '../../src/index.ts'
 import { built } from '../support/built.ts'
-import { redisAddress, startRedis } from '../support/redis-server.ts'
+import { redisAddress, startRedis, uniquePrefix } from '../support/redis-server.ts'
 import { TurnsStage } from './turns-stage.ts'
 
 /** The lease of a turn, and the time that a scheduler may take to notice that it is over; milliseconds. */
@@ -285,3 +285,50 @@ describe('settle', () => {
     expect((await one.inspect('k'))?.quotas).toMatchObject([{ used: 15 }])
   })
 })
+
+test.each(['memory', 'Redis'])(
+  'a line in %s says and does the same with a turn that holds a place',
+  async (line) => {
+    const limits = { '*': '9, 50/s, 1 at once, 100 tokens/minute 10 each' }
+    const connection = line === 'Redis' ? { connection: redisAddress(), prefix: uniquePrefix() } : {}
+    await using shaper = new Shaper('turns', { limits, ...connection })
+    await shaper.ready()
+    const events: string[] = []
+    for (const name of ['departed', 'completed', 'settled', 'released', 'holdExpired'] as const)
+      shaper.on(name, (event) => void events.push(`${name}${'isHeld' in event ? ' isHeld' : ''}`))
+    const said: unknown[] = []
+    const look = async () => {
+      const { places, quotas } = (await shaper.inspect('k'))!
+      said.push([places, quotas?.map(({ used }) => used)])
+    }
+    const first = await shaper.acquire('k', { costs: { tokens: 50 } })
+    await look()
+    said.push((await shaper.tryAcquire('k')).accepted)
+    said.push(await first.settle({ tokens: 20 }), await first.settle({ tokens: 30 }))
+    await expect(first.settle({ pages: 1 })).resolves.toBe(false)
+    said.push(await first.release(), await first.release(), await first.settle({ tokens: 1 }))
+    await look()
+    events.push('again')
+    const second = await shaper.acquire('k', { holdMs: 200 })
+    await expect.poll(() => events.at(-1)).toBe('holdExpired')
+    said.push(await second.release(), await second.settle({ tokens: 1 }))
+    await look()
+    const one = { taken: 1, of: 1 }
+    const none = { taken: 0, of: 1 }
+    expect(said).toEqual([
+      [one, [50]],
+      false,
+      true,
+      false,
+      true,
+      false,
+      false,
+      [none, [20]],
+      false,
+      false,
+      [none, [30]],
+    ])
+    const held = ['departed isHeld', 'completed']
+    expect(events).toEqual([...held, 'settled', 'released', 'again', ...held, 'holdExpired'])
+  },
+)
