@@ -1,5 +1,5 @@
 import { Temporal } from 'temporal-polyfill'
-import { MILLISECOND } from './duration.ts'
+import { MILLISECOND, SECOND } from './duration.ts'
 
 /** A period of the calendar of one time zone: an hour, a day, or a week that begins on Monday (ISO 8601). */
 export interface CalendarWindow {
@@ -19,6 +19,41 @@ export function isZone(name: string): boolean {
   } catch {
     return false
   }
+}
+
+/** When the clocks of a zone are set, within some time. All numbers are whole seconds. */
+export interface ClockChanges {
+  /** What is known: from then on, until then. */
+  readonly from: number
+  readonly until: number
+  /** By how much the clock is ahead of UTC at first. */
+  readonly offset: number
+  /** When it is set, in order, and by how much it is ahead from then on. */
+  readonly changes: readonly { readonly at: number; readonly offset: number }[]
+}
+
+/**
+ * Returns when the clocks of the zone are set between two moments, in seconds since the epoch; for a shorter time where that is more
+ * often than `most`.
+ */
+export function clockChanges(zone: string, from: number, until: number, most: number): ClockChanges {
+  const first = Temporal.Instant.fromEpochMilliseconds(from * MILLISECOND).toZonedDateTimeISO(zone)
+  const changes: { at: number; offset: number }[] = []
+  let next = first.getTimeZoneTransition('next')
+  while (next !== null && secondsOf(next) < until && changes.length < most) {
+    changes.push({ at: secondsOf(next), offset: offsetOf(next) })
+    next = next.getTimeZoneTransition('next')
+  }
+  const end = next === null ? until : Math.min(until, secondsOf(next))
+  return { from, until: end, offset: offsetOf(first), changes }
+}
+
+function secondsOf({ epochMilliseconds }: Temporal.ZonedDateTime): number {
+  return Math.floor(epochMilliseconds / MILLISECOND)
+}
+
+function offsetOf({ offsetNanoseconds }: Temporal.ZonedDateTime): number {
+  return Math.floor(offsetNanoseconds / (MILLISECOND * SECOND))
 }
 
 /** The period of each window that was asked for last: nearly all questions are about the same one. */

@@ -1,9 +1,11 @@
+import { monotonicNow } from '../core/clock.ts'
 import type { OldRuleBookError, ShardCountError } from '../core/errors.ts'
 import type { Durability } from '../core/job.ts'
 import type { Layer } from '../core/rule-layers.ts'
 import type { Retention } from '../line/options.ts'
 import type { Connection } from './connection/connection.ts'
 import { FullMemory } from './connection/full-memory.ts'
+import { KnownZones } from './rules/known-zones.ts'
 import { Layout } from './rules/layout.ts'
 import { RedisRules } from './rules/redis-rules.ts'
 import type { ReplacedLayer } from './rules/stored-book.ts'
@@ -35,6 +37,7 @@ export class RedisBackend {
   readonly wakes: Wakes
   readonly inboxes: Inboxes
   readonly #layout: Layout
+  readonly #zones: KnownZones
   readonly #memory: FullMemory
 
   constructor({ name, prefix, shards, connection, rules, retention }: RedisBackendOptions) {
@@ -45,6 +48,7 @@ export class RedisBackend {
     const onLost = (shard: number, now: number | undefined) => this.verbs.quarantine(shard, now, 'loss')
     this.rules = new RedisRules(store, rules, this.#memory, onLost)
     this.#layout = new Layout(store, storeOf)
+    this.#zones = new KnownZones(store)
     this.verbs = openVerbs({
       store,
       rules: this.rules,
@@ -70,6 +74,9 @@ export class RedisBackend {
   async follow(now?: number): Promise<(OldRuleBookError | ShardCountError)[]> {
     // One request for both: each process makes it twice a second.
     const [mark, shards] = await this.store.fields(shardKey(this.store.tags[0]!, 'meta'), 'mark', 'shards')
-    return [...this.#layout.follow(shards), ...(await this.rules.follow(mark, now))]
+    const errors = [...this.#layout.follow(shards), ...(await this.rules.follow(mark, now))]
+    // What the user has to hear must not be lost; a script that lacks a zone says so itself.
+    await this.#zones.follow(this.rules.book, now ?? monotonicNow()).catch(() => undefined)
+    return errors
   }
 }

@@ -24,7 +24,6 @@ import { REPORT_MS, RedisProducer } from './redis-producer.ts'
 import { RedisRuntime } from './redis-runtime.ts'
 import type { RedisTurns } from './redis-turns.ts'
 import { RedisRuleStore } from './rules/redis-rule-store.ts'
-import { assertRolling } from './rules/rolling-only.ts'
 import { RuleWatch } from './rules/rule-watch.ts'
 import type { ReplacedLayer } from './rules/stored-book.ts'
 import type { NamedRequest } from './verbs/admit.ts'
@@ -49,7 +48,6 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   constructor(name: string, settings: LineSettings & RedisSettings, emitter: Emitter<Result>) {
     const { prefix, shards, jobDefaults, lookAheadMs } = settings
     const rules = givenLayers(settings)
-    for (const layer of rules) assertRolling(layer.rules)
     const onError = (error: Error) => {
       if (this.#closing === undefined) emitter.fail(error)
     }

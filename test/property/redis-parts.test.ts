@@ -17,8 +17,15 @@ const LIMITS = [
   '30, 40/s, 3000 tokens/minute 100 each, 10 per 2 seconds',
   '30, 10/s, 500 tokens per 5 seconds 40 each, 3 at once',
   '20, 20/s, 2 at once',
+  '30, 20/s, 9 per hour in Europe/Berlin',
+  '30, 20/s, 5/second, 8 per hour in Australia/Lord_Howe, 14 per day in America/Los_Angeles',
+  '30, 20/s, 700 tokens per day in Asia/Beirut 40 each, 30 per week in Europe/Berlin',
   '12, 5/s',
 ].map((text) => `${text}, tolerance 0`)
+
+/** Fifteen seconds before an hour, a day or a week ends, or a clock is set: in Los Angeles, Berlin, Beirut (at midnight), Lord Howe. */
+const MOMENTS = [1_700_035_200, 1_710_064_800, 1_711_836_000, 1_711_846_800, 1_712_415_600, 1_729_990_800]
+const start = fc.constantFrom(...MOMENTS).map((moment) => (moment - 15) * SECOND)
 
 const limit = fc.constantFrom(...LIMITS)
 const which = fc.nat(1_000)
@@ -42,18 +49,25 @@ const step = fc.oneof(
     weight: 4,
     arbitrary: fc.record({ do: fc.constant('pass' as const), by: fc.integer({ min: 1, max: 3_000 * MS }) }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('pass' as const),
+      by: fc.constantFrom(10 * SECOND, 600 * SECOND),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('limit' as const), limit }) },
 )
 
 test('Redis and the core answer alike under limits of several parts', { timeout: 600_000 }, async () => {
-  const trace = fc.record({ limit, steps: fc.array(step, { minLength: 20, maxLength: 80 }) })
+  const trace = fc.record({ start, limit, steps: fc.array(step, { minLength: 20, maxLength: 80 }) })
   await fc.assert(
-    fc.asyncProperty(trace, async ({ limit: first, steps }) => {
-      const stage = await RedisStage.open(first, { openedAt: at(0) })
+    fc.asyncProperty(trace, async ({ start: startedAt, limit: first, steps }) => {
+      const stage = await RedisStage.open(first, { openedAt: startedAt })
       const model = new PartsModel(parseLimit(first))
       const fences = new Map<string, number>()
       const handed = new Map<string, { id: string; epoch: number }>()
-      let now = at(0)
+      let now = startedAt
       let number = 0
       for (const asked of steps) {
         now += 1

@@ -22,6 +22,13 @@ export function asBackendError(thrown: unknown): Error {
     : new BackendUnavailableError(`Redis is unavailable: ${reason}`, { cause })
 }
 
+/** The time zone of which a script found nothing of use, and when, by the clock of Redis; of an error that `asBackendError` made. */
+export function missingZone(error: unknown): { readonly zone: string; readonly at: number } | undefined {
+  if (!(error instanceof BackendUnavailableError)) return undefined
+  const [, at, zone] = /VR_CALENDAR (\d+) (\S+)/.exec(messageOf(toError(error.cause))) ?? []
+  return at === undefined || zone === undefined ? undefined : { zone, at: Number(at) }
+}
+
 /** The kind of an error that `asBackendError` made. */
 export function redisErrorKind(error: unknown): RedisErrorKind {
   if (error instanceof ForeignValueError) return 'foreign'
@@ -47,6 +54,7 @@ const REPLIES: Readonly<Record<string, string>> = {
   OOM: 'its memory is full (maxmemory)',
   READONLY: 'it is a replica, and refuses writes',
   TRYAGAIN: MOVING,
+  VR_CALENDAR: 'it lacks a time zone of a limit, which this process does not know either',
   VR_PARTIAL: 'it holds only a part of the line',
   WRONGPASS: 'the user name or the password is wrong',
 }

@@ -5,7 +5,6 @@ import type { Emitter } from '../../line/emitter.ts'
 import type { RuleStore } from '../../line/limits.ts'
 import type { LocalLimits } from '../../line/local-limits.ts'
 import type { RedisRules } from './redis-rules.ts'
-import { assertRolling, rulesOf } from './rolling-only.ts'
 
 interface RedisRuleStorePorts<Result> {
   readonly localLimits: LocalLimits
@@ -49,7 +48,6 @@ export class RedisRuleStore<Result> implements RuleStore {
 
   async changeRules(change: RuleChange): Promise<ChangedRules> {
     const { backend, emitter, ready } = this.#ports
-    assertRolling(rulesOf(change))
     await ready()
     const changed = await backend.rules.change(change)
     emitRules(emitter, changed)

@@ -10,6 +10,7 @@ import { firstSegment } from '../../core/key.ts'
  * | :meta               | hash   | counters, the elected scheduler, the run of the server, number of shards       |
  * | :buckets            | hash   | user key -> packed bucket; only buckets that hold something or must remember    |
  * | :quotas             | hash   | user key -> what the quotas of its limit count; only where it has some          |
+ * | :zones               | hash   | time zone -> when its clocks are set; only zones of limits; see zone-tables.ts  |
  * | :jobs               | hash   | id -> packed job: its request and its verdict                                   |
  * | :data               | hash   | id -> large data, which are not in the packed job                               |
  * | :states             | hash   | id -> packed state; none while a job waits for the first time                   |
@@ -49,6 +50,7 @@ export const KEY_TYPES = {
   meta: 'hash',
   buckets: 'hash',
   quotas: 'hash',
+  zones: 'hash',
   jobs: 'hash',
   data: 'hash',
   states: 'hash',

@@ -3,10 +3,12 @@ import { SECOND } from '../../core/duration.ts'
 import { BackendUnavailableError, isVelvetRopeError } from '../../core/errors.ts'
 import type { Connection } from '../connection/connection.ts'
 import { patiently } from '../connection/patience.ts'
+import { missingZone } from '../connection/redis-errors.ts'
 import { shardOf } from './keys.ts'
 import { number } from './reply.ts'
 import { defineScript, type Script } from './script.ts'
 import { ScriptCalls } from './script-calls.ts'
+import { ZONES_PER_CALL, zonesScript, zoneTable } from './zone-tables.ts'
 
 /** A request that reaches Redis later than this is refused: its caller already has the error that Redis is unavailable. */
 const NOT_AFTER = 2 * SECOND
@@ -41,8 +43,25 @@ export class Store {
   }
 
   /** Runs a script once; the caller retries. */
-  run<Reply>(script: Script<Reply>, shard: number, values: Values): Promise<Reply> {
-    return this.#calls.run(script, this.tags[shard]!, values)
+  async run<Reply>(script: Script<Reply>, shard: number, values: Values): Promise<Reply> {
+    return script.parse(await this.#send(script, shard, values))
+  }
+
+  /**
+   * Writes what is known here of time zones, from which scripts compute the periods of quotas by the calendar. Zones that are
+   * unknown here are left out.
+   *
+   * @param unusableAt the time of Redis at which a script found what is there to be of no use
+   */
+  async writeZones(shard: number, zones: readonly string[], unusableAt?: number): Promise<boolean> {
+    const now = unusableAt ?? (await this.storeTime(shard))
+    const tables = zones.flatMap((zone) => zoneTable(zone, now))
+    const flag = unusableAt === undefined ? '0' : '1'
+    for (let at = 0; at < tables.length; at += 2 * ZONES_PER_CALL) {
+      const values = [unusableAt ?? '', flag, ...tables.slice(at, at + 2 * ZONES_PER_CALL)]
+      await this.#calls.run(zonesScript, this.tags[shard]!, values)
+    }
+    return tables.length > 0
   }
 
   /** Runs a read-only script, with retries. Its first value is the time. */
@@ -56,10 +75,9 @@ export class Store {
    */
   async write<Reply>(script: Script<Reply>, shard: number, values: Values, now?: number): Promise<Reply> {
     if (now !== undefined) return this.run(script, shard, [now, '', ...values])
-    const tag = this.tags[shard]!
     for (const isLast of [false, true]) {
       const notAfter = (await this.storeTime(shard)) + NOT_AFTER
-      const reply = await this.#patiently(() => this.#calls.send(script, tag, ['', notAfter, ...values]))
+      const reply = await this.#patiently(() => this.#send(script, shard, ['', notAfter, ...values]))
       if (!Array.isArray(reply) || reply[0] !== 'late') return script.parse(reply)
       // The call took too long, or the clock of Redis was set.
       if (!isLast) await this.time(shard)
@@ -110,6 +128,21 @@ export class Store {
     const time = await this.run(timeScript, shard, [])
     this.#offsets[shard] = time - monotonicNow()
     return time
+  }
+
+  /** Sends a call, and again after it has written what the script lacked of a time zone: then the script has changed nothing. */
+  async #send(script: Script, shard: number, values: Values): Promise<unknown> {
+    const written = new Set<string>()
+    for (;;) {
+      try {
+        return await this.#calls.send(script, this.tags[shard]!, values)
+      } catch (error) {
+        const missing = missingZone(error)
+        if (missing === undefined || written.has(missing.zone)) throw error
+        written.add(missing.zone)
+        if (!(await this.writeZones(shard, [missing.zone], missing.at))) throw error
+      }
+    }
   }
 
   /** Retries until the time is over, and does not wait longer for a try that hangs. */

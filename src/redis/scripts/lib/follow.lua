@@ -38,13 +38,16 @@ do
       if charges[index] > part.amount then return nil, 'too-costly', INF, false, index, 0 end
     end
     local looked = bucket.walk and 0 or INF
+    quota.isBeyond = bucket.isBeyond
     local walk = walk_of(bucket, now)
     -- A step takes longer than to look at an entry: one long line is enough for a call.
     looked = math.min(looked, math.ceil(1.25 * walk.steps))
     local missing = bucket.waiting + cost - bucket.capacity
     local room = missing > 0 and room_after(walk, bucket, missing, now) or now
     local departs_at = walk.unread > 0 and usage.behind(walk, bucket, walk.unread) or usage.depart_at(walk, bucket, charges)
-    local is_estimate = walk.unread > 0 or bucket.inRetry > 0 or parts.places ~= nil
+    -- No process has said yet when the clocks of the zone are set then.
+    bucket.isBeyond = quota.isBeyond
+    local is_estimate = walk.unread > 0 or bucket.inRetry > 0 or parts.places ~= nil or bucket.isBeyond or false
     local late = departs_at - deadline
     local in_time = late > ROUNDING and now + late or now
     if in_time > room then return nil, 'deadline', in_time, is_estimate, nil, looked end

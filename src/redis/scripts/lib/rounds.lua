@@ -4,9 +4,11 @@
 -- transport.
 local MOST_HANDED = 16
 
--- A bucket that cannot be read must not hold up the others; a verb that names it raises the error.
+-- A bucket that cannot be read must not hold up the others; a verb that names it raises the error. What is missing of a time zone,
+-- processes write soon.
 local function skip_unreadable(key, now)
-  for _, name in ipairs({ 'due', 'turns' }) do redis.call('ZADD', K[name], 'XX', now + UNREADABLE, key) end
+  local until_ = now + (quota.isZoneMissing and 1000000 or UNREADABLE)
+  for _, name in ipairs({ 'due', 'turns' }) do redis.call('ZADD', K[name], 'XX', until_, key) end
 end
 
 -- The buckets of 'due' or 'turns' whose heads are due. `window`: how many jobs of it may be handed over and not started.

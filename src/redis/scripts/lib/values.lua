@@ -61,9 +61,16 @@ local function text(value)
   return string.format('%.17g', value)
 end
 
+-- The time that the script works with, once it is read.
+local time_read
+
 -- Microseconds. The clock is read once; a test passes its own time.
 local function read_now(given)
-  if given ~= '' then return number(given) end
-  local time = redis.call('TIME')
-  return time[1] * 1000000 + time[2]
+  if given ~= '' then
+    time_read = number(given)
+  else
+    local time = redis.call('TIME')
+    time_read = time[1] * 1000000 + time[2]
+  end
+  return time_read
 end
