@@ -33,3 +33,18 @@ test('producers to which nothing is done still ask for all their jobs at once', 
   const bursts = PLANS.filter(({ producers }) => producers.some(({ gapMs }) => gapMs === undefined))
   expect(bursts.length).toBeGreaterThan(100)
 })
+
+test('about half of the plans have sets, and the others the limits, jobs and handlers that they had', () => {
+  const isSet = ({ limit }: (typeof PLANS)[number]) => /at once|\/\ds/.test(limit)
+  const sets = PLANS.filter(isSet)
+  expect(sets.length).toBeGreaterThan(400)
+  expect(sets.length).toBeLessThan(600)
+  for (const part of [/at once/, /tokens/, /, \d+\/\ds, .*at once/])
+    expect(sets.filter(({ limit }) => part.test(limit)).length).toBeGreaterThan(100)
+  for (const { producers, workers, limit, limits } of PLANS) {
+    const names = [...producers.map(({ costs }) => costs), ...workers.map(({ settles }) => settles)]
+    // A unit that no quota counts is refused.
+    if (names.some((named) => named !== undefined))
+      expect([limit, ...Object.values(limits)].filter((text) => !text.includes('tokens'))).toEqual([])
+  }
+})

@@ -186,7 +186,7 @@ test('jobs in a handler, and jobs without an end, are read from a file that may 
     store(accept(7, 'w')),
   )
   writeFileSync(path, '{"kind":"event","cl', { flag: 'a' })
-  expect(runningIn(path)).toEqual({ ids: ['z'], lastAt: 2_000 })
+  expect(runningIn(path)).toEqual({ ids: ['z'], lastAt: 2_000, atWork: new Set(['z']) })
   expect(withoutEnd([path])).toEqual(['w'])
 })
 
@@ -275,4 +275,41 @@ describe('a start whose handler found its lease over', () => {
     const unaware = written(clock(), host(start(50, 'y')))
     expect(startsIn([unaware, written(stood(unaware, 40))])).toHaveLength(1)
   })
+})
+
+test('what a handler settled counts as its process heard, and without an answer it counts the least that it may', () => {
+  const started = { ...start(10, 'x'), costs: { tokens: 5 }, fence: 7 }
+  const asked = (call: number, tokens: number): HistoryRecord => {
+    return { kind: 'settle-asked', at: 12_000 + call, call, id: 'x', fence: 7, amounts: { tokens } }
+  }
+  const settlesOf = (...records: HistoryRecord[]) =>
+    mergeHistories([written(clock(), host(started), ...records)]).history.filter(
+      ({ type }) => type === 'settle',
+    )
+  const settle = { type: 'settle', at: 13_000, id: 'x', key: 'a', amounts: { tokens: 2 }, fence: 7 } as const
+  const answered = { kind: 'settle-answered', at: 14_000, call: 1, answer: true } as const
+  expect(settlesOf(asked(1, 2), store(settle), answered)).toMatchObject([settle])
+  // The process died before the answer came: more than was named may not have counted.
+  const least = (tokens: number) => [{ ...settle, at: 12_001, amounts: { tokens } }]
+  expect(settlesOf(asked(1, 2))).toEqual(least(2))
+  expect(settlesOf(asked(1, 9))).toEqual(least(5))
+  expect(settlesOf(asked(1, 4), asked(2, 3))).toEqual(least(3))
+  expect(settlesOf(asked(1, 2), { ...answered, answer: false })).toEqual([])
+  // It was heard of before its start by the clock of the store.
+  expect(settlesOf(asked(1, 2), store({ ...settle, at: 9_900 }), answered)).toMatchObject([{ at: 10_000 }])
+})
+
+test('a job whose process died in its handler has its place for as long as its lease lasts at the least, and no other', () => {
+  const leasesOf = (...records: HistoryRecord[]) => {
+    const path = written(clock(), host(start(10, 'x')), ...records)
+    const campaign = join(folder, `${files++}.jsonl`)
+    const plan = { limit: '5, 10/s, 2 at once', file: path, worker: { leaseMs: 5_000 } }
+    noteFault(new HistoryFile(campaign), plan, 20_000)
+    return readRecords(campaign).flatMap((record) =>
+      record.kind === 'event' && record.event.type === 'fault' ? [record.event.leaseUntil] : [],
+    )
+  }
+  expect(leasesOf()).toEqual([1_020_000])
+  expect(leasesOf({ kind: 'settled', at: 15_000, id: 'x', attempt: 1 })).toEqual([undefined])
+  expect(leasesOf({ kind: 'lease-lost', at: 15_000, id: 'x' })).toEqual([undefined])
 })

@@ -298,9 +298,9 @@ describe('what no line that keeps the laws can do', () => {
       return judgeAgain({ ...calm, ...again, losses }).findings.map(({ kind }) => kind)
     }
     expect(foundAgain(1_500 * MS)).toEqual([])
-    // Its start was a second old when the first of what was lost was decided, and no handler takes so long.
+    // Its start was two seconds old when the first of what was lost was decided, and no handler takes so long.
     expect(
-      judgeAgain({ ...calm, ...again, losses: [{ from: 2_700 * MS, at: 2_800 * MS, to: 2_900 * MS }] })
+      judgeAgain({ ...calm, ...again, losses: [{ from: 3_200 * MS, at: 3_300 * MS, to: 3_400 * MS }] })
         .findings,
     ).toMatchObject([{ kind: 'started too often' }])
   })

@@ -1,4 +1,5 @@
 import { openSync, readFileSync, writeSync } from 'node:fs'
+import type { Costs } from '../../../src/index.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
 
 /** One line of the record of a process. */
@@ -51,6 +52,23 @@ export type HistoryRecord =
     }
   /** A handler settled; by the host's clock. */
   | { readonly kind: 'settled'; readonly at: number; readonly id: string; readonly attempt: number }
+  /** A handler says what its attempt really took; by the host's clock. */
+  | {
+      readonly kind: 'settle-asked'
+      readonly at: number
+      /** Its number among those of this process. */
+      readonly call: number
+      readonly id: string
+      readonly fence: number
+      readonly amounts: Costs
+    }
+  /** What it was answered. */
+  | {
+      readonly kind: 'settle-answered'
+      readonly at: number
+      readonly call: number
+      readonly answer: boolean | 'unknown'
+    }
   /** A worker learned that the lease of a job that it ran was over, before the store had said what became of the job. */
   | { readonly kind: 'lease-lost'; readonly at: number; readonly id: string }
   /** Something happened to the whole that no law is about, in words; by the host's clock. */
@@ -79,6 +97,8 @@ export interface Asked {
   readonly id: string
   readonly key: string
   readonly cost: number
+  /** What it counts in units that it names. */
+  readonly costs?: Costs
   readonly deadlineMs?: number
   /** The digest of its data. */
   readonly data?: string

@@ -3,6 +3,7 @@ import { isTurnId } from '../turn-id.ts'
 import { causesIn } from './causes.ts'
 import { type HistoryRecord, readRecords } from './history-file.ts'
 import { type Known, type Reading, type StoreClock, storeClock } from './store-offset.ts'
+import { unansweredSettles } from './unanswered-settles.ts'
 
 /** What many processes wrote down, as one history on the host's clock. */
 export interface MergedHistory {
@@ -46,7 +47,8 @@ export function mergeHistories(paths: readonly string[], reading?: Reading): Mer
       const known = { after: causes.get(record), seenAt: record.seenAt }
       const event = fateOf(onHostClock(record, offset, known), record.lost === true, firstStarts)
       if (event.type === 'start') startedAt.set(event.id, event.at)
-      if (event.type === 'return' || event.type === 'end') return notBefore(event, startedAt.get(event.id))
+      if (event.type === 'return' || event.type === 'end' || event.type === 'settle')
+        return notBefore(event, startedAt.get(event.id))
       if (event.type === 'answer' && event.accepted) {
         return beforeStart(event, record.replayed === true, firstStarts.get(event.id), offset)
       }
@@ -54,23 +56,38 @@ export function mergeHistories(paths: readonly string[], reading?: Reading): Mer
     })
   })
   return {
-    history: [...history, ...returns.map(({ event }) => event)].sort((a, b) => a.at - b.at),
+    history: [...history, ...returns.map(({ event }) => event), ...files.flatMap(unansweredSettles)].sort(
+      (a, b) => a.at - b.at,
+    ),
     unavailable: files.flat().filter((record) => record.kind === 'unavailable'),
   }
 }
 
-/** The last events of the handlers that a process had started and not ended. */
-export function runningIn(path: string): { readonly ids: readonly string[]; readonly lastAt: number } {
+/** The last events of the handlers that a process had started and not ended. `atWork`: those whose handlers had not returned. */
+export function runningIn(path: string): {
+  readonly ids: readonly string[]
+  readonly lastAt: number
+  readonly atWork: ReadonlySet<string>
+} {
   const running = new Set<string>()
+  const atWork = new Set<string>()
   let lastAt = 0
   for (const record of readRecords(path)) {
+    if (record.kind === 'settled' || record.kind === 'late' || record.kind === 'lease-lost')
+      atWork.delete(record.id)
     if (record.kind !== 'event') continue
     const { event } = record
-    if (event.type === 'start') running.add(event.id)
-    if (event.type === 'return' || event.type === 'end') running.delete(event.id)
+    if (event.type === 'start') {
+      running.add(event.id)
+      atWork.add(event.id)
+    }
+    if (event.type === 'return' || event.type === 'end') {
+      running.delete(event.id)
+      atWork.delete(event.id)
+    }
     if (record.clock === 'host') lastAt = event.at
   }
-  return { ids: [...running], lastAt }
+  return { ids: [...running], lastAt, atWork }
 }
 
 /** Jobs that were accepted and of which no end is written. */

@@ -8,20 +8,27 @@ import type { ShaperPlan } from './plans.ts'
 const FARTHEST_LOOK_AHEAD = 250_000
 /** Jobs of a key that may have left the line while a process dies. */
 const STARTING = 2
+/** A lease of 5 s that is renewed each third lasts so long at the least, also where a renewal was late; microseconds. */
+const SURELY_LEASED = 1_000_000
 
 /** A process that failed; without a worker and callers it held no jobs, so that none loses its place. */
 type Failed = Pick<ShaperPlan, 'limit' | 'limits' | 'file'> & {
-  readonly worker?: unknown
+  readonly worker?: { readonly leaseMs?: number } | object | undefined
   readonly caller?: unknown
 }
 
 /** Writes down that a process died or stood still: what it ran is due to start once more; what it held may lose its place. */
 export function noteFault(file: HistoryFile, plan: Failed, stoodAt = hostNow()): void {
   const { file: of, limit, limits = {}, worker, caller } = plan
-  const { ids, lastAt } = runningIn(of)
+  const { ids, lastAt, atWork } = runningIn(of)
   // After the start that it interrupts, also where that was the last thing that the process did.
   const at = Math.max(stoodAt, lastAt + 1)
-  for (const id of ids) file.write({ kind: 'event', clock: 'host', event: { type: 'fault', at, id }, of })
+  const leaseMs = worker !== undefined && 'leaseMs' in worker ? (worker.leaseMs ?? 0) : 0
+  const leaseUntil = at + Math.min((leaseMs * 1_000) / 3, SURELY_LEASED)
+  for (const id of ids) {
+    const event = { type: 'fault', at, id, ...(atWork.has(id) && { leaseUntil }) } as const
+    file.write({ kind: 'event', clock: 'host', event, of })
+  }
   if (worker === undefined && caller === undefined) return
   const intervals = [limit, ...Object.values(limits)].map((text) => parseLimit(text).interval)
   const handed = Math.ceil(FARTHEST_LOOK_AHEAD / Math.min(...intervals)) + STARTING

@@ -24,6 +24,8 @@ export interface ProducerPlan {
   /** Milliseconds between two jobs of a key; absent: all together. */
   readonly gapMs?: number
   readonly cost?: number
+  /** A unit that its jobs name, from 1 up to `most`; every third job names none. */
+  readonly costs?: { readonly unit: string; readonly most: number }
   readonly attempts?: number
   readonly backoffMs?: number
   readonly timeoutMs?: number
@@ -48,6 +50,8 @@ export interface WorkerPlan {
   readonly freeze?: { readonly every: number; readonly forMs: number }
   /** Every so many-th job never settles on its first attempt. */
   readonly hangEvery?: number
+  /** Handlers settle what they took of `unit`: less, more, twice or not at all, by turns; at most `most`. */
+  readonly settles?: { readonly unit: string; readonly most: number }
   /** Says `in-handler <id>` at each start. */
   readonly tellsStarts?: boolean
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Admission, isVelvetRopeError, type Shaper } from '../../../src/index.ts'
+import { type Admission, type Costs, isVelvetRopeError, type Shaper } from '../../../src/index.ts'
 import type { Asked, HistoryFile } from './history-file.ts'
 import { hostNow } from './host-time.ts'
 import { digestOf, payloadOf } from './payload.ts'
@@ -28,6 +28,7 @@ export async function produce(
     data: { n, text: payloadOf(idOf(key, n)) },
     id: idOf(key, n),
     cost: plan.cost ?? 1,
+    ...costsOf(plan, n),
     ...(plan.attempts !== undefined && { attempts: plan.attempts }),
     ...(plan.backoffMs !== undefined && { backoff: plan.backoffMs }),
     ...(plan.timeoutMs !== undefined && { timeoutMs: plan.timeoutMs }),
@@ -83,10 +84,10 @@ export async function produce(
   }
 
   /** An answer that was lost on its way emits no event when it is given again. */
-  const noteReplay = (cost: number, admission: Admission) => {
+  const noteReplay = ({ cost, costs }: Request, admission: Admission) => {
     if (!admission.accepted || admission.replayed !== true) return
     const { id, key, departsAt } = admission
-    const known = { at: hostNow(), id, key, cost, departsAt: departsAt * 1_000 }
+    const known = { at: hostNow(), id, key, cost, ...(costs && { costs }), departsAt: departsAt * 1_000 }
     const event = { ...known, type: 'answer', accepted: true } as const
     file.write({ kind: 'event', clock: 'host', event, replayed: true })
   }
@@ -98,7 +99,7 @@ export async function produce(
       await sleep(admission.retryAfterMs)
       admission = await admit(request)
     }
-    noteReplay(request.cost, admission)
+    noteReplay(request, admission)
     if (admission.accepted) count.accepted += 1
     else count.refused += 1
     const { key, id, cost, data } = request
@@ -151,12 +152,19 @@ interface Request {
   readonly data: Work
   readonly id: string
   readonly cost: number
+  readonly costs?: Costs
   readonly deadlineMs?: number
 }
 
-function askedFor({ id, key, cost, data, deadlineMs }: Request): Asked {
+/** Every third job names no unit, so that the limit says what it counts. */
+function costsOf({ costs }: ProducerPlan, n: number): { costs?: Costs } {
+  if (costs === undefined || n % 3 === 0) return {}
+  return { costs: { [costs.unit]: 1 + ((n * 7) % costs.most) } }
+}
+
+function askedFor({ id, key, cost, costs, data, deadlineMs }: Request): Asked {
   const asked = { do: 'admit', id, key, cost, data: digestOf(data) } as const
-  return { ...asked, ...(deadlineMs !== undefined && { deadlineMs }) }
+  return { ...asked, ...(costs && { costs }), ...(deadlineMs !== undefined && { deadlineMs }) }
 }
 
 function verdictOf(admission: Admission): string {

@@ -10,13 +10,19 @@ export function recordShaper(shaper: Shaper, file: HistoryFile): void {
   const write = (event: HistoryEvent) =>
     file.write({ kind: 'event', clock: 'store', event, seenAt: hostNow() })
   shaper
-    .on('admitted', ({ id, key, cost, departsAt, at }) =>
-      write({ type: 'answer', at: at * MS, id, key, cost, accepted: true, departsAt: departsAt * MS }),
-    )
-    .on('rejected', ({ id = '', key, cost, reason, retryAfterMs, at }) => {
-      const retryAt = (at + retryAfterMs) * MS
-      write({ type: 'answer', at: at * MS, id, key, cost, accepted: false, reason, retryAt })
+    .on('admitted', ({ id, key, cost, costs, departsAt, isEstimate, at }) => {
+      const said = { departsAt: departsAt * MS, ...(isEstimate && { isEstimate }) }
+      write({ type: 'answer', at: at * MS, id, key, cost, ...(costs && { costs }), accepted: true, ...said })
     })
+    .on('rejected', ({ id = '', key, cost, costs, reason, retryAfterMs, isEstimate, at }) => {
+      const said = { reason, retryAt: (at + retryAfterMs) * MS, ...(isEstimate && { isEstimate }) }
+      write({ type: 'answer', at: at * MS, id, key, cost, ...(costs && { costs }), accepted: false, ...said })
+    })
+    .on('settled', ({ id, key, amounts, fence, at }) =>
+      write({ type: 'settle', at: at * MS, id, key, amounts, fence }),
+    )
+    .on('released', ({ id, key, at }) => write({ type: 'release', at: at * MS, id, key }))
+    .on('holdExpired', ({ id, key, at }) => write({ type: 'release', at: at * MS, id, key }))
     .on('completed', ({ id, at }) => write({ type: 'end', at: at * MS, id, outcome: 'completed' }))
     .on('failed', ({ id, at, retryAt, error }) => {
       if (retryAt !== undefined) {

@@ -33,10 +33,18 @@ export function recordTurns(shaper: Shaper, file: HistoryFile): TurnOf {
   }
   shaper
     .on('admitted', ({ id }) => void admitted.add(id))
-    .on('departed', ({ id, key, cost, attempt, at }) => {
+    .on('departed', ({ id, key, cost, attempt, at, isHeld }) => {
       // Handlers write down their starts themselves.
       if (!isTurnId(id)) return
-      const event = { type: 'start', at: hostNow(), id, key, cost, attempt } as const
+      const event = {
+        type: 'start',
+        at: hostNow(),
+        id,
+        key,
+        cost,
+        attempt,
+        ...(isHeld && { isHeld }),
+      } as const
       file.write({ kind: 'event', clock: 'host', event })
       const turn = { id, at: event.at, isOver: false }
       departed.set(`${at} ${key}`, turn)
@@ -52,10 +60,11 @@ export function recordTurns(shaper: Shaper, file: HistoryFile): TurnOf {
 
 /** What the store says of an admission that no process may have written down. */
 export function noteAdmission(
-  { id, key, cost, admittedAt }: JobView,
+  { id, key, cost, costs, admittedAt }: JobView,
   file: Pick<HistoryFile, 'write'>,
 ): void {
   const at = admittedAt * MS
-  const event = { type: 'answer', at, id, key, cost, accepted: true, departsAt: at } as const
+  const named = { id, key, cost, ...(costs && { costs }) }
+  const event = { type: 'answer', at, ...named, accepted: true, departsAt: at } as const
   file.write({ kind: 'event', clock: 'store', event, found: true })
 }

@@ -18,10 +18,21 @@ export function judgeFences(key: string, starts: readonly Start[]): Finding[] {
 }
 
 /** What a handler got is what was asked for, byte for byte. */
-export function judgeData({ id, key, admits, starts }: JobSeen): Finding | undefined {
+export function judgeData(job: JobSeen): Finding | undefined {
+  const { id, key, admits, starts } = job
   const asked = admits.find(({ data }) => data !== undefined)?.data
   const other = asked === undefined ? undefined : starts.find(({ data }) => data !== asked)
-  if (other === undefined) return undefined
+  if (other === undefined) return judgeCosts(job)
   const message = `key "${key}": "${id}" started at ${ms(other.at)} with other data than were asked for`
+  return { kind: 'other data', at: other.at, key, id, message }
+}
+
+/** In units that a job names it counts what was asked for. */
+function judgeCosts({ id, key, admits, starts }: JobSeen): Finding | undefined {
+  const textOf = (costs: object | undefined) => JSON.stringify(Object.entries(costs ?? {}).toSorted())
+  const [asked] = admits
+  const other = asked && starts.find(({ costs }) => textOf(costs) !== textOf(asked.costs))
+  if (other === undefined) return undefined
+  const message = `key "${key}": "${id}" started at ${ms(other.at)} with the costs ${textOf(other.costs)}, and ${textOf(asked?.costs)} were asked for`
   return { kind: 'other data', at: other.at, key, id, message }
 }

@@ -3,6 +3,7 @@ import { heldUp } from '../held-up.ts'
 import { type HistoryRecord, readRecords } from '../history-file.ts'
 import { excusesIn } from '../merge-histories.ts'
 import { heardBy } from './news.ts'
+import { leasesIn, settlesIn } from './places.ts'
 import type { Bounds, Call, End, Return, Start, Testimony } from './testimony.ts'
 
 type EventRecord = HistoryRecord & { kind: 'event' }
@@ -28,17 +29,20 @@ export function collect(
   const disturbances = [...done, ...heldUp(recordsOf)]
   const excuses = excusesIn(recordsOf)
   const events = all.filter((record) => record.kind === 'event')
+  const untilOf = leasesIn(recordsOf)
   return {
     limits: new Map(keys.map((key): [string, Bounds] => [key, parseLimit(limits[key] ?? limit)])),
     calls: files.flatMap(({ records }) => callsIn(records)),
     starts: files.flatMap(({ path, records }) => {
       const until = stops.flatMap((stop) => (stop.kind === 'stood' && stop.path === path ? [stop.until] : []))
       return startsIn(records, until).map((start) => {
-        return { ...start, process: path, heardBy: heardBy(start.at, path, lag, disturbances) }
+        const until = untilOf(path, start)
+        return { ...start, process: path, until, heardBy: heardBy(start.at, path, lag, disturbances) }
       })
     }),
     returns: events.flatMap(returnOf),
     ends: endsIn(events),
+    settles: files.flatMap(({ records }) => settlesIn(records)),
     faults: events.flatMap((record) => {
       const { event, of = '' } = record
       return event.type === 'fault' && excuses.has(record)
@@ -48,6 +52,7 @@ export function collect(
     crashes: crashesIn(all),
     lag,
     moves: all.flatMap((record) => (record.kind === 'moved' ? [record.at] : [])),
+    leaps: all.flatMap((record) => (record.kind === 'moved' && record.by > 0 ? [record.at] : [])),
     losses: all.filter((record) => record.kind === 'lost'),
   }
 }

@@ -34,9 +34,9 @@ export function judgeDeadlines(
 }
 
 function isNeedless(
-  { id, from, to, deadline = 0, cost }: Call,
+  { id, from, to, deadline = 0, cost, costs }: Call,
   jobs: readonly JobSeen[],
-  { interval, tolerance, capacity }: Bounds,
+  { interval, tolerance, capacity, quotas = [] }: Bounds,
   lag: number,
 ): boolean {
   const mayStandBefore = (job: JobSeen) => {
@@ -54,5 +54,13 @@ function isNeedless(
   const next = Math.max(0, ...started.map((start) => start.at + interval * start.cost))
   // Where the store was restarted, each bucket waits for one interval more.
   const wait = Math.max(0, next - from) + interval * (Math.min(units, capacity + retried) + 1)
-  return wait + GRANTED_AHEAD + tolerance + interval * cost <= deadline
+  // Where the quotas have no room, each lets its amount go in a window and a sixtieth. How long handlers take refuses no job.
+  const windows = quotas.reduce((sum, { amount, unit, each = 0, window }) => {
+    const unitsOf = (one: Pick<Call, 'cost' | 'costs'>) =>
+      unit === undefined ? one.cost : (one.costs?.[unit] ?? each)
+    const all = ahead.reduce((sum, job) => sum + unitsOf(job.admits[0] ?? job), unitsOf({ cost, costs }))
+    const length = 'length' in window ? window.length : Number.POSITIVE_INFINITY
+    return sum + ((length * 61) / 60) * (Math.ceil(all / amount) * 2 + 1)
+  }, 0)
+  return wait + windows + GRANTED_AHEAD + tolerance + interval * cost <= deadline
 }

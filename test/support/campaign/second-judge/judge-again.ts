@@ -6,6 +6,7 @@ import { afterLosses, beforeLosses } from './losses.ts'
 import { operationsOf } from './operations.ts'
 import { judgeOrder } from './order.ts'
 import { searchOrder } from './search.ts'
+import { judgeSet } from './sets.ts'
 import { judgeSpacing } from './spacing.ts'
 import { type Bounds, type Finding, ms, type Testimony } from './testimony.ts'
 
@@ -22,7 +23,7 @@ export interface Judgement {
 /**
  * The second judge. It knows nothing of the first but the laws: it asks whether there is an order in which a queue of this capacity
  * could have given these answers within these times, whether jobs left it in the order in which they came, whether starts conform
- * to the rate, and whether each job ended once.
+ * to the rate, to the quotas and to the places, and whether each job ended once.
  *
  * Where the store died and may have lost what it had decided, all until then is judged as if it had not; after that each job is
  * excused from what its own losses explain, and the room in the line is judged by the jobs that came later.
@@ -40,6 +41,7 @@ export function judgeAgain(testimony: Testimony, mostStates = MOST_STATES): Judg
   for (const [key, bounds] of limits) {
     const starts = testimony.starts.filter((start) => start.key === key)
     findings.push(...judgeSpacing(key, starts, bounds), ...judgeFences(key, starts))
+    findings.push(...judgeSet(key, starts, bounds, testimony))
     const ofKey = jobs.filter((job) => job.key === key)
     findings.push(...judgeDeadlines(key, ofKey, bounds, testimony))
     const outOfOrder = judgeOrder(key, ofKey, testimony)

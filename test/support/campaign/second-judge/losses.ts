@@ -7,7 +7,7 @@ const EVERY = 200_000
 /** Jobs at the head of a line that may have been handed over when the store died. */
 const HANDED = 15
 /** No handler of a campaign runs for longer; microseconds. */
-const LONGEST = 1_000_000
+const LONGEST = 1_500_000
 
 /** Whether something that happened at some moment between these may be lost. */
 function mayBeLost(losses: readonly Loss[], from: number, to: number): boolean {
@@ -83,6 +83,7 @@ export function beforeLosses(testimony: Testimony): Testimony {
       .filter(({ from }) => from < died)
       .map((call) => (call.to < died ? call : { ...call, to: Number.POSITIVE_INFINITY, answer: 'unknown' })),
     starts: testimony.starts.filter(({ at }) => at < died),
+    settles: (testimony.settles ?? []).filter(({ from }) => from < died),
     returns: testimony.returns.filter(isOfBefore),
     ends: testimony.ends
       .filter(isOfBefore)

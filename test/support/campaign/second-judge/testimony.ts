@@ -1,3 +1,4 @@
+import type { Costs } from '../../../../src/index.ts'
 import type { Loss } from '../history-file.ts'
 
 /**
@@ -11,6 +12,8 @@ export interface Testimony {
   readonly starts: readonly Start[]
   readonly returns: readonly Return[]
   readonly ends: readonly End[]
+  /** What handlers said that their starts really took. */
+  readonly settles?: readonly SettleSeen[]
   /** Jobs that ran in a process that failed: what that process had started may start once more. */
   readonly faults: readonly FaultSeen[]
   /** Moments between which a process may have held the first `handed` jobs of each line and not started them. */
@@ -19,6 +22,8 @@ export interface Testimony {
   readonly lag: number
   /** When the clock of the store was moved. */
   readonly moves: readonly number[]
+  /** When it was moved forward: by its time, all that was before is long ago. */
+  readonly leaps?: readonly number[]
   /** When the line forgot what it had decided. */
   readonly losses: readonly Loss[]
   /** It ends before the run did: jobs may still wait or run. */
@@ -30,6 +35,30 @@ export interface Bounds {
   /** Microseconds between two departures of cost 1, and by how much two may be closer. */
   readonly interval: number
   readonly tolerance: number
+  /** What may start in a window; absent: whatever the pace lets start. */
+  readonly quotas?: readonly QuotaBound[]
+  /** Handlers that may run at once; absent: all. */
+  readonly concurrency?: number
+}
+
+export interface QuotaBound {
+  readonly amount: number
+  /** Absent: cost units. */
+  readonly unit?: string | undefined
+  /** What a job counts that does not name the unit. */
+  readonly each?: number | undefined
+  /** Microseconds; a window without a length is not judged here. */
+  readonly window: { readonly length: number } | object
+}
+
+/** One question of a handler, from its call to its answer; without one it may have counted or not. */
+export interface SettleSeen {
+  readonly id: string
+  readonly fence: number
+  readonly from: number
+  readonly to: number
+  readonly amounts: Costs
+  readonly answer: boolean | 'unknown'
 }
 
 /** One question, from its call to its answer. Without an answer it may have been decided at any time after the call, or never. */
@@ -38,6 +67,7 @@ export interface Call {
   readonly key: string
   readonly id: string
   readonly cost: number
+  readonly costs?: Costs | undefined
   readonly from: number
   readonly to: number
   /** Of an admission `accepted` or the reason of the refusal; of a cancellation `true` or `false`; else `unknown`. */
@@ -65,6 +95,9 @@ export interface Start {
   readonly id: string
   readonly cost: number
   readonly attempt: number
+  readonly costs?: Costs | undefined
+  /** When it may have lost its place, at the earliest; absent: never. */
+  readonly until?: number | undefined
   /** When the line must have heard of it; absent: after the `lag`. */
   readonly heardBy?: number | undefined
   readonly fence?: number | undefined
@@ -102,6 +135,9 @@ export interface Finding {
     | 'fence not greater'
     | 'other data'
     | 'refused in time'
+    | 'over a quota'
+    | 'too many at once'
+    | 'settled wrongly'
   readonly at: number
   readonly key?: string | undefined
   readonly id?: string | undefined

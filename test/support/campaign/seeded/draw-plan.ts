@@ -1,5 +1,6 @@
 import type { ProducerPlan, WorkerPlan } from '../plans.ts'
 import { SUBJECTS, type Subject } from './draw-faults.ts'
+import { withSets } from './draw-sets.ts'
 import { Draws } from './draws.ts'
 import type { SeededPlan } from './plan.ts'
 import { withinReach } from './within-reach.ts'
@@ -23,7 +24,7 @@ export function drawPlan(seed: number, means: Means, about?: string): SeededPlan
   if (subject === undefined) throw new Error(`expected a subject that can be drawn here, got: ${about}`)
   const keys = ['a', 'b/x', 'c'].slice(0, draws.between(1, 3))
   const { store, faults, armed } = subject.draw(draws)
-  return withinReach({
+  const plan: SeededPlan = {
     seed,
     subject: subject.name,
     store,
@@ -34,7 +35,8 @@ export function drawPlan(seed: number, means: Means, about?: string): SeededPlan
     workers: Array.from({ length: draws.between(2, 3) }, () => drawWorker(draws)),
     armed: armed ?? [],
     faults: faults.toSorted((a, b) => a.atMs - b.atMs),
-  })
+  }
+  return withinReach(withSets(plan))
 }
 
 function drawProducer(draws: Draws, name: string): ProducerPlan {

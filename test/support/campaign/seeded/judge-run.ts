@@ -9,6 +9,7 @@ import { mergeHistories } from '../merge-histories.ts'
 import { collect } from '../second-judge/collect.ts'
 import { judgeAgain } from '../second-judge/judge-again.ts'
 import { unansweredFrom } from '../second-judge/losses.ts'
+import type { Reading } from '../store-offset.ts'
 import { isIdle } from './idle.ts'
 import { judgeLosses } from './judge-losses.ts'
 import type { Fault, SeededPlan } from './plan.ts'
@@ -45,7 +46,12 @@ export function judgeRun(plan: SeededPlan, folder: string, mostStates?: number):
   const limits = plan.keys.map((key): HistoryEvent => {
     return { type: 'limit', at: 0, key, limit: parseLimit(plan.limits[key] ?? plan.limit) }
   })
-  const { history } = mergeHistories(paths)
+  const moved = records.some((record) => record.kind === 'moved')
+  const merge = (reading?: Reading) => {
+    const { history } = mergeHistories(paths, reading)
+    return moved ? history.map(withoutLease) : history
+  }
+  const history = merge()
   const whole = [...limits, ...history]
   writeFileSync(join(folder, 'history.txt'), whole.map((event) => `${JSON.stringify(event)}\n`).join(''))
   const losses = records.filter((record) => record.kind === 'lost')
@@ -55,14 +61,12 @@ export function judgeRun(plan: SeededPlan, folder: string, mostStates?: number):
   const testimony = collect(paths, plan, NEWS)
   const breachesOf = (history: readonly HistoryEvent[]) =>
     judgeLosses(history, losses, { lag, unansweredFrom: unansweredFrom(testimony) }).filter(
-      (breach) => !isBeforeNewsOfStep(breach, history, moves),
+      (breach) => !isBeforeNewsOfStep(breach, history, moves) && !isAfterLeap(breach, limits, moves),
     )
   const found = breachesOf(whole)
   // With the other moments that fit as well, no law may be broken: then the times that are known show no breach.
   const isUndecided =
-    found.length > 0 &&
-    moves.length > 0 &&
-    breachesOf([...limits, ...mergeHistories(paths, 'earliest').history]).length === 0
+    found.length > 0 && moves.length > 0 && breachesOf([...limits, ...merge('earliest')]).length === 0
   const breaches = isUndecided ? [] : found
   const lines = breaches.slice(0, MOST_SHOWN).map(({ law, message }) => `checker: ${law} ${message}`)
   if (breaches.length > MOST_SHOWN) lines.push(`checker: and ${breaches.length - MOST_SHOWN} more`)
@@ -79,6 +83,13 @@ export function judgeRun(plan: SeededPlan, folder: string, mostStates?: number):
   }
 }
 
+/** A clock that was moved may end a lease sooner. */
+function withoutLease(event: HistoryEvent): HistoryEvent {
+  if (event.type !== 'fault') return event
+  const { leaseUntil: _, ...fault } = event
+  return fault
+}
+
 /**
  * A line learns from the next call of a scheduler that its clock was set back, and then brings its buckets back page by page.
  * Until then a rejection may ask to retry later than needed. Nothing else is excused.
@@ -93,6 +104,24 @@ function isBeforeNewsOfStep(
   return isRejection && moves.some((move) => move.by < 0 && at >= move.at && at <= move.at + NEWS)
 }
 
+/**
+ * A clock that is set forward makes all that was long ago: windows of quotas that it lies in are over. The same window may have
+ * been used before, but no start too early for the pace is excused.
+ */
+function isAfterLeap(
+  { law, key, at }: Breach,
+  limits: readonly HistoryEvent[],
+  moves: readonly (HistoryRecord & { kind: 'moved' })[],
+): boolean {
+  if (law !== 'L10') return false
+  const lengths = limits.flatMap((event) =>
+    event.type === 'limit' && event.key === key
+      ? event.limit.quotas.map(({ window }) => ('length' in window ? window.length : 0))
+      : [],
+  )
+  return moves.some((move) => move.by > 0 && at >= move.at && at <= move.at + Math.max(0, ...lengths))
+}
+
 function countsOf(history: readonly HistoryEvent[], records: readonly HistoryRecord[]): RunCounts {
   const count = (test: (event: HistoryEvent) => boolean) => history.filter(test).length
   return {
@@ -102,6 +131,7 @@ function countsOf(history: readonly HistoryEvent[], records: readonly HistoryRec
     ended: count((event) => event.type === 'end'),
     cancelled: count((event) => event.type === 'end' && event.outcome === 'cancelled'),
     crashes: count((event) => event.type === 'crash'),
+    settled: count((event) => event.type === 'settle'),
     'late starts': records.filter((record) => record.kind === 'late').length,
     outages: records.filter((record) => record.kind === 'unavailable').length,
   }
