@@ -16,7 +16,7 @@ import { alike, keyHeader } from './headers.ts'
 import { type ForwardPlan, readPlan } from './plan.ts'
 import { readStayAway } from './retry-after.ts'
 import type { ForwardSettings } from './settings.ts'
-import { READ_FOR_AMOUNTS, settleBy } from './settling.ts'
+import { needsBody, READ_FOR_AMOUNTS, settleBy } from './settling.ts'
 import { signatureHeaders } from './signature.ts'
 import { UnderWay } from './under-way.ts'
 import { RequestFailedError, type StatusClass, statusClassOf, verdictOf } from './verdict.ts'
@@ -75,6 +75,7 @@ export function createForwardHandler(settings: ForwardSettings, ports: ForwardPo
   const agent = new Agent({ connect: guardedConnect(resolve, plan.privateHosts), pipelining: 1 })
   const underWay = new UnderWay()
   const maySettle = Object.keys(plan.settle).length > 0
+  const readsForAmounts = needsBody(plan.settle)
   const unsettled = new Set<string>()
 
   const reportUnsettled = (origin: string, unit: string, reason: string) => {
@@ -159,8 +160,7 @@ export function createForwardHandler(settings: ForwardSettings, ports: ForwardPo
     const isPart = status === 206 || headers['content-range'] !== undefined
     // A secret that is spread over several parts could not be found in any.
     const most = isPart && plan.secretOrigins.has(origin) ? 0 : plan.maxResponseBytes
-    const isRead = maySettle && !isPart
-    const enough = isRead ? Math.max(most, READ_FOR_AMOUNTS) : most
+    const enough = readsForAmounts && !isPart ? Math.max(most, READ_FOR_AMOUNTS) : most
     const read = await readBody(body, codingOf(headers), enough, plan.secrets)
     freezes.succeeded(key)
     const result: ForwardResult = {
@@ -168,7 +168,7 @@ export function createForwardHandler(settings: ForwardSettings, ports: ForwardPo
       headers: keptHeaders(headers, plan.secrets),
       ...writeBody(cutTo(read, most)),
     }
-    return { result, read: isRead ? read : undefined }
+    return { result, read: maySettle && !isPart ? { ...read, headers } : undefined }
   }
 
   const close = async () => {

@@ -9,6 +9,13 @@ const DAY_MS = 86_400_000
 
 /** Up to 8 names of fields. */
 const PATH = /^(?=.{1,200}$)[\w-]+(?:\.[\w-]+){0,7}$/
+const HEADER = /^[\w!#$%&'*+.^`|~-]{1,200}$/
+
+const PLACE =
+  'names of fields with . between them, such as usage.total_tokens, or a header, such as { header: x-tokens-used }'
+
+/** Where an answer says what its call counted: a path into its JSON, such as `usage.total_tokens`, or a header. */
+export type Place = string | { readonly header: string }
 
 /** Where jobs may be forwarded, and what is added. `${NAME}` stands for an environment variable. */
 export const forwardSettingsSchema = z.strictObject({
@@ -48,16 +55,28 @@ export const forwardSettingsSchema = z.strictObject({
   /** The first freeze of a key without Retry-After, in milliseconds; it doubles up to one minute. Default: 1,000. */
   freezeMs: z.int().min(1).max(DAY_MS).default(1_000),
   /**
-   * What a call really counted, by unit: where the JSON of its answer says so, such as `{ tokens: 'usage.total_tokens' }`. An answer
-   * that does not say it, or is longer than 1 MiB, leaves the estimate. Default: estimates stand.
+   * What a call really counted, by unit: where the JSON of its answer says so, such as `{ tokens: 'usage.total_tokens' }`, or which
+   * header, such as `{ tokens: { header: 'x-tokens-used' } }`. An answer that does not say it, or whose JSON is longer than 1 MiB, leaves
+   * the estimate. Default: estimates stand.
    */
   settle: z
     .record(
       z.string().refine(isUnit, 'a name of a unit, as in limits'),
-      z.string().regex(PATH, 'names of fields with . between them, such as usage.total_tokens'),
+      z.custom<Place>(isPlace, PLACE).transform(inLowerCase),
     )
     .refine((rules) => Object.keys(rules).length <= MOST_UNITS, `of at most ${MOST_UNITS} units`)
     .default({}),
 })
 
 export type ForwardSettings = z.input<typeof forwardSettingsSchema>
+
+function isPlace(place: unknown): boolean {
+  if (typeof place === 'string') return PATH.test(place)
+  if (typeof place !== 'object' || place === null || Object.keys(place).join() !== 'header') return false
+  return 'header' in place && typeof place.header === 'string' && HEADER.test(place.header)
+}
+
+/** As the names of received headers are. */
+function inLowerCase(place: Place): Place {
+  return typeof place === 'string' ? place : { header: place.header.toLowerCase() }
+}

@@ -3,20 +3,34 @@ import { LARGEST_COST } from '../core/quota-input.ts'
 import { toError } from '../core/thrown.ts'
 import type { Costs } from '../core/usage.ts'
 import type { ShapedJob } from '../line/shaped-job.ts'
+import type { AnswerHeaders } from './answer.ts'
+import type { Place } from './settings.ts'
 
 /** Bytes of an answer in which amounts are looked for; those of a longer one stay estimated. */
 export const READ_FOR_AMOUNTS = 1_048_576
 
-/** By unit, where an answer says how much of it the call counted: `usage.total_tokens`. */
-export type SettleRules = Readonly<Record<string, string>>
+/** Where an answer says what its call counted, by unit; names of headers in lower case. */
+export type SettleRules = Readonly<Record<string, Place>>
 
 /** Called with the unit that stays estimated, and why. */
 export type OnUnsettled = (unit: string, reason: string) => void
 
 /** An answer as far as it was read. */
 interface ReadAnswer {
+  readonly headers: AnswerHeaders
   readonly bytes: Buffer
   readonly truncated: boolean
+}
+
+/** The value of a body, or why it has none. */
+interface ReadJson {
+  readonly json?: unknown
+  readonly fault?: string
+}
+
+/** Whether amounts are looked for in the bodies of answers. */
+export function needsBody(rules: SettleRules): boolean {
+  return Object.values(rules).some((place) => typeof place === 'string')
 }
 
 /**
@@ -25,29 +39,46 @@ interface ReadAnswer {
  */
 export async function settleBy(
   rules: SettleRules,
-  { bytes, truncated }: ReadAnswer,
+  answer: ReadAnswer,
   job: Pick<ShapedJob, 'settle'>,
   onUnsettled: OnUnsettled,
 ): Promise<void> {
-  const fail = (reason: string) => {
-    for (const unit of Object.keys(rules)) onUnsettled(unit, reason)
-  }
-  if (truncated || bytes.length > READ_FOR_AMOUNTS) {
-    return fail(`expected an answer of at most ${READ_FOR_AMOUNTS} bytes, got a longer one`)
-  }
-  const answer = parseJson(bytes)
-  if (answer === undefined) return fail('expected an answer in JSON')
+  const body: ReadJson = needsBody(rules) ? readJson(answer) : {}
   const amounts: Record<string, number> = {}
-  for (const [unit, path] of Object.entries(rules)) {
-    const amount = valueAt(answer, path)
+  for (const [unit, place] of Object.entries(rules)) {
+    const isPath = typeof place === 'string'
+    if (isPath && body.fault !== undefined) {
+      onUnsettled(unit, body.fault)
+      continue
+    }
+    const amount = isPath ? valueAt(body.json, place) : amountIn(answer.headers[place.header])
     if (isAmount(amount)) amounts[unit] = amount
-    else onUnsettled(unit, `expected a whole number from 0 to ${LARGEST_COST} at ${path}`)
+    else {
+      const where = isPath ? `at ${place}` : `in the header ${place.header}`
+      onUnsettled(unit, `expected a whole number from 0 to ${LARGEST_COST} ${where}`)
+    }
   }
   try {
     await settleKnown(job, amounts)
   } catch (error) {
-    fail(toError(error).message)
+    for (const unit of Object.keys(rules)) onUnsettled(unit, toError(error).message)
   }
+}
+
+function readJson({
+  bytes,
+  truncated,
+}: ReadAnswer): { readonly json?: unknown } | { readonly fault: string } {
+  if (truncated || bytes.length > READ_FOR_AMOUNTS) {
+    return { fault: `expected an answer of at most ${READ_FOR_AMOUNTS} bytes, got a longer one` }
+  }
+  const json = parseJson(bytes)
+  return json === undefined ? { fault: 'expected an answer in JSON' } : { json }
+}
+
+/** A header that comes twice is a list, and says no one amount. */
+function amountIn(value: string | string[] | undefined): number | undefined {
+  return typeof value === 'string' && /^ *\d{1,10} *$/.test(value) ? Number(value) : undefined
 }
 
 /** The rules are for all keys; the limit of this one may count other units, or none. */

@@ -28,4 +28,14 @@ it('a file says where answers name what a call counted', async () => {
   expect(await refusal(load(forward('$.usage')))).toEqual([
     expect.stringMatching(/^velvet-rope\.yaml:1:\d+: expected forward\.settle\.tokens to be names of fields/),
   ])
+  const byHeader = (header: string) =>
+    `forward: { allow: ['https://api.openai.com'], settle: { tokens: { header: ${header} } } }\n`
+  expect((await load(byHeader('X-Tokens-Used'))).forward?.settle).toEqual({
+    tokens: { header: 'x-tokens-used' },
+  })
+  expect(await refusal(load(byHeader('12')))).toEqual([
+    expect.stringMatching(
+      /expected forward\.settle\.tokens.* or a header, such as \{ header: x-tokens-used \}/,
+    ),
+  ])
 })

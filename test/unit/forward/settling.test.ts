@@ -86,6 +86,39 @@ test('a part of an answer settles nothing, nor does an answer without a rule', a
   expect((await forwarded(answer(1), {})).settled).toEqual([])
 })
 
+test('a header may say it, also beside a body that says nothing or is not kept', async () => {
+  const rules = { tokens: { header: 'X-Tokens-Used' }, images: 'images' }
+  const used = { 'x-tokens-used': '812' }
+  const both = await forwarded('{"images":2}', { settle: rules }, undefined, used)
+  expect(both.settled).toEqual([{ tokens: 812, images: 2 }])
+  const one = await forwarded('no JSON', { settle: rules, maxResponseBytes: 0 }, undefined, used)
+  expect(one.settled).toEqual([{ tokens: 812 }])
+  expect(one.unsettled).toEqual([[one.origin, 'images', 'expected an answer in JSON']])
+  const only = { settle: { tokens: rules.tokens } }
+  const long = await forwarded(answer(1).padEnd(1_048_577), only, undefined, used)
+  expect([long.settled, long.unsettled]).toEqual([[{ tokens: 812 }], []])
+})
+
+test.each(['', '1e3', '-1', '1.5', '0x10', '10000000000', 'many', '1, 2'])(
+  'a header with %j leaves the estimate',
+  async (value) => {
+    const rules = { settle: { tokens: { header: 'x-tokens-used' } } }
+    const { settled, unsettled, origin } = await forwarded('', rules, undefined, { 'x-tokens-used': value })
+    expect(settled).toEqual([])
+    const reason = 'expected a whole number from 0 to 1000000000 in the header x-tokens-used'
+    expect(unsettled).toEqual([[origin, 'tokens', reason]])
+  },
+)
+
+test('a header that comes twice, or not at all, leaves the estimate', async () => {
+  const rules = { settle: { tokens: { header: 'x-tokens-used' } } }
+  const twice = { 'x-tokens-used': ['1', '2'] as unknown as string }
+  for (const headers of [twice, {}]) {
+    const { settled, unsettled } = await forwarded('', rules, undefined, headers)
+    expect([settled, unsettled.length]).toEqual([[], 1])
+  }
+})
+
 test('units that the limit does not count are left out', async () => {
   const onlyTokens: Settled = async (amounts) => {
     if ('images' in amounts) throw new UnknownUnitError('k', 'images', ['tokens'])
@@ -127,6 +160,9 @@ test.each([
   { tokens: 'a..b' },
   { tokens: 'a.b.c.d.e.f.g.h.i' },
   { tokens: '$.a' },
+  { tokens: { header: '' } },
+  { tokens: { header: 'x tokens' } },
+  { tokens: { header: 'x-tokens', path: 'a' } },
   Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`u${n}`, 'a'])),
 ])('the rule %j is refused', (rules) => {
   expect(() => forwarder({ allow: ['https://api.example.com'], settle: rules })).toThrow(
