@@ -89,6 +89,7 @@ export type {
   FindOptions,
   ForecastOptions,
   LineOptions,
+  SettleOptions,
   ShaperOptions,
   TryAcquireOptions,
 } from './shaper/options.ts'

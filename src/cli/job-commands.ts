@@ -2,17 +2,24 @@ import { Command } from 'commander'
 import { InvalidOptionsError } from '../core/errors.ts'
 import type { Hold, JobExplanation } from '../core/explanation-view.ts'
 import { JOB_OR_TURN_ID } from '../core/job.ts'
+import type { Costs } from '../core/usage.ts'
 import type { FindOptions } from '../shaper/options.ts'
 import { showText } from './display-text.ts'
 import { useLine } from './existing-line.ts'
 import { EXIT } from './exit.ts'
 import { addLineOptions, type LineFlags } from './line-flags.ts'
+import { costsFlag, wholeNumber } from './numbers.ts'
 import { type Column, renderFacts, renderTable } from './table.ts'
 import { note, print } from './terminal.ts'
 
 interface Flags extends LineFlags {
   readonly key?: string
   readonly json?: true
+}
+
+interface SettleFlags extends Flags {
+  readonly costOf: Costs
+  readonly attempt?: number
 }
 
 const COLUMNS: readonly Column[] = [{ title: 'held by' }, { title: 'until (UTC)' }, { title: 'why' }]
@@ -47,7 +54,35 @@ export function cancelCommand(): Command {
   })
 }
 
-function jobCommand(name: string, summary: string, description: string): Command {
+/** `velvet-rope settle`: says what the running attempt of a job really counts. */
+export function settleCommand(): Command {
+  return jobCommand(
+    'settle',
+    'say what the running attempt of a job really counts; exit 1 if it was settled before or does not run',
+    'Says what the running attempt of a job really counts in quotas of named units, in place of what was estimated. ' +
+      'Asks a service (--url) or Redis (--redis, --name). Exits with 1 if the attempt was settled before, or the job ' +
+      'is unknown or does not run.',
+    ' --cost-of tokens=812',
+  )
+    .requiredOption(
+      '--cost-of <unit=n,...>',
+      'what it counts in quotas of named units, such as tokens=812',
+      costsFlag,
+    )
+    .option('--attempt <n>', 'the number of the attempt (default: the one that runs)', wholeNumber(1, 1_000))
+    .action(async (id: string, flags: SettleFlags, self: Command) => {
+      checkJobId(id)
+      const { costOf, attempt } = flags
+      const place = { ...placeOf(flags), ...(attempt !== undefined && { attempt }) }
+      const settled = await useLine(flags, self, (line) => line.settle(id, costOf, place))
+      if (!settled) process.exitCode = EXIT.failure
+      if (flags.json) print(JSON.stringify({ id, settled }))
+      else if (settled) print(`settled  ${id}`)
+      else note(`job ${id} is not settled: it is unknown, does not run, or was settled before`)
+    })
+}
+
+function jobCommand(name: string, summary: string, description: string, more = ''): Command {
   const command = new Command(name)
     .summary(summary)
     .description(description)
@@ -59,8 +94,8 @@ function jobCommand(name: string, summary: string, description: string): Command
       'after',
       `
 Examples:
-  velvet-rope ${name} order-42 --url http://127.0.0.1:7077
-  velvet-rope ${name} order-42 --redis redis://127.0.0.1:6379 --name sms --json`,
+  velvet-rope ${name} order-42${more} --url http://127.0.0.1:7077
+  velvet-rope ${name} order-42${more} --redis redis://127.0.0.1:6379 --name sms --json`,
     )
 }
 

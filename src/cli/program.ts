@@ -5,7 +5,7 @@ import { demoCommand } from './demo/command.ts'
 import { enqueueCommand } from './enqueue/command.ts'
 import { EXIT, reportError } from './exit.ts'
 import { freezeCommand, pauseCommand, resumeCommand, unfreezeCommand } from './hold-commands.ts'
-import { cancelCommand, explainCommand } from './job-commands.ts'
+import { cancelCommand, explainCommand, settleCommand } from './job-commands.ts'
 import { limitsCommand } from './limits/command.ts'
 import { serveCommand } from './serve-command.ts'
 import { simulateCommand } from './simulate/command.ts'
@@ -26,6 +26,7 @@ const COMMANDS = [
   pauseCommand,
   resumeCommand,
   cancelCommand,
+  settleCommand,
   simulateCommand,
   verifyCommand,
   completionCommand,

@@ -23,6 +23,7 @@ export const PROBLEMS = {
   invalid: { status: 422, title: 'Invalid request' },
   'no-limit': { status: 422, title: 'No limit governs the key' },
   'never-fits': { status: 422, title: 'The amount exceeds the capacity' },
+  'unknown-unit': { status: 422, title: 'No quota of the limit counts this unit' },
   'too-costly': { status: 422, title: 'The cost of the job exceeds the capacity or a quota' },
   'idempotency-key-reused': { status: 422, title: 'The id belongs to another job' },
   'none-acceptable': { status: 422, title: 'No job of the batch can be accepted' },
@@ -151,6 +152,8 @@ function ofOurs(error: VelvetRopeError): Problem | undefined {
       return new Problem('too-large', { detail: error.message })
     case 'no-limit':
       return new Problem('no-limit', { detail: error.message })
+    case 'unknown-unit':
+      return new Problem('unknown-unit', { detail: error.message, ...unitsOf(error) })
     case 'id-conflict':
       return new Problem('idempotency-key-reused', { detail: error.message })
     case 'too-many-rules':
@@ -166,6 +169,11 @@ function ofOurs(error: VelvetRopeError): Problem | undefined {
     default:
       return undefined
   }
+}
+
+/** The units that the limit counts. */
+function unitsOf(error: VelvetRopeError): { readonly units?: unknown } {
+  return 'units' in error ? { units: error.units } : {}
 }
 
 /** The bound that the rule would exceed. */

@@ -6,8 +6,8 @@ import { LARGEST_AMOUNT, LARGEST_COST } from '../core/quota-input.ts'
 import { LARGEST_COUNT, SMALLEST_COUNT } from '../core/rate.ts'
 import { toError } from '../core/thrown.ts'
 import { parseCostsText } from '../line/costs-text.ts'
-import { costsSchema, MOST_UNITS } from '../line/settle.ts'
-import { enqueueOptionsSchema } from '../shaper/options.ts'
+import { amountsSchema, costsSchema, MOST_UNITS } from '../line/settle.ts'
+import { enqueueOptionsSchema, settleOptionsSchema } from '../shaper/options.ts'
 
 /** Any JSON, including null; but the field must be there. */
 const data = z
@@ -54,6 +54,26 @@ export function batchSchemas(most: number) {
   const listOf = <Job extends z.ZodType>(job: Job) => z.strictObject({ jobs: z.array(job).min(1).max(most) })
   return { jobSchema, listSchema: listOf(z.unknown()), wholeSchema: listOf(jobSchema).openapi('NewJobs') }
 }
+
+/** Body of `POST /v1/jobs/{id}/settle`. */
+export const settleSchema = z
+  .strictObject({
+    costs: amountsSchema
+      .refine((costs) => Object.keys(costs).length > 0, 'with an amount for a unit at least')
+      .openapi({
+        type: 'object',
+        additionalProperties: { type: 'integer', minimum: 0, maximum: LARGEST_COST },
+        minProperties: 1,
+        maxProperties: MOST_UNITS,
+        description: 'What the attempt really counts.',
+        example: { tokens: 812 },
+      }),
+    attempt: z.optional(settleOptionsSchema.shape.attempt).openapi({
+      description:
+        'The number of the attempt, so that no other is settled instead. Default: the one that runs.',
+    }),
+  })
+  .openapi('Settle')
 
 const rateField = z.union(
   [

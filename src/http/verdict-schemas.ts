@@ -59,6 +59,7 @@ export const problemSchema = z
     space: z.number().optional(),
     blocked: z.boolean().optional(),
     version: z.number().optional(),
+    units: z.array(z.string()).optional().openapi({ description: 'The units that the limit counts.' }),
     'violated-policies': violatedPolicies,
   })
   .openapi('Problem')
@@ -106,6 +107,14 @@ export const forecastSchema = z
     }),
   ])
   .openapi('Forecast')
+
+export const settledSchema = z
+  .strictObject({
+    settled: z.boolean().openapi({
+      description: 'False: the attempt was settled before, or does not run; then nothing was changed.',
+    }),
+  })
+  .openapi('Settled')
 
 export const meterSchema = z
   .strictObject({

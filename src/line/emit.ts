@@ -28,7 +28,7 @@ export function departedEvent(job: WorkerJob, startedAt: number): ShaperEvents['
 /** Emits that the start of a job was settled; `now` is in microseconds. */
 export function emitSettled<Result>(
   emitter: Emitter<Result>,
-  job: WorkerJob,
+  job: Omit<JobEvent, 'at'> & Pick<WorkerJob, 'fence'>,
   amounts: Costs,
   now: number,
 ): void {

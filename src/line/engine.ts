@@ -11,6 +11,7 @@ import type { JobRequest } from './job.ts'
 import type { LiveRuleBook } from './limits.ts'
 import type { WorkSettings } from './options.ts'
 import type { FreezeRequest } from './outcome.ts'
+import type { SettleRequest } from './settle.ts'
 import type { Turn } from './turn.ts'
 
 /**
@@ -45,6 +46,12 @@ export interface Engine<Data, Result> {
   turn(request: JobRequest, signal: AbortSignal | undefined): Promise<Turn | Rejected>
   /** Returns false when the job is unknown or has departed. `key`: see `job`. */
   cancel(id: string, key?: string): Awaitable<boolean>
+
+  /**
+   * Counts what the attempt of this number, or the one that runs, really took; a handler says the same with `job.settle`. Returns false
+   * when it was settled before, or does not run. @throws UnknownUnitError
+   */
+  settle(request: SettleRequest): Awaitable<boolean>
 
   freeze(key: string, request: FreezeRequest): Awaitable<void>
   /** Returns whether a freeze was lifted. */

@@ -10,6 +10,16 @@ import type { Awaitable } from './awaitable.ts'
 /** Counts what a start really used. Returns false after the first time, and once the start has ended. @throws UnknownUnitError */
 export type Settle = (amounts: Costs) => Awaitable<boolean>
 
+/** Asks from outside of its worker that an attempt of a job be settled. */
+export interface SettleRequest {
+  readonly id: string
+  /** A key of the first segment of the job's key. Default: the job that took the id first. */
+  readonly key?: string | undefined
+  /** The number of the attempt. Default: the one that runs. */
+  readonly attempt?: number | undefined
+  readonly amounts: Costs
+}
+
 export const MOST_UNITS = 8
 
 /** What a job counts in named units: up to 8 of them, whole numbers from `least` on. */
@@ -22,11 +32,14 @@ function unitsFrom(least: number) {
 /** Costs of a request, such as `{ tokens: 1200 }`. */
 export const costsSchema = unitsFrom(1).transform(sorted)
 
-const amountsSchema = z.strictObject({ amounts: unitsFrom(0) })
+/** What an attempt really took, such as `{ tokens: 812 }`: of one unit at least. */
+export const amountsSchema = unitsFrom(0)
+
+const givenSchema = z.strictObject({ amounts: amountsSchema })
 
 /** Reads the argument of `settle`. @throws InvalidOptionsError */
 export function readAmounts(input: unknown): Costs {
-  const { amounts } = parseOptions(amountsSchema, { amounts: input }, 'settle')
+  const { amounts } = parseOptions(givenSchema, { amounts: input }, 'settle')
   if (Object.keys(amounts).length > 0) return amounts
   throw new InvalidOptionsError(`settle: expected an amount for a unit at least, got: ${describe(input)}`)
 }

@@ -7,7 +7,7 @@ import { LayeredBook } from '../core/layered-book.ts'
 import { TurnCancelledError } from '../core/turn-errors.ts'
 import type { Costs } from '../core/usage.ts'
 import type { Handler } from '../line/attempt.ts'
-import { emitRules, jobEvent } from '../line/emit.ts'
+import { emitRules, emitSettled, jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
 import type { Engine } from '../line/engine.ts'
 import type { JobRequest } from '../line/job.ts'
@@ -15,6 +15,7 @@ import { LiveRuleBook, type RuleStore } from '../line/limits.ts'
 import { givenLayers, type LineSettings, retentionOf, type WorkSettings } from '../line/options.ts'
 import type { FreezeRequest } from '../line/outcome.ts'
 import { PendingTurns, refuseLateTurn } from '../line/pending-turns.ts'
+import type { SettleRequest } from '../line/settle.ts'
 import type { Turn } from '../line/turn.ts'
 import { Lifetime } from './lifetime.ts'
 import { MemoryGate } from './memory-gate.ts'
@@ -128,6 +129,15 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     if (job?.isTurn) this.#turns.refuse(id, new TurnCancelledError(id))
     this.#changed()
     return job !== undefined
+  }
+
+  settle({ id, key, attempt, amounts }: SettleRequest): boolean {
+    const now = this.#clock.now()
+    const job = this.#store.runningJob(id, key, attempt)
+    if (job === undefined || !this.#store.starts.settle(job, amounts, now)) return false
+    emitSettled(this.#emitter, job, amounts, now)
+    this.#changed()
+    return true
   }
 
   freeze(key: string, { forMs, ...asked }: FreezeRequest): void {

@@ -5,7 +5,7 @@ import type { Admission, Durability, Rejected } from '../core/job.ts'
 import { TurnCancelledError } from '../core/turn-errors.ts'
 import type { Costs } from '../core/usage.ts'
 import type { Handler } from '../line/attempt.ts'
-import { jobEvent } from '../line/emit.ts'
+import { emitSettled, jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
 import type { Engine, ShapedWorker } from '../line/engine.ts'
 import type { JobRequest } from '../line/job.ts'
@@ -13,6 +13,7 @@ import { LiveRuleBook, ruleOf } from '../line/limits.ts'
 import { givenLayers, type LineSettings, retentionOf, type WorkSettings } from '../line/options.ts'
 import type { FreezeRequest } from '../line/outcome.ts'
 import { refuseLateTurn } from '../line/pending-turns.ts'
+import type { SettleRequest } from '../line/settle.ts'
 import type { Turn } from '../line/turn.ts'
 import { Connection } from './connection/connection.ts'
 import { parseConnection } from './connection/connection-input.ts'
@@ -158,6 +159,12 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
     const job = await this.#opening.ask(() => this.#backend.verbs.cancel(id, undefined, key))
     if (job !== undefined) this.#emitter.emit('cancelled', jobEvent(job, job.at))
     return job !== undefined
+  }
+
+  async settle(request: SettleRequest): Promise<boolean> {
+    const start = await this.#opening.ask(() => this.#backend.verbs.settleRunning(request))
+    if (start !== undefined) emitSettled(this.#emitter, start, request.amounts, start.at)
+    return start !== undefined
   }
 
   async freeze(key: string, { forMs, ...asked }: FreezeRequest): Promise<void> {

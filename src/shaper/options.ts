@@ -136,6 +136,12 @@ export const findOptionsSchema = z.strictObject({
   key: z.string().optional(),
 })
 
+/** Options of `settle`. */
+export const settleOptionsSchema = findOptionsSchema.extend({
+  /** The number of the attempt, from 1 on: where another may have begun, it is not settled instead. Default: the attempt that runs. */
+  attempt: attempts.optional(),
+})
+
 /** What a forecast is asked for. */
 export const forecastOptionsSchema = enqueueOptionsSchema.pick({ cost: true, costs: true })
 
@@ -186,6 +192,7 @@ export type TryAcquireOptions = z.input<typeof tryAcquireOptionsSchema>
 export type FreezeOptions = z.input<typeof freezeOptionsSchema>
 export type ForecastOptions = z.input<typeof forecastOptionsSchema>
 export type FindOptions = z.input<typeof findOptionsSchema>
+export type SettleOptions = z.input<typeof settleOptionsSchema>
 export type LineOptions = z.input<typeof peekOptionsSchema>
 export type CloseOptions = z.input<typeof closeOptionsSchema>
 export type EnqueueRequest<Data> = EnqueueOptions & { readonly key: string; readonly data: Data }

@@ -10,6 +10,7 @@ import { type BucketQuery, type BucketQueryInput, bucketQuerySchema } from '../l
 import type { JobRequest } from '../line/job.ts'
 import type { JobDefaults } from '../line/options.ts'
 import { type FreezeRequest, freezeRequest } from '../line/outcome.ts'
+import { readAmounts, type SettleRequest } from '../line/settle.ts'
 import {
   type AcquireOptions,
   acquireOptionsSchema,
@@ -25,6 +26,8 @@ import {
   freezeOptionsSchema,
   type LineOptions,
   peekOptionsSchema,
+  type SettleOptions,
+  settleOptionsSchema,
   type TryAcquireOptions,
   tryAcquireOptionsSchema,
 } from './options.ts'
@@ -166,4 +169,10 @@ export function readFind(id: unknown, input: FindOptions): string | undefined {
   const { key } = parseOptions(findOptionsSchema, input, 'job')
   if (key !== undefined) checkKey(key)
   return key
+}
+
+/** Reads the arguments of `settle`. @throws InvalidOptionsError or InvalidKeyError */
+export function readSettle(id: string, amounts: unknown, input: SettleOptions): SettleRequest {
+  const { attempt, ...place } = parseOptions(settleOptionsSchema, input, 'settle')
+  return { id, key: readFind(id, place), attempt, amounts: readAmounts(amounts) }
 }

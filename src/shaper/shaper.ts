@@ -7,6 +7,7 @@ import type { Admission, BucketView, Durability, JobView, TurnRefusal } from '..
 import { checkKey } from '../core/key.ts'
 import type { Flow, LineView, Recent } from '../core/line-view.ts'
 import { TurnRefusedError } from '../core/turn-errors.ts'
+import type { Costs } from '../core/usage.ts'
 import type { Handler } from '../line/attempt.ts'
 import type { BucketPage, BucketQueryInput, BucketTally, TallyGroup } from '../line/bucket-query.ts'
 import { Emitter, type Listener } from '../line/emitter.ts'
@@ -124,6 +125,14 @@ export class Shaper<Data = unknown, Result = unknown> {
   /** Takes a waiting job out of its line; false when it is unknown or has departed. */
   async cancel(id: string, input: options.FindOptions = {}): Promise<boolean> {
     return this.#engine.cancel(id, requests.readFind(id, input))
+  }
+
+  /**
+   * Says what the running attempt of a job really counts, such as `{ tokens: 812 }`, as `job.settle` does in its handler. Resolves to true
+   * the first time, and to false later, and when the job is unknown or does not run. @throws (rejects) UnknownUnitError
+   */
+  async settle(id: string, amounts: Costs, input: options.SettleOptions = {}): Promise<boolean> {
+    return this.#engine.settle(requests.readSettle(id, amounts, input))
   }
 
   /**

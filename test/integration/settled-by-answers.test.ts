@@ -47,3 +47,42 @@ test('on Redis, costs come over HTTP, and the answers of a third party settle th
   // Five times a hundred were taken.
   expect(Number((forecast as { waitMs: number }).waitMs)).toBeLessThan(60_000)
 })
+
+test('on Redis, a service settles the running attempt of a job once', async () => {
+  const redis = await startRedis()
+  const shaper = new Shaper('settled', { limits: { '*': LIMIT }, connection: redis.url, shards: 2 })
+  onTestFinished(() => shaper.close({ drainMs: 0 }))
+  let settleInside: ((amounts: Record<string, number>) => Promise<boolean>) | undefined
+  const started = new Promise<void>((resolve) => {
+    shaper.work((job) => {
+      settleInside = (amounts) => job.settle(amounts)
+      resolve()
+      return new Promise(() => undefined)
+    })
+  })
+  const events: unknown[] = []
+  shaper.on('settled', (event) => void events.push(event))
+  const app = createHttpApp(shaper)
+  const settle = async (body: object, path = '/v1/jobs/j/settle') => {
+    const headers = { 'Content-Type': 'application/json' }
+    const answer = await app.request(path, { method: 'POST', headers, body: JSON.stringify(body) })
+    return [answer.status, await answer.json()]
+  }
+  await shaper.enqueue('a/b', null, { id: 'j' })
+  await started
+  await shaper.enqueue('a/b', null, { id: 'waits' })
+  // Its start is reported while its handler runs.
+  await expect.poll(async () => (await shaper.job('j'))?.state).toBe('running')
+  expect(await settle({ costs: { tokens: 5 } }, '/v1/jobs/waits/settle')).toEqual([200, { settled: false }])
+  expect((await settle({ costs: { tokens: 5 } }, '/v1/jobs/unknown/settle'))[0]).toBe(404)
+  const unknown = await settle({ costs: { images: 5 } })
+  expect(unknown).toMatchObject([422, { type: 'urn:velvet-rope:problem:unknown-unit', units: ['tokens'] }])
+  expect(await settle({ costs: { tokens: 5 }, attempt: 2 })).toEqual([200, { settled: false }])
+  expect((await shaper.inspect('a/b'))!.quotas).toMatchObject([{ used: 900 }])
+  expect(await shaper.settle('j', { tokens: 7 }, { attempt: 1 })).toBe(true)
+  expect(await settle({ costs: { tokens: 8 } })).toEqual([200, { settled: false }])
+  expect(await settleInside!({ tokens: 9 })).toBe(false)
+  expect((await shaper.inspect('a/b'))!.quotas).toMatchObject([{ used: 7 }])
+  expect(events).toMatchObject([{ id: 'j', key: 'a/b', cost: 1, attempt: 1, amounts: { tokens: 7 } }])
+  expect(await shaper.settle('nothing', { tokens: 7 })).toBe(false)
+})

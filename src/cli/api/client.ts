@@ -3,10 +3,11 @@ import type { JobExplanation } from '../../core/explanation-view.ts'
 import type { Admission } from '../../core/job.ts'
 import { checkKey } from '../../core/key.ts'
 import type { LocalRuleView, RulePreview, RuleView } from '../../core/rule-view.ts'
+import type { Costs } from '../../core/usage.ts'
 import type { BucketPage, BucketQueryInput } from '../../line/bucket-query.ts'
 import type { ResetOptions } from '../../line/limits.ts'
 import type { PreviewedChange } from '../../line/preview-change.ts'
-import type { EnqueueOptions, EnqueueRequest, FindOptions } from '../../shaper/options.ts'
+import type { EnqueueOptions, EnqueueRequest, FindOptions, SettleOptions } from '../../shaper/options.ts'
 import { ApiCalls, type ApiClientOptions, type Call } from './calls.ts'
 import type { ApiProblemError } from './problem.ts'
 import {
@@ -18,6 +19,7 @@ import {
   readVerdicts,
   ruleBookReply,
   ruleReply,
+  settledReply,
 } from './replies.ts'
 
 /**
@@ -92,6 +94,13 @@ export class ApiClient {
         return false
       throw error
     }
+  }
+
+  /** Returns false when the attempt was settled before, and when the job is unknown or does not run. */
+  async settle(id: string, costs: Costs, { attempt, ...place }: SettleOptions = {}): Promise<boolean> {
+    const call = { method: 'POST', body: { costs, attempt } } as const
+    const answer = await this.#calls.call(`${jobPath(id)}/settle${queryOf(place)}`, call)
+    return !this.#calls.isUnknown(answer) && this.#calls.read(settledReply, answer).settled
   }
 
   /** Lists the rules that the token may see, followed by the limits of the service's own process. */

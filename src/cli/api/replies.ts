@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Admission, Rejected } from '../../core/job.ts'
 import type { ListedRule, RuleBookView } from '../../core/rule-view.ts'
-import { acceptedVerdictSchema } from '../../http/verdict-schemas.ts'
+import { acceptedVerdictSchema, settledSchema } from '../../http/verdict-schemas.ts'
 import {
   bucketPageSchema,
   bucketSchema,
@@ -36,6 +36,7 @@ export const pageReply = tolerant(
       .transform((cursor) => cursor ?? undefined),
   }),
 )
+export const settledReply = tolerant(settledSchema)
 export const ruleReply = tolerant(ruleSchema)
 export const localRuleReply = tolerant(localRuleSchema)
 export const previewReply = tolerant(previewSchema)

@@ -1,12 +1,13 @@
 import { JOB_ID } from '../../core/job.ts'
+import { readRequest } from '../body.ts'
 import { enqueueMany } from '../enqueue-many.ts'
 import { enqueueOne } from '../enqueue-one.ts'
 import { findJob } from '../find-job.ts'
 import { jsonContent, RATE_LIMIT_HEADERS, textHeader } from '../operation.ts'
 import { Problem } from '../problem.ts'
-import { batchSchemas, jobQuerySchema, newJobSchema } from '../request-schemas.ts'
+import { batchSchemas, jobQuerySchema, newJobSchema, settleSchema } from '../request-schemas.ts'
 import type { Call, Route, RouteContext } from '../route.ts'
-import { acceptedSchema, verdictsSchema } from '../verdict-schemas.ts'
+import { acceptedSchema, settledSchema, verdictsSchema } from '../verdict-schemas.ts'
 import { jobSchema } from '../view-schemas.ts'
 
 const idempotencyKey = {
@@ -96,6 +97,20 @@ export function jobRoutes(api: RouteContext): Route[] {
         const { id, key, state } = await jobOf(call)
         if (await shaper.cancel(id, { key })) return call.context.body(null, 204)
         throw new Problem('departed', { detail: `expected a waiting job, got: ${state}`, state })
+      },
+    },
+    {
+      method: 'post',
+      path: '/v1/jobs/{id}/settle',
+      scope: 'enqueue',
+      summary: 'Say what the running attempt of a job really counts in quotas of named units',
+      request: { query: jobQuerySchema, body: { required: true, ...jsonContent(settleSchema) } },
+      answers: { 200: { description: 'Whether it was settled now.', ...jsonContent(settledSchema) } },
+      problems: ['not-found', 'unknown-unit', 'invalid'],
+      answer: async (call) => {
+        const { costs, attempt } = await readRequest(api, call, settleSchema)
+        const { id, key } = await jobOf(call)
+        return call.context.json({ settled: await shaper.settle(id, costs, { key, attempt }) })
       },
     },
   ]

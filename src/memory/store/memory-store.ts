@@ -166,6 +166,13 @@ export class MemoryStore {
     this.#transitions.finish(job, outcome, now)
   }
 
+  /** The job of this id, if it runs, and in the attempt of this number if one is given. */
+  runningJob(id: string, key?: string, attempt?: number): JobRecord | undefined {
+    const job = this.#jobs.find(id, key)
+    if (job?.state !== 'running' || job.isTurn) return undefined
+    return attempt === undefined || attempt === job.attempt ? job : undefined
+  }
+
   /** The rule book in force. */
   get rules(): LayeredBook {
     return this.#buckets.rules

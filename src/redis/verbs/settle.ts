@@ -1,12 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { UnknownUnitError } from '../../core/errors.ts'
 import type { Costs } from '../../core/usage.ts'
-import { flag, list, oneOf, rest, text } from '../scripts/reply.ts'
+import { list, number, oneOf, rest, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
 import { costsText } from './settings-text.ts'
 
-const reply = list(oneOf({ ok: { isSettled: flag }, unit: { unit: text, key: text, units: rest(text) } }))
+const reply = list(
+  oneOf({
+    ok: { at: number, key: text, cost: number, attempt: number, fence: number },
+    none: {},
+    unit: { unit: text, key: text, units: rest(text) },
+  }),
+)
 const script = defineScript('settle', import.meta.url, reply)
 
 export interface SettleRequest {
@@ -23,20 +29,62 @@ export interface SettleRequest {
   readonly amounts: Readonly<Record<string, number>>
 }
 
+export interface SettleRunning extends Pick<SettleRequest, 'id' | 'amounts'> {
+  /** A key of the first segment of the job's key. */
+  readonly key?: string | undefined
+  /** The number of the attempt. Default: the one that runs. */
+  readonly attempt?: number | undefined
+}
+
+/** The start that was settled; `at` in microseconds. */
+export interface SettledStart {
+  readonly id: string
+  readonly at: number
+  readonly key: string
+  readonly cost: number
+  readonly attempt: number
+  readonly fence: number
+}
+
 /**
  * running -> running: counts what the attempt really took. False: it was settled before, or does not run any more.
  *
  * @throws UnknownUnitError
  */
 export function settleVerb(store: Store) {
-  return async (request: SettleRequest, now?: number): Promise<boolean> => {
-    const { id, key, fence, startedAt, ended, amounts } = request
-    const operation = randomBytes(12).toString('base64url')
-    const units = Object.entries(amounts)
-    const charged = ended === undefined ? ['', ''] : [ended.cost, costsText(ended.costs)]
-    const values = [operation, id, key, fence, startedAt ?? '', ...charged, units.length, ...units.flat()]
-    const found = await store.write(script, store.shardOf(key), values, now)
-    if (found.kind === 'unit') throw new UnknownUnitError(found.key, found.unit, found.units)
-    return found.isSettled
+  return async (request: SettleRequest, now?: number): Promise<boolean> =>
+    (await settle(store, store.shardOf(request.key), request, now)) !== undefined
+}
+
+/**
+ * The same from outside of the worker: for the attempt of this number, or the one that runs. Undefined: it was settled before, or does
+ * not run. Asks all shards where no key says which it is in.
+ *
+ * @throws UnknownUnitError
+ */
+export function settleRunningVerb(store: Store) {
+  return async (request: SettleRunning, now?: number): Promise<SettledStart | undefined> => {
+    const ask = (shard: number) => settle(store, shard, request, now)
+    return request.key === undefined ? store.firstFound(ask) : ask(store.shardOf(request.key))
   }
+}
+
+type Asked = Partial<Pick<SettleRequest, 'fence' | 'startedAt' | 'ended'>> & SettleRunning
+
+async function settle(
+  store: Store,
+  shard: number,
+  asked: Asked,
+  now: number | undefined,
+): Promise<SettledStart | undefined> {
+  const { id, key = '', fence = '', startedAt = '', ended, attempt = '', amounts } = asked
+  const operation = randomBytes(12).toString('base64url')
+  const units = Object.entries(amounts)
+  const charged = ended === undefined ? ['', ''] : [ended.cost, costsText(ended.costs)]
+  const start = [operation, id, key, fence, startedAt, ...charged, attempt]
+  const values = [...start, units.length, ...units.flat()]
+  const found = await store.write(script, shard, values, now)
+  if (found.kind === 'unit') throw new UnknownUnitError(found.key, found.unit, found.units)
+  if (found.kind === 'none') return undefined
+  return { id, at: found.at, key: found.key, cost: found.cost, attempt: found.attempt, fence: found.fence }
 }

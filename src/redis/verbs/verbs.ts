@@ -16,7 +16,7 @@ import { quarantineVerb } from './quarantine.ts'
 import { recoverVerb } from './recover.ts'
 import { renewVerb } from './renew.ts'
 import { resignVerb } from './resign.ts'
-import { settleVerb } from './settle.ts'
+import { settleRunningVerb, settleVerb } from './settle.ts'
 import { startVerb } from './start.ts'
 import { Sweeps } from './sweeps.ts'
 
@@ -58,6 +58,7 @@ export function openVerbs({ store, rules, memory, keep }: VerbsContext) {
     finish: finishVerb(store, keep),
     renew: renewVerb(store),
     settle: settleVerb(store),
+    settleRunning: settleRunningVerb(store),
     areHanded: handedVerb(store),
 
     quarantine: quarantineVerb(store),

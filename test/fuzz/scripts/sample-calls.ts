@@ -102,6 +102,8 @@ const WAYS: readonly ((shard: BusyShard) => unknown)[] = [
       { id: 'running', key: 'a', fence: 1, startedAt: at(4.3), amounts: { tokens: 5, images: 0 } },
       now,
     ),
+  ({ stage }) =>
+    stage.backend.verbs.settleRunning({ id: 'running', key: 'a', attempt: 1, amounts: { tokens: 5 } }, now),
   ({ stage, jobs }) => stage.backend.verbs.areHanded(0, [jobs.handed, jobs.running]),
   ({ stage }) => stage.backend.verbs.quarantine(0, now),
   ({ stage }) => stage.backend.verbs.quarantine(0, now, 'step', 100_000),

@@ -123,6 +123,30 @@ describe('a job of a service', () => {
     expect([code, JSON.parse(stdout)]).toEqual([1, { id: 'done', cancelled: false }])
   })
 
+  it('is settled once while it runs, and else not: exit 1', async () => {
+    const { shaper, url } = await openService({ '*': '9, 1/s, 1000 tokens/minute 400 each' })
+    const started = new Promise<void>((resolve) => {
+      shaper.work(() => {
+        resolve()
+        return new Promise(() => undefined)
+      })
+    })
+    await shaper.enqueue('k', 1, { id: 'order-42' })
+    await started
+    const settle = (...more: string[]) => run('settle', 'order-42', '--url', url, ...more)
+    expect(await settle('--cost-of', 'tokens=1', '--attempt', '2')).toMatchObject({ code: 1, stdout: '' })
+    const first = await settle('--cost-of', 'tokens=812')
+    expect(first).toEqual({ code: 0, stdout: 'settled  order-42\n', stderr: '' })
+    expect((await shaper.inspect('k'))!.quotas).toMatchObject([{ used: 812 }])
+    const { code, stdout } = await settle('--cost-of', 'tokens=1', '--json')
+    expect([code, JSON.parse(stdout)]).toEqual([1, { id: 'order-42', settled: false }])
+    const unknown = await run('settle', 'nothing', '--url', url, '--cost-of', 'tokens=1')
+    expect(unknown).toMatchObject({ code: 1, stdout: '' })
+    expect(await settle('--cost-of', 'tokens=1e21')).toMatchObject({ code: 2, stdout: '' })
+    expect(await settle()).toMatchObject({ code: 2, stdout: '' })
+    await shaper.close({ drainMs: 0 })
+  })
+
   it('must have an id that can be one', async () => {
     const { asked, url } = await openStranger((response) => response.end('{}'))
     expect(await run('cancel', 'a/b', '--url', url)).toMatchObject({ code: 2, stdout: '' })

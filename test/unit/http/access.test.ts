@@ -27,6 +27,13 @@ const OPERATIONS: readonly Operation[] = [
   },
   { method: 'GET', path: '/v1/jobs/{id}', scope: 'read', status: 200 },
   { method: 'GET', path: '/v1/jobs/{id}/explanation', scope: 'read', status: 200 },
+  {
+    method: 'POST',
+    path: '/v1/jobs/{id}/settle',
+    scope: 'enqueue',
+    body: { costs: { tokens: 1 } },
+    status: 200,
+  },
   { method: 'DELETE', path: '/v1/jobs/{id}', scope: 'enqueue', status: 204 },
   { method: 'GET', path: '/v1/buckets', scope: 'read', status: 200 },
   { method: 'GET', path: '/v1/buckets/{key}', scope: 'read', status: 200 },

@@ -55,6 +55,11 @@ const CALLS: Readonly<Record<string, readonly (readonly [path: string, call?: Ca
     ['/v1/jobs/unknown/explanation'],
     ['/v1/jobs/waiting/explanation?key='],
   ],
+  'post /v1/jobs/{id}/settle': [
+    ['/v1/jobs/waiting/settle', { body: { costs: { tokens: 1 } } }],
+    ['/v1/jobs/unknown/settle', { body: { costs: { tokens: 1 } } }],
+    ['/v1/jobs/waiting/settle', { body: { costs: {} } }],
+  ],
   'delete /v1/jobs/{id}': [
     ['/v1/jobs/cancelled'],
     ['/v1/jobs/gone'],
