@@ -57,10 +57,12 @@ export interface PreviewedStanding {
   /** Share of the capacity that is taken. May exceed 1. */
   readonly fill: number
   /**
-   * How long the waiting jobs take to depart: their cost units times the interval. A warm-up, a freeze, a pause or a
-   * lack of handlers would make it longer; none of them is considered.
+   * How long the waiting jobs take to depart: their cost units times the interval, or the windows of a quota that take longer. A
+   * warm-up, a freeze, a pause or a lack of handlers would make it longer; none of them is considered.
    */
   readonly drainMs: number
+  /** The limit has quotas or places: what quotas count already, what jobs name, and how long handlers take is not considered. */
+  readonly isEstimate?: true
 }
 
 /** The effect of a change on one bucket. */
@@ -89,7 +91,7 @@ export interface RulePreview {
   /** Buckets that would hold more than their capacity. No job is dropped: new ones are rejected until there is room. */
   readonly overfull: number
   /** The longest drain of any of them. A bucket without a rule keeps its limit, and so its drain. */
-  readonly drainMs: { readonly before: number; readonly after: number }
+  readonly drainMs: { readonly before: number; readonly after: number; readonly isEstimate?: true }
   /** Buckets to which no rule would apply any more. */
   readonly ungoverned: number
   /** At most 20 of them, the most affected first: those without a rule, then by change of drain time, then by fill. */

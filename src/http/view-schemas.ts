@@ -2,15 +2,9 @@ import { z } from '@hono/zod-openapi'
 import { HOLD_REASONS, type JobExplanation } from '../core/explanation-view.ts'
 import { BUCKET_STATES, type BucketView, DURABILITIES, JOB_STATES, type JobView } from '../core/job.ts'
 import type { LineView, Recent } from '../core/line-view.ts'
-import {
-  BASE_ORIGINS,
-  type LocalRuleView,
-  type RuleBookView,
-  type RulePreview,
-  type RuleView,
-} from '../core/rule-view.ts'
 import { REJECT_REASONS } from '../core/verdict.ts'
 import type { BucketPage } from '../line/bucket-query.ts'
+import { ruleSchema } from './rule-schemas.ts'
 import { SCOPES, type Session } from './wire.ts'
 
 const time = z.number().openapi({ description: 'Milliseconds since the epoch.' })
@@ -125,86 +119,6 @@ export const recentSchema = z
     ),
   })
   .openapi('Recent') satisfies z.ZodType<Recent>
-
-export const ruleSchema = z
-  .strictObject({
-    pattern: z.string(),
-    limit: z.string().openapi({ example: '500, 100/s' }),
-    origin: z.enum([...BASE_ORIGINS, 'override']),
-    by: z.string().optional().openapi({ description: 'The person or process that set this limit.' }),
-    at: time.optional(),
-  })
-  .openapi('Rule') satisfies z.ZodType<RuleView>
-
-export const localRuleSchema = z
-  .strictObject({
-    pattern: z.string(),
-    limit: z.string().openapi({ example: '20, 2/s' }),
-    origin: z.literal('local'),
-    by: z.string().optional(),
-    at: time,
-  })
-  .openapi('LocalRule') satisfies z.ZodType<LocalRuleView>
-
-/** A pattern that was unset by hand: what code, file and environment set for it is out of force. */
-const unsetRuleSchema = z
-  .strictObject({ pattern: z.string(), by: z.string().optional(), at: time.optional() })
-  .openapi('UnsetRule')
-
-/** The answer of `GET /v1/limits`. */
-export const ruleBookSchema = z
-  .strictObject({
-    version: z.number().openapi({ description: 'Grows with every change of the rule book.' }),
-    limits: z.array(ruleSchema),
-    unset: z
-      .array(unsetRuleSchema)
-      .openapi({ description: 'Patterns that were unset by hand, until they are reset.' }),
-    local: z.array(localRuleSchema).openapi({ description: 'Limits of this process alone.' }),
-  })
-  .openapi('Rules') satisfies z.ZodType<RuleBookView>
-
-const standingSchema = z
-  .strictObject({
-    pattern: z.string(),
-    limit: z.string(),
-    fill: z.number().openapi({ description: 'Share of the capacity that is taken; may exceed 1.' }),
-    drainMs: z
-      .number()
-      .openapi({ description: 'How long the waiting jobs take to depart, at the full rate.' }),
-  })
-  .openapi('PreviewedStanding')
-
-export const previewSchema = z
-  .strictObject({
-    version: z
-      .number()
-      .openapi({ description: 'The version of the rule book that the change was compared with.' }),
-    buckets: z.number().openapi({ description: 'Live buckets that the token may see.' }),
-    affected: z.number().openapi({
-      description: 'Buckets that another rule would govern, or whose rule would have another limit.',
-    }),
-    waiting: z.number().openapi({ description: 'Cost units that wait in the affected buckets.' }),
-    overfull: z
-      .number()
-      .openapi({ description: 'Affected buckets that would hold more than their capacity.' }),
-    drainMs: z
-      .strictObject({ before: z.number(), after: z.number() })
-      .openapi({ description: 'The longest drain time of the affected buckets.' }),
-    ungoverned: z.number().openapi({ description: 'Affected buckets that would have no rule.' }),
-    samples: z
-      .array(
-        z.strictObject({
-          key: z.string(),
-          waiting: z.number(),
-          before: standingSchema,
-          // `nullable` would combine it with another schema: two closed objects.
-          after: z.union([standingSchema, z.null()]),
-        }),
-      )
-      .max(20)
-      .openapi({ description: 'The most affected first; `after` is null where no rule would be left.' }),
-  })
-  .openapi('RulePreview') satisfies z.ZodType<RulePreview>
 
 export const explanationSchema = z
   .strictObject({

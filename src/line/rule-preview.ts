@@ -1,7 +1,8 @@
 import { MILLISECOND } from '../core/duration.ts'
 import type { BucketView } from '../core/job.ts'
 import { differenceOf, type LayeredBook } from '../core/layered-book.ts'
-import { formatLimit, type Limit, parseLimit } from '../core/limit.ts'
+import { formatLimit, hasParts, type Limit, parseLimit } from '../core/limit.ts'
+import { lengthOf } from '../core/quota.ts'
 import type { Rule } from '../core/rule-book.ts'
 import type { PreviewedStanding, PreviewSample, RulePreview } from '../core/rule-view.ts'
 
@@ -11,10 +12,21 @@ interface RankedSample extends PreviewSample {
   readonly fillChange: number
 }
 
+/** A bucket that a change affects: how it is, and what it would be. */
+interface Affected {
+  /** Cost units. */
+  readonly waiting: number
+  readonly before: PreviewedStanding
+  /** Undefined: no rule would apply to it. */
+  readonly rule: Rule | undefined
+  /** The drain time under that rule, in milliseconds. */
+  readonly later: number
+}
+
 const MOST_SAMPLES = 20
 /** Keys that are remembered, so that none counts twice. */
 const MOST_KEYS = 50_000
-/** The most limits whose interval is cached: those of all rules, and a few earlier ones. */
+/** The most limits that are cached: those of all rules, and a few earlier ones. */
 const MOST_LIMITS = 1_000
 
 /** Counts what a change from one rule book to another does to live buckets. */
@@ -24,7 +36,7 @@ export class PreviewCount {
   /** Patterns that are new, or have another limit. */
   readonly #changed: ReadonlySet<string>
   readonly #seen = new Set<string>()
-  readonly #intervals = new Map<string, number>()
+  readonly #limits = new Map<string, Limit>()
   #samples: RankedSample[] = []
   #buckets = 0
   #affected = 0
@@ -33,6 +45,7 @@ export class PreviewCount {
   #ungoverned = 0
   #longestBefore = 0
   #longestAfter = 0
+  #hasEstimates = false
 
   constructor(before: LayeredBook, after: LayeredBook) {
     this.#before = before
@@ -49,15 +62,18 @@ export class PreviewCount {
     const rule = this.#after.find(key)
     if (!this.#isAffected(key, rule)) return
     const units = Math.round(fill * capacity)
-    const drain = drainOf(units, this.#intervalOf(limit))
-    const later = rule === undefined ? drain : drainOf(units, rule.limit.interval)
+    const jobs = view.jobs + view.retrying
+    const governing = this.#limitOf(limit)
+    const drain = drainOf(units, jobs, governing)
+    const later = rule === undefined ? drain : drainOf(units, jobs, rule.limit)
+    this.#hasEstimates ||= hasParts(governing) || (rule !== undefined && hasParts(rule.limit))
     this.#affected++
     this.#waiting += units
     this.#longestBefore = Math.max(this.#longestBefore, drain)
     this.#longestAfter = Math.max(this.#longestAfter, later)
     if (rule === undefined) this.#ungoverned++
     else if (units > rule.limit.capacity) this.#overfull++
-    this.#sample(view, units, drain, rule)
+    this.#sample(view, { waiting: units, before: standing(view, governing, drain), rule, later })
   }
 
   result(version: number): RulePreview {
@@ -67,7 +83,11 @@ export class PreviewCount {
       affected: this.#affected,
       waiting: this.#waiting,
       overfull: this.#overfull,
-      drainMs: { before: this.#longestBefore, after: this.#longestAfter },
+      drainMs: {
+        before: this.#longestBefore,
+        after: this.#longestAfter,
+        ...(this.#hasEstimates && { isEstimate: true as const }),
+      },
       ungoverned: this.#ungoverned,
       samples: this.#samples.map(({ key, waiting, before, after }) => ({ key, waiting, before, after })),
     }
@@ -79,23 +99,18 @@ export class PreviewCount {
   }
 
   /** By the text of the limit, since a view has no more, and a bucket without a rule has a limit that is in no rule book. */
-  #intervalOf(limit: string): number {
-    const known = this.#intervals.get(limit)
+  #limitOf(limit: string): Limit {
+    const known = this.#limits.get(limit)
     if (known !== undefined) return known
-    const { interval } = parseLimit(limit)
-    if (this.#intervals.size === MOST_LIMITS) this.#intervals.clear()
-    this.#intervals.set(limit, interval)
-    return interval
+    const parsed = parseLimit(limit)
+    if (this.#limits.size === MOST_LIMITS) this.#limits.clear()
+    this.#limits.set(limit, parsed)
+    return parsed
   }
 
-  #sample(
-    { key, pattern, limit, fill }: BucketView,
-    waiting: number,
-    drainMs: number,
-    rule: Rule | undefined,
-  ) {
-    const before = { pattern, limit, fill, drainMs }
-    const after = rule === undefined ? null : standingUnder(rule, waiting)
+  #sample({ key, fill }: BucketView, { waiting, before, rule, later }: Affected) {
+    const { drainMs } = before
+    const after = rule === undefined ? null : standingUnder(rule, waiting, later)
     const sample = {
       key,
       waiting,
@@ -123,11 +138,29 @@ function rank(one: RankedSample, other: RankedSample): number {
   )
 }
 
-function standingUnder({ pattern, limit }: Rule, units: number): PreviewedStanding {
-  const { capacity, interval } = limit
-  return { pattern, limit: formatLimit(limit), fill: units / capacity, drainMs: drainOf(units, interval) }
+function standing(
+  { pattern, limit: text, fill }: BucketView,
+  limit: Limit,
+  drainMs: number,
+): PreviewedStanding {
+  return { pattern, limit: text, fill, drainMs, ...estimateOf(limit) }
 }
 
-function drainOf(units: number, interval: Limit['interval']): number {
-  return (units * interval) / MILLISECOND
+function standingUnder({ pattern, limit }: Rule, units: number, drainMs: number): PreviewedStanding {
+  const fill = units / limit.capacity
+  return { pattern, limit: formatLimit(limit), fill, drainMs, ...estimateOf(limit) }
+}
+
+/** What quotas count already, and how long handlers hold their places, is not looked at. */
+function estimateOf(limit: Limit): { readonly isEstimate?: true } {
+  return hasParts(limit) ? { isEstimate: true } : {}
+}
+
+/** By the pace, or by the quota whose windows take longer: the first window is there at once, and each further one has to come. */
+function drainOf(units: number, jobs: number, { interval, quotas }: Limit): number {
+  const drain = quotas.reduce((longest, { amount, each, window }) => {
+    const windows = Math.ceil((each === undefined ? units : jobs * each) / amount)
+    return Math.max(longest, (windows - 1) * lengthOf(window))
+  }, units * interval)
+  return drain / MILLISECOND
 }

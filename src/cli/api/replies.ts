@@ -1,16 +1,9 @@
 import { z } from 'zod'
 import type { Admission, Rejected } from '../../core/job.ts'
 import type { ListedRule, RuleBookView } from '../../core/rule-view.ts'
+import { localRuleSchema, previewSchema, ruleBookSchema, ruleSchema } from '../../http/rule-schemas.ts'
 import { acceptedVerdictSchema, settledSchema } from '../../http/verdict-schemas.ts'
-import {
-  bucketPageSchema,
-  bucketSchema,
-  explanationSchema,
-  localRuleSchema,
-  previewSchema,
-  ruleBookSchema,
-  ruleSchema,
-} from '../../http/view-schemas.ts'
+import { bucketPageSchema, bucketSchema, explanationSchema } from '../../http/view-schemas.ts'
 import type { EnqueueRequest } from '../../shaper/options.ts'
 import { type ApiProblemError, problemName, readProblem } from './problem.ts'
 

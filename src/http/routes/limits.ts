@@ -11,7 +11,7 @@ import { newLimitSchema } from '../request-schemas.ts'
 import { isWithin } from '../rights.ts'
 import { assertRoomToAct } from '../room.ts'
 import type { HttpEnv, ParameterObject, Route, RouteContext } from '../route.ts'
-import { localRuleSchema, previewSchema, ruleBookSchema, ruleSchema } from '../view-schemas.ts'
+import { localRuleSchema, previewSchema, ruleBookSchema, ruleSchema } from '../rule-schemas.ts'
 
 const ETAG = { ETag: textHeader('The version of the rule book, for `If-Match`.') }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { localRuleSchema, previewSchema } from '../../../src/http/rule-schemas.ts'
 import { verdictsSchema } from '../../../src/http/verdict-schemas.ts'
-import { localRuleSchema, previewSchema } from '../../../src/http/view-schemas.ts'
 import { Api, expectProblem, sha256 } from './api.ts'
 
 const put = (api: Api, path: string, limit: string, token?: string) =>

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { setImmediate as passTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { ruleBookSchema, ruleSchema } from '../../../src/http/view-schemas.ts'
+import { ruleBookSchema, ruleSchema } from '../../../src/http/rule-schemas.ts'
 import { Api, expectProblem, sha256 } from './api.ts'
 
 const CODE = { '*': '5, 2/s', 'sms/acme': '50, 10/s' }

@@ -261,3 +261,24 @@ test('agrees with trying every pattern on every bucket', () => {
     { numRuns: 500 },
   )
 })
+
+test('the drain time counts with the windows of quotas, and says that it is an estimate', () => {
+  const before = bookOf({ '*': '1000, 10/s' })
+  const views = [{ ...viewOf('a', '*', '1000, 10/s', 500), jobs: 450, retrying: 50 }]
+  const after = (limit: string) => preview(before, bookAfter(before, set('*', limit)), views)
+  expect(after('1000, 20/s').drainMs).toEqual({ before: 50_000, after: 25_000 })
+  // Five windows: the first is there at once.
+  expect(after('1000, 10/s, 100/hour').drainMs).toEqual({
+    before: 50_000,
+    after: 4 * 3_600_000,
+    isEstimate: true,
+  })
+  // Jobs that name no tokens count 200 each: 100,000 in ten windows.
+  const tokens = after('1000, 100/s, 10000 tokens/minute 200 each')
+  expect(tokens.drainMs).toEqual({ before: 50_000, after: 9 * 60_000, isEstimate: true })
+  expect(tokens.samples[0]!.before).not.toHaveProperty('isEstimate')
+  expect(tokens.samples[0]!.after).toMatchObject({ drainMs: 9 * 60_000, isEstimate: true })
+  // The pace decides where it takes longer; how long handlers hold their places is unknown.
+  expect(after('1000, 1/s, 400/minute').drainMs.after).toBe(500_000)
+  expect(after('1000, 10/s, 5 at once').drainMs).toEqual({ before: 50_000, after: 50_000, isEstimate: true })
+})
