@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { findings, isAsWideAsItsWindow } from './fitness.ts'
 import { enqueueJobs, openService } from './service.ts'
 import { keepScreenshot, openBrowser, openTab } from './stage.ts'
 
@@ -10,20 +9,6 @@ beforeAll(async () => {
   browser = await openBrowser()
 })
 afterAll(() => browser.close())
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-/** The violations that axe finds, and where. */
-async function findings(page: Page): Promise<string[]> {
-  // As from the console: the policy of the page allows only its own scripts.
-  await page.evaluate(AXE)
-  const found = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
-    violations: { id: string; impact: string; nodes: { target: string[] }[] }[]
-  }
-  return found.violations.map(
-    ({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`,
-  )
-}
 
 /** A service with some traffic. */
 async function openBusyService() {
@@ -63,10 +48,7 @@ test.each([
       await page.getByRole('heading', { name: heading }).first().waitFor()
       await page.getByRole('status').getByText('Live').waitFor()
       await page.locator(settled).first().waitFor()
-      const { scrollWidth, clientWidth } = await page.evaluate<{ scrollWidth: number; clientWidth: number }>(
-        '({ scrollWidth: document.documentElement.scrollWidth, clientWidth: document.documentElement.clientWidth })',
-      )
-      expect([view, scrollWidth]).toEqual([view, clientWidth])
+      expect([view, await isAsWideAsItsWindow(page)]).toEqual([view, true])
       await keepScreenshot(page, `${view}-${name}`)
       expect([view, await findings(page)]).toEqual([view, []])
       expect([view, faults]).toEqual([view, []])

@@ -46,6 +46,7 @@ const EXAMPLE = `
 Examples:
   velvet-rope limits list --url http://127.0.0.1:7077
   velvet-rope limits set stripe/acct_42 '500, 100/s' --redis redis://127.0.0.1:6379 --name sms
+  velvet-rope limits set 'openai/*' '500, 8/s, 90000 tokens/minute 1200 each, 50 at once' --url http://127.0.0.1:7077
   velvet-rope limits unset stripe/acct_42 --if-version 7 --url http://127.0.0.1:7077
   velvet-rope limits set 'stripe/*' '50, 5/s' --url http://127.0.0.1:7077 --dry-run
   velvet-rope limits set 'stripe/*' '20, 2/s' --url http://127.0.0.1:7077 --local`

@@ -1,4 +1,4 @@
-import type { PreviewSample, RulePreview } from '../../core/rule-view.ts'
+import type { PreviewedStanding, PreviewSample, RulePreview } from '../../core/rule-view.ts'
 import { showText } from '../display-text.ts'
 import { formatCount, formatFill, formatSeconds } from '../numbers.ts'
 import { type Column, renderFacts, renderTable } from '../table.ts'
@@ -39,7 +39,10 @@ function describeReach(buckets: number, affected: number): string {
 function factsOf({ waiting, overfull, ungoverned, drainMs }: RulePreview): [string, string][] {
   const facts: [string, string][] = [
     ['waiting', `${formatCount(waiting)} cost units`],
-    ['longest drain', `${seconds(drainMs.before)}, would be ${seconds(drainMs.after)}`],
+    [
+      'longest drain',
+      `${seconds(drainMs.before)}, would be ${seconds(drainMs.after)}${drainMs.isEstimate ? ' (an estimate)' : ''}`,
+    ],
   ]
   if (overfull > 0) facts.push(['overfull', `${formatCount(overfull)}: no new jobs until there is room`])
   if (ungoverned > 0) facts.push(['without a rule', `${formatCount(ungoverned)}: new jobs are refused`])
@@ -54,9 +57,14 @@ function cells({ key, waiting, before, after }: PreviewSample): string[] {
     after === null ? 'no rule' : showText(after.limit),
     formatFill(before.fill),
     after === null ? '' : formatFill(after.fill),
-    seconds(before.drainMs),
-    after === null ? '' : seconds(after.drainMs),
+    drainOf(before),
+    after === null ? '' : drainOf(after),
   ]
+}
+
+/** `~` marks an estimate. */
+function drainOf({ drainMs, isEstimate }: PreviewedStanding): string {
+  return `${isEstimate ? '~' : ''}${seconds(drainMs)}`
 }
 
 function seconds(ms: number): string {

@@ -5,6 +5,7 @@ import { formatCount } from '../numbers.ts'
 import { paint } from '../terminal.ts'
 import type { TopBuckets } from './buckets.ts'
 import { type BucketCells, bucketCells, fillBar } from './cells.ts'
+import { hasParts, partsText } from './parts-text.ts'
 import { isDescending, type TopState } from './state.ts'
 
 export interface TopFrame {
@@ -41,8 +42,8 @@ export function renderTop(frame: TopFrame, size: ScreenSize): string[] {
   const { state, found, now } = frame
   const columns = Math.max(LEAST_COLUMNS, size.columns)
   const seen = rowsSeen(size)
-  const layout = layOut(columns)
   const shown = found.buckets.slice(state.offset, state.offset + seen)
+  const layout = layOut(columns, shown.some(hasParts))
   const lines = [
     titleLine(frame, columns),
     choiceLine(state, columns),
@@ -71,7 +72,8 @@ function bucketLine(view: BucketView, { gap, key, bar, details }: Layout, now: n
   const [taken, free] = fillBar(view.fill, bar)
   const fill = `${paint(colour, taken)}${paint('gray', free)}${padText(cells.percent, 5, 'right')}`
   const others = details.map(({ title, width, align }) => {
-    const text = padText(cells[title], width, align)
+    const cell = title === 'parts' ? cutText(partsText(view, now), width) : cells[title]
+    const text = padText(cell, width, align)
     return title === 'state' ? paint(colour, text) : text
   })
   return [padText(cells.key, key), fill, ...others].join(' '.repeat(gap))
@@ -135,7 +137,7 @@ function emptyText({ prefix, minFill }: TopState): string {
 
 /** A column besides key and bar. */
 interface Detail {
-  readonly title: Exclude<keyof BucketCells, 'key' | 'percent'>
+  readonly title: Exclude<keyof BucketCells, 'key' | 'percent'> | 'parts'
   readonly width: number
   readonly align: 'left' | 'right'
 }
@@ -152,9 +154,15 @@ const PERCENT = 5
 const MOST_KEY = 64
 const MOST_BAR = 32
 const NARROW = 60
+/** Room for one quota, or for the places and the beginning of a quota. */
+const PARTS = 34
 
-/** Chooses the details that fit; the rest of the width is for the key and the bar. */
-export function layOut(columns: number): Layout {
+/**
+ * Chooses the details that fit; the rest of the width is for the key and the bar.
+ *
+ * @param isWithParts whether a bucket on the screen has quotas or places
+ */
+export function layOut(columns: number, isWithParts = false): Layout {
   const isNarrow = columns < NARROW
   const [gap, leastKey, leastBar] = isNarrow ? [1, 10, 4] : [2, 24, 8]
   // By importance, the most important first.
@@ -163,6 +171,7 @@ export function layOut(columns: number): Layout {
     { title: 'state', width: 7, align: 'left' },
     { title: 'oldest', width: 7, align: 'right' },
     { title: 'next', width: 5, align: 'right' },
+    ...(isWithParts ? [{ title: 'parts', width: PARTS, align: 'left' } as const] : []),
     { title: 'rate', width: 10, align: 'right' },
     { title: 'running', width: 8, align: 'right' },
   ]

@@ -66,7 +66,8 @@ export function LimitDialog({ bucket, pattern: given, limit: before, onClose }: 
           />
           <p id={`${field}-hint`} class="hint">
             Capacity and rate: <code>500, 100/s</code>, <code>20, 100 per 15m</code>,{' '}
-            <code>50, every 250ms</code>
+            <code>50, every 250ms</code>. More after it, such as quotas:{' '}
+            <code>100, 3/s, 2000/day, 50 at once</code>
           </p>
         </div>
         <ChangeReport

@@ -1,4 +1,4 @@
-import type { RulePreview } from '../../../core/rule-view.ts'
+import type { PreviewedStanding, RulePreview } from '../../../core/rule-view.ts'
 import { formatCount, formatPercent, formatSpan } from '../data/format.ts'
 import { Icon } from '../parts/icon.tsx'
 import { KeyText } from '../parts/key-text.tsx'
@@ -25,6 +25,7 @@ export function PreviewView({ preview }: { readonly preview: RulePreview }) {
           <dt>Longest drain time</dt>
           <dd>
             {formatSpan(drainMs.before)} <span class="arrow">→</span> {formatSpan(drainMs.after)}
+            {drainMs.isEstimate && <span class="of"> estimate</span>}
           </dd>
         </div>
       </dl>
@@ -67,8 +68,7 @@ export function PreviewView({ preview }: { readonly preview: RulePreview }) {
                   {after === null ? 'no rule' : formatPercent(after.fill)}
                 </td>
                 <td>
-                  {formatSpan(before.drainMs)} <span class="arrow">→</span>{' '}
-                  {formatSpan((after ?? before).drainMs)}
+                  {spanOf(before)} <span class="arrow">→</span> {spanOf(after ?? before)}
                 </td>
               </tr>
             ))}
@@ -77,6 +77,11 @@ export function PreviewView({ preview }: { readonly preview: RulePreview }) {
       )}
     </section>
   )
+}
+
+/** `~` marks an estimate. */
+function spanOf({ drainMs, isEstimate }: PreviewedStanding): string {
+  return `${isEstimate ? '~' : ''}${formatSpan(drainMs)}`
 }
 
 function plural(count: number, word: string): string {

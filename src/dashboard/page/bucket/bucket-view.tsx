@@ -13,6 +13,7 @@ import { Banners } from './banners.tsx'
 import { Explanation } from './explanation.tsx'
 import { Facts } from './facts.tsx'
 import { LineCard } from './line-card.tsx'
+import { PartsCard } from './parts-card.tsx'
 import { RecentView } from './recent-view.tsx'
 
 interface BucketViewProps {
@@ -81,6 +82,7 @@ export function BucketView({ session, bucket: key }: BucketViewProps) {
           onClose={close}
         />
       )}
+      {bucket !== undefined && <PartsCard bucket={bucket} />}
       {bucket !== undefined && <Facts bucket={bucket} departures={recent.departures} />}
       <RecentView recent={recent} onChoose={choose} />
     </article>

@@ -96,7 +96,7 @@ interface ReasonsProps {
 }
 
 function Reasons({ answer, nextDepartureAt, onChoose }: ReasonsProps) {
-  const { summary, summaryWithoutTimes, holds, ahead, state, position } = answer
+  const { summary, summaryWithoutTimes, holds, ahead, state, position, isEstimate } = answer
   const departsAt = departureOf(answer, nextDepartureAt)
   return (
     <>
@@ -117,6 +117,7 @@ function Reasons({ answer, nextDepartureAt, onChoose }: ReasonsProps) {
             <dt>Departs</dt>
             <dd>
               <Counting at={departsAt} as="until" />
+              {isEstimate && <span class="of"> or later</span>}
             </dd>
           </div>
         )}

@@ -42,5 +42,11 @@ function isSame(some: readonly Row[], others: readonly Row[]): boolean {
 /** Ignores the oldest wait, which is counted from `waitingSince`. */
 function isEqual(one: BucketView, other: BucketView): boolean {
   const fields = Object.keys({ ...one, ...other }) as (keyof BucketView)[]
-  return fields.every((field) => field === 'oldestWaitMs' || one[field] === other[field])
+  return fields.every((field) => field === 'oldestWaitMs' || isSameValue(one[field], other[field]))
+}
+
+/** Quotas and places are new objects in every answer. */
+function isSameValue(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  return typeof one === 'object' && typeof other === 'object' && JSON.stringify(one) === JSON.stringify(other)
 }

@@ -12,6 +12,7 @@ import { Memo } from '../parts/memo.ts'
 import { Menu } from '../parts/menu.tsx'
 import { StateBadge } from '../parts/state-badge.tsx'
 import { COLUMNS, type ColumnField } from './columns.tsx'
+import { PartsSign } from './parts-sign.tsx'
 
 interface BucketRowProps {
   readonly row: Row
@@ -54,7 +55,11 @@ function cellsOf({ bucket, isGone }: Row): Readonly<Partial<Record<ColumnField, 
   const { state, fill, waiting, capacity, limit, pattern, running, retrying } = bucket
   const { nextDepartureAt, waitingSince, lastUsedAt } = bucket
   return {
-    fill: <FillBar waiting={waiting} capacity={capacity} fill={fill} />,
+    fill: (
+      <FillBar waiting={waiting} capacity={capacity} fill={fill}>
+        <PartsSign bucket={bucket} />
+      </FillBar>
+    ),
     state: isGone ? (
       <span class="badge is-gone" title="No longer on this page">
         moved
@@ -69,7 +74,9 @@ function cellsOf({ bucket, isGone }: Row): Readonly<Partial<Record<ColumnField, 
     retrying: retrying === 0 ? <None is0 /> : formatCount(retrying),
     pattern: (
       <span class="limit">
-        <span class="limit-text">{limit}</span>
+        <span class="limit-text" title={limit}>
+          {limit}
+        </span>
         <span class="limit-rule">
           rule <KeyText text={pattern} most={28} />
         </span>

@@ -1,13 +1,16 @@
+import type { ComponentChildren } from 'preact'
 import { formatPercent, formatShort } from '../data/format.ts'
 
 interface FillBarProps {
+  /** Drawn below the bar. */
+  readonly children?: ComponentChildren
   readonly waiting: number
   readonly capacity: number
   readonly fill: number
 }
 
 /** How much of the line is taken, as a bar and in numbers. */
-export function FillBar({ waiting, capacity, fill }: FillBarProps) {
+export function FillBar({ waiting, capacity, fill, children }: FillBarProps) {
   const level = fill >= 1 ? 'is-full' : fill >= 0.8 ? 'is-high' : ''
   return (
     <span class={`fill ${level}`}>
@@ -19,6 +22,7 @@ export function FillBar({ waiting, capacity, fill }: FillBarProps) {
         {formatShort(waiting)}
         <span class="of"> / {formatShort(capacity)}</span>
       </span>
+      {children}
     </span>
   )
 }

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { plainText } from '../../../src/cli/display-text.ts'
+import { renderTop } from '../../../src/cli/top/screen.ts'
+import { FIRST_STATE } from '../../../src/cli/top/state.ts'
+import { renderTopTable } from '../../../src/cli/top/table.ts'
+import { AT, view } from './top-views.ts'
+
+const BUCKETS = [
+  view('openai/gpt', {
+    limit: '100, 10/s, 2000/day, 90000 tokens/minute 1200 each, 50 at once',
+    quotas: [
+      { quota: '2000/day', used: 1_400, amount: 2_000 },
+      { quota: '90000 tokens/minute', used: 90_000, amount: 90_000, roomAt: AT + 720_000 },
+    ],
+    places: { taken: 3, of: 50 },
+  }),
+  view('twilio/acme'),
+]
+
+test('a table shows places as n of N, and quotas as bars, first the one that has no room until later', () => {
+  const lines = plainText(renderTopTable(BUCKETS, AT)).split('\n')
+  expect(lines[0]).toMatch(/rate {2}quotas and places$/)
+  expect(lines[2]).toContain(
+    '10/s  3 of 50 at once  █████ 90k of 90000 tokens/minute in 12m  ███▌· 1400 of 2000/day',
+  )
+  expect(lines[3]!.endsWith('10/s')).toBe(true)
+  // Without such limits the table is as it was.
+  expect(renderTopTable(BUCKETS.slice(1), AT)).not.toContain('quotas')
+})
+
+test('the screen shows them where there is room, cut to the width', () => {
+  const draw = (columns: number) =>
+    renderTop(
+      { state: FIRST_STATE, found: { buckets: BUCKETS, total: 2 }, place: '', now: AT },
+      { columns, rows: 8 },
+    ).map((line) => plainText(line))
+  expect(draw(140)[2]).toContain('parts')
+  expect(draw(140)[3]).toContain('3 of 50 at once  █')
+  expect(draw(80)[2]).not.toContain('parts')
+  for (const columns of [80, 140]) {
+    for (const line of draw(columns)) expect(line.length).toBeLessThanOrEqual(columns)
+  }
+})
