@@ -98,7 +98,7 @@ test('each attempt is settled on its own: a retry pays again', async () => {
     settled.push(await job.settle({ tokens: 25 }))
     if (job.attempt === 1) throw new Error('once more')
   })
-  const again = { attempts: 2, backoff: { type: 'fixed', delayMs: 1 } }
+  const again = { attempts: 2, backoff: { type: 'fixed' as const, delayMs: 1 } }
   await shaper.enqueue('k', 1, { id: 'twice', costs: { tokens: 40 }, ...again })
   await expect.poll(async () => (await shaper.job('twice'))?.state).toBe('completed')
   expect(settled).toEqual([true, true])
