@@ -17,6 +17,8 @@ export const TURN_LEASE = 3.9 * SECOND
 export const TRAVEL = 100 * MILLISECOND
 /** The head of a line that has been due for longer was not taken. */
 export const LATE = SECOND
+/** A table of a time zone begins so long ago, in seconds: the clock of Redis may be set back, and a job may be settled long after its start. */
+export const ZONE_BEFORE = 400 * 86_400
 
 /** The states of jobs in the order of the numbers by which Redis keeps them; a job with a slot is `granted`. */
 export const STORED_STATES = [
@@ -45,6 +47,7 @@ const SHARD_CONSTANTS = {
   TURN_LEASE,
   TRAVEL,
   LATE,
+  ZONE_BEFORE,
 }
 const METER_CONSTANTS = {
   ROUNDING: meter.ROUNDING,

@@ -1,12 +1,11 @@
 import { clockChanges, isZone } from '../../core/calendar.ts'
 import { SECOND } from '../../core/duration.ts'
+import { ZONE_BEFORE } from './prelude.ts'
 import { word } from './reply.ts'
 import { defineScript } from './script.ts'
 
 const DAY = 86_400
-/** A table begins so long ago: the clock of Redis may be set back, and a job may be settled long after its start. */
-const BEFORE = 400 * DAY
-/** It goes on for so long: behind that, what Redis answers is an estimate. */
+/** A table goes on for so long: behind that, what Redis answers is an estimate. */
 const AHEAD = 3_660 * DAY
 /** Clocks are set twice a year. */
 const MOST_CHANGES = 64
@@ -35,7 +34,7 @@ export function zoneTable(zone: string, now: number): readonly string[] {
   if (!isZone(zone)) return []
   const { from, until, offset, changes } = clockChanges(
     zone,
-    day * DAY - BEFORE,
+    day * DAY - ZONE_BEFORE,
     day * DAY + AHEAD,
     MOST_CHANGES,
   )

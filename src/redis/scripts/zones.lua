@@ -8,9 +8,10 @@
 --          each time that it is set: when, and what it is ahead from then on; all in seconds
 -- Answers  'ok'
 
-local DAY = 86400
--- A text begins so long before the day on which it was written, and goes so long after it was written last.
-local BEFORE, KEPT = 400 * DAY, 40 * DAY
+-- A text of the same day is the same.
+local A_DAY = 86400
+-- A text goes so long after it was written last.
+local KEPT = 40 * A_DAY
 local SWEPT = 10
 
 expect_arguments(4)
@@ -31,13 +32,13 @@ for index = 3, #ARGV, 2 do
   if known and name ~= wanted and ARGV[2] ~= '1' then known_version, known_from, known_until = head_of(known) end
   local covers = known_from and known_from <= now and now < known_until
   local is_newer = covers and known_version > version
-  local is_of_today = covers and known_version == version and math.abs(from - known_from) < DAY
+  local is_of_today = covers and known_version == version and math.abs(from - known_from) < A_DAY
   if not is_newer and not is_of_today then redis.call('HSET', K.zones, name, text) end
   if name == wanted then redis.call('HDEL', K.meta, 'zone') end
 end
 local others = redis.call('HRANDFIELD', K.zones, SWEPT, 'WITHVALUES')
 for index = 1, #others, 2 do
   local _, from = head_of(others[index + 1])
-  if not from or from + BEFORE + KEPT < now then redis.call('HDEL', K.zones, others[index]) end
+  if not from or from + ZONE_BEFORE + KEPT < now then redis.call('HDEL', K.zones, others[index]) end
 end
 return 'ok'

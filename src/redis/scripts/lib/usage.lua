@@ -66,10 +66,7 @@ do
   function usage.write(bucket)
     if not bucket.isUseChanged then return end
     bucket.isUseChanged = false
-    if not bucket.parts or #bucket.parts.quotas == 0 then
-      redis.call('HDEL', K.quotas, bucket.key)
-      return
-    end
+    if not bucket.parts or #bucket.parts.quotas == 0 then return redis.call('HDEL', K.quotas, bucket.key) end
     local packed = { struct.pack(HEAD, MAGIC, #bucket.parts.quotas, bucket.use.lostAt, bucket.use.changedAt) }
     for index, one in ipairs(bucket.use) do
       packed[index * 3 - 1] = struct.pack('<I2', #one.ends)
@@ -113,8 +110,7 @@ do
   function usage.change_limit(bucket, limit, now)
     local before, use = usage.of(bucket)
     if before and bucket.granted ~= '' then usage.charge_slot(bucket, -1) end
-    bucket.limit = limit
-    bucket.parts, bucket.partsOf = read_parts(limit), limit
+    bucket.limit, bucket.parts, bucket.partsOf = limit, read_parts(limit), limit
     if not before and not bucket.parts then return end
     local none = { quotas = {} }
     bucket.use = changed_use(before or none, use or new_use(none, 0, 0), bucket.parts or none, now)
