@@ -13,13 +13,15 @@ export interface Sight {
   readonly at: number
   readonly id: string
   readonly tokens: number
+  /** Of which worker, from 0. */
+  readonly worker: number
 }
 
 export function monotonicUs(): number {
   return Number(process.hrtime.bigint()) / 1_000
 }
 
-/** The share of the time from `from` to `until` in which `places` were taken. A start without an end has its place until `lostAt`. */
+/** The share of the time from `from` to `until` in which `places` were taken, by starts of which each has its place until `lostAt` at most. */
 export function shareOfPlaces(
   sights: readonly Sight[],
   places: number,
@@ -29,7 +31,7 @@ export function shareOfPlaces(
   const open = new Map<string, Sight[]>()
   const changes: { readonly at: number; readonly by: number }[] = []
   const close = (start: Sight, at: number) => {
-    changes.push({ at: start.at, by: 1 }, { at, by: -1 })
+    changes.push({ at: start.at, by: 1 }, { at: Math.min(at, lostAt(start)), by: -1 })
   }
   for (const sight of sights.toSorted((a, b) => a.at - b.at)) {
     const started = open.get(sight.id) ?? []
@@ -40,7 +42,7 @@ export function shareOfPlaces(
       if (start !== undefined) close(start, sight.at)
     }
   }
-  for (const start of [...open.values()].flat()) close(start, lostAt(start))
+  for (const start of [...open.values()].flat()) close(start, Number.POSITIVE_INFINITY)
   // At one moment a place is given back before it is taken.
   changes.sort((a, b) => a.at - b.at || a.by - b.by)
   let count = 0

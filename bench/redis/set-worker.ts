@@ -5,7 +5,7 @@ import { monotonicUs, type SetOrder, type Sight } from './set-use.ts'
 const { address, limit, takesMs, leaseMs, concurrency }: SetOrder = JSON.parse(process.argv[2]!)
 const shaper = new Shaper<number, void>('bench', { limits: { '*': limit }, connection: `unix://${address}` })
 shaper.on('error', (error) => console.error(error.message))
-const say = (sight: Sight) => process.send!(sight)
+const say = (sight: Omit<Sight, 'worker'>) => process.send!(sight)
 shaper.work(
   async ({ id, costs }) => {
     say({ what: 'start', at: monotonicUs(), id, tokens: costs?.['tokens'] ?? 0 })

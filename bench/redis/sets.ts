@@ -18,7 +18,7 @@ const { values: flags } = parseArgs({
     only: { type: 'string', default: 'quotas,places' },
     /** Lengths of the windows; seconds. */
     windows: { type: 'string', default: '2,60' },
-    /** So many windows are measured, after the first start. */
+    /** So many whole windows are measured. */
     count: { type: 'string', default: '4' },
     'places-s': { type: 'string', default: '40' },
   },
@@ -46,9 +46,9 @@ async function withFleet(
   producer.on('error', (error) => console.error(error.message))
   const addWorker = async () => {
     const child = fork(WORKER, [JSON.stringify({ ...order, address })], { execArgv: process.execArgv })
-    workers.push(child)
+    const worker = workers.push(child) - 1
     child.on('message', (message) => {
-      if (message !== 'ready') sights.push(message as Sight)
+      if (message !== 'ready') sights.push({ ...(message as Sight), worker })
     })
     await once(child, 'message')
   }
@@ -92,14 +92,23 @@ async function measureQuota(counts: 'calls' | 'tokens', seconds: number): Promis
     const over = new AbortController()
     const full = keepFull(producer, counts === 'tokens' ? (n) => 1 + (n % 4) : undefined, over.signal)
     const starts = () => sights.filter(({ what }) => what === 'start').sort((a, b) => a.at - b.at)
-    while (starts().length === 0) await pass(50)
-    await pass(seconds * 1_000 * windows + 500)
+    const unitsOf = ({ tokens }: Sight) => (counts === 'calls' ? 1 : tokens)
+    const wanted = amount * windows
+    while (sights.reduce((sum, sight) => sum + (sight.what === 'start' ? unitsOf(sight) : 0), 0) <= wanted)
+      await pass(100)
+    // A start is on its way here for a moment.
+    await pass(500)
     over.abort()
     await full
-    const from = starts()[0]!.at
-    const seen = starts().filter(({ at }) => at < from + windows * length)
-    const unitsOf = ({ tokens }: Sight) => (counts === 'calls' ? 1 : tokens)
-    const used = seen.reduce((sum, start) => sum + unitsOf(start), 0)
+    const seen = starts()
+    let used = 0
+    const next = seen.find((start) => {
+      if (used >= wanted) return true
+      used += unitsOf(start)
+      return false
+    })!
+    // From the first start to the first that had to wait for room of so many windows.
+    const took = next.at - seen[0]!.at
     const counters: [string, Counter][] = [
       ['fixed window', fixedWindow(amount, length)],
       ['fixed window, another phase', fixedWindow(amount, length, length * 0.37)],
@@ -110,7 +119,7 @@ async function measureQuota(counts: 'calls' | 'tokens', seconds: number): Promis
       const count = seen.filter((start) => !counter.pass(start.at, unitsOf(start))).length
       return `${name} ${count}`
     })
-    const share = ((used / (amount * windows)) * 100).toFixed(1)
+    const share = ((used / amount / (took / length)) * 100).toFixed(1)
     console.log(
       `| ${amount} ${counts} in ${seconds} s | ${seen.length} | ${share} % | ${refusals.join(', ')} |`,
     )
@@ -121,21 +130,30 @@ type Disturb = (fleet: Fleet) => Promise<(start: Sight) => number>
 
 const never: Disturb = async () => () => Number.POSITIVE_INFINITY
 
-/** What ran in the process has its place until its lease is over: so long it is in use. */
+/** A lease is renewed each third: what a worker runs when it falls silent has its place for so long at the least; microseconds. */
+const SURELY_LEASED = (LEASE_MS * 2_000) / 3
+const VICTIM = 1
+
+const silentFrom =
+  (silent: number) =>
+  ({ at, worker }: Sight): number =>
+    worker === VICTIM && at <= silent ? silent + SURELY_LEASED : Number.POSITIVE_INFINITY
+
 const kill: Disturb = async ({ workers, addWorker }) => {
   await pass(5_000)
+  workers[VICTIM]!.kill('SIGKILL')
   const died = monotonicUs()
-  workers[1]!.kill('SIGKILL')
   await addWorker()
-  return ({ at }) => (at <= died ? died + LEASE_MS * 1_000 : Number.POSITIVE_INFINITY)
+  return silentFrom(died)
 }
 
 const stop: Disturb = async ({ workers }) => {
   await pass(5_000)
-  workers[1]!.kill('SIGSTOP')
+  workers[VICTIM]!.kill('SIGSTOP')
+  const stood = monotonicUs()
   await pass(7_000)
-  workers[1]!.kill('SIGCONT')
-  return () => Number.POSITIVE_INFINITY
+  workers[VICTIM]!.kill('SIGCONT')
+  return silentFrom(stood)
 }
 
 async function measurePlaces(name: string, disturb: Disturb): Promise<void> {

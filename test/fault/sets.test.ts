@@ -99,3 +99,21 @@ test('another party that counts calls and tokens by rules of its own refuses not
     expect(refused(slidingWindow(calls / 2, length), () => 1)).toBeGreaterThan(0)
   }
 })
+
+test('what handlers settle counts once, and never for another start', async () => {
+  const unit = { unit: 'tokens', most: 8 }
+  const plan = fleet({
+    limit: '500, 50/s, 60 tokens/2s 4 each',
+    keys: [KEY],
+    producer: { jobs: 30, costs: unit, attempts: 2, backoffMs: 20 },
+    worker: { takesMs: 20, failFirst: 1, settles: unit },
+  })
+  await using campaign = await Campaign.start(plan)
+  await campaign.rest()
+  const { history } = await campaign.verdict({ lag: NEWS })
+  // A retry pays and settles again.
+  const settled = history.flatMap((event) => (event.type === 'settle' ? [`${event.id} ${event.fence}`] : []))
+  expect(history.filter(({ type }) => type === 'start')).toHaveLength(120)
+  expect(settled).toHaveLength(96)
+  expect(new Set(settled).size).toBe(96)
+})

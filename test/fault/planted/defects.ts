@@ -116,4 +116,30 @@ export const DEFECTS: readonly PlantedDefect[] = [
     ...mended('set-back-clock-keeps-leases'),
     foundBy: 'test/conformance/redis-silence.test.ts',
   },
+  {
+    number: 'set-1',
+    name: 'place-leaks',
+    what: 'a job whose lease has ended comes back, and the place that it had does not',
+    edits: [
+      {
+        file: 'src/redis/verbs/recover.lua',
+        find: '  bucket.running = bucket.running - 1\n',
+        replace: '',
+      },
+    ],
+    foundBy: 'test/fault/sets.test.ts',
+  },
+  {
+    number: 'set-2',
+    name: 'settles-twice',
+    what: 'a start that was settled may be settled again',
+    edits: [
+      {
+        file: 'src/redis/scripts/lib/charge.lua',
+        find: '  state.isSettled = true\n',
+        replace: '',
+      },
+    ],
+    foundBy: 'test/fault/sets.test.ts',
+  },
 ]
