@@ -5,6 +5,7 @@ import type { MeterReading } from '../meter/meter.ts'
 import { jsonResponse } from './middleware.ts'
 import { Problem, type ProblemName } from './problem.ts'
 import {
+  type PartsRead,
   policyName,
   quotaOfLine,
   quotaOfMeter,
@@ -37,17 +38,23 @@ export function acceptedResponse(
   admission: Accepted,
   rule: RuleView | undefined,
   cost: number,
+  read: PartsRead | undefined,
 ): Response {
   return jsonResponse(context, 202, acceptedBody(admission), {
     // Another first segment may use the same id.
     location: `/v1/jobs/${admission.id}?key=${encodeURIComponent(admission.key)}`,
-    ...(rule && rateLimitHeaders(quotaOfLine(rule, admission, cost))),
+    ...(rule && rateLimitHeaders(quotaOfLine(rule, admission, cost, read))),
     ...(admission.replayed && { 'idempotent-replayed': 'true' }),
   })
 }
 
 /** The problem for a refused job: 429 with the time to retry after, or 422 where a retry cannot succeed. */
-export function refusal(rejected: Rejected, rule: RuleView | undefined, cost: number): Problem {
+export function refusal(
+  rejected: Rejected,
+  rule: RuleView | undefined,
+  cost: number,
+  read?: PartsRead,
+): Problem {
   const { reason, key, retryAfterMs, waiting, capacity, isEstimate, quota, local } = rejected
   const mayReturn = Number.isFinite(retryAfterMs)
   // A local limit is not the policy that applies to the key in every process.
@@ -66,7 +73,7 @@ export function refusal(rejected: Rejected, rule: RuleView | undefined, cost: nu
   const headers = {
     ...(mayReturn && {
       'Retry-After': String(retryAfterSeconds(retryAfterMs)),
-      ...(violated && rateLimitHeaders(quotaOfLine(violated, rejected, cost))),
+      ...(violated && rateLimitHeaders(quotaOfLine(violated, rejected, cost, read))),
     }),
   }
   return new Problem(REFUSALS[reason], details, headers)

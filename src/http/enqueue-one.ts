@@ -1,11 +1,13 @@
 import { isVelvetRopeError } from '../core/errors.ts'
 import type { Admission } from '../core/job.ts'
+import { hasParts, parseLimit } from '../core/limit.ts'
 import type { RuleView } from '../core/rule-view.ts'
 import { TRACEPARENT } from '../core/traceparent.ts'
 import { acceptedResponse, refusal } from './answers.ts'
 import { readRequest } from './body.ts'
 import { jobId, readIdempotencyKey } from './idempotency.ts'
 import { invalid, pointerStep, reducedCapacity } from './problem.ts'
+import type { PartsRead } from './ratelimit-headers.ts'
 import { type NewJob, newJobSchema } from './request-schemas.ts'
 import type { Call, RouteContext } from './route.ts'
 
@@ -19,8 +21,27 @@ export async function enqueueOne(api: RouteContext, call: Call): Promise<Respons
   const id = jobId(principal, idempotencyKey, job.id)
   const admission = await submit(api, key, job, id, context.req.header('traceparent'))
   const { cost = 1 } = job
-  if (!admission.accepted) throw refusal(admission, ruleOf(api, key), cost)
-  return acceptedResponse(context, admission, ruleOf(api, key), cost)
+  const rule = ruleOf(api, key)
+  const read = await readParts(api, key, rule)
+  if (!admission.accepted) throw refusal(admission, rule, cost, read)
+  return acceptedResponse(context, admission, rule, cost, read)
+}
+
+/** What the further parts of a limit count. A limit without them asks for nothing; one that has them asks the store once more. */
+async function readParts(
+  { shaper }: RouteContext,
+  key: string,
+  rule: RuleView | undefined,
+): Promise<PartsRead | undefined> {
+  if (rule === undefined || !hasParts(parseLimit(rule.limit))) return undefined
+  try {
+    const { quotas = [], places } = (await shaper.inspect(key)) ?? {}
+    return { quotas, ...(places && { places }) }
+  } catch (error) {
+    // The verdict stands, whether the store is reached again or not.
+    if (isVelvetRopeError(error, 'backend-unavailable')) return undefined
+    throw error
+  }
 }
 
 /** Checks a job by the options `maxTimeoutMs` and `dataFault`; `at` is its place in the body. @throws Problem 422 */

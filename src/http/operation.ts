@@ -15,7 +15,9 @@ export const RATE_LIMIT_HEADERS = {
     'Pattern, capacity, and the seconds in which a full bucket drains; then each quota of the limit, its seconds and its unit (`qu`), ' +
       'and how many may run at once.',
   ),
-  RateLimit: textHeader('Pattern, free units, and the seconds until the next one is free.'),
+  RateLimit: textHeader(
+    'Pattern, free units, and the seconds until the next one is free; the same for each further part of the limit.',
+  ),
 }
 const REQUEST_ID = {
   'X-Request-Id': textHeader(

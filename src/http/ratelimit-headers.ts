@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { MILLISECOND } from '../core/duration.ts'
-import type { Accepted, Rejected } from '../core/job.ts'
+import type { Accepted, BucketView, Rejected } from '../core/job.ts'
 import { type Limit, parseLimit } from '../core/limit.ts'
 import { lengthOf } from '../core/quota.ts'
 import { nameOfQuota } from '../core/quota-input.ts'
@@ -38,7 +38,14 @@ interface Part {
   readonly windowMs?: number
   /** Absent: cost units. */
   readonly unit?: string | undefined
+  /** What is left now; absent where it is not known. */
+  readonly left?: number
+  /** The time until another job has room, where it has none now and that is known. */
+  readonly waitMs?: number
 }
+
+/** What the quotas and places of a bucket count. */
+export type PartsRead = Pick<BucketView, 'quotas' | 'places'>
 
 /** The unit of what runs at once, by the draft. */
 const AT_ONCE = 'concurrent-requests'
@@ -47,30 +54,59 @@ const AT_ONCE = 'concurrent-requests'
  * `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10): the governing pattern; `q` how many
  * units it holds, `w` the seconds in which all of them leak; `r` the units that are free, `t` the seconds until the next
  * one is. After a refusal `t` is the time after which the same request fits. Each quota of a limit, and what may run at once, is a
- * further policy, with its unit as `qu`; a verdict does not say how much of them is left, so `RateLimit` is about the line.
+ * further policy, with its unit as `qu`: `r` is what has not started in its window, and after an acceptance `t` stands where
+ * another job has no room.
  */
 export function rateLimitHeaders({ pattern, capacity, intervalMs, free, waitMs, parts = [] }: Quota) {
   const name = fieldString(policyName(pattern))
   const line = `${name};q=${integer(capacity)};w=${seconds(capacity * intervalMs)}`
   return {
     'ratelimit-policy': [line, ...parts.map((part) => policyOf(pattern, part))].join(', '),
-    ratelimit: `${name};r=${integer(free)};t=${seconds(waitMs)}`,
+    ratelimit: [
+      `${name};r=${integer(free)};t=${seconds(waitMs)}`,
+      ...parts.flatMap((part) => leftOf(pattern, part) ?? []),
+    ].join(', '),
   }
 }
 
 function policyOf(pattern: string, { name, amount, windowMs, unit }: Part): string {
   const window = windowMs === undefined ? '' : `;w=${seconds(windowMs)}`
-  const counted = unit === undefined ? '' : `;qu=${fieldString(unit)}`
-  return `${fieldString(`${policyName(pattern)} ${name}`)};q=${integer(amount)}${window}${counted}`
+  return `${nameOf(pattern, name)};q=${integer(amount)}${window}${unitField(unit)}`
 }
 
-function partsOf({ quotas, concurrency }: Limit): Part[] {
+function leftOf(pattern: string, { name, unit, left, waitMs }: Part): string | undefined {
+  if (left === undefined) return undefined
+  const wait = waitMs === undefined ? '' : `;t=${seconds(waitMs)}`
+  return `${nameOf(pattern, name)};r=${integer(left)}${wait}${unitField(unit)}`
+}
+
+function nameOf(pattern: string, part: string): string {
+  return fieldString(`${policyName(pattern)} ${part}`)
+}
+
+function unitField(unit: string | undefined): string {
+  return unit === undefined ? '' : `;qu=${fieldString(unit)}`
+}
+
+/** @param now by the clock of the line, in milliseconds; undefined where it is not known */
+function partsOf(
+  { quotas, concurrency }: Limit,
+  read: PartsRead | undefined,
+  now: number | undefined,
+): Part[] {
   const parts = quotas.map((quota): Part => {
     const { amount, unit, window } = quota
-    return { name: nameOfQuota(quota), amount, unit, windowMs: lengthOf(window) / MILLISECOND }
+    const name = nameOfQuota(quota)
+    const part = { name, amount, unit, windowMs: lengthOf(window) / MILLISECOND }
+    if (read === undefined) return part
+    // By name: the limit may have changed in between. A bucket that is forgotten counts nothing.
+    const { used, roomAt } = read.quotas?.find((known) => known.quota === name) ?? { used: 0 }
+    const wait = roomAt !== undefined && now !== undefined && { waitMs: Math.max(0, roomAt - now) }
+    return { ...part, left: Math.max(0, amount - used), ...wait }
   })
   if (concurrency === Number.POSITIVE_INFINITY) return parts
-  return [...parts, { name: `${concurrency} at once`, amount: concurrency, unit: AT_ONCE }]
+  const left = read && { left: Math.max(0, concurrency - (read.places?.taken ?? 0)) }
+  return [...parts, { name: `${concurrency} at once`, amount: concurrency, unit: AT_ONCE, ...left }]
 }
 
 /** The quota of a line, whose units become free with departures. */
@@ -78,6 +114,7 @@ export function quotaOfLine(
   { pattern, limit }: RuleView,
   admission: Accepted | Rejected,
   cost: number,
+  read?: PartsRead,
 ): Quota {
   const governing = parseLimit(limit)
   const { capacity, interval } = governing
@@ -87,8 +124,14 @@ export function quotaOfLine(
     intervalMs: interval / MILLISECOND,
     free: Math.max(0, admission.capacity - admission.waiting),
     waitMs: admission.accepted ? headWaitMs(admission, cost, governing) : admission.retryAfterMs,
-    parts: partsOf(governing),
+    parts: partsOf(governing, read, timeOf(admission)),
   }
+}
+
+/** When a verdict was given. A refusal has durations only, and one that is repeated those of its time. */
+function timeOf(admission: Accepted | Rejected): number | undefined {
+  if (!admission.accepted || admission.replayed) return undefined
+  return admission.departsAt - admission.waitMs
 }
 
 /** The quota of a meter, whose free space is a fraction; only whole units count. */

@@ -85,4 +85,12 @@ test('on Redis, a service settles the running attempt of a job once', async () =
   expect((await shaper.inspect('a/b'))!.quotas).toMatchObject([{ used: 7 }])
   expect(events).toMatchObject([{ id: 'j', key: 'a/b', cost: 1, attempt: 1, amounts: { tokens: 7 } }])
   expect(await shaper.settle('nothing', { tokens: 7 })).toBe(false)
+  const again = await app.request('/v1/buckets/a%2Fb/jobs', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{"data":1}',
+  })
+  // The first counts 7, and the second 900 once it has started.
+  const room = /^"\*";r=4[89];t=\d+, "\* 1000 tokens\/hour";r=(993|93)(;t=\d+)?;qu="tokens"$/
+  expect(again.headers.get('ratelimit')).toMatch(room)
 })

@@ -1,7 +1,8 @@
 import { parseList } from 'structured-headers'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { acceptedSchema, forecastSchema, verdictsSchema } from '../../../src/http/verdict-schemas.ts'
 import { jobSchema } from '../../../src/http/view-schemas.ts'
+import { BackendUnavailableError } from '../../../src/index.ts'
 import { Api, expectProblem } from './api.ts'
 
 const OPENAI = '100, 10/s, 1000 tokens/minute 400 each'
@@ -122,5 +123,44 @@ test('RateLimit-Policy has each part of the limit, with its seconds and its unit
     ['o"ai 50 per week in Europe/Berlin', { q: 50, w: 604_800 }],
     ['o"ai 7 at once', { q: 7, qu: 'concurrent-requests' }],
   ])
-  expect(headers.get('ratelimit')).toBe('"o\\"ai";r=99;t=0')
+  expect(
+    parseList(headers.get('ratelimit')!).map(([name, left]) => [name, Object.fromEntries(left)]),
+  ).toEqual([
+    ['o"ai', { r: 99, t: 0 }],
+    ['o"ai 2000/day', { r: 2_000 }],
+    ['o"ai 90000 tokens/minute', { r: 90_000, qu: 'tokens' }],
+    ['o"ai 50 per week in Europe/Berlin', { r: 50 }],
+    ['o"ai 7 at once', { r: 7, qu: 'concurrent-requests' }],
+  ])
+})
+
+test('RateLimit says what is left of each part, and when another job has room', async () => {
+  const api = new Api({ '*': '2, 10/s, 1000 tokens/minute 400 each, 2 at once' })
+  api.shaper.work(() => new Promise(() => undefined))
+  const left = async (id: string) => {
+    const { status, headers } = await api.enqueue('k', { data: 1, id, costs: { tokens: 900 } })
+    const [, ...parts] = parseList(headers.get('ratelimit')!)
+    return [status, ...parts.map(([, parameters]) => Object.fromEntries(parameters))]
+  }
+  const first = await left('a')
+  expect(first).toEqual([202, { r: 1_000, qu: 'tokens' }, { r: 2, qu: 'concurrent-requests' }])
+  await api.pass(1_000)
+  const tokens = { r: 100, t: 60, qu: 'tokens' }
+  const places = { r: 1, qu: 'concurrent-requests' }
+  expect(await left('b')).toEqual([202, tokens, places])
+  // A replay and a refusal have no time of their own.
+  const { t: _, ...timeless } = tokens
+  expect(await left('b')).toEqual([202, timeless, places])
+  await left('c')
+  expect(await left('d')).toEqual([429, timeless, places])
+})
+
+test('a limit without further parts asks for no view of the bucket', async () => {
+  const api = new Api({ '*': '9, 1/s', parts: '9, 1/s, 5/minute' })
+  const inspect = vi.spyOn(api.shaper, 'inspect')
+  await api.enqueue('k')
+  expect(inspect).not.toHaveBeenCalled()
+  inspect.mockRejectedValue(new BackendUnavailableError('Redis is away'))
+  const { status, headers } = await api.enqueue('parts')
+  expect([status, headers.get('ratelimit')]).toEqual([202, '"parts";r=8;t=0'])
 })
