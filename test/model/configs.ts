@@ -34,6 +34,8 @@ const PROCESSES = ['kill', 'stop'] as const
 const CALLS = ['lost', 'late'] as const
 const BULLMQ = ['dropped', 'doubled'] as const
 const HOLDS = { retries: 1, freezes: 1, cancels: 1, givesBack: true } as const
+const ONE_PLACE = { limits: [{ ...limit(1), places: 1 }], lookAhead: 3 }
+const TWO_PLACES = { limits: [{ ...limit(1), places: 2 }], lookAhead: 3 }
 const LIMITS = [limit(3), limit(2), limit(4)]
 const DEADLINES = [
   { cost: 1, deadline: 1 },
@@ -53,6 +55,7 @@ export const SMALL_RUNS: readonly Setup[] = [
   setup('1 job, clock', { jobs: jobs(1), ...one('forward', 'back'), clockStep: 1 }),
   setup('1 job, retry, freeze, cancel, given back', { jobs: jobs(1), ...HOLDS }),
   setup('2 jobs, given back for a time', { jobs: jobs(2), givesBack: true, away: 2 }),
+  setup('2 jobs, one place, killed', { jobs: jobs(2), ...ONE_PLACE, ...one('kill') }),
   setup('2 jobs, limits', { jobs: jobs(2), limits: LIMITS }),
   setup('2 jobs, deadlines', { jobs: DEADLINES }),
 ]
@@ -88,6 +91,8 @@ export const FULL_RUNS: readonly Setup[] = [
     away: 2,
     ...one(...CALLS, ...PROCESSES),
   }),
+  setup('3 jobs, one place, processes', { ...ONE_PLACE, ...one(...PROCESSES) }),
+  setup('3 jobs, two places, calls', { ...TWO_PLACES, ...one(...CALLS) }),
   setup('2 jobs, costs', { jobs: [{ cost: 1 }, { cost: 2 }], retries: 1, ...one('stop', 'rollback') }),
   setup('2 jobs, limits, processes', { jobs: jobs(2), limits: LIMITS, ...one(...PROCESSES) }),
   setup('2 jobs, deadlines, calls and processes', {

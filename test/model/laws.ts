@@ -37,6 +37,9 @@ export function judgeStart(world: World, worker: number, entry: Entry): void {
 /** Notes what has ended, and judges what holds in every state. */
 export function judgeState(world: World): void {
   const { shard, told, globals } = world
+  const { places = Number.POSITIVE_INFINITY } = shard.limit
+  const running = shard.jobs.filter(({ state }) => state === RUNNING).length
+  if (running > places && globals.isLossy === 0) world.breaks('L11 places')
   for (const [job, record] of shard.jobs.entries()) {
     const own = told[job]!
     if (record.state !== GRANTED) own.isExempt = 0

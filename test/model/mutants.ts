@@ -30,6 +30,8 @@ const outage = { faults: 1, kinds: ['outage'] } as const
 const rolledBack = { faults: 1, kinds: ['rollback'] } as const
 /** A lease that can end while a slot is still good: else the look at the time would do. */
 const SHORT_LEASES = { ...SMALL, farthest: 2, lease: 2 }
+/** More may be handed over than there are places for. */
+const ONE_PLACE = { limits: [{ capacity: 3, interval: 1, tolerance: 0, places: 1 }], lookAhead: 3 }
 const EPOCH = 'state.epoch ~= epoch'
 
 /** Ways in which the protocol could be weaker than it is: switches of the model. */
@@ -235,6 +237,21 @@ const TABLE = {
       from: "'-inf', trusted - meta.lifted, 'LIMIT'",
       to: "'-inf', '-inf', 'LIMIT'",
     },
+  },
+  'places-read-before': {
+    what: 'the free places are read in one step and taken in another, outside of a script',
+    law: 'L11 places',
+    setup: { jobs: TWO, ...ONE_PLACE },
+  },
+  'place-counter-leaks': {
+    what: 'the places that are taken are a counter, which a crash does not count down',
+    law: 'progress',
+    setup: { jobs: ONE, ...ONE_PLACE, faults: 1, kinds: ['kill'] },
+  },
+  'place-counted-twice': {
+    what: 'the places that are taken are a counter, which a repeated report counts down again',
+    law: 'L11 places',
+    setup: { jobs: [{ cost: 1 }, { cost: 1 }, { cost: 1 }], ...ONE_PLACE, faults: 1, kinds: ['lost'] },
   },
   'limit-forgets-slot': {
     what: 'a changed limit forgets the last slot',

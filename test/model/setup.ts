@@ -4,6 +4,8 @@ export interface ModelLimit {
   readonly capacity: number
   readonly interval: number
   readonly tolerance: number
+  /** How many attempts may run at once. Default: any number. */
+  readonly places?: number
 }
 
 /** The durations of the protocol, in ticks: those of the real scripts, or smaller ones in the same order of size. */

@@ -1,6 +1,7 @@
 // As src/redis/scripts/lib/grant.lua.
 import { forgetGrant } from './leave.ts'
 import { farthestNext, reserveDue, setNext, spacingAfterSlot, spacingAfterStart, unreserve } from './pace.ts'
+import { countPlace, isFull } from './places.ts'
 import { GRANTED, HANDED, RUNNING, type Shard } from './shard.ts'
 
 function postponeAfter({ bucket, setup }: Shard, since: number, gap: number): void {
@@ -35,10 +36,12 @@ export function grant(
   shard: Shard,
   job: number,
   worker: number,
+  hasPlace = false,
 ): { slot: number; startAt: number } | undefined {
   const { bucket, setup, ends } = shard
   const record = shard.jobs[job]!
   allowForClock(shard)
+  if (!hasPlace && isFull(shard)) return undefined
   const frozen = bucket.frozen
   if (shard.has('gate-ignores-freeze')) bucket.frozen = ends.never
   const due = Math.max(bucket.from, bucket.next, bucket.frozen, record.floor)
@@ -92,4 +95,5 @@ export function start(shard: Shard, job: number, at: number): void {
   bucket.lastStart = at
   bucket.startedCost = shard.cost(job)
   record.state = RUNNING
+  countPlace(shard, 1)
 }

@@ -1,5 +1,6 @@
 // As src/redis/scripts/lib/line.lua, head.lua and handover.lua.
 import { nextSlot } from './pace.ts'
+import { isFull } from './places.ts'
 import { BACK, LINE, RETRY, RETRYING, type Shard, WAITING } from './shard.ts'
 
 /** The jobs of one kind that stand in the sorted sets `:retry` or `:back`, the first first. */
@@ -39,6 +40,8 @@ export function dueOf(shard: Shard): number {
   const retries = returned(shard, RETRY)
   const isEmpty = line.count + retries.length + returned(shard, BACK).length === 0
   if (bucket.paused === 1 || isEmpty) return ends.far
+  // What was handed over takes a place when it starts.
+  if (isFull(shard, shard.has('places-read-before') ? 0 : shard.handed.count)) return ends.far
   const slot = nextSlot(shard, bucket.from) + limit.interval * handedUnits(shard)
   if (hasLine(shard)) return slot
   return Math.max(slot, shard.jobs[retries[0]!]!.readyAt)

@@ -63,6 +63,8 @@ const BUCKET = recordType([
   'grantedCost',
   /** Its score in `:due`; `far`: it is not in it. */
   'due',
+  /** Only of mutants: how many places are taken. */
+  'taken',
 ])
 const META = recordType([
   'book',
@@ -185,7 +187,7 @@ export class Shard {
     const { bucket } = this
     Object.assign(bucket, { exists: 0, limit: this.meta.book, next: never, from: never, frozen: never })
     Object.assign(bucket, { paused: 0, lastCost: 0, lastStart: never, startedCost: 0, linesTurn: 0 })
-    Object.assign(bucket, { granted: 0, grantedSlot: never, grantedCost: 0, due: far })
+    Object.assign(bucket, { granted: 0, grantedSlot: never, grantedCost: 0, due: far, taken: 0 })
   }
 
   forgetJob(job: Job, far = this.ends.far): void {

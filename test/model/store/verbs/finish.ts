@@ -4,6 +4,7 @@ import { noteActivity } from '../lease.ts'
 import { endJob, sendBack, trimEnded, waitAgain } from '../leave.ts'
 import { hasLine, reschedule, rescheduleFrom } from '../line.ts'
 import { freeze, unreserve } from '../pace.ts'
+import { countPlace } from '../places.ts'
 import {
   ABSENT,
   BACK,
@@ -64,7 +65,12 @@ function report(shard: Shard, call: FinishCall): boolean {
     return true
   }
   if (record.state === GRANTED && startedAt !== undefined) start(shard, job, startedBy(shard, startedAt))
-  if (record.state !== RUNNING) return isAnswered(record, outcome)
+  if (record.state !== RUNNING) {
+    const isKnown = isAnswered(record, outcome)
+    if (isKnown && shard.has('place-counted-twice')) countPlace(shard, -1)
+    return isKnown
+  }
+  countPlace(shard, -1)
   const hadLine = hasLine(shard) || shard.handed.count > 0
   if (outcome === 'completed') endJob(shard, job, COMPLETED)
   else if (outcome === 'retry') waitAgain(shard, job, RETRY, delay, NO_ONE)

@@ -47,7 +47,8 @@ function answerOf(shard: Shard, call: GateCall): GateAnswer {
   const isReplay = record.state === EXPIRED && record.epoch === epoch && record.worker === worker
   if (isReplay && record.endedAt > -replay) return { kind: 'expired' }
   const isHeld = record.state === HANDED || record.state === GRANTED
-  if (call.isChecked ? !isHeld : !mayAsk(shard, call)) return { kind: 'stale' }
+  const isUnchecked = call.isChecked && !shard.has('places-read-before')
+  if (isUnchecked ? !isHeld : !mayAsk(shard, call)) return { kind: 'stale' }
   if (shard.handed.at(0) !== job) {
     if (!shard.has('gate-any-order') || bucket.granted !== 0) {
       record.lease = lease
@@ -60,7 +61,7 @@ function answerOf(shard: Shard, call: GateCall): GateAnswer {
   if (!isFirst && isVoid) ungrant(shard, job)
   let granted = { slot: record.slot, startAt: Math.max(record.slot, 0) }
   if (record.state === HANDED) {
-    const found = bucket.paused === 1 ? undefined : grant(shard, job, worker)
+    const found = bucket.paused === 1 ? undefined : grant(shard, job, worker, call.isChecked)
     if (found === undefined) {
       if (!isFirst) record.attempt -= 1
       sendBack(shard, job)

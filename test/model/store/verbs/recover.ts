@@ -3,6 +3,7 @@ import { start } from '../grant.ts'
 import { noteActivity } from '../lease.ts'
 import { endJob, endWaiting, isHeld, sendBack, trimEnded, waitAgain, waits } from '../leave.ts'
 import { reschedule } from '../line.ts'
+import { countPlace } from '../places.ts'
 import { BACK, EXPIRED, FAILED, GRANTED, HANDED, type Job, NO_ONE, type Shard } from '../shard.ts'
 
 const MOST_CRASHES = 3
@@ -78,6 +79,7 @@ function takeBack(shard: Shard, job: number): Recovered[] {
     if (shard.has('lost-grant-is-free')) return sentBack(shard, job)
     start(shard, job, 0)
   }
+  if (!shard.has('place-counter-leaks')) countPlace(shard, -1)
   record.crashes += 1
   if (record.crashes >= MOST_CRASHES) {
     endJob(shard, job, FAILED)
