@@ -2,6 +2,7 @@ import { describe } from '../core/describe.ts'
 import { SECOND } from '../core/duration.ts'
 import { isVelvetRopeError } from '../core/errors.ts'
 import { checkKey } from '../core/key.ts'
+import type { Costs } from '../core/usage.ts'
 import type { Arrival } from './arrival.ts'
 
 /** The largest offset at which a double still resolves microseconds. */
@@ -11,10 +12,13 @@ const LARGEST_COST = 1e9
 export type ArrivalField = 'offset_s' | 'key' | 'cost'
 
 /** The fields of an arrival as in the input file. */
-export type ArrivalValues = Readonly<Record<ArrivalField, unknown>>
+export type ArrivalValues = Readonly<Record<ArrivalField, unknown>> & {
+  /** By unit; undefined where the arrival does not name it. */
+  readonly costs?: Readonly<Record<string, unknown>>
+}
 
 /** Creates the error for a field. */
-export type Blame = (field: ArrivalField, message: string) => Error
+export type Blame = (field: string, message: string) => Error
 
 /**
  * Validates arrivals of any format. They must be in the order of time: sorting would need all of them in memory, and
@@ -29,12 +33,7 @@ export class ArrivalChecker {
       const expected = `a number of seconds from 0 to ${LATEST_S}`
       throw blame('offset_s', `expected offset_s to be ${expected}, got: ${describe(offset)}`)
     }
-    if (typeof cost !== 'number' || !Number.isInteger(cost) || cost < 1 || cost > LARGEST_COST) {
-      throw blame(
-        'cost',
-        `expected cost to be a whole number from 1 to ${LARGEST_COST}, got: ${describe(cost)}`,
-      )
-    }
+    checkCost('cost', cost, blame)
     const at = offset * SECOND
     if (at < this.#last) {
       const before = this.#last / SECOND
@@ -44,8 +43,26 @@ export class ArrivalChecker {
       )
     }
     this.#last = at
-    return { at, key: checked(key, blame), cost }
+    const named = checkedCosts(values.costs, blame)
+    return { at, key: checked(key, blame), cost, ...(named && { costs: named }) }
   }
+}
+
+function checkCost(field: string, cost: unknown, blame: Blame): asserts cost is number {
+  if (typeof cost === 'number' && Number.isInteger(cost) && cost >= 1 && cost <= LARGEST_COST) return
+  throw blame(
+    field,
+    `expected ${field} to be a whole number from 1 to ${LARGEST_COST}, got: ${describe(cost)}`,
+  )
+}
+
+function checkedCosts(costs: ArrivalValues['costs'] = {}, blame: Blame): Costs | undefined {
+  const named = Object.entries(costs).flatMap(([unit, cost]): [string, number][] => {
+    if (cost === undefined) return []
+    checkCost(unit, cost, blame)
+    return [[unit, cost]]
+  })
+  return named.length === 0 ? undefined : Object.fromEntries(named)
 }
 
 function checked(key: unknown, blame: Blame): string {

@@ -1,3 +1,5 @@
+import type { Costs } from '../core/usage.ts'
+
 /** One request to run a job. Arrivals come in the order of `at`. */
 export interface Arrival {
   /** Microseconds from the start of the recording. */
@@ -5,6 +7,8 @@ export interface Arrival {
   readonly key: string
   /** Whole cost units, at least 1. */
   readonly cost: number
+  /** What it counts in quotas of other units, where it says so. */
+  readonly costs?: Costs
 }
 
 /** Arrivals in batches: one promise per arrival would cost more than judging it. */

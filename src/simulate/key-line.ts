@@ -1,29 +1,44 @@
 import { type Bucket, createBucket, depart, isIdle, nextSlot, reserve } from '../core/bucket.ts'
-import type { Limit } from '../core/limit.ts'
+import { hasParts, type Limit } from '../core/limit.ts'
+import { type Costs, charge, chargesOf, tidy } from '../core/usage.ts'
 import { admit, type RejectReason } from '../core/verdict.ts'
 import { NANOSECOND } from './arrival.ts'
+import { DeparturePlan, type Hold } from './departure-plan.ts'
 
 /** The admission verdict; times in microseconds. */
 export type Outcome =
   /** `position` 1 is the next to depart. */
-  | { readonly accepted: true; readonly position: number; readonly departsAt: number }
+  | {
+      readonly accepted: true
+      readonly position: number
+      readonly departsAt: number
+      /** What will keep it at the head of its line; only under a limit of several parts. */
+      readonly holds?: readonly Hold[]
+    }
   /** `retryAt` is infinite for a cost that can never fit. */
   | { readonly accepted: false; readonly reason: RejectReason; readonly retryAt: number }
 
 /** A waiting job. */
 interface WaitingJob {
   readonly cost: number
+  readonly costs?: Costs | undefined
   readonly arrivedAt: number
+  /** When it departs; only under a limit of several parts. */
+  readonly departsAt?: number | undefined
 }
 
-/** A bucket and its waiting jobs, on a clock that advances with the arrivals. Handlers are always free. */
+/** A bucket and its waiting jobs, on a clock that advances with the arrivals. Handlers are free unless places bound them. */
 export class KeyLine {
   readonly #bucket: Bucket
+  /** Undefined under a limit that has only a pace. */
+  readonly #plan: DeparturePlan | undefined
   #line: WaitingJob[] = []
   #head = 0
 
-  constructor(limit: Limit) {
+  /** @param duration how long a handler holds its place, in microseconds */
+  constructor(limit: Limit, duration = 0) {
     this.#bucket = createBucket(limit)
+    this.#plan = hasParts(limit) ? new DeparturePlan(limit, duration) : undefined
   }
 
   get limit(): Limit {
@@ -36,33 +51,44 @@ export class KeyLine {
   }
 
   /** Judges a new job at `now`, which never goes back. */
-  offer(cost: number, now: number): Outcome {
+  offer(cost: number, now: number, costs?: Costs): Outcome {
     this.#settle(now)
-    const verdict = admit(this.#bucket, { cost, deadline: Number.POSITIVE_INFINITY }, now, this.#waiting())
+    const request = { cost, costs, deadline: Number.POSITIVE_INFINITY }
+    const verdict = admit(this.#bucket, request, now, this.#waiting())
     if (!verdict.accepted) return verdict
-    this.#line.push({ cost, arrivedAt: now })
+    const planned = this.#plan?.add({ cost, costs }, now)
+    this.#line.push({ cost, costs, arrivedAt: now, departsAt: planned?.departsAt })
     const position = this.#line.length - this.#head
     this.#settle(now)
-    return { accepted: true, position, departsAt: verdict.departsAt }
+    return { accepted: true, position, departsAt: verdict.departsAt, ...planned }
   }
 
   isOver(now: number): boolean {
     this.#settle(now)
-    return isIdle(this.#bucket, now)
+    return isIdle(this.#bucket, now) && (this.#plan?.isOverAt ?? now) <= now
   }
 
   /** Removes jobs with a departure at or before `now`. */
   #settle(now: number): void {
     for (let first = this.#line[this.#head]; first !== undefined; first = this.#line[this.#head]) {
-      if (nextSlot(this.#bucket, first.arrivedAt) > now + NANOSECOND) break
-      depart(this.#bucket, first.cost, reserve(this.#bucket, first.cost, first.arrivedAt))
+      const { cost, arrivedAt, departsAt = nextSlot(this.#bucket, arrivedAt) } = first
+      if (departsAt > now + NANOSECOND) break
+      depart(this.#bucket, cost, reserve(this.#bucket, cost, first.departsAt ?? arrivedAt))
+      this.#count(first, departsAt)
       this.#head++
     }
+    const { limit, usage } = this.#bucket
+    if (usage !== undefined) tidy(limit, usage, now)
     // Cut only when half is gone, so that a departure costs the same whatever the length of the line.
     if (this.#head > this.#line.length / 2) {
       this.#line = this.#line.slice(this.#head)
       this.#head = 0
     }
+  }
+
+  #count(job: WaitingJob, at: number): void {
+    const { limit, usage } = this.#bucket
+    if (usage !== undefined) charge(limit, usage, chargesOf(limit, job), at)
   }
 
   *#waiting(): Generator<WaitingJob> {

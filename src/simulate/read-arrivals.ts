@@ -13,8 +13,9 @@ const LONGEST_LINE = 1_048_576
  * Reads arrivals as a stream, a batch per chunk of input. The first character decides between two formats:
  *
  * - CSV (RFC 4180) with a header that names the columns `offset_s`, `key` and, if costs differ, `cost`, in any order;
- *   further columns are ignored.
- * - JSON lines, `{"offset_s": 0.5, "key": "a", "cost": 2}`; `cost` may be absent, further properties are ignored.
+ *   further columns are ignored, but for those of `units`: what the job counts in that unit, empty where it does not say.
+ * - JSON lines, `{"offset_s": 0.5, "key": "a", "cost": 2}`; `cost` may be absent, further properties are ignored, but for those of
+ *   `units`.
  *
  * @param file the name of the input in messages
  * @throws InvalidInputError with file, line and column for anything else, and if `offset_s` decreases
@@ -22,6 +23,7 @@ const LONGEST_LINE = 1_048_576
 export async function* readArrivals(
   file: string,
   chunks: AsyncIterable<Uint8Array>,
+  units: readonly string[] = [],
 ): AsyncGenerator<readonly Arrival[]> {
   let parser: ArrivalParser | undefined
   let waiting = ''
@@ -29,7 +31,7 @@ export async function* readArrivals(
     waiting += text
     const [first] = waiting.trimStart()
     if (first === undefined) continue
-    parser ??= first === '{' ? new JsonLinesArrivals(file) : new CsvArrivals(file)
+    parser ??= first === '{' ? new JsonLinesArrivals(file, units) : new CsvArrivals(file, units)
     yield [...parser.push(waiting)]
     waiting = ''
   }
@@ -51,10 +53,12 @@ class CsvArrivals implements ArrivalParser {
   readonly #file: string
   readonly #records: CsvRecords
   readonly #checker = new ArrivalChecker()
+  readonly #units: readonly string[]
   #columns: CsvColumns | undefined
 
-  constructor(file: string) {
+  constructor(file: string, units: readonly string[]) {
     this.#file = file
+    this.#units = units
     this.#records = new CsvRecords(file)
   }
 
@@ -79,19 +83,30 @@ class CsvArrivals implements ArrivalParser {
       offset_s: columns.number(record, 'offset_s'),
       key: columns.text(record, 'key'),
       cost: columns.has('cost') ? columns.number(record, 'cost') : 1,
+      costs: namedCosts(record, columns, this.#units),
     }
     return this.#checker.check(values, (field, message) => columns.blame(record, field, message))
   }
+}
+
+/** What a record counts in each unit that has a column. */
+function namedCosts(record: CsvRecord, columns: CsvColumns, units: readonly string[]) {
+  const known = units.filter((unit) => columns.has(unit))
+  return Object.fromEntries(
+    known.map((unit) => [unit, columns.text(record, unit) === '' ? undefined : columns.number(record, unit)]),
+  )
 }
 
 class JsonLinesArrivals implements ArrivalParser {
   readonly #file: string
   readonly #checker = new ArrivalChecker()
   #rest = ''
+  readonly #units: readonly string[]
   #line = 0
 
-  constructor(file: string) {
+  constructor(file: string, units: readonly string[]) {
     this.#file = file
+    this.#units = units
   }
 
   *push(text: string): Generator<Arrival> {
@@ -110,7 +125,12 @@ class JsonLinesArrivals implements ArrivalParser {
     this.#line++
     if (text.trim() === '') return
     const record = this.#parse(text)
-    const values = { offset_s: record['offset_s'], key: record['key'], cost: record['cost'] ?? 1 }
+    const values = {
+      offset_s: record['offset_s'],
+      key: record['key'],
+      cost: record['cost'] ?? 1,
+      costs: Object.fromEntries(this.#units.map((unit) => [unit, record[unit] ?? undefined])),
+    }
     yield this.#checker.check(values, (field, message) => {
       return this.#error(Math.max(0, text.indexOf(`"${field}"`)) + 1, message)
     })

@@ -19,10 +19,11 @@ export class Simulation {
   readonly #summary = new SummaryBuilder()
   #spread: Spread | undefined
 
-  constructor(limits: RuleBook) {
+  /** @param handlerTime how long a handler holds its place, in microseconds; only limits with `at once` ask for it */
+  constructor(limits: RuleBook, handlerTime = 0) {
     this.#limits = limits
     this.#lines = new LiveKeys({
-      create: (key) => new KeyLine(this.#limits.resolve(key).limit),
+      create: (key) => new KeyLine(this.#limits.resolve(key).limit, handlerTime),
       isOver: (line, now) => line.isOver(now),
     })
   }
@@ -43,9 +44,9 @@ export class Simulation {
    * @throws NoLimitError if no limit applies to its key
    */
   offer(arrival: Arrival): Outcome {
-    const { at, key, cost } = arrival
+    const { at, key, cost, costs } = arrival
     const line = this.#lines.get(key, at)
-    const outcome = line.offer(cost, at)
+    const outcome = line.offer(cost, at, costs)
     this.#summary.add(arrival, outcome, line)
     this.#spread ??= spreadFrom(at, line.limit.interval)
     if (outcome.accepted) {

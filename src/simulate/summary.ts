@@ -15,6 +15,8 @@ export interface Summary {
   readonly waitMs: { readonly [name in 'p50' | 'p90' | 'p99' | 'max']: number | null }
   /** The fullest bucket at any moment, and the first such moment; null if no job had to wait. */
   readonly fullestBucket: FullestBucket | null
+  /** What kept accepted jobs at the head of their lines, the longest first; only where a limit has several parts. */
+  readonly heldBack?: readonly HeldBack[]
   /** Seconds, in the time of the input; null when there were no arrivals or no departures. */
   readonly firstArrivalS: number | null
   readonly lastArrivalS: number | null
@@ -31,11 +33,20 @@ export interface FullestBucket {
   readonly atS: number
 }
 
+/** How many jobs a part of a limit kept at the head of their lines, and for how long all together. */
+export interface HeldBack {
+  /** `pace`, a quota as text, or `50 at once`. */
+  readonly part: string
+  readonly jobs: number
+  readonly seconds: number
+}
+
 export class SummaryBuilder {
   // Names only: the states of keys are elsewhere and are deleted.
   readonly #keys = new Set<string>()
   readonly #waits: number[] = []
   readonly #rejections = { full: 0, 'too-costly': 0 }
+  readonly #held = new Map<string, { jobs: number; time: number }>()
   #fullest: FullestBucket | null = null
   #firstArrival: number | undefined
   #lastArrival: number | undefined
@@ -51,6 +62,10 @@ export class SummaryBuilder {
       return
     }
     this.#waits.push(outcome.departsAt - at)
+    for (const { part, time } of outcome.holds ?? []) {
+      const { jobs: held, time: known } = this.#held.get(part) ?? { jobs: 0, time: 0 }
+      this.#held.set(part, { jobs: held + 1, time: known + time })
+    }
     this.#lastDeparture = Math.max(this.#lastDeparture ?? 0, outcome.departsAt)
     const { waiting } = line
     const { capacity } = line.limit
@@ -75,10 +90,17 @@ export class SummaryBuilder {
         max: percentile(waits, 1),
       },
       fullestBucket: this.#fullest,
+      ...(this.#held.size > 0 && { heldBack: this.#heldBack() }),
       firstArrivalS: inSeconds(this.#firstArrival),
       lastArrivalS: inSeconds(this.#lastArrival),
       lastDepartureS: inSeconds(this.#lastDeparture),
     }
+  }
+
+  #heldBack(): HeldBack[] {
+    return [...this.#held]
+      .map(([part, { jobs, time }]) => ({ part, jobs, seconds: Math.round(time) / SECOND }))
+      .sort((a, b) => b.seconds - a.seconds)
   }
 }
 

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import { SECOND } from '../../core/duration.ts'
+import { MILLISECOND, SECOND } from '../../core/duration.ts'
 import { InvalidOptionsError } from '../../core/errors.ts'
 import { formatLimit } from '../../core/limit.ts'
 import type { RuleBook } from '../../core/rule-book.ts'
@@ -15,7 +15,7 @@ import { checkDistinct, inputName, OutputFile, readChunks, writeText } from '../
 import { type LimitFlags, readLimits, readOtherLimits } from '../limits-file.ts'
 import { formatCount, offset, positiveNumber, wholeNumber } from '../numbers.ts'
 import { Progress } from '../progress.ts'
-import { print } from '../terminal.ts'
+import { note, print } from '../terminal.ts'
 import { againstReport } from './against-report.ts'
 import { compareReport } from './compare-report.ts'
 import { simulateReport } from './report.ts'
@@ -28,6 +28,7 @@ interface Flags extends LimitFlags {
   readonly keys: number
   readonly seed: number
   readonly key?: string
+  readonly handlerMs?: number
   readonly from: number
   readonly to?: number
   readonly against?: string
@@ -45,6 +46,7 @@ export function simulateCommand(): Command {
     .description(
       'Tries a limit on recorded or generated arrivals, in virtual time, with the same algorithm as a shaper.\n\n' +
         'Arrivals are CSV with a header, offset_s,key[,cost], or JSON lines with the same names, in the order of time.\n' +
+        'What a job counts in quotas of other units is a further column of that name, such as tokens.\n' +
         'velvet-rope serve --record writes such a file.\n' +
         'A limits file is JSON, { "<pattern>": "<capacity>, <rate>", ... }, or a velvet-rope.yaml.',
     )
@@ -63,6 +65,11 @@ export function simulateCommand(): Command {
       'seed of a pattern; the same seed gives the same arrivals',
       wholeNumber(0, 2 ** 32 - 1),
       1,
+    )
+    .option(
+      '--handler-ms <n>',
+      "how long a handler holds its place, for limits with 'at once'",
+      positiveNumber(1e9),
     )
     .option('--key <key>', 'only the arrivals of this key')
     .option('--from <s>', 'only arrivals from this offset on, in seconds', offset, 0)
@@ -88,9 +95,11 @@ async function simulate(file: string | undefined, given: Flags): Promise<void> {
   const limits = await readLimits(flags)
   const policies = comparedPolicies(flags.subBuckets)
   const comparison = flags.compare ? new Comparison(limits, policies) : undefined
-  const simulation = new Simulation(limits)
-  const other = against === undefined ? undefined : new Simulation(await readOtherLimits(against))
-  await run(simulation, [comparison, other].filter(isThere), openArrivals(flags), flags)
+  const handlerTime = (flags.handlerMs ?? 0) * MILLISECOND
+  const simulation = new Simulation(limits, handlerTime)
+  const other =
+    against === undefined ? undefined : new Simulation(await readOtherLimits(against), handlerTime)
+  await run(simulation, [comparison, other].filter(isThere), openArrivals(flags, unitsOf(limits)), flags)
 
   const summary = simulation.summary()
   if (flags.svg !== undefined) {
@@ -112,6 +121,12 @@ async function simulate(file: string | undefined, given: Flags): Promise<void> {
     return
   }
   print(simulateReport(summary, simulation.spread, limitText(limits)))
+  if (
+    flags.handlerMs === undefined &&
+    limits.list().some(({ limit }) => limit.concurrency < Number.POSITIVE_INFINITY)
+  ) {
+    note('places are taken as free at once: say with --handler-ms how long handlers take')
+  }
   if (comparison !== undefined) {
     const [first, ...others] = limits.list()
     print(`\n${compareReport(comparison, policies, first!.limit)}`)
@@ -168,9 +183,15 @@ async function run(
   }
 }
 
-function openArrivals(flags: Flags): ArrivalBatches {
+/** The units of all quotas, such as `tokens`. */
+function unitsOf(limits: RuleBook): string[] {
+  const units = limits.list().flatMap(({ limit }) => limit.quotas.map(({ unit }) => unit))
+  return [...new Set(units)].filter(isThere)
+}
+
+function openArrivals(flags: Flags, units: readonly string[]): ArrivalBatches {
   const { arrivals, pattern, seconds, rate, keys, seed } = flags
-  if (arrivals !== undefined) return readArrivals(inputName(arrivals), readChunks(arrivals))
+  if (arrivals !== undefined) return readArrivals(inputName(arrivals), readChunks(arrivals), units)
   if (pattern !== undefined) return generateArrivals({ pattern, seconds, rate, keys, seed })
   throw new InvalidOptionsError(`expected --arrivals <file>, or --pattern ${PATTERNS.join(' | ')}`)
 }

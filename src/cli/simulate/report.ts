@@ -19,6 +19,7 @@ export function simulateReport(summary: Summary, spread: Spread | undefined, lim
     ['rejected', `${formatCount(rejected)}  ${formatShare(rejected, arrivals)}${reasons(rejections)}`],
     ['wait', waits(summary)],
     ['fullest bucket', fullest(summary)],
+    ...heldBack(summary),
   ]
   const picture = spread === undefined ? '' : `\n\n${drawSpread(spread)}`
   return `${renderFacts(facts)}${picture}`
@@ -72,6 +73,14 @@ function reasons(rejections: Summary['rejections']): string {
 function waits({ waitMs: { p50, p90, p99, max } }: Summary): string {
   const shown = (wait: number | null): string => (wait === null ? '-' : formatSeconds(wait / 1_000))
   return `p50 ${shown(p50)}, p90 ${shown(p90)}, p99 ${shown(p99)}, longest ${shown(max)}`
+}
+
+/** What kept the first of each line waiting, the longest first. */
+function heldBack({ heldBack: parts = [] }: Summary): [string, string][] {
+  return parts.map(({ part, jobs, seconds }, index) => [
+    index === 0 ? 'held back by' : '',
+    `${part}: ${formatCount(jobs)} ${jobs === 1 ? 'job' : 'jobs'}, ${formatSeconds(seconds)} in all`,
+  ])
 }
 
 function fullest({ fullestBucket }: Summary): string {
