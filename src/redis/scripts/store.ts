@@ -51,14 +51,17 @@ export class Store {
    * Writes what is known here of time zones, from which scripts compute the periods of quotas by the calendar. Zones that are
    * unknown here are left out.
    *
-   * @param unusableAt the time of Redis at which a script found what is there to be of no use
+   * @param isUnusable whether a script found what is there to be of no use
    */
-  async writeZones(shard: number, zones: readonly string[], unusableAt?: number): Promise<boolean> {
-    const now = unusableAt ?? (await this.storeTime(shard))
-    const tables = zones.flatMap((zone) => zoneTable(zone, now))
-    const flag = unusableAt === undefined ? '0' : '1'
-    for (let at = 0; at < tables.length; at += 2 * ZONES_PER_CALL) {
-      const values = [unusableAt ?? '', flag, ...tables.slice(at, at + 2 * ZONES_PER_CALL)]
+  async writeZones(
+    shard: number,
+    zones: readonly string[],
+    { isUnusable = false, now }: { readonly isUnusable?: boolean; readonly now?: number } = {},
+  ): Promise<boolean> {
+    const madeAt = now ?? (await this.storeTime(shard))
+    const tables = zones.flatMap((zone) => zoneTable(zone, madeAt))
+    for (let from = 0; from < tables.length; from += 2 * ZONES_PER_CALL) {
+      const values = [now ?? '', isUnusable ? '1' : '0', ...tables.slice(from, from + 2 * ZONES_PER_CALL)]
       await this.#calls.run(zonesScript, this.tags[shard]!, values)
     }
     return tables.length > 0
@@ -140,7 +143,8 @@ export class Store {
         const missing = missingZone(error)
         if (missing === undefined || written.has(missing.zone)) throw error
         written.add(missing.zone)
-        if (!(await this.writeZones(shard, [missing.zone], missing.at))) throw error
+        if (!(await this.writeZones(shard, [missing.zone], { isUnusable: true, now: missing.at })))
+          throw error
       }
     }
   }
