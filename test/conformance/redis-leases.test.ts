@@ -182,6 +182,7 @@ describe('a lease that has ended', () => {
         crashed: false,
         failed: false,
         gone: false,
+        lapsed: false,
       },
     ])
     expect(await stage.views.job('x', at(30))).toMatchObject({ state: 'waiting', attempt: 0, position: 1 })

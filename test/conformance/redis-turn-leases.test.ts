@@ -74,6 +74,7 @@ describe('the turn of a caller whose process is silent', () => {
         crashed: false,
         failed: false,
         gone: true,
+        lapsed: false,
       },
     ])
     expect(await stage.jobs.state('~c~1', 6)).toBe('cancelled')
@@ -173,13 +174,13 @@ describe('the turn of a caller whose process is silent', () => {
     expect((await stage.claim(31)).jobs).toEqual(['x'])
   })
 
-  test('that departed, and whose end was not reported, has failed once', async () => {
+  test('that departed, and whose end was not reported, loses the place that it may hold', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1', 0)
     const { of } = await stage.claim(0)
     await stage.gate(of('~c~1'), 0)
     await stage.jobs.start(of('~c~1'), 0)
-    expect(await stage.recover(HANDED)).toMatchObject([{ id: '~c~1', crashed: true, failed: true }])
+    expect(await stage.recover(HANDED)).toMatchObject([{ id: '~c~1', lapsed: true }])
     expect(await stage.recover(9 * HANDED)).toEqual([])
     expect(await stage.jobs.finish(of('~c~1'), COMPLETED, HANDED)).toMatchObject({ isMine: false })
   })

@@ -112,6 +112,7 @@ const WAYS: readonly ((shard: BusyShard) => unknown)[] = [
   ({ stage }) => stage.backend.open(now),
   ({ stage }) => writeDraft(stage.backend.store, 0, Buffer.from('{"schema":3,'), now),
   ({ stage }) => stage.backend.store.time(0),
+  ({ stage }) => stage.backend.store.writeZones(0, ['Europe/Berlin'], { now }),
   ({ stage }) => stage.views.job('waits', now),
   ({ stage }) => stage.views.inspect('a', now),
   ...['-fill', 'fill', 'key', '-waiting', 'oldestWaitMs', 'nextDepartureAt'].map(

@@ -11,16 +11,9 @@ do
     local at = string.find(limit, '\n', 1, true)
     if not at then return nil end
     local parts = cjson.decode(string.sub(limit, at + 1))
-    for _, part in ipairs(parts.quotas) do
-      parts.hasUnits = parts.hasUnits or part.unit ~= nil
-      if part.zone then quota.expect_zone(part.zone) end
-    end
+    for _, part in ipairs(parts.quotas) do parts.hasUnits = parts.hasUnits or part.unit ~= nil end
+    quota.expect_zones(limit)
     return parts
-  end
-
-  -- Checks, before anything is written, that all is there that a bucket of this limit needs.
-  function usage.expect_parts(limit)
-    if string.find(limit, '"zone"', 1, true) then read_parts(limit) end
   end
 
   local function new_use(parts, lost_at, changed_at)
