@@ -10,7 +10,23 @@ export interface PatternCount {
   fillMax: number
   /** Milliseconds. */
   oldestWaitMs: number
+  /** Only for a pattern whose buckets have quotas or places. */
+  parts?: PartsCount
 }
+
+/** What keeps the lines of one pattern, and how much of its quotas and places is used. */
+export interface PartsCount {
+  /** Buckets in which jobs wait, by the part of the limit for which the next one waits. */
+  readonly held: Record<HoldingPart, number>
+  /** Of the quota of which most is used; above 1 after a settlement, or under a limit that was lowered. */
+  quotaMax: number
+  /** Places, summed over the buckets. */
+  taken: number
+  places: number
+}
+
+export const HOLDING_PARTS = ['pace', 'quota', 'places'] as const
+export type HoldingPart = (typeof HOLDING_PARTS)[number]
 
 /** The result of one walk over all live buckets. */
 export interface Count {
@@ -121,10 +137,8 @@ export class Census {
     }
   }
 
-  #add(
-    { patterns, states }: Count,
-    { pattern, state, waiting, capacity, fill, oldestWaitMs }: BucketView,
-  ): void {
+  #add({ patterns, states }: Count, bucket: BucketView): void {
+    const { pattern, state, waiting, capacity, fill, oldestWaitMs } = bucket
     states[state]++
     const label = this.#ports.labelOf(pattern)
     let of = patterns.get(label)
@@ -136,7 +150,22 @@ export class Census {
     of.capacity += capacity
     of.fillMax = Math.max(of.fillMax, fill)
     of.oldestWaitMs = Math.max(of.oldestWaitMs, oldestWaitMs)
+    addParts(of, bucket)
   }
+}
+
+function addParts(of: PatternCount, { quotas = [], places, state, jobs }: BucketView): void {
+  if (quotas.length === 0 && places === undefined) return
+  of.parts ??= { held: { pace: 0, quota: 0, places: 0 }, quotaMax: 0, taken: 0, places: 0 }
+  const { parts } = of
+  parts.quotaMax = Math.max(parts.quotaMax, ...quotas.map(({ used, amount }) => used / amount))
+  parts.taken += places?.taken ?? 0
+  parts.places += places?.of ?? 0
+  // A freeze or a pause is no part of the limit.
+  if (jobs === 0 || state === 'frozen' || state === 'paused') return
+  if (places !== undefined && places.taken >= places.of) parts.held.places++
+  else if (quotas.some(({ roomAt }) => roomAt !== undefined)) parts.held.quota++
+  else parts.held.pace++
 }
 
 /** The rest after a page that took `took` microseconds. */

@@ -53,6 +53,16 @@ export function createInstruments(registry: Registry) {
       'pattern',
     ]),
     oldestWait: gauge('oldest_wait_seconds', 'Time that the oldest job has waited', ['pattern']),
+    held: gauge(
+      'held_buckets',
+      'Live buckets in which jobs wait, by what the next one waits for: pace, quota or places; only under limits of several parts',
+      ['pattern', 'part'],
+    ),
+    quotaMax: gauge('quota_used_ratio_max', 'Share of the quota of which most is used, in any live bucket', [
+      'pattern',
+    ]),
+    places: gauge('places', 'Jobs that may run at once, over all live buckets', ['pattern']),
+    placesTaken: gauge('places_taken', 'Places that are taken, over all live buckets', ['pattern']),
     buckets: gauge('buckets', 'Live buckets', ['state']),
     inflight: gauge('handlers_inflight', 'Handlers running in this process'),
     handlerDuration: histogram('handler_duration_seconds', 'How long handlers took', RUNS, ['outcome']),

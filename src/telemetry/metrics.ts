@@ -5,7 +5,7 @@ import type { RedisErrorKind } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { parseOptions } from '../core/options.ts'
 import type { Shaper } from '../shaper/shaper.ts'
-import { Census, type Count } from './census.ts'
+import { Census, type Count, HOLDING_PARTS, type PartsCount } from './census.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import { PatternLabels } from './pattern-labels.ts'
 import { watchShaper } from './watch-shaper.ts'
@@ -126,8 +126,9 @@ function startAtZero(
 
 /** A known pattern without live buckets has 0, not no value. */
 function showCount(instruments: Instruments, labels: PatternLabels, count: Count | undefined): void {
-  const { waiting, capacity, fillMax, oldestWait, buckets } = instruments
-  for (const gauge of [waiting, capacity, fillMax, oldestWait, buckets]) gauge.reset()
+  const { waiting, capacity, fillMax, oldestWait, buckets, held, quotaMax, places, placesTaken } = instruments
+  const gauges = [waiting, capacity, fillMax, oldestWait, buckets, held, quotaMax, places, placesTaken]
+  for (const gauge of gauges) gauge.reset()
   if (count === undefined) return
   for (const [state, number] of Object.entries(count.states)) buckets.set({ state }, number)
   for (const pattern of new Set([...labels.known, ...count.patterns.keys()])) {
@@ -136,7 +137,17 @@ function showCount(instruments: Instruments, labels: PatternLabels, count: Count
     capacity.set({ pattern }, of?.capacity ?? 0)
     fillMax.set({ pattern }, of?.fillMax ?? 0)
     oldestWait.set({ pattern }, (of?.oldestWaitMs ?? 0) / 1_000)
+    // Most limits have only a pace, and so no series of these.
+    if (of?.parts !== undefined) showParts(instruments, pattern, of.parts)
   }
+}
+
+function showParts(to: Instruments, pattern: string, { held, quotaMax, taken, places }: PartsCount): void {
+  for (const part of HOLDING_PARTS) to.held.set({ pattern, part }, held[part])
+  to.quotaMax.set({ pattern }, quotaMax)
+  if (places === 0) return
+  to.places.set({ pattern }, places)
+  to.placesTaken.set({ pattern }, taken)
 }
 
 /** Keeps the process alive for at most one turn. */

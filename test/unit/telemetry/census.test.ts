@@ -162,3 +162,27 @@ test('closed, it ends the walk at its next page and starts no other', async () =
   await new Promise((resolve) => void setImmediate(resolve))
   expect([store.rests.length, store.walks]).toEqual([50, 1])
 })
+
+test('counts what keeps the lines under limits of several parts, and what is used of quotas and places', async () => {
+  const quota = (used: number, roomAt?: number) => [
+    { quota: '10/day', used, amount: 10, ...(roomAt !== undefined && { roomAt }) },
+  ]
+  const survey = new FakeSurvey().holds([
+    [
+      bucket({ key: 'a', pattern: 'p', jobs: 3, quotas: quota(4), places: { taken: 2, of: 2 } }),
+      bucket({ key: 'b', pattern: 'p', jobs: 3, quotas: quota(10, 5), places: { taken: 1, of: 2 } }),
+      bucket({ key: 'c', pattern: 'p', jobs: 3, quotas: quota(1), places: { taken: 0, of: 2 } }),
+      bucket({ key: 'd', pattern: 'p', jobs: 0, quotas: quota(10, 5), places: { taken: 2, of: 2 } }),
+      bucket({ key: 'e', pattern: 'p', jobs: 3, state: 'frozen', quotas: quota(10, 5) }),
+      bucket({ key: 'f', pattern: 'simple', jobs: 3 }),
+    ],
+  ])
+  const { patterns } = (await survey.census.latest())!
+  expect(patterns.get('p')!.parts).toEqual({
+    held: { pace: 1, quota: 1, places: 1 },
+    quotaMax: 1,
+    taken: 5,
+    places: 8,
+  })
+  expect(patterns.get('simple')).not.toHaveProperty('parts')
+})
