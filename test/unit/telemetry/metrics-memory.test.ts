@@ -20,11 +20,11 @@ function meterOf({ shaper, clock }: Stage): Meter {
 }
 
 test('every metric is reported with its type and labels, and no other', async () => {
-  const stage = new Stage('5, 2/s')
+  const stage = new Stage({ '*': '5, 2/s', k: '5, 2/s, 100/hour, 3 at once' })
   const metrics = watched(stage, { ...FRESH, version: '1.2.3' })
   stage.shaper.work(() => stage.sleep(10))
   await stage.fill('k', 6)
-  await meterOf(stage).fill('k')
+  await meterOf(stage).fill('m')
   await stage.pass(5_000)
   metrics.forwardResponse('2xx')
   metrics.configReload('success')
