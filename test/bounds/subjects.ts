@@ -85,6 +85,7 @@ const MORE: Readonly<Record<string, Subject>> = {
   'write a rule book of several pages': ({ lines: { stage } }) =>
     writeDraft(stage.backend.store, 0, Buffer.alloc(3 * PAGE, 'x'), at(LATER)),
   time: ({ lines: { stage } }) => stage.backend.store.time(0),
+  zones: ({ lines: { stage } }) => stage.backend.store.writeZones(0, ['Europe/Berlin']),
   'are they handed': ({ lines: { stage } }) => stage.backend.verbs.areHanded(0, [{ id: 'a', epoch: 1 }]),
   fetch: ({ lines: { stage } }) => stage.backend.verbs.fetch(0, [{ id: 'a', epoch: 1 }]),
   resign: ({ lines: { stage } }) => stage.backend.verbs.resign(0, 's1'),
