@@ -236,14 +236,15 @@ export class LineTrace {
   }
 
   async recover(): Promise<void> {
-    for (const { id, crashed, failed, gone } of (await this.#backend.verbs.recover(0, {}, this.now)).jobs) {
+    const { jobs } = await this.#backend.verbs.recover(0, {}, this.now)
+    for (const { id, crashed, failed, gone, lapsed } of jobs) {
       if (gone) this.#end(id, 'cancelled')
       if (failed && callerOf(id) !== undefined) this.#noteDeparture(id)
-      if (crashed) {
+      if (crashed || lapsed) {
         this.#job(id).crashes++
         this.#note({ type: 'fault', at: this.now, id })
       }
-      if (failed) this.#end(id, 'failed')
+      if (failed || lapsed) this.#end(id, 'failed')
     }
   }
 
