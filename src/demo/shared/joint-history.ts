@@ -1,5 +1,6 @@
 import type { HistoryEvent } from '../../conformance/history.ts'
 import { MILLISECOND } from '../../core/duration.ts'
+import { hasParts } from '../../core/limit.ts'
 
 /**
  * A start has the latest time at which it can have begun, by an inexact clock. Redis may have known of it, and
@@ -16,11 +17,11 @@ export function joinHistories(histories: readonly (readonly HistoryEvent[])[]): 
   const acceptedAt = new Map<string, number>()
   for (const event of unsorted)
     if (event.type === 'answer' && event.accepted) acceptedAt.set(event.id, event.at)
-  const freedBefore = placesFreed(unsorted)
+  const roomBefore = roomMade(unsorted)
   const place = (event: HistoryEvent) => {
     if (event.type !== 'start') return event.at
     const { id, key, at } = event
-    return Math.max(at - HEARD_BEFORE, acceptedAt.get(id) ?? Number.NEGATIVE_INFINITY, freedBefore(key, at))
+    return Math.max(at - HEARD_BEFORE, acceptedAt.get(id) ?? Number.NEGATIVE_INFINITY, roomBefore(key, at))
   }
   const events = unsorted.sort((a, b) => place(a) - place(b) || rank(a) - rank(b))
   const end = events.reduce((latest, { at }) => Math.max(latest, at), 0)
@@ -36,13 +37,13 @@ export function joinHistories(histories: readonly (readonly HistoryEvent[])[]): 
 }
 
 /**
- * Returns a function that says when a place of a key was freed last before a start; -Infinity where its limits have no places. The
- * start may have taken that very place, however inexact its time is.
+ * Returns a function that says when a place of a key was freed last before a start, or a start was settled; -Infinity where its limits
+ * have neither places nor quotas. The start may have taken that very room, however inexact its time is.
  */
-function placesFreed(events: readonly HistoryEvent[]): (key: string, startedAt: number) => number {
+function roomMade(events: readonly HistoryEvent[]): (key: string, startedAt: number) => number {
   const freed = new Map<string, number[]>()
   for (const event of events) {
-    if (event.type === 'limit' && Number.isFinite(event.limit.concurrency)) freed.set(event.key, [])
+    if (event.type === 'limit' && hasParts(event.limit)) freed.set(event.key, [])
   }
   const keyOf = new Map<string, string>()
   const held = new Set<string>()
@@ -52,6 +53,7 @@ function placesFreed(events: readonly HistoryEvent[]): (key: string, startedAt: 
     if (event.isHeld) held.add(event.id)
   }
   for (const event of events) {
+    if (event.type === 'settle') freed.get(event.key)?.push(event.at)
     if (event.type !== 'end' && event.type !== 'return' && event.type !== 'release') continue
     if (event.type === 'end' && held.has(event.id)) continue
     freed.get(keyOf.get(event.id) ?? '')?.push(event.at)
