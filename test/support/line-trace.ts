@@ -92,8 +92,7 @@ export class LineTrace {
     const { admission } = await this.#backend.verbs.admit(asked, now)
     const { accepted } = admission
     this.jobs.push({ id, key, ended: accepted ? undefined : 'rejected', crashes: 0 })
-    if (!accepted) this.callers.waiting.delete(id)
-    if (!accepted) return
+    if (!accepted) return void this.callers.waiting.delete(id)
     this.#note({ type: 'answer', at: now, id, key, cost, accepted, departsAt: admission.departsAt * MS })
   }
 
