@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { endOfPeriod, isZone, PERIODS, periodAround } from '../../../src/core/calendar.ts'
+import { clockChanges, endOfPeriod, isZone, PERIODS, periodAround } from '../../../src/core/calendar.ts'
 import { HOUR } from '../../../src/core/duration.ts'
 
 const at = (text: string) => Date.parse(text) * 1_000
@@ -82,3 +82,29 @@ test.each([
   ['Mars/Base', false],
   ['', false],
 ])('%j is a zone: %s', (name, is) => expect(isZone(name)).toBe(is))
+
+describe('the changes of a clock', () => {
+  const seconds = (text: string) => Date.parse(text) / 1_000
+  const year = [seconds('2026-01-01T00:00:00Z'), seconds('2027-01-01T00:00:00Z')] as const
+  const spring = { at: seconds('2026-03-29T01:00:00Z'), offset: 7_200 }
+  const autumn = { at: seconds('2026-10-25T01:00:00Z'), offset: 3_600 }
+
+  test('are those between two moments, in seconds', () => {
+    const known = { from: year[0], until: year[1], offset: 3_600 }
+    expect(clockChanges('Europe/Berlin', ...year, 9)).toEqual({ ...known, changes: [spring, autumn] })
+  })
+
+  test('are known until the first that there is no room for', () => {
+    const known = { from: year[0], until: autumn.at, offset: 3_600 }
+    expect(clockChanges('Europe/Berlin', ...year, 1)).toEqual({ ...known, changes: [spring] })
+  })
+
+  test('are none where the clock is never set', () => {
+    expect(clockChanges('Etc/GMT-5', ...year, 9)).toEqual({
+      from: year[0],
+      until: year[1],
+      offset: 18_000,
+      changes: [],
+    })
+  })
+})
