@@ -58,7 +58,7 @@ function heard<Message extends { readonly shaper: string }>(
 }
 
 test('every metric has its labels and right values after a run on Redis', async () => {
-  const { shaper, metrics } = await open()
+  const { shaper, metrics } = await open({ limits: { '*': '50, 50/s', parts: '9, 1/h, 5/day, 3 at once' } })
   const completed = completions(shaper, 20)
   const lags: number[] = []
   onTestFinished(
@@ -73,6 +73,8 @@ test('every metric has its labels and right values after a run on Redis', async 
   await new Meter(shaper.name, { limits: shaper.limits }).fill('tenant/k')
   await completed
   await shaper.enqueue('tenant/p', 0)
+  await shaper.freeze('parts', 3_600_000)
+  await shaper.enqueue('parts', 0)
   metrics.forwardResponse('2xx')
   metrics.configReload('success')
   const text = await read(metrics)
@@ -128,6 +130,11 @@ test('every metric has its labels and right values after a run on Redis', async 
   ])
   expect(text.value('waiting', all)).toBe(1)
   expect(text.value('buckets', { state: 'paused' })).toBe(1)
+  expect(text.value('places', { pattern: 'parts' })).toBe(3)
+  expect(text.value('places_taken', { pattern: 'parts' })).toBe(0)
+  // A freeze is no part of the limit.
+  expect(text.value('held_buckets', { pattern: 'parts', part: 'pace' })).toBe(0)
+  expect(text.value('quota_used_ratio_max', { pattern: 'parts' })).toBe(0)
   expect(text.all('build_info').map(({ labels }) => labels['backend'])).toEqual(['redis'])
 })
 
