@@ -46,8 +46,8 @@ interface Promises {
  *
  * The promise may be later by `lag`, because its process may not know of the starts within it. It may be earlier within
  * the `lag` of a freeze: a slot that was reserved before either departs and makes room, or is given back, and an
- * observer cannot tell which. And it may be earlier by as much as the starts within the last `lag` were late: the store
- * counts from their slots until it learns of them.
+ * observer cannot tell which. And it may be earlier by as much as the starts within the last `lag` were late, or as the
+ * head of the line is overdue: the store counts from their slots until it learns of their starts.
  */
 export const promise: OpenCheck = (ledger, options, report) =>
   new PromiseCheck(ledger, options.lag ?? 0, report)
@@ -93,7 +93,10 @@ class PromiseCheck implements LawCheck {
     }
     const free = Math.max(refusal.at, key.counted.due(limit))
     const due = Math.max(free, key.frozenUntil)
-    const sooner = due - Math.max(free, key.knownFreezeAt(refusal.at)) + key.unknownLateness(refusal.at)
+    // The head may have a slot that has passed, and start only now.
+    const overdue = refusal.at - Math.max(key.counted.due(limit), key.frozenUntil)
+    const late = key.unknownLateness(refusal.at) + Math.min(this.#lag, Math.max(0, overdue))
+    const sooner = due - Math.max(free, key.knownFreezeAt(refusal.at)) + late
     const pending = { refusal, origin: due - promises.elapsed, sooner, mayBeLater: hasParts(limit) }
     const same = promises.byCost.get(refusal.cost)
     if (same === undefined) promises.byCost.set(refusal.cost, [pending])

@@ -34,10 +34,29 @@ const LASTING =
 /** What BullMQ holds of deliveries: their records, lists and locks. */
 const OF_DELIVERIES = /^\{vr:sim:\d+\}:rope:/
 
+/** What BullMQ lets lie until it looks for stalled deliveries. */
+const STALLED = /^(\{vr:sim:\d+\}:rope:)(?:active|.*_e\d+)$/
+/** BullMQ looks every five seconds; milliseconds. */
+const LOOKS = 60_000
+
 /** What the store still holds of buckets and jobs (L7), and of deliveries. */
 export function leftInStore(scene: Scene): { readonly jobs: string[]; readonly deliveries: string[] } {
   const text = scene.command('KEYS', '*').toString()
-  return leftOf(text.split('\r\n').filter((line) => line !== '' && !/^[*$]\d/.test(line)))
+  const { jobs, deliveries } = leftOf(
+    text.split('\r\n').filter((line) => line !== '' && !/^[*$]\d/.test(line)),
+  )
+  return { jobs, deliveries: deliveries.filter((name) => !waitsForOldMark(scene, name)) }
+}
+
+/**
+ * Whether BullMQ will find the delivery only when the mark of its last look has passed, which Redis keeps longer by as much as its
+ * clock was set back.
+ */
+function waitsForOldMark(scene: Scene, name: string): boolean {
+  const [, queue] = STALLED.exec(name) ?? []
+  return (
+    queue !== undefined && Number(scene.command('PTTL', `${queue}stalled-check`).toString().slice(1)) > LOOKS
+  )
 }
 
 /** Those of the keys that must not remain. */

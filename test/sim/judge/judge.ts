@@ -10,6 +10,7 @@ import { judgeFences } from './fences.ts'
 import { judgeLiveness } from './liveness.ts'
 import { doubtfulFrom, judgeAroundLosses } from './losses.ts'
 import { lostReturns } from './lost-returns.ts'
+import { isOfNewcomer } from './newcomers.ts'
 import { judgeRefusals } from './refusals.ts'
 import { judgeGivenUp, judgeStrayEnds } from './strays.ts'
 import type { Life } from './troubles.ts'
@@ -48,8 +49,10 @@ export function judge(
   const audit = rest === undefined ? [] : [{ type: 'audit', at: rest.at, ...rest.audit } as const]
   const history = [...limits, ...inOrder(events), ...audit]
   const lagBefore = (at: number) => lagOf(scene, at)
-  const breaches = judgeAroundLosses(history, scene.struck, lagBefore, rest === undefined)
   const known = { plan, silences, struck: scene.struck, lives: livesOf(scene), unsure: scene.unsure }
+  const breaches = judgeAroundLosses(history, scene.struck, lagBefore, rest === undefined).filter(
+    (breach) => !isOfNewcomer(breach, known, record.seen),
+  )
   const failures: Failure[] = [
     ...[...breaches, ...judgeStandstill(scene, history)].map(({ law, at, message }) => ({
       law,

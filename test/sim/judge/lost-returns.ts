@@ -3,8 +3,8 @@ import type { Recorder } from '../actors/recorder.ts'
 
 /**
  * Jobs that went back into their lines though no process heard of it: a handler failed or froze its bucket, the store
- * heard of it, its answer was lost, and by the time of the second one the job had been handed over again. That the job starts once
- * more shows it.
+ * heard of it, its answer was lost, and by the time of the second one the job had been handed over again, or had ended. That the
+ * job starts once more shows it, or that it expires: no job does while it runs.
  */
 export function lostReturns(
   history: readonly HistoryEvent[],
@@ -13,9 +13,12 @@ export function lostReturns(
   return settled.flatMap(({ at, id, attempt, reason }) => {
     const own = history.filter((event) => 'id' in event && event.id === id).toSorted((a, b) => a.at - b.at)
     const from = own.findLastIndex((event) => event.type === 'start' && event.at <= at)
-    const next = own.slice(from + 1).find(({ type }) => type === 'start' || type === 'return')
-    if (next?.type !== 'start') return []
+    const next = own
+      .slice(from + 1)
+      .find(({ type }) => type === 'start' || type === 'return' || type === 'end')
     const expected = reason === 'retry' ? attempt + 1 : attempt
-    return next.attempt === expected ? [{ type: 'return', at, id, reason, readyAt: at }] : []
+    const hasReturned =
+      next?.type === 'start' ? next.attempt === expected : next?.type === 'end' && next.outcome === 'expired'
+    return hasReturned ? [{ type: 'return', at, id, reason, readyAt: at }] : []
   })
 }

@@ -123,6 +123,21 @@ test('the jobs behind an overdue first job are due an interval later each', () =
   expect(checkHistory(overdue(1_900), open)).toHaveLength(1)
 })
 
+test('a promise may count from a slot that has passed, of a job that starts only now, by as much as the lag', () => {
+  const overdue = (retryAt: number) => [
+    ...refused(500).slice(0, -1),
+    reject(540, 'y', { retryAt, cost: 2 }),
+    start(541, 'p'),
+    start(1_041, 'q'),
+  ]
+  const count = (retryAt: number, lag: number) =>
+    checkHistory(overdue(retryAt), { ...open, lag: lag * 1_000 }).length
+  expect(count(1_000, 50)).toBe(0)
+  expect(count(990, 50)).toBe(1)
+  expect(count(1_000, 30)).toBe(1)
+  expect(count(1_000, 0)).toBe(1)
+})
+
 test('the first job of a frozen line departs when the freeze ends', () => {
   const frozen = (retryAt: number) => [
     limit(0, '1, 2/s'),
