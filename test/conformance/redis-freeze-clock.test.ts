@@ -46,6 +46,19 @@ describe('a freeze', () => {
     expect(await stage.hand(120 - TEN_MINUTES)).toHaveLength(1)
   })
 
+  it.each(['b', '~c~1'])(
+    'ends no later where the admission of %s is the first call that finds the clock set back',
+    async (id) => {
+      const stage = await frozen()
+      await stage.admit(id, 20 - TEN_MINUTES, { key: 'k' })
+      expect(await frozenUntil(stage, 20 - TEN_MINUTES)).toBe(at(60 - TEN_MINUTES) / 1_000)
+      await setBack(stage)
+      expect(await frozenUntil(stage, -580)).toBe(at(60 - TEN_MINUTES) / 1_000)
+      expect(await stage.hand(60 - TEN_MINUTES)).toHaveLength(1)
+      await stage.balances()
+    },
+  )
+
   it('that is shorter than what is left shortens nothing after the clock was set back', async () => {
     const stage = await frozen()
     const { until } = await stage.backend.verbs.freeze('k', 10 * SECOND, at(20 - TEN_MINUTES))

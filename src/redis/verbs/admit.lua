@@ -20,6 +20,8 @@ local meta = read_meta()
 local book = number(ARGV[3])
 local refusal = outdated(meta, book, number(ARGV[4]))
 if refusal then return refusal end
+-- Before a bucket is read, whose freeze moves back with the clock. The lease of a new turn must not move back with those from before.
+if now < meta.heardAt then note_activity(meta, now) end
 
 local kinds, at, are_plain = {}, 6, true
 for index = 1, count(5, 10) do
@@ -72,8 +74,7 @@ for at_job = at, #ARGV, 5 do
       buckets[key] = bucket
     end
   end
-  jobs[#jobs + 1] = job
-  kind_of[#jobs] = kind
+  jobs[#jobs + 1], kind_of[#jobs + 1] = job, kind
 end
 
 -- Where jobs cost different amounts or wait for retries, a verdict looks at up to FARTHEST_LOOK of them, or twice that.
@@ -112,8 +113,7 @@ end
 if #new_jobs > 0 then
   write_new_jobs(new_jobs, buckets, meta)
   if has_twins then redis.call('HSET', K.meta, 'twins', '1') end
-  redis.call('HSET', K.meta, 'admitted', meta.admitted + #new_jobs, 'numbers', numbers,
-    'costliest', meta.costliest)
+  redis.call('HSET', K.meta, 'admitted', meta.admitted + #new_jobs, 'numbers', numbers, 'costliest', meta.costliest)
 end
 -- Once per call, whatever it judged: a flood of rejections comes in large calls.
 if rejected > 0 then redis.call('HSET', K.meta, 'rejected', meta.rejected + rejected) end

@@ -10,8 +10,6 @@ local function join(job, bucket, meta, now)
   end
   job.block = push_last(bucket, member_of(job))
   if is_turn(job.id) then
-    -- Its lease must not be moved back with those from before the step.
-    if now < meta.heardAt then note_activity(meta, now) end
     hold_lease(meta, job.id, now + TURN_LEASE)
     bucket.turns = bucket.turns + 1
   end

@@ -91,8 +91,8 @@ function withoutLease(event: HistoryEvent): HistoryEvent {
 }
 
 /**
- * A line learns from the next call of a scheduler that its clock was set back, and then brings its buckets back page by page.
- * Until then a rejection may ask to retry later than needed. Nothing else is excused.
+ * A line learns from the next admission or call of a scheduler that its clock was set back, and then brings its buckets back page
+ * by page. Until then a rejection may ask to retry later than needed. Nothing else is excused.
  */
 function isBeforeNewsOfStep(
   { law, id, at, message }: Breach,
