@@ -66,6 +66,19 @@ test('a job that was refused is accepted by a request whose answer is lost', asy
   expect(answers).toContainEqual(['c', true])
 })
 
+test('a job that is asked for again, long after it ended, is waited for as the first time', async () => {
+  const slow = { least: 150_000, jitter: 10, spikes: 0, spike: 0 }
+  const plan = aPlan({
+    jobs: [aJob('a'), { ...aJob('a'), at: 25_000 }],
+    network: { there: slow, back: slow, splits: 0 },
+    keepFinished: 0,
+  })
+  const { failures, history } = await runPlan(plan, openStore)
+  expect(failures).toEqual([])
+  expect(history.filter((event) => event.type === 'end')).toHaveLength(2)
+  expect(history.findLast((event) => event.type === 'audit')).toMatchObject({ admitted: 2, ended: 2 })
+})
+
 test('a limit that was set by a call whose answer is lost counts from that call on', async () => {
   const limit = { do: 'limit', at: 200, key: 'k', capacity: 10, rate: { count: 20, per: 1_000 } } as const
   const plan = aPlan({ jobs: [{ ...aJob('a'), at: 150 }], actions: [limit], faults: unheard(199.5) })

@@ -45,8 +45,7 @@ export async function direct(scene: Scene, fate: SimProcess): Promise<Rest> {
 /** Every producer and every caller knows what became of what it asked for; those whose process has gone for good need not. */
 function hasAllAnswers({ plan, answered, calling }: Scene): boolean {
   return (
-    plan.jobs.every(({ id }) => answered.has(id)) &&
-    [...calling.values()].every((process) => !process.isAlive)
+    plan.jobs.every((job) => answered.has(job)) && [...calling.values()].every((process) => !process.isAlive)
   )
 }
 

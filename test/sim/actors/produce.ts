@@ -27,7 +27,7 @@ export async function ask<Answer>(
 
 /** Lines up the jobs of one producer as planned. Where another took its part before, it goes on with what had no answer. */
 export function produce(scene: Scene, part: number, shaper: Shaper<Payload>, process: SimProcess): void {
-  const own = scene.plan.jobs.filter(({ producer, id }) => producer === part && !scene.answered.has(id))
+  const own = scene.plan.jobs.filter((job) => job.producer === part && !scene.answered.has(job))
   const batches = new Map<number | JobPlan, JobPlan[]>()
   for (const job of own) {
     const name = job.batch ?? job
@@ -78,7 +78,7 @@ async function askOnce(
     scene.record.unavailable.push({ process, at, took: process.read() - at })
     scene.record.givenUp.push({ id: job.id, at })
   }
-  if (process.isAlive) scene.answered.add(job.id)
+  if (process.isAlive) scene.answered.add(job)
 }
 
 async function settle(
@@ -96,7 +96,7 @@ async function settle(
   }
   // Of an answer that was lost on its way and given again the store knows the time: the record is completed by it.
   if (!process.isAlive) return
-  scene.answered.add(job.id)
+  scene.answered.add(job)
   if (!admission.accepted) scene.refused.add(job.id)
 }
 

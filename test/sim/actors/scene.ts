@@ -1,7 +1,7 @@
 import { Shaper, type ShaperOptions } from '../../../src/index.ts'
 import { knownScripts } from '../known-scripts.ts'
 import type { Fault, Refusal } from '../plan/fault.ts'
-import type { KeyPlan, Plan, TurnPlan } from '../plan/plan.ts'
+import type { JobPlan, KeyPlan, Plan, TurnPlan } from '../plan/plan.ts'
 import type { SimRedis } from '../store/sim-redis.ts'
 import type { Network } from '../world/network.ts'
 import type { SimProcess } from '../world/process.ts'
@@ -34,8 +34,8 @@ export class Scene {
   readonly cast = new Map<string, SimProcess>()
   readonly shapers = new Map<SimProcess, Shaper<Payload>>()
   readonly firstStarts = new Set<string>()
-  /** Jobs that were accepted, or refused for good, as far as their producers know. */
-  readonly answered = new Set<string>()
+  /** Requests that were accepted, or refused for good, as far as their producers know. An id may be asked for again. */
+  readonly answered = new Set<JobPlan>()
   /** Jobs that were refused by the last answer that their producers got: the store has none of them. */
   readonly refused = new Set<string>()
   /** Turns for which callers wait. */
