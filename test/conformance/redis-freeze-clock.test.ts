@@ -59,6 +59,18 @@ describe('a freeze', () => {
     },
   )
 
+  it('ends no later where no worker has called yet when the clock is set back', async () => {
+    const stage = await RedisStage.open('9, 1/s', { openedAt: at(0) })
+    await stage.lineUp('a', 0, { key: 'k' })
+    await stage.backend.verbs.freeze('k', 60 * SECOND, at(10))
+    await stage.admit('b', 20 - TEN_MINUTES, { key: 'k' })
+    // The ten seconds since the freeze count as part of the step.
+    expect(await frozenUntil(stage, 20 - TEN_MINUTES)).toBe(at(80 - TEN_MINUTES) / 1_000)
+    expect(await stage.hand(79.9 - TEN_MINUTES)).toEqual([])
+    expect(await stage.hand(80 - TEN_MINUTES)).toHaveLength(1)
+    await stage.balances()
+  })
+
   it('that is shorter than what is left shortens nothing after the clock was set back', async () => {
     const stage = await frozen()
     const { until } = await stage.backend.verbs.freeze('k', 10 * SECOND, at(20 - TEN_MINUTES))

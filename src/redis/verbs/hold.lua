@@ -23,8 +23,8 @@ local book = number(ARGV[8])
 local rule = read_rule(10, book)
 local refusal = outdated(meta, book, number(ARGV[9]))
 if refusal then return refusal end
--- A new freeze must not be moved back with those from before the step.
-if now < meta.heardAt then note_activity(meta, now) end
+-- A new freeze must not be moved back with those from before the step. And a step must be seen that comes before any worker has called.
+if now < meta.heardAt or meta.heardAt == 0 then note_activity(meta, now) end
 local bucket = read_bucket(key)
 if not bucket and (verb == 'resume' or verb == 'unfreeze') then return { 'ok', text(now), '0', '0', '0' } end
 if not bucket and ARGV[10] == '' then return { 'no-limit' } end

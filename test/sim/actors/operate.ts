@@ -35,10 +35,8 @@ async function carryOut(
     const from = process.read()
     const tries = scene.record.unavailable.length
     await ask(scene, process, what)
-    if (scene.record.unavailable.length === tries) return undefined
-    const doubt = { from, until: process.read() }
-    scene.unsure.push(doubt)
-    return doubt
+    if (scene.record.unavailable.length > tries) scene.unsure.push({ from, until: process.read() })
+    return from
   }
   switch (action.do) {
     case 'cancel':
@@ -62,13 +60,9 @@ async function carryOut(
     case 'limit': {
       const { capacity, rate, key } = action
       const limit = limitOf({ capacity, rate })
-      const doubt = await surely(() => shaper.limits.set(key, limit))
-      // A limit that was set by a call without an answer is no change for the next one, and is not reported.
-      const isReported = scene.record.seen.some(({ event }) => {
-        return event.type === 'limit' && event.key === key && doubt !== undefined && event.at >= doubt.from
-      })
-      if (doubt === undefined || isReported) return
-      return scene.record.add(process, { type: 'limit', at: doubt.from, key, limit: parseLimit(limit) })
+      // The first try may have set it, though its answer was lost: the next one reports it later, or as no change.
+      const at = await surely(() => shaper.limits.set(key, limit))
+      return scene.record.add(process, { type: 'limit', at, key, limit: parseLimit(limit) })
     }
   }
 }

@@ -92,6 +92,17 @@ test('an excuse lets one job lose its place, where one came back in the time of 
   expect(none).toEqual([])
 })
 
+test('a short cut in which a process closes lets a job that has its slot lose its place, and excuses no second start', () => {
+  const found = (leaving: ReadonlyMap<string, number>) =>
+    excuses(plan, [cut(5, 5.1)], ran('j', 4.9, 9), leaving, [{ at: 8 * SECOND, id: 'a', key: 'k' }])
+  const places = (events: readonly HistoryEvent[]) =>
+    events.flatMap((event) => (event.type === 'crash' ? [event.handed] : []))
+  expect(found(new Map())).toEqual([])
+  expect(places(found(new Map([['worker-1', 5.05 * SECOND]])))).toEqual([0, 1])
+  expect(found(new Map([['worker-1', 5.05 * SECOND]])).map(({ type }) => type)).not.toContain('fault')
+  expect(found(new Map([['worker-1', 7 * SECOND]]))).toEqual([])
+})
+
 test('jobs before it that wait for a retry do not take the excuse of the one that came back', () => {
   const accepted = (id: string, at: number): Seen => {
     const answer = { type: 'answer', at: at * SECOND, id, key: 'k', cost: 1, accepted: true } as const

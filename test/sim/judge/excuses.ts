@@ -59,9 +59,15 @@ export function excuses(
       lease,
     )
     const runs = runsOf(seen.filter(({ by }) => by === name))
+    const leftAt = leaving.get(name) ?? Number.POSITIVE_INFINITY
     return own.flatMap((blind) => {
-      if (!isExcused(plan, blind, lease, leaving.get(name))) return []
-      return [...faultsOf(plan, blind, runs, lease), ...crashesOf(blind, recovered, seen, lease)]
+      const mayStartAgain = isExcused(plan, blind, lease, leftAt)
+      // A slot that a process had as it closed unheard is kept until its lease ends.
+      const keepsSlots = mayStartAgain || leftAt <= blind.until
+      return [
+        ...(mayStartAgain ? faultsOf(plan, blind, runs, lease) : []),
+        ...(keepsSlots ? crashesOf(blind, recovered, seen, lease) : []),
+      ]
     })
   })
 }
@@ -142,11 +148,11 @@ function isExcused(
   plan: Plan,
   { from, until, isDeath, isForAll, lifted }: Blindness,
   lease: number,
-  leftAt: number | undefined,
+  leftAt: number,
 ): boolean {
   if (isDeath) return true
   // A process that closes while the store is away does not wait for it beyond its leases.
-  const isLeaving = leftAt !== undefined && leftAt <= until
+  const isLeaving = leftAt <= until
   if (isForAll && lease >= SAFE_LEASE && !isLeaving) return false
   return until - from >= (leastLeft(plan, lease) + (isLeaving ? 0 : lifted)) * 1_000
 }
