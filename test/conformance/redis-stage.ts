@@ -107,10 +107,15 @@ export class RedisStage {
     return (await this.backend.verbs.recover(0, {}, at(seconds))).jobs
   }
 
-  /** This process has seen the clock jump to that time. */
-  jump(seconds: number): Promise<void> {
+  /** The clock of Redis is set to that time, and no process has noticed. */
+  setClock(seconds: number): void {
     this.#heardAt = seconds
-    return this.backend.verbs.quarantine(0, at(seconds))
+  }
+
+  /** This process has seen the clock jump to that time, by so many microseconds. */
+  jump(seconds: number, by?: number): Promise<void> {
+    this.#heardAt = seconds
+    return this.backend.verbs.quarantine(0, at(seconds), 'jump', by)
   }
 
   /** It has seen a small step forward, of so many microseconds. */

@@ -5,7 +5,7 @@ import { shardPrelude } from '../../src/redis/scripts/prelude.ts'
 import { isTurnId } from './turn-id.ts'
 
 const LIB = new URL('../../src/redis/scripts/lib/', import.meta.url)
-const PARTS = 'values shard job warmth quota calendar usage charge bucket pace state blocks next line'
+const PARTS = 'values shard forward job warmth quota calendar usage charge bucket pace state blocks next line'
   .split(' ')
   .map((part) => readFileSync(new URL(`${part}.lua`, LIB), 'utf8'))
 

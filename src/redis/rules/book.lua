@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Replaces the rule book with a newer version; an older one never overwrites a newer one. If there is none although the caller
 -- has seen one, the shard has lost its data.
--- uses: shard loss
+-- uses: shard forward loss
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', its version, the book as JSON | '', a digest of it, a name for the shard if it is new,

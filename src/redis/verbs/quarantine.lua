@@ -2,7 +2,7 @@
 -- Every bucket of the shard waits one interval, counted from now: a process saw the clock jump, or that all that the shard
 -- held was lost. What lies too far ahead where the clock was set back is brought back by the next claims. A small step
 -- forward only adds to the distance from starts before it.
--- uses: shard loss lease
+-- uses: shard forward loss lease
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', 'jump' | 'loss' | 'step', by how many microseconds (0: unknown), name of the process
@@ -13,10 +13,14 @@ local now, by = read_now(ARGV[1]), number(ARGV[3])
 expect('meta')
 local meta = read_meta()
 note_activity(meta, now)
-if ARGV[2] == 'step' then note_step(meta, now, by, ARGV[4])
-elseif ARGV[2] == 'loss' then note_loss(meta, now, ANY_COST)
+if ARGV[2] == 'loss' then note_loss(meta, now, ANY_COST)
 else
-  note_jump(meta, now)
-  if by <= 0 then begin_rewind(meta) end
+  if by > 0 then forward.note(meta, now, by, ARGV[4]) end
+  if ARGV[2] == 'step' then note_step(meta, now, by, ARGV[4])
+  else
+    note_jump(meta, now)
+    -- What started after the step counts in quotas for longer by it.
+    if by <= 0 or meta.hasQuotas then begin_rewind(meta) end
+  end
 end
 return text(now)

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Moves the end of leases of jobs that the caller still holds. With epoch 0: of the places of turns, from admission on;
 -- one that was handed over has a lease of its own, which is short until it has started.
--- uses: shard loss lease state
+-- uses: shard forward loss lease state
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', lease, number of jobs (0 to MOST_PER_CALL), then for each: id, epoch

@@ -6,6 +6,7 @@ const LIB = new URL('../../../src/redis/scripts/lib/', import.meta.url)
 const PARTS = [
   'values',
   'shard',
+  'forward',
   'loss',
   'lease',
   'job',

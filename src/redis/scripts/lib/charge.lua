@@ -51,10 +51,10 @@ end
 -- A server that takes over may lack the starts of so long.
 usage.LOST = 2000000
 
--- Counts the slot that the bucket has granted, or, with -1, takes that back.
+-- Counts the slot that the bucket has granted, or takes that back.
 function usage.charge_slot(bucket, sign, now)
   local parts, use = usage.of(bucket)
-  for index = 1, now and parts and #parts.quotas or 0 do quota.drop(use[index], now) end
+  for index = 1, now and parts and #parts.quotas or 0 do forward.forget(use[index].ends, use[index].used, now) end
   if parts then usage.charge(bucket, usage.charges_of(parts, bucket.granted, bucket.grantedCost), bucket.grantedSlot, sign) end
 end
 
@@ -91,7 +91,7 @@ function usage.forgettable_at(bucket)
   return last
 end
 
--- The answer where one of the amounts, by unit, is of a unit that no quota counts; or nil.
+-- The answer where one of the amounts is of a unit that no quota counts; or nil.
 function usage.unknown_unit(bucket, amounts)
   local parts, known, units = usage.of(bucket), {}, {}
   for _, part in ipairs(parts and parts.quotas or {}) do
@@ -107,12 +107,12 @@ function usage.settle(bucket, state, amounts, now, lost_at)
   local parts, use = usage.of(bucket)
   local charges = parts and (state.costs and usage.charges(parts, state.cost, '-' .. state.costs) or usage.charges_of(parts, state.id, state.cost))
   for index, part in ipairs(parts and parts.quotas or {}) do
-    local amount = part.unit and amounts[part.unit]
-    local more = amount and amount - charges[index]
+    local more = part.unit and amounts[part.unit] and amounts[part.unit] - charges[index]
     -- Before the last change, or a loss, it may have been charged less than it would be now: nothing is taken back.
     if more and state.departedAt <= math.max(use.changedAt, state.costs and lost_at or 0) then more = math.max(0, more) end
     if more then
       quota.charge(part, use[index], more, math.min(state.departedAt, now))
+      quota.clamp(part, use[index], now)
       bucket.isUseChanged = true
     end
   end

@@ -3,9 +3,6 @@
 -- After a restart of Redis, workers reconnect and renew their leases within this time.
 local RESTART_GRACE = 5000000
 
--- A scheduler claims at least every 1.5 s, and a worker renews within a third of its lease: when none of them has called for
--- longer than this, none could reach Redis.
-local SILENCE = 2000000
 -- So much of each silence counts for leases, so that they end even where calls are always that far apart.
 local LEAST_PASSING = 500000
 -- `heardAt` is written at most this often, because each write costs.
@@ -41,6 +38,7 @@ local function note_activity(meta, now, grace)
       if type(far) == 'number' and far > 0 then begin_rewind(meta) end
     end
   end
+  if meta.heardAt ~= 0 and gap > SILENCE then forward.doubt(meta, now, gap) end
   if meta.heardAt ~= 0 and (grace or gap > SILENCE or gap < 0) then
     local lift = gap + (grace or 0)
     if gap > SILENCE and not grace then lift = gap - LEAST_PASSING end

@@ -57,14 +57,11 @@ end
 -- The clock was set forward by up to `by`: earlier starts are more recent than they look, by that much. Two reports of one
 -- process are two steps; reports of several processes within SAME_STEP are one.
 local function note_step(meta, now, by, reporter)
-  -- All processes report the same step within this time, each of them once.
-  local SAME_STEP, MOST_REPORTERS = 10000000, 4000
   -- So many steps are remembered one by one; one more counts as a jump.
   local MOST_STEPS = 16
   local steps, name = read_steps(meta, now), ' ' .. reporter .. ' '
   local last = steps[#steps]
-  local is_reported = last and math.abs(now - last.at) < SAME_STEP and #meta.stepTellers < MOST_REPORTERS
-    and not string.find(meta.stepTellers, name, 1, true)
+  local is_reported = forward.is_same(last, meta.stepTellers, reporter, now)
   if is_reported then last.at, last.by = now, math.max(last.by, by) else steps[#steps + 1] = { at = now, by = by } end
   if #steps > MOST_STEPS then
     note_jump(meta, now)

@@ -12,8 +12,9 @@ do
   function quota.ends_at(part, at)
     local length = part.length
     if length then
-      local size = math.ceil(length / SUB_WINDOWS)
-      return (math.floor(at / size) + 1) * size + length
+      -- The parts are those of a clock that is never set forward.
+      local size, by = math.ceil(length / SUB_WINDOWS), forward.by()
+      return (math.floor((at - by) / size) + 1) * size + length + by
     end
     local first, last = quota.end_of(part, at - BOUNDARY) + BOUNDARY, quota.end_of(part, at + BOUNDARY) + BOUNDARY
     if first ~= last then return first, last end
@@ -38,7 +39,7 @@ do
   end
 
   function quota.charge(part, use, units, at)
-    local first, last = quota.ends_at(part, at)
+    local first, last = quota.ends_at(part, part.length and forward.present(at) or at)
     add(use, first, units)
     if last then add(use, last, units) end
   end

@@ -22,6 +22,11 @@ do
     return use
   end
 
+  -- Periods of calendars follow the clock that is shown.
+  local function forward_of(part)
+    return part.length and forward.by() or 0
+  end
+
   local function read(bucket, parts)
     local raw = #parts.quotas > 0 and redis.call('HGET', K.quotas, bucket.key)
     if not raw then
@@ -35,8 +40,8 @@ do
     for index = 1, count do
       local is_whole, size, from = pcall(struct.unpack, '<I2', raw, at)
       if not is_whole or #raw + 1 < from + size * 16 then foreign('quotas') end
-      local numbers = { struct.unpack('<' .. string.rep('d', size * 2), raw, from) }
-      for entry = 1, size do use[index].ends[entry], use[index].used[entry] = numbers[entry], numbers[size + entry] end
+      local numbers, by = { struct.unpack('<' .. string.rep('d', size * 2), raw, from) }, forward_of(parts.quotas[index])
+      for entry = 1, size do use[index].ends[entry], use[index].used[entry] = numbers[entry] + by, numbers[size + entry] end
       at = from + size * 16
     end
     if at ~= #raw + 1 then foreign('quotas') end
@@ -62,8 +67,10 @@ do
     if not bucket.parts or #bucket.parts.quotas == 0 then return redis.call('HDEL', K.quotas, bucket.key) end
     local packed = { struct.pack(HEAD, MAGIC, #bucket.parts.quotas, bucket.use.lostAt, bucket.use.changedAt) }
     for index, one in ipairs(bucket.use) do
-      packed[index * 3 - 1] = struct.pack('<I2', #one.ends)
-      packed[index * 3] = #one.ends > 0 and struct.pack('<' .. string.rep('d', #one.ends), unpack(one.ends)) or ''
+      local ends, by = {}, forward_of(bucket.parts.quotas[index])
+      for entry, end_ in ipairs(one.ends) do ends[entry] = end_ - by end
+      packed[index * 3 - 1] = struct.pack('<I2', #ends)
+      packed[index * 3] = #ends > 0 and struct.pack('<' .. string.rep('d', #ends), unpack(ends)) or ''
       packed[index * 3 + 1] = #one.ends > 0 and struct.pack('<' .. string.rep('d', #one.used), unpack(one.used)) or ''
     end
     if redis.call('HSET', K.quotas, bucket.key, table.concat(packed)) == 1 then redis.call('HSET', K.meta, 'quotas', '1') end
