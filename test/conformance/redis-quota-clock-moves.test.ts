@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DAY, HOUR, MILLISECOND, SECOND } from '../../src/core/duration.ts'
+import { DAY, MILLISECOND, SECOND } from '../../src/core/duration.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at } from '../support/backend-driver.ts'
 import { uniquePrefix } from '../support/redis-server.ts'

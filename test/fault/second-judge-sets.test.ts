@@ -64,6 +64,11 @@ test('nothing is found in a calm history under a set of limits', () => {
 test.each<[string, Finding['kind'], Testimony]>([
   ['a start more than a quota has', 'over a quota', setOf([...three, ran(1_009, 'd', 4)])],
   [
+    'one more though the clock of the store was set forward meanwhile',
+    'over a quota',
+    setOf([...three, ran(500, 'd', 4)], { moves: [40 * MS] }),
+  ],
+  [
     'a retry that pays nothing',
     'over a quota',
     setOf([...three, ran(40, 'c', 4, 5, { attempt: 2 })], {
@@ -132,7 +137,6 @@ test.each<[string, Finding['kind'], Testimony]>([
 test('what a store forgot, and what was settled without an answer, takes no room', () => {
   const fourth = [...three, ran(500, 'd', 4)]
   expect(kindsOf(setOf(fourth, { losses: [{ from: 0, at: 35 * MS, to: 45 * MS }] }))).toEqual([])
-  expect(kindsOf(setOf(fourth, { leaps: [40 * MS], moves: [40 * MS] }))).toEqual([])
   const costly = [...three.slice(0, 2), ran(30, 'c', 3, 5, { costs: { tokens: 5 } })]
   expect(kindsOf(setOf(costly, { settles: [said('a', 1, 12, 0, 'unknown')] }))).toEqual([])
 })

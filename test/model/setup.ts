@@ -12,7 +12,7 @@ export interface ModelLimit {
 export interface Durations {
   /** `FARTHEST_SLOT` in scripts/lib/pace.lua */
   readonly farthest: number
-  /** `SILENCE`, `LEAST_PASSING`, `HEARD_EACH` and `RESTART_GRACE` in scripts/lib/lease.lua */
+  /** `LEAST_PASSING`, `HEARD_EACH` and `RESTART_GRACE` in scripts/lib/lease.lua, `SILENCE` in forward.lua */
   readonly silence: number
   readonly leastPassing: number
   readonly heardEach: number

@@ -71,6 +71,11 @@ export class ActorProcess {
     return last?.said === 'leads' || last?.said === 'follows' ? last.said : undefined
   }
 
+  /** It stands still until it is killed. */
+  stop(): void {
+    this.#process.kill('SIGSTOP')
+  }
+
   async kill(): Promise<void> {
     this.#process.kill('SIGKILL')
     await this.#ended

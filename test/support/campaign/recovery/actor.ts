@@ -6,7 +6,13 @@ import { hostNow } from '../host-time.ts'
 /** What the parent asks of this process, a line each; `line` names a line, of which a process may have many. */
 export type Wish =
   | { readonly do: 'open'; readonly line: string; readonly address: string; readonly limit: string }
-  | { readonly do: 'work'; readonly line: string; readonly hangs: boolean; readonly scheduler: boolean }
+  | {
+      readonly do: 'work'
+      readonly line: string
+      readonly hangs: boolean
+      readonly scheduler: boolean
+      readonly leaseMs?: number
+    }
   | { readonly do: 'schedule'; readonly line: string }
   | { readonly do: 'enqueue'; readonly line: string; readonly id: string }
   /** Keys with jobs of these costs, so many of each, all together. */
@@ -58,7 +64,7 @@ async function fulfil(wish: Wish): Promise<void> {
           say({ said: 'started', line, id, at: hostNow() })
           if (wish.hangs) await new Promise(() => undefined)
         },
-        { scheduler: wish.scheduler },
+        { scheduler: wish.scheduler, ...(wish.leaseMs !== undefined && { leaseMs: wish.leaseMs }) },
       )
       return
     case 'schedule':

@@ -45,6 +45,10 @@ const HELD_BACK_MS = 1_000
 /** For so long turns are held back before the process of those in front is killed; milliseconds. */
 const FROZEN_MS = 1_500
 
+/** The lease of a worker that has a place, and so much more for a scheduler to look and for the way to another worker. */
+const PLACE_LEASE_MS = 5_000
+const PLACE_GOAL_MS = PLACE_LEASE_MS + 1_000
+
 export const TRIALS: readonly Trial[] = [
   { name: 'worker killed', goalMs: 20_000, prepare: workerKilled },
   { name: 'scheduler killed', goalMs: 2_000, prepare: schedulerKilled },
@@ -55,6 +59,12 @@ export const TRIALS: readonly Trial[] = [
     prepare: redisBack,
   },
   { name: 'caller of a turn killed', goalMs: 5_000, prepare: callerKilled },
+  { name: 'place of a killed worker', goalMs: PLACE_GOAL_MS, prepare: placeLost((victim) => victim.kill()) },
+  {
+    name: 'place of a stopped worker',
+    goalMs: PLACE_GOAL_MS,
+    prepare: placeLost(async (victim) => victim.stop()),
+  },
 ]
 
 const since = (moment: number, began: number) => (moment - began) / 1_000
@@ -145,6 +155,29 @@ async function callerKilled(stage: Stage, line: string): Promise<Fault> {
     await victim.kill()
     const wentOnAt = await survivor.momentOf('went on', line, 'behind')
     return wentOnAt < killedAt ? undefined : since(wentOnAt, killedAt)
+  }
+}
+
+/** The one place of a limit is taken in a worker that falls silent, and jobs wait for it; counted until another worker has it. */
+function placeLost(silence: (victim: ActorProcess) => Promise<void>): Trial['prepare'] {
+  const limit = '100, 50/s, 1 at once'
+  const leaseMs = PLACE_LEASE_MS
+  return async (stage, line) => {
+    const { redis, survivor, draws } = stage
+    const victim = await actorWith(stage, line, limit)
+    await victim.ask({ do: 'work', line, hangs: true, scheduler: true, leaseMs })
+    await survivor.ask({ do: 'open', line, address: redis.url, limit })
+    await survivor.ask({ do: 'enqueue', line, id: 'job' })
+    await victim.momentOf('started', line, 'job')
+    await survivor.ask({ do: 'work', line, hangs: false, scheduler: true, leaseMs })
+    await survivor.ask({ do: 'enqueue', line, id: 'next' })
+    return async () => {
+      // Anywhere between two renewals of the lease.
+      await sleep(draws.between(0, leaseMs))
+      const silentAt = hostNow()
+      await silence(victim)
+      return since(await survivor.momentOf('started', line), silentAt)
+    }
   }
 }
 

@@ -52,7 +52,6 @@ export function collect(
     crashes: crashesIn(all),
     lag,
     moves: all.flatMap((record) => (record.kind === 'moved' ? [record.at] : [])),
-    leaps: all.flatMap((record) => (record.kind === 'moved' && record.by > 0 ? [record.at] : [])),
     losses: all.filter((record) => record.kind === 'lost'),
   }
 }

@@ -4,7 +4,7 @@ import { type Bounds, type Finding, ms, type QuotaBound, type Start, type Testim
 /** The times of two readings are whole nanoseconds and become doubles; microseconds. */
 const ROUNDING = 0.01
 
-type Seen = Pick<Testimony, 'losses' | 'settles' | 'lag' | 'ends' | 'leaps'>
+type Seen = Pick<Testimony, 'losses' | 'settles' | 'lag' | 'ends'>
 
 /**
  * The parts of a limit beside its pace, counted anew from what handlers saw: at each start all that started within the window of
@@ -29,13 +29,10 @@ function judgeQuota(key: string, starts: readonly Start[], quota: QuotaBound, se
   const { amount, unit = 'units', window } = quota
   if (!('length' in window)) return []
   const findings: Finding[] = []
-  const { leaps = [] } = seen
   let first = 0
   for (const [index, start] of starts.entries()) {
     while (starts[first]!.at <= start.at - window.length + ROUNDING) first += 1
-    // A window that a leap of the clock lies in is over by the time of the store.
-    const leap = leaps.findLast((at) => at <= start.at) ?? Number.NEGATIVE_INFINITY
-    const before = starts.slice(first, index).filter(({ at }) => at > leap)
+    const before = starts.slice(first, index)
     const used = before.reduce((sum, one) => sum + countedAt(one, quota, start.at, seen), 0)
     const units = estimateOf(start, quota)
     if (used === 0 || used + units <= amount) continue

@@ -22,8 +22,6 @@ export interface Testimony {
   readonly lag: number
   /** When the clock of the store was moved. */
   readonly moves: readonly number[]
-  /** When it was moved forward: by its time, all that was before is long ago. */
-  readonly leaps?: readonly number[]
   /** When the line forgot what it had decided. */
   readonly losses: readonly Loss[]
   /** It ends before the run did: jobs may still wait or run. */

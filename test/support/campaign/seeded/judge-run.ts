@@ -61,7 +61,7 @@ export function judgeRun(plan: SeededPlan, folder: string, mostStates?: number):
   const testimony = collect(paths, plan, NEWS)
   const breachesOf = (history: readonly HistoryEvent[]) =>
     judgeLosses(history, losses, { lag, unansweredFrom: unansweredFrom(testimony) }).filter(
-      (breach) => !isBeforeNewsOfStep(breach, history, moves) && !isAfterLeap(breach, limits, moves),
+      (breach) => !isBeforeNewsOfStep(breach, history, moves),
     )
   const found = breachesOf(whole)
   // With the other moments that fit as well, no law may be broken: then the times that are known show no breach.
@@ -102,24 +102,6 @@ function isBeforeNewsOfStep(
   if (law !== 'L1' || !message.includes('later than needed')) return false
   const isRejection = history.some((event) => event.type === 'answer' && event.id === id && !event.accepted)
   return isRejection && moves.some((move) => move.by < 0 && at >= move.at && at <= move.at + NEWS)
-}
-
-/**
- * A clock that is set forward makes all that was long ago: windows of quotas that it lies in are over. The same window may have
- * been used before, but no start too early for the pace is excused.
- */
-function isAfterLeap(
-  { law, key, at }: Breach,
-  limits: readonly HistoryEvent[],
-  moves: readonly (HistoryRecord & { kind: 'moved' })[],
-): boolean {
-  if (law !== 'L10') return false
-  const lengths = limits.flatMap((event) =>
-    event.type === 'limit' && event.key === key
-      ? event.limit.quotas.map(({ window }) => ('length' in window ? window.length : 0))
-      : [],
-  )
-  return moves.some((move) => move.by > 0 && at >= move.at && at <= move.at + Math.max(0, ...lengths))
 }
 
 function countsOf(history: readonly HistoryEvent[], records: readonly HistoryRecord[]): RunCounts {
