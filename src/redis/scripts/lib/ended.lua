@@ -24,16 +24,22 @@ local function end_job(meta, state, how, now)
   meta.newlyEnded = meta.newlyEnded + 1
 end
 
+local function counts_until(key, now)
+  local bucket = read_bucket(key)
+  return bucket and usage.forgettable_at(bucket) + forward.unsure(now) or now
+end
+
 -- Those of the idle buckets of which no quota may count any more, nor could if the clock proved to have been set forward. One that
 -- may is put off; how long is not known before its limit is read.
 local function without_remembered(idle, now)
+  if forward.by() == 0 and forward.unsure(now) == SILENCE then return idle end
   local forgotten, looked = {}, 0
   for _, key in ipairs(idle) do
     if redis.call('HEXISTS', K.quotas, key) == 0 then forgotten[#forgotten + 1] = key
     elseif looked < MOST_IDLE_READ then
       looked = looked + 1
-      local is_readable, bucket = pcall(read_bucket, key)
-      local until_ = is_readable and bucket and pcall(usage.of, bucket) and usage.forgettable_at(bucket) + forward.unsure(now) or now
+      local is_readable, until_ = pcall(counts_until, key, now)
+      if not is_readable then until_ = now + UNREADABLE end
       if until_ <= now then forgotten[#forgotten + 1] = key else redis.call('ZADD', K.idle, until_, key) end
     end
   end
