@@ -6,14 +6,15 @@ import { SECOND } from './planted.ts'
 const start = (at: number, attempt: number): HistoryEvent => {
   return { type: 'start', at: at * SECOND, id: 'a', key: 'k', cost: 1, attempt }
 }
-const end = (at: number, outcome: 'expired' | 'failed'): HistoryEvent => {
+const end = (at: number, outcome: 'expired' | 'cancelled' | 'failed'): HistoryEvent => {
   return { type: 'end', at: at * SECOND, id: 'a', outcome }
 }
 const failed = [{ at: 2 * SECOND, id: 'a', attempt: 1, reason: 'retry' as const }]
 
-test('a job that failed has gone back into its line where its next attempt starts, or where it expires', () => {
+test('a job that failed has gone back into its line where its next attempt starts, or where it expires or is cancelled', () => {
   expect(lostReturns([start(1, 1), start(3, 2)], failed)).toMatchObject([{ type: 'return', at: 2 * SECOND }])
   expect(lostReturns([start(1, 1), end(3, 'expired')], failed)).toMatchObject([{ type: 'return', id: 'a' }])
+  expect(lostReturns([start(1, 1), end(3, 'cancelled')], failed)).toHaveLength(1)
 })
 
 test('a job whose attempt starts again, or whose attempt was its last, has not gone back', () => {

@@ -4,7 +4,7 @@ import type { Recorder } from '../actors/recorder.ts'
 /**
  * Jobs that went back into their lines though no process heard of it: a handler failed or froze its bucket, the store
  * heard of it, its answer was lost, and by the time of the second one the job had been handed over again, or had ended. That the
- * job starts once more shows it, or that it expires: no job does while it runs.
+ * job starts once more shows it, or that it expires or is cancelled: no job does, or is, while it runs.
  */
 export function lostReturns(
   history: readonly HistoryEvent[],
@@ -18,7 +18,9 @@ export function lostReturns(
       .find(({ type }) => type === 'start' || type === 'return' || type === 'end')
     const expected = reason === 'retry' ? attempt + 1 : attempt
     const hasReturned =
-      next?.type === 'start' ? next.attempt === expected : next?.type === 'end' && next.outcome === 'expired'
+      next?.type === 'start'
+        ? next.attempt === expected
+        : next?.type === 'end' && (next.outcome === 'expired' || next.outcome === 'cancelled')
     return hasReturned ? [{ type: 'return', at, id, reason, readyAt: at }] : []
   })
 }
