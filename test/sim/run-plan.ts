@@ -47,6 +47,7 @@ export async function runPlan(
   const server = new SimServer(world, openStore)
   const network = new Network(server, plan.network)
   const scene = new Scene(world, server, network, plan)
+  if (plan.ahead !== undefined) server.step(plan.ahead * 1_000)
   const fate = world.spawn('fate')
   const failures: Failure[] = []
   let rest: Rest | undefined

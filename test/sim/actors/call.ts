@@ -1,8 +1,13 @@
-import { isVelvetRopeError, type Shaper, TurnRefusedError } from '../../../src/index.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isVelvetRopeError, type Shaper, type Turn, TurnRefusedError } from '../../../src/index.ts'
 import type { TurnPlan } from '../plan/plan.ts'
+import type { HoldPlan } from '../plan/set-plan.ts'
 import type { SimProcess } from '../world/process.ts'
 import type { Payload, Scene } from './scene.ts'
+import { settleAfterEnd, settleWhileRunning } from './settle.ts'
 
+/** Gives back what it may hold. */
+const AT_ONCE: HoldPlan = { most: 0, release: 0 }
 /** The error of a caller that gives up: none of the shaper's. */
 const GIVEN_UP = new Error('gave up, as planned')
 
@@ -20,19 +25,19 @@ async function take(
   process: SimProcess,
   turn: TurnPlan,
 ): Promise<void> {
-  const { key, cost, timeout, aborts, isTry } = turn
+  const { key, timeout, aborts, isTry } = turn
   scene.calling.set(turn, process)
   const giveUp = new AbortController()
   const timer = aborts === undefined ? undefined : setTimeout(() => giveUp.abort(GIVEN_UP), aborts)
   try {
-    if (isTry) await shaper.tryAcquire(key, { cost })
-    else {
-      await shaper.acquire(key, {
-        cost,
-        signal: giveUp.signal,
-        ...(timeout !== undefined && { timeoutMs: timeout }),
-      })
-    }
+    const taken = isTry
+      ? await shaper.tryAcquire(key, optionsOf(turn))
+      : await shaper.acquire(key, {
+          ...optionsOf(turn),
+          signal: giveUp.signal,
+          ...(timeout !== undefined && { timeoutMs: timeout }),
+        })
+    if (taken.accepted) void hold(scene, process, turn, taken)
   } catch (error) {
     const isKnown =
       error === GIVEN_UP ||
@@ -46,4 +51,22 @@ async function take(
     clearTimeout(timer)
     if (process.isAlive) scene.calling.delete(turn)
   }
+}
+
+function optionsOf({ cost, costs, holds }: TurnPlan) {
+  return { cost, ...(costs !== undefined && { costs }), ...(holds !== undefined && { holdMs: holds.most }) }
+}
+
+/** Holds a turn, settles it, and releases it, as planned. Never rejects. */
+async function hold(
+  scene: Scene,
+  process: SimProcess,
+  { holds = AT_ONCE, settles }: TurnPlan,
+  turn: Turn,
+): Promise<void> {
+  void settleWhileRunning(scene, process, turn, settles)
+  if (holds.release === undefined) return settleAfterEnd(scene, process, turn, settles)
+  if (holds.release > 0) await sleep(holds.release)
+  await turn.release()
+  settleAfterEnd(scene, process, turn, settles)
 }

@@ -4,8 +4,9 @@ import type { Shaper } from '../../../src/index.ts'
 import { isLossy } from '../plan/fault.ts'
 import type { Action } from '../plan/plan.ts'
 import type { SimProcess } from '../world/process.ts'
+import { limitOf } from './limit-of.ts'
 import { ask } from './produce.ts'
-import { limitOf, type Payload, type Scene } from './scene.ts'
+import type { Payload, Scene } from './scene.ts'
 
 /** When a store is surely back that lost something; milliseconds. */
 const AFTER_LOSS = 100
@@ -58,8 +59,8 @@ async function carryOut(
       }
       return
     case 'limit': {
-      const { capacity, rate, key } = action
-      const limit = limitOf({ capacity, rate })
+      const { key } = action
+      const limit = limitOf(action)
       // The first try may have set it, though its answer was lost: the next one reports it later, or as no change.
       const at = await surely(() => shaper.limits.set(key, limit))
       return scene.record.add(process, { type: 'limit', at, key, limit: parseLimit(limit) })

@@ -153,9 +153,10 @@ export class Oracle {
     if (job === undefined) return
     const { record } = this.#scene
     const at = record.timeOf(job.admittedAt)
-    const { key, cost } = job
+    const { key, cost, costs } = job
+    const named = { id, key, cost, ...(costs && { costs }) }
     if (!record.isAnswered(id)) {
-      record.add(undefined, { type: 'answer', at, id, key, cost, accepted: true, departsAt: at })
+      record.add(undefined, { type: 'answer', at, ...named, accepted: true, departsAt: at })
     }
     const end = this.#endOf(job)
     const isKnown = record.seen.some(({ event }) => event.type === 'end' && event.id === id)

@@ -100,11 +100,12 @@ async function settle(
   if (!admission.accepted) scene.refused.add(job.id)
 }
 
-function requestOf({ id, key, cost, bytes, deadline, attempts, backoff, timeout }: JobPlan) {
+function requestOf({ id, key, cost, costs, bytes, deadline, attempts, backoff, timeout }: JobPlan) {
   return {
     key,
     id,
     cost,
+    ...(costs !== undefined && { costs }),
     attempts,
     data: payloadOf(id, bytes),
     backoff,

@@ -15,6 +15,18 @@ export interface Seen {
   readonly isLost?: boolean
 }
 
+/** A question what a start counts. Microseconds. */
+export interface Asked {
+  readonly at: number
+  /** Its answer came; absent: none did. */
+  until?: number
+  readonly key: string
+  readonly fence: number
+  readonly amounts: Readonly<Record<string, number>>
+  /** Absent: it is not known whether it was carried out. */
+  answer?: boolean
+}
+
 /** Something for the reader of a failure. */
 export interface Note {
   readonly at: number
@@ -36,6 +48,7 @@ export class Recorder {
     readonly attempt: number
     readonly reason: 'retry' | 'freeze'
   }[] = []
+  readonly asked: Asked[] = []
   /** What handlers were given, in the order of their first statements. */
   readonly fences: {
     readonly at: number
@@ -100,6 +113,13 @@ export class Recorder {
     this.seen.push({ by: process?.name ?? 'fate', event, ...facts })
   }
 
+  /** Writes down that a process asks for a start to be settled. */
+  ask(process: SimProcess, { key, fence, amounts }: Pick<Asked, 'key' | 'fence' | 'amounts'>): Asked {
+    const asked = { at: process.read(), key, fence, amounts }
+    if (process.isAlive) this.asked.push(asked)
+    return asked
+  }
+
   /** When it was so late by the clock of the store. It cannot have been later than now. */
   timeOf(atMs: number): number {
     return this.#server.worldTime(atMs * MS, this.#world.present)
@@ -112,16 +132,33 @@ export class Recorder {
     // Times to come follow the clock of the store as it goes now.
     const later = (fromMs: number, toMs: number) => time(fromMs) + (toMs - fromMs) * MS
     shaper
-      .on('admitted', ({ id, key, cost, departsAt, at }) => {
-        add({ type: 'answer', at: time(at), id, key, cost, accepted: true, departsAt: later(at, departsAt) })
+      .on('admitted', ({ id, key, cost, costs, departsAt, isEstimate, at }) => {
+        const said = { departsAt: later(at, departsAt), ...(isEstimate && { isEstimate }) }
+        add({ type: 'answer', at: time(at), id, key, cost, ...(costs && { costs }), accepted: true, ...said })
       })
-      .on('rejected', ({ id = '', key, cost, reason, retryAfterMs, at }) => {
-        const retryAt = time(at) + retryAfterMs * MS
-        add({ type: 'answer', at: time(at), id, key, cost, accepted: false, reason, retryAt })
+      .on('rejected', ({ id = '', key, cost, costs, reason, retryAfterMs, isEstimate, at }) => {
+        const said = { reason, retryAt: time(at) + retryAfterMs * MS, ...(isEstimate && { isEstimate }) }
+        add({
+          type: 'answer',
+          at: time(at),
+          id,
+          key,
+          cost,
+          ...(costs && { costs }),
+          accepted: false,
+          ...said,
+        })
       })
-      .on('departed', ({ id, key, cost, attempt }) => {
-        if (isTurnId(id)) add({ type: 'start', at: process.read(), id, key, cost, attempt })
+      .on('departed', ({ id, key, cost, costs, attempt, fence, isHeld }) => {
+        if (!isTurnId(id)) return
+        const named = { id, key, cost, ...(costs && { costs }), attempt, fence, ...(isHeld && { isHeld }) }
+        add({ type: 'start', at: process.read(), ...named })
       })
+      .on('settled', ({ id, key, amounts, fence, at }) => {
+        add({ type: 'settle', at: time(at), id, key, amounts, fence })
+      })
+      .on('released', ({ id, key, at }) => add({ type: 'release', at: time(at), id, key }))
+      .on('holdExpired', ({ id, key, at }) => add({ type: 'release', at: time(at), id, key }))
       .on('completed', ({ id, at }) => add({ type: 'end', at: time(at), id, outcome: 'completed' }))
       .on('failed', ({ id, at, retryAt, error }) => {
         if (retryAt !== undefined) {

@@ -1,13 +1,14 @@
 import { Shaper, type ShaperOptions } from '../../../src/index.ts'
 import { knownScripts } from '../known-scripts.ts'
 import type { Fault, Refusal } from '../plan/fault.ts'
-import type { JobPlan, KeyPlan, Plan, TurnPlan } from '../plan/plan.ts'
+import type { JobPlan, Plan, TurnPlan } from '../plan/plan.ts'
 import type { SimRedis } from '../store/sim-redis.ts'
 import type { Network } from '../world/network.ts'
 import type { SimProcess } from '../world/process.ts'
 import type { SimServer } from '../world/server.ts'
 import type { World } from '../world/world.ts'
 import type { Silence, Struck } from './faults.ts'
+import { limitOf } from './limit-of.ts'
 import { Recorder } from './recorder.ts'
 
 /** As Redis 7.0 words them. */
@@ -152,15 +153,6 @@ export class Scene {
       limitsBy: part,
       jobDefaults: { keepFinished: this.plan.keepFinished },
     }
-  }
-}
-
-/** The limit of a key, as a shaper is given it. */
-export function limitOf({ capacity, rate, tolerance }: Pick<KeyPlan, 'capacity' | 'rate' | 'tolerance'>) {
-  return {
-    capacity,
-    rate: { count: rate.count, per: `${rate.per}ms` },
-    ...(tolerance !== undefined && { tolerance: tolerance === 0 ? (0 as const) : `${tolerance}ms` }),
   }
 }
 

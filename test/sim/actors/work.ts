@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FreezeError, isVelvetRopeError, type Shaper } from '../../../src/index.ts'
+import { FreezeError, isVelvetRopeError, type ShapedJob, type Shaper } from '../../../src/index.ts'
 import type { JobPlan, WorkerPlan } from '../plan/plan.ts'
 import type { SimProcess } from '../world/process.ts'
 import { type Payload, payloadOf, type Scene } from './scene.ts'
+import { settleAfterEnd, settleWhileRunning } from './settle.ts'
 
 /** Works on jobs; the first thing that a handler does is to read the clock of the world. */
 export function work(scene: Scene, plan: WorkerPlan, shaper: Shaper<Payload>, process: SimProcess): void {
@@ -11,9 +12,9 @@ export function work(scene: Scene, plan: WorkerPlan, shaper: Shaper<Payload>, pr
   shaper.work(
     async (job) => {
       const at = process.read()
-      const { id, key, cost, attempt, signal } = job
-      scene.record.add(process, { type: 'start', at, id, key, cost, attempt })
-      if (process.isAlive) scene.record.fences.push({ at, key, id, fence: job.fence })
+      const { id, key, cost, costs, attempt, fence, signal } = job
+      scene.record.add(process, { type: 'start', at, id, key, cost, ...(costs && { costs }), attempt, fence })
+      if (process.isAlive) scene.record.fences.push({ at, key, id, fence })
       if (isVelvetRopeError(signal.reason, 'lease-lost')) scene.record.note(process, `${id} late: lease lost`)
       signal.throwIfAborted()
       const planned = jobs.get(id)
@@ -29,12 +30,13 @@ export function work(scene: Scene, plan: WorkerPlan, shaper: Shaper<Payload>, pr
       }
       signal.addEventListener('abort', onAbort)
       try {
-        await handle(scene, planned, attempt, process)
+        await handle(scene, planned, job, process)
       } catch (error) {
         if (!signal.aborted) settled(error instanceof FreezeError ? 'freeze' : 'retry')
         throw error
       } finally {
         signal.removeEventListener('abort', onAbort)
+        settleAfterEnd(scene, process, job, planned.handler.settles)
       }
     },
     { concurrency, leaseMs: lease, scheduler },
@@ -44,7 +46,7 @@ export function work(scene: Scene, plan: WorkerPlan, shaper: Shaper<Payload>, pr
 async function handle(
   scene: Scene,
   { id, handler }: JobPlan,
-  attempt: number,
+  job: Pick<ShapedJob<Payload>, 'key' | 'attempt' | 'fence' | 'settle'>,
   process: SimProcess,
 ): Promise<void> {
   const isFirst = !scene.firstStarts.has(id)
@@ -54,8 +56,11 @@ async function handle(
     return
   }
   if (handler.computes > 0) process.block(handler.computes * 1_000)
+  const settling = settleWhileRunning(scene, process, job, handler.settles)
   if (handler.takes > 0) await sleep(handler.takes)
+  // Each promise takes a turn of its own: runs without sets keep theirs.
+  if (handler.settles !== undefined) await settling
   if (handler.hangs && isFirst) await new Promise(() => undefined)
   if (handler.freezes !== undefined && isFirst) throw new FreezeError({ forMs: handler.freezes })
-  if (attempt <= handler.fails) throw new Error('as planned')
+  if (job.attempt <= handler.fails) throw new Error('as planned')
 }

@@ -1,4 +1,5 @@
 import type { HistoryEvent } from '../../../src/testing.ts'
+import { isTurnId } from '../../support/turn-id.ts'
 import type { Silence } from '../actors/faults.ts'
 import type { Seen } from '../actors/recorder.ts'
 import type { Plan } from '../plan/plan.ts'
@@ -22,6 +23,8 @@ const LEAST_PASSING = 500
 const GRANTED_BEFORE = 400
 /** From the end of a lease until its job has come back, at the latest; beside outages. Milliseconds. */
 const RECOVERED = 10_000
+/** The start of a turn is reported by then, where nothing is in the way; milliseconds. */
+const REPORTED = 1_000
 /** Timers are late, and processes compute; milliseconds. */
 const IMPRECISE = 100
 
@@ -60,12 +63,14 @@ export function excuses(
     )
     const runs = runsOf(seen.filter(({ by }) => by === name))
     const leftAt = leaving.get(name) ?? Number.POSITIVE_INFINITY
-    return own.flatMap((blind) => {
+    return own.flatMap((blind, index) => {
       const mayStartAgain = isExcused(plan, blind, lease, leftAt)
       // A slot that a process had as it closed unheard is kept until its lease ends.
       const keepsSlots = mayStartAgain || leftAt <= blind.until
+      // What it was silent for before its death may have kept it from renewing its leases.
+      const wasHeard = index === 0 || own[index - 1]!.until <= blind.from - lease * 1_000
       return [
-        ...(mayStartAgain ? faultsOf(plan, blind, runs, lease) : []),
+        ...(mayStartAgain ? faultsOf(plan, blind, runs, lease, wasHeard) : []),
         ...(keepsSlots ? crashesOf(blind, recovered, seen, lease) : []),
       ]
     })
@@ -167,6 +172,7 @@ interface Recovered {
 interface Run {
   readonly id: string
   readonly from: number
+  readonly isHeld: boolean
   until: number
 }
 
@@ -176,20 +182,35 @@ function runsOf(seen: readonly Seen[]): Run[] {
   const open = new Map<string, Run>()
   for (const { event } of seen) {
     if (event.type === 'start') {
-      const run = { id: event.id, from: event.at, until: Number.POSITIVE_INFINITY }
+      const { isHeld = false } = event
+      const run = { id: event.id, from: event.at, isHeld, until: Number.POSITIVE_INFINITY }
       open.set(event.id, run)
       runs.push(run)
     }
-    if (event.type !== 'end' && event.type !== 'return') continue
+    if (event.type !== 'end' && event.type !== 'return' && event.type !== 'release') continue
     const run = open.get(event.id)
+    // A turn that holds a place has ended as soon as it has started.
+    if (run?.isHeld === true && event.type !== 'release') continue
     if (run !== undefined) run.until = event.at
     open.delete(event.id)
   }
   return runs
 }
 
-/** One more start for each job that ran there when its lease can have ended. */
-function faultsOf(plan: Plan, blind: Blindness, runs: readonly Run[], lease: number): HistoryEvent[] {
+/** One more start for each job that ran there when its lease can have ended; until then it holds its place. */
+function faultsOf(
+  plan: Plan,
+  blind: Blindness,
+  runs: readonly Run[],
+  lease: number,
+  wasHeard: boolean,
+): HistoryEvent[] {
+  const held = Math.max(0, leastLeft(plan, lease)) * 1_000
+  const placeOf = (run: Run) => {
+    // The lease of a turn is shorter until its start is reported.
+    const isKnown = !isTurnId(run.id) || run.from <= blind.from - REPORTED * 1_000
+    return blind.isDeath && wasHeard && isKnown ? { leaseUntil: endOf(run) + held } : {}
+  }
   const endOf = (run: Run) => {
     if (blind.isDeath) return Math.max(blind.from, run.from)
     const granted = run.from - GRANTED_BEFORE * 1_000
@@ -201,7 +222,7 @@ function faultsOf(plan: Plan, blind: Blindness, runs: readonly Run[], lease: num
   }
   return runs
     .filter((run) => endOf(run) <= Math.min(blind.until, run.until))
-    .map((run) => ({ type: 'fault', at: endOf(run) + 0.001, id: run.id }))
+    .map((run) => ({ type: 'fault', at: endOf(run) + 0.001, id: run.id, ...placeOf(run) }))
 }
 
 /**

@@ -1,8 +1,9 @@
 import { parseLimit } from '../../../src/core/limit.ts'
 import { type Breach, checkHistory, type HistoryEvent } from '../../../src/testing.ts'
 import type { Rest } from '../actors/direct.ts'
+import { limitOf } from '../actors/limit-of.ts'
 import type { Recorder, Seen } from '../actors/recorder.ts'
-import { limitOf, type Scene } from '../actors/scene.ts'
+import type { Scene } from '../actors/scene.ts'
 import type { Fault } from '../plan/fault.ts'
 import { judgeErrors } from './errors.ts'
 import { excuses, travelOf } from './excuses.ts'
@@ -12,6 +13,7 @@ import { doubtfulFrom, judgeAroundLosses } from './losses.ts'
 import { lostReturns } from './lost-returns.ts'
 import { isOfNewcomer } from './newcomers.ts'
 import { judgeRefusals } from './refusals.ts'
+import { judgeSets, USABLE } from './sets.ts'
 import { judgeGivenUp, judgeStrayEnds } from './strays.ts'
 import type { Life } from './troubles.ts'
 
@@ -28,8 +30,6 @@ export interface Failure {
 const NEWS = 300
 /** Beside how long it lasts, how long a fault keeps news from processes; milliseconds. */
 const AFTER_FAULT = 4_000
-/** From the grant of a slot until it must not be used any more, beside the ways of calls; microseconds. */
-const USABLE = 600_000
 
 /** Holds the record of a run against the laws. */
 export function judge(
@@ -51,15 +51,16 @@ export function judge(
   const lagBefore = (at: number) => lagOf(scene, at)
   const known = { plan, silences, struck: scene.struck, lives: livesOf(scene), unsure: scene.unsure }
   const breaches = judgeAroundLosses(history, scene.struck, lagBefore, rest === undefined).filter(
-    (breach) => !isOfNewcomer(breach, known, record.seen),
+    (breach) => breach.law !== 'L10' && breach.law !== 'L11' && !isOfNewcomer(breach, known, record.seen),
   )
+  const sets = judgeSets({ plan, struck: scene.struck, asked: record.asked }, history, lagBefore)
   const failures: Failure[] = [
-    ...[...breaches, ...judgeStandstill(scene, history)].map(({ law, at, message }) => ({
+    ...[...breaches, ...judgeStandstill(scene, history), ...sets].map(({ law, at, message }) => ({
       law,
       at,
       message,
     })),
-    ...judgeLiveness(known, history, record.seen, doubtfulFrom(scene.struck)),
+    ...judgeLiveness(known, history, record.seen, doubtfulFrom(scene.struck), record),
     ...judgeRefusals(known, history, record.seen, doubtfulFrom(scene.struck)),
     ...judgeStrayEnds(record.seen),
     ...(struckClock(scene) ? [] : judgeGivenUp(record.givenUp, record.seen)),
@@ -114,13 +115,16 @@ function livesOf({ shapers, silences, leaving }: Scene): Life[] {
   })
 }
 
-/** A process estimates when a handler started and ended, by a clock that may have been set: no end is before its start. */
+/** What happens to a job that has started. */
+const OF_STARTED: ReadonlySet<HistoryEvent['type']> = new Set(['settle', 'return', 'end', 'release'])
+
+/** A process estimates when a handler started, settled and ended, by a clock that may have been set: nothing is before its start. */
 function afterOwnStarts(seen: readonly Seen[]): Seen[] {
   const starts = new Map<string, number>()
   return seen.map((one) => {
     const { by, event } = one
     if (event.type === 'start') starts.set(`${by} ${event.id}`, event.at)
-    if (event.type !== 'end' && event.type !== 'return') return one
+    if (!OF_STARTED.has(event.type) || !('id' in event)) return one
     const start = starts.get(`${by} ${event.id}`) ?? event.at
     return start <= event.at ? one : { ...one, event: { ...event, at: start } }
   })

@@ -1,19 +1,19 @@
 import { parseLimit } from '../../../src/core/limit.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
 import { isTurnId } from '../../support/turn-id.ts'
+import { limitOf } from '../actors/limit-of.ts'
 import type { Seen } from '../actors/recorder.ts'
-import { limitOf } from '../actors/scene.ts'
 import type { Plan } from '../plan/plan.ts'
+import { busy, frozenUnheard } from './busy-handlers.ts'
 import { travelOf } from './excuses.ts'
 import type { Failure } from './judge.ts'
+import { type Asking, Rooms } from './rooms.ts'
 import { type Circumstances, type Trouble, troublesOf } from './troubles.ts'
 
 /** How late a start may be where nothing is wrong, beside the ways that calls travel; microseconds. */
 const USUAL = 1_000_000
 /** From the admission of a job until its start; so many ways, one after the other. */
 const WAYS = 30
-/** A handler that ends makes room for the next job in that time, in a worker whose handlers were all busy; microseconds. */
-const TAKES_NEXT = 2_000_000
 /** After a change of its limit a bucket is due at another time; all schedulers know of it then. Microseconds. */
 const RETIMED = 2_000_000
 
@@ -35,7 +35,8 @@ interface Line {
 
 /**
  * Judges by virtual time that jobs start in time: a job that is the first in its line and has its slot starts within a second
- * where nothing is wrong, and after a fault within the bound of troubles.ts. Jobs with a deadline and turns, which leave
+ * where nothing is wrong, and after a fault within the bound of troubles.ts. A quota or a bound on what runs at once holds it back
+ * until there is room, and no longer. Jobs with a deadline and turns, which leave
  * their lines by themselves, are not waited for.
  */
 export function judgeLiveness(
@@ -44,6 +45,7 @@ export function judgeLiveness(
   seen: readonly Seen[],
   /** Nothing is judged from then on: the store has lost what it knew. Microseconds. */
   until: number,
+  asking: Asking = { asked: [], recovered: [] },
 ): Failure[] {
   const { plan } = known
   const troubles = [...troublesOf(known), ...busy(plan, seen), ...frozenUnheard(plan, seen)].sort(
@@ -57,11 +59,14 @@ export function judgeLiveness(
   const failures: Failure[] = []
   const deaths = known.silences.filter(({ isDeath }) => isDeath).toSorted((a, b) => a.from - b.from)
   const runs = new Map<string, Map<string, string>>()
+  const rooms = new Rooms(known, seen, asking)
 
   const look = (key: string, line: Line, at: number) => {
     if (line.isPaused || line.ready.size === 0) return
     const [id, since] = first(line.ready)
-    const from = Math.max(since, line.slotAt, line.frozenUntil, line.goesOnAt)
+    const slot = Math.max(since, line.slotAt, line.frozenUntil, line.goesOnAt)
+    const from = rooms.roomFor(key, id, slot)
+    if (from === Number.POSITIVE_INFINITY) return
     const latest = latestAfter(from, usual(line), troubles)
     if (Math.min(at, until) <= latest.at) return
     failures.push({
@@ -88,6 +93,7 @@ export function judgeLiveness(
     if (event.at >= until) break
     last = event.at
     die(event.at)
+    rooms.until(event.at)
     const key = 'key' in event ? event.key : 'id' in event ? keyOf.get(event.id) : undefined
     const line = key === undefined ? undefined : lines.get(key)
     if (key === undefined || line === undefined) continue
@@ -144,6 +150,7 @@ export function judgeLiveness(
         line.goesOnAt = event.at + RETIMED
         break
     }
+    rooms.see(event)
   }
   die(last)
   for (const [key, line] of lines) look(key, line, last)
@@ -192,47 +199,6 @@ function first(ready: ReadonlyMap<string, number>): [string, number] {
   let best: [string, number] | undefined
   for (const entry of ready) if (best === undefined || entry[1] < best[1]) best = entry
   return best!
-}
-
-/** When a worker had no handler free. */
-function busy({ workers }: Plan, seen: readonly Seen[]): Trouble[] {
-  const troubles: Trouble[] = []
-  const running = new Map<string, Set<string>>()
-  const fullSince = new Map<string, number>()
-  const close = (by: string, until: number) => {
-    const from = fullSince.get(by)
-    if (from !== undefined) troubles.push({ from, until, bound: TAKES_NEXT, adds: 0, what: `${by} busy` })
-    fullSince.delete(by)
-  }
-  for (const { by, event } of seen.toSorted((a, b) => a.event.at - b.event.at)) {
-    const worker = workers[Number(/^worker-(\d+)/.exec(by)?.[1] ?? 0) - 1]
-    if (worker === undefined) continue
-    const own = running.get(by) ?? new Set()
-    running.set(by, own)
-    if (event.type === 'start') {
-      own.add(event.id)
-      if (own.size >= worker.concurrency && !fullSince.has(by)) fullSince.set(by, event.at)
-    }
-    if ((event.type === 'end' || event.type === 'return') && own.delete(event.id)) {
-      if (own.size < worker.concurrency) close(by, event.at)
-    }
-  }
-  for (const by of [...fullSince.keys()]) close(by, Number.POSITIVE_INFINITY)
-  return troubles
-}
-
-/** A handler that freezes its bucket may die before it has written that down. */
-function frozenUnheard({ jobs }: Plan, seen: readonly Seen[]): Trouble[] {
-  const freezes = new Map(
-    jobs.flatMap(({ id, handler }) => (handler.freezes === undefined ? [] : [[id, handler] as const])),
-  )
-  return seen.flatMap(({ event }) => {
-    if (event.type !== 'start') return []
-    const handler = freezes.get(event.id)
-    if (handler === undefined) return []
-    const until = event.at + (handler.takes + handler.computes + handler.freezes!) * 1_000
-    return [{ from: event.at, until, bound: 1_000_000, adds: 0, what: 'frozen by its handler' }]
-  })
 }
 
 function seconds(at: number): string {

@@ -40,7 +40,7 @@ export function doubtfulFrom(struck: readonly Struck[]): number {
 }
 
 /** When the first write happened that a loss took; microseconds. */
-function firstLost({ fault, from }: Struck, struck: readonly Struck[]): number {
+export function firstLost({ fault, from }: Struck, struck: readonly Struck[]): number {
   const { keeps } = fault as Extract<Fault, { kind: 'restart' }>
   if (typeof keeps === 'object') return from - keeps.butLast * 1_000
   // Nothing is left of which the store could be asked: what a process has not written down by then is not known.

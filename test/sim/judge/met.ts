@@ -14,12 +14,13 @@ export function metFaults(
 ): Fault[] {
   const spans = new Map(jobs.map(({ id, at }) => [id, { from: at * 1_000, until: at * 1_000 }]))
   for (const event of history) {
-    if (!('id' in event) || event.type === 'fault') continue
+    if (!('id' in event) || event.type === 'fault' || event.type === 'settle') continue
     const span = spans.get(event.id) ?? { from: event.at, until: event.at }
     spans.set(event.id, span)
-    // A job that was accepted lasts until its end: the store may lose it.
-    const isOpen = event.type !== 'end' && (event.type !== 'answer' || event.accepted)
-    span.until = isOpen ? Number.POSITIVE_INFINITY : event.at
+    // A job that was accepted lasts until its end: the store may lose it. A turn lasts until it is released.
+    const isOver =
+      event.type === 'end' || event.type === 'release' || (event.type === 'answer' && !event.accepted)
+    span.until = isOver ? event.at : Number.POSITIVE_INFINITY
   }
   const met = struck.filter(({ from, until }) => {
     return [...spans.values()].some((span) => span.from <= until && from <= span.until)

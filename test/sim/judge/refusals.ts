@@ -1,4 +1,6 @@
 import type { Limit } from '../../../src/core/limit.ts'
+import { isRolling } from '../../../src/core/quota.ts'
+import { exceededBy } from '../../../src/core/usage.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
 import type { Seen } from '../actors/recorder.ts'
 import { travelOf } from './excuses.ts'
@@ -16,6 +18,10 @@ const RECONNECTS = 3_500_000
 const OLD_LIMIT = 1_500_000
 /** What the line promises and what happens differ by that much in any case: times are whole milliseconds. Microseconds. */
 const ROUNDING = 2_000
+
+/** Behind the last start a quota has room for any job after its window, and a part of it. */
+const WINDOW = 62 / 60
+const NEVER = Number.POSITIVE_INFINITY
 
 /** A job, as it counts in its line. Microseconds. */
 interface Member {
@@ -68,6 +74,8 @@ function judgeFull(event: Refusal, line: Line, limits: readonly Limit[]): Failur
   const capacity = Math.min(...limits.map((limit) => limit.capacity))
   const waiting = event.reason === 'full' ? unitsAt(line, event) : 0
   if (waiting + event.cost > capacity) return []
+  if (event.reason === 'too-costly' && limits.some((limit) => exceededBy(limit, event) !== undefined))
+    return []
   const message =
     `key ${event.key}: ${event.id} (cost ${event.cost}) was refused as ${event.reason} while at most ${waiting} units ` +
     `could wait, expected room for ${capacity}`
@@ -92,9 +100,14 @@ function judgeLate(
   const next = last === undefined ? 0 : last.at + interval * last.cost
   const frozen = line.freezes.filter(({ from }) => from <= event.at).map(({ until }) => until)
   const retries = plan.jobs.some(({ attempts }) => attempts > 1) ? 2 : 1
+  // Nobody knows when a place comes free, or how much a period has counted. Each job goes a window after the one before at the latest.
+  const parts = limits.flatMap((limit) => limit.quotas)
+  if (limits.some((limit) => limit.concurrency < Number.POSITIVE_INFINITY)) return []
+  const longest = Math.max(0, ...parts.map(({ window }) => (isRolling(window) ? window.length : NEVER)))
+  const ahead = unitsAt(line, event) * retries + 1
   // The latest that it could depart if all goes well: behind all that may wait, also those that only now start.
   const free = Math.max(event.at, next, ...frozen)
-  const departs = free + interval * (unitsAt(line, event) * retries + 1) + NEWS + travelOf(plan) * 1_000
+  const departs = free + ahead * Math.max(interval, longest * WINDOW) + NEWS + travelOf(plan) * 1_000
   if (departs >= event.at + deadline - ROUNDING) return []
   const message =
     `key ${event.key}: ${event.id} was refused as late, though it would have departed by ${departs / 1e6} s, ` +

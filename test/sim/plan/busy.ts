@@ -1,5 +1,6 @@
 import type { Random } from '../world/random.ts'
 import { intervalOf, type JobPlan, type KeyPlan, type Plan, type TurnPlan } from './plan.ts'
+import { unitsIn } from './set-plan.ts'
 
 /** From one time to another; milliseconds. */
 export interface Span {
@@ -30,12 +31,10 @@ export function busySpans({ keys, jobs, turns, network: { there, back } }: Work)
 }
 
 /** Plays the line of one key: a slot for each, one after the other, unless the line is full. */
-function lineSpans(
-  { capacity, rate }: KeyPlan,
-  items: readonly (JobPlan | TurnPlan)[],
-  roundTrip: number,
-): Span[] {
-  const interval = intervalOf({ rate })
+function lineSpans(plan: KeyPlan, items: readonly (JobPlan | TurnPlan)[], roundTrip: number): Span[] {
+  const { capacity } = plan
+  const interval = intervalOf(plan)
+  const begun: Begun[] = []
   const inLine: { readonly leaves: number; readonly cost: number }[] = []
   let first = 0
   let waiting = 0
@@ -47,14 +46,45 @@ function lineSpans(
       for (; first < inLine.length && inLine[first]!.leaves <= at; first++) waiting -= inLine[first]!.cost
       const answered = { from: at, until: at + roundTrip + SHORTEST }
       if (waiting + cost > capacity) return answered
-      const starts = Math.max(free, at + HANDING * roundTrip)
+      const starts = roomFor(plan, item, begun, Math.max(free, at + HANDING * roundTrip))
       const givesUp = at + patienceOf(item)
       inLine.push({ leaves: Math.min(starts, givesUp), cost })
       waiting += cost
       if (starts > givesUp) return { from: at, until: Math.max(givesUp, answered.until) }
       free = starts + cost * interval
+      begun.push({ item, from: starts, until: starts + lengthOf(item) + roundTrip })
       return { from: at, until: Math.max(starts + lengthOf(item), answered.until) }
     })
+}
+
+/** A job or a turn from its start until its place is free; milliseconds. */
+interface Begun extends Span {
+  readonly item: JobPlan | TurnPlan
+}
+
+/** From then on every rolling quota and a place have room for it, behind those that have begun. */
+function roomFor(
+  { quotas = [], concurrency = Number.POSITIVE_INFINITY }: KeyPlan,
+  item: JobPlan | TurnPlan,
+  begun: readonly Begun[],
+  from: number,
+): number {
+  const leaving = begun.map(({ until }) => until).sort((a, b) => b - a)
+  let at = Math.max(from, leaving[concurrency - 1] ?? from)
+  for (const quota of quotas) {
+    const { amount, window } = quota
+    if (typeof window === 'object') continue
+    let used = unitsIn(quota, item)
+    for (const other of begun.toReversed()) {
+      if (other.from + window <= at) break
+      used += unitsIn(quota, other.item)
+      if (used > amount) {
+        at = Math.max(at, other.from + window)
+        break
+      }
+    }
+  }
+  return at
 }
 
 /** How long it waits for its slot at most; milliseconds. */
@@ -65,7 +95,10 @@ function patienceOf(item: JobPlan | TurnPlan): number {
 
 /** How long its first attempt takes; milliseconds. */
 function lengthOf(item: JobPlan | TurnPlan): number {
-  if (!('attempts' in item)) return SHORTEST
+  if (!('attempts' in item)) {
+    const { most = 0, release = most } = item.holds ?? {}
+    return Math.max(SHORTEST, Math.min(most, release))
+  }
   const { handler, timeout } = item
   const takes = handler.takes + handler.computes
   return Math.max(SHORTEST, handler.hangs ? (timeout ?? takes) : Math.min(takes, timeout ?? takes))

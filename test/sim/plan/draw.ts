@@ -1,7 +1,9 @@
 import type { Random } from '../world/random.ts'
 import { Random as RandomOf } from '../world/random.ts'
 import { busySpans, momentIn, type Span } from './busy.ts'
+import { changingSets, sparingCalendars } from './change-sets.ts'
 import { drawFaults } from './draw-faults.ts'
+import { withSets } from './draw-sets.ts'
 import { drawActions, drawExits, drawJobs, drawTurns } from './draw-work.ts'
 import { intervalOf, type KeyPlan, type Plan, type WorkerPlan } from './plan.ts'
 import { REMEMBERED, scarce } from './scarce.ts'
@@ -37,7 +39,7 @@ export function drawPlan(seed: number, subject?: Subject): Plan {
     [10, 2],
     [2, 3],
   ])
-  const keys = drawKeys(random, size)
+  const paced = drawKeys(random, size)
   const producers = random.weighted([
     [78, 1],
     [20, 2],
@@ -51,17 +53,22 @@ export function drawPlan(seed: number, subject?: Subject): Plan {
   const workers = drawWorkers(random)
   const hasScheduler = workers.some(({ scheduler }) => scheduler)
   const schedulers = hasScheduler ? (random.chance(0.1) ? 1 : 0) : random.between(1, 2)
-  const jobs = drawJobs(random.fork('jobs'), size, keys, producers)
-  const turns = drawTurns(random.fork('turns'), size, keys, callers)
+  const { keys, jobs, turns, ...clock } = withSets(random.fork('sets'), {
+    keys: paced,
+    jobs: drawJobs(random.fork('jobs'), size, paced, producers),
+    turns: drawTurns(random.fork('turns'), size, paced, callers),
+  })
   const network = drawNetwork(random)
   const spans = busySpans({ keys, jobs, turns, network })
+  const actions = drawActions(random.fork('actions'), keys, jobs, spans)
   const whole = {
     seed,
     shards,
     keys,
     jobs,
     turns,
-    actions: drawActions(random.fork('actions'), keys, jobs, spans),
+    ...clock,
+    actions: changingSets(random.fork('changes'), { keys, ...clock }, actions, spans),
     workers: inTime(random.fork('arrivals'), workers, spans),
     producers,
     callers,
@@ -74,7 +81,7 @@ export function drawPlan(seed: number, subject?: Subject): Plan {
     faults: [],
   }
   const exits = drawExits(random.fork('exits'), whole.jobs)
-  const faults = drawFaults(random.fork('faults'), whole)
+  const faults = sparingCalendars(whole, drawFaults(random.fork('faults'), whole))
   const plan = { ...whole, faults, clocks: drawClocks(random.fork('clocks')) }
   return random.chance(0.04) ? scarce(random.fork('scarce'), plan) : { ...plan, jobs: exits }
 }

@@ -1,6 +1,7 @@
 import type { Delays } from '../world/link.ts'
 import type { Clocks } from '../world/process.ts'
 import type { Fault } from './fault.ts'
+import type { CountedPlan, HoldPlan, SetPlan, SettlePlan } from './set-plan.ts'
 
 /** All that a run is made of, drawn from its seed. It is data, so that a failing one can be made smaller. Milliseconds. */
 export interface Plan {
@@ -17,6 +18,8 @@ export interface Plan {
   readonly schedulers: number
   /** Drawn by the name of the process. */
   readonly clocks: Readonly<Record<string, Clocks>>
+  /** By how much the clock of Redis is ahead of the world's at first. Default: 0. */
+  readonly ahead?: number
   readonly network: { readonly there: Delays; readonly back: Delays; readonly splits: number }
   /** How many ended jobs the store remembers. */
   readonly keepFinished: number
@@ -27,7 +30,7 @@ export interface Plan {
   readonly faults: readonly Fault[]
 }
 
-export interface KeyPlan {
+export interface KeyPlan extends SetPlan {
   readonly key: string
   readonly capacity: number
   readonly rate: { readonly count: number; readonly per: number }
@@ -35,13 +38,12 @@ export interface KeyPlan {
   readonly tolerance?: number
 }
 
-export interface JobPlan {
+export interface JobPlan extends CountedPlan {
   readonly id: string
   readonly key: string
   /** The number of the producer, from 1. */
   readonly producer: number
   readonly at: number
-  readonly cost: number
   readonly bytes: number
   /** Jobs of a producer with the same number are enqueued in one call. */
   readonly batch?: number
@@ -68,18 +70,22 @@ export interface HandlerPlan {
   readonly exits?: number
   /** Its first start never settles. */
   readonly hangs: boolean
+  /** Each of its attempts says what it used. */
+  readonly settles?: SettlePlan
 }
 
-export interface TurnPlan {
+export interface TurnPlan extends CountedPlan {
   readonly caller: number
   readonly key: string
   readonly at: number
-  readonly cost: number
   readonly timeout?: number
   /** The caller gives up after that. */
   readonly aborts?: number
   /** Now or not at all. */
   readonly isTry: boolean
+  /** Absent: it gives back at once what it holds. */
+  readonly holds?: HoldPlan
+  readonly settles?: SettlePlan
 }
 
 export interface WorkerPlan {
@@ -95,13 +101,7 @@ export type Action =
   | { readonly do: 'freeze'; readonly at: number; readonly key: string; readonly for: number }
   | { readonly do: 'unfreeze'; readonly at: number; readonly key: string }
   | { readonly do: 'pause'; readonly at: number; readonly key: string; readonly for: number }
-  | {
-      readonly do: 'limit'
-      readonly at: number
-      readonly key: string
-      readonly capacity: number
-      readonly rate: KeyPlan['rate']
-    }
+  | ({ readonly do: 'limit'; readonly at: number } & KeyPlan)
 
 /** The interval of a key for one unit of cost; milliseconds. */
 export function intervalOf({ rate }: Pick<KeyPlan, 'rate'>): number {

@@ -14,7 +14,12 @@ export const REMEMBERED = 100_000
 export function scarce(random: Random, plan: Plan): Plan {
   const faults = plan.faults.filter((fault) => !isTelling(fault))
   const jobs = random.chance(0.6) ? reused(random, plan) : plan.jobs.map((job) => ({ ...job, comesBack: 0 }))
-  return { ...plan, keepFinished: random.pick([0, 0, 3]), jobs, faults, actions: [], views: false }
+  // With no operator nothing takes the quota of a calendar away: see change-sets.ts.
+  const keys = plan.keys.map((key) => {
+    if (key.quotas === undefined) return key
+    return { ...key, quotas: key.quotas.filter(({ window }) => typeof window === 'number') }
+  })
+  return { ...plan, keys, keepFinished: random.pick([0, 0, 3]), jobs, faults, actions: [], views: false }
 }
 
 /** A few jobs, each asked for again under its id when it can have been forgotten. */

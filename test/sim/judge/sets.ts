@@ -1,0 +1,144 @@
+import { hasParts, type Limit } from '../../../src/core/limit.ts'
+import { isRolling } from '../../../src/core/quota.ts'
+import { type Breach, checkHistory, type HistoryEvent } from '../../../src/testing.ts'
+import type { Struck } from '../actors/faults.ts'
+import type { Asked } from '../actors/recorder.ts'
+import { isLossy } from '../plan/fault.ts'
+import type { Plan } from '../plan/plan.ts'
+import { EPOCH } from '../world/process.ts'
+import { travelOf } from './excuses.ts'
+import { firstLost } from './losses.ts'
+
+/** From the grant of a slot until it must not be used any more, beside the ways of calls; microseconds. */
+export const USABLE = 600_000
+
+/** What is known of a run whose limits are sets. */
+export interface Sets {
+  readonly plan: Plan
+  readonly struck: readonly Struck[]
+  readonly asked: readonly Asked[]
+}
+
+/**
+ * Quotas (L10) and places (L11). What a store decided counts from then on, but for a slot that it had granted before. What a store
+ * has lost is not judged: from its first lost write until slots that it had granted cannot be used any more; and where a change of
+ * a limit may be lost with it, also what comes after.
+ *
+ * @param settleBefore for how long a replaced limit may be used in what happens before that time; microseconds
+ */
+export function judgeSets(
+  known: Sets,
+  history: readonly HistoryEvent[],
+  settleBefore: (at: number) => number,
+): Breach[] {
+  const { plan, struck, asked } = known
+  if (!history.some((event) => event.type === 'limit' && hasParts(event.limit))) return []
+  const granted = USABLE + 4 * travelOf(plan) * 1_000
+  const lag = granted + longestAnswer(asked)
+  const whole = [...history, ...unanswered(asked, history)].sort((a, b) => a.at - b.at)
+  const breaches = spansOf(known, granted).flatMap(({ from, until }) => {
+    const part = whole.filter(({ type, at }) => at < until && (type === 'limit' || at >= from))
+    const byStore = part.map((event) => onClockOfStore(event, known))
+    return checkHistory(byStore, { lag, settle: settleBefore(until), unfinished: true, midway: true })
+  })
+  const found = breaches
+    .filter(({ law }) => law === 'L10' || law === 'L11')
+    .map((breach) => ({ ...breach, at: breach.at - aheadOf(plan) }))
+    .filter((breach) => !isAfterLeap(breach, struck, history))
+  return found.filter(
+    ({ id, at }, index) => found.findIndex((same) => same.id === id && same.at === at) === index,
+  )
+}
+
+/**
+ * A quota that rolls does not know yet that its clock was set forward: what had started before counts as long ago. To be taken away
+ * when it does.
+ */
+function isAfterLeap(
+  { law, key, at }: Breach,
+  struck: readonly Struck[],
+  history: readonly HistoryEvent[],
+): boolean {
+  if (law !== 'L10') return false
+  const windows = history.flatMap((event) =>
+    event.type === 'limit' && event.key === key ? event.limit.quotas.map(({ window }) => window) : [],
+  )
+  const longest = Math.max(0, ...windows.filter(isRolling).map(({ length }) => length))
+  return struck.some(
+    ({ fault, from }) => fault.kind === 'step' && fault.by > 0 && from <= at && at <= from + longest,
+  )
+}
+
+/** The parts of a run that are judged, each by itself: until the first fault, until the first loss, and from each loss to the next. */
+function spansOf(
+  { plan, struck }: Sets,
+  granted: number,
+): { readonly from: number; readonly until: number }[] {
+  const losses = struck.filter(({ fault }) => isLossy(fault)).toSorted((a, b) => a.from - b.from)
+  const starts = losses.map((loss) => firstLost(loss, struck))
+  const firstFault = Math.min(...struck.map(({ from }) => from))
+  const isKept = !plan.actions.some((action) => action.do === 'limit')
+  const after = isKept ? losses : []
+  return [
+    { from: 0, until: firstFault },
+    { from: 0, until: Math.min(...starts) },
+    ...after.map(({ until }, index) => ({
+      from: until + granted,
+      until: Math.min(...starts.slice(index + 1)),
+    })),
+  ]
+}
+
+function aheadOf({ ahead = 0 }: Plan): number {
+  return EPOCH + ahead * 1_000
+}
+
+/**
+ * By its clock the store counts the periods of calendars. When it was set, nothing is said of them; and a lease may end sooner or
+ * later.
+ */
+function onClockOfStore(event: HistoryEvent, { plan, struck }: Sets): HistoryEvent {
+  const isSet = struck.some(({ fault }) => fault.kind === 'step')
+  const at = event.at + aheadOf(plan)
+  switch (event.type) {
+    case 'limit':
+      return { ...event, at, limit: isSet ? withoutCalendars(event.limit) : event.limit }
+    case 'fault': {
+      const { leaseUntil, ...fault } = event
+      if (isSet || leaseUntil === undefined) return { ...fault, at }
+      return { ...fault, at, leaseUntil: leaseUntil + aheadOf(plan) }
+    }
+    default:
+      return { ...event, at }
+  }
+}
+
+function withoutCalendars(limit: Limit): Limit {
+  return { ...limit, quotas: limit.quotas.filter(({ window }) => isRolling(window)) }
+}
+
+/** The longest time that the answer to a settling took that counted: from when on it counts in the store, is known no better. */
+function longestAnswer(asked: readonly Asked[]): number {
+  return Math.max(0, ...asked.map(({ at, until = at, answer }) => (answer === true ? until - at : 0)))
+}
+
+/** A settling that was not answered may have been carried out: then its start counts the least that was asked for. */
+function unanswered(asked: readonly Asked[], history: readonly HistoryEvent[]): HistoryEvent[] {
+  const nameOf = ({ key, fence }: { key: string; fence?: number }) => `${fence} ${key}`
+  const settled = new Set(history.flatMap((event) => (event.type === 'settle' ? [nameOf(event)] : [])))
+  const starts = new Map(history.flatMap((event) => (event.type === 'start' ? [[nameOf(event), event]] : [])))
+  const least = new Map<string, HistoryEvent & { type: 'settle' }>()
+  for (const { at, key, fence, amounts, answer } of asked) {
+    const name = nameOf({ key, fence })
+    const start = starts.get(name)
+    if (answer !== undefined || settled.has(name) || start === undefined) continue
+    const counted = Object.entries(amounts).map(([unit, units]) => {
+      const before = least.get(name)?.amounts[unit] ?? units
+      // What the limit says that a job counts is not known here: then it may be nothing.
+      return [unit, Math.min(units, before, start.costs?.[unit] ?? 0)] as const
+    })
+    const event = { type: 'settle', at: Math.max(at, start.at), id: start.id, key, fence } as const
+    least.set(name, { ...event, at: least.get(name)?.at ?? event.at, amounts: Object.fromEntries(counted) })
+  }
+  return [...least.values()]
+}
