@@ -23,12 +23,19 @@ function withoutClock(reply: string): string {
   return Math.abs(value - now) < 2e8 || Math.abs(value * 1_000 - now) < 2e8 ? ':soon' : reply
 }
 
-function comparable([name]: Words, reply: RawReply | undefined): unknown {
+function comparable([name, ...args]: Words, reply: RawReply | undefined): unknown {
   const command = `${name}`.toUpperCase()
   if (OWN[command] && Array.isArray(reply)) return 'as it is'
+  if (command === 'HRANDFIELD') return drawnAlike(args, reply)
   if (typeof reply === 'string') return withoutClock(reply)
   const step = UNORDERED[command]
   return step === undefined || reply === undefined ? reply : sorted(reply, step)
+}
+
+/** One that is drawn alone is another in each; of all of them the order is. */
+function drawnAlike(args: Words, reply: RawReply | undefined): unknown {
+  if (reply === undefined || typeof reply === 'string') return args.length === 1 ? reply?.slice(0, 1) : reply
+  return sorted(reply, args.length > 2 ? 2 : 1)
 }
 
 function sorted(reply: RawReply, step: 1 | 2): unknown {

@@ -145,6 +145,8 @@ const HASHES = [
   command('HLEN', key),
   command('HEXISTS', key, text),
   command('HKEYS', key),
+  // All of them: a real Redis draws others.
+  command('HRANDFIELD', key, fc.constantFrom('0', '1000', 'x'), fc.constant('WITHVALUES')),
   command('HVALS', key),
   command('HINCRBY', key, text, integer),
   command('HSTRLEN', key, text),

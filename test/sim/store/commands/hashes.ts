@@ -1,6 +1,6 @@
-import { addIntegers, bigInteger } from '../args.ts'
+import { addIntegers, bigInteger, integer } from '../args.ts'
 import type { Keyspace } from '../keyspace.ts'
-import { Flat, OK, type Reply, refuse } from '../reply.ts'
+import { Flat, OK, type Reply, refuse, SYNTAX } from '../reply.ts'
 import { HashValue } from '../values/hash.ts'
 import { type Caller, type Command, grows, reads, writes } from './command.ts'
 import { checkCursor, scanArguments } from './scan.ts'
@@ -53,6 +53,23 @@ function scan({ db }: Caller, args: readonly string[]): Reply {
   return ['0', found]
 }
 
+/** One field; or so many, each once; or so many, one by one, where the count is negative. */
+function draw({ db, random }: Caller, args: readonly string[]): Reply {
+  const count = args.length > 2 ? integer(args[2]!) : 1
+  const hasValues = args[3]?.toLowerCase() === 'withvalues'
+  if (args.length > 4 || (args.length === 4 && !hasValues)) refuse(SYNTAX)
+  const all = [...(db.hash(args[1]!)?.fields ?? [])]
+  const left = [...all]
+  const taken: (readonly [string, string])[] = []
+  for (let n = 0; n < Math.abs(count) && left.length > 0; n++) {
+    const at = Math.floor(random() * left.length)
+    taken.push(left[at]!)
+    if (count > 0) left.splice(at, 1)
+  }
+  if (args.length === 2) return taken[0]?.[0] ?? null
+  return hasValues ? new Flat('pairs', taken.flat()) : taken.map(([field]) => field)
+}
+
 export const HASHES: readonly Command[] = [
   grows('hset', -4, (caller, args) => set(caller, args, 'hset')),
   grows('hmset', -4, (caller, args) => {
@@ -84,5 +101,6 @@ export const HASHES: readonly Command[] = [
   reads('hvals', 2, ({ db }, args) => [...(db.hash(args[1]!)?.fields.values() ?? [])]),
   grows('hincrby', 4, increment),
   reads('hstrlen', 3, ({ db }, args) => db.hash(args[1]!)?.fields.get(args[2]!)?.length ?? 0),
+  reads('hrandfield', -2, draw),
   reads('hscan', -3, scan),
 ]
