@@ -1,7 +1,9 @@
 import type { Audit } from '../../../src/conformance/history.ts'
 import type { Shaper } from '../../../src/index.ts'
+import type { Book } from '../judge/books.ts'
 import type { Part } from '../plan/fault.ts'
 import { lastOf } from '../plan/plan.ts'
+import { isSet } from '../plan/set-plan.ts'
 import type { SimProcess } from '../world/process.ts'
 import { call } from './call.ts'
 import { exit, plant } from './faults.ts'
@@ -14,6 +16,7 @@ import { work } from './work.ts'
 /** What was found when all had ended. */
 export interface Rest {
   readonly audit: Audit
+  readonly books: readonly Book[]
   readonly oracle: Oracle
   /** When that was; microseconds of the world. */
   readonly at: number
@@ -37,9 +40,19 @@ export async function direct(scene: Scene, fate: SimProcess): Promise<Rest> {
     () => scene.world.present > Math.max(last, scene.healedAt) && isOperated() && hasAllAnswers(scene),
   )
   const at = scene.world.present
+  const books = await booksOf(scene, oracle)
   scene.isOver = true
   await oracle.complete()
-  return { audit, oracle, at }
+  return { audit, books, oracle, at }
+}
+
+/** What the store says of the keys whose limits are sets. */
+async function booksOf({ plan, world }: Scene, oracle: Oracle): Promise<Book[]> {
+  const books: Book[] = []
+  for (const { key } of plan.keys.filter(isSet)) {
+    books.push({ key, at: world.present, view: await oracle.ask((shaper) => shaper.inspect(key)) })
+  }
+  return books
 }
 
 /** Every producer and every caller knows what became of what it asked for; those whose process has gone for good need not. */

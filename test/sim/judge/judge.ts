@@ -5,6 +5,7 @@ import { limitOf } from '../actors/limit-of.ts'
 import type { Recorder, Seen } from '../actors/recorder.ts'
 import type { Scene } from '../actors/scene.ts'
 import type { Fault } from '../plan/fault.ts'
+import { judgeBooks } from './books.ts'
 import { judgeErrors } from './errors.ts'
 import { excuses, travelOf } from './excuses.ts'
 import { judgeFences } from './fences.ts'
@@ -61,6 +62,7 @@ export function judge(
       message,
     })),
     ...judgeLiveness(known, history, record.seen, doubtfulFrom(scene.struck), record),
+    ...judgeBooks(rest?.books ?? [], known, history, record.seen, record),
     ...judgeRefusals(known, history, record.seen, doubtfulFrom(scene.struck)),
     ...judgeStrayEnds(record.seen),
     ...(struckClock(scene) ? [] : judgeGivenUp(record.givenUp, record.seen)),

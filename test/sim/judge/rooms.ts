@@ -70,6 +70,11 @@ export class Rooms {
     return this.#rooms.get(key)!.roomFor(isFirst ? this.#counting.get(id) : undefined, slot)
   }
 
+  /** What the quotas of the key may count, as far as that is known. */
+  bounds(key: string, at: number): ReturnType<SetRoom['bounds']> {
+    return this.#rooms.get(key)!.bounds(at)
+  }
+
   see(event: HistoryEvent): void {
     if (event.type === 'limit') this.#rooms.get(event.key)?.replaceLimit(event.limit, event.at)
     if (!('id' in event)) return
@@ -113,7 +118,7 @@ export class Rooms {
     const room = this.#rooms.get(key)
     const counting = this.#counting.get(id)
     room?.free(id, at)
-    if (counting !== undefined) room?.charge(counting, at)
+    if (counting !== undefined) room?.doubt(counting, at)
   }
 
   #countedAt(event: HistoryEvent & { type: 'start' }): number {

@@ -25,6 +25,8 @@ export interface Counting {
 interface Charge extends Counting {
   readonly at: number
   readonly asked: readonly Asked[]
+  /** Whether it may have started is not known. */
+  readonly isDoubtful: boolean
 }
 
 export interface RoomOptions {
@@ -70,20 +72,24 @@ export class SetRoom {
   start(event: HistoryEvent & { type: 'start' }, counting: Counting, at: number): void {
     const { id, key, fence, isHeld = false } = event
     const asked = this.#asked.filter((one) => one.key === key && one.fence === fence)
-    this.charge({ ...counting, asked }, at)
+    this.#charge({ ...counting, asked, at, isDoubtful: false })
     if (isHeld || !isTurnId(id)) this.#taken.add(id)
   }
 
   /** Something may count as started then. */
-  charge(counting: Counting & { readonly asked?: readonly Asked[] }, at: number): void {
+  doubt({ cost, costs }: Counting, at: number): void {
+    this.#charge({ cost, ...(costs && { costs }), asked: [], at, isDoubtful: true })
+  }
+
+  #charge(charge: Charge): void {
     const { quotas } = this.#limit
     if (quotas.length === 0 && this.#charges.length === 0) return
     if (this.#charges.length > MANY) {
-      this.#charges = this.#charges.filter((charge) =>
-        quotas.some((quota) => this.#endOf(quota, charge.at) > at),
+      this.#charges = this.#charges.filter(({ at }) =>
+        quotas.some((quota) => this.#endOf(quota, at) > charge.at),
       )
     }
-    this.#charges.push({ asked: [], ...counting, at })
+    this.#charges.push(charge)
   }
 
   free(id: string, at: number): void {
@@ -105,6 +111,22 @@ export class SetRoom {
     let at = Math.max(from, this.#freeSince)
     for (const quota of this.#limit.quotas) at = Math.max(at, this.#roomIn(quota, counting, at))
     return at
+  }
+
+  /** What the quotas may count at that time, each at the least and at the most: undefined where that is not known. */
+  bounds(at: number): { readonly quota: Quota; readonly least: number; readonly most: number }[] | undefined {
+    if (this.#unknownAt > Number.NEGATIVE_INFINITY) return undefined
+    return this.#limit.quotas.flatMap((quota) => {
+      const { window } = quota
+      if (!isRolling(window)) return []
+      const sum = (since: number, unitsOf: (charge: Charge) => number) =>
+        this.#charges.reduce((units, charge) => units + (charge.at > since ? unitsOf(charge) : 0), 0)
+      const least = sum(at - window.length + this.#late, (charge) => leastIn(quota, charge))
+      const most = sum(at - window.length - partOf(quota) - 2 * this.#late, (charge) =>
+        this.#mostIn(quota, charge, at),
+      )
+      return [{ quota, least, most }]
+    })
   }
 
   #isFull(): boolean {
@@ -144,6 +166,16 @@ export class SetRoom {
     if (settled !== undefined) return settled.amounts[unit] ?? estimate
     return Math.max(estimate, ...asked.map(({ amounts }) => amounts[unit] ?? 0))
   }
+}
+
+/** What it counts at the least: it was settled for less, or may have been. */
+function leastIn(quota: Quota, { asked, isDoubtful, ...counting }: Charge): number {
+  if (isDoubtful) return 0
+  const estimate = unitsIn(quota, counting)
+  const { unit } = quota
+  if (unit === undefined) return estimate
+  const carriedOut = asked.filter(({ answer }) => answer !== false)
+  return Math.min(estimate, ...carriedOut.map(({ amounts }) => amounts[unit] ?? estimate))
 }
 
 function partOf({ window }: Quota): number {

@@ -122,6 +122,9 @@ function longestAnswer(asked: readonly Asked[]): number {
   return Math.max(0, ...asked.map(({ at, until = at, answer }) => (answer === true ? until - at : 0)))
 }
 
+/** What ends an attempt. */
+const OVER: ReadonlySet<HistoryEvent['type']> = new Set(['return', 'end', 'release'])
+
 /** A settling that was not answered may have been carried out: then its start counts the least that was asked for. */
 function unanswered(asked: readonly Asked[], history: readonly HistoryEvent[]): HistoryEvent[] {
   const nameOf = ({ key, fence }: { key: string; fence?: number }) => `${fence} ${key}`
@@ -132,6 +135,15 @@ function unanswered(asked: readonly Asked[], history: readonly HistoryEvent[]): 
     const name = nameOf({ key, fence })
     const start = starts.get(name)
     if (answer !== undefined || settled.has(name) || start === undefined) continue
+    const isOver = history.some(
+      (event) =>
+        OVER.has(event.type) &&
+        'id' in event &&
+        event.id === start.id &&
+        event.at > start.at &&
+        event.at < at,
+    )
+    if (isOver) continue
     const counted = Object.entries(amounts).map(([unit, units]) => {
       const before = least.get(name)?.amounts[unit] ?? units
       // What the limit says that a job counts is not known here: then it may be nothing.
