@@ -66,6 +66,36 @@ test('a death excuses what ran there, and nothing that had ended', () => {
   expect(excused([death], [...ran('j', 4), ...ran('ended', 3, 4)])).toEqual(['j'])
 })
 
+test('what a dead worker ran holds its place until its lease can have ended, if nothing kept that from being renewed', () => {
+  const death = cut(5, 5, { isDeath: true, cause: 'itself' })
+  const placed = (silences: readonly Silence[]) =>
+    excuses(plan, silences, ran('j', 4), new Map()).flatMap((event) => {
+      return event.type === 'fault' ? [(event.leaseUntil ?? 0) / SECOND] : []
+    })
+  const [until] = placed([death])
+  expect(until).toBeGreaterThan(6.5)
+  expect(until).toBeLessThanOrEqual(5 + LEASE / 1_000)
+  expect(placed([cut(4.5, 4.6), death])).toEqual([0])
+})
+
+test('a death excuses a turn that holds a place until it is released', () => {
+  const callers = aPlan({ callers: 1 })
+  const death = { ...cut(5, 5, { isDeath: true, cause: 'itself' }), process: 'caller-1' }
+  const turn = (released: number): Seen[] => {
+    const id = '~t'
+    const event = { type: 'start', at: 3 * SECOND, id, key: 'k', cost: 1, attempt: 1, isHeld: true } as const
+    return [
+      { by: 'caller-1', event },
+      { by: 'caller-1', event: { type: 'end', at: 3 * SECOND, id, outcome: 'completed' } },
+      { by: 'caller-1', event: { type: 'release', at: released * SECOND, id, key: 'k' } },
+    ]
+  }
+  const faults = (released: number) =>
+    excuses(callers, [death], turn(released), new Map()).filter(({ type }) => type === 'fault')
+  expect(faults(6)).toHaveLength(1)
+  expect(faults(4)).toEqual([])
+})
+
 test('an outage for all excuses a worker with a long lease only where it was closed before it was over', () => {
   const safe = aPlan({ workers: [{ at: 0, concurrency: 100, lease: 6_000, scheduler: true }] })
   const outage = cut(5, 12, { cause: 'everything', breaks: true })

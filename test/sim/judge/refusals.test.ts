@@ -108,3 +108,20 @@ test('a job is refused as late only where it would have been', () => {
   }
   expect(breaches([frozen, ...line, refused('c', 10, 'deadline')], [], { jobs })).toEqual([])
 })
+
+test('a job may be too costly for a quota', () => {
+  const small = [limit(10, '5, 1/s, 2/minute')]
+  expect(breaches([...small, refused('a', 14, 'too-costly', 3)])).toEqual([])
+  expect(breaches([...small, refused('a', 14, 'too-costly', 2)])).toHaveLength(1)
+})
+
+test('a quota may make a job late, by a window for each that goes before it', () => {
+  const line = [accepted('a', 20), started('a', 20)]
+  const within = (ms: number) => ({ jobs: [{ ...aJob('c'), deadline: ms }] })
+  const refusal = refused('c', 20, 'deadline')
+  const quota = [limit(10, '2, 1/s, 1/5s')]
+  expect(breaches([...line, refusal], [], within(9_000))).toHaveLength(1)
+  expect(breaches([...quota, ...line, refusal], [], within(9_000))).toEqual([])
+  expect(breaches([...quota, ...line, refusal], [], within(19_000))).toHaveLength(1)
+  expect(breaches([limit(10, '2, 1/s, 1 at once'), ...line, refusal], [], within(19_000))).toEqual([])
+})
