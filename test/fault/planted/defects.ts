@@ -123,11 +123,11 @@ export const DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/redis/verbs/recover.lua',
-        find: '  bucket.running = bucket.running - 1\n',
-        replace: '',
+        find: '  bucket.running = bucket.running - 1\n  state.crashes',
+        replace: '  state.crashes',
       },
     ],
-    foundBy: 'test/fault/sets.test.ts',
+    foundBy: 'test/conformance/redis-quotas.test.ts',
   },
   {
     number: 'set-2',
@@ -140,6 +140,6 @@ export const DEFECTS: readonly PlantedDefect[] = [
         replace: '',
       },
     ],
-    foundBy: 'test/fault/sets.test.ts',
+    foundBy: 'test/conformance/redis-quotas.test.ts',
   },
 ]

@@ -17,19 +17,20 @@ const PROJECTS: Readonly<Record<string, string>> = { fault: 'campaign', unit: 'u
 export async function runPlanted(only: string | undefined): Promise<boolean> {
   const defects = DEFECTS.filter(({ name, number }) => only === undefined || only === name || only === number)
   if (defects.length === 0) throw new Error(`expected the name or number of a defect, got: ${only}`)
-  const green = new Map<string, Promise<boolean>>()
+  const without = new Map<string, Promise<Outcome>>()
   let found = 0
   for (const defect of defects) {
     const { foundBy } = defect
-    if (!green.has(foundBy))
-      green.set(
-        foundBy,
-        runIn({ foundBy, edits: [] }).then(({ failed }) => !failed),
-      )
-    const isGreen = await green.get(foundBy)!
-    const { failed, test } = await runIn(defect)
-    const verdict = isGreen && failed ? `found by "${test}"` : isGreen ? 'NOT FOUND' : 'red without it, too'
-    if (isGreen && failed) found += 1
+    if (!without.has(foundBy)) without.set(foundBy, runIn({ foundBy, edits: [] }))
+    const always = (await without.get(foundBy)!).failed
+    const failed = always ?? (await runIn(defect)).failed
+    if (failed !== undefined && always === undefined) found += 1
+    const verdict =
+      failed === undefined
+        ? 'NOT FOUND'
+        : always === undefined
+          ? `found by "${failed.fullName}"`
+          : `red without it, too: "${failed.fullName}": ${failed.failureMessages.join('\n')}`
     console.log(`${defect.number} ${defect.name} (${defect.what}): ${verdict}, ${foundBy}`)
   }
   console.log(`${found} of ${defects.length} found`)
@@ -37,9 +38,8 @@ export async function runPlanted(only: string | undefined): Promise<boolean> {
 }
 
 interface Outcome {
-  readonly failed: boolean
   /** The first test that failed. */
-  readonly test: string | undefined
+  readonly failed: TestReport | undefined
 }
 
 async function runIn({ foundBy, edits }: Pick<PlantedDefect, 'foundBy' | 'edits'>): Promise<Outcome> {
@@ -52,8 +52,7 @@ async function runIn({ foundBy, edits }: Pick<PlantedDefect, 'foundBy' | 'edits'
     const report = JSON.parse(out.slice(out.indexOf('{"num'))) as Report
     const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults)
     if (tests.length === 0) throw new Error(`expected tests in ${foundBy}, got none: ${out.slice(0, 2_000)}`)
-    const first = tests.find(({ status }) => status === 'failed')
-    return { failed: first !== undefined, test: first?.fullName }
+    return { failed: tests.find(({ status }) => status === 'failed') }
   } finally {
     rmSync(copy, { recursive: true, force: true })
   }
@@ -61,9 +60,13 @@ async function runIn({ foundBy, edits }: Pick<PlantedDefect, 'foundBy' | 'edits'
 
 /** What vitest reports, as far as it is read here. */
 interface Report {
-  readonly testResults: readonly {
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[]
-  }[]
+  readonly testResults: readonly { readonly assertionResults: readonly TestReport[] }[]
+}
+
+interface TestReport {
+  readonly status: string
+  readonly fullName: string
+  readonly failureMessages: readonly string[]
 }
 
 function output(cwd: string, args: readonly string[]): Promise<string> {
