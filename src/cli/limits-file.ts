@@ -40,6 +40,12 @@ export async function readOtherLimits(word: string): Promise<RuleBook> {
   return readLimits(isLimit(word) ? { limit: word } : { limits: word })
 }
 
+/** The units of all quotas, such as `tokens`: what columns may name. */
+export function unitsOf(limits: RuleBook): string[] {
+  const units = limits.list().flatMap(({ limit }) => limit.quotas.flatMap(({ unit }) => unit ?? []))
+  return [...new Set(units)]
+}
+
 function isLimit(text: string): boolean {
   try {
     parseRule('*', text)

@@ -3,7 +3,7 @@ import type { Breach } from '../conformance/history.ts'
 import { readDepartures } from '../simulate/read-departures.ts'
 import { type Verification, verifyDepartures } from '../simulate/verify-departures.ts'
 import { inputName, readChunks } from './files.ts'
-import { type LimitFlags, readLimits } from './limits-file.ts'
+import { type LimitFlags, readLimits, unitsOf } from './limits-file.ts'
 import { formatCount } from './numbers.ts'
 import { note, paint, print } from './terminal.ts'
 
@@ -17,11 +17,13 @@ export function verifyCommand(): Command {
     .summary('check a departures file against the laws; exit 1 with each breach and its numbers')
     .description(
       'Checks a departures file against the laws: bound (L1), spacing (L2), rate (L3), order (L4), nothing lost (L5),\n' +
-        'and quotas (L10), where the limits have some.\n\n' +
-        'Reads the format of simulate --out. For a file with only the columns key and departs_s (and cost), it checks\n' +
-        'only the spacing and the quotas.',
+        'and where the limits have them, quotas (L10) and places (L11). It says what it could not check.\n\n' +
+        'Reads the format of simulate --out, as CSV or JSON lines. For a file with only the columns key and departs_s\n' +
+        '(and cost), it checks only the spacing, the quotas and the places. Further columns, which may be empty:\n' +
+        'tokens, or another unit of a quota: what the job counts in it; tokens_settled with settled_s: what it really\n' +
+        'counted, and when that was said; ends_s: when its handler ended, or its turn was released.',
     )
-    .argument('<file>', 'CSV; - for standard input')
+    .argument('<file>', 'CSV or JSON lines; - for standard input')
     .option('-l, --limit <limit>', "capacity and rate of every key, such as '20, 1/s'")
     .option('--limits <file>', 'limits by pattern, as JSON')
     .option('--json', 'print the answer as JSON')
@@ -30,7 +32,10 @@ export function verifyCommand(): Command {
 
 async function verify(file: string, flags: Flags): Promise<void> {
   const limits = await readLimits(flags)
-  const verification = verifyDepartures(await readDepartures(inputName(file), readChunks(file)), limits)
+  const verification = verifyDepartures(
+    await readDepartures(inputName(file), readChunks(file), unitsOf(limits)),
+    limits,
+  )
   if (verification.breaches.length > 0) process.exitCode = 1
   if (flags.json) {
     print(JSON.stringify({ ...verification, breaches: verification.breaches.map(toJson) }, null, 2))
@@ -38,10 +43,7 @@ async function verify(file: string, flags: Flags): Promise<void> {
   }
   for (const breach of verification.breaches) print(`${paint('red', breach.law)}  ${breach.message}`)
   print(conclude(verification))
-  if (!verification.judged.includes('L1')) {
-    const what = verification.judged.includes('L10') ? 'the spacing and the quotas were' : 'the spacing was'
-    note(`only ${what} checked: the file has no columns offset_s and verdict`)
-  }
+  for (const what of verification.unknown) note(what)
 }
 
 function conclude({ rows, keys, judged, breaches }: Verification): string {

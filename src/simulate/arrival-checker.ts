@@ -33,7 +33,7 @@ export class ArrivalChecker {
       const expected = `a number of seconds from 0 to ${LATEST_S}`
       throw blame('offset_s', `expected offset_s to be ${expected}, got: ${describe(offset)}`)
     }
-    checkCost('cost', cost, blame)
+    checkCount('cost', cost, 1, blame)
     const at = offset * SECOND
     if (at < this.#last) {
       const before = this.#last / SECOND
@@ -48,18 +48,24 @@ export class ArrivalChecker {
   }
 }
 
-function checkCost(field: string, cost: unknown, blame: Blame): asserts cost is number {
-  if (typeof cost === 'number' && Number.isInteger(cost) && cost >= 1 && cost <= LARGEST_COST) return
+/** Checks a cost, or what one really was. */
+export function checkCount(
+  field: string,
+  count: unknown,
+  least: number,
+  blame: Blame,
+): asserts count is number {
+  if (typeof count === 'number' && Number.isInteger(count) && count >= least && count <= LARGEST_COST) return
   throw blame(
     field,
-    `expected ${field} to be a whole number from 1 to ${LARGEST_COST}, got: ${describe(cost)}`,
+    `expected ${field} to be a whole number from ${least} to ${LARGEST_COST}, got: ${describe(count)}`,
   )
 }
 
 function checkedCosts(costs: ArrivalValues['costs'] = {}, blame: Blame): Costs | undefined {
   const named = Object.entries(costs).flatMap(([unit, cost]): [string, number][] => {
     if (cost === undefined) return []
-    checkCost(unit, cost, blame)
+    checkCount(unit, cost, 1, blame)
     return [[unit, cost]]
   })
   return named.length === 0 ? undefined : Object.fromEntries(named)

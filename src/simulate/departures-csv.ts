@@ -4,7 +4,7 @@ import { csvField } from './csv-records.ts'
 import type { Outcome } from './key-line.ts'
 
 /** The columns of a departures file; one row per arrival, in the order of arrival. */
-export const DEPARTURE_COLUMNS = [
+const COLUMNS = [
   'offset_s',
   'key',
   'cost',
@@ -15,15 +15,32 @@ export const DEPARTURE_COLUMNS = [
   'retry_after_s',
 ] as const
 
-export const DEPARTURES_HEADER = `${DEPARTURE_COLUMNS.join(',')}\n`
+/** Further columns, for limits of several parts. */
+export interface FurtherColumns {
+  /** The units of quotas: what the arrival named. Default: none. */
+  readonly units?: readonly string[]
+  /** How long handlers take, in microseconds: then a row says when its handler ends. */
+  readonly handlerTime?: number | undefined
+}
+
+export function departuresHeader({ units = [], handlerTime }: FurtherColumns = {}): string {
+  return `${[...COLUMNS, ...units, ...(handlerTime === undefined ? [] : ['ends_s'])].join(',')}\n`
+}
 
 /** Formats a row: seconds with 6 decimals, empty fields for absent values. */
-export function formatDeparture(arrival: Arrival, outcome: Outcome): string {
-  const { at, key, cost } = arrival
-  const [verdict, position, departs, wait, retry] = outcome.accepted
+export function formatDeparture(
+  arrival: Arrival,
+  outcome: Outcome,
+  { units = [], handlerTime }: FurtherColumns = {},
+): string {
+  const { at, key, cost, costs } = arrival
+  const fields = outcome.accepted
     ? ['accepted', outcome.position, seconds(outcome.departsAt), seconds(outcome.departsAt - at), '']
     : ['rejected', '', '', '', seconds(outcome.retryAt - at)]
-  return `${seconds(at)},${csvField(key)},${cost},${verdict},${position},${departs},${wait},${retry}\n`
+  const named = units.map((unit) => costs?.[unit] ?? '')
+  const end = outcome.accepted ? seconds(outcome.departsAt + (handlerTime ?? 0)) : ''
+  const ends = handlerTime === undefined ? [] : [end]
+  return `${[seconds(at), csvField(key), cost, ...fields, ...named, ...ends].join(',')}\n`
 }
 
 function seconds(microseconds: number): string {

@@ -1,4 +1,5 @@
-import type { HistoryEvent } from '../conformance/history.ts'
+import type { AnswerEvent, HistoryEvent } from '../conformance/history.ts'
+import { DueHeap } from '../core/due-heap.ts'
 import type { Limit } from '../core/limit.ts'
 import { advance } from '../core/projection.ts'
 import { NANOSECOND } from './arrival.ts'
@@ -8,28 +9,69 @@ import type { DepartureRow } from './read-departures.ts'
 const ROUNDING = 1 + NANOSECOND
 
 /**
- * Rebuilds the history of one key from its rows of a departures file, in order. Handlers count as ending when they
- * start: the file says nothing about them.
+ * Rebuilds the history of one key from its rows of a departures file, in order. Where the file says of no attempt when it ended,
+ * each counts as ending when it starts, or when it is settled; else those without an end go on.
  */
-export function rebuildHistory(key: string, limit: Limit, rows: readonly DepartureRow[]): HistoryEvent[] {
+export function rebuildHistory(
+  key: string,
+  limit: Limit,
+  rows: readonly DepartureRow[],
+  hasEnds: boolean,
+): HistoryEvent[] {
   const starts = exactStarts(limit, rows)
   const first = Math.min(...[starts[0]?.at, rows[0]?.at].filter((at) => at !== undefined))
   const events: HistoryEvent[] = [{ type: 'limit', at: first, key, limit }]
+  const afterwards = new Afterwards(events)
+  // When a place is free depends on handlers, which a verdict cannot know.
+  const estimate = limit.concurrency < Number.POSITIVE_INFINITY && ({ isEstimate: true } as const)
   let departed = 0
   const emitStarts = (hasLeft: (start: Start) => boolean): void => {
     for (; departed < starts.length && hasLeft(starts[departed]!); departed++) {
       const { at, row } = starts[departed]!
+      const { cost, costs, settled, endsAt } = row
       const id = nameOf(row)
-      events.push({ type: 'start', at, id, key, cost: row.cost, attempt: 1 })
-      events.push({ type: 'end', at, id, outcome: 'completed' })
+      afterwards.emitUntil(at)
+      events.push({ type: 'start', at, id, key, cost, ...(costs && { costs }), attempt: 1 })
+      if (settled !== undefined) {
+        const { amounts } = settled
+        afterwards.add({ type: 'settle', at: Math.max(at, settled.at), id, key, amounts })
+      }
+      const end = endsAt ?? (hasEnds ? undefined : (settled?.at ?? at))
+      if (end !== undefined) afterwards.add({ type: 'end', at: Math.max(at, end), id, outcome: 'completed' })
     }
   }
   for (const row of arrivalsOf(rows, starts)) {
     emitStarts((start) => hasLeftBefore(start, row))
-    events.push(verdictEvent(key, row))
+    afterwards.emitUntil(row.at)
+    events.push({ ...verdictEvent(key, row), ...estimate })
   }
   emitStarts(() => true)
+  afterwards.emitUntil(Number.POSITIVE_INFINITY)
   return events
+}
+
+/** What follows starts: adds it to the events in the order of time. */
+class Afterwards {
+  readonly #events: HistoryEvent[]
+  readonly #later = new DueHeap<{ handle: number; readonly event: HistoryEvent }>()
+
+  constructor(events: HistoryEvent[]) {
+    this.#events = events
+  }
+
+  add(event: HistoryEvent): void {
+    this.#later.set({ handle: -1, event }, event.at)
+  }
+
+  /** What six decimals do not tell apart from `at` came before: it may have made room. */
+  emitUntil(at: number): void {
+    while (this.#later.earliest <= at + ROUNDING) {
+      const entry = this.#later.peek()
+      if (entry === undefined) return
+      this.#later.remove(entry)
+      this.#events.push({ ...entry.event, at: Math.min(entry.event.at, at) })
+    }
+  }
 }
 
 interface Start {
@@ -77,9 +119,9 @@ function hasLeftBefore(start: Start, arrival: ArrivedRow): boolean {
   return ahead > 0
 }
 
-function verdictEvent(key: string, row: ArrivedRow): HistoryEvent {
-  const { at, cost, departsAt, retryAt } = row
-  const about = { type: 'answer', at, id: nameOf(row), key, cost } as const
+function verdictEvent(key: string, row: ArrivedRow): AnswerEvent {
+  const { at, cost, costs, departsAt, retryAt } = row
+  const about = { type: 'answer', at, id: nameOf(row), key, cost, ...(costs && { costs }) } as const
   if (departsAt !== undefined) return { ...about, accepted: true, departsAt }
   if (retryAt !== undefined) return { ...about, accepted: false, reason: 'full', retryAt }
   return { ...about, accepted: false, reason: 'too-costly', retryAt: Number.POSITIVE_INFINITY }

@@ -1,5 +1,6 @@
 import { checkHistory } from '../conformance/conformance.ts'
 import type { Breach, Law } from '../conformance/history.ts'
+import type { Limit } from '../core/limit.ts'
 import type { RuleBook } from '../core/rule-book.ts'
 import type { DepartureRow } from './read-departures.ts'
 import { rebuildHistory } from './rebuild-history.ts'
@@ -12,41 +13,88 @@ export interface Verification {
   readonly keys: number
   /** The laws that the file allows to check. */
   readonly judged: readonly Law[]
+  /** What the file does not say, and what is not checked therefore, or taken for granted; a sentence each. */
+  readonly unknown: readonly string[]
   readonly breaches: readonly Breach[]
 }
 
 /**
- * Checks a departures file against the laws, key by key. Without arrivals and verdicts only the spacing of departures and quotas
- * can be checked. In a quota with a unit each job counts what the rule says: the file names no units.
+ * Checks a departures file against the laws, key by key. Without arrivals and verdicts only the spacing of departures, quotas and
+ * places can be checked, and places only with ends. Where the file names no unit, each job counts what the rule says.
  *
  * @throws NoLimitError if no limit applies to a key of the file
  */
 export function verifyDepartures(rows: readonly DepartureRow[], limits: RuleBook): Verification {
-  const hasArrivals = rows.some(({ at }) => at !== undefined)
-  const judged: Law[] = hasArrivals ? ['L1', 'L2', 'L3', 'L4', 'L5'] : ['L2']
-  // In virtual time a handler is always free, so two departures are enough to measure the rate.
-  const options = hasArrivals ? { minUtilisation: LEAST_UTILISATION, shortestStretch: 2 } : { midway: true }
-  const byKey = groupByKey(rows, hasArrivals)
-  if ([...byKey.keys()].some((key) => limits.resolve(key).limit.quotas.length > 0)) judged.push('L10')
+  const file = aboutFile(rows)
+  const byKey = groupByKey(rows, file.hasArrivals)
+  const limitOf = new Map([...byKey.keys()].map((key) => [key, limits.resolve(key).limit]))
+  const known = [...new Set(limitOf.values())]
+  const judged = judgedLaws(file, known)
   const breaches: Breach[] = []
   for (const [key, ofKey] of byKey) {
-    const { limit } = limits.resolve(key)
-    const history = rebuildHistory(key, limit, ofKey)
-    // The file does not say when handlers ended, so neither when a place was free for the next one.
-    const isBound = limit.concurrency < Number.POSITIVE_INFINITY
-    for (const breach of checkHistory(
-      history,
-      isBound ? { ...options, minUtilisation: undefined } : options,
-    )) {
-      if (judged.includes(breach.law)) breaches.push(breach)
-    }
+    const limit = limitOf.get(key)!
+    // Without ends it is unknown when a place was free for the next job.
+    const isBusy = file.hasArrivals && (file.hasEnds || !hasPlaces(limit))
+    const history = rebuildHistory(key, limit, ofKey, file.hasEnds)
+    const found = checkHistory(history, {
+      // In virtual time a handler is always free, so two departures are enough to measure the rate.
+      ...(isBusy && { minUtilisation: LEAST_UTILISATION, shortestStretch: 2 }),
+      midway: !file.hasArrivals,
+      unfinished: file.hasEnds,
+    })
+    for (const breach of found) if (judged.includes(breach.law)) breaches.push(breach)
   }
   return {
     rows: rows.length,
     keys: byKey.size,
     judged,
+    unknown: unknownIn(file, known),
     breaches: breaches.sort((a, b) => a.at - b.at),
   }
+}
+
+interface FileFacts {
+  readonly hasArrivals: boolean
+  readonly hasEnds: boolean
+  /** The units that some row names. */
+  readonly units: ReadonlySet<string>
+}
+
+function aboutFile(rows: readonly DepartureRow[]): FileFacts {
+  const units = new Set<string>()
+  for (const { costs } of rows) if (costs !== undefined) for (const unit in costs) units.add(unit)
+  return {
+    hasArrivals: rows.some(({ at }) => at !== undefined),
+    hasEnds: rows.some(({ endsAt }) => endsAt !== undefined),
+    units,
+  }
+}
+
+function judgedLaws({ hasArrivals, hasEnds }: FileFacts, limits: readonly Limit[]): Law[] {
+  return [
+    ...(hasArrivals ? (['L1', 'L2', 'L3', 'L4', 'L5'] as const) : (['L2'] as const)),
+    ...(limits.some(({ quotas }) => quotas.length > 0) ? (['L10'] as const) : []),
+    ...(hasEnds && limits.some(hasPlaces) ? (['L11'] as const) : []),
+  ]
+}
+
+function unknownIn({ hasArrivals, hasEnds, units }: FileFacts, limits: readonly Limit[]): string[] {
+  const unknown: string[] = []
+  if (!hasArrivals)
+    unknown.push('the file has no columns offset_s and verdict: L1, L3, L4 and L5 are not checked')
+  if (!hasEnds && limits.some(hasPlaces)) {
+    const rate = hasArrivals ? ', nor the rate (L3) of keys that have them' : ''
+    unknown.push(`no row has ends_s: places (L11) are not checked${rate}`)
+  }
+  const counted = limits.flatMap(({ quotas }) => quotas.flatMap(({ unit }) => unit ?? []))
+  for (const unit of new Set(counted)) {
+    if (!units.has(unit)) unknown.push(`no row has ${unit}: each job counts as many as its limit says`)
+  }
+  return unknown
+}
+
+function hasPlaces({ concurrency }: Limit): boolean {
+  return concurrency < Number.POSITIVE_INFINITY
 }
 
 function groupByKey(rows: readonly DepartureRow[], hasArrivals: boolean): Map<string, DepartureRow[]> {

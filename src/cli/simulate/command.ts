@@ -6,13 +6,13 @@ import type { RuleBook } from '../../core/rule-book.ts'
 import type { Arrival, ArrivalBatches } from '../../simulate/arrival.ts'
 import { Comparison, comparedPolicies } from '../../simulate/comparison.ts'
 import { renderComparison } from '../../simulate/comparison-picture.ts'
-import { DEPARTURES_HEADER, formatDeparture } from '../../simulate/departures-csv.ts'
+import { departuresHeader, type FurtherColumns, formatDeparture } from '../../simulate/departures-csv.ts'
 import { generateArrivals, PATTERNS, type Pattern } from '../../simulate/generate-arrivals.ts'
 import { readArrivals } from '../../simulate/read-arrivals.ts'
 import { Simulation } from '../../simulate/simulation.ts'
 import { renderSimulation } from '../../simulate/simulation-picture.ts'
 import { checkDistinct, inputName, OutputFile, readChunks, writeText } from '../files.ts'
-import { type LimitFlags, readLimits, readOtherLimits } from '../limits-file.ts'
+import { type LimitFlags, readLimits, readOtherLimits, unitsOf } from '../limits-file.ts'
 import { formatCount, offset, positiveNumber, wholeNumber } from '../numbers.ts'
 import { Progress } from '../progress.ts'
 import { note, print } from '../terminal.ts'
@@ -99,7 +99,9 @@ async function simulate(file: string | undefined, given: Flags): Promise<void> {
   const simulation = new Simulation(limits, handlerTime)
   const other =
     against === undefined ? undefined : new Simulation(await readOtherLimits(against), handlerTime)
-  await run(simulation, [comparison, other].filter(isThere), openArrivals(flags, unitsOf(limits)), flags)
+  const units = unitsOf(limits)
+  const columns = { units, handlerTime: flags.handlerMs === undefined ? undefined : handlerTime }
+  await run(simulation, [comparison, other].filter(isThere), openArrivals(flags, units), flags, columns)
 
   const summary = simulation.summary()
   if (flags.svg !== undefined) {
@@ -154,6 +156,7 @@ async function run(
   others: readonly { offer(arrival: Arrival): unknown }[],
   arrivals: ArrivalBatches,
   { key, from, to = Number.POSITIVE_INFINITY, out }: Flags,
+  columns: FurtherColumns,
 ): Promise<void> {
   const output = out === undefined ? undefined : await OutputFile.open(out)
   const progress = new Progress()
@@ -161,14 +164,14 @@ async function run(
     (key === undefined || arrival.key === key) && arrival.at >= from * SECOND && arrival.at < to * SECOND
   let count = 0
   try {
-    await output?.write(DEPARTURES_HEADER)
+    await output?.write(departuresHeader(columns))
     for await (const batch of arrivals) {
       let rows = ''
       for (const arrival of batch) {
         if (!isWanted(arrival)) continue
         const outcome = simulation.offer(arrival)
         for (const other of others) other.offer(arrival)
-        if (output !== undefined) rows += formatDeparture(arrival, outcome)
+        if (output !== undefined) rows += formatDeparture(arrival, outcome, columns)
       }
       await output?.write(rows)
       count += batch.length
@@ -181,12 +184,6 @@ async function run(
   } finally {
     progress.done()
   }
-}
-
-/** The units of all quotas, such as `tokens`. */
-function unitsOf(limits: RuleBook): string[] {
-  const units = limits.list().flatMap(({ limit }) => limit.quotas.map(({ unit }) => unit))
-  return [...new Set(units)].filter(isThere)
 }
 
 function openArrivals(flags: Flags, units: readonly string[]): ArrivalBatches {

@@ -159,7 +159,29 @@ describe('verify', () => {
     expect(stdout).toMatch(
       /^L2 {2}key "a": .*500\.000 ms.*\nbroken: 1 breach in 2 rows of 1 key, checked for L2\n$/,
     )
-    expect(stderr).toContain('only the spacing was checked')
+    expect(stderr).toBe('the file has no columns offset_s and verdict: L1, L3, L4 and L5 are not checked\n')
+  })
+
+  it('checks quotas and places where the file names costs and ends', async () => {
+    const text = 'key,departs_s,tokens,ends_s\na,0,60,9\na,1,41,9\n'
+    const departures = file('departures.csv', text)
+    const limit = '5, 1/s, 100 tokens/minute 1 each, 1 at once'
+    const { code, stdout } = await run('verify', departures, '--limit', limit)
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^L10 {2}key "a": the start of job "line 3" .* made 101 tokens start within 60000\.000 ms/m)
+    expect(stdout).toMatch(/^L11 {2}key "a": .* made 2 attempts run at once, expected at most 1$/m)
+    expect(stdout).toMatch(/^broken: 2 breaches in 2 rows of 1 key, checked for L2, L10, L11$/m)
+    const plain = file('plain.csv', 'key,departs_s\na,0\na,1\n')
+    const unsaid = await run('verify', plain, '--limit', limit, '--json')
+    expect(JSON.parse(unsaid.stdout)).toMatchObject({
+      judged: ['L2', 'L10'],
+      unknown: [
+        'the file has no columns offset_s and verdict: L1, L3, L4 and L5 are not checked',
+        'no row has ends_s: places (L11) are not checked',
+        'no row has tokens: each job counts as many as its limit says',
+      ],
+      breaches: [],
+    })
   })
 })
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { NoLimitError } from '../../../src/core/errors.ts'
 import { RuleBook } from '../../../src/core/rule-book.ts'
 import type { Arrival } from '../../../src/simulate/arrival.ts'
-import { DEPARTURES_HEADER, formatDeparture } from '../../../src/simulate/departures-csv.ts'
+import { departuresHeader, formatDeparture } from '../../../src/simulate/departures-csv.ts'
 import { Simulation } from '../../../src/simulate/simulation.ts'
 
 function simulate(limit: string, arrivals: readonly Arrival[]) {
@@ -36,7 +36,7 @@ describe('simulation', () => {
   })
 
   it('names the columns of a departures file', () => {
-    expect(DEPARTURES_HEADER).toBe('offset_s,key,cost,verdict,position,departs_s,wait_s,retry_after_s\n')
+    expect(departuresHeader()).toBe('offset_s,key,cost,verdict,position,departs_s,wait_s,retry_after_s\n')
   })
 
   it('removes a unit that departs at the moment of an arrival', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { InvalidInputError } from '../../../src/core/errors.ts'
 import { type Limit, parseLimit } from '../../../src/core/limit.ts'
 import { RuleBook } from '../../../src/core/rule-book.ts'
-import { DEPARTURES_HEADER, formatDeparture } from '../../../src/simulate/departures-csv.ts'
+import { departuresHeader, formatDeparture } from '../../../src/simulate/departures-csv.ts'
 import { generateArrivals } from '../../../src/simulate/generate-arrivals.ts'
 import { readDepartures } from '../../../src/simulate/read-departures.ts'
 import { Simulation } from '../../../src/simulate/simulation.ts'
@@ -18,7 +18,7 @@ async function verify(text: string, limit: string) {
 
 function simulate(limit: string, options: { rate: number; keys: number; costs?: number }): string {
   const simulation = new Simulation(new RuleBook({ '*': limit }))
-  let text = DEPARTURES_HEADER
+  let text = departuresHeader()
   let index = 0
   for (const batch of generateArrivals({ pattern: 'on-off', seconds: 60, seed: 7, ...options })) {
     for (const made of batch) {
@@ -63,7 +63,7 @@ describe('verify', () => {
 
   it('is not confused by six decimals of a third of a second', async () => {
     const simulation = new Simulation(new RuleBook({ '*': '2, 3/s' }))
-    let text = DEPARTURES_HEADER
+    let text = departuresHeader()
     for (let index = 0; index < 900; index++) {
       const arrival = { at: (Math.floor(index / 2) * 1e6) / 3, key: 'a', cost: 1 + (index % 2) }
       text += formatDeparture(arrival, simulation.offer(arrival))
@@ -160,7 +160,7 @@ describe('verify', () => {
   })
 
   it.each([
-    ['', '1:1: expected departures as CSV, got nothing'],
+    ['', '1:1: expected departures as CSV or JSON lines, got nothing'],
     ['key\na\n', '1:1: expected a header with the column departs_s, got: "key"'],
     [`${HEADER}\n0,a,1,maybe,1,0,0,\n`, '2:7: expected the verdict to be accepted or rejected, got: "maybe"'],
     [
