@@ -16,6 +16,8 @@ import { monotonicUs, type SetOrder, type Sight, shareOfPlaces } from './set-use
 const { values: flags } = parseArgs({
   options: {
     only: { type: 'string', default: 'quotas,places' },
+    /** What the quotas count. */
+    counts: { type: 'string', default: 'calls,tokens' },
     /** Lengths of the windows; seconds. */
     windows: { type: 'string', default: '2,60' },
     /** So many whole windows are measured. */
@@ -185,7 +187,9 @@ console.log('| limit | starts | used | refused by, or the most at once |\n|---|-
 const parts = flags.only.split(',')
 if (parts.includes('quotas')) {
   for (const seconds of flags.windows.split(',').map(Number)) {
-    for (const counts of ['calls', 'tokens'] as const) await measureQuota(counts, seconds)
+    for (const counts of ['calls', 'tokens'] as const) {
+      if (flags.counts.split(',').includes(counts)) await measureQuota(counts, seconds)
+    }
   }
 }
 if (parts.includes('places')) {

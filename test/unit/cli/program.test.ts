@@ -168,7 +168,9 @@ describe('verify', () => {
     const limit = '5, 1/s, 100 tokens/minute 1 each, 1 at once'
     const { code, stdout } = await run('verify', departures, '--limit', limit)
     expect(code).toBe(1)
-    expect(stdout).toMatch(/^L10 {2}key "a": the start of job "line 3" .* made 101 tokens start within 60000\.000 ms/m)
+    expect(stdout).toMatch(
+      /^L10 {2}key "a": the start of job "line 3" .* made 101 tokens start within 60000\.000 ms/m,
+    )
     expect(stdout).toMatch(/^L11 {2}key "a": .* made 2 attempts run at once, expected at most 1$/m)
     expect(stdout).toMatch(/^broken: 2 breaches in 2 rows of 1 key, checked for L2, L10, L11$/m)
     const plain = file('plain.csv', 'key,departs_s\na,0\na,1\n')
