@@ -41,8 +41,9 @@ export async function readOtherLimits(word: string): Promise<RuleBook> {
 }
 
 /** The units of all quotas, such as `tokens`: what columns may name. */
-export function unitsOf(limits: RuleBook): string[] {
-  const units = limits.list().flatMap(({ limit }) => limit.quotas.flatMap(({ unit }) => unit ?? []))
+export function unitsOf(books: readonly RuleBook[]): string[] {
+  const limits = books.flatMap((book) => book.list().map(({ limit }) => limit))
+  const units = limits.flatMap(({ quotas }) => quotas.flatMap(({ unit }) => unit ?? []))
   return [...new Set(units)]
 }
 

@@ -33,7 +33,7 @@ export function verifyCommand(): Command {
 async function verify(file: string, flags: Flags): Promise<void> {
   const limits = await readLimits(flags)
   const verification = verifyDepartures(
-    await readDepartures(inputName(file), readChunks(file), unitsOf(limits)),
+    await readDepartures(inputName(file), readChunks(file), unitsOf([limits])),
     limits,
   )
   if (verification.breaches.length > 0) process.exitCode = 1

@@ -24,6 +24,7 @@ export function renderComparison(comparison: Comparison, limits: RuleBook, keys:
     notes: [
       `Jobs per second as they arrived, and as each policy let them start, under ${limit}.`,
       'The policies share one scale. All but the last either start a job at once or turn it away.',
+      ...leftOutNote(comparison),
     ],
     panels: [
       {
@@ -51,6 +52,11 @@ export function renderComparison(comparison: Comparison, limits: RuleBook, keys:
       })),
     ],
   })
+}
+
+/** What the other policies do not count, as a sentence, if there is something. */
+export function leftOutNote({ leftOut }: Comparison): string[] {
+  return leftOut.length === 0 ? [] : [`Only velvet-rope counts ${leftOut.join(' and ')}.`]
 }
 
 function summarize(result: PolicyResult): string {

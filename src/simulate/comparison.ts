@@ -1,6 +1,7 @@
 import type { RuleBook } from '../core/rule-book.ts'
 import type { Arrival } from './arrival.ts'
 import { LiveKeys } from './live-keys.ts'
+import { leftOut } from './policies/budget.ts'
 import { fixedWindow } from './policies/fixed-window.ts'
 import { leakyMeter } from './policies/leaky-meter.ts'
 import type { Policy, PolicyState } from './policies/policy.ts'
@@ -22,20 +23,26 @@ export interface PolicyResult {
   readonly smallestGapByInterval: number | null
 }
 
-/** The policies in the order of the table; the last is velvet-rope. */
-export function comparedPolicies(subBuckets: number): readonly Policy[] {
+/**
+ * The policies in the order of the table; the last is velvet-rope.
+ *
+ * @param handlerTime how long a handler holds its place, in microseconds
+ */
+export function comparedPolicies(subBuckets: number, handlerTime = 0): readonly Policy[] {
   return [
     fixedWindow,
     slidingWindow(subBuckets),
     tokenBucketFull,
     tokenBucketWarmingUp,
     leakyMeter,
-    velvetRope,
+    velvetRope(handlerTime),
   ]
 }
 
 /** Applies every policy to the same arrivals under the same limits. */
 export class Comparison {
+  /** The parts of the limits that only velvet-rope counts, as text. */
+  readonly leftOut: readonly string[]
   readonly #limits: RuleBook
   readonly #policies: readonly Policy[]
   #trials: readonly Trial[] | undefined
@@ -44,6 +51,7 @@ export class Comparison {
   constructor(limits: RuleBook, policies: readonly Policy[]) {
     this.#limits = limits
     this.#policies = policies
+    this.leftOut = leftOut(limits.list().map(({ limit }) => limit))
   }
 
   /**
@@ -100,9 +108,9 @@ class Trial {
     })
   }
 
-  offer({ at, key, cost }: Arrival): void {
+  offer({ at, key, cost, costs }: Arrival): void {
     const { state, smoothness } = this.#keys.get(key, at)
-    const start = state.offer(cost, at)
+    const start = state.offer({ cost, costs }, at)
     if (start === undefined) {
       this.#rejected++
       return

@@ -29,6 +29,7 @@ export function againstReport(one: Trial, other: Trial): string {
     waitRow('wait, longest', both, 'max'),
     ['fullest bucket', ...both.map(({ fullestBucket }) => formatShare(fullestBucket?.fill ?? 0, 1)), ''],
     ['its key', ...both.map(({ fullestBucket }) => showText(fullestBucket?.key ?? '-')), ''],
+    ...heldRows(both),
   ]
   return `arrivals: ${arrivalsOf(one.summary)}\n\n${renderTable(columns, rows)}`
 }
@@ -46,6 +47,18 @@ function waitRow(name: string, both: Both, which: keyof Summary['waitMs']): stri
   const [before, after] = waits
   const isKnown = typeof before === 'number' && typeof after === 'number'
   return [name, ...shown, isKnown ? signed((after - before) / 1_000, formatSeconds) : '']
+}
+
+/** For how long each part of the limits kept the first of their lines waiting, where one has several. */
+function heldRows(both: Both): string[][] {
+  const isMeasured = both.every(({ heldBack }) => heldBack !== undefined)
+  const held = both.flatMap(({ heldBack = [] }) => heldBack.map(({ part }) => part))
+  // Under a limit that has only a pace, nothing else could hold a job.
+  const parts = new Set(held.filter((part) => isMeasured || part !== 'pace'))
+  return [...parts].map((part) => {
+    const seconds = both.map(({ heldBack }) => heldBack?.find((held) => held.part === part)?.seconds)
+    return [`held by ${part}`, ...seconds.map((time) => (time === undefined ? '-' : formatSeconds(time))), '']
+  })
 }
 
 function signed(difference: number, format: (value: number) => string): string {

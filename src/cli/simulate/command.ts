@@ -93,15 +93,17 @@ async function simulate(file: string | undefined, given: Flags): Promise<void> {
   const { arrivals, against } = flags
   checkDistinct({ arrivals, limits: flags.limits, out: flags.out, svg: flags.svg })
   const limits = await readLimits(flags)
-  const policies = comparedPolicies(flags.subBuckets)
-  const comparison = flags.compare ? new Comparison(limits, policies) : undefined
+  const otherLimits = against === undefined ? undefined : await readOtherLimits(against)
   const handlerTime = (flags.handlerMs ?? 0) * MILLISECOND
+  const policies = comparedPolicies(flags.subBuckets, handlerTime)
+  const comparison = flags.compare ? new Comparison(limits, policies) : undefined
   const simulation = new Simulation(limits, handlerTime)
-  const other =
-    against === undefined ? undefined : new Simulation(await readOtherLimits(against), handlerTime)
-  const units = unitsOf(limits)
+  const other = otherLimits && new Simulation(otherLimits, handlerTime)
+  const books = [limits, otherLimits].filter(isThere)
+  const units = unitsOf(books)
   const columns = { units, handlerTime: flags.handlerMs === undefined ? undefined : handlerTime }
-  await run(simulation, [comparison, other].filter(isThere), openArrivals(flags, units), flags, columns)
+  const others = [comparison, other].filter(isThere)
+  const named = await run(simulation, others, openArrivals(flags, units), flags, columns)
 
   const summary = simulation.summary()
   if (flags.svg !== undefined) {
@@ -112,29 +114,29 @@ async function simulate(file: string | undefined, given: Flags): Promise<void> {
     await writeText(flags.svg, picture)
   }
   if (flags.json) {
-    const compared = comparison === undefined ? {} : { compared: comparison.results() }
-    const others = other === undefined ? {} : { against: other.summary() }
-    print(JSON.stringify({ ...summary, ...compared, ...others }, null, 2))
+    const compared = comparison && { compared: comparison.results(), leftOut: comparison.leftOut }
+    print(JSON.stringify({ ...summary, ...compared, ...(other && { against: other.summary() }) }, null, 2))
     return
   }
   if (other !== undefined) {
     const [name, otherName] = [flags.limits ?? flags.limit ?? '', against ?? '']
     print(againstReport({ name, summary }, { name: otherName, summary: other.summary() }))
-    return
-  }
-  print(simulateReport(summary, simulation.spread, limitText(limits)))
-  if (
-    flags.handlerMs === undefined &&
-    limits.list().some(({ limit }) => limit.concurrency < Number.POSITIVE_INFINITY)
-  ) {
+  } else print(simulateReport(summary, simulation.spread, limitText(limits)))
+  if (flags.handlerMs === undefined && books.some(hasPlaces)) {
     note('places are taken as free at once: say with --handler-ms how long handlers take')
   }
+  for (const unit of units.filter((unit) => !named.has(unit)))
+    note(`no arrival has ${unit}: each job counts as many as its limit says`)
   if (comparison !== undefined) {
-    const [first, ...others] = limits.list()
+    const [first, ...further] = limits.list()
     print(`\n${compareReport(comparison, policies, first!.limit)}`)
-    if (others.length > 0)
+    if (further.length > 0)
       print(`The mappings are for keys under ${first!.pattern}; other keys use their own limits.`)
   }
+}
+
+function hasPlaces(limits: RuleBook): boolean {
+  return limits.list().some(({ limit }) => Number.isFinite(limit.concurrency))
 }
 
 /** The file of arrivals may be given with or without its flag. */
@@ -150,18 +152,22 @@ function isThere<Value>(value: Value | undefined): value is Value {
   return value !== undefined
 }
 
-/** @param others get the same arrivals */
+/**
+ * @param others get the same arrivals
+ * @returns the units that an arrival named
+ */
 async function run(
   simulation: Simulation,
   others: readonly { offer(arrival: Arrival): unknown }[],
   arrivals: ArrivalBatches,
   { key, from, to = Number.POSITIVE_INFINITY, out }: Flags,
   columns: FurtherColumns,
-): Promise<void> {
+): Promise<ReadonlySet<string>> {
   const output = out === undefined ? undefined : await OutputFile.open(out)
   const progress = new Progress()
   const isWanted = (arrival: Arrival): boolean =>
     (key === undefined || arrival.key === key) && arrival.at >= from * SECOND && arrival.at < to * SECOND
+  const named = new Set<string>()
   let count = 0
   try {
     await output?.write(departuresHeader(columns))
@@ -170,6 +176,7 @@ async function run(
       for (const arrival of batch) {
         if (!isWanted(arrival)) continue
         const outcome = simulation.offer(arrival)
+        for (const unit in arrival.costs) named.add(unit)
         for (const other of others) other.offer(arrival)
         if (output !== undefined) rows += formatDeparture(arrival, outcome, columns)
       }
@@ -178,6 +185,7 @@ async function run(
       progress.update(`${formatCount(count)} arrivals`)
     }
     await output?.commit()
+    return named
   } catch (error) {
     await output?.discard()
     throw error

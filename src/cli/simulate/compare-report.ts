@@ -1,5 +1,6 @@
 import type { Limit } from '../../core/limit.ts'
 import type { Comparison, PolicyResult } from '../../simulate/comparison.ts'
+import { leftOutNote } from '../../simulate/comparison-picture.ts'
 import type { Policy } from '../../simulate/policies/policy.ts'
 import { alignBins } from '../../simulate/spread-points.ts'
 import { formatCount } from '../numbers.ts'
@@ -33,6 +34,7 @@ export function compareReport(comparison: Comparison, policies: readonly Policy[
     '',
     'most in 1 s: the most starts of one key in any second. smallest gap: between two starts of one key, in',
     'intervals of the limit; 1 is even. The meter is the mirror image of the token bucket: the same verdicts.',
+    ...leftOutNote(comparison),
     '',
     renderFacts(policies.map((policy) => [policy.name, policy.mapping(limit)])),
   ].join('\n')

@@ -1,36 +1,35 @@
-import type { Limit } from '../../core/limit.ts'
 import { NANOSECOND } from '../arrival.ts'
-import type { Policy, PolicyState } from './policy.ts'
-import { formatQuota, quotaOf } from './quota.ts'
+import { type Budget, type Counter, formatBudget, meterPolicy, paceOf } from './budget.ts'
 
-/** Counts up to the quota in fixed windows. Two quotas fit around the edge of two windows. */
-export const fixedWindow: Policy = {
-  name: 'fixed window',
-  mapping: (limit) => `${formatQuota(quotaOf(limit))}, counted anew in each window`,
-  open: (limit) => new FixedWindow(limit),
-}
+/** Counts up to the budget in fixed windows. Two budgets fit around the edge of two windows. */
+export const fixedWindow = meterPolicy(
+  'fixed window',
+  (limit) => `${formatBudget(paceOf(limit))}, counted anew in each window`,
+  (budget) => new FixedWindow(budget),
+)
 
-class FixedWindow implements PolicyState {
+class FixedWindow implements Counter {
   readonly #units: number
   readonly #length: number
   #window = Number.NEGATIVE_INFINITY
   #used = 0
 
-  constructor(limit: Limit) {
-    const { units, window } = quotaOf(limit)
+  constructor({ units, window }: Budget) {
     this.#units = units
     this.#length = window
   }
 
-  offer(cost: number, now: number): number | undefined {
+  fits(units: number, now: number): boolean {
     const window = this.#windowOf(now)
     if (window !== this.#window) {
       this.#window = window
       this.#used = 0
     }
-    if (this.#used + cost > this.#units) return undefined
-    this.#used += cost
-    return now
+    return this.#used + units <= this.#units
+  }
+
+  take(units: number): void {
+    this.#used += units
   }
 
   isOver(now: number): boolean {

@@ -1,6 +1,7 @@
 import type { Limit } from '../../core/limit.ts'
+import type { CountedJob } from '../../core/usage.ts'
 
-/** A policy that enforces a limit, and how it interprets the limit's two numbers. */
+/** A policy that enforces a limit, and how it interprets the parts of the limit. */
 export interface Policy {
   readonly name: string
   /** The rule in words, with the numbers of `limit`. */
@@ -12,7 +13,7 @@ export interface Policy {
 /** One key under one policy. `now` never goes back. */
 export interface PolicyState {
   /** The start of the job, in microseconds; undefined if it is rejected. */
-  offer(cost: number, now: number): number | undefined
+  offer(job: CountedJob, now: number): number | undefined
   /** Whether a new state would behave exactly like this one. */
   isOver(now: number): boolean
 }

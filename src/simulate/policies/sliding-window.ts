@@ -1,20 +1,19 @@
-import type { Limit } from '../../core/limit.ts'
 import { NANOSECOND } from '../arrival.ts'
-import type { Policy, PolicyState } from './policy.ts'
-import { formatQuota, quotaOf } from './quota.ts'
+import { type Budget, type Counter, formatBudget, meterPolicy, paceOf } from './budget.ts'
+import type { Policy } from './policy.ts'
 
 /**
- * Counts up to the quota over the last `subBuckets` slices of a window: no double quota at an edge, but still bursts.
+ * Counts up to the budget over the last `subBuckets` slices of a window: no double budget at an edge, but still bursts.
  */
 export function slidingWindow(subBuckets: number): Policy {
-  return {
-    name: `sliding window (${subBuckets})`,
-    mapping: (limit) => `${formatQuota(quotaOf(limit))}, counted over the last ${subBuckets} slices`,
-    open: (limit) => new SlidingWindow(limit, subBuckets),
-  }
+  return meterPolicy(
+    `sliding window (${subBuckets})`,
+    (limit) => `${formatBudget(paceOf(limit))}, counted over the last ${subBuckets} slices`,
+    (budget) => new SlidingWindow(budget, subBuckets),
+  )
 }
 
-class SlidingWindow implements PolicyState {
+class SlidingWindow implements Counter {
   readonly #units: number
   readonly #slice: number
   /** A ring buffer: slice n is counted at n modulo its length. */
@@ -22,19 +21,20 @@ class SlidingWindow implements PolicyState {
   #newest = Number.NEGATIVE_INFINITY
   #used = 0
 
-  constructor(limit: Limit, subBuckets: number) {
-    const { units, window } = quotaOf(limit)
+  constructor({ units, window }: Budget, subBuckets: number) {
     this.#units = units
     this.#slice = window / subBuckets
     this.#counts = new Array<number>(subBuckets).fill(0)
   }
 
-  offer(cost: number, now: number): number | undefined {
+  fits(units: number, now: number): boolean {
     this.#slideTo(now)
-    if (this.#used + cost > this.#units) return undefined
-    this.#used += cost
-    this.#counts[this.#newest % this.#counts.length]! += cost
-    return now
+    return this.#used + units <= this.#units
+  }
+
+  take(units: number): void {
+    this.#used += units
+    this.#counts[this.#newest % this.#counts.length]! += units
   }
 
   isOver(now: number): boolean {

@@ -1,54 +1,57 @@
-import type { Limit } from '../../core/limit.ts'
 import { formatRate } from '../../core/rate.ts'
-import type { Policy, PolicyState } from './policy.ts'
+import { type Budget, type Counter, meterPolicy } from './budget.ts'
 
 /** Rounding error: a token this close to whole counts as whole. */
 const DUST = 1e-9
 
 /** Saves tokens while idle and spends them at once: a burst of `capacity`, then the rate. */
-export const tokenBucketFull: Policy = {
-  name: 'token bucket, full',
-  mapping: (limit) => `starts with ${limit.capacity} tokens, refilled at ${formatRate(limit.rate)}`,
-  open: (limit) => new TokenBucket(limit, Number.NEGATIVE_INFINITY),
-}
+export const tokenBucketFull = meterPolicy(
+  'token bucket, full',
+  ({ capacity, rate }) => `starts with ${capacity} tokens, refilled at ${formatRate(rate)}`,
+  (budget) => new TokenBucket(budget, Number.NEGATIVE_INFINITY),
+)
 
 /** The same after a restart: every bucket starts empty, so the burst comes later. */
-export const tokenBucketWarmingUp: Policy = {
-  name: 'token bucket, warming up',
-  mapping: (limit) => `starts empty, refilled at ${formatRate(limit.rate)} up to ${limit.capacity} tokens`,
-  open: (limit, origin) => new TokenBucket(limit, origin),
-}
+export const tokenBucketWarmingUp = meterPolicy(
+  'token bucket, warming up',
+  ({ capacity, rate }) => `starts empty, refilled at ${formatRate(rate)} up to ${capacity} tokens`,
+  (budget, origin) => new TokenBucket(budget, origin),
+)
 
-class TokenBucket implements PolicyState {
-  readonly #limit: Limit
+class TokenBucket implements Counter {
+  readonly #capacity: number
+  readonly #interval: number
   /** When the bucket was empty and started to fill. */
   readonly #origin: number
   #tokens: number
   #at: number
 
-  constructor(limit: Limit, origin: number) {
-    this.#limit = limit
+  constructor({ burst, interval }: Budget, origin: number) {
+    this.#capacity = burst
+    this.#interval = interval
     this.#origin = origin
-    this.#tokens = origin === Number.NEGATIVE_INFINITY ? limit.capacity : 0
+    this.#tokens = origin === Number.NEGATIVE_INFINITY ? burst : 0
     this.#at = origin
   }
 
-  offer(cost: number, now: number): number | undefined {
+  fits(units: number, now: number): boolean {
     this.#refill(now)
-    if (this.#tokens + DUST < cost) return undefined
-    this.#tokens -= cost
-    return now
+    return this.#tokens + DUST >= units
+  }
+
+  take(units: number): void {
+    this.#tokens -= units
   }
 
   isOver(now: number): boolean {
     this.#refill(now)
-    const untouched = Math.min(this.#limit.capacity, (now - this.#origin) / this.#limit.interval)
+    const untouched = Math.min(this.#capacity, (now - this.#origin) / this.#interval)
     return this.#tokens >= untouched
   }
 
   #refill(now: number): void {
-    const gained = (now - this.#at) / this.#limit.interval
-    this.#tokens = Math.min(this.#limit.capacity, this.#tokens + gained)
+    const gained = (now - this.#at) / this.#interval
+    this.#tokens = Math.min(this.#capacity, this.#tokens + gained)
     this.#at = now
   }
 }

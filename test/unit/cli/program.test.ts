@@ -60,6 +60,22 @@ describe('simulate', () => {
     expect(compared.map(({ policy }: { policy: string }) => policy)).toContain('sliding window (4)')
   })
 
+  it('says which parts of a limit only velvet-rope counts, in a table, in JSON and in a picture', async () => {
+    const svg = join(folder, 'parts.svg')
+    const limit = '5, 9/s, 4/minute, 9 per day in UTC, 1 at once'
+    const flags = ['simulate', '-a', arrivals, '-l', limit, '--compare', '--handler-ms', '900']
+    const table = await run(...flags, '--svg', svg)
+    const left = 'Only velvet-rope counts 9 per day in UTC and 1 at once.'
+    expect(table.stdout).toContain(`\n${left}\n`)
+    expect(readFileSync(svg, 'utf8')).toContain(left)
+    const summary = JSON.parse((await run(...flags, '--json')).stdout)
+    expect(summary).toMatchObject({ leftOut: ['9 per day in UTC', '1 at once'] })
+    expect(summary.compared.at(-1)).toMatchObject({ accepted: summary.accepted })
+    expect(summary.compared[0]).toMatchObject({ policy: 'fixed window', accepted: 4 })
+    const plain = await run('simulate', '-a', arrivals, '-l', '5, 2/s, 4/minute', '--compare')
+    expect(plain.stdout).not.toContain('Only velvet-rope')
+  })
+
   it('takes limits by pattern from a file, and --limit for the rest', async () => {
     const mixed = file('mixed.csv', 'offset_s,key\n0,vip/a\n0,b\n0,vip/a\n0,b\n')
     const limits = file('limits.json', '{ "vip/*": "1, 1/m" }')

@@ -63,6 +63,23 @@ describe('simulate --against', () => {
     })
   })
 
+  it('counts the units of both rule books, and says what held jobs back under each', async () => {
+    const rows = Array.from({ length: 9 }, (_, n) => `${n},a,${n === 0 ? 90 : 1}\n`)
+    const tokens = file('tokens.csv', `offset_s,key,tokens\n${rows.join('')}`)
+    const limit = '9, 2/s, 95 tokens/minute 50 each, 1 at once'
+    const { stdout, stderr } = await run('simulate', tokens, '-l', '9, 2/s', '--against', limit)
+    // Five fit beside the first.
+    expect(stdout).toMatch(/^wait, longest +0 s +55 s +\+55 s$/m)
+    expect(stdout).toMatch(/^held by 95 tokens\/minute +- +55 s *$/m)
+    expect(stdout).not.toContain('held by pace')
+    expect(stderr).toContain('say with --handler-ms how long handlers take')
+    const back = await run('simulate', tokens, '-l', limit, '--against', limit, '--handler-ms', '700')
+    expect(back.stdout).toMatch(/^held by 95 tokens\/minute +55 s +55 s *$/m)
+    expect(back.stderr).toBe('')
+    const unnamed = await run('simulate', arrivals, '-l', '4, 1/s', '--against', '4, 1/s, 9 tokens/s 1 each')
+    expect(unnamed.stderr).toBe('no arrival has tokens: each job counts as many as its limit says\n')
+  })
+
   it.each([
     [
       [arrivals, '-l', '4, 1/s', '--against', 'missing.json'],
