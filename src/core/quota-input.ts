@@ -33,6 +33,9 @@ const LONGEST_WINDOW = 31 * DAY
 const FIELDS = ['amount', 'per', 'unit', 'each', 'in']
 const TEXT = /^(\d[\d_]*)\s*([a-z][\w-]*)?\s*(?:\/|\bper\b)\s*(.+)$/i
 const WINDOW = /^(.+?)(?:\s+in\s+(\S+))?(?:\s+(\d[\d_]*)\s+each)?$/i
+/** A period with a word behind it that may be a zone. */
+const PLACE = /^(hour|day|week)\s+([a-z][\w+-]*(?:\/[\w+/-]+)?)$/i
+const MONTHS = /\bmonths?$/i
 const UNIT = /^[a-z][\w-]{0,31}$/i
 /** Words of the syntax, which would make a limit ambiguous; `r` is for rates. */
 const RESERVED = [
@@ -53,7 +56,9 @@ const EXAMPLES = "'2000/day', '90000 tokens/minute 1200 each' or '10000 per day 
 
 /** Whether a unit may have this name. */
 export function isUnit(unit: unknown): unit is string {
-  return typeof unit === 'string' && UNIT.test(unit) && !RESERVED.includes(unit.toLowerCase())
+  if (typeof unit !== 'string' || !UNIT.test(unit) || RESERVED.includes(unit.toLowerCase())) return false
+  // Every object inherits these, so that a job would seem to name them.
+  return !(unit in Object.prototype)
 }
 
 /** Checks the name of a unit. @throws InvalidLimitError */
@@ -143,6 +148,12 @@ function parseQuotaText(text: string): Quota {
   const [, amount = '', unit, rest = ''] = TEXT.exec(text) ?? []
   const [, per = '', zone, each] = WINDOW.exec(rest) ?? []
   if (per === '') throw new InvalidLimitError(`expected a quota such as ${EXAMPLES}, got: ${quote(text)}`)
+  const [, period = '', place] = PLACE.exec(per) ?? []
+  if (place !== undefined) {
+    throw new InvalidLimitError(
+      `expected the zone of a quota behind 'in', such as '${amount} per ${period} in ${place}', got: ${quote(text)}`,
+    )
+  }
   return makeQuota({
     amount: whole(amount),
     per,
@@ -164,10 +175,12 @@ function makeQuota({ amount, per, unit, each, in: zone }: QuotaParts): Quota {
       `expected \`each\` only with a unit, since a job has a cost, got: ${describe(each)}`,
     )
   }
+  const window = Object.freeze(readWindow(per, zone))
   if (unit !== undefined && each === undefined) {
+    const example = formatQuota({ amount, unit, each: Math.min(100, amount), window })
     throw new InvalidLimitError(
-      `expected the quota of ${unit} to say how many a job counts that does not name them, such as ` +
-        `'${amount} ${unit}/minute 100 each', got: none`,
+      `expected the quota of ${unit} to say how many a job counts that does not name them, such as ${quote(example)}, ` +
+        `got: none; a quota of what jobs cost has no unit, ${quote(formatQuota({ amount, unit: undefined, each, window }))}`,
     )
   }
   if (
@@ -178,7 +191,7 @@ function makeQuota({ amount, per, unit, each, in: zone }: QuotaParts): Quota {
       `expected \`each\` to be a whole number from 1 to the amount of the quota (${amount}), got: ${describe(each)}`,
     )
   }
-  return Object.freeze({ amount, unit, each, window: Object.freeze(readWindow(per, zone)) })
+  return Object.freeze({ amount, unit, each, window })
 }
 
 function readWindow(per: unknown, zone: unknown): RollingWindow | CalendarWindow {
@@ -188,6 +201,11 @@ function readWindow(per: unknown, zone: unknown): RollingWindow | CalendarWindow
     )
   }
   if (zone !== undefined) return readCalendar(per, zone)
+  if (MONTHS.test(per)) {
+    throw new InvalidLimitError(
+      `expected the window of a quota to be from 1 second to 31 days, such as '31 days', got: ${quote(per)}`,
+    )
+  }
   const length = parseDuration(per)
   if (length >= SECOND && length <= LONGEST_WINDOW) return { length }
   throw new InvalidLimitError(

@@ -66,11 +66,20 @@ test.each<[unknown, string]>([
     'expected the quotas of t to say the same for each job, got: 1 and 2',
   ],
   ['9, 1/s, 0/day', 'expected the amount of a quota to be a whole number from 1 to 1000000000000, got: 0'],
-  ['9, 1/s, 5 t/day', 'expected the quota of t to say how many a job counts that does not name them'],
+  [
+    '9, 1/s, 5 t/day',
+    'that does not name them, such as "5 t/day 5 each", got: none; a quota of what jobs cost has no unit, "5/day"',
+  ],
   ['9, 1/s, 5 t/day 6 each', '`each` to be a whole number from 1 to the amount of the quota (5), got: 6'],
   ['9, 1/s, 5/day 2 each', 'expected `each` only with a unit, since a job has a cost, got: 2'],
   ['9, 1/s, 5 r/day 2 each', 'is no word of the syntax, got: "r" (string)'],
-  ['9, 1/s, 5/month', 'expected a duration such as'],
+  ['9, 1/s, 5/month', 'to be from 1 second to 31 days, such as \'31 days\', got: "month"'],
+  ['9, 1/s, 5/fortnight', 'expected a duration such as'],
+  [
+    '9, 1/s, 5 per day America/Los_Angeles',
+    "expected the zone of a quota behind 'in', such as '5 per day in America/Los_Angeles', got: ",
+  ],
+  ['9, 1/s, 5/day UTC', 'such as \'5 per day in UTC\', got: "5/day UTC"'],
   ['9, 1/s, 5 per 10ms', 'window of a quota to be from 1 second to 31 days, got: "10ms"'],
   ['9, 1/s, 5 per 32 days', 'window of a quota to be from 1 second to 31 days, got: "32 days"'],
   [
@@ -125,9 +134,14 @@ describe('a unit', () => {
   test.each(['tokens', 'GB', 'in-flight_2', 'a'])('may be called %s', (name) =>
     expect(checkUnit(name)).toBe(name),
   )
-  test.each(['', '2x', 'a b', 'cost', 'PER', 'x'.repeat(33), 'é', 5])('may not be called %s', (name) => {
-    expect(() => checkUnit(name)).toThrow(InvalidLimitError)
-  })
+  // What objects inherit would be what a job names.
+  const inherited = ['constructor', 'toString', 'hasOwnProperty']
+  test.each(['', '2x', 'a b', 'cost', 'PER', 'x'.repeat(33), 'é', 5, ...inherited])(
+    'may not be called %s',
+    (name) => {
+      expect(() => checkUnit(name)).toThrow(InvalidLimitError)
+    },
+  )
 })
 
 test('any limit is the same after it was formatted and read again', () => {
