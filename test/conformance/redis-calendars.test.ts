@@ -24,32 +24,6 @@ async function startNext(then: number): Promise<string | undefined> {
   return job.id
 }
 
-describe('a day of the calendar on Redis', () => {
-  test.each([
-    ['is 23 hours where the clock is set forward', 'Europe/Berlin', '2024-03-30T23:00Z', '2024-03-31T22:00Z'],
-    ['is 25 hours where it is set back', 'Europe/Berlin', '2024-10-26T22:00Z', '2024-10-27T23:00Z'],
-    ['of Los Angeles is 23 hours', 'America/Los_Angeles', '2024-03-10T08:00Z', '2024-03-11T07:00Z'],
-    ['of Los Angeles is 25 hours', 'America/Los_Angeles', '2024-11-03T07:00Z', '2024-11-04T08:00Z'],
-    ['of Lord Howe is half an hour longer', 'Australia/Lord_Howe', '2024-04-06T13:00Z', '2024-04-07T13:30Z'],
-    ['of Lord Howe is half an hour shorter', 'Australia/Lord_Howe', '2024-10-05T13:30Z', '2024-10-06T13:00Z'],
-    ['begins at one where there is no midnight', 'Asia/Beirut', '2024-03-30T22:00Z', '2024-03-31T21:00Z'],
-  ])('%s', async (_, zone, first, next) => {
-    const [begin, end] = [seconds(first), seconds(next)]
-    const limit = `40, 20/s, 2 per day in ${zone}, tolerance 0`
-    stage = await RedisStage.open(limit, { openedAt: at(begin - 60) })
-    stage.isSilent = true
-    await stage.lineUp('abcdef', begin - 60)
-    expect([await startNext(begin - 60), await startNext(begin - 59)]).toEqual(['a', 'b'])
-    // A start within a second of midnight would count in both days.
-    expect(await startNext(begin + 0.9)).toBeUndefined()
-    expect([await startNext(begin + 1.1), await startNext(begin + 1.2)]).toEqual(['c', 'd'])
-    expect(await startNext(end - 1.1)).toBeUndefined()
-    expect(await startNext(end + 0.9)).toBeUndefined()
-    expect([await startNext(end + 1.1), await startNext(end + 1.2)]).toEqual(['e', 'f'])
-    expect(await recount(stage.redis, stage.tag)).toEqual([])
-  })
-})
-
 describe('what is in Redis of a time zone', () => {
   // Processes write by the clock of Redis what holds on the day.
   const begin = seconds(`${new Date().toISOString().slice(0, 10)}T10:00Z`)
