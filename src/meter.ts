@@ -7,10 +7,32 @@ export {
   type MeterState,
   type MeterVerdict,
 } from './core/meter.ts'
+export {
+  type CountedQuotas,
+  fillQuotas as fillMeterQuotas,
+  type QuotaMeterFill,
+  type QuotaMeterState,
+  type QuotaMeterVerdict,
+  quotasForgottenAt,
+} from './core/meter-quotas.ts'
+export type { Quota, QuotaUse } from './core/quota.ts'
+export type { QuotaInput } from './core/quota-input.ts'
+export type { Costs } from './core/usage.ts'
 export { ipKey } from './http/ip-key.ts'
-export { Meter, type MeterForecast, type MeterLevel, type MeterReading } from './meter/meter.ts'
+export { Meter } from './meter/meter.ts'
 export type { LimitSource, MeterLimitsInput } from './meter/meter-limits.ts'
-export type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter/meter-store.ts'
+export type { MeterForecast, MeterLevel, MeterQuota, MeterReading } from './meter/meter-reading.ts'
+export type {
+  Filled,
+  FillRequest,
+  MeterId,
+  MeterStore,
+  QuotaFilled,
+  QuotaFillRequest,
+  QuotaMeterVerbs,
+  QuotaReading,
+  Reading,
+} from './meter/meter-store.ts'
 export type { MeterOptions } from './meter/options.ts'
 export type { PostgresClient } from './meter/postgres-client.ts'
 export { PostgresMeterStore, type PostgresMeterStoreOptions } from './meter/postgres-meter-store.ts'

@@ -58,8 +58,8 @@ function offsetOf({ offsetNanoseconds }: Temporal.ZonedDateTime): number {
 
 /** The period of each window that was asked for last: nearly all questions are about the same one. */
 const LAST = new WeakMap<CalendarWindow, Interval[]>()
-/** Those of now, of the next and of the last, and some that a forecast asks for. */
-const MOST_REMEMBERED = 4
+/** Those of now, of the next two and of the last, and some that a forecast asks for. */
+const MOST_REMEMBERED = 6
 
 interface Interval {
   readonly from: number
@@ -68,12 +68,21 @@ interface Interval {
 
 /** Returns when the period ends in which `at` lies; both in microseconds since the epoch. */
 export function endOfPeriod(window: CalendarWindow, at: number): number {
+  return periodOf(window, at).until
+}
+
+/** Returns when the period begins in which `at` lies. */
+export function startOfPeriod(window: CalendarWindow, at: number): number {
+  return periodOf(window, at).from
+}
+
+function periodOf(window: CalendarWindow, at: number): Interval {
   const known = LAST.get(window) ?? []
   const found = known.find(({ from, until }) => from <= at && at < until)
-  if (found !== undefined) return found.until
+  if (found !== undefined) return found
   const interval = periodAround(window, at)
   LAST.set(window, [interval, ...known.slice(0, MOST_REMEMBERED - 1)])
-  return interval.until
+  return interval
 }
 
 /**

@@ -107,6 +107,8 @@ export interface MeterFilling {
   readonly pattern: string
   /** Units; may be a fraction. */
   readonly amount: number
+  /** What it names in other units; absent or undefined where it names none. */
+  readonly costs?: Readonly<Record<string, number>> | undefined
   readonly outcome: FillOutcome
 }
 
@@ -115,10 +117,11 @@ export interface MeterFilling {
  * |------------|-------------------------------------------------------------|
  * | accepted   | the whole amount went in                                    |
  * | full       | there was no room for the whole amount                      |
+ * | quota      | a quota of the limit had no room for it                     |
  * | blocked    | the key is blocked for a while, after a fill that was refused |
- * | never-fits | the amount exceeds the capacity                             |
+ * | never-fits | the amount exceeds the capacity, or a whole quota           |
  */
-export type FillOutcome = 'accepted' | 'full' | 'blocked' | 'never-fits'
+export type FillOutcome = 'accepted' | 'full' | 'quota' | 'blocked' | 'never-fits'
 
 /** One typed channel. */
 class Diagnostics<Message> {

@@ -81,7 +81,7 @@ export class IdConflictError extends VelvetRopeError {
   }
 }
 
-/** A start was settled in a unit that no quota of its limit counts. Nothing was changed. */
+/** A start was settled, or a meter filled, in a unit that no quota of the limit counts. Nothing was changed. */
 export class UnknownUnitError extends VelvetRopeError {
   readonly key: string
   readonly unit: string

@@ -87,7 +87,7 @@ export function parseLimit(input: LimitInput): Limit {
 }
 
 /**
- * The same for a meter, which starts nothing: a short interval needs no tolerance, and there is nothing to count beside its rate.
+ * The same for what counts at a rate and nothing else, and starts nothing: a short interval needs no tolerance.
  *
  * @throws InvalidLimitError
  */
@@ -95,7 +95,21 @@ export function parseMeterLimit(input: LimitInput): Limit {
   const limit = readLimit(input, false)
   if (!hasParts(limit)) return limit
   throw new InvalidLimitError(
-    `expected the limit of a meter to be a capacity and a rate, got: ${quote(formatLimit(limit))}`,
+    `expected the limit to be a capacity and a rate here, got: ${quote(formatLimit(limit))}`,
+  )
+}
+
+/**
+ * The same for a meter, which counts in quotas, too. It does not learn when something ends, so nothing can be limited at once.
+ *
+ * @throws InvalidLimitError
+ */
+export function parseCountedLimit(input: LimitInput): Limit {
+  const limit = readLimit(input, false)
+  if (limit.concurrency === Number.POSITIVE_INFINITY) return limit
+  throw new InvalidLimitError(
+    `expected the limit of a meter to be a capacity, a rate and quotas, got: ${quote(`${limit.concurrency} at once`)} as well: ` +
+      'a meter does not learn when something ends; use tryAcquire of a shaper, whose turns end',
   )
 }
 

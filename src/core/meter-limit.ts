@@ -1,24 +1,48 @@
 import { quote } from './describe.ts'
 import { InvalidLimitError } from './errors.ts'
-import { type Limit, type LimitInput, parseMeterLimit } from './limit.ts'
+import { type Limit, type LimitInput, parseCountedLimit, parseMeterLimit } from './limit.ts'
+import { isQuotaText } from './quota-input.ts'
 import { formatRate } from './rate.ts'
 
 const FIELDS: readonly string[] = ['capacity', 'rate']
+const COUNTED_FIELDS: readonly string[] = [...FIELDS, 'quotas']
 
 /**
- * Parses a limit written for a meter: a capacity and a rate. The parts that only a queue can keep are rejected.
+ * Parses a limit of a capacity and a rate, for what starts nothing. The parts that only a queue can keep are rejected.
  *
  * @throws InvalidLimitError
  */
 export function parseOwnMeterLimit(input: LimitInput): Limit {
   const limit = parseMeterLimit(input)
-  const more =
-    typeof input === 'string'
-      ? input.split(',')[2]?.trim()
-      : Object.keys(input).find((field) => !FIELDS.includes(field))
+  const more = furtherParts(input, FIELDS)[0]
   if (more === undefined) return limit
-  throw new InvalidLimitError(
-    `expected the limit of a meter to be a capacity and a rate, such as '100, 10/s', got: ${quote(more)} ` +
+  throw notMetered("a capacity and a rate, such as '100, 10/s'", more)
+}
+
+/**
+ * Parses a limit that was written for a meter: a capacity, a rate and quotas. As above.
+ *
+ * @throws InvalidLimitError
+ */
+export function parseOwnCountedLimit(input: LimitInput): Limit {
+  const limit = parseCountedLimit(input)
+  const more = furtherParts(input, COUNTED_FIELDS).find((part) => !isQuotaText(part))
+  if (more === undefined) return limit
+  throw notMetered("a capacity, a rate and quotas, such as '100, 10/s, 2000/day'", more)
+}
+
+/** What was written beside capacity and rate: the parts of a text, or the fields that are not known. */
+function furtherParts(input: LimitInput, fields: readonly string[]): string[] {
+  if (typeof input !== 'string') return Object.keys(input).filter((field) => !fields.includes(field))
+  return input
+    .split(',')
+    .slice(2)
+    .map((part) => part.trim())
+}
+
+function notMetered(expected: string, more: string): InvalidLimitError {
+  return new InvalidLimitError(
+    `expected the limit of a meter to be ${expected}, got: ${quote(more)} ` +
       'as well; a meter starts nothing, so there is nothing to space',
   )
 }

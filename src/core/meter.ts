@@ -94,23 +94,38 @@ export function fits(before: MeterState, { amount, capacity, interval }: MeterFi
  * the new interval.
  */
 export function fill(before: MeterState, request: MeterFill, now: number): MeterVerdict {
+  return fillWhere(true, before, request, now)
+}
+
+/**
+ * The same where something else has to allow it, too: if that does not, nothing goes in. To the brim it is filled only if the amount
+ * does not fit.
+ */
+export function fillWhere(
+  isAllowed: boolean,
+  before: MeterState,
+  request: MeterFill,
+  now: number,
+): MeterVerdict {
   const { amount, capacity, interval, clamp, block } = request
   const state = stateAt(before, now)
   const { blockedUntil } = state
   const at = Math.max(state.at, now)
   const level = leaked(state, interval, now)
   const filled = withMore(level, amount)
-  const accepted = hasRoom(state, filled, capacity, now)
+  const hasSpace = hasRoom(state, filled, capacity, now)
+  const accepted = hasSpace && isAllowed
   if (accepted && amount !== 0) return { accepted, state: { level: filled, at, blockedUntil, interval } }
+  const toTheBrim = clamp && !hasSpace
   // While a block lasts, it is not extended, and nothing goes in.
-  if (accepted || blockedUntil > now || (!clamp && block === 0)) {
+  if (accepted || blockedUntil > now || (!toTheBrim && block === 0)) {
     if (state.interval === 0 || state.interval === interval) return { accepted, state }
     return { accepted, state: { level, at, blockedUntil, interval } }
   }
   return {
     accepted,
     state: {
-      level: clamp ? Math.max(level, capacity) : level,
+      level: toTheBrim ? Math.max(level, capacity) : level,
       at,
       blockedUntil: block > 0 ? now + block : blockedUntil,
       interval,

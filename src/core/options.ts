@@ -44,6 +44,10 @@ function explain(issue: z.core.$ZodIssue, input: unknown, schema: z.core.$ZodTyp
       suggestion === undefined ? `known are ${known.join(', ') || 'none'}` : `did you mean ${suggestion}?`
     return `unknown option ${quote(key)}${where}: ${hint}`
   }
+  if (issue.code === 'invalid_key') {
+    const within = issue.path.slice(0, -1).join('.')
+    return `expected the names in ${within} to be ${expectationOf(issue.issues[0]!)}, got: ${describe(issue.path.at(-1))}`
+  }
   const came = issue.path.reduce<unknown>(
     (value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key],
     input,

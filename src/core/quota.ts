@@ -9,7 +9,7 @@
  * Everything here is pure but for the given use: `now` and `at` are arguments, times are microseconds.
  */
 
-import { type CalendarWindow, endOfPeriod } from './calendar.ts'
+import { type CalendarWindow, endOfPeriod, startOfPeriod } from './calendar.ts'
 import { SECOND } from './duration.ts'
 
 export interface Quota {
@@ -37,12 +37,12 @@ export interface QuotaUse {
 }
 
 /** The parts of a rolling window. */
-const SUB_WINDOWS = 60
+export const SUB_WINDOWS = 60
 /** By how much the clock of the other side may differ at the boundary of a period. */
-const BOUNDARY = SECOND
+export const BOUNDARY = SECOND
 const LENGTHS = { hour: 3_600 * SECOND, day: 86_400 * SECOND, week: 604_800 * SECOND } as const
 /** A slot may be reserved so far ahead; an entry that is later is from before the clock was set back. */
-const FARTHEST_AHEAD = 250_000
+export const FARTHEST_AHEAD = 250_000
 
 export function isRolling(window: Quota['window']): window is RollingWindow {
   return 'length' in window
@@ -132,6 +132,17 @@ export function entriesAt({ window }: Pick<Quota, 'window'>, at: number): number
   const first = endOfPeriod(window, at - BOUNDARY) + BOUNDARY
   const last = endOfPeriod(window, at + BOUNDARY) + BOUNDARY
   return first === last ? [first] : [first, last]
+}
+
+/**
+ * Returns when the period begins in which a start at `at` counts first, and when it and the next two end: for those who count
+ * elsewhere and know no calendar. Nothing for a rolling window.
+ */
+export function boundsAt({ window }: Pick<Quota, 'window'>, at: number): number[] {
+  if (isRolling(window)) return []
+  const bounds = [startOfPeriod(window, at - BOUNDARY)]
+  while (bounds.length < 4) bounds.push(endOfPeriod(window, bounds.at(-1)!))
+  return bounds
 }
 
 function roomInWindow({ amount }: Quota, { ends, used }: QuotaUse, units: number, from: number): number {

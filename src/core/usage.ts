@@ -14,31 +14,44 @@ export type Costs = Readonly<Record<string, number>>
 /** What the quotas of a limit count, in their order. */
 export type Usage = quotas.QuotaUse[]
 
-/** A job as the quotas see it. */
-export interface CountedJob extends WaitingJob {
+/** What is charged to quotas. */
+export interface Counted {
+  /** What it counts in each quota without a unit. */
+  readonly cost: number
   readonly costs?: Costs | undefined
 }
+
+/** A job as the quotas see it. */
+export type CountedJob = WaitingJob & Counted
+
+/** The part of a limit that quotas are. */
+export type Quotas = Pick<Limit, 'quotas'>
 
 /** How many of the jobs ahead a projection follows one by one. Beyond them its times are estimates. */
 export const FARTHEST_STEP = 200
 
-export function createUsage({ quotas: parts }: Limit): Usage {
+export function createUsage({ quotas: parts }: Quotas): Usage {
   return parts.map(quotas.createUse)
 }
 
 /** Returns what the job counts in each quota of the limit. */
-export function chargesOf({ quotas: parts }: Limit, { cost, costs }: CountedJob): number[] {
-  return parts.map(({ unit, each }) => (unit === undefined ? cost : (costs?.[unit] ?? each!)))
+export function chargesOf({ quotas: parts }: Quotas, { cost, costs }: Counted): number[] {
+  return parts.map(({ unit, each }) => (unit === undefined ? cost : (namedIn(costs, unit) ?? each!)))
+}
+
+/** What the costs say of the unit, which may be named like what every object has. */
+export function namedIn(costs: Costs | undefined, unit: string): number | undefined {
+  return costs !== undefined && Object.hasOwn(costs, unit) ? costs[unit] : undefined
 }
 
 /** Returns the quota that the job alone exceeds, if there is one: it would never depart. */
-export function exceededBy(limit: Limit, job: CountedJob): quotas.Quota | undefined {
+export function exceededBy(limit: Quotas, job: Counted): quotas.Quota | undefined {
   const charges = chargesOf(limit, job)
   return limit.quotas.find(({ amount }, index) => charges[index]! > amount)
 }
 
 /** Returns the earliest time from `from` on at which every quota has room. */
-export function roomAt(limit: Limit, usage: Usage, charges: readonly number[], from: number): number {
+export function roomAt(limit: Quotas, usage: Usage, charges: readonly number[], from: number): number {
   // A later time may lie in another period of a calendar, so that each quota is asked again.
   for (let at = from; ; ) {
     const later = limit.quotas.reduce(
@@ -61,7 +74,7 @@ export interface QuotaHold {
 
 /** Returns the quota for which a start waits from `from` on, if it waits for one; of several, the one that has room last. */
 export function holdOf(
-  limit: Limit,
+  limit: Quotas,
   usage: Usage,
   charges: readonly number[],
   from: number,
@@ -78,20 +91,20 @@ export function holdOf(
 }
 
 /** Counts a start at `at` in every quota. */
-export function charge(limit: Limit, usage: Usage, charges: readonly number[], at: number): void {
+export function charge(limit: Quotas, usage: Usage, charges: readonly number[], at: number): void {
   for (const [index, quota] of limit.quotas.entries())
     quotas.charge(quota, usage[index]!, charges[index]!, at)
 }
 
 /** Takes back what a start at `at` was charged, because it did not happen then. */
-export function giveBack(limit: Limit, usage: Usage, charges: readonly number[], at: number): void {
+export function giveBack(limit: Quotas, usage: Usage, charges: readonly number[], at: number): void {
   for (const [index, quota] of limit.quotas.entries())
     quotas.charge(quota, usage[index]!, -charges[index]!, at)
 }
 
 /** Counts `actual` instead of `charged` in the quotas of the unit, for the start at `at`. */
 export function settle(
-  limit: Limit,
+  limit: Quotas,
   usage: Usage,
   unit: string,
   charged: number,
@@ -104,12 +117,12 @@ export function settle(
 }
 
 /** Forgets what counts no more. Call it before the usage is read at `now`. */
-export function tidy(limit: Limit, usage: Usage, now: number): void {
+export function tidy(limit: Quotas, usage: Usage, now: number): void {
   for (const [index, quota] of limit.quotas.entries()) quotas.tidy(quota, usage[index]!, now)
 }
 
 /** Returns the usage under a limit that changed at `now`. A quota goes on from the one of its unit that looks back farthest. */
-export function changeUsage(before: Limit, usage: Usage, after: Limit, now: number): Usage {
+export function changeUsage(before: Quotas, usage: Readonly<Usage>, after: Quotas, now: number): Usage {
   return after.quotas.map((quota) => {
     const same = before.quotas
       .map((known, index) => ({ known, index }))
@@ -126,7 +139,7 @@ export function changeUsage(before: Limit, usage: Usage, after: Limit, now: numb
 }
 
 /** When the usage no longer affects a departure. */
-export function forgettableAt(usage: Usage): number {
+export function forgettableAt(usage: Readonly<Usage>): number {
   return Math.max(Number.NEGATIVE_INFINITY, ...usage.map(quotas.forgettableAt))
 }
 

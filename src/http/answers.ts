@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { Accepted, Rejected } from '../core/job.ts'
 import type { RuleView } from '../core/rule-view.ts'
-import type { MeterReading } from '../meter/meter.ts'
+import type { MeterReading } from '../meter/meter-reading.ts'
 import { jsonResponse } from './middleware.ts'
 import { Problem, type ProblemName } from './problem.ts'
 import {

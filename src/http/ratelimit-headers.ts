@@ -6,7 +6,7 @@ import { lengthOf } from '../core/quota.ts'
 import { nameOfQuota } from '../core/quota-input.ts'
 import type { RuleView } from '../core/rule-view.ts'
 import { spacing } from '../core/warmth.ts'
-import type { MeterReading } from '../meter/meter.ts'
+import type { MeterReading } from '../meter/meter-reading.ts'
 
 const SECOND_MS = 1_000
 /** The tolerated rounding error of sums of fractions, in units and in seconds. */

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { describe } from '../core/describe.ts'
 import { InvalidOptionsError, UnknownUnitError } from '../core/errors.ts'
-import type { Limit } from '../core/limit.ts'
 import { parseOptions } from '../core/options.ts'
 import { isUnit, LARGEST_COST } from '../core/quota-input.ts'
-import type { Costs } from '../core/usage.ts'
+import type { Costs, Quotas } from '../core/usage.ts'
 import type { Awaitable } from './awaitable.ts'
 
 /** Counts what a start really used. Returns false after the first time, and once the start has ended. @throws UnknownUnitError */
@@ -44,8 +43,20 @@ export function readAmounts(input: unknown): Costs {
   throw new InvalidOptionsError(`settle: expected an amount for a unit at least, got: ${describe(input)}`)
 }
 
+const namedSchema = z.strictObject({ costs: costsSchema })
+
+/** Reads what a call counts in named units; undefined for nothing. @throws InvalidOptionsError */
+export function readCosts(input: unknown, what: string): Costs | undefined {
+  const { costs } = parseOptions(namedSchema, { costs: input }, what)
+  // The schema skips it.
+  if (!Object.hasOwn(input as object, '__proto__')) return costs
+  throw new InvalidOptionsError(
+    `${what}: expected costs to have names of units, as in limits, got: "__proto__"`,
+  )
+}
+
 /** @throws UnknownUnitError where no quota of the limit counts one of the units */
-export function checkUnits(key: string, { quotas }: Limit, amounts: Costs): void {
+export function checkUnits(key: string, { quotas }: Quotas, amounts: Costs): void {
   const units = [...new Set(quotas.flatMap(({ unit }) => unit ?? []))]
   const unknown = Object.keys(amounts).find((unit) => !units.includes(unit))
   if (unknown !== undefined) throw new UnknownUnitError(key, unknown, units)

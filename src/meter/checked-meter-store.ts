@@ -1,9 +1,20 @@
 import { describe } from '../core/describe.ts'
 import { BackendUnavailableError, ForeignValueError } from '../core/errors.ts'
 import type { MeterState } from '../core/meter.ts'
+import type { QuotaMeterState } from '../core/meter-quotas.ts'
 import { settlesWithin } from '../core/within.ts'
 import type { Awaitable } from '../line/awaitable.ts'
-import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
+import type {
+  Filled,
+  FillRequest,
+  MeterId,
+  MeterStore,
+  QuotaFilled,
+  QuotaFillRequest,
+  QuotaMeterVerbs,
+  QuotaReading,
+  Reading,
+} from './meter-store.ts'
 
 /** Callers get a result within two seconds; some of that is reserved for the way back. */
 const PATIENCE_MS = 1_900
@@ -14,9 +25,11 @@ const PATIENCE_MS = 1_900
  */
 export class CheckedMeterStore implements MeterStore {
   readonly #store: MeterStore
+  readonly quotas: QuotaMeterVerbs | undefined
 
   constructor(store: MeterStore) {
     this.#store = store
+    this.quotas = store.quotas && checkedQuotas(store.quotas)
   }
 
   fill(request: FillRequest): Awaitable<Filled> {
@@ -35,6 +48,51 @@ export class CheckedMeterStore implements MeterStore {
 
   /** The store belongs to the user and stays open. */
   async close(): Promise<void> {}
+}
+
+function checkedQuotas(verbs: QuotaMeterVerbs): QuotaMeterVerbs {
+  return {
+    fill: async (request) => {
+      const filled = await inTime(Promise.resolve(verbs.fill(request)))
+      return checkCharged(checkFilled(filled), request)
+    },
+    read: async (meter) => {
+      const reading: QuotaReading = checkReading(await inTime(Promise.resolve(verbs.read(meter))))
+      if (reading.state !== undefined) checkCounted('quotas.read', reading.state)
+      return reading
+    },
+  }
+}
+
+/** A store that ignores the quotas would let everything through. */
+function checkCharged(filled: QuotaFilled, { quotas, charges }: QuotaFillRequest): QuotaFilled {
+  const { accepted, state } = filled
+  checkCounted('quotas.fill', state)
+  const { counted } = state
+  if (accepted && counted === undefined && charges.some((units) => units > 0)) {
+    wrong('quotas.fill', 'to return what the quotas count', counted)
+  }
+  if (counted !== undefined && counted.quotas.length !== quotas.length) {
+    wrong('quotas.fill', `to return what ${quotas.length} quotas count`, counted.quotas)
+  }
+  return filled
+}
+
+function checkCounted(verb: string, { counted }: QuotaMeterState): void {
+  if (counted === undefined) return
+  const { quotas, uses } = isObject(counted)
+    ? counted
+    : wrong(verb, 'to return counted as an object', counted)
+  if (!(Array.isArray(quotas) && Array.isArray(uses) && quotas.length === uses.length)) {
+    wrong(verb, 'to return as many uses as quotas', uses)
+  }
+  for (const use of uses) {
+    const numbers = [use?.ends, use?.used]
+    const isWhole = numbers.every((list) => Array.isArray(list) && list.every(Number.isFinite))
+    if (!(isWhole && use.ends.length === use.used.length)) {
+      wrong(verb, 'to return uses with as many ends as used', use)
+    }
+  }
 }
 
 async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {

@@ -2,8 +2,18 @@ import type { Clock } from '../core/clock.ts'
 import { type Due, DueHeap } from '../core/due-heap.ts'
 import { SECOND } from '../core/duration.ts'
 import { HeapUse, type SegmentUse } from '../core/heap-use.ts'
-import { EMPTY, fill, forgottenAt, type MeterState } from '../core/meter.ts'
-import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
+import { EMPTY, fill, forgottenAt } from '../core/meter.ts'
+import { fillQuotas, type QuotaMeterState, quotasForgottenAt } from '../core/meter-quotas.ts'
+import type {
+  Filled,
+  FillRequest,
+  MeterId,
+  MeterStore,
+  QuotaFilled,
+  QuotaFillRequest,
+  QuotaMeterVerbs,
+  QuotaReading,
+} from './meter-store.ts'
 
 /** Deleting sooner gains nothing, and more timers would cost more. */
 const LOOK_EVERY = SECOND
@@ -14,10 +24,12 @@ const WITH_EACH_ADDED = 2
 
 /** Bytes that a level takes of the heap beside its key, measured: docs/decisions/service.md. */
 const LEVEL = 256
+/** The same of what one quota counts, with its sixty sub-windows. */
+const QUOTA = 1_300
 
 /** A stored level. Its time in the heap may be too early: it is corrected when it comes up. */
 interface Level extends Due, MeterId {
-  state: MeterState
+  state: QuotaMeterState
   forgottenAt: number
   readonly use: SegmentUse
 }
@@ -36,6 +48,10 @@ export class MemoryMeterStore implements MeterStore {
   readonly #byEnd = new DueHeap<Level>()
   /** What the keys of each first segment use of the heap. */
   readonly use = new HeapUse()
+  readonly quotas: QuotaMeterVerbs = {
+    fill: (request, now) => this.#fillQuotas(request, now),
+    read: (meter, now) => this.read(meter, now),
+  }
   #sleepsUntil = Number.POSITIVE_INFINITY
   #stopTimer: (() => void) | undefined
 
@@ -55,16 +71,35 @@ export class MemoryMeterStore implements MeterStore {
     const level = this.#find(request)
     const before = level?.state ?? EMPTY
     const { accepted, state } = fill(before, request, at)
-    if (state !== before) {
-      if (level !== undefined && state === EMPTY) this.#drop(level)
-      else this.#keep(level ?? this.#add(request), state)
-      if (level === undefined) this.#forget(WITH_EACH_ADDED, clock)
-      this.#setTimer(clock)
+    if (state !== before) this.#store(request, level, state, forgottenAt(state), clock)
+    return { accepted, state, now: at }
+  }
+
+  #fillQuotas(request: QuotaFillRequest, now?: number): QuotaFilled {
+    const clock = this.#clock.now()
+    const at = now ?? clock
+    const level = this.#find(request)
+    const { accepted, state } = fillQuotas(level?.state ?? EMPTY, request, at)
+    if (level !== undefined || state !== EMPTY) {
+      this.#store(request, level, state, quotasForgottenAt(state), clock)
     }
     return { accepted, state, now: at }
   }
 
-  read(meter: MeterId, now = this.#clock.now()): Reading {
+  #store(
+    meter: MeterId,
+    level: Level | undefined,
+    state: QuotaMeterState,
+    forgottenAt: number,
+    clock: number,
+  ): void {
+    if (level !== undefined && state === EMPTY) this.#drop(level)
+    else this.#keep(level ?? this.#add(meter), state, forgottenAt)
+    if (level === undefined) this.#forget(WITH_EACH_ADDED, clock)
+    this.#setTimer(clock)
+  }
+
+  read(meter: MeterId, now = this.#clock.now()): QuotaReading {
     return { state: this.#find(meter)?.state, now }
   }
 
@@ -95,9 +130,11 @@ export class MemoryMeterStore implements MeterStore {
     return level
   }
 
-  #keep(level: Level, state: MeterState): void {
+  #keep(level: Level, state: QuotaMeterState, forgottenAt: number): void {
+    const more = bytesOf(state) - bytesOf(level.state)
+    if (more !== 0) this.use.grow(level.use, more)
     level.state = state
-    level.forgottenAt = forgottenAt(state)
+    level.forgottenAt = forgottenAt
     // An entry that is too early is moved when it comes up, which is less often than it is filled.
     if (level.handle === -1 || level.forgottenAt < this.#byEnd.dueOf(level)) {
       this.#byEnd.set(level, level.forgottenAt)
@@ -107,7 +144,7 @@ export class MemoryMeterStore implements MeterStore {
   #drop(level: Level): void {
     const levels = this.#levels.get(level.name)!
     levels.delete(level.key)
-    this.use.release(level.use, LEVEL + level.key.length)
+    this.use.release(level.use, LEVEL + level.key.length + bytesOf(level.state))
     if (levels.size === 0) this.#levels.delete(level.name)
     this.#byEnd.remove(level)
   }
@@ -148,4 +185,9 @@ export class MemoryMeterStore implements MeterStore {
     // The rest is deleted in the next turn of the event loop.
     this.#setTimer(now, this.#byEnd.earliest <= now ? 0 : LOOK_EVERY)
   }
+}
+
+/** Beside those of the level. */
+function bytesOf({ counted }: QuotaMeterState): number {
+  return counted === undefined ? 0 : counted.quotas.length * QUOTA
 }

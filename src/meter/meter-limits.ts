@@ -1,7 +1,7 @@
 import { describe } from '../core/describe.ts'
 import { InvalidLimitError } from '../core/errors.ts'
-import { type Limit, type LimitInput, parseMeterLimit } from '../core/limit.ts'
-import { parseOwnMeterLimit } from '../core/meter-limit.ts'
+import { type Limit, type LimitInput, parseCountedLimit } from '../core/limit.ts'
+import { parseOwnCountedLimit } from '../core/meter-limit.ts'
 import { RuleBook } from '../core/rule-book.ts'
 
 /** A rule book kept elsewhere that may change at any time, such as `shaper.limits`. */
@@ -15,7 +15,7 @@ export type MeterLimitsInput = Readonly<Record<string, LimitInput>> | LimitSourc
 
 export interface MeterRule {
   readonly pattern: string
-  readonly limit: Pick<Limit, 'capacity' | 'interval'>
+  readonly limit: Pick<Limit, 'capacity' | 'interval' | 'quotas'>
 }
 
 /** Finds the limit that currently applies to a key. */
@@ -24,11 +24,13 @@ export interface MeterLimits {
    * @throws NoLimitError if none does: a key without a limit is never unlimited
    */
   resolve(key: string): MeterRule
+  /** All that are known, which of a book kept elsewhere is none. */
+  list(): readonly MeterRule[]
 }
 
 /** @throws InvalidLimitError or InvalidKeyError */
 export function openMeterLimits(input: MeterLimitsInput): MeterLimits {
-  return isSource(input) ? new FollowedLimits(input) : new RuleBook(input, parseOwnMeterLimit)
+  return isSource(input) ? new FollowedLimits(input) : new RuleBook(input, parseOwnCountedLimit)
 }
 
 /** A pattern may be named `resolve`, but no limit is a function. */
@@ -53,11 +55,15 @@ class FollowedLimits implements MeterLimits {
     return { pattern, limit: this.#byText.get(text) ?? this.#parse(text) }
   }
 
+  list(): readonly MeterRule[] {
+    return []
+  }
+
   #parse(text: string): Limit {
     if (typeof text !== 'string') {
       throw new InvalidLimitError(`expected limits.resolve to return a limit as text, got: ${describe(text)}`)
     }
-    const limit = parseMeterLimit(text)
+    const limit = parseCountedLimit(text)
     if (this.#byText.size === MOST_TEXTS) this.#byText.clear()
     this.#byText.set(text, limit)
     return limit

@@ -1,4 +1,5 @@
 import type { MeterFill, MeterState } from '../core/meter.ts'
+import type { QuotaMeterFill, QuotaMeterState } from '../core/meter-quotas.ts'
 import type { Awaitable } from '../line/awaitable.ts'
 
 /**
@@ -25,6 +26,19 @@ export interface MeterStore {
   drain(meter: MeterId): Promise<void>
   /** Resolves when all connections that the store has opened are closed. */
   close(): Promise<void>
+  /** The same for limits with quotas. Absent: such limits are refused. */
+  readonly quotas?: QuotaMeterVerbs | undefined
+}
+
+/**
+ * The verbs of a store for limits with quotas. Level and quotas are one state: what one of them stores, the other verbs of the store
+ * read, too. `drain` empties both.
+ */
+export interface QuotaMeterVerbs {
+  /** Fills the bucket and charges every quota, or does neither: `fillMeterQuotas`. Store the state until `quotasForgottenAt(state)`. */
+  fill(request: QuotaFillRequest, now?: number): Awaitable<QuotaFilled>
+  /** Reads without writing. */
+  read(meter: MeterId, now?: number): Awaitable<QuotaReading>
 }
 
 /** Identifies a level: `name` is that of the meter, `key` that of one of its buckets; both are user data. */
@@ -48,4 +62,14 @@ export interface Filled {
   /** The state after the fill. */
   readonly state: MeterState
   readonly now: number
+}
+
+export interface QuotaFillRequest extends MeterId, QuotaMeterFill {}
+
+export interface QuotaReading extends Reading {
+  readonly state: QuotaMeterState | undefined
+}
+
+export interface QuotaFilled extends Filled {
+  readonly state: QuotaMeterState
 }

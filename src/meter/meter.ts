@@ -1,65 +1,33 @@
 import { systemClock } from '../core/clock.ts'
-import { describe } from '../core/describe.ts'
-import { type FillOutcome, meterFillings } from '../core/diagnostics.ts'
-import { MILLISECOND } from '../core/duration.ts'
-import { InvalidOptionsError, MeterClosedError } from '../core/errors.ts'
+import { quote } from '../core/describe.ts'
+import { meterFillings } from '../core/diagnostics.ts'
+import { InvalidLimitError, MeterClosedError } from '../core/errors.ts'
 import { type HeapReport, HeapUse } from '../core/heap-use.ts'
 import { checkKey } from '../core/key.ts'
-import {
-  EMPTY,
-  emptyIn,
-  fits,
-  isBlocked,
-  isFull,
-  levelAt,
-  type MeterFill,
-  type MeterState,
-  refusedForMs,
-  waitFor,
-} from '../core/meter.ts'
+import { EMPTY, fits, type MeterState, refusedForMs } from '../core/meter.ts'
+import { allFit, type QuotaMeterState } from '../core/meter-quotas.ts'
+import { nameOfQuota } from '../core/quota-input.ts'
+import type { Costs } from '../core/usage.ts'
+import { checkUnits } from '../line/settle.ts'
+import { type Charge, chargesFor, readCharge } from './charge-input.ts'
 import { CheckedMeterStore } from './checked-meter-store.ts'
 import { MemoryMeterStore } from './memory-meter-store.ts'
 import { type MeterLimits, type MeterRule, openMeterLimits } from './meter-limits.ts'
-import type { Filled, FillRequest, MeterStore } from './meter-store.ts'
+import {
+  levelOf,
+  type MeterForecast,
+  type MeterLevel,
+  type MeterReading,
+  outcomeOf,
+  quotaLevelOf,
+  quotaOutcomeOf,
+  quotaReadingOf,
+} from './meter-reading.ts'
+import type { FillRequest, MeterStore, QuotaFillRequest, QuotaMeterVerbs } from './meter-store.ts'
 import { type MeterOptions, type MeterSettings, parseMeterOptions } from './options.ts'
 import { RedisMeterStore } from './redis-meter-store.ts'
 
 const NOTHING_HERE: HeapReport = new HeapUse()
-
-/** The level of a bucket at one instant. Units are real numbers. */
-export interface MeterLevel {
-  readonly level: number
-  /** Units that fit; 0 if the limit was lowered below the level. */
-  readonly space: number
-  /** The level has reached the capacity. It keeps leaking, so this is true only at that instant. */
-  readonly full: boolean
-  /** Every fill is refused, whatever fits: see the option `blockWhenFull`. */
-  readonly blocked: boolean
-  /** Milliseconds, perhaps a fraction, until the bucket is empty if no fill comes; at the rate of the last fill. */
-  readonly emptyInMs: number
-  readonly capacity: number
-  /** Milliseconds, perhaps a fraction, in which one unit leaks. */
-  readonly intervalMs: number
-  /** The pattern of the rule that applies to the key. */
-  readonly pattern: string
-}
-
-/** The level of a bucket, and whether an amount would fit. */
-export interface MeterForecast extends MeterLevel {
-  /** Whether the whole amount would fit now; another fill may come first. */
-  readonly accepted: boolean
-}
-
-/** The result of a fill; the level is that after the fill. */
-export interface MeterReading extends MeterLevel {
-  /** The whole amount went in. */
-  readonly accepted: boolean
-  /**
-   * 0 if accepted. Otherwise whole milliseconds, at least 1, after which the same fill is accepted, if no other came in
-   * between. Infinity: it exceeds the capacity and is never accepted.
-   */
-  readonly retryAfterMs: number
-}
 
 /**
  * A named set of leaky buckets *as meters*: the other form of the bucket, which queues nothing. `fill` returns at once
@@ -88,20 +56,33 @@ export class Meter {
       settings.store === undefined ? openStore(name, settings) : new CheckedMeterStore(settings.store)
     this.#clamp = settings.overflow === 'clamp'
     this.#block = settings.blockWhenFull ?? 0
+    for (const rule of this.#limits.list()) if (rule.limit.quotas.length > 0) this.#quotaVerbs(rule)
   }
 
   /**
-   * Adds the amount to the bucket of `key` if all of it fits. Otherwise nothing goes in, or with `overflow: 'clamp'`
-   * the part that fits; it is refused either way, and with `blockWhenFull` blocks the key.
+   * Adds the amount to the bucket of `key`, and charges the quotas of its limit, if there is room for all of it everywhere. Otherwise
+   * nothing goes in, or with `overflow: 'clamp'` the part that fits into the bucket; it is refused either way, and with
+   * `blockWhenFull` blocks the key.
    *
-   * @param amount units, 0 or more; may be a fraction
-   * @throws InvalidKeyError, InvalidOptionsError, NoLimitError or MeterClosedError; then the store was not asked
+   * @param amount units of the bucket and of each quota without a unit, 0 or more; may be a fraction where no quota counts it.
+   * Default: 1
+   * @param costs units of other quotas, such as `{ tokens: 700 }`: whole numbers above 0. One that is not named counts as much as
+   * the limit says for each, or nothing if the amount is 0
+   * @throws InvalidKeyError, InvalidOptionsError, UnknownUnitError, NoLimitError, InvalidLimitError (of a limit that a meter or its
+   * store cannot count) or MeterClosedError; then the store was not asked
    * @throws BackendUnavailableError if the store does not reply; whether the amount went in is then unknown
    * @throws UnfitRedisError; or ForeignValueError if the store holds a foreign value in that place, or returns an
    * invalid verdict
    */
-  async fill(key: string, amount = 1): Promise<MeterReading> {
-    const rule = this.#ruleFor(key, amount, 'fill')
+  fill(key: string, amount?: number, costs?: Costs): Promise<MeterReading>
+  /** The same with an amount of 1. */
+  fill(key: string, costs: Costs): Promise<MeterReading>
+  async fill(key: string, units: number | Costs = 1, named?: Costs): Promise<MeterReading> {
+    const charge = this.#chargeOf(key, units, named, 'fill')
+    const rule = this.#limits.resolve(key)
+    if (rule.limit.quotas.length > 0) return this.#fillQuotas(rule, key, charge)
+    const { amount, costs } = charge
+    if (costs !== undefined) checkUnits(key, rule.limit, costs)
     const request = this.#requestFor(rule, key, amount)
     const answer = this.#store.fill(request)
     // An unnecessary microtask would cost a fifth of a fill in memory.
@@ -119,27 +100,32 @@ export class Meter {
     return reading
   }
 
-  /** Whether `fill` would accept the amount now; writes nothing. Another fill may come first. @throws as `fill` does */
-  async canAccept(key: string, amount = 1): Promise<boolean> {
-    const rule = this.#ruleFor(key, amount, 'canAccept')
-    const { state = EMPTY, now } = await this.#store.read({ name: this.name, key })
-    return fits(state, this.#requestFor(rule, key, amount), now)
+  /** Whether `fill` would accept that now; writes nothing. Another fill may come first. @throws as `fill` does */
+  canAccept(key: string, amount?: number, costs?: Costs): Promise<boolean>
+  canAccept(key: string, costs: Costs): Promise<boolean>
+  async canAccept(key: string, units: number | Costs = 1, named?: Costs): Promise<boolean> {
+    const charge = this.#chargeOf(key, units, named, 'canAccept')
+    const rule = this.#limits.resolve(key)
+    const fitsAt = this.#lookFor(rule, key, charge, 'canAccept')
+    const { state, now } = await this.#read(rule, key)
+    return fitsAt(state, now)
   }
 
-  /** Returns the level of the bucket now; writes nothing. @throws as `fill` does */
+  /** Returns the level of the bucket now, and what the quotas count; writes nothing. @throws as `fill` does */
   level(key: string): Promise<MeterLevel>
-  /** The same, with whether `fill` would accept the amount at that instant. */
-  level(key: string, amount: number): Promise<MeterForecast>
-  async level(key: string, amount?: number): Promise<MeterLevel | MeterForecast> {
-    const rule = this.#ruleFor(key, amount, 'level')
-    const { state = EMPTY, now } = await this.#store.read({ name: this.name, key })
-    const level = levelOf(rule, state, now)
-    if (amount === undefined) return Object.freeze(level)
-    const accepted = fits(state, this.#requestFor(rule, key, amount), now)
-    return Object.freeze(Object.assign(level, { accepted }))
+  /** The same, with whether `fill` would accept that at that instant. */
+  level(key: string, amount: number, costs?: Costs): Promise<MeterForecast>
+  level(key: string, costs: Costs): Promise<MeterForecast>
+  async level(key: string, units?: number | Costs, named?: Costs): Promise<MeterLevel | MeterForecast> {
+    const charge = this.#chargeOf(key, units === undefined ? 0 : units, named, 'level')
+    const rule = this.#limits.resolve(key)
+    const fitsAt = units === undefined ? undefined : this.#lookFor(rule, key, charge, 'level')
+    const { state, now } = await this.#read(rule, key)
+    const level = rule.limit.quotas.length > 0 ? quotaLevelOf(rule, state, now) : levelOf(rule, state, now)
+    return Object.freeze(fitsAt ? Object.assign(level, { accepted: fitsAt(state, now) }) : level)
   }
 
-  /** Empties the bucket and lifts a block. @throws as `fill` does, except NoLimitError */
+  /** Empties the bucket and its quotas, and lifts a block. @throws as `fill` does, except NoLimitError */
   async drain(key: string): Promise<void> {
     this.#assertOpen()
     checkKey(key)
@@ -161,20 +147,56 @@ export class Meter {
     return this.close()
   }
 
-  #ruleFor(key: string, amount = 0, verb: string): MeterRule {
+  async #fillQuotas(rule: MeterRule, key: string, charge: Charge): Promise<MeterReading> {
+    const request = this.#quotaRequestFor(rule, key, charge, 'fill')
+    const filled = await this.#quotaVerbs(rule).fill(request)
+    const reading = quotaReadingOf(rule, filled, request)
+    if (meterFillings.hasSubscribers) {
+      const outcome = quotaOutcomeOf(filled, request, reading)
+      meterFillings.publish({ meter: this.name, key, pattern: rule.pattern, ...charge, outcome })
+    }
+    return reading
+  }
+
+  /** Returns what says whether a state has room for the charge. */
+  #lookFor(rule: MeterRule, key: string, charge: Charge, verb: string) {
+    const request = this.#quotaRequestFor(rule, key, charge, verb)
+    const hasQuotas = rule.limit.quotas.length > 0
+    return (state: QuotaMeterState, now: number) =>
+      hasQuotas ? allFit(state, request, now) : fits(state, request, now)
+  }
+
+  async #read(rule: MeterRule, key: string): Promise<{ state: MeterState; now: number }> {
+    const verbs = rule.limit.quotas.length > 0 ? this.#quotaVerbs(rule) : this.#store
+    const { state = EMPTY, now } = await verbs.read({ name: this.name, key })
+    return { state, now }
+  }
+
+  /** @throws InvalidLimitError where the store has none: a quota that is not counted would let everything through */
+  #quotaVerbs({ pattern, limit: { quotas } }: MeterRule): QuotaMeterVerbs {
+    const verbs = this.#store.quotas
+    if (verbs !== undefined) return verbs
+    throw new InvalidLimitError(
+      `the store of the meter ${quote(this.name)} counts no quotas: expected the limit of ${quote(pattern)} to be a capacity and a ` +
+        `rate, got: ${quote(nameOfQuota(quotas[0]!))} as well; a PostgresMeterStore counts them with the option quotas: true`,
+    )
+  }
+
+  #chargeOf(key: string, units: number | Costs, named: Costs | undefined, verb: string): Charge {
     this.#assertOpen()
     checkKey(key)
-    if (!(Number.isFinite(amount) && amount >= 0)) {
-      throw new InvalidOptionsError(
-        `${verb}: expected amount to be a number of units, 0 or more, got: ${describe(amount)}`,
-      )
-    }
-    return this.#limits.resolve(key)
+    return readCharge(units, named, verb)
   }
 
   #requestFor({ limit }: MeterRule, key: string, amount: number): FillRequest {
     const { capacity, interval } = limit
     return { name: this.name, key, amount, capacity, interval, clamp: this.#clamp, block: this.#block }
+  }
+
+  #quotaRequestFor(rule: MeterRule, key: string, charge: Charge, verb: string): QuotaFillRequest {
+    const { quotas } = rule.limit
+    const charges = chargesFor(rule, key, charge, verb)
+    return { ...this.#requestFor(rule, key, charge.amount), quotas, charges }
   }
 
   #assertOpen(): void {
@@ -185,26 +207,4 @@ export class Meter {
 function openStore(name: string, { connection, prefix, clock }: MeterSettings): MeterStore {
   if (connection === undefined) return new MemoryMeterStore(clock ?? systemClock)
   return new RedisMeterStore({ name, prefix, connection })
-}
-
-function outcomeOf({ accepted, state, now }: Filled, request: MeterFill): FillOutcome {
-  if (accepted) return 'accepted'
-  if (waitFor(state, request, now) === Number.POSITIVE_INFINITY) return 'never-fits'
-  // A block that begins now was caused by this fill.
-  return isBlocked(state, now) && state.blockedUntil !== now + request.block ? 'blocked' : 'full'
-}
-
-function levelOf({ pattern, limit }: MeterRule, state: MeterState, now: number): MeterLevel {
-  const { capacity, interval } = limit
-  const level = levelAt(state, interval, now)
-  return {
-    level,
-    space: Math.max(0, capacity - level),
-    full: isFull(level, capacity),
-    blocked: isBlocked(state, now),
-    emptyInMs: emptyIn(state, now) / MILLISECOND,
-    capacity,
-    intervalMs: interval / MILLISECOND,
-    pattern,
-  }
 }

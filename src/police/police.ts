@@ -6,7 +6,8 @@ import { toError } from '../core/thrown.ts'
 import { PROBLEM_TYPE, PROBLEMS, type ProblemName, problemBody } from '../http/problem.ts'
 import { policyName, quotaOfMeter, rateLimitHeaders, retryAfterSeconds } from '../http/ratelimit-headers.ts'
 import type { Awaitable } from '../line/awaitable.ts'
-import type { Meter, MeterReading } from '../meter/meter.ts'
+import type { Meter } from '../meter/meter.ts'
+import type { MeterReading } from '../meter/meter-reading.ts'
 
 const call = (what: string) =>
   z.custom<(...given: never[]) => unknown>((value) => typeof value === 'function', {

@@ -31,7 +31,7 @@ export function createInstruments(registry: Registry) {
     ),
     meterFills: counter(
       'meter_fills_total',
-      'Fills of meters: accepted, or the reason of the refusal (full, blocked, never-fits)',
+      'Fills of meters: accepted, or the reason of the refusal (full, quota, blocked, never-fits)',
       ['pattern', 'outcome'],
     ),
     departures: counter('departures_total', 'Handlers started', ['pattern']),

@@ -125,7 +125,7 @@ test.each<[unknown, string]>([
 
 test('a meter has a rate and nothing else', () => {
   expect(() => parseMeterLimit('9, 1/s, 5/day')).toThrow(
-    'expected the limit of a meter to be a capacity and a rate, got: "9, 1/s, 5/day"',
+    'expected the limit to be a capacity and a rate here, got: "9, 1/s, 5/day"',
   )
   expect(parseMeterLimit('9, 5000/s')).toMatchObject({ capacity: 9, quotas: [] })
 })
