@@ -15,7 +15,7 @@ export {
   type QuotaMeterVerdict,
   quotasForgottenAt,
 } from './core/meter-quotas.ts'
-export type { Quota, QuotaUse } from './core/quota.ts'
+export type { Quota, QuotaUse, QuotaWindow } from './core/quota.ts'
 export type { QuotaInput } from './core/quota-input.ts'
 export type { Costs } from './core/usage.ts'
 export { ipKey } from './http/ip-key.ts'

@@ -18,12 +18,12 @@ import {
   refusedForMs,
 } from './meter.ts'
 import * as quotas from './quota.ts'
-import { type Quota, usedAt } from './quota.ts'
+import { type Quota, type QuotaWindow, usedAt } from './quota.ts'
 import { changeUsage, charge, forgettableAt, holdOf, roomAt, tidy, type Usage } from './usage.ts'
 
 /** What counts in quotas: for each of them, in their order. */
 export interface CountedQuotas {
-  readonly quotas: readonly Quota[]
+  readonly quotas: readonly QuotaWindow[]
   readonly uses: readonly quotas.QuotaUse[]
 }
 
@@ -125,7 +125,7 @@ export function quotasForgottenAt(state: QuotaMeterState): number {
 /** Joins the level and what counts; `EMPTY` where that is nothing. */
 export function withUses(
   { level, at, blockedUntil, interval }: MeterState,
-  parts: readonly Quota[],
+  parts: readonly QuotaWindow[],
   uses: readonly quotas.QuotaUse[],
 ): QuotaMeterState {
   const state = interval === 0 ? EMPTY : { level, at, blockedUntil, interval }

@@ -22,6 +22,9 @@ export interface Quota {
   readonly window: RollingWindow | CalendarWindow
 }
 
+/** What tells the quotas of a limit apart. */
+export type QuotaWindow = Pick<Quota, 'unit' | 'window'>
+
 export interface RollingWindow {
   /** Microseconds. */
   readonly length: number
@@ -37,12 +40,12 @@ export interface QuotaUse {
 }
 
 /** The parts of a rolling window. */
-export const SUB_WINDOWS = 60
+const SUB_WINDOWS = 60
 /** By how much the clock of the other side may differ at the boundary of a period. */
-export const BOUNDARY = SECOND
+const BOUNDARY = SECOND
 const LENGTHS = { hour: 3_600 * SECOND, day: 86_400 * SECOND, week: 604_800 * SECOND } as const
 /** A slot may be reserved so far ahead; an entry that is later is from before the clock was set back. */
-export const FARTHEST_AHEAD = 250_000
+const FARTHEST_AHEAD = 250_000
 
 export function isRolling(window: Quota['window']): window is RollingWindow {
   return 'length' in window
@@ -104,7 +107,7 @@ export function tidy(quota: Quota, { ends, used }: QuotaUse, now: number): void 
  * Counts under `after` what was counted under `before`, for a limit that changed at `now`. What is not known exactly counts for
  * longer, never for shorter.
  */
-export function carryOver(before: Quota, use: QuotaUse, after: Quota, now: number): QuotaUse {
+export function carryOver(before: QuotaWindow, use: QuotaUse, after: Quota, now: number): QuotaUse {
   const carried = createUse()
   for (const [index, end] of use.ends.entries()) {
     if (end <= now) continue

@@ -122,7 +122,12 @@ export function tidy(limit: Quotas, usage: Usage, now: number): void {
 }
 
 /** Returns the usage under a limit that changed at `now`. A quota goes on from the one of its unit that looks back farthest. */
-export function changeUsage(before: Quotas, usage: Readonly<Usage>, after: Quotas, now: number): Usage {
+export function changeUsage(
+  before: { readonly quotas: readonly quotas.QuotaWindow[] },
+  usage: Readonly<Usage>,
+  after: Quotas,
+  now: number,
+): Usage {
   return after.quotas.map((quota) => {
     const same = before.quotas
       .map((known, index) => ({ known, index }))
@@ -195,7 +200,7 @@ export class Walk {
   }
 }
 
-function isSameWindow({ window: a }: quotas.Quota, { window: b }: quotas.Quota): boolean {
+function isSameWindow({ window: a }: quotas.QuotaWindow, { window: b }: quotas.QuotaWindow): boolean {
   if (quotas.isRolling(a)) return quotas.isRolling(b) && a.length === b.length
   return !quotas.isRolling(b) && a.period === b.period && a.zone === b.zone
 }

@@ -9,6 +9,7 @@ import { number, packed } from '../redis/scripts/reply.ts'
 import { defineScript, type Script } from '../redis/scripts/script.ts'
 import { ScriptCalls } from '../redis/scripts/script-calls.ts'
 import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
+import { RedisMeterQuotas } from './redis-meter-quotas.ts'
 
 const STATE = ['level', 'at', 'blockedUntil', 'interval'] as const
 
@@ -39,6 +40,9 @@ export class RedisMeterStore implements MeterStore {
   readonly #connection: Connection
   readonly #calls: ScriptCalls
   readonly #opening: Opening
+  readonly quotas = new RedisMeterQuotas((ask) =>
+    patiently((isOver) => ask((script, meter, values) => this.#run(script, meter, values, isOver))),
+  )
 
   /** Starts to connect. @throws InvalidOptionsError */
   constructor({ name, prefix, connection }: RedisMeterStoreOptions) {
@@ -83,17 +87,20 @@ export class RedisMeterStore implements MeterStore {
   }
 
   /** @throws UnfitRedisError, ForeignValueError, or within two seconds BackendUnavailableError */
-  async #call<Reply>(
+  #call<Reply>(script: Script<Reply>, meter: MeterId, values: readonly (string | number)[]): Promise<Reply> {
+    return patiently((isOver) => this.#run(script, meter, values, isOver))
+  }
+
+  async #run<Reply>(
     script: Script<Reply>,
     { name, key }: MeterId,
-    values: readonly (string | number)[],
+    values: readonly (string | number | Buffer)[],
+    isOver: () => boolean,
   ): Promise<Reply> {
-    return patiently(async (isOver) => {
-      if (!this.#opening.isOpen) await this.#opening.ready()
-      await this.#connection.ready(READY_WITHIN_MS)
-      // The caller got an error that Redis is unavailable, and may have retried.
-      if (isOver()) throw noAnswer()
-      return this.#calls.run(script, meterKey(this.#prefix, name, key), values)
-    })
+    if (!this.#opening.isOpen) await this.#opening.ready()
+    await this.#connection.ready(READY_WITHIN_MS)
+    // The caller got an error that Redis is unavailable, and may have retried.
+    if (isOver()) throw noAnswer()
+    return this.#calls.run(script, meterKey(this.#prefix, name, key), values)
   }
 }

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import { parseCountedLimit } from '../../src/core/limit.ts'
 import { bucketQuerySchema } from '../../src/line/bucket-query.ts'
 import { RedisMeterStore } from '../../src/meter/redis-meter-store.ts'
 import { PAGE, readBook, writeDraft } from '../../src/redis/rules/book-pages.ts'
@@ -100,6 +101,9 @@ const MORE: Readonly<Record<string, Subject>> = {
     const amount = { amount: 1, capacity: 9, interval: 1e6, clamp: false, block: 0 }
     await meter.fill({ ...METER, ...amount }, at(0))
     await meter.read(METER, at(0))
+    const { quotas } = parseCountedLimit('9, 1/s, 5/h, 9 tokens per day in UTC 1 each')
+    await meter.quotas.fill({ ...METER, ...amount, quotas, charges: [1, 1] }, at(0))
+    await meter.quotas.read(METER, at(0))
     await meter.drain(METER)
   },
   'hand over where all buckets are due': ({ lines: { stage } }) =>

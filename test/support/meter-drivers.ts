@@ -22,6 +22,12 @@ export const METER_STORES: readonly (readonly [name: string, open: OpenMeterStor
   ['pglite', () => withPruning(openPgliteMeterStore)],
 ]
 
+/** Those that count quotas, too. */
+export const QUOTA_METER_STORES: readonly (readonly [name: string, open: OpenMeterStore])[] = [
+  ['memory', openMemory],
+  ['redis', openPassingRedisMeterStore],
+]
+
 async function openMemory(): Promise<OpenedMeterStore> {
   const clock = new VirtualClock()
   const pass = (now: number) => clock.advance(Math.max(0, now - clock.now()))

@@ -19,12 +19,16 @@ export class ScriptCalls {
   }
 
   /** @param key the first key of the script: the tag of a shard, or the level of a meter */
-  async run<Reply>(script: Script<Reply>, key: string, values: readonly (string | number)[]): Promise<Reply> {
+  async run<Reply>(
+    script: Script<Reply>,
+    key: string,
+    values: readonly (string | number | Buffer)[],
+  ): Promise<Reply> {
     return script.parse(await this.send(script, key, values))
   }
 
   /** As `run`, with the reply as Redis sent it. */
-  async send(script: Script, key: string, values: readonly (string | number)[]): Promise<unknown> {
+  async send(script: Script, key: string, values: readonly (string | number | Buffer)[]): Promise<unknown> {
     const sentAt = scriptRuns.hasSubscribers ? monotonicNow() : undefined
     try {
       const reply = await commandWithin(runScript(this.#connection.commands, script, key, values))

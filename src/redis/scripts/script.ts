@@ -46,7 +46,7 @@ export async function runScript(
   client: Client,
   { sha, text, isOfShard, isBinary }: Script,
   key: string,
-  values: readonly (string | number)[],
+  values: readonly (string | number | Buffer)[],
 ): Promise<unknown> {
   const keys = isOfShard ? keysOfShard(key) : [key]
   const call = isBinary ? 'callBuffer' : 'call'

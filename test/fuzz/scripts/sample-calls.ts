@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import { parseCountedLimit } from '../../../src/core/limit.ts'
 import { parseRule } from '../../../src/core/rule-book.ts'
 import { bucketQuerySchema } from '../../../src/line/bucket-query.ts'
 import { writeDraft } from '../../../src/redis/rules/book-pages.ts'
@@ -139,6 +140,12 @@ const WAYS: readonly ((shard: BusyShard) => unknown)[] = [
   ({ meter }) =>
     meter.fill({ ...METER, amount: 2, capacity: 9, interval: 1e6, clamp: true, block: 1e6 }, now),
   ({ meter }) => meter.read(METER, now),
+  ({ meter }) => {
+    const { quotas } = parseCountedLimit('9, 1/s, 5/h, 9 tokens per day in UTC 1 each')
+    const bucket = { amount: 1, capacity: 9, interval: 1e6, clamp: false, block: 0 }
+    return meter.quotas.fill({ ...METER, ...bucket, quotas, charges: [1, 1] }, now)
+  },
+  ({ meter }) => meter.quotas.read(METER, now),
   ({ meter }) => meter.drain(METER),
 ]
 
