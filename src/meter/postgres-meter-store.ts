@@ -4,7 +4,7 @@ import { describe } from '../core/describe.ts'
 import { BackendUnavailableError, ForeignValueError, InvalidOptionsError } from '../core/errors.ts'
 import { parseOptions } from '../core/options.ts'
 import { settlesWithin } from '../core/within.ts'
-import type { Filled, FillRequest, MeterId, MeterStore, Reading } from './meter-store.ts'
+import type { Filled, FillRequest, MeterId, MeterStore, QuotaMeterVerbs, Reading } from './meter-store.ts'
 import { PassingPrune } from './passing-prune.ts'
 import {
   isOutsideTransactions,
@@ -14,6 +14,8 @@ import {
   type PreparingClient,
 } from './postgres-client.ts'
 import { asStoreError, isAfterFailure, isConflict, isCreatedTwice, isUnprepared } from './postgres-errors.ts'
+import { PostgresMeterQuotas } from './postgres-meter-quotas.ts'
+import { quotaStatementsFor } from './postgres-quota-statements.ts'
 import { filledRow, goneRow, lookRow, noRow, readingRow } from './postgres-rows.ts'
 import { quoteTable, type Statements, statementsFor } from './postgres-statements.ts'
 
@@ -26,11 +28,17 @@ export interface PostgresMeterStoreOptions {
    * statements, such as pgbouncer before 1.21. Default: true.
    */
   readonly prepare?: boolean
+  /**
+   * Whether levels of limits with quotas are stored, too: in two more columns, which `setup` adds to a table that has them not. All
+   * stores of the table may have it. Default: false, and such limits are refused.
+   */
+  readonly quotas?: boolean
 }
 
 const optionsSchema = z.strictObject({
   table: z.string().default('velvet_rope_meters'),
   prepare: z.boolean().default(true),
+  quotas: z.boolean().default(false),
 })
 
 const VERB_WITHIN_MS = 1_500
@@ -58,7 +66,8 @@ export class PostgresMeterStore implements MeterStore {
   readonly #table: string
   readonly #statements: Statements
   /** Undefined if the client does not support it, the option disables it, or a pooler turned out not to support it. */
-  #preparing: { readonly client: PreparingClient; readonly name: string } | undefined
+  #preparing: { readonly client: PreparingClient; readonly names: ReadonlyMap<string, string> } | undefined
+  readonly quotas: QuotaMeterVerbs | undefined
   #unanswered = 0
   /** Undefined if the client may be within a transaction. */
   readonly #passing: PassingPrune | undefined
@@ -72,11 +81,23 @@ export class PostgresMeterStore implements MeterStore {
       )
     }
     this.#client = client
-    const { table, prepare } = parseOptions(optionsSchema, options, 'new PostgresMeterStore')
+    const { table, prepare, quotas } = parseOptions(optionsSchema, options, 'new PostgresMeterStore')
     this.#table = quoteTable(table)
     this.#statements = statementsFor(this.#table)
     if (isOutsideTransactions(client)) this.#passing = new PassingPrune(() => this.prune())
-    if (prepare && isPreparing(client)) this.#preparing = { client, name: nameOf(this.#statements.fill) }
+    const fills = [this.#statements.fill]
+    if (quotas) {
+      const statements = quotaStatementsFor(this.#table)
+      fills.push(statements.fill)
+      this.quotas = new PostgresMeterQuotas(
+        statements,
+        (schema, statement, params) => this.#ask(schema, statement, params),
+        (now) => this.#passing?.pass(now),
+      )
+    }
+    if (prepare && isPreparing(client)) {
+      this.#preparing = { client, names: new Map(fills.map((text) => [text, nameOf(text)])) }
+    }
   }
 
   /**
@@ -99,6 +120,7 @@ export class PostgresMeterStore implements MeterStore {
       )
     }
     if (!found.has_index) await this.#create(this.#statements.createIndex)
+    if (this.quotas !== undefined && !found.has_quotas) await this.#create(this.#statements.addQuotas)
   }
 
   /** @throws BackendUnavailableError, also when `setup` was never called; ForeignValueError */
@@ -213,15 +235,14 @@ export class PostgresMeterStore implements MeterStore {
   }
 
   /**
-   * Only the fill is prepared. Its plan has no alternatives, so it stays good; the others are cheap to plan, and for a
+   * Only fills are prepared. Their plan has no alternatives, so it stays good; the others are cheap to plan, and for a
    * small table PostgreSQL would cache a sequential scan until the table is analyzed.
    */
   #send(statement: string, params: unknown[]): Promise<unknown> {
     const preparing = this.#preparing
-    if (preparing === undefined || statement !== this.#statements.fill) {
-      return this.#client.query(statement, params)
-    }
-    return preparing.client.query({ name: preparing.name, text: statement, values: params })
+    const name = preparing?.names.get(statement)
+    if (preparing === undefined || name === undefined) return this.#client.query(statement, params)
+    return preparing.client.query({ name, text: statement, values: params })
   }
 
   #prepareNoMore(): void {

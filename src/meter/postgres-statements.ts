@@ -17,6 +17,8 @@ export interface Statements {
   readonly drain: string
   /** $1 the maximum. Returns `gone`, the number in digits. */
   readonly prune: string
+  /** Adds the columns of quotas. */
+  readonly addQuotas: string
 }
 
 /** PostgreSQL truncates longer names, and the index is named after the table. */
@@ -47,7 +49,11 @@ export function statementsFor(table: string): Statements {
         SELECT count(*) = ${TYPES.length} FROM pg_attribute
         WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped
           AND (attname, atttypid) IN (${TYPES.map(([name, type]) => `('${name}', '${type}'::regtype)`).join(', ')})
-      ) AS has_columns, EXISTS (
+      ) AS has_columns, (
+        SELECT count(*) = ${QUOTA_TYPES.length} FROM pg_attribute
+        WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped
+          AND (attname, atttypid) IN (${QUOTA_TYPES.map(([name, type]) => `('${name}', '${type}'::regtype)`).join(', ')})
+      ) AS has_quotas, EXISTS (
         SELECT FROM pg_index WHERE indrelid = to_regclass($1) AND indisunique AND indimmediate AND indisvalid
           AND indpred IS NULL AND (
             SELECT array_agg(attname::text ORDER BY attname) = '{key,name}' FROM pg_attribute
@@ -87,6 +93,7 @@ export function statementsFor(table: string): Statements {
           ORDER BY expires_at LIMIT $1::int FOR UPDATE SKIP LOCKED
         )) RETURNING 1
       ) SELECT count(*)::text AS gone FROM gone`,
+    addQuotas: `ALTER TABLE ${table} ${QUOTA_TYPES.map(([name, type]) => `ADD COLUMN IF NOT EXISTS ${name} ${type}`).join(', ')}`,
   }
 }
 
@@ -103,7 +110,13 @@ const TYPES: readonly (readonly [column: string, type: string])[] = [
   ['expires_at', 'float8'],
 ]
 
-const COLUMNS = 'level, at, blocked_until, interval_us, accepted, asked_at, expires_at'
+/** Rows of limits without quotas have none of these. */
+const QUOTA_TYPES: readonly (readonly [column: string, type: string])[] = [
+  ['quota_windows', 'text'],
+  ['quota_uses', 'float8[]'],
+]
+
+export const COLUMNS = 'level, at, blocked_until, interval_us, accepted, asked_at, expires_at'
 
 /**
  * `fill` of core/meter.ts, operation by operation, as a query of one row with the COLUMNS. Rows and the clock are read
@@ -112,9 +125,19 @@ const COLUMNS = 'level, at, blocked_until, interval_us, accepted, asked_at, expi
  * `OFFSET 0` keeps the planner from inlining each step into all that use it: planning took three times as long.
  */
 function filled(level: string, at: string, blockedUntil: string, kept: string): string {
+  const next = filledLevel({ level, at, blockedUntil, kept }, clock('$8'))
+  return `SELECT ${COLUMNS.replace('expires_at', `${expiry()} AS expires_at`)} FROM (${next}) next`
+}
+
+/** @param allowed what has to allow it, too; then it is filled to the brim only where the amount does not fit */
+export function filledLevel(
+  { level, at, blockedUntil, kept }: Readonly<Record<'level' | 'at' | 'blockedUntil' | 'kept', string>>,
+  clock: string,
+  allowed?: string,
+): string {
   const stored = `SELECT ${level} AS level, ${at} AS at, ${blockedUntil} AS blocked_until, ${kept} AS kept, now,
       ${forgotten(level, at, blockedUntil, kept)} <= now AS is_gone
-    FROM (${clock('$8')}) clock OFFSET 0`
+    FROM (${clock}) clock OFFSET 0`
   const healed = `SELECT now,
       CASE WHEN is_gone THEN 0 ELSE level END AS level,
       CASE WHEN is_gone THEN 0 WHEN at - now > ${LONGEST_STEP_BACK} THEN now ELSE at END AS at,
@@ -129,16 +152,22 @@ function filled(level: string, at: string, blockedUntil: string, kept: string): 
       CASE WHEN $3::float8 = 0 THEN left_over
         ELSE greatest(left_over + $3::float8, left_over * ${LEAST_GROWTH}::float8) END AS filled
     FROM (${leaked}) leaked OFFSET 0`
-  const judged = `SELECT *, NOT is_blocked AND filled <= $4::float8 * (1 + ${ROUNDING}::float8) AS fits
+  const hasSpace = `NOT is_blocked AND filled <= $4::float8 * (1 + ${ROUNDING}::float8)`
+  const verdict =
+    allowed === undefined
+      ? `${hasSpace} AS fits`
+      : `${hasSpace} AND ${allowed} AS fits, ${hasSpace} AS has_space`
+  const judged = `SELECT *, ${verdict}
     FROM (${risen}) risen OFFSET 0`
+  const clamps = allowed === undefined ? '$6::boolean' : '($6::boolean AND NOT has_space)'
   const settled = `SELECT *,
       CASE WHEN fits THEN $3::float8 <> 0
-        ELSE NOT is_blocked AND ($6::boolean OR $7::float8 <> 0) END AS changes,
+        ELSE NOT is_blocked AND (${clamps} OR $7::float8 <> 0) END AS changes,
       kept <> 0 AND kept <> $5::float8 AS is_retimed
     FROM (${judged}) judged OFFSET 0`
-  const next = `SELECT fits AS accepted, now AS asked_at,
+  return `SELECT fits AS accepted, now AS asked_at,
       CASE WHEN changes AND fits THEN filled
-        WHEN changes AND $6::boolean THEN greatest(left_over, $4::float8)
+        WHEN changes AND ${clamps} THEN greatest(left_over, $4::float8)
         WHEN changes OR is_retimed THEN left_over
         ELSE level END AS level,
       CASE WHEN changes OR is_retimed THEN greatest(at, now) ELSE at END AS at,
@@ -146,7 +175,6 @@ function filled(level: string, at: string, blockedUntil: string, kept: string): 
         ELSE blocked_until END AS blocked_until,
       CASE WHEN changes OR is_retimed THEN $5::float8 ELSE kept END AS interval_us
     FROM (${settled}) settled OFFSET 0`
-  return `SELECT ${COLUMNS.replace('expires_at', `${expiry} AS expires_at`)} FROM (${next}) next`
 }
 
 /** `forgottenAt`. PostgreSQL rejects products that underflow a double; they add nothing to a time. */
@@ -159,16 +187,19 @@ function forgotten(level: string, at: string, blockedUntil: string, interval: st
  * The time from which the row may be deleted, rounded up to a whole minute: so a key in use moves in the index once a
  * minute, and its other updates do not touch the indexes.
  */
-const expiry = `ceil((${forgotten('level', 'at', 'blocked_until', 'interval_us')}) / ${MINUTE}) * ${MINUTE}`
+export function expiry(...others: string[]): string {
+  const ends = [forgotten('level', 'at', 'blocked_until', 'interval_us'), ...others]
+  return `ceil((${ends.length === 1 ? ends[0] : `greatest(${ends.join(', ')})`}) / ${MINUTE}) * ${MINUTE}`
+}
 
 /** The current time of the database, not that of the transaction's start; its subquery is evaluated once. */
-function clock(now: string): string {
+export function clock(now: string): string {
   return `SELECT coalesce(${now}::float8, (extract(epoch FROM clock_timestamp()) * 1000000)::float8) AS now`
 }
 
 /**
  * The exact bits of doubles, in hexadecimal: decimal digits may be rounded by a server setting or the client's parser.
  */
-function packed(...columns: string[]): string {
+export function packed(...columns: string[]): string {
   return `encode(${columns.map((column) => `float8send(${column})`).join(' || ')}, 'hex')`
 }

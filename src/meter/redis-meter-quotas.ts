@@ -1,12 +1,11 @@
-import { monotonicNow } from '../core/clock.ts'
-import { BackendUnavailableError, ForeignValueError } from '../core/errors.ts'
-import { EMPTY, type MeterState } from '../core/meter.ts'
-import { type QuotaMeterState, usesAt, withUses } from '../core/meter-quotas.ts'
-import { boundsAt, isRolling } from '../core/quota.ts'
+import { ForeignValueError } from '../core/errors.ts'
+import type { MeterState } from '../core/meter.ts'
+import { type QuotaMeterState, withUses } from '../core/meter-quotas.ts'
 import type { Read } from '../redis/scripts/reply.ts'
 import { defineScript, type Script } from '../redis/scripts/script.ts'
 import type { MeterId, QuotaFilled, QuotaFillRequest, QuotaMeterVerbs, QuotaReading } from './meter-store.ts'
-import { packCounts, unpackCounts, windowsText } from './stored-counts.ts'
+import { type AskAgain, type Attempt, QuotaAttempts } from './quota-attempts.ts'
+import { packCounts, quotaNumbers, unpackCounts, windowsText } from './stored-counts.ts'
 
 const DOUBLE_BYTES = 8
 
@@ -30,53 +29,29 @@ function answer(size: number): Read<Answer> {
 const fillScript = defineScript('meter-fill-quotas', import.meta.url, answer(6), { isBinary: true })
 const readScript = defineScript('meter-read-quotas', import.meta.url, answer(5), { isBinary: true })
 
-/** An answer that asks for other periods or counts is followed by one that has them, unless others change them again and again. */
-const MOST_ATTEMPTS = 5
-const NOTHING: Buffer = Buffer.alloc(0)
-
 type Run = <Reply>(
   script: Script<Reply>,
   meter: MeterId,
   values: readonly (string | number | Buffer)[],
 ) => Promise<Reply>
 
-/**
- * The verbs for limits with quotas: one script each. A script knows no calendar, so each fill brings the bounds of its periods by
- * the clock of Redis, as far as it is known here. Where the script finds that they are those of another time, or that the limit has
- * changed, it changes nothing, and the fill asks again with what the answer brought.
- */
+/** The verbs for limits with quotas: one script each. */
 export class RedisMeterQuotas implements QuotaMeterVerbs {
   /** Runs `ask` so that it is answered within two seconds. */
   readonly #inTime: <Reply>(ask: (run: Run) => Promise<Reply>) => Promise<Reply>
-  /** By how much the clock of Redis is ahead. */
-  #ahead = 0
+  readonly #attempts = new QuotaAttempts<Buffer>()
 
   constructor(inTime: <Reply>(ask: (run: Run) => Promise<Reply>) => Promise<Reply>) {
     this.#inTime = inTime
   }
 
   fill(request: QuotaFillRequest, given?: number): Promise<QuotaFilled> {
-    return this.#inTime(async (run) => {
-      let now = given ?? monotonicNow() + this.#ahead
-      let [before, instead] = [NOTHING, NOTHING]
-      for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-        const reply = await run(fillScript, request, valuesOf(request, given, now, before, instead))
-        const { numbers, counts } = reply
-        const [accepted, filledAt, level, at, blockedUntil, interval] = numbers as Sextet
-        if (given === undefined) this.#ahead = filledAt - monotonicNow()
-        if (accepted >= 0) {
-          const uses = unpackCounts(counts)?.uses ?? []
-          const state = withUses({ level, at, blockedUntil, interval }, request.quotas, uses)
-          return { accepted: accepted === 1, state, now: filledAt }
-        }
-        now = filledAt
-        before = counts
-        const counted = unpackCounts(counts)
-        const uses = counted && usesAt({ ...EMPTY, counted }, request, now)
-        instead = uses === undefined ? NOTHING : packCounts(request.quotas, uses)
-      }
-      throw new BackendUnavailableError('the limit of the meter changes in several processes at once')
-    })
+    return this.#inTime((run) =>
+      this.#attempts.fill(request, given, async (attempt) => {
+        const { numbers, counts } = await run(fillScript, request, valuesOf(request, given, attempt))
+        return readAnswer(request, numbers as Sextet, counts)
+      }),
+    )
   }
 
   read(meter: MeterId, given?: number): Promise<QuotaReading> {
@@ -92,6 +67,17 @@ export class RedisMeterQuotas implements QuotaMeterVerbs {
 type Quintet = [number, number, number, number, number]
 type Sextet = [...Quintet, number]
 
+function readAnswer(
+  request: QuotaFillRequest,
+  [accepted, now, level, at, blockedUntil, interval]: Sextet,
+  counts: Buffer,
+): QuotaFilled | AskAgain<Buffer> {
+  const counted = unpackCounts(counts)
+  if (accepted < 0) return { now, kept: counts, counted }
+  const state = withUses({ level, at, blockedUntil, interval }, request.quotas, counted?.uses ?? [])
+  return { accepted: accepted === 1, state, now }
+}
+
 function stateOf(state: MeterState, packed: Buffer): QuotaMeterState {
   const { quotas = [], uses = [] } = unpackCounts(packed) ?? {}
   return withUses(state, quotas, uses)
@@ -100,16 +86,10 @@ function stateOf(state: MeterState, packed: Buffer): QuotaMeterState {
 function valuesOf(
   request: QuotaFillRequest,
   given: number | undefined,
-  now: number,
-  before: Buffer,
-  instead: Buffer,
+  { now, carried }: Attempt<Buffer>,
 ): (string | number | Buffer)[] {
-  const { amount, capacity, interval, clamp, block, quotas, charges } = request
+  const { amount, capacity, interval, clamp, block, quotas } = request
+  const instead = carried === undefined ? ['', ''] : [carried.kept, packCounts(quotas, carried.uses)]
   const level = [given ?? '', amount, capacity, interval, clamp ? 1 : 0, block]
-  const parts = quotas.flatMap((quota, index) => [
-    quota.amount,
-    charges[index]!,
-    ...(isRolling(quota.window) ? [quota.window.length, 0, 0, 0, 0] : [0, ...boundsAt(quota, now)]),
-  ])
-  return [...level, windowsText(quotas), before, instead, ...parts]
+  return [...level, windowsText(quotas), ...instead, ...quotaNumbers(request, now)]
 }

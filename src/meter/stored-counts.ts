@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { PERIODS } from '../core/calendar.ts'
 import { ForeignValueError } from '../core/errors.ts'
 import type { CountedQuotas } from '../core/meter-quotas.ts'
-import type { Quota, QuotaUse, QuotaWindow } from '../core/quota.ts'
+import { boundsAt, isRolling, type Quota, type QuotaUse, type QuotaWindow } from '../core/quota.ts'
+import type { QuotaFillRequest } from './meter-store.ts'
 
 /**
  * What the quotas of a meter count, as stores outside of this process keep it: with the windows that it was counted for, as text. A
@@ -54,6 +55,18 @@ function read(text: string): z.output<typeof windowsSchema> {
 
 export function foreignCounts(): ForeignValueError {
   return new ForeignValueError('the store of the meter holds what no version of this package counts')
+}
+
+/**
+ * What a fill brings of each quota: its amount, what it counts, the length of a rolling window or else 0, and of a calendar the
+ * bounds of its periods around `now`, else four 0.
+ */
+export function quotaNumbers({ quotas, charges }: QuotaFillRequest, now: number): number[] {
+  return quotas.flatMap((quota, index) => [
+    quota.amount,
+    charges[index]!,
+    ...(isRolling(quota.window) ? [quota.window.length, 0, 0, 0, 0] : [0, ...boundsAt(quota, now)]),
+  ])
 }
 
 const HEAD = 0x5612

@@ -26,6 +26,8 @@ export const METER_STORES: readonly (readonly [name: string, open: OpenMeterStor
 export const QUOTA_METER_STORES: readonly (readonly [name: string, open: OpenMeterStore])[] = [
   ['memory', openMemory],
   ['redis', openPassingRedisMeterStore],
+  ['postgres', () => withPruning(() => openPostgresMeterStore(true))],
+  ['pglite', () => withPruning(() => openPgliteMeterStore(true))],
 ]
 
 async function openMemory(): Promise<OpenedMeterStore> {

@@ -12,10 +12,10 @@ let tables: string[] = []
 const prunings = new WeakMap<PostgresMeterStore, (now: number) => Promise<unknown>>()
 
 /** On the PostgreSQL that all tests share, in a table of its own. */
-export async function openPostgresMeterStore(): Promise<PostgresMeterStore> {
+export async function openPostgresMeterStore(quotas = false): Promise<PostgresMeterStore> {
   pool ??= openForFile()
   const table = newTable()
-  const store = new PostgresMeterStore(await pool, { table })
+  const store = new PostgresMeterStore(await pool, { table, quotas })
   await store.setup()
   tables.push(table)
   prunings.set(store, async (now) => (await pool)!.query(pruneOf(table), [now]))
@@ -41,11 +41,11 @@ async function closePglite(): Promise<void> {
 }
 
 /** On a PostgreSQL inside this process, one for each test file. */
-export async function openPgliteMeterStore(): Promise<PostgresMeterStore> {
+export async function openPgliteMeterStore(quotas = false): Promise<PostgresMeterStore> {
   if (pglite === undefined) atFileEnd(closePglite)
   pglite ??= new PGlite()
   const [database, table] = [pglite, newTable()]
-  const store = new PostgresMeterStore(database, { table })
+  const store = new PostgresMeterStore(database, { table, quotas })
   await store.setup()
   prunings.set(store, (now) => database.query(pruneOf(table), [now]))
   return store
