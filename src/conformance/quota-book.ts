@@ -1,6 +1,6 @@
 import type { Limit } from '../core/limit.ts'
 import type { Quota } from '../core/quota.ts'
-import { type Costs, namedIn } from '../core/usage.ts'
+import type { Costs } from '../core/usage.ts'
 import { type Charge, QuotaCount, type View } from './quota-count.ts'
 
 /** A start or a job as quotas see it. */
@@ -84,7 +84,7 @@ export class QuotaBook {
   settle(charge: Charge, amounts: Costs, at: number): void {
     for (const counted of charge.parts) {
       const { unit } = counted.count.quota
-      const units = unit === undefined ? undefined : namedIn(amounts, unit)
+      const units = unit === undefined ? undefined : amounts[unit]
       if (units !== undefined) counted.count.settle(counted, units, at)
     }
   }
@@ -97,7 +97,7 @@ export class QuotaBook {
 
 /** Returns what the job counts in the quota: an estimate until it is settled. */
 export function unitsIn({ unit, each = 0 }: Quota, { cost, costs }: Counting): number {
-  return unit === undefined ? cost : (namedIn(costs, unit) ?? each)
+  return unit === undefined ? cost : (costs?.[unit] ?? each)
 }
 
 function isSameWindow({ window: a }: Quota, { window: b }: Quota): boolean {

@@ -27,8 +27,9 @@ export function accepted(id: string, key: string, place: CountedPlace, now: numb
   const waitMs = (departsAt - now) / MILLISECOND
   const at = departsAt / MILLISECOND
   // Spreading costs a tenth of an admission.
-  const answer: Accepted = { accepted: true, id, key, position, departsAt: at, waitMs, waiting, capacity }
-  return isEstimate ? { ...answer, isEstimate } : answer
+  return isEstimate
+    ? { accepted: true, id, key, position, departsAt: at, waitMs, waiting, capacity, isEstimate }
+    : { accepted: true, id, key, position, departsAt: at, waitMs, waiting, capacity }
 }
 
 /** The answer to a rejected request, at `now` in microseconds. */

@@ -14,8 +14,10 @@
  */
 
 import type { Limit } from './limit.ts'
+import type { LineEnd } from './line-end.ts'
 import type { Projection } from './projection.ts'
 import * as usages from './usage.ts'
+import type { NamedUnits } from './waiting-charges.ts'
 import { cooledBy, spacing, warmedBy } from './warmth.ts'
 
 export interface Bucket {
@@ -44,6 +46,14 @@ export interface Bucket {
   startedWarmth: number
   /** What the quotas of the limit count; undefined where it has none. */
   usage: usages.Usage | undefined
+  /** How many jobs wait, and what they name in other units. A line whose bucket does not say is followed job by job. */
+  readonly jobs?: number
+  readonly named?: NamedUnits | undefined
+  /**
+   * The line as the last verdict followed it, of a bucket that counts its jobs. Forget it where a job goes out of the line or comes
+   * back into it, or the usage changes.
+   */
+  end?: LineEnd | undefined
 }
 
 /** Microseconds: two steps of a double at the present epoch. */

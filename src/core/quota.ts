@@ -83,15 +83,17 @@ export function roomAt(quota: Quota, use: QuotaUse, charge: number, from: number
 
 /** Counts `charge` units as started at `at`; a negative charge takes that back, and what has stopped to count stays so. */
 export function charge({ window }: Pick<Quota, 'window'>, use: QuotaUse, units: number, at: number): void {
-  for (const end of entriesAt({ window }, at)) add(use, end, units)
+  if (isRolling(window)) add(use, endOfPart(window.length, at), units)
+  else for (const end of entriesAt({ window }, at)) add(use, end, units)
 }
 
 /** Forgets what counts no more, and lets nothing count for longer than a start that is reserved now. */
 export function tidy(quota: Quota, { ends, used }: QuotaUse, now: number): void {
-  const gone = ends.findIndex((end) => end > now)
-  if (gone !== 0) {
-    ends.splice(0, gone < 0 ? ends.length : gone)
-    used.splice(0, gone < 0 ? used.length : gone)
+  let gone = 0
+  while (gone < ends.length && ends[gone]! <= now) gone++
+  if (gone > 0) {
+    ends.splice(0, gone)
+    used.splice(0, gone)
   }
   if (ends.length === 0) return
   const last = entriesAt(quota, now + FARTHEST_AHEAD).at(-1)!
@@ -126,11 +128,16 @@ export function forgettableAt({ ends }: QuotaUse): number {
   return ends.at(-1) ?? Number.NEGATIVE_INFINITY
 }
 
+/** Returns when the sub-window of a rolling window stops to count in which `at` lies. */
+export function endOfPart(length: number, at: number): number {
+  const part = Math.ceil(length / SUB_WINDOWS)
+  return (Math.floor(at / part) + 1) * part + length
+}
+
 /** Returns when the entries end in which a start at `at` counts. */
 export function entriesAt({ window }: Pick<Quota, 'window'>, at: number): number[] {
   if (isRolling(window)) {
-    const part = Math.ceil(window.length / SUB_WINDOWS)
-    return [(Math.floor(at / part) + 1) * part + window.length]
+    return [endOfPart(window.length, at)]
   }
   const first = endOfPeriod(window, at - BOUNDARY) + BOUNDARY
   const last = endOfPeriod(window, at + BOUNDARY) + BOUNDARY
@@ -150,12 +157,10 @@ export function boundsAt({ window }: Pick<Quota, 'window'>, at: number): number[
 
 function roomInWindow({ amount }: Quota, { ends, used }: QuotaUse, units: number, from: number): number {
   let total = units
-  for (const [index, end] of ends.entries()) {
-    if (end > from) total += used[index]!
-  }
+  let first = ends.length
+  while (first > 0 && ends[first - 1]! > from) total += used[--first]!
   let at = from
-  for (let index = 0; total > amount && index < ends.length; index++) {
-    if (ends[index]! <= from) continue
+  for (let index = first; total > amount && index < ends.length; index++) {
     at = ends[index]!
     total -= used[index]!
   }

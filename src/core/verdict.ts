@@ -1,8 +1,11 @@
 import { type Bucket, projectionOf, ROUNDING } from './bucket.ts'
 import { hasParts } from './limit.ts'
+import { LineEnd } from './line-end.ts'
 import { departureBehind, departureOf, type Retries } from './projection.ts'
 import type { Quota } from './quota.ts'
-import { type Costs, type CountedJob, exceededBy, FARTHEST_STEP, Walk } from './usage.ts'
+import { type Costs, type CountedJob, chargesOf } from './usage.ts'
+import { mayHold } from './waiting-charges.ts'
+import { FARTHEST_STEP, Walk } from './walk.ts'
 
 export const REJECT_REASONS = ['full', 'deadline', 'paused', 'too-costly'] as const
 export type RejectReason = (typeof REJECT_REASONS)[number]
@@ -60,25 +63,35 @@ export function judge(
   const { departsAt, retriesAhead } = departureBehind(whole, projectionOf(bucket, now), limit)
   const excess = waiting + cost - capacity
   const room = excess > 0 ? departureOf(excess, whole, projectionOf(bucket, now), limit, now) : now
-  return decide(bucket, request, now, { departsAt, retriesAhead, room })
+  return decide(bucket, request, now, {
+    departsAt,
+    retriesAhead,
+    isEstimate: false,
+    room,
+    isRoomEstimate: false,
+  })
 }
 
 /** When the job would depart, and when there is room for it: now, or later where the line is full. */
 interface Outlook {
   readonly departsAt: number
   readonly retriesAhead: number
+  readonly isEstimate: boolean
   readonly room: number
-  readonly isEstimate?: true | undefined
+  readonly isRoomEstimate: boolean
 }
 
 function decide(bucket: Bucket, { deadline }: AdmitRequest, now: number, outlook: Outlook): Verdict {
-  const { departsAt, retriesAhead, room, isEstimate } = outlook
+  const { departsAt, retriesAhead, room } = outlook
+  const isEstimate = outlook.isEstimate || undefined
   // The end of the line keeps its time while the line moves towards it: later, the same deadline reaches as far.
   const late = departsAt - deadline
   const inTime = late > ROUNDING ? now + late : now
   if (inTime > room) return { accepted: false, reason: 'deadline', retryAt: inTime, isEstimate }
-  if (room > now)
-    return { accepted: false, reason: bucket.paused ? 'paused' : 'full', retryAt: room, isEstimate }
+  if (room > now) {
+    const reason = bucket.paused ? 'paused' : 'full'
+    return { accepted: false, reason, retryAt: room, isEstimate: outlook.isRoomEstimate || undefined }
+  }
   // It is unknown when a paused bucket departs again, so a deadline cannot be promised.
   if (bucket.paused && deadline !== Number.POSITIVE_INFINITY) {
     return { accepted: false, reason: 'paused', retryAt: now + bucket.limit.interval }
@@ -86,7 +99,7 @@ function decide(bucket: Bucket, { deadline }: AdmitRequest, now: number, outlook
   return { accepted: true, departsAt, retriesAhead, isEstimate }
 }
 
-/** The same under a limit with more than a pace: the jobs ahead are followed one by one. */
+/** The same under a limit with more than a pace. */
 function judgeParts(
   bucket: Bucket,
   request: AdmitRequest,
@@ -94,32 +107,74 @@ function judgeParts(
   line: Iterable<CountedJob>,
   retries?: Retries,
 ): Verdict {
-  const { limit, waiting, usage = [] } = bucket
-  const exceeded = exceededBy(limit, request)
-  if (exceeded !== undefined) {
+  const { limit } = bucket
+  const charges = chargesOf(limit, request)
+  for (let index = 0; index < charges.length; index++) {
+    const exceeded = limit.quotas[index]!
+    if (charges[index]! <= exceeded.amount) continue
     return { accepted: false, reason: 'too-costly', retryAt: Number.POSITIVE_INFINITY, exceeded }
   }
-  const walk = new Walk(limit, projectionOf(bucket, now), usage)
-  let missing = waiting + request.cost - limit.capacity
-  let room = now
-  let steps = 0
-  let unread = waiting
-  for (const job of line) {
-    if (steps === FARTHEST_STEP) break
-    steps++
-    const at = walk.depart(job)
-    unread -= job.cost
-    if (missing <= 0) continue
-    missing -= job.cost
-    // A job that is due and waits has no handler.
-    if (missing <= 0) room = at > now ? at : now + limit.interval
+  const isUncertain = retries !== undefined || limit.concurrency < Number.POSITIVE_INFINITY
+  const missing = bucket.waiting + request.cost - limit.capacity
+  const { room, isFollowed } =
+    missing > 0 ? roomBehind(missing, bucket, now, line) : { room: now, isFollowed: true }
+  // How far the line reaches matters to a job that gets in, or has a deadline.
+  const isAsked = room === now || request.deadline < Number.POSITIVE_INFINITY
+  const end = isAsked ? behind(bucket, request, charges, now, line, retries) : NOWHERE
+  const { departsAt, retriesAhead } = end
+  const isEstimate = isUncertain || !end.isFollowed
+  const isRoomEstimate = isUncertain || !isFollowed
+  return decide(bucket, request, now, { departsAt, retriesAhead, isEstimate, room, isRoomEstimate })
+}
+
+/** When a job departs, and whether all jobs before it were followed. */
+interface Departure {
+  readonly departsAt: number
+  readonly retriesAhead: number
+  readonly isFollowed: boolean
+}
+
+const NOWHERE: Departure = { departsAt: Number.NEGATIVE_INFINITY, retriesAhead: 0, isFollowed: true }
+
+/** When the job departs behind the whole line. Only where quotas might hold a job on the way it is followed job by job. */
+function behind(
+  bucket: Bucket,
+  request: AdmitRequest,
+  charges: readonly number[],
+  now: number,
+  jobs: Iterable<CountedJob>,
+  retries: Retries | undefined,
+): Departure {
+  const { limit, usage, waiting } = bucket
+  if (usage === undefined || !mayHold(limit, usage, bucket, charges, now)) {
+    const { departsAt, retriesAhead } = departureBehind(
+      { waiting, jobs, retries },
+      projectionOf(bucket, now),
+      limit,
+    )
+    return { departsAt, retriesAhead, isFollowed: true }
   }
-  if (missing > 0) room = walk.behind(missing - 1)
-  const departsAt = unread > 0 ? walk.behind(unread) : walk.depart(request)
-  const isCertain = unread === 0 && retries === undefined && limit.concurrency === Number.POSITIVE_INFINITY
-  const isEstimate = isCertain ? undefined : true
+  const end = bucket.end?.isOf(bucket, now) ? bucket.end : new LineEnd(bucket, usage, now, jobs)
+  // Which retries depart between the others changes with the time.
+  if (bucket.jobs !== undefined && retries === undefined) bucket.end = end
   const retriesAhead = Math.min(retries?.gaps ?? 0, retries?.size ?? 0)
-  return decide(bucket, request, now, { departsAt, retriesAhead, room, isEstimate })
+  return { departsAt: end.departureOf(request), retriesAhead, isFollowed: end.isSeen }
+}
+
+/** When `missing` cost units of the line will have departed, and whether all jobs until then were followed. */
+function roomBehind(missing: number, bucket: Bucket, now: number, line: Iterable<CountedJob>) {
+  const { limit, usage = [] } = bucket
+  const walk = new Walk(limit, projectionOf(bucket, now), usage)
+  let open = missing
+  let steps = 0
+  for (const job of line) {
+    if (steps++ === FARTHEST_STEP) break
+    const at = walk.depart(job)
+    open -= job.cost
+    // A job that is due and waits has no handler.
+    if (open <= 0) return { room: at > now ? at : now + limit.interval, isFollowed: true }
+  }
+  return { room: walk.behind(open - 1), isFollowed: false }
 }
 
 /** Judges a new job and, if it is accepted, counts it in. */
@@ -131,6 +186,8 @@ export function admit(
   retries?: Retries,
 ): Verdict {
   const verdict = judge(bucket, request, now, line, retries)
-  if (verdict.accepted) bucket.waiting += request.cost
+  if (!verdict.accepted) return verdict
+  bucket.waiting += request.cost
+  bucket.end?.join(request)
   return verdict
 }

@@ -2,7 +2,7 @@ import { describe } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 import type { Quota } from '../core/quota.ts'
 import { nameOfQuota } from '../core/quota-input.ts'
-import { type Costs, chargesOf, namedIn } from '../core/usage.ts'
+import { type Costs, chargesOf } from '../core/usage.ts'
 import { checkUnits, readCosts } from '../line/settle.ts'
 import type { MeterRule } from './meter-limits.ts'
 
@@ -48,7 +48,7 @@ export function chargesFor(
   const counting = limit.quotas.find(({ unit }) => unit === undefined)
   if (counting !== undefined && !Number.isInteger(amount)) throw notWhole(verb, counting, amount)
   if (amount > 0) return chargesOf(limit, { cost: amount, costs })
-  return limit.quotas.map(({ unit }) => (unit === undefined ? 0 : (namedIn(costs, unit) ?? 0)))
+  return limit.quotas.map(({ unit }) => (unit === undefined ? 0 : (costs?.[unit] ?? 0)))
 }
 
 function notWhole(verb: string, quota: Quota, amount: number): InvalidOptionsError {

@@ -17,6 +17,7 @@ export function moveCharge({ bucket, charge }: JobRecord, at: number): void {
   const { limit, usage } = bucket
   if (charge === undefined || usage === undefined) return
   bringUp(charge, limit)
+  bucket.forgetEnd()
   usages.giveBack(limit, usage, charge.charges, charge.at)
   usages.charge(limit, usage, charge.charges, at)
   charge.at = at
@@ -28,6 +29,7 @@ export function settleCharge(job: JobRecord, amounts: usages.Costs): boolean {
   const charge = job.charge ?? uncharged(job, limit)
   if (charge === undefined || usage === undefined) return false
   bringUp(charge, limit)
+  job.bucket.forgetEnd()
   charge.isOver = true
   for (const [unit, actual] of Object.entries(amounts)) {
     const index = limit.quotas.findIndex((quota) => quota.unit === unit)

@@ -25,6 +25,7 @@ export class JobTransitions {
   finish(job: JobRecord, outcome: Outcome, now: number): void {
     const { bucket } = job
     const { hasLine } = bucket
+    const wasFull = bucket.placesTaken >= bucket.limit.concurrency
     bucket.running--
     // The caller of a turn works on.
     if (job.charge !== undefined && !job.isTurn) job.charge = undefined
@@ -48,7 +49,7 @@ export class JobTransitions {
       this.#agenda.watch(job)
     }
     if (!hasLine) this.#agenda.arm(bucket)
-    else if (hasParts(bucket.limit)) this.#agenda.rearm(bucket, now)
+    else if (wasFull || (job.state === 'retrying' && hasParts(bucket.limit))) this.#agenda.rearm(bucket, now)
   }
 
   endWaiting(job: JobRecord, state: 'cancelled' | 'expired', now: number): void {

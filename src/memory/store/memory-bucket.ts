@@ -3,9 +3,11 @@ import { type Due, DueHeap } from '../../core/due-heap.ts'
 import type { SegmentUse } from '../../core/heap-use.ts'
 import { type BucketState, bucketState } from '../../core/job.ts'
 import type { Limit } from '../../core/limit.ts'
+import type { LineEnd } from '../../core/line-end.ts'
 import { advance, type Retries, type WaitingJob } from '../../core/projection.ts'
 import type { Rule } from '../../core/rule-book.ts'
 import { chargesOf, createUsage, roomAt, type Usage } from '../../core/usage.ts'
+import { countNamed, type NamedUnits } from '../../core/waiting-charges.ts'
 import type { JobRecord } from './job-record.ts'
 import type { Standing } from './jobs-ahead.ts'
 import { Line } from './line.ts'
@@ -32,8 +34,10 @@ export class MemoryBucket implements Bucket, Due {
   startedWarmth = 0
   usage: Usage | undefined
   running = 0
-  /** Turns that hold a place. A bucket without them has no field for them. */
+  /** Turns that hold a place. A bucket without them has no field for them; nor for what follows. */
   declare held?: number
+  declare named?: NamedUnits | undefined
+  declare end?: LineEnd | undefined
   /** The caller of the turn that departed last has not continued yet: until then no other job departs. */
   isDeparting = false
   /** The heap of the agenda that it is in, and its handle there. */
@@ -73,6 +77,7 @@ export class MemoryBucket implements Bucket, Due {
 
   join(job: JobRecord): void {
     this.#line.join(job)
+    if (job.costs !== undefined) this.named = countNamed(this.named, job.costs, 1)
   }
 
   /** Puts back a job that is to be tried again from `job.readyAt` on. */
@@ -80,6 +85,7 @@ export class MemoryBucket implements Bucket, Due {
     this.#retries ??= new DueHeap()
     this.#retries.set(job, job.readyAt!)
     this.#retryUnits += job.cost
+    this.#hasMoved(job, 1)
   }
 
   /** Puts a job that a freeze gave back before all others, because it was at the head already. */
@@ -88,11 +94,18 @@ export class MemoryBucket implements Bucket, Due {
     this.#givenBack ??= new DueHeap()
     this.#givenBack.set(job, job.fence)
     this.#givenBackUnits += job.cost
+    this.#hasMoved(job, 1)
   }
 
   leave(job: JobRecord): void {
     if (job.state === 'retrying') this.#leaveReturned(job)
     else this.#line.leave(job)
+    this.#hasMoved(job, -1)
+  }
+
+  /** To be called when the usage was changed. */
+  forgetEnd(): void {
+    if (this.end !== undefined) this.end = undefined
   }
 
   /** Whether a job waits that may depart with the next slot, whenever that is. */
@@ -146,10 +159,13 @@ export class MemoryBucket implements Bucket, Due {
     const returned = this.#givenBack?.peek() ?? this.#readyRetry(now)
     if (returned === undefined) {
       this.#isLinesTurn = false
-      return this.#line.next()!
+      const first = this.#line.next()!
+      this.#hasMoved(first, -1)
+      return first
     }
     if (returned.readyAt !== undefined) this.#isLinesTurn = true
     this.#leaveReturned(returned)
+    this.#hasMoved(returned, -1)
     return returned
   }
 
@@ -179,9 +195,9 @@ export class MemoryBucket implements Bucket, Due {
     for (; retry !== undefined; retry = nextOf(retries)) yield retry
   }
 
-  /** All waiting jobs, as a verdict needs them: without retries that is the line itself. */
+  /** All waiting jobs, as a verdict needs them, which may go along them twice: without retries that is the line itself. */
   line(now: number): Iterable<WaitingJob> {
-    return this.retrying === 0 ? this.#line : this.inOrder(now)
+    return this.retrying === 0 ? this.#line : { [Symbol.iterator]: () => this.inOrder(now) }
   }
 
   /** The jobs whose attempt failed, as a verdict needs them. */
@@ -252,6 +268,12 @@ export class MemoryBucket implements Bucket, Due {
   #readyRetry(now: number): JobRecord | undefined {
     if (this.#isLinesTurn && this.#line.size > 0) return undefined
     return this.#retries !== undefined && this.#retries.earliest <= now ? this.#retries.peek() : undefined
+  }
+
+  /** A job went, or with 1 came back. */
+  #hasMoved({ costs }: JobRecord, sign: 1 | -1): void {
+    if (costs !== undefined) this.named = countNamed(this.named, costs, sign)
+    this.forgetEnd()
   }
 
   #leaveReturned(job: JobRecord): void {

@@ -1,5 +1,6 @@
 import { projectionOf } from '../../core/bucket.ts'
-import { type QuotaHold, Walk } from '../../core/usage.ts'
+import type { QuotaHold } from '../../core/usage.ts'
+import { Walk } from '../../core/walk.ts'
 import type { PartsFacts } from '../../line/job-facts.ts'
 import type { JobRecord } from './job-record.ts'
 

@@ -1,6 +1,6 @@
 import type { Limit } from '../../../src/core/limit.ts'
 import { isRolling } from '../../../src/core/quota.ts'
-import { exceededBy } from '../../../src/core/usage.ts'
+import { chargesOf } from '../../../src/core/usage.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
 import type { Seen } from '../actors/recorder.ts'
 import { travelOf } from './excuses.ts'
@@ -74,12 +74,16 @@ function judgeFull(event: Refusal, line: Line, limits: readonly Limit[]): Failur
   const capacity = Math.min(...limits.map((limit) => limit.capacity))
   const waiting = event.reason === 'full' ? unitsAt(line, event) : 0
   if (waiting + event.cost > capacity) return []
-  if (event.reason === 'too-costly' && limits.some((limit) => exceededBy(limit, event) !== undefined))
-    return []
+  if (event.reason === 'too-costly' && limits.some((limit) => exceedsQuota(limit, event))) return []
   const message =
     `key ${event.key}: ${event.id} (cost ${event.cost}) was refused as ${event.reason} while at most ${waiting} units ` +
     `could wait, expected room for ${capacity}`
   return [{ law: 'refusal', at: event.at, message }]
+}
+
+function exceedsQuota(limit: Limit, event: Refusal): boolean {
+  const charges = chargesOf(limit, event)
+  return limit.quotas.some(({ amount }, index) => charges[index]! > amount)
 }
 
 function judgeLate(

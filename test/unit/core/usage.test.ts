@@ -9,16 +9,15 @@ import {
   charge,
   chargesOf,
   createUsage,
-  exceededBy,
   forgettableAt,
   giveBack,
   holdOf,
   roomAt,
   settle,
   tidy,
-  Walk,
 } from '../../../src/core/usage.ts'
 import { judge } from '../../../src/core/verdict.ts'
+import { Walk } from '../../../src/core/walk.ts'
 
 const limit = parseLimit('5, 1/s, 4/minute, 100 tokens/minute 10 each, 300 tokens/hour 10 each')
 const NEVER = Number.POSITIVE_INFINITY
@@ -65,12 +64,6 @@ describe('what a start is charged', () => {
   })
 })
 
-test('the quota that a job alone exceeds is named', () => {
-  expect(exceededBy(limit, { cost: 1, costs: { tokens: 101 } })).toBe(limit.quotas[1])
-  expect(exceededBy(limit, { cost: 5 })).toBe(limit.quotas[0])
-  expect(exceededBy(limit, { cost: 4, costs: { tokens: 100 } })).toBeUndefined()
-})
-
 test('a changed limit keeps what the same quotas counted, and new ones of a unit begin with what is known', () => {
   const usage = createUsage(limit)
   charge(limit, usage, [1, 60, 60], 0)
@@ -110,8 +103,7 @@ describe('a verdict under a limit of several parts', () => {
     expect(judge(bucket, one, 0, line(1))).toMatchObject({ departsAt: 3 * SECOND, isEstimate: true })
   })
 
-  test('counts a retry when it is ready, and says that the time is an estimate', () => {
-    const bucket = bucketOf('9, 1/s, 9/minute', 2)
+  test('is an estimate where a retry waits, which counts once it is ready, or where a quota may hold it', () => {
     const jobs = [{ cost: 1 }, { cost: 1, readyAt: 30 * SECOND }]
     const retries: Retries = {
       size: 1,
@@ -120,12 +112,31 @@ describe('a verdict under a limit of several parts', () => {
       latest: () => 30 * SECOND,
       [Symbol.iterator]: () => [{ cost: 1, readyAt: 30 * SECOND }].values(),
     }
-    expect(judge(bucket, one, 0, jobs, retries)).toEqual({
-      accepted: true,
-      departsAt: 31 * SECOND,
+    const estimate = { accepted: true, isEstimate: true }
+    const free = bucketOf('9, 1/s, 9/minute', 2)
+    expect(judge(free, one, 0, jobs, retries)).toEqual({ ...estimate, departsAt: SECOND, retriesAhead: 0 })
+    const held = bucketOf('9, 1/s, 2/minute', 2)
+    expect(judge(held, one, 0, jobs, retries)).toEqual({
+      ...estimate,
+      departsAt: 61 * SECOND,
       retriesAhead: 1,
-      isEstimate: true,
     })
+  })
+
+  test('is exact behind any number of jobs that no quota can hold', () => {
+    const bucket = bucketOf('2000, 1/s, 2000/hour', 1_000)
+    expect(judge(bucket, one, 0, line(1_000))).toEqual({
+      accepted: true,
+      departsAt: 1_000 * SECOND,
+      retriesAhead: 0,
+    })
+    const tokens = { ...bucketOf('2000, 1/s, 9000 tokens/hour 5 each', 1_000), jobs: 1_000 }
+    const wanted = { ...one, costs: { tokens: 1_000 } }
+    expect(judge(tokens, wanted, 0, line(1_000))).not.toHaveProperty('isEstimate', true)
+    const named = new Map([['tokens', { jobs: 1, units: 3_000 }]])
+    expect(judge({ ...tokens, named }, wanted, 0, line(1_000))).not.toHaveProperty('isEstimate', true)
+    named.set('tokens', { jobs: 1, units: 3_006 })
+    expect(judge({ ...tokens, named }, wanted, 0, line(1_000))).toHaveProperty('isEstimate', true)
   })
 
   test('of a full line names the time at which enough has departed', () => {
