@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import type { HistoryEvent } from '../../src/testing.ts'
 import { Campaign } from '../support/campaign/campaign.ts'
 import { Chance } from '../support/campaign/chance.ts'
 import { fleet, NEWS } from '../support/campaign/fleet.ts'
-import { hostNow } from '../support/campaign/host-time.ts'
-import { runningOver } from '../support/campaign/running-over.ts'
 import { type Counter, fixedWindow, slidingWindow, tokenBucket } from '../support/strict-counters.ts'
 
 const SECOND = 1_000_000
@@ -22,10 +19,8 @@ const busy = (jobs: number) =>
     worker: { takesMs: 1_000, concurrency: PLACES, leaseMs: LEASE_MS, tellsStarts: true },
   })
 
-/** The most that ran at once after a moment: with a place lost, it is never all of them again. */
-const mostAfter = (history: readonly HistoryEvent[], from: number) =>
-  Math.max(0, ...runningOver(history, KEY, 0).flatMap(({ at, count }) => (at >= from ? [count] : [])))
-
+// A place that is lost counts as taken when all have ended, which breaks L9. Whether four ever run at once hangs on how busy the
+// machine is.
 describe('at most four run at once, and no place is lost', () => {
   test('when workers are killed in their handlers', async () => {
     const plan = busy(40)
@@ -39,13 +34,11 @@ describe('at most four run at once, and no place is lost', () => {
       await campaign.addWorker(plan.workers[0]!)
       await sleep(chance.between(200, 2_000))
     }
-    const killedBy = hostNow()
     await campaign.rest()
     const { history, startsKept } = await campaign.verdict({ lag: NEWS })
     const faults = history.filter(({ type }) => type === 'fault').length
     expect(faults).toBeGreaterThanOrEqual(1)
     expect(startsKept()).toBeLessThanOrEqual(80 + faults)
-    expect(mostAfter(history, killedBy)).toBe(PLACES)
   })
 
   test('when workers stand still, for a moment and for longer than their leases', async () => {
@@ -57,10 +50,8 @@ describe('at most four run at once, and no place is lost', () => {
       await campaign.stop(victim, forMs)
       await sleep(chance.between(0, 300))
     }
-    const stoodUntil = hostNow()
     await campaign.rest()
     const { history } = await campaign.verdict({ lag: NEWS })
-    expect(mostAfter(history, stoodUntil)).toBe(PLACES)
     expect(history.filter(({ type }) => type === 'end')).toHaveLength(80)
   })
 })
@@ -95,8 +86,10 @@ test('another party that counts calls and tokens by rules of its own refuses not
       expect(refused(counterOf(calls), () => 1)).toBe(0)
       expect(refused(counterOf(key === 'a' ? tokens : 1_000), ({ costs }) => costs?.['tokens'] ?? 2)).toBe(0)
     }
-    // A counter that allows less does refuse.
-    expect(refused(slidingWindow(calls / 2, length), () => 1)).toBeGreaterThan(0)
+    // A counter that allows one call less than came in any window does refuse.
+    const within = (until: number) => starts.filter(({ at }) => at > until - length && at <= until).length
+    const most = Math.max(...starts.map(({ at }) => within(at)))
+    expect(refused(slidingWindow(most - 1, length), () => 1)).toBeGreaterThan(0)
   }
 })
 
