@@ -23,6 +23,8 @@ const { values: flags } = parseArgs({
     /** So many whole windows are measured. */
     count: { type: 'string', default: '4' },
     'places-s': { type: 'string', default: '40' },
+    /** So often places are measured. */
+    times: { type: 'string', default: '1' },
   },
 })
 const WORKER = fileURLToPath(new URL('./set-worker.ts', import.meta.url))
@@ -128,34 +130,31 @@ async function measureQuota(counts: 'calls' | 'tokens', seconds: number): Promis
   })
 }
 
-type Disturb = (fleet: Fleet) => Promise<(start: Sight) => number>
+/** Brings a fault about; resolves with when the worker VICTIM fell silent. */
+type Disturb = (fleet: Fleet) => Promise<number>
 
-const never: Disturb = async () => () => Number.POSITIVE_INFINITY
-
+const VICTIM = 1
 /** A lease is renewed each third: what a worker runs when it falls silent has its place for so long at the least; microseconds. */
 const SURELY_LEASED = (LEASE_MS * 2_000) / 3
-const VICTIM = 1
 
-const silentFrom =
-  (silent: number) =>
-  ({ at, worker }: Sight): number =>
-    worker === VICTIM && at <= silent ? silent + SURELY_LEASED : Number.POSITIVE_INFINITY
+const never: Disturb = async () => Number.POSITIVE_INFINITY
 
 const kill: Disturb = async ({ workers, addWorker }) => {
-  await pass(5_000)
+  // Handlers start and end together: at any moment of their second.
+  await pass(4_500 + Math.random() * 1_000)
   workers[VICTIM]!.kill('SIGKILL')
   const died = monotonicUs()
   await addWorker()
-  return silentFrom(died)
+  return died
 }
 
 const stop: Disturb = async ({ workers }) => {
-  await pass(5_000)
+  await pass(4_500 + Math.random() * 1_000)
   workers[VICTIM]!.kill('SIGSTOP')
   const stood = monotonicUs()
   await pass(7_000)
   workers[VICTIM]!.kill('SIGCONT')
-  return silentFrom(stood)
+  return stood
 }
 
 async function measurePlaces(name: string, disturb: Disturb): Promise<void> {
@@ -171,14 +170,20 @@ async function measurePlaces(name: string, disturb: Disturb): Promise<void> {
     const full = keepFull(fleet.producer, undefined, over.signal)
     while (fleet.sights.length < places) await pass(20)
     const from = Math.max(...fleet.sights.slice(0, places).map(({ at }) => at))
-    const lostAt = await disturb(fleet)
+    const silentAt = await disturb(fleet)
     await pass(Math.max(0, Number(flags['places-s']) * 1_000 - (monotonicUs() - from) / 1_000))
     const until = monotonicUs()
     over.abort()
     await full
-    const { share, most } = shareOfPlaces(fleet.sights, places, { from, until }, lostAt)
+    /** The victim has what it ran when it fell silent for so long. */
+    const usedFor = (micros: number) =>
+      shareOfPlaces(fleet.sights, places, { from, until }, ({ at, worker }) =>
+        worker === VICTIM && at <= silentAt ? silentAt + micros : Number.POSITIVE_INFINITY,
+      )
+    const percent = ({ share }: { readonly share: number }) => `${(share * 100).toFixed(1)} %`
+    const { most } = usedFor(SURELY_LEASED)
     console.log(
-      `| ${places} at once, ${name} | ${fleet.sights.length} | ${(share * 100).toFixed(1)} % | most ${most} |`,
+      `| ${places} at once, ${name} | ${fleet.sights.length} | ${percent(usedFor(LEASE_MS * 1_000))} | most ${most}; by handlers that live ${percent(usedFor(0))} |`,
     )
   })
 }
@@ -193,8 +198,10 @@ if (parts.includes('quotas')) {
   }
 }
 if (parts.includes('places')) {
-  await measurePlaces('calm', never)
-  await measurePlaces('a worker is killed', kill)
-  await measurePlaces('a worker stands still for 7 s', stop)
+  for (let time = 0; time < Number(flags.times); time++) {
+    await measurePlaces('calm', never)
+    await measurePlaces('a worker is killed', kill)
+    await measurePlaces('a worker stands still for 7 s', stop)
+  }
 }
 process.exit()
