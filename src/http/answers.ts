@@ -7,6 +7,7 @@ import { Problem, type ProblemName } from './problem.ts'
 import {
   type PartsRead,
   policyName,
+  policyRefusing,
   quotaOfLine,
   quotaOfMeter,
   rateLimitHeaders,
@@ -102,19 +103,18 @@ function detailOf({ reason, retryAfterMs, waiting, capacity, quota, local }: Rej
 
 /** The problem for a refused fill: 429 with the time to retry after, or 422 where a retry cannot succeed. */
 export function refusedFill(key: string, reading: MeterReading, amount: number): Problem {
-  const { pattern, level, space, capacity, blocked, retryAfterMs } = reading
+  const { level, space, capacity, blocked, retryAfterMs, refusedBy } = reading
   const mayReturn = Number.isFinite(retryAfterMs)
   const details = {
-    detail: mayReturn
-      ? overLimitDetail(reading, amount)
-      : `the amount is ${amount}, and the meter holds ${capacity}`,
+    detail: mayReturn ? overLimitDetail(reading, amount) : neverFitsDetail(reading, amount),
     key,
     ...(mayReturn && { retryAfterMs }),
     level,
     space,
     capacity,
     blocked,
-    'violated-policies': [policyName(pattern)],
+    ...(refusedBy && { quota: refusedBy.quota }),
+    'violated-policies': [policyRefusing(reading)],
   }
   const headers = {
     ...(mayReturn && { 'Retry-After': String(retryAfterSeconds(retryAfterMs)) }),
@@ -123,7 +123,15 @@ export function refusedFill(key: string, reading: MeterReading, amount: number):
   return new Problem(mayReturn ? 'over-limit' : 'never-fits', details, headers)
 }
 
-function overLimitDetail({ blocked, space, capacity, retryAfterMs }: MeterReading, amount: number): string {
+function neverFitsDetail({ capacity, refusedBy }: MeterReading, amount: number): string {
+  return refusedBy === undefined
+    ? `the amount is ${amount}, and the meter holds ${capacity}`
+    : `the fill counts more than the whole quota of ${refusedBy.quota}`
+}
+
+function overLimitDetail(reading: MeterReading, amount: number): string {
+  const { blocked, space, capacity, retryAfterMs, refusedBy } = reading
+  if (refusedBy !== undefined) return `the quota of ${refusedBy.quota} has room for it in ${retryAfterMs} ms`
   return blocked
     ? `the meter was full and is blocked; there is room for ${amount} in ${retryAfterMs} ms`
     : `${space} of ${capacity} units are free, and the fill needs ${amount}; there is room in ${retryAfterMs} ms`

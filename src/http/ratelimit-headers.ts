@@ -81,7 +81,11 @@ function leftOf(pattern: string, { name, unit, left, waitMs }: Part): string | u
 }
 
 function nameOf(pattern: string, part: string): string {
-  return fieldString(`${policyName(pattern)} ${part}`)
+  return fieldString(partName(pattern, part))
+}
+
+function partName(pattern: string, part: string): string {
+  return `${policyName(pattern)} ${part}`
 }
 
 function unitField(unit: string | undefined): string {
@@ -136,7 +140,17 @@ function timeOf(admission: Accepted | Rejected): number | undefined {
 
 /** The quota of a meter, whose free space is a fraction; only whole units count. */
 export function quotaOfMeter(reading: MeterReading): Quota {
-  const { accepted, pattern, capacity, intervalMs, space, level, blocked, retryAfterMs } = reading
+  const {
+    accepted,
+    pattern,
+    capacity,
+    intervalMs,
+    space,
+    level,
+    blocked,
+    retryAfterMs,
+    quotas = [],
+  } = reading
   const whole = Math.floor(space + ROUNDING)
   // The level exceeds the capacity after a limit was lowered.
   const nextWholeMs = whole < capacity ? (whole + 1 + level - capacity) * intervalMs : 0
@@ -146,7 +160,20 @@ export function quotaOfMeter(reading: MeterReading): Quota {
     intervalMs,
     free: blocked ? 0 : whole,
     waitMs: accepted || !Number.isFinite(retryAfterMs) ? nextWholeMs : retryAfterMs,
+    parts: quotas.map(({ quota, amount, unit, windowMs, used, roomInMs }) => ({
+      name: quota,
+      amount,
+      unit,
+      windowMs,
+      left: Math.max(0, amount - used),
+      ...(roomInMs > 0 && { waitMs: roomInMs }),
+    })),
   }
+}
+
+/** The policy that refused a fill. */
+export function policyRefusing({ pattern, refusedBy }: MeterReading): string {
+  return refusedBy === undefined ? policyName(pattern) : partName(pattern, refusedBy.quota)
 }
 
 /** The value of `Retry-After`: whole seconds, at least one. */

@@ -134,11 +134,33 @@ export const freezeSchema = z
   })
   .openapi('Freeze')
 
+const costsText = z
+  .string()
+  .transform((text, context) => {
+    try {
+      return parseCostsText(text)
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: toError(error).message })
+      return z.NEVER
+    }
+  })
+  .optional()
+  .openapi({
+    type: 'string',
+    description: 'What it would count in other units.',
+    example: 'tokens=1200',
+  })
+
 const amount = z.number().min(0).openapi({ description: 'Units, which may be a fraction.' })
 /** Body of `POST /v1/meters/{key}/fill`. */
-export const fillSchema = z.strictObject({ amount: amount.default(1) }).openapi('Fill')
+export const fillSchema = z
+  .strictObject({
+    amount: amount.default(1),
+    costs: costs.openapi({ description: 'What the fill counts in quotas of other units.' }),
+  })
+  .openapi('Fill')
 /** Query of `GET /v1/meters/{key}`. */
-export const meterQuerySchema = z.strictObject({ amount: amount.optional() })
+export const meterQuerySchema = z.strictObject({ amount: amount.optional(), costs: costsText })
 
 /** Query of the routes of one job. */
 export const jobQuerySchema = z.strictObject({
@@ -150,20 +172,5 @@ export const jobQuerySchema = z.strictObject({
 })
 export const forecastQuerySchema = z.strictObject({
   cost: z.int().min(1).max(1_000_000_000).default(1),
-  costs: z
-    .string()
-    .transform((text, context) => {
-      try {
-        return parseCostsText(text)
-      } catch (error) {
-        context.addIssue({ code: 'custom', message: toError(error).message })
-        return z.NEVER
-      }
-    })
-    .optional()
-    .openapi({
-      type: 'string',
-      description: 'What the job would count in other units.',
-      example: 'tokens=1200',
-    }),
+  costs: costsText,
 })

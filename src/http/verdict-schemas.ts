@@ -7,7 +7,7 @@ const isEstimate = z
   .optional()
   .openapi({ description: 'The times are estimates: quotas or free places may make them later.' })
 const quota = z.string().optional().openapi({
-  description: 'The quota that the job alone exceeds.',
+  description: 'The quota that the job alone exceeds; of a meter, the quota that refused the fill.',
   example: '90000 tokens/minute',
 })
 
@@ -131,5 +131,21 @@ export const meterSchema = z
     full: z.boolean(),
     blocked: z.boolean(),
     emptyInMs: z.number(),
+    quotas: z
+      .array(
+        z.strictObject({
+          quota: z.string().openapi({ example: '90000 tokens/minute' }),
+          unit: z.string().optional().openapi({ description: 'Absent: units of the meter.' }),
+          amount: z.number(),
+          used: z.number(),
+          windowMs: z.number(),
+          roomInMs: z.number().openapi({
+            description:
+              'The time until there is room for one more, or for as many as a fill counts that does not say.',
+          }),
+        }),
+      )
+      .optional()
+      .openapi({ description: 'What the quotas of the limit count; absent where it has none.' }),
   })
   .openapi('Meter')

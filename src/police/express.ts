@@ -16,7 +16,7 @@ export interface ExpressRequest extends IncomingMessage {
  *
  *     app.use('/api', policeExpress(meter, { key: (request) => ipKey(request.ip) }))
  *
- * Errors of `key` and `amount`, and of a key without a limit, go to `next`.
+ * Errors of `key`, `amount` and `costs`, and of a key without a limit, go to `next`.
  *
  * @throws InvalidOptionsError
  */

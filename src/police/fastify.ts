@@ -25,7 +25,7 @@ export interface FastifyReply {
  *
  *     app.addHook('onRequest', policeFastify(meter, { key: (request) => ipKey(request.ip) }))
  *
- * Errors of `key` and `amount`, and of a key without a limit, are thrown.
+ * Errors of `key`, `amount` and `costs`, and of a key without a limit, are thrown.
  *
  * @throws InvalidOptionsError
  */

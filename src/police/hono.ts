@@ -7,7 +7,7 @@ import { type PoliceOptions, policeOf } from './police.ts'
  *
  *     app.use('/api/*', policeHono(meter, { key: (context) => context.req.header('x-account') ?? 'anonymous' }))
  *
- * Errors of `key` and `amount`, and of a key without a limit, are thrown.
+ * Errors of `key`, `amount` and `costs`, and of a key without a limit, are thrown.
  *
  * @throws InvalidOptionsError
  */

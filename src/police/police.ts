@@ -3,8 +3,14 @@ import { describe } from '../core/describe.ts'
 import { InvalidOptionsError, isVelvetRopeError, type VelvetRopeError } from '../core/errors.ts'
 import { parseOptions } from '../core/options.ts'
 import { toError } from '../core/thrown.ts'
+import type { Costs } from '../core/usage.ts'
 import { PROBLEM_TYPE, PROBLEMS, type ProblemName, problemBody } from '../http/problem.ts'
-import { policyName, quotaOfMeter, rateLimitHeaders, retryAfterSeconds } from '../http/ratelimit-headers.ts'
+import {
+  policyRefusing,
+  quotaOfMeter,
+  rateLimitHeaders,
+  retryAfterSeconds,
+} from '../http/ratelimit-headers.ts'
 import type { Awaitable } from '../line/awaitable.ts'
 import type { Meter } from '../meter/meter.ts'
 import type { MeterReading } from '../meter/meter-reading.ts'
@@ -17,6 +23,7 @@ const call = (what: string) =>
 const optionsSchema = z.strictObject({
   key: call('(request) => string | undefined'),
   amount: call('(request) => number').optional(),
+  costs: call('(request) => Costs').optional(),
   whenUnavailable: z.enum(['refuse', 'allow']).default('refuse'),
   onUnavailable: call('(error) => void').optional(),
   headers: z.boolean().default(true),
@@ -32,6 +39,11 @@ export interface PoliceOptions<Request> {
   readonly key: (request: Request) => Awaitable<string | undefined>
   /** Returns the units that a request takes, 0 or more. Default: 1. */
   readonly amount?: (request: Request) => Awaitable<number>
+  /**
+   * Returns what a request counts in named units, such as `{ tokens: 700 }`: whole numbers above 0. One that it does not name counts
+   * as much as the limit says for each. Default: none.
+   */
+  readonly costs?: (request: Request) => Awaitable<Costs | undefined>
   /**
    * What to do while the store is unavailable: `refuse` answers 503, `allow` passes all requests on without a limit.
    * Default: `refuse`.
@@ -79,7 +91,7 @@ export function policeOf<Request>(
     throw new InvalidOptionsError(`${what}: expected a Meter and then options, got: ${describe(meter)}`)
   }
   const settings = parseOptions(optionsSchema, input, what)
-  const { key: keyOf, amount: amountOf = () => 1 } = input
+  const { key: keyOf, amount: amountOf = () => 1, costs: costsOf = () => undefined } = input
   const judge = async (request: Request): Promise<Ruling> => {
     const key = await keyOf(request)
     if (key === undefined) return PASSES
@@ -90,8 +102,9 @@ export function policeOf<Request>(
         `${what}: expected amount to answer a number of units, 0 or more, got: undefined`,
       )
     }
+    const costs = await costsOf(request)
     try {
-      return rulingOf(await meter.fill(key, amount), settings)
+      return rulingOf(await meter.fill(key, amount, costs), settings)
     } catch (error) {
       if (!isUnavailable(error)) throw error
       report(input.onUnavailable, error)
@@ -117,8 +130,8 @@ function report(
 function rulingOf(reading: MeterReading, { headers: hasFields }: { readonly headers: boolean }): Ruling {
   const fields = hasFields ? rateLimitHeaders(quotaOfMeter(reading)) : {}
   if (reading.accepted) return { passes: true, headers: fields }
-  const { pattern, retryAfterMs } = reading
-  const policies = hasFields && { 'violated-policies': [policyName(pattern)] }
+  const { retryAfterMs } = reading
+  const policies = hasFields && { 'violated-policies': [policyRefusing(reading)] }
   if (!Number.isFinite(retryAfterMs)) {
     return refusal(
       'over-limit',

@@ -28,13 +28,13 @@ export function meterRoutes(api: RouteContext): Route[] {
           ...jsonContent(meterSchema),
         },
       },
-      problems: ['over-limit', 'memory-share', 'never-fits', 'no-limit', 'not-found'],
+      problems: ['over-limit', 'memory-share', 'never-fits', 'unknown-unit', 'no-limit', 'not-found'],
       answer: async (call) => {
         const { context, subject: key } = call
         const meter = meterOf(api)
         overload.assertRoom(key)
-        const { amount } = await readRequest(api, call, fillSchema, { whenAbsent: '{}' })
-        const reading = await reach(() => meter.fill(key, amount))
+        const { amount, costs } = await readRequest(api, call, fillSchema, { whenAbsent: '{}' })
+        const reading = await reach(() => meter.fill(key, amount, costs))
         if (!reading.accepted) throw refusedFill(key, reading, amount)
         const { retryAfterMs: _, ...level } = reading
         return jsonResponse(context, 200, { key, ...level }, rateLimitHeaders(quotaOfMeter(reading)))
@@ -44,14 +44,15 @@ export function meterRoutes(api: RouteContext): Route[] {
       method: 'get',
       path: '/v1/meters/{key}',
       scope: 'read',
-      summary: 'Get the level of a meter; with an amount, also whether it would fit',
+      summary: 'Get the level of a meter; with an amount or costs, also whether they would fit',
       request: { query: meterQuerySchema },
       answers: { 200: { description: 'The meter.', ...jsonContent(meterSchema) } },
-      problems: ['no-limit', 'not-found'],
+      problems: ['unknown-unit', 'no-limit', 'not-found'],
       answer: async ({ context, subject: key }) => {
         const meter = meterOf(api)
-        const { amount } = readQuery(context.req.url, meterQuerySchema, ['amount'])
-        const level = await reach(() => (amount === undefined ? meter.level(key) : meter.level(key, amount)))
+        const { amount, costs } = readQuery(context.req.url, meterQuerySchema, ['amount'])
+        const isAsked = amount !== undefined || costs !== undefined
+        const level = await reach(() => (isAsked ? meter.level(key, amount ?? 1, costs) : meter.level(key)))
         return context.json({ key, ...level })
       },
     },

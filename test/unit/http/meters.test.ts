@@ -263,10 +263,80 @@ describe('meters', () => {
     const api = new Api()
     const fill = vi.spyOn(api.meter, 'fill')
     await api.post('/v1/meters/k/fill', { amount: 2 })
-    expect(fill).toHaveBeenCalledExactlyOnceWith('k', 2)
+    expect(fill).toHaveBeenCalledExactlyOnceWith('k', 2, undefined)
   })
 
   test.each([{}, 5, 'meter', { fill: () => undefined }])('must be meters, not %o', (meter) => {
     expect(() => new Api(undefined, { meter: meter as never })).toThrow('expected meter to be a Meter')
+  })
+})
+
+describe('a limit with quotas', () => {
+  const LIMITS = { '*': '40, 20/s, 100 tokens/minute 20 each' }
+
+  test('counts the costs of a fill, and returns what each quota counts', async () => {
+    const api = new Api(LIMITS)
+    const answer = await api.post('/v1/meters/k/fill', { amount: 2, costs: { tokens: 70 } })
+    expect(answer.status).toBe(200)
+    expect(answer.body).toMatchObject({
+      accepted: true,
+      level: 2,
+      quotas: [
+        {
+          quota: '100 tokens/minute',
+          unit: 'tokens',
+          amount: 100,
+          used: 70,
+          windowMs: 60_000,
+          roomInMs: 0,
+        },
+      ],
+    })
+    expect(meterSchema.parse(answer.body)).toEqual(answer.body)
+    expect(fields(answer)).toEqual([
+      '"*";q=40;w=2, "* 100 tokens/minute";q=100;w=60;qu="tokens"',
+      '"*";r=38;t=1, "* 100 tokens/minute";r=30;qu="tokens"',
+      null,
+    ])
+    for (const [query, accepted] of [
+      ['', undefined],
+      ['?amount=1', true],
+      ['?costs=tokens=30', true],
+      ['?costs=tokens=31', false],
+      ['?amount=39&costs=tokens=1', false],
+    ] as const) {
+      const level = await api.call('GET', `/v1/meters/k${query}`)
+      expect([query, (level.body as { accepted?: boolean }).accepted]).toEqual([query, accepted])
+    }
+  })
+
+  test('refuses with the quota that has no room, and with 422 what is above a whole one', async () => {
+    const api = new Api(LIMITS)
+    await api.post('/v1/meters/k/fill', { costs: { tokens: 70 } })
+    const refused = await api.post('/v1/meters/k/fill', { costs: { tokens: 31 } })
+    const { retryAfterMs } = refused.body as { retryAfterMs: number }
+    expectProblem(refused, 429, 'over-limit', {
+      detail: `the quota of 100 tokens/minute has room for it in ${retryAfterMs} ms`,
+      quota: '100 tokens/minute',
+      'violated-policies': ['* 100 tokens/minute'],
+    })
+    expect(retryAfterMs).toBeGreaterThan(60_000 - 1)
+    await api.pass(retryAfterMs)
+    expect((await api.post('/v1/meters/k/fill', { costs: { tokens: 31 } })).status).toBe(200)
+    const never = await api.post('/v1/meters/k/fill', { costs: { tokens: 101 } })
+    expectProblem(never, 422, 'never-fits', {
+      detail: 'the fill counts more than the whole quota of 100 tokens/minute',
+      quota: '100 tokens/minute',
+    })
+  })
+
+  test('refuses a unit that it does not count, and costs that are none', async () => {
+    const api = new Api(LIMITS)
+    const unknown = await api.post('/v1/meters/k/fill', { costs: { token: 5 } })
+    expectProblem(unknown, 422, 'unknown-unit', { units: ['tokens'] })
+    expect((await api.call('GET', '/v1/meters/k?costs=token=5')).status).toBe(422)
+    for (const costs of [{ tokens: 0 }, { tokens: 0.5 }, { tokens: '5' }, [], 5]) {
+      expect((await api.post('/v1/meters/k/fill', { costs })).status).toBe(422)
+    }
   })
 })

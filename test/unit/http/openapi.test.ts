@@ -111,7 +111,7 @@ test('every parameter and every body is described', async () => {
       ['post /v1/buckets/{key}/freeze', ['path:key'], json],
       ['delete /v1/buckets/{key}/freeze', ['path:key'], []],
       ['post /v1/meters/{key}/fill', ['path:key'], json],
-      ['get /v1/meters/{key}', ['path:key', 'query:amount'], []],
+      ['get /v1/meters/{key}', ['path:key', 'query:amount', 'query:costs'], []],
       ['put /v1/limits/{pattern}', ['header:If-Match', 'path:pattern', 'query:dryRun', 'query:scope'], json],
       [
         'delete /v1/limits/{pattern}',

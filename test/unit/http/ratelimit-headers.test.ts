@@ -61,3 +61,17 @@ test.each([
 ])('%d ms are sent as %d s', (ms, seconds) => {
   expect(retryAfterSeconds(ms)).toBe(seconds)
 })
+
+test('each quota is a policy of its own, with its unit, and a time only where nothing more has room', async () => {
+  const { meter } = metered('4, 1/s, 9/m, 100 tokens/h 20 each')
+  expect(fieldsOf(await meter.fill('k', { tokens: 30 }))).toEqual([
+    '"*";q=4;w=4, "* 9/minute";q=9;w=60, "* 100 tokens/hour";q=100;w=3600;qu="tokens"',
+    '"*";r=3;t=1, "* 9/minute";r=8, "* 100 tokens/hour";r=70;qu="tokens"',
+  ])
+  const refused = await meter.fill('k', { tokens: 71 })
+  expect(fieldsOf(refused)[1]).toBe('"*";r=3;t=3660, "* 9/minute";r=8, "* 100 tokens/hour";r=70;qu="tokens"')
+  await meter.fill('k', { tokens: 60 })
+  expect(fieldsOf(await meter.fill('k', 0))[1]).toBe(
+    '"*";r=2;t=1, "* 9/minute";r=7, "* 100 tokens/hour";r=10;t=3660;qu="tokens"',
+  )
+})

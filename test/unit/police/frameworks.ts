@@ -38,13 +38,14 @@ export type Policers = readonly (readonly [Meter, PoliceOptions<Asked>])[]
 
 /** The same options for requests of another kind. */
 function translate<Request>(
-  { key, amount, ...rest }: PoliceOptions<Asked>,
+  { key, amount, costs, ...rest }: PoliceOptions<Asked>,
   read: (request: Request) => Asked,
 ): PoliceOptions<Request> {
   return {
     ...rest,
     key: (request) => key(read(request)),
     ...(amount && { amount: (request: Request) => amount(read(request)) }),
+    ...(costs && { costs: (request: Request) => costs(read(request)) }),
   }
 }
 

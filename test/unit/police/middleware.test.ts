@@ -87,6 +87,34 @@ describe.each(FRAMEWORKS)('on %s', (_, open) => {
     expect((await meter.level('acme')).level).toBe(0.5)
   })
 
+  test('a request counts in quotas what `costs` says of it, and the one that refuses is named', async () => {
+    const { clock, meter } = metered({ '*': '20, 20/s, 100 tokens/minute 20 each' })
+    const costs = ({ header }: Asked) => {
+      const tokens = header('tokens')
+      return tokens === undefined ? undefined : { tokens: Number(tokens) }
+    }
+    const { ask, errors } = await open([[meter, { ...BY_ACCOUNT, costs }]])
+    expect(fields(await ask({ ...ACME, tokens: '70' }))).toEqual([
+      '"*";q=20;w=1, "* 100 tokens/minute";q=100;w=60;qu="tokens"',
+      '"*";r=19;t=1, "* 100 tokens/minute";r=30;qu="tokens"',
+      null,
+    ])
+    const refused = await ask({ ...ACME, tokens: '31' })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '61'])
+    expect(JSON.parse(refused.body)).toMatchObject({
+      detail: 'there is room in 61000 ms',
+      'violated-policies': ['* 100 tokens/minute'],
+    })
+    expect(fields(await ask(ACME))[1]).toBe('"*";r=18;t=1, "* 100 tokens/minute";r=10;t=61;qu="tokens"')
+    await clock.advance(61_000_000)
+    expect((await ask({ ...ACME, tokens: '31' })).status).toBe(200)
+    const never = await ask({ ...ACME, tokens: '101' })
+    expect([never.status, never.headers.get('retry-after')]).toEqual([429, null])
+    expect((await ask({ ...ACME, tokens: '0' })).status).toBe(500)
+    expect(errors).toHaveLength(1)
+    expect(errors[0]).toBeInstanceOf(InvalidOptionsError)
+  })
+
   test('a request without a key is exempt', async () => {
     const { meter } = metered({ '*': '1, 1/s' })
     const { ask, runs } = await open([[meter, BY_ACCOUNT]])
@@ -292,6 +320,7 @@ describe.each([
     [{}, 'expected key to be a function, (request) => string | undefined, got: undefined'],
     [{ key: 'ip' }, 'expected key to be a function'],
     [{ key: () => 'k', amount: 2 }, 'expected amount to be a function'],
+    [{ key: () => 'k', costs: { tokens: 2 } }, 'expected costs to be a function'],
     [{ key: () => 'k', whenUnavailable: 'open' }, 'expected whenUnavailable to be'],
     [{ key: () => 'k', header: true }, 'did you mean headers?'],
     [undefined, 'expected the options'],
