@@ -1,10 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { shapedFetch } from '../../src/fetch.ts'
 import { Shaper } from '../../src/index.ts'
-import { built } from '../support/built.ts'
 import { redisAddress, startRedis, uniquePrefix } from '../support/redis-server.ts'
 import { TurnsStage } from './turns-stage.ts'
 
@@ -36,17 +32,6 @@ async function isOpen(shaper: Shaper, turn: Promise<unknown>): Promise<boolean> 
   await new Promise((resolve) => setTimeout(resolve, 500))
   await shaper.inspect('k')
   return !isSettled
-}
-
-/** A process that holds a place of the key `k`. */
-async function holder(stage: TurnsStage, limit: string, url = redisAddress()) {
-  const child = spawn(process.execPath, [built('test/support/children/holds.ts'), url, stage.prefix, limit], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const lines = createInterface(child.stdout)
-  await once(lines, 'line')
-  return { child, said: async () => String((await once(lines, 'line'))[0]) }
 }
 
 describe('a place of a limit', () => {
@@ -180,7 +165,7 @@ describe('what dies', () => {
     const stage = new TurnsStage(LIMIT)
     const shaper = await stage.open()
     shaper.schedule()
-    const { child } = await holder(stage, LIMIT)
+    const { child } = await stage.holder()
     const next = shaper.acquire('k')
     expect(await isOpen(shaper, next)).toBe(true)
     const lapsed = heard(shaper, 'holdExpired')
@@ -197,7 +182,7 @@ describe('what dies', () => {
     const stage = new TurnsStage(LIMIT)
     const shaper = await stage.open()
     shaper.schedule()
-    const { child, said } = await holder(stage, LIMIT)
+    const { child, said } = await stage.holder()
     const next = shaper.acquire('k')
     // Its start is reported, so the store knows what it lost.
     await expect.poll(() => shaper.inspect('k')).toMatchObject({ running: 1 })

@@ -93,4 +93,39 @@ describe('the trap', () => {
     expect(await (await next).release()).toBe(true)
     await stage.conforms()
   })
+
+  test('places leaked after a crash: all of those that a killed process held come free', async () => {
+    const stage = new TurnsStage('20, 50/s, 2 at once')
+    const shaper = await stage.open()
+    shaper.schedule()
+    const holders = [await stage.holder(), await stage.holder()]
+    expect(await shaper.inspect('k')).toMatchObject({ places: { taken: 2, of: 2 } })
+    for (const { child } of holders) child.kill('SIGKILL')
+    // As often as there are places, at the same time.
+    const turns = await Promise.all([shaper.acquire('k'), shaper.acquire('k')])
+    expect(await shaper.inspect('k')).toMatchObject({ places: { taken: 2, of: 2 } })
+    for (const turn of turns) expect(await turn.release()).toBe(true)
+    expect(await shaper.inspect('k')).toMatchObject({ places: { taken: 0, of: 2 } })
+  })
+
+  test('a share served twice under contention: many callers of many processes use all of a quota, and no more', async () => {
+    const stage = new TurnsStage('90, 200/s, 300 tokens/hour 1 each')
+    const shapers = await Promise.all([0, 1, 2, 3].map(() => stage.open()))
+    const sizes = Array.from({ length: 60 }, (_, n) => 1 + ((n * 7) % 19))
+    const abort = new AbortController()
+    let used = 0
+    const turns = sizes.map(async (tokens, n) => {
+      await shapers[n % 4]!.acquire('k', { costs: { tokens }, signal: abort.signal })
+      used += tokens
+    })
+    const counted = async () => (await shapers[0]!.inspect('k'))?.quotas?.[0]?.used
+    // The next of them, with up to 19, has no room.
+    await expect.poll(counted).toBeGreaterThan(300 - 19)
+    await expect.poll(async () => used === (await counted())).toBe(true)
+    expect(used).toBeLessThanOrEqual(300)
+    abort.abort(new Error('enough'))
+    const ends = await Promise.allSettled(turns)
+    expect(used).toBeLessThanOrEqual(300)
+    expect(ends.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(20)
+  })
 })

@@ -1,7 +1,11 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { expect, onTestFinished } from 'vitest'
 import { joinHistories } from '../../src/demo/shared/joint-history.ts'
 import { type AcquireOptions, Shaper, type ShaperOptions } from '../../src/index.ts'
 import { checkHistory, type HistoryEvent, type Recording, recordHistory } from '../../src/testing.ts'
+import { built } from '../support/built.ts'
 import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 
 /** What news of starts may take on a busy machine; microseconds. */
@@ -56,6 +60,18 @@ export class TurnsStage {
     // A test may look later.
     turn.catch(() => undefined)
     return { turn, id: await admitted }
+  }
+
+  /** A process that holds a place of the key `k`. */
+  async holder() {
+    const script = built('test/support/children/holds.ts')
+    const child = spawn(process.execPath, [script, this.#url, this.prefix, this.#limit], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const lines = createInterface(child.stdout)
+    await once(lines, 'line')
+    return { child, said: async () => String((await once(lines, 'line'))[0]) }
   }
 
   /** The names in the order of their departures. */
