@@ -198,8 +198,9 @@ async function seenOf(driver: Driver, ids: readonly string[], now: number) {
   const view = await driver.inspect('a', now)
   const jobs = await Promise.all(ids.map((id) => driver.job(id, now)))
   return [
-    // Where a limit changed while a job ran, Redis goes on counting what memory knows to have been settled lower.
-    view && { ...view, durability: 'any', nextDepartureAt: 0, quotas: [] },
+    // Redis remembers an idle bucket with quotas for longer, since a step of its clock may be reported late. Where a limit changed
+    // while a job ran, it goes on counting what memory knows to have been settled lower.
+    (view?.state ?? 'idle') !== 'idle' && { ...view, durability: 'any', nextDepartureAt: 0, quotas: [] },
     jobs,
     await driver.audit(),
     await driver.flow(now),

@@ -5,9 +5,10 @@ import { shardPrelude } from '../../src/redis/scripts/prelude.ts'
 import { isTurnId } from './turn-id.ts'
 
 const LIB = new URL('../../src/redis/scripts/lib/', import.meta.url)
-const PARTS = 'values shard forward job warmth quota calendar usage charge bucket pace state blocks next line'
-  .split(' ')
-  .map((part) => readFileSync(new URL(`${part}.lua`, LIB), 'utf8'))
+const PARTS =
+  'values shard forward job warmth quota calendar usage stored charge bucket pace state blocks next line waiting'
+    .split(' ')
+    .map((part) => readFileSync(new URL(`${part}.lua`, LIB), 'utf8'))
 
 /**
  * Tells what a shard holds: its sets, or a page of its buckets with their lists, or of its jobs with their states. The pages are
@@ -39,19 +40,38 @@ const SCRIPT = [
     end
     return members
   end
+  local function has_its_sums(b, members)
+    local _, use = usage.of(b)
+    for unit, sum in pairs(use and use.sums or {}) do
+      local jobs, units = 0, 0
+      for _, member in ipairs(members) do
+        local id = parse_member(member)
+        local costs = id ~= b.granted and usage.costs_text(read_job(id).settings)
+        local named = costs and cjson.decode(costs)[unit]
+        if named then jobs, units = jobs + 1, units + named end
+      end
+      if sum.jobs ~= jobs or sum.units ~= units then return false end
+    end
+    return true
+  end
   local found_in = {}
   function found_in.buckets(key)
     local b = read_bucket(key)
+    local lists = {
+      line = line_of(b), handed = redis.call('LRANGE', K.handed .. b.n, 0, -1),
+      retry = redis.call('ZRANGE', K.retry .. b.n, 0, -1), back = redis.call('ZRANGE', K.back .. b.n, 0, -1),
+    }
+    local members = {}
+    for _, list in pairs(lists) do
+      for _, member in ipairs(list) do members[#members + 1] = member end
+    end
     return {
       key = key, waiting = b.waiting, handed = b.handed, returned = b.returned, running = b.running,
       granted = b.granted, grantedCost = b.grantedCost, paused = b.paused == 1, counts = { b.inLine, b.inHanded, b.inRetry, b.inBack },
       turns = b.turns, isDue = due_of(b) < INF, hasQuotas = usage.of(b) ~= nil and #usage.of(b).quotas > 0,
       hasStarted = b.lastStart > -INF or b.granted ~= '',
       isAsFull = tonumber(redis.call('ZSCORE', K.fill, key) or -1) == b.waiting / b.capacity,
-      lists = {
-        line = line_of(b), handed = redis.call('LRANGE', K.handed .. b.n, 0, -1),
-        retry = redis.call('ZRANGE', K.retry .. b.n, 0, -1), back = redis.call('ZRANGE', K.back .. b.n, 0, -1),
-      },
+      hasItsSums = has_its_sums(b, members), lists = lists,
     }
   end
   function found_in.jobs(id)
@@ -98,6 +118,7 @@ const bucketSchema = z.strictObject({
   hasQuotas: z.boolean(),
   hasStarted: z.boolean(),
   isAsFull: z.boolean(),
+  hasItsSums: z.boolean(),
   lists: z.strictObject({ line: names, handed: names, retry: names, back: names }),
 })
 const jobSchema = z.strictObject({
@@ -189,6 +210,7 @@ function ofBucket(bucket: Bucket, { jobs, due, turns, idle, quotas }: Shard): st
     ['granted at the head', granted, granted === '' ? '' : idOf(handed[0] ?? '')],
     ['members that are there once', everyone.length, new Set(everyone.map(idOf)).size],
     ['as full as the set says', bucket.isAsFull, true],
+    ['has its sums', bucket.hasItsSums, true],
     ['turns', bucket.turns, line.filter(isTurnId).length],
     ['among those due, or full', bucket.isDue, isPlaced || (bucket.isDue && handed.length > 0)],
     ['in the set of both', due.includes(key) && turns.includes(key), false],

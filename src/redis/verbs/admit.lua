@@ -1,7 +1,7 @@
 #!lua
 -- Admits jobs to their lines, or rejects them: judges all of them, or none; where many jobs in lines must be looked at for it, only
 -- the first of them. Without `allow-oom`: a full memory rejects the call.
--- uses: shard forward loss lease job warmth quota calendar usage charge bucket pace name blocks next line order passage follow verdict notes join
+-- uses: shard forward loss lease job warmth quota calendar usage stored charge bucket pace name blocks next line waiting order passage verdict follow notes join
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', version of the caller's rule book, its number of shards, number of kinds, then for each kind of job: cost,
@@ -88,8 +88,7 @@ for index, job in ipairs(jobs) do
   local said, at_time, position = usage.is_marked(job.settings) and 'again~' or 'again', job.departsAt, job.position
   if not position then
     if bucket.book < book and change_limit(bucket, rule, now) then bucket.from, bucket.isMoved = -INF, true end
-    local departs_at, place, retry_at, is_estimate, exceeded, looked = judge(bucket, job.cost, job.settings, job.deadline, now)
-    looked_at = looked_at + (looked or 0)
+    local departs_at, place, retry_at, is_estimate, exceeded = judge(bucket, job.cost, job.settings, job.deadline, now)
     if departs_at then
       job.position, job.departsAt, job.settings = place, departs_at, usage.marked(job.settings, is_estimate)
       join(job, bucket, meta, now)

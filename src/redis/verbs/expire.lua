@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- waiting | retrying | handed and without a slot -> expired, for jobs whose deadline has passed; 75 at most.
--- uses: shard forward sweeps loss lease job warmth quota calendar usage charge bucket pace state kept retention ended blocks next line head lookup leave
+-- uses: shard forward sweeps loss lease job warmth quota calendar usage stored charge bucket pace state kept retention ended blocks next line waiting head lookup leave
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, name of the process that asks, number of its sweep

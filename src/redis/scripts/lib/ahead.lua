@@ -22,10 +22,6 @@ local function position_of(bucket, block, member)
   return math.min(bucket.inLine - 1, place + BLOCK * math.max(0, between - MOST_BLOCKS))
 end
 
-local function jobs_without_slot(bucket)
-  return bucket.inLine + bucket.inHanded + retrying(bucket) - (bucket.granted ~= '' and 1 or 0)
-end
-
 -- The first jobs of the order of departure. Where no job came back, each costs 1 and the limit is a pace alone, sums say all of the
 -- others.
 local function first_in_order(bucket, now)

@@ -48,6 +48,11 @@ local function record_of(b)
   return record
 end
 
+-- The limit as it is shown.
+function usage.limit_text(bucket)
+  return string.match(bucket.limit, '^[^\n]*')
+end
+
 -- `b.fill` is what the set `:fill` holds. A foreign value under the name of the set must not stop the line.
 local function write_bucket(b)
   redis.call('HSET', K.buckets, b.key, record_of(b))

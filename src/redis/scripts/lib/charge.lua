@@ -51,20 +51,14 @@ end
 -- A server that takes over may lack the starts of so long.
 usage.LOST = 2000000
 
--- Counts the slot that the bucket has granted, or takes that back.
-function usage.charge_slot(bucket, sign, now)
-  local parts, use = usage.of(bucket)
-  for index = 1, now and parts and #parts.quotas or 0 do forward.forget(use[index].ends, use[index].used, now) end
-  if parts then usage.charge(bucket, usage.charges_of(parts, bucket.granted, bucket.grantedCost), bucket.grantedSlot, sign) end
-end
-
--- The granted job starts at `at`.
-function usage.move_to(bucket, at)
-  local parts = usage.of(bucket)
-  if not parts then return end
-  local charges = usage.charges_of(parts, bucket.granted, bucket.grantedCost)
-  usage.charge(bucket, charges, bucket.grantedSlot, -1)
-  usage.charge(bucket, charges, at)
+-- Whether a start counts until the same ends at either time.
+function usage.is_same_time(parts, at, other)
+  for _, part in ipairs(parts.quotas) do
+    local first, last = quota.ends_of(part, at)
+    local as_first, as_last = quota.ends_of(part, other)
+    if first ~= as_first or last ~= as_last then return false end
+  end
+  return true
 end
 
 -- After a loss, as many starts count as the pace allows in the time that may be lost.

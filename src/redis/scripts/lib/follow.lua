@@ -1,60 +1,83 @@
--- The verdict under a limit with further parts: `judgeParts` of src/core/verdict.ts. It follows the jobs ahead one by one.
+-- The verdict under a limit with further parts: `judgeParts` of src/core/verdict.ts. Only where a quota might hold a job on the way, it
+-- follows the jobs ahead one by one.
 
 do
-  -- Follows the line from now on. It is kept with the bucket, so that a call that judges many requests follows it once.
+  -- To follow a job takes longer than to look at an entry, most of all where its costs are read.
+  local STEP, READ = 0.25, 1.25
+
+  -- The line from now on. It is kept with the bucket, so that a call that judges many requests follows it once.
   local function walk_of(bucket, now)
     if bucket.walk then return bucket.walk end
-    local parts, walk = usage.of(bucket), usage.walk_from(bucket, now)
-    walk.unread = bucket.waiting - bucket.grantedCost
-    local next_one = departures(bucket, now)
-    while walk.steps < usage.FARTHEST_STEP do
-      local entry = next_one()
-      if not entry then break end
-      usage.depart(walk, bucket, entry.cost, usage.charges_of(parts, entry.id, entry.cost), entry.readyAt)
-      walk.unread = walk.unread - entry.cost
-    end
-    bucket.walk = walk
-    return walk
+    bucket.walk = usage.walk_from(bucket, now)
+    bucket.walk.unread, bucket.walk.nextOne = bucket.waiting - bucket.grantedCost, departures(bucket, now)
+    return bucket.walk
   end
 
-  -- When `missing` units will have departed.
-  local function room_after(walk, bucket, missing, now)
+  -- Follows the next job; returns whether there was one, and it is not too far.
+  local function step(walk, bucket)
+    local entry = walk.steps < usage.FARTHEST_STEP and walk.nextOne()
+    if not entry then
+      walk.isOver = true
+      return false
+    end
+    usage.depart(walk, bucket, entry.cost, usage.charges_of(bucket.parts, entry.id, entry.cost), entry.readyAt)
+    walk.unread = walk.unread - entry.cost
+    looked_at = looked_at + (bucket.parts.hasUnits and READ or STEP)
+    return true
+  end
+
+  -- When `missing` units will have departed, and whether all jobs until then were followed.
+  local function room_behind(bucket, missing, now)
     local function soon(at) return at > now and at or now + bucket.interval end
     missing = missing - bucket.grantedCost
-    if missing <= 0 then return soon(bucket.grantedSlot) end
-    for step = 1, walk.steps do
-      missing = missing - walk.costs[step]
-      if missing <= 0 then return soon(walk.times[step]) end
-    end
-    return usage.behind(walk, bucket, missing - 1)
+    if missing <= 0 then return soon(bucket.grantedSlot), true end
+    local walk, at = walk_of(bucket, now), 0
+    repeat
+      at = at + 1
+      if at > walk.steps and not step(walk, bucket) then return usage.behind(walk, bucket, missing - 1), false end
+      missing = missing - walk.costs[at]
+    until missing <= 0
+    return soon(walk.times[at]), true
   end
 
-  -- As `judge` of verdict.lua; and whether the times are estimates, and the number of the quota that the job alone exceeds. Returns
-  -- how many jobs were looked at last.
-  function usage.judge(bucket, cost, settings, deadline, now)
+  -- When a job departs behind the whole line, how many retries depart before it, and whether all jobs before it were followed.
+  local function behind(bucket, charges, now, by_pace)
+    if not usage.is_counted(bucket) and jobs_without_slot(bucket) <= usage.FARTHEST_STEP then
+      looked_at = looked_at + READ * usage.recount(bucket, departures(bucket, now))
+    end
+    if not usage.may_hold(bucket, charges, now) then
+      local departs_at, retries_ahead = by_pace(bucket, projection_of(bucket, now))
+      return departs_at, retries_ahead, true
+    end
+    local walk = walk_of(bucket, now)
+    while not walk.isOver do step(walk, bucket) end
+    local retries_ahead = math.min(bucket.inRetry, bucket.inLine + 1 - bucket.linesTurn)
+    if walk.unread > 0 then return usage.behind(walk, bucket, walk.unread), retries_ahead, false end
+    return usage.depart_at(walk, bucket, charges), retries_ahead, true
+  end
+
+  -- As `judge` of verdict.lua; and whether the time is an estimate, and the number of the quota that the job alone exceeds.
+  function usage.judge(bucket, cost, settings, deadline, now, by_pace)
     local parts = usage.of(bucket)
     local charges = usage.charges(parts, cost, settings)
     for index, part in ipairs(parts.quotas) do
-      if charges[index] > part.amount then return nil, 'too-costly', INF, false, index, 0 end
+      if charges[index] > part.amount then return nil, 'too-costly', INF, false, index end
     end
-    local looked = bucket.walk and 0 or INF
     quota.isBeyond = bucket.isBeyond
-    local walk = walk_of(bucket, now)
-    -- A step takes longer than to look at an entry: one long line is enough for a call.
-    looked = math.min(looked, math.ceil(1.25 * walk.steps))
     local missing = bucket.waiting + cost - bucket.capacity
-    local room = missing > 0 and room_after(walk, bucket, missing, now) or now
-    local departs_at = walk.unread > 0 and usage.behind(walk, bucket, walk.unread) or usage.depart_at(walk, bucket, charges)
+    local room, is_room_followed, departs_at, retries_ahead, is_followed = now, true, -INF, 0, true
+    if missing > 0 then room, is_room_followed = room_behind(bucket, missing, now) end
+    -- How far the line reaches matters to a job that gets in, or has a deadline.
+    if room == now or deadline < INF then departs_at, retries_ahead, is_followed = behind(bucket, charges, now, by_pace) end
     -- No process has said yet when the clocks of the zone are set then.
     bucket.isBeyond = quota.isBeyond
-    local is_estimate = walk.unread > 0 or bucket.inRetry > 0 or parts.places ~= nil or bucket.isBeyond or false
+    local is_uncertain = bucket.inRetry > 0 or parts.places ~= nil or bucket.isBeyond or false
     local late = departs_at - deadline
     local in_time = late > ROUNDING and now + late or now
-    if in_time > room then return nil, 'deadline', in_time, is_estimate, nil, looked end
-    if room > now then return nil, bucket.paused == 1 and 'paused' or 'full', room, is_estimate, nil, looked end
-    if bucket.paused == 1 and deadline ~= INF then return nil, 'paused', now + bucket.interval, false, nil, looked end
-    local retries_ahead = math.min(bucket.inRetry, bucket.inLine + 1 - bucket.linesTurn)
-    return departs_at, bucket.inLine + bucket.inHanded + bucket.inBack + retries_ahead + 1, nil, is_estimate, nil, looked
+    if in_time > room then return nil, 'deadline', in_time, is_uncertain or not is_followed end
+    if room > now then return nil, bucket.paused == 1 and 'paused' or 'full', room, is_uncertain or not is_room_followed end
+    if bucket.paused == 1 and deadline ~= INF then return nil, 'paused', now + bucket.interval, false end
+    return departs_at, bucket.inLine + bucket.inHanded + bucket.inBack + retries_ahead + 1, nil, is_uncertain or not is_followed
   end
 
   -- Behind the settings of a job whose time is an estimate stands a mark, for when its request comes again.
@@ -69,9 +92,11 @@ do
   -- The job that was judged last joins the line.
   function usage.join(bucket, cost, settings)
     local walk = bucket.walk
-    if not walk then return end
-    if bucket.inRetry > 0 then bucket.walk = nil
+    -- Entries that were read do not show it.
+    if not walk or not walk.isOver or bucket.inRetry > 0 then bucket.walk = nil
     elseif walk.steps == usage.FARTHEST_STEP then walk.unread = walk.unread + cost
-    else usage.depart(walk, bucket, cost, usage.charges(bucket.parts, cost, settings)) end
+    else
+      usage.depart(walk, bucket, cost, usage.charges(bucket.parts, cost, settings))
+    end
   end
 end

@@ -3,9 +3,8 @@
 do
   -- The place of the quota for which the next job of the walk waits, when it has room, and how many units come free then.
   local function hold_of(walk, bucket, charges, ready_at)
-    local from = math.max(walk.projection.slot, ready_at or walk.projection.slot)
-    local until_ = usage.depart_at(walk, bucket, charges, ready_at)
-    local before = math.max(from, until_ - 1)
+    local until_, slot = usage.depart_at(walk, bucket, charges, ready_at)
+    local before = math.max(slot, ready_at or slot, until_ - 1)
     for index, part in ipairs(bucket.parts.quotas) do
       local use = walk.use[index]
       if quota.room_at(part, use, charges[index], before) > before then

@@ -16,6 +16,7 @@ local function join(job, bucket, meta, now)
   if job.deadline < INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, job.id) end
   bucket.waiting = bucket.waiting + job.cost
   bucket.isChanged, bucket.order = true, nil
+  usage.count(bucket, job.settings, 1)
 end
 
 -- At least one job; `buckets` by key: unchanged ones are not written.

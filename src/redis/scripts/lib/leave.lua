@@ -19,6 +19,7 @@ local function leave(bucket, job, state)
     count_returned(bucket, state.kind, -job.cost)
   end
   bucket.waiting = bucket.waiting - job.cost
+  usage.count(bucket, job.settings, -1)
 end
 
 -- The job ends while it waits.
@@ -39,6 +40,7 @@ local function wait_again(bucket, state, kind, ready_at, worker)
   redis.call('ZREM', K.leases, state.id)
   -- A record that cannot be read must not leave this half done.
   local is_readable, job = pcall(read_job, state.id)
+  usage.count(bucket, is_readable and job and job.settings or nil, 1)
   if is_readable and job and job.deadline ~= INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, state.id) end
 end
 

@@ -17,6 +17,7 @@ local function due_by_parts(bucket, member, slot)
   local parts, use = usage.of(bucket)
   if not parts or not member then return slot end
   if usage.is_full(bucket, bucket.running + bucket.inHanded) then return INF end
+  if not usage.may_hold(bucket, nil, slot) then return slot end
   local charges = usage.charges_of(parts, parse_member(member))
   local function count(others)
     for index, units in ipairs(others) do charges[index] = charges[index] + units end

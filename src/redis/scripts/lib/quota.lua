@@ -38,18 +38,15 @@ do
     end
   end
 
-  function quota.charge(part, use, units, at)
-    local first, last = quota.ends_at(part, part.length and forward.present(at) or at)
-    add(use, first, units)
-    if last then add(use, last, units) end
+  -- The same for a start at `at` by the clock of then.
+  function quota.ends_of(part, at)
+    return quota.ends_at(part, part.length and forward.present(at) or at)
   end
 
-  -- Forgets what counts no more.
-  function quota.drop(use, now)
-    while use.ends[1] and use.ends[1] <= now do
-      table.remove(use.ends, 1)
-      table.remove(use.used, 1)
-    end
+  function quota.charge(part, use, units, at)
+    local first, last = quota.ends_of(part, at)
+    add(use, first, units)
+    if last then add(use, last, units) end
   end
 
   -- Lets nothing count for longer than a start that is reserved now.

@@ -4,76 +4,36 @@
 -- One local variable for the scripts, which have few left.
 local usage = {}
 do
-  local MAGIC, HEAD = 0x5627, '<HBdd'
   -- How far a calendar looks back, about.
   local LENGTHS = { hour = 3600000000, day = 86400000000, week = 604800000000 }
+  -- By limit, those of this call.
+  local known = {}
+
   local function read_parts(limit)
+    if known[limit] then return known[limit] end
     local at = string.find(limit, '\n', 1, true)
     if not at then return nil end
     local parts = cjson.decode(string.sub(limit, at + 1))
     for _, part in ipairs(parts.quotas) do parts.hasUnits = parts.hasUnits or part.unit ~= nil end
     quota.expect_zones(limit)
+    known[limit] = parts
     return parts
   end
 
-  local function new_use(parts, lost_at, changed_at)
-    local use = { lostAt = lost_at, changedAt = changed_at }
+  function usage.new(parts, lost_at, changed_at)
+    local use = { lostAt = lost_at, changedAt = changed_at, sums = {} }
     for index = 1, #parts.quotas do use[index] = { ends = {}, used = {} } end
-    return use
-  end
-
-  -- Periods of calendars follow the clock that is shown.
-  local function forward_of(part)
-    return part.length and forward.by() or 0
-  end
-
-  local function read(bucket, parts)
-    local raw = #parts.quotas > 0 and redis.call('HGET', K.quotas, bucket.key)
-    if not raw then
-      -- It is written with the first slot.
-      if #parts.quotas > 0 and (bucket.granted ~= '' or bucket.lastStart > -INF) then partial('quotas') end
-      return new_use(parts, 0, 0)
-    end
-    local ok, magic, count, lost_at, changed_at, at = pcall(struct.unpack, HEAD, raw)
-    if not ok or magic ~= MAGIC or count ~= #parts.quotas then foreign('quotas') end
-    local use = new_use(parts, lost_at, changed_at)
-    for index = 1, count do
-      local is_whole, size, from = pcall(struct.unpack, '<I2', raw, at)
-      if not is_whole or #raw + 1 < from + size * 16 then foreign('quotas') end
-      local numbers, by = { struct.unpack('<' .. string.rep('d', size * 2), raw, from) }, forward_of(parts.quotas[index])
-      for entry = 1, size do use[index].ends[entry], use[index].used[entry] = numbers[entry] + by, numbers[size + entry] end
-      at = from + size * 16
-    end
-    if at ~= #raw + 1 then foreign('quotas') end
     return use
   end
 
   -- The parts, and what counts in each quota; nil where the limit has none.
   function usage.of(bucket)
     if bucket.partsOf ~= bucket.limit then bucket.partsOf, bucket.parts = bucket.limit, read_parts(bucket.limit) end
-    if bucket.parts and not bucket.use then bucket.use = read(bucket, bucket.parts) end
-    return bucket.parts, bucket.use
-  end
-
-  -- The limit as it is shown.
-  function usage.limit_text(bucket)
-    return string.match(bucket.limit, '^[^\n]*')
-  end
-
-  -- Called where the bucket is written.
-  function usage.write(bucket)
-    if not bucket.isUseChanged then return end
-    bucket.isUseChanged = false
-    if not bucket.parts or #bucket.parts.quotas == 0 then return redis.call('HDEL', K.quotas, bucket.key) end
-    local packed = { struct.pack(HEAD, MAGIC, #bucket.parts.quotas, bucket.use.lostAt, bucket.use.changedAt) }
-    for index, one in ipairs(bucket.use) do
-      local ends, by = {}, forward_of(bucket.parts.quotas[index])
-      for entry, end_ in ipairs(one.ends) do ends[entry] = end_ - by end
-      packed[index * 3 - 1] = struct.pack('<I2', #ends)
-      packed[index * 3] = #ends > 0 and struct.pack('<' .. string.rep('d', #ends), unpack(ends)) or ''
-      packed[index * 3 + 1] = #one.ends > 0 and struct.pack('<' .. string.rep('d', #one.used), unpack(one.used)) or ''
+    if bucket.parts and not bucket.use then
+      local use, kept = usage.read(bucket, bucket.parts)
+      bucket.use, use.sums = use, usage.known_sums(bucket, bucket.parts, kept)
     end
-    if redis.call('HSET', K.quotas, bucket.key, table.concat(packed)) == 1 then redis.call('HSET', K.meta, 'quotas', '1') end
+    return bucket.parts, bucket.use
   end
 
   local function is_same_window(a, b)
@@ -95,8 +55,9 @@ do
 
   -- The usage under a limit that changed at `now`.
   local function changed_use(before, use, after, now)
-    local changed = new_use(after, use.lostAt, use.changedAt)
+    local changed = usage.new(after, use.lostAt, use.changedAt)
     for index, part in ipairs(after.quotas) do
+      if part.unit then changed.sums[part.unit] = use.sums[part.unit] end
       local source = source_of(before, part)
       -- What ran before was charged something else.
       if not source or before.quotas[source].each ~= part.each then changed.changedAt = now end
@@ -113,7 +74,7 @@ do
     bucket.limit, bucket.parts, bucket.partsOf = limit, read_parts(limit), limit
     if not before and not bucket.parts then return end
     local none = { quotas = {} }
-    bucket.use = changed_use(before or none, use or new_use(none, 0, 0), bucket.parts or none, now)
+    bucket.use = changed_use(before or none, use or usage.new(none, 0, 0), bucket.parts or none, now)
     bucket.isUseChanged = #(before or none).quotas > 0 or #(bucket.parts or none).quotas > 0
     if bucket.parts and bucket.granted ~= '' then usage.charge_slot(bucket, 1) end
   end
