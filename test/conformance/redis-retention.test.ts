@@ -86,4 +86,21 @@ describe('forgetting ended jobs', () => {
     await stage.claim(-579)
     expect(await left(stage)).toBe(13)
   })
+
+  test.each([
+    ['is cancelled', (stage: RedisStage, id: string) => stage.backend.verbs.cancel(id, at(-599))],
+    ['expires', (stage: RedisStage) => stage.backend.verbs.expire(0, at(-599))],
+  ])('keeps as long what %s before any call has shown that the clock was set back', async (_, end) => {
+    const stage = await ended(1)
+    await stage.claim(0)
+    stage.isSilent = true
+    for (let n = 0; n < 15; n++) {
+      await stage.admit(`late-${n}`, -600, { key: `d/${n}`, deadline: at(-599.5) })
+    }
+    for (let n = 0; n < 15; n++) await end(stage, `late-${n}`)
+    await stage.claim(-581)
+    expect(await left(stage)).toBe(18)
+    await stage.claim(-578)
+    expect(await left(stage)).toBe(13)
+  })
 })

@@ -13,8 +13,10 @@ local keep, id = read_keep(4), ARGV[5]
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'shares', 'aging', 'gone', 'wake')
 local meta = read_meta()
 local job, name = find_job(id, ARGV[7], read_job)
-local state = read_state(name)
 if not job then return { 'none' } end
+-- What ends now must not count as ended that much earlier when the step is noted.
+if now < meta.heardAt then note_activity(meta, now) end
+local state = read_state(name)
 local answer = { 'ok', text(now), job.key, text(job.cost), text(state.attempt) }
 -- The same request again, after its answer was lost.
 if state.state == 'cancelled' and state.worker == ARGV[3] then return answer end

@@ -12,6 +12,8 @@ expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines',
 local replayed = replayed_sweep(ARGV[3], ARGV[4])
 if replayed then return replayed end
 local meta = read_meta()
+-- What ends now must not count as ended that much earlier when the step is noted.
+if now < meta.heardAt then note_activity(meta, now) end
 local answer = { text(now) }
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT', 0, MOST_SWEPT)) do
   local is_readable, job, state, bucket = pcall(read_waiting, id)
